@@ -1,0 +1,118 @@
+//! What a pod needs of a node and what a node offers, in the core's words (design 03, 3.6).
+
+use std::collections::BTreeMap;
+
+use super::ids::Text;
+use super::resources::Resources;
+
+/// Everything about a pod that decides which nodes it fits: pods with equal shapes are placed alike.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Shape {
+    /// Request as kube-scheduler counts it, one pod included.
+    pub request: Resources,
+    /// `spec.nodeSelector`: all must hold.
+    pub selector: BTreeMap<Text, Text>,
+    /// Required node affinity: one of these must hold. `None` = no requirement; an empty list fits nowhere.
+    pub affinity: Option<Vec<Term>>,
+    /// Tolerations of taints.
+    pub tolerations: Vec<Toleration>,
+    /// Host ports: at most one pod per port on a node.
+    pub ports: Vec<HostPort>,
+}
+
+/// A node selector term: all requirements must hold. A term without requirements matches nothing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Term {
+    /// Over the node's labels.
+    pub labels: Vec<Requirement>,
+    /// Over the node's name (`matchFields` with `metadata.name`).
+    pub name: Vec<Requirement>,
+}
+
+/// One requirement of a term. Kubernetes validates the number of values at creation.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Requirement {
+    /// Label key; empty over the name.
+    pub key: Text,
+    /// How the values are compared.
+    pub operator: Operator,
+    /// Values.
+    pub values: Vec<Text>,
+}
+
+/// Operators of node affinity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Operator {
+    /// The label exists and is one of the values.
+    In,
+    /// The label does not exist or is none of the values.
+    NotIn,
+    /// The label exists.
+    Exists,
+    /// The label does not exist.
+    DoesNotExist,
+    /// The label, as an integer, is greater than the one value.
+    Gt,
+    /// The label, as an integer, is less than the one value.
+    Lt,
+}
+
+/// A toleration of taints.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Toleration {
+    /// Taint key; `None` with `exists` tolerates every taint.
+    pub key: Option<Text>,
+    /// `Exists` tolerates any value; otherwise the value must be equal.
+    pub exists: bool,
+    /// Value for `Equal`.
+    pub value: Text,
+    /// Effect; `None` = all effects.
+    pub effect: Option<Effect>,
+}
+
+/// A taint of a node.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Taint {
+    /// Key.
+    pub key: Text,
+    /// Value, or empty.
+    pub value: Text,
+    /// Effect.
+    pub effect: Effect,
+}
+
+/// What a taint does to pods that do not tolerate it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Effect {
+    /// Not placed here.
+    NoSchedule,
+    /// Placed here only if nothing else is left: a preference, no constraint.
+    PreferNoSchedule,
+    /// Neither placed nor kept here.
+    NoExecute,
+}
+
+/// A port of the node itself. Two conflict if protocol and port are equal and the addresses are equal or one of them
+/// is the wildcard (empty).
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct HostPort {
+    /// Host address; empty for `0.0.0.0` and for none.
+    pub address: Text,
+    /// `TCP`, `UDP` or `SCTP`.
+    pub protocol: Text,
+    /// Port number.
+    pub port: u16,
+}
+
+/// A node as far as placement is concerned.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NodeSpec {
+    /// `status.allocatable`.
+    pub allocatable: Resources,
+    /// Labels.
+    pub labels: BTreeMap<Text, Text>,
+    /// Taints, `spec.unschedulable` not included.
+    pub taints: Vec<Taint>,
+    /// `spec.unschedulable`: fits only pods that tolerate `node.kubernetes.io/unschedulable:NoSchedule`.
+    pub unschedulable: bool,
+}

@@ -1,0 +1,13 @@
+//! Gangline: a gang scheduler for Kubernetes. A job starts with all its members or does not hold the cluster at all.
+//!
+//! One synchronous value decides; a thin asynchronous shell does the I/O (ARCHITECTURE.md):
+//!
+//! | module | layer |
+//! |---|---|
+//! | [`core`] | pure: decides. Queues, applications, seats, nodes, planning |
+//! | `shim` | pure: translates Kubernetes objects to the core's words and back |
+//! | `api` | the kinds we define, label and annotation names |
+//! | `controller` | shim, core and outbox as one pure value |
+//! | `runtime` | asynchronous: watches, executor, HTTP, command line (feature `runtime`) |
+
+pub mod core;
