@@ -72,7 +72,7 @@ impl Resources {
     }
 
     /// The larger amount of each resource.
-    pub fn max(&self, other: &Self) -> Self {
+    pub fn larger(&self, other: &Self) -> Self {
         self.combine(other, i64::max)
     }
 
@@ -249,7 +249,7 @@ mod tests {
         left.set("a/x", 3);
         right.set("a/y", 5);
         right.set("a/x", 4);
-        let max = left.max(&right);
+        let max = left.larger(&right);
         assert_eq!((max.get("a/x"), max.get("a/y")), (4, 5));
         assert_eq!(right.excess_over(&left).rare, vec![("a/x".into(), 1), ("a/y".into(), 5)]);
         assert_eq!(right.first_beyond(&left), Some("a/x"));
