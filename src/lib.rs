@@ -10,4 +10,7 @@
 //! | `controller` | shim, core and outbox as one pure value |
 //! | `runtime` | asynchronous: watches, executor, HTTP, command line (feature `runtime`) |
 
+pub mod api;
+pub mod controller;
 pub mod core;
+pub mod shim;

@@ -1,0 +1,4 @@
+//! Translates Kubernetes objects as data to the core's words and decisions back to calls. Pure: no client, no clock.
+
+pub mod observation;
+pub mod op;
