@@ -1,7 +1,14 @@
 //! Decides: what starts, where, and why something waits. Pure: no I/O, no clock, no thread, no lock.
 
 pub mod arena;
+pub mod bits;
+pub mod class;
+pub mod fill;
+pub mod fit;
 pub mod ids;
+pub mod misfit;
+pub mod node;
 pub mod resources;
+pub mod scratch;
 pub mod shape;
 pub mod time;
