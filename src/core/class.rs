@@ -18,6 +18,7 @@ pub struct Classes {
     by_constraints: Lookup<Arc<Constraints>, usize>,
     /// `None` = free.
     selections: Vec<Option<Selection>>,
+    version: u64,
 }
 
 /// One shape in use.
@@ -86,8 +87,13 @@ impl Classes {
         let spec = nodes.name(node).zip(nodes.spec(node));
         for selection in self.selections.iter_mut().flatten() {
             let eligible = spec.is_some_and(|(name, spec)| selection.constraints.check(name, spec).is_ok());
-            selection.eligible.set(node.index as usize, eligible);
+            self.version += u64::from(selection.eligible.set(node.index as usize, eligible));
         }
+    }
+
+    /// Changes whenever some class may use other nodes than before.
+    pub fn version(&self) -> u64 {
+        self.version
     }
 
     /// How many classes are in use.

@@ -223,7 +223,7 @@ mod tests {
         Shape { request, selector: [("zone".into(), "1".into())].into(), ..Shape::default() }
     }
 
-    fn count(world: &mut World, shape: Shape) -> (Histogram, Vec<String>) {
+    fn count(world: &mut World, shape: &Shape) -> (Histogram, Vec<String>) {
         let class = world.classes.intern(&Arc::new(shape.clone()), &world.nodes);
         let histogram = misfits(&world.nodes, &world.classes, class);
         let words = histogram.iter().map(|(why, count)| format!("{count} {}", why.wording(&shape.request)));
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn causes_are_counted_in_kubernetes_words() {
         let mut world = world();
-        let (histogram, words) = count(&mut world, shape(Resources::pod(4000, 1)));
+        let (histogram, words) = count(&mut world, &shape(Resources::pod(4000, 1)));
         let expected = [
             "1 node(s) were unschedulable",
             "1 node(s) had untolerated taint(s)",
@@ -252,7 +252,7 @@ mod tests {
         let mut world = world();
         let mut request = Resources::pod(16_000, 1100);
         request.set("x/gpu", 3);
-        let (histogram, words) = count(&mut world, shape(request));
+        let (histogram, words) = count(&mut world, &shape(request));
         assert_eq!(
             words[3..],
             ["3 Insufficient cpu", "3 Insufficient memory", "1 Too many pods", "3 Insufficient x/gpu"]

@@ -3,6 +3,7 @@
 use super::arena::{Arena, Lookup};
 use super::bits::Bits;
 use super::ids::{NodeId, Text};
+use super::recent::Recent;
 use super::resources::{CPU, MEMORY, Resources, Totals};
 use super::shape::{HostPort, NodeSpec};
 
@@ -30,6 +31,7 @@ pub struct Nodes {
     ceiling: [Vec<i64>; 4],
     /// Per block the changes since its bound was exact.
     drift: Vec<usize>,
+    recent: Recent,
 }
 
 #[derive(Clone, Debug)]
@@ -194,6 +196,7 @@ impl Nodes {
         let (index, row) = (id.index as usize, &self.rows[id]);
         let free = if row.spec.is_some() { row.free().map(clamp) } else { [i64::MIN; 4] };
         self.rank[index] = row.rank(row.charged.base());
+        self.recent.touch(index);
         let block = index / BLOCK;
         for (resource, free) in free.into_iter().enumerate() {
             self.free[resource][index] = free;
@@ -245,6 +248,16 @@ impl Nodes {
     /// An upper bound of what any node of a block has free.
     pub(super) fn ceiling(&self, block: usize, resource: usize) -> i64 {
         self.ceiling[resource][block]
+    }
+
+    /// How many changes there were.
+    pub(super) fn clock(&self) -> u64 {
+        self.recent.clock()
+    }
+
+    /// The slots that changed after a reading of the clock, each once.
+    pub(super) fn changed_since(&self, clock: u64) -> impl Iterator<Item = usize> {
+        self.recent.since(clock)
     }
 
     /// The filling order: the least first; equal ranks by name.

@@ -4,9 +4,11 @@ use super::ids::{NodeId, Text};
 use super::node::{Nodes, clamp, ports_conflict};
 use super::resources::Resources;
 use super::shape::HostPort;
+use super::shortlist::Shortlists;
 
 /// Changes on top of [`Nodes`] which are forgotten in O(1). Owns the buffers of planning, so that a plan allocates
-/// nothing once they are warm.
+/// nothing once they are warm, and remembers what it found: a scratch belongs to one pair of nodes and classes, and
+/// is cloned with them.
 #[derive(Clone, Debug, Default)]
 pub struct Scratch {
     epoch: u32,
@@ -19,6 +21,8 @@ pub struct Scratch {
     pub(super) candidates: Vec<(u64, u32)>,
     /// Buffer of [`super::fill`]: the order in which demands are placed.
     pub(super) order: Vec<usize>,
+    /// The first candidates of the classes that were placed last.
+    pub(super) shortlists: Shortlists,
 }
 
 /// What a plan changes on one node: positive is taken, negative is given back. Exact, since credits of foreign pods

@@ -8,7 +8,7 @@ use super::*;
 use crate::core::ids::Text;
 use crate::core::node::ports_conflict;
 use crate::core::resources::Resources;
-use crate::core::shape::{HostPort, NodeSpec};
+use crate::core::shape::{HostPort, NodeSpec, Shape};
 
 /// A node with the pods that are on it already.
 #[derive(Clone, Debug)]
@@ -56,6 +56,14 @@ impl World {
         let mut out = Vec::new();
         let fit = fill_some(&self.nodes, &self.classes, scratch, demand, &mut out);
         assert_eq!(fit, total(&out));
+        out
+    }
+
+    /// Without shortlists.
+    fn scan(&self, scratch: &mut Scratch, demand: Demand) -> Vec<Placed> {
+        let (mut out, mut candidates) = (Vec::new(), Vec::new());
+        let mut filler = Filler { nodes: &self.nodes, classes: &self.classes, scratch, out: &mut out };
+        filler.place_long(0, demand, Goal::Most, &mut candidates);
         out
     }
 
@@ -202,28 +210,119 @@ proptest! {
     }
 
     #[test]
-    fn a_plan_sees_what_a_commit_makes(model in model(20), gang in gang(), next in shape(), credited in any::<prop::sample::Index>()) {
-        let mut world = World::of(&model);
-        let (demands, next) = (world.demands(&gang), world.demand(&next, 20));
+    fn a_plan_sees_what_a_commit_makes(
+        model in model(20),
+        gang in gang(),
+        next in shape(),
+        credited in any::<prop::sample::Index>(),
+    ) {
+        let (mut planned, mut real) = (World::of(&model), World::of(&model));
+        let (demands, next) = (planned.demands(&gang), planned.demand(&next, 20));
+        real.classes = planned.classes.clone();
         let mut scratch = Scratch::default();
-        let placed: Vec<_> = demands.iter().enumerate().flat_map(|(at, demand)| {
-            world.fill_some(&mut scratch, *demand).into_iter().map(move |placed| Placed { demand: at, ..placed })
-        }).collect();
-        for placed in placed {
-            let shape = &gang[placed.demand].0;
-            (0..placed.count).for_each(|_| world.nodes.charge(placed.node, &shape.request, &shape.ports));
+        for (demand, (shape, _)) in demands.iter().zip(&gang) {
+            for placed in planned.fill_some(&mut scratch, *demand) {
+                (0..placed.count).for_each(|_| real.nodes.charge(placed.node, &shape.request, &shape.ports));
+            }
         }
         let held: Vec<_> = model.iter().flat_map(|node| node.pods.iter().map(move |pod| (&node.name, pod))).collect();
         if !held.is_empty() {
             let (name, pod) = credited.get(&held);
-            let id = world.nodes.id(name).expect("a node that exists");
+            let id = real.nodes.id(name).expect("a node that exists");
             scratch.credit(id, &pod.request, &pod.ports, 1);
-            world.nodes.discharge(id, &pod.request, &pod.ports);
+            real.nodes.discharge(id, &pod.request, &pod.ports);
         }
-        // The plan was made before the commit: the same pods on the books and in the plan would count twice.
-        let before = World::of(&model);
-        let planned = { let mut out = Vec::new(); fill_some(&before.nodes, &world.classes, &mut scratch, next, &mut out); before.named(&out) };
-        let committed = world.fill_some(&mut Scratch::default(), next);
-        prop_assert_eq!(planned, world.named(&committed));
+        prop_assert_eq!(planned.fill_some(&mut scratch, next), real.fill_some(&mut Scratch::default(), next));
+    }
+
+    #[test]
+    fn what_a_scratch_remembers_changes_nothing(
+        model in model(200),
+        shapes in prop::collection::vec(shape(), 1..6),
+        steps in prop::collection::vec(step(), 1..120),
+    ) {
+        let mut world = World::of(&model);
+        let shapes: Vec<_> = shapes.into_iter().map(|shape| (shape, 0)).collect();
+        let (demands, mut scratch, mut held) = (world.demands(&shapes), Scratch::default(), Vec::new());
+        for step in steps {
+            match step {
+                Step::Place { class, count, begin, commit } => {
+                    let class = class.index(demands.len());
+                    let demand = Demand { count, ..demands[class] };
+                    if begin {
+                        scratch.begin();
+                    }
+                    let scanned = world.scan(&mut scratch.clone(), demand);
+                    let placed = world.fill_some(&mut scratch, demand);
+                    prop_assert_eq!(&placed, &scanned);
+                    if commit {
+                        scratch.begin();
+                        let shape = &shapes[class].0;
+                        for placed in placed {
+                            (0..placed.count).for_each(|_| world.nodes.charge(placed.node, &shape.request, &shape.ports));
+                            held.extend((0..placed.count).map(|_| (placed.node, class)));
+                        }
+                    }
+                }
+                Step::Leave(which) if !held.is_empty() => {
+                    let (node, class) = held.swap_remove(which.index(held.len()));
+                    world.nodes.discharge(node, &shapes[class].0.request, &shapes[class].0.ports);
+                }
+                Step::Leave(_) => {}
+                Step::See(which, spec) => {
+                    let name = format!("node-{}", which.index(model.len() + 2));
+                    let change = world.nodes.see(&name.into(), spec);
+                    world.classes.node_changed(&world.nodes, change.node);
+                }
+                Step::Gone(which) => {
+                    if let Some(id) = world.nodes.gone(&format!("node-{}", which.index(model.len() + 2))) {
+                        world.classes.node_changed(&world.nodes, id);
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Place { class: prop::sample::Index, count: u32, begin: bool, commit: bool },
+    Leave(prop::sample::Index),
+    See(prop::sample::Index, NodeSpec),
+    Gone(prop::sample::Index),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let index = any::<prop::sample::Index>;
+    let count = prop_oneof![8 => Just(1_u32), 4 => 2..9_u32, 1 => 9..100_u32];
+    prop_oneof![
+        8 => (index(), count, any::<bool>(), prop::bool::weighted(0.8))
+            .prop_map(|(class, count, begin, commit)| Step::Place { class, count, begin, commit }),
+        3 => index().prop_map(Step::Leave),
+        1 => (index(), spec()).prop_map(|(which, spec)| Step::See(which, spec)),
+        1 => index().prop_map(Step::Gone),
+    ]
+}
+
+/// More nodes than a block and a shortlist hold, most of them full.
+#[test]
+fn a_large_cluster_is_searched_to_its_end() {
+    let spec = |cpu| NodeSpec {
+        allocatable: Resources { base: [cpu, 1 << 30, 0, 110], rare: Vec::new() },
+        ..NodeSpec::default()
+    };
+    let node = |at: usize| Node {
+        name: format!("n{at}"),
+        spec: spec(if at % 7 == 0 || at == 999 { 2000 } else { 500 }),
+        pods: Vec::new(),
+    };
+    let model: Vec<_> = (0..1000).map(node).collect();
+    let shape = Shape { request: Resources::pod(1000, 1), ..Shape::default() };
+    let mut world = World::of(&model);
+    for asked in [1, 2, 64, 65, 287, 288, 289] {
+        let demand = world.demand(&shape, asked);
+        let placed = world.fill_some(&mut Scratch::default(), demand);
+        let fit = asked.min(2 * (143 + 1));
+        assert_eq!((total(&placed), world.fill(&mut Scratch::default(), &[demand]).is_ok()), (fit, fit == asked));
     }
 }
