@@ -67,7 +67,7 @@ impl World {
         let (classes_of, scratch) = (Classes::default(), Scratch::default());
         let (out, demands, books) = (Vec::new(), Vec::new(), Vec::new());
         let mut world = Self { nodes, classes: classes_of, scratch, out, demands, books };
-        (0..classes).for_each(|at| world.add_class(1000 + 100 * at, (20 - at) * GIB / 4));
+        (0..classes).for_each(|at| world.add_class(1000 + 100 * (at % 20), (1 + (7 * at) % 19) * GIB / 4 + at));
         world
     }
 
@@ -170,10 +170,10 @@ fn singletons_of_20_classes(bencher: Bencher<'_, '_>, state: State) {
     });
 }
 
-/// 10,000 singletons of 20 classes in turn: no run is longer than one pod.
-#[divan::bench(args = STATES, sample_count = 5)]
-fn singletons_of_20_classes_in_turn(bencher: Bencher<'_, '_>, state: State) {
-    measure(bencher, World::new(10_000, state, 20), PODS, |world| {
-        (0..PODS).for_each(|at| world.singletons(at as usize % 20, 1));
+/// 10,000 singletons of many classes in turn: no run is longer than one pod.
+#[divan::bench(args = [20, 256], consts = [0, 1, 2], sample_count = 5)]
+fn singletons_in_turn<const STATE: usize>(bencher: Bencher<'_, '_>, classes: usize) {
+    measure(bencher, World::new(10_000, STATES[STATE], classes as i64), PODS, |world| {
+        (0..PODS).for_each(|at| world.singletons(at as usize % classes, 1));
     });
 }

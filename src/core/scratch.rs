@@ -108,6 +108,10 @@ fn entry<'a, K: Clone + PartialEq, V: Default>(pairs: &'a mut Vec<(K, V)>, key: 
 
 /// The nodes as the plan sees them, by slot.
 impl Scratch {
+    pub(super) fn is_untouched(&self) -> bool {
+        self.used == 0
+    }
+
     pub(super) fn is_touched(&self, index: usize) -> bool {
         self.delta(index).is_some()
     }

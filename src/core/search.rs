@@ -1,5 +1,7 @@
 //! Which nodes hold more pods of one class, and how many: the questions that placement asks of the columns.
 
+use std::cmp::Ordering;
+
 use super::bits::{Bits, ones};
 use super::class::Classes;
 use super::ids::ClassId;
@@ -24,18 +26,27 @@ impl<'a> Search<'a> {
     }
 
     /// The order of filling: by rank, then by name.
-    pub(super) fn order(&self, one: &Candidate, other: &Candidate) -> std::cmp::Ordering {
-        let name = |candidate: &Candidate| self.nodes.name_at(candidate.1 as usize);
-        one.0.cmp(&other.0).then_with(|| name(one).cmp(name(other)))
+    #[inline]
+    pub(super) fn order(&self, one: &Candidate, other: &Candidate) -> Ordering {
+        match one.0.cmp(&other.0) {
+            Ordering::Equal => self.order_by_name(one, other),
+            unequal @ (Ordering::Less | Ordering::Greater) => unequal,
+        }
+    }
+
+    /// Apart and cold, since ranks are as good as never equal and sorting is mostly comparing.
+    #[cold]
+    fn order_by_name(&self, one: &Candidate, other: &Candidate) -> Ordering {
+        self.nodes.name_at(one.1 as usize).cmp(self.nodes.name_at(other.1 as usize))
     }
 
     /// Finds every candidate, in no useful order.
     pub(super) fn scan(&self, scratch: &Scratch, mut found: impl FnMut(Candidate)) {
-        let ranks = self.nodes.ranks();
+        let (ranks, plain, untouched) = (self.nodes.ranks(), self.is_plain(), scratch.is_untouched());
         let blocks = (0..self.nodes.blocks()).filter(|block| self.may_fit(*block));
         for word in blocks.flat_map(|block| block * (BLOCK / 64)..(block + 1) * (BLOCK / 64)) {
             for index in ones(self.feasible(word)).map(|bit| word * 64 + bit) {
-                if !scratch.is_touched(index) && (self.is_plain() || self.copies(scratch, index) > 0) {
+                if (untouched || !scratch.is_touched(index)) && (plain || self.copies(scratch, index) > 0) {
                     found((ranks[index], index as u32));
                 }
             }

@@ -6,13 +6,13 @@ use super::scratch::Scratch;
 use super::search::{Candidate, Search};
 
 /// How many candidates a new list holds: enough that a full scan is shared by many pods, few enough that finding one
-/// of them is a look at a few cache lines.
-const LENGTH: usize = 64;
+/// of them costs less than the commit.
+const LENGTH: usize = 128;
 
 /// After so many changed nodes a scan is as cheap as looking at each of them.
 const MOST_CHANGES: usize = 512;
 
-/// How many classes have a list; they share by slot. With 64 candidates each, 2 MiB at most.
+/// How many classes have a list; they share by slot. With twice 128 candidates each, 4 MiB at most.
 const LISTS: usize = 1024;
 
 /// The largest demand that asks the lists: a larger one would soon have to scan anyway.
