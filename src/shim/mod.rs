@@ -1,4 +1,13 @@
 //! Translates Kubernetes objects as data to the core's words and decisions back to calls. Pure: no client, no clock.
 
+pub mod constraints;
+pub mod escape;
+pub mod node;
 pub mod observation;
 pub mod op;
+pub mod placeholder;
+pub mod pod;
+pub mod quantity;
+pub mod requests;
+pub mod syntax;
+pub mod task_group;
