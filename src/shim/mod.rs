@@ -2,12 +2,16 @@
 
 pub mod constraints;
 pub mod escape;
+pub mod group_check;
 pub mod node;
 pub mod observation;
 pub mod op;
 pub mod placeholder;
 pub mod pod;
 pub mod quantity;
+pub mod queue;
 pub mod requests;
+pub mod resource_quota;
+pub mod spec_errors;
 pub mod syntax;
 pub mod task_group;

@@ -4,19 +4,15 @@ use std::sync::Arc;
 
 use super::placeholder::{self, Blueprint, PlaceholderConfig};
 use super::quantity::Quantity;
-use super::{constraints, pod, requests, syntax};
-use crate::api::task_group::{self as api, PlaceholderTemplate, TaskGroup, TaskGroupStatus};
+use super::spec_errors::Errors;
+use super::{group_check, pod, requests, syntax};
+use crate::api::task_group::{self as api, TaskGroup, TaskGroupStatus};
 use crate::core::event::{GroupSpec, PlaceholderFor, PlaceholderName, Remembered, Reservation};
 use crate::core::ids::{Key, Text, Uid};
-use crate::core::reason::SpecError;
 use crate::core::resources::{PODS, Resources};
+use crate::core::shape::Shape;
 use crate::core::time::Wall;
-use crate::shim::escape;
 
-/// Most members of one task group: a million seats would cost memory before any quota refuses them.
-pub const MAX_MEMBERS: u32 = 100_000;
-/// Most resources of one member; the CRD's own rules cost too much beyond (tried).
-pub const MAX_RESOURCES: usize = 16;
 /// Most task groups of one application.
 pub const MAX_GANG: usize = 64;
 /// Queue of a TaskGroup that names none.
@@ -31,8 +27,7 @@ pub fn group_spec(group: &TaskGroup) -> GroupSpec {
     let key = pod::key(&group.metadata);
     let mut errors = Errors::default();
     let gang = gang(group, &key, &mut errors);
-    let shape = Arc::new(expected_shape(group, &key));
-    check(group, &mut errors);
+    group_check::check(group, &mut errors);
     GroupSpec {
         uid: uid(group),
         generation: group.metadata.generation.unwrap_or(0),
@@ -41,7 +36,7 @@ pub fn group_spec(group: &TaskGroup) -> GroupSpec {
         queue: queue(group),
         min_member: group.spec.min_member,
         min_resource: min_resource(group),
-        shape,
+        shape: Arc::new(expected_shape(group, &key)),
         gang,
         reservation: match group.spec.reservation {
             api::Reservation::Placeholder => Reservation::Placeholder,
@@ -52,7 +47,7 @@ pub fn group_spec(group: &TaskGroup) -> GroupSpec {
             api::PlaceholderFor::All => PlaceholderFor::All,
         },
         completion_timeout_ms: 1000 * u64::from(timeout(group).min(MAX_COMPLETION_TIMEOUT_SECONDS)),
-        errors: errors.0,
+        errors: errors.into_sorted(),
         remembered: remembered(group.status.as_ref()),
         terminating: group.metadata.deletion_timestamp.is_some(),
     }
@@ -82,7 +77,8 @@ fn queue(group: &TaskGroup) -> Text {
     group.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE).into()
 }
 
-fn timeout(group: &TaskGroup) -> u32 {
+/// `completionTimeoutSeconds` or its default.
+pub fn timeout(group: &TaskGroup) -> u32 {
     group.spec.completion_timeout_seconds.unwrap_or(COMPLETION_TIMEOUT_SECONDS)
 }
 
@@ -97,7 +93,7 @@ fn min_resource(group: &TaskGroup) -> Resources {
 }
 
 /// What a placeholder would need if admission changed nothing.
-fn expected_shape(group: &TaskGroup, key: &Key) -> crate::core::shape::Shape {
+fn expected_shape(group: &TaskGroup, key: &Key) -> Shape {
     let name = PlaceholderName { group: key.clone(), uid: uid(group), incarnation: 1, seat: 0, attempt: 0 };
     let config = PlaceholderConfig { scheduler_name: "".into(), image: "".into() };
     // What cannot be honoured is among the errors and fits nowhere.
@@ -113,93 +109,6 @@ fn remembered(status: Option<&TaskGroupStatus>) -> Remembered {
         completed: status.application_state == "Completed",
         completion_deadline: deadline.map(|time| Wall(time.0.as_millisecond())),
     }
-}
-
-/// Errors of one spec, in the order of its fields.
-#[derive(Default)]
-struct Errors(Vec<SpecError>);
-
-impl Errors {
-    fn add(&mut self, field: impl AsRef<str>, problem: impl AsRef<str>) {
-        self.0.push(SpecError {
-            field: escape::bounded(field.as_ref(), 128),
-            problem: escape::message(problem.as_ref()),
-        });
-    }
-
-    fn unless(&mut self, is_fine: bool, field: impl AsRef<str>, problem: impl AsRef<str>) {
-        if !is_fine {
-            self.add(field, problem);
-        }
-    }
-}
-
-fn check(group: &TaskGroup, errors: &mut Errors) {
-    let spec = &group.spec;
-    let name = group.metadata.name.as_deref().unwrap_or_default();
-    errors.unless(
-        syntax::is_label_value(name) && !name.is_empty(),
-        "metadata.name",
-        format!("must have at most {} characters, since it is also a label value", syntax::MAX_LABEL),
-    );
-    if let Some(application) = &spec.application_id {
-        let is_fine = !application.is_empty() && syntax::is_label_value(application);
-        errors.unless(is_fine, "spec.applicationId", "must be a label value of 1 to 63 characters");
-    }
-    if let Some(queue) = &spec.queue {
-        let problem = "must be a queue path of at most 63 characters: root, or root. and DNS labels joined by dots";
-        errors.unless(syntax::is_queue_path(queue), "spec.queue", problem);
-    }
-    let range = format!("must be 1 to {MAX_MEMBERS}");
-    errors.unless((1..=MAX_MEMBERS).contains(&spec.min_member), "spec.minMember", range);
-    check_resources(group, errors);
-    let range = format!("must be 0 to {MAX_COMPLETION_TIMEOUT_SECONDS}");
-    let is_fine = timeout(group) <= MAX_COMPLETION_TIMEOUT_SECONDS;
-    errors.unless(is_fine, "spec.completionTimeoutSeconds", range);
-    if let Some(template) = &spec.placeholder_template {
-        check_template(template, errors);
-    }
-}
-
-fn check_resources(group: &TaskGroup, errors: &mut Errors) {
-    let resources = &group.spec.min_resource;
-    let count = resources.len();
-    errors.unless(
-        (1..=MAX_RESOURCES).contains(&count),
-        "spec.minResource",
-        format!("must have 1 to {MAX_RESOURCES} resources, has {count}"),
-    );
-    // Whatever is beyond is not worth reading.
-    for (name, amount) in resources.iter().take(MAX_RESOURCES) {
-        if let Err(problem) = check_resource(name, &amount.0) {
-            errors.add(format!("spec.minResource[{name}]"), problem);
-        }
-    }
-    let huge = resources.keys().any(|name| name.starts_with("hugepages-"));
-    let usual = resources.contains_key("cpu") || resources.contains_key("memory");
-    errors.unless(!huge || usual, "spec.minResource", "huge pages need cpu or memory beside them");
-}
-
-fn check_resource(name: &str, amount: &str) -> Result<(), String> {
-    let divisible = ["cpu", "memory", "ephemeral-storage"].contains(&name);
-    if name == "pods" {
-        return Err("is counted by itself: one for each member".to_owned());
-    }
-    if !divisible && !is_other_resource(name) {
-        return Err("must be cpu, memory, ephemeral-storage, hugepages-SIZE or a name with a domain".to_owned());
-    }
-    let amount: Quantity = amount.parse().map_err(|problem| format!("{amount:?} {problem}"))?;
-    if amount <= Quantity::ZERO {
-        return Err("must be greater than 0".to_owned());
-    }
-    if !divisible && !amount.is_whole() {
-        return Err("must be a whole number".to_owned());
-    }
-    Ok(())
-}
-
-fn is_other_resource(name: &str) -> bool {
-    syntax::is_qualified_name(name) && (name.contains('/') || name.starts_with("hugepages-"))
 }
 
 /// Names of the gang's groups, sorted; of a list that is wrong, those that are right.
@@ -239,39 +148,159 @@ fn gang_entry<'a>(entry: &'a str, key: &Key) -> Result<&'a str, String> {
     }
 }
 
-fn check_template(template: &PlaceholderTemplate, errors: &mut Errors) {
-    for (key, value) in &template.labels {
-        let field = format!("spec.placeholderTemplate.labels[{key}]");
-        check_key(key, &field, errors);
-        errors.unless(syntax::is_label_value(value), &field, "must be a label value of at most 63 characters");
-    }
-    for key in template.annotations.keys() {
-        check_key(key, &format!("spec.placeholderTemplate.annotations[{key}]"), errors);
-    }
-    for (key, value) in &template.node_selector {
-        let is_fine = syntax::is_qualified_name(key) && syntax::is_label_value(value);
-        errors.unless(is_fine, format!("spec.placeholderTemplate.nodeSelector[{key}]"), "must be a label");
-    }
-    let prefixed = |field: &str| field.replacen("spec.", "spec.placeholderTemplate.", 1);
-    if let Err(unsupported) = constraints::tolerations(&template.tolerations) {
-        errors.add(prefixed(&unsupported.field), "is not supported");
-    }
-    let affinity = template.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
-    if let Some(Err(unsupported)) = affinity.map(constraints::required) {
-        errors.add(prefixed(&unsupported.field), "is not supported");
-    }
-    let classes =
-        [("priorityClassName", &template.priority_class_name), ("runtimeClassName", &template.runtime_class_name)];
-    for (field, class) in classes {
-        let is_fine = class.as_deref().is_none_or(syntax::is_dns_subdomain);
-        errors.unless(is_fine, format!("spec.placeholderTemplate.{field}"), "must be an object's name");
-    }
-}
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
 
-fn check_key(key: &str, field: &str, errors: &mut Errors) {
-    if !syntax::is_qualified_name(key) {
-        errors.add(field, "must have a key that is a qualified name");
-    } else if syntax::is_reserved_key(key) {
-        errors.add(field, "must not lie under gangline.dev/, kubernetes.io/ or k8s.io/");
+    use super::*;
+
+    /// A valid TaskGroup `data/executors` with some fields changed; null removes one.
+    fn group(changes: &Value) -> TaskGroup {
+        let mut group = json!({
+            "apiVersion": "gangline.dev/v1alpha1", "kind": "TaskGroup",
+            "metadata": {"namespace": "data", "name": "executors", "uid": "u", "generation": 3},
+            "spec": {"minMember": 2, "minResource": {"cpu": "500m", "memory": "1Gi"}},
+        });
+        for (path, value) in changes.as_object().unwrap() {
+            let (parent, field) = path.rsplit_once('.').unwrap();
+            let parent = group.pointer_mut(&format!("/{}", parent.replace('.', "/"))).unwrap();
+            parent[field] = value.clone();
+        }
+        serde_json::from_value(group).unwrap()
+    }
+
+    fn errors(changes: &Value) -> Vec<String> {
+        group_spec(&group(changes)).errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let spec = group_spec(&group(&json!({})));
+        assert_eq!((&*spec.application, &*spec.queue), ("executors", "root.default"));
+        assert_eq!((spec.min_member, &spec.min_resource), (2, &Resources::pod(500, 1 << 30)));
+        assert_eq!((spec.gang, spec.completion_timeout_ms), (vec!["executors".into()], 30_000));
+        assert_eq!((spec.reservation, spec.placeholder_for), (Reservation::Placeholder, PlaceholderFor::Missing));
+        assert_eq!((spec.errors, spec.remembered), (vec![], Remembered::default()));
+        assert_eq!(spec.shape.request, spec.min_resource);
+    }
+
+    #[test]
+    fn everything_wrong_is_said_at_once() {
+        let table = [
+            (json!({"spec.minMember": 0}), "spec.minMember: must be 1 to 100000"),
+            (json!({"spec.minMember": 100_001}), "spec.minMember: must be 1 to 100000"),
+            (json!({"spec.minResource": {}}), "spec.minResource: must have 1 to 16 resources, has 0"),
+            (json!({"spec.minResource": {"cpu": "0"}}), "spec.minResource[cpu]: must be greater than 0"),
+            (json!({"spec.minResource": {"cpu": "-1"}}), "spec.minResource[cpu]: must be greater than 0"),
+            (
+                json!({"spec.minResource": {"cpu": "1\u{1b}[31m"}}),
+                "spec.minResource[cpu]: \"1\\u{1b}[31m\" must be a number with an optional suffix, such as 500m, 2 or 4Gi",
+            ),
+            (
+                json!({"spec.minResource": {"pods": "1"}}),
+                "spec.minResource[pods]: is counted by itself: one for each member",
+            ),
+            (
+                json!({"spec.minResource": {"gpu": "1"}}),
+                "spec.minResource[gpu]: must be cpu, memory, ephemeral-storage, hugepages-SIZE or a name with a domain",
+            ),
+            (json!({"spec.minResource": {"a.b/gpu": "1500m"}}), "spec.minResource[a.b/gpu]: must be a whole number"),
+            (
+                json!({"spec.minResource": {"hugepages-2Mi": "2Mi"}}),
+                "spec.minResource: huge pages need cpu or memory beside them",
+            ),
+            (json!({"spec.applicationId": ""}), "spec.applicationId: must be a label value of 1 to 63 characters"),
+            (json!({"spec.applicationId": "a b"}), "spec.applicationId: must be a label value of 1 to 63 characters"),
+            (
+                json!({"spec.queue": "default"}),
+                "spec.queue: must be a queue path of at most 63 characters: root, or root. and DNS labels joined by dots",
+            ),
+            (json!({"spec.gangGroup": ["data/a"]}), "spec.gangGroup: must list the TaskGroup itself: data/executors"),
+            (
+                json!({"spec.gangGroup": ["data/executors", "other/a"]}),
+                "spec.gangGroup[1]: other/a is in another namespace; a gang lies in one namespace",
+            ),
+            (json!({"spec.gangGroup": ["data/executors", "a"]}), "spec.gangGroup[1]: \"a\" must be namespace/name"),
+            (
+                json!({"spec.gangGroup": ["data/executors", "data/executors"]}),
+                "spec.gangGroup[1]: data/executors is listed twice",
+            ),
+            (json!({"spec.completionTimeoutSeconds": 86_401}), "spec.completionTimeoutSeconds: must be 0 to 86400"),
+            (
+                json!({"metadata.name": "x".repeat(64)}),
+                "metadata.name: must have at most 63 characters, since it is also a label value",
+            ),
+            (
+                json!({"spec.placeholderTemplate": {"labels": {"gangline.dev/queue": "x"}}}),
+                "spec.placeholderTemplate.labels[gangline.dev/queue]: must not lie under gangline.dev/, kubernetes.io/ or k8s.io/",
+            ),
+            (
+                json!({"spec.placeholderTemplate": {"annotations": {"a.kubernetes.io/x": "x"}}}),
+                "spec.placeholderTemplate.annotations[a.kubernetes.io/x]: must not lie under gangline.dev/, kubernetes.io/ or k8s.io/",
+            ),
+            (
+                json!({"spec.placeholderTemplate": {"labels": {"a": "b c"}}}),
+                "spec.placeholderTemplate.labels[a]: must be a label value of at most 63 characters",
+            ),
+            (
+                json!({"spec.placeholderTemplate": {"tolerations": [{"key": "a", "operator": "Lt", "value": "5"}]}}),
+                "spec.placeholderTemplate.tolerations[].operator: is not supported",
+            ),
+            (
+                json!({"spec.placeholderTemplate": {"priorityClassName": "A B"}}),
+                "spec.placeholderTemplate.priorityClassName: must be an object's name",
+            ),
+        ];
+        for (changes, error) in table {
+            assert_eq!(errors(&changes), [error], "{changes}");
+        }
+        let all = json!({"spec.minMember": 0, "spec.queue": "q", "spec.minResource": {"cpu": "x", "memory": "0"}});
+        assert_eq!(errors(&all).len(), 4);
+    }
+
+    #[test]
+    fn what_is_legal_is_taken() {
+        let preferred =
+            json!([{"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}]);
+        for changes in [
+            json!({"spec.minMember": 100_000, "spec.completionTimeoutSeconds": 0, "spec.queue": "root"}),
+            json!({"spec.minResource": {"cpu": "1e30", "a.b/c": "1k", "hugepages-2Mi": "4Mi"}}),
+            json!({"spec.gangGroup": ["data/executors", "data/driver"]}),
+            json!({"spec.placeholderTemplate": {"affinity": {"nodeAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": preferred,
+            }}}}),
+        ] {
+            assert!(errors(&changes).is_empty(), "{changes}");
+        }
+        let spec = group_spec(&group(&json!({"spec.gangGroup": ["data/executors", "data/driver"]})));
+        assert_eq!(spec.gang, ["driver".into(), "executors".into()]);
+    }
+
+    #[test]
+    fn a_hostile_spec_costs_and_says_little() {
+        let many: serde_json::Map<_, _> = (0..5000).map(|n| (format!("\u{202e}{n}"), json!("x"))).collect();
+        let listed: Vec<_> = (0..5000).map(|n| format!("data/\n{n}")).collect();
+        let errors = errors(&json!({"spec.minResource": many, "spec.gangGroup": listed}));
+        assert!(errors.len() <= 32);
+        assert!(errors.iter().all(|error| error.len() < 400 && !error.contains(['\n', '\u{202e}'])));
+    }
+
+    #[test]
+    fn status_is_remembered() {
+        let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "reason": "R", "message": "", "lastTransitionTime": "1970-01-01T00:00:00Z"});
+        let status = json!({
+            "incarnation": 4, "applicationState": "Waiting", "deadlines": {"completion": "1970-01-01T00:00:02.5Z"},
+            "conditions": [condition("Accepted", "True"), condition("Placed", "True")],
+        });
+        let read = |status: Value| {
+            let mut group = serde_json::to_value(group(&json!({}))).unwrap();
+            group["status"] = status;
+            group_spec(&serde_json::from_value(group).unwrap()).remembered
+        };
+        let remembered =
+            Remembered { incarnation: 4, placed: true, completed: false, completion_deadline: Some(Wall(2500)) };
+        assert_eq!(read(status), remembered);
+        let completed = read(json!({"applicationState": "Completed", "conditions": [condition("Placed", "False")]}));
+        assert_eq!(completed, Remembered { completed: true, ..Remembered::default() });
     }
 }
