@@ -16,13 +16,13 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process, setsid};
 use tokio::signal::unix::{SignalKind, signal};
 
+use crate::support::components::Options;
+use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Error, Result};
+use crate::support::go_build;
 use crate::support::process::tail;
 use crate::support::progress::Progress;
 use crate::support::tools::{Program, user_cache};
-use crate::support::components::Options;
-use crate::support::control_plane::ControlPlane;
-use crate::support::go_build;
 
 /// How long `down` waits before it kills.
 const DOWN_WITHIN: Duration = Duration::from_secs(30);

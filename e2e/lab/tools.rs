@@ -26,6 +26,8 @@ fn chosen(names: &[String]) -> Result<Vec<Program>> {
         return Ok(Program::ALL.to_vec());
     }
     let known = Program::ALL.map(Program::name).join(", ");
-    let find = |name: &String| Program::named(name).ok_or_else(|| Error::new(format!("no program {name:?}; there are {known}")));
+    let find = |name: &String| {
+        Program::named(name).ok_or_else(|| Error::new(format!("no program {name:?}; there are {known}")))
+    };
     names.iter().map(find).collect()
 }

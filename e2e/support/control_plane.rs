@@ -124,6 +124,16 @@ impl ControlPlane {
         wait_until_ready(&self.client, &nodes).await
     }
 
+    /// Whether every namespace gets a `default` ServiceAccount, without which pods would be refused.
+    pub fn makes_accounts(&self) -> bool {
+        self.options.controllers
+    }
+
+    /// Whether kwok plays the nodes.
+    pub fn plays_nodes(&self) -> bool {
+        self.options.kwok
+    }
+
     async fn make_nodes(&self) -> Result<()> {
         if self.options.nodes == 0 {
             return Ok(());
@@ -176,7 +186,8 @@ impl ControlPlane {
     /// They are at work when they have made the account that every namespace gets.
     async fn controllers_ready(&mut self) -> Result<()> {
         let accounts: Api<ServiceAccount> = Api::namespaced(self.client.clone(), "default");
-        let made = wait_for(&accounts, "default", READY_WITHIN, "made by the controllers", |found| found.is_some()).await;
+        let made =
+            wait_for(&accounts, "default", READY_WITHIN, "made by the controllers", |found| found.is_some()).await;
         let process = self.process(Component::ControllerManager)?;
         made.map_err(|error| process.last_words(&format!("kube-controller-manager is not ready: {error}")))?;
         process.check_running()
@@ -216,8 +227,7 @@ pub async fn wait_until_ready(client: &Client, nodes: &NodeSet) -> Result<()> {
 /// Writes what the programs read: users, kubeconfigs, the audit policy and kwok's stages.
 fn write_files(dir: &StateDir, ports: &Ports) -> Result<()> {
     let ca = dir.join("pki/apiserver.crt");
-    let server =
-        json!({"server": format!("https://127.0.0.1:{}", ports.api_server), "certificate-authority": ca});
+    let server = json!({"server": format!("https://127.0.0.1:{}", ports.api_server), "certificate-authority": ca});
     let mut tokens = String::new();
     // A user each, so that the audit log says who asked.
     for user in ["admin", Component::ControllerManager.name(), Component::Kwok.name()] {

@@ -110,7 +110,8 @@ fn check_sums(program: Program, dir: &Path) -> Result<()> {
         return Ok(());
     }
     let (name, file) = (program.name(), module.name);
-    Err(Error::new(format!("{name} needs sources that e2e/tools/{file}/go.sum does not pin")).with_tail("go.sum", &new.join("\n")))
+    Err(Error::new(format!("{name} needs sources that e2e/tools/{file}/go.sum does not pin"))
+        .with_tail("go.sum", &new.join("\n")))
 }
 
 /// Says which Go to install when there is none, or an old one.

@@ -39,8 +39,7 @@ pub fn server(path: &Path) -> Result<Value> {
 pub async fn client(path: &Path) -> Result<Client> {
     let step = format!("making a client from {}", path.display());
     let config = Kubeconfig::read_from(path).during(&step)?;
-    let mut config =
-        Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.during(&step)?;
+    let mut config = Config::from_custom_kubeconfig(config, &KubeConfigOptions::default()).await.during(&step)?;
     config.default_retry = false;
     Client::try_from(config).during(&step)
 }

@@ -19,7 +19,8 @@ pub fn free() -> Result<u16> {
     let mut given = GIVEN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
     let start = somewhere();
     let candidates = (0..COUNT).map(|step| FIRST + (start + step) % COUNT);
-    let port = candidates.into_iter().find(|port| !given.contains(port) && TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    let port =
+        candidates.into_iter().find(|port| !given.contains(port) && TcpListener::bind(("127.0.0.1", *port)).is_ok());
     let port = port.ok_or_else(|| Error::new("no free TCP port on 127.0.0.1"))?;
     given.insert(port);
     Ok(port)
@@ -28,6 +29,7 @@ pub fn free() -> Result<u16> {
 /// A place to begin looking that differs between processes started at the same time.
 fn somewhere() -> u16 {
     let nanos = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
-    let mixed = u64::from(nanos / 1000).wrapping_mul(2_654_435_761) ^ u64::from(std::process::id()).wrapping_mul(40_503);
+    let mixed =
+        u64::from(nanos / 1000).wrapping_mul(2_654_435_761) ^ u64::from(std::process::id()).wrapping_mul(40_503);
     u16::try_from(mixed % u64::from(COUNT)).unwrap_or(0)
 }

@@ -30,7 +30,8 @@ pub async fn wait_for<K: Watched>(
     expected: impl Fn(Option<&K>) -> bool,
 ) -> Result<Option<K>> {
     let config = watcher::Config::default().fields(&format!("metadata.name={name}"));
-    let mut seen = wait(api, config, deadline, &format!("{name}: {what}"), |seen| expected(seen.values().next())).await?;
+    let mut seen =
+        wait(api, config, deadline, &format!("{name}: {what}"), |seen| expected(seen.values().next())).await?;
     Ok(seen.pop_first().map(|(_, object)| object))
 }
 
