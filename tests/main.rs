@@ -1,1 +1,3 @@
+//! Checks of the repository and of the pure layers together: no network, no clock, no control plane.
 
+mod tidy;
