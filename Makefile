@@ -44,9 +44,8 @@ down: ## Stop what `make up` or `make demo KEEP=1` left running
 tools: ## Build the control plane's programs from their pinned Go modules, once per user
 	@$(LAB) tools
 
-crds: ## Write crds/ anew from the types, and the copies in the chart
-	@$(CARGO) run --quiet --locked -- crds --dir crds
-	@mkdir -p charts/gangline/files/crds && cp crds/*.yaml charts/gangline/files/crds/
+crds: ## Write crds/ and the chart's copies anew from the types
+	@UPDATE=1 $(CARGO) test --quiet --locked --test checks -- crds::
 
 chart: ## Check the chart and write manifests/ anew from it
 	@$(LAB) chart

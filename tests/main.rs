@@ -1,3 +1,4 @@
 //! Checks of the repository and of the pure layers together: no network, no clock, no control plane.
 
+mod crds;
 mod tidy;
