@@ -2,4 +2,6 @@
 
 mod charts;
 mod crds;
+mod spec_gang;
+mod support;
 mod tidy;

@@ -7,6 +7,7 @@ mod advance;
 pub mod application;
 pub mod arena;
 pub mod ask;
+mod audit;
 pub mod bits;
 pub mod books;
 pub mod class;
