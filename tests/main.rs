@@ -1,1 +1,3 @@
+//! Checks of shipped files, and of the pure layers against data.
 
+mod quantities;
