@@ -15,3 +15,7 @@ pub mod resource_quota;
 pub mod spec_errors;
 pub mod syntax;
 pub mod task_group;
+pub mod decode;
+pub mod observation;
+pub mod op;
+pub mod wire;
