@@ -1,0 +1,12 @@
+//! The shell: the only place with a Kubernetes client, tokio, clocks and environment. Command line, HTTP, metrics.
+
+pub mod args;
+pub mod cli;
+pub mod client;
+pub mod http;
+pub mod metrics;
+pub mod run;
+pub mod settings;
+pub mod shell;
+pub mod telemetry;
+pub mod text;
