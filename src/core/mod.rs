@@ -8,6 +8,7 @@ pub mod fit;
 pub mod ids;
 pub mod misfit;
 pub mod node;
+mod rank;
 pub mod recent;
 pub mod resources;
 pub mod scratch;
