@@ -12,6 +12,8 @@ use serde_json::Value;
 use super::schema;
 
 /// A queue of the quota tree. Its name is its path: `root.data` lies below `root`.
+// Each printed column says its type.
+#[allow(clippy::duplicated_attributes)]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "gangline.dev",
@@ -108,5 +110,5 @@ pub(super) fn rules() -> Vec<Value> {
     let parent = "self.metadata.name == 'root' ? !has(self.spec.parent) : (has(self.spec.parent) && \
                   self.metadata.name.startsWith(self.spec.parent + '.') && \
                   !self.metadata.name.substring(size(self.spec.parent) + 1).contains('.'))";
-    vec![schema::rule(parent, "spec.parent must be metadata.name without its last part; only root has none")]
+    vec![schema::rule_of(".spec.parent", parent, "must be metadata.name without its last part; only root has none")]
 }

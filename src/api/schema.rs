@@ -142,12 +142,14 @@ pub(super) fn conditions(schema: &mut Schema) {
     schema.insert("x-kubernetes-list-type".to_owned(), json!("map"));
     schema.insert("x-kubernetes-list-map-keys".to_owned(), json!(["type"]));
     let properties = json!({
-        "type": {"type": "string", "maxLength": 316},
-        "status": {"type": "string", "enum": ["True", "False", "Unknown"]},
-        "observedGeneration": {"type": "integer", "format": "int64", "minimum": 0},
-        "lastTransitionTime": {"type": "string", "format": "date-time"},
-        "reason": {"type": "string", "minLength": 1, "maxLength": 1024},
-        "message": {"type": "string", "maxLength": 32768},
+        "type": {"type": "string", "maxLength": 316, "description": "What the condition is about."},
+        "status": {"type": "string", "enum": ["True", "False", "Unknown"], "description": "Whether it holds."},
+        "observedGeneration": {
+            "type": "integer", "format": "int64", "minimum": 0, "description": "Generation of the spec that it is about.",
+        },
+        "lastTransitionTime": {"type": "string", "format": "date-time", "description": "When its status changed."},
+        "reason": {"type": "string", "minLength": 1, "maxLength": 1024, "description": "Why, in one word for programs."},
+        "message": {"type": "string", "maxLength": 32768, "description": "Why, in one sentence for people."},
     });
     let required = json!(["type", "status", "lastTransitionTime", "reason", "message"]);
     let condition = json!({"type": "object", "required": required, "properties": properties});
@@ -162,6 +164,11 @@ pub(super) fn same(this: &str, old: &str, field: &str) -> String {
 /// A CEL rule.
 pub(super) fn rule(rule: &str, message: &str) -> Value {
     json!({"rule": rule, "message": message})
+}
+
+/// A CEL rule over the whole object whose message names a field.
+pub(super) fn rule_of(field: &str, rule: &str, message: &str) -> Value {
+    json!({"rule": rule, "message": message, "fieldPath": field})
 }
 
 /// Removes what the derive says and the API server does not want: `nullable` (a null is then taken as absent), the
@@ -188,6 +195,7 @@ fn tidy_fields(fields: &mut Map<String, Value>) {
 }
 
 /// Writes whole numbers as such: bounds are floats in the API's own types.
+#[cfg(feature = "runtime")]
 pub(super) fn whole_numbers(value: &mut Value) {
     match value {
         Value::Object(fields) => fields.iter_mut().for_each(|(_, value)| whole_numbers(value)),

@@ -13,6 +13,8 @@ use serde_json::Value;
 use super::schema;
 
 /// A set of equal members of an application that start together or not at all.
+// Each printed column says its type.
+#[allow(clippy::duplicated_attributes)]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "gangline.dev",
@@ -269,12 +271,12 @@ pub(super) fn rules() -> Vec<Value> {
         "!has(self.spec.gangGroup) || self.spec.gangGroup.exists(one, one.split('/')[1] == self.metadata.name)";
     let namespace = "!has(self.spec.gangGroup) || self.spec.gangGroup.all(one, \
                      one.split('/')[0] == self.spec.gangGroup[0].split('/')[0])";
-    let alive = "spec cannot be changed while the application is Accepted, Running or Waiting, but for \
+    let alive = "cannot be changed while the application is Accepted, Running or Waiting, but for \
                  completionTimeoutSeconds";
     vec![
-        schema::rule(itself, "spec.gangGroup must list the TaskGroup itself"),
-        schema::rule(namespace, "spec.gangGroup must list TaskGroups of one namespace"),
-        schema::rule(&unchanged(), alive),
+        schema::rule_of(".spec.gangGroup", itself, "must list the TaskGroup itself"),
+        schema::rule_of(".spec.gangGroup", namespace, "must list TaskGroups of one namespace"),
+        schema::rule_of(".spec", &unchanged(), alive),
     ]
 }
 
