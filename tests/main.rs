@@ -1,1 +1,5 @@
+//! Checks of the repository and of the pure layers together: no network, no clock, no control plane.
 
+mod charts;
+mod crds;
+mod tidy;

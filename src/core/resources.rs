@@ -137,6 +137,11 @@ impl Totals {
         }
     }
 
+    /// The amounts of the base resources, by index.
+    pub fn base(&self) -> [i128; 4] {
+        self.base
+    }
+
     /// The amount of a resource.
     pub fn get(&self, name: &str) -> i128 {
         match BASE_NAMES.iter().position(|base| *base == name) {
