@@ -2,6 +2,7 @@
 
 pub mod client;
 pub mod clock;
+pub mod driver;
 pub mod execute;
 mod item;
 pub mod meter;
