@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use serde::Deserialize;
 use tracing_subscriber::filter::EnvFilter;
 
-use super::args::{ClusterArgs, RunArgs};
+use super::args::RunArgs;
 use super::text::escape_lines;
 use crate::api::names;
 use crate::core::reason::SpecError;
@@ -77,7 +77,7 @@ pub enum SettingsError {
     /// The file cannot be read.
     #[error("cannot read the configuration file {}", .0.display())]
     Read(PathBuf, #[source] std::io::Error),
-    /// The file is no YAML, or has other fields than these.
+    /// The file is no YAML, or has other fields than it may have; with line and column.
     #[error("{}: {}", .0.display(), escape_lines(.1))]
     Parse(PathBuf, String),
     /// Fields have values that cannot be used; all of them.
@@ -117,7 +117,7 @@ impl Settings {
     pub fn load(args: &RunArgs) -> Result<Self, SettingsError> {
         let Some(path) = &args.config else { return Self::resolve(args, File::default(), Path::new("")) };
         let text = std::fs::read_to_string(path).map_err(|error| SettingsError::Read(path.clone(), error))?;
-        Self::resolve(args, parse(&text).map_err(|problem| SettingsError::Parse(path.clone(), problem))?, path)
+        Self::resolve(args, parse(&text, path)?, path)
     }
 
     fn resolve(args: &RunArgs, file: File, path: &Path) -> Result<Self, SettingsError> {
@@ -131,17 +131,16 @@ impl Settings {
         };
         if check.problems.is_empty() { Ok(settings) } else { Err(SettingsError::Values(check.problems)) }
     }
-
-    /// How to reach the cluster, for symmetry with the commands that read.
-    pub fn cluster(args: &RunArgs) -> &ClusterArgs {
-        &args.cluster
-    }
 }
 
-fn parse(text: &str) -> Result<File, String> {
+fn parse(text: &str, path: &Path) -> Result<File, SettingsError> {
+    let file: Result<Option<File>, _> = serde_saphyr::from_str(text);
     // An empty file, or one of comments only, is YAML's null.
-    let file: Option<File> = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
-    Ok(file.unwrap_or_default())
+    file.map(Option::unwrap_or_default).map_err(|error| {
+        let problem = error.to_string();
+        let problem = problem.strip_prefix("error: ").unwrap_or(&problem);
+        SettingsError::Parse(path.to_owned(), problem.replace("<input>", &path.to_string_lossy()))
+    })
 }
 
 /// Takes each value from flag, file or default, and collects what is wrong with the one taken.
@@ -213,7 +212,7 @@ mod tests {
 
     fn load(text: &str, args: &RunArgs) -> Result<Settings, String> {
         let path = PathBuf::from("gangline.yaml");
-        let file = parse(text).map_err(|problem| SettingsError::Parse(path.clone(), problem).to_string())?;
+        let file = parse(text, &path).map_err(|error| error.to_string())?;
         Settings::resolve(args, file, &path).map_err(|error| error.to_string())
     }
 
@@ -280,10 +279,10 @@ mod tests {
     #[test]
     fn unknown_fields_and_wrong_types_name_file_field_and_line() {
         for (text, parts) in [
-            ("schedulerName: x", ["gangline.yaml: ", "schedulerName", "line 1"]),
-            ("http:\n  adress: x", ["gangline.yaml: ", "adress", "line 2"]),
-            ("log:\n  format: loud", ["gangline.yaml: ", "loud", "line 2"]),
-            ("schedulerNames: 5", ["gangline.yaml: ", "schedulerNames", "line 1"]),
+            ("schedulerName: x", ["gangline.yaml: line 1 ", "schedulerName", "--> gangline.yaml:1:"]),
+            ("http:\n  adress: x", ["gangline.yaml: line 2 ", "adress", "--> gangline.yaml:2:"]),
+            ("log:\n  format: loud", ["gangline.yaml: line 2 ", "loud", "--> gangline.yaml:2:"]),
+            ("schedulerNames: 5", ["gangline.yaml: line 1 ", "schedulerNames", "--> gangline.yaml:1:"]),
         ] {
             let error = load(text, &RunArgs::default()).unwrap_err();
             assert!(parts.iter().all(|part| error.contains(part)), "{text:?} gave\n{error}");

@@ -109,7 +109,11 @@ pub(super) async fn why(args: &WhyArgs) -> Result<Reply, FetchError> {
             let gang = gang_of(&cluster, &pod).await;
             pod::answer(&pod, &gang, &args.scheduler_names, now)
         }
-        Chosen::Group(group, also) => Answer { hints: also.into_iter().collect(), ..group::answer(&group, now) },
+        Chosen::Group(group, also) => {
+            let mut answer = group::answer(&group, now);
+            answer.hints.extend(also);
+            answer
+        }
         Chosen::Neither(also) => return Ok(Reply::not_found(missing(target, &namespace, also))),
     };
     Ok(reply(&answer, args.output))
