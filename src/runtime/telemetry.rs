@@ -32,6 +32,8 @@ pub fn start(settings: &Settings) -> Result<(), TelemetryError> {
         LogFormat::Json => true,
     };
     subscriber(json, filter, io::stderr).try_init()?;
+    // A panic is one line of the log like any other, so that whoever collects JSON sees it.
+    std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "Panicked: a fault of Gangline's own")));
     Ok(())
 }
 
