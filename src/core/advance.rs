@@ -155,8 +155,10 @@ impl Scheduler {
             self.books.asks[*ask].seat = None;
         }
         // Marked seats first, then the rest in the order of names.
-        let (marked, rest): (Vec<_>, Vec<_>) =
-            asks.iter().copied().partition(|ask| self.books.asks[*ask].spec.mark.as_ref().is_some_and(|m| m.seat.is_some()));
+        let (marked, rest): (Vec<_>, Vec<_>) = asks
+            .iter()
+            .copied()
+            .partition(|ask| self.books.asks[*ask].spec.mark.as_ref().is_some_and(|m| m.seat.is_some()));
         for ask in marked.into_iter().chain(rest) {
             self.absorb(ask);
             self.reshelve(ask);
@@ -206,10 +208,9 @@ impl Scheduler {
                 && (tally.assumed == 0
                     || group.seats.iter().all(|(_, seat)| match seat.state {
                         SeatState::Assumed(ask) => !self.books.asks[ask].is_placeholder(),
-                        SeatState::Open(_)
-                        | SeatState::Held(_)
-                        | SeatState::Releasing { .. }
-                        | SeatState::Taken(_) => true,
+                        SeatState::Open(_) | SeatState::Held(_) | SeatState::Releasing { .. } | SeatState::Taken(_) => {
+                            true
+                        }
                     }))
         })
     }
@@ -260,7 +261,9 @@ impl Scheduler {
         }
         let app = &mut self.books.apps[id];
         if !app.placed && !app.groups.is_empty() {
-            let all = |group: &GroupId| self.books.groups[*group].seats.tally().taken == self.books.groups[*group].seats.len();
+            let all = |group: &GroupId| {
+                self.books.groups[*group].seats.tally().taken == self.books.groups[*group].seats.len()
+            };
             if self.books.apps[id].groups.iter().all(all) && self.all_taken_are_bound(id) {
                 self.books.apps[id].placed = true;
                 self.show_app(id);

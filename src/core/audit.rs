@@ -35,7 +35,8 @@ impl Scheduler {
         }
         for (node, expected) in nodes {
             if self.books.nodes.charged(node) != Some(&expected) {
-                violations.push(format!("node {:?} is charged otherwise than by its pods", self.books.nodes.name(node)));
+                violations
+                    .push(format!("node {:?} is charged otherwise than by its pods", self.books.nodes.name(node)));
             }
         }
         for (id, queue) in self.books.queues.iter() {
@@ -52,9 +53,8 @@ impl Scheduler {
             }
             for (number, seat) in group.seats.iter() {
                 let state = seat.state;
-                let holds = |ask| {
-                    self.books.asks.get(ask).is_some_and(|ask| ask.seat == Some(number) && ask.group == Some(id))
-                };
+                let holds =
+                    |ask| self.books.asks.get(ask).is_some_and(|ask| ask.seat == Some(number) && ask.group == Some(id));
                 let fine = match state {
                     SeatState::Open(super::seat::Reserve::Pending(ask))
                     | SeatState::Assumed(ask)

@@ -276,7 +276,8 @@ impl Scheduler {
         let Some(id) = self.books.group_ids.get(&name.group).copied() else { return };
         let group = &self.books.groups[id];
         let is_current = self.placeholder_name(id, name.seat).as_ref() == Some(name);
-        let is_creating = matches!(group.seats.get(name.seat).map(|seat| seat.state), Some(SeatState::Open(Reserve::Creating)));
+        let is_creating =
+            matches!(group.seats.get(name.seat).map(|seat| seat.state), Some(SeatState::Open(Reserve::Creating)));
         let (true, true, Some(app)) = (is_current, is_creating, group.app) else { return };
         self.books.seat(id, name.seat, SeatState::Open(Reserve::None));
         if self.books.apps[app].state == AppState::Accepted {
@@ -456,11 +457,7 @@ impl Scheduler {
 
     /// What really exists may be larger than what was announced: members count with their real requests, placeholders
     /// as admitted.
-    fn plan_exceeds(
-        &self,
-        queue: QueueId,
-        plan: &[(Candidate, NodeId)],
-    ) -> Option<super::queue::QuotaExcess> {
+    fn plan_exceeds(&self, queue: QueueId, plan: &[(Candidate, NodeId)]) -> Option<super::queue::QuotaExcess> {
         let mut ask = Totals::default();
         plan.iter().for_each(|(candidate, _)| ask.add(self.books.request(candidate.ask), 1));
         self.books.queues.refuses(queue, &Ahead::default(), &ask)

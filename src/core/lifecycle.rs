@@ -92,14 +92,8 @@ mod tests {
     /// The whole table; docs/states.md shows the same.
     #[test]
     fn the_table_is_what_the_design_says() {
-        const EVENTS: [AppEvent; 6] = [
-            AppEvent::Accept,
-            AppEvent::Reject,
-            AppEvent::Run,
-            AppEvent::Idle,
-            AppEvent::Complete,
-            AppEvent::Renew,
-        ];
+        const EVENTS: [AppEvent; 6] =
+            [AppEvent::Accept, AppEvent::Reject, AppEvent::Run, AppEvent::Idle, AppEvent::Complete, AppEvent::Renew];
         let mut table = String::new();
         for state in AppState::ALL {
             for event in EVENTS {

@@ -42,11 +42,15 @@ impl Scheduler {
             if gang_first {
                 let (rank, app) = gang.take().expect("chosen just now");
                 budget = budget.saturating_sub(self.contend(app, &mut ahead));
-                gang = self.contending.range((std::ops::Bound::Excluded(rank), std::ops::Bound::Unbounded)).next()
+                gang = self
+                    .contending
+                    .range((std::ops::Bound::Excluded(rank), std::ops::Bound::Unbounded))
+                    .next()
                     .map(|(rank, app)| (rank.clone(), *app));
             } else if let Some((head, key)) = run {
                 runs.remove(&(head.clone(), key));
-                let limit = gang.as_ref().map(|(rank, _)| rank).into_iter().chain(runs.first().map(|(rank, _)| rank)).min();
+                let limit =
+                    gang.as_ref().map(|(rank, _)| rank).into_iter().chain(runs.first().map(|(rank, _)| rank)).min();
                 let (placed, next) = self.place_run(key, &head, limit.cloned().as_ref(), budget, &mut exhausted);
                 budget = budget.saturating_sub(placed);
                 runs.extend(next.map(|rank| (rank, key)));

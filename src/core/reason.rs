@@ -109,7 +109,10 @@ impl fmt::Display for RejectReason {
             Self::ExceedsMaxQuota(QuotaExcess { queue, excess }) => {
                 let (name, asked, max) = (&excess.resource, excess.asked, excess.left);
                 let (asked, max) = (Amount(name, asked), Amount(name, max));
-                write!(f, "the gang asks for {asked} {name}, but queue {queue} allows at most {max}: it can never start")
+                write!(
+                    f,
+                    "the gang asks for {asked} {name}, but queue {queue} allows at most {max}: it can never start"
+                )
             }
             Self::NamespaceQuotaTooSmall { namespace, excess } => {
                 let (name, asked, max) = (&excess.resource, excess.asked, excess.left);

@@ -167,13 +167,7 @@ fn room_for(books: &Books, queue: QueueId, excess: &Resources) -> bool {
 
 /// Whether a class fits a node with one placeholder gone from it: ports and everything else included, so that a slot is
 /// never given up for a member that cannot use it.
-fn fits_instead(
-    books: &Books,
-    scratch: &mut Scratch,
-    class: ClassId,
-    placeholder: AskId,
-    node: NodeId,
-) -> bool {
+fn fits_instead(books: &Books, scratch: &mut Scratch, class: ClassId, placeholder: AskId, node: NodeId) -> bool {
     let shape = &books.asks[placeholder].spec.shape;
     scratch.begin();
     scratch.credit(node, &shape.request, &shape.ports, 1);

@@ -206,8 +206,8 @@ impl Scheduler {
         if ask.is_placeholder() {
             return true;
         }
-        let by_placeholders = group.uses_placeholders()
-            && group.spec().placeholder_for == super::event::PlaceholderFor::All;
+        let by_placeholders =
+            group.uses_placeholders() && group.spec().placeholder_for == super::event::PlaceholderFor::All;
         let open = group.seats.tally().open as usize;
         !by_placeholders && group.waiting.iter().take(open).any(|(_, waiting)| *waiting == id)
     }
@@ -262,14 +262,18 @@ impl Scheduler {
         let histogram = misfits(&self.books.nodes, &self.books.classes, class);
         let request = &self.books.classes.shape(class).request;
         let mut text = format!("{}/{} nodes take one more", histogram.fit, histogram.nodes);
-        let causes: Vec<_> = histogram.iter().map(|(cause, count)| format!("{count} {}", cause.wording(request))).collect();
+        let causes: Vec<_> =
+            histogram.iter().map(|(cause, count)| format!("{count} {}", cause.wording(request))).collect();
         if !causes.is_empty() {
             text.push_str(&format!(": {}", causes.join(", ")));
         }
         if let Some(near) = histogram.nearest
             && let (Some(resource), Some(node)) = (near.lacks.resource(request), self.books.nodes.name(near.node))
         {
-            text.push_str(&format!("; nearest is {node}, {} {resource} short", Amount(resource, i128::from(near.missing))));
+            text.push_str(&format!(
+                "; nearest is {node}, {} {resource} short",
+                Amount(resource, i128::from(near.missing))
+            ));
         }
         text
     }
@@ -293,7 +297,9 @@ impl Scheduler {
             members: group.members,
             replaced: group.replaced,
             accepted: !matches!(state, AppState::New | AppState::Rejected),
-            past_gate: app.is_some_and(|app| app.admitted || matches!(app.state, AppState::Running | AppState::Waiting | AppState::Completed)),
+            past_gate: app.is_some_and(|app| {
+                app.admitted || matches!(app.state, AppState::Running | AppState::Waiting | AppState::Completed)
+            }),
             placed: app.is_some_and(|app| app.placed),
             completes: app.and_then(|app| app.completes).map(|(_, wall)| wall),
             generation: spec.generation,
@@ -315,7 +321,10 @@ impl Scheduler {
                 None => ("Submitted", "submitted; not planned yet".into()),
             },
             AppState::Running => running_reason(group, app.placed),
-            AppState::Waiting => ("WaitingForCompletion", "nothing runs and nothing is pending; the application completes at its deadline".into()),
+            AppState::Waiting => (
+                "WaitingForCompletion",
+                "nothing runs and nothing is pending; the application completes at its deadline".into(),
+            ),
             AppState::Completed => ("Completed", "the application is complete".into()),
         }
     }

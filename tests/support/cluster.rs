@@ -223,10 +223,8 @@ impl Cluster {
                     self.delete(&name);
                 }
             }
-            Decision::CancelPlaceholder(_)
-            | Decision::ShowGroup(_)
-            | Decision::ShowAsk(_)
-            | Decision::ShowQueue(_) => {}
+            Decision::CancelPlaceholder(_) | Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => {
+            }
         }
     }
 
