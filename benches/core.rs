@@ -43,7 +43,7 @@ struct Dice(u64);
 impl Dice {
     fn below(&mut self, limit: i64) -> i64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        ((self.0 >> 33) as i64) % limit
+        (self.0 >> 33).cast_signed() % limit
     }
 }
 
@@ -59,7 +59,7 @@ struct World {
 }
 
 impl World {
-    fn new(count: usize, state: State, classes: i64) -> Self {
+    fn new(count: usize, state: State, classes: u32) -> Self {
         let (mut nodes, mut dice) = (Nodes::default(), Dice(1));
         for at in 0..count {
             add_node(&mut nodes, &mut dice, state, at);
@@ -67,7 +67,8 @@ impl World {
         let (classes_of, scratch) = (Classes::default(), Scratch::default());
         let (out, demands, books) = (Vec::new(), Vec::new(), Vec::new());
         let mut world = Self { nodes, classes: classes_of, scratch, out, demands, books };
-        (0..classes).for_each(|at| world.add_class(1000 + 100 * (at % 20), (1 + (7 * at) % 19) * GIB / 4 + at));
+        (0..i64::from(classes))
+            .for_each(|at| world.add_class(1000 + 100 * (at % 20), (1 + (7 * at) % 19) * GIB / 4 + at));
         world
     }
 
@@ -171,9 +172,9 @@ fn singletons_of_20_classes(bencher: Bencher<'_, '_>, state: State) {
 }
 
 /// 10,000 singletons of many classes in turn: no run is longer than one pod.
-#[divan::bench(args = [20, 256], consts = [0, 1, 2], sample_count = 5)]
-fn singletons_in_turn<const STATE: usize>(bencher: Bencher<'_, '_>, classes: usize) {
-    measure(bencher, World::new(10_000, STATES[STATE], classes as i64), PODS, |world| {
-        (0..PODS).for_each(|at| world.singletons(at as usize % classes, 1));
+#[divan::bench(args = [20, 256].into_iter().flat_map(|classes| STATES.map(|state| (classes, state))), sample_count = 10)]
+fn singletons_in_turn(bencher: Bencher<'_, '_>, (classes, state): (u32, State)) {
+    measure(bencher, World::new(10_000, state, classes), PODS, |world| {
+        (0..PODS).for_each(|at| world.singletons((at % classes) as usize, 1));
     });
 }

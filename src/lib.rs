@@ -13,4 +13,6 @@
 pub mod api;
 pub mod controller;
 pub mod core;
+#[cfg(feature = "runtime")]
+pub mod runtime;
 pub mod shim;

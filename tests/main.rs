@@ -2,6 +2,7 @@
 
 mod charts;
 mod crds;
+mod quantities;
 mod spec_gang;
 mod support;
 mod tidy;

@@ -18,7 +18,6 @@ pub struct Classes {
     by_constraints: Lookup<Arc<Constraints>, usize>,
     /// `None` = free.
     selections: Vec<Option<Selection>>,
-    version: u64,
 }
 
 /// One shape in use.
@@ -88,17 +87,13 @@ impl Classes {
     }
 
     /// A node's labels, taints or schedulability changed, or the node came or went: renews its bit in every set.
+    /// Must be told before the next plan.
     pub fn node_changed(&mut self, nodes: &Nodes, node: NodeId) {
         let spec = nodes.name(node).zip(nodes.spec(node));
         for selection in self.selections.iter_mut().flatten() {
             let eligible = spec.is_some_and(|(name, spec)| selection.constraints.check(name, spec).is_ok());
-            self.version += u64::from(selection.eligible.set(node.index as usize, eligible));
+            selection.eligible.set(node.index as usize, eligible);
         }
-    }
-
-    /// Changes whenever some class may use other nodes than before.
-    pub fn version(&self) -> u64 {
-        self.version
     }
 
     /// How many classes are in use.

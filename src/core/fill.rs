@@ -124,7 +124,7 @@ impl Filler<'_> {
         let search = Search::new(self.nodes, self.classes, demand.class);
         let mut lists = std::mem::take(&mut self.scratch.shortlists);
         candidates.clear();
-        let of = (&search, self.classes, demand.class);
+        let of = (&search, demand.class);
         let complete = lists.first(of, self.scratch, demand.count as usize, candidates);
         self.scratch.shortlists = lists;
         let placed = self.take_first(at, demand, candidates);
@@ -188,5 +188,7 @@ fn keep_first(search: &Search<'_>, candidates: &mut Vec<Candidate>, count: usize
     candidates.sort_unstable_by(|one, other| search.order(one, other));
 }
 
+#[cfg(test)]
+mod history;
 #[cfg(test)]
 mod tests;

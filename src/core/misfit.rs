@@ -265,6 +265,23 @@ mod tests {
     }
 
     #[test]
+    fn the_nearest_is_the_same_whoever_came_first() {
+        let nearest = |order: [(&str, NodeSpec); 3], request| {
+            let mut world = World { nodes: Nodes::default(), classes: Classes::default() };
+            for (name, spec) in order {
+                let _ = world.nodes.see(&name.into(), spec);
+            }
+            let nearest = count(&mut world, &shape(request)).0.nearest.unwrap();
+            (world.nodes.name(nearest.node).unwrap().to_string(), nearest.lacks)
+        };
+        let (a, b, full) = (("a", spec(1000, 110)), ("b", spec(1000, 110)), ("full", spec(2000, 0)));
+        // Half of the cpu is missing on a and b, all of the one pod on the third.
+        let one = nearest([a.clone(), b.clone(), full.clone()], Resources::pod(2000, 1));
+        assert_eq!(one, nearest([full, b, a], Resources::pod(2000, 1)));
+        assert_eq!(one.1, Misfit::Base(CPU as u8));
+    }
+
+    #[test]
     fn what_is_not_asked_for_is_never_short() {
         let mut world = world();
         let large = world.nodes.id("large").unwrap();

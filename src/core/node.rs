@@ -355,6 +355,7 @@ pub fn ports_conflict(one: &HostPort, other: &HostPort) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::shape::{Effect, Taint};
 
     fn spec(cpu: i64, memory: i64) -> NodeSpec {
         let allocatable = Resources { base: [cpu, memory, 0, 110], rare: Vec::new() };
@@ -386,13 +387,16 @@ mod tests {
         let (mut nodes, node) = (Nodes::default(), name("a"));
         let _ = nodes.see(&node, spec(4000, 40));
         let labelled = NodeSpec { labels: [(name("k"), name("v"))].into(), ..spec(3000, 41) };
+        let taint = Taint { key: name("k"), value: name(""), effect: Effect::NoExecute };
         for (spec, eligibility, grew) in [
             (spec(4000, 40), false, false),
             (spec(4000, 39), false, false),
             (spec(3000, 40), false, true),
             (labelled.clone(), true, true),
             (labelled.clone(), false, false),
-            (NodeSpec { unschedulable: true, ..labelled }, true, false),
+            (NodeSpec { unschedulable: true, ..labelled.clone() }, true, false),
+            (NodeSpec { taints: vec![taint.clone()], unschedulable: true, ..labelled.clone() }, true, false),
+            (NodeSpec { taints: vec![taint], ..labelled }, true, false),
         ] {
             let change = nodes.see(&node, spec);
             assert_eq!((change.eligibility, change.grew), (eligibility, grew));

@@ -185,6 +185,8 @@ mod tests {
         scratch.begin();
         assert_eq!((view(&scratch, a), view(&scratch, b)), ((4000, 2), (4000, 2)));
         assert_eq!(scratch.touched().count(), 0);
+        [a, b].into_iter().for_each(|id| scratch.take(id, &Resources::pod(1, 1), &[], 1));
+        assert_eq!((view(&scratch, a), view(&scratch, b)), ((3999, 2), (3999, 2)));
     }
 
     #[test]

@@ -1,16 +1,15 @@
 //! The first few candidates of a class, kept from one plan to the next: a single pod costs what changed in between.
 
-use super::class::Classes;
 use super::ids::ClassId;
 use super::scratch::Scratch;
 use super::search::{Candidate, Search};
 
 /// How many candidates a new list holds: enough that a full scan is shared by many pods, few enough that finding one
-/// of them costs less than the commit.
-const LENGTH: usize = 128;
+/// of them costs less than the commit. Tests have short lists, so that they see their ends.
+const LENGTH: usize = if cfg!(test) { 4 } else { 128 };
 
 /// After so many changed nodes a scan is as cheap as looking at each of them.
-const MOST_CHANGES: usize = 512;
+const MOST_CHANGES: usize = if cfg!(test) { 16 } else { 512 };
 
 /// How many classes have a list; they share by slot. With twice 128 candidates each, 4 MiB at most.
 const LISTS: usize = 1024;
@@ -27,8 +26,6 @@ pub(super) struct Shortlists(Vec<Shortlist>);
 #[derive(Clone, Debug, Default)]
 struct Shortlist {
     class: Option<ClassId>,
-    /// [`Classes::version`] for which the list holds.
-    version: u64,
     clock: u64,
     /// Sorted.
     candidates: Vec<Candidate>,
@@ -41,7 +38,7 @@ impl Shortlists {
     /// the plan touched. Returns whether there are no others.
     pub(super) fn first(
         &mut self,
-        (search, classes, class): (&Search<'_>, &Classes, ClassId),
+        (search, class): (&Search<'_>, ClassId),
         scratch: &Scratch,
         count: usize,
         out: &mut Vec<Candidate>,
@@ -51,8 +48,8 @@ impl Shortlists {
             self.0.resize_with(slot + 1, Shortlist::default);
         }
         let list = &mut self.0[slot];
-        if list.class != Some(class) || list.version != classes.version() || !list.catch_up(search) {
-            (list.class, list.version) = (Some(class), classes.version());
+        if list.class != Some(class) || !list.catch_up(search) {
+            list.class = Some(class);
             list.rebuild(search, out);
         }
         let before = out.len();
@@ -60,6 +57,15 @@ impl Shortlists {
         let untouched = list.candidates.iter().filter(|listed| !scratch.is_touched(listed.1 as usize));
         out.extend(untouched.take(count));
         list.end == u64::MAX && out.len() - before < count
+    }
+}
+
+#[cfg(test)]
+impl Shortlists {
+    /// Whether every list is in order and holds nothing from its end on.
+    pub(super) fn are_sound(&self) -> bool {
+        let ranks = |list: &Shortlist| list.candidates.iter().map(|listed| listed.0).collect::<Vec<_>>();
+        self.0.iter().all(|list| ranks(list).is_sorted() && ranks(list).last().is_none_or(|last| *last < list.end))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Translates Kubernetes objects as data to the core's words and decisions back to calls. Pure: no client, no clock.
 
 pub mod constraints;
+pub mod decode;
 pub mod escape;
 pub mod group_check;
 pub mod node;
@@ -15,3 +16,4 @@ pub mod resource_quota;
 pub mod spec_errors;
 pub mod syntax;
 pub mod task_group;
+pub mod wire;

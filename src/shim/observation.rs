@@ -97,7 +97,7 @@ pub struct Malformed {
 pub enum Outcome {
     /// 2xx, with the object if the response carries one that we read.
     Ok(Option<Box<Seen>>),
-    /// The server answered that it did not do it.
+    /// The server answered with an error. 408, 500, 502 and 504 leave doubt: it may have happened or may happen yet.
     Refused {
         /// HTTP status.
         code: u16,
@@ -108,7 +108,7 @@ pub enum Outcome {
         /// `Retry-After`.
         retry_after: Option<Millis>,
     },
-    /// It may or may not have happened, or may happen yet: 504, a cut connection, a timeout.
+    /// No answer: it may or may not have happened, or may happen yet. A cut connection, a timeout.
     Unknown,
     /// It never left: `not_after` had passed, or the process is ending.
     NotSent,

@@ -66,6 +66,11 @@ impl Quantity {
         self.nanos % UNIT == 0
     }
 
+    /// Whether it is as large, or as far below nothing, as can be held: the true amount may be beyond.
+    pub fn is_saturated(self) -> bool {
+        self.nanos.saturating_abs() == i128::MAX
+    }
+
     /// Whether it is less than nothing.
     pub fn is_negative(self) -> bool {
         self.nanos < 0
@@ -148,6 +153,8 @@ impl FromStr for Quantity {
         let parts = split(text)?;
         let (amount, format) = match scale(parts.suffix)? {
             Scale::Ten(exponent, format) => (decimal(&parts, exponent)?, format),
+            // apimachinery reads short numbers on another path, which takes no digits for 0.
+            Scale::Two(exponent) if !parts.digits && exponent >= 50 => return Err(ParseQuantityError::Numeric),
             Scale::Two(exponent) => binary(&parts, exponent),
         };
         Ok(Self { nanos: if parts.negative { -amount } else { amount }, format })
@@ -212,6 +219,7 @@ fn exponent(suffix: &str) -> Result<Scale, ParseQuantityError> {
 fn decimal(parts: &Parts<'_>, exponent: i32) -> Result<i128, ParseQuantityError> {
     let places = i32::try_from(parts.fraction.len()).unwrap_or(i32::MAX);
     let shift = i64::from(exponent.wrapping_sub(places)) + 9;
+    // As above.
     if !parts.digits && shift < 0 {
         return Err(ParseQuantityError::Numeric);
     }
@@ -301,6 +309,8 @@ mod tests {
     #[test]
     fn amounts_round_up_and_saturate() {
         for (text, value, milli) in [
+            ("1e2147483647", i64::MAX, i64::MAX),
+            ("1e-2147483648", 1, 1),
             ("1.5", 2, 1500),
             ("0.1m", 1, 1),
             ("-1.5", -2, -1500),

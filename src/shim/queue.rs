@@ -211,13 +211,13 @@ mod tests {
 
     /// `+root.a cpu=5` or `-root.a`.
     fn words(events: &[Event]) -> Vec<String> {
-        let word = |event: &Event| match event {
-            Event::Queue(name, spec) => {
+        let word = |event: &Event| {
+            if let Event::Queue(name, spec) = event {
                 let max = spec.max.iter().map(|(name, amount)| format!(" {name}={amount}"));
-                format!("+{name}{}", max.collect::<String>())
+                return format!("+{name}{}", max.collect::<String>());
             }
-            Event::QueueGone(name) => format!("-{name}"),
-            other => panic!("{other:?}"),
+            let Event::QueueGone(name) = event else { panic!("{event:?}") };
+            format!("-{name}")
         };
         events.iter().map(word).collect()
     }

@@ -26,7 +26,7 @@ pub fn limit(quota: &ResourceQuota) -> Option<Limit> {
 
 /// The room that several quotas leave together: the smallest limit of each resource.
 pub fn merge<'a>(limits: impl IntoIterator<Item = &'a Limit>) -> Limit {
-    smallest(limits.into_iter().flat_map(Limit::iter).map(|(name, amount)| (name, amount)))
+    smallest(limits.into_iter().flat_map(Limit::iter))
 }
 
 fn smallest<'a>(bounds: impl Iterator<Item = (&'a str, i128)>) -> Limit {
@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    fn read(spec: Value) -> Option<Vec<(String, i128)>> {
+    fn read(spec: &Value) -> Option<Vec<(String, i128)>> {
         let quota = serde_json::from_value(json!({"metadata": {}, "spec": spec})).unwrap();
         limit(&quota).map(|limit| limit.iter().map(|(name, amount)| (name.to_owned(), amount)).collect())
     }
@@ -86,7 +86,7 @@ mod tests {
             ("pods", 9),
         ];
         let expected = expected.map(|(name, amount)| (name.to_owned(), amount)).to_vec();
-        assert_eq!(read(json!({"hard": hard})), Some(expected));
+        assert_eq!(read(&json!({"hard": hard})), Some(expected));
     }
 
     #[test]
@@ -98,9 +98,9 @@ mod tests {
             json!({"hard": {"services": "1"}}),
             json!({}),
         ] {
-            assert_eq!(read(spec.clone()), None, "{spec}");
+            assert_eq!(read(&spec), None, "{spec}");
         }
-        assert!(read(json!({"hard": {"cpu": "1"}, "scopes": [], "scopeSelector": {}})).is_some());
+        assert!(read(&json!({"hard": {"cpu": "1"}, "scopes": [], "scopeSelector": {}})).is_some());
     }
 
     #[test]

@@ -17,10 +17,10 @@ pub(super) enum Answer {
     Denied(Refusal),
     /// Another 3xx or 4xx: the same call will be refused again.
     Rejected(Refusal),
-    /// 429, 5xx: not now. Also a call that never left.
+    /// 429, 503 and other 5xx: not now. Also a call that never left.
     Busy(Refusal),
     /// It may have happened or may happen yet.
-    Unknown,
+    Unknown(Refusal),
 }
 
 impl Answer {
@@ -28,12 +28,13 @@ impl Answer {
     pub(super) fn of(outcome: Outcome, (resource, verb): (&'static str, &'static str)) -> Self {
         match outcome {
             Outcome::Ok(seen) => Self::Done(seen),
-            Outcome::Unknown => Self::Unknown,
+            Outcome::Unknown => Self::Unknown(refusal(0, "no answer")),
             Outcome::NotSent => Self::Busy(refusal(0, "not sent")),
             Outcome::Refused { code, message, .. } => match code {
                 404 => Self::Missing(Refusal { code, message }),
                 409 => Self::Conflict(Refusal { code, message }),
                 401 | 403 => Self::Denied(refusal(code, &format!("{verb} {resource}: {message}"))),
+                408 | 500 | 502 | 504 => Self::Unknown(Refusal { code, message }),
                 429 | 500.. => Self::Busy(Refusal { code, message }),
                 0..=499 => Self::Rejected(Refusal { code, message }),
             },
@@ -43,9 +44,4 @@ impl Answer {
 
 fn refusal(code: u16, message: &str) -> Refusal {
     Refusal { code, message: Arc::from(message) }
-}
-
-/// Why something is repeated that nobody answered.
-pub(super) fn no_answer() -> Refusal {
-    refusal(0, "no answer")
 }

@@ -42,6 +42,9 @@ use window::Window;
 /// for longer finds it expired, and by then somebody else may have decided otherwise.
 const SEND_WITHIN_MS: Millis = 10_000;
 
+/// Failures in a row before people are told: after about half a second it is no hiccup any more.
+const TELL_AFTER: u32 = 3;
+
 /// Everything that is wanted and not yet certain. `K` is the controller's name for things.
 #[derive(Clone, Debug)]
 pub struct Outbox<K> {
@@ -207,7 +210,8 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
             }
             Next::Go { step, pace, why } => {
                 self.entries.again(now, &id, step, pace);
-                (pace == Pace::Long).then(|| Report { slot: id.0, key: id.1, verdict: Verdict::Denied(why) })
+                let tell = pace == Pace::Long || pace == Pace::Brief && attempt >= TELL_AFTER;
+                tell.then(|| Report { slot: id.0, key: id.1, verdict: Verdict::Denied(why) })
             }
         }
     }

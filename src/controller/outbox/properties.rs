@@ -61,8 +61,8 @@ impl World {
         Self { outbox: Outbox::new(7), now: Mono(0), flights: BTreeMap::new(), open: BTreeSet::new() }
     }
 
-    fn play(&mut self, deed: Deed) {
-        match deed {
+    fn play(&mut self, deed: &Deed) {
+        match *deed {
             Deed::Want { name, within, after } => {
                 let object = (name.0 != Slot::Event).then(|| (Kind::Pod, Key::new("ns", name.1.to_string())));
                 // A cycle of followers would be the caller's mistake: only lower slots are followed.
@@ -147,7 +147,7 @@ proptest! {
     fn the_rules_hold_and_everything_ends(deeds in prop::collection::vec(deed(), 0..120)) {
         let mut world = World::new();
         for deed in deeds {
-            world.play(deed);
+            world.play(&deed);
         }
         world.heal();
     }

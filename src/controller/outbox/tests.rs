@@ -339,3 +339,9 @@ fn answers_of_strangers_are_ignored() {
     assert!(outbox.outcome(Mono(1), call.id, Outcome::Ok(None)).is_none(), "nor twice");
     assert_eq!(outbox.answers().get(&("create", "pods/binding", 200)), Some(&1));
 }
+
+#[test]
+fn a_failing_webhook_is_told_with_its_words_after_a_while() {
+    let answers = vec![refused(500), refused(500), refused(500), refused(500), refused(409), seen("u1", None)];
+    assert_eq!(story(Slot::Create, answers), "create:- create:- create:- create:denied create:- get:done");
+}

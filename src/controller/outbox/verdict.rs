@@ -1,10 +1,10 @@
 //! What an answer means: one small state machine for each slot, as one table.
 //!
-//! Six causes of a Binding's 409 look alike, and a 504 may have happened or may happen yet (measured, design 04 4.3):
-//! a refusal that leaves doubt is looked into by a GET, and what may have happened is repeated until a positive fact
+//! Six causes of a Binding's 409 look alike, and a 504 may have happened or may happen yet (measured, design 04 4.3);
+//! a 500 says as little (a webhook failed, or storage did after the write). A refusal that leaves doubt is looked into by a GET, and what may have happened is repeated until a positive fact
 //! settles it.
 
-use super::answer::{Answer, no_answer};
+use super::answer::Answer;
 use super::pace::Pace;
 use super::want::Slot;
 use crate::core::ids::Uid;
@@ -30,7 +30,8 @@ pub enum Verdict {
     /// It certainly did not happen. It is not tried again until it is wanted again, and then not too soon. With the
     /// object if it was looked at.
     Refused(Refusal, Option<Box<Seen>>),
-    /// Refused for now: it is tried again by itself. For people.
+    /// Refused or unanswered for now, and not for the first time or not for a moment only: it is tried again by itself.
+    /// For people.
     Denied(Refusal),
 }
 
@@ -79,7 +80,7 @@ pub(super) enum Next {
     End(Verdict),
     /// It is over and nobody wants to know.
     Forget,
-    /// Another call follows. [`Pace::Long`] is told to the controller.
+    /// Another call follows.
     Go {
         /// Which.
         step: Step,
@@ -126,7 +127,7 @@ fn written(slot: Slot, op: Box<Op>, doubt: bool, answer: Answer) -> Next {
         Answer::Denied(why) if slot == Slot::Delete => Next::Go { step: Step::Make, pace: Pace::Long, why },
         Answer::Denied(why) | Answer::Rejected(why) => Next::End(Verdict::Refused(why, None)),
         Answer::Busy(why) => Next::Go { step: again(op, doubt), pace: Pace::Brief, why },
-        Answer::Unknown => Next::Go { step: Step::Repeat(op), pace: Pace::Brief, why: no_answer() },
+        Answer::Unknown(why) => Next::Go { step: Step::Repeat(op), pace: Pace::Brief, why },
     }
 }
 
@@ -146,10 +147,11 @@ fn looked(slot: Slot, look: Look, attempt: u32, answer: Answer) -> Next {
             Slot::Create => not_yet(look, attempt, None),
             Slot::Bind | Slot::Delete | Slot::Condition | Slot::Status | Slot::Event => Next::End(Verdict::Gone),
         },
-        Answer::Busy(why) => Next::Go { step: Step::Look(look), pace: Pace::Brief, why },
-        Answer::Done(None) | Answer::Unknown => {
-            Next::Go { step: Step::Look(look), pace: Pace::Brief, why: no_answer() }
+        Answer::Done(None) => {
+            let why = look.why.clone();
+            Next::Go { step: Step::Look(look), pace: Pace::Brief, why }
         }
+        Answer::Busy(why) | Answer::Unknown(why) => Next::Go { step: Step::Look(look), pace: Pace::Brief, why },
         Answer::Denied(why) | Answer::Rejected(why) | Answer::Conflict(why) => {
             Next::Go { step: Step::Look(look), pace: Pace::Long, why }
         }
@@ -208,8 +210,9 @@ fn patched(attempt: u32, answer: Answer) -> Next {
         Answer::Conflict(why) if attempt >= CONFLICTS_MAX => Next::End(Verdict::Refused(why, None)),
         Answer::Rejected(why) => Next::End(Verdict::Refused(why, None)),
         Answer::Denied(why) => Next::Go { step: Step::Make, pace: Pace::Long, why },
-        Answer::Conflict(why) | Answer::Busy(why) => Next::Go { step: Step::Make, pace: Pace::Brief, why },
-        Answer::Unknown => Next::Go { step: Step::Make, pace: Pace::Brief, why: no_answer() },
+        Answer::Conflict(why) | Answer::Busy(why) | Answer::Unknown(why) => {
+            Next::Go { step: Step::Make, pace: Pace::Brief, why }
+        }
     }
 }
 
@@ -221,8 +224,7 @@ fn told(attempt: u32, answer: Answer) -> Next {
         Answer::Missing(why) | Answer::Denied(why) | Answer::Rejected(why) => {
             return Next::End(Verdict::Refused(why, None));
         }
-        Answer::Busy(why) => why,
-        Answer::Unknown => no_answer(),
+        Answer::Busy(why) | Answer::Unknown(why) => why,
     };
     if attempt + 1 >= EVENT_ATTEMPTS_MAX {
         return Next::End(Verdict::Refused(why, None));

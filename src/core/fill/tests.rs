@@ -12,20 +12,20 @@ use crate::core::shape::{HostPort, NodeSpec, Shape};
 
 /// A node with the pods that are on it already.
 #[derive(Clone, Debug)]
-struct Node {
+pub(super) struct Node {
     name: String,
     spec: NodeSpec,
     pods: Vec<Shape>,
 }
 
 #[derive(Default)]
-struct World {
-    nodes: Nodes,
-    classes: Classes,
+pub(super) struct World {
+    pub(super) nodes: Nodes,
+    pub(super) classes: Classes,
 }
 
 impl World {
-    fn of(model: &[Node]) -> Self {
+    pub(super) fn of(model: &[Node]) -> Self {
         let mut world = Self::default();
         for node in model {
             let name = Text::from(node.name.as_str());
@@ -36,12 +36,12 @@ impl World {
         world
     }
 
-    fn demands(&mut self, shapes: &[(Shape, u32)]) -> Vec<Demand> {
+    pub(super) fn demands(&mut self, shapes: &[(Shape, u32)]) -> Vec<Demand> {
         let shapes = shapes.iter();
         shapes.map(|(shape, count)| self.demand(shape, *count)).collect()
     }
 
-    fn demand(&mut self, shape: &Shape, count: u32) -> Demand {
+    pub(super) fn demand(&mut self, shape: &Shape, count: u32) -> Demand {
         Demand { class: self.classes.intern(&Arc::new(shape.clone()), &self.nodes), count }
     }
 
@@ -52,7 +52,7 @@ impl World {
         result.map(|()| out)
     }
 
-    fn fill_some(&self, scratch: &mut Scratch, demand: Demand) -> Vec<Placed> {
+    pub(super) fn fill_some(&self, scratch: &mut Scratch, demand: Demand) -> Vec<Placed> {
         let mut out = Vec::new();
         let fit = fill_some(&self.nodes, &self.classes, scratch, demand, &mut out);
         assert_eq!(fit, total(&out));
@@ -60,7 +60,7 @@ impl World {
     }
 
     /// Without shortlists.
-    fn scan(&self, scratch: &mut Scratch, demand: Demand) -> Vec<Placed> {
+    pub(super) fn scan(&self, scratch: &mut Scratch, demand: Demand) -> Vec<Placed> {
         let (mut out, mut candidates) = (Vec::new(), Vec::new());
         let mut filler = Filler { nodes: &self.nodes, classes: &self.classes, scratch, out: &mut out };
         filler.place_long(0, demand, Goal::Most, &mut candidates);
@@ -109,7 +109,7 @@ fn holds(model: &[Node], placed: &[(usize, Text, u32)], shapes: &[(Shape, u32)])
 }
 
 prop_compose! {
-    fn shape()(cpu in 0..4_i64, memory in 0..4_i64, gpu in 0..8_i64, zone in 0..4_u8, port in 0..12_u16, any in any::<bool>()) -> Shape {
+    pub(super) fn shape()(cpu in 0..4_i64, memory in 0..4_i64, gpu in 0..8_i64, zone in 0..4_u8, port in 0..12_u16, any in any::<bool>()) -> Shape {
         let mut shape = Shape { request: Resources::pod(cpu * 500, memory << 28), ..Shape::default() };
         shape.request.set("x/gpu", if gpu < 2 { gpu } else { 0 });
         if zone < 2 {
@@ -124,14 +124,14 @@ prop_compose! {
 }
 
 prop_compose! {
-    fn spec()(cpu in 0..6_i64, memory in 0..6_i64, gpu in 0..3_i64, pods in 0..8_i64, zone in 0..2_u8) -> NodeSpec {
+    pub(super) fn spec()(cpu in 0..6_i64, memory in 0..6_i64, gpu in 0..3_i64, pods in 0..8_i64, zone in 0..2_u8) -> NodeSpec {
         let mut allocatable = Resources { base: [cpu * 1000, memory << 29, 0, pods], rare: Vec::new() };
         allocatable.set("x/gpu", gpu);
         NodeSpec { allocatable, labels: [("zone".into(), zone.to_string().into())].into(), ..NodeSpec::default() }
     }
 }
 
-fn model(most: usize) -> impl Strategy<Value = Vec<Node>> {
+pub(super) fn model(most: usize) -> impl Strategy<Value = Vec<Node>> {
     let node = (spec(), prop::collection::vec(shape(), 0..4));
     prop::collection::vec(node, 0..most).prop_map(|nodes| {
         let nodes = nodes.into_iter().enumerate();
@@ -234,74 +234,6 @@ proptest! {
         }
         prop_assert_eq!(planned.fill_some(&mut scratch, next), real.fill_some(&mut Scratch::default(), next));
     }
-
-    #[test]
-    fn what_a_scratch_remembers_changes_nothing(
-        model in model(200),
-        shapes in prop::collection::vec(shape(), 1..6),
-        steps in prop::collection::vec(step(), 1..120),
-    ) {
-        let mut world = World::of(&model);
-        let shapes: Vec<_> = shapes.into_iter().map(|shape| (shape, 0)).collect();
-        let (demands, mut scratch, mut held) = (world.demands(&shapes), Scratch::default(), Vec::new());
-        for step in steps {
-            match step {
-                Step::Place { class, count, begin, commit } => {
-                    let class = class.index(demands.len());
-                    let demand = Demand { count, ..demands[class] };
-                    if begin {
-                        scratch.begin();
-                    }
-                    let scanned = world.scan(&mut scratch.clone(), demand);
-                    let placed = world.fill_some(&mut scratch, demand);
-                    prop_assert_eq!(&placed, &scanned);
-                    if commit {
-                        scratch.begin();
-                        let shape = &shapes[class].0;
-                        for placed in placed {
-                            (0..placed.count).for_each(|_| world.nodes.charge(placed.node, &shape.request, &shape.ports));
-                            held.extend((0..placed.count).map(|_| (placed.node, class)));
-                        }
-                    }
-                }
-                Step::Leave(which) if !held.is_empty() => {
-                    let (node, class) = held.swap_remove(which.index(held.len()));
-                    world.nodes.discharge(node, &shapes[class].0.request, &shapes[class].0.ports);
-                }
-                Step::Leave(_) => {}
-                Step::See(which, spec) => {
-                    let name = format!("node-{}", which.index(model.len() + 2));
-                    let change = world.nodes.see(&name.into(), spec);
-                    world.classes.node_changed(&world.nodes, change.node);
-                }
-                Step::Gone(which) => {
-                    if let Some(id) = world.nodes.gone(&format!("node-{}", which.index(model.len() + 2))) {
-                        world.classes.node_changed(&world.nodes, id);
-                    }
-                }
-            }
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-enum Step {
-    Place { class: prop::sample::Index, count: u32, begin: bool, commit: bool },
-    Leave(prop::sample::Index),
-    See(prop::sample::Index, NodeSpec),
-    Gone(prop::sample::Index),
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let index = any::<prop::sample::Index>;
-    let count = prop_oneof![8 => Just(1_u32), 4 => 2..9_u32, 1 => 9..100_u32];
-    prop_oneof![
-        8 => (index(), count, any::<bool>(), prop::bool::weighted(0.8))
-            .prop_map(|(class, count, begin, commit)| Step::Place { class, count, begin, commit }),
-        3 => index().prop_map(Step::Leave),
-        1 => (index(), spec()).prop_map(|(which, spec)| Step::See(which, spec)),
-        1 => index().prop_map(Step::Gone),
-    ]
 }
 
 /// More nodes than a block and a shortlist hold, most of them full.
@@ -313,7 +245,7 @@ fn a_large_cluster_is_searched_to_its_end() {
     };
     let node = |at: usize| Node {
         name: format!("n{at}"),
-        spec: spec(if at % 7 == 0 || at == 999 { 2000 } else { 500 }),
+        spec: spec(if at.is_multiple_of(7) || at == 999 { 2000 } else { 500 }),
         pods: Vec::new(),
     };
     let model: Vec<_> = (0..1000).map(node).collect();
@@ -325,4 +257,38 @@ fn a_large_cluster_is_searched_to_its_end() {
         let fit = asked.min(2 * (143 + 1));
         assert_eq!((total(&placed), world.fill(&mut Scratch::default(), &[demand]).is_ok()), (fit, fit == asked));
     }
+}
+
+/// The one node of a small zone is not given away to those who could go elsewhere; of equals the larger goes first.
+#[test]
+fn what_is_hard_to_place_chooses_first() {
+    let spec = |zone: &str, cpu| NodeSpec {
+        allocatable: Resources { base: [cpu, 1 << 30, 0, 110], rare: Vec::new() },
+        labels: [("zone".into(), zone.into())].into(),
+        ..NodeSpec::default()
+    };
+    let shape = |cpu, zone: Option<&str>| Shape {
+        request: Resources::pod(cpu, 1),
+        selector: zone.map(|zone| ("zone".into(), zone.into())).into_iter().collect(),
+        ..Shape::default()
+    };
+    let check = |zones: &[(&str, i64)], gang: &[(Shape, u32)]| {
+        let nodes = zones.iter().enumerate();
+        let node = |(at, (zone, cpu)): (usize, &(&str, i64))| Node {
+            name: format!("n{at}"),
+            spec: spec(zone, *cpu),
+            pods: Vec::new(),
+        };
+        let mut world = World::of(&nodes.map(node).collect::<Vec<_>>());
+        let demands = world.demands(gang);
+        assert!(world.fill(&mut Scratch::default(), &demands).is_ok(), "{zones:?} {gang:?}");
+    };
+    for zones in [[("a", 1000), ("b", 1000)], [("b", 1000), ("a", 1000)]] {
+        check(&zones, &[(shape(1000, None), 1), (shape(1000, Some("a")), 1)]);
+        check(&zones, &[(shape(1000, None), 1), (shape(1000, Some("b")), 1)]);
+        check(&zones, &[(shape(100, None), 10), (shape(1000, None), 1)]);
+        check(&zones, &[(shape(1000, None), 1), (shape(100, None), 10)]);
+    }
+    check(&[("a", 2000), ("a", 1000)], &[(shape(500, None), 2), (shape(2000, None), 1)]);
+    check(&[("a", 1000), ("b", 2000)], &[(shape(500, None), 2), (shape(2000, None), 1)]);
 }
