@@ -1,1 +1,21 @@
-fn main() {}
+//! The end-to-end suite: Gangline against a real API server, controllers and pretended nodes.
+//!
+//!     cargo run --example lab -- tools        # once: builds the control plane's programs
+//!     cargo test --test e2e                   # everything
+//!     cargo test --test e2e -- gang           # tests whose name contains "gang"
+//!     E2E_KUBECONFIG=… cargo test --test e2e  # on a cluster that is there; says what it leaves out
+//!
+//! Environment: `E2E_KWOK=1` if kwok plays nodes on that cluster, `E2E_KEEP=1` to keep what the tests make there.
+#![allow(clippy::print_stdout, reason = "a test harness of its own: it prints what it found")]
+
+mod control_plane;
+#[allow(dead_code, reason = "the vocabulary of tests; not every word is in use at all times")]
+mod harness;
+#[allow(dead_code, unreachable_pub, reason = "shared with the lab; each uses its part")]
+mod support;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    harness::runner::run([control_plane::tests()].into_iter().flatten().collect())
+}

@@ -10,4 +10,9 @@
 //! | `controller` | shim, core and outbox as one pure value |
 //! | `runtime` | asynchronous: watches, executor, HTTP, command line (feature `runtime`) |
 
+pub mod api;
+pub mod controller;
 pub mod core;
+#[cfg(feature = "runtime")]
+pub mod runtime;
+pub mod shim;

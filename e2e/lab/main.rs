@@ -1,1 +1,54 @@
-fn main() {}
+//! The development lab: builds the tools and runs disposable control planes. Never installed.
+#![allow(clippy::print_stdout, reason = "a command-line program: what it prints is its result")]
+
+mod instance;
+#[path = "../support/mod.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with the end-to-end suite; each uses its part")]
+mod support;
+mod tools;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use support::error::Result;
+
+/// Gangline's development lab: a real Kubernetes control plane without containers, and what to do with it.
+#[derive(Debug, Parser)]
+#[command(name = "lab")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Build the pinned programs (etcd, Kubernetes, kwok, helm) into a cache of this user
+    Tools(tools::Args),
+    /// Start a control plane in the background
+    Up(instance::UpArgs),
+    /// End a control plane and remove its state
+    Down(instance::DownArgs),
+    /// Own a control plane until told to end (what `up` starts)
+    #[command(hide = true)]
+    Supervise(instance::UpArgs),
+}
+
+fn main() -> ExitCode {
+    match run(Cli::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(cli: Cli) -> Result<()> {
+    match cli.command {
+        Command::Tools(args) => tools::run(&args),
+        Command::Up(args) => instance::up(&args),
+        Command::Down(args) => instance::down(&args),
+        Command::Supervise(args) => instance::supervise(&args),
+    }
+}

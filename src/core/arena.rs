@@ -147,3 +147,76 @@ impl<K: Eq + Hash, V> Lookup<K, V> {
         self.0.is_empty()
     }
 }
+
+/// Values under ids that somebody else gives: a side table of another arena.
+#[derive(Clone, Debug)]
+pub struct Table<I, T> {
+    slots: Vec<Option<(I, T)>>,
+    live: usize,
+}
+
+impl<I, T> Default for Table<I, T> {
+    fn default() -> Self {
+        Self { slots: Vec::new(), live: 0 }
+    }
+}
+
+impl<I: Id, T> Table<I, T> {
+    /// Stores a value; one under an earlier id of the same slot is dropped.
+    pub fn insert(&mut self, id: I, value: T) {
+        let index = id.index() as usize;
+        if index >= self.slots.len() {
+            self.slots.resize_with(index + 1, || None);
+        }
+        self.live += usize::from(self.slots[index].is_none());
+        self.slots[index] = Some((id, value));
+    }
+
+    /// Takes a value out.
+    pub fn remove(&mut self, id: I) -> Option<T> {
+        let slot = self.slots.get_mut(id.index() as usize)?;
+        if slot.as_ref()?.0 != id {
+            return None;
+        }
+        self.live -= 1;
+        slot.take().map(|(_, value)| value)
+    }
+
+    /// The value of an id.
+    pub fn get(&self, id: I) -> Option<&T> {
+        self.slots.get(id.index() as usize)?.as_ref().filter(|(own, _)| *own == id).map(|(_, value)| value)
+    }
+
+    /// The value of an id, to change it.
+    pub fn get_mut(&mut self, id: I) -> Option<&mut T> {
+        self.slots.get_mut(id.index() as usize)?.as_mut().filter(|(own, _)| *own == id).map(|(_, value)| value)
+    }
+
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        self.live
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// All values in slot order: for sums and audits, never to choose one.
+    pub fn iter(&self) -> impl Iterator<Item = (I, &T)> {
+        self.slots.iter().flatten().map(|(id, value)| (*id, value))
+    }
+}
+
+impl<I: Id, T> std::ops::Index<I> for Table<I, T> {
+    type Output = T;
+    fn index(&self, id: I) -> &T {
+        self.get(id).expect("ids inside the core are live")
+    }
+}
+
+impl<I: Id, T> std::ops::IndexMut<I> for Table<I, T> {
+    fn index_mut(&mut self, id: I) -> &mut T {
+        self.get_mut(id).expect("ids inside the core are live")
+    }
+}

@@ -63,6 +63,11 @@ impl Classes {
         }
     }
 
+    /// Whether the class still has a user.
+    pub fn contains(&self, id: ClassId) -> bool {
+        self.classes.get(id).is_some()
+    }
+
     /// The shape of a class.
     ///
     /// # Panics

@@ -1,18 +1,40 @@
 //! Decides: what starts, where, and why something waits. Pure: no I/O, no clock, no thread, no lock.
+//!
+//! [`scheduler::Scheduler::step`] is the only way in: facts and a time go in, decisions come out. Planning reads,
+//! committing writes; application, queue and node change together in [`books`].
 
+mod advance;
+pub mod application;
 pub mod arena;
+pub mod ask;
+mod audit;
 pub mod bits;
+pub mod books;
 pub mod class;
+pub mod decision;
+pub mod event;
 pub mod fill;
 pub mod fit;
+mod gang;
 pub mod ids;
+mod judge;
+pub mod lifecycle;
 pub mod misfit;
 pub mod node;
+mod objects;
+mod pass;
+mod pods;
+pub mod queue;
 mod rank;
+pub mod reason;
 pub mod recent;
+mod replace;
+pub mod report;
 pub mod resources;
+pub mod scheduler;
 pub mod scratch;
 mod search;
+pub mod seat;
 pub mod shape;
 mod shortlist;
 pub mod time;

@@ -1,0 +1,60 @@
+# The index of every habitual command. `make` alone prints it.
+#
+# NODES=… (up, demo) chooses the number of nodes; KEEP=1 (demo) leaves the control plane running afterwards.
+
+CARGO := cargo
+LAB   := $(CARGO) run --quiet --locked --example lab --
+# Demo and figures are about speed: built with optimisation, everything else with the one profile of development.
+FAST  := $(CARGO) run --quiet --locked --release --example lab --
+
+NODES ?=
+KEEP  ?=
+LAB_OPTIONS := $(if $(NODES),--nodes $(NODES)) $(if $(KEEP),--keep)
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test fmt lint unit e2e up down tools crds chart deny bench perf
+
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+
+demo: ## A gang on a disposable control plane, told step by step (NODES=, KEEP=1)
+	@$(FAST) demo $(LAB_OPTIONS)
+
+test: ## Everything that a change must pass, in the order of cost; ends with the counts
+	@scripts/test
+
+fmt: ## Format the source
+	@$(CARGO) fmt --all
+
+lint: ## Format check, clippy, and the pure layers without the runtime
+	@scripts/test format lints pure
+
+unit: ## Unit tests and checks of the repository; no network, no control plane
+	@scripts/test unit
+
+e2e: ## End-to-end tests on a control plane of their own
+	@scripts/test tools e2e
+
+up: ## Start a control plane to play with, and say how to reach it (NODES=)
+	@$(LAB) up $(LAB_OPTIONS)
+
+down: ## Stop what `make up` or `make demo KEEP=1` left running
+	@$(LAB) down
+
+tools: ## Build the control plane's programs from their pinned Go modules, once per user
+	@$(LAB) tools
+
+crds: ## Write crds/ and the chart's copies anew from the types
+	@UPDATE=1 $(CARGO) test --quiet --locked --test checks -- crds::
+
+chart: ## Check the chart and write manifests/ anew from it
+	@$(LAB) chart
+
+deny: ## Licences, sources and duplicate versions of the dependencies
+	@scripts/test licences
+
+bench: ## Micro-benchmarks of the core
+	@$(CARGO) bench --locked --bench core
+
+perf: ## Throughput end to end, beside a scheduler that decides nothing
+	@$(FAST) perf

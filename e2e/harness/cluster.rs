@@ -1,0 +1,78 @@
+//! The cluster that tests run on: a control plane of ours, or one that is there already.
+
+use std::path::{Path, PathBuf};
+
+use kube::Client;
+use tokio::sync::OnceCell;
+
+use crate::support::components::Options;
+use crate::support::control_plane::ControlPlane;
+use crate::support::error::Result;
+use crate::support::scheduler::{Launch, Scheduler};
+use crate::support::state_dir::StateDir;
+use crate::support::{kubeconfig, manifests};
+
+/// Namespace and name of the ServiceAccount that the shipped manifests give the scheduler.
+const ACCOUNT: (&str, &str) = ("gangline-system", "gangline");
+
+/// A cluster and the scheduler on it.
+pub(crate) struct Cluster {
+    // The scheduler ends before the control plane does.
+    scheduler: OnceCell<Result<Scheduler>>,
+    installed: OnceCell<Result<()>>,
+    pub(crate) client: Client,
+    pub(crate) kubeconfig: PathBuf,
+    pub(crate) plane: Option<ControlPlane>,
+    work: StateDir,
+}
+
+impl Cluster {
+    /// A control plane of our own.
+    pub(crate) async fn own(options: Options) -> Result<Self> {
+        let plane = ControlPlane::start(options).await?;
+        let (client, kubeconfig) = (plane.client(), plane.kubeconfig());
+        Self::new(client, kubeconfig, Some(plane))
+    }
+
+    /// The cluster of a kubeconfig.
+    pub(crate) async fn existing(kubeconfig: &Path) -> Result<Self> {
+        Self::new(kubeconfig::client(kubeconfig).await?, kubeconfig.to_path_buf(), None)
+    }
+
+    fn new(client: Client, kubeconfig: PathBuf, plane: Option<ControlPlane>) -> Result<Self> {
+        let (scheduler, installed) = (OnceCell::new(), OnceCell::new());
+        Ok(Self { scheduler, installed, client, kubeconfig, plane, work: StateDir::create()? })
+    }
+
+    /// Where the logs of schedulers are.
+    pub(crate) fn work(&self) -> &Path {
+        self.work.path()
+    }
+
+    /// The scheduler that all tests of this cluster share; installed and started by the first that asks.
+    pub(crate) async fn scheduler(&self) -> Result<&Scheduler> {
+        let start = || async { Scheduler::start(&self.launch("gangline", &[]).await?).await };
+        self.scheduler.get_or_init(start).await.as_ref().map_err(Clone::clone)
+    }
+
+    /// How to run one more scheduler here, under the ServiceAccount of the shipped manifests.
+    pub(crate) async fn launch(&self, name: &str, args: &[&str]) -> Result<Launch> {
+        self.install().await?;
+        let kubeconfig = self.work().join(format!("{name}.kubeconfig"));
+        manifests::service_account_kubeconfig(&self.client, &self.kubeconfig, ACCOUNT, &kubeconfig).await?;
+        Ok(Launch {
+            name: name.to_owned(),
+            binary: PathBuf::from(env!("CARGO_BIN_EXE_gangline")),
+            kubeconfig,
+            dir: self.work().to_path_buf(),
+            args: args.iter().map(|&arg| arg.to_owned()).collect(),
+            env: Vec::new(),
+        })
+    }
+
+    /// Applies the shipped kinds, roles and accounts, once.
+    pub(crate) async fn install(&self) -> Result<()> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        self.installed.get_or_init(|| manifests::install(&self.client, root)).await.clone()
+    }
+}

@@ -1,0 +1,259 @@
+//! What one test has: a client, a namespace, nodes of its own, and ways to make objects and to wait for them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
+use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
+use kube::{Api, Client, Resource, ResourceExt};
+use serde_json::{Value, json};
+
+use super::cluster::Cluster;
+use crate::support::control_plane::{ControlPlane, wait_until_ready};
+use crate::support::error::{During, Error, Result};
+use crate::support::manifests;
+use crate::support::nodes::NodeSet;
+use crate::support::scheduler::Scheduler;
+use crate::support::wait::{self, Watched};
+
+/// How long a test waits for anything, unless it says otherwise. Things take well below a second on an idle machine.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
+
+/// Label and taint of everything that belongs to one test.
+pub(crate) const TEST: &str = "e2e.gangline.dev/test";
+
+/// What one test has.
+pub(crate) struct Context {
+    pub(crate) client: Client,
+    /// Name of the test as part of objects' names; differs from run to run.
+    pub(crate) id: String,
+    /// Its own namespace.
+    pub(crate) namespace: String,
+    pub(crate) cluster: Arc<Cluster>,
+    namespaces: BTreeSet<String>,
+    own_nodes: bool,
+}
+
+impl Context {
+    /// A context on a cluster, with a namespace.
+    pub(crate) async fn new(cluster: Arc<Cluster>, test: &str) -> Result<Self> {
+        let id = identify(test);
+        let (client, namespace) = (cluster.client.clone(), format!("e2e-{id}"));
+        let (namespaces, own_nodes) = (BTreeSet::new(), false);
+        let mut context = Self { client, id, namespace, cluster, namespaces, own_nodes };
+        context.make_namespace(&context.namespace.clone(), json!({})).await?;
+        Ok(context)
+    }
+
+    /// The control plane, for tests that have one of their own.
+    pub(crate) fn plane(&mut self) -> Result<&mut ControlPlane> {
+        let cluster = Arc::get_mut(&mut self.cluster).ok_or_else(|| Error::new("the control plane is shared"))?;
+        cluster.plane.as_mut().ok_or_else(|| Error::new("this test has no control plane of its own"))
+    }
+
+    /// Starts a scheduler of this test's own. `name` tells it from others in logs.
+    pub(crate) async fn start_scheduler(&self, name: &str, args: &[&str]) -> Result<Scheduler> {
+        let name = format!("{name}-{}", self.id);
+        Scheduler::start(&self.cluster.launch(&name, args).await?).await
+    }
+
+    /// One more namespace, named after the test; `patch` is merged into the object (labels, annotations).
+    pub(crate) async fn add_namespace(&mut self, suffix: &str, patch: Value) -> Result<String> {
+        let name = format!("{}-{suffix}", self.namespace);
+        self.make_namespace(&name, patch).await?;
+        Ok(name)
+    }
+
+    /// Nodes of the test's own: its pods select and tolerate them, others' keep off. `change` sets their size, labels
+    /// and so on. Returns their names.
+    pub(crate) async fn add_nodes(
+        &mut self,
+        suffix: &str,
+        count: u32,
+        change: impl FnOnce(&mut NodeSet),
+    ) -> Result<Vec<String>> {
+        let mut nodes = NodeSet::new(format!("{}-{suffix}", self.id), count);
+        nodes.labels.insert(TEST.to_owned(), self.id.clone());
+        nodes.taints.push((TEST.to_owned(), self.id.clone(), "NoSchedule".to_owned()));
+        change(&mut nodes);
+        self.own_nodes = true;
+        nodes.ready = self.cluster.plane.as_ref().is_some_and(|plane| !plane.plays_nodes());
+        nodes.create(&self.client).await?;
+        wait_until_ready(&self.client, &nodes).await?;
+        Ok(nodes.names())
+    }
+
+    /// A pod of this test for Gangline, on this test's nodes if it has some; `patch` is merged into it (JSON merge patch).
+    pub(crate) fn pod(&self, name: &str, cpu: &str, patch: Value) -> Value {
+        let container =
+            json!({"name": "main", "image": "registry.k8s.io/pause:3.10", "resources": {"requests": {"cpu": cpu}}});
+        let mut pod = json!({
+            "apiVersion": "v1", "kind": "Pod",
+            "metadata": {"name": name, "namespace": self.namespace},
+            "spec": {"schedulerName": "gangline", "terminationGracePeriodSeconds": 1, "containers": [container]},
+        });
+        if self.own_nodes {
+            merge(&mut pod, json!({"spec": self.placement()}));
+        }
+        merge(&mut pod, patch);
+        pod
+    }
+
+    /// The part of a pod's spec that puts it on this test's nodes; also for pod templates and `placeholderTemplate`.
+    pub(crate) fn placement(&self) -> Value {
+        json!({
+            "nodeSelector": {TEST: self.id},
+            "tolerations": [{"key": TEST, "operator": "Equal", "value": self.id, "effect": "NoSchedule"}],
+        })
+    }
+
+    /// Objects of a kind in the test's namespace.
+    pub(crate) fn api<K>(&self) -> Api<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope>,
+        K::DynamicType: Default,
+    {
+        Api::namespaced(self.client.clone(), &self.namespace)
+    }
+
+    /// Creates an object in the test's namespace.
+    pub(crate) async fn create<K>(&self, object: Value) -> Result<K>
+    where
+        K: Watched + Resource<Scope = NamespaceResourceScope>,
+        K::DynamicType: Default,
+    {
+        let object: K = serde_json::from_value(object).during("describing an object")?;
+        let step = format!("creating {} {}", K::kind(&K::DynamicType::default()), object.name_any());
+        self.api::<K>().create(&PostParams::default(), &object).await.during(step)
+    }
+
+    /// Applies YAML of any kinds (server side); objects without a namespace go to the test's.
+    pub(crate) async fn apply(&self, yaml: &str) -> Result<Vec<DynamicObject>> {
+        manifests::apply(&self.client, yaml, &self.namespace, &[]).await
+    }
+
+    /// Binds a pod by hand, as a scheduler would.
+    pub(crate) async fn bind(&self, pod: &str, node: &str) -> Result<()> {
+        let binding = json!({"metadata": {"name": pod}, "target": {"kind": "Node", "name": node}});
+        let step = format!("binding {pod} to {node}");
+        let (pods, params) = (self.api::<Pod>(), PostParams::default());
+        let answer = pods.create_subresource::<Value, Value>("binding", pod, &params, &binding);
+        answer.await.during(&step).map(drop)
+    }
+
+    /// Merges a patch into the status of a pod, as a kubelet would.
+    pub(crate) async fn patch_pod_status(&self, pod: &str, status: Value) -> Result<()> {
+        let patch = Patch::Strategic(json!({"status": status}));
+        let step = format!("patching the status of {pod}");
+        self.api::<Pod>().patch_status(pod, &PatchParams::default(), &patch).await.during(step).map(drop)
+    }
+
+    /// Waits until the object with this name is as expected and returns it.
+    pub(crate) async fn wait<K>(&self, name: &str, what: &str, expected: impl Fn(&K) -> bool) -> Result<K>
+    where
+        K: Watched + Resource<Scope = NamespaceResourceScope>,
+        K::DynamicType: Default,
+    {
+        let found =
+            wait::wait_for(&self.api::<K>(), name, DEADLINE, what, |found| found.is_some_and(&expected)).await?;
+        found.ok_or_else(|| Error::new(format!("{name} is gone")))
+    }
+
+    /// Waits until no object has this name.
+    pub(crate) async fn wait_gone<K>(&self, name: &str) -> Result<()>
+    where
+        K: Watched + Resource<Scope = NamespaceResourceScope>,
+        K::DynamicType: Default,
+    {
+        wait::wait_for(&self.api::<K>(), name, DEADLINE, "is gone", |found| found.is_none()).await.map(drop)
+    }
+
+    /// Waits until the objects that a label selector names (all, if empty) are together as expected.
+    pub(crate) async fn wait_all<K>(&self, labels: &str, what: &str, expected: impl Fn(&[&K]) -> bool) -> Result<Vec<K>>
+    where
+        K: Watched + Resource<Scope = NamespaceResourceScope>,
+        K::DynamicType: Default,
+    {
+        wait::wait_for_all(&self.api::<K>(), labels, DEADLINE, what, expected).await
+    }
+
+    /// All namespaces of the test.
+    pub(crate) fn namespaces(&self) -> impl Iterator<Item = &str> {
+        self.namespaces.iter().map(String::as_str)
+    }
+
+    /// Asks for the removal of everything of the test; does not wait for it.
+    pub(crate) async fn clean_up(&self) -> Result<()> {
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        for name in &self.namespaces {
+            namespaces.delete(name, &DeleteParams::default()).await.during(format!("deleting namespace {name}"))?;
+        }
+        let ours = ListParams::default().labels(&format!("{TEST}={}", self.id));
+        let nodes: Api<Node> = Api::all(self.client.clone());
+        nodes.delete_collection(&DeleteParams::default(), &ours).await.during("deleting the test's nodes")?;
+        for kind in super::report::our_kinds(&self.client, false).await {
+            let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind);
+            let step = format!("deleting the test's {}", kind.plural);
+            api.delete_collection(&DeleteParams::default(), &ours).await.during(step)?;
+        }
+        Ok(())
+    }
+
+    /// A namespace in which pods can be created: its ServiceAccount is there where one is asked for.
+    async fn make_namespace(&mut self, name: &str, patch: Value) -> Result<()> {
+        let step = format!("making namespace {name}");
+        let mut object = json!({"metadata": {"name": name, "labels": {TEST: self.id}}});
+        merge(&mut object, patch);
+        let object: Namespace = serde_json::from_value(object).during(&step)?;
+        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        namespaces.create(&PostParams::default(), &object).await.during(&step)?;
+        self.namespaces.insert(name.to_owned());
+        if self.cluster.plane.as_ref().is_some_and(|plane| !plane.makes_accounts()) {
+            return Ok(());
+        }
+        let accounts: Api<ServiceAccount> = Api::namespaced(self.client.clone(), name);
+        wait::wait_for(&accounts, "default", DEADLINE, "is made", |found| found.is_some()).await.map(drop)
+    }
+}
+
+/// Phase of a pod, empty if it has none.
+pub(crate) fn phase(pod: &Pod) -> &str {
+    pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default()
+}
+
+/// Node of a pod, empty if it has none.
+pub(crate) fn node(pod: &Pod) -> &str {
+    pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default()
+}
+
+/// JSON merge patch (RFC 7396).
+pub(crate) fn merge(target: &mut Value, patch: Value) {
+    let Value::Object(patch) = patch else {
+        *target = patch;
+        return;
+    };
+    if !target.is_object() {
+        *target = json!({});
+    }
+    for (key, value) in patch {
+        if value.is_null() {
+            target.as_object_mut().map(|target| target.remove(&key));
+        } else {
+            merge(&mut target[key], value);
+        }
+    }
+}
+
+/// The words of a test's name as part of objects' names, with something that differs from run to run.
+fn identify(test: &str) -> String {
+    let letters = test.chars().map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' });
+    let letters: String = letters.collect();
+    let words: Vec<&str> = letters.split('-').filter(|word| !word.is_empty()).collect();
+    let mut name = words.join("-");
+    name.truncate(30);
+    let nanos =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
+    format!("{}-{:04x}", name.trim_end_matches('-'), (nanos / 100 ^ std::process::id()) & 0xffff)
+}

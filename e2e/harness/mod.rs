@@ -1,0 +1,72 @@
+//! The end-to-end harness: what a test asks for, gets, and leaves behind.
+
+pub(crate) mod cluster;
+pub(crate) mod context;
+pub(crate) mod report;
+pub(crate) mod runner;
+
+use tokio::runtime::Runtime;
+
+pub(crate) use context::Context;
+
+use crate::support::components::Options;
+use crate::support::error::Result;
+
+/// What a test runs on.
+#[derive(Clone, Debug)]
+pub(crate) enum Needs {
+    /// A cluster that others use at the same time. Runs on any cluster.
+    Shared,
+    /// That, and this many nodes of its own, which pretend to run its pods (16 CPUs, 64 GiB, 110 pods each).
+    Nodes(u32),
+    /// A control plane of its own, and no other test meanwhile: for tests that break things.
+    OwnControlPlane(Options),
+}
+
+/// A test: name, and what it does on what.
+pub(crate) struct Test {
+    name: &'static str,
+    body: Body,
+}
+
+enum Body {
+    /// On a cluster, with Gangline or without.
+    On { needs: Needs, gangline: bool, run: Box<dyn FnOnce(&Runtime, &mut Context) -> Result<()> + Send> },
+    /// Alone, starting what it needs itself.
+    Bare(Box<dyn FnOnce(&Runtime) -> Result<()> + Send>),
+}
+
+/// A test. Gangline runs on its cluster unless [`Test::without_gangline`] says otherwise.
+pub(crate) fn test<F>(name: &'static str, needs: Needs, body: F) -> Test
+where
+    F: AsyncFnOnce(&mut Context) -> Result<()> + Send + 'static,
+{
+    let run = Box::new(move |runtime: &Runtime, context: &mut Context| runtime.block_on(body(context)));
+    Test { name, body: Body::On { needs, gangline: true, run } }
+}
+
+/// A test that gets nothing but to be alone: it starts what it needs itself.
+pub(crate) fn bare<F>(name: &'static str, body: F) -> Test
+where
+    F: AsyncFnOnce() -> Result<()> + Send + 'static,
+{
+    Test { name, body: Body::Bare(Box::new(move |runtime: &Runtime| runtime.block_on(body()))) }
+}
+
+impl Test {
+    /// The test needs no scheduler, or starts it itself.
+    pub(crate) fn without_gangline(mut self) -> Self {
+        if let Body::On { gangline, .. } = &mut self.body {
+            *gangline = false;
+        }
+        self
+    }
+
+    /// Whether no other test may run at the same time.
+    fn alone(&self) -> bool {
+        match &self.body {
+            Body::On { needs: Needs::Shared | Needs::Nodes(_), .. } => false,
+            Body::On { needs: Needs::OwnControlPlane(_), .. } | Body::Bare(_) => true,
+        }
+    }
+}

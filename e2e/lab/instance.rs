@@ -1,0 +1,240 @@
+//! `lab up` and `lab down`: a control plane that a process in the background owns.
+//!
+//! `up` starts that process, the supervisor, and reads from its standard output how far it is: one line for each step,
+//! then one with the result, or the end of the stream when it failed. While it lives it holds the lock of the instance,
+//! which is how everybody else knows that the instance is up; when it dies, however it dies, lock, programs and state
+//! directory go with it.
+
+use std::fs::{self, File, TryLockError};
+use std::io::{BufRead, BufReader, Write};
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process, setsid};
+use tokio::signal::unix::{SignalKind, signal};
+
+use crate::support::components::Options;
+use crate::support::control_plane::ControlPlane;
+use crate::support::error::{During, Error, Result};
+use crate::support::go_build;
+use crate::support::process::tail;
+use crate::support::progress::Progress;
+use crate::support::tools::{Program, user_cache};
+
+/// How long `down` waits before it kills.
+const DOWN_WITHIN: Duration = Duration::from_secs(30);
+
+/// Begins the line with which the supervisor says that it is done.
+const READY: &str = "ready";
+
+/// Arguments of `lab up`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct UpArgs {
+    /// Name, to have several side by side
+    #[arg(long, default_value = "default", value_parser = name)]
+    name: String,
+    /// Pretended nodes to begin with
+    #[arg(long, default_value_t = 20)]
+    nodes: u32,
+}
+
+/// Arguments of `lab down`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct DownArgs {
+    /// Name given to `up`
+    #[arg(long, default_value = "default", value_parser = name)]
+    name: String,
+}
+
+/// Starts a control plane in the background, waits until it is ready and says how to use it.
+pub(crate) fn up(args: &UpArgs) -> Result<()> {
+    let place = Place::of(&args.name)?;
+    if place.lock()?.is_none() {
+        println!("{:?} is up already", args.name);
+        return usage(&place);
+    }
+    go_build::ensure(&[&Program::CONTROL_PLANE[..], &[Program::Kubectl]].concat())?;
+    let progress = Progress::start(&format!("control plane {:?} with {} nodes", args.name, args.nodes));
+    let mut supervisor = start_supervisor(args, &place)?;
+    if !follow(&mut supervisor, &progress)? {
+        let status = supervisor.wait().during("waiting for the supervisor")?;
+        let error = Error::new(format!("the control plane did not start ({status})"));
+        return Err(error.with_tail(&place.log().display().to_string(), &tail(&place.log())));
+    }
+    progress.done(&format!("control plane {:?} with {} nodes is ready", args.name, args.nodes));
+    usage(&place)
+}
+
+/// Ends a control plane; what a killed supervisor left of its files goes as well.
+pub(crate) fn down(args: &DownArgs) -> Result<()> {
+    let place = Place::of(&args.name)?;
+    if place.lock()?.is_some() {
+        place.clear();
+        println!("{:?} is not up", args.name);
+        return Ok(());
+    }
+    let progress = Progress::start(&format!("ending control plane {:?}", args.name));
+    let pid = place.pid()?;
+    kill_process(pid, Signal::TERM).during("telling the supervisor to end")?;
+    if !place.wait_until_free(DOWN_WITHIN)? {
+        kill_process(pid, Signal::KILL).during("killing the supervisor")?;
+        place.wait_until_free(DOWN_WITHIN)?;
+    }
+    place.clear();
+    progress.done(&format!("control plane {:?} has ended", args.name));
+    Ok(())
+}
+
+/// Owns a control plane until SIGTERM or SIGINT.
+pub(crate) fn supervise(args: &UpArgs) -> Result<()> {
+    let place = Place::of(&args.name)?;
+    let Some(lock) = place.lock()? else {
+        return Err(Error::new(format!("{:?} is up already", args.name)));
+    };
+    // Closing the terminal that started it must not end it. It fails only for the leader of a group.
+    let _ = setsid();
+    fs::write(place.path("pid"), std::process::id().to_string()).during("writing the pid")?;
+    let runtime = tokio::runtime::Runtime::new().during("starting the runtime")?;
+    let result = runtime.block_on(own(args, &place));
+    place.clear();
+    drop(lock);
+    result
+}
+
+async fn own(args: &UpArgs, place: &Place) -> Result<()> {
+    let step = "listening for signals";
+    let mut term = signal(SignalKind::terminate()).during(step)?;
+    let mut interrupt = signal(SignalKind::interrupt()).during(step)?;
+    let work = async {
+        let plane = ControlPlane::start_telling(Options::default().with_nodes(args.nodes), say).await?;
+        fs::copy(plane.kubeconfig(), place.path("kubeconfig")).during("copying the kubeconfig")?;
+        fs::write(place.path("state-dir"), plane.dir().display().to_string()).during("noting the state directory")?;
+        say(READY);
+        std::future::pending::<Result<()>>().await
+    };
+    tokio::select! {
+        result = work => result,
+        _ = term.recv() => Ok(()),
+        _ = interrupt.recv() => Ok(()),
+    }
+}
+
+/// Tells `up`, which may be gone.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+fn start_supervisor(args: &UpArgs, place: &Place) -> Result<Child> {
+    let step = "starting the supervisor";
+    let log = File::create(place.log()).during(step)?;
+    let mut command = Command::new(std::env::current_exe().during(step)?);
+    command.args(["supervise", "--name", &args.name, "--nodes", &args.nodes.to_string()]);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).spawn().during(step)
+}
+
+/// Shows the supervisor's steps; whether it got ready.
+fn follow(supervisor: &mut Child, progress: &Progress) -> Result<bool> {
+    let output = supervisor.stdout.take().map(BufReader::new);
+    for line in output.into_iter().flat_map(BufRead::lines) {
+        let line = line.during("reading from the supervisor")?;
+        if line == READY {
+            return Ok(true);
+        }
+        progress.now(&line);
+    }
+    Ok(false)
+}
+
+fn usage(place: &Place) -> Result<()> {
+    let (kubeconfig, kubectl) = (place.path("kubeconfig"), Program::Kubectl.path()?);
+    let state = fs::read_to_string(place.path("state-dir")).unwrap_or_default();
+    println!(
+        "
+  export KUBECONFIG={kubeconfig}
+  alias kubectl={kubectl}
+
+Next:
+  kubectl get nodes
+  kubectl apply --server-side -f crds/
+  cargo run -- run            # the scheduler, in another terminal
+  cargo run --example lab -- down{name}
+
+Logs, audit log and data (in memory): {state}",
+        kubeconfig = kubeconfig.display(),
+        kubectl = kubectl.display(),
+        name = if place.name == "default" { String::new() } else { format!(" --name {}", place.name) },
+    );
+    Ok(())
+}
+
+/// Files of an instance: `lock`, and while it is up `pid`, `kubeconfig`, `state-dir`, `supervisor.log`.
+#[derive(Debug)]
+struct Place {
+    name: String,
+    dir: PathBuf,
+}
+
+impl Place {
+    fn of(name: &str) -> Result<Self> {
+        let dir = user_cache()?.join("gangline/lab").join(name);
+        fs::create_dir_all(&dir).during(format!("making {}", dir.display()))?;
+        Ok(Self { name: name.to_owned(), dir })
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.dir.join(file)
+    }
+
+    fn log(&self) -> PathBuf {
+        self.path("supervisor.log")
+    }
+
+    fn lock_file(&self) -> Result<File> {
+        let path = self.path("lock");
+        File::options().create(true).append(true).open(&path).during(format!("opening {}", path.display()))
+    }
+
+    /// The lock, if no supervisor holds it.
+    fn lock(&self) -> Result<Option<File>> {
+        let file = self.lock_file()?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error).during("locking the instance"),
+        }
+    }
+
+    /// Waits until no supervisor holds the lock; whether that came true.
+    fn wait_until_free(&self, within: Duration) -> Result<bool> {
+        let file = self.lock_file()?;
+        let (sender, locked) = mpsc::channel();
+        thread::spawn(move || sender.send(file.lock()));
+        Ok(locked.recv_timeout(within).is_ok())
+    }
+
+    /// The supervisor, which is known to hold the lock.
+    fn pid(&self) -> Result<Pid> {
+        let text = fs::read_to_string(self.path("pid")).during("reading the supervisor's pid")?;
+        let pid = text.trim().parse().during("reading the supervisor's pid")?;
+        Pid::from_raw(pid).ok_or_else(|| Error::new("the supervisor's pid is 0"))
+    }
+
+    /// Removes everything but the lock, which others may be waiting for.
+    fn clear(&self) {
+        for file in ["pid", "kubeconfig", "state-dir"] {
+            let _ = fs::remove_file(self.path(file));
+        }
+    }
+}
+
+/// A name becomes part of a path.
+fn name(text: &str) -> Result<String, String> {
+    let fine = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if !text.is_empty() && text.len() <= 40 && text.chars().all(fine) {
+        return Ok(text.to_owned());
+    }
+    Err("letters, digits and hyphens, at most 40".to_owned())
+}

@@ -1,0 +1,33 @@
+//! `lab tools`: builds the programs that a control plane needs.
+
+use crate::support::error::{Error, Result};
+use crate::support::go_build;
+use crate::support::tools::Program;
+
+/// Arguments of `lab tools`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Only these programs, by name [default: all]
+    programs: Vec<String>,
+}
+
+/// Builds what is missing and prints where everything is.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let programs = chosen(&args.programs)?;
+    go_build::ensure(&programs)?;
+    for program in programs {
+        println!("{:<24} {:<9} {}", program.name(), program.module().version(), program.path()?.display());
+    }
+    Ok(())
+}
+
+fn chosen(names: &[String]) -> Result<Vec<Program>> {
+    if names.is_empty() {
+        return Ok(Program::ALL.to_vec());
+    }
+    let known = Program::ALL.map(Program::name).join(", ");
+    let find = |name: &String| {
+        Program::named(name).ok_or_else(|| Error::new(format!("no program {name:?}; there are {known}")))
+    };
+    names.iter().map(find).collect()
+}

@@ -1,0 +1,215 @@
+//! Command lines of the control plane's programs.
+
+use super::error::Result;
+use super::ports;
+use super::process::Spec;
+use super::state_dir::StateDir;
+use super::tools::Program;
+
+/// What a control plane is made of and how it is tuned.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Nodes made at the start, named `node-0` and so on (`nodes.rs` makes others).
+    pub nodes: u32,
+    /// Whether kwok plays the nodes: makes them Ready, runs, completes and deletes pods.
+    pub kwok: bool,
+    /// Whether the controller manager runs.
+    pub controllers: bool,
+    /// For measurements: no limit on the requests in flight, no priority and fairness, no ServiceAccount admission.
+    pub load: bool,
+    /// Whether requests are recorded in `audit.log` of the state directory.
+    pub audit: bool,
+    /// Further flags of the API server.
+    pub api_server_flags: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { nodes: 0, kwok: true, controllers: true, load: false, audit: true, api_server_flags: Vec::new() }
+    }
+}
+
+impl Options {
+    /// A control plane for measurements: nothing but the store and the server, without limits and audit.
+    pub fn bare() -> Self {
+        Self { kwok: false, controllers: false, load: true, audit: false, ..Self::default() }
+    }
+
+    /// With this many nodes.
+    pub fn with_nodes(self, nodes: u32) -> Self {
+        Self { nodes, ..self }
+    }
+}
+
+/// A program of the control plane.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Component {
+    /// The store.
+    Etcd,
+    /// The API server.
+    ApiServer,
+    /// The controllers.
+    ControllerManager,
+    /// The nodes.
+    Kwok,
+}
+
+impl Component {
+    /// The program behind it.
+    pub fn program(self) -> Program {
+        match self {
+            Self::Etcd => Program::Etcd,
+            Self::ApiServer => Program::ApiServer,
+            Self::ControllerManager => Program::ControllerManager,
+            Self::Kwok => Program::Kwok,
+        }
+    }
+
+    /// Name of the program, of its user, of its log without `.log`.
+    pub fn name(self) -> &'static str {
+        self.program().name()
+    }
+}
+
+/// Ports of one control plane; kept over restarts of its components.
+#[derive(Clone, Copy, Debug)]
+pub struct Ports {
+    etcd: u16,
+    etcd_peer: u16,
+    /// The API server's.
+    pub api_server: u16,
+    /// kwok's, for its health.
+    pub kwok: u16,
+}
+
+impl Ports {
+    /// Four free ones.
+    pub fn take() -> Result<Self> {
+        Ok(Self { etcd: ports::free()?, etcd_peer: ports::free()?, api_server: ports::free()?, kwok: ports::free()? })
+    }
+}
+
+/// The controllers that users of batch workloads meet. Those of nodes are not among them: they would taint and empty
+/// nodes whose kubelet is not there.
+const CONTROLLERS: [&str; 18] = [
+    "clusterrole-aggregation-controller",
+    "cronjob-controller",
+    "deployment-controller",
+    "disruption-controller",
+    "endpointslice-controller",
+    "garbage-collector-controller",
+    "job-controller",
+    "namespace-controller",
+    "persistentvolume-binder-controller",
+    "persistentvolumeclaim-protection-controller",
+    "pod-garbage-collector-controller",
+    "replicaset-controller",
+    "resourceclaim-controller",
+    "resourcequota-controller",
+    "root-ca-certificate-publisher-controller",
+    "serviceaccount-controller",
+    "statefulset-controller",
+    "ttl-after-finished-controller",
+];
+
+/// How to run a component.
+pub fn spec(component: Component, dir: &StateDir, ports: &Ports, options: &Options) -> Result<Spec> {
+    let args = match component {
+        Component::Etcd => etcd(dir, ports),
+        Component::ApiServer => api_server(dir, ports, options),
+        Component::ControllerManager => controller_manager(dir),
+        Component::Kwok => kwok(dir, ports),
+    };
+    let name = component.name();
+    Ok(Spec {
+        name: name.to_owned(),
+        program: component.program().find()?,
+        args,
+        // kwok and kubectl look into the home directory.
+        env: vec![("HOME".to_owned(), dir.path().display().to_string())],
+        log: dir.path().join(format!("{name}.log")),
+    })
+}
+
+fn etcd(dir: &StateDir, ports: &Ports) -> Vec<String> {
+    let (client, peer) = (format!("http://127.0.0.1:{}", ports.etcd), format!("http://127.0.0.1:{}", ports.etcd_peer));
+    vec![
+        format!("--data-dir={}", dir.join("etcd")),
+        format!("--listen-client-urls={client}"),
+        format!("--advertise-client-urls={client}"),
+        format!("--listen-peer-urls={peer}"),
+        format!("--initial-advertise-peer-urls={peer}"),
+        format!("--initial-cluster=default={peer}"),
+        // What a crash of the machine would lose is not wanted afterwards.
+        "--unsafe-no-fsync".to_owned(),
+        "--quota-backend-bytes=8589934592".to_owned(),
+        "--log-level=warn".to_owned(),
+    ]
+}
+
+fn api_server(dir: &StateDir, ports: &Ports, options: &Options) -> Vec<String> {
+    // The server makes itself an RSA key and a certificate; the key serves for service-account tokens as well, so that
+    // no other program has to make one.
+    let key = dir.join("pki/apiserver.key");
+    // Without the node controllers nobody would remove the taint that this plugin gives new nodes.
+    let mut disabled = vec!["TaintNodesByCondition"];
+    if options.load || !options.controllers {
+        // Nobody makes the service accounts that it asks for.
+        disabled.push("ServiceAccount");
+    }
+    let mut args = vec![
+        format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd),
+        "--bind-address=127.0.0.1".to_owned(),
+        "--advertise-address=127.0.0.1".to_owned(),
+        format!("--secure-port={}", ports.api_server),
+        // A restart must not wait for the old connections' remains.
+        "--permit-address-sharing=true".to_owned(),
+        "--endpoint-reconciler-type=none".to_owned(),
+        format!("--cert-dir={}", dir.join("pki")),
+        "--service-cluster-ip-range=10.0.0.0/16".to_owned(),
+        "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
+        format!("--service-account-key-file={key}"),
+        format!("--service-account-signing-key-file={key}"),
+        "--authorization-mode=RBAC".to_owned(),
+        format!("--token-auth-file={}", dir.join("tokens.csv")),
+        format!("--disable-admission-plugins={}", disabled.join(",")),
+    ];
+    if options.audit {
+        args.push(format!("--audit-policy-file={}", dir.join("audit-policy.yaml")));
+        args.push(format!("--audit-log-path={}", dir.join("audit.log")));
+        args.push("--audit-log-mode=batch".to_owned());
+    }
+    if options.load {
+        args.push("--enable-priority-and-fairness=false".to_owned());
+        args.push("--max-requests-inflight=0".to_owned());
+        args.push("--max-mutating-requests-inflight=0".to_owned());
+    }
+    args.extend(options.api_server_flags.iter().cloned());
+    args
+}
+
+fn controller_manager(dir: &StateDir) -> Vec<String> {
+    vec![
+        format!("--kubeconfig={}", dir.join("kube-controller-manager.kubeconfig")),
+        format!("--controllers={}", CONTROLLERS.join(",")),
+        format!("--service-account-private-key-file={}", dir.join("pki/apiserver.key")),
+        format!("--root-ca-file={}", dir.join("pki/apiserver.crt")),
+        "--leader-elect=false".to_owned(),
+        "--kube-api-qps=5000".to_owned(),
+        "--kube-api-burst=10000".to_owned(),
+        // It serves nothing that anybody asks for.
+        "--secure-port=0".to_owned(),
+    ]
+}
+
+fn kwok(dir: &StateDir, ports: &Ports) -> Vec<String> {
+    vec![
+        format!("--kubeconfig={}", dir.join("kwok.kubeconfig")),
+        format!("--config={}", dir.join("stages.yaml")),
+        "--manage-all-nodes=true".to_owned(),
+        "--node-lease-duration-seconds=0".to_owned(),
+        "--cidr=10.244.0.0/16".to_owned(),
+        "--node-ip=10.0.0.1".to_owned(),
+        format!("--server-address=127.0.0.1:{}", ports.kwok),
+    ]
+}

@@ -1,0 +1,127 @@
+//! Applies YAML of any kind, and installs what Gangline ships but for its Deployment.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::core::GroupVersionKind;
+use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
+use kube::runtime::wait::conditions::is_crd_established;
+use kube::{Client, ResourceExt};
+use serde_json::Value;
+
+use super::error::{During, Error, Result};
+use super::kubeconfig;
+use super::wait::wait_for;
+
+/// How long a new kind may take to be served.
+const SERVED_WITHIN: Duration = Duration::from_secs(20);
+
+/// How often discovery is asked for a kind that has just been defined.
+const POLL: Duration = Duration::from_millis(100);
+
+/// Owner of the fields that are applied.
+const MANAGER: &str = "gangline-lab";
+
+/// Validity of the tokens made: longer than any run.
+const TOKEN_SECONDS: i64 = 24 * 3600;
+
+/// Installs the kinds (`crds/`) and everything of `manifests/gangline.yaml` but the Deployment: the program under test
+/// runs beside the control plane, with the rights of the shipped ServiceAccount.
+pub async fn install(client: &Client, root: &Path) -> Result<()> {
+    for file in yaml_files(&root.join("crds"))? {
+        apply(client, &read(&file)?, "default", &[]).await?;
+    }
+    apply(client, &read(&root.join("manifests/gangline.yaml"))?, "default", &["Deployment"]).await.map(drop)
+}
+
+/// Applies every document of a YAML text (server side, taking over fields), except those of the kinds left out. Objects
+/// without a namespace go to `namespace`. A new kind is waited for until it is served.
+pub async fn apply(client: &Client, yaml: &str, namespace: &str, leave_out: &[&str]) -> Result<Vec<DynamicObject>> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(yaml).during("reading YAML")?;
+    let mut applied = Vec::new();
+    for document in documents.into_iter().filter(|document| !document.is_null()) {
+        let kind = document["kind"].as_str().unwrap_or_default();
+        if !leave_out.contains(&kind) {
+            applied.push(apply_one(client, document, namespace).await?);
+        }
+    }
+    Ok(applied)
+}
+
+async fn apply_one(client: &Client, document: Value, namespace: &str) -> Result<DynamicObject> {
+    let mut object: DynamicObject = serde_json::from_value(document).during("reading an object")?;
+    let (kind, capabilities) = served(client, &object).await?;
+    let step = format!("applying {} {}", kind.kind, object.name_any());
+    let api: Api<DynamicObject> = match capabilities.scope {
+        Scope::Cluster => Api::all_with(client.clone(), &kind),
+        Scope::Namespaced => {
+            let namespace = object.metadata.namespace.get_or_insert_with(|| namespace.to_owned());
+            Api::namespaced_with(client.clone(), namespace, &kind)
+        }
+    };
+    let params = PatchParams::apply(MANAGER).force();
+    let applied = api.patch(&object.name_any(), &params, &Patch::Apply(&object)).await.during(&step)?;
+    if kind.kind == "CustomResourceDefinition" {
+        established(client, &applied.name_any()).await?;
+    }
+    Ok(applied)
+}
+
+/// The resource of an object's kind. Discovery lags behind a new definition.
+async fn served(client: &Client, object: &DynamicObject) -> Result<(ApiResource, ApiCapabilities)> {
+    let types = object.types.as_ref().ok_or_else(|| Error::new("an object without apiVersion and kind"))?;
+    let kind = GroupVersionKind::try_from(types).during("reading an object's kind")?;
+    let give_up = Instant::now() + SERVED_WITHIN;
+    loop {
+        match pinned_kind(client, &kind).await {
+            Ok(found) => return Ok(found),
+            Err(_) if kind.group.ends_with("gangline.dev") && Instant::now() < give_up => {
+                tokio::time::sleep(POLL).await
+            }
+            Err(error) => return Err(error).during(format!("looking up {} {}", types.api_version, types.kind)),
+        }
+    }
+}
+
+async fn established(client: &Client, name: &str) -> Result<()> {
+    use kube::runtime::wait::Condition;
+    let kinds: Api<CustomResourceDefinition> = Api::all(client.clone());
+    let served = |kind: Option<&CustomResourceDefinition>| is_crd_established().matches_object(kind);
+    wait_for(&kinds, name, SERVED_WITHIN, "is served", served).await.map(drop)
+}
+
+/// Writes a kubeconfig that holds a token of a ServiceAccount, for the same server as `admin`'s.
+pub async fn service_account_kubeconfig(
+    client: &Client,
+    admin: &Path,
+    (namespace, account): (&str, &str),
+    target: &Path,
+) -> Result<()> {
+    let step = format!("requesting a token of {namespace}/{account}");
+    let accounts: Api<ServiceAccount> = Api::namespaced(client.clone(), namespace);
+    let spec = TokenRequestSpec { expiration_seconds: Some(TOKEN_SECONDS), ..TokenRequestSpec::default() };
+    let request = TokenRequest { spec: Some(spec), ..TokenRequest::default() };
+    let answer = accounts.create_token_request(account, &PostParams::default(), &request).await.during(&step)?;
+    let token = answer.status.and_then(|status| status.token).ok_or_else(|| Error::new(format!("{step}: no token")))?;
+    kubeconfig::write(target, &kubeconfig::server(admin)?, account, &token, namespace)
+}
+
+fn yaml_files(dir: &Path) -> Result<Vec<PathBuf>> {
+    let step = format!("listing {}", dir.display());
+    let mut files = Vec::new();
+    for entry in fs::read_dir(dir).during(&step)? {
+        files.push(entry.during(&step)?.path());
+    }
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "yaml"));
+    files.sort();
+    Ok(files)
+}
+
+fn read(path: &Path) -> Result<String> {
+    fs::read_to_string(path).during(format!("reading {}", path.display()))
+}

@@ -1,0 +1,198 @@
+//! The programs of a control plane: which, in which version, and where they are kept.
+//!
+//! Each is built from a Go module of this repository (`e2e/tools/*`) whose `go.sum` pins its whole source. They are kept
+//! per user and outside the checkout, under a key made of version, module files and build flags: a change of any of
+//! these is a new key, and several checkouts share one copy.
+
+use std::path::{Path, PathBuf};
+
+use sha2::{Digest, Sha256};
+
+use super::error::{Error, Result};
+
+/// A program that the lab can build.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Program {
+    /// The store.
+    Etcd,
+    /// The API server.
+    ApiServer,
+    /// Jobs, ReplicaSets, garbage collection, namespaces and so on.
+    ControllerManager,
+    /// Kubernetes' own scheduler, to compare with.
+    KubeScheduler,
+    /// For people.
+    Kubectl,
+    /// Pretends to be the nodes.
+    Kwok,
+    /// Renders and checks the chart.
+    Helm,
+}
+
+/// A Go module that pins one or more programs.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Module {
+    /// Directory under `e2e/tools`.
+    pub name: &'static str,
+    /// The requirement whose version the programs carry.
+    requirement: &'static str,
+    /// Module file.
+    pub go_mod: &'static str,
+    /// Checksums.
+    pub go_sum: &'static str,
+}
+
+static KUBERNETES: Module = Module {
+    name: "kubernetes",
+    requirement: "k8s.io/kubernetes",
+    go_mod: include_str!("../tools/kubernetes/go.mod"),
+    go_sum: include_str!("../tools/kubernetes/go.sum"),
+};
+static ETCD: Module = Module {
+    name: "etcd",
+    requirement: "go.etcd.io/etcd/server/v3",
+    go_mod: include_str!("../tools/etcd/go.mod"),
+    go_sum: include_str!("../tools/etcd/go.sum"),
+};
+static KWOK: Module = Module {
+    name: "kwok",
+    requirement: "sigs.k8s.io/kwok",
+    go_mod: include_str!("../tools/kwok/go.mod"),
+    go_sum: include_str!("../tools/kwok/go.sum"),
+};
+static HELM: Module = Module {
+    name: "helm",
+    requirement: "helm.sh/helm/v4",
+    go_mod: include_str!("../tools/helm/go.mod"),
+    go_sum: include_str!("../tools/helm/go.sum"),
+};
+
+impl Program {
+    /// All of them, the ones needed most first.
+    pub const ALL: [Self; 7] = [
+        Self::Etcd,
+        Self::ApiServer,
+        Self::ControllerManager,
+        Self::Kwok,
+        Self::Kubectl,
+        Self::KubeScheduler,
+        Self::Helm,
+    ];
+
+    /// What a control plane of ours consists of.
+    pub const CONTROL_PLANE: [Self; 4] = [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Kwok];
+
+    /// Name of the executable.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Etcd => "etcd",
+            Self::ApiServer => "kube-apiserver",
+            Self::ControllerManager => "kube-controller-manager",
+            Self::KubeScheduler => "kube-scheduler",
+            Self::Kubectl => "kubectl",
+            Self::Kwok => "kwok",
+            Self::Helm => "helm",
+        }
+    }
+
+    /// The program with this name.
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|program| program.name() == name)
+    }
+
+    /// The module that pins it.
+    pub fn module(self) -> &'static Module {
+        match self {
+            Self::Etcd => &ETCD,
+            Self::ApiServer | Self::ControllerManager | Self::KubeScheduler | Self::Kubectl => &KUBERNETES,
+            Self::Kwok => &KWOK,
+            Self::Helm => &HELM,
+        }
+    }
+
+    /// Import path of its main package.
+    pub fn package(self) -> String {
+        match self {
+            Self::Etcd => "go.etcd.io/etcd/server/v3".to_owned(),
+            Self::ApiServer | Self::ControllerManager | Self::KubeScheduler | Self::Kubectl => {
+                format!("k8s.io/kubernetes/cmd/{}", self.name())
+            }
+            Self::Kwok => "sigs.k8s.io/kwok/cmd/kwok".to_owned(),
+            Self::Helm => "helm.sh/helm/v4/cmd/helm".to_owned(),
+        }
+    }
+
+    /// Linker flags: no symbol tables, and the version that Kubernetes' programs report (clients look at it).
+    pub fn ldflags(self) -> String {
+        let version = self.module().version();
+        match self {
+            Self::ApiServer | Self::ControllerManager | Self::KubeScheduler | Self::Kubectl => {
+                kubernetes_ldflags(version)
+            }
+            Self::Etcd | Self::Kwok | Self::Helm => "-s -w".to_owned(),
+        }
+    }
+
+    /// Where the built program is, or would be.
+    pub fn path(self) -> Result<PathBuf> {
+        Ok(cache_dir()?.join(self.key()).join(self.name()))
+    }
+
+    /// Where the built program is; an error that says how to get it if it is not built.
+    pub fn find(self) -> Result<PathBuf> {
+        let path = self.path()?;
+        if path.is_file() {
+            return Ok(path);
+        }
+        let (name, version) = (self.name(), self.module().version());
+        Err(Error::new(format!(
+            "{name} {version} is not built yet: run `cargo run --example lab -- tools` (once; needs Go, takes minutes)"
+        )))
+    }
+
+    /// Directory of the build of its module.
+    fn key(self) -> String {
+        let module = self.module();
+        let mut hash = Sha256::new();
+        for part in [module.go_mod, module.go_sum, &self.ldflags()] {
+            hash.update(part.len().to_le_bytes());
+            hash.update(part);
+        }
+        let digest = hash.finalize();
+        let digest: String = digest.iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+        format!("{}-{}-{digest}", module.name, module.version())
+    }
+}
+
+impl Module {
+    /// Version of what the module pins, as its module file says.
+    pub fn version(&self) -> &'static str {
+        let mut requirements = self.go_mod.lines().filter_map(|line| line.strip_prefix("require "));
+        let version = requirements.find_map(|line| line.strip_prefix(self.requirement)?.strip_prefix(' '));
+        version.map_or("unknown", str::trim)
+    }
+}
+
+/// Kubernetes' own build stamps these by its scripts, which a plain `go build` does not run.
+fn kubernetes_ldflags(version: &str) -> String {
+    let mut numbers = version.trim_start_matches('v').split('.');
+    let (major, minor) = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
+    let base = "k8s.io/component-base/version";
+    format!(
+        "-s -w -X {base}.gitVersion={version} -X {base}.gitMajor={major} -X {base}.gitMinor={minor} \
+         -X k8s.io/client-go/pkg/version.gitVersion={version}"
+    )
+}
+
+/// The user's directory for built tools.
+pub fn cache_dir() -> Result<PathBuf> {
+    Ok(user_cache()?.join("gangline/tools"))
+}
+
+/// `$XDG_CACHE_HOME`, or `~/.cache`.
+pub fn user_cache() -> Result<PathBuf> {
+    let set = |name| std::env::var_os(name).filter(|value| Path::new(value).is_absolute()).map(PathBuf::from);
+    set("XDG_CACHE_HOME")
+        .or_else(|| set("HOME").map(|home| home.join(".cache")))
+        .ok_or_else(|| Error::new("neither XDG_CACHE_HOME nor HOME is set: no place to keep built tools"))
+}

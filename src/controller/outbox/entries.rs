@@ -1,0 +1,282 @@
+//! Where everything that is wanted stands: ready, waiting for a time, an object or another entry, or in flight.
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use super::entry::{Entry, Id, Place, Wish};
+use super::pace::Pace;
+use super::verdict::{Sent, Step};
+use super::want::{Object, Slot, Want};
+use crate::core::arena::Lookup;
+use crate::core::time::Mono;
+use crate::shim::op::Op;
+
+/// Events that may wait at once. They are for people: beyond this many the newest are dropped and counted (F46).
+pub(super) const EVENTS_MAX: usize = 1_000;
+
+/// What a call leaves behind: the object it is about, which want it carries, what was sent.
+pub(super) type Departure = (Option<Object>, u32, Sent);
+
+/// All entries with the indices over them.
+#[derive(Clone, Debug)]
+pub(super) struct Entries<K> {
+    entries: Lookup<Id<K>, Entry<K>>,
+    arrivals: u64,
+    events: usize,
+    resting: usize,
+    /// What may leave now, by rank and arrival.
+    ready: BTreeMap<(Slot, u64), Id<K>>,
+    /// What waits for a time.
+    timers: BTreeMap<(Mono, u64), Id<K>>,
+    /// Objects with a call in flight, and the entries that wait for its end.
+    busy: Lookup<Object, Vec<Id<K>>>,
+}
+
+impl<K> Default for Entries<K> {
+    fn default() -> Self {
+        Self {
+            entries: Lookup::default(),
+            arrivals: 0,
+            events: 0,
+            resting: 0,
+            ready: BTreeMap::new(),
+            timers: BTreeMap::new(),
+            busy: Lookup::default(),
+        }
+    }
+}
+
+/// What the controller wants.
+impl<K: Clone + Eq + Hash + Debug> Entries<K> {
+    /// False: too many events wait already.
+    pub(super) fn want(&mut self, now: Mono, want: Want<K>) -> bool {
+        let (id, at) = ((want.slot, want.key), want.urgency.at(now));
+        if self.entries.get(&id).is_some() {
+            self.want_again(&id, at);
+        } else if id.0 == Slot::Event && self.events >= EVENTS_MAX {
+            return false;
+        } else {
+            self.enter(&id, want.object, at);
+        }
+        if let Some(leader) = want.after {
+            self.follow(now, &id, &leader);
+        }
+        true
+    }
+
+    /// True: it will not happen.
+    pub(super) fn cancel(&mut self, id: &Id<K>) -> bool {
+        let Some(entry) = self.entries.get_mut(id) else { return true };
+        if entry.is_open() {
+            entry.wish = Wish::Cancelled;
+            return false;
+        }
+        if !matches!(entry.place, Place::Resting(_)) {
+            self.remove(id);
+        }
+        true
+    }
+
+    /// Nothing is repeated any more.
+    pub(super) fn settle(&mut self, id: &Id<K>) {
+        match self.entries.get_mut(id) {
+            Some(entry) if matches!(entry.place, Place::Flying(_)) => entry.wish = Wish::Moot,
+            Some(_) | None => self.remove(id),
+        }
+    }
+
+    fn enter(&mut self, id: &Id<K>, object: Option<Object>, at: Mono) {
+        self.arrivals += 1;
+        self.events += usize::from(id.0 == Slot::Event);
+        self.entries.insert(id.clone(), Entry::new(object, self.arrivals));
+        self.put(id, Place::Timed(at));
+    }
+
+    /// Brings an entry forward; never out of a back-off.
+    fn want_again(&mut self, id: &Id<K>, at: Mono) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        entry.version += 1;
+        entry.wish = Wish::Wanted;
+        let place = match entry.place {
+            Place::Flying(again) => Place::Flying(Some(again.map_or(at, |earlier| earlier.min(at)))),
+            Place::Resting(until) => Place::Timed(at.max(until)),
+            Place::Timed(due) if entry.attempt == 0 => Place::Timed(due.min(at)),
+            place @ (Place::Timed(_) | Place::Ready(_) | Place::Parked | Place::Following) => place,
+        };
+        self.put(id, place);
+    }
+
+    /// Makes an entry wait for the end of another one, which leaves as early as the waiting one would.
+    fn follow(&mut self, now: Mono, id: &Id<K>, leader_id: &Id<K>) {
+        if self.entries.get(id).is_none_or(Entry::is_open) {
+            return;
+        }
+        let Some(leader) = self.entries.get_mut(leader_id) else { return };
+        leader.followers.retain(|(_, follower)| follower != id);
+        match leader.place {
+            Place::Resting(_) => return,
+            Place::Timed(_) | Place::Ready(_) if leader.attempt == 0 => {
+                leader.followers.push((leader.version, id.clone()));
+                self.put(leader_id, Place::Timed(now));
+            }
+            Place::Timed(_) | Place::Ready(_) | Place::Parked | Place::Following | Place::Flying(_) => {
+                leader.followers.push((leader.version, id.clone()));
+            }
+        }
+        self.put(id, Place::Following);
+    }
+}
+
+/// What leaves.
+impl<K: Clone + Eq + Hash + Debug> Entries<K> {
+    /// Moves whatever waited for a time that has come.
+    pub(super) fn ring(&mut self, now: Mono) {
+        while let Some((_, id)) = self.timers.first_key_value().filter(|((at, _), _)| *at <= now) {
+            let id = id.clone();
+            match self.entries.get(&id).map(|entry| entry.place) {
+                Some(Place::Resting(_)) => self.remove(&id),
+                Some(Place::Timed(_) | Place::Ready(_) | Place::Parked | Place::Following | Place::Flying(_))
+                | None => self.make_ready(&id),
+            }
+        }
+    }
+
+    /// The earliest time that something waits for.
+    pub(super) fn next_timer(&self) -> Option<Mono> {
+        self.timers.first_key_value().map(|((at, _), _)| *at)
+    }
+
+    /// The first entry of a rank.
+    pub(super) fn first(&self, rank: Slot) -> Option<&Id<K>> {
+        self.ready.range((rank, 0)..=(rank, u64::MAX)).next().map(|(_, id)| id)
+    }
+
+    /// Sets an entry aside whose object has a call in flight.
+    pub(super) fn park_if_busy(&mut self, id: &Id<K>) -> bool {
+        let object = self.entries.get(id).and_then(|entry| entry.object.as_ref());
+        let Some(parked) = object.and_then(|object| self.busy.get_mut(object)) else { return false };
+        parked.push(id.clone());
+        self.put(id, Place::Parked);
+        true
+    }
+
+    /// The call that leaves; `None`: the entry is not needed any more.
+    pub(super) fn depart(
+        &mut self,
+        id: &Id<K>,
+        make: &mut dyn FnMut(Slot, &K) -> Option<Op>,
+    ) -> Option<(Op, Departure)> {
+        let entry = self.entries.get_mut(id)?;
+        let (op, sent) = entry.compose(id, make)?;
+        let departure = (entry.object.clone(), entry.version, sent);
+        if let Some(object) = &departure.0 {
+            self.busy.insert(object.clone(), Vec::new());
+        }
+        self.put(id, Place::Flying(None));
+        Some((op, departure))
+    }
+
+    /// The call about this object has ended: what waited for that may leave.
+    pub(super) fn land(&mut self, object: &Object) {
+        for id in self.busy.remove(object).unwrap_or_default() {
+            if self.entries.get(&id).is_some_and(|entry| entry.place == Place::Parked) {
+                self.make_ready(&id);
+            }
+        }
+    }
+
+    /// Entries that are wanted, in flight ones too.
+    pub(super) fn wanted(&self) -> usize {
+        self.entries.len() - self.resting
+    }
+}
+
+/// What comes back.
+impl<K: Clone + Eq + Hash + Debug> Entries<K> {
+    /// Failures in a row, and whether it is still wanted.
+    pub(super) fn standing(&self, id: &Id<K>) -> Option<(u32, Wish)> {
+        self.entries.get(id).map(|entry| (entry.attempt, entry.wish))
+    }
+
+    /// Another call follows.
+    pub(super) fn again(&mut self, now: Mono, id: &Id<K>, step: Step, pace: Pace) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        // A GET belongs to the attempt whose refusal it looks into.
+        entry.attempt += u32::from(pace != Pace::Now);
+        entry.step = step;
+        let at = now.after(pace.delay(id, entry.attempt));
+        self.put(id, Place::Timed(at));
+    }
+
+    /// The entry's call has ended it: it goes, or rests if it was refused, or leaves again if it is wanted again.
+    pub(super) fn end(&mut self, now: Mono, id: &Id<K>, version: u32, refused: bool) {
+        self.release(id, version);
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        entry.attempt = if refused { entry.attempt + 1 } else { 0 };
+        let rest = refused.then(|| now.after(Pace::Long.delay(id, entry.attempt)));
+        let again = match entry.place {
+            Place::Flying(again) if id.0.is_patch() || refused => again,
+            Place::Flying(_) | Place::Ready(_) | Place::Timed(_) | Place::Parked => None,
+            Place::Following | Place::Resting(_) => None,
+        };
+        match (rest, again) {
+            (None, None) => self.remove(id),
+            (Some(until), None) if id.0 == Slot::Event => drop((until, self.remove(id))),
+            (Some(until), None) => self.put(id, Place::Resting(until)),
+            (until, Some(at)) => self.put(id, Place::Timed(until.map_or(at, |until| until.max(at)))),
+        }
+    }
+
+    /// Takes an entry out; what waited for it may leave.
+    pub(super) fn remove(&mut self, id: &Id<K>) {
+        self.release(id, u32::MAX);
+        // A place that no index knows.
+        self.put(id, Place::Parked);
+        if self.entries.remove(id).is_some() {
+            self.events -= usize::from(id.0 == Slot::Event);
+        }
+    }
+
+    fn release(&mut self, id: &Id<K>, version: u32) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        let (free, held) = std::mem::take(&mut entry.followers).into_iter().partition(|(wanted, _)| *wanted <= version);
+        entry.followers = held;
+        let free: Vec<(u32, Id<K>)> = free;
+        for (_, follower) in free {
+            if self.entries.get(&follower).is_some_and(|entry| entry.place == Place::Following) {
+                self.make_ready(&follower);
+            }
+        }
+    }
+
+    fn make_ready(&mut self, id: &Id<K>) {
+        if let Some(rank) = self.entries.get(id).map(|entry| entry.rank(id.0)) {
+            self.put(id, Place::Ready(rank));
+        }
+    }
+
+    /// Moves an entry, in the indices too.
+    fn put(&mut self, id: &Id<K>, place: Place) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        let (old, number) = (std::mem::replace(&mut entry.place, place), entry.number);
+        match old {
+            Place::Ready(rank) => drop(self.ready.remove(&(rank, number))),
+            Place::Timed(at) => drop(self.timers.remove(&(at, number))),
+            Place::Resting(at) => {
+                self.timers.remove(&(at, number));
+                self.resting -= 1;
+            }
+            Place::Parked | Place::Following | Place::Flying(_) => {}
+        }
+        match place {
+            Place::Ready(rank) => drop(self.ready.insert((rank, number), id.clone())),
+            Place::Timed(at) => drop(self.timers.insert((at, number), id.clone())),
+            Place::Resting(at) => {
+                self.timers.insert((at, number), id.clone());
+                self.resting += 1;
+            }
+            Place::Parked | Place::Following | Place::Flying(_) => {}
+        }
+    }
+}

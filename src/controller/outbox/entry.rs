@@ -1,0 +1,116 @@
+//! One thing that is wanted: where it stands and what it does next.
+
+use super::verdict::{Next, Sent, Step, Verdict};
+use super::want::{Object, Slot};
+use crate::core::time::Mono;
+use crate::shim::op::Op;
+
+/// An entry's name.
+pub(super) type Id<K> = (Slot, K);
+
+/// One thing that is wanted of one object.
+#[derive(Clone, Debug)]
+pub(super) struct Entry<K> {
+    /// What it is about.
+    pub(super) object: Option<Object>,
+    /// Place in the order of arrival; kept over repetitions.
+    pub(super) number: u64,
+    /// Rises with every want.
+    pub(super) version: u32,
+    /// Failures in a row.
+    pub(super) attempt: u32,
+    /// What it does when it leaves.
+    pub(super) step: Step,
+    /// Where it stands.
+    pub(super) place: Place,
+    /// Whether it is still wanted.
+    pub(super) wish: Wish,
+    /// Entries that wait for the end of a call that carries this version or a later one.
+    pub(super) followers: Vec<(u32, Id<K>)>,
+}
+
+/// Where an entry stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Place {
+    /// May leave as soon as the window has room, with the others of its rank.
+    Ready(Slot),
+    /// Waits for a time.
+    Timed(Mono),
+    /// Waits for the end of the call about its object.
+    Parked,
+    /// Waits for the end of another entry.
+    Following,
+    /// A call is in flight; when it is wanted again, if it is.
+    Flying(Option<Mono>),
+    /// Refused and not wanted. Until this time another try waits; then it is forgotten.
+    Resting(Mono),
+}
+
+/// Whether an entry is still wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    /// It is.
+    Wanted,
+    /// Not any more, but it may have happened or may yet happen.
+    Cancelled,
+    /// The watch has settled it.
+    Moot,
+}
+
+impl Wish {
+    /// What follows from an answer, given that.
+    pub(super) fn bend(self, next: Next) -> Next {
+        match (self, next) {
+            (Self::Moot, Next::Go { .. }) => Next::Forget,
+            (Self::Cancelled, Next::Go { step: Step::Make, why, .. }) => Next::End(Verdict::Refused(why, None)),
+            (Self::Wanted | Self::Cancelled | Self::Moot, next) => next,
+        }
+    }
+}
+
+impl<K> Entry<K> {
+    /// A new entry, in no index yet.
+    pub(super) const fn new(object: Option<Object>, number: u64) -> Self {
+        Self {
+            object,
+            number,
+            version: 1,
+            attempt: 0,
+            step: Step::Make,
+            place: Place::Parked,
+            wish: Wish::Wanted,
+            followers: Vec::new(),
+        }
+    }
+
+    /// Whether it may have happened or may yet happen.
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.place, Place::Flying(_)) || !matches!(self.step, Step::Make)
+    }
+
+    /// With whom it leaves: as early as anything that waits for it.
+    pub(super) fn rank(&self, slot: Slot) -> Slot {
+        self.followers.iter().map(|(_, (follower, _))| *follower).min().map_or(slot, |first| first.min(slot))
+    }
+
+    /// The call of this moment and what is kept of it.
+    pub(super) fn compose(
+        &mut self,
+        (slot, key): &Id<K>,
+        make: &mut dyn FnMut(Slot, &K) -> Option<Op>,
+    ) -> Option<(Op, Sent)> {
+        match std::mem::replace(&mut self.step, Step::Make) {
+            Step::Make if slot.is_patch() || *slot == Slot::Event => Some((make(*slot, key)?, Sent::Text)),
+            Step::Make => {
+                let op = make(*slot, key)?;
+                Some((op.clone(), Sent::Write { op: Box::new(op), doubt: false }))
+            }
+            Step::Repeat(op) => Some(((*op).clone(), Sent::Write { op, doubt: true })),
+            Step::Look(look) => Some((self.get()?, Sent::Look(look))),
+        }
+    }
+
+    fn get(&self) -> Option<Op> {
+        self.object.as_ref().map(|(_, pod)| Op::GetPod { pod: pod.clone() })
+    }
+}

@@ -1,0 +1,234 @@
+//! Which call next: the controller says what it wants, the outbox says what leaves now and what an answer means.
+//!
+//! Pure (design 02, 2.1). An entry is one thing that is wanted of one object; it is made into an [`Op`] only when it
+//! leaves, so that it carries the UID and text of that moment. Rules:
+//!
+//! - bind > delete > create > condition > status > event; within one of them, in order of arrival;
+//! - one call per Kubernetes object at a time;
+//! - at most [`Outbox::window`] calls in flight: 64, fewer while the server is in trouble;
+//! - what may have happened is repeated until that is certain, and never replaced by something else meanwhile.
+
+mod answer;
+mod bucket;
+mod entries;
+mod entry;
+mod pace;
+#[cfg(test)]
+mod properties;
+#[cfg(test)]
+mod tests;
+mod verdict;
+mod want;
+mod window;
+
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::hash::Hash;
+
+use crate::core::arena::Lookup;
+use crate::core::time::{Millis, Mono};
+use crate::shim::observation::Outcome;
+use crate::shim::op::{Call, CallId, Op};
+use bucket::Buckets;
+use entries::Entries;
+use entry::Id;
+use pace::Pace;
+pub use verdict::Verdict;
+use verdict::{Next, Sent};
+pub use want::{Object, Report, Slot, Urgency, Want};
+use window::Window;
+
+/// How long after a step a call may still be sent. A call is sent at once; only a process that was stopped or starved
+/// for longer finds it expired, and by then somebody else may have decided otherwise.
+const SEND_WITHIN_MS: Millis = 10_000;
+
+/// Failures in a row before people are told: after about half a second it is no hiccup any more.
+const TELL_AFTER: u32 = 3;
+
+/// Everything that is wanted and not yet certain. `K` is the controller's name for things.
+#[derive(Clone, Debug)]
+pub struct Outbox<K> {
+    incarnation: u64,
+    /// Sequence number of the newest call.
+    newest: u64,
+    entries: Entries<K>,
+    flights: Lookup<u64, Flight<K>>,
+    window: Window,
+    buckets: Buckets,
+    events_dropped: u64,
+    answers: BTreeMap<(&'static str, &'static str, u16), u64>,
+}
+
+/// A call in flight.
+#[derive(Clone, Debug)]
+struct Flight<K> {
+    id: Id<K>,
+    object: Option<Object>,
+    /// Which of the entry's wants it carries.
+    version: u32,
+    /// Resource and verb.
+    rule: (&'static str, &'static str),
+    sent: Sent,
+}
+
+impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
+    /// An empty outbox. `incarnation` makes call numbers unique over processes.
+    pub fn new(incarnation: u64) -> Self {
+        Self {
+            incarnation,
+            newest: 0,
+            entries: Entries::default(),
+            flights: Lookup::default(),
+            window: Window::default(),
+            buckets: Buckets::default(),
+            events_dropped: 0,
+            answers: BTreeMap::new(),
+        }
+    }
+
+    /// Wants something; wanting it again changes nothing but its urgency, and repeats a patch that is in flight.
+    /// False: it was dropped, because too many events wait already.
+    pub fn want(&mut self, now: Mono, want: Want<K>) -> bool {
+        let accepted = self.entries.want(now, want);
+        self.events_dropped += u64::from(!accepted);
+        accepted
+    }
+
+    /// Takes a want back. True: it will not happen, and nothing more is reported. False: it may have happened or may
+    /// yet happen; its end will be reported as if it had not been taken back, but nothing is begun that can be spared.
+    pub fn cancel(&mut self, slot: Slot, key: &K) -> bool {
+        self.entries.cancel(&(slot, key.clone()))
+    }
+
+    /// A fact from the watch has settled this: nothing is repeated any more, whatever was in doubt. The answer of a
+    /// call in flight is still reported if it is certain.
+    pub fn settle(&mut self, slot: Slot, key: &K) {
+        self.entries.settle(&(slot, key.clone()));
+    }
+
+    /// The calls that leave now. `make` turns a slot and key into the call of this moment; `None`: it is not needed
+    /// any more, or would say nothing new.
+    pub fn next(&mut self, now: Mono, make: &mut dyn FnMut(Slot, &K) -> Option<Op>) -> Vec<Call> {
+        self.entries.ring(now);
+        let mut calls = Vec::new();
+        while self.window.admits(now, self.flights.len()) {
+            let Some((rank, id)) = self.pick(now) else { break };
+            calls.extend(self.depart(now, rank, id, make));
+        }
+        calls
+    }
+
+    /// Takes the answer of a call; says what is known now about its entry, if that is something new.
+    pub fn outcome(&mut self, now: Mono, id: CallId, outcome: Outcome) -> Option<Report<K>> {
+        if id.incarnation != self.incarnation {
+            return None;
+        }
+        let flight = self.flights.remove(&id.sequence)?;
+        self.window.ended(now, id.sequence, self.newest, &outcome);
+        self.count(flight.rule, &outcome);
+        if let Some(object) = &flight.object {
+            self.entries.land(object);
+        }
+        self.judge(now, flight, outcome)
+    }
+
+    /// When [`Self::next`] has something to do again, if nothing happens before.
+    pub fn wake(&self, now: Mono) -> Option<Mono> {
+        let waiting = |rank: &Slot| self.window.has_room(self.flights.len()) && self.entries.first(*rank).is_some();
+        let queue = Slot::ALL.into_iter().filter(waiting).map(|rank| self.buckets.when(rank, now)).min();
+        let at = self.entries.next_timer().into_iter().chain(queue).min()?;
+        Some(at.max(self.window.paused_until()).max(now))
+    }
+
+    /// Entries that wait to be sent, for whatever reason.
+    pub fn waiting(&self) -> usize {
+        self.entries.wanted() - self.flights.len()
+    }
+
+    /// Calls in flight.
+    pub fn in_flight(&self) -> usize {
+        self.flights.len()
+    }
+
+    /// How many calls may be in flight now.
+    pub const fn window(&self) -> usize {
+        self.window.size()
+    }
+
+    /// Events dropped so far: too many waited, or the server did not take them (F46).
+    pub const fn events_dropped(&self) -> u64 {
+        self.events_dropped
+    }
+
+    /// Ended calls so far by verb, resource and HTTP status (200 = any success, 0 = unknown or not sent).
+    pub const fn answers(&self) -> &BTreeMap<(&'static str, &'static str, u16), u64> {
+        &self.answers
+    }
+
+    /// The entry that leaves next, with the rank whose tokens it uses.
+    fn pick(&mut self, now: Mono) -> Option<(Slot, Id<K>)> {
+        for rank in Slot::ALL {
+            if self.buckets.when(rank, now) > now {
+                continue;
+            }
+            while let Some(id) = self.entries.first(rank).cloned() {
+                if !self.entries.park_if_busy(&id) {
+                    return Some((rank, id));
+                }
+            }
+        }
+        None
+    }
+
+    fn depart(
+        &mut self,
+        now: Mono,
+        rank: Slot,
+        id: Id<K>,
+        make: &mut dyn FnMut(Slot, &K) -> Option<Op>,
+    ) -> Option<Call> {
+        let Some((op, departure)) = self.entries.depart(&id, make) else {
+            self.entries.remove(&id);
+            return None;
+        };
+        self.newest += 1;
+        self.buckets.take(rank, now);
+        let (object, version, sent) = departure;
+        self.flights.insert(self.newest, Flight { id, object, version, rule: op.rule(), sent });
+        let call = CallId { incarnation: self.incarnation, sequence: self.newest };
+        Some(Call { id: call, not_after: now.after(SEND_WITHIN_MS), op })
+    }
+
+    fn judge(&mut self, now: Mono, flight: Flight<K>, outcome: Outcome) -> Option<Report<K>> {
+        let Flight { id, version, sent, rule, .. } = flight;
+        let (attempt, wish) = self.entries.standing(&id)?;
+        match wish.bend(verdict::judge(id.0, sent, attempt, rule, outcome)) {
+            Next::End(verdict) => Some(self.end(now, id, version, verdict)),
+            Next::Forget => {
+                self.entries.remove(&id);
+                None
+            }
+            Next::Go { step, pace, why } => {
+                self.entries.again(now, &id, step, pace);
+                let tell = pace == Pace::Long || pace == Pace::Brief && attempt >= TELL_AFTER;
+                tell.then(|| Report { slot: id.0, key: id.1, verdict: Verdict::Denied(why) })
+            }
+        }
+    }
+
+    fn end(&mut self, now: Mono, id: Id<K>, version: u32, verdict: Verdict) -> Report<K> {
+        let refused = matches!(verdict, Verdict::Refused(..));
+        self.events_dropped += u64::from(refused && id.0 == Slot::Event);
+        self.entries.end(now, &id, version, refused);
+        Report { slot: id.0, key: id.1, verdict }
+    }
+
+    fn count(&mut self, (resource, verb): (&'static str, &'static str), outcome: &Outcome) {
+        let code = match outcome {
+            Outcome::Ok(_) => 200,
+            Outcome::Refused { code, .. } => *code,
+            Outcome::Unknown | Outcome::NotSent => 0,
+        };
+        *self.answers.entry((verb, resource, code)).or_default() += 1;
+    }
+}

@@ -1,0 +1,347 @@
+//! What leaves when, and what follows from each answer.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Pod, PodSpec};
+
+use super::entries::EVENTS_MAX;
+use super::*;
+use crate::core::ids::{Key, Uid};
+use crate::shim::observation::{Body, Seen};
+use crate::shim::op::Kind;
+
+type Box_ = Outbox<&'static str>;
+
+fn object(name: &str) -> Option<Object> {
+    Some((Kind::Pod, Key::new("ns", name)))
+}
+
+fn want(slot: Slot, key: &'static str) -> Want<&'static str> {
+    Want::new(slot, key, (slot != Slot::Event).then(|| object(key)).flatten())
+}
+
+fn op(slot: Slot, key: &str) -> Op {
+    let (pod, uid) = (Key::new("ns", key), Uid::new("u1"));
+    match slot {
+        Slot::Bind => Op::Bind { pod, uid, node: "n1".into(), annotations: BTreeMap::new() },
+        Slot::Delete => Op::DeletePod { pod, uid },
+        Slot::Create => Op::CreatePod(Box::default()),
+        Slot::Condition => Op::PatchPodCondition { pod, uid, condition: Box::default() },
+        Slot::Status => Op::PatchTaskGroupStatus { group: pod, uid, status: Box::default() },
+        Slot::Event => Op::CreateEvent(Box::default()),
+    }
+}
+
+fn next(outbox: &mut Box_, now: u64) -> Vec<Call> {
+    outbox.next(Mono(now), &mut |slot, key| Some(op(slot, key)))
+}
+
+fn one(outbox: &mut Box_, now: u64) -> Call {
+    let mut calls = next(outbox, now);
+    assert_eq!(calls.len(), 1, "{calls:?}");
+    calls.remove(0)
+}
+
+fn refused(code: u16) -> Outcome {
+    Outcome::Refused { code, reason: "".into(), message: "no".into(), retry_after: None }
+}
+
+fn seen(uid: &str, node: Option<&str>) -> Outcome {
+    let spec = PodSpec { node_name: node.map(Into::into), ..PodSpec::default() };
+    let pod = Pod { spec: Some(spec), ..Pod::default() };
+    let body = Ok(Body::Pod(Arc::new(pod)));
+    Outcome::Ok(Some(Box::new(Seen { key: Key::new("ns", "a"), uid: Uid::new(uid), rv: 7, body })))
+}
+
+/// One word for a report.
+fn word(report: Option<Report<&'static str>>) -> &'static str {
+    match report.map(|report| report.verdict) {
+        None => "-",
+        Some(Verdict::Done(_)) => "done",
+        Some(Verdict::Fact(_)) => "fact",
+        Some(Verdict::Gone) => "gone",
+        Some(Verdict::Refused(..)) => "refused",
+        Some(Verdict::Denied(_)) => "denied",
+    }
+}
+
+/// Sends and answers in turn; one `verb:word` for each call, and a last one for what would leave within two minutes.
+fn story(slot: Slot, outcomes: Vec<Outcome>) -> String {
+    let mut outbox = Box_::new(1);
+    let mut now = 0;
+    let mut told = Vec::new();
+    outbox.want(Mono(now), want(slot, "a"));
+    for outcome in outcomes {
+        now = outbox.wake(Mono(now)).expect("something is left to do").0;
+        let call = one(&mut outbox, now);
+        let report = outbox.outcome(Mono(now), call.id, outcome);
+        told.push(format!("{}:{}", call.op.rule().1, word(report)));
+    }
+    let left = next(&mut outbox, now + 120_000);
+    told.extend(left.iter().map(|call| call.op.rule().1.to_owned()));
+    told.join(" ")
+}
+
+#[test]
+fn every_answer_to_every_slot() {
+    use Outcome::{NotSent, Unknown};
+    let ok = || Outcome::Ok(None);
+    let table: Vec<(Slot, Vec<Outcome>, &str)> = vec![
+        (Slot::Bind, vec![ok()], "create:done"),
+        (Slot::Bind, vec![refused(404)], "create:gone"),
+        (Slot::Bind, vec![refused(403)], "create:refused"),
+        (Slot::Bind, vec![refused(422)], "create:refused"),
+        (Slot::Bind, vec![refused(429)], "create:- create"),
+        (Slot::Bind, vec![refused(503)], "create:- create"),
+        (Slot::Bind, vec![NotSent], "create:- create"),
+        (Slot::Bind, vec![Unknown], "create:- create"),
+        // 409: only the pod can tell why.
+        (Slot::Bind, vec![refused(409)], "create:- get"),
+        (Slot::Bind, vec![refused(409), seen("u1", Some("n1"))], "create:- get:done"),
+        (Slot::Bind, vec![refused(409), seen("u1", Some("n2"))], "create:- get:fact"),
+        (Slot::Bind, vec![refused(409), seen("u2", None)], "create:- get:fact"),
+        (Slot::Bind, vec![refused(409), seen("u1", None)], "create:- get:refused"),
+        (Slot::Bind, vec![refused(409), refused(404)], "create:- get:gone"),
+        (Slot::Bind, vec![refused(409), Unknown], "create:- get:- get"),
+        (Slot::Bind, vec![refused(409), refused(403)], "create:- get:denied get"),
+        // Once in doubt, a negative GET settles nothing.
+        (Slot::Bind, vec![Unknown, refused(409), seen("u1", None)], "create:- create:- get:- create"),
+        (Slot::Bind, vec![Unknown, refused(403), seen("u1", None)], "create:- create:- get:denied create"),
+        (Slot::Bind, vec![Unknown, refused(403), seen("u1", Some("n1"))], "create:- create:- get:done"),
+        (Slot::Bind, vec![Unknown, refused(429), ok()], "create:- create:- create:done"),
+        (Slot::Bind, vec![Unknown, refused(404)], "create:- create:gone"),
+        (Slot::Delete, vec![ok()], "delete:done"),
+        (Slot::Delete, vec![refused(404)], "delete:gone"),
+        (Slot::Delete, vec![refused(409), seen("u2", None)], "delete:- get:fact"),
+        (Slot::Delete, vec![refused(409), refused(404)], "delete:- get:gone"),
+        (Slot::Delete, vec![refused(409), seen("u1", None)], "delete:- get:- delete"),
+        (Slot::Delete, vec![refused(403)], "delete:denied delete"),
+        (Slot::Delete, vec![refused(422)], "delete:refused"),
+        (Slot::Delete, vec![Unknown], "delete:- delete"),
+        (Slot::Create, vec![seen("u1", None)], "create:done"),
+        (Slot::Create, vec![refused(409), seen("u9", None)], "create:- get:done"),
+        (Slot::Create, vec![refused(409), refused(404)], "create:- get:- create"),
+        (Slot::Create, vec![refused(403)], "create:refused"),
+        (Slot::Create, vec![refused(404)], "create:refused"),
+        (Slot::Create, vec![Unknown], "create:- create"),
+        (Slot::Create, vec![Unknown, refused(403), refused(404)], "create:- create:- get:denied create"),
+        (Slot::Create, vec![Unknown, refused(403), seen("u1", None)], "create:- create:- get:done"),
+        (Slot::Status, vec![ok()], "patch:done"),
+        (Slot::Status, vec![refused(404)], "patch:gone"),
+        (Slot::Status, vec![refused(409)], "patch:- patch"),
+        (Slot::Status, vec![refused(403)], "patch:denied patch"),
+        (Slot::Status, vec![refused(422)], "patch:refused"),
+        (Slot::Condition, vec![Unknown, ok()], "patch:- patch:done"),
+        (Slot::Event, vec![ok()], "create:done"),
+        (Slot::Event, vec![Unknown, refused(409)], "create:- create:done"),
+        (Slot::Event, vec![Unknown, Unknown, Unknown], "create:- create:- create:refused"),
+        (Slot::Event, vec![refused(403)], "create:refused"),
+    ];
+    for (slot, outcomes, expected) in table {
+        let input = format!("{slot:?} {outcomes:?}");
+        assert_eq!(story(slot, outcomes), expected, "{input}");
+    }
+}
+
+#[test]
+fn an_unknown_bind_is_repeated_to_the_same_node_whatever_the_maker_says() {
+    let mut outbox = Box_::new(1);
+    outbox.want(Mono(0), want(Slot::Bind, "a"));
+    let first = one(&mut outbox, 0);
+    outbox.outcome(Mono(10), first.id, Outcome::Unknown);
+    let again = outbox.next(Mono(1_000), &mut |_, _| panic!("not made again"));
+    assert_eq!(again[0].op, first.op);
+    assert_ne!(again[0].id, first.id);
+}
+
+#[test]
+fn the_order_is_by_slot_and_then_by_arrival() {
+    let mut outbox = Box_::new(1);
+    for (slot, key) in [
+        (Slot::Event, "e"),
+        (Slot::Status, "s"),
+        (Slot::Condition, "k"),
+        (Slot::Create, "c"),
+        (Slot::Delete, "d"),
+        (Slot::Bind, "b2"),
+        (Slot::Bind, "b1"),
+    ] {
+        outbox.want(Mono(0), want(slot, key));
+    }
+    let mut order = Vec::new();
+    outbox.next(Mono(0), &mut |slot, key| {
+        order.push(*key);
+        Some(op(slot, key))
+    });
+    assert_eq!(order, ["b2", "b1", "d", "c", "k", "s", "e"]);
+}
+
+#[test]
+fn no_more_than_the_window_and_one_per_object() {
+    let keys: Vec<&'static str> = (0..100).map(|i| &*format!("p{i}").leak()).collect();
+    let mut outbox = Box_::new(1);
+    for key in &keys {
+        outbox.want(Mono(0), want(Slot::Bind, key));
+        outbox.want(Mono(0), want(Slot::Delete, key));
+    }
+    let calls = next(&mut outbox, 0);
+    assert_eq!((calls.len(), outbox.in_flight(), outbox.waiting()), (64, 64, 136));
+    assert!(calls.iter().all(|call| matches!(call.op, Op::Bind { .. })));
+    assert_eq!(outbox.wake(Mono(0)), None, "only an answer makes room");
+
+    let mut outbox = Box_::new(1);
+    outbox.want(Mono(0), want(Slot::Bind, "a"));
+    outbox.want(Mono(0), want(Slot::Delete, "a"));
+    let bind = one(&mut outbox, 0);
+    assert!(next(&mut outbox, 1).is_empty());
+    assert_eq!(word(outbox.outcome(Mono(2), bind.id, Outcome::Ok(None))), "done");
+    assert!(matches!(one(&mut outbox, 2).op, Op::DeletePod { .. }));
+}
+
+#[test]
+fn statuses_coalesce_and_an_urgent_one_overtakes() {
+    let mut outbox = Box_::new(1);
+    outbox.want(Mono(0), want(Slot::Status, "a").within(30_000));
+    outbox.want(Mono(9), want(Slot::Status, "a").within(30_000));
+    assert_eq!(outbox.wake(Mono(9)), Some(Mono(30_000)), "the second want does not put it off");
+    outbox.want(Mono(10), want(Slot::Status, "a"));
+    let call = one(&mut outbox, 10);
+    // Wanted again in flight: once more, with the text of then.
+    outbox.want(Mono(11), want(Slot::Status, "a"));
+    outbox.want(Mono(12), want(Slot::Status, "a"));
+    assert!(next(&mut outbox, 12).is_empty());
+    outbox.outcome(Mono(13), call.id, Outcome::Ok(None));
+    let call = one(&mut outbox, 13);
+    outbox.outcome(Mono(14), call.id, Outcome::Ok(None));
+    assert_eq!((outbox.waiting(), outbox.wake(Mono(14))), (0, None));
+}
+
+#[test]
+fn what_is_not_needed_any_more_is_not_sent() {
+    let mut outbox = Box_::new(1);
+    outbox.want(Mono(0), want(Slot::Status, "a"));
+    assert!(outbox.next(Mono(0), &mut |_, _| None).is_empty());
+    assert_eq!((outbox.waiting(), outbox.wake(Mono(0))), (0, None));
+}
+
+#[test]
+fn cancelling() {
+    let mut outbox = Box_::new(1);
+    outbox.want(Mono(0), want(Slot::Create, "a"));
+    assert!(outbox.cancel(Slot::Create, &"a"), "not sent yet");
+    assert!(next(&mut outbox, 0).is_empty());
+
+    outbox.want(Mono(0), want(Slot::Create, "a"));
+    let call = one(&mut outbox, 0);
+    assert!(!outbox.cancel(Slot::Create, &"a"), "too late");
+    assert_eq!(word(outbox.outcome(Mono(1), call.id, refused(429))), "refused", "spared");
+
+    outbox.want(Mono(100_000), want(Slot::Create, "a"));
+    let call = one(&mut outbox, 200_000);
+    outbox.cancel(Slot::Create, &"a");
+    assert_eq!(word(outbox.outcome(Mono(200_001), call.id, Outcome::Unknown)), "-");
+    let call = one(&mut outbox, 300_000);
+    assert_eq!(word(outbox.outcome(Mono(300_001), call.id, seen("u1", None))), "done", "in doubt it must go on");
+}
+
+#[test]
+fn the_watch_settles_doubt() {
+    let mut outbox = Box_::new(1);
+    outbox.want(Mono(0), want(Slot::Bind, "a"));
+    let call = one(&mut outbox, 0);
+    outbox.outcome(Mono(1), call.id, Outcome::Unknown);
+    outbox.settle(Slot::Bind, &"a");
+    assert_eq!((outbox.waiting(), outbox.wake(Mono(1))), (0, None));
+
+    outbox.want(Mono(0), want(Slot::Bind, "b"));
+    let call = one(&mut outbox, 0);
+    outbox.settle(Slot::Bind, &"b");
+    assert_eq!(word(outbox.outcome(Mono(1), call.id, Outcome::Unknown)), "-");
+    assert_eq!((outbox.waiting(), outbox.wake(Mono(1))), (0, None));
+}
+
+#[test]
+fn a_refused_entry_that_is_wanted_at_once_again_waits_longer_each_time() {
+    let mut outbox = Box_::new(1);
+    let mut now = 0;
+    let mut waits = Vec::new();
+    for _ in 0..6 {
+        outbox.want(Mono(now), want(Slot::Create, "a"));
+        let at = outbox.wake(Mono(now)).expect("wanted").0;
+        waits.push(at - now);
+        now = at;
+        let call = one(&mut outbox, now);
+        outbox.outcome(Mono(now), call.id, refused(403));
+        assert_eq!(outbox.waiting(), 0, "it only rests");
+    }
+    assert_eq!(waits[0], 0);
+    assert!((1_000..=2_000).contains(&waits[1]) && (16_000..=32_000).contains(&waits[5]), "{waits:?}");
+    assert_eq!(outbox.wake(Mono(now)).map(|at| at.0 <= now + 60_000), Some(true));
+    assert!(next(&mut outbox, now + 60_000).is_empty());
+    assert_eq!(outbox.wake(Mono(now + 60_000)), None, "and is forgotten");
+}
+
+#[test]
+fn a_follower_waits_for_what_it_must_not_overtake() {
+    let mut outbox = Box_::new(1);
+    outbox.want(Mono(0), want(Slot::Status, "group").within(30_000));
+    outbox.want(Mono(0), want(Slot::Delete, "pod").after(Slot::Status, "group"));
+    let old = one(&mut outbox, 0);
+    assert_eq!(old.op.rule().1, "patch", "and makes it leave at once");
+    // A newer status: the follower that wants that one is not freed by the older.
+    outbox.want(Mono(1), want(Slot::Status, "group"));
+    outbox.want(Mono(1), want(Slot::Delete, "pod2").after(Slot::Status, "group"));
+    outbox.outcome(Mono(2), old.id, Outcome::Ok(None));
+    let calls = next(&mut outbox, 2);
+    let pods: Vec<_> = calls.iter().map(|call| call.op.rule().1).collect();
+    assert_eq!(pods, ["patch", "delete"], "the status leaves with what waits for it");
+    outbox.outcome(Mono(3), calls[0].id, refused(404));
+    assert!(matches!(&one(&mut outbox, 3).op, Op::DeletePod { pod, .. } if &*pod.name == "pod2"));
+    outbox.want(Mono(4), want(Slot::Delete, "pod3").after(Slot::Status, "group"));
+    one(&mut outbox, 4);
+}
+
+#[test]
+fn events_are_bounded_and_counted() {
+    let mut outbox: Outbox<usize> = Outbox::new(1);
+    let accepted = (0..EVENTS_MAX + 5).filter(|i| outbox.want(Mono(0), Want::new(Slot::Event, *i, None))).count();
+    assert_eq!((accepted, outbox.events_dropped()), (EVENTS_MAX, 5));
+    let calls = outbox.next(Mono(0), &mut |slot, _| Some(op(slot, "e")));
+    assert_eq!(calls.len(), 50, "the bucket's burst");
+    assert_eq!(outbox.wake(Mono(0)), Some(Mono(50)));
+    outbox.outcome(Mono(0), calls[0].id, refused(403));
+    assert_eq!(outbox.events_dropped(), 6);
+    assert!(outbox.want(Mono(0), Want::new(Slot::Event, 5_000, None)), "there is room again");
+}
+
+#[test]
+fn retry_after_stops_everything() {
+    let mut outbox = Box_::new(1);
+    outbox.want(Mono(0), want(Slot::Bind, "a"));
+    let call = one(&mut outbox, 0);
+    let busy = Outcome::Refused { code: 429, reason: "".into(), message: "".into(), retry_after: Some(2_000) };
+    outbox.outcome(Mono(10), call.id, busy);
+    outbox.want(Mono(20), want(Slot::Bind, "b"));
+    assert!(next(&mut outbox, 2_009).is_empty());
+    assert_eq!(outbox.wake(Mono(20)), Some(Mono(2_010)));
+    assert_eq!(next(&mut outbox, 2_010).len(), 2);
+}
+
+#[test]
+fn answers_of_strangers_are_ignored() {
+    let mut outbox = Box_::new(1);
+    outbox.want(Mono(0), want(Slot::Bind, "a"));
+    let call = one(&mut outbox, 0);
+    for id in [CallId { incarnation: 2, ..call.id }, CallId { sequence: 99, ..call.id }] {
+        assert!(outbox.outcome(Mono(1), id, Outcome::Ok(None)).is_none());
+    }
+    outbox.outcome(Mono(1), call.id, Outcome::Ok(None));
+    assert!(outbox.outcome(Mono(1), call.id, Outcome::Ok(None)).is_none(), "nor twice");
+    assert_eq!(outbox.answers().get(&("create", "pods/binding", 200)), Some(&1));
+}
+
+#[test]
+fn a_failing_webhook_is_told_with_its_words_after_a_while() {
+    let answers = vec![refused(500), refused(500), refused(500), refused(500), refused(409), seen("u1", None)];
+    assert_eq!(story(Slot::Create, answers), "create:- create:- create:- create:denied create:- get:done");
+}

@@ -1,0 +1,194 @@
+//! Applications and their task groups: what is submitted together and starts together (01, 1.1).
+
+use std::collections::BTreeSet;
+
+use super::ask::Rank;
+use super::event::{GroupSpec, Reservation};
+use super::ids::{AskId, GroupId, Key, QueueId, Text};
+use super::lifecycle::AppState;
+use super::reason::{Reason, RejectReason};
+use super::seat::Seats;
+use super::time::{Millis, Mono, Wall};
+
+/// What is submitted together.
+#[derive(Clone, Debug)]
+pub struct App {
+    /// Namespace and application id.
+    pub key: Key,
+    /// Its task groups (of accepted applications: exactly the gang), in order of their names.
+    pub groups: Vec<GroupId>,
+    /// Every pod of it outside its task groups.
+    pub asks: BTreeSet<AskId>,
+    /// Originators that wait for the start, in the order of a pass.
+    pub originators: BTreeSet<(Rank, AskId)>,
+    /// State; only [`super::lifecycle`] says what follows on what.
+    pub state: AppState,
+    /// Number of its life under its objects, from 1; 0 before the first.
+    pub incarnation: u32,
+    /// Its queue, once accepted.
+    pub queue: Option<QueueId>,
+    /// Where it stands before its start.
+    pub stage: Stage,
+    /// Whether it is counted against `maxApplications`.
+    pub admitted: bool,
+    /// Every seat had a bound real member once: `Placed=True`.
+    pub placed: bool,
+    /// Why it is refused; empty unless Rejected.
+    pub rejected: Vec<RejectReason>,
+    /// Why it does not start yet.
+    pub waits: Option<Reason>,
+    /// Failed attempts to reserve in a row, for the back-off.
+    pub failures: u32,
+    /// When Waiting ends: on both clocks.
+    pub completes: Option<(Mono, Wall)>,
+    /// Its place among the gangs that contend in a pass.
+    pub contends: Option<Rank>,
+    /// Real allocations: its own and its groups' (a tally, changed where an ask's state changes).
+    pub active: u32,
+    /// Pending asks likewise.
+    pub pending: u32,
+    /// The TaskGroup generations that were judged, so that a change is seen.
+    pub judged: Vec<(Text, i64)>,
+}
+
+/// Where an accepted application stands before its start.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// The whole ask does not fit the quota yet, or too few members exist (Direct). No placeholder exists.
+    #[default]
+    Gate,
+    /// Past the gate: waits whether more members come before placeholders are made for the missing ones.
+    Settle {
+        /// Ends if no new member comes.
+        until: Mono,
+        /// Ends in any case.
+        latest: Mono,
+    },
+    /// Past the gate: placeholders are created, planned and bound until every seat is satisfied.
+    Reserve,
+    /// A reservation failed: tried again later.
+    BackOff {
+        /// Until then.
+        until: Mono,
+    },
+}
+
+/// How long to wait for one more member before placeholders are made for the missing ones (01, 1.3).
+pub const SETTLE_MS: Millis = 1_000;
+/// How long to wait for more members at most (01, 1.3).
+pub const SETTLE_AT_MOST_MS: Millis = 5_000;
+/// First pause after a failed reservation.
+pub const BACK_OFF_MS: Millis = 1_000;
+/// Longest pause: an administrator who makes room does not wait longer than this.
+pub const BACK_OFF_AT_MOST_MS: Millis = 60_000;
+
+/// A named set of equal members.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Namespace and name of the TaskGroup.
+    pub key: Key,
+    /// As last observed; `None` while only pods name it (Koordinator's "fake gang").
+    pub spec: Option<Box<GroupSpec>>,
+    /// Its application, while the object exists.
+    pub app: Option<super::ids::AppId>,
+    /// Its seats, from acceptance to completion.
+    pub seats: Seats,
+    /// Every pod of it, placeholders included.
+    pub asks: BTreeSet<AskId>,
+    /// Members that wait for a seat, in the order of a pass.
+    pub waiting: BTreeSet<(Rank, AskId)>,
+    /// Members that wait although there is no held seat for them, after the start: ordinary asks.
+    pub overflow: BTreeSet<(Rank, AskId)>,
+    /// Members by what became of them.
+    pub members: Members,
+    /// Placeholders that gave their seat to a member, in this incarnation.
+    pub replaced: u32,
+    /// Its application is closed to it: it is not listed in the gang (01, 1.1).
+    pub closed_out: bool,
+    /// What was last reported.
+    pub shown: Option<(AppState, &'static str)>,
+}
+
+/// A task group's members by what became of them (a tally, changed where a pod's place changes).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Members {
+    /// Have a node and are not finished.
+    pub running: u32,
+    /// Succeeded.
+    pub succeeded: u32,
+    /// Failed.
+    pub failed: u32,
+    /// Placeholder pods that exist.
+    pub placeholders: u32,
+}
+
+impl Group {
+    /// A group that pods name before its object is seen.
+    pub fn unseen(key: Key) -> Self {
+        Self {
+            key,
+            spec: None,
+            app: None,
+            seats: Seats::default(),
+            asks: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            overflow: BTreeSet::new(),
+            members: Members::default(),
+            replaced: 0,
+            closed_out: false,
+            shown: None,
+        }
+    }
+
+    /// Its spec, where it must have one: it belongs to an application.
+    pub fn spec(&self) -> &GroupSpec {
+        self.spec.as_deref().expect("a group of an application has a spec")
+    }
+
+    /// Whether its seats are held by placeholder pods.
+    pub fn uses_placeholders(&self) -> bool {
+        self.spec().reservation == Reservation::Placeholder
+    }
+
+    /// Whether every seat is held, taken, or assumed for a member; `assumed_members` of the assumed ones are members'.
+    pub fn is_satisfied(&self, assumed_members: u32) -> bool {
+        let tally = self.seats.tally();
+        tally.open == 0 && tally.assumed == assumed_members
+    }
+}
+
+impl App {
+    /// An application just heard of.
+    pub fn new(key: Key) -> Self {
+        Self {
+            key,
+            groups: Vec::new(),
+            asks: BTreeSet::new(),
+            originators: BTreeSet::new(),
+            state: AppState::New,
+            incarnation: 0,
+            queue: None,
+            stage: Stage::Gate,
+            admitted: false,
+            placed: false,
+            rejected: Vec::new(),
+            waits: None,
+            failures: 0,
+            completes: None,
+            contends: None,
+            active: 0,
+            pending: 0,
+            judged: Vec::new(),
+        }
+    }
+
+    /// Pause after the failures so far: doubles from [`BACK_OFF_MS`] to [`BACK_OFF_AT_MOST_MS`].
+    pub fn back_off(&self) -> Millis {
+        BACK_OFF_MS.saturating_mul(1 << self.failures.saturating_sub(1).min(16)).min(BACK_OFF_AT_MOST_MS)
+    }
+
+    /// Whether real members may run: it started.
+    pub fn has_started(&self) -> bool {
+        matches!(self.state, AppState::Running | AppState::Waiting)
+    }
+}

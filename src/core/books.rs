@@ -1,0 +1,283 @@
+//! The books: everything the core knows, and the only functions that change more than one of its parts at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::application::{App, Group};
+use super::arena::{Arena, Lookup, Table};
+use super::ask::{Ask, AskState, Charge, Rank, Shelf};
+use super::class::Classes;
+use super::event::Place;
+use super::ids::{AppId, AskId, ClassId, GroupId, Key, NodeId, QueueId};
+use super::node::Nodes;
+use super::queue::Queues;
+use super::resources::{Limit, Resources};
+use super::seat::SeatState;
+
+/// Everything the core knows.
+#[derive(Clone, Debug, Default)]
+pub struct Books {
+    /// Nodes, with what is charged on them.
+    pub nodes: Nodes,
+    /// Shapes of the pods that we may place.
+    pub classes: Classes,
+    /// The quota tree, with what is charged in it.
+    pub queues: Queues,
+    /// Pods.
+    pub asks: Table<AskId, Ask>,
+    /// Task groups.
+    pub groups: Arena<GroupId, Group>,
+    /// Task groups by namespace and name.
+    pub group_ids: Lookup<Key, GroupId>,
+    /// Applications.
+    pub apps: Arena<AppId, App>,
+    /// Applications by namespace and application id.
+    pub app_ids: Lookup<Key, AppId>,
+    /// Ordinary asks that wait, by queue and class, in the order of a pass.
+    pub ordinary: BTreeMap<(QueueId, ClassId), BTreeSet<(Rank, AskId)>>,
+    /// Pods charged on each node.
+    pub residents: Lookup<NodeId, BTreeSet<AskId>>,
+    /// What the ResourceQuotas of a namespace allow at all.
+    pub namespace_limits: Lookup<super::ids::Text, Limit>,
+}
+
+/// What an ask counts as in the tallies of its application and group.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Standing {
+    active: bool,
+    pending: bool,
+    running: bool,
+    succeeded: bool,
+    failed: bool,
+    placeholder: bool,
+}
+
+impl Standing {
+    fn of(ask: &Ask) -> Self {
+        let real = !ask.is_placeholder();
+        let finished = |succeeded| real && ask.spec.place == Place::Finished { succeeded };
+        Self {
+            active: ask.is_active(),
+            // A parked ask is still to be allocated: it is pending.
+            pending: real && (ask.is_pending() || matches!(ask.state, AskState::Parked { .. })),
+            running: real && matches!(ask.state, AskState::Bound { .. }),
+            succeeded: finished(true),
+            failed: finished(false),
+            placeholder: !real,
+        }
+    }
+}
+
+fn adjust(tally: &mut u32, was: bool, is: bool) {
+    *tally = *tally + u32::from(is) - u32::from(was);
+}
+
+impl Books {
+    /// Changes an ask and keeps the tallies of its application and group: the one function that does.
+    pub fn change<R>(&mut self, id: AskId, change: impl FnOnce(&mut Ask) -> R) -> R {
+        let ask = &mut self.asks[id];
+        let was = Standing::of(ask);
+        let result = change(ask);
+        let is = Standing::of(ask);
+        let (app, group) = (ask.app, ask.group);
+        self.recount(app, group, (Some(was), Some(is)));
+        result
+    }
+
+    fn recount(&mut self, app: Option<AppId>, group: Option<GroupId>, (was, is): (Option<Standing>, Option<Standing>)) {
+        let of = |standing: Option<Standing>, what: fn(Standing) -> bool| standing.is_some_and(what);
+        let both = |what: fn(Standing) -> bool| (of(was, what), of(is, what));
+        if was == is {
+            return;
+        }
+        if let Some(app) = app.and_then(|app| self.apps.get_mut(app)) {
+            let (active, pending) = (both(|s| s.active), both(|s| s.pending));
+            adjust(&mut app.active, active.0, active.1);
+            adjust(&mut app.pending, pending.0, pending.1);
+        }
+        if let Some(members) = group.and_then(|group| self.groups.get_mut(group)).map(|group| &mut group.members) {
+            for (tally, (was, is)) in [
+                (&mut members.running, both(|s| s.running)),
+                (&mut members.succeeded, both(|s| s.succeeded)),
+                (&mut members.failed, both(|s| s.failed)),
+                (&mut members.placeholders, both(|s| s.placeholder)),
+            ] {
+                adjust(tally, was, is);
+            }
+        }
+    }
+
+    /// Links an ask to its application and group, or to none.
+    pub fn link(&mut self, id: AskId, app: Option<AppId>, group: Option<GroupId>) {
+        let ask = &self.asks[id];
+        let (standing, old_app, old_group) = (Standing::of(ask), ask.app, ask.group);
+        if (old_app, old_group) == (app, group) {
+            return;
+        }
+        self.recount(old_app, old_group, (Some(standing), None));
+        if old_group != group {
+            if let Some(old) = old_group.and_then(|group| self.groups.get_mut(group)) {
+                old.asks.remove(&id);
+            }
+            if let Some(group) = group {
+                self.groups[group].asks.insert(id);
+            }
+        }
+        if let Some(old) = old_app.and_then(|app| self.apps.get_mut(app)) {
+            old.asks.remove(&id);
+        }
+        if let (Some(app), None) = (app, group) {
+            self.apps[app].asks.insert(id);
+        }
+        let ask = &mut self.asks[id];
+        (ask.app, ask.group) = (app, group);
+        self.recount(app, group, (None, Some(standing)));
+    }
+
+    /// Puts a waiting ask where the pass finds it, or takes it from there.
+    pub fn shelve(&mut self, id: AskId, shelf: Shelf, urgent: bool) {
+        let old = self.asks[id].shelf;
+        if old == shelf && old == Shelf::Off {
+            return;
+        }
+        self.unshelve(id, old);
+        let ask = &mut self.asks[id];
+        ask.shelf = shelf;
+        let (entry, group) = ((ask.rank(urgent), id), ask.group);
+        match shelf {
+            Shelf::Off => {}
+            Shelf::Seat(group) => drop(self.groups[group].waiting.insert(entry)),
+            Shelf::Originator(app) => drop(self.apps[app].originators.insert(entry)),
+            Shelf::Ordinary(queue, class) => {
+                if let Some(group) = group {
+                    self.groups[group].overflow.insert(entry.clone());
+                }
+                self.ordinary.entry((queue, class)).or_default().insert(entry);
+            }
+        }
+    }
+
+    fn unshelve(&mut self, id: AskId, shelf: Shelf) {
+        let ask = &self.asks[id];
+        // It may stand there as urgent or not.
+        let entries = [(ask.rank(false), id), (ask.rank(true), id)];
+        let group = ask.group;
+        let take = |set: &mut BTreeSet<(Rank, AskId)>| {
+            for entry in &entries {
+                set.remove(entry);
+            }
+        };
+        match shelf {
+            Shelf::Off => {}
+            Shelf::Seat(group) => self.groups.get_mut(group).into_iter().for_each(|group| take(&mut group.waiting)),
+            Shelf::Originator(app) => self.apps.get_mut(app).into_iter().for_each(|app| take(&mut app.originators)),
+            Shelf::Ordinary(queue, class) => {
+                if let Some(group) = group.and_then(|group| self.groups.get_mut(group)) {
+                    take(&mut group.overflow);
+                }
+                if let Some(set) = self.ordinary.get_mut(&(queue, class)) {
+                    take(set);
+                    if set.is_empty() {
+                        self.ordinary.remove(&(queue, class));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Charges an ask: node and queue together. Replaces what it had on the books.
+    pub fn charge(&mut self, id: AskId, charge: Charge) {
+        self.discharge(id);
+        let ask = &mut self.asks[id];
+        self.nodes.charge(charge.node, &charge.on_node, &ask.spec.shape.ports);
+        if let Some(queue) = charge.queue {
+            self.queues.charge(queue, &charge.in_queue);
+        }
+        match self.residents.get_mut(&charge.node) {
+            Some(residents) => drop(residents.insert(id)),
+            None => drop(self.residents.insert(charge.node, BTreeSet::from([id]))),
+        }
+        ask.charge = Some(charge);
+    }
+
+    /// Takes an ask off the books; returns what it had there.
+    pub fn discharge(&mut self, id: AskId) -> Option<Charge> {
+        let ask = &mut self.asks[id];
+        let charge = ask.charge.take()?;
+        self.nodes.discharge(charge.node, &charge.on_node, &ask.spec.shape.ports);
+        if let Some(queue) = charge.queue {
+            self.queues.discharge(queue, &charge.in_queue);
+        }
+        if let Some(residents) = self.residents.get_mut(&charge.node) {
+            residents.remove(&id);
+            if residents.is_empty() {
+                self.residents.remove(&charge.node);
+            }
+        }
+        Some(charge)
+    }
+
+    /// Charges an ask with all it requests.
+    pub fn charge_whole(&mut self, id: AskId, node: NodeId, queue: Option<QueueId>) {
+        let request = self.asks[id].spec.shape.request.clone();
+        self.charge(id, Charge { node, on_node: request.clone(), queue, in_queue: request });
+    }
+
+    /// Gives a seat a new state and keeps the asks' side of it.
+    pub fn seat(&mut self, group: GroupId, number: u32, state: SeatState) {
+        let seats = &mut self.groups[group].seats;
+        let Some(old) = seats.get(number) else { return };
+        for ask in asks_of(old.state) {
+            if let Some(ask) = self.asks.get_mut(ask) {
+                ask.seat = None;
+            }
+        }
+        seats.set(number, state);
+        for ask in asks_of(state) {
+            self.asks[ask].seat = Some(number);
+        }
+    }
+
+    /// The group of a key; one without an object is made where none is known.
+    pub fn group_at(&mut self, key: &Key) -> GroupId {
+        if let Some(id) = self.group_ids.get(key) {
+            return *id;
+        }
+        let id = self.groups.insert(Group::unseen(key.clone()));
+        self.group_ids.insert(key.clone(), id);
+        id
+    }
+
+    /// The application of a key; a new one is made where none is known.
+    pub fn app_at(&mut self, key: &Key) -> AppId {
+        if let Some(id) = self.app_ids.get(key) {
+            return *id;
+        }
+        let id = self.apps.insert(App::new(key.clone()));
+        self.app_ids.insert(key.clone(), id);
+        id
+    }
+
+    /// Forgets a group that neither an object nor a pod names any more.
+    pub fn forget_group_if_idle(&mut self, id: GroupId) {
+        if self.groups.get(id).is_some_and(|group| group.spec.is_none() && group.asks.is_empty()) {
+            let group = self.groups.remove(id).expect("looked at just now");
+            self.group_ids.remove(&group.key);
+        }
+    }
+
+    /// What one ask requests.
+    pub fn request(&self, id: AskId) -> &Resources {
+        &self.asks[id].spec.shape.request
+    }
+}
+
+fn asks_of(state: SeatState) -> impl Iterator<Item = AskId> {
+    use super::seat::Reserve;
+    let (one, other) = match state {
+        SeatState::Open(Reserve::None | Reserve::Creating) => (None, None),
+        SeatState::Open(Reserve::Pending(ask)) | SeatState::Assumed(ask) | SeatState::Held(ask) => (Some(ask), None),
+        SeatState::Releasing { placeholder, member } => (Some(placeholder), Some(member)),
+        SeatState::Taken(ask) => (ask, None),
+    };
+    one.into_iter().chain(other)
+}

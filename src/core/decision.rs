@@ -1,0 +1,43 @@
+//! What the core asks of the shim. Each decision is complete: it can be carried out with no choice left.
+
+use super::event::{Mark, PlaceholderName};
+use super::ids::{AskId, GroupId, NodeId, QueueId};
+
+/// Why an allocation or ask is given back (seed 000 "TerminationType").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TerminationType {
+    /// The Kubernetes side took it away.
+    StoppedByRm,
+    /// A timeout ended.
+    Timeout,
+    /// A victim of preemption.
+    PreemptedByScheduler,
+    /// A real member takes the placeholder's seat.
+    PlaceholderReplaced,
+}
+
+/// Something to be done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Decision {
+    /// Bind the pod to the node; already counted.
+    Allocate {
+        /// The pod.
+        ask: AskId,
+        /// The node.
+        node: NodeId,
+        /// What the Binding writes on the pod.
+        mark: Mark,
+    },
+    /// Create the placeholder pod of a seat.
+    CreatePlaceholder(PlaceholderName),
+    /// Do not create it any more, if that has not been sent yet.
+    CancelPlaceholder(PlaceholderName),
+    /// Delete a placeholder pod; nothing is freed until it is gone.
+    Release(AskId, TerminationType),
+    /// What is to be shown of a task group has changed.
+    ShowGroup(GroupId),
+    /// What is to be shown of a waiting pod has changed.
+    ShowAsk(AskId),
+    /// What is to be shown of a queue has changed.
+    ShowQueue(QueueId),
+}

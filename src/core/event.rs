@@ -1,0 +1,224 @@
+//! What the shim tells the core. Every event is a fact that may be repeated or late without harm.
+
+use std::sync::Arc;
+
+use super::ids::{AskId, Key, Text, Uid};
+use super::reason::{Refusal, SpecError, Unsupported};
+use super::resources::{Limit, Resources};
+use super::shape::{NodeSpec, Shape};
+use super::time::Wall;
+
+/// A fact for the core.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A pod as last observed. The id is the shim's; the same id always means the same pod UID.
+    Ask(AskId, Box<AskSpec>),
+    /// The pod is gone from the API server: confirms a release, or takes an ask or allocation away.
+    AskGone(AskId),
+    /// A TaskGroup as last observed.
+    Group(Key, Box<GroupSpec>),
+    /// The TaskGroup is gone.
+    GroupGone(Key),
+    /// A Queue as last observed and found valid in the tree.
+    Queue(Text, QueueSpec),
+    /// The Queue is gone, or has no valid place in the tree any more: it drains.
+    QueueGone(Text),
+    /// A Node as last observed.
+    Node(Text, Box<NodeSpec>),
+    /// The Node is gone.
+    NodeGone(Text),
+    /// The room that the ResourceQuotas of a namespace leave for pods at all (`hard`, minimum over the quotas that
+    /// count every pod).
+    Namespace(Text, Limit),
+    /// Outcome of a Binding.
+    Bind(AskId, BindOutcome),
+    /// Outcome of the creation of a placeholder that is certainly not there.
+    CreateRefused(PlaceholderName, Refusal),
+    /// A release could not be carried out because the pod is not ours to delete any more (permanent refusal).
+    ReleaseRefused(AskId, Refusal),
+    /// All kinds are listed or known to be unserved: decisions may begin (01, 1.11).
+    Synced,
+}
+
+/// Outcome of a Binding.
+#[derive(Clone, Debug)]
+pub enum BindOutcome {
+    /// The API server has it, or the watch shows it on that node.
+    Bound,
+    /// It certainly did not happen; the ask waits again.
+    Failed(Refusal),
+}
+
+/// One seat's placeholder of one incarnation (03, 3.5): determines the pod's name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PlaceholderName {
+    /// The TaskGroup.
+    pub group: Key,
+    /// The TaskGroup's UID.
+    pub uid: Uid,
+    /// Incarnation of the application, from 1.
+    pub incarnation: u32,
+    /// Seat, from 0.
+    pub seat: u32,
+    /// Attempt, from 0; rises only after the previous one's pod was seen terminal or deleting.
+    pub attempt: u32,
+}
+
+/// A pod as the core sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AskSpec {
+    /// Namespace and name.
+    pub key: Key,
+    /// Seconds since the epoch: `metadata.creationTimestamp`.
+    pub created: i64,
+    /// `spec.priority` as admission resolved it.
+    pub priority: i32,
+    /// What it needs of a node.
+    pub shape: Arc<Shape>,
+    /// Queue named by the pod itself (label, or annotation of its Binding); else its TaskGroup's, else the default.
+    pub queue: Option<Text>,
+    /// What it belongs to.
+    pub role: Role,
+    /// Where it stands.
+    pub place: Place,
+    /// Marks that our Binding left on it.
+    pub mark: Option<Mark>,
+    /// `metadata.deletionTimestamp` is set.
+    pub terminating: bool,
+}
+
+/// What a pod belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// Another scheduler's: charged on its node, not in a queue, never scheduled by us.
+    Foreign,
+    /// Ours, no application named.
+    Singleton,
+    /// Of an application (of this namespace), in none of its task groups.
+    Originator {
+        /// The application's id.
+        application: Text,
+    },
+    /// Of a task group of its own namespace.
+    Member {
+        /// The TaskGroup's name.
+        group: Text,
+    },
+    /// A placeholder of ours: label, schedulerName and name equal to the hash of its labels.
+    Placeholder(PlaceholderName),
+}
+
+/// Where a pod stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Has scheduling gates: not a member yet.
+    Gated,
+    /// Uses something we do not support yet: never placed, reason shown.
+    Refused(Unsupported),
+    /// Waits for a node.
+    Pending,
+    /// Has a node and is not finished. `running`: phase Running.
+    On {
+        /// Node name.
+        node: Text,
+        /// Whether its phase is Running.
+        running: bool,
+    },
+    /// Phase Succeeded or Failed: uses nothing.
+    Finished {
+        /// Phase Succeeded.
+        succeeded: bool,
+    },
+}
+
+/// What a Binding of ours wrote on a pod with its node name (design 02, 2.1 "written ahead").
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Mark {
+    /// UID of the TaskGroup it was bound for; `None` for a pod outside task groups.
+    pub group: Option<Uid>,
+    /// Incarnation of its application.
+    pub incarnation: u32,
+    /// Its seat, if it took one.
+    pub seat: Option<u32>,
+    /// It is a real member that was bound once the gang was satisfied.
+    pub started: bool,
+    /// Queue it was charged to.
+    pub queue: Text,
+}
+
+/// How the seats of a group are held before the start (01, 1.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reservation {
+    /// By placeholder pods.
+    #[default]
+    Placeholder,
+    /// By no pods: the members are planned and bound together.
+    Direct,
+}
+
+/// For whom placeholders are created (01, 1.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum PlaceholderFor {
+    /// For members that do not exist yet.
+    #[default]
+    Missing,
+    /// For every member.
+    All,
+}
+
+/// A TaskGroup as the core sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupSpec {
+    /// UID of the object.
+    pub uid: Uid,
+    /// `metadata.generation`.
+    pub generation: i64,
+    /// Seconds since the epoch: `metadata.creationTimestamp`.
+    pub created: i64,
+    /// Application id (default: the object's name).
+    pub application: Text,
+    /// Queue path (default: `root.default`).
+    pub queue: Text,
+    /// Seats, at least 1.
+    pub min_member: u32,
+    /// `minResource` plus one pod.
+    pub min_resource: Resources,
+    /// What a placeholder is expected to need of a node, before admission changes it.
+    pub shape: Arc<Shape>,
+    /// Names of all groups of the gang in this namespace, this one included; sorted.
+    pub gang: Vec<Text>,
+    /// How seats are held.
+    pub reservation: Reservation,
+    /// For whom placeholders are created.
+    pub placeholder_for: PlaceholderFor,
+    /// Milliseconds in Waiting before Completed.
+    pub completion_timeout_ms: u64,
+    /// Everything wrong with the spec, at once; empty = valid.
+    pub errors: Vec<SpecError>,
+    /// What status remembers (01, 1.11): read once per UID, ignored afterwards.
+    pub remembered: Remembered,
+    /// `metadata.deletionTimestamp` is set.
+    pub terminating: bool,
+}
+
+/// Facts that only status holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Remembered {
+    /// Incarnation of the application, 0 = never accepted.
+    pub incarnation: u32,
+    /// `Placed=True`: the gang was satisfied and bound.
+    pub placed: bool,
+    /// `applicationState` is Completed.
+    pub completed: bool,
+    /// When Waiting ends.
+    pub completion_deadline: Option<Wall>,
+}
+
+/// A queue as the core sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct QueueSpec {
+    /// What may be used by the queue and all below it.
+    pub max: Limit,
+    /// How many applications may be past the gate at once; `None` = no limit.
+    pub max_applications: Option<u32>,
+}

@@ -1,0 +1,529 @@
+//! A gang before its start: the gate, its placeholders, and the plan that places all of its seats or none (01, 1.2.5, 1.3).
+
+use super::application::{SETTLE_AT_MOST_MS, SETTLE_MS, Stage};
+use super::ask::{AskState, Shelf};
+use super::decision::{Decision, TerminationType};
+use super::event::{PlaceholderFor, PlaceholderName, Reservation};
+use super::fill::{Demand, Placed, Shortfall, fill};
+use super::ids::{AppId, AskId, ClassId, GroupId, NodeId, QueueId};
+use super::lifecycle::AppState;
+use super::queue::Ahead;
+use super::reason::{Reason, Refusal};
+use super::resources::Totals;
+use super::scheduler::Scheduler;
+use super::seat::{Reserve, SeatState};
+
+/// One seat or originator of a plan.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    ask: AskId,
+    class: ClassId,
+    /// The group whose seat it takes; `None` for an originator.
+    group: Option<GroupId>,
+}
+
+impl Scheduler {
+    /// Keeps the gang's place among those that contend; one whose seats are all settled does not.
+    pub(super) fn contend_again(&mut self, id: AppId) {
+        let Some(app) = self.books.apps.get(id) else { return };
+        let waits = app.state == AppState::Accepted && !app.groups.is_empty() && self.back_off_is_over(id);
+        let rank = (waits && self.has_open_seats(id)).then(|| self.gang_rank(id));
+        let app = &mut self.books.apps[id];
+        if app.contends == rank {
+            return;
+        }
+        if let Some(old) = std::mem::replace(&mut app.contends, rank.clone()) {
+            self.contending.remove(&old);
+        }
+        if let Some(rank) = rank {
+            self.contending.insert(rank, id);
+            self.stirred = true;
+        }
+    }
+
+    /// Takes the gang out of the contest.
+    pub(super) fn leave_contest(&mut self, id: AppId) {
+        if let Some(rank) = self.books.apps[id].contends.take() {
+            self.contending.remove(&rank);
+        }
+    }
+
+    fn back_off_is_over(&mut self, id: AppId) -> bool {
+        let Stage::BackOff { until } = self.books.apps[id].stage else { return true };
+        if until > self.now.mono {
+            self.set_timer(id, until);
+            return false;
+        }
+        self.books.apps[id].stage = Stage::Gate;
+        true
+    }
+
+    fn has_open_seats(&self, id: AppId) -> bool {
+        self.books.apps[id].groups.iter().any(|group| self.books.groups[*group].seats.tally().open > 0)
+    }
+
+    /// Priority of its first waiting pod, submission, name.
+    fn gang_rank(&self, id: AppId) -> super::ask::Rank {
+        let app = &self.books.apps[id];
+        let groups = || app.groups.iter().map(|group| &self.books.groups[*group]);
+        let of_members = groups().filter_map(|group| group.waiting.first().map(|(rank, _)| rank.priority.0));
+        let of_originators = app.originators.first().map(|(rank, _)| rank.priority.0);
+        super::ask::Rank {
+            urgent: std::cmp::Reverse(false),
+            priority: std::cmp::Reverse(of_members.chain(of_originators).max().unwrap_or(0)),
+            created: groups().map(|group| group.spec().created).min().unwrap_or(0),
+            key: app.key.clone(),
+        }
+    }
+
+    /// One turn of a gang in a pass. Returns how many pods it placed.
+    pub(super) fn try_gang(&mut self, id: AppId, ahead: &mut Ahead) -> u32 {
+        if let Some(reason) = self.lacks_members(id) {
+            self.close_gate_for(id, reason);
+            return 0;
+        }
+        let need = self.open_ask(id);
+        if let Some(reason) = self.at_gate(id, ahead, &need) {
+            self.close_gate_for(id, reason);
+            return 0;
+        }
+        self.open_gate(id);
+        let placed = match self.prepare(id) {
+            Some(reason) => {
+                self.wait(id, reason);
+                0
+            }
+            None => self.plan_or_wait(id),
+        };
+        if placed == 0
+            && let Some(queue) = self.books.apps[id].queue
+        {
+            ahead.charge(&self.books.queues, queue, &need);
+        }
+        placed
+    }
+
+    /// Direct: the members themselves must exist before anything is asked of the queue.
+    fn lacks_members(&self, id: AppId) -> Option<Reason> {
+        self.books.apps[id].groups.iter().map(|group| &self.books.groups[*group]).find_map(|group| {
+            let (have, need) = (group.waiting.len() as u32, group.seats.tally().open);
+            let taken = group.seats.len() - need;
+            (!group.uses_placeholders() && have < need).then(|| Reason::WaitingForMembers {
+                group: group.key.name.clone(),
+                have: have + taken,
+                need: group.seats.len(),
+            })
+        })
+    }
+
+    /// What the gang still has to be given.
+    fn open_ask(&self, id: AppId) -> Totals {
+        let app = &self.books.apps[id];
+        let mut ask = Totals::default();
+        for group in app.groups.iter().map(|group| &self.books.groups[*group]) {
+            ask.add(&group.spec().min_resource, group.seats.tally().open);
+        }
+        for (_, originator) in &app.originators {
+            ask.add(self.books.request(*originator), 1);
+        }
+        ask
+    }
+
+    fn at_gate(&self, id: AppId, ahead: &Ahead, need: &Totals) -> Option<Reason> {
+        let app = &self.books.apps[id];
+        let queue = app.queue?;
+        if let Some(refused) = self.books.queues.refuses(queue, ahead, need) {
+            return Some(Reason::WaitingForQuota(refused));
+        }
+        let (queue, max) = self.books.queues.full_of_applications(queue).filter(|_| !app.admitted)?;
+        Some(Reason::WaitingForApplications { queue, max })
+    }
+
+    fn open_gate(&mut self, id: AppId) {
+        self.admit(id);
+        let (now, settles) = (self.now.mono, self.may_settle(id));
+        let app = &mut self.books.apps[id];
+        if app.stage == Stage::Gate {
+            app.stage = if settles {
+                Stage::Settle { until: now.after(SETTLE_MS), latest: now.after(SETTLE_AT_MOST_MS) }
+            } else {
+                Stage::Reserve
+            };
+            self.show_app(id);
+        }
+    }
+
+    /// Counts the application as past the gate.
+    pub(super) fn admit(&mut self, id: AppId) {
+        let app = &mut self.books.apps[id];
+        if let (false, Some(queue)) = (app.admitted, app.queue) {
+            app.admitted = true;
+            self.books.queues.admit(queue);
+        }
+    }
+
+    /// `missing`: some members do not exist yet, and may come in a moment.
+    fn may_settle(&self, id: AppId) -> bool {
+        self.books.apps[id].groups.iter().map(|group| &self.books.groups[*group]).any(|group| {
+            let spec = group.spec();
+            spec.reservation == Reservation::Placeholder
+                && spec.placeholder_for == PlaceholderFor::Missing
+                && (group.waiting.len() as u32) < group.seats.tally().open
+        })
+    }
+
+    /// Nothing of the gang may exist before the gate: what does is given back.
+    fn close_gate_for(&mut self, id: AppId, reason: Reason) {
+        if self.books.apps[id].stage != Stage::Gate {
+            self.abandon(id, TerminationType::StoppedByRm);
+        }
+        self.wait(id, reason);
+    }
+
+    /// Back before the gate.
+    pub(super) fn close_gate(&mut self, id: AppId) {
+        self.dismiss(id);
+        self.books.apps[id].stage = Stage::Gate;
+    }
+
+    /// Brings the placeholders that the plan needs into being; says what is still to come.
+    fn prepare(&mut self, id: AppId) -> Option<Reason> {
+        if let Stage::Settle { until, latest } = self.books.apps[id].stage {
+            if self.now.mono < until.min(latest) && self.may_settle(id) {
+                self.set_timer(id, until.min(latest));
+                return Some(Reason::Settling);
+            }
+            self.books.apps[id].stage = Stage::Reserve;
+        }
+        let (mut have, mut need) = (0, 0);
+        for group in self.books.apps[id].groups.clone() {
+            self.create_placeholders(group);
+            let group = &self.books.groups[group];
+            have += group.seats.tally().pending + group.seats.tally().held;
+            need += group.seats.tally().pending + group.seats.tally().held + group.seats.tally().creating;
+        }
+        (have < need).then_some(Reason::CreatingPlaceholders { have, need })
+    }
+
+    /// A member came while the gang settles: it waits a little longer for more.
+    pub(super) fn extend_settling(&mut self, id: AppId) {
+        let now = self.now.mono;
+        if let Stage::Settle { until, .. } = &mut self.books.apps[id].stage {
+            *until = now.after(SETTLE_MS);
+        }
+    }
+
+    /// Creates what is missing and gives back what members make superfluous.
+    fn create_placeholders(&mut self, id: GroupId) {
+        let group = &self.books.groups[id];
+        if !group.uses_placeholders() {
+            return;
+        }
+        let members = match group.spec().placeholder_for {
+            PlaceholderFor::All => 0,
+            PlaceholderFor::Missing => group.waiting.len() as u32,
+        };
+        let tally = group.seats.tally();
+        let wanted = tally.open.saturating_sub(members);
+        let existing = tally.creating + tally.pending;
+        if existing < wanted {
+            let seats: Vec<_> = group.seats.open_without_placeholder().take((wanted - existing) as usize).collect();
+            seats.into_iter().for_each(|seat| self.create_placeholder(id, seat));
+        } else {
+            let spare: Vec<_> =
+                group.seats.open_with_placeholder().take((existing - wanted).min(tally.pending) as usize).collect();
+            for (seat, placeholder) in spare {
+                self.books.seat(id, seat, SeatState::Open(Reserve::None));
+                let attempt = self.attempt_of(placeholder) + 1;
+                self.books.groups[id].seats.next_attempt(seat, attempt);
+                self.release(placeholder, TerminationType::PlaceholderReplaced);
+            }
+        }
+    }
+
+    fn attempt_of(&self, placeholder: AskId) -> u32 {
+        match &self.books.asks[placeholder].spec.role {
+            super::event::Role::Placeholder(name) => name.attempt,
+            super::event::Role::Foreign
+            | super::event::Role::Singleton
+            | super::event::Role::Originator { .. }
+            | super::event::Role::Member { .. } => 0,
+        }
+    }
+
+    fn create_placeholder(&mut self, id: GroupId, seat: u32) {
+        let Some(name) = self.placeholder_name(id, seat) else { return };
+        self.books.seat(id, seat, SeatState::Open(Reserve::Creating));
+        self.decide(Decision::CreatePlaceholder(name));
+    }
+
+    /// Takes back the creation of a seat's placeholder. One that was sent already is found a stray when it appears.
+    pub(super) fn cancel_creation(&mut self, id: GroupId, seat: u32) {
+        let Some(name) = self.placeholder_name(id, seat) else { return };
+        self.books.groups[id].seats.next_attempt(seat, name.attempt + 1);
+        self.decide(Decision::CancelPlaceholder(name));
+    }
+
+    fn placeholder_name(&self, id: GroupId, seat: u32) -> Option<PlaceholderName> {
+        let group = &self.books.groups[id];
+        let incarnation = self.books.apps[group.app?].incarnation;
+        let (spec, attempt) = (group.spec.as_ref()?, group.seats.get(seat)?.attempt);
+        Some(PlaceholderName { group: group.key.clone(), uid: spec.uid.clone(), incarnation, seat, attempt })
+    }
+
+    /// The API server will not have a placeholder: nothing is held until the next attempt.
+    pub(super) fn create_refused(&mut self, name: &PlaceholderName, refusal: Refusal) {
+        let Some(id) = self.books.group_ids.get(&name.group).copied() else { return };
+        let group = &self.books.groups[id];
+        let is_current = self.placeholder_name(id, name.seat).as_ref() == Some(name);
+        let is_creating =
+            matches!(group.seats.get(name.seat).map(|seat| seat.state), Some(SeatState::Open(Reserve::Creating)));
+        let (true, true, Some(app)) = (is_current, is_creating, group.app) else { return };
+        self.books.seat(id, name.seat, SeatState::Open(Reserve::None));
+        if self.books.apps[app].state == AppState::Accepted {
+            self.fall_back(app, Reason::PlaceholderRejected(refusal));
+        }
+    }
+
+    /// Gives everything back and tries again later.
+    fn fall_back(&mut self, id: AppId, reason: Reason) {
+        self.abandon(id, TerminationType::StoppedByRm);
+        let app = &mut self.books.apps[id];
+        app.failures += 1;
+        let until = self.now.mono.after(app.back_off());
+        app.stage = Stage::BackOff { until };
+        self.leave_contest(id);
+        self.set_timer(id, until);
+        self.wait(id, reason);
+        self.touch(Some(id));
+    }
+
+    /// One transaction over all open seats.
+    fn plan_or_wait(&mut self, id: AppId) -> u32 {
+        let candidates = match self.candidates(id) {
+            Ok(candidates) => candidates,
+            Err(reason) => {
+                self.wait(id, reason);
+                return 0;
+            }
+        };
+        match self.plan(candidates) {
+            Ok(plan) => self.commit(id, plan),
+            Err(short) => {
+                self.blocked(id, short);
+                0
+            }
+        }
+    }
+
+    fn blocked(&mut self, id: AppId, (class, fit, need): (ClassId, u32, u32)) {
+        if self.holds_something(id) {
+            return self.fall_back(id, Reason::ReservationLost { short: need - fit });
+        }
+        self.wait(id, Reason::WaitingForCapacity { fit, need, class });
+    }
+
+    /// Whether a seat is held or assumed although others are open: no hold and wait (01, 1.3).
+    fn holds_something(&self, id: AppId) -> bool {
+        let tallies = self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].seats.tally());
+        tallies.into_iter().any(|tally| tally.assumed + tally.held > 0)
+    }
+
+    /// Who would take the open seats: members first where they may, placeholders for the rest, and the originators.
+    fn candidates(&self, id: AppId) -> Result<Vec<Vec<Candidate>>, Reason> {
+        let app = &self.books.apps[id];
+        let mut all = Vec::with_capacity(app.groups.len() + 1);
+        for id in &app.groups {
+            let group = &self.books.groups[*id];
+            let candidate = |ask: AskId| Some(Candidate { ask, class: self.books.asks[ask].class?, group: Some(*id) });
+            let placeholders = || group.seats.open_with_placeholder().filter_map(|(_, ask)| candidate(ask));
+            let members = || group.waiting.iter().filter_map(|(_, ask)| candidate(*ask));
+            let of_group: Vec<_> = match (group.uses_placeholders(), group.spec().placeholder_for) {
+                (false, _) => members().collect(),
+                (true, PlaceholderFor::Missing) => members().chain(placeholders()).collect(),
+                (true, PlaceholderFor::All) => placeholders().collect(),
+            };
+            let open = group.seats.tally().open;
+            if (of_group.len() as u32) < open {
+                return Err(Reason::CreatingPlaceholders { have: of_group.len() as u32, need: open });
+            }
+            all.push(of_group);
+        }
+        let originator = |ask: AskId| Some(Candidate { ask, class: self.books.asks[ask].class?, group: None });
+        all.push(app.originators.iter().filter_map(|(_, ask)| originator(*ask)).collect());
+        Ok(all)
+    }
+
+    /// Chooses candidates for every seat and a node for each, all or none. A candidate that fits nowhere is skipped for
+    /// another (01, 1.3): after a shortfall its class may not be chosen more often than it fits.
+    fn plan(&mut self, candidates: Vec<Vec<Candidate>>) -> Result<Vec<(Candidate, NodeId)>, (ClassId, u32, u32)> {
+        let mut caps: std::collections::BTreeMap<ClassId, u32> = std::collections::BTreeMap::new();
+        let mut first_short = None;
+        // Each round lowers the cap of one class at least by one; more classes than this among the candidates of one
+        // gang are not worth the time.
+        for _round in 0..16 {
+            let Some(chosen) = self.choose(&candidates, &caps) else { break };
+            let demands = demands_of(&chosen);
+            if let Some((class, fit, need)) = self.known_short(&demands) {
+                first_short.get_or_insert((class, fit, need));
+                caps.insert(class, fit);
+                continue;
+            }
+            let mut placed = std::mem::take(&mut self.placed);
+            placed.clear();
+            self.scratch.begin();
+            let result = fill(&self.books.nodes, &self.books.classes, &mut self.scratch, &demands, &mut placed);
+            let plan = result.map(|()| assign(chosen, &demands, &placed));
+            self.placed = placed;
+            match plan {
+                Ok(plan) => return Ok(plan),
+                Err(Shortfall { demand, fit }) => {
+                    let Demand { class, count } = demands[demand];
+                    if demands.len() == 1 {
+                        self.room.insert(class, fit);
+                    }
+                    first_short.get_or_insert((class, fit, count));
+                    caps.insert(class, fit);
+                }
+            }
+        }
+        Err(first_short.expect("without a shortfall every seat has a candidate"))
+    }
+
+    /// A class of which fewer fit than are needed, known without looking at a node again.
+    fn known_short(&self, demands: &[Demand]) -> Option<(ClassId, u32, u32)> {
+        demands.iter().find_map(|demand| {
+            let fit = *self.room.get(&demand.class)?;
+            (fit < demand.count).then_some((demand.class, fit, demand.count))
+        })
+    }
+
+    /// The first candidates of each group, in order, within the caps of their classes; `None` if there are too few.
+    fn choose(
+        &self,
+        candidates: &[Vec<Candidate>],
+        caps: &std::collections::BTreeMap<ClassId, u32>,
+    ) -> Option<Vec<Candidate>> {
+        let mut left = caps.clone();
+        let mut chosen = Vec::new();
+        for of_group in candidates {
+            let first = of_group.first();
+            let need = match first.and_then(|candidate| candidate.group) {
+                Some(group) => self.books.groups[group].seats.tally().open as usize,
+                None => of_group.len(),
+            };
+            let before = chosen.len();
+            for candidate in of_group {
+                if chosen.len() - before == need {
+                    break;
+                }
+                match left.get_mut(&candidate.class) {
+                    Some(0) => {}
+                    Some(cap) => {
+                        *cap -= 1;
+                        chosen.push(*candidate);
+                    }
+                    None => chosen.push(*candidate),
+                }
+            }
+            if chosen.len() - before < need {
+                return None;
+            }
+        }
+        Some(chosen)
+    }
+
+    /// Puts the whole plan on the books: placeholders are bound now, real pods when all seats are satisfied.
+    fn commit(&mut self, id: AppId, plan: Vec<(Candidate, NodeId)>) -> u32 {
+        let Some(queue) = self.books.apps[id].queue else { return 0 };
+        if let Some(refused) = self.plan_exceeds(queue, &plan) {
+            self.close_gate_for(id, Reason::WaitingForQuota(refused));
+            return 0;
+        }
+        let count = plan.len() as u32;
+        for (candidate, node) in &plan {
+            self.assume(*candidate, *node, queue);
+        }
+        for group in self.books.apps[id].groups.clone() {
+            self.create_placeholders(group);
+        }
+        let app = &mut self.books.apps[id];
+        app.stage = Stage::Reserve;
+        self.leave_contest(id);
+        let (have, need) = self.progress(id);
+        self.wait(id, Reason::BindingPlaceholders { have, need });
+        count
+    }
+
+    /// What really exists may be larger than what was announced: members count with their real requests, placeholders
+    /// as admitted.
+    fn plan_exceeds(&self, queue: QueueId, plan: &[(Candidate, NodeId)]) -> Option<super::queue::QuotaExcess> {
+        let mut ask = Totals::default();
+        plan.iter().for_each(|(candidate, _)| ask.add(self.books.request(candidate.ask), 1));
+        self.books.queues.refuses(queue, &Ahead::default(), &ask)
+    }
+
+    fn assume(&mut self, candidate: Candidate, node: NodeId, queue: QueueId) {
+        let Candidate { ask, group, .. } = candidate;
+        self.books.shelve(ask, Shelf::Off, false);
+        self.books.charge_whole(ask, node, Some(queue));
+        self.books.change(ask, |ask| ask.state = AskState::Assumed { node, sent: false });
+        self.shown_asks.insert(ask);
+        let own = self.books.asks[ask].seat;
+        if let Some(group) = group {
+            let seat = own.or_else(|| self.seat_for_member(group));
+            if let Some(seat) = seat {
+                self.books.seat(group, seat, SeatState::Assumed(ask));
+            }
+        }
+        if self.books.asks[ask].is_placeholder() {
+            self.send(ask);
+        }
+    }
+
+    /// A member takes an open seat; if all of them have pending placeholders, the one of the last seat goes.
+    fn seat_for_member(&mut self, group: GroupId) -> Option<u32> {
+        let seats = &self.books.groups[group].seats;
+        let free = seats.open_without_placeholder().next();
+        if free.is_some() {
+            return free;
+        }
+        let (seat, placeholder) = seats.open_with_placeholder().next()?;
+        self.books.seat(group, seat, SeatState::Open(Reserve::None));
+        self.release(placeholder, TerminationType::PlaceholderReplaced);
+        Some(seat)
+    }
+
+    /// Seats that are settled, and all seats.
+    pub(super) fn progress(&self, id: AppId) -> (u32, u32) {
+        let groups = self.books.apps[id].groups.iter().map(|group| &self.books.groups[*group].seats);
+        groups.fold((0, 0), |(have, need), seats| {
+            let tally = seats.tally();
+            (have + tally.held + tally.taken + tally.releasing, need + seats.len())
+        })
+    }
+}
+
+fn demands_of(chosen: &[Candidate]) -> Vec<Demand> {
+    // In the order of the candidates: ids depend on the order of arrival.
+    let mut demands: Vec<Demand> = Vec::new();
+    for Candidate { class, .. } in chosen {
+        match demands.iter_mut().find(|demand| demand.class == *class) {
+            Some(demand) => demand.count += 1,
+            None => demands.push(Demand { class: *class, count: 1 }),
+        }
+    }
+    demands
+}
+
+/// Hands the nodes of each class to its candidates, in their order.
+fn assign(chosen: Vec<Candidate>, demands: &[Demand], placed: &[Placed]) -> Vec<(Candidate, NodeId)> {
+    let mut nodes: std::collections::BTreeMap<ClassId, std::collections::VecDeque<NodeId>> =
+        std::collections::BTreeMap::new();
+    for Placed { demand, node, count } in placed {
+        let of_class = nodes.entry(demands[*demand].class).or_default();
+        of_class.extend(std::iter::repeat_n(*node, *count as usize));
+    }
+    let node = |candidate: &Candidate| nodes.get_mut(&candidate.class).and_then(|nodes| nodes.pop_front());
+    chosen.iter().map(node).zip(chosen.iter()).filter_map(|(node, candidate)| Some((*candidate, node?))).collect()
+}

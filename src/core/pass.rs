@@ -1,0 +1,181 @@
+//! One pass over waiting work, in order: gangs before their start and runs of ordinary asks (01, 1.2.5).
+//!
+//! 1. Bounds on room are brought up to date with the nodes that got more.
+//! 2. Members beside a held seat that is too small try again.
+//! 3. Gangs and ordinary asks, merged by rank, are planned and committed one after the other.
+
+use std::collections::BTreeSet;
+
+use super::ask::{AskState, Rank, Shelf};
+use super::fill::{Demand, Placed, copies_on, fill_some};
+use super::ids::{AppId, AskId, ClassId, QueueId};
+use super::lifecycle::AppEvent;
+use super::queue::Ahead;
+use super::resources::Totals;
+use super::scheduler::{PLACED_PER_STEP, Scheduler};
+use super::seat::{Reserve, SeatState};
+
+impl Scheduler {
+    /// Plans and commits what waits.
+    pub(super) fn pass(&mut self) {
+        self.widen();
+        for app in std::mem::take(&mut self.cramped) {
+            self.touch(Some(app));
+        }
+        self.advance_dirty();
+        let mut budget = PLACED_PER_STEP;
+        let mut ahead = Ahead::default();
+        let mut exhausted = BTreeSet::new();
+        let mut gang = self.contending.first_key_value().map(|(rank, app)| (rank.clone(), *app));
+        let mut runs = self.run_heads();
+        loop {
+            let run = runs.first().cloned();
+            let gang_first = match (&gang, &run) {
+                (None, None) => return,
+                (Some((gang, _)), Some((run, _))) => gang < run,
+                (gang, _) => gang.is_some(),
+            };
+            if budget == 0 {
+                self.unfinished = true;
+                return;
+            }
+            if gang_first {
+                let (rank, app) = gang.take().expect("chosen just now");
+                budget = budget.saturating_sub(self.contend(app, &mut ahead));
+                gang = self
+                    .contending
+                    .range((std::ops::Bound::Excluded(rank), std::ops::Bound::Unbounded))
+                    .next()
+                    .map(|(rank, app)| (rank.clone(), *app));
+            } else if let Some((head, key)) = run {
+                runs.remove(&(head.clone(), key));
+                let limit =
+                    gang.as_ref().map(|(rank, _)| rank).into_iter().chain(runs.first().map(|(rank, _)| rank)).min();
+                let (placed, next) = self.place_run(key, &head, limit.cloned().as_ref(), budget, &mut exhausted);
+                budget = budget.saturating_sub(placed);
+                runs.extend(next.map(|rank| (rank, key)));
+            }
+        }
+    }
+
+    /// The first ask of every run that may find a node.
+    fn run_heads(&self) -> BTreeSet<(Rank, (QueueId, ClassId))> {
+        let heads = self.books.ordinary.iter().filter(|((_, class), _)| self.room.get(class) != Some(&0));
+        heads.filter_map(|(key, asks)| Some((asks.first()?.0.clone(), *key))).collect()
+    }
+
+    /// Nodes that got more room raise the bound of every class that waits.
+    fn widen(&mut self) {
+        let grown = std::mem::take(&mut self.grown);
+        for (class, room) in &mut self.room {
+            for node in &grown {
+                *room = room.saturating_add(copies_on(&self.books.nodes, &self.books.classes, *class, *node));
+            }
+        }
+    }
+
+    /// Places ordinary asks of one queue and class from `head` on, up to what stands at `limit` in the order. Returns
+    /// how many were placed and where the run goes on.
+    fn place_run(
+        &mut self,
+        (queue, class): (QueueId, ClassId),
+        head: &Rank,
+        limit: Option<&Rank>,
+        budget: u32,
+        exhausted: &mut BTreeSet<ClassId>,
+    ) -> (u32, Option<Rank>) {
+        let Some(waiting) = self.books.ordinary.get(&(queue, class)) else { return (0, None) };
+        if exhausted.contains(&class) {
+            return (0, None);
+        }
+        let within = |rank: &Rank| limit.is_none_or(|limit| rank <= limit || rank == head);
+        let mut run: Vec<_> =
+            waiting.iter().take_while(|(rank, _)| within(rank)).take(budget as usize).map(|(_, ask)| *ask).collect();
+        let wanted = run.len();
+        run.truncate(self.quota_for(queue, class, run.len()));
+        if run.is_empty() {
+            return (0, None);
+        }
+        let quota_bound = run.len() < wanted;
+        let placed = self.place_some(queue, class, &run);
+        if (placed as usize) < run.len() {
+            exhausted.insert(class);
+            self.room.insert(class, 0);
+            return (placed, None);
+        }
+        let next = self.books.ordinary.get(&(queue, class)).and_then(|asks| asks.first()).map(|(rank, _)| rank.clone());
+        (placed, next.filter(|_| !quota_bound))
+    }
+
+    /// How many of `count` pods of a class the quota of a queue allows now.
+    fn quota_for(&self, queue: QueueId, class: ClassId, count: usize) -> usize {
+        let request = &self.books.classes.shape(class).request;
+        let fits = |count: usize| {
+            let mut asked = Totals::default();
+            asked.add(request, count as u32);
+            self.books.queues.refuses(queue, &Ahead::default(), &asked).is_none()
+        };
+        if fits(count) {
+            return count;
+        }
+        let (mut low, mut high) = (0, count);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if fits(middle) { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    fn place_some(&mut self, queue: QueueId, class: ClassId, run: &[AskId]) -> u32 {
+        let mut placed = std::mem::take(&mut self.placed);
+        placed.clear();
+        self.scratch.begin();
+        let demand = Demand { class, count: run.len() as u32 };
+        let count = fill_some(&self.books.nodes, &self.books.classes, &mut self.scratch, demand, &mut placed);
+        let mut asks = run.iter();
+        for Placed { node, count, .. } in &placed {
+            for ask in asks.by_ref().take(*count as usize) {
+                self.allocate(*ask, *node, queue);
+            }
+        }
+        self.placed = placed;
+        count
+    }
+
+    /// Gives an ordinary ask a node; a member takes an open seat of its group along.
+    pub(super) fn allocate(&mut self, ask: AskId, node: super::ids::NodeId, queue: QueueId) {
+        self.books.shelve(ask, Shelf::Off, false);
+        self.books.charge_whole(ask, node, Some(queue));
+        self.books.change(ask, |ask| ask.state = AskState::Assumed { node, sent: false });
+        let (app, group) = (self.books.asks[ask].app, self.books.asks[ask].group);
+        if let Some(group) = group
+            && let Some(seat) = self.books.groups[group].seats.first_open()
+        {
+            if let Some(SeatState::Open(Reserve::Pending(placeholder))) =
+                self.books.groups[group].seats.get(seat).map(|seat| seat.state)
+            {
+                self.release(placeholder, super::decision::TerminationType::PlaceholderReplaced);
+            }
+            self.books.seat(group, seat, SeatState::Assumed(ask));
+        }
+        self.send(ask);
+        self.shown_asks.insert(ask);
+        self.shown_groups.extend(group);
+        if let Some(app) = app {
+            if self.books.apps[app].groups.is_empty() {
+                self.transit(app, AppEvent::Run);
+            }
+            self.touch(Some(app));
+        }
+    }
+
+    /// A gang before its start takes its turn. Returns how many pods it placed.
+    fn contend(&mut self, app: AppId, ahead: &mut Ahead) -> u32 {
+        let placed = self.try_gang(app, ahead);
+        self.contend_again(app);
+        if placed > 0 {
+            self.touch(Some(app));
+        }
+        placed
+    }
+}

@@ -1,0 +1,280 @@
+//! The quota tree: what each queue and all below it use and may use (01, 1.12).
+
+use std::collections::BTreeMap;
+
+use super::arena::{Arena, Lookup};
+use super::event::QueueSpec;
+use super::ids::{QueueId, Text};
+use super::resources::{Excess, Resources, Totals};
+
+/// The queue of pods and task groups that name none.
+pub const DEFAULT_QUEUE: &str = "root.default";
+
+/// The root of the tree.
+pub const ROOT: &str = "root";
+
+/// One queue.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    /// Its path, `root.data`.
+    pub path: Text,
+    /// The queue above; `None` for the root.
+    pub parent: Option<QueueId>,
+    /// Its limits; empty while `defined` is false.
+    pub spec: QueueSpec,
+    /// A Queue object defines it, or it is `root` or `root.default`. Otherwise it drains: what runs stays charged,
+    /// nothing new is accepted.
+    pub defined: bool,
+    /// Used by the queue and all below it, placeholders included.
+    pub allocated: Totals,
+    /// Applications past the gate in the queue and all below it.
+    pub admitted: u32,
+    /// Number of defined queues directly below: a leaf has none.
+    pub children: u32,
+    /// Charges, applications and queues that refer to it: it is forgotten when nothing does.
+    pub referrers: u32,
+}
+
+/// The tree.
+#[derive(Clone, Debug)]
+pub struct Queues {
+    arena: Arena<QueueId, Queue>,
+    by_path: Lookup<Text, QueueId>,
+}
+
+/// Why a queue does not let something in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuotaExcess {
+    /// Path of the queue that refuses: the leaf or an ancestor.
+    pub queue: Text,
+    /// What is asked and what is left.
+    pub excess: Excess,
+}
+
+impl Default for Queues {
+    fn default() -> Self {
+        let mut queues = Self { arena: Arena::default(), by_path: Lookup::default() };
+        queues.define(DEFAULT_QUEUE, QueueSpec::default());
+        queues.define(ROOT, QueueSpec::default());
+        queues
+    }
+}
+
+impl std::ops::Index<QueueId> for Queues {
+    type Output = Queue;
+    fn index(&self, id: QueueId) -> &Queue {
+        &self.arena[id]
+    }
+}
+
+impl Queues {
+    /// A queue that may have been forgotten.
+    pub fn get(&self, id: QueueId) -> Option<&Queue> {
+        self.arena.get(id)
+    }
+
+    /// What is left of each resource that the queue or an ancestor limits: the minimum over the path.
+    pub fn headroom(&self, id: QueueId) -> Vec<(Text, i128)> {
+        let mut left: BTreeMap<Text, i128> = BTreeMap::new();
+        for queue in self.path(id).map(|at| &self.arena[at]) {
+            for (name, max) in queue.spec.max.iter() {
+                let here = (max - queue.allocated.get(name)).max(0);
+                let entry = left.entry(name.into()).or_insert(here);
+                *entry = here.min(*entry);
+            }
+        }
+        left.into_iter().collect()
+    }
+
+    /// The queue of a path, if it is known.
+    pub fn find(&self, path: &str) -> Option<QueueId> {
+        self.by_path.get(path).copied()
+    }
+
+    /// The queue of a path; an undefined one is made where none is known, so that running work is charged somewhere.
+    pub fn at(&mut self, path: &str) -> QueueId {
+        if let Some(id) = self.find(path) {
+            return id;
+        }
+        let parent = path.rsplit_once('.').map(|(above, _)| self.at(above));
+        let queue = Queue {
+            path: path.into(),
+            parent,
+            spec: QueueSpec::default(),
+            defined: false,
+            allocated: Totals::default(),
+            admitted: 0,
+            children: 0,
+            referrers: 0,
+        };
+        let id = self.arena.insert(queue);
+        self.by_path.insert(path.into(), id);
+        if let Some(parent) = parent {
+            self.arena[parent].referrers += 1;
+        }
+        id
+    }
+
+    /// Defines or changes a queue; returns whether anything changed.
+    pub fn define(&mut self, path: &str, spec: QueueSpec) -> Option<QueueId> {
+        let id = self.at(path);
+        let queue = &mut self.arena[id];
+        let (was_defined, parent) = (queue.defined, queue.parent);
+        if was_defined && queue.spec == spec {
+            return None;
+        }
+        queue.defined = true;
+        queue.spec = spec;
+        if let (false, Some(parent)) = (was_defined, parent) {
+            self.arena[parent].children += 1;
+        }
+        Some(id)
+    }
+
+    /// The Queue object is gone: the queue drains. `root` and `root.default` become unlimited instead.
+    pub fn undefine(&mut self, path: &str) -> Option<QueueId> {
+        let id = self.find(path)?;
+        let queue = &mut self.arena[id];
+        queue.spec = QueueSpec::default();
+        if path == ROOT || path == DEFAULT_QUEUE || !std::mem::replace(&mut queue.defined, false) {
+            return Some(id);
+        }
+        if let Some(parent) = queue.parent {
+            self.arena[parent].children -= 1;
+        }
+        self.forget_if_idle(id);
+        Some(id)
+    }
+
+    /// Whether an application may be submitted to it.
+    pub fn is_leaf(&self, id: QueueId) -> bool {
+        self.arena[id].children == 0
+    }
+
+    /// The queue and its ancestors, leaf first.
+    pub fn path(&self, id: QueueId) -> impl Iterator<Item = QueueId> {
+        std::iter::successors(Some(id), |id| self.arena[*id].parent)
+    }
+
+    /// All queues, to be shown in order of their paths.
+    pub fn iter(&self) -> impl Iterator<Item = (QueueId, &Queue)> {
+        self.arena.iter()
+    }
+
+    /// Whether `id` is `above` or lies below it.
+    pub fn is_within(&self, id: QueueId, above: QueueId) -> bool {
+        self.path(id).any(|queue| queue == above)
+    }
+
+    /// Why `asked` can never run here: it exceeds the limit of the queue or of an ancestor (01, 1.2.3).
+    pub fn exceeds_max(&self, id: QueueId, asked: &Totals) -> Option<QuotaExcess> {
+        self.path(id).find_map(|at| self.refusal(at, &Totals::default(), asked))
+    }
+
+    /// Why `asked` does not fit now, on top of what is allocated and of `ahead`: charges of this pass per queue.
+    pub fn refuses(&self, id: QueueId, ahead: &Ahead, asked: &Totals) -> Option<QuotaExcess> {
+        self.path(id).find_map(|at| {
+            let queue = &self.arena[at];
+            if queue.spec.max.is_unlimited() {
+                return None;
+            }
+            match ahead.of(at) {
+                None => self.refusal(at, &queue.allocated, asked),
+                Some(extra) => {
+                    let mut used = queue.allocated.clone();
+                    used.add_all(extra);
+                    self.refusal(at, &used, asked)
+                }
+            }
+        })
+    }
+
+    fn refusal(&self, id: QueueId, used: &Totals, asked: &Totals) -> Option<QuotaExcess> {
+        let queue = &self.arena[id];
+        let excess = queue.spec.max.refuses(used, asked)?;
+        Some(QuotaExcess { queue: queue.path.clone(), excess })
+    }
+
+    /// The queue of the path that has no place for one more application, with its limit.
+    pub fn full_of_applications(&self, id: QueueId) -> Option<(Text, u32)> {
+        self.path(id).find_map(|at| {
+            let queue = &self.arena[at];
+            queue.spec.max_applications.filter(|max| queue.admitted >= *max).map(|max| (queue.path.clone(), max))
+        })
+    }
+
+    /// Charges `request` to the queue and its ancestors.
+    pub fn charge(&mut self, id: QueueId, request: &Resources) {
+        self.arena[id].referrers += 1;
+        self.up(id, |queue| queue.allocated.add(request, 1));
+    }
+
+    /// Takes a charge back.
+    pub fn discharge(&mut self, id: QueueId, request: &Resources) {
+        self.up(id, |queue| queue.allocated.sub(request, 1));
+        self.release(id);
+    }
+
+    /// Counts an application past the gate.
+    pub fn admit(&mut self, id: QueueId) {
+        self.up(id, |queue| queue.admitted += 1);
+    }
+
+    /// Takes it back.
+    pub fn dismiss(&mut self, id: QueueId) {
+        self.up(id, |queue| queue.admitted -= 1);
+    }
+
+    /// Keeps a queue known while something refers to it.
+    pub fn retain(&mut self, id: QueueId) {
+        self.arena[id].referrers += 1;
+    }
+
+    /// Ends a [`Self::retain`].
+    pub fn release(&mut self, id: QueueId) {
+        self.arena[id].referrers -= 1;
+        self.forget_if_idle(id);
+    }
+
+    fn up(&mut self, id: QueueId, mut change: impl FnMut(&mut Queue)) {
+        let mut next = Some(id);
+        while let Some(at) = next {
+            let queue = &mut self.arena[at];
+            change(queue);
+            next = queue.parent;
+        }
+    }
+
+    fn forget_if_idle(&mut self, id: QueueId) {
+        let queue = &self.arena[id];
+        if queue.defined || queue.referrers > 0 {
+            return;
+        }
+        let (path, parent) = (queue.path.clone(), queue.parent);
+        self.by_path.remove(&path);
+        self.arena.remove(id);
+        if let Some(parent) = parent {
+            self.release(parent);
+        }
+    }
+}
+
+/// What gangs that are past the gate but blocked by nodes would use: charged virtually for one pass (01, 1.2.5).
+#[derive(Clone, Debug, Default)]
+pub struct Ahead(Vec<(QueueId, Totals)>);
+
+impl Ahead {
+    fn of(&self, id: QueueId) -> Option<&Totals> {
+        self.0.iter().find(|(queue, _)| *queue == id).map(|(_, totals)| totals)
+    }
+
+    /// Charges `asked` to the limited queues of a path.
+    pub fn charge(&mut self, queues: &Queues, id: QueueId, asked: &Totals) {
+        for at in queues.path(id).filter(|at| !queues[*at].spec.max.is_unlimited()) {
+            match self.0.iter_mut().find(|(queue, _)| *queue == at) {
+                Some((_, totals)) => totals.add_all(asked),
+                None => self.0.push((at, asked.clone())),
+            }
+        }
+    }
+}

@@ -1,0 +1,340 @@
+//! Why something waits or is refused: one enum each, and the one wording that users see everywhere.
+
+use std::fmt;
+
+use super::ids::{AskId, ClassId, Text};
+use super::queue::QuotaExcess;
+use super::resources::Amount;
+
+/// One thing wrong with a spec, naming its field.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SpecError {
+    /// Path of the field: `spec.minResource[cpu]`.
+    pub field: Text,
+    /// What is wrong, without the field's name.
+    pub problem: Text,
+}
+
+impl fmt::Display for SpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.problem)
+    }
+}
+
+/// A constraint of a pod that this version does not honour, so that the pod is refused rather than placed wrongly.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unsupported {
+    /// The field, as a user would look for it: `spec.topologySpreadConstraints`.
+    pub field: Text,
+}
+
+/// A call that the API server refused for good or for now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// HTTP status code.
+    pub code: u16,
+    /// The server's message, bounded and with control characters escaped.
+    pub message: Text,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.message, self.code)
+    }
+}
+
+/// Why an application is refused (01, 1.2.3). All that hold are shown at once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum RejectReason {
+    /// The spec of a TaskGroup is wrong.
+    InvalidSpec {
+        /// Whose.
+        group: Text,
+        /// What.
+        error: SpecError,
+    },
+    /// The TaskGroups of the gang contradict each other.
+    GangGroupMismatch {
+        /// Whose spec differs from the first one's.
+        group: Text,
+        /// In which field.
+        field: &'static str,
+    },
+    /// The queue is not defined.
+    QueueNotFound(Text),
+    /// The queue has queues below it.
+    QueueNotLeaf(Text),
+    /// The queue's object was deleted; it only drains.
+    QueueDraining(Text),
+    /// The sum is beyond what can be counted: no cluster has that much.
+    AskTooLarge,
+    /// The whole ask exceeds the quota of the queue or of an ancestor: it could never start.
+    ExceedsMaxQuota(QuotaExcess),
+    /// The namespace's ResourceQuota cannot hold the placeholders and the largest member at once.
+    NamespaceQuotaTooSmall {
+        /// The namespace.
+        namespace: Text,
+        /// What is asked and what the quota allows.
+        excess: super::resources::Excess,
+    },
+}
+
+impl RejectReason {
+    /// The reason's code on conditions and events.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::InvalidSpec { .. } => "InvalidSpec",
+            Self::GangGroupMismatch { .. } => "GangGroupMismatch",
+            Self::QueueNotFound(_) => "QueueNotFound",
+            Self::QueueNotLeaf(_) => "QueueNotLeaf",
+            Self::QueueDraining(_) => "QueueDraining",
+            Self::AskTooLarge => "AskTooLarge",
+            Self::ExceedsMaxQuota(_) => "ExceedsMaxQuota",
+            Self::NamespaceQuotaTooSmall { .. } => "NamespaceQuotaTooSmall",
+        }
+    }
+}
+
+impl fmt::Display for RejectReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidSpec { group, error } => write!(f, "TaskGroup {group}: {error}"),
+            Self::GangGroupMismatch { group, field } => {
+                write!(f, "TaskGroup {group} disagrees with the other TaskGroups of its gang about spec.{field}")
+            }
+            Self::QueueNotFound(queue) => write!(f, "queue {queue} does not exist"),
+            Self::QueueNotLeaf(queue) => write!(f, "queue {queue} has queues below it; name one of those"),
+            Self::QueueDraining(queue) => write!(f, "queue {queue} was deleted and only drains"),
+            Self::AskTooLarge => f.write_str("the sum of minMember x minResource is too large to count"),
+            Self::ExceedsMaxQuota(QuotaExcess { queue, excess }) => {
+                let (name, asked, max) = (&excess.resource, excess.asked, excess.left);
+                let (asked, max) = (Amount(name, asked), Amount(name, max));
+                write!(
+                    f,
+                    "the gang asks for {asked} {name}, but queue {queue} allows at most {max}: it can never start"
+                )
+            }
+            Self::NamespaceQuotaTooSmall { namespace, excess } => {
+                let (name, asked, max) = (&excess.resource, excess.asked, excess.left);
+                let (asked, max) = (Amount(name, asked), Amount(name, max));
+                write!(
+                    f,
+                    "placeholders and the largest member together need {asked} {name}, but the ResourceQuota of namespace \
+                     {namespace} allows {max}: use reservation Direct or a larger quota"
+                )
+            }
+        }
+    }
+}
+
+/// Why an accepted gang does not start yet, or what happens to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// TaskGroups that its gangGroup lists do not exist yet.
+    WaitingForTaskGroups {
+        /// Their names.
+        missing: Vec<Text>,
+        /// How many are listed.
+        listed: u32,
+    },
+    /// Direct: fewer members exist than start together.
+    WaitingForMembers {
+        /// Of which group.
+        group: Text,
+        /// Pending members that exist.
+        have: u32,
+        /// Members that are needed.
+        need: u32,
+    },
+    /// The whole ask does not fit what is left of a quota.
+    WaitingForQuota(QuotaExcess),
+    /// `maxApplications` of a queue is reached.
+    WaitingForApplications {
+        /// The queue.
+        queue: Text,
+        /// Its limit.
+        max: u32,
+    },
+    /// Waits a moment for members that may still come.
+    Settling,
+    /// Placeholders are being created.
+    CreatingPlaceholders {
+        /// Exist.
+        have: u32,
+        /// Needed.
+        need: u32,
+    },
+    /// The seats do not find nodes together.
+    WaitingForCapacity {
+        /// Seats that find a node, counted in the plan that failed, of the class that fell short.
+        fit: u32,
+        /// Seats of that class.
+        need: u32,
+        /// The class that fell short.
+        class: ClassId,
+    },
+    /// All seats have nodes; their placeholders are being bound.
+    BindingPlaceholders {
+        /// Bound.
+        have: u32,
+        /// All.
+        need: u32,
+    },
+    /// All seats are held; no member came yet.
+    Held,
+    /// A placeholder could not be created; nothing is held until the next attempt.
+    PlaceholderRejected(Refusal),
+    /// Seats were lost and could not be replaced; nothing is held until the next attempt.
+    ReservationLost {
+        /// Seats that found no node.
+        short: u32,
+    },
+}
+
+impl Reason {
+    /// The reason's code on conditions and events.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::WaitingForTaskGroups { .. } => "WaitingForTaskGroups",
+            Self::WaitingForMembers { .. } => "WaitingForMembers",
+            Self::WaitingForQuota(_) => "WaitingForQuota",
+            Self::WaitingForApplications { .. } => "WaitingForApplications",
+            Self::Settling | Self::CreatingPlaceholders { .. } => "CreatingPlaceholders",
+            Self::WaitingForCapacity { .. } => "WaitingForCapacity",
+            Self::BindingPlaceholders { .. } => "BindingPlaceholders",
+            Self::Held => "WaitingForMembers",
+            Self::PlaceholderRejected(_) => "PlaceholderRejected",
+            Self::ReservationLost { .. } => "ReservationLost",
+        }
+    }
+
+    /// Whether the gang goes on by itself within moments: nothing is shown on its pods meanwhile.
+    pub const fn is_progress(&self) -> bool {
+        match self {
+            Self::Settling | Self::CreatingPlaceholders { .. } | Self::BindingPlaceholders { .. } | Self::Held => true,
+            Self::WaitingForTaskGroups { .. }
+            | Self::WaitingForMembers { .. }
+            | Self::WaitingForQuota(_)
+            | Self::WaitingForApplications { .. }
+            | Self::WaitingForCapacity { .. }
+            | Self::PlaceholderRejected(_)
+            | Self::ReservationLost { .. } => false,
+        }
+    }
+}
+
+/// A quota that lacks room, as a sentence.
+pub fn quota_sentence(what: &str, refused: &QuotaExcess) -> String {
+    let QuotaExcess { queue, excess } = refused;
+    let name = &excess.resource;
+    let (asked, left) = (Amount(name, excess.asked), Amount(name, excess.left));
+    format!("{what} asks for {asked} {name}, but queue {queue} has {left} left")
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WaitingForTaskGroups { missing, listed } => {
+                let have = *listed as usize - missing.len();
+                write!(f, "{have} of {listed} TaskGroups of the gang exist; missing: {}", missing.join(", "))
+            }
+            Self::WaitingForMembers { group, have, need } => {
+                write!(f, "{have} of {need} members of {group} exist; the gang starts when all do")
+            }
+            Self::WaitingForQuota(refused) => f.write_str(&quota_sentence("the gang", refused)),
+            Self::WaitingForApplications { queue, max } => {
+                write!(f, "queue {queue} already runs {max} applications, its maxApplications")
+            }
+            Self::Settling => f.write_str("waiting a moment for members before placeholders are created"),
+            Self::CreatingPlaceholders { have, need } => write!(f, "{have} of {need} placeholders exist"),
+            Self::WaitingForCapacity { fit, need, .. } => write!(f, "{fit} of {need} seats find a node"),
+            Self::BindingPlaceholders { have, need } => write!(f, "{have} of {need} seats are held"),
+            Self::Held => f.write_str("every seat is held; waiting for the first member"),
+            Self::PlaceholderRejected(refusal) => {
+                write!(f, "a placeholder was refused by the API server, so nothing is held: {refusal}")
+            }
+            Self::ReservationLost { short } => {
+                write!(f, "{short} seats were lost and found no other node, so nothing is held; trying again soon")
+            }
+        }
+    }
+}
+
+/// Why one pod waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AskReason {
+    /// It names a TaskGroup that does not exist.
+    TaskGroupNotFound(Text),
+    /// Its TaskGroup is not listed in the gang of its application.
+    ApplicationClosed(Text),
+    /// It uses something that this version does not honour.
+    Unsupported(Unsupported),
+    /// Its application is refused.
+    Rejected {
+        /// The first reason's code.
+        code: &'static str,
+        /// All reasons.
+        text: String,
+    },
+    /// It shares its gang's reason.
+    Gang(Reason),
+    /// Its queue is not defined, not a leaf, or drains.
+    Queue(RejectReason),
+    /// Its own request does not fit what is left of a quota.
+    Quota(QuotaExcess),
+    /// It fits no node now.
+    Capacity(ClassId),
+    /// It needs more than the seats kept for its group, and the difference is not there.
+    SeatTooSmall {
+        /// What it needs more of.
+        resource: Text,
+        /// How much more; cpu in millicores.
+        more: i64,
+        /// The placeholder of the seat.
+        placeholder: AskId,
+    },
+    /// The last Binding was refused; it is tried again.
+    BindRefused(Refusal),
+}
+
+impl AskReason {
+    /// The reason's code on the pod's condition: `Unschedulable` only for what more nodes would help (01, 1.3).
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::TaskGroupNotFound(_) => "TaskGroupNotFound",
+            Self::ApplicationClosed(_) => "ApplicationClosed",
+            Self::Unsupported(_) => "UnsupportedConstraint",
+            Self::Rejected { code, .. } => code,
+            Self::Gang(reason) => reason.code(),
+            Self::Queue(reason) => reason.code(),
+            Self::Quota(_) => "WaitingForQuota",
+            Self::Capacity(_) => "Unschedulable",
+            Self::SeatTooSmall { .. } => "SeatTooSmall",
+            Self::BindRefused(_) => "BindRefused",
+        }
+    }
+}
+
+impl fmt::Display for AskReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TaskGroupNotFound(name) => write!(f, "TaskGroup {name} does not exist in this namespace"),
+            Self::ApplicationClosed(name) => {
+                write!(f, "TaskGroup {name} is not listed in the gangGroup of its application")
+            }
+            Self::Unsupported(Unsupported { field }) => {
+                write!(f, "{field} is not supported by this version of Gangline, so the pod is not placed")
+            }
+            Self::Rejected { text, .. } => write!(f, "the application was rejected: {text}"),
+            Self::Gang(reason) => write!(f, "{reason}"),
+            Self::Queue(reason) => write!(f, "{reason}"),
+            Self::Quota(refused) => f.write_str(&quota_sentence("the pod", refused)),
+            Self::Capacity(_) => f.write_str("no node fits"),
+            Self::SeatTooSmall { resource, more, .. } => {
+                let more = Amount(resource, i128::from(*more));
+                write!(f, "the pod needs {more} {resource} more than the seat kept for it, and that is not free")
+            }
+            Self::BindRefused(refusal) => write!(f, "the API server refused the Binding: {refusal}; trying again"),
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! What is to be shown: which task groups, pods and queues changed, and what to say of each.
+
+use super::application::{Group, Stage};
+use super::ask::{AskState, Shelf};
+use super::decision::Decision;
+use super::event::{Place, Role};
+use super::ids::{AppId, AskId, GroupId, QueueId, Text};
+use super::judge::{placeholder_ask, usable_queue};
+use super::lifecycle::AppState;
+use super::misfit::misfits;
+use super::queue::{Ahead, DEFAULT_QUEUE};
+use super::reason::{AskReason, Reason};
+use super::resources::{Amount, Totals};
+use super::scheduler::Scheduler;
+use super::seat::Tally;
+use super::time::Wall;
+
+/// Everything that is shown of one task group.
+#[derive(Clone, Debug)]
+pub struct GroupReport {
+    /// State of its application.
+    pub state: AppState,
+    /// Incarnation of its application.
+    pub incarnation: u32,
+    /// Code of the one reason that says most.
+    pub reason: &'static str,
+    /// One sentence.
+    pub message: String,
+    /// What the whole application reserves.
+    pub ask: Totals,
+    /// Its seats.
+    pub seats: Tally,
+    /// `minMember`.
+    pub required: u32,
+    /// Members that wait for a node.
+    pub pending: u32,
+    /// Members and placeholders by what became of them.
+    pub members: super::application::Members,
+    /// Placeholders that gave their seat to a member.
+    pub replaced: u32,
+    /// Accepted by its queue.
+    pub accepted: bool,
+    /// The whole ask was found to fit the quota.
+    pub past_gate: bool,
+    /// Every seat had a bound member once.
+    pub placed: bool,
+    /// When Waiting ends.
+    pub completes: Option<Wall>,
+    /// The generation that was judged.
+    pub generation: i64,
+}
+
+/// Everything that is shown of one queue.
+#[derive(Clone, Debug, Default)]
+pub struct QueueReport {
+    /// Used by it and all below it.
+    pub allocated: Totals,
+    /// Asked by waiting applications of it and all below it.
+    pub pending: Totals,
+    /// What is left of each resource limited here or above.
+    pub headroom: Vec<(Text, i128)>,
+    /// Applications by state.
+    pub applications: Vec<(AppState, u32)>,
+}
+
+impl Scheduler {
+    /// Why an application waits, noted and shown.
+    pub(super) fn wait(&mut self, id: AppId, reason: Reason) {
+        if self.books.apps[id].waits.as_ref() != Some(&reason) {
+            self.books.apps[id].waits = Some(reason);
+            self.show_app(id);
+        }
+    }
+
+    /// Everything shown of an application is looked at again.
+    pub(super) fn show_app(&mut self, id: AppId) {
+        let app = &self.books.apps[id];
+        self.shown_groups.extend(&app.groups);
+        self.shown_asks.extend(app.originators.iter().map(|(_, ask)| *ask));
+        for group in &app.groups {
+            let group = &self.books.groups[*group];
+            self.shown_asks.extend(group.waiting.iter().map(|(_, ask)| *ask));
+            self.shown_asks.extend(group.seats.open_with_placeholder().map(|(_, ask)| ask));
+        }
+        self.shown_queues.extend(app.queue);
+    }
+
+    /// Emits what changed, in the order of names.
+    pub(super) fn report_changes(&mut self) {
+        let groups = std::mem::take(&mut self.shown_groups);
+        let mut groups: Vec<_> =
+            groups.into_iter().filter_map(|id| Some((self.books.groups.get(id)?.key.clone(), id))).collect();
+        groups.sort_unstable();
+        for (_, id) in groups {
+            if self.books.groups[id].spec.is_some() {
+                self.decide(Decision::ShowGroup(id));
+            }
+        }
+        let asks = std::mem::take(&mut self.shown_asks);
+        let mut asks: Vec<_> =
+            asks.into_iter().filter_map(|id| Some((self.books.asks.get(id)?.spec.key.clone(), id))).collect();
+        asks.sort_unstable();
+        asks.into_iter().for_each(|(_, id)| self.report_ask(id));
+        self.report_queues();
+    }
+
+    fn report_ask(&mut self, id: AskId) {
+        let code = self.ask_reason(id).map(|reason| reason.code());
+        if self.books.asks[id].shown != code {
+            self.books.asks[id].shown = code;
+            self.decide(Decision::ShowAsk(id));
+        }
+    }
+
+    fn report_queues(&mut self) {
+        let mut queues: Vec<_> = std::mem::take(&mut self.shown_queues)
+            .into_iter()
+            .filter(|id| self.books.queues.get(*id).is_some())
+            .flat_map(|id| self.books.queues.path(id).collect::<Vec<_>>())
+            .collect();
+        queues.sort_unstable_by(|a, b| self.books.queues[*a].path.cmp(&self.books.queues[*b].path));
+        queues.dedup();
+        queues.into_iter().for_each(|id| self.decide(Decision::ShowQueue(id)));
+    }
+
+    /// Why a pod waits; `None` if it does not, or if it goes on by itself within moments.
+    pub fn ask_reason(&self, id: AskId) -> Option<AskReason> {
+        let ask = self.books.asks.get(id)?;
+        if ask.state != AskState::Waiting || ask.spec.terminating || ask.spec.role == Role::Foreign {
+            return None;
+        }
+        match &ask.spec.place {
+            Place::Refused(unsupported) => return Some(AskReason::Unsupported(unsupported.clone())),
+            Place::Gated | Place::On { .. } | Place::Finished { .. } => return None,
+            Place::Pending => {}
+        }
+        if ask.leaving.is_some() {
+            return None;
+        }
+        if let Some((refusal, _)) = &ask.refused {
+            return Some(AskReason::BindRefused(refusal.clone()));
+        }
+        match (ask.app, ask.group) {
+            (None, None) => self.single_reason(id),
+            (None, Some(group)) => self.groupless_reason(group),
+            (Some(app), group) => self.member_reason(id, app, group),
+        }
+    }
+
+    fn groupless_reason(&self, group: GroupId) -> Option<AskReason> {
+        let group = &self.books.groups[group];
+        let name = group.key.name.clone();
+        Some(if group.closed_out { AskReason::ApplicationClosed(name) } else { AskReason::TaskGroupNotFound(name) })
+    }
+
+    fn single_reason(&self, id: AskId) -> Option<AskReason> {
+        let ask = &self.books.asks[id];
+        let path = ask.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE);
+        match usable_queue(&self.books, path) {
+            Err(reason) => Some(AskReason::Queue(reason)),
+            Ok(queue) => self.ordinary_reason(id, queue),
+        }
+    }
+
+    fn ordinary_reason(&self, id: AskId, queue: QueueId) -> Option<AskReason> {
+        let mut asked = Totals::default();
+        asked.add(self.books.request(id), 1);
+        match self.books.queues.refuses(queue, &Ahead::default(), &asked) {
+            Some(refused) => Some(AskReason::Quota(refused)),
+            None => Some(AskReason::Capacity(self.books.asks[id].class?)),
+        }
+    }
+
+    fn member_reason(&self, id: AskId, app: AppId, group: Option<GroupId>) -> Option<AskReason> {
+        let (ask, app) = (&self.books.asks[id], &self.books.apps[app]);
+        match app.state {
+            AppState::Rejected => {
+                let code = app.rejected.first().map_or("Rejected", |reason| reason.code());
+                Some(AskReason::Rejected { code, text: join(&app.rejected) })
+            }
+            AppState::New | AppState::Completed => app.waits.clone().map(AskReason::Gang),
+            AppState::Accepted if !app.groups.is_empty() => self.reserving_reason(id, app.waits.as_ref()),
+            AppState::Accepted | AppState::Running | AppState::Waiting => match ask.shelf {
+                Shelf::Ordinary(queue, _) => self.ordinary_reason(id, queue),
+                Shelf::Seat(_) => self.seat_reason(id, group?),
+                Shelf::Off | Shelf::Originator(_) => None,
+            },
+        }
+    }
+
+    /// Of a gang that fits no nodes, exactly the pods that the plan wanted to place are Unschedulable: its placeholders
+    /// where it has them, else its members; so that an autoscaler sees exactly what is missing (01, 1.3).
+    fn reserving_reason(&self, id: AskId, waits: Option<&Reason>) -> Option<AskReason> {
+        let ask = &self.books.asks[id];
+        match waits? {
+            Reason::WaitingForCapacity { .. } if self.is_wanted(id) => Some(AskReason::Capacity(ask.class?)),
+            reason if reason.is_progress() => None,
+            _ if ask.is_placeholder() => None,
+            reason => Some(AskReason::Gang(reason.clone())),
+        }
+    }
+
+    fn is_wanted(&self, id: AskId) -> bool {
+        let ask = &self.books.asks[id];
+        let Some(group) = ask.group.map(|group| &self.books.groups[group]) else { return true };
+        if ask.is_placeholder() {
+            return true;
+        }
+        let by_placeholders =
+            group.uses_placeholders() && group.spec().placeholder_for == super::event::PlaceholderFor::All;
+        let open = group.seats.tally().open as usize;
+        !by_placeholders && group.waiting.iter().take(open).any(|(_, waiting)| *waiting == id)
+    }
+
+    fn seat_reason(&self, id: AskId, group: GroupId) -> Option<AskReason> {
+        let (_, placeholder) = self.books.groups[group].seats.held().next()?;
+        let excess = self.books.request(id).excess_over(self.books.request(placeholder));
+        let larger = excess.iter().find(|(_, amount)| *amount > 0);
+        match larger {
+            Some((resource, more)) => Some(AskReason::SeatTooSmall { resource: resource.into(), more, placeholder }),
+            None => Some(AskReason::Capacity(self.books.asks[id].class?)),
+        }
+    }
+
+    /// The sentence for a pod's reason, with counts and the binding constraint.
+    pub fn ask_message(&self, reason: &AskReason) -> String {
+        match reason {
+            AskReason::Capacity(class) => self.capacity_sentence(*class),
+            AskReason::Gang(reason) => self.gang_message(reason),
+            AskReason::TaskGroupNotFound(_)
+            | AskReason::ApplicationClosed(_)
+            | AskReason::Unsupported(_)
+            | AskReason::Rejected { .. }
+            | AskReason::Queue(_)
+            | AskReason::Quota(_)
+            | AskReason::SeatTooSmall { .. }
+            | AskReason::BindRefused(_) => reason.to_string(),
+        }
+    }
+
+    fn gang_message(&self, reason: &Reason) -> String {
+        match reason {
+            Reason::WaitingForCapacity { class, .. } => {
+                let nodes = self.books.classes.contains(*class).then(|| self.capacity_sentence(*class));
+                format!("{reason}: {}", nodes.unwrap_or_else(|| "looking again".into()))
+            }
+            Reason::WaitingForTaskGroups { .. }
+            | Reason::WaitingForMembers { .. }
+            | Reason::WaitingForQuota(_)
+            | Reason::WaitingForApplications { .. }
+            | Reason::Settling
+            | Reason::CreatingPlaceholders { .. }
+            | Reason::BindingPlaceholders { .. }
+            | Reason::Held
+            | Reason::PlaceholderRejected(_)
+            | Reason::ReservationLost { .. } => reason.to_string(),
+        }
+    }
+
+    /// "0/20 nodes are available: 15 Insufficient cpu, …" in kube-scheduler's words, with the nearest miss.
+    fn capacity_sentence(&self, class: super::ids::ClassId) -> String {
+        let histogram = misfits(&self.books.nodes, &self.books.classes, class);
+        let request = &self.books.classes.shape(class).request;
+        let mut text = format!("{}/{} nodes take one more", histogram.fit, histogram.nodes);
+        let causes: Vec<_> =
+            histogram.iter().map(|(cause, count)| format!("{count} {}", cause.wording(request))).collect();
+        if !causes.is_empty() {
+            text.push_str(&format!(": {}", causes.join(", ")));
+        }
+        if let Some(near) = histogram.nearest
+            && let (Some(resource), Some(node)) = (near.lacks.resource(request), self.books.nodes.name(near.node))
+        {
+            text.push_str(&format!(
+                "; nearest is {node}, {} {resource} short",
+                Amount(resource, i128::from(near.missing))
+            ));
+        }
+        text
+    }
+
+    /// Everything that is shown of a task group.
+    pub fn group_report(&self, id: GroupId) -> Option<GroupReport> {
+        let group = self.books.groups.get(id)?;
+        let spec = group.spec.as_ref()?;
+        let app = group.app.map(|app| &self.books.apps[app]);
+        let (reason, message) = self.group_reason(group);
+        let state = app.map_or(AppState::Rejected, |app| app.state);
+        Some(GroupReport {
+            state,
+            incarnation: app.map_or(0, |app| app.incarnation),
+            reason,
+            message,
+            ask: group.app.map(|app| placeholder_ask(&self.books, app)).unwrap_or_default(),
+            seats: group.seats.tally(),
+            required: spec.min_member,
+            pending: (group.waiting.len() + group.overflow.len()) as u32 + group.seats.tally().releasing,
+            members: group.members,
+            replaced: group.replaced,
+            accepted: !matches!(state, AppState::New | AppState::Rejected),
+            past_gate: app.is_some_and(|app| {
+                app.admitted || matches!(app.state, AppState::Running | AppState::Waiting | AppState::Completed)
+            }),
+            placed: app.is_some_and(|app| app.placed),
+            completes: app.and_then(|app| app.completes).map(|(_, wall)| wall),
+            generation: spec.generation,
+        })
+    }
+
+    fn group_reason(&self, group: &Group) -> (&'static str, String) {
+        let Some(app) = group.app.map(|app| &self.books.apps[app]) else {
+            let text = "the application runs already and its gangGroup does not list this TaskGroup";
+            return ("ApplicationClosed", text.into());
+        };
+        match app.state {
+            AppState::Rejected => {
+                let code = app.rejected.first().map_or("Rejected", |reason| reason.code());
+                (code, join(&app.rejected))
+            }
+            AppState::New | AppState::Accepted => match &app.waits {
+                Some(reason) => (reason.code(), self.gang_message(reason)),
+                None => ("Submitted", "submitted; not planned yet".into()),
+            },
+            AppState::Running => running_reason(group, app.placed),
+            AppState::Waiting => (
+                "WaitingForCompletion",
+                "nothing runs and nothing is pending; the application completes at its deadline".into(),
+            ),
+            AppState::Completed => ("Completed", "the application is complete".into()),
+        }
+    }
+
+    /// Everything that is shown of a queue.
+    pub fn queue_report(&self, id: QueueId) -> Option<QueueReport> {
+        let queue = self.books.queues.get(id)?;
+        let mut report = QueueReport { allocated: queue.allocated.clone(), ..QueueReport::default() };
+        for state in AppState::ALL {
+            let count = self.books.apps.iter().filter(|(_, app)| {
+                app.state == state && app.queue.is_some_and(|own| self.books.queues.is_within(own, id))
+            });
+            let count = count.count() as u32;
+            if count > 0 {
+                report.applications.push((state, count));
+            }
+        }
+        for (app_id, app) in self.books.apps.iter() {
+            let here = app.queue.is_some_and(|own| self.books.queues.is_within(own, id));
+            if here && app.state == AppState::Accepted && !self.is_reserved(app_id) {
+                report.pending.add_all(&placeholder_ask(&self.books, app_id));
+            }
+        }
+        report.headroom = self.books.queues.headroom(id);
+        Some(report)
+    }
+
+    fn is_reserved(&self, id: AppId) -> bool {
+        let app = &self.books.apps[id];
+        app.stage == Stage::Reserve && app.contends.is_none()
+    }
+}
+
+fn running_reason(group: &Group, placed: bool) -> (&'static str, String) {
+    let (tally, all) = (group.seats.tally(), group.seats.len());
+    if tally.open > 0 && tally.open + tally.held + tally.releasing + tally.assumed + tally.taken == all {
+        let lost = tally.open;
+        let text = format!("{lost} of {all} seats have no member after the start; members that come are placed first");
+        return ("PartiallyLost", text);
+    }
+    if placed || tally.taken == all {
+        return ("Running", format!("{} of {all} members have run or run", tally.taken));
+    }
+    ("Starting", format!("{} of {all} members are bound, {} seats are held for those to come", tally.taken, tally.held))
+}
+
+fn join(reasons: &[super::reason::RejectReason]) -> String {
+    reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}

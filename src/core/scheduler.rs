@@ -1,0 +1,173 @@
+//! The scheduler: one value, one way in. Events and a time go in, decisions come out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::ask::Rank;
+use super::books::Books;
+use super::decision::Decision;
+use super::event::Event;
+use super::fill::Placed;
+use super::ids::{AppId, AskId, ClassId, GroupId, NodeId, QueueId, Text};
+use super::scratch::Scratch;
+use super::time::{Mono, Now};
+
+/// Decides for one cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Scheduler {
+    /// Everything it knows.
+    pub books: Books,
+    pub(super) scratch: Scratch,
+    /// Reused by every plan.
+    pub(super) placed: Vec<Placed>,
+    pub(super) synced: bool,
+    pub(super) now: Now,
+    pub(super) out: Vec<Decision>,
+    /// Applications to be looked at in this step.
+    pub(super) dirty: BTreeSet<AppId>,
+    /// Gangs before their start that a pass looks at, in its order.
+    pub(super) contending: BTreeMap<Rank, AppId>,
+    /// Applications whose members wait for room beside a held seat that is too small.
+    pub(super) cramped: BTreeSet<AppId>,
+    /// Upper bound of how many more pods of a class fit now; absent = not known, so worth trying.
+    pub(super) room: BTreeMap<ClassId, u32>,
+    /// Nodes with more room than when `room` was last brought up to date.
+    pub(super) grown: BTreeSet<NodeId>,
+    /// Something changed that may let waiting work go on.
+    pub(super) stirred: bool,
+    /// The last pass stopped at its bound.
+    pub(super) unfinished: bool,
+    pub(super) timers: BTreeSet<(Mono, AppId)>,
+    /// Asks whose Binding was refused, with the time of the next try.
+    pub(super) retries: BTreeSet<(Mono, AskId)>,
+    /// Pods outside applications whose queue takes nothing now, by the queue's path.
+    pub(super) queueless: BTreeMap<Text, BTreeSet<AskId>>,
+    pub(super) shown_queues: BTreeSet<QueueId>,
+    pub(super) shown_groups: BTreeSet<GroupId>,
+    pub(super) shown_asks: BTreeSet<AskId>,
+}
+
+/// What a step decided.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// To be carried out, in this order.
+    pub decisions: Vec<Decision>,
+    /// When to step again even if nothing happens.
+    pub wake: Option<Mono>,
+    /// Whether there is more to decide now.
+    pub more: bool,
+}
+
+/// How many pods a pass places before the calls it decided are handed out: at the ceiling of about 2000 binds a second
+/// this is some seconds of work, and a pass of this size takes some milliseconds.
+pub(super) const PLACED_PER_STEP: u32 = 8_192;
+
+impl Scheduler {
+    /// A scheduler that has seen nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Applies the events, goes as far as they allow at `now`, and returns what is to be done. The only way to change a
+    /// scheduler.
+    pub fn step(&mut self, now: Now, events: impl IntoIterator<Item = Event>) -> Step {
+        self.now = now;
+        for event in events {
+            self.apply(event);
+        }
+        if self.synced {
+            self.expire();
+            self.advance_dirty();
+            if std::mem::take(&mut self.stirred) || std::mem::take(&mut self.unfinished) {
+                self.pass();
+                self.advance_dirty();
+            }
+            self.report_changes();
+        }
+        Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more: self.stirred || self.unfinished }
+    }
+
+    /// Whether decisions are made: every kind has been listed or is known to be unserved.
+    pub fn is_synced(&self) -> bool {
+        self.synced
+    }
+
+    fn apply(&mut self, event: Event) {
+        match event {
+            Event::Ask(id, spec) => self.see_ask(id, *spec),
+            Event::AskGone(id) => self.lose_ask(id),
+            Event::Group(key, spec) => self.see_group(&key, *spec),
+            Event::GroupGone(key) => self.lose_group(&key),
+            Event::Queue(path, spec) => self.see_queue(&path, spec),
+            Event::QueueGone(path) => self.lose_queue(&path),
+            Event::Node(name, spec) => self.see_node(&name, *spec),
+            Event::NodeGone(name) => self.lose_node(&name),
+            Event::Namespace(namespace, limit) => self.see_namespace(&namespace, limit),
+            Event::Bind(ask, outcome) => self.bind_ended(ask, outcome),
+            Event::CreateRefused(name, refusal) => self.create_refused(&name, refusal),
+            Event::ReleaseRefused(ask, _) => self.release_refused(ask),
+            Event::Synced => self.begin(),
+        }
+    }
+
+    /// All kinds are listed: whatever was absorbed so far is looked at now (01, 1.11).
+    fn begin(&mut self) {
+        if !std::mem::replace(&mut self.synced, true) {
+            self.dirty.extend(self.books.apps.iter().map(|(id, _)| id));
+            self.stirred = true;
+            self.release_strays();
+        }
+    }
+
+    /// Applications are looked at in the order of their names: ids depend on the order of arrival.
+    pub(super) fn advance_dirty(&mut self) {
+        // Bounded: each round an application moves at least one state on, and the state machine has no cycle without
+        // an outside event.
+        for _round in 0..8 {
+            let mut dirty: Vec<_> = std::mem::take(&mut self.dirty)
+                .into_iter()
+                .filter_map(|id| self.books.apps.get(id).map(|app| (app.key.clone(), id)))
+                .collect();
+            if dirty.is_empty() {
+                return;
+            }
+            dirty.sort_unstable();
+            for (_, id) in dirty {
+                self.advance(id);
+            }
+        }
+        debug_assert!(self.dirty.is_empty(), "applications settle");
+    }
+
+    pub(super) fn touch(&mut self, app: Option<AppId>) {
+        self.dirty.extend(app);
+    }
+
+    pub(super) fn decide(&mut self, decision: Decision) {
+        self.out.push(decision);
+    }
+
+    fn wake(&self) -> Option<Mono> {
+        let (timer, retry) = (self.timers.first().map(|(at, _)| *at), self.retries.first().map(|(at, _)| *at));
+        timer.into_iter().chain(retry).min()
+    }
+
+    pub(super) fn set_timer(&mut self, app: AppId, at: Mono) {
+        self.timers.insert((at, app));
+    }
+
+    fn expire(&mut self) {
+        while let Some((at, app)) = self.timers.first().copied().filter(|(at, _)| *at <= self.now.mono) {
+            self.timers.remove(&(at, app));
+            if self.books.apps.get(app).is_some() {
+                self.dirty.insert(app);
+                self.stirred = true;
+            }
+        }
+        while let Some((at, ask)) = self.retries.first().copied().filter(|(at, _)| *at <= self.now.mono) {
+            self.retries.remove(&(at, ask));
+            if self.books.asks.get(ask).is_some() {
+                self.reshelve(ask);
+            }
+        }
+    }
+}

@@ -1,0 +1,185 @@
+//! Seats: the places guaranteed to the members of a task group (01, 1.1). Everything else is derived from them.
+
+use std::collections::BTreeSet;
+
+use super::ids::AskId;
+
+/// The place guaranteed to one member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Seat {
+    /// Where it stands.
+    pub state: SeatState,
+    /// Attempt of its current or next placeholder; rises after the previous one was seen terminal or deleting.
+    pub attempt: u32,
+}
+
+/// Where a seat stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SeatState {
+    /// Nobody has it.
+    Open(Reserve),
+    /// It has a node on the books for this placeholder or member; not yet bound.
+    Assumed(AskId),
+    /// A bound placeholder holds it.
+    Held(AskId),
+    /// The placeholder is being deleted for the parked member.
+    Releasing {
+        /// Leaves.
+        placeholder: AskId,
+        /// Comes.
+        member: AskId,
+    },
+    /// A real member has it, or had it and succeeded (`None`).
+    Taken(Option<AskId>),
+}
+
+/// The placeholder of an open seat.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reserve {
+    /// There is none.
+    None,
+    /// Its creation was decided and has not been seen.
+    Creating,
+    /// It exists and has no node.
+    Pending(AskId),
+}
+
+/// The seats of one task group with their tally, which only [`Seats::set`] changes.
+#[derive(Clone, Debug, Default)]
+pub struct Seats {
+    seats: Vec<Seat>,
+    open: BTreeSet<u32>,
+    held: BTreeSet<u32>,
+    tally: Tally,
+}
+
+/// How many seats are in which state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Open, whatever their placeholders.
+    pub open: u32,
+    /// Open with a placeholder being created.
+    pub creating: u32,
+    /// Open with a pending placeholder.
+    pub pending: u32,
+    /// Assumed.
+    pub assumed: u32,
+    /// Held.
+    pub held: u32,
+    /// Releasing.
+    pub releasing: u32,
+    /// Taken.
+    pub taken: u32,
+}
+
+impl Tally {
+    fn count(&mut self, state: SeatState, by: i32) {
+        let slots: [Option<&mut u32>; 2] = match state {
+            SeatState::Open(Reserve::None) => [Some(&mut self.open), None],
+            SeatState::Open(Reserve::Creating) => [Some(&mut self.open), Some(&mut self.creating)],
+            SeatState::Open(Reserve::Pending(_)) => [Some(&mut self.open), Some(&mut self.pending)],
+            SeatState::Assumed(_) => [Some(&mut self.assumed), None],
+            SeatState::Held(_) => [Some(&mut self.held), None],
+            SeatState::Releasing { .. } => [Some(&mut self.releasing), None],
+            SeatState::Taken(_) => [Some(&mut self.taken), None],
+        };
+        for slot in slots.into_iter().flatten() {
+            *slot = slot.checked_add_signed(by).expect("a seat leaves only the state it was counted in");
+        }
+    }
+}
+
+impl Seats {
+    /// `count` open seats.
+    pub fn new(count: u32) -> Self {
+        let seat = Seat { state: SeatState::Open(Reserve::None), attempt: 0 };
+        let tally = Tally { open: count, ..Tally::default() };
+        Self { seats: vec![seat; count as usize], open: (0..count).collect(), held: BTreeSet::new(), tally }
+    }
+
+    /// Number of seats.
+    pub fn len(&self) -> u32 {
+        self.seats.len() as u32
+    }
+
+    /// Whether there are none: the application is not accepted.
+    pub fn is_empty(&self) -> bool {
+        self.seats.is_empty()
+    }
+
+    /// One seat.
+    pub fn get(&self, number: u32) -> Option<Seat> {
+        self.seats.get(number as usize).copied()
+    }
+
+    /// All seats with their numbers.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Seat)> + '_ {
+        self.seats.iter().enumerate().map(|(number, seat)| (number as u32, *seat))
+    }
+
+    /// How many are in which state.
+    pub fn tally(&self) -> Tally {
+        self.tally
+    }
+
+    /// Changes a seat's state: the one function that does.
+    pub fn set(&mut self, number: u32, state: SeatState) {
+        let seat = &mut self.seats[number as usize];
+        self.tally.count(seat.state, -1);
+        self.tally.count(state, 1);
+        seat.state = state;
+        set_member(&mut self.open, number, matches!(state, SeatState::Open(_)));
+        set_member(&mut self.held, number, matches!(state, SeatState::Held(_)));
+    }
+
+    /// The next placeholder of the seat will have a name of its own.
+    pub fn next_attempt(&mut self, number: u32, at_least: u32) {
+        let seat = &mut self.seats[number as usize];
+        seat.attempt = seat.attempt.max(at_least);
+    }
+
+    /// The open seat with the lowest number, if possible one without a placeholder.
+    pub fn first_open(&self) -> Option<u32> {
+        self.open_without_placeholder().next().or_else(|| self.open.first().copied())
+    }
+
+    /// Open seats without a placeholder, lowest number first.
+    pub fn open_without_placeholder(&self) -> impl Iterator<Item = u32> + '_ {
+        self.open.iter().copied().filter(|number| self.seats[*number as usize].state == SeatState::Open(Reserve::None))
+    }
+
+    /// Open seats whose placeholder exists, highest number first.
+    pub fn open_with_placeholder(&self) -> impl Iterator<Item = (u32, AskId)> + '_ {
+        self.open.iter().rev().filter_map(|number| match self.seats[*number as usize].state {
+            SeatState::Open(Reserve::Pending(ask)) => Some((*number, ask)),
+            SeatState::Open(_)
+            | SeatState::Assumed(_)
+            | SeatState::Held(_)
+            | SeatState::Releasing { .. }
+            | SeatState::Taken(_) => None,
+        })
+    }
+
+    /// Held seats with their placeholders, lowest number first.
+    pub fn held(&self) -> impl Iterator<Item = (u32, AskId)> + '_ {
+        self.held.iter().filter_map(|number| match self.seats[*number as usize].state {
+            SeatState::Held(ask) => Some((*number, ask)),
+            SeatState::Open(_) | SeatState::Assumed(_) | SeatState::Releasing { .. } | SeatState::Taken(_) => None,
+        })
+    }
+
+    /// The tally counted again from the seats, for the audit.
+    pub fn recount(&self) -> Tally {
+        let mut tally = Tally::default();
+        self.seats.iter().for_each(|seat| tally.count(seat.state, 1));
+        tally
+    }
+}
+
+fn set_member(set: &mut BTreeSet<u32>, number: u32, is_member: bool) {
+    if is_member {
+        set.insert(number);
+    } else {
+        set.remove(&number);
+    }
+}

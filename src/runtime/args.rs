@@ -1,0 +1,274 @@
+//! The command line: flags, help and what they mean.
+
+use std::ffi::OsString;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+
+use super::settings::LogFormat;
+
+/// The command line.
+#[derive(Debug, Parser)]
+#[command(name = "gangline", version, about = "A gang scheduler for Kubernetes", long_about = ABOUT, after_help = EXIT_CODES)]
+#[command(disable_help_subcommand = true, max_term_width = 110)]
+pub struct CommandLine {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const ABOUT: &str = "A gang scheduler for Kubernetes: a job starts with all its members or does not hold the cluster \
+at all.\n\n`run` is the scheduler. The other commands read the cluster with your own kubeconfig and change nothing.";
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  the object does not exist, or the answer is no (`why` about a pod that Gangline does not schedule)
+  2  wrong usage or configuration, or the cluster cannot be reached or refuses
+
+Named kubectl-gangline and put on the PATH, the same program is `kubectl gangline`.";
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the scheduler
+    #[command(after_help = RUN_HELP)]
+    Run(RunArgs),
+    /// List gangs: what runs, what waits and for what
+    #[command(after_help = LIST_HELP)]
+    List(ListArgs),
+    /// Say in a sentence why a pod or a gang runs or does not
+    #[command(after_help = WHY_HELP)]
+    Why(WhyArgs),
+    /// Show the tree of queues with use, limits and problems
+    #[command(after_help = QUEUE_HELP)]
+    Queue(QueueArgs),
+    /// Print the CustomResourceDefinitions as YAML
+    #[command(after_help = "Example:\n  gangline crds | kubectl apply --server-side -f -")]
+    Crds,
+    /// Print the version
+    Version(VersionArgs),
+}
+
+pub(super) const RUN_HELP: &str = "\
+Examples:
+  gangline run --kubeconfig ~/.kube/config      against a cluster, from your machine
+  gangline run --config /etc/gangline.yaml      as the chart does it
+  gangline run --http 127.0.0.1:0               on a free port; the log says which
+
+In a pod, the service account is used. Flags win over --config. The file, with every field and its default:
+  schedulerNames: [gangline]                    # pods with these spec.schedulerName are ours
+  placeholderImage: registry.k8s.io/pause:3.10
+  http:
+    address: 0.0.0.0:8080                       # /livez /readyz /metrics /state
+  log:
+    format: auto                                # text on a terminal, json otherwise
+    level: info                                 # or per module: info,gangline=debug";
+
+const LIST_HELP: &str = "\
+Examples:
+  gangline list -A                              every gang of the cluster, by queue, oldest first
+  gangline list -n data --state Accepted        those that were accepted and do not run yet
+  gangline list -A --queue root.data -o wide    a queue and all below it, with the reason in words
+  gangline list -A -o json | jq '.items[] | select(.state != \"Running\")'
+
+Columns: MIN members that start together, HELD by placeholders, RUNNING members that have a node.
+State `Unseen`: the scheduler has not said anything about the object yet.";
+
+const WHY_HELP: &str = "\
+Examples:
+  gangline why tg/executors -n data             a TaskGroup
+  gangline why pod/spark-pi-driver -n data      a pod: its own reason, then its gang's
+  gangline why executors -o json                whichever of the two has the name";
+
+const QUEUE_HELP: &str = "\
+Examples:
+  gangline queue                                the whole tree
+  gangline queue root.data                      a queue and all below it
+  gangline queue -o json";
+
+/// How to reach the cluster.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Cluster")]
+pub struct ClusterArgs {
+    /// Kubeconfig file; default: $KUBECONFIG, ~/.kube/config, or the pod's service account
+    #[arg(long, value_name = "FILE")]
+    pub kubeconfig: Option<PathBuf>,
+    /// Context of the kubeconfig; default: its current context
+    #[arg(long, value_name = "NAME")]
+    pub context: Option<String>,
+}
+
+/// Flags of `run`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct RunArgs {
+    /// Configuration file (YAML)
+    #[arg(long, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// Address of /livez, /readyz, /metrics and /state; port 0 = a free one [default: 0.0.0.0:8080]
+    #[arg(long, value_name = "ADDRESS")]
+    pub http: Option<SocketAddr>,
+    /// Pods with this spec.schedulerName are ours; may be repeated [default: gangline]
+    #[arg(long = "scheduler-name", value_name = "NAME")]
+    pub scheduler_names: Vec<String>,
+    /// Image of placeholder pods [default: registry.k8s.io/pause:3.10]
+    #[arg(long, value_name = "IMAGE")]
+    pub placeholder_image: Option<String>,
+    /// How log lines look [default: auto, text on a terminal and json otherwise]
+    #[arg(long, value_name = "FORMAT")]
+    pub log_format: Option<LogFormat>,
+    /// What is logged: a level, or levels per module as in `info,gangline=debug` [default: info]
+    #[arg(long, value_name = "LEVEL")]
+    pub log_level: Option<String>,
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+}
+
+/// States that `list` shows: those of applications, and two for objects that have none.
+const STATES: [&str; 10] =
+    ["New", "Accepted", "Resuming", "Running", "Waiting", "Rejected", "Completed", "Killed", "Unseen", "Unreadable"];
+
+/// Flags of `list`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ListArgs {
+    /// Namespace; default: that of the context
+    #[arg(short, long, value_name = "NAME", conflicts_with = "all_namespaces")]
+    pub namespace: Option<String>,
+    /// All namespaces
+    #[arg(short = 'A', long)]
+    pub all_namespaces: bool,
+    /// Only objects with these labels, as in kubectl
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    pub selector: Option<String>,
+    /// Only gangs of this queue and all below it
+    #[arg(long, value_name = "QUEUE")]
+    pub queue: Option<String>,
+    /// Only gangs in this state
+    #[arg(long, value_name = "STATE", value_parser = STATES, ignore_case = true)]
+    pub state: Option<String>,
+    /// Form of the output
+    #[arg(short, long, value_name = "FORM", default_value = "table")]
+    pub output: TableOutput,
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+}
+
+/// Flags of `why`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct WhyArgs {
+    /// pod/NAME, taskgroup/NAME (tg/NAME), or NAME alone
+    #[arg(value_name = "[TYPE/]NAME")]
+    pub target: String,
+    /// Namespace; default: that of the context
+    #[arg(short, long, value_name = "NAME")]
+    pub namespace: Option<String>,
+    /// A spec.schedulerName that Gangline serves here; may be repeated
+    #[arg(long = "scheduler-name", value_name = "NAME", default_value = crate::api::names::SCHEDULER)]
+    pub scheduler_names: Vec<String>,
+    /// Form of the output
+    #[arg(short, long, value_name = "FORM", default_value = "table")]
+    pub output: PlainOutput,
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+}
+
+/// Flags of `queue`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct QueueArgs {
+    /// Only this queue and all below it
+    pub name: Option<String>,
+    /// Form of the output
+    #[arg(short, long, value_name = "FORM", default_value = "table")]
+    pub output: TableOutput,
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+}
+
+/// Flags of `version`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct VersionArgs {
+    /// Form of the output
+    #[arg(short, long, value_name = "FORM", default_value = "table")]
+    pub output: PlainOutput,
+}
+
+/// Form of an answer that may be a table.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum TableOutput {
+    /// A table
+    #[default]
+    Table,
+    /// A table with more columns
+    Wide,
+    /// JSON
+    Json,
+    /// YAML
+    Yaml,
+}
+
+/// Form of an answer in words.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum PlainOutput {
+    /// Words
+    #[default]
+    Table,
+    /// JSON
+    Json,
+    /// YAML
+    Yaml,
+}
+
+/// Reads a command line. The first argument is the program's name: `kubectl-gangline` is called `kubectl gangline` in
+/// every help text.
+///
+/// # Errors
+/// Wrong usage, and also requests for help or version: `clap::Error` prints itself and knows its exit code.
+pub fn parse(arguments: Vec<OsString>) -> Result<CommandLine, clap::Error> {
+    let mut command = CommandLine::command();
+    if arguments.first().is_some_and(|program| is_plugin(Path::new(program))) {
+        command = command.bin_name("kubectl gangline");
+    }
+    CommandLine::from_arg_matches(&command.try_get_matches_from(arguments)?)
+}
+
+fn is_plugin(program: &Path) -> bool {
+    program.file_stem().is_some_and(|stem| stem == "kubectl-gangline")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn help(line: &[&str]) -> String {
+        parse(line.iter().map(OsString::from).collect()).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    fn as_a_plugin_the_usage_says_kubectl() {
+        assert!(help(&["/usr/bin/kubectl-gangline", "why", "--help"]).contains("Usage: kubectl gangline why"));
+        assert!(help(&["gangline", "why", "--help"]).contains("Usage: gangline why"));
+    }
+
+    #[test]
+    fn help_names_the_exit_codes_and_usage_errors_are_2() {
+        let wrong = parse(vec!["gangline".into(), "lits".into()]).unwrap_err();
+        assert_eq!(wrong.exit_code(), 2);
+        assert!(wrong.to_string().contains("'list'"), "{wrong}");
+        assert!(help(&["gangline", "--help"]).contains("Exit codes:"));
+    }
+
+    #[test]
+    fn a_namespace_and_all_of_them_contradict_each_other() {
+        assert!(help(&["gangline", "list", "-A", "-n", "x"]).contains("cannot be used with"));
+    }
+}

@@ -1,0 +1,249 @@
+//! `queue`: the tree of queues with use, limits, applications and problems.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use serde::Serialize;
+
+use super::Reply;
+use super::fetch::{Cluster, FetchError, Found};
+use super::list::{DEFAULT_QUEUE, is_within};
+use super::output::{self, Tone, json, yaml};
+use crate::api::queue::{Queue, QueueStatus};
+use crate::runtime::args::{QueueArgs, TableOutput};
+use crate::runtime::text::escape;
+
+type Amounts = BTreeMap<String, Quantity>;
+
+/// One queue of the tree.
+#[derive(Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Node {
+    name: String,
+    /// There is no Queue object: `root`, `root.default`, or a parent that is only named by others.
+    implicit: bool,
+    allocated: Amounts,
+    pending: Amounts,
+    max: Amounts,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_applications: Option<u32>,
+    headroom: Amounts,
+    applications: BTreeMap<String, u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    problem: Option<String>,
+}
+
+/// The answer to `queue`.
+pub(super) async fn queue(args: &QueueArgs) -> Result<Reply, FetchError> {
+    let cluster = Cluster::new(&args.cluster).await?;
+    let found = cluster.list::<Queue>(None, None).await?;
+    let objects = found.len();
+    let nodes = tree(found);
+    let shown: Vec<_> =
+        nodes.iter().filter(|node| args.name.as_ref().is_none_or(|name| is_within(&node.name, name))).collect();
+    if let (Some(name), true) = (&args.name, shown.is_empty()) {
+        return Ok(Reply::not_found(missing(name, &nodes)));
+    }
+    let table = matches!(args.output, TableOutput::Table | TableOutput::Wide);
+    let note = if table && objects == 0 { "No Queue objects: nothing is limited." } else { "" };
+    Ok(Reply { out: render(&shown, args.output, output::colours()), note: note.to_owned(), code: 0 })
+}
+
+fn missing(name: &str, nodes: &[Node]) -> String {
+    /// Enough to see the pattern, short enough to read.
+    const SHOWN: usize = 10;
+    let names: Vec<_> = nodes.iter().take(SHOWN).map(|node| &*node.name).collect();
+    let more = if nodes.len() > SHOWN { ", …" } else { "" };
+    escape(&format!("Queue {name} does not exist; there are {}{more}", names.join(", "))).into_owned()
+}
+
+/// All queues, parents before children, with the implicit ones.
+fn tree(found: Vec<Found<Queue>>) -> Vec<Node> {
+    let implicit = |name: &str| Node { name: name.to_owned(), implicit: true, ..Node::default() };
+    // Ordered by the parts of the path: `root.a.b` comes before `root.a-b`.
+    let mut nodes: BTreeMap<Vec<String>, Node> = BTreeMap::new();
+    for node in found.into_iter().map(Node::from).chain([implicit(DEFAULT_QUEUE)]) {
+        let ancestors = node.name.match_indices('.').map(|(at, _)| implicit(&node.name[..at])).collect::<Vec<_>>();
+        for ancestor in ancestors {
+            nodes.entry(path(&ancestor.name)).or_insert(ancestor);
+        }
+        let known = nodes.entry(path(&node.name)).or_default();
+        if !node.implicit || known.name.is_empty() {
+            *known = node;
+        }
+    }
+    nodes.into_values().collect()
+}
+
+fn path(name: &str) -> Vec<String> {
+    name.split('.').map(str::to_owned).collect()
+}
+
+impl From<Found<Queue>> for Node {
+    fn from(found: Found<Queue>) -> Self {
+        let Found { name, object, .. } = found;
+        let queue = match object {
+            Ok(queue) => queue,
+            Err(problem) => {
+                return Self { name, problem: Some(format!("cannot be read: {problem}")), ..Self::default() };
+            }
+        };
+        let problem = problem(&queue);
+        let status = queue.status.unwrap_or_default();
+        let QueueStatus { allocated, pending, headroom, applications, .. } = status;
+        let (max, max_applications) = (queue.spec.max, queue.spec.max_applications);
+        Self { name, implicit: false, allocated, pending, max, max_applications, headroom, applications, problem }
+    }
+}
+
+/// What keeps the queue from being used as its object says.
+fn problem(queue: &Queue) -> Option<String> {
+    let Some(status) = &queue.status else { return Some("Gangline has said nothing about it".into()) };
+    let active = status.conditions.iter().find(|condition| condition.type_ == "Active");
+    let wrong = active.filter(|condition| condition.status != "True");
+    let stale = status.observed_generation < queue.metadata.generation.unwrap_or_default();
+    match wrong {
+        Some(condition) => Some(format!("{}: {}", condition.reason, condition.message)),
+        None if stale => Some("Gangline has not judged the latest change yet".into()),
+        None => None,
+    }
+}
+
+#[derive(Serialize)]
+struct Items<'a> {
+    items: &'a [&'a Node],
+}
+
+fn render(nodes: &[&Node], form: TableOutput, colours: bool) -> String {
+    let wide = match form {
+        TableOutput::Table => false,
+        TableOutput::Wide => true,
+        TableOutput::Json => return json(&Items { items: nodes }),
+        TableOutput::Yaml => return yaml(&Items { items: nodes }),
+    };
+    let mut header = vec!["QUEUE", "ALLOCATED", "MAX", "HEADROOM", "APPLICATIONS", "PROBLEM"];
+    if wide {
+        header.splice(4..4, ["PENDING", "MAX APPLICATIONS"]);
+    }
+    let top = nodes.iter().map(|node| depth(&node.name)).min().unwrap_or_default();
+    let rows: Vec<_> = nodes.iter().map(|node| (node.tone(), node.cells(top, wide))).collect();
+    output::table(&header, &rows, colours)
+}
+
+fn depth(name: &str) -> usize {
+    name.matches('.').count()
+}
+
+impl Node {
+    const fn tone(&self) -> Tone {
+        if self.problem.is_some() { Tone::Problem } else { Tone::Plain }
+    }
+
+    fn cells(&self, top: usize, wide: bool) -> Vec<String> {
+        let implicit = if self.implicit { " (implicit)" } else { "" };
+        let name = format!("{}{}{implicit}", "  ".repeat(depth(&self.name) - top), self.name);
+        let limits = [name, amounts(&self.allocated, "-"), self.max_text(), amounts(&self.headroom, "-")];
+        let most = self.max_applications.map_or("-".to_owned(), |most| most.to_string());
+        let more = wide.then(|| [amounts(&self.pending, "-"), most]);
+        let applications = self.applications.iter().filter(|(_, number)| **number > 0);
+        let applications = joined(applications.map(|(state, number)| format!("{number} {state}")), "-");
+        let problem = self.problem.clone().unwrap_or_else(|| "-".into());
+        limits.into_iter().chain(more.into_iter().flatten()).chain([applications, problem]).collect()
+    }
+
+    fn max_text(&self) -> String {
+        amounts(&self.max, "unlimited")
+    }
+}
+
+/// `cpu 4, memory 8Gi`.
+fn amounts(amounts: &Amounts, none: &str) -> String {
+    joined(amounts.iter().map(|(name, Quantity(amount))| format!("{name} {amount}")), none)
+}
+
+fn joined(parts: impl Iterator<Item = String>, none: &str) -> String {
+    let parts: Vec<_> = parts.collect();
+    if parts.is_empty() { none.to_owned() } else { parts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(name: &str, spec: &serde_json::Value, status: &serde_json::Value) -> Found<Queue> {
+        let object = serde_json::json!({"apiVersion": "gangline.dev/v1alpha1", "kind": "Queue",
+            "metadata": {"name": name, "generation": 2}, "spec": spec, "status": status});
+        serde_json::from_value::<kube::core::DynamicObject>(object).unwrap().into()
+    }
+
+    fn some() -> Vec<Node> {
+        tree(vec![
+            found("root.data-x", &serde_json::json!({}), &serde_json::Value::Null),
+            found(
+                "root.data.etl",
+                &serde_json::json!({"parent": "root.data"}),
+                &serde_json::json!({"observedGeneration": 2,
+                "conditions": [{"type": "Active", "status": "False", "reason": "ParentMissing",
+                    "message": "root.data is no Queue", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}),
+            ),
+            found(
+                "root",
+                &serde_json::json!({"max": {"cpu": "10", "memory": "20Gi"}, "maxApplications": 5}),
+                &serde_json::json!({"observedGeneration": 2, "allocated": {"cpu": "4"}, "pending": {"cpu": "9"},
+                    "headroom": {"cpu": "6", "memory": "20Gi"}, "applications": {"Running": 2, "Accepted": 1, "New": 0}}),
+            ),
+        ])
+    }
+
+    #[test]
+    fn the_tree_shows_parents_first_and_what_is_implicit() {
+        let nodes = some();
+        let expected = "\
+QUEUE                     ALLOCATED  MAX                   HEADROOM             APPLICATIONS           PROBLEM
+root                      cpu 4      cpu 10, memory 20Gi   cpu 6, memory 20Gi   1 Accepted, 2 Running  -
+  root.data (implicit)    -          unlimited             -                    -                      -
+    root.data.etl         -          unlimited             -                    -                      ParentMissing: root.data is no Queue
+  root.data-x             -          unlimited             -                    -                      Gangline has said nothing about it
+  root.default (implicit) -          unlimited             -                    -                      -
+";
+        let shown = render(&nodes.iter().collect::<Vec<_>>(), TableOutput::Table, false);
+        let words = |text: &str| {
+            text.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect::<Vec<_>>()
+        };
+        assert_eq!(words(&shown), words(expected), "\n{shown}");
+        assert!(shown.contains("\n    root.data.etl "), "indented by depth:\n{shown}");
+    }
+
+    #[test]
+    fn a_subtree_starts_at_the_margin() {
+        let nodes = some();
+        let below: Vec<_> = nodes.iter().filter(|node| is_within(&node.name, "root.data")).collect();
+        let shown = render(&below, TableOutput::Wide, false);
+        assert!(shown.contains("PENDING  MAX APPLICATIONS"), "{shown}");
+        assert!(shown.contains("\nroot.data (implicit) ") && shown.contains("\n  root.data.etl "), "{shown}");
+        assert!(!shown.contains("data-x"), "{shown}");
+    }
+
+    #[test]
+    fn without_objects_the_implicit_queues_are_shown() {
+        let names: Vec<_> = tree(Vec::new()).into_iter().map(|node| (node.name, node.implicit)).collect();
+        assert_eq!(names, [("root".to_owned(), true), (DEFAULT_QUEUE.to_owned(), true)]);
+    }
+
+    #[test]
+    fn json_tells_limits_and_problems() {
+        let nodes = some();
+        let shown = render(&nodes.iter().collect::<Vec<_>>(), TableOutput::Json, false);
+        let value: serde_json::Value = serde_json::from_str(&shown).unwrap();
+        assert_eq!(value["items"][0]["max"]["cpu"], "10");
+        assert_eq!(value["items"][0]["maxApplications"], 5);
+        assert_eq!(value["items"][2]["problem"], "ParentMissing: root.data is no Queue");
+    }
+
+    #[test]
+    fn an_unknown_queue_is_answered_with_those_that_exist() {
+        let text = missing("root.x\u{1b}", &some());
+        let names = "root, root.data, root.data.etl, root.data-x, root.default";
+        assert_eq!(text, format!("Queue root.x\\u{{1b}} does not exist; there are {names}"));
+    }
+}

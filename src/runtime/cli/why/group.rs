@@ -1,0 +1,94 @@
+//! Why a gang runs or not, from its TaskGroup's status.
+
+use jiff::Timestamp;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+
+use super::super::list::{DEFAULT_QUEUE, UNSEEN, state};
+use super::{Answer, Waiting};
+use crate::api::task_group::{Counts, TaskGroup, TaskGroupStatus};
+use crate::runtime::text::age;
+
+/// The conditions on the way to a running gang, in their order.
+const STEPS: [&str; 4] = ["Accepted", "QuotaReserved", "Placed", "Running"];
+
+/// How to find out whether anybody schedules.
+pub(super) const IS_IT_RUNNING: &str = "Is Gangline running? kubectl get pods -A -l app.kubernetes.io/name=gangline";
+
+/// The answer about a TaskGroup.
+pub(super) fn answer(group: &TaskGroup, now: Timestamp) -> Answer {
+    let (name, namespace) =
+        (group.metadata.name.clone().unwrap_or_default(), group.metadata.namespace.clone().unwrap_or_default());
+    let status = group.status.clone().unwrap_or_default();
+    let waiting_for = waiting_for(&status);
+    let base = Answer {
+        kind: "TaskGroup",
+        state: state(group).to_owned(),
+        application: Some(group.spec.application_id.clone().unwrap_or_else(|| name.clone())),
+        queue: Some(group.spec.queue.clone().unwrap_or_else(|| DEFAULT_QUEUE.into())),
+        hints: hints(group, &status),
+        namespace,
+        name,
+        ..Answer::default()
+    };
+    if base.state == UNSEEN {
+        let message = unseen(group, now);
+        return Answer { reason: UNSEEN.into(), message, ..base };
+    }
+    let message = sentence(&base, &status, waiting_for.as_ref());
+    let counts = Counts { required: group.spec.min_member, ..status.counts };
+    Answer { reason: status.reason, message, waiting_for, counts: Some(counts), ..base }
+}
+
+fn unseen(group: &TaskGroup, now: Timestamp) -> String {
+    let name = group.metadata.name.as_deref().unwrap_or_default();
+    let namespace = group.metadata.namespace.as_deref().unwrap_or_default();
+    let since = group.metadata.creation_timestamp.as_ref().map(|time| age(time.0, now));
+    let since = since.map_or(String::new(), |age| format!(" in the {age} since it was created"));
+    format!("TaskGroup {namespace}/{name}: Gangline has said nothing about it{since}.")
+}
+
+/// The first step that is not done.
+fn waiting_for(status: &TaskGroupStatus) -> Option<Waiting> {
+    let find = |step: &&str| status.conditions.iter().find(|condition| condition.type_ == **step);
+    let open = STEPS.iter().filter_map(find).find(|condition| condition.status != "True");
+    // Of a gang that is over no step is waited for.
+    let over = ["Completed", "Killed"].contains(&&*status.application_state);
+    open.filter(|_| !over).map(|condition: &Condition| Waiting {
+        condition: condition.type_.clone(),
+        reason: condition.reason.clone(),
+        message: condition.message.clone(),
+    })
+}
+
+fn sentence(base: &Answer, status: &TaskGroupStatus, waiting: Option<&Waiting>) -> String {
+    let words = [&*status.message, waiting.map_or("", |waiting| &waiting.message)];
+    let words = words.into_iter().find(|words| !words.is_empty());
+    let reason = if status.reason.is_empty() { String::new() } else { format!(" ({})", status.reason) };
+    let head = format!("TaskGroup {}/{} is {}{reason}", base.namespace, base.name, base.state);
+    match words.map(|words| words.trim_end_matches('.')) {
+        Some(words) => format!("{head}: {words}."),
+        None => format!("{head}."),
+    }
+}
+
+fn hints(group: &TaskGroup, status: &TaskGroupStatus) -> Vec<String> {
+    let generation = group.metadata.generation.unwrap_or_default();
+    let unseen = state(group) == UNSEEN;
+    let stale = !unseen && status.observed_generation < generation;
+    let hints = [
+        (unseen, IS_IT_RUNNING.to_owned()),
+        (
+            stale,
+            format!(
+                "This is about generation {} of the object; Gangline has not judged generation {generation} yet.",
+                status.observed_generation
+            ),
+        ),
+        (
+            status.application_state == "Rejected",
+            "It is judged again when its spec or a Queue on its path changes.".to_owned(),
+        ),
+        (group.metadata.deletion_timestamp.is_some(), "It is being deleted.".to_owned()),
+    ];
+    hints.into_iter().filter(|(applies, _)| *applies).map(|(_, hint)| hint).collect()
+}

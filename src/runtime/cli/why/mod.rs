@@ -1,0 +1,250 @@
+//! `why`: one sentence about a pod or a gang, with counts and what it waits for.
+
+mod group;
+mod pod;
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::Pod;
+use serde::Serialize;
+
+use super::fetch::{Cluster, FetchError, Found};
+use super::output::{json, yaml};
+use super::{NO, Reply};
+use crate::api::names;
+use crate::api::task_group::{Counts, TaskGroup};
+use crate::runtime::args::{PlainOutput, WhyArgs};
+use crate::runtime::text::escape;
+
+/// What is known about one object, for people and for programs.
+#[derive(Debug, Default, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Answer {
+    kind: &'static str,
+    namespace: String,
+    name: String,
+    /// Of a group: its application's state. Of a pod: see [`pod::answer`].
+    state: String,
+    reason: String,
+    /// The sentence.
+    message: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    waiting_for: Option<Waiting>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    application: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    queue: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counts: Option<Counts>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    since: Option<Timestamp>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    seat: Option<String>,
+    /// What to do or to look at next.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    hints: Vec<String>,
+    /// The gang that the pod belongs to.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    group: Option<Box<Self>>,
+    /// Gangline does not schedule the pod.
+    #[serde(skip)]
+    foreign: bool,
+}
+
+/// The condition that stands in the way.
+#[derive(Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Waiting {
+    /// Type of the condition.
+    condition: String,
+    reason: String,
+    message: String,
+}
+
+/// What is asked about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Target<'a> {
+    Pod(&'a str),
+    Group(&'a str),
+    /// Whichever has the name.
+    Either(&'a str),
+}
+
+impl<'a> Target<'a> {
+    fn parse(text: &'a str) -> Result<Self, FetchError> {
+        match text.split_once('/') {
+            None if !text.is_empty() => Ok(Self::Either(text)),
+            Some(("po" | "pod" | "pods", name)) if is_name(name) => Ok(Self::Pod(name)),
+            Some(("tg" | "taskgroup" | "taskgroups" | "taskgroups.gangline.dev", name)) if is_name(name) => {
+                Ok(Self::Group(name))
+            }
+            _ => Err(FetchError::Usage(format!(
+                "`{}` is neither pod/NAME, taskgroup/NAME (tg/NAME) nor NAME; a namespace is given with -n",
+                escape(text)
+            ))),
+        }
+    }
+
+    const fn name(self) -> &'a str {
+        match self {
+            Self::Pod(name) | Self::Group(name) | Self::Either(name) => name,
+        }
+    }
+}
+
+fn is_name(name: &str) -> bool {
+    !name.is_empty() && !name.contains('/')
+}
+
+/// The answer to `why`.
+pub(super) async fn why(args: &WhyArgs) -> Result<Reply, FetchError> {
+    let target = Target::parse(&args.target)?;
+    let cluster = Cluster::new(&args.cluster).await?;
+    let namespace = args.namespace.clone().unwrap_or_else(|| cluster.namespace.clone());
+    let (pod, group) = tokio::join!(cluster.pod(&namespace, target.name()), cluster.get(&namespace, target.name()));
+    let now = Timestamp::now();
+    let answer = match choose(target, pod, group)? {
+        Chosen::Pod(pod) => {
+            let gang = gang_of(&cluster, &pod).await;
+            pod::answer(&pod, &gang, &args.scheduler_names, now)
+        }
+        Chosen::Group(group, also) => Answer { hints: also.into_iter().collect(), ..group::answer(&group, now) },
+        Chosen::Neither(also) => return Ok(Reply::not_found(missing(target, &namespace, also))),
+    };
+    Ok(reply(&answer, args.output))
+}
+
+/// The object that is answered about.
+enum Chosen {
+    Pod(Box<Pod>),
+    /// With a hint.
+    Group(Box<TaskGroup>, Option<String>),
+    /// With what of the other type has the name.
+    Neither(Option<&'static str>),
+}
+
+type Got<K> = Result<Option<Found<K>>, FetchError>;
+
+/// An error counts only where the answer depends on it: who may read pods only still gets answers about pods.
+fn choose(target: Target<'_>, pod: Got<Pod>, group: Got<TaskGroup>) -> Result<Chosen, FetchError> {
+    let readable = |problem: String| FetchError::Usage(format!("{} cannot be read: {problem}", target.name()));
+    match (target, pod, group) {
+        (Target::Pod(_), Ok(Some(pod)), _) | (Target::Either(_), Ok(Some(pod)), Ok(None) | Err(_)) => {
+            Ok(Chosen::Pod(pod.object.map_err(readable)?))
+        }
+        (Target::Group(_), _, Ok(Some(group))) | (Target::Either(_), Ok(None) | Err(_), Ok(Some(group))) => {
+            Ok(Chosen::Group(group.object.map_err(readable)?, None))
+        }
+        (Target::Either(name), Ok(Some(_)), Ok(Some(group))) => {
+            let hint = format!("A pod has the same name: gangline why pod/{name}");
+            Ok(Chosen::Group(group.object.map_err(readable)?, Some(hint)))
+        }
+        (Target::Pod(_) | Target::Either(_), Err(error), _) | (Target::Group(_) | Target::Either(_), _, Err(error)) => {
+            Err(error)
+        }
+        (Target::Pod(_), Ok(None), group) => Ok(Chosen::Neither(matches!(group, Ok(Some(_))).then_some("taskgroup"))),
+        (Target::Group(_), pod, Ok(None)) => Ok(Chosen::Neither(matches!(pod, Ok(Some(_))).then_some("pod"))),
+        (Target::Either(_), Ok(None), Ok(None)) => Ok(Chosen::Neither(None)),
+    }
+}
+
+fn missing(target: Target<'_>, namespace: &str, also: Option<&str>) -> String {
+    let what = match target {
+        Target::Pod(name) => format!("Pod {name}"),
+        Target::Group(name) => format!("TaskGroup {name}"),
+        Target::Either(name) => format!("Neither a pod nor a TaskGroup {name}"),
+    };
+    let verb = if matches!(target, Target::Either(_)) { "exists" } else { "does not exist" };
+    let hint = match also {
+        Some(kind) => format!("A {kind} has that name: gangline why {kind}/{} -n {namespace}", target.name()),
+        None => "For another namespace use -n; `gangline list -A` shows every gang.".to_owned(),
+    };
+    escape(&format!("{what} {verb} in namespace {namespace}. {hint}")).into_owned()
+}
+
+/// The gang that a pod names, as far as it can be read.
+#[derive(Debug)]
+enum Gang {
+    /// It names none.
+    None,
+    /// It names one that does not exist.
+    Missing(String),
+    /// It cannot be read, for this reason.
+    Unreadable(String, String),
+    /// Here it is.
+    Found(Box<TaskGroup>),
+}
+
+async fn gang_of(cluster: &Cluster, pod: &Pod) -> Gang {
+    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+    let label = |key: &str| pod.metadata.labels.as_ref().and_then(|labels| labels.get(key)).map(String::as_str);
+    match (label(names::TASK_GROUP), label(names::APPLICATION)) {
+        (Some(name), _) => Gang::from_get(name, cluster.get(namespace, name).await),
+        (None, Some(application)) => Gang::from_list(application, cluster.list(Some(namespace), None).await),
+        (None, None) => Gang::None,
+    }
+}
+
+impl Gang {
+    fn from_get(name: &str, got: Got<TaskGroup>) -> Self {
+        match got {
+            Ok(None) => Self::Missing(name.to_owned()),
+            Ok(Some(Found { object: Ok(group), .. })) => Self::Found(group),
+            Ok(Some(Found { object: Err(problem), .. })) => Self::Unreadable(name.to_owned(), problem),
+            Err(error) => Self::Unreadable(name.to_owned(), error.to_string()),
+        }
+    }
+
+    /// Of an originator's application: the group that holds it up, which is one that does not run, if there is one.
+    fn from_list(application: &str, listed: Result<Vec<Found<TaskGroup>>, FetchError>) -> Self {
+        let groups = match listed {
+            Ok(groups) => groups,
+            Err(error) => return Self::Unreadable(application.to_owned(), error.to_string()),
+        };
+        let of_application = |group: &TaskGroup| {
+            let name = group.spec.application_id.as_ref().or(group.metadata.name.as_ref());
+            name.is_some_and(|name| name == application)
+        };
+        let groups = groups.into_iter().filter_map(|found| found.object.ok()).filter(|group| of_application(group));
+        let rank = |group: &TaskGroup| (super::list::state(group) == "Running", group.metadata.name.clone());
+        groups.min_by_key(|group| rank(group)).map_or(Self::None, Self::Found)
+    }
+}
+
+fn reply(answer: &Answer, output: PlainOutput) -> Reply {
+    let out = match output {
+        PlainOutput::Table => words(answer),
+        PlainOutput::Json => json(answer),
+        PlainOutput::Yaml => yaml(answer),
+    };
+    Reply { out, note: String::new(), code: if answer.foreign { NO } else { 0 } }
+}
+
+/// The sentence, the gang's sentence, numbers and hints: a line each.
+fn words(answer: &Answer) -> String {
+    let of_one = |answer: &Answer| {
+        let lines = std::iter::once(answer.message.clone()).chain(numbers(answer)).chain(answer.hints.clone());
+        lines.map(|line| format!("{}\n", escape(&line))).collect::<String>()
+    };
+    of_one(answer) + &answer.group.as_deref().map(of_one).unwrap_or_default()
+}
+
+fn numbers(answer: &Answer) -> Option<String> {
+    let counts = answer.counts?;
+    let seen = [
+        (counts.running, "running"),
+        (counts.held, "held by placeholders"),
+        (counts.pending, "pending"),
+        (counts.succeeded, "succeeded"),
+        (counts.failed, "failed"),
+    ];
+    let seen: Vec<_> = seen.iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{n} {what}")).collect();
+    let members = if seen.is_empty() { "none exists yet".to_owned() } else { seen.join(", ") };
+    let queue = answer.queue.as_deref().unwrap_or_default();
+    let application = answer.application.as_deref().unwrap_or_default();
+    Some(format!("  {} must start together: {members}. Queue {queue}, application {application}.", counts.required))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,217 @@
+//! Why a pod runs or not: where it is, what its conditions say, and what its gang waits for.
+
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
+
+use super::group::{self, IS_IT_RUNNING};
+use super::{Answer, Gang, Waiting};
+use crate::api::names;
+use crate::runtime::text::age;
+
+/// Where a pod stands, as far as a reader outside can tell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stand {
+    /// Another scheduler's.
+    Foreign,
+    /// Succeeded or Failed.
+    Finished,
+    /// Has a node.
+    Bound,
+    /// Is deleted before it got a node.
+    Deleting,
+    /// Has scheduling gates.
+    Gated,
+    /// Waits for a node.
+    Pending,
+}
+
+impl Stand {
+    fn of(pod: &Pod, served: &[String]) -> Self {
+        let spec = pod.spec.as_ref();
+        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+        let scheduler = spec.and_then(|spec| spec.scheduler_name.as_ref());
+        let gated = spec.and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty());
+        match () {
+            () if !scheduler.is_some_and(|name| served.contains(name)) => Self::Foreign,
+            () if matches!(phase, Some("Succeeded" | "Failed")) => Self::Finished,
+            () if spec.and_then(|spec| spec.node_name.as_ref()).is_some() => Self::Bound,
+            () if pod.metadata.deletion_timestamp.is_some() => Self::Deleting,
+            () if gated => Self::Gated,
+            () => Self::Pending,
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Foreign => "Foreign",
+            Self::Finished => "Finished",
+            Self::Bound => "Bound",
+            Self::Deleting => "Deleting",
+            Self::Gated => "Gated",
+            Self::Pending => "Pending",
+        }
+    }
+}
+
+/// The answer about a pod.
+pub(super) fn answer(pod: &Pod, gang: &Gang, served: &[String], now: Timestamp) -> Answer {
+    let facts = Facts { pod, gang, now };
+    let stand = Stand::of(pod, served);
+    let base = facts.base(stand);
+    match stand {
+        Stand::Foreign => facts.foreign(base, served),
+        Stand::Finished => facts.finished(base),
+        Stand::Bound => facts.bound(base),
+        Stand::Deleting => facts.simple(base, "is being deleted; it never had a node"),
+        Stand::Gated => facts.gated(base),
+        Stand::Pending => facts.pending(base),
+    }
+}
+
+struct Facts<'a> {
+    pod: &'a Pod,
+    gang: &'a Gang,
+    now: Timestamp,
+}
+
+impl Facts<'_> {
+    fn label(&self, key: &str) -> Option<&str> {
+        self.pod.metadata.labels.as_ref()?.get(key).map(String::as_str)
+    }
+
+    fn annotation(&self, key: &str) -> Option<&str> {
+        self.pod.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+    }
+
+    fn is_placeholder(&self) -> bool {
+        self.label(names::PLACEHOLDER) == Some("true")
+    }
+
+    fn scheduled(&self) -> Option<&PodCondition> {
+        self.pod.status.as_ref()?.conditions.as_ref()?.iter().find(|condition| condition.type_ == "PodScheduled")
+    }
+
+    fn base(&self, stand: Stand) -> Answer {
+        let text = |value: Option<&String>| value.cloned().unwrap_or_default();
+        Answer {
+            kind: "Pod",
+            namespace: text(self.pod.metadata.namespace.as_ref()),
+            name: text(self.pod.metadata.name.as_ref()),
+            state: stand.name().into(),
+            application: self.label(names::APPLICATION).map(str::to_owned),
+            queue: self.annotation(names::CHARGED_QUEUE).or(self.label(names::QUEUE)).map(str::to_owned),
+            seat: self.label(names::SEAT).or(self.annotation(names::SEAT)).map(str::to_owned),
+            ..Answer::default()
+        }
+    }
+
+    /// `Pod data/executor-1`, with what it is for Gangline.
+    fn subject(&self) -> String {
+        let key = |value: &Option<String>| value.clone().unwrap_or_default();
+        let (namespace, name) = (key(&self.pod.metadata.namespace), key(&self.pod.metadata.name));
+        let role = match (self.label(names::TASK_GROUP), self.label(names::APPLICATION)) {
+            (Some(group), _) if self.is_placeholder() => {
+                let seat = self.label(names::SEAT).unwrap_or("?");
+                format!(", the placeholder that holds seat {seat} of TaskGroup {group},")
+            }
+            (Some(group), _) => format!(", a member of TaskGroup {group},"),
+            (None, Some(application)) => format!(", of application {application} outside its task groups,"),
+            (None, None) => String::new(),
+        };
+        format!("Pod {namespace}/{name}{role}")
+    }
+
+    fn simple(&self, base: Answer, predicate: &str) -> Answer {
+        Answer { message: format!("{} {predicate}.", self.subject()), ..base }
+    }
+
+    fn foreign(&self, base: Answer, served: &[String]) -> Answer {
+        let scheduler = self.pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref()).unwrap_or_default();
+        let message = format!("Pod {}/{} is scheduled by {scheduler}, not by Gangline.", base.namespace, base.name);
+        let labelled = [names::TASK_GROUP, names::APPLICATION].into_iter().find(|key| self.label(key).is_some());
+        let served = served.join(" or ");
+        let hint = labelled
+            .map(|key| format!("It has the label {key}, which has no effect without spec.schedulerName: {served}."));
+        Answer { message, reason: "OtherScheduler".into(), hints: hint.into_iter().collect(), foreign: true, ..base }
+    }
+
+    fn finished(&self, base: Answer) -> Answer {
+        let phase = self.pod.status.as_ref().and_then(|status| status.phase.clone()).unwrap_or_default();
+        let node = self.pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
+        let place = node.as_ref().map_or(" without a node".to_owned(), |node| format!(" on node {node}"));
+        let answer = self.simple(base, &format!("is finished ({phase}){place}"));
+        Answer { node, reason: phase, ..answer }
+    }
+
+    fn bound(&self, base: Answer) -> Answer {
+        let node = self.pod.spec.as_ref().and_then(|spec| spec.node_name.clone()).unwrap_or_default();
+        let phase = self.pod.status.as_ref().and_then(|status| status.phase.clone()).unwrap_or_default();
+        let since = self.bound_since();
+        let when = since.map_or(String::new(), |time| format!(" since {time} ({})", age(time, self.now)));
+        let seat = match self.annotation(names::SEAT) {
+            Some(seat) if !self.is_placeholder() => format!(" in seat {seat}"),
+            Some(_) | None => String::new(),
+        };
+        let answer = self.simple(base, &format!("is on node {node}{seat}{when}; phase {phase}"));
+        let leaving = self.pod.metadata.deletion_timestamp.is_some().then(|| "It is being deleted.".to_owned());
+        let hints = leaving.into_iter().collect();
+        self.with_gang(Answer { node: Some(node), since, reason: phase, hints, ..answer })
+    }
+
+    fn bound_since(&self) -> Option<Timestamp> {
+        let bound = self.scheduled().filter(|condition| condition.status == "True");
+        let time = bound.and_then(|condition| condition.last_transition_time.as_ref());
+        time.or(self.pod.status.as_ref()?.start_time.as_ref()).map(|time| time.0)
+    }
+
+    fn gated(&self, base: Answer) -> Answer {
+        let gates = self.pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref());
+        let gates: Vec<_> = gates.into_iter().flatten().map(|gate| &*gate.name).collect();
+        let predicate = format!("waits for its scheduling gates to be removed: {}", gates.join(", "));
+        Answer { reason: "SchedulingGated".into(), ..self.simple(base, &predicate) }
+    }
+
+    fn pending(&self, base: Answer) -> Answer {
+        let said = self.scheduled().filter(|condition| condition.status != "True");
+        let waiting_for = said.map(|condition| Waiting {
+            condition: condition.type_.clone(),
+            reason: condition.reason.clone().unwrap_or_default(),
+            message: condition.message.clone().unwrap_or_default(),
+        });
+        let mut answer = match &waiting_for {
+            Some(Waiting { reason, message, .. }) if !message.is_empty() => {
+                self.simple(base, &format!("waits ({reason}): {}", message.trim_end_matches('.')))
+            }
+            Some(Waiting { reason, .. }) => self.simple(base, &format!("waits ({reason})")),
+            None => self.unsaid(base),
+        };
+        answer.reason = waiting_for.as_ref().map_or(answer.reason, |waiting| waiting.reason.clone());
+        self.with_gang(Answer { waiting_for, ..answer })
+    }
+
+    /// The scheduler has said nothing about the pod itself. Its gang may still explain it.
+    fn unsaid(&self, base: Answer) -> Answer {
+        let created = self.pod.metadata.creation_timestamp.as_ref();
+        let since = created.map_or(String::new(), |time| format!(" for {}", age(time.0, self.now)));
+        let explained = matches!(self.gang, Gang::Found(group) if group.status.is_some());
+        let answer = self.simple(base, &format!("has waited for a node{since}"));
+        let hint = (!explained).then(|| IS_IT_RUNNING.to_owned());
+        Answer { reason: "Pending".into(), hints: hint.into_iter().collect(), ..answer }
+    }
+
+    fn with_gang(&self, mut answer: Answer) -> Answer {
+        match self.gang {
+            Gang::None => {}
+            Gang::Missing(name) => {
+                let effect = if answer.node.is_none() { ": the pod waits until it does" } else { "" };
+                let place = &answer.namespace;
+                answer.hints.push(format!("TaskGroup {name} does not exist in namespace {place}{effect}."));
+            }
+            Gang::Unreadable(name, problem) => {
+                answer.hints.push(format!("TaskGroup {name} cannot be read: {problem}"));
+            }
+            Gang::Found(group) => answer.group = Some(Box::new(group::answer(group, self.now))),
+        }
+        answer
+    }
+}

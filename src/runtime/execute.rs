@@ -1,0 +1,132 @@
+//! Sends calls: at once, once each, with no policy. Every call has exactly one outcome.
+
+use std::error::Error;
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::{HeaderMap, StatusCode};
+use http_body_util::{BodyExt, Limited};
+use kube::Client;
+use kube::client::Body;
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::time::timeout;
+
+use super::clock::Clock;
+use super::meter::Meters;
+use crate::shim::observation::{Observation, Outcome};
+use crate::shim::op::{Call, CallId, Op};
+use crate::shim::wire;
+
+/// How long an answer is waited for: half again as long as the server is asked to try (`wire`, 10 s).
+const PATIENCE: Duration = Duration::from_secs(15);
+/// Largest answer that is read. A pod is at most as large as an etcd value (1.5 MiB) and grows a little as JSON.
+const BODY_MAX: usize = 4 << 20;
+
+/// Sends calls and hands back their outcomes.
+#[derive(Clone)]
+pub struct Executor {
+    client: Client,
+    clock: Clock,
+    /// Unbounded, but the outbox's window bounds how many calls there are: each has one outcome.
+    outcomes: UnboundedSender<Observation>,
+    meters: Arc<Meters>,
+    patience: Duration,
+}
+
+impl Executor {
+    /// An executor. The client must not retry ([`super::client::configure`]).
+    pub const fn new(
+        client: Client,
+        clock: Clock,
+        outcomes: UnboundedSender<Observation>,
+        meters: Arc<Meters>,
+    ) -> Self {
+        Self { client, clock, outcomes, meters, patience: PATIENCE }
+    }
+
+    /// With another time to wait for an answer, for tests.
+    #[must_use]
+    pub fn with_patience(self, patience: Duration) -> Self {
+        Self { patience, ..self }
+    }
+
+    /// Sends a call in a task of its own.
+    pub fn start(&self, call: Call) {
+        let pending = Pending { id: call.id, outcomes: self.outcomes.clone(), outcome: Outcome::Unknown };
+        let executor = self.clone();
+        tokio::spawn(async move { executor.perform(call, pending).await });
+    }
+
+    async fn perform(self, call: Call, mut pending: Pending) {
+        if self.clock.mono() > call.not_after {
+            pending.outcome = Outcome::NotSent;
+            return;
+        }
+        let begin = Instant::now();
+        let (code, outcome) = match timeout(self.patience, exchange(&self.client, &call.op)).await {
+            Ok(Ok((code, outcome))) => (code, outcome),
+            Ok(Err(error)) => {
+                tracing::debug!(call = call.id.sequence, rule = ?call.op.rule(), %error, "no answer");
+                (0, if never_left(&error) { Outcome::NotSent } else { Outcome::Unknown })
+            }
+            Err(_elapsed) => (0, Outcome::Unknown),
+        };
+        let (resource, verb) = call.op.rule();
+        self.meters.requests.record((verb, resource, code), begin.elapsed());
+        pending.outcome = outcome;
+    }
+}
+
+/// The outcome of a call, reported when this is dropped: also if its task panics or is aborted.
+struct Pending {
+    id: CallId,
+    outcomes: UnboundedSender<Observation>,
+    outcome: Outcome,
+}
+
+impl Drop for Pending {
+    fn drop(&mut self) {
+        let outcome = std::mem::replace(&mut self.outcome, Outcome::Unknown);
+        // Nobody listens any more once the process ends.
+        let _ = self.outcomes.send(Observation::Outcome { id: self.id, outcome });
+    }
+}
+
+async fn exchange(client: &Client, op: &Op) -> Result<(u16, Outcome), SendError> {
+    let (status, headers, body) = send(client, op).await?;
+    Ok((status.as_u16(), wire::response(op, status.as_u16(), &headers, &body)))
+}
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+enum SendError {
+    #[error("send the request: {0}")]
+    Send(#[source] kube::Error),
+    #[error("read the answer: {0}")]
+    Read(#[source] Box<dyn Error + Send + Sync>),
+}
+
+/// The body is read to its end: a connection with a rest in it is not used again.
+async fn send(client: &Client, op: &Op) -> Result<(StatusCode, HeaderMap, Vec<u8>), SendError> {
+    let response = client.send(wire::request(op).map(Body::from)).await.map_err(SendError::Send)?;
+    let (head, body) = response.into_parts();
+    let body = Limited::new(body, BODY_MAX).collect().await.map_err(SendError::Read)?;
+    Ok((head.status, head.headers, body.to_bytes().to_vec()))
+}
+
+/// Whether the request certainly never left: there was nobody to connect to, or nothing to authenticate with.
+fn never_left(error: &SendError) -> bool {
+    match error {
+        SendError::Send(kube::Error::Auth(_)) => true,
+        SendError::Send(error) => {
+            std::iter::successors(Some(error as &(dyn Error + 'static)), |error| (*error).source())
+                .any(is_refused_connection)
+        }
+        SendError::Read(_) => false,
+    }
+}
+
+fn is_refused_connection(error: &(dyn Error + 'static)) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}

@@ -1,0 +1,118 @@
+//! Each endpoint over a real socket, with an owner task that answers, lags or is gone.
+
+use std::io::{Read, Write};
+use std::net::TcpStream;
+
+use super::*;
+
+struct Running {
+    address: SocketAddr,
+    questions: mpsc::Receiver<Question>,
+    sources: Sources,
+    end: tokio::sync::watch::Sender<bool>,
+    task: tokio::task::JoinHandle<()>,
+}
+
+async fn start(clock: fn() -> Mono) -> Running {
+    let (asked, questions) = mpsc::channel(4);
+    let counters = Arc::new(ShellCounters::default());
+    let sources = Sources { heartbeat: Heartbeat::new(Mono(0)), clock, questions: asked, counters };
+    let server = Server::bind(([127, 0, 0, 1], 0).into()).await.unwrap();
+    let (address, (end, shutdown)) = (server.address, Shutdown::new());
+    let task = tokio::spawn(server.serve(sources.clone(), shutdown));
+    Running { address, questions, sources, end, task }
+}
+
+async fn fetch(address: SocketAddr, path: &str) -> String {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
+    let exchange = move || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
+    };
+    tokio::task::spawn_blocking(exchange).await.unwrap()
+}
+
+/// Answers one question with these numbers while the request is made.
+async fn fetch_answered(running: &mut Running, path: &str, stats: Stats) -> String {
+    let (address, questions) = (running.address, &mut running.questions);
+    let answer = async {
+        match questions.recv().await.unwrap() {
+            Question::Stats(to) => drop(to.send(stats)),
+            Question::State(to) => drop(to.send(serde_json::json!({"queues": {}}))),
+        }
+    };
+    tokio::join!(fetch(address, path), answer).0
+}
+
+#[tokio::test]
+async fn the_loop_is_alive_until_it_has_been_silent_for_30_s() {
+    let young = start(|| Mono(30_000)).await;
+    assert!(fetch(young.address, "/livez").await.starts_with("HTTP/1.1 200 "));
+    let old = start(|| Mono(31_000)).await;
+    let answer = fetch(old.address, "/livez").await;
+    assert!(answer.starts_with("HTTP/1.1 503 ") && answer.ends_with("has not turned for 31 s\n"), "{answer}");
+}
+
+#[tokio::test]
+async fn readiness_names_the_kinds_that_miss() {
+    let mut running = start(|| Mono(0)).await;
+    let counters = Arc::clone(&running.sources.counters);
+    for (kind, state) in [
+        (Kind::Pod, WatchState::Listing),
+        (Kind::TaskGroup, WatchState::Unserved),
+        (Kind::Queue, WatchState::Synced),
+        (Kind::ResourceQuota, WatchState::Synced),
+    ] {
+        counters.watch(kind).set_state(state);
+    }
+    let answer = fetch_answered(&mut running, "/readyz", Stats::default()).await;
+    assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
+    assert!(answer.contains("not listed yet: pods, nodes\n"), "{answer}");
+    assert!(answer.contains("(CRD missing?): taskgroups\n"), "{answer}");
+    let ready = Stats { synced: true, ..Stats::default() };
+    assert!(fetch_answered(&mut running, "/readyz", ready).await.starts_with("HTTP/1.1 200 "));
+}
+
+#[tokio::test]
+async fn metrics_are_open_metrics_and_end_as_such() {
+    let mut running = start(|| Mono(0)).await;
+    let answer = fetch_answered(&mut running, "/metrics", Stats::default()).await;
+    assert!(answer.contains("content-type: application/openmetrics-text; version=1.0.0"), "{answer}");
+    assert!(answer.ends_with("# EOF\n"), "{answer}");
+    assert!(answer.contains("\ngangline_answering 1.0\n"), "{answer}");
+}
+
+#[tokio::test]
+async fn an_owner_that_is_gone_is_said_and_metrics_go_on() {
+    let mut running = start(|| Mono(0)).await;
+    running.questions.close();
+    assert!(fetch(running.address, "/metrics").await.contains("\ngangline_answering 0.0\n"));
+    assert!(fetch(running.address, "/readyz").await.contains("does not answer"));
+    assert!(fetch(running.address, "/state").await.starts_with("HTTP/1.1 503 "));
+}
+
+#[tokio::test]
+async fn an_owner_that_does_not_answer_in_time_is_not_ready() {
+    let running = start(|| Mono(0)).await;
+    assert!(fetch(running.address, "/readyz").await.starts_with("HTTP/1.1 503 "));
+}
+
+#[tokio::test]
+async fn the_state_is_json_and_unknown_paths_list_the_endpoints() {
+    let mut running = start(|| Mono(0)).await;
+    let state = fetch_answered(&mut running, "/state", Stats::default()).await;
+    assert!(state.contains("application/json") && state.ends_with(r#"{"queues":{}}"#), "{state}");
+    let lost = fetch(running.address, "/healthz").await;
+    assert!(lost.starts_with("HTTP/1.1 404 ") && lost.contains("/livez") && lost.contains("/state"), "{lost}");
+}
+
+#[tokio::test]
+async fn the_server_ends_when_told() {
+    let running = start(|| Mono(0)).await;
+    running.end.send(true).unwrap();
+    running.task.await.unwrap();
+    assert!(TcpStream::connect(running.address).is_err());
+}

@@ -1,0 +1,17 @@
+//! The shell: the only place with a Kubernetes client, tokio, clocks and environment. Command line, HTTP, metrics.
+
+pub mod args;
+pub mod cli;
+pub mod client;
+pub mod clock;
+pub mod execute;
+pub mod http;
+mod item;
+pub mod meter;
+pub mod metrics;
+pub mod run;
+pub mod settings;
+pub mod shell;
+pub mod telemetry;
+pub mod text;
+pub mod watch;

@@ -1,0 +1,162 @@
+//! `run`: puts the parts of the scheduler together, and takes them apart at the end.
+
+use std::process::ExitCode;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+
+use super::args::RunArgs;
+use super::cli::fail;
+use super::client::{self, ClientError, chain};
+use super::http::{ListenError, Server, Sources};
+use super::settings::Settings;
+use super::shell::{Heartbeat, Question, ShellCounters, Shutdown};
+use super::telemetry;
+use crate::core::time::Mono;
+
+/// Questions that wait: a scrape, two probes, some people. More are answered as late.
+const QUESTIONS: usize = 16;
+/// While the API server is silent it is asked at most this often, and at least this often.
+const ASK_AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
+
+/// Why the scheduler could not start.
+#[derive(Debug, thiserror::Error)]
+enum RunError {
+    #[error(transparent)]
+    Client(#[from] ClientError),
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    #[error("cannot handle signals")]
+    Signals(#[source] std::io::Error),
+    #[error("the scheduling loop ended by itself: {0}")]
+    Loop(String),
+}
+
+/// What the scheduling loop and its helpers are made of.
+struct Parts {
+    /// What was configured.
+    settings: Settings,
+    /// Sends each request once.
+    client: Client,
+    /// To be counted in.
+    counters: Arc<ShellCounters>,
+    /// To be beaten at every turn.
+    heartbeat: Heartbeat,
+    /// To be answered between two steps.
+    questions: mpsc::Receiver<Question>,
+    /// To end by.
+    shutdown: Shutdown,
+}
+
+/// Runs the scheduler until it is told to end.
+pub(super) fn main(args: &RunArgs) -> ExitCode {
+    let settings = match Settings::load(args) {
+        Ok(settings) => settings,
+        Err(error) => return fail(&error),
+    };
+    if let Err(error) = telemetry::start(&settings) {
+        return fail(&error);
+    }
+    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return fail(&error),
+    };
+    match runtime.block_on(run(settings, args)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => fail(&error),
+    }
+}
+
+async fn run(settings: Settings, args: &RunArgs) -> Result<(), RunError> {
+    let (order, shutdown) = Shutdown::new();
+    end_on_signals(order)?;
+    let config = client::config(&args.cluster).await?;
+    let url = config.cluster_url.to_string();
+    let client = client::scheduling(config)?;
+    let (asked, questions) = mpsc::channel(QUESTIONS);
+    let (counters, heartbeat) = (Arc::new(ShellCounters::default()), Heartbeat::new(mono()));
+    let server = Server::bind(settings.http).await?;
+    tracing::info!(address = %server.address, version = env!("CARGO_PKG_VERSION"), api_server = %url, "Started");
+    let sources = Sources { heartbeat: heartbeat.clone(), clock: mono, questions: asked, counters: counters.clone() };
+    let http = tokio::spawn(server.serve(sources, shutdown.clone()));
+    tokio::spawn(report_silence(client.clone(), url, shutdown.clone()));
+    let parts = Parts { settings, client, counters, heartbeat, questions, shutdown };
+    // A task of its own: a panic in it must end the process, which then starts anew from the API server's facts.
+    let ended = tokio::spawn(schedule(parts)).await;
+    ended.map_err(|error| RunError::Loop(error.to_string()))??;
+    // Requests in flight are answered; they have their own limits of time.
+    drop(http.await);
+    tracing::info!("Ended");
+    Ok(())
+}
+
+/// Watches, executor and driver. To be wired here: everything that they need is in `parts`.
+async fn schedule(mut parts: Parts) -> Result<(), RunError> {
+    drop((parts.settings.scheduler_names, parts.client, parts.counters, parts.questions));
+    parts.heartbeat.beat(mono());
+    parts.shutdown.ordered().await;
+    Ok(())
+}
+
+/// Milliseconds since the start of the process.
+fn mono() -> Mono {
+    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
+    Mono(u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX))
+}
+
+/// The first SIGTERM or SIGINT orders the end, the second one ends the process at once.
+fn end_on_signals(order: watch::Sender<bool>) -> Result<(), RunError> {
+    let take = |kind| signal(kind).map_err(RunError::Signals);
+    let (mut terminate, mut interrupt) = (take(SignalKind::terminate())?, take(SignalKind::interrupt())?);
+    tokio::spawn(async move {
+        let name = next(&mut terminate, &mut interrupt).await.0;
+        tracing::info!(signal = name, "Ending; the same signal again ends at once");
+        // Nobody listens only if everything has ended already.
+        order.send_replace(true);
+        let (name, number) = next(&mut terminate, &mut interrupt).await;
+        tracing::warn!(signal = name, "Ended at once");
+        std::process::exit(128 + number);
+    });
+    Ok(())
+}
+
+/// Name and number of the next signal.
+async fn next(terminate: &mut Signal, interrupt: &mut Signal) -> (&'static str, i32) {
+    tokio::select! {
+        _ = terminate.recv() => ("SIGTERM", SignalKind::terminate().as_raw_value()),
+        _ = interrupt.recv() => ("SIGINT", SignalKind::interrupt().as_raw_value()),
+    }
+}
+
+/// Says, at the start, whether the API server answers. Nothing waits for this: the watches try again by themselves.
+async fn report_silence(client: Client, url: String, mut shutdown: Shutdown) {
+    tokio::select! {
+        () = shutdown.ordered() => {}
+        () = wait_for(&client, &url) => {}
+    }
+}
+
+async fn wait_for(client: &Client, url: &str) {
+    let (mut pause, longest) = ASK_AGAIN;
+    let mut said = String::new();
+    loop {
+        let answer = tokio::time::timeout(longest, client.apiserver_version()).await;
+        let problem = match answer {
+            Ok(Ok(version)) => {
+                tracing::info!(api_server = %url, version = %version.git_version, "The API server answers");
+                return;
+            }
+            Ok(Err(error)) => chain(&error),
+            Err(_) => format!("no answer within {} s", longest.as_secs()),
+        };
+        if problem != said {
+            tracing::warn!(api_server = %url, %problem, "The API server does not answer; waiting for it");
+            said = problem;
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(longest);
+    }
+}

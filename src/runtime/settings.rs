@@ -1,0 +1,292 @@
+//! What `run` is told: configuration file, flags over it, defaults under it; checked as a whole.
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use serde::Deserialize;
+use tracing_subscriber::filter::EnvFilter;
+
+use super::args::{ClusterArgs, RunArgs};
+use super::text::escape_lines;
+use crate::api::names;
+use crate::core::reason::SpecError;
+
+/// Default image of placeholders.
+pub const PLACEHOLDER_IMAGE: &str = "registry.k8s.io/pause:3.10";
+/// Default address of the HTTP server.
+pub const HTTP_ADDRESS: &str = "0.0.0.0:8080";
+/// Default log level.
+pub const LOG_LEVEL: &str = "info";
+
+/// Everything that `run` can be told, checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Pods with these `spec.schedulerName` are ours; never empty.
+    pub scheduler_names: Vec<String>,
+    /// Image of placeholder pods.
+    pub placeholder_image: String,
+    /// Address of the HTTP server; port 0 = a free one.
+    pub http: SocketAddr,
+    /// How log lines look.
+    pub log_format: LogFormat,
+    /// Directives of the log filter.
+    pub log_level: String,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    /// Text on a terminal, JSON otherwise
+    #[default]
+    Auto,
+    /// Text
+    Text,
+    /// JSON, one object a line
+    Json,
+}
+
+/// The configuration file. Nothing in it is optional to honour: an unknown field is an error.
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct File {
+    scheduler_names: Option<Vec<String>>,
+    placeholder_image: Option<String>,
+    http: Http,
+    log: Log,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Http {
+    address: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Log {
+    format: Option<LogFormat>,
+    level: Option<String>,
+}
+
+/// Why the settings cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum SettingsError {
+    /// The file cannot be read.
+    #[error("cannot read the configuration file {}", .0.display())]
+    Read(PathBuf, #[source] std::io::Error),
+    /// The file is no YAML, or has other fields than these.
+    #[error("{}: {}", .0.display(), escape_lines(.1))]
+    Parse(PathBuf, String),
+    /// Fields have values that cannot be used; all of them.
+    #[error("{}", Problems(.0))]
+    Values(Vec<(Source, SpecError)>),
+}
+
+/// Where a value came from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// The configuration file.
+    File(PathBuf),
+    /// A flag.
+    Flag,
+}
+
+struct Problems<'a>(&'a [(Source, SpecError)]);
+
+impl fmt::Display for Problems<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, (source, problem)) in self.0.iter().enumerate() {
+            let line_end = if number == 0 { "" } else { "\n" };
+            match source {
+                Source::File(path) => write!(f, "{line_end}{}: {problem}", path.display())?,
+                Source::Flag => write!(f, "{line_end}{problem}")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Settings {
+    /// Reads and checks everything.
+    ///
+    /// # Errors
+    /// An unreadable file, or every value that cannot be used.
+    pub fn load(args: &RunArgs) -> Result<Self, SettingsError> {
+        let Some(path) = &args.config else { return Self::resolve(args, File::default(), Path::new("")) };
+        let text = std::fs::read_to_string(path).map_err(|error| SettingsError::Read(path.clone(), error))?;
+        Self::resolve(args, parse(&text).map_err(|problem| SettingsError::Parse(path.clone(), problem))?, path)
+    }
+
+    fn resolve(args: &RunArgs, file: File, path: &Path) -> Result<Self, SettingsError> {
+        let mut check = Check { path, problems: Vec::new() };
+        let settings = Self {
+            scheduler_names: check.scheduler_names(&args.scheduler_names, file.scheduler_names),
+            placeholder_image: check.image(args.placeholder_image.as_deref(), file.placeholder_image),
+            http: check.address(args.http, file.http.address),
+            log_format: args.log_format.or(file.log.format).unwrap_or_default(),
+            log_level: check.level(args.log_level.as_deref(), file.log.level),
+        };
+        if check.problems.is_empty() { Ok(settings) } else { Err(SettingsError::Values(check.problems)) }
+    }
+
+    /// How to reach the cluster, for symmetry with the commands that read.
+    pub fn cluster(args: &RunArgs) -> &ClusterArgs {
+        &args.cluster
+    }
+}
+
+fn parse(text: &str) -> Result<File, String> {
+    // An empty file, or one of comments only, is YAML's null.
+    let file: Option<File> = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
+    Ok(file.unwrap_or_default())
+}
+
+/// Takes each value from flag, file or default, and collects what is wrong with the one taken.
+struct Check<'a> {
+    path: &'a Path,
+    problems: Vec<(Source, SpecError)>,
+}
+
+impl Check<'_> {
+    fn scheduler_names(&mut self, flags: &[String], file: Option<Vec<String>>) -> Vec<String> {
+        let from_flags = !flags.is_empty();
+        let names = if from_flags { flags.to_vec() } else { file.unwrap_or_else(|| vec![names::SCHEDULER.into()]) };
+        if names.is_empty() {
+            self.wrong(false, "schedulerNames", "must not be empty: no pod would be ours");
+        }
+        for (index, name) in names.iter().enumerate().filter(|(_, name)| !is_dns_subdomain(name)) {
+            let field = if from_flags { "--scheduler-name".to_owned() } else { format!("schedulerNames[{index}]") };
+            self.wrong(from_flags, &field, &format!("`{}` is no DNS subdomain name", name.escape_debug()));
+        }
+        names
+    }
+
+    fn image(&mut self, flag: Option<&str>, file: Option<String>) -> String {
+        let image = flag.map(str::to_owned).or(file).unwrap_or_else(|| PLACEHOLDER_IMAGE.into());
+        if image.is_empty() || image.chars().any(|character| character.is_whitespace() || character.is_control()) {
+            let field = if flag.is_some() { "--placeholder-image" } else { "placeholderImage" };
+            self.wrong(flag.is_some(), field, &format!("`{}` is no image reference", image.escape_debug()));
+        }
+        image
+    }
+
+    fn address(&mut self, flag: Option<SocketAddr>, file: Option<String>) -> SocketAddr {
+        let text = file.unwrap_or_else(|| HTTP_ADDRESS.into());
+        let parsed = text.parse().map_err(|_| {
+            let problem = format!("`{}` is no IP address with port, such as 127.0.0.1:8080", text.escape_debug());
+            self.wrong(false, "http.address", &problem);
+        });
+        // The fallback is never used: a problem is recorded, so that no Settings come out.
+        flag.or(parsed.ok()).unwrap_or(SocketAddr::from(([127, 0, 0, 1], 0)))
+    }
+
+    fn level(&mut self, flag: Option<&str>, file: Option<String>) -> String {
+        let level = flag.map(str::to_owned).or(file).unwrap_or_else(|| LOG_LEVEL.into());
+        if let Err(error) = EnvFilter::builder().parse(&level) {
+            let field = if flag.is_some() { "--log-level" } else { "log.level" };
+            self.wrong(flag.is_some(), field, &format!("`{}`: {error}", level.escape_debug()));
+        }
+        level
+    }
+
+    fn wrong(&mut self, flag: bool, field: &str, problem: &str) {
+        let source = if flag { Source::Flag } else { Source::File(self.path.to_owned()) };
+        self.problems.push((source, SpecError { field: field.into(), problem: problem.into() }));
+    }
+}
+
+/// RFC 1123 subdomain, as the API server demands of `spec.schedulerName`.
+fn is_dns_subdomain(name: &str) -> bool {
+    let is_label = |label: &str| {
+        let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
+        !label.is_empty() && label.as_bytes().iter().all(inner) && !label.starts_with('-') && !label.ends_with('-')
+    };
+    name.len() <= 253 && name.split('.').all(is_label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn load(text: &str, args: &RunArgs) -> Result<Settings, String> {
+        let path = PathBuf::from("gangline.yaml");
+        let file = parse(text).map_err(|problem| SettingsError::Parse(path.clone(), problem).to_string())?;
+        Settings::resolve(args, file, &path).map_err(|error| error.to_string())
+    }
+
+    fn defaults() -> Settings {
+        load("", &RunArgs::default()).unwrap()
+    }
+
+    #[test]
+    fn the_file_in_the_help_text_is_the_default() {
+        let help = super::super::args::RUN_HELP;
+        let (_, file) = help.split_once("its default:\n").unwrap();
+        assert_eq!(load(file, &RunArgs::default()).unwrap(), defaults());
+        for field in ["schedulerNames", "placeholderImage", "address", "format", "level"] {
+            assert!(file.contains(field), "{field} is missing in the help");
+        }
+    }
+
+    #[test]
+    fn every_field_is_honoured_and_flags_win() {
+        let text = "schedulerNames: [a, b.c]\nplaceholderImage: pause@sha256:0\nhttp: {address: '127.0.0.1:0'}\n\
+                    log: {format: json, level: 'info,gangline=debug'}\n";
+        let settings = load(text, &RunArgs::default()).unwrap();
+        assert_eq!(settings.scheduler_names, ["a", "b.c"]);
+        assert_eq!(settings.placeholder_image, "pause@sha256:0");
+        assert_eq!(settings.http.to_string(), "127.0.0.1:0");
+        assert_eq!((settings.log_format, &*settings.log_level), (LogFormat::Json, "info,gangline=debug"));
+        let args = RunArgs {
+            scheduler_names: vec!["x".into()],
+            placeholder_image: Some("y".into()),
+            http: Some(([10, 0, 0, 1], 80).into()),
+            log_format: Some(LogFormat::Text),
+            log_level: Some("warn".into()),
+            ..RunArgs::default()
+        };
+        let settings = load(text, &args).unwrap();
+        let expected = Settings {
+            scheduler_names: vec!["x".into()],
+            placeholder_image: "y".into(),
+            http: ([10, 0, 0, 1], 80).into(),
+            log_format: LogFormat::Text,
+            log_level: "warn".into(),
+        };
+        assert_eq!(settings, expected);
+    }
+
+    #[test]
+    fn comments_only_are_an_empty_file() {
+        assert_eq!(load("# nothing\n", &RunArgs::default()).unwrap(), defaults());
+    }
+
+    #[test]
+    fn wrong_values_are_all_named_with_file_and_field() {
+        let text = "schedulerNames: [ok, Bad_Name]\nplaceholderImage: ''\nhttp: {address: localhost}\nlog: {level: loud=x=y}\n";
+        let error = load(text, &RunArgs::default()).unwrap_err();
+        for field in ["schedulerNames[1]: `Bad_Name`", "placeholderImage: ", "http.address: `localhost`", "log.level: "]
+        {
+            assert!(error.contains(&format!("gangline.yaml: {field}")), "{field} in\n{error}");
+        }
+        assert_eq!(error.lines().count(), 4, "{error}");
+        let args = RunArgs { scheduler_names: vec!["É".into()], ..RunArgs::default() };
+        assert_eq!(load("", &args).unwrap_err(), "--scheduler-name: `É` is no DNS subdomain name");
+    }
+
+    #[test]
+    fn unknown_fields_and_wrong_types_name_file_field_and_line() {
+        for (text, parts) in [
+            ("schedulerName: x", ["gangline.yaml: ", "schedulerName", "line 1"]),
+            ("http:\n  adress: x", ["gangline.yaml: ", "adress", "line 2"]),
+            ("log:\n  format: loud", ["gangline.yaml: ", "loud", "line 2"]),
+            ("schedulerNames: 5", ["gangline.yaml: ", "schedulerNames", "line 1"]),
+        ] {
+            let error = load(text, &RunArgs::default()).unwrap_err();
+            assert!(parts.iter().all(|part| error.contains(part)), "{text:?} gave\n{error}");
+        }
+    }
+}

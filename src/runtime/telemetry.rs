@@ -1,0 +1,144 @@
+//! Logging: text for people on a terminal, JSON for machines; nothing that a terminal would act on in either.
+
+use std::io::{self, IsTerminal, Write};
+
+use tracing_subscriber::filter::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
+use tracing_subscriber::util::SubscriberInitExt;
+
+use super::settings::{LogFormat, Settings};
+use super::text::{escape, escape_json};
+
+/// Logging could not be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// The filter's directives.
+    #[error("log level")]
+    Level(#[from] tracing_subscriber::filter::ParseError),
+    /// Somebody else set it up before.
+    #[error("logging was set up twice")]
+    Twice(#[from] tracing_subscriber::util::TryInitError),
+}
+
+/// Starts logging to standard error.
+///
+/// # Errors
+/// A level that [`Settings::load`] would have refused, or a second call.
+pub fn start(settings: &Settings) -> Result<(), TelemetryError> {
+    let filter = EnvFilter::builder().parse(&settings.log_level)?;
+    let json = match settings.log_format {
+        LogFormat::Auto => !io::stderr().is_terminal(),
+        LogFormat::Text => false,
+        LogFormat::Json => true,
+    };
+    subscriber(json, filter, io::stderr).try_init()?;
+    Ok(())
+}
+
+type Subscriber = Box<dyn tracing::Subscriber + Send + Sync>;
+
+/// The subscriber that writes lines of one form to where `sink` says.
+fn subscriber<W: Write + 'static>(json: bool, filter: EnvFilter, sink: fn() -> W) -> Subscriber {
+    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_writer(Lines { json, sink });
+    if json {
+        Box::new(lines.json().flatten_event(true).with_current_span(false).finish())
+    } else {
+        Box::new(lines.finish())
+    }
+}
+
+/// Makes one [`Line`] per log event.
+struct Lines<W> {
+    json: bool,
+    sink: fn() -> W,
+}
+
+impl<'a, W: Write + 'a> MakeWriter<'a> for Lines<W> {
+    type Writer = Line<W>;
+
+    fn make_writer(&'a self) -> Line<W> {
+        Line { json: self.json, text: Vec::new(), sink: self.sink }
+    }
+}
+
+/// One line of the log. It is written whole when it is dropped, escaped but for its own end: a message with a line end
+/// in it must not look like two.
+struct Line<W: Write> {
+    json: bool,
+    text: Vec<u8>,
+    sink: fn() -> W,
+}
+
+impl<W: Write> Write for Line<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.text.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl<W: Write> Drop for Line<W> {
+    fn drop(&mut self) {
+        let text = String::from_utf8_lossy(&self.text);
+        let text = text.strip_suffix('\n').unwrap_or(&text);
+        let safe = if self.json { escape_json(text) } else { escape(text) };
+        // There is nowhere to report that the log itself cannot be written.
+        drop((self.sink)().write_all(format!("{safe}\n").as_bytes()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+
+    thread_local!(static OUTPUT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) });
+
+    struct Test;
+
+    impl Write for Test {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            OUTPUT.with_borrow_mut(|output| output.write(bytes))
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn log(json: bool, level: &str, event: impl Fn()) -> String {
+        let subscriber = subscriber(json, EnvFilter::builder().parse(level).unwrap(), || Test);
+        tracing::subscriber::with_default(subscriber, event);
+        String::from_utf8(OUTPUT.take()).unwrap()
+    }
+
+    const EVIL: &str = "a\nb\x1b[31m\u{9b}2J\u{202e}";
+
+    #[test]
+    fn text_keeps_one_event_on_one_harmless_line() {
+        let line = log(false, "info", || tracing::info!(pod = EVIL, shown = %EVIL, "Saw {EVIL}"));
+        let inner = line.strip_suffix('\n').unwrap();
+        assert!(!inner.contains(super::super::text::is_unsafe), "{line}");
+        assert!(inner.contains("Saw a\\nb"), "{line}");
+    }
+
+    #[test]
+    fn json_says_exactly_what_was_logged_without_raw_control_characters() {
+        let line = log(true, "info", || tracing::info!(pod = EVIL, "Saw {EVIL}"));
+        let inner = line.strip_suffix('\n').unwrap();
+        assert!(!inner.contains(super::super::text::is_unsafe), "{line}");
+        let value: serde_json::Value = serde_json::from_str(inner).unwrap();
+        assert_eq!(value["pod"], EVIL);
+        assert_eq!(value["level"], "INFO");
+    }
+
+    #[test]
+    fn the_level_decides_per_module() {
+        let event = || tracing::debug!("fine");
+        assert_eq!(log(false, "info", event), "");
+        assert_ne!(log(false, "info,gangline=debug", event), "");
+    }
+}

@@ -1,0 +1,228 @@
+//! Watches: one task per kind, each event one fact. No store: the controller's is the only one.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::{StreamExt, TryFutureExt, pin_mut};
+use kube::runtime::watcher;
+use kube::runtime::watcher::Event;
+use kube::{Api, Client};
+use tokio::sync::Notify;
+use tokio::sync::mpsc::Sender;
+use tokio::task::JoinSet;
+
+use super::item::{Item, Watched};
+use crate::api::queue::Queue;
+use crate::api::task_group::TaskGroup;
+use crate::shim::decode::clean;
+use crate::shim::observation::{Observation, WatchFact};
+use crate::shim::op::Kind;
+use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
+
+/// How long the server serves one watch; kube takes a silent one for dead 5 s later. F22 wants that within a minute.
+const WATCH_SECONDS: u32 = 55;
+/// First and longest wait before a broken watch is started again: a restarting server is back in 3 s (measured).
+const BACKOFF: (Duration, Duration) = (Duration::from_millis(200), Duration::from_secs(10));
+/// A watch that went well for this long starts again without waiting longer than the first time: twice the longest
+/// wait, as kube does, so that list and failure in turn do not come back every 200 ms.
+const CALM: Duration = Duration::from_secs(20);
+
+/// A fact on its way to the owner task.
+#[derive(Debug)]
+pub struct Fact {
+    /// The fact.
+    pub observation: Observation,
+    /// When it was read.
+    pub read: Instant,
+}
+
+/// The running watches; they end when this is dropped.
+pub struct Watches {
+    restarts: BTreeMap<Kind, Arc<Notify>>,
+    tasks: JoinSet<()>,
+}
+
+impl Watches {
+    /// Starts a watch of every kind. A full channel stops the reading, never the order.
+    pub fn start(client: &Client, facts: &Sender<Fact>) -> Self {
+        let mut watches = Self { restarts: BTreeMap::new(), tasks: JoinSet::new() };
+        for kind in Kind::ALL {
+            match kind {
+                Kind::Pod => watches.spawn::<Pod>(client, facts),
+                Kind::Node => watches.spawn::<Node>(client, facts),
+                Kind::TaskGroup => watches.spawn::<TaskGroup>(client, facts),
+                Kind::Queue => watches.spawn::<Queue>(client, facts),
+                Kind::ResourceQuota => watches.spawn::<ResourceQuota>(client, facts),
+            }
+        }
+        watches
+    }
+
+    /// Starts one watch again from a new list.
+    pub fn relist(&self, kind: Kind) {
+        if let Some(restart) = self.restarts.get(&kind) {
+            restart.notify_one();
+        }
+    }
+
+    /// Waits for a watch to end, which none does while somebody listens.
+    pub async fn ended(&mut self) {
+        while self.tasks.join_next().await.is_none() {
+            std::future::pending::<()>().await;
+        }
+    }
+
+    fn spawn<T: Watched>(&mut self, client: &Client, facts: &Sender<Fact>) {
+        let restart = Arc::<Notify>::default();
+        self.restarts.insert(T::KIND, Arc::clone(&restart));
+        let line = Line::new(T::KIND, facts.clone());
+        self.tasks.spawn(watch::<T>(Api::all(client.clone()), line, restart));
+    }
+}
+
+/// Nobody listens any more.
+struct Closed;
+
+async fn watch<T: Watched>(api: Api<Item<T>>, mut line: Line, restart: Arc<Notify>) {
+    loop {
+        let stream = watcher(api.clone(), watcher::Config::default().timeout(WATCH_SECONDS));
+        pin_mut!(stream);
+        line.conn += 1;
+        line.stage = Stage::Asked;
+        loop {
+            let event = tokio::select! {
+                Some(event) = stream.next() => event,
+                () = restart.notified() => break,
+            };
+            match line.take(event).await {
+                Ok(Then::Go) => {}
+                Ok(Then::Restart) => break,
+                Err(Closed) => return,
+            }
+        }
+    }
+}
+
+/// What follows from an event.
+enum Then {
+    Go,
+    Restart,
+}
+
+/// How far a watch is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// A list was asked for; nothing of it has come.
+    Asked,
+    /// The kind is known not to be served.
+    Unserved,
+    /// The list comes.
+    Listing,
+    /// Changes come.
+    Live,
+}
+
+/// One kind's way to the owner task.
+struct Line {
+    kind: Kind,
+    conn: u32,
+    stage: Stage,
+    facts: Sender<Fact>,
+    backoff: Backoff,
+}
+
+impl Line {
+    fn new(kind: Kind, facts: Sender<Fact>) -> Self {
+        Self { kind, conn: 0, stage: Stage::Asked, facts, backoff: Backoff::default() }
+    }
+
+    async fn take<T: Watched>(&mut self, event: Result<Event<Item<T>>, watcher::Error>) -> Result<Then, Closed> {
+        match event {
+            // Also said before a list that then fails: `ListBegin` waits for the first of it.
+            Ok(Event::Init) => self.stage = Stage::Asked,
+            Ok(Event::InitApply(item)) => {
+                self.begin().await?;
+                self.say(WatchFact::Listed(item.seen)).await?;
+            }
+            Ok(Event::InitDone) => {
+                self.begin().await?;
+                self.stage = Stage::Live;
+                self.say(WatchFact::ListEnd).await?;
+            }
+            Ok(Event::Apply(item)) => self.say(WatchFact::Upsert(item.seen)).await?,
+            Ok(Event::Delete(item)) => self.say(WatchFact::Gone(item.seen)).await?,
+            Err(error) => return self.fail(&error).await,
+        }
+        Ok(Then::Go)
+    }
+
+    async fn begin(&mut self) -> Result<(), Closed> {
+        if self.stage == Stage::Listing {
+            return Ok(());
+        }
+        self.stage = Stage::Listing;
+        self.say(WatchFact::ListBegin).await
+    }
+
+    async fn fail(&mut self, error: &watcher::Error) -> Result<Then, Closed> {
+        let (code, message) = problem(self.kind, error);
+        self.conn += 1;
+        let then = if code == 404 {
+            self.say(WatchFact::Unserved).await?;
+            // A watch that is only resumed would never see that its CRD is back with other objects.
+            Then::Restart
+        } else {
+            tracing::debug!(kind = self.kind.plural(), code, message, "watch broke");
+            self.say(WatchFact::Broken { code, message: clean(&message) }).await?;
+            Then::Go
+        };
+        tokio::time::sleep(self.backoff.next(Instant::now())).await;
+        Ok(then)
+    }
+
+    async fn say(&self, fact: WatchFact) -> Result<(), Closed> {
+        let observation = Observation::Watch { kind: self.kind, conn: self.conn, fact };
+        self.facts.send(Fact { observation, read: Instant::now() }).map_err(|_| Closed).await
+    }
+}
+
+/// How long a broken watch waits before it starts again.
+#[derive(Default)]
+struct Backoff {
+    failures: u32,
+    broke: Option<Instant>,
+}
+
+impl Backoff {
+    /// Between half and all of a doubling wait: five watches that broke together do not come back together.
+    fn next(&mut self, now: Instant) -> Duration {
+        if self.broke.replace(now).is_some_and(|broke| now.duration_since(broke) > CALM) {
+            self.failures = 0;
+        }
+        // 2^6 times the first wait is beyond the longest.
+        let whole = (BACKOFF.0 * (1 << self.failures.min(6))).min(BACKOFF.1);
+        self.failures += 1;
+        // The standard library's only source of chance.
+        let chance = RandomState::new().build_hasher().finish() % 1024;
+        whole / 2 + whole.mul_f64(chance as f64 / 2048.0)
+    }
+}
+
+/// HTTP status (0 = connection) and words of a broken watch: `list pods: …`, so that a missing rule is named.
+fn problem(kind: Kind, error: &watcher::Error) -> (u16, String) {
+    let (verb, code, words) = match error {
+        watcher::Error::InitialListFailed(error) => ("list", api_code(error), error.to_string()),
+        watcher::Error::WatchStartFailed(error) | watcher::Error::WatchFailed(error) => {
+            ("watch", api_code(error), error.to_string())
+        }
+        watcher::Error::WatchError(status) => ("watch", status.code, status.message.clone()),
+        watcher::Error::NoResourceVersion => ("watch", 0, "an object without resourceVersion".to_owned()),
+    };
+    (code, format!("{verb} {}: {words}", kind.plural()))
+}
+
+fn api_code(error: &kube::Error) -> u16 {
+    if let kube::Error::Api(status) = error { status.code } else { 0 }
+}

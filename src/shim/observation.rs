@@ -1,0 +1,115 @@
+//! What the shell tells the controller: watch facts and outcomes of calls (design 02, 2.1).
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
+
+use crate::api::queue::Queue;
+use crate::api::task_group::TaskGroup;
+use crate::core::ids::{Key, Text, Uid};
+use crate::core::time::Millis;
+use crate::shim::op::{CallId, Kind};
+
+/// A fact from outside.
+#[derive(Clone, Debug)]
+pub enum Observation {
+    /// Something a watch said. Order is guaranteed within one kind only.
+    Watch {
+        /// Which kind's watch.
+        kind: Kind,
+        /// Number of the connection, rising; for logs.
+        conn: u32,
+        /// What it said.
+        fact: WatchFact,
+    },
+    /// How a call ended.
+    Outcome {
+        /// The call.
+        id: CallId,
+        /// How.
+        outcome: Outcome,
+    },
+    /// The process is asked to end: nothing new is begun.
+    Stop,
+}
+
+/// What a watch says.
+#[derive(Clone, Debug)]
+pub enum WatchFact {
+    /// The kind is not served (404: its CRD is missing); the shell keeps trying.
+    Unserved,
+    /// A (re)list begins.
+    ListBegin,
+    /// One object of the list.
+    Listed(Seen),
+    /// The list is complete: what was not in it is gone.
+    ListEnd,
+    /// An object was added or changed.
+    Upsert(Seen),
+    /// An object was deleted; the body is its last state.
+    Gone(Seen),
+    /// The watch broke with this HTTP status (0 = connection); the shell starts it again.
+    Broken {
+        /// HTTP status, or 0.
+        code: u16,
+        /// The server's words.
+        message: Text,
+    },
+}
+
+/// One object as seen at one resource version.
+#[derive(Clone, Debug)]
+pub struct Seen {
+    /// Namespace and name.
+    pub key: Key,
+    /// UID.
+    pub uid: Uid,
+    /// `metadata.resourceVersion` as a number (0 if it is none).
+    pub rv: u64,
+    /// The object, or why it could not be read.
+    pub body: Result<Body, Malformed>,
+}
+
+/// An object of a kind that we watch.
+#[derive(Clone, Debug)]
+pub enum Body {
+    /// A pod.
+    Pod(Arc<Pod>),
+    /// A node.
+    Node(Arc<Node>),
+    /// A TaskGroup.
+    TaskGroup(Arc<TaskGroup>),
+    /// A Queue.
+    Queue(Arc<Queue>),
+    /// A ResourceQuota.
+    ResourceQuota(Arc<ResourceQuota>),
+}
+
+/// An object that does not decode: it is quarantined, the others go on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Malformed {
+    /// The decoder's words with the path of the field, bounded and escaped.
+    pub problem: Text,
+}
+
+/// How a call ended.
+#[derive(Clone, Debug)]
+pub enum Outcome {
+    /// 2xx, with the object if the response carries one that we read.
+    Ok(Option<Box<Seen>>),
+    /// The server answered with an error. 408, 500, 502 and 504 leave doubt: it may have happened or may happen yet.
+    Refused {
+        /// HTTP status.
+        code: u16,
+        /// `reason` of the Status object: `AlreadyExists`, `Forbidden`, …
+        reason: Text,
+        /// `message` of the Status object, bounded and escaped.
+        message: Text,
+        /// `Retry-After`.
+        retry_after: Option<Millis>,
+    },
+    /// No answer: it may or may not have happened, or may happen yet. A cut connection, a timeout.
+    Unknown,
+    /// It never left: `not_after` had passed, or the process is ending.
+    NotSent,
+}

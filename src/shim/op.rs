@@ -1,0 +1,138 @@
+//! Calls to the API server as complete values.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
+use k8s_openapi::api::events::v1::Event as KubeEvent;
+
+use crate::api::queue::QueueStatus;
+use crate::api::task_group::TaskGroupStatus;
+use crate::core::ids::{Key, Text, Uid};
+use crate::core::time::Mono;
+
+/// The kinds that are watched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// `v1` pods.
+    Pod,
+    /// `v1` nodes.
+    Node,
+    /// `gangline.dev` taskgroups.
+    TaskGroup,
+    /// `gangline.dev` queues.
+    Queue,
+    /// `v1` resourcequotas.
+    ResourceQuota,
+}
+
+impl Kind {
+    /// All of them, in the order in which they are reported.
+    pub const ALL: [Self; 5] = [Self::Pod, Self::Node, Self::TaskGroup, Self::Queue, Self::ResourceQuota];
+
+    /// Resource name in URLs, RBAC rules and metrics.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            Self::Pod => "pods",
+            Self::Node => "nodes",
+            Self::TaskGroup => "taskgroups",
+            Self::Queue => "queues",
+            Self::ResourceQuota => "resourcequotas",
+        }
+    }
+}
+
+/// A call's number: unique over all processes, since the incarnation is drawn at start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId {
+    /// Drawn once per process.
+    pub incarnation: u64,
+    /// Rises by one.
+    pub sequence: u64,
+}
+
+/// A call ready to be sent, once.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Its number; the outcome carries it.
+    pub id: CallId,
+    /// Not to be sent after this time: a stalled process sends nothing late.
+    pub not_after: Mono,
+    /// What to do.
+    pub op: Op,
+}
+
+/// One request. Every field is final: nothing is looked up when it is sent.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Op {
+    /// POST pods/NAME/binding with UID precondition; the annotations are copied to the pod with the node name.
+    Bind {
+        /// The pod.
+        pod: Key,
+        /// Its UID.
+        uid: Uid,
+        /// The node's name.
+        node: Text,
+        /// What is written on the pod.
+        annotations: BTreeMap<String, String>,
+    },
+    /// DELETE a pod with UID precondition.
+    DeletePod {
+        /// The pod.
+        pod: Key,
+        /// Its UID.
+        uid: Uid,
+    },
+    /// POST a placeholder pod.
+    CreatePod(Box<Pod>),
+    /// GET a pod: settles a 409.
+    GetPod {
+        /// The pod.
+        pod: Key,
+    },
+    /// PATCH (strategic merge) one condition of a pod, with its UID.
+    PatchPodCondition {
+        /// The pod.
+        pod: Key,
+        /// Its UID.
+        uid: Uid,
+        /// The condition.
+        condition: Box<PodCondition>,
+    },
+    /// PATCH (merge) the status of a TaskGroup, with its UID.
+    PatchTaskGroupStatus {
+        /// The TaskGroup.
+        group: Key,
+        /// Its UID.
+        uid: Uid,
+        /// The whole status.
+        status: Box<TaskGroupStatus>,
+    },
+    /// PATCH (merge) the status of a Queue, with its UID.
+    PatchQueueStatus {
+        /// The Queue's name.
+        queue: Text,
+        /// Its UID.
+        uid: Uid,
+        /// The whole status.
+        status: Box<QueueStatus>,
+    },
+    /// POST an event.
+    CreateEvent(Box<KubeEvent>),
+}
+
+impl Op {
+    /// RBAC resource (`pods/binding`) and verb (`create`) that the call needs. `tests/charts.rs` compares the shipped
+    /// role with these.
+    pub const fn rule(&self) -> (&'static str, &'static str) {
+        match self {
+            Self::Bind { .. } => ("pods/binding", "create"),
+            Self::DeletePod { .. } => ("pods", "delete"),
+            Self::CreatePod(_) => ("pods", "create"),
+            Self::GetPod { .. } => ("pods", "get"),
+            Self::PatchPodCondition { .. } => ("pods/status", "patch"),
+            Self::PatchTaskGroupStatus { .. } => ("taskgroups/status", "patch"),
+            Self::PatchQueueStatus { .. } => ("queues/status", "patch"),
+            Self::CreateEvent(_) => ("events", "create"),
+        }
+    }
+}

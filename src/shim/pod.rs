@@ -1,0 +1,301 @@
+//! Reads a Pod: what it needs, what it belongs to and where it stands.
+
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Pod, PodSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::{constraints, placeholder, requests, syntax};
+use crate::api::names;
+use crate::core::event::{AskSpec, Mark, Place, Role};
+use crate::core::ids::{Key, Text, Uid};
+use crate::core::reason::Unsupported;
+use crate::core::shape::Shape;
+
+/// Longest UID that is believed; the API server's have 36 characters.
+const MAX_UID: usize = 128;
+
+/// The scheduler names that are served: pods with another `spec.schedulerName` are not ours.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Served(Vec<Text>);
+
+impl Served {
+    /// These names.
+    pub fn new(names: impl IntoIterator<Item = impl Into<Text>>) -> Self {
+        let mut names: Vec<Text> = names.into_iter().map(Into::into).collect();
+        names.sort_unstable();
+        Self(names)
+    }
+
+    /// Whether a pod is ours.
+    pub fn owns(&self, pod: &Pod) -> bool {
+        // The API server sets the name of the default scheduler where there is none.
+        let name = pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref()).unwrap_or("default-scheduler");
+        self.0.binary_search_by(|served| (**served).cmp(name)).is_ok()
+    }
+}
+
+impl Default for Served {
+    fn default() -> Self {
+        Self::new([names::SCHEDULER])
+    }
+}
+
+/// A pod in the core's words.
+pub fn ask_spec(pod: &Pod, served: &Served) -> AskSpec {
+    let (shape, supported) = shape(pod);
+    let role = role(pod, served);
+    let place = place(pod, &role, supported);
+    let mark = mark(pod, &role, &place);
+    AskSpec {
+        key: key(&pod.metadata),
+        created: created(&pod.metadata),
+        priority: pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or(0),
+        shape: Arc::new(shape),
+        queue: queue(pod, &role, mark.as_ref()),
+        role,
+        place,
+        mark,
+        terminating: pod.metadata.deletion_timestamp.is_some(),
+    }
+}
+
+/// Everything about a pod that decides which nodes it fits, and the first demand that we do not honour.
+pub fn shape(pod: &Pod) -> (Shape, Result<(), Unsupported>) {
+    let mut shape = Shape { request: requests::of_pod(pod), ..Shape::default() };
+    let supported = pod.spec.as_ref().map_or(Ok(()), |spec| constraints::fill(&mut shape, spec));
+    (shape, supported)
+}
+
+/// Namespace and name of an object.
+pub fn key(metadata: &ObjectMeta) -> Key {
+    Key::new(metadata.namespace.as_deref().unwrap_or_default(), metadata.name.as_deref().unwrap_or_default())
+}
+
+/// Seconds since the epoch of `metadata.creationTimestamp`; 0 if there is none.
+pub fn created(metadata: &ObjectMeta) -> i64 {
+    metadata.creation_timestamp.as_ref().map_or(0, |time| time.0.as_second())
+}
+
+/// A label of a pod.
+pub fn label<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {
+    pod.metadata.labels.as_ref()?.get(name).map(String::as_str)
+}
+
+fn annotation<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {
+    pod.metadata.annotations.as_ref()?.get(name).map(String::as_str)
+}
+
+fn role(pod: &Pod, served: &Served) -> Role {
+    if !served.owns(pod) {
+        return Role::Foreign;
+    }
+    if let Some(name) = placeholder::recognise(pod, served) {
+        return Role::Placeholder(name);
+    }
+    match (label(pod, names::TASK_GROUP), label(pod, names::APPLICATION)) {
+        (Some(group), _) => Role::Member { group: group.into() },
+        (None, Some(application)) => Role::Originator { application: application.into() },
+        (None, None) => Role::Singleton,
+    }
+}
+
+fn place(pod: &Pod, role: &Role, supported: Result<(), Unsupported>) -> Place {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default();
+    if phase == "Succeeded" || phase == "Failed" {
+        return Place::Finished { succeeded: phase == "Succeeded" };
+    }
+    let spec = pod.spec.as_ref();
+    if let Some(node) = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty()) {
+        return Place::On { node: node.into(), running: phase == "Running" };
+    }
+    if spec.is_some_and(is_gated) {
+        return Place::Gated;
+    }
+    match labels_problem(pod, role).map_or(supported, Err) {
+        // What another scheduler honours is none of our business.
+        Err(unsupported) if *role != Role::Foreign => Place::Refused(unsupported),
+        Ok(()) | Err(_) => Place::Pending,
+    }
+}
+
+fn is_gated(spec: &PodSpec) -> bool {
+    spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty())
+}
+
+/// A placeholder's label on a pod that is no placeholder of ours, or an empty name.
+fn labels_problem(pod: &Pod, role: &Role) -> Option<Unsupported> {
+    let name = match role {
+        Role::Foreign | Role::Placeholder(_) => return None,
+        Role::Singleton | Role::Originator { .. } | Role::Member { .. } if label(pod, names::PLACEHOLDER).is_some() => {
+            names::PLACEHOLDER
+        }
+        Role::Member { group } if group.is_empty() => names::TASK_GROUP,
+        Role::Originator { application } if application.is_empty() => names::APPLICATION,
+        Role::Singleton | Role::Originator { .. } | Role::Member { .. } => return None,
+    };
+    Some(Unsupported { field: format!("metadata.labels[{name}]").into() })
+}
+
+/// What our Binding wrote. Only on a pod with a node, since it is written together with the node; a malformed mark is
+/// none.
+fn mark(pod: &Pod, role: &Role, place: &Place) -> Option<Mark> {
+    match (role, place) {
+        (Role::Singleton | Role::Originator { .. } | Role::Member { .. } | Role::Placeholder(_), Place::On { .. }) => {}
+        (Role::Foreign, _) | (_, Place::Gated | Place::Refused(_) | Place::Pending | Place::Finished { .. }) => {
+            return None;
+        }
+    }
+    let queue = annotation(pod, names::CHARGED_QUEUE).filter(|queue| syntax::is_queue_path(queue))?;
+    let (group, incarnation) = match annotation(pod, names::INCARNATION) {
+        Some(text) => parse_incarnation(text).map(|(uid, counter)| (Some(uid), counter))?,
+        None => (None, 0),
+    };
+    let seat = annotation(pod, names::SEAT).map(str::parse).transpose().ok()?;
+    let started = match annotation(pod, names::STARTED) {
+        None => false,
+        Some("true") => true,
+        Some(_) => return None,
+    };
+    Some(Mark { group, incarnation, seat, started, queue: queue.into() })
+}
+
+/// `UID.counter`, with a counter from 1.
+pub fn parse_incarnation(text: &str) -> Option<(Uid, u32)> {
+    let (uid, counter) = text.rsplit_once('.')?;
+    let counter = counter.parse().ok().filter(|counter| *counter > 0)?;
+    (!uid.is_empty() && uid.len() <= MAX_UID && syntax::is_label_value(text)).then(|| (Uid::new(uid), counter))
+}
+
+/// Inverse of [`parse_incarnation`].
+pub fn incarnation(uid: &Uid, counter: u32) -> String {
+    format!("{uid}.{counter}")
+}
+
+/// The queue that the pod itself names. A member's queue is its TaskGroup's, whatever its labels say.
+fn queue(pod: &Pod, role: &Role, mark: Option<&Mark>) -> Option<Text> {
+    let labelled = match role {
+        Role::Foreign | Role::Member { .. } => None,
+        Role::Singleton | Role::Originator { .. } | Role::Placeholder(_) => label(pod, names::QUEUE).map(Text::from),
+    };
+    mark.map(|mark| mark.queue.clone()).or(labelled)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn read(pod: &Value) -> AskSpec {
+        ask_spec(&serde_json::from_value(pod.clone()).unwrap(), &Served::default())
+    }
+
+    fn ours(labels: &Value) -> Value {
+        json!({
+            "metadata": {"namespace": "data", "name": "p", "labels": labels, "creationTimestamp": "1970-01-01T00:01:00Z"},
+            "spec": {"schedulerName": "gangline", "containers": [{"name": "a"}], "priority": 7},
+        })
+    }
+
+    fn with(mut pod: Value, path: &str, value: Value) -> Value {
+        let (parent, field) = path.rsplit_once('/').unwrap();
+        if pod.pointer(parent).is_none() {
+            pod = with(pod, parent, json!({}));
+        }
+        pod.pointer_mut(parent).unwrap()[field] = value;
+        pod
+    }
+
+    fn refused(field: &str) -> Place {
+        Place::Refused(Unsupported { field: field.into() })
+    }
+
+    #[test]
+    fn a_pod_belongs_to_what_its_labels_name() {
+        let member = Role::Member { group: "executors".into() };
+        let originator = Role::Originator { application: "spark".into() };
+        for (labels, role) in [
+            (json!({}), Role::Singleton),
+            (json!({"gangline.dev/application-id": "spark"}), originator),
+            (json!({"gangline.dev/application-id": "spark", "gangline.dev/task-group": "executors"}), member),
+        ] {
+            let ask = read(&ours(&labels));
+            assert_eq!((&ask.role, &ask.place), (&role, &Place::Pending), "{labels}");
+            let foreign = read(&with(ours(&labels), "/spec/schedulerName", json!("other")));
+            assert_eq!((foreign.role, foreign.queue), (Role::Foreign, None));
+        }
+        let ask = read(&ours(&json!({"gangline.dev/queue": "root.a"})));
+        assert_eq!((ask.key, ask.created, ask.priority), (Key::new("data", "p"), 60, 7));
+        assert_eq!(ask.queue.as_deref(), Some("root.a"));
+        assert_eq!(read(&ours(&json!({"gangline.dev/queue": "root.a", "gangline.dev/task-group": "g"}))).queue, None);
+    }
+
+    #[test]
+    fn a_pod_stands_where_its_phase_node_and_gates_say() {
+        let pod = ours(&json!({}));
+        let claim = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]);
+        let bound = with(pod.clone(), "/spec/nodeName", json!("n"));
+        let on = |running| Place::On { node: "n".into(), running };
+        for (pod, place) in [
+            (pod.clone(), Place::Pending),
+            (with(pod.clone(), "/spec/nodeName", json!("")), Place::Pending),
+            (with(pod.clone(), "/spec/schedulingGates", json!([{"name": "g"}])), Place::Gated),
+            (with(pod.clone(), "/spec/schedulingGates", json!([])), Place::Pending),
+            (with(pod.clone(), "/spec/volumes", claim.clone()), refused("spec.volumes[v].persistentVolumeClaim")),
+            (with(bound.clone(), "/spec/volumes", claim.clone()), on(false)),
+            (with(bound.clone(), "/status/phase", json!("Running")), on(true)),
+            (with(bound, "/status/phase", json!("Succeeded")), Place::Finished { succeeded: true }),
+            (with(pod.clone(), "/status/phase", json!("Failed")), Place::Finished { succeeded: false }),
+            (ours(&json!({"gangline.dev/task-group": ""})), refused("metadata.labels[gangline.dev/task-group]")),
+            (
+                ours(&json!({"gangline.dev/application-id": ""})),
+                refused("metadata.labels[gangline.dev/application-id]"),
+            ),
+            (ours(&json!({"gangline.dev/placeholder": "true"})), refused("metadata.labels[gangline.dev/placeholder]")),
+        ] {
+            assert_eq!(read(&pod).place, place, "{pod}");
+        }
+        let foreign = with(with(pod, "/spec/volumes", claim), "/spec/schedulerName", json!("other"));
+        assert_eq!(read(&foreign).place, Place::Pending);
+    }
+
+    #[test]
+    fn a_mark_is_read_whole_or_not_at_all() {
+        let good = [
+            (names::CHARGED_QUEUE, "root.a"),
+            (names::INCARNATION, "6f1b.2"),
+            (names::SEAT, "3"),
+            (names::STARTED, "true"),
+        ];
+        let marked = |changed: &[(&str, &str)]| {
+            let mut annotations = json!({});
+            good.iter().chain(changed).for_each(|(name, value)| annotations[*name] = json!(value));
+            let pod = with(ours(&json!({"gangline.dev/queue": "root.b"})), "/metadata/annotations", annotations);
+            with(pod, "/spec/nodeName", json!("n"))
+        };
+        let ask = read(&marked(&[]));
+        let mark = Mark {
+            group: Some(Uid::new("6f1b")),
+            incarnation: 2,
+            seat: Some(3),
+            started: true,
+            queue: "root.a".into(),
+        };
+        assert_eq!((ask.mark, ask.queue.as_deref()), (Some(mark), Some("root.a")));
+        for malformed in [
+            (names::CHARGED_QUEUE, "elsewhere"),
+            (names::INCARNATION, "6f1b"),
+            (names::INCARNATION, ".1"),
+            (names::INCARNATION, "6f1b.0"),
+            (names::INCARNATION, "6f1b.4294967296"),
+            (names::SEAT, "-1"),
+            (names::STARTED, "yes"),
+        ] {
+            let ask = read(&marked(&[malformed]));
+            assert_eq!((ask.mark, ask.queue.as_deref()), (None, Some("root.b")), "{malformed:?}");
+        }
+        let unbound = with(marked(&[]), "/spec/nodeName", json!(null));
+        assert_eq!(read(&unbound).mark, None, "it is written together with the node");
+    }
+}

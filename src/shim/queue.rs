@@ -1,0 +1,307 @@
+//! The tree of Queue objects: which of them have a valid place, and what is in force (design 01, 1.12).
+
+use std::collections::BTreeMap;
+
+use super::quantity::Quantity;
+use super::spec_errors::{Errors, is_divisible, is_other_resource};
+use super::{escape, requests, syntax};
+use crate::api::queue::Queue;
+use crate::core::event::{Event, QueueSpec};
+use crate::core::ids::Text;
+use crate::core::reason::SpecError;
+use crate::core::resources::{Amount, Limit};
+
+/// Most resources that a queue limits; as many as a TaskGroup asks for.
+pub const MAX_RESOURCES: usize = 16;
+/// Queues that exist, unlimited, whether or not there is an object.
+pub const IMPLICIT: [&str; 2] = ["root", "root.default"];
+
+/// All Queue objects. What one object says is judged together with the queues above it; a queue whose spec is wrong
+/// keeps the last spec that was right, a queue without a valid parent is in force no more.
+#[derive(Clone, Debug, Default)]
+pub struct QueueTree {
+    // By path, so that a queue comes before those below it and these are adjacent.
+    queues: BTreeMap<Text, Known>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    said: Said,
+    /// What is wrong now, with the object or its place.
+    problems: Vec<SpecError>,
+    /// The last spec that was right, while the parent is in force.
+    in_force: Option<QueueSpec>,
+}
+
+/// What an object says by itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Said {
+    spec: QueueSpec,
+    errors: Vec<SpecError>,
+}
+
+impl QueueTree {
+    /// Takes a Queue as last observed. The events are in order: parents before children.
+    pub fn upsert(&mut self, name: &str, queue: &Queue) -> Vec<Event> {
+        self.put(name, read(name, queue))
+    }
+
+    /// Takes a Queue that does not decode; what was in force stays.
+    pub fn unreadable(&mut self, name: &str, problem: &str) -> Vec<Event> {
+        let error = SpecError { field: "spec".into(), problem: escape::message(problem) };
+        self.put(name, Said { spec: QueueSpec::default(), errors: vec![error] })
+    }
+
+    /// Takes a Queue that was deleted. Queues below it go first, since they have no parent any more; `root` and
+    /// `root.default` are back to what they are without an object.
+    pub fn gone(&mut self, name: &str) -> Vec<Event> {
+        let Some(known) = self.queues.remove(name) else { return Vec::new() };
+        let mut events = self.judge_below(name);
+        match known.in_force {
+            Some(_) if IMPLICIT.contains(&name) => events.insert(0, Event::Queue(name.into(), QueueSpec::default())),
+            Some(_) => events.push(Event::QueueGone(name.into())),
+            None => {}
+        }
+        events
+    }
+
+    /// Everything wrong with a queue, at once; `None` = nothing, or no such object.
+    pub fn problem(&self, name: &str) -> Option<&[SpecError]> {
+        self.queues.get(name).map(|known| &*known.problems).filter(|problems| !problems.is_empty())
+    }
+
+    /// What is in force for a queue: `None` = it has no valid place, or never had a valid spec.
+    pub fn in_force(&self, name: &str) -> Option<&QueueSpec> {
+        self.queues.get(name).and_then(|known| known.in_force.as_ref())
+    }
+
+    fn put(&mut self, name: &str, said: Said) -> Vec<Event> {
+        match self.queues.get_mut(name) {
+            // Only status or metadata changed.
+            Some(known) if known.said == said => return Vec::new(),
+            Some(known) => known.said = said,
+            None => drop(self.queues.insert(name.into(), Known { said, problems: Vec::new(), in_force: None })),
+        }
+        let own = self.judge(&Text::from(name));
+        own.into_iter().chain(self.judge_below(name)).collect()
+    }
+
+    /// Judges the queues below one again: those that come into force top down, then those that go bottom up.
+    fn judge_below(&mut self, name: &str) -> Vec<Event> {
+        let prefix = format!("{name}.");
+        let below = self.queues.range(Text::from(&*prefix)..).map(|(name, _)| name);
+        let below: Vec<Text> = below.take_while(|name| name.starts_with(&prefix)).cloned().collect();
+        let (mut events, mut gone) = (Vec::new(), Vec::new());
+        for event in below.iter().filter_map(|name| self.judge(name)) {
+            if matches!(event, Event::QueueGone(_)) { gone.push(event) } else { events.push(event) }
+        }
+        events.extend(gone.into_iter().rev());
+        events
+    }
+
+    /// Judges one queue by what is in force above it.
+    fn judge(&mut self, name: &Text) -> Option<Event> {
+        let (placed, problems) = self.problems_of(name);
+        let known = self.queues.get_mut(name)?;
+        known.problems = problems;
+        let before = known.in_force.clone();
+        if !placed {
+            known.in_force = None;
+        } else if known.problems.is_empty() {
+            known.in_force = Some(known.said.spec.clone());
+        }
+        match (before, &known.in_force) {
+            (Some(_), None) => Some(Event::QueueGone(name.clone())),
+            (before, Some(now)) if before.as_ref() != Some(now) => Some(Event::Queue(name.clone(), now.clone())),
+            (Some(_) | None, _) => None,
+        }
+    }
+
+    /// Whether the parent is in force, and everything wrong.
+    fn problems_of(&self, name: &str) -> (bool, Vec<SpecError>) {
+        let Some(known) = self.queues.get(name) else { return (false, Vec::new()) };
+        let mut errors = Errors::from(known.said.errors.clone());
+        let Some(parent) = parent(name) else { return (true, errors.into_sorted()) };
+        let placed = self.is_in_force(parent);
+        errors.unless(placed, "spec.parent", format!("queue {parent} does not exist or has no valid place"));
+        for (resource, max) in known.said.spec.max.iter() {
+            if let Some((above, limit)) = self.limit_above(parent, resource).filter(|(_, limit)| max > *limit) {
+                let (max, limit) = (Amount(resource, max), Amount(resource, limit));
+                errors.add(format!("spec.max[{resource}]"), format!("{max} is more than the {limit} of {above}"));
+            }
+        }
+        (placed, errors.into_sorted())
+    }
+
+    fn is_in_force(&self, name: &str) -> bool {
+        match self.queues.get(name) {
+            Some(known) => known.in_force.is_some() || IMPLICIT.contains(&name),
+            None => IMPLICIT.contains(&name),
+        }
+    }
+
+    /// The limit of a resource in the nearest queue that has one, from `name` upwards.
+    fn limit_above<'a>(&self, name: &'a str, resource: &str) -> Option<(&'a str, i128)> {
+        let limit = |name: &&str| self.in_force(name).and_then(|spec| spec.max.get(resource));
+        let above = std::iter::successors(Some(name), |name| parent(name));
+        above.filter_map(|name| limit(&name).map(|limit| (name, limit))).next()
+    }
+}
+
+/// The path of the queue above.
+fn parent(name: &str) -> Option<&str> {
+    name.rsplit_once('.').map(|(parent, _)| parent)
+}
+
+fn read(name: &str, queue: &Queue) -> Said {
+    let mut errors = Errors::default();
+    errors.unless(
+        syntax::is_queue_path(name),
+        "metadata.name",
+        "must be a queue path of at most 63 characters: root, or root. and DNS labels joined by dots",
+    );
+    match (parent(name), queue.spec.parent.as_deref()) {
+        (expected, said) if expected == said => {}
+        (Some(expected), _) => errors.add("spec.parent", format!("must be {expected}, the name without its last part")),
+        (None, _) => errors.add("spec.parent", "must not be set: this queue has none"),
+    }
+    let max = read_max(queue, &mut errors);
+    Said { spec: QueueSpec { max, max_applications: queue.spec.max_applications }, errors: errors.into_sorted() }
+}
+
+fn read_max(queue: &Queue, errors: &mut Errors) -> Limit {
+    let max = &queue.spec.max;
+    let count = max.len();
+    errors.unless(
+        count <= MAX_RESOURCES,
+        "spec.max",
+        format!("must have at most {MAX_RESOURCES} resources, has {count}"),
+    );
+    let mut limits = Vec::new();
+    for (name, amount) in max.iter().take(MAX_RESOURCES) {
+        match read_amount(name, &amount.0) {
+            Ok(amount) => limits.push((name.as_str().into(), amount)),
+            Err(problem) => errors.add(format!("spec.max[{name}]"), problem),
+        }
+    }
+    Limit::new(limits)
+}
+
+fn read_amount(name: &str, amount: &str) -> Result<i128, String> {
+    if !is_divisible(name) && name != "pods" && !is_other_resource(name) {
+        return Err("must be cpu, memory, ephemeral-storage, pods, hugepages-SIZE or a name with a domain".to_owned());
+    }
+    let amount: Quantity = amount.parse().map_err(|problem| format!("{amount:?} {problem}"))?;
+    if amount.is_negative() {
+        return Err("must not be negative".to_owned());
+    }
+    Ok(i128::from(requests::amount(name, amount)))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn queue(spec: &Value) -> Queue {
+        let object = json!({"apiVersion": "gangline.dev/v1alpha1", "kind": "Queue", "metadata": {}, "spec": spec});
+        serde_json::from_value(object).unwrap()
+    }
+
+    /// `+root.a cpu=5` or `-root.a`.
+    fn words(events: &[Event]) -> Vec<String> {
+        let word = |event: &Event| {
+            if let Event::Queue(name, spec) = event {
+                let max = spec.max.iter().map(|(name, amount)| format!(" {name}={amount}"));
+                return format!("+{name}{}", max.collect::<String>());
+            }
+            let Event::QueueGone(name) = event else { panic!("{event:?}") };
+            format!("-{name}")
+        };
+        events.iter().map(word).collect()
+    }
+
+    fn put(tree: &mut QueueTree, name: &str, max: &Value) -> Vec<String> {
+        words(&tree.upsert(name, &queue(&json!({"parent": parent(name), "max": max}))))
+    }
+
+    fn problems(tree: &QueueTree, name: &str) -> Vec<String> {
+        tree.problem(name).into_iter().flatten().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn the_tree_is_the_same_whatever_the_order_of_the_objects() {
+        let mut tree = QueueTree::default();
+        assert_eq!(put(&mut tree, "root.a.b.c", &json!({})), [""; 0]);
+        assert_eq!(put(&mut tree, "root.a.b", &json!({"pods": "3"})), [""; 0]);
+        assert_eq!(problems(&tree, "root.a.b"), ["spec.parent: queue root.a does not exist or has no valid place"]);
+        assert_eq!(put(&mut tree, "root.ab", &json!({})), ["+root.ab"]);
+        assert_eq!(put(&mut tree, "root.default.x", &json!({})), ["+root.default.x"]);
+        assert_eq!(
+            put(&mut tree, "root.a", &json!({"cpu": "2"})),
+            ["+root.a cpu=2000", "+root.a.b pods=3", "+root.a.b.c"]
+        );
+        assert_eq!(tree.problem("root.a.b"), None);
+        assert_eq!(words(&tree.gone("root.a")), ["-root.a.b.c", "-root.a.b", "-root.a"]);
+        assert_eq!(words(&tree.gone("root.a")), [""; 0]);
+    }
+
+    #[test]
+    fn what_is_wrong_leaves_the_last_good_spec_in_force() {
+        let mut tree = QueueTree::default();
+        assert_eq!(put(&mut tree, "root.a", &json!({"cpu": "2"})), ["+root.a cpu=2000"]);
+        assert_eq!(put(&mut tree, "root.a", &json!({"cpu": "2"})), [""; 0], "nothing new");
+        assert_eq!(put(&mut tree, "root.a", &json!({"cpu": "-1", "memory": "x", "gpu": "1"})), [""; 0]);
+        assert_eq!(problems(&tree, "root.a").len(), 3);
+        assert_eq!(tree.in_force("root.a").and_then(|spec| spec.max.get("cpu")), Some(2000));
+        assert_eq!(words(&tree.unreadable("root.a", "spec: not\na map")), [""; 0]);
+        assert_eq!(problems(&tree, "root.a"), ["spec: spec: not\\na map"]);
+        assert_eq!(put(&mut tree, "root.a", &json!({"cpu": "3"})), ["+root.a cpu=3000"]);
+    }
+
+    #[test]
+    fn a_child_may_not_have_more_than_the_nearest_limit_above() {
+        let mut tree = QueueTree::default();
+        put(&mut tree, "root", &json!({"cpu": "10", "memory": "1Gi"}));
+        put(&mut tree, "root.a", &json!({"cpu": "4"}));
+        assert_eq!(put(&mut tree, "root.a.b", &json!({"cpu": "5", "memory": "2Gi"})), [""; 0]);
+        let expected =
+            ["spec.max[cpu]: 5 is more than the 4 of root.a", "spec.max[memory]: 2Gi is more than the 1Gi of root"];
+        assert_eq!(problems(&tree, "root.a.b"), expected);
+        assert_eq!(put(&mut tree, "root.a", &json!({"cpu": "6"})), ["+root.a cpu=6000"]);
+        let changed = put(&mut tree, "root", &json!({"cpu": "10", "memory": "2Gi"}));
+        assert_eq!(changed, ["+root cpu=10000 memory=2147483648", "+root.a.b cpu=5000 memory=2147483648"]);
+        assert_eq!(put(&mut tree, "root.a", &json!({"cpu": "3"})), ["+root.a cpu=3000"]);
+        assert_eq!(problems(&tree, "root.a.b"), ["spec.max[cpu]: 5 is more than the 3 of root.a"]);
+        assert!(tree.in_force("root.a.b").is_some(), "shrinking a parent takes nothing away");
+    }
+
+    #[test]
+    fn root_and_its_default_are_always_there() {
+        let mut tree = QueueTree::default();
+        put(&mut tree, "root.default", &json!({"cpu": "1"}));
+        put(&mut tree, "root.default.x", &json!({"memory": "1"}));
+        assert_eq!(words(&tree.gone("root.default")), ["+root.default"]);
+        assert!(tree.in_force("root.default.x").is_some());
+    }
+
+    #[test]
+    fn names_and_parents_agree() {
+        for (name, spec, problem) in [
+            ("root.a", json!({}), "spec.parent: must be root, the name without its last part"),
+            ("root.a.b", json!({"parent": "root"}), "spec.parent: must be root.a, the name without its last part"),
+            ("root", json!({"parent": "root"}), "spec.parent: must not be set: this queue has none"),
+            (
+                "other",
+                json!({}),
+                "metadata.name: must be a queue path of at most 63 characters: root, or root. and DNS labels joined by dots",
+            ),
+        ] {
+            let mut tree = QueueTree::default();
+            tree.upsert("root.a", &queue(&json!({"parent": "root"})));
+            assert_eq!(words(&tree.upsert(name, &queue(&spec))), [""; 0]);
+            assert_eq!(problems(&tree, name), [problem]);
+        }
+    }
+}

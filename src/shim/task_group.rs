@@ -1,0 +1,306 @@
+//! Reads a TaskGroup: defaults, every error at once, and what its status remembers.
+
+use std::sync::Arc;
+
+use super::placeholder::{self, Blueprint, PlaceholderConfig};
+use super::quantity::Quantity;
+use super::spec_errors::Errors;
+use super::{group_check, pod, requests, syntax};
+use crate::api::task_group::{self as api, TaskGroup, TaskGroupStatus};
+use crate::core::event::{GroupSpec, PlaceholderFor, PlaceholderName, Remembered, Reservation};
+use crate::core::ids::{Key, Text, Uid};
+use crate::core::resources::{PODS, Resources};
+use crate::core::shape::Shape;
+use crate::core::time::Wall;
+
+/// Most task groups of one application.
+pub const MAX_GANG: usize = 64;
+/// Queue of a TaskGroup that names none.
+pub const DEFAULT_QUEUE: &str = "root.default";
+/// Seconds in Waiting before Completed, if the TaskGroup does not say.
+const COMPLETION_TIMEOUT_SECONDS: u32 = 30;
+/// Longest completion timeout: a day.
+pub const MAX_COMPLETION_TIMEOUT_SECONDS: u32 = 86_400;
+
+/// A TaskGroup in the core's words. With `errors` the other fields are as good as can be had.
+pub fn group_spec(group: &TaskGroup) -> GroupSpec {
+    let key = pod::key(&group.metadata);
+    let mut errors = Errors::default();
+    let gang = gang(group, &key, &mut errors);
+    group_check::check(group, &mut errors);
+    GroupSpec {
+        uid: uid(group),
+        generation: group.metadata.generation.unwrap_or(0),
+        created: pod::created(&group.metadata),
+        application: application(group),
+        queue: queue(group),
+        min_member: group.spec.min_member,
+        min_resource: min_resource(group),
+        shape: Arc::new(expected_shape(group, &key)),
+        gang,
+        reservation: match group.spec.reservation {
+            api::Reservation::Placeholder => Reservation::Placeholder,
+            api::Reservation::Direct => Reservation::Direct,
+        },
+        placeholder_for: match group.spec.placeholder_for {
+            api::PlaceholderFor::Missing => PlaceholderFor::Missing,
+            api::PlaceholderFor::All => PlaceholderFor::All,
+        },
+        completion_timeout_ms: 1000 * u64::from(timeout(group).min(MAX_COMPLETION_TIMEOUT_SECONDS)),
+        errors: errors.into_sorted(),
+        remembered: remembered(group.status.as_ref()),
+        terminating: group.metadata.deletion_timestamp.is_some(),
+    }
+}
+
+/// The facts of a TaskGroup from which its placeholders are made.
+pub fn blueprint(group: &TaskGroup) -> Blueprint {
+    let amounts = group.spec.min_resource.iter();
+    Blueprint {
+        application: application(group),
+        queue: queue(group),
+        min_resource: amounts.map(|(name, amount)| (name.as_str().into(), amount.0.as_str().into())).collect(),
+        template: group.spec.placeholder_template.clone().map(Box::new),
+    }
+}
+
+fn uid(group: &TaskGroup) -> Uid {
+    Uid::new(group.metadata.uid.as_deref().unwrap_or_default())
+}
+
+fn application(group: &TaskGroup) -> Text {
+    let name = group.metadata.name.as_deref().unwrap_or_default();
+    group.spec.application_id.as_deref().unwrap_or(name).into()
+}
+
+fn queue(group: &TaskGroup) -> Text {
+    group.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE).into()
+}
+
+/// `completionTimeoutSeconds` or its default.
+pub fn timeout(group: &TaskGroup) -> u32 {
+    group.spec.completion_timeout_seconds.unwrap_or(COMPLETION_TIMEOUT_SECONDS)
+}
+
+fn min_resource(group: &TaskGroup) -> Resources {
+    let mut resources = Resources::default();
+    for (name, amount) in &group.spec.min_resource {
+        let amount: Quantity = amount.0.parse().unwrap_or(Quantity::MAX);
+        resources.set(name, requests::amount(name, amount).max(0));
+    }
+    resources.base[PODS] = 1;
+    resources
+}
+
+/// What a placeholder would need if admission changed nothing.
+fn expected_shape(group: &TaskGroup, key: &Key) -> Shape {
+    let name = PlaceholderName { group: key.clone(), uid: uid(group), incarnation: 1, seat: 0, attempt: 0 };
+    let config = PlaceholderConfig { scheduler_name: "".into(), image: "".into() };
+    // What cannot be honoured is among the errors and fits nowhere.
+    pod::shape(&placeholder::pod(&name, &blueprint(group), &config)).0
+}
+
+fn remembered(status: Option<&TaskGroupStatus>) -> Remembered {
+    let Some(status) = status else { return Remembered::default() };
+    let deadline = status.deadlines.as_ref().and_then(|deadlines| deadlines.completion.as_ref());
+    Remembered {
+        incarnation: status.incarnation,
+        placed: status.conditions.iter().any(|condition| condition.type_ == "Placed" && condition.status == "True"),
+        completed: status.application_state == "Completed",
+        completion_deadline: deadline.map(|time| Wall(time.0.as_millisecond())),
+    }
+}
+
+/// Names of the gang's groups, sorted; of a list that is wrong, those that are right.
+fn gang(group: &TaskGroup, key: &Key, errors: &mut Errors) -> Vec<Text> {
+    let listed = &group.spec.gang_group;
+    if listed.is_empty() {
+        return vec![key.name.clone()];
+    }
+    let count = listed.len();
+    errors.unless(count <= MAX_GANG, "spec.gangGroup", format!("must have at most {MAX_GANG} entries, has {count}"));
+    let mut gang: Vec<Text> = Vec::new();
+    for (at, entry) in listed.iter().take(MAX_GANG).enumerate() {
+        match gang_entry(entry, key) {
+            Ok(name) if gang.iter().any(|known| **known == *name) => {
+                errors.add(format!("spec.gangGroup[{at}]"), format!("{entry} is listed twice"));
+            }
+            Ok(name) => gang.push(name.into()),
+            Err(problem) => errors.add(format!("spec.gangGroup[{at}]"), problem),
+        }
+    }
+    let itself = gang.contains(&key.name) || count > MAX_GANG;
+    errors.unless(itself, "spec.gangGroup", format!("must list the TaskGroup itself: {key}"));
+    gang.sort_unstable();
+    gang
+}
+
+fn gang_entry<'a>(entry: &'a str, key: &Key) -> Result<&'a str, String> {
+    let parts = entry.split_once('/').filter(|(namespace, name)| {
+        syntax::is_dns_label(namespace) && syntax::is_dns_subdomain(name) && syntax::is_label_value(name)
+    });
+    match parts {
+        None => Err(format!("{entry:?} must be namespace/name")),
+        Some((namespace, _)) if *namespace != *key.namespace => {
+            Err(format!("{entry} is in another namespace; a gang lies in one namespace"))
+        }
+        Some((_, name)) => Ok(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    /// A valid TaskGroup `data/executors` with some fields changed; null removes one.
+    fn group(changes: &Value) -> TaskGroup {
+        let mut group = json!({
+            "apiVersion": "gangline.dev/v1alpha1", "kind": "TaskGroup",
+            "metadata": {"namespace": "data", "name": "executors", "uid": "u", "generation": 3},
+            "spec": {"minMember": 2, "minResource": {"cpu": "500m", "memory": "1Gi"}},
+        });
+        for (path, value) in changes.as_object().unwrap() {
+            let (parent, field) = path.rsplit_once('.').unwrap();
+            let parent = group.pointer_mut(&format!("/{}", parent.replace('.', "/"))).unwrap();
+            parent[field] = value.clone();
+        }
+        serde_json::from_value(group).unwrap()
+    }
+
+    fn errors(changes: &Value) -> Vec<String> {
+        group_spec(&group(changes)).errors.iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn what_is_not_said_has_a_default() {
+        let spec = group_spec(&group(&json!({})));
+        assert_eq!((&*spec.application, &*spec.queue), ("executors", "root.default"));
+        assert_eq!((spec.min_member, &spec.min_resource), (2, &Resources::pod(500, 1 << 30)));
+        assert_eq!((spec.gang, spec.completion_timeout_ms), (vec!["executors".into()], 30_000));
+        assert_eq!((spec.reservation, spec.placeholder_for), (Reservation::Placeholder, PlaceholderFor::Missing));
+        assert_eq!((spec.errors, spec.remembered), (vec![], Remembered::default()));
+        assert_eq!(spec.shape.request, spec.min_resource);
+    }
+
+    #[test]
+    fn everything_wrong_is_said_at_once() {
+        let table = [
+            (json!({"spec.minMember": 0}), "spec.minMember: must be 1 to 100000"),
+            (json!({"spec.minMember": 100_001}), "spec.minMember: must be 1 to 100000"),
+            (json!({"spec.minResource": {}}), "spec.minResource: must have 1 to 16 resources, has 0"),
+            (json!({"spec.minResource": {"cpu": "0"}}), "spec.minResource[cpu]: must be greater than 0"),
+            (json!({"spec.minResource": {"cpu": "-1"}}), "spec.minResource[cpu]: must be greater than 0"),
+            (
+                json!({"spec.minResource": {"cpu": "1\u{1b}[31m"}}),
+                "spec.minResource[cpu]: \"1\\u{1b}[31m\" must be a number with an optional suffix, such as 500m, 2 or 4Gi",
+            ),
+            (
+                json!({"spec.minResource": {"pods": "1"}}),
+                "spec.minResource[pods]: is counted by itself: one for each member",
+            ),
+            (
+                json!({"spec.minResource": {"gpu": "1"}}),
+                "spec.minResource[gpu]: must be cpu, memory, ephemeral-storage, hugepages-SIZE or a name with a domain",
+            ),
+            (json!({"spec.minResource": {"a.b/gpu": "1500m"}}), "spec.minResource[a.b/gpu]: must be a whole number"),
+            (
+                json!({"spec.minResource": {"hugepages-2Mi": "2Mi"}}),
+                "spec.minResource: huge pages need cpu or memory beside them",
+            ),
+            (json!({"spec.applicationId": ""}), "spec.applicationId: must be a label value of 1 to 63 characters"),
+            (json!({"spec.applicationId": "a b"}), "spec.applicationId: must be a label value of 1 to 63 characters"),
+            (
+                json!({"spec.queue": "default"}),
+                "spec.queue: must be a queue path of at most 63 characters: root, or root. and DNS labels joined by dots",
+            ),
+            (json!({"spec.gangGroup": ["data/a"]}), "spec.gangGroup: must list the TaskGroup itself: data/executors"),
+            (
+                json!({"spec.gangGroup": ["data/executors", "other/a"]}),
+                "spec.gangGroup[1]: other/a is in another namespace; a gang lies in one namespace",
+            ),
+            (json!({"spec.gangGroup": ["data/executors", "a"]}), "spec.gangGroup[1]: \"a\" must be namespace/name"),
+            (
+                json!({"spec.gangGroup": ["data/executors", "data/executors"]}),
+                "spec.gangGroup[1]: data/executors is listed twice",
+            ),
+            (json!({"spec.completionTimeoutSeconds": 86_401}), "spec.completionTimeoutSeconds: must be 0 to 86400"),
+            (
+                json!({"metadata.name": "x".repeat(64)}),
+                "metadata.name: must have at most 63 characters, since it is also a label value",
+            ),
+            (
+                json!({"spec.placeholderTemplate": {"labels": {"gangline.dev/queue": "x"}}}),
+                "spec.placeholderTemplate.labels[gangline.dev/queue]: must not lie under gangline.dev/, kubernetes.io/ or k8s.io/",
+            ),
+            (
+                json!({"spec.placeholderTemplate": {"annotations": {"a.kubernetes.io/x": "x"}}}),
+                "spec.placeholderTemplate.annotations[a.kubernetes.io/x]: must not lie under gangline.dev/, kubernetes.io/ or k8s.io/",
+            ),
+            (
+                json!({"spec.placeholderTemplate": {"labels": {"a": "b c"}}}),
+                "spec.placeholderTemplate.labels[a]: must be a label value of at most 63 characters",
+            ),
+            (
+                json!({"spec.placeholderTemplate": {"tolerations": [{"key": "a", "operator": "Lt", "value": "5"}]}}),
+                "spec.placeholderTemplate.tolerations[].operator: is not supported",
+            ),
+            (
+                json!({"spec.placeholderTemplate": {"priorityClassName": "A B"}}),
+                "spec.placeholderTemplate.priorityClassName: must be an object's name",
+            ),
+        ];
+        for (changes, error) in table {
+            assert_eq!(errors(&changes), [error], "{changes}");
+        }
+        let all = json!({"spec.minMember": 0, "spec.queue": "q", "spec.minResource": {"cpu": "x", "memory": "0"}});
+        assert_eq!(errors(&all).len(), 4);
+    }
+
+    #[test]
+    fn what_is_legal_is_taken() {
+        let preferred =
+            json!([{"weight": 1, "preference": {"matchExpressions": [{"key": "a", "operator": "Exists"}]}}]);
+        for changes in [
+            json!({"spec.minMember": 100_000, "spec.completionTimeoutSeconds": 0, "spec.queue": "root"}),
+            json!({"spec.minResource": {"cpu": "1e30", "a.b/c": "1k", "hugepages-2Mi": "4Mi"}}),
+            json!({"spec.gangGroup": ["data/executors", "data/driver"]}),
+            json!({"spec.placeholderTemplate": {"affinity": {"nodeAffinity": {
+                "preferredDuringSchedulingIgnoredDuringExecution": preferred,
+            }}}}),
+        ] {
+            assert!(errors(&changes).is_empty(), "{changes}");
+        }
+        let spec = group_spec(&group(&json!({"spec.gangGroup": ["data/executors", "data/driver"]})));
+        assert_eq!(spec.gang, ["driver".into(), "executors".into()]);
+    }
+
+    #[test]
+    fn a_hostile_spec_costs_and_says_little() {
+        let many: serde_json::Map<_, _> = (0..5000).map(|n| (format!("\u{202e}{n}"), json!("x"))).collect();
+        let listed: Vec<_> = (0..5000).map(|n| format!("data/\n{n}")).collect();
+        let errors = errors(&json!({"spec.minResource": many, "spec.gangGroup": listed}));
+        assert!(errors.len() <= 32);
+        assert!(errors.iter().all(|error| error.len() < 400 && !error.contains(['\n', '\u{202e}'])));
+    }
+
+    #[test]
+    fn status_is_remembered() {
+        let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "reason": "R", "message": "", "lastTransitionTime": "1970-01-01T00:00:00Z"});
+        let status = json!({
+            "incarnation": 4, "applicationState": "Waiting", "deadlines": {"completion": "1970-01-01T00:00:02.5Z"},
+            "conditions": [condition("Accepted", "True"), condition("Placed", "True")],
+        });
+        let read = |status: Value| {
+            let mut group = serde_json::to_value(group(&json!({}))).unwrap();
+            group["status"] = status;
+            group_spec(&serde_json::from_value(group).unwrap()).remembered
+        };
+        let remembered =
+            Remembered { incarnation: 4, placed: true, completed: false, completion_deadline: Some(Wall(2500)) };
+        assert_eq!(read(status), remembered);
+        let completed = read(json!({"applicationState": "Completed", "conditions": [condition("Placed", "False")]}));
+        assert_eq!(completed, Remembered { completed: true, ..Remembered::default() });
+    }
+}

@@ -1,0 +1,177 @@
+//! The one translation between calls and HTTP: [`Op`] to request, status and body to [`Outcome`].
+
+use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::{HeaderMap, Method, Request};
+use k8s_openapi::api::core::v1::{Binding, ObjectReference, PodCondition};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, ObjectMeta, Preconditions};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::decode::{clean, seen};
+use super::observation::{Outcome, Seen};
+use super::op::{Kind, Op};
+use crate::api::names::{GROUP, VERSION};
+use crate::core::ids::{Key, Uid};
+
+/// Asks the server to give up a request after this time (its own default is 60 s), so that a late write is rarely
+/// later than the patience of the executor; and names us as the writer of fields.
+const QUERY: &str = "fieldManager=gangline&timeout=10s";
+
+/// The request of a call; its URI is relative to the API server's address.
+pub fn request(op: &Op) -> Request<Vec<u8>> {
+    match op {
+        Op::Bind { pod, uid, node, annotations } => {
+            let metadata = ObjectMeta {
+                name: Some(pod.name.to_string()),
+                namespace: Some(pod.namespace.to_string()),
+                uid: Some(uid.to_string()),
+                annotations: (!annotations.is_empty()).then(|| annotations.clone()),
+                ..ObjectMeta::default()
+            };
+            let target =
+                ObjectReference { kind: Some("Node".into()), name: Some(node.to_string()), ..Default::default() };
+            json_request(Method::POST, &pod_path(pod, "/binding"), &Binding { metadata, target })
+        }
+        Op::DeletePod { pod, uid } => {
+            let preconditions = Preconditions { uid: Some(uid.to_string()), resource_version: None };
+            let options = DeleteOptions { preconditions: Some(preconditions), ..DeleteOptions::default() };
+            json_request(Method::DELETE, &pod_path(pod, ""), &options)
+        }
+        Op::CreatePod(pod) => {
+            let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+            json_request(Method::POST, &format!("/api/v1/namespaces/{}/pods", segment(namespace)), pod)
+        }
+        Op::GetPod { pod } => build(Method::GET, &pod_path(pod, ""), None, Vec::new()),
+        Op::PatchPodCondition { pod, uid, condition } => condition_patch(pod, uid, condition),
+        Op::PatchTaskGroupStatus { group, uid, status } => {
+            let namespace = segment(&group.namespace);
+            let path = format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/taskgroups/{}", segment(&group.name));
+            status_patch(&path, uid, status)
+        }
+        Op::PatchQueueStatus { queue, uid, status } => {
+            status_patch(&format!("/apis/{GROUP}/{VERSION}/queues/{}", segment(queue)), uid, status)
+        }
+        Op::CreateEvent(event) => {
+            let namespace = event.metadata.namespace.as_deref().unwrap_or_default();
+            let path = format!("/apis/events.k8s.io/v1/namespaces/{}/events", segment(namespace));
+            json_request(Method::POST, &path, event)
+        }
+    }
+}
+
+/// Conditions are merged by type. A wrong UID is a 422 here ("field is immutable", tried on 1.36).
+fn condition_patch(pod: &Key, uid: &Uid, condition: &PodCondition) -> Request<Vec<u8>> {
+    let patch = json!({"metadata": {"uid": &*uid.0}, "status": {"conditions": [condition]}});
+    let content = Some("application/strategic-merge-patch+json");
+    build(Method::PATCH, &pod_path(pod, "/status"), content, bytes(&patch))
+}
+
+/// A JSON patch, not a merge patch: tried on 1.36, the status of a custom resource ignores `metadata.uid` in a merge
+/// patch and writes to whatever bears the name now; and a merge keeps map entries that are not there any more.
+/// A wrong UID is a 422.
+fn status_patch(path: &str, uid: &Uid, status: &impl Serialize) -> Request<Vec<u8>> {
+    let patch = json!([
+        {"op": "test", "path": "/metadata/uid", "value": &*uid.0},
+        {"op": "add", "path": "/status", "value": value(status)},
+    ]);
+    build(Method::PATCH, &format!("{path}/status"), Some("application/json-patch+json"), bytes(&patch))
+}
+
+fn json_request(method: Method, path: &str, body: &impl Serialize) -> Request<Vec<u8>> {
+    build(method, path, Some("application/json"), bytes(body))
+}
+
+fn build(method: Method, path: &str, content: Option<&'static str>, body: Vec<u8>) -> Request<Vec<u8>> {
+    let query = if method == Method::GET { "timeout=10s" } else { QUERY };
+    let mut builder = Request::builder().method(method).uri(format!("{path}?{query}"));
+    if let Some(content) = content {
+        builder = builder.header(CONTENT_TYPE, content);
+    }
+    builder.body(body).expect("every segment of the path is escaped")
+}
+
+fn bytes(body: &impl Serialize) -> Vec<u8> {
+    serde_json::to_vec(body).expect("Kubernetes objects have text keys only")
+}
+
+fn value(body: &impl Serialize) -> Value {
+    serde_json::to_value(body).expect("Kubernetes objects have text keys only")
+}
+
+fn pod_path(pod: &Key, subresource: &str) -> String {
+    format!("/api/v1/namespaces/{}/pods/{}{subresource}", segment(&pod.namespace), segment(&pod.name))
+}
+
+/// A name as one segment of a path. The server's own names need no escaping; a forged one must not change the path.
+fn segment(name: &str) -> String {
+    let mut out = String::with_capacity(name.len());
+    for byte in name.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'_' => out.push(char::from(byte)),
+            b'.' if name != "." && name != ".." => out.push('.'),
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}
+
+/// The outcome of a call that was answered.
+pub fn response(op: &Op, status: u16, headers: &HeaderMap, body: &[u8]) -> Outcome {
+    match status {
+        200..=299 => accepted(op, body),
+        code => refused(code, headers, body),
+    }
+}
+
+fn accepted(op: &Op, body: &[u8]) -> Outcome {
+    match op {
+        Op::CreatePod(_) => Outcome::Ok(pod(body)),
+        // Without the pod a GET has answered nothing.
+        Op::GetPod { .. } => pod(body).map_or(Outcome::Unknown, |seen| Outcome::Ok(Some(seen))),
+        Op::Bind { .. }
+        | Op::DeletePod { .. }
+        | Op::PatchPodCondition { .. }
+        | Op::PatchTaskGroupStatus { .. }
+        | Op::PatchQueueStatus { .. }
+        | Op::CreateEvent(_) => Outcome::Ok(None),
+    }
+}
+
+fn pod(body: &[u8]) -> Option<Box<Seen>> {
+    std::str::from_utf8(body).ok().and_then(|json| seen(Kind::Pod, json)).map(Box::new)
+}
+
+/// What we read of a Status object.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Status {
+    reason: String,
+    message: String,
+}
+
+fn refused(code: u16, headers: &HeaderMap, body: &[u8]) -> Outcome {
+    // Proxies and the server's own last resorts answer in plain text.
+    let status = serde_json::from_slice::<Status>(body).unwrap_or_else(|_| Status {
+        message: String::from_utf8_lossy(body.get(..PLAIN_MAX).unwrap_or(body)).trim().to_owned(),
+        ..Status::default()
+    });
+    Outcome::Refused {
+        code,
+        reason: clean(&status.reason),
+        message: clean(&status.message),
+        retry_after: retry_after(headers),
+    }
+}
+
+/// Bytes of a plain-text answer that are read: enough for a proxy's error page to say what it is.
+const PLAIN_MAX: usize = 256;
+
+/// Seconds only: the API server sends no dates.
+fn retry_after(headers: &HeaderMap) -> Option<u64> {
+    let seconds: u64 = headers.get(RETRY_AFTER)?.to_str().ok()?.trim().parse().ok()?;
+    Some(seconds.saturating_mul(1000))
+}
+
+#[cfg(test)]
+#[path = "wire_tests.rs"]
+mod tests;

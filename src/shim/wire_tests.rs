@@ -1,0 +1,162 @@
+//! Requests to the letter, and every kind of answer.
+
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::events::v1::Event;
+
+use super::*;
+use crate::api::queue::QueueStatus;
+use crate::api::task_group::TaskGroupStatus;
+use crate::shim::observation::Body;
+
+fn key() -> Key {
+    Key::new("data", "worker-0")
+}
+
+fn uid() -> Uid {
+    Uid::new("c4f15988")
+}
+
+fn metadata(name: &str) -> ObjectMeta {
+    ObjectMeta { name: Some(name.into()), namespace: Some("data".into()), ..ObjectMeta::default() }
+}
+
+/// `METHOD uri content-type` and the body.
+fn text(op: &Op) -> (String, Value) {
+    let request = request(op);
+    let content = request.headers().get(CONTENT_TYPE).map_or("-", |value| value.to_str().unwrap());
+    let head = format!("{} {} {content}", request.method(), request.uri());
+    (head, serde_json::from_slice(request.body()).unwrap_or(Value::Null))
+}
+
+#[test]
+fn requests_are_what_the_server_expects() {
+    let pod = Pod { metadata: metadata("tg-0a1b"), ..Pod::default() };
+    let condition = PodCondition { type_: "PodScheduled".into(), status: "False".into(), ..Default::default() };
+    let status = TaskGroupStatus { incarnation: 2, ..Default::default() };
+    let table = [
+        (
+            Op::Bind {
+                pod: key(),
+                uid: uid(),
+                node: "n1".into(),
+                annotations: BTreeMap::from([("gangline.dev/seat".into(), "0".into())]),
+            },
+            "POST /api/v1/namespaces/data/pods/worker-0/binding?fieldManager=gangline&timeout=10s application/json",
+            json!({
+                "apiVersion": "v1", "kind": "Binding",
+                "metadata": {"name": "worker-0", "namespace": "data", "uid": "c4f15988",
+                             "annotations": {"gangline.dev/seat": "0"}},
+                "target": {"kind": "Node", "name": "n1"},
+            }),
+        ),
+        (
+            Op::DeletePod { pod: key(), uid: uid() },
+            "DELETE /api/v1/namespaces/data/pods/worker-0?fieldManager=gangline&timeout=10s application/json",
+            json!({"preconditions": {"uid": "c4f15988"}}),
+        ),
+        (
+            Op::CreatePod(Box::new(pod)),
+            "POST /api/v1/namespaces/data/pods?fieldManager=gangline&timeout=10s application/json",
+            json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "tg-0a1b", "namespace": "data"}}),
+        ),
+        (Op::GetPod { pod: key() }, "GET /api/v1/namespaces/data/pods/worker-0?timeout=10s -", Value::Null),
+        (
+            Op::PatchPodCondition { pod: key(), uid: uid(), condition: Box::new(condition) },
+            "PATCH /api/v1/namespaces/data/pods/worker-0/status?fieldManager=gangline&timeout=10s \
+             application/strategic-merge-patch+json",
+            json!({
+                "metadata": {"uid": "c4f15988"},
+                "status": {"conditions": [{"type": "PodScheduled", "status": "False"}]},
+            }),
+        ),
+        (
+            Op::PatchTaskGroupStatus { group: Key::new("data", "g"), uid: uid(), status: Box::new(status.clone()) },
+            "PATCH /apis/gangline.dev/v1alpha1/namespaces/data/taskgroups/g/status?fieldManager=gangline&timeout=10s \
+             application/json-patch+json",
+            json!([
+                {"op": "test", "path": "/metadata/uid", "value": "c4f15988"},
+                {"op": "add", "path": "/status", "value": value(&status)},
+            ]),
+        ),
+        (
+            Op::PatchQueueStatus { queue: "root.data".into(), uid: uid(), status: Box::default() },
+            "PATCH /apis/gangline.dev/v1alpha1/queues/root.data/status?fieldManager=gangline&timeout=10s \
+             application/json-patch+json",
+            json!([
+                {"op": "test", "path": "/metadata/uid", "value": "c4f15988"},
+                {"op": "add", "path": "/status", "value": value(&QueueStatus::default())},
+            ]),
+        ),
+        (
+            Op::CreateEvent(Box::new(Event { metadata: metadata("e.1"), ..Event::default() })),
+            "POST /apis/events.k8s.io/v1/namespaces/data/events?fieldManager=gangline&timeout=10s application/json",
+            json!({
+                "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": "e.1", "namespace": "data"},
+            }),
+        ),
+    ];
+    for (op, head, body) in table {
+        assert_eq!(text(&op), (head.to_owned(), body));
+    }
+}
+
+#[test]
+fn a_forged_name_does_not_change_the_path() {
+    for (name, path) in [("../../nodes/n1", "..%2F..%2Fnodes%2Fn1"), ("a?b#c%2e", "a%3Fb%23c%252e"), ("..", "%2E%2E")] {
+        let uri = request(&Op::GetPod { pod: Key::new("ns", name) }).uri().to_string();
+        assert_eq!(uri, format!("/api/v1/namespaces/ns/pods/{path}?timeout=10s"));
+    }
+}
+
+fn answer(op: &Op, status: u16, body: &str) -> Outcome {
+    response(op, status, &HeaderMap::new(), body.as_bytes())
+}
+
+fn create() -> Op {
+    Op::CreatePod(Box::default())
+}
+
+#[test]
+fn success_carries_the_pod_where_it_is_read() {
+    let body = r#"{"kind":"Pod","metadata":{"name":"worker-0","namespace":"data","uid":"u","resourceVersion":"7"}}"#;
+    for (op, status) in [(create(), 201), (Op::GetPod { pod: key() }, 200)] {
+        let Outcome::Ok(Some(seen)) = answer(&op, status, body) else { panic!("{op:?}") };
+        assert_eq!((seen.key.clone(), seen.rv), (key(), 7));
+        assert!(matches!(seen.body, Ok(Body::Pod(_))));
+    }
+    let bind = Op::Bind { pod: key(), uid: uid(), node: "n1".into(), annotations: BTreeMap::new() };
+    assert!(matches!(answer(&bind, 201, r#"{"kind":"Status","code":201}"#), Outcome::Ok(None)));
+    assert!(matches!(answer(&Op::DeletePod { pod: key(), uid: uid() }, 200, body), Outcome::Ok(None)));
+    assert!(matches!(answer(&create(), 201, "garbage"), Outcome::Ok(None)), "the watch will show it");
+    assert!(matches!(answer(&Op::GetPod { pod: key() }, 200, "garbage"), Outcome::Unknown));
+}
+
+#[test]
+fn errors_keep_code_reason_and_message() {
+    let status = r#"{"kind":"Status","reason":"Forbidden","message":"pods \"x\" is forbidden\n","code":403}"#;
+    for code in [400, 401, 403, 404, 408, 409, 410, 422, 429, 500, 502, 503, 504] {
+        let Outcome::Refused { code: got, reason, message, retry_after } = answer(&create(), code, status) else {
+            panic!("{code}")
+        };
+        assert_eq!((got, &*reason, retry_after), (code, "Forbidden", None));
+        assert_eq!(&*message, "pods \"x\" is forbidden\\n");
+    }
+    for (body, expected) in [("404 page not found\n", "404 page not found"), ("", ""), ("\u{1b}[2J", "\\u{1b}[2J")] {
+        let Outcome::Refused { message, .. } = answer(&create(), 404, body) else { panic!("{body}") };
+        assert_eq!(&*message, expected);
+    }
+    let page = "é".repeat(5_000);
+    let Outcome::Refused { message, .. } = answer(&create(), 502, &page) else { panic!("refused") };
+    assert!(message.chars().count() <= PLAIN_MAX);
+}
+
+#[test]
+fn retry_after_is_read_in_seconds() {
+    for (value, expected) in [("1", Some(1_000)), (" 30 ", Some(30_000)), ("Wed, 21 Oct 2026 07:28:00 GMT", None)] {
+        let headers = HeaderMap::from_iter([(RETRY_AFTER, value.parse().unwrap())]);
+        let Outcome::Refused { retry_after, .. } = response(&create(), 429, &headers, b"{}") else { panic!("refused") };
+        assert_eq!(retry_after, expected, "{value}");
+    }
+}

@@ -1,0 +1,183 @@
+//! The shipped manifests against the code: the role is what the calls need, the kinds are the types', names agree.
+//!
+//! That `manifests/` is what the chart renders to, that it installs, and that its policies hold, needs helm and an API
+//! server: `e2e/chart.rs`.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use gangline::api::names;
+use gangline::core::ids::{Key, Uid};
+use gangline::shim::op::{Kind, Op};
+use serde_json::{Value, json};
+
+/// API group, resource, verb.
+type Right = (String, String, String);
+
+fn read(path: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);
+    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+fn documents(yaml: &str) -> Vec<Value> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(yaml).expect("YAML");
+    documents.into_iter().filter(|document| !document.is_null()).collect()
+}
+
+/// The objects of one kind in `manifests/gangline.yaml`.
+fn manifests(kind: &str) -> Vec<Value> {
+    documents(&read("manifests/gangline.yaml")).into_iter().filter(|object| object["kind"] == kind).collect()
+}
+
+fn manifest(kind: &str, name: &str) -> Value {
+    let found = manifests(kind).into_iter().find(|object| object["metadata"]["name"] == name);
+    found.unwrap_or_else(|| panic!("manifests/gangline.yaml has no {kind} {name}"))
+}
+
+fn strings(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().map(|item| item.as_str().expect("a string").to_owned()).collect()
+}
+
+fn granted(role: &Value) -> Vec<Right> {
+    let mut rights = Vec::new();
+    for rule in role["rules"].as_array().expect("rules") {
+        assert!(rule.get("resourceNames").is_none(), "{rule}: no object is named");
+        for group in strings(&rule["apiGroups"]) {
+            for resource in strings(&rule["resources"]) {
+                for verb in strings(&rule["verbs"]) {
+                    rights.push((group.clone(), resource.clone(), verb));
+                }
+            }
+        }
+    }
+    rights
+}
+
+/// One call of every variant. The match has no use but that a new variant does not compile until it is listed here.
+fn every_call() -> Vec<Op> {
+    let (key, uid) = (|| Key::new("n", "p"), || Uid::new("u"));
+    let calls = vec![
+        Op::Bind { pod: key(), uid: uid(), node: "n".into(), annotations: Default::default() },
+        Op::DeletePod { pod: key(), uid: uid() },
+        Op::CreatePod(Box::default()),
+        Op::GetPod { pod: key() },
+        Op::PatchPodCondition { pod: key(), uid: uid(), condition: Box::default() },
+        Op::PatchTaskGroupStatus { group: key(), uid: uid(), status: Box::default() },
+        Op::PatchQueueStatus { queue: "q".into(), uid: uid(), status: Box::default() },
+        Op::CreateEvent(Box::default()),
+    ];
+    for (listed, call) in calls.iter().enumerate() {
+        let number = match call {
+            Op::Bind { .. } => 0,
+            Op::DeletePod { .. } => 1,
+            Op::CreatePod(_) => 2,
+            Op::GetPod { .. } => 3,
+            Op::PatchPodCondition { .. } => 4,
+            Op::PatchTaskGroupStatus { .. } => 5,
+            Op::PatchQueueStatus { .. } => 6,
+            Op::CreateEvent(_) => 7,
+        };
+        assert_eq!(number, listed, "every variant is listed once, in its order");
+    }
+    calls
+}
+
+fn group_of(resource: &str) -> &'static str {
+    match resource.split('/').next() {
+        Some("taskgroups" | "queues") => names::GROUP,
+        Some("events") => "events.k8s.io",
+        _ => "",
+    }
+}
+
+#[test]
+fn the_role_grants_what_the_code_asks_for_and_nothing_else() {
+    let right = |resource: &str, verb: &str| (group_of(resource).to_owned(), resource.to_owned(), verb.to_owned());
+    let calls = every_call();
+    let calls = calls.iter().map(Op::rule).map(|(resource, verb)| right(resource, verb));
+    let watches = Kind::ALL.iter().flat_map(|kind| ["list", "watch"].map(|verb| right(kind.plural(), verb)));
+    let needed: BTreeSet<Right> = calls.chain(watches).collect();
+    let granted = granted(&manifest("ClusterRole", "gangline"));
+    let as_set: BTreeSet<Right> = granted.iter().cloned().collect();
+    assert_eq!(as_set, needed);
+    assert_eq!(granted.len(), as_set.len(), "nothing is granted twice");
+}
+
+#[test]
+fn the_role_is_bound_to_the_service_account_of_the_pod_and_to_nobody_else() {
+    let account = json!({"kind": "ServiceAccount", "name": "gangline", "namespace": "gangline-system"});
+    let bindings = manifests("ClusterRoleBinding");
+    assert_eq!(bindings.len(), 1);
+    assert_eq!(bindings[0]["roleRef"]["name"], "gangline");
+    assert_eq!(bindings[0]["subjects"], json!([account]));
+    assert!(manifests("RoleBinding").is_empty());
+    let pod = &manifest("Deployment", "gangline")["spec"]["template"]["spec"];
+    assert_eq!(pod["serviceAccountName"], "gangline");
+}
+
+/// JSON without the difference between `1` and `1.0`, which Helm does not keep.
+fn plain(value: &Value) -> Value {
+    match value {
+        Value::Number(number) => json!(number.as_f64()),
+        Value::Array(items) => items.iter().map(plain).collect(),
+        Value::Object(fields) => fields.iter().map(|(name, field)| (name.clone(), plain(field))).collect(),
+        Value::Null | Value::Bool(_) | Value::String(_) => value.clone(),
+    }
+}
+
+#[test]
+fn the_kinds_are_those_of_the_types() {
+    let shipped = manifests("CustomResourceDefinition");
+    let files = super::crds::files();
+    assert_eq!(shipped.len(), files.len());
+    for (name, text) in files {
+        let file = documents(&text).remove(0);
+        let shipped = shipped.iter().find(|crd| crd["metadata"]["name"] == file["metadata"]["name"]).expect(&name);
+        assert!(plain(&shipped["spec"]) == plain(&file["spec"]), "manifests/ has another {name}: run `make chart`");
+        assert_eq!(shipped["metadata"]["annotations"]["helm.sh/resource-policy"], "keep", "{name}");
+    }
+}
+
+#[test]
+fn one_runs_at_a_time_without_any_privilege() {
+    let deployment = manifest("Deployment", "gangline");
+    assert_eq!(deployment["spec"]["replicas"], 1, "there is no lease");
+    assert_eq!(deployment["spec"]["strategy"], json!({"type": "Recreate"}));
+    let pod = &deployment["spec"]["template"]["spec"];
+    assert_eq!(pod["schedulerName"], "default-scheduler", "a scheduler must not need itself");
+    assert_eq!(pod["securityContext"]["runAsUser"], 65532);
+    assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+    let container = &pod["containers"][0]["securityContext"];
+    assert_eq!(container["capabilities"], json!({"drop": ["ALL"]}));
+    assert_eq!(
+        (&container["readOnlyRootFilesystem"], &container["allowPrivilegeEscalation"]),
+        (&json!(true), &json!(false))
+    );
+}
+
+#[test]
+fn the_configuration_has_the_names_of_the_code() {
+    let map = manifest("ConfigMap", "gangline");
+    let config = documents(map["data"]["config.yaml"].as_str().expect("a file")).remove(0);
+    assert_eq!(config["schedulerNames"], json!([names::SCHEDULER]));
+    let fields: Vec<&str> = config.as_object().expect("fields").keys().map(String::as_str).collect();
+    assert_eq!(fields, ["http", "log", "placeholderImage", "schedulerNames"]);
+    let args = &manifest("Deployment", "gangline")["spec"]["template"]["spec"]["containers"][0]["args"];
+    assert_eq!(*args, json!(["run", "--config=/etc/gangline/config.yaml"]));
+}
+
+#[test]
+fn the_policies_speak_of_our_label_and_our_account() {
+    for name in ["gangline-self-restraint", "gangline-anti-forgery"] {
+        let policy = manifest("ValidatingAdmissionPolicy", name);
+        let text = policy["spec"].to_string();
+        assert!(text.contains(&format!("'{}'", names::PLACEHOLDER)), "{name}");
+        assert!(text.contains("system:serviceaccount:gangline-system:gangline"), "{name}");
+        assert_eq!(policy["spec"]["failurePolicy"], "Fail", "{name}");
+        let binding = manifest("ValidatingAdmissionPolicyBinding", name);
+        assert_eq!(binding["spec"], json!({"policyName": name, "validationActions": ["Deny"]}));
+    }
+    let forgery = manifest("ValidatingAdmissionPolicy", "gangline-anti-forgery")["spec"].to_string();
+    assert!(forgery.contains(&format!("startsWith('{}')", names::PREFIX)));
+}

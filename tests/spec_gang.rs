@@ -1,0 +1,168 @@
+//! The seeds' sentences about gangs, one test each.
+
+use gangline::core::event::{Event, PlaceholderFor, Reservation, Role};
+use gangline::core::lifecycle::AppState;
+
+use crate::support::cluster::{Cluster, size};
+
+#[test]
+fn a_singleton_is_bound() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    cluster.single("a");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["a"]);
+}
+
+#[test]
+fn direct_binds_all_members_once_enough_exist() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let mut spec = cluster.group("g", 3);
+    spec.reservation = Reservation::Direct;
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.settle();
+    assert_eq!(cluster.bound(), [""; 0]);
+    assert_eq!(cluster.report("g").reason, "WaitingForMembers");
+    assert_eq!(cluster.why("g-0"), Some("WaitingForMembers"));
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1", "g-2"]);
+    assert_eq!(cluster.state("g"), AppState::Running);
+    assert!(cluster.report("g").placed);
+    assert_eq!(cluster.why("g-0"), None);
+}
+
+#[test]
+fn all_reserves_with_placeholders_and_swaps_them() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let mut spec = cluster.group("g", 3);
+    spec.placeholder_for = PlaceholderFor::All;
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!(cluster.bound().len(), 3);
+    assert_eq!(cluster.report("g").seats.held, 3);
+    assert_eq!(cluster.state("g"), AppState::Accepted);
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1", "g-2"], "{:#?}", cluster.log);
+    assert_eq!(cluster.placeholders(), 0);
+    assert_eq!(cluster.report("g").replaced, 3);
+    assert!(cluster.report("g").placed);
+}
+
+#[test]
+fn missing_creates_placeholders_only_for_members_that_do_not_exist() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    cluster.members("g", 2);
+    let spec = cluster.group("g", 3);
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!(cluster.log, [""; 0]);
+    cluster.wait(1_000).settle();
+    assert_eq!(cluster.log.iter().filter(|line| line.starts_with("create")).count(), 1, "{:#?}", cluster.log);
+    assert_eq!(cluster.bound(), ["g-0", "g-1", "ph-g-1-0-0"], "{:#?}", cluster.log);
+    cluster.member("g-2", "g");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1", "g-2"]);
+}
+
+#[test]
+fn missing_with_every_member_there_needs_no_placeholder() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    cluster.members("g", 3);
+    let spec = cluster.group("g", 3);
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1", "g-2"], "{:#?}", cluster.log);
+    assert_eq!(cluster.log.len(), 3);
+}
+
+#[test]
+fn a_gang_that_does_not_fit_holds_nothing_and_is_the_only_unschedulable_one() {
+    let mut cluster = Cluster::default().nodes(2, 2);
+    let mut spec = cluster.group("g", 5);
+    spec.placeholder_for = PlaceholderFor::All;
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!(cluster.bound(), [""; 0]);
+    assert_eq!(cluster.report("g").reason, "WaitingForCapacity");
+    assert_eq!(cluster.why("ph-g-1-0-0"), Some("Unschedulable"));
+    cluster.node("n9", 1);
+    cluster.settle();
+    assert_eq!(cluster.bound().len(), 5, "{:#?}", cluster.log);
+}
+
+#[test]
+fn a_gang_larger_than_the_quota_is_rejected_and_judged_again() {
+    let mut cluster = Cluster::default().nodes(4, 4).queue("root.q", 2);
+    let mut spec = cluster.group("g", 3);
+    spec.queue = "root.q".into();
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!(cluster.state("g"), AppState::Rejected);
+    assert_eq!(cluster.report("g").reason, "ExceedsMaxQuota");
+    cluster.set_queue("root.q", 3);
+    cluster.settle().wait(1_000).settle();
+    assert_eq!(cluster.bound().len(), 3);
+}
+
+#[test]
+fn two_gangs_of_sixty_percent_of_the_quota_run_one_after_the_other() {
+    let mut cluster = Cluster::default().nodes(10, 4).queue("root.q", 10);
+    for name in ["a", "b"] {
+        let mut spec = cluster.group(name, 6);
+        spec.queue = "root.q".into();
+        spec.reservation = Reservation::Direct;
+        cluster.apply(name, spec);
+        cluster.members(name, 6);
+    }
+    cluster.settle();
+    assert_eq!(cluster.bound().len(), 6);
+    assert_eq!((cluster.state("a"), cluster.state("b")), (AppState::Running, AppState::Accepted));
+    assert_eq!(cluster.report("b").reason, "WaitingForQuota");
+    for number in 0..6 {
+        cluster.delete(&format!("a-{number}"));
+    }
+    cluster.settle();
+    assert_eq!(cluster.bound().len(), 6);
+    assert_eq!((cluster.state("a"), cluster.state("b")), (AppState::Waiting, AppState::Running));
+    cluster.wait(30_000).settle();
+    assert_eq!(cluster.state("a"), AppState::Completed);
+}
+
+#[test]
+fn a_lost_node_before_the_start_is_replaced_or_everything_is_given_back() {
+    let mut cluster = Cluster::default().nodes(2, 2);
+    let mut spec = cluster.group("g", 4);
+    spec.placeholder_for = PlaceholderFor::All;
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!(cluster.bound().len(), 4);
+    cluster.tell(Event::NodeGone("n0".into()));
+    cluster.settle();
+    assert_eq!(cluster.bound().len(), 0, "{:#?}", cluster.log);
+    assert_eq!(cluster.report("g").reason, "ReservationLost");
+    cluster.node("n0", 2);
+    cluster.settle().wait(1_000).settle();
+    assert_eq!(cluster.bound().len(), 4, "{:#?}", cluster.log);
+}
+
+#[test]
+fn a_member_larger_than_its_seat_waits_for_the_difference_and_the_other_seats_stay() {
+    let mut cluster = Cluster::default().nodes(1, 8).queue("root.q", 4);
+    let mut spec = cluster.group("g", 4);
+    spec.placeholder_for = PlaceholderFor::All;
+    spec.queue = "root.q".into();
+    cluster.apply("g", spec);
+    cluster.settle();
+    let mut large = cluster.pod("g-0", Role::Member { group: "g".into() });
+    large.shape = std::sync::Arc::new(gangline::core::shape::Shape { request: size(2), ..Default::default() });
+    cluster.show(large);
+    cluster.settle();
+    assert_eq!(cluster.why("g-0"), Some("SeatTooSmall"));
+    assert_eq!(cluster.report("g").seats.held, 4);
+    cluster.set_queue("root.q", 5);
+    cluster.settle();
+    assert!(cluster.bound().contains(&"g-0".to_owned()), "{:#?}", cluster.log);
+    assert_eq!(cluster.report("g").seats.held, 3);
+}

@@ -1,0 +1,326 @@
+//! A cluster that does what the core decides, one word at a time: nodes, queues, groups and pods by name, decisions
+//! carried out when the test says so.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use gangline::core::decision::{Decision, TerminationType};
+use gangline::core::event::{
+    AskSpec, BindOutcome, Event, GroupSpec, Mark, Place, PlaceholderFor, PlaceholderName, QueueSpec, Remembered,
+    Reservation, Role,
+};
+use gangline::core::ids::{AskId, Key, Text, Uid};
+use gangline::core::lifecycle::AppState;
+use gangline::core::reason::Refusal;
+use gangline::core::report::GroupReport;
+use gangline::core::resources::{Limit, Resources};
+use gangline::core::scheduler::Scheduler;
+use gangline::core::shape::{NodeSpec, Shape};
+use gangline::core::time::{Mono, Now, Wall};
+
+/// Namespace of everything here.
+pub const NS: &str = "ns";
+
+/// A scheduler with the cluster it believes in.
+#[derive(Clone)]
+pub struct Cluster {
+    pub scheduler: Scheduler,
+    pub now: Now,
+    pub pods: BTreeMap<String, (AskId, AskSpec)>,
+    pub groups: BTreeMap<String, GroupSpec>,
+    next: u32,
+    /// Decisions not carried out yet.
+    pub decisions: Vec<Decision>,
+    events: Vec<Event>,
+    /// Every decision so far, as text.
+    pub log: Vec<String>,
+}
+
+/// `cpu` cores and 1 GiB.
+pub fn size(cpu: i64) -> Resources {
+    Resources::pod(cpu * 1000, 1 << 30)
+}
+
+impl Default for Cluster {
+    fn default() -> Self {
+        Self::unsynced().synced()
+    }
+}
+
+impl Cluster {
+    /// A scheduler that has not listed anything.
+    pub fn unsynced() -> Self {
+        Self {
+            scheduler: Scheduler::new(),
+            now: Now { mono: Mono(0), wall: Wall(1_000_000) },
+            pods: BTreeMap::new(),
+            groups: BTreeMap::new(),
+            next: 0,
+            decisions: Vec::new(),
+            events: Vec::new(),
+            log: Vec::new(),
+        }
+    }
+
+    /// Everything is listed.
+    pub fn synced(mut self) -> Self {
+        self.tell(Event::Synced);
+        self
+    }
+
+    /// `count` nodes n0, n1, … of `cpu` cores, 100 GiB and 110 pods.
+    pub fn nodes(mut self, count: u32, cpu: i64) -> Self {
+        for number in 0..count {
+            self.node(&format!("n{number}"), cpu);
+        }
+        self
+    }
+
+    /// One node.
+    pub fn node(&mut self, name: &str, cpu: i64) {
+        let allocatable = Resources { base: [cpu * 1000, 100 << 30, 0, 110], rare: Vec::new() };
+        self.tell(Event::Node(name.into(), Box::new(NodeSpec { allocatable, ..NodeSpec::default() })));
+    }
+
+    /// A queue with so many cores.
+    pub fn queue(mut self, path: &str, cpu: i64) -> Self {
+        self.set_queue(path, cpu);
+        self
+    }
+
+    /// A queue with so many cores.
+    pub fn set_queue(&mut self, path: &str, cpu: i64) {
+        let max = Limit::new([("cpu".into(), i128::from(cpu) * 1000)]);
+        self.tell(Event::Queue(path.into(), QueueSpec { max, max_applications: None }));
+    }
+
+    /// A task group of `min` members of 1 core in `root.default`, placeholders for missing members.
+    pub fn group(&self, name: &str, min: u32) -> GroupSpec {
+        GroupSpec {
+            uid: Uid::new(format!("uid-{name}")),
+            generation: 1,
+            created: 10,
+            application: name.into(),
+            queue: "root.default".into(),
+            min_member: min,
+            min_resource: size(1),
+            shape: Arc::new(Shape { request: size(1), ..Shape::default() }),
+            gang: vec![name.into()],
+            reservation: Reservation::Placeholder,
+            placeholder_for: PlaceholderFor::Missing,
+            completion_timeout_ms: 30_000,
+            errors: Vec::new(),
+            remembered: Remembered::default(),
+            terminating: false,
+        }
+    }
+
+    /// Applies a task group.
+    pub fn apply(&mut self, name: &str, spec: GroupSpec) {
+        self.groups.insert(name.into(), spec.clone());
+        self.tell(Event::Group(Key::new(NS, name), Box::new(spec)));
+    }
+
+    /// A pending pod of 1 core.
+    pub fn pod(&self, name: &str, role: Role) -> AskSpec {
+        AskSpec {
+            key: Key::new(NS, name),
+            created: 20,
+            priority: 0,
+            shape: Arc::new(Shape { request: size(1), ..Shape::default() }),
+            queue: None,
+            role,
+            place: Place::Pending,
+            mark: None,
+            terminating: false,
+        }
+    }
+
+    /// Shows a pod as it is now.
+    pub fn show(&mut self, spec: AskSpec) {
+        let name = spec.key.name.to_string();
+        let id = self.pods.get(&name).map_or(AskId { index: self.next, generation: 0 }, |(id, _)| *id);
+        self.next += u32::from(id.index == self.next);
+        self.pods.insert(name, (id, spec.clone()));
+        self.tell(Event::Ask(id, Box::new(spec)));
+    }
+
+    /// A member of a group comes.
+    pub fn member(&mut self, name: &str, group: &str) {
+        let spec = self.pod(name, Role::Member { group: group.into() });
+        self.show(spec);
+    }
+
+    /// `count` members come, in one batch: GROUP-0, GROUP-1, …
+    pub fn members(&mut self, group: &str, count: u32) {
+        for number in 0..count {
+            self.member(&format!("{group}-{number}"), group);
+        }
+    }
+
+    /// A pod outside any application comes.
+    pub fn single(&mut self, name: &str) {
+        let spec = self.pod(name, Role::Singleton);
+        self.show(spec);
+    }
+
+    /// A pod goes.
+    pub fn delete(&mut self, name: &str) {
+        let (id, _) = self.pods.remove(name).expect("the pod exists");
+        self.tell(Event::AskGone(id));
+    }
+
+    /// Notes an event for the next step.
+    pub fn tell(&mut self, event: Event) {
+        self.events.push(event);
+    }
+
+    /// One step; its decisions wait to be carried out.
+    pub fn step(&mut self) -> &mut Self {
+        loop {
+            let step = self.scheduler.step(self.now, std::mem::take(&mut self.events));
+            let lines: Vec<_> = step.decisions.iter().filter_map(|decision| self.text(decision)).collect();
+            self.log.extend(lines);
+            self.decisions.extend(step.decisions);
+            let violations = self.scheduler.audit();
+            assert!(violations.is_empty(), "{violations:#?}\nlog: {:#?}", self.log);
+            if !step.more {
+                return self;
+            }
+        }
+    }
+
+    /// Lets time pass.
+    pub fn wait(&mut self, millis: u64) -> &mut Self {
+        self.now = Now { mono: self.now.mono.after(millis), wall: self.now.wall.after(millis) };
+        self.step()
+    }
+
+    /// Carries out every decision, and those that follow, until nothing is left.
+    pub fn settle(&mut self) -> &mut Self {
+        self.step();
+        for _round in 0..10_000 {
+            let decisions = std::mem::take(&mut self.decisions);
+            if decisions.is_empty() {
+                return self;
+            }
+            decisions.into_iter().for_each(|decision| self.carry_out(decision));
+            self.step();
+        }
+        panic!("decisions never end: {:?}", &self.log[self.log.len() - 20..]);
+    }
+
+    /// Does what a decision says, as the API server would.
+    pub fn carry_out(&mut self, decision: Decision) {
+        match decision {
+            Decision::Allocate { ask, node, mark } => {
+                let node = self.scheduler.books.nodes.name(node).cloned();
+                self.bind(ask, node, mark);
+            }
+            Decision::CreatePlaceholder(name) => self.create(&name),
+            Decision::Release(ask, _) => {
+                if let Some(name) = self.name(ask) {
+                    self.delete(&name);
+                }
+            }
+            Decision::CancelPlaceholder(_) | Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => {
+            }
+        }
+    }
+
+    fn bind(&mut self, ask: AskId, node: Option<Text>, mark: Mark) {
+        let (Some(name), Some(node)) = (self.name(ask), node) else {
+            let refusal = Refusal { code: 404, message: "not found".into() };
+            return self.tell(Event::Bind(ask, BindOutcome::Failed(refusal)));
+        };
+        let mut spec = self.pods[&name].1.clone();
+        spec.place = Place::On { node, running: true };
+        spec.mark = Some(mark);
+        self.tell(Event::Bind(ask, BindOutcome::Bound));
+        self.show(spec);
+    }
+
+    /// The placeholder pod appears.
+    pub fn create(&mut self, name: &PlaceholderName) {
+        let shape = self.groups.get(&*name.group.name).map(|spec| spec.shape.clone()).unwrap_or_default();
+        let pod = format!("ph-{}-{}-{}-{}", name.group.name, name.incarnation, name.seat, name.attempt);
+        let spec = AskSpec { shape, ..self.pod(&pod, Role::Placeholder(name.clone())) };
+        self.show(spec);
+    }
+
+    fn name(&self, ask: AskId) -> Option<String> {
+        self.pods.iter().find(|(_, (id, _))| *id == ask).map(|(name, _)| name.clone())
+    }
+
+    fn text(&self, decision: &Decision) -> Option<String> {
+        let name = |ask: &AskId| self.name(*ask).unwrap_or_else(|| format!("{ask:?}"));
+        match decision {
+            Decision::Allocate { ask, node, mark } => {
+                let node = self.scheduler.books.nodes.name(*node)?;
+                let started = if mark.started { " started" } else { "" };
+                Some(format!("bind {} {node}{started}", name(ask)))
+            }
+            Decision::CreatePlaceholder(name) => Some(format!("create {}/{}", name.group.name, name.seat)),
+            Decision::CancelPlaceholder(name) => Some(format!("cancel {}/{}", name.group.name, name.seat)),
+            Decision::Release(ask, why) => Some(format!("release {} {}", name(ask), word(*why))),
+            Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => None,
+        }
+    }
+
+    /// The log since the last call.
+    pub fn taken(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.log)
+    }
+
+    /// What is reported of a group.
+    pub fn report(&self, group: &str) -> GroupReport {
+        let books = &self.scheduler.books;
+        let id = books.group_ids.get(&Key::new(NS, group)).expect("the group is known");
+        self.scheduler.group_report(*id).expect("the group has an object")
+    }
+
+    /// State of the application of a group.
+    pub fn state(&self, group: &str) -> AppState {
+        self.report(group).state
+    }
+
+    /// Why a pod waits, by code.
+    pub fn why(&self, pod: &str) -> Option<&'static str> {
+        let (id, _) = self.pods[pod];
+        self.scheduler.ask_reason(id).map(|reason| reason.code())
+    }
+
+    /// Names of pods that have a node, sorted.
+    pub fn bound(&self) -> Vec<String> {
+        let is_bound = |spec: &AskSpec| matches!(spec.place, Place::On { .. });
+        self.pods.iter().filter(|(_, (_, spec))| is_bound(spec)).map(|(name, _)| name.clone()).collect()
+    }
+
+    /// Placeholder pods that exist.
+    pub fn placeholders(&self) -> usize {
+        self.pods.keys().filter(|name| name.starts_with("ph-")).count()
+    }
+
+    /// The process dies: everything that is not an object is lost. `remembered` is what status held.
+    pub fn restart(&mut self, remembered: &BTreeMap<String, Remembered>) {
+        self.scheduler = Scheduler::new();
+        self.events.clear();
+        self.decisions.clear();
+        for (name, spec) in self.groups.clone() {
+            let spec = GroupSpec { remembered: remembered.get(&name).cloned().unwrap_or_default(), ..spec };
+            self.tell(Event::Group(Key::new(NS, name), Box::new(spec)));
+        }
+        for (id, spec) in self.pods.values().cloned().collect::<Vec<_>>() {
+            self.tell(Event::Ask(id, Box::new(spec)));
+        }
+    }
+}
+
+fn word(why: TerminationType) -> &'static str {
+    match why {
+        TerminationType::StoppedByRm => "stopped",
+        TerminationType::Timeout => "timeout",
+        TerminationType::PreemptedByScheduler => "preempted",
+        TerminationType::PlaceholderReplaced => "replaced",
+    }
+}

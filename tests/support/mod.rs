@@ -1,0 +1,3 @@
+//! What the tests of the core share: a cluster in a few words.
+
+pub mod cluster;

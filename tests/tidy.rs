@@ -1,0 +1,338 @@
+//! Rules of the repository that the compiler cannot check: what each layer may know, and the size and state of files.
+//!
+//! The checker itself is tested below with planted violations.
+
+mod source;
+
+use std::fs;
+use std::path::Path;
+
+/// A directory or file under `src/`, which other layers it may use, and what it must never mention.
+struct Layer {
+    name: &'static str,
+    may_use: &'static [&'static str],
+    never: &'static [&'static [&'static str]],
+}
+
+/// Nothing that waits, reads a clock or the environment, locks, prints, or comes in a random order.
+const PURE: &[&str] = &[
+    "tokio",
+    "futures",
+    "async",
+    "await",
+    "Instant",
+    "SystemTime",
+    "UNIX_EPOCH",
+    "std::time",
+    "Timestamp::now",
+    "Zoned::now",
+    "std::env",
+    "std::fs",
+    "std::net",
+    "std::process",
+    "std::thread",
+    "thread_local",
+    "Mutex",
+    "RwLock",
+    "Condvar",
+    "HashMap",
+    "HashSet",
+    "RandomState",
+    "rand",
+    "getrandom",
+    "println",
+    "eprintln",
+];
+/// The client, in whatever way it is reached.
+const CLIENT: &[&str] =
+    &["kube::Client", "kube::Api", "kube::client", "kube::api", "kube::runtime", "kube_client", "kube_runtime"];
+/// The core knows nothing of Kubernetes, serialises nothing, and computes exactly.
+const FOREIGN_TO_CORE: &[&str] =
+    &["kube", "k8s_openapi", "jiff", "http", "serde", "serde_json", "schemars", "f32", "f64"];
+/// What would be logic among the kinds.
+const LOGIC: &[&str] = &["if", "match", "while", "loop"];
+
+/// core ← shim ← controller ← runtime ← main; sim beside runtime; api knows nobody; nobody knows runtime.
+const LAYERS: &[Layer] = &[
+    Layer { name: "core", may_use: &[], never: &[PURE, FOREIGN_TO_CORE] },
+    Layer { name: "api", may_use: &[], never: &[PURE, CLIENT, LOGIC] },
+    Layer { name: "shim", may_use: &["core", "api"], never: &[PURE, CLIENT] },
+    Layer { name: "controller", may_use: &["core", "api", "shim"], never: &[PURE, CLIENT] },
+    Layer { name: "sim", may_use: &["core", "api", "shim", "controller"], never: &[PURE, CLIENT] },
+    Layer { name: "runtime", may_use: &["core", "api", "shim", "controller"], never: &[] },
+    Layer { name: "lib.rs", may_use: &["core", "api", "shim", "controller", "sim", "runtime"], never: &[] },
+    Layer { name: "main.rs", may_use: &["core", "api", "shim", "controller", "sim", "runtime"], never: &[] },
+];
+
+/// Where something forbidden is what the file is for.
+const EXCEPTIONS: &[(&str, &str)] = &[("src/core/arena.rs", "HashMap")];
+
+/// Longest file under `src/`, its tests not counted; about three times the usual one.
+const MAX_FILE: usize = 600;
+/// Longest function.
+const MAX_FUNCTION: usize = 70;
+/// Files that are longer, with their length: a change may shorten this list, never lengthen it.
+const LONGER: &[(&str, usize)] = &[];
+
+#[test]
+fn the_repository_is_tidy() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    for dir in ["src", "tests", "e2e", "benches"] {
+        collect(root, &root.join(dir), &mut files);
+    }
+    assert!(files.iter().any(|file| file == "src/core/arena.rs"), "the walk found {files:?}");
+    let problems: Vec<String> = files
+        .iter()
+        .flat_map(|file| check(file, &fs::read_to_string(root.join(file)).expect("a source file is UTF-8")))
+        .collect();
+    assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+/// Paths of all Rust files below a directory, relative to the root, in order.
+fn collect(root: &Path, dir: &Path, files: &mut Vec<String>) {
+    let entries = fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
+    let mut entries: Vec<_> = entries.map(|entry| entry.expect("a directory can be read").path()).collect();
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            collect(root, &path, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            let relative = path.strip_prefix(root).expect("it is below the root");
+            files.push(relative.to_string_lossy().into_owned());
+        }
+    }
+}
+
+/// Everything wrong with one file, as `path:line: what`.
+fn check(path: &str, text: &str) -> Vec<String> {
+    let (code, comments) = source::split(text);
+    let tokens = source::tokens(&code);
+    let mut problems = head(text);
+    problems.extend(unfinished(&tokens, &comments));
+    problems.extend(allowed_without_reason(&tokens));
+    problems.extend(too_long(path, &code, &tokens));
+    if let Some(inside) = path.strip_prefix("src/") {
+        problems.extend(layer_rules(path, inside, &source::paths(&tokens)));
+    }
+    problems.sort();
+    problems.dedup();
+    problems.into_iter().map(|(line, what)| format!("{path}:{line}: {what}")).collect()
+}
+
+type Problem = (usize, String);
+
+fn head(text: &str) -> Vec<Problem> {
+    let lines = text.lines().map_while(|line| line.strip_prefix("//!")).map(str::trim);
+    let sentence = lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join(" ");
+    if sentence.ends_with(['.', ':']) || sentence.contains(". ") {
+        return Vec::new();
+    }
+    vec![(1, "the file does not begin with a //! sentence that says what it is for".to_owned())]
+}
+
+fn unfinished(tokens: &[source::Token<'_>], comments: &str) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (number, line) in comments.lines().enumerate() {
+        for word in ["TODO", "FIXME", "XXX"].iter().filter(|word| line.contains(**word)) {
+            problems.push((number + 1, format!("{word}: finish it, or file it where work is planned")));
+        }
+    }
+    for window in tokens.windows(3) {
+        match [window[0].text, window[1].text, window[2].text] {
+            [word @ ("todo" | "unimplemented"), "!", _] => problems.push((window[0].line, format!("{word}!"))),
+            ["#", "[", "ignore"] => problems.push((window[0].line, "an ignored test is no test".to_owned())),
+            _ => {}
+        }
+    }
+    problems
+}
+
+fn allowed_without_reason(tokens: &[source::Token<'_>]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (at, token) in tokens.iter().enumerate() {
+        let opens = |text: &str| tokens.get(at + 1).is_some_and(|next| next.text == text);
+        if token.text == "#" && (opens("[") || opens("!")) {
+            let attribute: Vec<&str> = attribute(&tokens[at..]);
+            let silences = attribute.windows(2).any(|pair| matches!(pair, ["allow" | "expect", "("]));
+            if silences && !attribute.windows(2).any(|pair| pair == ["reason", "="]) {
+                problems.push((token.line, "a lint is silenced without `reason =`".to_owned()));
+            }
+        }
+    }
+    problems
+}
+
+/// The tokens of the attribute that begins here.
+fn attribute<'a>(tokens: &[source::Token<'a>]) -> Vec<&'a str> {
+    let mut depth = 0;
+    let mut inside = Vec::new();
+    for token in tokens.iter().map(|token| token.text) {
+        depth += i32::from(token == "[") - i32::from(token == "]");
+        inside.push(token);
+        if token == "]" && depth == 0 {
+            break;
+        }
+    }
+    inside
+}
+
+fn too_long(path: &str, code: &str, tokens: &[source::Token<'_>]) -> Vec<Problem> {
+    let mut problems = Vec::new();
+    for (name, line, lines) in source::functions(tokens) {
+        if lines > MAX_FUNCTION {
+            problems.push((line, format!("fn {name} has {lines} lines; {MAX_FUNCTION} at most")));
+        }
+    }
+    let before_tests = code.lines().take_while(|line| line.trim() != "#[cfg(test)]").count();
+    let known = LONGER.iter().find(|(longer, _)| *longer == path).map(|(_, lines)| *lines);
+    let max = known.unwrap_or(MAX_FILE);
+    if path.starts_with("src/") && before_tests > max {
+        problems.push((1, format!("the file has {before_tests} lines before its tests; {max} at most")));
+    }
+    problems
+}
+
+fn layer_rules(path: &str, inside: &str, paths: &[source::Path]) -> Vec<Problem> {
+    let module: Vec<&str> = inside.trim_end_matches(".rs").trim_end_matches("/mod").split('/').collect();
+    let Some(layer) = LAYERS.iter().find(|layer| layer.name.trim_end_matches(".rs") == module[0]) else {
+        return vec![(1, format!("src/{} is no layer: give it its rules in LAYERS", module[0]))];
+    };
+    let mut problems = Vec::new();
+    for found in paths {
+        let parts: Vec<&str> = found.parts.iter().map(String::as_str).collect();
+        for word in layer.never.concat() {
+            if mentions(&parts, word) && !EXCEPTIONS.contains(&(path, word)) {
+                problems.push((found.line, format!("{} never mentions {word}", layer.name)));
+            }
+        }
+        let target = inside_crate(&module, &parts).filter(|target| LAYERS.iter().any(|layer| layer.name == *target));
+        if let Some(target) = target.filter(|target| *target != layer.name && !layer.may_use.contains(target)) {
+            problems.push((found.line, format!("{} does not know {target}", layer.name)));
+        }
+    }
+    problems
+}
+
+/// Whether a path has these parts in a row, or imports everything from the place that holds them.
+fn mentions(parts: &[&str], word: &str) -> bool {
+    let wanted: Vec<&str> = word.split("::").collect();
+    let everything = parts
+        .strip_suffix(&["*"])
+        .is_some_and(|parts| (1..wanted.len()).any(|length| parts.ends_with(&wanted[..length])));
+    everything || parts.windows(wanted.len()).any(|window| window == wanted)
+}
+
+/// The top-level module of this crate that a path in `module` leads to.
+fn inside_crate<'a>(module: &[&'a str], parts: &[&'a str]) -> Option<&'a str> {
+    match parts {
+        ["crate" | "gangline", target, ..] => Some(target),
+        ["super", ..] => {
+            let up = parts.iter().take_while(|part| **part == "super").count();
+            let start = module.len().saturating_sub(up);
+            if start == 0 { parts.get(up).copied() } else { Some(module[0]) }
+        }
+        _ => None,
+    }
+}
+
+/// Checks a file of one planted line after a proper head; the expected text is part of the only problem, or nothing.
+fn plant(path: &str, line: &str, expected: Option<&str>) {
+    let problems = check(path, &format!("//! A planted file.\n{line}\n"));
+    match expected {
+        Some(expected) => {
+            assert_eq!(problems.len(), 1, "{path}: {line}: {problems:?}");
+            assert!(problems[0].contains(expected), "{path}: {line}: {problems:?} should name {expected}");
+            assert!(problems[0].starts_with(&format!("{path}:2: ")), "{problems:?} should name line 2");
+        }
+        None => assert!(problems.is_empty(), "{path}: {line}: {problems:?}"),
+    }
+}
+
+#[test]
+fn a_layer_that_knows_too_much_is_found() {
+    for (path, line, expected) in [
+        ("src/core/x.rs", "use std::time::Duration;", "std::time"),
+        ("src/core/x.rs", "use std::{fmt, time::{self}};", "std::time"),
+        ("src/core/x.rs", "fn f() { Instant::now(); }", "Instant"),
+        ("src/core/x.rs", "use std::collections::{BTreeMap, HashMap as Map};", "HashMap"),
+        ("src/core/x.rs", "use k8s_openapi::api::core::v1::Pod;", "k8s_openapi"),
+        ("src/core/x.rs", "fn f(x: f64) {}", "f64"),
+        ("src/core/x.rs", "use crate::shim::op::Op;", "core does not know shim"),
+        ("src/core/x.rs", "use crate::{core::ids::Key, api::names};", "core does not know api"),
+        ("src/core/plan/x.rs", "use super::super::super::shim;", "core does not know shim"),
+        ("src/shim/x.rs", "use kube::{Api, Resource};", "kube::Api"),
+        ("src/shim/x.rs", "fn f() -> kube::Client { g() }", "kube::Client"),
+        ("src/shim/x.rs", "fn f() { jiff::Timestamp::now(); }", "Timestamp::now"),
+        ("src/shim/mod.rs", "use super::runtime::watch;", "shim does not know runtime"),
+        ("src/controller/x.rs", "async fn f() {}", "async"),
+        ("src/controller/x.rs", "use std::sync::{Arc, Mutex};", "Mutex"),
+        ("src/controller/x.rs", "fn f() { crate::runtime::run() }", "controller does not know runtime"),
+        ("src/api/x.rs", "fn f(x: bool) -> u8 { if x { 1 } else { 2 } }", "api never mentions if"),
+        ("src/api/x.rs", "use crate::core::ids::Key;", "api does not know core"),
+        ("src/sim/x.rs", "use crate::runtime::args;", "sim does not know runtime"),
+        ("src/runtime/x.rs", "use crate::sim::server;", "runtime does not know sim"),
+    ] {
+        plant(path, line, Some(expected));
+    }
+    assert!(
+        !check("src/core/x.rs", "//! A planted file.\nuse std::*;\n").is_empty(),
+        "std::time comes with everything"
+    );
+    let elsewhere = check("src/cache/x.rs", "//! A planted file.\n");
+    assert!(elsewhere[0].contains("is no layer"), "{elsewhere:?}");
+}
+
+#[test]
+fn what_is_said_but_not_done_is_no_violation() {
+    for (path, line) in [
+        ("src/core/x.rs", "/// Not a HashMap; see std::time and tokio."),
+        ("src/core/x.rs", "/* Mutex /* f64 */ println */"),
+        ("src/core/x.rs", r##"const X: &str = "Instant \" HashMap"; const Y: &str = r#"a " tokio"#;"##),
+        ("src/core/x.rs", r"fn f<'a>(c: &'a char) -> bool { *c == '\'' || *c == '/' }"),
+        ("src/core/x.rs", "use super::ids::Key; use crate::core::time::Now; use core::fmt;"),
+        ("src/core/arena.rs", "use std::collections::HashMap;"),
+        ("src/core/x.rs", "fn operand(rand_index: u8, r#if: u8) {}"),
+        ("src/shim/x.rs", "use kube::Resource; use crate::core::ids::Key;"),
+        ("src/runtime/x.rs", "use std::time::Instant; use kube::Client;"),
+        ("tests/x.rs", "use std::time::Instant;"),
+    ] {
+        plant(path, line, None);
+    }
+}
+
+#[test]
+fn what_is_unfinished_or_silenced_is_found() {
+    for (line, expected) in [
+        ("// TODO later", "TODO"),
+        ("fn f() { g(); /* FIXME */ }", "FIXME"),
+        ("fn f() { todo!() }", "todo!"),
+        ("fn f() { unimplemented!(); }", "unimplemented!"),
+        ("#[ignore] fn f() {}", "ignored"),
+        ("#[ignore = \"slow\"] fn f() {}", "ignored"),
+        ("#[allow(dead_code)] fn f() {}", "reason"),
+        ("#![allow(clippy::all)]", "reason"),
+        ("#[cfg_attr(test, expect(dead_code))] fn f() {}", "reason"),
+    ] {
+        plant("tests/x.rs", line, Some(expected));
+    }
+    plant("tests/x.rs", "#[allow(dead_code, reason = \"used [elsewhere]\")] fn f() {}", None);
+    plant("tests/x.rs", "const X: &str = \"TODO todo!()\";", None);
+    assert_eq!(check("tests/x.rs", "fn main() {}\n").len(), 1);
+    assert_eq!(check("tests/x.rs", "//! No sentence\n").len(), 1);
+    assert!(check("tests/x.rs", "//! A sentence over\n//! two lines.\n//!\n//! more\n").is_empty());
+}
+
+#[test]
+fn what_is_too_long_is_found() {
+    let body = "    g();\n".repeat(MAX_FUNCTION - 2);
+    plant("e2e/x.rs", &format!("fn f(x: [u8; 2]) {{\n{body}}}"), None);
+    plant("e2e/x.rs", &format!("fn f(x: [u8; 2]) {{\n    g();\n{body}}}"), Some("fn f has 71 lines"));
+    plant("src/core/x.rs", "trait T { fn f(&self); }", None);
+
+    let long = |tests: &str, lines: usize| format!("//! A planted file.\n{tests}{}", "\n".repeat(lines));
+    assert!(check("src/core/x.rs", &long("", MAX_FILE - 1)).is_empty());
+    assert!(check("src/core/x.rs", &long("", MAX_FILE))[0].contains("601 lines before its tests"));
+    assert!(check("src/core/x.rs", &long("#[cfg(test)]\nmod tests {}\n", MAX_FILE)).is_empty());
+    assert!(LONGER.iter().all(|(_, lines)| *lines > MAX_FILE), "a file that became short enough is off the list");
+}
