@@ -25,6 +25,7 @@ mod objects;
 mod pass;
 mod pods;
 pub mod queue;
+mod rank;
 pub mod reason;
 mod rank;
 pub mod recent;
