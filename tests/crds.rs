@@ -3,14 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use gangline::api::queue::Queue;
-use gangline::api::task_group::TaskGroup;
+use gangline::api;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::CustomResourceExt;
 
 /// File name and text of each definition.
 pub(super) fn files() -> Vec<(String, String)> {
-    [TaskGroup::crd(), Queue::crd()].iter().map(|crd| (format!("{}.yaml", crd.spec.names.plural), text(crd))).collect()
+    api::crds().iter().map(|crd| (format!("{}.yaml", crd.spec.names.plural), text(crd))).collect()
 }
 
 fn text(crd: &CustomResourceDefinition) -> String {
