@@ -2,13 +2,12 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::pin::pin;
 use std::time::Duration;
 
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
+use k8s_openapi::api::core::v1::{Node, ResourceQuota};
 use k8s_openapi::api::rbac::v1::ClusterRole;
-use kube::Api;
-use kube::api::{ListParams, PostParams};
 use serde_json::json;
 
 use crate::harness::context::{node, phase};
@@ -18,7 +17,7 @@ use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Result};
 use crate::support::kubeconfig;
 use crate::support::manifests::service_account_kubeconfig;
-use crate::support::wait;
+use crate::support::objects::Objects;
 
 pub(crate) fn tests() -> Vec<Test> {
     let own = || Needs::OwnControlPlane(Options::default());
@@ -40,10 +39,10 @@ pub(crate) fn tests() -> Vec<Test> {
 }
 
 async fn bound_by_hand(t: &mut Context) -> Result<()> {
-    t.create::<Pod>(t.pod("a", "1", json!({}))).await?;
+    t.pods().create(t.pod("a", "1", json!({}))).await?;
     let target = format!("{}-node-0", t.id);
     t.bind("a", &target).await?;
-    let pod = t.wait::<Pod>("a", "runs", |pod| phase(pod) == "Running").await?;
+    let pod = t.pods().wait("a", "runs", |pod| phase(pod) == "Running").await?;
     assert_eq!(node(&pod), target);
     Ok(())
 }
@@ -52,20 +51,20 @@ async fn runs_for(t: &mut Context) -> Result<()> {
     let annotated =
         |key: &str| json!({"metadata": {"annotations": {key: "300ms"}}, "spec": {"restartPolicy": "Never"}});
     let node = format!("{}-node-0", t.id);
-    t.create::<Pod>(t.pod("succeeds", "1", annotated("gangline.dev/demo-run-for"))).await?;
-    t.create::<Pod>(t.pod("fails", "1", annotated("gangline.dev/demo-fail-after"))).await?;
+    t.pods().create(t.pod("succeeds", "1", annotated("gangline.dev/demo-run-for"))).await?;
+    t.pods().create(t.pod("fails", "1", annotated("gangline.dev/demo-fail-after"))).await?;
     t.bind("succeeds", &node).await?;
     t.bind("fails", &node).await?;
-    t.wait::<Pod>("succeeds", "succeeds", |pod| phase(pod) == "Succeeded").await?;
-    t.wait::<Pod>("fails", "fails", |pod| phase(pod) == "Failed").await?;
+    t.pods().wait("succeeds", "succeeds", |pod| phase(pod) == "Succeeded").await?;
+    t.pods().wait("fails", "fails", |pod| phase(pod) == "Failed").await?;
     Ok(())
 }
 
 async fn readiness_gate(t: &mut Context) -> Result<()> {
     let gate = json!({"spec": {"readinessGates": [{"conditionType": "gangline.dev/never"}]}});
-    t.create::<Pod>(t.pod("gated", "1", gate)).await?;
+    t.pods().create(t.pod("gated", "1", gate)).await?;
     t.bind("gated", &format!("{}-node-0", t.id)).await?;
-    let pod = t.wait::<Pod>("gated", "runs", |pod| phase(pod) == "Running").await?;
+    let pod = t.pods().wait("gated", "runs", |pod| phase(pod) == "Running").await?;
     let conditions = pod.status.and_then(|status| status.conditions).unwrap_or_default();
     let ready = conditions.iter().find(|condition| condition.type_ == "Ready");
     assert_eq!(ready.map(|condition| condition.status.as_str()), Some("False"));
@@ -76,19 +75,20 @@ async fn job_completes(t: &mut Context) -> Result<()> {
     let mut template = t.pod("", "1", json!({"metadata": null, "spec": {"restartPolicy": "Never"}}));
     template["spec"]["nodeName"] = json!(format!("{}-node-1", t.id));
     let spec = json!({"completions": 2, "parallelism": 2, "template": {"spec": template["spec"]}});
-    t.create::<Job>(json!({"metadata": {"name": "job"}, "spec": spec})).await?;
+    t.objects::<Job>().create(json!({"metadata": {"name": "job"}, "spec": spec})).await?;
     let succeeded = |job: &Job| job.status.as_ref().and_then(|status| status.succeeded);
-    t.wait::<Job>("job", "has succeeded", |job| succeeded(job) == Some(2)).await.map(drop)
+    t.objects::<Job>().wait("job", "has succeeded", |job| succeeded(job) == Some(2)).await.map(drop)
 }
 
 async fn quota_counts(t: &mut Context) -> Result<()> {
     let quota = json!({"metadata": {"name": "quota"}, "spec": {"hard": {"pods": "2"}}});
-    t.create::<ResourceQuota>(quota).await?;
+    let quotas = t.objects::<ResourceQuota>();
+    quotas.create(quota).await?;
     let used =
         |quota: &ResourceQuota| quota.status.as_ref()?.used.as_ref()?.get("pods").map(|quantity| quantity.0.clone());
-    t.wait::<ResourceQuota>("quota", "is counted", |quota| used(quota).as_deref() == Some("0")).await?;
-    t.create::<Pod>(t.pod("one", "1", json!({}))).await?;
-    t.wait::<ResourceQuota>("quota", "counts the pod", |quota| used(quota).as_deref() == Some("1")).await?;
+    quotas.wait("quota", "is counted", |quota| used(quota).as_deref() == Some("0")).await?;
+    t.pods().create(t.pod("one", "1", json!({}))).await?;
+    quotas.wait("quota", "counts the pod", |quota| used(quota).as_deref() == Some("1")).await?;
     Ok(())
 }
 
@@ -117,48 +117,44 @@ subjects: [{{kind: ServiceAccount, name: watcher, namespace: '{namespace}'}}]
     let file = t.cluster.work().join(format!("{id}.kubeconfig"));
     service_account_kubeconfig(&t.client, &t.cluster.kubeconfig, (namespace, "watcher"), &file).await?;
     let client = kubeconfig::client(&file).await?;
-    Api::<Node>::all(client.clone()).list(&ListParams::default()).await.during("listing nodes")?;
-    let refused = Api::<ClusterRole>::all(client).list(&ListParams::default()).await;
-    assert!(matches!(refused, Err(kube::Error::Api(status)) if status.code == 403));
+    Objects::<Node>::all(&client).list("").await?;
+    let refused = Objects::<ClusterRole>::all(&client).list("").await;
+    assert!(refused.as_ref().is_err_and(|error| error.to_string().contains("403")), "{refused:?}");
     Ok(())
 }
 
 async fn components_restart(t: &mut Context) -> Result<()> {
     let node = t.add_nodes("node", 1, |_| ()).await?.remove(0);
-    t.create::<Pod>(t.pod("before", "1", json!({}))).await?;
+    t.pods().create(t.pod("before", "1", json!({}))).await?;
     for component in [Component::Etcd, Component::ApiServer, Component::ControllerManager, Component::Kwok] {
         t.plane()?.restart(component).await?;
     }
-    t.create::<Pod>(t.pod("after", "1", json!({}))).await?;
+    t.pods().create(t.pod("after", "1", json!({}))).await?;
     t.bind("before", &node).await?;
     t.bind("after", &node).await?;
-    t.wait_all::<Pod>("", "both run", |pods| pods.len() == 2 && pods.iter().all(|pod| phase(pod) == "Running")).await?;
+    t.pods().wait_all("", "both run", |pods| pods.len() == 2 && pods.iter().all(|pod| phase(pod) == "Running")).await?;
     Ok(())
 }
 
 /// A write that a paused store holds up is not answered, and goes through once the store runs on.
 async fn paused_store(t: &mut Context) -> Result<()> {
     t.plane()?.pause(Component::Etcd)?;
-    let (pods, pod) =
-        (t.api::<Pod>(), serde_json::from_value(t.pod("late", "1", json!({}))).during("describing a pod")?);
-    let write = tokio::spawn(async move { pods.create(&PostParams::default(), &pod).await });
-    let answered =
-        wait::wait_for(&t.api::<Pod>(), "late", Duration::from_millis(500), "exists", |pod| pod.is_some()).await;
-    assert!(answered.is_err() && !write.is_finished(), "the store was paused, but a write went through");
+    let (pods, pod) = (t.pods(), t.pod("late", "1", json!({})));
+    let mut write = pin!(pods.create(pod));
+    let answered = tokio::time::timeout(Duration::from_millis(500), &mut write).await;
+    assert!(answered.is_err(), "the store was paused, but a write was answered: {answered:?}");
     t.plane()?.resume(Component::Etcd)?;
-    write.await.during("waiting for the write")?.during("creating the pod")?;
-    t.wait::<Pod>("late", "exists", |_| true).await.map(drop)
+    write.await.map(drop)
 }
 
 async fn side_by_side() -> Result<()> {
     let options = || Options::default().with_nodes(2);
     let (one, two) = tokio::try_join!(ControlPlane::start(options()), ControlPlane::start(options()))?;
     for plane in [&one, &two] {
-        let nodes = Api::<Node>::all(plane.client()).list(&ListParams::default()).await.during("listing nodes")?;
-        assert_eq!(nodes.items.len(), 2);
+        assert_eq!(Objects::<Node>::all(&plane.client()).list("").await?.len(), 2);
     }
     drop(one);
-    Api::<Node>::all(two.client()).list(&ListParams::default()).await.during("listing nodes of the one left").map(drop)
+    Objects::<Node>::all(&two.client()).list("").await.map(drop)
 }
 
 async fn nothing_left() -> Result<()> {

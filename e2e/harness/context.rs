@@ -2,24 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
-use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
-use kube::api::{DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
-use kube::{Api, Client, Resource, ResourceExt};
+use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
+use kube::{Api, Client};
 use serde_json::{Value, json};
 
 use super::cluster::Cluster;
-use crate::support::control_plane::{ControlPlane, wait_until_ready};
+use super::report::our_kinds;
+use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Error, Result};
 use crate::support::manifests;
 use crate::support::nodes::NodeSet;
+use crate::support::objects::{Kind, Objects};
 use crate::support::scheduler::Scheduler;
-use crate::support::wait::{self, Watched};
-
-/// How long a test waits for anything, unless it says otherwise. Things take well below a second on an idle machine.
-pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Label and taint of everything that belongs to one test.
 pub(crate) const TEST: &str = "e2e.gangline.dev/test";
@@ -81,7 +77,7 @@ impl Context {
         self.own_nodes = true;
         nodes.ready = self.cluster.plane.as_ref().is_some_and(|plane| !plane.plays_nodes());
         nodes.create(&self.client).await?;
-        wait_until_ready(&self.client, &nodes).await?;
+        nodes.wait_ready(&self.client).await?;
         Ok(nodes.names())
     }
 
@@ -110,23 +106,18 @@ impl Context {
     }
 
     /// Objects of a kind in the test's namespace.
-    pub(crate) fn api<K>(&self) -> Api<K>
-    where
-        K: Resource<Scope = NamespaceResourceScope>,
-        K::DynamicType: Default,
-    {
-        Api::namespaced(self.client.clone(), &self.namespace)
+    pub(crate) fn objects<K: Kind>(&self) -> Objects<K> {
+        Objects::of(&self.client, &self.namespace)
     }
 
-    /// Creates an object in the test's namespace.
-    pub(crate) async fn create<K>(&self, object: Value) -> Result<K>
-    where
-        K: Watched + Resource<Scope = NamespaceResourceScope>,
-        K::DynamicType: Default,
-    {
-        let object: K = serde_json::from_value(object).during("describing an object")?;
-        let step = format!("creating {} {}", K::kind(&K::DynamicType::default()), object.name_any());
-        self.api::<K>().create(&PostParams::default(), &object).await.during(step)
+    /// Objects of a kind without namespace, or in all namespaces.
+    pub(crate) fn everywhere<K: Kind>(&self) -> Objects<K> {
+        Objects::all(&self.client)
+    }
+
+    /// The pods of the test's namespace.
+    pub(crate) fn pods(&self) -> Objects<Pod> {
+        self.objects()
     }
 
     /// Applies YAML of any kinds (server side); objects without a namespace go to the test's.
@@ -137,46 +128,9 @@ impl Context {
     /// Binds a pod by hand, as a scheduler would.
     pub(crate) async fn bind(&self, pod: &str, node: &str) -> Result<()> {
         let binding = json!({"metadata": {"name": pod}, "target": {"kind": "Node", "name": node}});
-        let step = format!("binding {pod} to {node}");
-        let (pods, params) = (self.api::<Pod>(), PostParams::default());
-        let answer = pods.create_subresource::<Value, Value>("binding", pod, &params, &binding);
-        answer.await.during(&step).map(drop)
-    }
-
-    /// Merges a patch into the status of a pod, as a kubelet would.
-    pub(crate) async fn patch_pod_status(&self, pod: &str, status: Value) -> Result<()> {
-        let patch = Patch::Strategic(json!({"status": status}));
-        let step = format!("patching the status of {pod}");
-        self.api::<Pod>().patch_status(pod, &PatchParams::default(), &patch).await.during(step).map(drop)
-    }
-
-    /// Waits until the object with this name is as expected and returns it.
-    pub(crate) async fn wait<K>(&self, name: &str, what: &str, expected: impl Fn(&K) -> bool) -> Result<K>
-    where
-        K: Watched + Resource<Scope = NamespaceResourceScope>,
-        K::DynamicType: Default,
-    {
-        let found =
-            wait::wait_for(&self.api::<K>(), name, DEADLINE, what, |found| found.is_some_and(&expected)).await?;
-        found.ok_or_else(|| Error::new(format!("{name} is gone")))
-    }
-
-    /// Waits until no object has this name.
-    pub(crate) async fn wait_gone<K>(&self, name: &str) -> Result<()>
-    where
-        K: Watched + Resource<Scope = NamespaceResourceScope>,
-        K::DynamicType: Default,
-    {
-        wait::wait_for(&self.api::<K>(), name, DEADLINE, "is gone", |found| found.is_none()).await.map(drop)
-    }
-
-    /// Waits until the objects that a label selector names (all, if empty) are together as expected.
-    pub(crate) async fn wait_all<K>(&self, labels: &str, what: &str, expected: impl Fn(&[&K]) -> bool) -> Result<Vec<K>>
-    where
-        K: Watched + Resource<Scope = NamespaceResourceScope>,
-        K::DynamicType: Default,
-    {
-        wait::wait_for_all(&self.api::<K>(), labels, DEADLINE, what, expected).await
+        let (pods, params) = (self.pods(), PostParams::default());
+        let answer = pods.untyped().create_subresource::<Value, Value>("binding", pod, &params, &binding);
+        answer.await.during(format!("binding {pod} to {node}")).map(drop)
     }
 
     /// All namespaces of the test.
@@ -186,14 +140,14 @@ impl Context {
 
     /// Asks for the removal of everything of the test; does not wait for it.
     pub(crate) async fn clean_up(&self) -> Result<()> {
-        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let namespaces = self.everywhere::<Namespace>();
         for name in &self.namespaces {
-            namespaces.delete(name, &DeleteParams::default()).await.during(format!("deleting namespace {name}"))?;
+            namespaces.delete(name).await?;
         }
+        let mut kinds = our_kinds(&self.client, false).await;
+        kinds.push(ApiResource::erase::<Node>(&()));
         let ours = ListParams::default().labels(&format!("{TEST}={}", self.id));
-        let nodes: Api<Node> = Api::all(self.client.clone());
-        nodes.delete_collection(&DeleteParams::default(), &ours).await.during("deleting the test's nodes")?;
-        for kind in super::report::our_kinds(&self.client, false).await {
+        for kind in kinds {
             let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind);
             let step = format!("deleting the test's {}", kind.plural);
             api.delete_collection(&DeleteParams::default(), &ours).await.during(step)?;
@@ -203,18 +157,14 @@ impl Context {
 
     /// A namespace in which pods can be created: its ServiceAccount is there where one is asked for.
     async fn make_namespace(&mut self, name: &str, patch: Value) -> Result<()> {
-        let step = format!("making namespace {name}");
         let mut object = json!({"metadata": {"name": name, "labels": {TEST: self.id}}});
         merge(&mut object, patch);
-        let object: Namespace = serde_json::from_value(object).during(&step)?;
-        let namespaces: Api<Namespace> = Api::all(self.client.clone());
-        namespaces.create(&PostParams::default(), &object).await.during(&step)?;
+        self.everywhere::<Namespace>().create(object).await?;
         self.namespaces.insert(name.to_owned());
         if self.cluster.plane.as_ref().is_some_and(|plane| !plane.makes_accounts()) {
             return Ok(());
         }
-        let accounts: Api<ServiceAccount> = Api::namespaced(self.client.clone(), name);
-        wait::wait_for(&accounts, "default", DEADLINE, "is made", |found| found.is_some()).await.map(drop)
+        Objects::<ServiceAccount>::of(&self.client, name).wait("default", "is made", |_| true).await.map(drop)
     }
 }
 
@@ -255,5 +205,5 @@ fn identify(test: &str) -> String {
     name.truncate(30);
     let nanos =
         std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |time| time.subsec_nanos());
-    format!("{}-{:04x}", name.trim_end_matches('-'), (nanos / 100 ^ std::process::id()) & 0xffff)
+    format!("{}-{:04x}", name.trim_end_matches('-'), ((nanos / 100) ^ std::process::id()) & 0xffff)
 }

@@ -5,6 +5,8 @@ pub(crate) mod context;
 pub(crate) mod report;
 pub(crate) mod runner;
 
+use std::pin::Pin;
+
 use tokio::runtime::Runtime;
 
 pub(crate) use context::Context;
@@ -29,11 +31,14 @@ pub(crate) struct Test {
     body: Body,
 }
 
+type OnCluster = Box<dyn FnOnce(&Runtime, &mut Context) -> Result<()> + Send>;
+type OnNothing = Box<dyn FnOnce(&Runtime) -> Result<()> + Send>;
+
 enum Body {
     /// On a cluster, with Gangline or without.
-    On { needs: Needs, gangline: bool, run: Box<dyn FnOnce(&Runtime, &mut Context) -> Result<()> + Send> },
+    On { needs: Needs, gangline: bool, run: OnCluster },
     /// Alone, starting what it needs itself.
-    Bare(Box<dyn FnOnce(&Runtime) -> Result<()> + Send>),
+    Bare(OnNothing),
 }
 
 /// A test. Gangline runs on its cluster unless [`Test::without_gangline`] says otherwise.
@@ -41,7 +46,10 @@ pub(crate) fn test<F>(name: &'static str, needs: Needs, body: F) -> Test
 where
     F: AsyncFnOnce(&mut Context) -> Result<()> + Send + 'static,
 {
-    let run = Box::new(move |runtime: &Runtime, context: &mut Context| runtime.block_on(body(context)));
+    let run = Box::new(move |runtime: &Runtime, context: &mut Context| {
+        let body: Pin<Box<dyn Future<Output = Result<()>> + '_>> = Box::pin(body(context));
+        runtime.block_on(body)
+    });
     Test { name, body: Body::On { needs, gangline: true, run } }
 }
 
@@ -50,7 +58,11 @@ pub(crate) fn bare<F>(name: &'static str, body: F) -> Test
 where
     F: AsyncFnOnce() -> Result<()> + Send + 'static,
 {
-    Test { name, body: Body::Bare(Box::new(move |runtime: &Runtime| runtime.block_on(body()))) }
+    let run = Box::new(move |runtime: &Runtime| {
+        let body: Pin<Box<dyn Future<Output = Result<()>>>> = Box::pin(body());
+        runtime.block_on(body)
+    });
+    Test { name, body: Body::Bare(run) }
 }
 
 impl Test {

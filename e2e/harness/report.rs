@@ -10,6 +10,7 @@ use kube::discovery::{self, Scope};
 use kube::{Api, Client, ResourceExt};
 
 use super::context::{Context, TEST, node, phase};
+use crate::support::objects::Objects;
 use crate::support::scheduler::log_about;
 
 /// Limits of the report, so that it stays readable.
@@ -47,12 +48,11 @@ pub(crate) async fn report(context: &Context) -> String {
 }
 
 async fn pods(text: &mut String, context: &Context, namespace: &str) {
-    let api: Api<Pod> = Api::namespaced(context.client.clone(), namespace);
-    let Ok(pods) = api.list(&ListParams::default()).await else {
+    let Ok(pods) = Objects::<Pod>::of(&context.client, namespace).list("").await else {
         let _ = writeln!(text, "(pods cannot be listed)");
         return;
     };
-    for pod in pods.items.iter().take(MAX_PODS) {
+    for pod in pods.iter().take(MAX_PODS) {
         let deleted = if pod.metadata.deletion_timestamp.is_some() { " deleted" } else { "" };
         let _ = write!(text, "pod {} {}{deleted} node={:?}", pod.name_any(), phase(pod), node(pod));
         let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
@@ -63,8 +63,8 @@ async fn pods(text: &mut String, context: &Context, namespace: &str) {
         }
         text.push('\n');
     }
-    if pods.items.len() > MAX_PODS {
-        let _ = writeln!(text, "… and {} more pods", pods.items.len() - MAX_PODS);
+    if pods.len() > MAX_PODS {
+        let _ = writeln!(text, "… and {} more pods", pods.len() - MAX_PODS);
     }
 }
 
@@ -81,12 +81,8 @@ async fn objects(text: &mut String, api: &Api<DynamicObject>, which: &ListParams
 }
 
 async fn events(text: &mut String, context: &Context, namespace: &str) {
-    let api: Api<Event> = Api::namespaced(context.client.clone(), namespace);
-    let Ok(events) = api.list(&ListParams::default()).await else {
-        return;
-    };
-    let start = events.items.len().saturating_sub(MAX_EVENTS);
-    for event in &events.items[start..] {
+    let events = Objects::<Event>::of(&context.client, namespace).list("").await.unwrap_or_default();
+    for event in &events[events.len().saturating_sub(MAX_EVENTS)..] {
         let object = &event.involved_object;
         let (kind, name) = (object.kind.as_deref().unwrap_or_default(), object.name.as_deref().unwrap_or_default());
         let (reason, message) = (event.reason.as_deref(), event.message.as_deref());

@@ -62,7 +62,7 @@ pub(crate) fn up(args: &UpArgs) -> Result<()> {
     if !follow(&mut supervisor, &progress)? {
         let status = supervisor.wait().during("waiting for the supervisor")?;
         let error = Error::new(format!("the control plane did not start ({status})"));
-        return Err(error.with_tail(&place.log().display().to_string(), &tail(&place.log())));
+        return Err(error.with_tail(&format!("last lines of {}", place.log().display()), &tail(&place.log())));
     }
     progress.done(&format!("control plane {:?} with {} nodes is ready", args.name, args.nodes));
     usage(&place)

@@ -6,8 +6,8 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use k8s_openapi::api::core::v1::{Node, ServiceAccount};
-use kube::{Api, Client};
+use k8s_openapi::api::core::v1::ServiceAccount;
+use kube::Client;
 use serde_json::json;
 
 use super::components::{self, Component, Options, Ports};
@@ -15,9 +15,9 @@ use super::error::{During, Error, Result};
 use super::http_probe;
 use super::kubeconfig;
 use super::nodes::NodeSet;
+use super::objects::Objects;
 use super::process::Process;
 use super::state_dir::StateDir;
-use super::wait::{wait_for, wait_for_all};
 
 /// How long a component may take to be ready. Alone it is 3 s; a machine may be busy.
 const READY_WITHIN: Duration = Duration::from_secs(90);
@@ -121,7 +121,7 @@ impl ControlPlane {
     pub async fn add_nodes(&self, nodes: &NodeSet) -> Result<()> {
         let nodes = NodeSet { ready: !self.options.kwok, ..nodes.clone() };
         nodes.create(&self.client).await?;
-        wait_until_ready(&self.client, &nodes).await
+        nodes.wait_ready(&self.client).await
     }
 
     /// Whether every namespace gets a `default` ServiceAccount, without which pods would be refused.
@@ -185,9 +185,8 @@ impl ControlPlane {
 
     /// They are at work when they have made the account that every namespace gets.
     async fn controllers_ready(&mut self) -> Result<()> {
-        let accounts: Api<ServiceAccount> = Api::namespaced(self.client.clone(), "default");
-        let made =
-            wait_for(&accounts, "default", READY_WITHIN, "made by the controllers", |found| found.is_some()).await;
+        let accounts = Objects::<ServiceAccount>::of(&self.client, "default").within(READY_WITHIN);
+        let made = accounts.wait("default", "is made by the controllers", |_| true).await;
         let process = self.process(Component::ControllerManager)?;
         made.map_err(|error| process.last_words(&format!("kube-controller-manager is not ready: {error}")))?;
         process.check_running()
@@ -206,22 +205,6 @@ impl ControlPlane {
         }
         Ok(())
     }
-}
-
-/// Waits until all nodes of a set are Ready.
-pub async fn wait_until_ready(client: &Client, nodes: &NodeSet) -> Result<()> {
-    let wanted = nodes.names();
-    let ready = |node: &Node| {
-        let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
-        conditions.is_some_and(|all| all.iter().any(|one| one.type_ == "Ready" && one.status == "True"))
-    };
-    let api: Api<Node> = Api::all(client.clone());
-    let all_ready = |seen: &[&Node]| {
-        let ready = seen.iter().filter(|node| ready(node)).filter_map(|node| node.metadata.name.as_deref());
-        let ready: std::collections::BTreeSet<&str> = ready.collect();
-        wanted.iter().all(|name| ready.contains(name.as_str()))
-    };
-    wait_for_all(&api, "", READY_WITHIN, "all nodes are Ready", all_ready).await.map(drop)
 }
 
 /// Writes what the programs read: users, kubeconfigs, the audit policy and kwok's stages.

@@ -22,7 +22,7 @@ impl Error {
             return self;
         }
         let indented = tail.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n");
-        Self(format!("{}\n  last lines of {title}:\n{indented}", self.0))
+        Self(format!("{}\n  {title}:\n{indented}", self.0))
     }
 }
 

@@ -69,7 +69,7 @@ fn build(program: Program) -> Result<()> {
     fs::write(dir.path().join("go.sum"), module.go_sum).during(&step)?;
     let output = run(go_build(program, dir.path()), &progress).during(&step)?;
     if !output.status.success() {
-        return Err(Error::new(&step).with_tail("go build", &String::from_utf8_lossy(&output.stderr)));
+        return Err(Error::new(&step).with_tail("go build said", &String::from_utf8_lossy(&output.stderr)));
     }
     check_sums(program, dir.path())?;
     let parent = target.parent().unwrap_or(dir.path());
@@ -111,7 +111,7 @@ fn check_sums(program: Program, dir: &Path) -> Result<()> {
     }
     let (name, file) = (program.name(), module.name);
     Err(Error::new(format!("{name} needs sources that e2e/tools/{file}/go.sum does not pin"))
-        .with_tail("go.sum", &new.join("\n")))
+        .with_tail("missing in go.sum", &new.join("\n")))
 }
 
 /// Says which Go to install when there is none, or an old one.

@@ -6,17 +6,15 @@ use std::time::{Duration, Instant};
 
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
-use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
-use kube::runtime::wait::conditions::is_crd_established;
 use kube::{Client, ResourceExt};
 use serde_json::Value;
 
 use super::error::{During, Error, Result};
 use super::kubeconfig;
-use super::wait::wait_for;
+use super::objects::wait_untyped;
 
 /// How long a new kind may take to be served.
 const SERVED_WITHIN: Duration = Duration::from_secs(20);
@@ -67,9 +65,15 @@ async fn apply_one(client: &Client, document: Value, namespace: &str) -> Result<
     let params = PatchParams::apply(MANAGER).force();
     let applied = api.patch(&object.name_any(), &params, &Patch::Apply(&object)).await.during(&step)?;
     if kind.kind == "CustomResourceDefinition" {
-        established(client, &applied.name_any()).await?;
+        let name = applied.name_any();
+        wait_untyped(&api, &name, SERVED_WITHIN, "is served", &is_established).await?;
     }
     Ok(applied)
+}
+
+fn is_established(definition: &DynamicObject) -> bool {
+    let conditions = definition.data["status"]["conditions"].as_array();
+    conditions.is_some_and(|all| all.iter().any(|one| one["type"] == "Established" && one["status"] == "True"))
 }
 
 /// The resource of an object's kind. Discovery lags behind a new definition.
@@ -86,13 +90,6 @@ async fn served(client: &Client, object: &DynamicObject) -> Result<(ApiResource,
             Err(error) => return Err(error).during(format!("looking up {} {}", types.api_version, types.kind)),
         }
     }
-}
-
-async fn established(client: &Client, name: &str) -> Result<()> {
-    use kube::runtime::wait::Condition;
-    let kinds: Api<CustomResourceDefinition> = Api::all(client.clone());
-    let served = |kind: Option<&CustomResourceDefinition>| is_crd_established().matches_object(kind);
-    wait_for(&kinds, name, SERVED_WITHIN, "is served", served).await.map(drop)
 }
 
 /// Writes a kubeconfig that holds a token of a ServiceAccount, for the same server as `admin`'s.

@@ -1,14 +1,14 @@
 //! Nodes that exist as objects only.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
-use kube::api::PostParams;
-use kube::{Api, Client};
-use serde_json::json;
+use kube::Client;
+use serde_json::{Value, json};
 
-use super::error::{During, Result};
+use super::error::Result;
+use super::objects::Objects;
 
 /// Requests in flight while nodes are made.
 const IN_FLIGHT: usize = 16;
@@ -59,19 +59,23 @@ impl NodeSet {
 
     /// Creates them.
     pub async fn create(&self, client: &Client) -> Result<()> {
-        let nodes: Api<Node> = Api::all(client.clone());
-        let created = stream::iter(self.names()).map(|name| {
-            let nodes = nodes.clone();
-            async move {
-                let step = format!("creating node {name}");
-                let node = self.object(&name)?;
-                nodes.create(&PostParams::default(), &node).await.during(&step).map(drop)
-            }
-        });
-        created.buffer_unordered(IN_FLIGHT).try_collect().await
+        let nodes = Objects::<Node>::all(client);
+        let created = stream::iter(self.names()).map(|name| nodes.create(self.object(&name)));
+        created.buffer_unordered(IN_FLIGHT).try_for_each(|_| std::future::ready(Ok(()))).await
     }
 
-    fn object(&self, name: &str) -> Result<Node> {
+    /// Waits until all of them are Ready.
+    pub async fn wait_ready(&self, client: &Client) -> Result<()> {
+        let wanted = self.names();
+        let all_ready = |seen: &[&Node]| {
+            let ready = seen.iter().filter(|node| is_ready(node)).filter_map(|node| node.metadata.name.as_deref());
+            let ready: BTreeSet<&str> = ready.collect();
+            wanted.iter().all(|name| ready.contains(name.as_str()))
+        };
+        Objects::all(client).wait_all("", "all nodes are Ready", all_ready).await.map(drop)
+    }
+
+    fn object(&self, name: &str) -> Value {
         let mut labels = self.labels.clone();
         labels.insert("kubernetes.io/hostname".to_owned(), name.to_owned());
         labels.insert("kubernetes.io/os".to_owned(), "linux".to_owned());
@@ -88,7 +92,11 @@ impl NodeSet {
         if self.ready {
             status["conditions"] = json!([{"type": "Ready", "status": "True", "reason": "NoKubelet"}]);
         }
-        let node = json!({"metadata": {"name": name, "labels": labels}, "spec": {"taints": taints}, "status": status});
-        serde_json::from_value(node).during(format!("describing node {name}"))
+        json!({"metadata": {"name": name, "labels": labels}, "spec": {"taints": taints}, "status": status})
     }
+}
+
+fn is_ready(node: &Node) -> bool {
+    let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
+    conditions.is_some_and(|all| all.iter().any(|one| one.type_ == "Ready" && one.status == "True"))
 }

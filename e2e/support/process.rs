@@ -86,7 +86,7 @@ impl Process {
 
     /// An error about this program with the tail of its log.
     pub fn last_words(&self, what: &str) -> Error {
-        Error::new(what).with_tail(&self.log.display().to_string(), &self.log_tail())
+        Error::new(what).with_tail(&format!("last lines of {}", self.log.display()), &self.log_tail())
     }
 
     /// Stops the program from running at all (SIGSTOP) until [`Self::resume`].

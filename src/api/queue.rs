@@ -7,20 +7,70 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-/// A queue of the quota tree, named by its path: `root.data` lies below `root`.
+use super::schema;
+
+/// A queue of the quota tree. Its name is its path: `root.data` lies below `root`.
+// Each printed column says its type.
+#[allow(clippy::duplicated_attributes)]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[kube(group = "gangline.dev", version = "v1alpha1", kind = "Queue", plural = "queues", status = "QueueStatus")]
+#[kube(
+    group = "gangline.dev",
+    version = "v1alpha1",
+    kind = "Queue",
+    plural = "queues",
+    shortname = "gq",
+    category = "gangline",
+    doc = "A queue of the quota tree: what the applications of it and of all queues below it may use together. Its name \
+           is its path: root.data lies below root. The queues root and root.default exist, unlimited, without an object.",
+    status = "QueueStatus",
+    printcolumn(name = "Parent", type_ = "string", json_path = ".spec.parent"),
+    printcolumn(
+        name = "Running",
+        type_ = "integer",
+        json_path = ".status.applications.Running",
+        description = "Applications that run"
+    ),
+    printcolumn(name = "CPU", type_ = "string", json_path = ".status.allocated.cpu", description = "CPU in use"),
+    printcolumn(name = "Max CPU", type_ = "string", json_path = ".spec.max.cpu"),
+    printcolumn(
+        name = "Memory",
+        type_ = "string",
+        json_path = ".status.allocated.memory",
+        description = "Memory in use"
+    ),
+    printcolumn(name = "Max Memory", type_ = "string", json_path = ".spec.max.memory"),
+    printcolumn(
+        name = "Active",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Active")].status"#,
+        description = "Whether the queue has a valid place in the tree"
+    ),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Active")].message"#,
+        priority = 1
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
+)]
 #[serde(rename_all = "camelCase")]
 pub struct QueueSpec {
-    /// Path of the queue above: the name without its last part.
+    /// Path of the queue above: the name without its last part. Only `root` has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63), regex(pattern = schema::QUEUE_PATH))]
     pub parent: Option<String>,
-    /// What the queue and all below it may use at most. A resource that is not listed is not limited.
+    /// What all pods of the queue and of the queues below it may request together, placeholders included. A resource
+    /// that is not listed is not limited. No more than what the queues above may use. Lowering it takes nothing away
+    /// from what runs.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::amounts_from_zero)]
     pub max: BTreeMap<String, Quantity>,
-    /// How many applications of the queue and all below it may be past the gate at once.
+    /// How many applications of the queue and of the queues below it may hold or use resources at once. Not set: any
+    /// number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1_000_000))]
     pub max_applications: Option<u32>,
 }
 
@@ -31,19 +81,34 @@ pub struct QueueStatus {
     /// Generation of the spec that this status is about.
     #[serde(default)]
     pub observed_generation: i64,
-    /// What pods of the queue and all below it use, placeholders included.
+    /// What pods of the queue and of the queues below it use, placeholders included.
     #[serde(default)]
+    #[schemars(transform = schema::shown_amounts)]
     pub allocated: BTreeMap<String, Quantity>,
-    /// What waiting applications of the queue and all below it ask for.
+    /// What waiting applications of the queue and of the queues below it ask for.
     #[serde(default)]
+    #[schemars(transform = schema::shown_amounts)]
     pub pending: BTreeMap<String, Quantity>,
     /// What may still be used of each resource that is limited here or above.
     #[serde(default)]
+    #[schemars(transform = schema::shown_amounts)]
     pub headroom: BTreeMap<String, Quantity>,
     /// Number of applications by state.
     #[serde(default)]
     pub applications: BTreeMap<String, u32>,
-    /// `Active`: whether the queue has a valid place in the tree.
+    /// `Active`: whether the queue has a valid place in the tree. While it has not, the last valid spec stays in force.
     #[serde(default)]
+    #[schemars(transform = schema::conditions)]
     pub conditions: Vec<Condition>,
+}
+
+/// Bounds of `metadata.name`: a queue path and a label value.
+pub(super) const NAME: (u32, &str) = (63, schema::QUEUE_PATH);
+
+/// Rules over the whole object: the name is the path, so that no cycle can be written.
+pub(super) fn rules() -> Vec<Value> {
+    let parent = "self.metadata.name == 'root' ? !has(self.spec.parent) : (has(self.spec.parent) && \
+                  self.metadata.name.startsWith(self.spec.parent + '.') && \
+                  !self.metadata.name.substring(size(self.spec.parent) + 1).contains('.'))";
+    vec![schema::rule_of(".spec.parent", parent, "must be metadata.name without its last part; only root has none")]
 }

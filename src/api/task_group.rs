@@ -8,43 +8,112 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::schema;
 
 /// A set of equal members of an application that start together or not at all.
+// Each printed column says its type.
+#[allow(clippy::duplicated_attributes)]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "gangline.dev",
     version = "v1alpha1",
     kind = "TaskGroup",
     plural = "taskgroups",
+    shortname = "tg",
+    category = "gangline",
     namespaced,
-    status = "TaskGroupStatus"
+    doc = "A set of equal pods, its members, that start together or not at all. A pod is a member by its label \
+           gangline.dev/task-group and schedulerName gangline.",
+    status = "TaskGroupStatus",
+    scale(
+        spec_replicas_path = ".spec.minMember",
+        status_replicas_path = ".status.counts.running",
+        label_selector_path = ".status.selector"
+    ),
+    printcolumn(name = "Queue", type_ = "string", json_path = ".spec.queue"),
+    printcolumn(
+        name = "Min",
+        type_ = "integer",
+        json_path = ".spec.minMember",
+        description = "Members that start together"
+    ),
+    printcolumn(
+        name = "Held",
+        type_ = "integer",
+        json_path = ".status.counts.held",
+        description = "Places that placeholders hold"
+    ),
+    printcolumn(
+        name = "Running",
+        type_ = "integer",
+        json_path = ".status.counts.running",
+        description = "Members that have a node"
+    ),
+    printcolumn(
+        name = "State",
+        type_ = "string",
+        json_path = ".status.applicationState",
+        description = "State of the application"
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = ".status.reason",
+        description = "Why it is in this state"
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(name = "Pending", type_ = "integer", json_path = ".status.counts.pending", priority = 1),
+    printcolumn(name = "Placeholders", type_ = "integer", json_path = ".status.counts.placeholders", priority = 1),
+    printcolumn(name = "Replaced", type_ = "integer", json_path = ".status.counts.replaced", priority = 1),
+    printcolumn(name = "Reservation", type_ = "string", json_path = ".spec.reservation", priority = 1),
+    printcolumn(name = "Message", type_ = "string", json_path = ".status.message", priority = 1)
 )]
 #[serde(rename_all = "camelCase")]
+#[schemars(extend("x-kubernetes-validations" = [
+    schema::rule(&schema::same("self", "oldSelf", "applicationId"), "applicationId can never be changed"),
+]))]
 pub struct TaskGroupSpec {
-    /// What is submitted together. Default: the object's name.
+    /// Everything that is submitted together has the same id in the same namespace. Default: the name of the TaskGroup.
+    /// Can never be changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 1, max = 63), regex(pattern = schema::LABEL_VALUE))]
     pub application_id: Option<String>,
-    /// Path of the leaf queue. Default: `root.default`.
+    /// Path of the leaf queue whose quota is used, such as root.data. Default: root.default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 63), regex(pattern = schema::QUEUE_PATH))]
     pub queue: Option<String>,
-    /// How many members start together, at least 1.
+    /// How many members start together. Pods beyond this number are scheduled when there is room.
+    #[schemars(range(min = 1, max = 100_000))]
     pub min_member: u32,
-    /// What one member needs.
+    /// What one member requests, such as cpu: 500m, memory: 4Gi or nvidia.com/gpu: 1. minMember times this must fit the
+    /// queue before anything of the application is placed.
+    #[schemars(transform = schema::positive_amounts, extend("minProperties" = 1))]
     pub min_resource: BTreeMap<String, Quantity>,
-    /// `namespace/name` of every TaskGroup of the application, this one included. Default: this one alone.
+    /// The TaskGroups of the application, as namespace/name, this one included: all of them start together. Each must
+    /// list the same. Default: this one alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(max = 64),
+        inner(length(max = 127), regex(pattern = schema::NAMESPACED_NAME)),
+        extend("x-kubernetes-list-type" = "set")
+    )]
     pub gang_group: Vec<String>,
-    /// How the places are held until the members run. Default: `Placeholder`.
+    /// How places are held until the members run. Placeholder: by pods that do nothing and give way to members. Direct:
+    /// by no pods; the members are placed together once minMember of them exist.
     #[serde(default)]
     pub reservation: Reservation,
-    /// For whom placeholders are created. Default: `missing`.
+    /// For whom placeholders are created. missing: for members that do not exist yet. all: for every member.
     #[serde(default)]
     pub placeholder_for: PlaceholderFor,
-    /// What a placeholder needs to stand where a member will.
+    /// What a placeholder needs to stand where a member will. Give it what the members' pod template has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placeholder_template: Option<PlaceholderTemplate>,
-    /// How long the application may have neither allocations nor asks before it is Completed. Default: 30.
+    /// Seconds without running and waiting pods after which the application is Completed and what it still holds is
+    /// given back. Default: 30. The only field that can be changed while the application lives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 86_400))]
     pub completion_timeout_seconds: Option<u32>,
 }
 
@@ -73,29 +142,36 @@ pub enum PlaceholderFor {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlaceholderTemplate {
-    /// `nodeSelector` of the pod.
+    /// Labels that a node must have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::selector)]
     pub node_selector: BTreeMap<String, String>,
-    /// `tolerations` of the pod.
+    /// Taints of nodes that are tolerated.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(transform = schema::tolerations)]
     pub tolerations: Vec<Toleration>,
-    /// `affinity` of the pod: node affinity.
+    /// Affinity to nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub affinity: Option<PlaceholderAffinity>,
-    /// `priorityClassName` of the pod.
+    /// Name of the members' PriorityClass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253), regex(pattern = schema::OBJECT_NAME))]
     pub priority_class_name: Option<String>,
-    /// `runtimeClassName` of the pod.
+    /// Name of the members' RuntimeClass.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 253), regex(pattern = schema::OBJECT_NAME))]
     pub runtime_class_name: Option<String>,
-    /// Labels of the pod. Keys under `gangline.dev/` and `*.kubernetes.io/` are refused.
+    /// Labels of placeholders. Keys under gangline.dev/, kubernetes.io/ and k8s.io/ are refused.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::template_labels)]
     pub labels: BTreeMap<String, String>,
-    /// Annotations of the pod. Keys under `gangline.dev/` and `*.kubernetes.io/` are refused.
+    /// Annotations of placeholders. Keys under gangline.dev/, kubernetes.io/ and k8s.io/ are refused.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::template_annotations)]
     pub annotations: BTreeMap<String, String>,
-    /// `imagePullSecrets` of the pod.
+    /// Secrets for pulling the placeholders' image.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(transform = schema::secrets)]
     pub image_pull_secrets: Vec<LocalObjectReference>,
 }
 
@@ -103,8 +179,9 @@ pub struct PlaceholderTemplate {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PlaceholderAffinity {
-    /// `nodeAffinity` of the pod: its required part.
+    /// Node affinity as in pods. What is preferred is handed on to the placeholder and not weighed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(transform = schema::node_affinity)]
     pub node_affinity: Option<NodeAffinity>,
 }
 
@@ -129,6 +206,7 @@ pub struct TaskGroupStatus {
     pub message: String,
     /// What the whole application reserves: the sum over its task groups and originators.
     #[serde(default)]
+    #[schemars(transform = schema::shown_amounts)]
     pub placeholder_ask: BTreeMap<String, Quantity>,
     /// Numbers of seats and members.
     #[serde(default)]
@@ -138,8 +216,9 @@ pub struct TaskGroupStatus {
     pub deadlines: Option<Deadlines>,
     /// Accepted, QuotaReserved, Placed, Running, Finished.
     #[serde(default)]
+    #[schemars(transform = schema::conditions)]
     pub conditions: Vec<Condition>,
-    /// Selects the group's pods, for the scale subresource.
+    /// Selects the group's pods: for kubectl scale, autoscalers and PodDisruptionBudgets.
     #[serde(default)]
     pub selector: String,
 }
@@ -181,4 +260,32 @@ pub struct Deadlines {
     /// Waiting becomes Completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion: Option<Time>,
+}
+
+/// Bounds of `metadata.name`: a label value.
+pub(super) const NAME: (u32, &str) = (63, schema::OBJECT_NAME);
+
+/// Rules over the whole object.
+pub(super) fn rules() -> Vec<Value> {
+    let itself =
+        "!has(self.spec.gangGroup) || self.spec.gangGroup.exists(one, one.split('/')[1] == self.metadata.name)";
+    let namespace = "!has(self.spec.gangGroup) || self.spec.gangGroup.all(one, \
+                     one.split('/')[0] == self.spec.gangGroup[0].split('/')[0])";
+    let alive = "cannot be changed while the application is Accepted, Running or Waiting, but for \
+                 completionTimeoutSeconds";
+    vec![
+        schema::rule_of(".spec.gangGroup", itself, "must list the TaskGroup itself"),
+        schema::rule_of(".spec.gangGroup", namespace, "must list TaskGroups of one namespace"),
+        schema::rule_of(".spec", &unchanged(), alive),
+    ]
+}
+
+/// While the application lives its gang is what it was.
+fn unchanged() -> String {
+    let alive = "has(oldSelf.status) && has(oldSelf.status.applicationState) && \
+                 oldSelf.status.applicationState in ['Accepted', 'Running', 'Waiting']";
+    let fixed = ["minMember", "minResource"].map(|field| format!("self.spec.{field} == oldSelf.spec.{field}"));
+    let optional = ["queue", "gangGroup", "reservation", "placeholderFor", "placeholderTemplate"];
+    let optional = optional.map(|field| schema::same("self.spec", "oldSelf.spec", field));
+    format!("!({alive}) || ({} && {})", fixed.join(" && "), optional.join(" && "))
 }

@@ -1,5 +1,179 @@
 //! Shim, core and outbox as one pure value: observations and a time in, calls out.
 
+mod answers;
+mod carry_out;
+mod make;
 pub mod outbox;
+pub mod settings;
+mod state;
 pub mod stats;
+pub mod target;
 pub mod turn;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::core::event::{Event, Mark};
+use crate::core::ids::{AskId, Key, Text};
+use crate::core::reason::Refusal;
+use crate::core::scheduler::Scheduler;
+use crate::core::time::{Mono, Now};
+use crate::shim::ledger::Ledger;
+use crate::shim::observation::{Observation, WatchFact};
+use crate::shim::op::Kind;
+use crate::shim::pod::Served;
+use crate::shim::show::Notice;
+use outbox::Outbox;
+use settings::Settings;
+use target::Target;
+use turn::Turn;
+
+/// Everything that is known and wanted. `Clone`, so that a test can fork it.
+#[derive(Clone, Debug)]
+pub struct Controller {
+    settings: Settings,
+    ledger: Ledger,
+    core: Scheduler,
+    outbox: Outbox<Target>,
+    /// Kinds that were listed or are known to be unserved.
+    answered: BTreeSet<Kind>,
+    /// Kinds of which the last answer was that they are not served.
+    unserved: BTreeSet<Kind>,
+    events: Vec<Event>,
+    /// Bindings decided and not settled.
+    bindings: BTreeMap<AskId, (Text, Mark)>,
+    notices: BTreeMap<u64, Notice>,
+    next_notice: u64,
+    /// The reason last announced of a TaskGroup or pod.
+    announced: BTreeMap<Key, Text>,
+    /// When the status of a TaskGroup or Queue was last wanted.
+    written: BTreeMap<Target, Mono>,
+    /// Verbs and resources that are refused to us, with the server's words.
+    denied: BTreeMap<(&'static str, &'static str), Refusal>,
+    decided: BTreeMap<&'static str, u64>,
+    violations: u64,
+    audited: Mono,
+    stopping: bool,
+    now: Now,
+}
+
+/// How often the books are audited: it reads everything once, some milliseconds at 100 000 pods.
+const AUDIT_EVERY_MS: u64 = 60_000;
+
+impl Controller {
+    /// A controller that has seen nothing.
+    pub fn new(settings: Settings) -> Self {
+        Self {
+            ledger: Ledger::new(Served::new(settings.scheduler_names.iter().cloned())),
+            core: Scheduler::new(),
+            outbox: Outbox::new(settings.instance),
+            settings,
+            answered: BTreeSet::new(),
+            unserved: BTreeSet::new(),
+            events: Vec::new(),
+            bindings: BTreeMap::new(),
+            notices: BTreeMap::new(),
+            next_notice: 0,
+            announced: BTreeMap::new(),
+            written: BTreeMap::new(),
+            denied: BTreeMap::new(),
+            decided: BTreeMap::new(),
+            violations: 0,
+            audited: Mono(0),
+            stopping: false,
+            now: Now::default(),
+        }
+    }
+
+    /// Takes what was observed, decides, and says what is to be sent. Drains `batch`.
+    pub fn step(&mut self, now: Now, batch: &mut Vec<Observation>) -> Turn {
+        self.now = now;
+        batch.drain(..).for_each(|observation| self.observe(observation));
+        if self.stopping {
+            // What is in flight ends by itself; what was decided and not sent is decided again by the next process.
+            return Turn::default();
+        }
+        let step = self.core.step(now, std::mem::take(&mut self.events));
+        step.decisions.into_iter().for_each(|decision| self.carry_out(decision));
+        self.audit_sometimes();
+        let calls = self.calls();
+        let wake = step.wake.into_iter().chain(self.outbox.wake(now.mono)).min();
+        Turn { calls, relist: Vec::new(), wake, more: step.more || !self.events.is_empty() }
+    }
+
+    fn observe(&mut self, observation: Observation) {
+        match observation {
+            Observation::Watch { kind, fact, .. } => self.watch(kind, fact),
+            Observation::Outcome { id, outcome } => {
+                if let Some(report) = self.outbox.outcome(self.now.mono, id, outcome) {
+                    self.answer(report);
+                }
+            }
+            Observation::Stop => self.stopping = true,
+        }
+    }
+
+    fn watch(&mut self, kind: Kind, fact: WatchFact) {
+        match fact {
+            WatchFact::Unserved => {
+                self.unserved.insert(kind);
+                self.answered.insert(kind);
+            }
+            WatchFact::ListEnd => {
+                self.unserved.remove(&kind);
+                self.answered.insert(kind);
+            }
+            WatchFact::ListBegin
+            | WatchFact::Listed(_)
+            | WatchFact::Upsert(_)
+            | WatchFact::Gone(_)
+            | WatchFact::Broken { .. } => {}
+        }
+        let listed = matches!(fact, WatchFact::ListEnd | WatchFact::Unserved);
+        let queue = match &fact {
+            WatchFact::Listed(seen) | WatchFact::Upsert(seen) if kind == Kind::Queue => Some(seen.key.name.clone()),
+            WatchFact::Listed(_)
+            | WatchFact::Upsert(_)
+            | WatchFact::Unserved
+            | WatchFact::ListBegin
+            | WatchFact::ListEnd
+            | WatchFact::Gone(_)
+            | WatchFact::Broken { .. } => None,
+        };
+        let events = self.ledger.watch(kind, fact);
+        self.take(events);
+        queue.into_iter().for_each(|queue| self.want_queue_status(queue));
+        if listed && self.answered.len() == Kind::ALL.len() && !self.core.is_synced() {
+            self.events.push(Event::Synced);
+        }
+    }
+
+    /// Notes what events mean for calls that are wanted or in doubt, and hands them to the core.
+    fn take(&mut self, events: Vec<Event>) {
+        for event in events {
+            self.settle_calls(&event);
+            self.events.push(event);
+        }
+    }
+
+    fn audit_sometimes(&mut self) {
+        if self.now.mono.since(self.audited) < AUDIT_EVERY_MS {
+            return;
+        }
+        self.audited = self.now.mono;
+        let violations = self.core.audit();
+        self.violations += violations.len() as u64;
+        for violation in violations {
+            tracing::error!(%violation, "the books do not add up: this is a bug of gangline");
+        }
+    }
+
+    /// Whether every kind was listed or is known to be unserved.
+    pub fn is_synced(&self) -> bool {
+        self.core.is_synced()
+    }
+
+    /// The deciding part, to be looked at.
+    pub fn core(&self) -> &Scheduler {
+        &self.core
+    }
+}

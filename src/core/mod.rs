@@ -26,6 +26,7 @@ mod pass;
 mod pods;
 pub mod queue;
 pub mod reason;
+mod rank;
 pub mod recent;
 mod replace;
 pub mod report;

@@ -3,8 +3,9 @@
 use super::arena::{Arena, Lookup};
 use super::bits::Bits;
 use super::ids::{NodeId, Text};
+use super::rank::{hash, rank};
 use super::recent::Recent;
-use super::resources::{CPU, MEMORY, Resources, Totals};
+use super::resources::{Resources, Totals};
 use super::shape::{HostPort, NodeSpec};
 
 /// Nodes per block with a common upper bound of what is free: small enough that a block of full nodes is common in a
@@ -25,7 +26,7 @@ pub struct Nodes {
     live: Bits,
     /// Free amounts of the base resources; may be negative. `i64::MIN` where there is no Node object.
     free: [Vec<i64>; 4],
-    /// Filling order, see [`Row::rank`].
+    /// Filling order, see [`super::rank`].
     rank: Vec<u64>,
     /// Per block an upper bound of each free column.
     ceiling: [Vec<i64>; 4],
@@ -309,34 +310,9 @@ impl Row {
         i128::from(offered) - self.charged.get(name)
     }
 
-    /// Where the node stands in the order of filling: the fullest first (the mean of cpu and memory, as kube-scheduler's
-    /// MostAllocated), then a hash of its name, so that neither slot nor arrival decides.
     fn rank(&self, charged: [i128; 4]) -> u64 {
-        let offered = self.spec.as_ref().map_or([0; 4], |spec| spec.allocatable.base);
-        let full: u64 = [CPU, MEMORY].into_iter().map(|resource| share(charged[resource], offered[resource])).sum();
-        (2 * SHARE_MAX - full) << HASH_BITS | self.hash >> (64 - HASH_BITS)
+        rank(self.hash, self.spec.as_ref().map_or([0; 4], |spec| spec.allocatable.base), charged)
     }
-}
-
-/// Shares are counted in 1/32767: two of them fill 16 bits, and 48 are left for the hash.
-const SHARE_MAX: u64 = (1 << 15) - 1;
-const HASH_BITS: u32 = 48;
-
-/// `used` of `offered` as a share from 0 to [`SHARE_MAX`]; never falls when `used` grows.
-fn share(used: i128, offered: i64) -> u64 {
-    let offered = offered.max(0).unsigned_abs();
-    let used = u64::try_from(used.max(0)).unwrap_or(u64::MAX).min(offered);
-    if offered == 0 {
-        return SHARE_MAX;
-    }
-    // Beyond 2^49 the lowest bits are dropped, so that the product stays below 2^64.
-    let shift = 15_u32.saturating_sub(offered.leading_zeros());
-    (used >> shift) * SHARE_MAX / (offered >> shift)
-}
-
-/// FNV-1a: fixed for ever, unlike the standard library's hashers.
-fn hash(name: &str) -> u64 {
-    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// An exact amount as near as `i64` can say it.
@@ -355,6 +331,7 @@ pub fn ports_conflict(one: &HostPort, other: &HostPort) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::resources::{CPU, MEMORY};
     use crate::core::shape::{Effect, Taint};
 
     fn spec(cpu: i64, memory: i64) -> NodeSpec {
@@ -417,17 +394,6 @@ mod tests {
             nodes.discharge(id, &absurd, &[]);
         }
         assert_eq!(nodes.free(id).unwrap().base, [4000, i64::MAX, 0, 110]);
-    }
-
-    #[test]
-    fn shares_never_fall_when_use_grows() {
-        for offered in [1, 3, 4000, 1 << 37, (1 << 50) + 7, i64::MAX] {
-            let steps = (0..=64).map(|step| i128::from(offered) * step / 48);
-            let shares: Vec<_> = steps.map(|used| share(used, offered)).collect();
-            assert!(shares.is_sorted(), "{offered}: {shares:?}");
-            assert_eq!((shares[0], shares[64]), (0, SHARE_MAX));
-        }
-        assert_eq!(share(0, 0), SHARE_MAX);
     }
 
     #[test]

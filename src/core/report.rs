@@ -278,6 +278,16 @@ impl Scheduler {
         text
     }
 
+    /// Whether a task group's stage passes by itself within moments.
+    pub fn is_in_progress(&self, id: GroupId) -> bool {
+        let app = self.books.groups.get(id).and_then(|group| group.app).map(|app| &self.books.apps[app]);
+        app.is_some_and(|app| match app.state {
+            AppState::New | AppState::Accepted => app.waits.as_ref().is_none_or(Reason::is_progress),
+            AppState::Running => !app.placed,
+            AppState::Waiting | AppState::Rejected | AppState::Completed => false,
+        })
+    }
+
     /// Everything that is shown of a task group.
     pub fn group_report(&self, id: GroupId) -> Option<GroupReport> {
         let group = self.books.groups.get(id)?;

@@ -4,6 +4,7 @@ pub mod args;
 pub mod cli;
 pub mod client;
 pub mod clock;
+pub mod driver;
 pub mod execute;
 pub mod http;
 mod item;

@@ -9,7 +9,7 @@ use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{mpsc, watch};
 
 use super::args::RunArgs;
-use super::cli::fail;
+use super::cli::{FAILED, fail};
 use super::client::{self, ClientError, chain};
 use super::http::{ListenError, Server, Sources};
 use super::settings::Settings;
@@ -33,6 +33,16 @@ enum RunError {
     Signals(#[source] std::io::Error),
     #[error("the scheduling loop ended by itself: {0}")]
     Loop(String),
+}
+
+impl RunError {
+    const fn exit_code(&self) -> u8 {
+        match self {
+            Self::Client(_) | Self::Listen(_) | Self::Signals(_) => FAILED,
+            // What a panic of the main thread would give.
+            Self::Loop(_) => 101,
+        }
+    }
 }
 
 /// What the scheduling loop and its helpers are made of.
@@ -64,10 +74,10 @@ pub(super) fn main(args: &RunArgs) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error),
     };
-    match runtime.block_on(run(settings, args)) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => fail(&error),
-    }
+    let Err(error) = runtime.block_on(run(settings, args)) else { return ExitCode::SUCCESS };
+    // From here on the log is where people and machines look.
+    tracing::error!(problem = chain(&error), "Cannot run");
+    ExitCode::from(error.exit_code())
 }
 
 async fn run(settings: Settings, args: &RunArgs) -> Result<(), RunError> {
@@ -113,7 +123,7 @@ fn end_on_signals(order: watch::Sender<bool>) -> Result<(), RunError> {
     let (mut terminate, mut interrupt) = (take(SignalKind::terminate())?, take(SignalKind::interrupt())?);
     tokio::spawn(async move {
         let name = next(&mut terminate, &mut interrupt).await.0;
-        tracing::info!(signal = name, "Ending; the same signal again ends at once");
+        tracing::info!(signal = name, "Ending; another signal ends at once");
         // Nobody listens only if everything has ended already.
         order.send_replace(true);
         let (name, number) = next(&mut terminate, &mut interrupt).await;

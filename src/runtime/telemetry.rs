@@ -25,14 +25,23 @@ pub enum TelemetryError {
 /// # Errors
 /// A level that [`Settings::load`] would have refused, or a second call.
 pub fn start(settings: &Settings) -> Result<(), TelemetryError> {
-    let filter = EnvFilter::builder().parse(&settings.log_level)?;
+    let filter = filter(&settings.log_level)?;
     let json = match settings.log_format {
         LogFormat::Auto => !io::stderr().is_terminal(),
         LogFormat::Text => false,
         LogFormat::Json => true,
     };
     subscriber(json, filter, io::stderr).try_init()?;
+    // A panic is one line of the log like any other, so that whoever collects JSON sees it.
+    std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "Panicked: a fault of Gangline's own")));
     Ok(())
+}
+
+/// The filter for a level. kube_client logs every request that fails at ERROR; we report failures ourselves, once and
+/// where somebody should act, so it is off unless it is named.
+fn filter(level: &str) -> Result<EnvFilter, tracing_subscriber::filter::ParseError> {
+    let filter = EnvFilter::builder().parse(level)?;
+    Ok(if level.contains("kube_client") { filter } else { filter.add_directive("kube_client=off".parse()?) })
 }
 
 type Subscriber = Box<dyn tracing::Subscriber + Send + Sync>;
@@ -110,7 +119,7 @@ mod tests {
     }
 
     fn log(json: bool, level: &str, event: impl Fn()) -> String {
-        let subscriber = subscriber(json, EnvFilter::builder().parse(level).unwrap(), || Test);
+        let subscriber = subscriber(json, filter(level).unwrap(), || Test);
         tracing::subscriber::with_default(subscriber, event);
         String::from_utf8(OUTPUT.take()).unwrap()
     }
@@ -140,5 +149,8 @@ mod tests {
         let event = || tracing::debug!("fine");
         assert_eq!(log(false, "info", event), "");
         assert_ne!(log(false, "info,gangline=debug", event), "");
+        let noise = || tracing::error!(target: "kube_client::client::builder", "failed");
+        assert_eq!(log(false, "info", noise), "");
+        assert_ne!(log(false, "info,kube_client=error", noise), "");
     }
 }

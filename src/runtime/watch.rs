@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 use super::item::{Item, Watched};
 use crate::api::queue::Queue;
 use crate::api::task_group::TaskGroup;
-use crate::shim::decode::clean;
+use crate::shim::escape;
 use crate::shim::observation::{Observation, WatchFact};
 use crate::shim::op::Kind;
 use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
@@ -116,8 +116,6 @@ enum Then {
 enum Stage {
     /// A list was asked for; nothing of it has come.
     Asked,
-    /// The kind is known not to be served.
-    Unserved,
     /// The list comes.
     Listing,
     /// Changes come.
@@ -175,7 +173,7 @@ impl Line {
             Then::Restart
         } else {
             tracing::debug!(kind = self.kind.plural(), code, message, "watch broke");
-            self.say(WatchFact::Broken { code, message: clean(&message) }).await?;
+            self.say(WatchFact::Broken { code, message: escape::message(&message) }).await?;
             Then::Go
         };
         tokio::time::sleep(self.backoff.next(Instant::now())).await;

@@ -5,27 +5,21 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{
-    Affinity, Container, ContainerPort, NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, PodSpec,
-    Toleration as KubeToleration, Volume,
-};
+use k8s_openapi::api::core::v1::{Affinity, Container, ContainerPort, PodSpec, Toleration as KubeToleration, Volume};
 
+use super::node_affinity;
 use super::requests::is_sidecar;
 use crate::core::ids::Text;
 use crate::core::reason::Unsupported;
-use crate::core::shape::{Effect, HostPort, Operator, Requirement, Shape, Term, Toleration};
-
-/// Most values that one pod's node affinity may list: matching costs (pods' shapes × nodes × values). A term that names
-/// every node of a large cluster still fits.
-const MAX_AFFINITY_VALUES: usize = 10_000;
+use crate::core::shape::{Effect, HostPort, Shape, Toleration};
 
 /// Puts the pod's constraints into a shape; those that cannot be honoured are left out and the first is returned.
 pub fn fill(shape: &mut Shape, spec: &PodSpec) -> Result<(), Unsupported> {
     shape.selector = text_map(spec.node_selector.as_ref());
     shape.ports = host_ports(spec);
     let tolerations = tolerations(spec.tolerations.as_deref().unwrap_or_default());
-    let node_affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
-    let affinity = node_affinity.map_or(Ok(None), required);
+    let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
+    let affinity = affinity.map_or(Ok(None), node_affinity::required);
     shape.tolerations = tolerations.clone().unwrap_or_default();
     // Whatever is not understood fits nowhere.
     shape.affinity = affinity.clone().unwrap_or(Some(Vec::new()));
@@ -40,7 +34,8 @@ pub fn text_map(map: Option<&BTreeMap<String, String>>) -> BTreeMap<Text, Text> 
     map.into_iter().flatten().map(texts).collect()
 }
 
-fn unsupported(field: impl Into<Text>) -> Unsupported {
+/// A refusal that names a field.
+pub(super) fn unsupported(field: impl Into<Text>) -> Unsupported {
     Unsupported { field: field.into() }
 }
 
@@ -74,60 +69,6 @@ pub fn effect(effect: &str) -> Option<Effect> {
         "PreferNoSchedule" => Some(Effect::PreferNoSchedule),
         "NoExecute" => Some(Effect::NoExecute),
         _ => None,
-    }
-}
-
-/// The required part of a node affinity: one of these terms must hold; `None` = nothing is required.
-pub fn required(affinity: &NodeAffinity) -> Result<Option<Vec<Term>>, Unsupported> {
-    let Some(required) = &affinity.required_during_scheduling_ignored_during_execution else { return Ok(None) };
-    let mut terms: Vec<_> = required.node_selector_terms.iter().map(term).collect::<Result<_, _>>()?;
-    terms.sort_unstable();
-    terms.dedup();
-    let all = terms.iter().flat_map(|term| term.labels.iter().chain(&term.name));
-    let values: usize = all.map(|requirement| 1 + requirement.values.len()).sum();
-    if values > MAX_AFFINITY_VALUES {
-        return Err(unsupported(format!("spec.affinity.nodeAffinity with more than {MAX_AFFINITY_VALUES} values")));
-    }
-    Ok(Some(terms))
-}
-
-fn term(term: &NodeSelectorTerm) -> Result<Term, Unsupported> {
-    let labels = term.match_expressions.iter().flatten().map(requirement).collect::<Result<_, _>>()?;
-    let name = term.match_fields.iter().flatten().map(name_requirement).collect::<Result<_, _>>()?;
-    let sorted = |mut list: Vec<Requirement>| {
-        list.sort_unstable();
-        list.dedup();
-        list
-    };
-    Ok(Term { labels: sorted(labels), name: sorted(name) })
-}
-
-fn requirement(requirement: &NodeSelectorRequirement) -> Result<Requirement, Unsupported> {
-    let operator = match requirement.operator.as_str() {
-        "In" => Operator::In,
-        "NotIn" => Operator::NotIn,
-        "Exists" => Operator::Exists,
-        "DoesNotExist" => Operator::DoesNotExist,
-        "Gt" => Operator::Gt,
-        "Lt" => Operator::Lt,
-        _ => return Err(unsupported("spec.affinity.nodeAffinity operator")),
-    };
-    let mut values: Vec<Text> = requirement.values.iter().flatten().map(|value| value.as_str().into()).collect();
-    values.sort_unstable();
-    values.dedup();
-    Ok(Requirement { key: requirement.key.as_str().into(), operator, values })
-}
-
-/// Kubernetes knows one field, `metadata.name`, with `In` or `NotIn` and one value.
-fn name_requirement(field: &NodeSelectorRequirement) -> Result<Requirement, Unsupported> {
-    let requirement = requirement(field)?;
-    match requirement.operator {
-        Operator::In | Operator::NotIn if field.key == "metadata.name" => {
-            Ok(Requirement { key: "".into(), ..requirement })
-        }
-        Operator::In | Operator::NotIn | Operator::Exists | Operator::DoesNotExist | Operator::Gt | Operator::Lt => {
-            Err(unsupported("spec.affinity.nodeAffinity matchFields"))
-        }
     }
 }
 
@@ -272,7 +213,7 @@ mod tests {
         ] {
             assert_eq!(filled(spec.clone()).1.err(), field.map(unsupported), "{spec}");
         }
-        let many: Vec<_> = (0..MAX_AFFINITY_VALUES).map(|n| n.to_string()).collect();
+        let many: Vec<_> = (0..node_affinity::MAX_VALUES).map(|n| n.to_string()).collect();
         let (shape, result) =
             filled(affinity(&json!([{"matchExpressions": [{"key": "a", "operator": "In", "values": many}]}])));
         assert!(result.is_err() && shape.affinity == Some(vec![]));

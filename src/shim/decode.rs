@@ -7,12 +7,10 @@ use kube::core::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::escape;
 use super::observation::{Body, Malformed, Seen};
 use super::op::Kind;
 use crate::core::ids::{Key, Text, Uid};
-
-/// Longest text from outside that is kept, in characters: a message of the API server's admission is below 300.
-const TEXT_MAX: usize = 512;
 
 /// An object of this kind; `None` if the text does not even name one.
 pub fn seen(kind: Kind, json: &str) -> Option<Seen> {
@@ -59,30 +57,11 @@ fn problem<T: DeserializeOwned>(json: &str) -> Text {
     let inner = error.inner().to_string();
     // Lines and columns of a text that nobody else sees.
     let what = inner.split(" at line ").next().unwrap_or(&inner);
-    clean(&format!("{}: {what}", error.path()))
+    escape::message(&format!("{}: {what}", error.path()))
 }
 
 fn number(resource_version: Option<&str>) -> u64 {
     resource_version.and_then(|text| text.parse().ok()).unwrap_or(0)
-}
-
-/// Text from outside, bounded, with what could move a cursor or turn writing around escaped.
-pub fn clean(text: &str) -> Text {
-    let mut out = String::new();
-    for (index, letter) in text.chars().enumerate() {
-        if index == TEXT_MAX {
-            out.push('…');
-            break;
-        }
-        if is_invisible(letter) { out.extend(letter.escape_default()) } else { out.push(letter) }
-    }
-    Text::from(out)
-}
-
-/// Control characters, and the Unicode ones that hide or reorder what is shown.
-fn is_invisible(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
 }
 
 #[cfg(test)]
@@ -140,12 +119,5 @@ mod tests {
             assert!(seen(Kind::Pod, json).is_none(), "{json}");
         }
         assert_eq!(seen(Kind::Pod, r#"{"metadata":{"name":"p","resourceVersion":"x"}}"#).map(|seen| seen.rv), Some(0));
-    }
-
-    #[test]
-    fn text_is_bounded_and_escaped() {
-        assert_eq!(&*clean("a\n\u{1b}[31mb\u{202e}ü"), "a\\n\\u{1b}[31mb\\u{202e}ü");
-        let long = clean(&"x".repeat(10_000));
-        assert_eq!((long.chars().count(), long.ends_with("x…")), (TEXT_MAX + 1, true));
     }
 }

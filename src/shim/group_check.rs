@@ -3,7 +3,7 @@
 use super::quantity::Quantity;
 use super::spec_errors::{Errors, is_divisible, is_other_resource};
 use super::task_group::{MAX_COMPLETION_TIMEOUT_SECONDS, timeout};
-use super::{constraints, syntax};
+use super::{constraints, node_affinity, syntax};
 use crate::api::task_group::{PlaceholderTemplate, TaskGroup};
 
 /// Most members of one task group: a million seats would cost memory before any quota refuses them.
@@ -93,7 +93,7 @@ fn check_template(template: &PlaceholderTemplate, errors: &mut Errors) {
         errors.add(prefixed(&unsupported.field), "is not supported");
     }
     let affinity = template.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
-    if let Some(Err(unsupported)) = affinity.map(constraints::required) {
+    if let Some(Err(unsupported)) = affinity.map(node_affinity::required) {
         errors.add(prefixed(&unsupported.field), "is not supported");
     }
     let classes =

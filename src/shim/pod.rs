@@ -46,7 +46,7 @@ pub fn ask_spec(pod: &Pod, served: &Served) -> AskSpec {
     let (shape, supported) = shape(pod);
     let role = role(pod, served);
     let place = place(pod, &role, supported);
-    let mark = mark(pod, &role, &place);
+    let mark = mark(pod, &role);
     AskSpec {
         key: key(&pod.metadata),
         created: created(&pod.metadata),
@@ -137,14 +137,12 @@ fn labels_problem(pod: &Pod, role: &Role) -> Option<Unsupported> {
     Some(Unsupported { field: format!("metadata.labels[{name}]").into() })
 }
 
-/// What our Binding wrote. Only on a pod with a node, since it is written together with the node; a malformed mark is
-/// none.
-fn mark(pod: &Pod, role: &Role, place: &Place) -> Option<Mark> {
-    match (role, place) {
-        (Role::Singleton | Role::Originator { .. } | Role::Member { .. } | Role::Placeholder(_), Place::On { .. }) => {}
-        (Role::Foreign, _) | (_, Place::Gated | Place::Refused(_) | Place::Pending | Place::Finished { .. }) => {
-            return None;
-        }
+/// What our Binding wrote. Only on a pod with a node, since it is written together with the node (a finished pod keeps
+/// it: its gang did start); a malformed mark is none.
+fn mark(pod: &Pod, role: &Role) -> Option<Mark> {
+    let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
+    if node.is_empty() || *role == Role::Foreign {
+        return None;
     }
     let queue = annotation(pod, names::CHARGED_QUEUE).filter(|queue| syntax::is_queue_path(queue))?;
     let (group, incarnation) = match annotation(pod, names::INCARNATION) {
@@ -295,6 +293,8 @@ mod tests {
             let ask = read(&marked(&[malformed]));
             assert_eq!((ask.mark, ask.queue.as_deref()), (None, Some("root.b")), "{malformed:?}");
         }
+        let finished = with(marked(&[]), "/status/phase", json!("Succeeded"));
+        assert!(read(&finished).mark.is_some_and(|mark| mark.started), "its gang did start");
         let unbound = with(marked(&[]), "/spec/nodeName", json!(null));
         assert_eq!(read(&unbound).mark, None, "it is written together with the node");
     }

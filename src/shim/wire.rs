@@ -7,7 +7,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, ObjectMeta, 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::decode::{clean, seen};
+use super::decode::seen;
+use super::escape;
 use super::observation::{Outcome, Seen};
 use super::op::{Kind, Op};
 use crate::api::names::{GROUP, VERSION};
@@ -157,8 +158,8 @@ fn refused(code: u16, headers: &HeaderMap, body: &[u8]) -> Outcome {
     });
     Outcome::Refused {
         code,
-        reason: clean(&status.reason),
-        message: clean(&status.message),
+        reason: escape::message(&status.reason),
+        message: escape::message(&status.message),
         retry_after: retry_after(headers),
     }
 }

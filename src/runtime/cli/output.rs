@@ -80,6 +80,7 @@ pub(super) fn json(value: &impl Serialize) -> String {
 /// A value as YAML, safe for a terminal: control characters are quoted by the serializer; invisible characters, which
 /// it lets through, are shown as `\u{202e}`.
 pub(super) fn yaml(value: &impl Serialize) -> String {
+    // A block scalar would carry tabs and the like as they are, where escaping them would change the text.
     let options = serde_saphyr::ser_options! { prefer_block_scalars: false };
     match serde_saphyr::to_string_with_options(value, options) {
         Ok(text) => escape_lines(&text).into_owned(),
@@ -110,7 +111,7 @@ mod tests {
             assert!(text.chars().all(|c| c == '\n' || !crate::runtime::text::is_unsafe(c)), "{text:?}");
         }
         assert_eq!(serde_json::from_str::<serde_json::Value>(&json(&evil)).unwrap(), evil);
-        let harmless = serde_json::json!({"message": "a\u{9b}b: c\n", "n": "1", "yes": "no"});
+        let harmless = serde_json::json!({"message": "a\u{9b}b: c\n\td", "n": "1", "yes": "no"});
         assert_eq!(serde_saphyr::from_str::<serde_json::Value>(&yaml(&harmless)).unwrap(), harmless);
     }
 }

@@ -1,5 +1,6 @@
 //! `why`: one sentence about a pod or a gang, with counts and what it waits for.
 
+mod gang;
 mod group;
 mod pod;
 
@@ -10,10 +11,10 @@ use serde::Serialize;
 use super::fetch::{Cluster, FetchError, Found};
 use super::output::{json, yaml};
 use super::{NO, Reply};
-use crate::api::names;
 use crate::api::task_group::{Counts, TaskGroup};
 use crate::runtime::args::{PlainOutput, WhyArgs};
 use crate::runtime::text::escape;
+use gang::Gang;
 
 /// What is known about one object, for people and for programs.
 #[derive(Debug, Default, PartialEq, Serialize)]
@@ -106,10 +107,14 @@ pub(super) async fn why(args: &WhyArgs) -> Result<Reply, FetchError> {
     let now = Timestamp::now();
     let answer = match choose(target, pod, group)? {
         Chosen::Pod(pod) => {
-            let gang = gang_of(&cluster, &pod).await;
+            let gang = Gang::of(&cluster, &pod).await;
             pod::answer(&pod, &gang, &args.scheduler_names, now)
         }
-        Chosen::Group(group, also) => Answer { hints: also.into_iter().collect(), ..group::answer(&group, now) },
+        Chosen::Group(group, also) => {
+            let mut answer = group::answer(&group, now);
+            answer.hints.extend(also);
+            answer
+        }
         Chosen::Neither(also) => return Ok(Reply::not_found(missing(target, &namespace, also))),
     };
     Ok(reply(&answer, args.output))
@@ -128,7 +133,8 @@ type Got<K> = Result<Option<Found<K>>, FetchError>;
 
 /// An error counts only where the answer depends on it: who may read pods only still gets answers about pods.
 fn choose(target: Target<'_>, pod: Got<Pod>, group: Got<TaskGroup>) -> Result<Chosen, FetchError> {
-    let readable = |problem: String| FetchError::Usage(format!("{} cannot be read: {problem}", target.name()));
+    let readable =
+        |problem: String| FetchError::Usage(format!("{} cannot be read: {}", target.name(), escape(&problem)));
     match (target, pod, group) {
         (Target::Pod(_), Ok(Some(pod)), _) | (Target::Either(_), Ok(Some(pod)), Ok(None) | Err(_)) => {
             Ok(Chosen::Pod(pod.object.map_err(readable)?))
@@ -161,55 +167,6 @@ fn missing(target: Target<'_>, namespace: &str, also: Option<&str>) -> String {
         None => "For another namespace use -n; `gangline list -A` shows every gang.".to_owned(),
     };
     escape(&format!("{what} {verb} in namespace {namespace}. {hint}")).into_owned()
-}
-
-/// The gang that a pod names, as far as it can be read.
-#[derive(Debug)]
-enum Gang {
-    /// It names none.
-    None,
-    /// It names one that does not exist.
-    Missing(String),
-    /// It cannot be read, for this reason.
-    Unreadable(String, String),
-    /// Here it is.
-    Found(Box<TaskGroup>),
-}
-
-async fn gang_of(cluster: &Cluster, pod: &Pod) -> Gang {
-    let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-    let label = |key: &str| pod.metadata.labels.as_ref().and_then(|labels| labels.get(key)).map(String::as_str);
-    match (label(names::TASK_GROUP), label(names::APPLICATION)) {
-        (Some(name), _) => Gang::from_get(name, cluster.get(namespace, name).await),
-        (None, Some(application)) => Gang::from_list(application, cluster.list(Some(namespace), None).await),
-        (None, None) => Gang::None,
-    }
-}
-
-impl Gang {
-    fn from_get(name: &str, got: Got<TaskGroup>) -> Self {
-        match got {
-            Ok(None) => Self::Missing(name.to_owned()),
-            Ok(Some(Found { object: Ok(group), .. })) => Self::Found(group),
-            Ok(Some(Found { object: Err(problem), .. })) => Self::Unreadable(name.to_owned(), problem),
-            Err(error) => Self::Unreadable(name.to_owned(), error.to_string()),
-        }
-    }
-
-    /// Of an originator's application: the group that holds it up, which is one that does not run, if there is one.
-    fn from_list(application: &str, listed: Result<Vec<Found<TaskGroup>>, FetchError>) -> Self {
-        let groups = match listed {
-            Ok(groups) => groups,
-            Err(error) => return Self::Unreadable(application.to_owned(), error.to_string()),
-        };
-        let of_application = |group: &TaskGroup| {
-            let name = group.spec.application_id.as_ref().or(group.metadata.name.as_ref());
-            name.is_some_and(|name| name == application)
-        };
-        let groups = groups.into_iter().filter_map(|found| found.object.ok()).filter(|group| of_application(group));
-        let rank = |group: &TaskGroup| (super::list::state(group) == "Running", group.metadata.name.clone());
-        groups.min_by_key(|group| rank(group)).map_or(Self::None, Self::Found)
-    }
 }
 
 fn reply(answer: &Answer, output: PlainOutput) -> Reply {

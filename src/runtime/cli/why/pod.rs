@@ -193,7 +193,8 @@ impl Facts<'_> {
     fn unsaid(&self, base: Answer) -> Answer {
         let created = self.pod.metadata.creation_timestamp.as_ref();
         let since = created.map_or(String::new(), |time| format!(" for {}", age(time.0, self.now)));
-        let explained = matches!(self.gang, Gang::Found(group) if group.status.is_some());
+        // The gang's answer says it if the gang was not seen either.
+        let explained = matches!(self.gang, Gang::Found(_));
         let answer = self.simple(base, &format!("has waited for a node{since}"));
         let hint = (!explained).then(|| IS_IT_RUNNING.to_owned());
         Answer { reason: "Pending".into(), hints: hint.into_iter().collect(), ..answer }

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::api::names;
 
 const NOW: &str = "2026-01-01T01:00:00Z";
 const CREATED: &str = "2026-01-01T00:58:00Z";

@@ -1,5 +1,7 @@
 //! The command line: flags, help and what they mean.
 
+mod help;
+
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -7,6 +9,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use super::settings::LogFormat;
+pub(super) use help::RUN_HELP;
+use help::{ABOUT, EXIT_CODES, LIST_HELP, QUEUE_HELP, WHY_HELP};
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -17,17 +21,6 @@ pub struct CommandLine {
     #[command(subcommand)]
     pub command: Command,
 }
-
-const ABOUT: &str = "A gang scheduler for Kubernetes: a job starts with all its members or does not hold the cluster \
-at all.\n\n`run` is the scheduler. The other commands read the cluster with your own kubeconfig and change nothing.";
-
-const EXIT_CODES: &str = "\
-Exit codes:
-  0  done
-  1  the object does not exist, or the answer is no (`why` about a pod that Gangline does not schedule)
-  2  wrong usage or configuration, or the cluster cannot be reached or refuses
-
-Named kubectl-gangline and put on the PATH, the same program is `kubectl gangline`.";
 
 /// What to do.
 #[derive(Debug, Subcommand)]
@@ -50,43 +43,6 @@ pub enum Command {
     /// Print the version
     Version(VersionArgs),
 }
-
-pub(super) const RUN_HELP: &str = "\
-Examples:
-  gangline run --kubeconfig ~/.kube/config      against a cluster, from your machine
-  gangline run --config /etc/gangline.yaml      as the chart does it
-  gangline run --http 127.0.0.1:0               on a free port; the log says which
-
-In a pod, the service account is used. Flags win over --config. The file, with every field and its default:
-  schedulerNames: [gangline]                    # pods with these spec.schedulerName are ours
-  placeholderImage: registry.k8s.io/pause:3.10
-  http:
-    address: 0.0.0.0:8080                       # /livez /readyz /metrics /state
-  log:
-    format: auto                                # text on a terminal, json otherwise
-    level: info                                 # or per module: info,gangline=debug";
-
-const LIST_HELP: &str = "\
-Examples:
-  gangline list -A                              every gang of the cluster, by queue, oldest first
-  gangline list -n data --state Accepted        those that were accepted and do not run yet
-  gangline list -A --queue root.data -o wide    a queue and all below it, with the reason in words
-  gangline list -A -o json | jq '.items[] | select(.state != \"Running\")'
-
-Columns: MIN members that start together, HELD by placeholders, RUNNING members that have a node.
-State `Unseen`: the scheduler has not said anything about the object yet.";
-
-const WHY_HELP: &str = "\
-Examples:
-  gangline why tg/executors -n data             a TaskGroup
-  gangline why pod/spark-pi-driver -n data      a pod: its own reason, then its gang's
-  gangline why executors -o json                whichever of the two has the name";
-
-const QUEUE_HELP: &str = "\
-Examples:
-  gangline queue                                the whole tree
-  gangline queue root.data                      a queue and all below it
-  gangline queue -o json";
 
 /// How to reach the cluster.
 #[derive(Clone, Debug, Default, Args)]

@@ -8,7 +8,7 @@ use clap::ValueEnum;
 use serde::Deserialize;
 use tracing_subscriber::filter::EnvFilter;
 
-use super::args::{ClusterArgs, RunArgs};
+use super::args::RunArgs;
 use super::text::escape_lines;
 use crate::api::names;
 use crate::core::reason::SpecError;
@@ -77,7 +77,7 @@ pub enum SettingsError {
     /// The file cannot be read.
     #[error("cannot read the configuration file {}", .0.display())]
     Read(PathBuf, #[source] std::io::Error),
-    /// The file is no YAML, or has other fields than these.
+    /// The file is no YAML, or has other fields than it may have; with line and column.
     #[error("{}: {}", .0.display(), escape_lines(.1))]
     Parse(PathBuf, String),
     /// Fields have values that cannot be used; all of them.
@@ -117,7 +117,7 @@ impl Settings {
     pub fn load(args: &RunArgs) -> Result<Self, SettingsError> {
         let Some(path) = &args.config else { return Self::resolve(args, File::default(), Path::new("")) };
         let text = std::fs::read_to_string(path).map_err(|error| SettingsError::Read(path.clone(), error))?;
-        Self::resolve(args, parse(&text).map_err(|problem| SettingsError::Parse(path.clone(), problem))?, path)
+        Self::resolve(args, parse(&text, path)?, path)
     }
 
     fn resolve(args: &RunArgs, file: File, path: &Path) -> Result<Self, SettingsError> {
@@ -131,17 +131,16 @@ impl Settings {
         };
         if check.problems.is_empty() { Ok(settings) } else { Err(SettingsError::Values(check.problems)) }
     }
-
-    /// How to reach the cluster, for symmetry with the commands that read.
-    pub fn cluster(args: &RunArgs) -> &ClusterArgs {
-        &args.cluster
-    }
 }
 
-fn parse(text: &str) -> Result<File, String> {
+fn parse(text: &str, path: &Path) -> Result<File, SettingsError> {
+    let file: Result<Option<File>, _> = serde_saphyr::from_str(text);
     // An empty file, or one of comments only, is YAML's null.
-    let file: Option<File> = serde_saphyr::from_str(text).map_err(|error| error.to_string())?;
-    Ok(file.unwrap_or_default())
+    file.map(Option::unwrap_or_default).map_err(|error| {
+        let problem = error.to_string();
+        let problem = problem.strip_prefix("error: ").unwrap_or(&problem);
+        SettingsError::Parse(path.to_owned(), problem.replace("<input>", &path.to_string_lossy()))
+    })
 }
 
 /// Takes each value from flag, file or default, and collects what is wrong with the one taken.
@@ -208,85 +207,4 @@ fn is_dns_subdomain(name: &str) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn load(text: &str, args: &RunArgs) -> Result<Settings, String> {
-        let path = PathBuf::from("gangline.yaml");
-        let file = parse(text).map_err(|problem| SettingsError::Parse(path.clone(), problem).to_string())?;
-        Settings::resolve(args, file, &path).map_err(|error| error.to_string())
-    }
-
-    fn defaults() -> Settings {
-        load("", &RunArgs::default()).unwrap()
-    }
-
-    #[test]
-    fn the_file_in_the_help_text_is_the_default() {
-        let help = super::super::args::RUN_HELP;
-        let (_, file) = help.split_once("its default:\n").unwrap();
-        assert_eq!(load(file, &RunArgs::default()).unwrap(), defaults());
-        for field in ["schedulerNames", "placeholderImage", "address", "format", "level"] {
-            assert!(file.contains(field), "{field} is missing in the help");
-        }
-    }
-
-    #[test]
-    fn every_field_is_honoured_and_flags_win() {
-        let text = "schedulerNames: [a, b.c]\nplaceholderImage: pause@sha256:0\nhttp: {address: '127.0.0.1:0'}\n\
-                    log: {format: json, level: 'info,gangline=debug'}\n";
-        let settings = load(text, &RunArgs::default()).unwrap();
-        assert_eq!(settings.scheduler_names, ["a", "b.c"]);
-        assert_eq!(settings.placeholder_image, "pause@sha256:0");
-        assert_eq!(settings.http.to_string(), "127.0.0.1:0");
-        assert_eq!((settings.log_format, &*settings.log_level), (LogFormat::Json, "info,gangline=debug"));
-        let args = RunArgs {
-            scheduler_names: vec!["x".into()],
-            placeholder_image: Some("y".into()),
-            http: Some(([10, 0, 0, 1], 80).into()),
-            log_format: Some(LogFormat::Text),
-            log_level: Some("warn".into()),
-            ..RunArgs::default()
-        };
-        let settings = load(text, &args).unwrap();
-        let expected = Settings {
-            scheduler_names: vec!["x".into()],
-            placeholder_image: "y".into(),
-            http: ([10, 0, 0, 1], 80).into(),
-            log_format: LogFormat::Text,
-            log_level: "warn".into(),
-        };
-        assert_eq!(settings, expected);
-    }
-
-    #[test]
-    fn comments_only_are_an_empty_file() {
-        assert_eq!(load("# nothing\n", &RunArgs::default()).unwrap(), defaults());
-    }
-
-    #[test]
-    fn wrong_values_are_all_named_with_file_and_field() {
-        let text = "schedulerNames: [ok, Bad_Name]\nplaceholderImage: ''\nhttp: {address: localhost}\nlog: {level: loud=x=y}\n";
-        let error = load(text, &RunArgs::default()).unwrap_err();
-        for field in ["schedulerNames[1]: `Bad_Name`", "placeholderImage: ", "http.address: `localhost`", "log.level: "]
-        {
-            assert!(error.contains(&format!("gangline.yaml: {field}")), "{field} in\n{error}");
-        }
-        assert_eq!(error.lines().count(), 4, "{error}");
-        let args = RunArgs { scheduler_names: vec!["É".into()], ..RunArgs::default() };
-        assert_eq!(load("", &args).unwrap_err(), "--scheduler-name: `É` is no DNS subdomain name");
-    }
-
-    #[test]
-    fn unknown_fields_and_wrong_types_name_file_field_and_line() {
-        for (text, parts) in [
-            ("schedulerName: x", ["gangline.yaml: ", "schedulerName", "line 1"]),
-            ("http:\n  adress: x", ["gangline.yaml: ", "adress", "line 2"]),
-            ("log:\n  format: loud", ["gangline.yaml: ", "loud", "line 2"]),
-            ("schedulerNames: 5", ["gangline.yaml: ", "schedulerNames", "line 1"]),
-        ] {
-            let error = load(text, &RunArgs::default()).unwrap_err();
-            assert!(parts.iter().all(|part| error.contains(part)), "{text:?} gave\n{error}");
-        }
-    }
-}
+mod tests;

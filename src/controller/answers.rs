@@ -1,0 +1,137 @@
+//! What is known of calls that ended becomes facts for the core.
+
+use std::sync::Arc;
+
+use super::Controller;
+use super::outbox::{Report, Slot, Verdict};
+use super::target::Target;
+use crate::core::event::{BindOutcome, Event, PlaceholderName};
+use crate::core::ids::AskId;
+use crate::core::reason::Refusal;
+use crate::shim::observation::Seen;
+use crate::shim::op::Kind;
+
+impl Controller {
+    pub(super) fn answer(&mut self, report: Report<Target>) {
+        let Report { slot, key, verdict } = report;
+        if let Verdict::Denied(refusal) = &verdict {
+            return self.denied(slot, &key, refusal.clone());
+        }
+        match (slot, key) {
+            (Slot::Bind, Target::Ask(ask)) => self.bind_answered(ask, verdict),
+            (Slot::Delete, Target::Ask(ask)) => self.delete_answered(ask, verdict),
+            (Slot::Create, Target::Placeholder(name)) => self.create_answered(&name, verdict),
+            (Slot::Event, Target::Event(number)) => drop(self.notices.remove(&number)),
+            (Slot::Status, target) => self.status_answered(&target, &verdict),
+            (
+                Slot::Bind | Slot::Delete | Slot::Create | Slot::Condition | Slot::Event,
+                Target::Ask(_) | Target::Placeholder(_) | Target::Group(_) | Target::Queue(_) | Target::Event(_),
+            ) => {}
+        }
+    }
+
+    /// Refused for now, and tried again by the outbox: somebody has to know.
+    fn denied(&mut self, slot: Slot, key: &Target, refusal: Refusal) {
+        let rule = match (slot, key) {
+            (Slot::Bind, _) => ("create", "pods/binding"),
+            (Slot::Delete, _) => ("delete", "pods"),
+            (Slot::Create, _) => ("create", "pods"),
+            (Slot::Condition, _) => ("patch", "pods/status"),
+            (Slot::Status, Target::Queue(_)) => ("patch", "queues/status"),
+            (Slot::Status, _) => ("patch", "taskgroups/status"),
+            (Slot::Event, _) => ("create", "events"),
+        };
+        let (verb, resource) = rule;
+        if self.denied.insert(rule, refusal.clone()).is_none() {
+            tracing::warn!(verb, resource, code = refusal.code, message = %refusal.message, "the API server denies a call");
+        }
+        // A creation that is denied holds nobody up: the gang gives back what it holds and says why.
+        if let (Slot::Create, Target::Placeholder(name)) = (slot, key) {
+            self.outbox.cancel(Slot::Create, key);
+            self.events.push(Event::CreateRefused((**name).clone(), refusal));
+        }
+    }
+
+    fn fact(&mut self, seen: Seen) {
+        let events = self.ledger.see(Kind::Pod, seen);
+        self.take(events);
+    }
+
+    fn pod_gone(&mut self, ask: AskId) {
+        if let Some(pod) = self.ledger.pod(ask).cloned() {
+            let events = self.ledger.lose(Kind::Pod, &pod.key, &pod.uid);
+            self.take(events);
+        }
+    }
+
+    fn bind_answered(&mut self, ask: AskId, verdict: Verdict) {
+        self.bindings.remove(&ask);
+        match verdict {
+            Verdict::Done(_) => {
+                self.denied.remove(&("create", "pods/binding"));
+                self.events.push(Event::Bind(ask, BindOutcome::Bound));
+            }
+            Verdict::Fact(seen) => {
+                let refusal = Refusal { code: 409, message: "the pod changed meanwhile".into() };
+                self.fact(*seen);
+                self.events.push(Event::Bind(ask, BindOutcome::Failed(refusal)));
+            }
+            Verdict::Gone => self.pod_gone(ask),
+            Verdict::Refused(refusal, seen) => {
+                seen.into_iter().for_each(|seen| self.fact(*seen));
+                self.events.push(Event::Bind(ask, BindOutcome::Failed(refusal)));
+            }
+            Verdict::Denied(_) => {}
+        }
+    }
+
+    /// A placeholder is gone when the watch or an answer says so; a deletion that was only accepted is not yet one.
+    fn delete_answered(&mut self, ask: AskId, verdict: Verdict) {
+        match verdict {
+            Verdict::Done(_) | Verdict::Denied(_) => {}
+            Verdict::Fact(seen) => {
+                self.pod_gone(ask);
+                self.fact(*seen);
+            }
+            Verdict::Gone => self.pod_gone(ask),
+            Verdict::Refused(refusal, _) => self.events.push(Event::ReleaseRefused(ask, refusal)),
+        }
+    }
+
+    fn create_answered(&mut self, name: &Arc<PlaceholderName>, verdict: Verdict) {
+        match verdict {
+            Verdict::Done(seen) => {
+                self.denied.remove(&("create", "pods"));
+                seen.into_iter().for_each(|seen| self.fact(*seen));
+            }
+            Verdict::Fact(seen) => {
+                self.fact(*seen);
+                let refusal = Refusal { code: 409, message: "another pod has the placeholder's name".into() };
+                // Means nothing where the fact was the placeholder itself.
+                self.events.push(Event::CreateRefused((**name).clone(), refusal));
+            }
+            Verdict::Refused(refusal, _) => self.events.push(Event::CreateRefused((**name).clone(), refusal)),
+            Verdict::Gone | Verdict::Denied(_) => {}
+        }
+    }
+
+    /// A status that was not written is written again when something changes: what was noted of it is forgotten.
+    fn status_answered(&mut self, target: &Target, verdict: &Verdict) {
+        if let Verdict::Refused(refusal, _) = verdict {
+            tracing::warn!(?target, %refusal, "a status was refused");
+            match target {
+                Target::Group(key) => {
+                    if let Some(facts) = self.ledger.group_mut(key) {
+                        facts.status.observed_generation = -1;
+                    }
+                }
+                Target::Queue(path) => {
+                    if let Some(facts) = self.ledger.queue_mut(path) {
+                        facts.status.observed_generation = -1;
+                    }
+                }
+                Target::Ask(_) | Target::Placeholder(_) | Target::Event(_) => {}
+            }
+        }
+    }
+}

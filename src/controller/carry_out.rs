@@ -1,0 +1,230 @@
+//! Decisions of the core become wants of the outbox; facts settle what is in doubt.
+
+use std::sync::Arc;
+
+use super::Controller;
+use super::outbox::{Slot, Want};
+use super::target::Target;
+use crate::core::decision::{Decision, TerminationType};
+use crate::core::event::{Event, Place, PlaceholderName, Role};
+use crate::core::ids::{AskId, GroupId, Key, QueueId, Text};
+use crate::core::reason::AskReason;
+use crate::core::time::Millis;
+use crate::shim::op::Kind;
+use crate::shim::placeholder::pod_name;
+use crate::shim::show::{self, Notice};
+
+/// Numbers of a status are written at most this often per object (design 03, 3.7).
+const NUMBERS_EVERY_MS: Millis = 30_000;
+/// A stage that passes by itself is written only if it lasts this long: a gang that just starts costs no writes for it.
+const PROGRESS_MS: Millis = 2_000;
+/// A pod's reason is written only if it lasts this long: most pods wait a moment while their gang is planned.
+const CONDITION_MS: Millis = 500;
+
+impl Controller {
+    pub(super) fn carry_out(&mut self, decision: Decision) {
+        *self.decided.entry(name(&decision)).or_default() += 1;
+        match decision {
+            Decision::Allocate { ask, node, mark } => {
+                let Some(node) = self.core.books.nodes.name(node).cloned() else { return };
+                self.bindings.insert(ask, (node, mark));
+                self.want_pod(Slot::Bind, ask);
+            }
+            Decision::CreatePlaceholder(name) => self.want_placeholder(name),
+            Decision::CancelPlaceholder(name) => {
+                self.outbox.cancel(Slot::Create, &Target::Placeholder(Arc::new(name)));
+            }
+            Decision::Release(ask, why) => {
+                tracing::debug!(pod = %self.pod_key(ask), ?why, "release");
+                self.want_pod(Slot::Delete, ask);
+            }
+            Decision::ShowGroup(group) => self.show_group(group),
+            Decision::ShowAsk(ask) => self.show_ask(ask),
+            Decision::ShowQueue(queue) => self.show_queue(queue),
+        }
+    }
+
+    fn pod_key(&self, ask: AskId) -> Key {
+        self.ledger.pod(ask).map_or_else(|| Key::cluster("?"), |pod| pod.key.clone())
+    }
+
+    fn want_pod(&mut self, slot: Slot, ask: AskId) {
+        let Some(pod) = self.ledger.pod(ask) else { return };
+        let want = Want::new(slot, Target::Ask(ask), Some((Kind::Pod, pod.key.clone())));
+        self.outbox.want(self.now.mono, want);
+    }
+
+    fn want_placeholder(&mut self, name: PlaceholderName) {
+        let Some(facts) = self.ledger.group(&name.group) else { return };
+        let pod = Key::new(name.group.namespace.clone(), pod_name(&name, &facts.blueprint.application));
+        let want = Want::new(Slot::Create, Target::Placeholder(Arc::new(name)), Some((Kind::Pod, pod)));
+        self.outbox.want(self.now.mono, want);
+    }
+
+    /// A state or reason is written at once, progress after a moment, numbers now and then.
+    fn show_group(&mut self, id: GroupId) {
+        let Some(report) = self.core.group_report(id) else { return };
+        let key = self.core.books.groups[id].key.clone();
+        let Some(facts) = self.ledger.group(&key) else { return };
+        let new = show::group_status(&report, &facts.blueprint.application, &facts.status, self.now.wall);
+        let object = (Kind::TaskGroup, key.clone());
+        let target = Target::Group(key.clone());
+        let want = Want::new(Slot::Status, target.clone(), Some(object));
+        let progress = self.core.is_in_progress(id);
+        let want = match (show::is_urgent(&facts.status, &new), progress) {
+            (true, false) => want,
+            (true, true) => want.within(PROGRESS_MS),
+            (false, _) => want.within(self.until_numbers(&target)),
+        };
+        self.written.insert(target, self.now.mono);
+        self.outbox.want(self.now.mono, want);
+        if !progress {
+            self.announce_group(&key, &report);
+        }
+    }
+
+    fn until_numbers(&self, target: &Target) -> Millis {
+        let last = self.written.get(target);
+        last.map_or(0, |last| NUMBERS_EVERY_MS.saturating_sub(self.now.mono.since(*last)))
+    }
+
+    fn announce_group(&mut self, key: &Key, report: &crate::core::report::GroupReport) {
+        let Some(facts) = self.ledger.group(key) else { return };
+        let uid = facts.uid.clone();
+        let warning =
+            !matches!(report.reason, "Submitted" | "Starting" | "Running" | "Completed" | "WaitingForCompletion");
+        self.announce(Notice {
+            kind: "TaskGroup",
+            key: key.clone(),
+            uid,
+            warning,
+            reason: report.reason.into(),
+            message: report.message.as_str().into(),
+        });
+    }
+
+    /// One event per object and reason, when the reason changes.
+    fn announce(&mut self, notice: Notice) {
+        let name = Key::new(format!("{}/{}", notice.kind, notice.key.namespace), notice.key.name.clone());
+        if self.announced.get(&name) == Some(&notice.reason) {
+            return;
+        }
+        tracing::info!(object = %notice.key, kind = notice.kind, reason = %notice.reason, message = %notice.message);
+        self.announced.insert(name, notice.reason.clone());
+        let number = self.next_notice;
+        self.next_notice += 1;
+        if self.outbox.want(self.now.mono, Want::new(Slot::Event, Target::Event(number), None)) {
+            self.notices.insert(number, notice);
+        }
+    }
+
+    fn show_ask(&mut self, ask: AskId) {
+        let Some(pod) = self.ledger.pod(ask) else { return };
+        let Some(reason) = self.core.ask_reason(ask) else {
+            self.outbox.cancel(Slot::Condition, &Target::Ask(ask));
+            return;
+        };
+        let want = Want::new(Slot::Condition, Target::Ask(ask), Some((Kind::Pod, pod.key.clone())));
+        self.outbox.want(self.now.mono, want.within(CONDITION_MS));
+        if concerns_this_pod_alone(&reason) {
+            let notice = Notice {
+                kind: "Pod",
+                key: pod.key.clone(),
+                uid: pod.uid.clone(),
+                warning: true,
+                reason: "FailedScheduling".into(),
+                message: format!("{}: {}", reason.code(), self.core.ask_message(&reason)).into(),
+            };
+            self.announce(notice);
+        }
+    }
+
+    fn show_queue(&mut self, id: QueueId) {
+        if let Some(queue) = self.core.books.queues.get(id) {
+            let path = queue.path.clone();
+            self.want_queue_status(path);
+        }
+    }
+
+    pub(super) fn want_queue_status(&mut self, path: Text) {
+        if self.ledger.queue(&path).is_none() {
+            return;
+        }
+        let target = Target::Queue(path.clone());
+        let want = Want::new(Slot::Status, target.clone(), Some((Kind::Queue, Key::cluster(path))));
+        let within = self.until_numbers(&target);
+        self.outbox.want(self.now.mono, want.within(within));
+    }
+
+    /// What a fact says about calls that are wanted or in doubt.
+    pub(super) fn settle_calls(&mut self, event: &Event) {
+        match event {
+            Event::Ask(ask, spec) => {
+                if let Place::On { .. } = spec.place {
+                    self.outbox.settle(Slot::Bind, &Target::Ask(*ask));
+                    self.bindings.remove(ask);
+                }
+                if let Role::Placeholder(name) = &spec.role {
+                    self.outbox.settle(Slot::Create, &Target::Placeholder(Arc::new(name.clone())));
+                }
+            }
+            Event::AskGone(ask) => {
+                let target = Target::Ask(*ask);
+                self.bindings.remove(ask);
+                self.outbox.settle(Slot::Bind, &target);
+                self.outbox.settle(Slot::Delete, &target);
+                self.outbox.cancel(Slot::Condition, &target);
+            }
+            Event::GroupGone(key) => {
+                let target = Target::Group(key.clone());
+                self.outbox.cancel(Slot::Status, &target);
+                self.written.remove(&target);
+                self.announced.remove(&Key::new(format!("TaskGroup/{}", key.namespace), key.name.clone()));
+            }
+            Event::QueueGone(path) => {
+                let target = Target::Queue(path.clone());
+                self.outbox.cancel(Slot::Status, &target);
+                self.written.remove(&target);
+            }
+            Event::Group(..)
+            | Event::Queue(..)
+            | Event::Node(..)
+            | Event::NodeGone(_)
+            | Event::Namespace(..)
+            | Event::Bind(..)
+            | Event::CreateRefused(..)
+            | Event::ReleaseRefused(..)
+            | Event::Synced => {}
+        }
+    }
+}
+
+/// Reasons that the pod does not share with its gang, whose own event says it.
+fn concerns_this_pod_alone(reason: &AskReason) -> bool {
+    match reason {
+        AskReason::Unsupported(_)
+        | AskReason::ApplicationClosed(_)
+        | AskReason::TaskGroupNotFound(_)
+        | AskReason::Queue(_)
+        | AskReason::Quota(_)
+        | AskReason::Capacity(_)
+        | AskReason::SeatTooSmall { .. }
+        | AskReason::BindRefused(_) => true,
+        AskReason::Rejected { .. } | AskReason::Gang(_) => false,
+    }
+}
+
+fn name(decision: &Decision) -> &'static str {
+    match decision {
+        Decision::Allocate { .. } => "allocate",
+        Decision::CreatePlaceholder(_) => "create_placeholder",
+        Decision::CancelPlaceholder(_) => "cancel_placeholder",
+        Decision::Release(_, TerminationType::StoppedByRm) => "release_stopped",
+        Decision::Release(_, TerminationType::Timeout) => "release_timeout",
+        Decision::Release(_, TerminationType::PreemptedByScheduler) => "release_preempted",
+        Decision::Release(_, TerminationType::PlaceholderReplaced) => "release_replaced",
+        Decision::ShowGroup(_) => "show_group",
+        Decision::ShowAsk(_) => "show_pod",
+        Decision::ShowQueue(_) => "show_queue",
+    }
+}

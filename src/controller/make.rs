@@ -1,0 +1,122 @@
+//! Wants become calls at the moment they leave, with the UID and text of that moment.
+
+use std::collections::BTreeMap;
+
+use super::Controller;
+use super::outbox::Slot;
+use super::target::Target;
+use crate::api::names;
+use crate::core::event::Mark;
+use crate::core::ids::{AskId, Key};
+use crate::core::report::QueueReport;
+use crate::shim::op::{Call, Op};
+use crate::shim::placeholder::{PlaceholderConfig, pod};
+use crate::shim::pod::incarnation;
+use crate::shim::show;
+
+impl Controller {
+    /// The calls that leave now. None before everything is synced: nothing is written on half a picture (01, 1.11).
+    pub(super) fn calls(&mut self) -> Vec<Call> {
+        if !self.core.is_synced() {
+            return Vec::new();
+        }
+        let mut outbox = std::mem::replace(&mut self.outbox, super::Outbox::new(self.settings.instance));
+        let calls = outbox.next(self.now.mono, &mut |slot, target| self.make(slot, target));
+        self.outbox = outbox;
+        calls
+    }
+
+    fn make(&mut self, slot: Slot, target: &Target) -> Option<Op> {
+        match (slot, target) {
+            (Slot::Bind, Target::Ask(ask)) => self.make_bind(*ask),
+            (Slot::Delete, Target::Ask(ask)) => {
+                let pod = self.ledger.pod(*ask)?;
+                Some(Op::DeletePod { pod: pod.key.clone(), uid: pod.uid.clone() })
+            }
+            (Slot::Create, Target::Placeholder(name)) => {
+                let blueprint = &self.ledger.group(&name.group)?.blueprint;
+                let config = PlaceholderConfig {
+                    scheduler_name: self.settings.scheduler_names.first()?.clone(),
+                    image: self.settings.placeholder_image.clone(),
+                };
+                Some(Op::CreatePod(Box::new(pod(name, blueprint, &config))))
+            }
+            (Slot::Condition, Target::Ask(ask)) => self.make_condition(*ask),
+            (Slot::Status, Target::Group(key)) => self.make_group_status(key),
+            (Slot::Status, Target::Queue(path)) => self.make_queue_status(path),
+            (Slot::Event, Target::Event(number)) => {
+                let notice = self.notices.get(number)?;
+                Some(Op::CreateEvent(Box::new(show::event(notice, self.settings.instance, *number, self.now.wall))))
+            }
+            (
+                Slot::Bind | Slot::Delete | Slot::Create | Slot::Condition | Slot::Status | Slot::Event,
+                Target::Ask(_) | Target::Placeholder(_) | Target::Group(_) | Target::Queue(_) | Target::Event(_),
+            ) => None,
+        }
+    }
+
+    fn make_bind(&mut self, ask: AskId) -> Option<Op> {
+        let pod = self.ledger.pod(ask)?;
+        let (node, mark) = self.bindings.get(&ask)?;
+        Some(Op::Bind {
+            pod: pod.key.clone(),
+            uid: pod.uid.clone(),
+            node: node.clone(),
+            annotations: annotations(mark),
+        })
+    }
+
+    fn make_condition(&mut self, ask: AskId) -> Option<Op> {
+        let pod = self.ledger.pod(ask)?;
+        let reason = self.core.ask_reason(ask)?;
+        let condition = show::pod_condition(reason.code(), &self.core.ask_message(&reason), self.now.wall);
+        Some(Op::PatchPodCondition { pod: pod.key.clone(), uid: pod.uid.clone(), condition: Box::new(condition) })
+    }
+
+    fn make_group_status(&mut self, key: &Key) -> Option<Op> {
+        let group = self.core.books.group_ids.get(key)?;
+        let report = self.core.group_report(*group)?;
+        let facts = self.ledger.group_mut(key)?;
+        let status = show::group_status(&report, &facts.blueprint.application, &facts.status, self.now.wall);
+        if status == facts.status {
+            return None;
+        }
+        facts.status = status.clone();
+        let uid = facts.uid.clone();
+        self.written.insert(Target::Group(key.clone()), self.now.mono);
+        Some(Op::PatchTaskGroupStatus { group: key.clone(), uid, status: Box::new(status) })
+    }
+
+    fn make_queue_status(&mut self, path: &crate::core::ids::Text) -> Option<Op> {
+        let report = match self.core.books.queues.find(path) {
+            Some(queue) => self.core.queue_report(queue)?,
+            None => QueueReport::default(),
+        };
+        let problems = self.ledger.queue_problems(path).to_vec();
+        let in_force = self.core.books.queues.find(path).is_some_and(|queue| self.core.books.queues[queue].defined);
+        let facts = self.ledger.queue_mut(path)?;
+        let status = show::queue_status(&report, &problems, (facts.generation, in_force), &facts.status, self.now.wall);
+        if status == facts.status {
+            return None;
+        }
+        facts.status = status.clone();
+        let uid = facts.uid.clone();
+        self.written.insert(Target::Queue(path.clone()), self.now.mono);
+        Some(Op::PatchQueueStatus { queue: path.clone(), uid, status: Box::new(status) })
+    }
+}
+
+/// What a Binding writes on the pod (design 02, 2.1 "written ahead").
+fn annotations(mark: &Mark) -> BTreeMap<String, String> {
+    let mut annotations = BTreeMap::from([(names::CHARGED_QUEUE.to_owned(), mark.queue.to_string())]);
+    if let Some(uid) = &mark.group {
+        annotations.insert(names::INCARNATION.to_owned(), incarnation(uid, mark.incarnation));
+    }
+    if let Some(seat) = mark.seat {
+        annotations.insert(names::SEAT.to_owned(), seat.to_string());
+    }
+    if mark.started {
+        annotations.insert(names::STARTED.to_owned(), "true".to_owned());
+    }
+    annotations
+}

@@ -1,0 +1,14 @@
+//! What an administrator sets.
+
+use crate::core::ids::Text;
+
+/// Settings of the controller.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Settings {
+    /// Values of `spec.schedulerName` that are served; placeholders bear the first.
+    pub scheduler_names: Vec<Text>,
+    /// Image of placeholders.
+    pub placeholder_image: Text,
+    /// Drawn once per process: call numbers and event names are unique over processes.
+    pub instance: u64,
+}

@@ -1,0 +1,21 @@
+//! The controller's names for what it wants of the API server.
+
+use std::sync::Arc;
+
+use crate::core::event::PlaceholderName;
+use crate::core::ids::{AskId, Key, Text};
+
+/// What a call is about.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Target {
+    /// A pod.
+    Ask(AskId),
+    /// A placeholder that does not exist yet.
+    Placeholder(Arc<PlaceholderName>),
+    /// A TaskGroup.
+    Group(Key),
+    /// A Queue.
+    Queue(Text),
+    /// An event by its number.
+    Event(u64),
+}

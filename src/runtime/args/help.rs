@@ -1,0 +1,56 @@
+//! Help texts: examples, columns, exit codes.
+
+/// What the program is.
+pub(super) const ABOUT: &str = "\
+A gang scheduler for Kubernetes: a job starts with all its members or does not hold the cluster at all.\n\n`run` is the scheduler. The other commands read the cluster with your own kubeconfig and change nothing.";
+
+/// What the exit codes mean.
+pub(super) const EXIT_CODES: &str = "\
+Exit codes:
+  0  done
+  1  the object does not exist, or Gangline does not schedule it
+  2  wrong usage or configuration, or the cluster cannot be reached or refuses
+  101, 128+N  `run` only: a fault of its own; ended at once by a second signal N
+
+Named kubectl-gangline and put on the PATH, the same program is `kubectl gangline`.";
+
+/// Help of `run`; the file in it is tested to be the default.
+pub(in crate::runtime) const RUN_HELP: &str = "\
+Examples:
+  gangline run --kubeconfig ~/.kube/config      against a cluster, from your machine
+  gangline run --config /etc/gangline.yaml      as the chart does it
+  gangline run --http 127.0.0.1:0               on a free port; the log says which
+
+In a pod, the service account is used. Flags win over --config. The file, with every field and its default:
+  schedulerNames: [gangline]                    # pods with these spec.schedulerName are ours
+  placeholderImage: registry.k8s.io/pause:3.10
+  http:
+    address: 0.0.0.0:8080                       # /livez /readyz /metrics /state
+  log:
+    format: auto                                # text on a terminal, json otherwise
+    level: info                                 # or per module: info,gangline=debug";
+
+/// Help of `list`.
+pub(super) const LIST_HELP: &str = "\
+Examples:
+  gangline list -A                              every gang of the cluster, by queue, oldest first
+  gangline list -n data --state Accepted        those that were accepted and do not run yet
+  gangline list -A --queue root.data -o wide    a queue and all below it, with the reason in words
+  gangline list -A -o json | jq '.items[] | select(.state != \"Running\")'
+
+Columns: MIN members that start together, HELD by placeholders, RUNNING members that have a node.
+State `Unseen`: the scheduler has not said anything about the object yet.";
+
+/// Help of `why`.
+pub(super) const WHY_HELP: &str = "\
+Examples:
+  gangline why tg/executors -n data             a TaskGroup
+  gangline why pod/spark-pi-driver -n data      a pod: its own reason, then its gang's
+  gangline why executors -o json                whichever of the two has the name";
+
+/// Help of `queue`.
+pub(super) const QUEUE_HELP: &str = "\
+Examples:
+  gangline queue                                the whole tree
+  gangline queue root.data                      a queue and all below it
+  gangline queue -o json";

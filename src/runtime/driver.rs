@@ -1,0 +1,274 @@
+//! The owner task: the one place that calls the controller, with everything that happened since the last step.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use kube::Client;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{sleep_until, timeout};
+
+use super::clock::Clock;
+use super::execute::Executor;
+use super::meter::Meters;
+use super::watch::{Fact, Watches};
+use crate::controller::stats::Stats;
+use crate::controller::turn::Turn;
+use crate::core::time::Now;
+use crate::shim::observation::Observation;
+
+/// Most facts of one step: a step over this many takes a few milliseconds, and answers wait no longer than that.
+const BATCH_MAX: usize = 1_024;
+/// Facts that may wait for the owner task. Beyond that the watches stop reading: a few batches, so that it never
+/// starves, and at about 5 kB a pod 20 MB.
+const FACTS_WAITING_MAX: usize = 4 * BATCH_MAX;
+/// Questions that may wait: people and scrapers ask, and can wait longer.
+const QUESTIONS_WAITING_MAX: usize = 16;
+/// Longest sleep of an owner task with nothing to do, so that its heartbeat tells idle from dead (F10: 30 s).
+const HEARTBEAT: Duration = Duration::from_secs(5);
+/// How long calls in flight may take to end after SIGTERM: half of F6's 10 s, the other half for the rest of the exit.
+const STOP_WITHIN: Duration = Duration::from_secs(4);
+
+/// What the owner task owns: `controller::Controller`, or a stand-in.
+pub trait Owned: Send + 'static {
+    /// Takes what happened and says what to do.
+    fn step(&mut self, now: Now, batch: &mut Vec<Observation>) -> Turn;
+    /// Numbers about itself.
+    fn stats(&self) -> Stats;
+    /// Its state for people.
+    fn state(&self) -> Value;
+}
+
+/// Why the owner task gave up.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverError {
+    /// A bug: watches go on as long as somebody listens.
+    #[error("a watch ended")]
+    WatchEnded,
+}
+
+/// Something to ask the owner task.
+enum Question {
+    Stats(oneshot::Sender<Stats>),
+    State(oneshot::Sender<Value>),
+}
+
+/// Asks the owner task, and reads its counters.
+#[derive(Clone)]
+pub struct Handle {
+    questions: mpsc::Sender<Question>,
+    clock: Clock,
+    /// The shell's counters.
+    pub meters: Arc<Meters>,
+}
+
+impl Handle {
+    /// The controller's numbers; `None` once it has ended.
+    pub async fn stats(&self) -> Option<Stats> {
+        self.ask(Question::Stats).await
+    }
+
+    /// The controller's state; `None` once it has ended.
+    pub async fn state(&self) -> Option<Value> {
+        self.ask(Question::State).await
+    }
+
+    /// How long ago the owner task was seen alive: at most a few seconds if all is well.
+    pub fn silence(&self) -> Duration {
+        let beat = self.meters.heartbeat_ms.load(Ordering::Relaxed);
+        Duration::from_millis(self.clock.mono().0.saturating_sub(beat))
+    }
+
+    async fn ask<A>(&self, question: fn(oneshot::Sender<A>) -> Question) -> Option<A> {
+        let (answer, answered) = oneshot::channel();
+        self.questions.send(question(answer)).await.ok()?;
+        answered.await.ok()
+    }
+}
+
+/// The owner task before it runs.
+pub struct Driver<C> {
+    controller: C,
+    clock: Clock,
+    meters: Arc<Meters>,
+    executor: Executor,
+    watches: Watches,
+    outcomes: mpsc::UnboundedReceiver<Observation>,
+    facts: mpsc::Receiver<Fact>,
+    questions: mpsc::Receiver<Question>,
+    batch: Vec<Observation>,
+    in_flight: usize,
+    /// When the next step is due if nothing happens; `None`: at once, there is more to decide.
+    due: Option<Instant>,
+}
+
+/// What ended a wait.
+enum Woken {
+    /// Something is in the batch, or a timer is due.
+    Step,
+    /// Only the heartbeat, or a question that is answered.
+    Nothing,
+    Stop,
+}
+
+impl<C: Owned> Driver<C> {
+    /// Starts the watches, and makes the owner task to be run. The client must be configured by
+    /// [`super::client::configure`].
+    pub fn new(controller: C, client: &Client, clock: Clock) -> (Self, Handle) {
+        let meters = Arc::<Meters>::default();
+        let (outcome_sender, outcomes) = mpsc::unbounded_channel();
+        let (fact_sender, facts) = mpsc::channel(FACTS_WAITING_MAX);
+        let (question_sender, questions) = mpsc::channel(QUESTIONS_WAITING_MAX);
+        let executor = Executor::new(client.clone(), clock, outcome_sender, Arc::clone(&meters));
+        let driver = Self {
+            controller,
+            clock,
+            meters: Arc::clone(&meters),
+            executor,
+            watches: Watches::start(client, &fact_sender),
+            outcomes,
+            facts,
+            questions,
+            batch: Vec::new(),
+            in_flight: 0,
+            due: None,
+        };
+        (driver, Handle { questions: question_sender, clock, meters })
+    }
+
+    /// Runs until `stop` is ready; then lets the calls in flight end. Returns the controller as it is then.
+    ///
+    /// # Errors
+    /// If it cannot go on.
+    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<C, DriverError> {
+        tokio::pin!(stop);
+        loop {
+            self.meters.heartbeat_ms.store(self.clock.mono().0, Ordering::Relaxed);
+            let woken = tokio::select! {
+                biased;
+                () = &mut stop => Woken::Stop,
+                woken = self.wait() => woken?,
+            };
+            match woken {
+                Woken::Step => self.step(),
+                Woken::Nothing => {}
+                Woken::Stop => break,
+            }
+        }
+        self.finish().await;
+        Ok(self.controller)
+    }
+
+    /// Waits for something to do. Outcomes come first: they free what facts may only show later.
+    async fn wait(&mut self) -> Result<Woken, DriverError> {
+        let heartbeat = Instant::now() + HEARTBEAT;
+        let (due, more) = (self.due.map_or(heartbeat, |due| due.min(heartbeat)), self.due.is_none());
+        let woken = tokio::select! {
+            biased;
+            Some(outcome) = self.outcomes.recv() => {
+                self.landed(outcome);
+                Woken::Step
+            }
+            Some(question) = self.questions.recv() => {
+                self.answer(question);
+                Woken::Nothing
+            }
+            () = self.watches.ended() => return Err(DriverError::WatchEnded),
+            Some(fact) = self.facts.recv() => {
+                self.take(fact);
+                Woken::Step
+            }
+            () = tokio::task::yield_now(), if more => Woken::Step,
+            () = sleep_until(due.into()), if !more => if due < heartbeat { Woken::Step } else { Woken::Nothing },
+        };
+        Ok(woken)
+    }
+
+    /// One step over everything that has come so far.
+    fn step(&mut self) {
+        while let Ok(outcome) = self.outcomes.try_recv() {
+            self.landed(outcome);
+        }
+        while self.batch.len() < BATCH_MAX
+            && let Ok(fact) = self.facts.try_recv()
+        {
+            self.take(fact);
+        }
+        let turn = self.turn();
+        for kind in &turn.relist {
+            self.watches.relist(*kind);
+        }
+        self.due = if turn.more { None } else { Some(self.sleep_until(&turn)) };
+        self.start(turn);
+    }
+
+    fn turn(&mut self) -> Turn {
+        self.meters.observations.fetch_add(self.batch.len() as u64, Ordering::Relaxed);
+        let begin = Instant::now();
+        let turn = self.controller.step(self.clock.now(), &mut self.batch);
+        self.meters.steps.record(begin.elapsed());
+        self.batch.clear();
+        turn
+    }
+
+    fn sleep_until(&self, turn: &Turn) -> Instant {
+        turn.wake.map_or_else(|| Instant::now() + HEARTBEAT, |at| self.clock.instant(at))
+    }
+
+    fn start(&mut self, turn: Turn) {
+        self.in_flight += turn.calls.len();
+        for call in turn.calls {
+            self.executor.start(call);
+        }
+    }
+
+    fn landed(&mut self, outcome: Observation) {
+        self.in_flight = self.in_flight.saturating_sub(1);
+        self.batch.push(outcome);
+    }
+
+    fn take(&mut self, fact: Fact) {
+        self.meters.watch_lag.record(fact.read.elapsed());
+        self.batch.push(fact.observation);
+    }
+
+    fn answer(&self, question: Question) {
+        // Whoever asked may have gone.
+        match question {
+            Question::Stats(answer) => drop(answer.send(self.controller.stats())),
+            Question::State(answer) => drop(answer.send(self.controller.state())),
+        }
+    }
+
+    /// The last step, and the end of what is in flight.
+    async fn finish(&mut self) {
+        self.batch.push(Observation::Stop);
+        let turn = self.turn();
+        self.start(turn);
+        let landing = async {
+            while self.in_flight > 0
+                && let Some(outcome) = self.outcomes.recv().await
+            {
+                self.landed(outcome);
+            }
+        };
+        let late = timeout(STOP_WITHIN, landing).await.is_err();
+        tracing::info!(in_flight = self.in_flight, late, "stopped");
+        self.turn();
+    }
+}
+
+/// Waits for SIGTERM or SIGINT.
+///
+/// # Errors
+/// If no handler can be installed.
+pub async fn terminated() -> std::io::Result<()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let (mut term, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    tokio::select! {
+        _ = term.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    Ok(())
+}

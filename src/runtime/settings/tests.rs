@@ -1,0 +1,82 @@
+//! Settings from files, flags and defaults, and what is said of wrong ones.
+
+use super::*;
+
+fn load(text: &str, args: &RunArgs) -> Result<Settings, String> {
+    let path = PathBuf::from("gangline.yaml");
+    let file = parse(text, &path).map_err(|error| error.to_string())?;
+    Settings::resolve(args, file, &path).map_err(|error| error.to_string())
+}
+
+fn defaults() -> Settings {
+    load("", &RunArgs::default()).unwrap()
+}
+
+#[test]
+fn the_file_in_the_help_text_is_the_default() {
+    let help = crate::runtime::args::RUN_HELP;
+    let (_, file) = help.split_once("its default:\n").unwrap();
+    assert_eq!(load(file, &RunArgs::default()).unwrap(), defaults());
+    for field in ["schedulerNames", "placeholderImage", "address", "format", "level"] {
+        assert!(file.contains(field), "{field} is missing in the help");
+    }
+}
+
+#[test]
+fn every_field_is_honoured_and_flags_win() {
+    let text = "schedulerNames: [a, b.c]\nplaceholderImage: pause@sha256:0\nhttp: {address: '127.0.0.1:0'}\n\
+                log: {format: json, level: 'info,gangline=debug'}\n";
+    let settings = load(text, &RunArgs::default()).unwrap();
+    assert_eq!(settings.scheduler_names, ["a", "b.c"]);
+    assert_eq!(settings.placeholder_image, "pause@sha256:0");
+    assert_eq!(settings.http.to_string(), "127.0.0.1:0");
+    assert_eq!((settings.log_format, &*settings.log_level), (LogFormat::Json, "info,gangline=debug"));
+    let args = RunArgs {
+        scheduler_names: vec!["x".into()],
+        placeholder_image: Some("y".into()),
+        http: Some(([10, 0, 0, 1], 80).into()),
+        log_format: Some(LogFormat::Text),
+        log_level: Some("warn".into()),
+        ..RunArgs::default()
+    };
+    let settings = load(text, &args).unwrap();
+    let expected = Settings {
+        scheduler_names: vec!["x".into()],
+        placeholder_image: "y".into(),
+        http: ([10, 0, 0, 1], 80).into(),
+        log_format: LogFormat::Text,
+        log_level: "warn".into(),
+    };
+    assert_eq!(settings, expected);
+}
+
+#[test]
+fn comments_only_are_an_empty_file() {
+    assert_eq!(load("# nothing\n", &RunArgs::default()).unwrap(), defaults());
+}
+
+#[test]
+fn wrong_values_are_all_named_with_file_and_field() {
+    let text =
+        "schedulerNames: [ok, Bad_Name]\nplaceholderImage: ''\nhttp: {address: localhost}\nlog: {level: loud=x=y}\n";
+    let error = load(text, &RunArgs::default()).unwrap_err();
+    for field in ["schedulerNames[1]: `Bad_Name`", "placeholderImage: ", "http.address: `localhost`", "log.level: "] {
+        assert!(error.contains(&format!("gangline.yaml: {field}")), "{field} in\n{error}");
+    }
+    assert_eq!(error.lines().count(), 4, "{error}");
+    let args = RunArgs { scheduler_names: vec!["É".into()], ..RunArgs::default() };
+    assert_eq!(load("", &args).unwrap_err(), "--scheduler-name: `É` is no DNS subdomain name");
+}
+
+#[test]
+fn unknown_fields_and_wrong_types_name_file_field_and_line() {
+    for (text, parts) in [
+        ("schedulerName: x", ["gangline.yaml: line 1 ", "schedulerName", "--> gangline.yaml:1:"]),
+        ("http:\n  adress: x", ["gangline.yaml: line 2 ", "adress", "--> gangline.yaml:2:"]),
+        ("log:\n  format: loud", ["gangline.yaml: line 2 ", "loud", "--> gangline.yaml:2:"]),
+        ("schedulerNames: 5", ["gangline.yaml: line 1 ", "schedulerNames", "--> gangline.yaml:1:"]),
+    ] {
+        let error = load(text, &RunArgs::default()).unwrap_err();
+        assert!(parts.iter().all(|part| error.contains(part)), "{text:?} gave\n{error}");
+    }
+}

@@ -1,0 +1,186 @@
+//! The objects of one kind that are known: mark and sweep over lists, newest version per UID, tombstones (design 02, 2.1).
+
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::core::ids::{Key, Uid};
+
+/// How many deleted UIDs are remembered: as many as calls about them can be in flight or waiting for a repetition,
+/// many times over.
+const TOMBSTONES: usize = 4_096;
+
+/// Objects of one kind by key.
+#[derive(Clone, Debug)]
+pub struct Known<V> {
+    objects: BTreeMap<Key, Entry<V>>,
+    list: u64,
+    tombstones: VecDeque<Uid>,
+    buried: BTreeMap<Uid, ()>,
+}
+
+#[derive(Clone, Debug)]
+struct Entry<V> {
+    uid: Uid,
+    rv: u64,
+    list: u64,
+    value: V,
+}
+
+impl<V> Default for Known<V> {
+    fn default() -> Self {
+        Self { objects: BTreeMap::new(), list: 0, tombstones: VecDeque::new(), buried: BTreeMap::new() }
+    }
+}
+
+/// What a sight of an object means.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Sight<V> {
+    /// Never seen.
+    New,
+    /// Another object of the same name was there: it is gone.
+    Replaced(V),
+    /// A later version.
+    Changed,
+    /// Nothing new, or older than what is known.
+    Stale,
+}
+
+impl<V> Known<V> {
+    /// A list begins: what it does not show is gone at its end.
+    pub fn list_begins(&mut self) {
+        self.list += 1;
+    }
+
+    /// A list ended: takes out what it did not show.
+    pub fn list_ends(&mut self) -> Vec<(Key, V)> {
+        let list = self.list;
+        let gone: Vec<_> =
+            (self.objects.iter()).filter(|(_, entry)| entry.list != list).map(|(key, _)| key.clone()).collect();
+        gone.into_iter().filter_map(|key| self.take(&key).map(|value| (key, value))).collect()
+    }
+
+    /// Notes that an object was seen; the caller then stores its value with [`Self::put`] unless it is stale.
+    pub fn sight(&mut self, key: &Key, uid: &Uid, rv: u64) -> Sight<V> {
+        let list = self.list;
+        let Some(entry) = self.objects.get_mut(key) else {
+            return if self.buried.contains_key(uid) { Sight::Stale } else { Sight::New };
+        };
+        if entry.uid == *uid {
+            entry.list = list;
+            if rv != 0 && rv <= entry.rv {
+                return Sight::Stale;
+            }
+            entry.rv = rv;
+            return Sight::Changed;
+        }
+        // Resource versions rise over the whole of a kind: an older sight is of a predecessor.
+        if rv < entry.rv || self.buried.contains_key(uid) {
+            return Sight::Stale;
+        }
+        self.take(key).map_or(Sight::New, Sight::Replaced)
+    }
+
+    /// Stores what is kept of an object.
+    pub fn put(&mut self, key: Key, uid: Uid, rv: u64, value: V) {
+        let list = self.list;
+        self.objects.insert(key, Entry { uid, rv, list, value });
+    }
+
+    /// An object is gone; its last value. `None` if another one has the name now.
+    pub fn gone(&mut self, key: &Key, uid: &Uid) -> Option<V> {
+        if self.objects.get(key).is_none_or(|entry| entry.uid != *uid) {
+            self.bury(uid.clone());
+            return None;
+        }
+        self.take(key)
+    }
+
+    fn take(&mut self, key: &Key) -> Option<V> {
+        let entry = self.objects.remove(key)?;
+        self.bury(entry.uid);
+        Some(entry.value)
+    }
+
+    fn bury(&mut self, uid: Uid) {
+        if self.buried.insert(uid.clone(), ()).is_none() {
+            self.tombstones.push_back(uid);
+        }
+        if self.tombstones.len() > TOMBSTONES
+            && let Some(oldest) = self.tombstones.pop_front()
+        {
+            self.buried.remove(&oldest);
+        }
+    }
+
+    /// What is kept of an object.
+    pub fn get(&self, key: &Key) -> Option<&V> {
+        self.objects.get(key).map(|entry| &entry.value)
+    }
+
+    /// What is kept of an object, to change it.
+    pub fn get_mut(&mut self, key: &Key) -> Option<&mut V> {
+        self.objects.get_mut(key).map(|entry| &mut entry.value)
+    }
+
+    /// The UID under a name.
+    pub fn uid(&self, key: &Key) -> Option<&Uid> {
+        self.objects.get(key).map(|entry| &entry.uid)
+    }
+
+    /// All objects in the order of their keys.
+    pub fn iter(&self) -> impl Iterator<Item = (&Key, &V)> {
+        self.objects.iter().map(|(key, entry)| (key, &entry.value))
+    }
+
+    /// Objects from a key on, in the order of their keys.
+    pub fn from(&self, key: &Key) -> impl Iterator<Item = (&Key, &V)> {
+        self.objects.range(key.clone()..).map(|(key, entry)| (key, &entry.value))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.objects.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn uid(text: &str) -> Uid {
+        Uid::new(text)
+    }
+
+    #[test]
+    fn older_sights_and_sights_of_the_dead_change_nothing() {
+        let mut known = Known::default();
+        let key = Key::new("ns", "a");
+        assert_eq!(known.sight(&key, &uid("1"), 5), Sight::New);
+        known.put(key.clone(), uid("1"), 5, "one");
+        assert_eq!(known.sight(&key, &uid("1"), 5), Sight::Stale);
+        assert_eq!(known.sight(&key, &uid("1"), 4), Sight::Stale);
+        assert_eq!(known.sight(&key, &uid("1"), 6), Sight::Changed);
+        assert_eq!(known.sight(&key, &uid("2"), 7), Sight::Replaced("one"));
+        known.put(key.clone(), uid("2"), 7, "two");
+        assert_eq!(known.sight(&key, &uid("1"), 8), Sight::Stale);
+        assert_eq!(known.gone(&key, &uid("1")), None);
+        assert_eq!(known.gone(&key, &uid("2")), Some("two"));
+        assert_eq!(known.sight(&key, &uid("2"), 9), Sight::Stale);
+    }
+
+    #[test]
+    fn what_a_list_does_not_show_is_gone() {
+        let mut known = Known::default();
+        for name in ["a", "b"] {
+            known.put(Key::new("ns", name), uid(name), 1, name);
+        }
+        known.list_begins();
+        assert_eq!(known.sight(&Key::new("ns", "b"), &uid("b"), 1), Sight::Stale);
+        assert_eq!(known.list_ends(), [(Key::new("ns", "a"), "a")]);
+        assert_eq!(known.len(), 1);
+    }
+}
