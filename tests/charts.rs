@@ -167,6 +167,20 @@ fn the_configuration_has_the_names_of_the_code() {
     assert_eq!(*args, json!(["run", "--config=/etc/gangline/config.yaml"]));
 }
 
+#[cfg(feature = "runtime")]
+#[test]
+fn the_configuration_is_read_and_changes_no_default_but_the_log_format() {
+    use gangline::runtime::args::RunArgs;
+    use gangline::runtime::settings::{LogFormat, Settings};
+
+    let map = manifest("ConfigMap", "gangline");
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    fs::write(file.path(), map["data"]["config.yaml"].as_str().expect("a file")).expect("it can be written");
+    let shipped = Settings::load(&RunArgs { config: Some(file.path().into()), ..RunArgs::default() });
+    let default = Settings::load(&RunArgs::default()).expect("defaults");
+    assert_eq!(shipped.expect("valid"), Settings { log_format: LogFormat::Json, ..default });
+}
+
 #[test]
 fn the_policies_speak_of_our_label_and_our_account() {
     for name in ["gangline-self-restraint", "gangline-anti-forgery"] {
