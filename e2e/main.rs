@@ -8,6 +8,7 @@
 //! Environment: `E2E_KWOK=1` if kwok plays nodes on that cluster, `E2E_KEEP=1` to keep what the tests make there.
 #![allow(clippy::print_stdout, reason = "a test harness of its own: it prints what it found")]
 
+mod chart;
 mod control_plane;
 #[allow(dead_code, reason = "the vocabulary of tests; not every word is in use at all times")]
 mod harness;
@@ -17,5 +18,5 @@ mod support;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    harness::runner::run([control_plane::tests()].into_iter().flatten().collect())
+    harness::runner::run([control_plane::tests(), chart::tests()].into_iter().flatten().collect())
 }
