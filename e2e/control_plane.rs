@@ -6,8 +6,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Node, ResourceQuota};
-use k8s_openapi::api::rbac::v1::ClusterRole;
+use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota, Secret};
 use serde_json::json;
 
 use crate::harness::context::{node, phase};
@@ -94,31 +93,28 @@ async fn quota_counts(t: &mut Context) -> Result<()> {
 
 /// A stand-in for the shipped manifests: applied as they are, and the token obeys the role.
 async fn service_account(t: &mut Context) -> Result<()> {
-    let (id, namespace) = (&t.id, &t.namespace);
-    let yaml = format!(
-        "
+    let stand_in = "
 apiVersion: v1
 kind: ServiceAccount
-metadata: {{name: watcher}}
+metadata: {name: watcher}
 ---
 apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRole
-metadata: {{name: '{id}', labels: {{e2e.gangline.dev/test: '{id}'}}}}
-rules: [{{apiGroups: [''], resources: [nodes], verbs: [list]}}]
+kind: Role
+metadata: {name: watcher}
+rules: [{apiGroups: [''], resources: [pods], verbs: [list]}]
 ---
 apiVersion: rbac.authorization.k8s.io/v1
-kind: ClusterRoleBinding
-metadata: {{name: '{id}', labels: {{e2e.gangline.dev/test: '{id}'}}}}
-roleRef: {{apiGroup: rbac.authorization.k8s.io, kind: ClusterRole, name: '{id}'}}
-subjects: [{{kind: ServiceAccount, name: watcher, namespace: '{namespace}'}}]
-"
-    );
-    t.apply(&yaml).await?;
-    let file = t.cluster.work().join(format!("{id}.kubeconfig"));
-    service_account_kubeconfig(&t.client, &t.cluster.kubeconfig, (namespace, "watcher"), &file).await?;
+kind: RoleBinding
+metadata: {name: watcher}
+roleRef: {apiGroup: rbac.authorization.k8s.io, kind: Role, name: watcher}
+subjects: [{kind: ServiceAccount, name: watcher, namespace: NAMESPACE}]
+";
+    t.apply(&stand_in.replace("NAMESPACE", &t.namespace)).await?;
+    let file = t.cluster.work().join(format!("{}.kubeconfig", t.id));
+    service_account_kubeconfig(&t.client, &t.cluster.kubeconfig, (&t.namespace, "watcher"), &file).await?;
     let client = kubeconfig::client(&file).await?;
-    Objects::<Node>::all(&client).list("").await?;
-    let refused = Objects::<ClusterRole>::all(&client).list("").await;
+    Objects::<Pod>::of(&client, &t.namespace).list("").await?;
+    let refused = Objects::<Secret>::of(&client, &t.namespace).list("").await;
     assert!(refused.as_ref().is_err_and(|error| error.to_string().contains("403")), "{refused:?}");
     Ok(())
 }

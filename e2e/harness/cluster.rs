@@ -15,6 +15,9 @@ use crate::support::{kubeconfig, manifests};
 /// Namespace and name of the ServiceAccount that the shipped manifests give the scheduler.
 const ACCOUNT: (&str, &str) = ("gangline-system", "gangline");
 
+/// Names another program to test than the one just built.
+const BINARY: &str = "E2E_GANGLINE";
+
 /// A cluster and the scheduler on it.
 pub(crate) struct Cluster {
     // The scheduler ends before the control plane does.
@@ -62,7 +65,7 @@ impl Cluster {
         manifests::service_account_kubeconfig(&self.client, &self.kubeconfig, ACCOUNT, &kubeconfig).await?;
         Ok(Launch {
             name: name.to_owned(),
-            binary: PathBuf::from(env!("CARGO_BIN_EXE_gangline")),
+            binary: std::env::var_os(BINARY).map_or_else(|| env!("CARGO_BIN_EXE_gangline").into(), PathBuf::from),
             kubeconfig,
             dir: self.work().to_path_buf(),
             args: args.iter().map(|&arg| arg.to_owned()).collect(),

@@ -69,12 +69,15 @@ async fn pods(text: &mut String, context: &Context, namespace: &str) {
 }
 
 async fn objects(text: &mut String, api: &Api<DynamicObject>, which: &ListParams, kind: &str) {
-    let Ok(found) = api.list(which).await else {
-        let _ = writeln!(text, "({kind} cannot be listed)");
-        return;
+    let found = match api.list(which).await {
+        Ok(found) => found.items,
+        Err(error) => {
+            let _ = writeln!(text, "({kind} cannot be listed: {error})");
+            return;
+        }
     };
-    for mut object in found.items {
-        object.managed_fields_mut().clear();
+    for mut object in found {
+        object.metadata.managed_fields = None;
         let yaml = serde_saphyr::to_string(&object).unwrap_or_else(|error| error.to_string());
         let _ = writeln!(text, "{kind} {}:\n{yaml}", object.name_any());
     }
@@ -101,7 +104,9 @@ fn scheduler_logs(text: &mut String, context: &Context) {
 
 /// Copies the logs of schedulers and components to a place that outlives the run; where that is.
 pub(crate) fn keep_logs(context: &Context) -> std::io::Result<PathBuf> {
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("e2e").join(&context.id);
+    // Without what differs from run to run: the last failure of a test replaces the one before.
+    let name = context.id.rsplit_once('-').map_or(context.id.as_str(), |(name, _)| name);
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("e2e").join(name);
     fs::create_dir_all(&target)?;
     let plane = context.cluster.plane.as_ref();
     for log in logs(context.cluster.work()).into_iter().chain(plane.map(|plane| logs(plane.dir())).unwrap_or_default())

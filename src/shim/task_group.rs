@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::placeholder::{self, Blueprint, PlaceholderConfig};
 use super::quantity::Quantity;
 use super::spec_errors::Errors;
-use super::{group_check, pod, requests, syntax};
+use super::{escape, group_check, pod, requests, syntax};
 use crate::api::task_group::{self as api, TaskGroup, TaskGroupStatus};
 use crate::core::event::{GroupSpec, PlaceholderFor, PlaceholderName, Remembered, Reservation};
 use crate::core::ids::{Key, Text, Uid};
@@ -68,13 +68,14 @@ fn uid(group: &TaskGroup) -> Uid {
     Uid::new(group.metadata.uid.as_deref().unwrap_or_default())
 }
 
+/// What is wrong is shown too, so it is bounded and escaped; what is right is not changed by that.
 fn application(group: &TaskGroup) -> Text {
     let name = group.metadata.name.as_deref().unwrap_or_default();
-    group.spec.application_id.as_deref().unwrap_or(name).into()
+    escape::bounded(group.spec.application_id.as_deref().unwrap_or(name), syntax::MAX_LABEL)
 }
 
 fn queue(group: &TaskGroup) -> Text {
-    group.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE).into()
+    escape::bounded(group.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE), syntax::MAX_LABEL)
 }
 
 /// `completionTimeoutSeconds` or its default.
@@ -283,6 +284,8 @@ mod tests {
         let errors = errors(&json!({"spec.minResource": many, "spec.gangGroup": listed}));
         assert!(errors.len() <= 32);
         assert!(errors.iter().all(|error| error.len() < 400 && !error.contains(['\n', '\u{202e}'])));
+        let spec = group_spec(&group(&json!({"spec.applicationId": "\u{1b}[31m", "spec.queue": "q".repeat(5000)})));
+        assert_eq!((&*spec.application, spec.queue.chars().count()), ("\\u{1b}[31m", 64));
     }
 
     #[test]
