@@ -10,7 +10,10 @@ const MAX_SIZE: usize = 50_000;
 
 /// File name and text of each definition.
 pub(super) fn files() -> Vec<(String, String)> {
-    api::crds().iter().map(|crd| (api::crd_file(crd), api::crd_yaml(crd).expect("a definition is plain data"))).collect()
+    api::crds()
+        .iter()
+        .map(|crd| (api::crd_file(crd), api::crd_yaml(crd).expect("a definition is plain data")))
+        .collect()
 }
 
 #[test]

@@ -27,7 +27,6 @@ mod pods;
 pub mod queue;
 mod rank;
 pub mod reason;
-mod rank;
 pub mod recent;
 mod replace;
 pub mod report;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use kube::Client;
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -11,11 +11,17 @@ use tokio::sync::{mpsc, watch};
 use super::args::RunArgs;
 use super::cli::{FAILED, fail};
 use super::client::{self, ClientError, chain};
+use super::clock::Clock;
+use super::driver::{Driver, Owned};
 use super::http::{ListenError, Server, Sources};
 use super::settings::Settings;
 use super::shell::{Heartbeat, Question, ShellCounters, Shutdown};
 use super::telemetry;
-use crate::core::time::Mono;
+use crate::controller::stats::Stats;
+use crate::controller::turn::Turn;
+use crate::controller::{self, Controller};
+use crate::core::time::{Mono, Now};
+use crate::shim::observation::Observation;
 
 /// Questions that wait: a scrape, two probes, some people. More are answered as late.
 const QUESTIONS: usize = 16;
@@ -42,6 +48,18 @@ impl RunError {
             // What a panic of the main thread would give.
             Self::Loop(_) => 101,
         }
+    }
+}
+
+impl Owned for Controller {
+    fn step(&mut self, now: Now, batch: &mut Vec<Observation>) -> Turn {
+        Self::step(self, now, batch)
+    }
+    fn stats(&self) -> Stats {
+        Self::stats(self)
+    }
+    fn state(&self) -> serde_json::Value {
+        Self::state(self)
     }
 }
 
@@ -103,18 +121,46 @@ async fn run(settings: Settings, args: &RunArgs) -> Result<(), RunError> {
     Ok(())
 }
 
-/// Watches, executor and driver. To be wired here: everything that they need is in `parts`.
-async fn schedule(mut parts: Parts) -> Result<(), RunError> {
-    drop((parts.settings.scheduler_names, parts.client, parts.counters, parts.questions));
-    parts.heartbeat.beat(mono());
-    parts.shutdown.ordered().await;
-    Ok(())
+/// Watches, executor and owner task, until the order to end.
+async fn schedule(parts: Parts) -> Result<(), RunError> {
+    let Parts { settings, client, counters: _, heartbeat, mut questions, mut shutdown } = parts;
+    let controller = Controller::new(controller::settings::Settings {
+        scheduler_names: settings.scheduler_names.iter().map(|name| name.as_str().into()).collect(),
+        placeholder_image: settings.placeholder_image.as_str().into(),
+        instance: instance(),
+    });
+    let (driver, handle) = Driver::new(controller, &client, *CLOCK);
+    let answers = tokio::spawn(async move {
+        let mut beat = tokio::time::interval(Duration::from_secs(1));
+        loop {
+            tokio::select! {
+                Some(question) = questions.recv() => match question {
+                    Question::Stats(answer) => drop(handle.stats().await.map(|stats| answer.send(stats))),
+                    Question::State(answer) => drop(handle.state().await.map(|state| answer.send(state))),
+                },
+                _ = beat.tick() => {
+                    let silent = u64::try_from(handle.silence().as_millis()).unwrap_or(u64::MAX);
+                    heartbeat.beat(Mono(mono().0.saturating_sub(silent)));
+                }
+            }
+        }
+    });
+    let ended = driver.run(async move { shutdown.ordered().await }).await;
+    answers.abort();
+    ended.map(drop).map_err(|error| RunError::Loop(error.to_string()))
 }
+
+/// Drawn from the wall clock and the process: call numbers and event names are unique over processes.
+fn instance() -> u64 {
+    CLOCK.now().wall.0.unsigned_abs() << 16 ^ u64::from(std::process::id())
+}
+
+/// The clock of the process.
+static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::start);
 
 /// Milliseconds since the start of the process.
 fn mono() -> Mono {
-    static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-    Mono(u64::try_from(START.elapsed().as_millis()).unwrap_or(u64::MAX))
+    CLOCK.mono()
 }
 
 /// The first SIGTERM or SIGINT orders the end, the second one ends the process at once.
