@@ -1,6 +1,7 @@
 //! The owner task with a stand-in for the controller: what reaches it, what it is told to do, and how it ends.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use gangline::controller::stats::Stats;
@@ -8,11 +9,12 @@ use gangline::controller::turn::Turn;
 use gangline::core::ids::{Key, Uid};
 use gangline::core::time::Now;
 use gangline::runtime::clock::Clock;
-use gangline::runtime::driver::{Driver, Owned};
+use gangline::runtime::driver::{Driver, Owned, Wiring};
+use gangline::runtime::shell::{Heartbeat, Question, ShellCounters, WatchState};
 use gangline::shim::observation::{Observation, Outcome, WatchFact};
 use gangline::shim::op::{Call, CallId, Kind, Op};
 use serde_json::{Value, json};
-use tokio::sync::oneshot;
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::{sleep, timeout};
 
 use crate::scripted::{Reply, Server};
@@ -81,43 +83,78 @@ fn server(binding: Duration) -> Server {
     })
 }
 
+/// A running owner task and what it is asked and seen by.
+struct Bench {
+    running: tokio::task::JoinHandle<StandIn>,
+    stop: oneshot::Sender<()>,
+    questions: mpsc::Sender<Question>,
+    counters: Arc<ShellCounters>,
+    heartbeat: Heartbeat,
+    clock: Clock,
+}
+
+impl Bench {
+    fn start(server: &Server) -> Self {
+        let (clock, counters) = (Clock::start(), Arc::<ShellCounters>::default());
+        let heartbeat = Heartbeat::new(clock.mono());
+        let (questions, asked) = mpsc::channel(4);
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (client, beaten) = (server.client(), heartbeat.clone());
+        let wiring = Wiring { client, clock, counters: Arc::clone(&counters), heartbeat: beaten, questions: asked };
+        let driver = Driver::new(StandIn::default(), wiring);
+        let running = tokio::spawn(async { driver.run(async { drop(stopped.await) }).await.expect("no error") });
+        Self { running, stop, questions, counters, heartbeat, clock }
+    }
+
+    async fn stats(&self) -> Stats {
+        let (answer, answered) = oneshot::channel();
+        self.questions.send(Question::Stats(answer)).await.expect("it runs");
+        answered.await.expect("it answers")
+    }
+
+    async fn state(&self) -> Value {
+        let (answer, answered) = oneshot::channel();
+        self.questions.send(Question::State(answer)).await.expect("it runs");
+        answered.await.expect("it answers")
+    }
+
+    async fn end(self) -> StandIn {
+        self.stop.send(()).expect("it runs");
+        self.running.await.expect("no panic")
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn it_syncs_calls_answers_wakes_and_stops() {
     let server = server(Duration::from_millis(20));
-    let (driver, handle) = Driver::new(StandIn::default(), &server.client(), Clock::start());
-    let (stop, stopped) = oneshot::channel::<()>();
-    let running = tokio::spawn(driver.run(async { drop(stopped.await) }));
+    let bench = Bench::start(&server);
     timeout(Duration::from_secs(10), async {
-        while handle.stats().await.is_none_or(|stats| stats.pending_pods == 0) {
+        while bench.stats().await.pending_pods == 0 {
             sleep(Duration::from_millis(5)).await;
         }
     })
     .await
     .expect("the call has an outcome");
     sleep(Duration::from_millis(250)).await;
-    assert!(handle.state().await.is_some_and(|state| state["steps"].as_u64() > Some(2)));
-    assert!(handle.silence() < Duration::from_secs(6));
-    assert!(handle.meters.watch_lag.read().count > 0 && handle.meters.steps.read().count > 2);
-    stop.send(()).expect("it runs");
-    let controller = running.await.expect("no panic").expect("no error");
+    assert!(bench.state().await["steps"].as_u64() > Some(2));
+    assert!(bench.heartbeat.silent(bench.clock.mono()) < 6_000);
+    assert_eq!(bench.counters.kinds(&[WatchState::Synced]), [Kind::Node]);
+    assert_eq!(bench.counters.kinds(&[WatchState::Unserved]).len(), Kind::ALL.len() - 1);
+    assert_eq!(bench.counters.watch(Kind::Node).relists(), 1);
+    let controller = bench.end().await;
     assert!(controller.stopped && controller.synced);
     assert!(matches!(controller.outcomes[..], [Outcome::Ok(None)]));
     let (wake_at, woken_at) = (controller.wake_at.expect("asked"), controller.woken_at.expect("woken"));
     assert!((wake_at..wake_at + 100).contains(&woken_at), "woken at {woken_at} instead of {wake_at}");
-    assert!(handle.stats().await.is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_is_in_flight_may_end_before_it_stops() {
     let server = server(Duration::from_millis(400));
-    let (driver, handle) = Driver::new(StandIn::default(), &server.client(), Clock::start());
-    let (stop, stopped) = oneshot::channel::<()>();
-    let running = tokio::spawn(driver.run(async { drop(stopped.await) }));
+    let bench = Bench::start(&server);
     while server.asked().iter().all(|asked| !asked.line.contains("/binding")) {
         sleep(Duration::from_millis(5)).await;
     }
-    stop.send(()).expect("it runs");
-    let controller = running.await.expect("no panic").expect("no error");
+    let controller = bench.end().await;
     assert!(matches!(controller.outcomes[..], [Outcome::Ok(None)]));
-    assert_eq!(handle.meters.requests.read().keys().collect::<Vec<_>>(), [&("create", "pods/binding", 201)]);
 }

@@ -1,5 +1,6 @@
 //! Watches against a scripted server: lists, breaks and bad objects become facts, in order.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use gangline::runtime::watch::{Fact, Watches};
@@ -78,7 +79,7 @@ async fn next(facts: &mut Receiver<Fact>, count: usize) -> Vec<String> {
 
 fn start(server: &Server) -> (Watches, Receiver<Fact>) {
     let (sender, facts) = channel(4);
-    (Watches::start(&server.client(), &sender), facts)
+    (Watches::start(&server.client(), &sender, &Arc::default()), facts)
 }
 
 #[tokio::test]
