@@ -1,11 +1,20 @@
-//! Checks of the repository and of the pure layers together: no network, no clock, no control plane.
+//! Checks of the repository, of the pure layers together, and of the shell against scripted servers on loopback: no
+//! control plane.
 
+#[cfg(feature = "runtime")]
+mod api_calls;
 #[cfg(feature = "runtime")]
 mod charts;
 #[cfg(feature = "runtime")]
 mod crds;
 mod quantities;
 mod requests;
+#[cfg(feature = "runtime")]
+mod scripted;
+#[cfg(feature = "runtime")]
+mod shell;
 mod spec_gang;
 mod support;
 mod tidy;
+#[cfg(feature = "runtime")]
+mod watches;

@@ -1,18 +1,18 @@
 //! The owner task: the one place that calls the controller, with everything that happened since the last step.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use kube::Client;
 use serde_json::Value;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::time::{sleep_until, timeout};
 
 use super::clock::Clock;
 use super::execute::Executor;
-use super::meter::Meters;
+use super::shell::{Heartbeat, Question, ShellCounters};
 use super::watch::{Fact, Watches};
+use crate::controller::Controller;
 use crate::controller::stats::Stats;
 use crate::controller::turn::Turn;
 use crate::core::time::Now;
@@ -23,14 +23,12 @@ const BATCH_MAX: usize = 1_024;
 /// Facts that may wait for the owner task. Beyond that the watches stop reading: a few batches, so that it never
 /// starves, and at about 5 kB a pod 20 MB.
 const FACTS_WAITING_MAX: usize = 4 * BATCH_MAX;
-/// Questions that may wait: people and scrapers ask, and can wait longer.
-const QUESTIONS_WAITING_MAX: usize = 16;
 /// Longest sleep of an owner task with nothing to do, so that its heartbeat tells idle from dead (F10: 30 s).
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How long calls in flight may take to end after SIGTERM: half of F6's 10 s, the other half for the rest of the exit.
 const STOP_WITHIN: Duration = Duration::from_secs(4);
 
-/// What the owner task owns: `controller::Controller`, or a stand-in.
+/// What the owner task owns: the [`Controller`], or a stand-in of a test.
 pub trait Owned: Send + 'static {
     /// Takes what happened and says what to do.
     fn step(&mut self, now: Now, batch: &mut Vec<Observation>) -> Turn;
@@ -38,6 +36,18 @@ pub trait Owned: Send + 'static {
     fn stats(&self) -> Stats;
     /// Its state for people.
     fn state(&self) -> Value;
+}
+
+impl Owned for Controller {
+    fn step(&mut self, now: Now, batch: &mut Vec<Observation>) -> Turn {
+        Self::step(self, now, batch)
+    }
+    fn stats(&self) -> Stats {
+        Self::stats(self)
+    }
+    fn state(&self) -> Value {
+        Self::state(self)
+    }
 }
 
 /// Why the owner task gave up.
@@ -48,50 +58,26 @@ pub enum DriverError {
     WatchEnded,
 }
 
-/// Something to ask the owner task.
-enum Question {
-    Stats(oneshot::Sender<Stats>),
-    State(oneshot::Sender<Value>),
-}
-
-/// Asks the owner task, and reads its counters.
-#[derive(Clone)]
-pub struct Handle {
-    questions: mpsc::Sender<Question>,
-    clock: Clock,
-    /// The shell's counters.
-    pub meters: Arc<Meters>,
-}
-
-impl Handle {
-    /// The controller's numbers; `None` once it has ended.
-    pub async fn stats(&self) -> Option<Stats> {
-        self.ask(Question::Stats).await
-    }
-
-    /// The controller's state; `None` once it has ended.
-    pub async fn state(&self) -> Option<Value> {
-        self.ask(Question::State).await
-    }
-
-    /// How long ago the owner task was seen alive: at most a few seconds if all is well.
-    pub fn silence(&self) -> Duration {
-        let beat = self.meters.heartbeat_ms.load(Ordering::Relaxed);
-        Duration::from_millis(self.clock.mono().0.saturating_sub(beat))
-    }
-
-    async fn ask<A>(&self, question: fn(oneshot::Sender<A>) -> Question) -> Option<A> {
-        let (answer, answered) = oneshot::channel();
-        self.questions.send(question(answer)).await.ok()?;
-        answered.await.ok()
-    }
+/// What the owner task shares with the rest of the shell.
+pub struct Wiring {
+    /// Configured by [`super::client::configure`].
+    pub client: Client,
+    /// The clock of the process.
+    pub clock: Clock,
+    /// To be counted in.
+    pub counters: Arc<ShellCounters>,
+    /// To be beaten at every turn.
+    pub heartbeat: Heartbeat,
+    /// To be answered between two steps.
+    pub questions: mpsc::Receiver<Question>,
 }
 
 /// The owner task before it runs.
 pub struct Driver<C> {
     controller: C,
     clock: Clock,
-    meters: Arc<Meters>,
+    counters: Arc<ShellCounters>,
+    heartbeat: Heartbeat,
     executor: Executor,
     watches: Watches,
     outcomes: mpsc::UnboundedReceiver<Observation>,
@@ -113,28 +99,25 @@ enum Woken {
 }
 
 impl<C: Owned> Driver<C> {
-    /// Starts the watches, and makes the owner task to be run. The client must be configured by
-    /// [`super::client::configure`].
-    pub fn new(controller: C, client: &Client, clock: Clock) -> (Self, Handle) {
-        let meters = Arc::<Meters>::default();
+    /// Starts the watches, and makes the owner task to be run.
+    pub fn new(controller: C, wiring: Wiring) -> Self {
+        let Wiring { client, clock, counters, heartbeat, questions } = wiring;
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
         let (fact_sender, facts) = mpsc::channel(FACTS_WAITING_MAX);
-        let (question_sender, questions) = mpsc::channel(QUESTIONS_WAITING_MAX);
-        let executor = Executor::new(client.clone(), clock, outcome_sender, Arc::clone(&meters));
-        let driver = Self {
+        Self {
             controller,
             clock,
-            meters: Arc::clone(&meters),
-            executor,
-            watches: Watches::start(client, &fact_sender),
+            heartbeat,
+            executor: Executor::new(client.clone(), clock, outcome_sender, Arc::clone(&counters)),
+            watches: Watches::start(&client, &fact_sender, &counters),
+            counters,
             outcomes,
             facts,
             questions,
             batch: Vec::new(),
             in_flight: 0,
             due: None,
-        };
-        (driver, Handle { questions: question_sender, clock, meters })
+        }
     }
 
     /// Runs until `stop` is ready; then lets the calls in flight end. Returns the controller as it is then.
@@ -144,7 +127,7 @@ impl<C: Owned> Driver<C> {
     pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<C, DriverError> {
         tokio::pin!(stop);
         loop {
-            self.meters.heartbeat_ms.store(self.clock.mono().0, Ordering::Relaxed);
+            self.heartbeat.beat(self.clock.mono());
             let woken = tokio::select! {
                 biased;
                 () = &mut stop => Woken::Stop,
@@ -204,10 +187,9 @@ impl<C: Owned> Driver<C> {
     }
 
     fn turn(&mut self) -> Turn {
-        self.meters.observations.fetch_add(self.batch.len() as u64, Ordering::Relaxed);
         let begin = Instant::now();
         let turn = self.controller.step(self.clock.now(), &mut self.batch);
-        self.meters.steps.record(begin.elapsed());
+        self.counters.stepped(begin.elapsed());
         self.batch.clear();
         turn
     }
@@ -229,7 +211,7 @@ impl<C: Owned> Driver<C> {
     }
 
     fn take(&mut self, fact: Fact) {
-        self.meters.watch_lag.record(fact.read.elapsed());
+        self.counters.watch(fact.kind).waited(fact.read.elapsed());
         self.batch.push(fact.observation);
     }
 
@@ -257,18 +239,4 @@ impl<C: Owned> Driver<C> {
         tracing::info!(in_flight = self.in_flight, late, "stopped");
         self.turn();
     }
-}
-
-/// Waits for SIGTERM or SIGINT.
-///
-/// # Errors
-/// If no handler can be installed.
-pub async fn terminated() -> std::io::Result<()> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let (mut term, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = interrupt.recv() => {}
-    }
-    Ok(())
 }

@@ -13,7 +13,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
 use super::clock::Clock;
-use super::meter::Meters;
+use super::shell::ShellCounters;
 use crate::shim::observation::{Observation, Outcome};
 use crate::shim::op::{Call, CallId, Op};
 use crate::shim::wire;
@@ -30,7 +30,7 @@ pub struct Executor {
     clock: Clock,
     /// Unbounded, but the outbox's window bounds how many calls there are: each has one outcome.
     outcomes: UnboundedSender<Observation>,
-    meters: Arc<Meters>,
+    counters: Arc<ShellCounters>,
     patience: Duration,
 }
 
@@ -40,9 +40,9 @@ impl Executor {
         client: Client,
         clock: Clock,
         outcomes: UnboundedSender<Observation>,
-        meters: Arc<Meters>,
+        counters: Arc<ShellCounters>,
     ) -> Self {
-        Self { client, clock, outcomes, meters, patience: PATIENCE }
+        Self { client, clock, outcomes, counters, patience: PATIENCE }
     }
 
     /// With another time to wait for an answer, for tests.
@@ -73,7 +73,7 @@ impl Executor {
             Err(_elapsed) => (0, Outcome::Unknown),
         };
         let (resource, verb) = call.op.rule();
-        self.meters.requests.record((verb, resource, code), begin.elapsed());
+        self.counters.requested(verb, resource, code, begin.elapsed());
         pending.outcome = outcome;
     }
 }

@@ -8,7 +8,6 @@ pub mod driver;
 pub mod execute;
 pub mod http;
 mod item;
-pub mod meter;
 pub mod metrics;
 pub mod run;
 pub mod settings;

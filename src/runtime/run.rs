@@ -12,16 +12,13 @@ use super::args::RunArgs;
 use super::cli::{FAILED, fail};
 use super::client::{self, ClientError, chain};
 use super::clock::Clock;
-use super::driver::{Driver, Owned};
+use super::driver::{Driver, DriverError, Wiring};
 use super::http::{ListenError, Server, Sources};
 use super::settings::Settings;
-use super::shell::{Heartbeat, Question, ShellCounters, Shutdown};
+use super::shell::{Heartbeat, ShellCounters, Shutdown};
 use super::telemetry;
-use crate::controller::stats::Stats;
-use crate::controller::turn::Turn;
 use crate::controller::{self, Controller};
-use crate::core::time::{Mono, Now};
-use crate::shim::observation::Observation;
+use crate::core::time::Mono;
 
 /// Questions that wait: a scrape, two probes, some people. More are answered as late.
 const QUESTIONS: usize = 16;
@@ -37,8 +34,10 @@ enum RunError {
     Listen(#[from] ListenError),
     #[error("cannot handle signals")]
     Signals(#[source] std::io::Error),
-    #[error("the scheduling loop ended by itself: {0}")]
-    Loop(String),
+    #[error("the scheduling loop ended by itself")]
+    Loop(#[from] DriverError),
+    #[error("the scheduling loop panicked")]
+    Panic(#[from] tokio::task::JoinError),
 }
 
 impl RunError {
@@ -46,37 +45,9 @@ impl RunError {
         match self {
             Self::Client(_) | Self::Listen(_) | Self::Signals(_) => FAILED,
             // What a panic of the main thread would give.
-            Self::Loop(_) => 101,
+            Self::Loop(_) | Self::Panic(_) => 101,
         }
     }
-}
-
-impl Owned for Controller {
-    fn step(&mut self, now: Now, batch: &mut Vec<Observation>) -> Turn {
-        Self::step(self, now, batch)
-    }
-    fn stats(&self) -> Stats {
-        Self::stats(self)
-    }
-    fn state(&self) -> serde_json::Value {
-        Self::state(self)
-    }
-}
-
-/// What the scheduling loop and its helpers are made of.
-struct Parts {
-    /// What was configured.
-    settings: Settings,
-    /// Sends each request once.
-    client: Client,
-    /// To be counted in.
-    counters: Arc<ShellCounters>,
-    /// To be beaten at every turn.
-    heartbeat: Heartbeat,
-    /// To be answered between two steps.
-    questions: mpsc::Receiver<Question>,
-    /// To end by.
-    shutdown: Shutdown,
 }
 
 /// Runs the scheduler until it is told to end.
@@ -111,43 +82,25 @@ async fn run(settings: Settings, args: &RunArgs) -> Result<(), RunError> {
     let sources = Sources { heartbeat: heartbeat.clone(), clock: mono, questions: asked, counters: counters.clone() };
     let http = tokio::spawn(server.serve(sources, shutdown.clone()));
     tokio::spawn(report_silence(client.clone(), url, shutdown.clone()));
-    let parts = Parts { settings, client, counters, heartbeat, questions, shutdown };
+    let wiring = Wiring { client, clock: *CLOCK, counters, heartbeat, questions };
     // A task of its own: a panic in it must end the process, which then starts anew from the API server's facts.
-    let ended = tokio::spawn(schedule(parts)).await;
-    ended.map_err(|error| RunError::Loop(error.to_string()))??;
+    let ended = tokio::spawn(schedule(settings, wiring, shutdown)).await;
+    ended??;
     // Requests in flight are answered; they have their own limits of time.
     drop(http.await);
     tracing::info!("Ended");
     Ok(())
 }
 
-/// Watches, executor and owner task, until the order to end.
-async fn schedule(parts: Parts) -> Result<(), RunError> {
-    let Parts { settings, client, counters: _, heartbeat, mut questions, mut shutdown } = parts;
+/// The owner task, until the order to end.
+async fn schedule(settings: Settings, wiring: Wiring, mut shutdown: Shutdown) -> Result<(), RunError> {
     let controller = Controller::new(controller::settings::Settings {
         scheduler_names: settings.scheduler_names.iter().map(|name| name.as_str().into()).collect(),
         placeholder_image: settings.placeholder_image.as_str().into(),
         instance: instance(),
     });
-    let (driver, handle) = Driver::new(controller, &client, *CLOCK);
-    let answers = tokio::spawn(async move {
-        let mut beat = tokio::time::interval(Duration::from_secs(1));
-        loop {
-            tokio::select! {
-                Some(question) = questions.recv() => match question {
-                    Question::Stats(answer) => drop(handle.stats().await.map(|stats| answer.send(stats))),
-                    Question::State(answer) => drop(handle.state().await.map(|state| answer.send(state))),
-                },
-                _ = beat.tick() => {
-                    let silent = u64::try_from(handle.silence().as_millis()).unwrap_or(u64::MAX);
-                    heartbeat.beat(Mono(mono().0.saturating_sub(silent)));
-                }
-            }
-        }
-    });
-    let ended = driver.run(async move { shutdown.ordered().await }).await;
-    answers.abort();
-    ended.map(drop).map_err(|error| RunError::Loop(error.to_string()))
+    Driver::new(controller, wiring).run(shutdown.ordered()).await?;
+    Ok(())
 }
 
 /// Drawn from the wall clock and the process: call numbers and event names are unique over processes.

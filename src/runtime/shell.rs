@@ -116,8 +116,8 @@ impl WatchCounters {
         self.relists.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// An object arrived this long after it was written, by the newest time that it carries (`managedFields`).
-    pub fn arrived_after(&self, lag: Duration) {
+    /// A fact waited this long, from its reading to the step that took it.
+    pub fn waited(&self, lag: Duration) {
         self.lag_ms.store(u64::try_from(lag.as_millis()).unwrap_or(u64::MAX), Ordering::Relaxed);
     }
 
@@ -126,7 +126,7 @@ impl WatchCounters {
         self.relists.load(Ordering::Relaxed)
     }
 
-    /// Lag of the newest object, in seconds.
+    /// How long the newest fact waited, in seconds.
     pub fn lag_seconds(&self) -> f64 {
         Duration::from_millis(self.lag_ms.load(Ordering::Relaxed)).as_secs_f64()
     }

@@ -14,6 +14,7 @@ use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
 use super::item::{Item, Watched};
+use super::shell::{ShellCounters, WatchState};
 use crate::api::queue::Queue;
 use crate::api::task_group::TaskGroup;
 use crate::shim::escape;
@@ -32,6 +33,8 @@ const CALM: Duration = Duration::from_secs(20);
 /// A fact on its way to the owner task.
 #[derive(Debug)]
 pub struct Fact {
+    /// The kind that it is about.
+    pub kind: Kind,
     /// The fact.
     pub observation: Observation,
     /// When it was read.
@@ -46,15 +49,15 @@ pub struct Watches {
 
 impl Watches {
     /// Starts a watch of every kind. A full channel stops the reading, never the order.
-    pub fn start(client: &Client, facts: &Sender<Fact>) -> Self {
+    pub fn start(client: &Client, facts: &Sender<Fact>, counters: &Arc<ShellCounters>) -> Self {
         let mut watches = Self { restarts: BTreeMap::new(), tasks: JoinSet::new() };
         for kind in Kind::ALL {
             match kind {
-                Kind::Pod => watches.spawn::<Pod>(client, facts),
-                Kind::Node => watches.spawn::<Node>(client, facts),
-                Kind::TaskGroup => watches.spawn::<TaskGroup>(client, facts),
-                Kind::Queue => watches.spawn::<Queue>(client, facts),
-                Kind::ResourceQuota => watches.spawn::<ResourceQuota>(client, facts),
+                Kind::Pod => watches.spawn::<Pod>(client, facts, counters),
+                Kind::Node => watches.spawn::<Node>(client, facts, counters),
+                Kind::TaskGroup => watches.spawn::<TaskGroup>(client, facts, counters),
+                Kind::Queue => watches.spawn::<Queue>(client, facts, counters),
+                Kind::ResourceQuota => watches.spawn::<ResourceQuota>(client, facts, counters),
             }
         }
         watches
@@ -74,10 +77,10 @@ impl Watches {
         }
     }
 
-    fn spawn<T: Watched>(&mut self, client: &Client, facts: &Sender<Fact>) {
+    fn spawn<T: Watched>(&mut self, client: &Client, facts: &Sender<Fact>, counters: &Arc<ShellCounters>) {
         let restart = Arc::<Notify>::default();
         self.restarts.insert(T::KIND, Arc::clone(&restart));
-        let line = Line::new(T::KIND, facts.clone());
+        let line = Line::new(T::KIND, facts.clone(), Arc::clone(counters));
         self.tasks.spawn(watch::<T>(Api::all(client.clone()), line, restart));
     }
 }
@@ -129,11 +132,12 @@ struct Line {
     stage: Stage,
     facts: Sender<Fact>,
     backoff: Backoff,
+    counters: Arc<ShellCounters>,
 }
 
 impl Line {
-    fn new(kind: Kind, facts: Sender<Fact>) -> Self {
-        Self { kind, conn: 0, stage: Stage::Asked, facts, backoff: Backoff::default() }
+    fn new(kind: Kind, facts: Sender<Fact>, counters: Arc<ShellCounters>) -> Self {
+        Self { kind, conn: 0, stage: Stage::Asked, facts, backoff: Backoff::default(), counters }
     }
 
     async fn take<T: Watched>(&mut self, event: Result<Event<Item<T>>, watcher::Error>) -> Result<Then, Closed> {
@@ -147,6 +151,7 @@ impl Line {
             Ok(Event::InitDone) => {
                 self.begin().await?;
                 self.stage = Stage::Live;
+                self.counters.watch(self.kind).set_state(WatchState::Synced);
                 self.say(WatchFact::ListEnd).await?;
             }
             Ok(Event::Apply(item)) => self.say(WatchFact::Upsert(item.seen)).await?,
@@ -161,13 +166,25 @@ impl Line {
             return Ok(());
         }
         self.stage = Stage::Listing;
+        self.counters.watch(self.kind).relisted();
+        self.show_listing();
         self.say(WatchFact::ListBegin).await
+    }
+
+    /// A kind that was listed once is ready, whatever happens to its watch later.
+    fn show_listing(&self) {
+        let watch = self.counters.watch(self.kind);
+        if watch.state() != WatchState::Synced {
+            watch.set_state(WatchState::Listing);
+        }
     }
 
     async fn fail(&mut self, error: &watcher::Error) -> Result<Then, Closed> {
         let (code, message) = problem(self.kind, error);
         self.conn += 1;
+        self.counters.broke(self.kind, code);
         let then = if code == 404 {
+            self.counters.watch(self.kind).set_state(WatchState::Unserved);
             self.say(WatchFact::Unserved).await?;
             // A watch that is only resumed would never see that its CRD is back with other objects.
             Then::Restart
@@ -182,7 +199,7 @@ impl Line {
 
     async fn say(&self, fact: WatchFact) -> Result<(), Closed> {
         let observation = Observation::Watch { kind: self.kind, conn: self.conn, fact };
-        self.facts.send(Fact { observation, read: Instant::now() }).map_err(|_| Closed).await
+        self.facts.send(Fact { kind: self.kind, observation, read: Instant::now() }).map_err(|_| Closed).await
     }
 }
 

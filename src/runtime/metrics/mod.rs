@@ -144,7 +144,7 @@ impl Set {
         let help = "Whether the watch of a kind was listed (1) or not, or its kind is not served (0)";
         self.gauges("watch_synced", help, synced);
         let lag = kinds().map(|(watch, labels)| (labels, watch.lag_seconds()));
-        let help = "How long after it was written the newest object arrived, by the clocks of two machines";
+        let help = "How long the newest fact of a watch waited for the step that took it";
         self.gauges("watch_lag_seconds", help, lag);
         let relists = kinds().map(|(watch, labels)| (labels, watch.relists()));
         self.counters("watch_lists", "Lists that the watch of a kind began, the first one included", relists);

@@ -31,7 +31,7 @@ fn busy() -> (Stats, ShellCounters) {
     shell.stepped(Duration::from_micros(50));
     shell.requested("create", "pods/binding", 201, Duration::from_millis(7));
     shell.broke(Kind::Pod, 410);
-    shell.watch(Kind::Node).arrived_after(Duration::from_millis(1500));
+    shell.watch(Kind::Node).waited(Duration::from_millis(1500));
     (stats, shell)
 }
 
