@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use super::ask::Rank;
 use super::event::{GroupSpec, Reservation};
-use super::ids::{AskId, GroupId, Key, QueueId, Text};
+use super::ids::{AskId, ClassId, GroupId, Key, QueueId};
 use super::lifecycle::AppState;
 use super::reason::{Reason, RejectReason};
+use super::resources::Totals;
 use super::seat::Seats;
 use super::time::{Millis, Mono, Wall};
 
@@ -21,6 +22,10 @@ pub struct App {
     pub asks: BTreeSet<AskId>,
     /// Originators that wait for the start, in the order of a pass.
     pub originators: BTreeSet<(Rank, AskId)>,
+    /// The originators that were pending when the gate opened: they start with the gang, later ones are ordinary asks.
+    pub party: BTreeSet<AskId>,
+    /// TaskGroups that name it and that it is closed to (01, 1.1): they come in when it consists of others no more.
+    pub latecomers: BTreeSet<GroupId>,
     /// State; only [`super::lifecycle`] says what follows on what.
     pub state: AppState,
     /// Number of its life under its objects, from 1; 0 before the first.
@@ -47,8 +52,27 @@ pub struct App {
     pub active: u32,
     /// Pending asks likewise.
     pub pending: u32,
-    /// The TaskGroup generations that were judged, so that a change is seen.
-    pub judged: Vec<(Text, i64)>,
+    /// Ended, and its spec changed since: a new life once its last placeholder is gone.
+    pub resubmitted: bool,
+    /// Its one timer.
+    pub timer: Option<Mono>,
+    /// The last plan found too few nodes for so many of this class: not tried again before more may fit.
+    pub stuck: Option<(ClassId, u32)>,
+    /// What the last plan would have used, where that was more than its task groups announce: counts at the gate.
+    pub real_ask: Option<Totals>,
+    /// What its queues count of it.
+    pub counted: Option<Counted>,
+}
+
+/// What the queues on an application's path count of it; taken back as it was counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Counted {
+    /// Its queue.
+    pub queue: QueueId,
+    /// Its state.
+    pub state: AppState,
+    /// What it waits for.
+    pub pending: Totals,
 }
 
 /// Where an accepted application stands before its start.
@@ -105,8 +129,8 @@ pub struct Group {
     pub replaced: u32,
     /// Its application is closed to it: it is not listed in the gang (01, 1.1).
     pub closed_out: bool,
-    /// What was last reported.
-    pub shown: Option<(AppState, &'static str)>,
+    /// The last of its waiting members that the plan wanted to place: those after it are surplus.
+    pub cut: Option<Rank>,
 }
 
 /// A task group's members by what became of them (a tally, changed where a pod's place changes).
@@ -136,7 +160,7 @@ impl Group {
             members: Members::default(),
             replaced: 0,
             closed_out: false,
-            shown: None,
+            cut: None,
         }
     }
 
@@ -150,10 +174,10 @@ impl Group {
         self.spec().reservation == Reservation::Placeholder
     }
 
-    /// Whether every seat is held, taken, or assumed for a member; `assumed_members` of the assumed ones are members'.
-    pub fn is_satisfied(&self, assumed_members: u32) -> bool {
+    /// Whether every seat is held, taken, or assumed for a real member (01, 1.3).
+    pub fn is_satisfied(&self) -> bool {
         let tally = self.seats.tally();
-        tally.open == 0 && tally.assumed == assumed_members
+        tally.open == 0 && tally.binding == 0 && tally.leaving == 0
     }
 }
 
@@ -165,6 +189,8 @@ impl App {
             groups: Vec::new(),
             asks: BTreeSet::new(),
             originators: BTreeSet::new(),
+            party: BTreeSet::new(),
+            latecomers: BTreeSet::new(),
             state: AppState::New,
             incarnation: 0,
             queue: None,
@@ -178,7 +204,11 @@ impl App {
             contends: None,
             active: 0,
             pending: 0,
-            judged: Vec::new(),
+            resubmitted: false,
+            timer: None,
+            stuck: None,
+            real_ask: None,
+            counted: None,
         }
     }
 
@@ -190,5 +220,11 @@ impl App {
     /// Whether real members may run: it started.
     pub fn has_started(&self) -> bool {
         matches!(self.state, AppState::Running | AppState::Waiting)
+    }
+
+    /// Whether its whole ask was found to fit the quota, so that it may have placeholders.
+    pub fn is_past_gate(&self) -> bool {
+        self.has_started()
+            || self.state == AppState::Accepted && matches!(self.stage, Stage::Settle { .. } | Stage::Reserve)
     }
 }

@@ -99,6 +99,8 @@ pub enum Shelf {
     Originator(AppId),
     /// Among the ordinary asks.
     Ordinary(QueueId, ClassId),
+    /// Among the pods outside applications whose queue takes nothing now.
+    Queueless,
 }
 
 impl Ask {

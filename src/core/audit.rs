@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::ask::{AskState, Shelf};
-use super::ids::{NodeId, QueueId};
+use super::books::asks_of;
+use super::ids::{AskId, NodeId, QueueId};
+use super::lifecycle::AppState;
 use super::resources::Totals;
 use super::scheduler::Scheduler;
 use super::seat::SeatState;
@@ -16,6 +18,8 @@ impl Scheduler {
         self.audit_seats(&mut violations);
         self.audit_tallies(&mut violations);
         self.audit_shelves(&mut violations);
+        self.audit_ghosts(&mut violations);
+        self.audit_queues(&mut violations);
         violations
     }
 
@@ -38,7 +42,7 @@ impl Scheduler {
             ("room", self.room.len()),
             ("timers", self.timers.len()),
             ("retries", self.retries.len()),
-            ("queueless", self.queueless.len()),
+            ("queueless", books.queueless.len()),
         ];
         left.into_iter().filter(|(_, count)| *count > 0).map(|(name, _)| name).collect()
     }
@@ -82,7 +86,9 @@ impl Scheduler {
                 let fine = match state {
                     SeatState::Open(super::seat::Reserve::Pending(ask))
                     | SeatState::Assumed(ask)
+                    | SeatState::Binding(ask)
                     | SeatState::Held(ask)
+                    | SeatState::Leaving(ask)
                     | SeatState::Taken(Some(ask)) => holds(ask),
                     SeatState::Releasing { placeholder, member } => holds(placeholder) && holds(member),
                     SeatState::Open(_) | SeatState::Taken(None) => true,
@@ -121,10 +127,75 @@ impl Scheduler {
                 Shelf::Off => true,
                 Shelf::Seat(group) => has(&self.books.groups[group].waiting),
                 Shelf::Originator(app) => has(&self.books.apps[app].originators),
-                Shelf::Ordinary(queue, class) => self.books.ordinary.get(&(queue, class)).is_some_and(has),
+                Shelf::Ordinary(queue, class) => {
+                    let group = ask.group.and_then(|group| self.books.groups.get(group));
+                    self.books.ordinary.get(&(queue, class)).is_some_and(has) && group.is_none_or(|group| has(&group.overflow))
+                }
+                Shelf::Queueless => self.books.queueless.contains(&id),
             };
             if !stands || (ask.shelf != Shelf::Off && !ask.is_pending()) {
                 violations.push(format!("{} is {:?} on shelf {:?}", ask.spec.key, ask.state, ask.shelf));
+            }
+        }
+    }
+
+    /// Nothing stands on a shelf, in a seat or in a tally that is not there.
+    fn audit_ghosts(&self, violations: &mut Vec<String>) {
+        let on = |ask: &AskId, shelf: fn(Shelf) -> bool| self.books.asks.get(*ask).is_some_and(|ask| shelf(ask.shelf));
+        for (_, group) in self.books.groups.iter() {
+            let waits = group.waiting.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Seat(_))));
+            let ordinary = group.overflow.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Ordinary(..))));
+            if !waits || !ordinary || group.asks.iter().any(|ask| self.books.asks.get(*ask).is_none()) {
+                violations.push(format!("{} lists pods that are not there", group.key));
+            }
+        }
+        for (id, app) in self.books.apps.iter() {
+            let waits = app.originators.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Originator(_))));
+            let asks = app.asks.iter().all(|ask| self.books.asks.get(*ask).is_some_and(|ask| ask.app == Some(id)));
+            let groups = app.groups.iter().all(|group| self.books.groups.get(*group).is_some_and(|group| group.app == Some(id)));
+            if !waits || !asks || !groups || app.contends.is_some() != self.contending.values().any(|own| *own == id) {
+                violations.push(format!("{} lists what is not there", app.key));
+            }
+        }
+        for asks in self.books.ordinary.values() {
+            if !asks.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Ordinary(..)))) {
+                violations.push("an ordinary ask waits that is not there".into());
+            }
+        }
+        for (id, ask) in self.books.asks.iter() {
+            let seated = ask.seat.is_none_or(|seat| {
+                let group = ask.group.and_then(|group| self.books.groups.get(group));
+                group.and_then(|group| group.seats.get(seat)).is_some_and(|seat| asks_of(seat.state).any(|own| own == id))
+            });
+            if !seated {
+                violations.push(format!("{} believes to have seat {:?}", ask.spec.key, ask.seat));
+            }
+        }
+    }
+
+    /// What the queues count of applications.
+    fn audit_queues(&self, violations: &mut Vec<String>) {
+        let mut counts: BTreeMap<QueueId, ([u32; AppState::ALL.len()], Totals, u32)> = BTreeMap::new();
+        for (_, app) in self.books.apps.iter() {
+            if app.counted.as_ref().map(|counted| (counted.queue, counted.state)) != app.queue.map(|queue| (queue, app.state))
+                && self.synced
+            {
+                violations.push(format!("{} is {} and counted as {:?}", app.key, app.state, app.counted));
+            }
+            for queue in app.queue.into_iter().flat_map(|queue| self.books.queues.path(queue)) {
+                counts.entry(queue).or_default().2 += u32::from(app.admitted);
+            }
+            let Some(counted) = &app.counted else { continue };
+            for queue in self.books.queues.path(counted.queue) {
+                let count = counts.entry(queue).or_default();
+                count.0[counted.state as usize] += 1;
+                count.1.add_all(&counted.pending);
+            }
+        }
+        for (id, queue) in self.books.queues.iter() {
+            let (applications, pending, admitted) = counts.remove(&id).unwrap_or_default();
+            if (queue.applications, &queue.pending, queue.admitted) != (applications, &pending, admitted) {
+                violations.push(format!("queue {} counts other applications than there are", queue.path));
             }
         }
     }

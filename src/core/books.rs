@@ -2,16 +2,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::application::{App, Group};
+use super::application::{App, Counted, Group};
 use super::arena::{Arena, Lookup, Table};
 use super::ask::{Ask, AskState, Charge, Rank, Shelf};
 use super::class::Classes;
-use super::event::Place;
+use super::event::{AskSpec, Place};
 use super::ids::{AppId, AskId, ClassId, GroupId, Key, NodeId, QueueId};
 use super::node::Nodes;
 use super::queue::Queues;
 use super::resources::{Limit, Resources};
 use super::seat::SeatState;
+use super::shape::HostPort;
 
 /// Everything the core knows.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +35,8 @@ pub struct Books {
     pub app_ids: Lookup<Key, AppId>,
     /// Ordinary asks that wait, by queue and class, in the order of a pass.
     pub ordinary: BTreeMap<(QueueId, ClassId), BTreeSet<(Rank, AskId)>>,
+    /// Pods outside applications whose queue takes nothing now.
+    pub queueless: BTreeSet<AskId>,
     /// Pods charged on each node.
     pub residents: Lookup<NodeId, BTreeSet<AskId>>,
     /// What the ResourceQuotas of a namespace allow at all.
@@ -124,6 +127,7 @@ impl Books {
         }
         if let Some(old) = old_app.and_then(|app| self.apps.get_mut(app)) {
             old.asks.remove(&id);
+            old.party.remove(&id);
         }
         if let (Some(app), None) = (app, group) {
             self.apps[app].asks.insert(id);
@@ -153,6 +157,7 @@ impl Books {
                 }
                 self.ordinary.entry((queue, class)).or_default().insert(entry);
             }
+            Shelf::Queueless => drop(self.queueless.insert(id)),
         }
     }
 
@@ -181,39 +186,68 @@ impl Books {
                     }
                 }
             }
+            Shelf::Queueless => drop(self.queueless.remove(&id)),
         }
     }
 
     /// Charges an ask: node and queue together. Replaces what it had on the books.
     pub fn charge(&mut self, id: AskId, charge: Charge) {
-        self.discharge(id);
-        let ask = &mut self.asks[id];
-        self.nodes.charge(charge.node, &charge.on_node, &ask.spec.shape.ports);
-        if let Some(queue) = charge.queue {
-            self.queues.charge(queue, &charge.in_queue);
-        }
-        match self.residents.get_mut(&charge.node) {
-            Some(residents) => drop(residents.insert(id)),
-            None => drop(self.residents.insert(charge.node, BTreeSet::from([id]))),
-        }
-        ask.charge = Some(charge);
+        let ports = self.asks[id].spec.shape.ports.clone();
+        self.recharge(id, Some(charge), &ports);
     }
 
     /// Takes an ask off the books; returns what it had there.
     pub fn discharge(&mut self, id: AskId) -> Option<Charge> {
-        let ask = &mut self.asks[id];
-        let charge = ask.charge.take()?;
-        self.nodes.discharge(charge.node, &charge.on_node, &ask.spec.shape.ports);
-        if let Some(queue) = charge.queue {
-            self.queues.discharge(queue, &charge.in_queue);
+        let ports = self.asks[id].spec.shape.ports.clone();
+        self.recharge(id, None, &ports)
+    }
+
+    /// Gives an ask another spec; what it has on the books becomes what it requests now.
+    pub fn respec(&mut self, id: AskId, spec: AskSpec) {
+        let old_ports = self.asks[id].spec.shape.ports.clone();
+        let is_reshaped = self.asks[id].spec.shape != spec.shape;
+        self.change(id, |ask| ask.spec = spec);
+        if let Some(Charge { node, queue, .. }) = self.asks[id].charge.clone().filter(|_| is_reshaped) {
+            let request = self.request(id).clone();
+            let charge = Charge { node, on_node: request.clone(), queue, in_queue: request };
+            self.recharge(id, Some(charge), &old_ports);
         }
-        if let Some(residents) = self.residents.get_mut(&charge.node) {
+    }
+
+    /// The new charge comes before the old one goes: a node without an object, or a queue that drains, is forgotten with
+    /// its last charge.
+    fn recharge(&mut self, id: AskId, charge: Option<Charge>, old_ports: &[HostPort]) -> Option<Charge> {
+        let ask = &mut self.asks[id];
+        if let Some(new) = &charge {
+            self.nodes.charge(new.node, &new.on_node, &ask.spec.shape.ports);
+            new.queue.into_iter().for_each(|queue| self.queues.charge(queue, &new.in_queue));
+        }
+        let old = std::mem::replace(&mut ask.charge, charge);
+        if let Some(old) = &old {
+            self.nodes.discharge(old.node, &old.on_node, old_ports);
+            old.queue.into_iter().for_each(|queue| self.queues.discharge(queue, &old.in_queue));
+        }
+        self.reside(id, old.as_ref().map(|charge| charge.node));
+        old
+    }
+
+    fn reside(&mut self, id: AskId, old: Option<NodeId>) {
+        let new = self.asks[id].charge.as_ref().map(|charge| charge.node);
+        if old == new {
+            return;
+        }
+        if let Some((old, residents)) = old.and_then(|old| Some((old, self.residents.get_mut(&old)?))) {
             residents.remove(&id);
             if residents.is_empty() {
-                self.residents.remove(&charge.node);
+                self.residents.remove(&old);
             }
         }
-        Some(charge)
+        if let Some(new) = new {
+            match self.residents.get_mut(&new) {
+                Some(residents) => drop(residents.insert(id)),
+                None => drop(self.residents.insert(new, BTreeSet::from([id]))),
+            }
+        }
     }
 
     /// Charges an ask with all it requests.
@@ -235,6 +269,32 @@ impl Books {
         for ask in asks_of(state) {
             self.asks[ask].seat = Some(number);
         }
+    }
+
+    /// Takes all seats of a group away, as if they had never been.
+    pub fn clear_seats(&mut self, group: GroupId) {
+        let seats = std::mem::take(&mut self.groups[group].seats);
+        for ask in seats.iter().flat_map(|(_, seat)| asks_of(seat.state)) {
+            if let Some(ask) = self.asks.get_mut(ask) {
+                ask.seat = None;
+            }
+        }
+    }
+
+    /// What the queues on an application's path count of it: by state, and what it waits for.
+    pub fn count_app(&mut self, id: AppId, counted: Option<Counted>) -> Option<QueueId> {
+        if self.apps[id].counted == counted {
+            return None;
+        }
+        let queue = counted.as_ref().map(|counted| counted.queue);
+        if let Some(new) = &counted {
+            self.queues.count_app(new.queue, new.state, &new.pending, true);
+        }
+        let old = std::mem::replace(&mut self.apps[id].counted, counted);
+        if let Some(old) = &old {
+            self.queues.count_app(old.queue, old.state, &old.pending, false);
+        }
+        queue.or(old.map(|old| old.queue))
     }
 
     /// The group of a key; one without an object is made where none is known.
@@ -271,11 +331,15 @@ impl Books {
     }
 }
 
-fn asks_of(state: SeatState) -> impl Iterator<Item = AskId> {
+pub(super) fn asks_of(state: SeatState) -> impl Iterator<Item = AskId> {
     use super::seat::Reserve;
     let (one, other) = match state {
         SeatState::Open(Reserve::None | Reserve::Creating) => (None, None),
-        SeatState::Open(Reserve::Pending(ask)) | SeatState::Assumed(ask) | SeatState::Held(ask) => (Some(ask), None),
+        SeatState::Open(Reserve::Pending(ask))
+        | SeatState::Assumed(ask)
+        | SeatState::Binding(ask)
+        | SeatState::Held(ask)
+        | SeatState::Leaving(ask) => (Some(ask), None),
         SeatState::Releasing { placeholder, member } => (Some(placeholder), Some(member)),
         SeatState::Taken(ask) => (ask, None),
     };

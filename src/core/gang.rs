@@ -27,7 +27,7 @@ impl Scheduler {
     pub(super) fn contend_again(&mut self, id: AppId) {
         let Some(app) = self.books.apps.get(id) else { return };
         let waits = app.state == AppState::Accepted && !app.groups.is_empty() && self.back_off_is_over(id);
-        let rank = (waits && self.has_open_seats(id)).then(|| self.gang_rank(id));
+        let rank = (waits && self.lacks_something(id)).then(|| self.gang_rank(id));
         let app = &mut self.books.apps[id];
         if app.contends == rank {
             return;
@@ -58,8 +58,11 @@ impl Scheduler {
         true
     }
 
-    fn has_open_seats(&self, id: AppId) -> bool {
-        self.books.apps[id].groups.iter().any(|group| self.books.groups[*group].seats.tally().open > 0)
+    /// Whether a seat is open, or an originator that starts with the gang has no node.
+    fn lacks_something(&self, id: AppId) -> bool {
+        let app = &self.books.apps[id];
+        !app.originators.is_empty()
+            || app.groups.iter().any(|group| self.books.groups[*group].seats.tally().open > 0)
     }
 
     /// Priority of its first waiting pod, submission, name.
@@ -85,9 +88,16 @@ impl Scheduler {
         let need = self.open_ask(id);
         if let Some(reason) = self.at_gate(id, ahead, &need) {
             self.close_gate_for(id, reason);
+            if !self.books.apps[id].originators.is_empty() {
+                // One may have come that makes the gang impossible for good.
+                self.judge_again(id);
+            }
             return 0;
         }
         self.open_gate(id);
+        if self.is_stuck(id) {
+            return self.stay_blocked(id, &need, ahead);
+        }
         let placed = match self.prepare(id) {
             Some(reason) => {
                 self.wait(id, reason);
@@ -95,12 +105,16 @@ impl Scheduler {
             }
             None => self.plan_or_wait(id),
         };
-        if placed == 0
-            && let Some(queue) = self.books.apps[id].queue
-        {
-            ahead.charge(&self.books.queues, queue, &need);
+        if placed > 0 { placed } else { self.stay_blocked(id, &need, ahead) }
+    }
+
+    /// Past the gate and blocked by nodes: charged virtually for this pass (01, 1.2.5).
+    fn stay_blocked(&self, id: AppId, need: &Totals, ahead: &mut Ahead) -> u32 {
+        let app = &self.books.apps[id];
+        if let Some(queue) = app.queue.filter(|_| app.is_past_gate()) {
+            ahead.charge(&self.books.queues, queue, need);
         }
-        placed
+        0
     }
 
     /// Direct: the members themselves must exist before anything is asked of the queue.
@@ -119,6 +133,9 @@ impl Scheduler {
     /// What the gang still has to be given.
     fn open_ask(&self, id: AppId) -> Totals {
         let app = &self.books.apps[id];
+        if let Some(ask) = &app.real_ask {
+            return ask.clone();
+        }
         let mut ask = Totals::default();
         for group in app.groups.iter().map(|group| &self.books.groups[*group]) {
             ask.add(&group.spec().min_resource, group.seats.tally().open);
@@ -144,6 +161,7 @@ impl Scheduler {
         let (now, settles) = (self.now.mono, self.may_settle(id));
         let app = &mut self.books.apps[id];
         if app.stage == Stage::Gate {
+            app.party = app.originators.iter().map(|(_, ask)| *ask).collect();
             app.stage = if settles {
                 Stage::Settle { until: now.after(SETTLE_MS), latest: now.after(SETTLE_AT_MOST_MS) }
             } else {
@@ -183,7 +201,10 @@ impl Scheduler {
     /// Back before the gate.
     pub(super) fn close_gate(&mut self, id: AppId) {
         self.dismiss(id);
-        self.books.apps[id].stage = Stage::Gate;
+        let app = &mut self.books.apps[id];
+        app.stage = Stage::Gate;
+        app.party.clear();
+        self.reshelve_own(id);
     }
 
     /// Brings the placeholders that the plan needs into being; says what is still to come.
@@ -229,25 +250,11 @@ impl Scheduler {
         if existing < wanted {
             let seats: Vec<_> = group.seats.open_without_placeholder().take((wanted - existing) as usize).collect();
             seats.into_iter().for_each(|seat| self.create_placeholder(id, seat));
-        } else {
-            let spare: Vec<_> =
-                group.seats.open_with_placeholder().take((existing - wanted).min(tally.pending) as usize).collect();
-            for (seat, placeholder) in spare {
-                self.books.seat(id, seat, SeatState::Open(Reserve::None));
-                let attempt = self.attempt_of(placeholder) + 1;
-                self.books.groups[id].seats.next_attempt(seat, attempt);
-                self.release(placeholder, TerminationType::PlaceholderReplaced);
-            }
-        }
-    }
-
-    fn attempt_of(&self, placeholder: AskId) -> u32 {
-        match &self.books.asks[placeholder].spec.role {
-            super::event::Role::Placeholder(name) => name.attempt,
-            super::event::Role::Foreign
-            | super::event::Role::Singleton
-            | super::event::Role::Originator { .. }
-            | super::event::Role::Member { .. } => 0,
+        } else if existing > wanted {
+            // Those that do not exist yet go first.
+            let pending = group.seats.open_with_placeholder().map(|(seat, _)| seat);
+            let spare: Vec<_> = group.seats.open_creating().chain(pending).take((existing - wanted) as usize).collect();
+            spare.into_iter().for_each(|seat| self.clear_for_member(id, seat));
         }
     }
 
@@ -260,7 +267,8 @@ impl Scheduler {
     /// Takes back the creation of a seat's placeholder. One that was sent already is found a stray when it appears.
     pub(super) fn cancel_creation(&mut self, id: GroupId, seat: u32) {
         let Some(name) = self.placeholder_name(id, seat) else { return };
-        self.books.groups[id].seats.next_attempt(seat, name.attempt + 1);
+        self.books.seat(id, seat, SeatState::Open(Reserve::None));
+        self.books.groups[id].seats.next_attempt(seat, name.attempt.saturating_add(1));
         self.decide(Decision::CancelPlaceholder(name));
     }
 
@@ -286,7 +294,7 @@ impl Scheduler {
     }
 
     /// Gives everything back and tries again later.
-    fn fall_back(&mut self, id: AppId, reason: Reason) {
+    pub(super) fn fall_back(&mut self, id: AppId, reason: Reason) {
         self.abandon(id, TerminationType::StoppedByRm);
         let app = &mut self.books.apps[id];
         app.failures += 1;
@@ -320,7 +328,39 @@ impl Scheduler {
         if self.holds_something(id) {
             return self.fall_back(id, Reason::ReservationLost { short: need - fit });
         }
+        self.books.apps[id].stuck = self.room.contains_key(&class).then_some((class, need));
+        for group in self.books.apps[id].groups.clone() {
+            self.mark_wanted(group);
+        }
         self.wait(id, Reason::WaitingForCapacity { fit, need, class });
+    }
+
+    /// Notes which waiting members the plan wanted to place; those behind them do not ask for more nodes.
+    fn mark_wanted(&mut self, id: GroupId) {
+        let group = &self.books.groups[id];
+        let open = group.seats.tally().open as usize;
+        let cut = group.waiting.iter().take(open).next_back().map(|(rank, _)| rank.clone());
+        if group.cut != cut {
+            self.shown_asks.extend(group.waiting.iter().map(|(_, ask)| *ask));
+            self.books.groups[id].cut = cut;
+        }
+    }
+
+    /// Whether the last plan found too few nodes and no more fit now.
+    fn is_stuck(&self, id: AppId) -> bool {
+        self.books.apps[id].stuck.is_some_and(|(class, need)| self.room.get(&class).is_some_and(|room| *room < need))
+    }
+
+    /// What exists is larger than what was announced: members count with their real requests, placeholders as admitted.
+    /// Other placeholders would be as large, so the gang backs off before it creates them again.
+    fn too_large_for_quota(&mut self, id: AppId, ask: Totals, reason: Reason) {
+        self.books.apps[id].real_ask = Some(ask);
+        let tallies = self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].seats.tally());
+        if tallies.into_iter().any(|tally| tally.pending > 0) || self.holds_something(id) {
+            self.fall_back(id, reason);
+        } else {
+            self.close_gate_for(id, reason);
+        }
     }
 
     /// Whether a seat is held or assumed although others are open: no hold and wait (01, 1.3).
@@ -436,31 +476,20 @@ impl Scheduler {
     /// Puts the whole plan on the books: placeholders are bound now, real pods when all seats are satisfied.
     fn commit(&mut self, id: AppId, plan: Vec<(Candidate, NodeId)>) -> u32 {
         let Some(queue) = self.books.apps[id].queue else { return 0 };
-        if let Some(refused) = self.plan_exceeds(queue, &plan) {
-            self.close_gate_for(id, Reason::WaitingForQuota(refused));
+        let mut ask = Totals::default();
+        plan.iter().for_each(|(candidate, _)| ask.add(self.books.request(candidate.ask), 1));
+        if let Some(refused) = self.books.queues.refuses(queue, &Ahead::default(), &ask) {
+            self.too_large_for_quota(id, ask, Reason::WaitingForQuota(refused));
             return 0;
         }
         let count = plan.len() as u32;
         for (candidate, node) in &plan {
             self.assume(*candidate, *node, queue);
         }
-        for group in self.books.apps[id].groups.clone() {
-            self.create_placeholders(group);
-        }
-        let app = &mut self.books.apps[id];
-        app.stage = Stage::Reserve;
         self.leave_contest(id);
         let (have, need) = self.progress(id);
         self.wait(id, Reason::BindingPlaceholders { have, need });
         count
-    }
-
-    /// What really exists may be larger than what was announced: members count with their real requests, placeholders
-    /// as admitted.
-    fn plan_exceeds(&self, queue: QueueId, plan: &[(Candidate, NodeId)]) -> Option<super::queue::QuotaExcess> {
-        let mut ask = Totals::default();
-        plan.iter().for_each(|(candidate, _)| ask.add(self.books.request(candidate.ask), 1));
-        self.books.queues.refuses(queue, &Ahead::default(), &ask)
     }
 
     fn assume(&mut self, candidate: Candidate, node: NodeId, queue: QueueId) {
@@ -469,29 +498,14 @@ impl Scheduler {
         self.books.charge_whole(ask, node, Some(queue));
         self.books.change(ask, |ask| ask.state = AskState::Assumed { node, sent: false });
         self.shown_asks.insert(ask);
-        let own = self.books.asks[ask].seat;
-        if let Some(group) = group {
-            let seat = own.or_else(|| self.seat_for_member(group));
-            if let Some(seat) = seat {
-                self.books.seat(group, seat, SeatState::Assumed(ask));
-            }
-        }
-        if self.books.asks[ask].is_placeholder() {
+        let Some(group) = group else { return };
+        if let Some(seat) = self.books.asks[ask].seat {
+            self.books.seat(group, seat, SeatState::Binding(ask));
             self.send(ask);
+        } else if let Some(seat) = self.books.groups[group].seats.first_open() {
+            self.clear_for_member(group, seat);
+            self.books.seat(group, seat, SeatState::Assumed(ask));
         }
-    }
-
-    /// A member takes an open seat; if all of them have pending placeholders, the one of the last seat goes.
-    fn seat_for_member(&mut self, group: GroupId) -> Option<u32> {
-        let seats = &self.books.groups[group].seats;
-        let free = seats.open_without_placeholder().next();
-        if free.is_some() {
-            return free;
-        }
-        let (seat, placeholder) = seats.open_with_placeholder().next()?;
-        self.books.seat(group, seat, SeatState::Open(Reserve::None));
-        self.release(placeholder, TerminationType::PlaceholderReplaced);
-        Some(seat)
     }
 
     /// Seats that are settled, and all seats.
@@ -499,7 +513,7 @@ impl Scheduler {
         let groups = self.books.apps[id].groups.iter().map(|group| &self.books.groups[*group].seats);
         groups.fold((0, 0), |(have, need), seats| {
             let tally = seats.tally();
-            (have + tally.held + tally.taken + tally.releasing, need + seats.len())
+            (have + seats.len() - tally.open - tally.binding - tally.leaving, need + seats.len())
         })
     }
 }

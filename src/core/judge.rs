@@ -1,78 +1,96 @@
 //! Submission: is the application whole, and can it ever start? (01, 1.2)
 
 use super::application::App;
+use super::ask::AskState;
 use super::books::Books;
+use super::decision::TerminationType;
 use super::event::{GroupSpec, Reservation};
-use super::ids::{AppId, QueueId, Text};
-use super::lifecycle::{AppEvent, AppState};
+use super::ids::{AppId, GroupId, QueueId, Text};
+use super::lifecycle::AppEvent;
 use super::queue::DEFAULT_QUEUE;
 use super::reason::{Reason, RejectReason};
 use super::resources::{Excess, Limit, Resources, Totals};
 use super::scheduler::Scheduler;
 
-/// What a look at an application's TaskGroups says.
-enum Whole {
-    /// All of the gang exist.
-    Yes,
-    /// Some are missing.
-    Missing(Reason),
-}
-
 impl Scheduler {
     /// A new application: waits until it is whole, then is judged once, with every reason.
     pub(super) fn judge(&mut self, id: AppId) {
-        match whole(&self.books, id) {
-            Whole::Missing(reason) => {
-                self.books.apps[id].waits = Some(reason);
-                self.show_app(id);
-            }
-            Whole::Yes if self.recovers(id) => {}
-            Whole::Yes => {
-                let reasons = reject_reasons(&mut self.books, id);
-                if reasons.is_empty() { self.accept(id, false) } else { self.reject(id, reasons) }
-            }
+        self.shut_out_unlisted(id);
+        if let Some(reason) = self.lacks_groups(id) {
+            // Found after a start without all TaskGroups: what is not whole holds nothing.
+            self.release_placeholders(id, TerminationType::StoppedByRm);
+            return self.wait(id, reason);
         }
+        if self.recovers(id) {
+            return;
+        }
+        let reasons = reject_reasons(&self.books, id);
+        if reasons.is_empty() { self.accept(id, false) } else { self.reject(id, reasons) }
     }
 
     /// A queue on the path of an accepted application changed: it is judged again, unless something of it runs.
     pub(super) fn judge_again(&mut self, id: AppId) {
-        let reasons = reject_reasons(&mut self.books, id);
+        if self.has_real_allocations(id) {
+            return;
+        }
+        let reasons = reject_reasons(&self.books, id);
         if !reasons.is_empty() {
-            self.abandon(id, super::decision::TerminationType::StoppedByRm);
-            self.leave_contest(id);
-            self.leave_queue(id);
-            self.books.apps[id].state = AppState::New;
+            self.renew(id);
             self.reject(id, reasons);
         }
+    }
+
+    /// Whether something of it runs already or is on its way, however it came to its node.
+    fn has_real_allocations(&self, id: AppId) -> bool {
+        self.books.apps[id].active > 0
+            && self.app_asks(id).any(|ask| {
+                let ask = &self.books.asks[ask];
+                ask.is_active() && !matches!(ask.state, AskState::Assumed { sent: false, .. })
+            })
     }
 
     fn reject(&mut self, id: AppId, reasons: Vec<RejectReason>) {
         self.transit(id, AppEvent::Reject);
         let app = &mut self.books.apps[id];
         (app.rejected, app.waits) = (reasons, None);
-        self.release_placeholders(id, super::decision::TerminationType::StoppedByRm);
+        self.release_placeholders(id, TerminationType::StoppedByRm);
         self.show_app(id);
     }
-}
 
-/// The gang is whole when every TaskGroup exists that its first one lists (01, 1.1).
-fn whole(books: &Books, id: AppId) -> Whole {
-    let app = &books.apps[id];
-    let Some(first) = app.groups.iter().map(|group| &books.groups[*group]).min_by_key(|g| (g.spec().created, &g.key))
-    else {
-        return Whole::Yes;
-    };
-    let listed = &first.spec().gang;
-    let exists = |name: &&Text| app.groups.iter().any(|group| books.groups[*group].key.name == **name);
-    let missing: Vec<_> = listed.iter().filter(|name| !exists(name)).cloned().collect();
-    if missing.is_empty() {
-        return Whole::Yes;
+    /// An application consists of exactly the TaskGroups that its gang lists (01, 1.1): others stay outside.
+    fn shut_out_unlisted(&mut self, id: AppId) {
+        let Some(first) = self.first_group(id) else { return };
+        let listed = &self.books.groups[first].spec().gang;
+        let is_outside = |group: &GroupId| *group != first && !listed.contains(&self.books.groups[*group].key.name);
+        let outside: Vec<_> = self.books.apps[id].groups.iter().copied().filter(is_outside).collect();
+        outside.into_iter().for_each(|group| self.shut_out(id, group));
     }
-    Whole::Missing(Reason::WaitingForTaskGroups { missing, listed: listed.len() as u32 })
+
+    /// The TaskGroup whose list of the gang counts where they differ: one that was accepted before, else the oldest.
+    fn first_group(&self, id: AppId) -> Option<GroupId> {
+        let groups = &self.books.apps[id].groups;
+        let gang = |group: &GroupId| &self.books.groups[*group].spec().gang;
+        if groups.windows(2).all(|pair| gang(&pair[0]) == gang(&pair[1])) {
+            return groups.first().copied();
+        }
+        groups.iter().copied().min_by_key(|group| {
+            let entry = &self.books.groups[*group];
+            (!self.has_history(*group), entry.spec().created, entry.key.clone())
+        })
+    }
+
+    /// The gang is whole when every TaskGroup exists that it lists.
+    fn lacks_groups(&self, id: AppId) -> Option<Reason> {
+        let listed = &self.books.groups[self.first_group(id)?].spec().gang;
+        let groups = &self.books.apps[id].groups;
+        let exists = |name: &Text| groups.iter().any(|group| self.books.groups[*group].key.name == *name);
+        let missing: Vec<_> = listed.iter().filter(|name| !exists(name)).cloned().collect();
+        (!missing.is_empty()).then(|| Reason::WaitingForTaskGroups { missing, listed: listed.len() as u32 })
+    }
 }
 
 /// Every reason at once why an application is refused.
-fn reject_reasons(books: &mut Books, id: AppId) -> Vec<RejectReason> {
+fn reject_reasons(books: &Books, id: AppId) -> Vec<RejectReason> {
     let mut reasons = spec_reasons(books, &books.apps[id]);
     match queue_of(books, id) {
         Err(reason) => reasons.push(reason),
@@ -114,16 +132,18 @@ fn disagreements(first: &GroupSpec, other: &GroupSpec) -> impl Iterator<Item = &
 
 /// The queue that the application names, if it takes applications.
 pub(super) fn queue_of(books: &Books, id: AppId) -> Result<QueueId, RejectReason> {
-    let app = &books.apps[id];
-    let group = app.groups.first().map(|group| books.groups[*group].spec().queue.clone());
-    let originator = || {
-        // Named by the first of its pods that names one, in the order of their names.
-        let mut asks: Vec<_> = app.asks.iter().map(|ask| &books.asks[*ask].spec).collect();
-        asks.sort_unstable_by(|a, b| a.key.cmp(&b.key));
-        asks.into_iter().find_map(|spec| spec.queue.clone())
+    usable_queue(books, &queue_path_of(books, &books.apps[id]))
+}
+
+/// The path of the queue that an application names: by its TaskGroups, else by the first of its pods, in the order of
+/// their names, that names one.
+pub(super) fn queue_path_of(books: &Books, app: &App) -> Text {
+    let of_pods = || {
+        let asks = app.asks.iter().map(|ask| &books.asks[*ask].spec);
+        asks.filter(|spec| spec.queue.is_some()).min_by(|a, b| a.key.cmp(&b.key)).and_then(|spec| spec.queue.clone())
     };
-    let path = group.or_else(originator);
-    usable_queue(books, path.as_deref().unwrap_or(DEFAULT_QUEUE))
+    let of_group = app.groups.first().map(|group| books.groups[*group].spec().queue.clone());
+    of_group.or_else(of_pods).unwrap_or_else(|| DEFAULT_QUEUE.into())
 }
 
 /// The queue of a path, if it takes work.

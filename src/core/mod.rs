@@ -3,6 +3,7 @@
 //! [`scheduler::Scheduler::step`] is the only way in: facts and a time go in, decisions come out. Planning reads,
 //! committing writes; application, queue and node change together in [`books`].
 
+mod absorb;
 mod advance;
 pub mod application;
 pub mod arena;
@@ -16,6 +17,7 @@ pub mod event;
 pub mod fill;
 pub mod fit;
 mod gang;
+mod groups;
 pub mod ids;
 mod judge;
 pub mod lifecycle;
@@ -28,6 +30,7 @@ pub mod queue;
 mod rank;
 pub mod reason;
 pub mod recent;
+mod recover;
 mod replace;
 pub mod report;
 pub mod resources;
@@ -36,5 +39,6 @@ pub mod scratch;
 mod search;
 pub mod seat;
 pub mod shape;
+mod shelves;
 mod shortlist;
 pub mod time;

@@ -13,7 +13,7 @@ use super::lifecycle::AppEvent;
 use super::queue::Ahead;
 use super::resources::Totals;
 use super::scheduler::{PLACED_PER_STEP, Scheduler};
-use super::seat::{Reserve, SeatState};
+use super::seat::SeatState;
 
 impl Scheduler {
     /// Plans and commits what waits.
@@ -151,11 +151,7 @@ impl Scheduler {
         if let Some(group) = group
             && let Some(seat) = self.books.groups[group].seats.first_open()
         {
-            if let Some(SeatState::Open(Reserve::Pending(placeholder))) =
-                self.books.groups[group].seats.get(seat).map(|seat| seat.state)
-            {
-                self.release(placeholder, super::decision::TerminationType::PlaceholderReplaced);
-            }
+            self.clear_for_member(group, seat);
             self.books.seat(group, seat, SeatState::Assumed(ask));
         }
         self.send(ask);

@@ -2,11 +2,11 @@
 
 use super::ask::{Ask, AskState, Shelf};
 use super::decision::{Decision, TerminationType};
-use super::event::{AskSpec, BindOutcome, Mark, Place, PlaceholderName, Role};
-use super::ids::{AppId, AskId, GroupId, Key, NodeId, QueueId};
+use super::event::{AskSpec, BindOutcome, Mark, Place, Role};
+use super::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
 use super::lifecycle::AppState;
 use super::queue::DEFAULT_QUEUE;
-use super::reason::Refusal;
+use super::reason::{Reason, Refusal};
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
 
@@ -18,11 +18,11 @@ impl Scheduler {
             Some(ask) if ask.spec == spec => return,
             Some(_) => self.replace_spec(id, spec),
         }
-        let was_known = self.books.asks[id].app.is_some();
+        let was_waiting = self.books.asks[id].shelf;
         self.relink(id);
         self.follow_place(id);
         self.reshelve(id);
-        if let (false, Some(app)) = (was_known, self.books.asks[id].app) {
+        if let (Shelf::Off, Shelf::Seat(_), Some(app)) = (was_waiting, self.books.asks[id].shelf, self.books.asks[id].app) {
             self.extend_settling(app);
         }
         self.note(id);
@@ -57,24 +57,35 @@ impl Scheduler {
         self.intern(id);
     }
 
-    fn replace_spec(&mut self, id: AskId, spec: AskSpec) {
+    fn replace_spec(&mut self, id: AskId, mut spec: AskSpec) {
+        let ask = &self.books.asks[id];
+        let is_reshaped = ask.spec.shape != spec.shape;
+        // Labels are mutable: what a pod belongs to is settled with its first decision.
+        if ask.is_placeholder() || ask.state != AskState::Waiting || ask.seat.is_some() {
+            spec.role = ask.spec.role.clone();
+        }
+        if is_reshaped {
+            self.take_back(id);
+        }
         self.books.shelve(id, Shelf::Off, false);
-        let (reshaped, charge) = {
-            let ask = &self.books.asks[id];
-            (ask.spec.shape != spec.shape, ask.charge.clone())
-        };
-        if reshaped {
-            self.books.discharge(id);
+        if is_reshaped {
             self.drop_class(id);
         }
-        self.books.change(id, |ask| ask.spec = spec);
-        if reshaped {
+        self.books.respec(id, spec);
+        if is_reshaped {
             self.intern(id);
-            if let Some(charge) = charge {
-                self.books.charge_whole(id, charge.node, charge.queue);
-                self.grown.insert(charge.node);
-                self.stirred = true;
-            }
+            let charge = self.books.asks[id].charge.as_ref();
+            self.stirred |= charge.is_some();
+            self.grown.extend(charge.map(|charge| charge.node));
+        }
+    }
+
+    /// Takes back what was decided for a pod, where nothing was said to the API server yet.
+    fn take_back(&mut self, id: AskId) {
+        match self.books.asks[id].state {
+            AskState::Assumed { sent: false, .. } => self.unassume(id),
+            AskState::Parked { .. } => self.unpark(id),
+            AskState::Assumed { sent: true, .. } | AskState::Waiting | AskState::Bound { .. } | AskState::Finished => {}
         }
     }
 
@@ -97,10 +108,10 @@ impl Scheduler {
         }
     }
 
-    /// Links a pod to what it belongs to. Frozen once it has a node by our decision: labels are mutable.
+    /// Links a pod to what it belongs to. Settled once it has a node and an application.
     pub(super) fn relink(&mut self, id: AskId) {
         let ask = &self.books.asks[id];
-        if ask.state != AskState::Waiting && (ask.app.is_some() || ask.group.is_some()) {
+        if ask.state != AskState::Waiting && ask.app.is_some() {
             return;
         }
         let namespace = ask.spec.key.namespace.clone();
@@ -108,6 +119,8 @@ impl Scheduler {
             Role::Foreign | Role::Singleton => (None, None),
             Role::Originator { application } => (Some(self.books.app_at(&Key { namespace, name: application })), None),
             Role::Member { group } => self.membership(id, &Key { namespace, name: group }),
+            // A pod can only have a seat of its own namespace, whatever it says.
+            Role::Placeholder(name) if name.group.namespace != namespace => (None, None),
             Role::Placeholder(name) => {
                 let group = self.books.group_at(&name.group);
                 (self.books.groups[group].app, Some(group))
@@ -150,38 +163,42 @@ impl Scheduler {
         let ask = &self.books.asks[id];
         match (ask.spec.place.clone(), ask.state) {
             (Place::On { .. }, AskState::Finished) | (Place::Finished { .. }, AskState::Finished) => {}
-            (Place::On { node, .. }, _) => {
-                let node = self.books.nodes.id_of(&node);
-                self.bound(id, node);
-            }
+            (Place::On { node, .. }, _) => self.bound(id, &node),
             (Place::Finished { .. }, _) => self.finish(id),
-            // A watch that lags behind our own Binding changes nothing; a member not yet bound gives its seat back.
-            (Place::Gated | Place::Refused(_), AskState::Assumed { sent: false, .. }) => self.unassume(id),
-            (Place::Pending, AskState::Assumed { sent: false, .. }) if ask.spec.terminating => self.unassume(id),
             (Place::Pending, AskState::Waiting) if ask.is_placeholder() => self.absorb(id),
-            (Place::Gated | Place::Refused(_) | Place::Pending, _) => {}
+            // A watch that lags behind our own Binding changes nothing; a member not yet bound gives its seat back.
+            (Place::Gated | Place::Refused(_), _) => self.take_back(id),
+            (Place::Pending, _) if ask.spec.terminating => self.take_back(id),
+            (Place::Pending, _) => {}
         }
     }
 
     /// The API server has the pod on a node: charged there, whatever we had decided.
-    pub(super) fn bound(&mut self, id: AskId, node: NodeId) {
-        let ask = &self.books.asks[id];
-        match ask.state {
-            AskState::Bound { node: known } if known == node && ask.charge.is_some() => return,
-            AskState::Parked { .. } => self.unpark(id),
-            AskState::Waiting | AskState::Assumed { .. } | AskState::Bound { .. } | AskState::Finished => {}
-        }
+    fn bound(&mut self, id: AskId, node: &Text) {
+        self.take_back_elsewhere(id, node);
+        let node = self.books.nodes.id_of(node);
         let already = self.books.asks[id].charge.as_ref().map(|charge| charge.node);
         if already != Some(node) {
             let queue = self.queue_of(id);
-            if let Some(other) = already {
-                self.grown.insert(other);
-                self.stirred = true;
-            }
+            self.grown.extend(already);
+            self.stirred |= already.is_some();
             self.books.charge_whole(id, node, queue);
+            self.shown_queues.extend(queue);
         }
         self.books.change(id, |ask| ask.state = AskState::Bound { node });
         self.absorb(id);
+    }
+
+    /// Somebody else gave the pod a node: a swap for it is off, and a seat on another node does not wait for it.
+    fn take_back_elsewhere(&mut self, id: AskId, node: &Text) {
+        match self.books.asks[id].state {
+            AskState::Parked { .. } => self.unpark(id),
+            AskState::Assumed { node: other, sent: false } if self.books.nodes.name(other) != Some(node) => {
+                self.unassume(id);
+            }
+            AskState::Assumed { .. } | AskState::Waiting | AskState::Bound { .. } | AskState::Finished => {}
+        }
+        self.books.shelve(id, Shelf::Off, false);
     }
 
     /// The queue a pod with a node is charged to; `None` for other schedulers' pods.
@@ -204,6 +221,9 @@ impl Scheduler {
         if matches!(self.books.asks[id].state, AskState::Parked { .. }) {
             self.unpark(id);
         }
+        self.books.shelve(id, Shelf::Off, false);
+        // A finished placeholder leaves its room to the member that waits for it, like one that is gone.
+        self.confirm_replacement(id);
         self.free(id);
         self.books.change(id, |ask| ask.state = AskState::Finished);
         let succeeded = self.books.asks[id].spec.place == Place::Finished { succeeded: true };
@@ -221,8 +241,7 @@ impl Scheduler {
     /// The pod is gone: confirms a release, or takes an ask or allocation away.
     pub(super) fn lose_ask(&mut self, id: AskId) {
         let Some(ask) = self.books.asks.get(id) else { return };
-        let (app, group, state) = (ask.app, ask.group, ask.state);
-        self.books.shelve(id, Shelf::Off, false);
+        let (app, group, state, shelf) = (ask.app, ask.group, ask.state, ask.shelf);
         if !self.confirm_replacement(id) {
             if let AskState::Parked { .. } = state {
                 self.unpark(id);
@@ -230,10 +249,12 @@ impl Scheduler {
             self.free(id);
             self.vacate(id, SeatState::Open(Reserve::None));
         }
+        self.books.shelve(id, Shelf::Off, false);
         self.books.link(id, None, None);
         self.drop_class(id);
-        self.forget_queueless(id);
+        self.forget_retry(id);
         self.books.asks.remove(id);
+        self.left_shelf(shelf);
         self.shown_asks.remove(&id);
         self.shown_groups.extend(group.filter(|group| self.books.groups.get(*group).is_some()));
         self.touch(app);
@@ -254,7 +275,7 @@ impl Scheduler {
         let ask = &self.books.asks[id];
         let (Some(group), Some(seat)) = (ask.group, ask.seat) else { return };
         let attempt = match &ask.spec.role {
-            Role::Placeholder(name) => name.attempt + 1,
+            Role::Placeholder(name) => name.attempt.saturating_add(1),
             Role::Foreign | Role::Singleton | Role::Originator { .. } | Role::Member { .. } => 0,
         };
         self.books.seat(group, seat, state);
@@ -267,110 +288,21 @@ impl Scheduler {
         self.free(id);
         self.books.change(id, |ask| ask.state = AskState::Waiting);
         self.vacate(id, SeatState::Open(Reserve::None));
+        // Its TaskGroup may have come or gone while it had a node.
+        self.relink(id);
         let app = self.books.asks[id].app;
         self.touch(app);
         self.reshelve(id);
     }
 
-    /// Finds the seat that a pod's own marks or our decision give it. Needs an accepted application; before that the
-    /// pod is only charged, and acceptance comes back to it (01, 1.11).
-    pub(super) fn absorb(&mut self, id: AskId) {
-        let ask = &self.books.asks[id];
-        match &ask.spec.role {
-            Role::Placeholder(name) => {
-                let name = name.clone();
-                self.absorb_placeholder(id, &name);
-            }
-            Role::Member { .. } => self.absorb_member(id),
-            Role::Foreign | Role::Singleton | Role::Originator { .. } => {}
-        }
-    }
-
-    fn absorb_placeholder(&mut self, id: AskId, name: &PlaceholderName) {
-        let Some(group) = self.books.asks[id].group else { return };
-        if !self.synced {
-            return;
-        }
-        if self.is_stray(group, name) {
-            self.release(id, TerminationType::StoppedByRm);
-            return;
-        }
-        let Some(seat) = self.books.groups[group].seats.get(name.seat) else { return };
-        let ask = &self.books.asks[id];
-        let usable = !ask.spec.terminating && ask.leaving.is_none();
-        let is_bound = matches!(ask.state, AskState::Bound { .. });
-        match seat.state {
-            SeatState::Open(Reserve::Pending(own)) | SeatState::Assumed(own) | SeatState::Held(own) if own == id => {
-                if !usable {
-                    self.vacate(id, SeatState::Open(Reserve::None));
-                } else if is_bound {
-                    self.books.seat(group, name.seat, SeatState::Held(id));
-                }
-            }
-            SeatState::Releasing { placeholder, .. } if placeholder == id => {}
-            SeatState::Open(Reserve::None | Reserve::Creating) if usable => {
-                let state = if is_bound { SeatState::Held(id) } else { SeatState::Open(Reserve::Pending(id)) };
-                self.books.seat(group, name.seat, state);
-                self.books.groups[group].seats.next_attempt(name.seat, name.attempt);
-                self.stirred = true;
-            }
-            SeatState::Open(_)
-            | SeatState::Assumed(_)
-            | SeatState::Held(_)
-            | SeatState::Releasing { .. }
-            | SeatState::Taken(_) => {
-                self.books.groups[group].seats.next_attempt(name.seat, name.attempt + 1);
-                self.release(id, TerminationType::StoppedByRm);
-            }
-        }
-    }
-
-    /// A placeholder that no seat can want: another incarnation's, a deleted group's, or of a gang that needs none.
-    fn is_stray(&self, group: GroupId, name: &PlaceholderName) -> bool {
-        let group = &self.books.groups[group];
-        let Some((spec, app)) = group.spec.as_ref().zip(group.app) else { return true };
-        let app = &self.books.apps[app];
-        let known = matches!(app.state, AppState::Accepted | AppState::Running | AppState::Waiting);
-        let wanted = known && name.incarnation == app.incarnation && name.seat < group.seats.len();
-        // Before it is judged again nothing is thrown away.
-        spec.uid != name.uid || !(wanted || app.state == AppState::New)
-    }
-
-    fn absorb_member(&mut self, id: AskId) {
-        let ask = &self.books.asks[id];
-        let (Some(group), AskState::Bound { .. }, Some(_)) = (ask.group, ask.state, ask.app) else { return };
-        if let Some(seat) = ask.seat {
-            self.books.seat(group, seat, SeatState::Taken(Some(id)));
-            return;
-        }
-        let seats = &self.books.groups[group].seats;
-        let is_open = |seat: &u32| matches!(seats.get(*seat).map(|seat| seat.state), Some(SeatState::Open(_)));
-        let marked = ask.spec.mark.as_ref().and_then(|mark| mark.seat).filter(is_open);
-        let Some(seat) = marked.or_else(|| seats.first_open()) else { return };
-        if let Some(SeatState::Open(Reserve::Pending(placeholder))) = seats.get(seat).map(|seat| seat.state) {
-            self.release(placeholder, TerminationType::PlaceholderReplaced);
-        }
-        self.books.seat(group, seat, SeatState::Taken(Some(id)));
-    }
-
     /// Decides the deletion of a placeholder, once (seed "released"). Nothing is freed until it is gone.
     pub(super) fn release(&mut self, id: AskId, why: TerminationType) {
         let ask = &mut self.books.asks[id];
-        if ask.leaving.is_none() {
+        if ask.leaving.is_none() && self.synced {
             ask.leaving = Some(why);
-            self.decide(Decision::Release(id, why));
-        }
-    }
-
-    /// Placeholders found at the start whose group is gone or was re-created.
-    pub(super) fn release_strays(&mut self) {
-        let mut found: Vec<_> = (self.books.asks.iter())
-            .filter(|(_, ask)| ask.is_placeholder())
-            .map(|(id, ask)| (ask.spec.key.clone(), id))
-            .collect();
-        found.sort_unstable();
-        for (_, id) in found {
-            self.absorb(id);
+            if !ask.spec.terminating {
+                self.decide(Decision::Release(id, why));
+            }
         }
     }
 
@@ -379,26 +311,56 @@ impl Scheduler {
         let Some(ask) = self.books.asks.get(id) else { return };
         let AskState::Assumed { node, sent: true } = ask.state else { return };
         match outcome {
-            BindOutcome::Bound => self.bound(id, node),
+            BindOutcome::Bound => {
+                let node = self.books.nodes.name(node).expect("a charged node has a name").clone();
+                self.bound(id, &node);
+            }
             BindOutcome::Failed(refusal) => self.bind_failed(id, refusal),
         }
         self.note(id);
     }
 
     fn bind_failed(&mut self, id: AskId, refusal: Refusal) {
+        if self.books.asks[id].is_placeholder() {
+            return self.placeholder_not_bound(id, refusal);
+        }
         let until = self.now.mono.after(BIND_RETRY_MS);
+        self.forget_retry(id);
         self.books.asks[id].refused = Some((refusal, until));
         self.retries.insert((until, id));
         self.unassume(id);
-        if self.books.asks[id].is_placeholder() {
-            self.release(id, TerminationType::StoppedByRm);
+    }
+
+    /// A placeholder that changed under our hands is a lost seat, planned again at once. One that may not be bound would
+    /// not be bound the next time either: the gang gives back what it holds and backs off.
+    fn placeholder_not_bound(&mut self, id: AskId, refusal: Refusal) {
+        self.unassume(id);
+        self.release(id, TerminationType::StoppedByRm);
+        let has_changed = matches!(refusal.code, 404 | 409);
+        if let Some(app) = self.books.asks[id].app
+            && !has_changed
+            && self.books.apps[app].state == AppState::Accepted
+        {
+            self.fall_back(app, Reason::PlaceholderRejected(refusal));
         }
     }
 
-    /// The deletion of a placeholder is refused for good: it stays charged, and its seat is open.
+    fn forget_retry(&mut self, id: AskId) {
+        if let Some((_, until)) = self.books.asks[id].refused.take() {
+            self.retries.remove(&(until, id));
+        }
+    }
+
+    /// The deletion of a placeholder is refused for good: it stays charged, its seat is open, and a member that waited
+    /// for it does not wait any longer.
     pub(super) fn release_refused(&mut self, id: AskId) {
-        if self.books.asks.get(id).is_some() {
-            self.note(id);
+        let Some(ask) = self.books.asks.get(id) else { return };
+        let Some((group, seat)) = ask.group.zip(ask.seat) else { return };
+        if let Some(SeatState::Releasing { placeholder, member }) = self.books.groups[group].seats.get(seat).map(|seat| seat.state)
+            && placeholder == id
+        {
+            self.unpark(member);
+            self.note(member);
         }
     }
 

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::arena::{Arena, Lookup};
 use super::event::QueueSpec;
 use super::ids::{QueueId, Text};
+use super::lifecycle::AppState;
 use super::resources::{Excess, Resources, Totals};
 
 /// The queue of pods and task groups that name none.
@@ -29,6 +30,10 @@ pub struct Queue {
     pub allocated: Totals,
     /// Applications past the gate in the queue and all below it.
     pub admitted: u32,
+    /// Applications in the queue and all below it, by state in the order of [`AppState::ALL`].
+    pub applications: [u32; AppState::ALL.len()],
+    /// What the waiting ones among them ask for.
+    pub pending: Totals,
     /// Number of defined queues directly below: a leaf has none.
     pub children: u32,
     /// Charges, applications and queues that refer to it: it is forgotten when nothing does.
@@ -104,6 +109,8 @@ impl Queues {
             defined: false,
             allocated: Totals::default(),
             admitted: 0,
+            applications: [0; AppState::ALL.len()],
+            pending: Totals::default(),
             children: 0,
             referrers: 0,
         };
@@ -223,6 +230,15 @@ impl Queues {
     /// Takes it back.
     pub fn dismiss(&mut self, id: QueueId) {
         self.up(id, |queue| queue.admitted -= 1);
+    }
+
+    /// Counts an application by its state and what it waits for, or takes it back.
+    pub fn count_app(&mut self, id: QueueId, state: AppState, pending: &Totals, comes: bool) {
+        self.up(id, |queue| {
+            let count = &mut queue.applications[state as usize];
+            *count = count.checked_add_signed(if comes { 1 } else { -1 }).expect("an application is counted once");
+            if comes { queue.pending.add_all(pending) } else { queue.pending.sub_all(pending) }
+        });
     }
 
     /// Keeps a queue known while something refers to it.

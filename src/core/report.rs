@@ -1,6 +1,6 @@
 //! What is to be shown: which task groups, pods and queues changed, and what to say of each.
 
-use super::application::{Group, Stage};
+use super::application::Group;
 use super::ask::{AskState, Shelf};
 use super::decision::Decision;
 use super::event::{Place, Role};
@@ -66,9 +66,17 @@ pub struct QueueReport {
 impl Scheduler {
     /// Why an application waits, noted and shown.
     pub(super) fn wait(&mut self, id: AppId, reason: Reason) {
-        if self.books.apps[id].waits.as_ref() != Some(&reason) {
-            self.books.apps[id].waits = Some(reason);
+        let app = &mut self.books.apps[id];
+        if app.waits.as_ref() == Some(&reason) {
+            return;
+        }
+        // Pods show the code alone: other numbers concern the task groups only.
+        let is_new = app.waits.as_ref().map(Reason::code) != Some(reason.code());
+        app.waits = Some(reason);
+        if is_new {
             self.show_app(id);
+        } else {
+            self.shown_groups.extend(&self.books.apps[id].groups);
         }
     }
 
@@ -183,7 +191,7 @@ impl Scheduler {
             AppState::Accepted | AppState::Running | AppState::Waiting => match ask.shelf {
                 Shelf::Ordinary(queue, _) => self.ordinary_reason(id, queue),
                 Shelf::Seat(_) => self.seat_reason(id, group?),
-                Shelf::Off | Shelf::Originator(_) => None,
+                Shelf::Off | Shelf::Originator(_) | Shelf::Queueless => None,
             },
         }
     }
@@ -208,8 +216,7 @@ impl Scheduler {
         }
         let by_placeholders =
             group.uses_placeholders() && group.spec().placeholder_for == super::event::PlaceholderFor::All;
-        let open = group.seats.tally().open as usize;
-        !by_placeholders && group.waiting.iter().take(open).any(|(_, waiting)| *waiting == id)
+        !by_placeholders && group.cut.as_ref().is_some_and(|cut| ask.rank(false) <= *cut)
     }
 
     fn seat_reason(&self, id: AskId, group: GroupId) -> Option<AskReason> {
@@ -343,34 +350,17 @@ impl Scheduler {
     pub fn queue_report(&self, id: QueueId) -> Option<QueueReport> {
         let queue = self.books.queues.get(id)?;
         let mut report = QueueReport { allocated: queue.allocated.clone(), ..QueueReport::default() };
-        for state in AppState::ALL {
-            let count = self.books.apps.iter().filter(|(_, app)| {
-                app.state == state && app.queue.is_some_and(|own| self.books.queues.is_within(own, id))
-            });
-            let count = count.count() as u32;
-            if count > 0 {
-                report.applications.push((state, count));
-            }
-        }
-        for (app_id, app) in self.books.apps.iter() {
-            let here = app.queue.is_some_and(|own| self.books.queues.is_within(own, id));
-            if here && app.state == AppState::Accepted && !self.is_reserved(app_id) {
-                report.pending.add_all(&placeholder_ask(&self.books, app_id));
-            }
-        }
+        let counts = AppState::ALL.into_iter().zip(queue.applications);
+        report.applications = counts.filter(|(_, count)| *count > 0).collect();
+        report.pending = queue.pending.clone();
         report.headroom = self.books.queues.headroom(id);
         Some(report)
-    }
-
-    fn is_reserved(&self, id: AppId) -> bool {
-        let app = &self.books.apps[id];
-        app.stage == Stage::Reserve && app.contends.is_none()
     }
 }
 
 fn running_reason(group: &Group, placed: bool) -> (&'static str, String) {
     let (tally, all) = (group.seats.tally(), group.seats.len());
-    if tally.open > 0 && tally.open + tally.held + tally.releasing + tally.assumed + tally.taken == all {
+    if tally.open > 0 {
         let lost = tally.open;
         let text = format!("{lost} of {all} seats have no member after the start; members that come are placed first");
         return ("PartiallyLost", text);

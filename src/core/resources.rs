@@ -111,7 +111,7 @@ impl Totals {
     /// If more is taken than there is: our own books would be wrong.
     pub fn sub(&mut self, resources: &Resources, times: u32) {
         self.apply(resources, -i128::from(times));
-        assert!(self.base.iter().chain(self.rare.values()).all(|amount| *amount >= 0), "a total went below zero");
+        self.assert_sound();
     }
 
     fn apply(&mut self, resources: &Resources, times: i128) {
@@ -135,6 +135,28 @@ impl Totals {
         for (name, amount) in &other.rare {
             *self.rare.entry(name.clone()).or_default() += amount;
         }
+    }
+
+    /// Takes another total away.
+    ///
+    /// # Panics
+    /// If more is taken than there is: our own books would be wrong.
+    pub fn sub_all(&mut self, other: &Self) {
+        for (total, amount) in self.base.iter_mut().zip(other.base) {
+            *total -= amount;
+        }
+        for (name, amount) in &other.rare {
+            let total = self.rare.entry(name.clone()).or_default();
+            *total -= amount;
+            if *total == 0 {
+                self.rare.remove(name);
+            }
+        }
+        self.assert_sound();
+    }
+
+    fn assert_sound(&self) {
+        assert!(self.base.iter().chain(self.rare.values()).all(|amount| *amount >= 0), "a total went below zero");
     }
 
     /// The amounts of the base resources, by index.

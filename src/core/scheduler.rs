@@ -7,7 +7,7 @@ use super::books::Books;
 use super::decision::Decision;
 use super::event::Event;
 use super::fill::Placed;
-use super::ids::{AppId, AskId, ClassId, GroupId, NodeId, QueueId, Text};
+use super::ids::{AppId, AskId, ClassId, GroupId, NodeId, QueueId};
 use super::scratch::Scratch;
 use super::time::{Mono, Now};
 
@@ -39,8 +39,6 @@ pub struct Scheduler {
     pub(super) timers: BTreeSet<(Mono, AppId)>,
     /// Asks whose Binding was refused, with the time of the next try.
     pub(super) retries: BTreeSet<(Mono, AskId)>,
-    /// Pods outside applications whose queue takes nothing now, by the queue's path.
-    pub(super) queueless: BTreeMap<Text, BTreeSet<AskId>>,
     pub(super) shown_queues: BTreeSet<QueueId>,
     pub(super) shown_groups: BTreeSet<GroupId>,
     pub(super) shown_asks: BTreeSet<AskId>,
@@ -83,7 +81,18 @@ impl Scheduler {
             }
             self.report_changes();
         }
-        Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more: self.stirred || self.unfinished }
+        // A later event of the same batch may have taken the pod away.
+        let asks = &self.books.asks;
+        self.out.retain(|decision| match decision {
+            Decision::Allocate { ask, .. } | Decision::Release(ask, _) => asks.get(*ask).is_some(),
+            Decision::CreatePlaceholder(_)
+            | Decision::CancelPlaceholder(_)
+            | Decision::ShowGroup(_)
+            | Decision::ShowAsk(_)
+            | Decision::ShowQueue(_) => true,
+        });
+        let more = self.synced && (self.stirred || self.unfinished);
+        Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more }
     }
 
     /// Whether decisions are made: every kind has been listed or is known to be unserved.
@@ -151,23 +160,33 @@ impl Scheduler {
         timer.into_iter().chain(retry).min()
     }
 
-    pub(super) fn set_timer(&mut self, app: AppId, at: Mono) {
-        self.timers.insert((at, app));
+    /// An application waits for one thing at a time: a new timer takes the place of the old one.
+    pub(super) fn set_timer(&mut self, id: AppId, at: Mono) {
+        if self.books.apps[id].timer != Some(at) {
+            self.clear_timer(id);
+            self.books.apps[id].timer = Some(at);
+            self.timers.insert((at, id));
+        }
+    }
+
+    pub(super) fn clear_timer(&mut self, id: AppId) {
+        if let Some(at) = self.books.apps[id].timer.take() {
+            self.timers.remove(&(at, id));
+        }
     }
 
     fn expire(&mut self) {
         while let Some((at, app)) = self.timers.first().copied().filter(|(at, _)| *at <= self.now.mono) {
             self.timers.remove(&(at, app));
-            if self.books.apps.get(app).is_some() {
-                self.dirty.insert(app);
-                self.stirred = true;
-            }
+            self.books.apps[app].timer = None;
+            self.dirty.insert(app);
+            self.stirred = true;
         }
         while let Some((at, ask)) = self.retries.first().copied().filter(|(at, _)| *at <= self.now.mono) {
             self.retries.remove(&(at, ask));
-            if self.books.asks.get(ask).is_some() {
-                self.reshelve(ask);
-            }
+            self.books.asks[ask].refused = None;
+            self.reshelve(ask);
+            self.shown_asks.insert(ask);
         }
     }
 }

@@ -18,10 +18,14 @@ pub struct Seat {
 pub enum SeatState {
     /// Nobody has it.
     Open(Reserve),
-    /// It has a node on the books for this placeholder or member; not yet bound.
+    /// It has a node on the books for this real member.
     Assumed(AskId),
+    /// It has a node on the books for this placeholder, whose Binding was decided.
+    Binding(AskId),
     /// A bound placeholder holds it.
     Held(AskId),
+    /// Its bound placeholder terminates, not by our decision: open once it is gone and its room with it.
+    Leaving(AskId),
     /// The placeholder is being deleted for the parked member.
     Releasing {
         /// Leaves.
@@ -62,10 +66,14 @@ pub struct Tally {
     pub creating: u32,
     /// Open with a pending placeholder.
     pub pending: u32,
-    /// Assumed.
+    /// Have a node that is not confirmed: assumed for a member, or a placeholder is being bound.
     pub assumed: u32,
+    /// Of these: a placeholder is being bound.
+    pub binding: u32,
     /// Held.
     pub held: u32,
+    /// Their placeholders terminate.
+    pub leaving: u32,
     /// Releasing.
     pub releasing: u32,
     /// Taken.
@@ -79,7 +87,9 @@ impl Tally {
             SeatState::Open(Reserve::Creating) => [Some(&mut self.open), Some(&mut self.creating)],
             SeatState::Open(Reserve::Pending(_)) => [Some(&mut self.open), Some(&mut self.pending)],
             SeatState::Assumed(_) => [Some(&mut self.assumed), None],
+            SeatState::Binding(_) => [Some(&mut self.assumed), Some(&mut self.binding)],
             SeatState::Held(_) => [Some(&mut self.held), None],
+            SeatState::Leaving(_) => [Some(&mut self.leaving), None],
             SeatState::Releasing { .. } => [Some(&mut self.releasing), None],
             SeatState::Taken(_) => [Some(&mut self.taken), None],
         };
@@ -154,17 +164,30 @@ impl Seats {
             SeatState::Open(Reserve::Pending(ask)) => Some((*number, ask)),
             SeatState::Open(_)
             | SeatState::Assumed(_)
+            | SeatState::Binding(_)
             | SeatState::Held(_)
+            | SeatState::Leaving(_)
             | SeatState::Releasing { .. }
             | SeatState::Taken(_) => None,
         })
+    }
+
+    /// Open seats whose placeholder is being created, highest number first.
+    pub fn open_creating(&self) -> impl Iterator<Item = u32> + '_ {
+        let state = |number: u32| self.seats[number as usize].state;
+        self.open.iter().rev().copied().filter(move |number| state(*number) == SeatState::Open(Reserve::Creating))
     }
 
     /// Held seats with their placeholders, lowest number first.
     pub fn held(&self) -> impl Iterator<Item = (u32, AskId)> + '_ {
         self.held.iter().filter_map(|number| match self.seats[*number as usize].state {
             SeatState::Held(ask) => Some((*number, ask)),
-            SeatState::Open(_) | SeatState::Assumed(_) | SeatState::Releasing { .. } | SeatState::Taken(_) => None,
+            SeatState::Open(_)
+            | SeatState::Assumed(_)
+            | SeatState::Binding(_)
+            | SeatState::Leaving(_)
+            | SeatState::Releasing { .. }
+            | SeatState::Taken(_) => None,
         })
     }
 

@@ -73,11 +73,15 @@ impl Shortlist {
     /// Takes in what changed since the list was used; `false` when it must be made anew.
     fn catch_up(&mut self, search: &Search<'_>) -> bool {
         let (nodes, bare) = (search.nodes, Scratch::default());
-        for (seen, index) in nodes.changed_since(self.clock).enumerate() {
-            if seen == MOST_CHANGES {
-                return false;
-            }
+        if nodes.changed_since(self.clock).nth(MOST_CHANGES).is_some() {
+            return false;
+        }
+        // All that changed leave before any comes back: a listed slot may have lost its node, and the node may have come
+        // back in another slot, where only its name would tell the two apart.
+        for index in nodes.changed_since(self.clock) {
             self.candidates.retain(|listed| listed.1 as usize != index);
+        }
+        for index in nodes.changed_since(self.clock) {
             if let Some(candidate) = search.candidate(&bare, index).filter(|candidate| candidate.0 < self.end) {
                 let at = self.candidates.partition_point(|listed| search.order(listed, &candidate).is_lt());
                 self.candidates.insert(at, candidate);

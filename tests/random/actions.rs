@@ -96,6 +96,8 @@ impl World {
         let Some(name) = self.known_group() else { return };
         let mut spec = self.cluster.groups[&name].clone();
         spec.generation += 1;
+        // A restart knows only the latest spec, not the one that was accepted.
+        self.disturbed.insert(name.clone());
         match self.dice.below(4) {
             0 => spec.completion_timeout_ms = 1_000 + 1_000 * self.dice.below(60) as u64,
             1 => spec.queue = QUEUES[self.dice.below(QUEUES.len())].into(),

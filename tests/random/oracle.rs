@@ -20,7 +20,7 @@ impl World {
                 let spec = &self.cluster.pods[&name].1;
                 assert!(!self.intents.contains_key(ask), "{name} is bound twice");
                 assert_eq!(spec.place, Place::Pending, "{name} is bound though it is {:?}", spec.place);
-                assert!(!spec.terminating, "{name} is bound though it goes");
+                assert!(!self.going.contains(ask), "{name} is bound though it goes");
                 let node = self.cluster.scheduler.books.nodes.name(*node).expect("a node with a name");
                 self.check_node(node, spec);
                 self.check_quota(&mark.queue, spec);
@@ -219,7 +219,8 @@ impl World {
             let pending = self.cluster.pods.values().filter(|(_, pod)| {
                 matches!(&pod.role, Role::Member { group } if **group == **name) && pod.place == Place::Pending
             });
-            spec.reservation == Reservation::Direct && pending.count() < spec.min_member as usize
+            // The spec may have been changed after it was accepted, which changes nothing.
+            spec.reservation == Reservation::Direct && pending.count() < self.cluster.report(name).required as usize
         })
     }
 

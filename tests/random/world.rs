@@ -35,6 +35,8 @@ pub struct World {
     /// Whether calls fail.
     pub faulty: bool,
     pub serial: u32,
+    /// Pods that were seen terminating before the step.
+    pub going: BTreeSet<AskId>,
     verbose: bool,
 }
 
@@ -50,6 +52,7 @@ impl World {
             lowered: false,
             faulty: seed % 3 != 0,
             serial: 0,
+            going: BTreeSet::new(),
             verbose,
         };
         for number in 0..1 + world.dice.below(4) {
@@ -93,6 +96,7 @@ impl World {
             }
         }
         self.check_always();
+        self.going = self.cluster.pods.values().filter(|(_, spec)| spec.terminating).map(|(id, _)| *id).collect();
     }
 
     /// A creation that was sent already is not taken back.
@@ -232,6 +236,7 @@ impl World {
             }
         }
         self.intents.clear();
+        self.going.clear();
         self.late.clear();
         let dice = &mut self.dice;
         self.cluster.restart_in_order(|objects| {

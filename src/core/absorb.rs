@@ -1,0 +1,176 @@
+//! Finds the seats of pods that exist: after a start, and when a pod appears or is bound (01, 1.11).
+
+use super::ask::{Ask, AskState};
+use super::decision::TerminationType;
+use super::event::{Place, PlaceholderName, Role};
+use super::ids::{AskId, GroupId};
+use super::lifecycle::AppState;
+use super::scheduler::Scheduler;
+use super::seat::{Reserve, SeatState};
+
+impl Scheduler {
+    /// Finds the seat that a pod's own marks or our decision give it. Needs an accepted application; before that the
+    /// pod is only charged, and acceptance comes back to it.
+    pub(super) fn absorb(&mut self, id: AskId) {
+        let ask = &self.books.asks[id];
+        match &ask.spec.role {
+            Role::Placeholder(name) => {
+                let name = name.clone();
+                self.absorb_placeholder(id, &name);
+            }
+            Role::Member { .. } => self.absorb_member(id),
+            Role::Foreign | Role::Singleton | Role::Originator { .. } => {}
+        }
+    }
+
+    fn absorb_placeholder(&mut self, id: AskId, name: &PlaceholderName) {
+        let Some(group) = self.books.asks[id].group else { return };
+        if !self.synced {
+            return;
+        }
+        if self.is_stray(group, id, name) {
+            return self.release(id, TerminationType::StoppedByRm);
+        }
+        let Some(seat) = self.books.groups[group].seats.get(name.seat) else { return };
+        let ask = &self.books.asks[id];
+        let (is_bound, stays) = (matches!(ask.state, AskState::Bound { .. }), self.may_hold(ask));
+        match seat.state {
+            SeatState::Open(Reserve::Pending(own))
+            | SeatState::Binding(own)
+            | SeatState::Held(own)
+            | SeatState::Leaving(own)
+                if own == id =>
+            {
+                match (stays, is_bound) {
+                    (true, true) => self.books.seat(group, name.seat, SeatState::Held(id)),
+                    (true, false) => {}
+                    (false, true) => self.books.seat(group, name.seat, SeatState::Leaving(id)),
+                    (false, false) => self.vacate(id, SeatState::Open(Reserve::None)),
+                }
+            }
+            SeatState::Releasing { placeholder, .. } if placeholder == id => {}
+            SeatState::Open(Reserve::None | Reserve::Creating) if stays && self.is_wanted_now(group, is_bound) => {
+                self.adopt(id, group, name);
+            }
+            SeatState::Open(_)
+            | SeatState::Assumed(_)
+            | SeatState::Binding(_)
+            | SeatState::Held(_)
+            | SeatState::Leaving(_)
+            | SeatState::Releasing { .. }
+            | SeatState::Taken(_) => self.refuse_placeholder(id, group, name),
+        }
+    }
+
+    /// A pending or bound placeholder of ours takes its open seat.
+    fn adopt(&mut self, id: AskId, group: GroupId, name: &PlaceholderName) {
+        let Some(seat) = self.books.groups[group].seats.get(name.seat) else { return };
+        if seat.state == SeatState::Open(Reserve::Creating) && seat.attempt != name.attempt {
+            // An earlier creation that was thought to be called off: the later one is not needed.
+            self.cancel_creation(group, name.seat);
+        }
+        let is_bound = matches!(self.books.asks[id].state, AskState::Bound { .. });
+        let state = if is_bound { SeatState::Held(id) } else { SeatState::Open(Reserve::Pending(id)) };
+        self.books.seat(group, name.seat, state);
+        self.books.groups[group].seats.next_attempt(name.seat, name.attempt);
+        self.stirred = true;
+    }
+
+    /// A placeholder that finds its seat otherwise occupied, or not to be held now.
+    fn refuse_placeholder(&mut self, id: AskId, group: GroupId, name: &PlaceholderName) {
+        let seat = self.books.groups[group].seats.get(name.seat);
+        if seat.is_some_and(|seat| {
+            seat.state == SeatState::Open(Reserve::Creating) && seat.attempt <= name.attempt
+        }) {
+            // It is the one that was created, and already on its way out.
+            self.books.seat(group, name.seat, SeatState::Open(Reserve::None));
+        }
+        self.books.groups[group].seats.next_attempt(name.seat, name.attempt.saturating_add(1));
+        self.release(id, TerminationType::StoppedByRm);
+    }
+
+    /// Whether a placeholder can hold a seat: it is not on its way out, and its node exists.
+    fn may_hold(&self, ask: &Ask) -> bool {
+        let has_node = ask.node().is_none_or(|node| self.books.nodes.spec(node).is_some());
+        has_node && !ask.spec.terminating && ask.leaving.is_none() && ask.state != AskState::Finished
+    }
+
+    /// Before the gate a gang has no placeholders; after the start only those that hold a node are of use.
+    fn is_wanted_now(&self, group: GroupId, is_bound: bool) -> bool {
+        let app = self.books.groups[group].app.map(|app| &self.books.apps[app]);
+        app.is_some_and(|app| app.is_past_gate() && (is_bound || !app.has_started()))
+    }
+
+    /// A placeholder that no seat can want: another incarnation's, a deleted group's, or of a gang that needs none.
+    fn is_stray(&self, group: GroupId, id: AskId, name: &PlaceholderName) -> bool {
+        let group = &self.books.groups[group];
+        let Some((spec, app)) = group.spec.as_ref().zip(group.app) else { return true };
+        let app = &self.books.apps[app];
+        let is_known = matches!(app.state, AppState::Accepted | AppState::Running | AppState::Waiting);
+        let is_wanted = is_known && name.incarnation == app.incarnation && name.seat < group.seats.len();
+        // Before it is judged again nothing is thrown away.
+        let is_open = is_wanted || app.state == AppState::New;
+        spec.uid != name.uid || !is_open || self.books.asks[id].state == AskState::Finished
+    }
+
+    fn absorb_member(&mut self, id: AskId) {
+        let ask = &self.books.asks[id];
+        let (Some(group), Some(_)) = (ask.group, ask.app) else { return };
+        let taken = match ask.state {
+            AskState::Bound { .. } => SeatState::Taken(Some(id)),
+            AskState::Finished if self.succeeded_here(ask) => SeatState::Taken(None),
+            AskState::Waiting | AskState::Parked { .. } | AskState::Assumed { .. } | AskState::Finished => return,
+        };
+        if let Some(seat) = ask.seat {
+            return self.books.seat(group, seat, taken);
+        }
+        let seats = &self.books.groups[group].seats;
+        let is_open = |seat: &u32| matches!(seats.get(*seat).map(|seat| seat.state), Some(SeatState::Open(_)));
+        let marked = ask.spec.mark.as_ref().and_then(|mark| mark.seat).filter(is_open);
+        let Some(seat) = marked.or_else(|| seats.first_open()) else { return };
+        self.clear_for_member(group, seat);
+        self.books.seat(group, seat, taken);
+    }
+
+    /// A member takes an open seat: the placeholder that was to hold it is not wanted any more.
+    pub(super) fn clear_for_member(&mut self, group: GroupId, seat: u32) {
+        match self.books.groups[group].seats.get(seat).map(|seat| seat.state) {
+            Some(SeatState::Open(Reserve::Pending(placeholder))) => {
+                self.give_back(placeholder, TerminationType::PlaceholderReplaced);
+            }
+            Some(SeatState::Open(Reserve::Creating)) => self.cancel_creation(group, seat),
+            Some(
+                SeatState::Open(Reserve::None)
+                | SeatState::Assumed(_)
+                | SeatState::Binding(_)
+                | SeatState::Held(_)
+                | SeatState::Leaving(_)
+                | SeatState::Releasing { .. }
+                | SeatState::Taken(_),
+            )
+            | None => {}
+        }
+    }
+
+    /// Whether a finished member succeeded in this incarnation: it keeps its seat.
+    fn succeeded_here(&self, ask: &Ask) -> bool {
+        let (Some(group), Some(app)) = (ask.group, ask.app) else { return false };
+        let uid = &self.books.groups[group].spec().uid;
+        let is_of = |mark: &super::event::Mark| {
+            mark.group.as_ref() == Some(uid) && mark.incarnation == self.books.apps[app].incarnation
+        };
+        ask.spec.place == Place::Finished { succeeded: true } && ask.spec.mark.as_ref().is_some_and(is_of)
+    }
+
+    /// Placeholders found at the start whose group is gone or was re-created.
+    pub(super) fn release_strays(&mut self) {
+        let mut found: Vec<_> = (self.books.asks.iter())
+            .filter(|(_, ask)| ask.is_placeholder())
+            .map(|(id, ask)| (ask.spec.key.clone(), id))
+            .collect();
+        found.sort_unstable();
+        for (_, id) in found {
+            self.absorb(id);
+        }
+    }
+}

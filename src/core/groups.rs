@@ -1,0 +1,350 @@
+//! TaskGroups come, change and go, and with them what an application consists of (01, 1.1, 1.5).
+
+use super::application::Group;
+use super::ask::{AskState, Shelf};
+use super::decision::TerminationType;
+use super::event::GroupSpec;
+use super::ids::{AppId, AskId, GroupId, Key};
+use super::lifecycle::{AppEvent, AppState};
+use super::scheduler::Scheduler;
+use super::seat::{Reserve, SeatState};
+
+impl Scheduler {
+    /// A TaskGroup as last observed.
+    pub(super) fn see_group(&mut self, key: &Key, spec: GroupSpec) {
+        if spec.terminating {
+            return self.lose_group(key);
+        }
+        let id = self.books.group_at(key);
+        match &self.books.groups[id].spec {
+            Some(old) if old.uid == spec.uid => self.update_group(id, spec),
+            Some(_) => {
+                self.lose_group(key);
+                let id = self.books.group_at(key);
+                self.add_group(id, spec);
+            }
+            None => self.add_group(id, spec),
+        }
+    }
+
+    fn add_group(&mut self, id: GroupId, spec: GroupSpec) {
+        self.books.groups[id].spec = Some(Box::new(spec));
+        self.attach(id);
+    }
+
+    /// Adds a TaskGroup to the application that it names, or notes that it is closed to it.
+    fn attach(&mut self, id: GroupId) {
+        let app = self.books.app_at(&app_key(&self.books.groups[id]));
+        let is_open = self.takes(app, id);
+        let group = &mut self.books.groups[id];
+        group.closed_out = !is_open;
+        group.app = is_open.then_some(app);
+        if is_open {
+            let groups = &self.books.groups;
+            let own = &mut self.books.apps[app].groups;
+            own.push(id);
+            own.sort_unstable_by(|a, b| groups[*a].key.cmp(&groups[*b].key));
+            self.renew(app);
+        } else {
+            self.books.apps[app].latecomers.insert(id);
+        }
+        self.relink_all(id);
+        self.shown_groups.insert(id);
+        self.touch(Some(app));
+    }
+
+    /// Takes a TaskGroup out of its application, or from those that wait outside.
+    fn detach(&mut self, id: GroupId) {
+        self.books.clear_seats(id);
+        let group = &mut self.books.groups[id];
+        group.closed_out = false;
+        let app = group.app.take();
+        let outside = self.books.app_ids.get(&app_key(group)).copied();
+        if let Some(app) = app {
+            self.books.apps[app].groups.retain(|group| *group != id);
+        } else if let Some(app) = outside {
+            self.books.apps[app].latecomers.remove(&id);
+            self.forget_app_if_idle(app);
+        }
+        self.unlink_all(id);
+    }
+
+    /// An accepted application is closed to further TaskGroups, an ended one to those that it does not list; one that
+    /// consisted of pods alone begins anew with them.
+    fn takes(&self, app: AppId, id: GroupId) -> bool {
+        let app = &self.books.apps[app];
+        if app.groups.is_empty() {
+            return true;
+        }
+        match app.state {
+            AppState::New | AppState::Rejected => true,
+            AppState::Completed => self.lists(&app.groups, id),
+            AppState::Accepted | AppState::Running | AppState::Waiting => false,
+        }
+    }
+
+    /// Whether the gang of these TaskGroups lists another.
+    fn lists(&self, gang: &[GroupId], id: GroupId) -> bool {
+        let name = &self.books.groups[id].key.name;
+        gang.iter().any(|group| self.books.groups[*group].spec().gang.contains(name))
+    }
+
+    /// Once accepted, only timeouts can be changed; before that a new spec is judged, after the end it is a new life.
+    fn update_group(&mut self, id: GroupId, spec: GroupSpec) {
+        let app = self.books.groups[id].app;
+        let old = self.books.groups[id].spec();
+        if old.generation == spec.generation {
+            return;
+        }
+        let is_fixed = app.is_some_and(|app| {
+            matches!(self.books.apps[app].state, AppState::Accepted | AppState::Running | AppState::Waiting)
+        });
+        if is_fixed {
+            self.change_timeouts(id, &spec);
+        } else {
+            self.resubmit(id, spec);
+        }
+        self.shown_groups.insert(id);
+        self.touch(app);
+    }
+
+    fn change_timeouts(&mut self, id: GroupId, spec: &GroupSpec) {
+        let stored = self.books.groups[id].spec.as_mut().expect("looked at just now");
+        stored.generation = spec.generation;
+        let old = std::mem::replace(&mut stored.completion_timeout_ms, spec.completion_timeout_ms);
+        let Some(app) = self.books.groups[id].app else { return };
+        // A deadline that runs already moves along.
+        if let Some((mono, wall)) = &mut self.books.apps[app].completes {
+            mono.0 = mono.0.saturating_sub(old).saturating_add(spec.completion_timeout_ms);
+            wall.0 = wall.0.saturating_sub_unsigned(old).saturating_add_unsigned(spec.completion_timeout_ms);
+        }
+    }
+
+    fn resubmit(&mut self, id: GroupId, spec: GroupSpec) {
+        let group = &mut self.books.groups[id];
+        let old = group.spec();
+        let remembered = old.remembered.clone();
+        let stays = group.app.is_some() && old.application == spec.application;
+        let app = group.app;
+        let spec = GroupSpec { remembered, ..spec };
+        if stays {
+            group.spec = Some(Box::new(spec));
+            return app.into_iter().for_each(|app| self.renew(app));
+        }
+        self.detach(id);
+        self.books.groups[id].spec = Some(Box::new(spec));
+        app.into_iter().for_each(|app| self.lacks_a_group(app));
+        self.attach(id);
+    }
+
+    pub(super) fn relink_all(&mut self, id: GroupId) {
+        for ask in self.sorted_asks(id) {
+            self.relink(ask);
+            if self.books.asks[ask].is_placeholder() {
+                self.absorb(ask);
+            }
+            self.reshelve(ask);
+            self.shown_asks.insert(ask);
+        }
+    }
+
+    /// A group's pods in the order of their names: decisions must not depend on the order of arrival.
+    pub(super) fn sorted_asks(&self, id: GroupId) -> Vec<AskId> {
+        let Some(group) = self.books.groups.get(id) else { return Vec::new() };
+        let mut asks: Vec<_> = group.asks.iter().map(|ask| (&self.books.asks[*ask].spec.key, *ask)).collect();
+        asks.sort_unstable();
+        asks.into_iter().map(|(_, ask)| ask).collect()
+    }
+
+    /// The TaskGroup is gone: its placeholders go, unbound members park, running ones stay charged (01, 1.5).
+    pub(super) fn lose_group(&mut self, key: &Key) {
+        let Some(id) = self.books.group_ids.get(key).copied() else { return };
+        if self.books.groups[id].spec.is_none() {
+            return self.books.forget_group_if_idle(id);
+        }
+        let app = self.books.groups[id].app;
+        self.empty_seats(id, TerminationType::StoppedByRm);
+        self.detach(id);
+        self.books.groups[id].spec = None;
+        self.shown_groups.remove(&id);
+        self.orphan(id);
+        app.into_iter().for_each(|app| self.lacks_a_group(app));
+        self.books.forget_group_if_idle(id);
+    }
+
+    /// One of its TaskGroups is gone: before its start it is not the same gang any more and is judged again.
+    fn lacks_a_group(&mut self, app: AppId) {
+        match self.books.apps[app].state {
+            AppState::New | AppState::Accepted | AppState::Rejected => self.renew(app),
+            AppState::Running | AppState::Waiting | AppState::Completed => {}
+        }
+        self.let_latecomers_in(app);
+        self.touch(Some(app));
+        self.forget_app_if_idle(app);
+    }
+
+    /// Pods without their TaskGroup: those with a node are nobody's, the others park until there is one again.
+    fn orphan(&mut self, id: GroupId) {
+        for ask in self.sorted_asks(id) {
+            let entry = &self.books.asks[ask];
+            let parks = entry.is_placeholder() || entry.state == AskState::Waiting;
+            self.books.shelve(ask, Shelf::Off, false);
+            self.books.link(ask, None, parks.then_some(id));
+            if parks && self.books.asks[ask].is_placeholder() {
+                self.release(ask, TerminationType::StoppedByRm);
+            }
+            self.shown_asks.insert(ask);
+        }
+    }
+
+    /// TaskGroups that the application was closed to come in when it has none of its own any more, or has ended and
+    /// lists them.
+    pub(super) fn let_latecomers_in(&mut self, app: AppId) {
+        let Some(entry) = self.books.apps.get(app) else { return };
+        let mut latecomers: Vec<_> = entry.latecomers.iter().copied().collect();
+        latecomers.sort_unstable_by(|a, b| self.books.groups[*a].key.cmp(&self.books.groups[*b].key));
+        for id in latecomers {
+            if self.takes(app, id) {
+                self.books.apps[app].latecomers.remove(&id);
+                self.attach(id);
+            }
+        }
+    }
+
+    /// A TaskGroup that its application's gang does not list stays outside.
+    pub(super) fn shut_out(&mut self, app: AppId, id: GroupId) {
+        self.books.apps[app].groups.retain(|group| *group != id);
+        self.books.apps[app].latecomers.insert(id);
+        let group = &mut self.books.groups[id];
+        (group.app, group.closed_out) = (None, true);
+        self.shown_groups.insert(id);
+        for ask in self.sorted_asks(id) {
+            if self.books.asks[ask].is_placeholder() {
+                self.release(ask, TerminationType::StoppedByRm);
+            }
+        }
+        self.unlink_all(id);
+    }
+
+    fn unlink_all(&mut self, id: GroupId) {
+        for ask in self.sorted_asks(id) {
+            self.books.shelve(ask, Shelf::Off, false);
+            self.books.link(ask, None, Some(id));
+            self.shown_asks.insert(ask);
+        }
+    }
+
+    /// Opens every seat of a group that is not taken and gives back what holds it.
+    pub(super) fn empty_seats(&mut self, id: GroupId, why: TerminationType) {
+        let seats: Vec<_> = self.books.groups[id].seats.iter().collect();
+        for (number, seat) in seats {
+            match seat.state {
+                SeatState::Open(Reserve::Creating) => self.cancel_creation(id, number),
+                SeatState::Open(Reserve::Pending(ask))
+                | SeatState::Held(ask)
+                | SeatState::Leaving(ask)
+                | SeatState::Binding(ask) => self.give_back(ask, why),
+                SeatState::Assumed(ask) => match self.books.asks[ask].state {
+                    // Its Binding is on its way and cannot be taken back.
+                    AskState::Assumed { sent: true, .. } => {}
+                    AskState::Assumed { sent: false, .. }
+                    | AskState::Waiting
+                    | AskState::Parked { .. }
+                    | AskState::Bound { .. }
+                    | AskState::Finished => self.unassume(ask),
+                },
+                SeatState::Releasing { member, .. } => self.unpark(member),
+                SeatState::Open(Reserve::None) | SeatState::Taken(_) => {}
+            }
+        }
+    }
+
+    /// Releases a placeholder and opens its seat; what it uses is freed when it is gone.
+    pub(super) fn give_back(&mut self, placeholder: AskId, why: TerminationType) {
+        self.vacate(placeholder, SeatState::Open(Reserve::None));
+        self.release(placeholder, why);
+    }
+
+    /// Nothing is held any more: every seat is open, every assumption taken back (01, 1.3 "No hold and wait").
+    pub(super) fn abandon(&mut self, app: AppId, why: TerminationType) {
+        for group in self.books.apps[app].groups.clone() {
+            self.empty_seats(group, why);
+        }
+        for ask in self.books.apps[app].asks.clone() {
+            if let AskState::Assumed { sent: false, .. } = self.books.asks[ask].state {
+                self.unassume(ask);
+            }
+        }
+        self.close_gate(app);
+    }
+
+    /// To be judged (again), where the state machine allows it. An ended application whose placeholders still leave is
+    /// judged when they are gone.
+    pub(super) fn renew(&mut self, id: AppId) {
+        let app = &mut self.books.apps[id];
+        if app.state == AppState::Completed && app.queue.is_some() {
+            app.resubmitted = true;
+            return self.touch(Some(id));
+        }
+        if app.state == AppState::Accepted {
+            self.abandon(id, TerminationType::StoppedByRm);
+        }
+        let app = &mut self.books.apps[id];
+        if let Some(next) = app.state.next(AppEvent::Renew) {
+            (app.state, app.waits, app.completes, app.resubmitted) = (next, None, None, false);
+            (app.stuck, app.real_ask) = (None, None);
+            app.rejected.clear();
+            self.leave_contest(id);
+            self.leave_queue(id);
+            for group in self.books.apps[id].groups.clone() {
+                self.books.clear_seats(group);
+            }
+            self.reshelve_own(id);
+            self.show_app(id);
+        }
+        self.touch(Some(id));
+    }
+
+    /// Forgets an application that neither a TaskGroup nor a pod names.
+    pub(super) fn forget_app_if_idle(&mut self, id: AppId) {
+        let is_idle = |app: &super::application::App| {
+            app.groups.is_empty() && app.asks.is_empty() && app.latecomers.is_empty()
+        };
+        if !self.books.apps.get(id).is_some_and(is_idle) {
+            return;
+        }
+        self.leave_contest(id);
+        self.leave_queue(id);
+        self.clear_timer(id);
+        let app = self.books.apps.remove(id).expect("looked at just now");
+        self.books.app_ids.remove(&app.key);
+        self.dirty.remove(&id);
+        self.cramped.remove(&id);
+    }
+
+    /// The application leaves its queue: it is not counted there any more.
+    pub(super) fn leave_queue(&mut self, id: AppId) {
+        self.dismiss(id);
+        self.shown_queues.extend(self.books.count_app(id, None));
+        if let Some(queue) = self.books.apps[id].queue.take() {
+            self.shown_queues.insert(queue);
+            self.books.queues.release(queue);
+            self.stirred = true;
+        }
+    }
+
+    /// Takes the application off `maxApplications`.
+    pub(super) fn dismiss(&mut self, id: AppId) {
+        let app = &mut self.books.apps[id];
+        if std::mem::replace(&mut app.admitted, false)
+            && let Some(queue) = app.queue
+        {
+            self.books.queues.dismiss(queue);
+            self.stirred = true;
+        }
+    }
+}
+
+fn app_key(group: &Group) -> Key {
+    Key { namespace: group.key.namespace.clone(), name: group.spec().application.clone() }
+}
