@@ -61,11 +61,14 @@ impl Scheduler {
         let app = &mut self.books.apps[id];
         // What is found of an earlier process is past the gate.
         (app.queue, app.stage, app.waits, app.failures) = (Some(queue), Stage::Reserve, None, 0);
+        let groups = app.groups.clone();
         if !started {
-            app.incarnation = app.incarnation.saturating_add(1);
+            let lived = groups.iter().map(|group| self.books.groups[*group].lived);
+            app.incarnation = lived.fold(app.incarnation, u32::max).saturating_add(1);
             app.placed = false;
         }
-        let groups = app.groups.clone();
+        let incarnation = app.incarnation;
+        groups.iter().for_each(|group| self.books.groups[*group].lived = incarnation);
         self.transit(id, if started { AppEvent::Run } else { AppEvent::Accept });
         self.load_deadline(id);
         for group in groups {
@@ -104,11 +107,15 @@ impl Scheduler {
         let (marked, rest): (Vec<_>, Vec<_>) = asks
             .iter()
             .copied()
-            .partition(|ask| self.books.asks[*ask].spec.mark.as_ref().is_some_and(|m| m.seat.is_some()));
+            .partition(|ask| self.marked_seat(*ask).is_some_and(|seat| seat < count));
         for ask in marked.into_iter().chain(rest) {
             self.absorb(ask);
             self.reshelve(ask);
         }
+    }
+
+    fn marked_seat(&self, ask: AskId) -> Option<u32> {
+        self.books.asks[ask].spec.mark.as_ref()?.seat
     }
 
     /// Satisfied, with somebody to run: the start. Otherwise the gang goes on contending.
@@ -118,7 +125,7 @@ impl Scheduler {
         app.stuck = None;
         if app.groups.is_empty() {
             self.run_without_groups(id);
-        } else if self.is_satisfied(id) && self.somebody_comes(id) {
+        } else if self.is_satisfied(id) && self.somebody_comes(id) && !self.takes_misfits_back(id) {
             self.start(id);
         } else {
             self.contend_again(id);
@@ -158,6 +165,35 @@ impl Scheduler {
         app.active > 0 || app.pending > 0
     }
 
+    /// Takes back the members whose node somebody else overloaded meanwhile; whether there were any.
+    fn takes_misfits_back(&mut self, id: AppId) -> bool {
+        let mut found = false;
+        for ask in self.held_back(id) {
+            if self.may_not_fit(ask) && !self.still_fits(ask) {
+                self.unassume(ask);
+                found = true;
+            }
+        }
+        found
+    }
+
+    /// Cheaper than [`Self::still_fits`], and right about most that do.
+    fn may_not_fit(&self, ask: AskId) -> bool {
+        let ask = &self.books.asks[ask];
+        let is_plain = ask.spec.shape.ports.is_empty() && ask.spec.shape.request.rare.is_empty();
+        !is_plain || ask.node().is_none_or(|node| self.books.nodes.is_overdrawn(node))
+    }
+
+    /// The members and originators that have a node and wait for the start, in the order of a pass.
+    fn held_back(&self, id: AppId) -> Vec<AskId> {
+        let mut asks: Vec<_> = (self.app_asks(id))
+            .filter(|ask| matches!(self.books.asks[*ask].state, AskState::Assumed { sent: false, .. }))
+            .map(|ask| (self.books.asks[ask].rank(false), ask))
+            .collect();
+        asks.sort_unstable();
+        asks.into_iter().map(|(_, ask)| ask).collect()
+    }
+
     /// The gang starts: the members held back are bound, the others swap with their placeholders (01, 1.3, 1.4).
     fn start(&mut self, id: AppId) {
         self.leave_contest(id);
@@ -166,12 +202,7 @@ impl Scheduler {
         let app = &mut self.books.apps[id];
         (app.waits, app.failures) = (None, 0);
         app.party.clear();
-        let mut asks: Vec<_> = (self.app_asks(id))
-            .filter(|ask| matches!(self.books.asks[*ask].state, AskState::Assumed { sent: false, .. }))
-            .map(|ask| (self.books.asks[ask].rank(false), ask))
-            .collect();
-        asks.sort_unstable();
-        asks.into_iter().for_each(|(_, ask)| self.send(ask));
+        self.held_back(id).into_iter().for_each(|ask| self.send(ask));
         self.reshelve_own(id);
         for group in self.books.apps[id].groups.clone() {
             self.balance(group);

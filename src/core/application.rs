@@ -127,6 +127,9 @@ pub struct Group {
     pub members: Members,
     /// Placeholders that gave their seat to a member, in this incarnation.
     pub replaced: u32,
+    /// The last incarnation that it was part of: names of placeholders must not come again under one UID, even if it
+    /// moves to another application.
+    pub lived: u32,
     /// Its application is closed to it: it is not listed in the gang (01, 1.1).
     pub closed_out: bool,
     /// The last of its waiting members that the plan wanted to place: those after it are surplus.
@@ -159,6 +162,7 @@ impl Group {
             overflow: BTreeSet::new(),
             members: Members::default(),
             replaced: 0,
+            lived: 0,
             closed_out: false,
             cut: None,
         }

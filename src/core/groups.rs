@@ -165,7 +165,8 @@ impl Scheduler {
         let app = self.books.groups[id].app;
         self.empty_seats(id, TerminationType::StoppedByRm);
         self.detach(id);
-        self.books.groups[id].spec = None;
+        let group = &mut self.books.groups[id];
+        (group.spec, group.lived) = (None, 0);
         self.shown_groups.remove(&id);
         self.orphan(id);
         app.into_iter().for_each(|app| self.lacks_a_group(app));

@@ -164,7 +164,8 @@ pub(super) fn placeholder_ask(books: &Books, id: AppId) -> Totals {
         let spec = books.groups[*group].spec();
         ask.add(&spec.min_resource, spec.min_member);
     }
-    for (_, originator) in &app.originators {
+    // Without a task group nothing is reserved: each pod is an ask of its own.
+    for (_, originator) in app.originators.iter().filter(|_| !app.groups.is_empty()) {
         ask.add(books.request(*originator), 1);
     }
     ask

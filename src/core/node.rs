@@ -176,6 +176,11 @@ impl Nodes {
         Some(free)
     }
 
+    /// Whether more of a base resource is charged than the node offers, or there is no node.
+    pub fn is_overdrawn(&self, id: NodeId) -> bool {
+        self.rows.get(id).is_none_or(|row| row.spec.is_none() || row.free().iter().any(|free| *free < 0))
+    }
+
     /// All nodes in slot order, ghosts not included: for sums and audits, never to choose one.
     pub fn iter(&self) -> impl Iterator<Item = (NodeId, &Text, &NodeSpec)> {
         self.rows.iter().filter_map(|(id, row)| row.spec.as_ref().map(|spec| (id, &row.name, spec)))

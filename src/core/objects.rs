@@ -94,14 +94,20 @@ impl Scheduler {
     /// Members that were to be bound to a node once their gang is satisfied, and do not fit there any more.
     fn check_assumed(&mut self, node: NodeId) {
         for id in self.residents(node) {
-            let ask = &self.books.asks[id];
-            let (AskState::Assumed { sent: false, .. }, Some(class)) = (ask.state, ask.class) else { continue };
-            self.scratch.begin();
-            self.scratch.credit(node, &ask.spec.shape.request, &ask.spec.shape.ports, 1);
-            if fits(&self.books.nodes, &self.books.classes, &self.scratch, class, node).is_err() {
+            let is_held_back = matches!(self.books.asks[id].state, AskState::Assumed { sent: false, .. });
+            if is_held_back && !self.still_fits(id) {
                 self.unassume(id);
             }
         }
+    }
+
+    /// Whether a pod can still be bound to the node that it was given.
+    pub(super) fn still_fits(&mut self, id: AskId) -> bool {
+        let Some(ask) = self.books.asks.get(id) else { return false };
+        let (AskState::Assumed { node, .. }, Some(class)) = (ask.state, ask.class) else { return false };
+        self.scratch.begin();
+        self.scratch.credit(node, &ask.spec.shape.request, &ask.spec.shape.ports, 1);
+        !ask.spec.terminating && fits(&self.books.nodes, &self.books.classes, &self.scratch, class, node).is_ok()
     }
 
     /// The pods charged on a node, in the order of their names.

@@ -13,16 +13,20 @@ use super::seat::{Reserve, SeatState};
 impl Scheduler {
     /// A pod as last observed.
     pub(super) fn see_ask(&mut self, id: AskId, spec: AskSpec) {
+        let stood = self.books.asks.get(id).map_or(Shelf::Off, |ask| ask.shelf);
         match self.books.asks.get(id) {
             None => self.add_ask(id, spec),
             Some(ask) if ask.spec == spec => return,
             Some(_) => self.replace_spec(id, spec),
         }
-        let was_waiting = self.books.asks[id].shelf;
         self.relink(id);
         self.follow_place(id);
         self.reshelve(id);
-        if let (Shelf::Off, Shelf::Seat(_), Some(app)) = (was_waiting, self.books.asks[id].shelf, self.books.asks[id].app) {
+        let (stands, app) = (self.books.asks[id].shelf, self.books.asks[id].app);
+        if stood != stands {
+            self.left_shelf(stood);
+        }
+        if let (Shelf::Off, Shelf::Seat(_), Some(app)) = (stood, stands, app) {
             self.extend_settling(app);
         }
         self.note(id);

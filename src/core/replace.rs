@@ -111,8 +111,7 @@ impl Scheduler {
         }
         self.books.groups[group].replaced += 1;
         let chosen = self.books.asks[member].charge.as_ref().map(|charge| charge.node);
-        let queue = self.books.asks[placeholder].charge.as_ref().and_then(|charge| charge.queue);
-        let queue = queue.or_else(|| self.books.asks[member].charge.as_ref().and_then(|charge| charge.queue));
+        let queue = self.books.asks[member].app.and_then(|app| self.books.apps[app].queue);
         self.free(placeholder);
         self.free(member);
         let class = self.books.asks[member].class;

@@ -72,6 +72,7 @@ impl Scheduler {
         for event in events {
             self.apply(event);
         }
+        self.think_again();
         if self.synced {
             self.expire();
             self.advance_dirty();
@@ -81,16 +82,6 @@ impl Scheduler {
             }
             self.report_changes();
         }
-        // A later event of the same batch may have taken the pod away.
-        let asks = &self.books.asks;
-        self.out.retain(|decision| match decision {
-            Decision::Allocate { ask, .. } | Decision::Release(ask, _) => asks.get(*ask).is_some(),
-            Decision::CreatePlaceholder(_)
-            | Decision::CancelPlaceholder(_)
-            | Decision::ShowGroup(_)
-            | Decision::ShowAsk(_)
-            | Decision::ShowQueue(_) => true,
-        });
         let more = self.synced && (self.stirred || self.unfinished);
         Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more }
     }
@@ -115,6 +106,27 @@ impl Scheduler {
             Event::CreateRefused(name, refusal) => self.create_refused(&name, refusal),
             Event::ReleaseRefused(ask, _) => self.release_refused(ask),
             Event::Synced => self.begin(),
+        }
+    }
+
+    /// What an event made us decide, a later one of the same batch may have made wrong: the pod or its node is gone.
+    fn think_again(&mut self) {
+        for decision in std::mem::take(&mut self.out) {
+            match decision {
+                Decision::Allocate { ask, .. } if !self.still_fits(ask) => {
+                    if self.books.asks.get(ask).is_some() {
+                        self.unassume(ask);
+                    }
+                }
+                Decision::Release(ask, _) if self.books.asks.get(ask).is_none() => {}
+                Decision::Allocate { .. }
+                | Decision::Release(..)
+                | Decision::CreatePlaceholder(_)
+                | Decision::CancelPlaceholder(_)
+                | Decision::ShowGroup(_)
+                | Decision::ShowAsk(_)
+                | Decision::ShowQueue(_) => self.out.push(decision),
+            }
         }
     }
 
@@ -186,6 +198,7 @@ impl Scheduler {
             self.retries.remove(&(at, ask));
             self.books.asks[ask].refused = None;
             self.reshelve(ask);
+            self.touch(self.books.asks[ask].app);
             self.shown_asks.insert(ask);
         }
     }

@@ -210,9 +210,10 @@ impl World {
         let names: Vec<_> = self.cluster.nodes.keys().cloned().collect();
         let Some(name) = self.dice.pick(&names).cloned() else { return };
         self.say(|| format!("lose node {name}"));
-        for (_, spec) in self.cluster.pods.clone().values() {
-            if matches!(&spec.place, Place::On { node, .. } if **node == *name) {
-                self.disturb(spec);
+        for (id, spec) in self.cluster.pods.clone().values() {
+            let is_there = matches!(&spec.place, Place::On { node, .. } if **node == *name);
+            if is_there || self.intents.get(id).is_some_and(|(node, _)| **node == *name) {
+                self.disturb_gang(spec);
             }
         }
         self.cluster.lose_node(&name);

@@ -20,7 +20,7 @@ impl World {
                 let spec = &self.cluster.pods[&name].1;
                 assert!(!self.intents.contains_key(ask), "{name} is bound twice");
                 assert_eq!(spec.place, Place::Pending, "{name} is bound though it is {:?}", spec.place);
-                assert!(!self.going.contains(ask), "{name} is bound though it goes");
+                assert!(!spec.terminating, "{name} is bound though it goes");
                 let node = self.cluster.scheduler.books.nodes.name(*node).expect("a node with a name");
                 self.check_node(node, spec);
                 self.check_quota(&mark.queue, spec);

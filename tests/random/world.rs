@@ -35,8 +35,6 @@ pub struct World {
     /// Whether calls fail.
     pub faulty: bool,
     pub serial: u32,
-    /// Pods that were seen terminating before the step.
-    pub going: BTreeSet<AskId>,
     verbose: bool,
 }
 
@@ -52,7 +50,6 @@ impl World {
             lowered: false,
             faulty: seed % 3 != 0,
             serial: 0,
-            going: BTreeSet::new(),
             verbose,
         };
         for number in 0..1 + world.dice.below(4) {
@@ -96,7 +93,6 @@ impl World {
             }
         }
         self.check_always();
-        self.going = self.cluster.pods.values().filter(|(_, spec)| spec.terminating).map(|(id, _)| *id).collect();
     }
 
     /// A creation that was sent already is not taken back.
@@ -200,16 +196,18 @@ impl World {
 
     /// Something happens to a pod that its gang cannot help.
     pub fn disturb(&mut self, spec: &AskSpec) {
-        let group = match &spec.role {
-            Role::Member { group } => group.to_string(),
-            Role::Placeholder(name) => name.group.name.to_string(),
-            Role::Foreign | Role::Singleton | Role::Originator { .. } => return,
-        };
         // A placeholder whose member is to come is released by us: no disturbance.
-        let ours = matches!(spec.role, Role::Placeholder(_)) && self.is_releasing(spec);
-        if !ours {
-            self.disturbed.insert(group);
+        if !(matches!(spec.role, Role::Placeholder(_)) && self.is_releasing(spec)) {
+            self.disturb_gang(spec);
         }
+    }
+
+    pub fn disturb_gang(&mut self, spec: &AskSpec) {
+        self.disturbed.extend(match &spec.role {
+            Role::Member { group } => Some(group.to_string()),
+            Role::Placeholder(name) => Some(name.group.name.to_string()),
+            Role::Foreign | Role::Singleton | Role::Originator { .. } => None,
+        });
     }
 
     fn is_releasing(&self, spec: &AskSpec) -> bool {
@@ -236,7 +234,6 @@ impl World {
             }
         }
         self.intents.clear();
-        self.going.clear();
         self.late.clear();
         let dice = &mut self.dice;
         self.cluster.restart_in_order(|objects| {
