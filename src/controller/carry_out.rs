@@ -66,7 +66,7 @@ impl Controller {
         let Some(report) = self.core.group_report(id) else { return };
         let key = self.core.books.groups[id].key.clone();
         let Some(facts) = self.ledger.group(&key) else { return };
-        let new = show::group_status(&report, &facts.blueprint.application, &facts.status, self.now.wall);
+        let new = show::group_status(&report, (&key.name, facts), self.now.wall);
         let object = (Kind::TaskGroup, key.clone());
         let target = Target::Group(key.clone());
         let want = Want::new(Slot::Status, target.clone(), Some(object));

@@ -77,7 +77,7 @@ impl Controller {
         let group = self.core.books.group_ids.get(key)?;
         let report = self.core.group_report(*group)?;
         let facts = self.ledger.group_mut(key)?;
-        let status = show::group_status(&report, &facts.blueprint.application, &facts.status, self.now.wall);
+        let status = show::group_status(&report, (&key.name, facts), self.now.wall);
         if status == facts.status {
             return None;
         }
