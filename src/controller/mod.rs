@@ -13,7 +13,7 @@ pub mod turn;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::event::{Event, Mark};
-use crate::core::ids::{AskId, Key, Text};
+use crate::core::ids::{AskId, Text};
 use crate::core::reason::Refusal;
 use crate::core::scheduler::Scheduler;
 use crate::core::time::{Mono, Now};
@@ -44,7 +44,7 @@ pub struct Controller {
     notices: BTreeMap<u64, Notice>,
     next_notice: u64,
     /// The reason last announced of a TaskGroup or pod.
-    announced: BTreeMap<Key, Text>,
+    announced: BTreeMap<Target, Text>,
     /// When the status of a TaskGroup or Queue was last wanted.
     written: BTreeMap<Target, Mono>,
     /// Verbs and resources that are refused to us, with the server's words.
@@ -96,7 +96,9 @@ impl Controller {
         step.decisions.into_iter().for_each(|decision| self.carry_out(decision));
         self.audit_sometimes();
         let calls = self.calls();
-        let wake = step.wake.into_iter().chain(self.outbox.wake(now.mono)).min();
+        // Before everything is synced nothing leaves, so there is nothing to wake for.
+        let outbox = self.core.is_synced().then(|| self.outbox.wake(now.mono)).flatten();
+        let wake = step.wake.into_iter().chain(outbox).min();
         Turn { calls, relist: Vec::new(), wake, more: step.more || !self.events.is_empty() }
     }
 
