@@ -43,7 +43,8 @@ async fn bound_by_hand(t: &mut Context) -> Result<()> {
     t.bind("a", &target).await?;
     let pod = t.pods().wait("a", "runs", |pod| phase(pod) == "Running").await?;
     assert_eq!(node(&pod), target);
-    Ok(())
+    t.pods().delete("a").await?;
+    t.pods().wait_gone("a").await
 }
 
 async fn runs_for(t: &mut Context) -> Result<()> {

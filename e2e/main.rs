@@ -9,6 +9,7 @@
 //! `E2E_GANGLINE=…` to test another program than the one just built (a release build, an older version).
 #![allow(clippy::print_stdout, reason = "a test harness of its own: it prints what it found")]
 
+mod chart;
 mod control_plane;
 #[allow(dead_code, reason = "the vocabulary of tests; not every word is in use at all times")]
 mod harness;
@@ -18,5 +19,5 @@ mod support;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    harness::runner::run([control_plane::tests()].into_iter().flatten().collect())
+    harness::runner::run([control_plane::tests(), chart::tests()].into_iter().flatten().collect())
 }

@@ -1,6 +1,7 @@
 //! The development lab: builds the tools and runs disposable control planes. Never installed.
 #![allow(clippy::print_stdout, reason = "a command-line program: what it prints is its result")]
 
+mod chart;
 mod instance;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the end-to-end suite; each uses its part")]
@@ -25,6 +26,8 @@ struct Cli {
 enum Command {
     /// Build the pinned programs (etcd, Kubernetes, kwok, helm) into a cache of this user
     Tools(tools::Args),
+    /// Check the Helm chart and write manifests/ anew from it
+    Chart,
     /// Start a control plane in the background
     Up(instance::UpArgs),
     /// End a control plane and remove its state
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Tools(args) => tools::run(&args),
+        Command::Chart => chart::run(),
         Command::Up(args) => instance::up(&args),
         Command::Down(args) => instance::down(&args),
         Command::Supervise(args) => instance::supervise(&args),

@@ -13,8 +13,7 @@ use serde_json::Value;
 use super::schema;
 
 /// A set of equal members of an application that start together or not at all.
-// Each printed column says its type.
-#[allow(clippy::duplicated_attributes)]
+#[allow(clippy::duplicated_attributes, reason = "each printed column says its type")]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "gangline.dev",
