@@ -11,6 +11,7 @@
 
 mod chart;
 mod control_plane;
+mod gangs;
 #[allow(dead_code, reason = "the vocabulary of tests; not every word is in use at all times")]
 mod harness;
 #[allow(dead_code, unreachable_pub, reason = "shared with the lab; each uses its part")]
@@ -19,5 +20,5 @@ mod support;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    harness::runner::run([control_plane::tests(), chart::tests()].into_iter().flatten().collect())
+    harness::runner::run([control_plane::tests(), gangs::tests(), chart::tests()].into_iter().flatten().collect())
 }
