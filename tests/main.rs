@@ -8,6 +8,7 @@ mod charts;
 #[cfg(feature = "runtime")]
 mod crds;
 mod quantities;
+mod reasons;
 mod requests;
 #[cfg(feature = "runtime")]
 mod scripted;
