@@ -2,6 +2,8 @@
 #![allow(clippy::print_stdout, reason = "a command-line program: what it prints is its result")]
 
 mod chart;
+mod demo;
+mod gangline;
 mod instance;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the end-to-end suite; each uses its part")]
@@ -28,6 +30,8 @@ enum Command {
     Tools(tools::Args),
     /// Check the Helm chart and write manifests/ anew from it
     Chart,
+    /// Play the examples on a disposable control plane, told step by step
+    Demo(demo::Args),
     /// Start a control plane in the background
     Up(instance::UpArgs),
     /// End a control plane and remove its state
@@ -51,6 +55,7 @@ fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Tools(args) => tools::run(&args),
         Command::Chart => chart::run(),
+        Command::Demo(args) => demo::run(&args),
         Command::Up(args) => instance::up(&args),
         Command::Down(args) => instance::down(&args),
         Command::Supervise(args) => instance::supervise(&args),

@@ -41,8 +41,18 @@ pub async fn install(client: &Client, root: &Path) -> Result<()> {
 /// without a namespace go to `namespace`. A new kind is waited for until it is served.
 pub async fn apply(client: &Client, yaml: &str, namespace: &str, leave_out: &[&str]) -> Result<Vec<DynamicObject>> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(yaml).during("reading YAML")?;
+    apply_objects(client, documents, namespace, leave_out).await
+}
+
+/// Applies objects as [`apply`] does.
+pub async fn apply_objects(
+    client: &Client,
+    objects: Vec<Value>,
+    namespace: &str,
+    leave_out: &[&str],
+) -> Result<Vec<DynamicObject>> {
     let mut applied = Vec::new();
-    for document in documents.into_iter().filter(|document| !document.is_null()) {
+    for document in objects.into_iter().filter(|object| !object.is_null()) {
         let kind = document["kind"].as_str().unwrap_or_default();
         if !leave_out.contains(&kind) {
             applied.push(apply_one(client, document, namespace).await?);
