@@ -9,8 +9,11 @@
 //! `E2E_GANGLINE=…` to test another program than the one just built (a release build, an older version).
 #![allow(clippy::print_stdout, reason = "a test harness of its own: it prints what it found")]
 
+mod breakage;
 mod chart;
 mod control_plane;
+mod crash;
+mod faults;
 #[allow(dead_code, reason = "the vocabulary of tests; not every word is in use at all times")]
 mod harness;
 #[allow(dead_code, unreachable_pub, reason = "shared with the lab; each uses its part")]
@@ -19,5 +22,7 @@ mod support;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    harness::runner::run([control_plane::tests(), chart::tests()].into_iter().flatten().collect())
+    harness::runner::run(
+        [control_plane::tests(), chart::tests(), faults::tests(), crash::tests()].into_iter().flatten().collect(),
+    )
 }
