@@ -9,6 +9,7 @@ mod charts;
 mod crds;
 mod quantities;
 mod reasons;
+mod random;
 mod requests;
 #[cfg(feature = "runtime")]
 mod scripted;
