@@ -8,8 +8,8 @@ mod charts;
 #[cfg(feature = "runtime")]
 mod crds;
 mod quantities;
-mod reasons;
 mod random;
+mod reasons;
 mod requests;
 #[cfg(feature = "runtime")]
 mod scripted;

@@ -197,6 +197,7 @@ impl Controller {
             | Event::Bind(..)
             | Event::CreateRefused(..)
             | Event::ReleaseRefused(..)
+            | Event::GroupsListed
             | Event::Synced => {}
         }
     }

@@ -140,6 +140,7 @@ impl Controller {
             WatchFact::ListBegin | WatchFact::Listed(_) | WatchFact::Upsert(_) | WatchFact::Gone(_) => {}
         }
         let listed = matches!(fact, WatchFact::ListEnd | WatchFact::Unserved);
+        let groups_listed = kind == Kind::TaskGroup && matches!(fact, WatchFact::ListEnd);
         let queue = match &fact {
             WatchFact::Listed(seen) | WatchFact::Upsert(seen) if kind == Kind::Queue => Some(seen.key.name.clone()),
             WatchFact::Listed(_)
@@ -153,6 +154,9 @@ impl Controller {
         let events = self.ledger.watch(kind, fact);
         self.take(events);
         queue.into_iter().for_each(|queue| self.want_queue_status(queue));
+        if groups_listed {
+            self.events.push(Event::GroupsListed);
+        }
         if listed && self.answered.len() == Kind::ALL.len() && !self.core.is_synced() {
             self.events.push(Event::Synced);
         }
