@@ -141,7 +141,11 @@ impl Controller {
         }
         let listed = matches!(fact, WatchFact::ListEnd | WatchFact::Unserved);
         let queue = match &fact {
-            WatchFact::Listed(seen) | WatchFact::Upsert(seen) if kind == Kind::Queue => Some(seen.key.name.clone()),
+            WatchFact::Listed(seen) | WatchFact::Upsert(seen) | WatchFact::Gone(seen) if kind == Kind::Queue => {
+                Some(seen.key.name.clone())
+            }
+            // Some may be gone.
+            WatchFact::ListEnd if kind == Kind::Queue => Some("root".into()),
             WatchFact::Listed(_)
             | WatchFact::Upsert(_)
             | WatchFact::Unserved
@@ -152,7 +156,7 @@ impl Controller {
         };
         let events = self.ledger.watch(kind, fact);
         self.take(events);
-        queue.into_iter().for_each(|queue| self.want_queue_status(queue));
+        queue.into_iter().for_each(|queue| self.show_queues_from(queue));
         if listed && self.answered.len() == Kind::ALL.len() && !self.core.is_synced() {
             self.events.push(Event::Synced);
         }
