@@ -148,14 +148,40 @@ impl Controller {
         }
     }
 
-    pub(super) fn want_queue_status(&mut self, path: Text) {
+    /// A Queue was seen or is gone: it and the queues below it may have another place in the tree now.
+    pub(super) fn show_queues_from(&mut self, path: Text) {
+        let below: Vec<Text> = self.ledger.queues_below(&path).cloned().collect();
+        for queue in below {
+            if self.is_queue_urgent(&queue) {
+                self.want_queue_status(queue);
+            }
+        }
+        self.want_queue_status(path);
+    }
+
+    /// Another condition or generation is written at once, numbers now and then.
+    fn want_queue_status(&mut self, path: Text) {
         if self.ledger.queue(&path).is_none() {
             return;
         }
+        let urgent = self.is_queue_urgent(&path);
         let target = Target::Queue(path.clone());
         let want = Want::new(Slot::Status, target.clone(), Some((Kind::Queue, Key::cluster(path))));
-        let within = self.until_numbers(&target);
-        self.outbox.want(self.now.mono, want.within(within));
+        let want = if urgent { want } else { want.within(self.until_numbers(&target)) };
+        self.outbox.want(self.now.mono, want);
+    }
+
+    fn is_queue_urgent(&self, path: &str) -> bool {
+        let Some(facts) = self.ledger.queue(path) else { return false };
+        let (problems, in_force) = (self.ledger.queue_problems(path), self.is_queue_defined(path));
+        let conditions = show::queue_conditions(problems, (facts.generation, in_force), &facts.status, self.now.wall);
+        conditions != facts.status.conditions
+    }
+
+    /// Whether a spec of the queue is in force.
+    pub(super) fn is_queue_defined(&self, path: &str) -> bool {
+        let queues = &self.core.books.queues;
+        queues.find(path).is_some_and(|queue| queues[queue].defined)
     }
 
     /// What a fact says about calls that are wanted or in doubt.

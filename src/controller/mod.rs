@@ -142,7 +142,11 @@ impl Controller {
         let listed = matches!(fact, WatchFact::ListEnd | WatchFact::Unserved);
         let groups_listed = kind == Kind::TaskGroup && matches!(fact, WatchFact::ListEnd);
         let queue = match &fact {
-            WatchFact::Listed(seen) | WatchFact::Upsert(seen) if kind == Kind::Queue => Some(seen.key.name.clone()),
+            WatchFact::Listed(seen) | WatchFact::Upsert(seen) | WatchFact::Gone(seen) if kind == Kind::Queue => {
+                Some(seen.key.name.clone())
+            }
+            // Some may be gone.
+            WatchFact::ListEnd if kind == Kind::Queue => Some("root".into()),
             WatchFact::Listed(_)
             | WatchFact::Upsert(_)
             | WatchFact::Unserved
@@ -153,7 +157,7 @@ impl Controller {
         };
         let events = self.ledger.watch(kind, fact);
         self.take(events);
-        queue.into_iter().for_each(|queue| self.want_queue_status(queue));
+        queue.into_iter().for_each(|queue| self.show_queues_from(queue));
         if groups_listed {
             self.events.push(Event::GroupsListed);
         }

@@ -320,6 +320,11 @@ impl Ledger {
         self.tree.problem(path).unwrap_or(&[])
     }
 
+    /// Names of the Queue objects below one.
+    pub fn queues_below(&self, path: &str) -> impl Iterator<Item = &Text> {
+        self.tree.below(path)
+    }
+
     /// Names of all Queue objects.
     pub fn queue_names(&self) -> impl Iterator<Item = &Text> {
         self.queues.iter().map(|(key, _)| &key.name)

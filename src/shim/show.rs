@@ -117,6 +117,23 @@ pub fn queue_status(
     now: Wall,
 ) -> QueueStatus {
     let headroom = report.headroom.iter();
+    QueueStatus {
+        observed_generation: generation,
+        allocated: quantities(&report.allocated),
+        pending: quantities(&report.pending),
+        headroom: headroom.map(|(name, left)| (name.to_string(), Quantity(Amount(name, *left).to_string()))).collect(),
+        applications: report.applications.iter().map(|(state, count)| (state.name().to_owned(), *count)).collect(),
+        conditions: queue_conditions(problems, (generation, in_force), old, now),
+    }
+}
+
+/// The conditions of a queue: what is written at once when it changes.
+pub fn queue_conditions(
+    problems: &[SpecError],
+    (generation, in_force): (i64, bool),
+    old: &QueueStatus,
+    now: Wall,
+) -> Vec<Condition> {
     let (reason, message) = match problems {
         [] => ("Active", "the queue has a valid place in the tree".to_owned()),
         problems => {
@@ -124,21 +141,7 @@ pub fn queue_status(
             ("InvalidSpec", if in_force { format!("{text}; the last valid spec stays in force") } else { text })
         }
     };
-    QueueStatus {
-        observed_generation: generation,
-        allocated: quantities(&report.allocated),
-        pending: quantities(&report.pending),
-        headroom: headroom.map(|(name, left)| (name.to_string(), Quantity(Amount(name, *left).to_string()))).collect(),
-        applications: report.applications.iter().map(|(state, count)| (state.name().to_owned(), *count)).collect(),
-        conditions: vec![condition(
-            "Active",
-            problems.is_empty(),
-            (reason, &message),
-            generation,
-            &old.conditions,
-            now,
-        )],
-    }
+    vec![condition("Active", problems.is_empty(), (reason, &message), generation, &old.conditions, now)]
 }
 
 /// `PodScheduled=False` with the pod's reason.
