@@ -20,9 +20,8 @@ pub(crate) fn binary() -> Result<PathBuf> {
     })
 }
 
-/// Installs the kinds and what else is shipped, and says how to run the scheduler with a token of its account.
-pub(crate) async fn install(client: &Client, admin: &Path, dir: &Path) -> Result<Launch> {
-    manifests::install(client, Path::new(env!("CARGO_MANIFEST_DIR"))).await?;
+/// How to run the scheduler with a token of its account, which is installed.
+pub(crate) async fn account(client: &Client, admin: &Path, dir: &Path) -> Result<Launch> {
     let kubeconfig = dir.join("gangline.kubeconfig");
     manifests::service_account_kubeconfig(client, admin, ACCOUNT, &kubeconfig).await?;
     Ok(Launch {
@@ -35,7 +34,8 @@ pub(crate) async fn install(client: &Client, admin: &Path, dir: &Path) -> Result
     })
 }
 
-/// Installs and starts it, and waits until it is ready.
+/// Installs the kinds and what else is shipped, starts the scheduler and waits until it is ready.
 pub(crate) async fn start(client: &Client, admin: &Path, dir: &Path) -> Result<Scheduler> {
-    Scheduler::start(&install(client, admin, dir).await?).await
+    manifests::install(client, Path::new(env!("CARGO_MANIFEST_DIR"))).await?;
+    Scheduler::start(&account(client, admin, dir).await?).await
 }

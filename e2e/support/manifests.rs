@@ -31,10 +31,15 @@ const TOKEN_SECONDS: i64 = 24 * 3600;
 /// Installs the kinds (`crds/`) and everything of `manifests/gangline.yaml` but the Deployment: the program under test
 /// runs beside the control plane, with the rights of the shipped ServiceAccount.
 pub async fn install(client: &Client, root: &Path) -> Result<()> {
+    install_without(client, root, &["Deployment"]).await
+}
+
+/// The same without the objects of some kinds.
+pub async fn install_without(client: &Client, root: &Path, leave_out: &[&str]) -> Result<()> {
     for file in yaml_files(&root.join("crds"))? {
         apply(client, &read(&file)?, "default", &[]).await?;
     }
-    apply(client, &read(&root.join("manifests/gangline.yaml"))?, "default", &["Deployment"]).await.map(drop)
+    apply(client, &read(&root.join("manifests/gangline.yaml"))?, "default", leave_out).await.map(drop)
 }
 
 /// Applies every document of a YAML text (server side, taking over fields), except those of the kinds left out. Objects
