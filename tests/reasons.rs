@@ -1,6 +1,7 @@
-//! `docs/reasons.md` is what the code says, and knows every code. UPDATE=1 writes it anew.
+//! `docs/reasons.md` and `docs/states.md` are what the code says. UPDATE=1 writes them anew.
 
 use gangline::core::ids::{AskId, ClassId};
+use gangline::core::lifecycle::{AppEvent, AppState};
 use gangline::core::queue::QuotaExcess;
 use gangline::core::reason::{AskReason, CODES, Reason, Refusal, RejectReason, SpecError, Unsupported};
 use gangline::core::resources::Excess;
@@ -88,9 +89,30 @@ fn the_page_is_what_the_code_says() {
         "# Reasons\n\nThe codes on conditions and status of TaskGroups and Queues, on the `PodScheduled` condition of \
          pods and in events. Generated from `src/core/reason.rs`.\n\n| code | meaning |\n|---|---|\n{rows}"
     );
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/reasons.md");
-    if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(path, &page).expect("the page can be written");
+    compare("docs/reasons.md", &page);
+}
+
+#[test]
+fn the_diagram_is_what_the_code_says() {
+    let mut arrows = String::new();
+    for state in AppState::ALL {
+        for event in AppEvent::ALL {
+            if let Some(next) = state.next(event) {
+                arrows.push_str(&format!("    {state} --> {next}: {event:?}\n"));
+            }
+        }
     }
-    assert!(std::fs::read_to_string(path).unwrap_or_default() == page, "run the tests with UPDATE=1");
+    let page = format!(
+        "# States of an application\n\nGenerated from `src/core/lifecycle.rs`, the one transition table.\n\n\
+         ```mermaid\nstateDiagram-v2\n    [*] --> New\n{arrows}```\n"
+    );
+    compare("docs/states.md", &page);
+}
+
+fn compare(name: &str, page: &str) {
+    let path = format!("{}/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, page).expect("the page can be written");
+    }
+    assert!(std::fs::read_to_string(&path).unwrap_or_default() == page, "{name}: run the tests with UPDATE=1");
 }
