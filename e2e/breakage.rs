@@ -125,7 +125,7 @@ pub(crate) struct Request {
     pub(crate) verb: String,
     /// With the subresource: `pods/binding`.
     pub(crate) resource: String,
-    /// Namespace and name.
+    /// Namespace, name, and UID where the request named one.
     pub(crate) object: String,
     pub(crate) code: u64,
 }
@@ -144,7 +144,7 @@ fn request(line: &Value) -> Request {
         user: text(&line["user"]["username"]),
         verb: text(&line["verb"]),
         resource: if sub.is_empty() { resource } else { format!("{resource}/{sub}") },
-        object: format!("{}/{}", text(&object["namespace"]), text(&object["name"])),
+        object: format!("{}/{} {}", text(&object["namespace"]), text(&object["name"]), text(&object["uid"])),
         code: line["responseStatus"]["code"].as_u64().unwrap_or(0),
     }
 }
@@ -156,7 +156,7 @@ pub(crate) fn denials(t: &mut Context, verb: &str, resource: &str) -> Result<usi
     Ok(denied.filter(|one| one.verb == verb && one.resource == resource).count())
 }
 
-/// An error if a pod was bound more than once, whoever asked. Names of pods must not have been used twice.
+/// An error if a pod was bound more than once, whoever asked. The scheduler's Bindings name the pod's UID.
 pub(crate) fn none_bound_twice(t: &mut Context) -> Result<()> {
     let mut bindings: BTreeMap<String, usize> = BTreeMap::new();
     for one in requests(&t.plane()?.audit_log())? {

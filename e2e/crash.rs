@@ -99,7 +99,7 @@ fn is_member(pod: &Pod) -> bool {
 /// Two of four members are bound when the scheduler dies. The next one binds the others before a gang of high priority
 /// that wants the same room.
 async fn interrupted_start(t: &mut Context) -> Result<()> {
-    t.add_nodes("node", 1, |nodes| nodes.cpu = "5".to_owned()).await?;
+    t.add_nodes("node", 1, |nodes| (nodes.cpu, nodes.pods) = ("5".to_owned(), 9 * PROBES)).await?;
     let mut scheduler = t.start_scheduler("gangline", &[]).await?;
     let urgent = format!("urgent-{}", t.id);
     t.everywhere::<PriorityClass>().create(json!({"metadata": {"name": urgent}, "value": 1_000_000})).await?;
@@ -110,7 +110,7 @@ async fn interrupted_start(t: &mut Context) -> Result<()> {
     let refused = async || {
         let all = requests(&t.cluster.plane.as_ref().expect("of its own").audit_log())?;
         Ok(["first-2", "first-3"].iter().all(|name| {
-            let of_pod = |one: &&Request| one.object.ends_with(name) && one.resource == "pods/binding";
+            let of_pod = |one: &&Request| one.object.contains(&format!("/{name} ")) && one.resource == "pods/binding";
             all.iter().filter(of_pod).any(|one| one.user == SCHEDULER && one.code >= 400)
         }))
     };
@@ -151,21 +151,26 @@ async fn refuse_bindings(t: &Context, pods: &[&str]) -> Result<()> {
     let binding =
         json!({"metadata": {"name": "refuse"}, "spec": {"policyName": "refuse", "validationActions": ["Deny"]}});
     t.everywhere::<ValidatingAdmissionPolicyBinding>().create(binding).await?;
-    // Pods that nobody misses are bound by hand until one is refused.
+    wait_for_bindings(t, false).await
+}
+
+/// Binds pods that nobody misses until it works, or is refused.
+async fn wait_for_bindings(t: &Context, works: bool) -> Result<()> {
     let target = format!("{}-node-0", t.id);
     for number in 0..PROBES {
-        let name = format!("probe-{number}");
-        t.pods().create(t.pod(&name, "1m", json!({"spec": {"schedulerName": "nobody"}}))).await?;
-        if t.bind(&name, &target).await.is_err_and(|error| error.to_string().contains("refuse")) {
+        let name = format!("probe-{works}-{number}");
+        t.pods().create(t.pod(&name, "0", json!({"spec": {"schedulerName": "nobody"}}))).await?;
+        if t.bind(&name, &target).await.is_ok() == works {
             return Ok(());
         }
     }
-    Err(Error::new("the policy does not come into force"))
+    Err(Error::new("the policy does not come into force or go"))
 }
 
 async fn allow_bindings(t: &Context) -> Result<()> {
     t.everywhere::<ValidatingAdmissionPolicyBinding>().delete("refuse").await?;
-    t.everywhere::<ValidatingAdmissionPolicy>().delete("refuse").await
+    t.everywhere::<ValidatingAdmissionPolicy>().delete("refuse").await?;
+    wait_for_bindings(t, true).await
 }
 
 /// Shorter than what a Deployment grants, and than what the store hangs here.

@@ -81,7 +81,7 @@ async fn kinds(t: &mut Context) -> Result<()> {
 
 /// The shipped definition of a kind.
 fn definition(kind: &str) -> Result<Value> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("crds/{kind}.yaml"));
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("crds/gangline.dev_{kind}.yaml"));
     let text = std::fs::read_to_string(&path).during(format!("reading {}", path.display()))?;
     serde_saphyr::from_str(&text).during("reading a definition")
 }
@@ -113,6 +113,7 @@ fn older(mut definition: Value) -> Value {
 /// A definition under which everything can be stored.
 fn lax(mut definition: Value) -> Value {
     let anything = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    definition["spec"]["versions"][0]["subresources"] = json!({"status": {}});
     let schema = schema(&mut definition);
     remove_everywhere(schema, "x-kubernetes-validations");
     schema["properties"]["spec"] = anything;

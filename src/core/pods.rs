@@ -97,10 +97,10 @@ impl Scheduler {
         }
     }
 
-    /// Links a pod to what it belongs to. Frozen once it has a node by our decision: labels are mutable.
+    /// Links a pod to what it belongs to. Settled once it has a node and an application.
     pub(super) fn relink(&mut self, id: AskId) {
         let ask = &self.books.asks[id];
-        if ask.state != AskState::Waiting && (ask.app.is_some() || ask.group.is_some()) {
+        if ask.state != AskState::Waiting && ask.app.is_some() {
             return;
         }
         let namespace = ask.spec.key.namespace.clone();
