@@ -1,15 +1,16 @@
 # The index of every habitual command. `make` alone prints it.
 #
-# NODES=… (up, demo) chooses the number of nodes; KEEP=1 (demo) leaves the control plane running afterwards.
+# NODES=… (up, demo, perf) chooses the number of nodes; KEEP=1 (demo, perf) leaves the control plane running afterwards.
 
 CARGO := cargo
 LAB   := $(CARGO) run --quiet --locked --example lab --
 # Demo and figures are about speed: built with optimisation, everything else with the one profile of development.
-FAST  := $(CARGO) run --quiet --locked --release --example lab --
+FAST  := $(CARGO) build --locked --release --bin gangline --example lab && target/release/examples/lab
 
 NODES ?=
 KEEP  ?=
-LAB_OPTIONS := $(if $(NODES),--nodes $(NODES)) $(if $(KEEP),--keep)
+NODES_OPTION := $(if $(NODES),--nodes $(NODES))
+KEEP_OPTION  := $(if $(KEEP),--keep)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test fmt lint unit e2e up down tools crds chart deny bench perf
@@ -18,7 +19,7 @@ help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## A gang on a disposable control plane, told step by step (NODES=, KEEP=1)
-	@$(FAST) demo $(LAB_OPTIONS)
+	@$(FAST) demo $(NODES_OPTION) $(KEEP_OPTION)
 
 test: ## Everything that a change must pass, in the order of cost; ends with the counts
 	@scripts/test
@@ -36,7 +37,7 @@ e2e: ## End-to-end tests on a control plane of their own
 	@scripts/test tools e2e
 
 up: ## Start a control plane to play with, and say how to reach it (NODES=)
-	@$(LAB) up $(LAB_OPTIONS)
+	@$(LAB) up $(NODES_OPTION)
 
 down: ## Stop what `make up` or `make demo KEEP=1` left running
 	@$(LAB) down
@@ -56,5 +57,5 @@ deny: ## Licences, sources and duplicate versions of the dependencies
 bench: ## Micro-benchmarks of the core
 	@$(CARGO) bench --locked --bench core
 
-perf: ## Throughput end to end, beside a scheduler that decides nothing
-	@$(FAST) perf
+perf: ## Throughput end to end, beside a scheduler that decides nothing (NODES=, KEEP=1)
+	@$(FAST) perf $(NODES_OPTION) $(KEEP_OPTION)

@@ -14,6 +14,7 @@ mod chart;
 mod control_plane;
 mod crash;
 mod faults;
+mod gangs;
 #[allow(dead_code, reason = "the vocabulary of tests; not every word is in use at all times")]
 mod harness;
 #[allow(dead_code, unreachable_pub, reason = "shared with the lab; each uses its part")]
@@ -22,7 +23,6 @@ mod support;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    harness::runner::run(
-        [control_plane::tests(), chart::tests(), faults::tests(), crash::tests()].into_iter().flatten().collect(),
-    )
+    let suite = [control_plane::tests(), gangs::tests(), chart::tests(), faults::tests(), crash::tests()];
+    harness::runner::run(suite.into_iter().flatten().collect())
 }

@@ -8,12 +8,15 @@ mod charts;
 #[cfg(feature = "runtime")]
 mod crds;
 mod quantities;
+mod random;
+mod reasons;
 mod requests;
 #[cfg(feature = "runtime")]
 mod scripted;
 #[cfg(feature = "runtime")]
 mod shell;
 mod spec_gang;
+#[allow(dead_code, unreachable_pub, reason = "the vocabulary of tests; not every word is in use at all times")]
 mod support;
 mod tidy;
 #[cfg(feature = "runtime")]

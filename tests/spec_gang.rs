@@ -1,6 +1,6 @@
 //! The seeds' sentences about gangs, one test each.
 
-use gangline::core::event::{Event, PlaceholderFor, Reservation, Role};
+use gangline::core::event::{PlaceholderFor, Reservation, Role};
 use gangline::core::lifecycle::AppState;
 
 use crate::support::cluster::{Cluster, size};
@@ -138,7 +138,7 @@ fn a_lost_node_before_the_start_is_replaced_or_everything_is_given_back() {
     cluster.apply("g", spec);
     cluster.settle();
     assert_eq!(cluster.bound().len(), 4);
-    cluster.tell(Event::NodeGone("n0".into()));
+    cluster.lose_node("n0");
     cluster.settle();
     assert_eq!(cluster.bound().len(), 0, "{:#?}", cluster.log);
     assert_eq!(cluster.report("g").reason, "ReservationLost");

@@ -65,7 +65,8 @@ const LAYERS: &[Layer] = &[
 ];
 
 /// Where something forbidden is what the file is for.
-const EXCEPTIONS: &[(&str, &str)] = &[("src/core/arena.rs", "HashMap")];
+const EXCEPTIONS: &[(&str, &str)] =
+    &[("src/core/arena.rs", "HashMap"), ("src/api/schema.rs", "if"), ("src/api/schema.rs", "match")];
 
 /// Longest file under `src/`, its tests not counted; about three times the usual one.
 const MAX_FILE: usize = 600;

@@ -4,6 +4,7 @@ pub(crate) mod cluster;
 pub(crate) mod context;
 pub(crate) mod report;
 pub(crate) mod runner;
+pub(crate) mod words;
 
 use std::pin::Pin;
 

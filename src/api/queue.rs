@@ -12,8 +12,7 @@ use serde_json::Value;
 use super::schema;
 
 /// A queue of the quota tree. Its name is its path: `root.data` lies below `root`.
-// Each printed column says its type.
-#[allow(clippy::duplicated_attributes)]
+#[allow(clippy::duplicated_attributes, reason = "each printed column says its type")]
 #[derive(CustomResource, Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[kube(
     group = "gangline.dev",

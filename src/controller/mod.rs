@@ -14,7 +14,7 @@ pub mod turn;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::event::{Event, Mark};
-use crate::core::ids::{AskId, Key, Text};
+use crate::core::ids::{AskId, Text};
 use crate::core::scheduler::Scheduler;
 use crate::core::time::{Mono, Now};
 use crate::shim::ledger::Ledger;
@@ -45,7 +45,7 @@ pub struct Controller {
     notices: BTreeMap<u64, Notice>,
     next_notice: u64,
     /// The reason last announced of a TaskGroup or pod.
-    announced: BTreeMap<Key, Text>,
+    announced: BTreeMap<Target, Text>,
     /// When the status of a TaskGroup or Queue was last wanted.
     written: BTreeMap<Target, Mono>,
     denied: Denied,
@@ -99,7 +99,9 @@ impl Controller {
         step.decisions.into_iter().for_each(|decision| self.carry_out(decision));
         self.audit_sometimes();
         let calls = self.calls();
-        let wake = step.wake.into_iter().chain(self.outbox.wake(now.mono)).min();
+        // Before everything is synced nothing leaves, so there is nothing to wake for.
+        let outbox = self.core.is_synced().then(|| self.outbox.wake(now.mono)).flatten();
+        let wake = step.wake.into_iter().chain(outbox).min();
         Turn { calls, relist: Vec::new(), wake, more: step.more || !self.events.is_empty() }
     }
 
@@ -138,8 +140,13 @@ impl Controller {
             WatchFact::ListBegin | WatchFact::Listed(_) | WatchFact::Upsert(_) | WatchFact::Gone(_) => {}
         }
         let listed = matches!(fact, WatchFact::ListEnd | WatchFact::Unserved);
+        let groups_listed = kind == Kind::TaskGroup && matches!(fact, WatchFact::ListEnd);
         let queue = match &fact {
-            WatchFact::Listed(seen) | WatchFact::Upsert(seen) if kind == Kind::Queue => Some(seen.key.name.clone()),
+            WatchFact::Listed(seen) | WatchFact::Upsert(seen) | WatchFact::Gone(seen) if kind == Kind::Queue => {
+                Some(seen.key.name.clone())
+            }
+            // Some may be gone.
+            WatchFact::ListEnd if kind == Kind::Queue => Some("root".into()),
             WatchFact::Listed(_)
             | WatchFact::Upsert(_)
             | WatchFact::Unserved
@@ -150,7 +157,10 @@ impl Controller {
         };
         let events = self.ledger.watch(kind, fact);
         self.take(events);
-        queue.into_iter().for_each(|queue| self.want_queue_status(queue));
+        queue.into_iter().for_each(|queue| self.show_queues_from(queue));
+        if groups_listed {
+            self.events.push(Event::GroupsListed);
+        }
         if listed && self.answered.len() == Kind::ALL.len() && !self.core.is_synced() {
             self.events.push(Event::Synced);
         }

@@ -329,7 +329,7 @@ impl Scheduler {
         let groups = &self.books.apps[id].groups;
         if groups.iter().all(|group| self.books.groups[*group].members.placeholders == 0) {
             for group in groups.clone() {
-                self.books.groups[group].seats = Seats::default();
+                self.books.replace_seats(group, Seats::default());
             }
             self.leave_queue(id);
         }

@@ -19,6 +19,30 @@ impl Scheduler {
         violations
     }
 
+    /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). The two
+    /// queues that always exist do not count.
+    pub fn leftovers(&self) -> Vec<&'static str> {
+        let books = &self.books;
+        let left = [
+            ("asks", books.asks.len()),
+            ("groups", books.groups.len().max(books.group_ids.len())),
+            ("apps", books.apps.len().max(books.app_ids.len())),
+            ("ordinary", books.ordinary.len()),
+            ("residents", books.residents.len()),
+            ("namespace limits", books.namespace_limits.len()),
+            ("classes", books.classes.len()),
+            ("nodes", books.nodes.names()),
+            ("queues", books.queues.iter().count().saturating_sub(2)),
+            ("contending", self.contending.len()),
+            ("cramped", self.cramped.len()),
+            ("room", self.room.len()),
+            ("timers", self.timers.len()),
+            ("retries", self.retries.len()),
+            ("queueless", self.queueless.len()),
+        ];
+        left.into_iter().filter(|(_, count)| *count > 0).map(|(name, _)| name).collect()
+    }
+
     fn audit_charges(&self, violations: &mut Vec<String>) {
         let mut nodes: BTreeMap<NodeId, Totals> = BTreeMap::new();
         let mut queues: BTreeMap<QueueId, Totals> = BTreeMap::new();

@@ -11,7 +11,7 @@ use super::ids::{AppId, AskId, ClassId, GroupId, Key, NodeId, QueueId};
 use super::node::Nodes;
 use super::queue::Queues;
 use super::resources::{Limit, Resources};
-use super::seat::SeatState;
+use super::seat::{SeatState, Seats};
 
 /// Everything the core knows.
 #[derive(Clone, Debug, Default)]
@@ -234,6 +234,16 @@ impl Books {
         seats.set(number, state);
         for ask in asks_of(state) {
             self.asks[ask].seat = Some(number);
+        }
+    }
+
+    /// Gives a group other seats: no pod has one of the old any more.
+    pub fn replace_seats(&mut self, group: GroupId, seats: Seats) {
+        let old = std::mem::replace(&mut self.groups[group].seats, seats);
+        for ask in old.iter().flat_map(|(_, seat)| asks_of(seat.state)) {
+            if let Some(ask) = self.asks.get_mut(ask) {
+                ask.seat = None;
+            }
         }
     }
 

@@ -141,6 +141,11 @@ impl Nodes {
         self.live.len()
     }
 
+    /// How many names are known, ghosts included.
+    pub fn names(&self) -> usize {
+        self.rows.len()
+    }
+
     /// Whether there is no node.
     pub fn is_empty(&self) -> bool {
         self.live.is_empty()

@@ -112,9 +112,9 @@ impl Scheduler {
         }
         let app = self.books.groups[id].app;
         self.empty_seats(id, TerminationType::StoppedByRm);
+        self.books.replace_seats(id, Seats::default());
         let group = &mut self.books.groups[id];
         (group.spec, group.app, group.shown) = (None, None, None);
-        group.seats = Seats::default();
         group.closed_out = false;
         self.shown_groups.remove(&id);
         for ask in self.sorted_asks(id) {

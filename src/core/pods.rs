@@ -328,7 +328,7 @@ impl Scheduler {
     /// A placeholder that no seat can want: another incarnation's, a deleted group's, or of a gang that needs none.
     fn is_stray(&self, group: GroupId, name: &PlaceholderName) -> bool {
         let group = &self.books.groups[group];
-        let Some((spec, app)) = group.spec.as_ref().zip(group.app) else { return true };
+        let Some((spec, app)) = group.spec.as_ref().zip(group.app) else { return self.groups_listed };
         let app = &self.books.apps[app];
         let known = matches!(app.state, AppState::Accepted | AppState::Running | AppState::Waiting);
         let wanted = known && name.incarnation == app.incarnation && name.seat < group.seats.len();
@@ -338,7 +338,12 @@ impl Scheduler {
 
     fn absorb_member(&mut self, id: AskId) {
         let ask = &self.books.asks[id];
-        let (Some(group), AskState::Bound { .. }, Some(_)) = (ask.group, ask.state, ask.app) else { return };
+        let (Some(group), Some(_)) = (ask.group, ask.app) else { return };
+        match ask.state {
+            AskState::Bound { .. } => {}
+            AskState::Finished => return self.absorb_succeeded(id, group),
+            AskState::Waiting | AskState::Parked { .. } | AskState::Assumed { .. } => return,
+        }
         if let Some(seat) = ask.seat {
             self.books.seat(group, seat, SeatState::Taken(Some(id)));
             return;
@@ -351,6 +356,22 @@ impl Scheduler {
             self.release(placeholder, TerminationType::PlaceholderReplaced);
         }
         self.books.seat(group, seat, SeatState::Taken(Some(id)));
+    }
+
+    /// A member that succeeded keeps its seat taken, also across a restart.
+    fn absorb_succeeded(&mut self, id: AskId, group: GroupId) {
+        let ask = &self.books.asks[id];
+        let seats = &self.books.groups[group].seats;
+        let seat = ask.spec.mark.as_ref().and_then(|mark| mark.seat);
+        let is_open = |seat: &u32| matches!(seats.get(*seat).map(|seat| seat.state), Some(SeatState::Open(_)));
+        let current = ask.app.is_some_and(|app| {
+            ask.spec.mark.as_ref().is_some_and(|mark| mark.incarnation == self.books.apps[app].incarnation)
+        });
+        if let (true, true, Some(seat)) =
+            (current, ask.spec.place == Place::Finished { succeeded: true }, seat.filter(is_open))
+        {
+            self.books.seat(group, seat, SeatState::Taken(None));
+        }
     }
 
     /// Decides the deletion of a placeholder, once (seed "released"). Nothing is freed until it is gone.

@@ -20,6 +20,8 @@ pub struct Scheduler {
     /// Reused by every plan.
     pub(super) placed: Vec<Placed>,
     pub(super) synced: bool,
+    /// Whether a missing TaskGroup is known to be missing.
+    pub(super) groups_listed: bool,
     pub(super) now: Now,
     pub(super) out: Vec<Decision>,
     /// Applications to be looked at in this step.
@@ -105,7 +107,14 @@ impl Scheduler {
             Event::Bind(ask, outcome) => self.bind_ended(ask, outcome),
             Event::CreateRefused(name, refusal) => self.create_refused(&name, refusal),
             Event::ReleaseRefused(ask, _) => self.release_refused(ask),
+            Event::GroupsListed => self.groups_are_listed(),
             Event::Synced => self.begin(),
+        }
+    }
+
+    fn groups_are_listed(&mut self) {
+        if !std::mem::replace(&mut self.groups_listed, true) && self.synced {
+            self.release_strays();
         }
     }
 

@@ -9,7 +9,7 @@ use gangline::core::event::{
     AskSpec, BindOutcome, Event, GroupSpec, Mark, Place, PlaceholderFor, PlaceholderName, QueueSpec, Remembered,
     Reservation, Role,
 };
-use gangline::core::ids::{AskId, Key, Text, Uid};
+use gangline::core::ids::{AskId, GroupId, Key, Text, Uid};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::Refusal;
 use gangline::core::report::GroupReport;
@@ -28,6 +28,10 @@ pub struct Cluster {
     pub now: Now,
     pub pods: BTreeMap<String, (AskId, AskSpec)>,
     pub groups: BTreeMap<String, GroupSpec>,
+    pub nodes: BTreeMap<String, NodeSpec>,
+    pub queues: BTreeMap<String, QueueSpec>,
+    /// What the status of each task group says.
+    pub statuses: BTreeMap<String, Remembered>,
     next: u32,
     /// Decisions not carried out yet.
     pub decisions: Vec<Decision>,
@@ -55,6 +59,9 @@ impl Cluster {
             now: Now { mono: Mono(0), wall: Wall(1_000_000) },
             pods: BTreeMap::new(),
             groups: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            queues: BTreeMap::new(),
+            statuses: BTreeMap::new(),
             next: 0,
             decisions: Vec::new(),
             events: Vec::new(),
@@ -64,6 +71,7 @@ impl Cluster {
 
     /// Everything is listed.
     pub fn synced(mut self) -> Self {
+        self.tell(Event::GroupsListed);
         self.tell(Event::Synced);
         self
     }
@@ -79,7 +87,19 @@ impl Cluster {
     /// One node.
     pub fn node(&mut self, name: &str, cpu: i64) {
         let allocatable = Resources { base: [cpu * 1000, 100 << 30, 0, 110], rare: Vec::new() };
-        self.tell(Event::Node(name.into(), Box::new(NodeSpec { allocatable, ..NodeSpec::default() })));
+        self.show_node(name, NodeSpec { allocatable, ..NodeSpec::default() });
+    }
+
+    /// Shows a node as it is now.
+    pub fn show_node(&mut self, name: &str, spec: NodeSpec) {
+        self.nodes.insert(name.into(), spec.clone());
+        self.tell(Event::Node(name.into(), Box::new(spec)));
+    }
+
+    /// A node's object goes; its pods stay until somebody deletes them.
+    pub fn lose_node(&mut self, name: &str) {
+        self.nodes.remove(name);
+        self.tell(Event::NodeGone(name.into()));
     }
 
     /// A queue with so many cores.
@@ -91,7 +111,19 @@ impl Cluster {
     /// A queue with so many cores.
     pub fn set_queue(&mut self, path: &str, cpu: i64) {
         let max = Limit::new([("cpu".into(), i128::from(cpu) * 1000)]);
-        self.tell(Event::Queue(path.into(), QueueSpec { max, max_applications: None }));
+        self.show_queue(path, QueueSpec { max, max_applications: None });
+    }
+
+    /// Shows a queue as it is now.
+    pub fn show_queue(&mut self, path: &str, spec: QueueSpec) {
+        self.queues.insert(path.into(), spec.clone());
+        self.tell(Event::Queue(path.into(), spec));
+    }
+
+    /// A queue's object goes.
+    pub fn lose_queue(&mut self, path: &str) {
+        self.queues.remove(path);
+        self.tell(Event::QueueGone(path.into()));
     }
 
     /// A task group of `min` members of 1 core in `root.default`, placeholders for missing members.
@@ -119,6 +151,13 @@ impl Cluster {
     pub fn apply(&mut self, name: &str, spec: GroupSpec) {
         self.groups.insert(name.into(), spec.clone());
         self.tell(Event::Group(Key::new(NS, name), Box::new(spec)));
+    }
+
+    /// A task group's object goes.
+    pub fn lose_group(&mut self, name: &str) {
+        self.groups.remove(name);
+        self.statuses.remove(name);
+        self.tell(Event::GroupGone(Key::new(NS, name)));
     }
 
     /// A pending pod of 1 core.
@@ -223,9 +262,21 @@ impl Cluster {
                     self.delete(&name);
                 }
             }
-            Decision::CancelPlaceholder(_) | Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => {
-            }
+            Decision::ShowGroup(group) => self.write_status(group),
+            Decision::CancelPlaceholder(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => {}
         }
+    }
+
+    fn write_status(&mut self, group: GroupId) {
+        let Some(report) = self.scheduler.group_report(group) else { return };
+        let status = Remembered {
+            incarnation: report.incarnation,
+            placed: report.placed,
+            completed: report.state == AppState::Completed,
+            completion_deadline: report.completes,
+        };
+        let name = self.scheduler.books.groups[group].key.name.to_string();
+        self.statuses.insert(name, status);
     }
 
     fn bind(&mut self, ask: AskId, node: Option<Text>, mark: Mark) {
@@ -243,7 +294,7 @@ impl Cluster {
     /// The placeholder pod appears.
     pub fn create(&mut self, name: &PlaceholderName) {
         let shape = self.groups.get(&*name.group.name).map(|spec| spec.shape.clone()).unwrap_or_default();
-        let pod = format!("ph-{}-{}-{}-{}", name.group.name, name.incarnation, name.seat, name.attempt);
+        let pod = pod_name(name);
         let spec = AskSpec { shape, ..self.pod(&pod, Role::Placeholder(name.clone())) };
         self.show(spec);
     }
@@ -301,19 +352,49 @@ impl Cluster {
         self.pods.keys().filter(|name| name.starts_with("ph-")).count()
     }
 
-    /// The process dies: everything that is not an object is lost. `remembered` is what status held.
-    pub fn restart(&mut self, remembered: &BTreeMap<String, Remembered>) {
-        self.scheduler = Scheduler::new();
-        self.events.clear();
-        self.decisions.clear();
-        for (name, spec) in self.groups.clone() {
-            let spec = GroupSpec { remembered: remembered.get(&name).cloned().unwrap_or_default(), ..spec };
-            self.tell(Event::Group(Key::new(NS, name), Box::new(spec)));
-        }
-        for (id, spec) in self.pods.values().cloned().collect::<Vec<_>>() {
-            self.tell(Event::Ask(id, Box::new(spec)));
-        }
+    /// The process dies: everything that is not an object is lost, decisions not carried out included. The next one
+    /// lists everything.
+    pub fn restart(&mut self) -> &mut Self {
+        self.restart_in_order(|_| {})
     }
+
+    /// A restart that lists the objects in another order; pods get ids in that order.
+    pub fn restart_in_order(&mut self, order: impl FnOnce(&mut Vec<Event>)) -> &mut Self {
+        self.scheduler = Scheduler::new();
+        self.decisions.clear();
+        self.events.clear();
+        let mut objects = self.objects();
+        order(&mut objects);
+        self.next = 0;
+        for event in &mut objects {
+            if let Event::Ask(id, spec) = event {
+                *id = AskId { index: self.next, generation: 0 };
+                self.next += 1;
+                self.pods.insert(spec.key.name.to_string(), (*id, (**spec).clone()));
+            }
+        }
+        objects.extend([Event::GroupsListed, Event::Synced]);
+        self.events = objects;
+        self
+    }
+
+    /// Every object as a list would show it.
+    fn objects(&self) -> Vec<Event> {
+        let queues = self.queues.iter().map(|(path, spec)| Event::Queue(path.as_str().into(), spec.clone()));
+        let nodes = self.nodes.iter().map(|(name, spec)| Event::Node(name.as_str().into(), Box::new(spec.clone())));
+        let groups = self.groups.iter().map(|(name, spec)| {
+            let remembered = self.statuses.get(name).cloned().unwrap_or_default();
+            Event::Group(Key::new(NS, name.as_str()), Box::new(GroupSpec { remembered, ..spec.clone() }))
+        });
+        let pods = self.pods.values().map(|(id, spec)| Event::Ask(*id, Box::new(spec.clone())));
+        queues.chain(nodes).chain(groups).chain(pods).collect()
+    }
+}
+
+/// The name of a placeholder's pod.
+pub fn pod_name(name: &PlaceholderName) -> String {
+    let life = name.uid.0.strip_prefix(&format!("uid-{}", name.group.name)).unwrap_or(&name.uid.0);
+    format!("ph-{}{life}-{}-{}-{}", name.group.name, name.incarnation, name.seat, name.attempt)
 }
 
 fn word(why: TerminationType) -> &'static str {
