@@ -6,21 +6,21 @@ use std::process::Command;
 use gangline::api::queue::Queue;
 use gangline::api::task_group::TaskGroup;
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DeleteParams, DynamicObject, PostParams};
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use crate::breakage::{
     SCHEDULER, denials, is_bound, make_gang, make_group, make_members, member, members_of, metric, none_bound_twice,
-    placeholders_of, says_denied, state, until, wait_held, wait_reason, wait_whole,
+    placeholders_of, requests, says_denied, state, until, wait_held, wait_reason, wait_whole,
 };
 use crate::harness::context::{node, phase};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::components::{Component, Options};
 use crate::support::error::{During, Result};
-use crate::support::objects::{DEADLINE, wait_untyped};
+use crate::support::objects::{DEADLINE, Objects, wait_untyped};
 use crate::support::scheduler::Scheduler;
 
 pub(crate) fn tests() -> Vec<Test> {
@@ -32,6 +32,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("faults: objects that cannot be read, and evil ones", own(), evil).without_gangline(),
         test("faults: a node goes with held placeholders", Needs::Nodes(3), node_of_placeholders),
         test("faults: a node goes in the middle of a swap", Needs::Nodes(2), node_in_swap),
+        test("faults: a node goes between decision and Binding", Needs::Nodes(1), node_before_binding),
         test("faults: members and TaskGroups are deleted half way", Needs::Nodes(1), deleted_half_way),
         test("faults: a queue is lowered and deleted under running work", Needs::Nodes(1), queue),
     ]
@@ -57,6 +58,10 @@ async fn kinds(t: &mut Context) -> Result<()> {
     let log = scheduler.log_about("does not serve", 9)?;
     assert!(says_missing(&log) && log.lines().count() == 2, "{log}");
 
+    let list = Command::new(&launch.binary).args(["list", "-A", "--kubeconfig"]).arg(&t.cluster.kubeconfig).output();
+    let hint = String::from_utf8_lossy(&list.during("running gangline")?.stderr).into_owned();
+    assert!(hint.contains("gangline crds | kubectl apply"), "gangline list: {hint}");
+
     // Pods without a gang are scheduled meanwhile, members wait.
     make_members(t, "old", 3).await?;
     t.pods().create(t.pod("single", "1", json!({}))).await?;
@@ -70,6 +75,10 @@ async fn kinds(t: &mut Context) -> Result<()> {
     make_group(t, "old", 3, json!({})).await?;
     wait_whole(t, "old", 3).await?;
     assert_eq!(scheduler.log_about("serves this kind now", 9)?.lines().count(), 2);
+    let all = requests(&t.plane()?.audit_log())?;
+    let tries =
+        all.iter().filter(|one| one.user == SCHEDULER && one.resource == "taskgroups" && one.code == 404).count();
+    assert!((1..=12).contains(&tries), "listed {tries} times");
     let (_, ready) = scheduler.get("/readyz").unwrap_or_default();
     assert!(!ready.contains("not served"), "/readyz: {ready}");
     for kind in KINDS {
@@ -131,8 +140,9 @@ async fn rights(t: &mut Context) -> Result<()> {
     t.add_nodes("node", 2, |_| ()).await?;
     let launch = t.cluster.launch("gangline", &[]).await?;
 
-    // A list at the start: nothing is decided on half a picture.
+    // A list and a watch at the start: nothing is decided on half a picture.
     let all = revoke(t, "resourcequotas", "list").await?;
+    revoke(t, "nodes", "watch").await?;
     let mut scheduler = Scheduler::spawn(&launch)?;
     let refused = |scheduler: &Scheduler| scheduler.get("/readyz").filter(|(code, _)| *code == 503);
     until("/readyz names the right", async || {
@@ -140,6 +150,7 @@ async fn rights(t: &mut Context) -> Result<()> {
     })
     .await?;
     assert!(says_denied(&scheduler, "list", "resourcequotas")?);
+    until("/state names the other", async || says_denied(&scheduler, "watch", "nodes")).await?;
     grant(t, &all).await?;
     scheduler.wait_ready().await?;
     assert!(!says_denied(&scheduler, "list", "resourcequotas")?);
@@ -174,10 +185,10 @@ async fn rights(t: &mut Context) -> Result<()> {
 
     // Each once in the log, by verb and resource, at the level of what somebody has to act on.
     let log = scheduler.log_about("denies a call", 99)?;
-    for right in ["resourcequotas", "pods/binding", "pods\""] {
+    for right in ["resourcequotas", "nodes", "pods/binding", "pods\""] {
         assert!(log.lines().any(|line| line.contains(right) && line.contains("WARN")), "{right} in {log}");
     }
-    assert_eq!(log.lines().count(), 3, "{log}");
+    assert_eq!(log.lines().count(), 4, "{log}");
     none_bound_twice(t)
 }
 
@@ -287,7 +298,7 @@ async fn evil(t: &mut Context) -> Result<()> {
         let resources = json!({"requests": {"memory": request}});
         let container = json!({"name": "main", "image": "pause", "resources": resources});
         let huge = json!({"metadata": {"annotations": {"e2e.gangline.dev/note": escapes}}, "spec": {"containers": [container]}});
-        t.pods().create(t.pod(&format!("huge-{number}"), "1", huge)).await?;
+        t.pods().create(t.pod(&format!("vast-{number}"), "1", huge)).await?;
     }
     let huge = json!({"minResource": {"cpu": "9223372036854775807Ei"}});
     make_gang(t, "huge", 2, huge).await?;
@@ -307,10 +318,29 @@ async fn evil(t: &mut Context) -> Result<()> {
     wait_whole(t, "good", 3).await?;
     for number in 0..3 {
         t.pods()
-            .wait(&format!("huge-{number}"), "says why it waits", |pod| scheduled(pod).0 == "Unschedulable")
+            .wait(&format!("vast-{number}"), "says why it waits", |pod| scheduled(pod).0 == "Unschedulable")
             .await?;
     }
     wait_reason(t, "huge", "AskTooLarge").await?;
+
+    // One that cannot be read any more: its members run on.
+    let garbled = json!({"spec": {"minMember": "three"}});
+    let patch = async |patch: Value| {
+        let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
+        groups.untyped().patch("good", &params, &patch).await.during("patching a TaskGroup").map(drop)
+    };
+    let run =
+        |pods: &[&Pod]| pods.iter().all(|pod| phase(pod) == "Running" && pod.metadata.deletion_timestamp.is_none());
+    let breaking = async {
+        patch(garbled).await?;
+        until("it is quarantined", async || Ok(state(&scheduler)?["malformed"].to_string().contains("/good\"")))
+            .await?;
+        patch(json!({"spec": {"minMember": 3}})).await?;
+        until("it is read again", async || Ok(!state(&scheduler)?["malformed"].to_string().contains("/good\"")))
+            .await?;
+        wait_reason(t, "good", "Running").await
+    };
+    t.pods().always(&members_of("good"), "members of a garbled TaskGroup run on", run, breaking).await?;
 
     // Repaired, it runs.
     groups.patch("bad", json!({"spec": {"minMember": 2}})).await?;
@@ -326,7 +356,7 @@ async fn evil(t: &mut Context) -> Result<()> {
     let commands = [
         in_namespace(&["why", "tg/evil"]),
         in_namespace(&["why", "tg/bad"]),
-        in_namespace(&["why", "pod/huge-0"]),
+        in_namespace(&["why", "pod/vast-0"]),
         in_namespace(&["list", "-o", "wide"]),
         vec!["queue".to_owned()],
     ];
@@ -387,6 +417,24 @@ async fn node_in_swap(t: &mut Context) -> Result<()> {
     Ok(())
 }
 
+/// What that race leaves, made by hand: the API server binds to nodes that do not exist. The pod is somebody else's to
+/// remove (the pod garbage collector does after 40 s); meanwhile and afterwards the gang goes on.
+async fn node_before_binding(t: &mut Context) -> Result<()> {
+    make_group(t, "ghost", 2, json!({"reservation": "Direct"})).await?;
+    wait_reason(t, "ghost", "WaitingForMembers").await?;
+    let mut first = member(t, "ghost", 0);
+    first["spec"]["schedulingGates"] = json!([{"name": "e2e.gangline.dev/wait"}]);
+    t.pods().create(first).await?;
+    t.pods().patch("ghost-0", json!({"spec": {"schedulingGates": null, "nodeSelector": {"nowhere": "true"}}})).await?;
+    t.bind("ghost-0", &format!("{}-ghost", t.id)).await?;
+    t.pods().create(member(t, "ghost", 1)).await?;
+    t.pods().wait("ghost-1", "runs", |pod| phase(pod) == "Running").await?;
+    t.pods().delete_with("ghost-0", &DeleteParams::default().grace_period(0)).await?;
+    wait_reason(t, "ghost", "PartiallyLost").await?;
+    t.pods().create(member(t, "ghost", 2)).await?;
+    wait_whole(t, "ghost", 2).await
+}
+
 async fn deleted_half_way(t: &mut Context) -> Result<()> {
     // Direct: members go before there are enough.
     make_group(t, "direct", 3, json!({"reservation": "Direct"})).await?;
@@ -415,7 +463,15 @@ async fn deleted_half_way(t: &mut Context) -> Result<()> {
     let orphaning =
         DeleteParams { propagation_policy: Some(kube::api::PropagationPolicy::Orphan), ..DeleteParams::default() };
     t.objects::<TaskGroup>().delete_with("large", &orphaning).await?;
-    t.pods().wait_all(&placeholders_of("large"), "none is left", |pods| pods.is_empty()).await.map(drop)
+    t.pods().wait_all(&placeholders_of("large"), "none is left", |pods| pods.is_empty()).await?;
+
+    // The namespace goes while a gang of it waits.
+    let other = t.add_namespace("other", json!({})).await?;
+    let spec = json!({"minMember": 3, "minResource": {"cpu": "9"}, "placeholderTemplate": t.placement()});
+    Objects::<TaskGroup>::of(&t.client, &other).create(json!({"metadata": {"name": "doomed"}, "spec": spec})).await?;
+    Objects::<Pod>::of(&t.client, &other).wait_all("", "the placeholders exist", three).await?;
+    t.everywhere::<Namespace>().delete(&other).await?;
+    t.everywhere::<Namespace>().wait_gone(&other).await
 }
 
 async fn queue(t: &mut Context) -> Result<()> {
