@@ -49,7 +49,8 @@ async fn schema_cases(t: &mut Context) -> Result<()> {
     ask(&t.client, Method::POST, "/api/v1/namespaces", &namespace).await?.map_err(refused)?;
     // The cases are ours: many aliases of few anchors are no attack.
     let options = serde_saphyr::options! { budget: None };
-    let cases: Vec<Value> = serde_saphyr::from_str_with_options(CASES, options).during("reading the cases")?;
+    let mut cases: Vec<Value> = serde_saphyr::from_str_with_options(CASES, options).during("reading the cases")?;
+    cases.iter_mut().for_each(write_as_kubectl);
     assert!(cases.len() > 50, "only {} cases", cases.len());
     let mut wrong = Vec::new();
     for case in &cases {
@@ -59,6 +60,20 @@ async fn schema_cases(t: &mut Context) -> Result<()> {
     }
     assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
     Ok(())
+}
+
+/// A whole number is written without a fraction (`1e9` is 1000000000), as kubectl does and `serde_json` does not.
+fn write_as_kubectl(value: &mut Value) {
+    match value {
+        Value::Number(number) => {
+            if let Some(whole) = number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0) {
+                *value = json!(whole as i64);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(write_as_kubectl),
+        Value::Object(fields) => fields.iter_mut().for_each(|(_, value)| write_as_kubectl(value)),
+        Value::Null | Value::Bool(_) | Value::String(_) => {}
+    }
 }
 
 /// What is not as expected.

@@ -10,6 +10,7 @@ use crate::harness::context::{TEST, phase};
 use crate::harness::words::{MEMBERS, annotation, condition, is_bound, label, status, uid, why_waits};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::error::Result;
+use crate::support::objects::Objects;
 
 pub(crate) fn tests() -> Vec<Test> {
     vec![
@@ -22,6 +23,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("gangs: of two gangs of 60 % one runs and the other holds nothing", Needs::Nodes(2), two_gangs),
         test("gangs: the more urgent gang goes first", Needs::Nodes(1), priority),
         test("gangs: more members than minMember are ordinary pods", Needs::Nodes(1), more_members),
+        test("gangs: members are of one namespace", Needs::Nodes(1), namespaces),
         test("gangs: a gated member counts once it is ungated", Needs::Nodes(1), gated),
     ]
 }
@@ -35,16 +37,17 @@ async fn singleton(t: &mut Context) -> Result<()> {
 }
 
 async fn direct(t: &mut Context) -> Result<()> {
-    t.group("trio", 3, "1", json!({"reservation": "Direct"})).await?;
     let two = async {
         t.members("trio", 0..2, "1").await?;
+        t.wait_pod_reason("trio-1", "TaskGroupNotFound").await?;
+        t.group("trio", 3, "1", json!({"reservation": "Direct"})).await?;
         let message = t.wait_pod_reason("trio-1", "WaitingForMembers").await?;
-        assert!(message.starts_with("2 of 3 members of trio exist"), "{message}");
-        let enough = |group: &_| status(group).message.starts_with("2 of 3 members of trio exist");
-        t.groups().wait("trio", "says that two exist", enough).await
+        assert_eq!(message, "2 of 3 members of trio exist; the gang starts when all do");
+        let group = t.wait_reason("trio", "WaitingForMembers").await?;
+        assert_eq!(status(&group).message, message);
+        Ok(group)
     };
     let group = t.pods().always("", "no member has a node", |pods| !pods.iter().any(|pod| is_bound(pod)), two).await?;
-    assert_eq!(status(&group).reason, "WaitingForMembers");
     assert_eq!(condition(&group, "Accepted").0, "True");
     assert_eq!(condition(&group, "Placed"), ("False".to_owned(), "WaitingForMembers".to_owned()));
     t.members("trio", 2..3, "1").await?;
@@ -262,4 +265,20 @@ async fn gated(t: &mut Context) -> Result<()> {
     assert!(status(&group).message.starts_with("1 of 2 members"), "{}", status(&group).message);
     t.pods().patch("gate-1", json!({"spec": {"schedulingGates": []}})).await?;
     t.wait_running("gate", 2).await.map(drop)
+}
+
+/// A label names a TaskGroup of the pod's own namespace only.
+async fn namespaces(t: &mut Context) -> Result<()> {
+    let other = t.add_namespace("other", json!({})).await?;
+    t.group("pair", 2, "1", json!({"reservation": "Direct"})).await?;
+    t.members("pair", 0..1, "1").await?;
+    let labels = json!({"metadata": {"namespace": other, "labels": {names::TASK_GROUP: "pair"}}});
+    let pods = Objects::<Pod>::of(&t.client, &other);
+    pods.create(t.pod("pair-1", "1", labels)).await?;
+    pods.wait("pair-1", "waits", |pod| why_waits(pod).0 == "TaskGroupNotFound").await?;
+    t.wait_pod_reason("pair-0", "WaitingForMembers").await?;
+    t.members("pair", 1..2, "1").await?;
+    t.wait_running("pair", 2).await?;
+    assert_eq!(pods.get("pair-1").await?.as_ref().map(is_bound), Some(false));
+    Ok(())
 }

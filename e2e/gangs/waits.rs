@@ -23,6 +23,8 @@ pub(crate) fn tests() -> Vec<Test> {
         test("gangs: unsupported constraints are refused visibly", Needs::Nodes(1), unsupported),
         test("gangs: errors of the queue tree are conditions", Needs::Shared, queue_tree),
         test("gangs: maxApplications lets one in at a time", Needs::Nodes(1), max_applications),
+        test("gangs: a TaskGroup that a running application does not list is refused", Needs::Nodes(1), closed),
+        test("gangs: a deleted queue drains", Needs::Nodes(1), draining),
         test("gangs: names and numbers at their limits", Needs::Nodes(1), limits),
         test("gangs: a gang group that contradicts itself is rejected", Needs::Nodes(1), mismatch),
     ]
@@ -232,4 +234,39 @@ async fn mismatch(t: &mut Context) -> Result<()> {
     let unplaced = t.pods().list(MEMBERS).await?.iter().filter(|pod| !is_bound(pod)).count();
     assert_eq!(unplaced, 0);
     Ok(())
+}
+
+async fn closed(t: &mut Context) -> Result<()> {
+    let spec = json!({"applicationId": "one", "reservation": "Direct"});
+    t.group("first", 1, "1", spec.clone()).await?;
+    t.members("first", 0..1, "1").await?;
+    t.wait_running("first", 1).await?;
+    t.group("second", 1, "1", spec).await?;
+    t.members("second", 0..1, "1").await?;
+    t.wait_reason("second", "ApplicationClosed").await?;
+    t.wait_pod_reason("second-0", "ApplicationClosed").await?;
+    // Where the first one is deleted, the second is the application.
+    t.groups().delete("first").await?;
+    t.wait_running("second", 1).await.map(drop)
+}
+
+/// What runs goes on, and what comes later is refused.
+async fn draining(t: &mut Context) -> Result<()> {
+    let queue = t.queue(json!({"cpu": "4"})).await?;
+    let spec = json!({"queue": queue, "reservation": "Direct"});
+    t.group("first", 2, "1", spec.clone()).await?;
+    t.members("first", 0..2, "1").await?;
+    t.wait_running("first", 2).await?;
+    let stays = |pods: &[&Pod]| pods.iter().filter(|pod| is_bound(pod)).count() == 2;
+    let which = format!("{}=first", names::TASK_GROUP);
+    let refuse = async {
+        t.everywhere::<Queue>().delete(&queue).await?;
+        t.group("second", 1, "1", spec).await?;
+        t.members("second", 0..1, "1").await?;
+        t.wait_reason("second", "QueueDraining").await?;
+        t.wait_pod_reason("second-0", "QueueDraining").await
+    };
+    t.pods().always(&which, "what runs goes on", stays, refuse).await?;
+    t.queue(json!({"cpu": "4"})).await?;
+    t.wait_running("second", 1).await.map(drop)
 }

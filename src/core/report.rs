@@ -66,8 +66,17 @@ pub struct QueueReport {
 impl Scheduler {
     /// Why an application waits, noted and shown.
     pub(super) fn wait(&mut self, id: AppId, reason: Reason) {
-        if self.books.apps[id].waits.as_ref() != Some(&reason) {
-            self.books.apps[id].waits = Some(reason);
+        let app = &mut self.books.apps[id];
+        if app.waits.as_ref() == Some(&reason) {
+            return;
+        }
+        let same_code = app.waits.as_ref().is_some_and(|old| old.code() == reason.code());
+        app.waits = Some(reason);
+        if same_code {
+            // Of a pod only the code is shown: looking at every member whenever a count moves is quadratic in the gang.
+            self.shown_groups.extend(&app.groups);
+            self.shown_queues.extend(app.queue);
+        } else {
             self.show_app(id);
         }
     }

@@ -76,15 +76,17 @@ impl Scheduler {
         for event in events {
             self.apply(event);
         }
-        if self.synced {
-            self.expire();
-            self.advance_dirty();
-            if std::mem::take(&mut self.stirred) || std::mem::take(&mut self.unfinished) {
-                self.pass();
-                self.advance_dirty();
-            }
-            self.report_changes();
+        if !self.synced {
+            // Nothing is decided, so that nothing is due either: a kind that cannot be listed must not cost a core.
+            return Step { decisions: std::mem::take(&mut self.out), wake: None, more: false };
         }
+        self.expire();
+        self.advance_dirty();
+        if std::mem::take(&mut self.stirred) || std::mem::take(&mut self.unfinished) {
+            self.pass();
+            self.advance_dirty();
+        }
+        self.report_changes();
         Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more: self.stirred || self.unfinished }
     }
 

@@ -218,7 +218,7 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
             }
             Next::Go { step, pace, why } => {
                 self.entries.again(now, &id, step, pace);
-                let tell = pace == Pace::Long || pace == Pace::Brief && attempt >= TELL_AFTER;
+                let tell = pace == Pace::Long || pace == Pace::Brief && attempt >= TELL_AFTER && is_telling(why.code);
                 tell.then(|| Report { slot: id.0, key: id.1, verdict: Verdict::Denied(why) })
             }
         }
@@ -239,4 +239,10 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         };
         *self.answers.entry((verb, resource, code)).or_default() += 1;
     }
+}
+
+/// Whether a repeated refusal with this code says something about the object: silence, too many requests and a server
+/// that starts or ends say nothing, and the watches tell of those.
+const fn is_telling(code: u16) -> bool {
+    !matches!(code, 0 | 429 | 503)
 }

@@ -98,7 +98,8 @@ impl Window {
     fn grow(&mut self) {
         self.failures = 0;
         self.credit += 1;
-        if self.credit >= self.size {
+        // Far below the maximum it doubles a round: after a restart of the server nothing is left of the trouble.
+        if self.credit >= self.size || self.size < self.most / 4 {
             self.credit = 0;
             self.size = (self.size + 1).min(self.most);
         }
@@ -148,11 +149,11 @@ mod tests {
     #[test]
     fn it_grows_by_one_a_round_up_to_the_maximum() {
         let mut windows = Windows::default();
-        windows.windows[0].size = 8;
-        for sequence in 1..=8 {
-            end(&mut windows, 0, sequence, 8, &Outcome::Ok(None));
+        windows.windows[0].size = 20;
+        for sequence in 1..=20 {
+            end(&mut windows, 0, sequence, 20, &Outcome::Ok(None));
         }
-        assert_eq!(windows.size(Slot::Bind), 9);
+        assert_eq!(windows.size(Slot::Bind), 21);
         for sequence in 9..10_000 {
             end(&mut windows, 0, sequence, sequence, &refused(409, None));
         }
@@ -174,6 +175,14 @@ mod tests {
         assert!((20..40).contains(&asked), "{asked} times a minute");
         end(&mut windows, now, u64::MAX, u64::MAX, &Outcome::Ok(None));
         assert_eq!((windows.windows[0].failures, windows.size(Slot::Bind)), (0, 2));
+    }
+
+    #[test]
+    fn after_a_restart_it_is_soon_back() {
+        let mut windows = Windows::default();
+        windows.windows[0].size = 1;
+        (1..16).for_each(|sequence| end(&mut windows, 0, sequence, sequence, &Outcome::Ok(None)));
+        assert_eq!(windows.size(Slot::Bind), 16);
     }
 
     #[test]
