@@ -350,8 +350,8 @@ impl Scheduler {
     }
 
     /// What the ResourceQuotas of a namespace allow at all.
-    pub(super) fn see_namespace(&mut self, namespace: &Text, limit: Limit) {
-        if self.books.namespace_limits.insert(namespace.clone(), limit.clone()).is_some_and(|old| old == limit) {
+    pub(super) fn see_namespace(&mut self, namespace: &Text, limit: &Limit) {
+        if self.books.namespace_limits.insert(namespace.clone(), limit.clone()).is_some_and(|old| old == *limit) {
             return;
         }
         let apps: Vec<_> = (self.books.apps.iter())

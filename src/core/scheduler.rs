@@ -105,7 +105,7 @@ impl Scheduler {
             Event::QueueGone(path) => self.lose_queue(&path),
             Event::Node(name, spec) => self.see_node(&name, *spec),
             Event::NodeGone(name) => self.lose_node(&name),
-            Event::Namespace(namespace, limit) => self.see_namespace(&namespace, limit),
+            Event::Namespace(namespace, limit) => self.see_namespace(&namespace, &limit),
             Event::Bind(ask, outcome) => self.bind_ended(ask, outcome),
             Event::CreateRefused(name, refusal) => self.create_refused(&name, refusal),
             Event::ReleaseRefused(ask, _) => self.release_refused(ask),
