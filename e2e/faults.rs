@@ -21,7 +21,7 @@ use crate::harness::{Context, Needs, Test, test};
 use crate::support::components::{Component, Options};
 use crate::support::error::{During, Result};
 use crate::support::objects::{DEADLINE, Objects, wait_untyped};
-use crate::support::scheduler::Scheduler;
+use crate::support::scheduler::{Launch, Scheduler};
 
 pub(crate) fn tests() -> Vec<Test> {
     let own = || Needs::OwnControlPlane(Options::default());
@@ -249,7 +249,7 @@ async fn api_server(t: &mut Context) -> Result<()> {
     // Away at the start.
     t.plane()?.kill(Component::ApiServer)?;
     let mut scheduler = Scheduler::spawn(&launch)?;
-    until("it says that it waits", async || Ok(scheduler.log_about("does not answer", 1)? != "")).await?;
+    until("it says that it waits", async || Ok(!scheduler.log_about("does not answer", 1)?.is_empty())).await?;
     t.plane()?.revive(Component::ApiServer).await?;
     scheduler.wait_ready().await?;
 
@@ -323,7 +323,18 @@ async fn evil(t: &mut Context) -> Result<()> {
     }
     wait_reason(t, "huge", "AskTooLarge").await?;
 
-    // One that cannot be read any more: its members run on.
+    garble(t, &scheduler).await?;
+
+    // Repaired, it runs.
+    groups.patch("bad", json!({"spec": {"minMember": 2}})).await?;
+    make_members(t, "bad", 2).await?;
+    wait_whole(t, "bad", 2).await?;
+    nothing_unescaped(t, &scheduler, &launch)
+}
+
+/// A TaskGroup that cannot be read any more: its members run on.
+async fn garble(t: &mut Context, scheduler: &Scheduler) -> Result<()> {
+    let groups = t.objects::<TaskGroup>();
     let garbled = json!({"spec": {"minMember": "three"}});
     let patch = async |patch: Value| {
         let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
@@ -333,21 +344,17 @@ async fn evil(t: &mut Context) -> Result<()> {
         |pods: &[&Pod]| pods.iter().all(|pod| phase(pod) == "Running" && pod.metadata.deletion_timestamp.is_none());
     let breaking = async {
         patch(garbled).await?;
-        until("it is quarantined", async || Ok(state(&scheduler)?["malformed"].to_string().contains("/good\"")))
-            .await?;
+        until("it is quarantined", async || Ok(state(scheduler)?["malformed"].to_string().contains("/good\""))).await?;
         patch(json!({"spec": {"minMember": 3}})).await?;
-        until("it is read again", async || Ok(!state(&scheduler)?["malformed"].to_string().contains("/good\"")))
-            .await?;
+        until("it is read again", async || Ok(!state(scheduler)?["malformed"].to_string().contains("/good\""))).await?;
         wait_reason(t, "good", "Running").await
     };
     t.pods().always(&members_of("good"), "members of a garbled TaskGroup run on", run, breaking).await?;
+    Ok(())
+}
 
-    // Repaired, it runs.
-    groups.patch("bad", json!({"spec": {"minMember": 2}})).await?;
-    make_members(t, "bad", 2).await?;
-    wait_whole(t, "bad", 2).await?;
-
-    // Nobody's terminal is at risk.
+/// Nobody's terminal is at risk: neither from the log nor from what the commands print.
+fn nothing_unescaped(t: &Context, scheduler: &Scheduler, launch: &Launch) -> Result<()> {
     assert_harmless("the log", &std::fs::read(scheduler.log()).during("reading the log")?, true);
     let namespace = t.namespace.clone();
     let in_namespace = |command: &[&str]| -> Vec<String> {
