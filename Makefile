@@ -5,7 +5,7 @@
 CARGO := cargo
 LAB   := $(CARGO) run --quiet --locked --example lab --
 # Demo and figures are about speed: built with optimisation, everything else with the one profile of development.
-FAST  := $(CARGO) run --quiet --locked --release --example lab --
+FAST  := $(CARGO) build --locked --release --bin gangline --example lab && target/release/examples/lab
 
 NODES ?=
 KEEP  ?=

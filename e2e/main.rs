@@ -9,15 +9,32 @@
 //! `E2E_GANGLINE=…` to test another program than the one just built (a release build, an older version).
 #![allow(clippy::print_stdout, reason = "a test harness of its own: it prints what it found")]
 
+mod api;
+mod breakage;
 mod chart;
 mod control_plane;
+mod crash;
+mod faults;
+mod fit;
+mod gangs;
 #[allow(dead_code, reason = "the vocabulary of tests; not every word is in use at all times")]
 mod harness;
+mod install;
 #[allow(dead_code, unreachable_pub, reason = "shared with the lab; each uses its part")]
 mod support;
 
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    harness::runner::run([control_plane::tests(), chart::tests()].into_iter().flatten().collect())
+    let suite = [
+        control_plane::tests(),
+        api::tests(),
+        fit::tests(),
+        gangs::tests(),
+        chart::tests(),
+        install::tests(),
+        faults::tests(),
+        crash::tests(),
+    ];
+    harness::runner::run(suite.into_iter().flatten().collect())
 }

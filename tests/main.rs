@@ -8,13 +8,23 @@ mod charts;
 #[cfg(feature = "runtime")]
 mod crds;
 mod quantities;
+#[allow(
+    dead_code,
+    unreachable_pub,
+    clippy::cast_possible_wrap,
+    clippy::manual_is_multiple_of,
+    clippy::print_stdout,
+    reason = "small numbers, and a vocabulary that is not all in use"
+)]
 mod random;
+mod reasons;
 mod requests;
 #[cfg(feature = "runtime")]
 mod scripted;
 #[cfg(feature = "runtime")]
 mod shell;
 mod spec_gang;
+#[allow(dead_code, unreachable_pub, reason = "the vocabulary of tests; not every word is in use at all times")]
 mod support;
 mod tidy;
 #[cfg(feature = "runtime")]

@@ -4,6 +4,7 @@ pub(crate) mod cluster;
 pub(crate) mod context;
 pub(crate) mod report;
 pub(crate) mod runner;
+pub(crate) mod words;
 
 use std::pin::Pin;
 
@@ -29,6 +30,7 @@ pub(crate) enum Needs {
 pub(crate) struct Test {
     name: &'static str,
     body: Body,
+    last: bool,
 }
 
 type OnCluster = Box<dyn FnOnce(&Runtime, &mut Context) -> Result<()> + Send>;
@@ -50,7 +52,7 @@ where
         let body: Pin<Box<dyn Future<Output = Result<()>> + '_>> = Box::pin(body(context));
         runtime.block_on(body)
     });
-    Test { name, body: Body::On { needs, gangline: true, run } }
+    Test { name, body: Body::On { needs, gangline: true, run }, last: false }
 }
 
 /// A test that gets nothing but to be alone: it starts what it needs itself.
@@ -62,7 +64,7 @@ where
         let body: Pin<Box<dyn Future<Output = Result<()>>>> = Box::pin(body());
         runtime.block_on(body)
     });
-    Test { name, body: Body::Bare(run) }
+    Test { name, body: Body::Bare(run), last: false }
 }
 
 impl Test {
@@ -71,6 +73,12 @@ impl Test {
         if let Body::On { gangline, .. } = &mut self.body {
             *gangline = false;
         }
+        self
+    }
+
+    /// The test runs after all others that share its cluster, which it looks back on.
+    pub(crate) fn last(mut self) -> Self {
+        self.last = true;
         self
     }
 

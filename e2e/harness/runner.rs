@@ -58,7 +58,9 @@ pub(crate) fn run(tests: Vec<Test>) -> ExitCode {
     };
     keep_panics();
     let (alone, together): (Vec<_>, Vec<_>) = tests.into_iter().partition(|test| test.alone());
+    let (last, together): (Vec<_>, Vec<_>) = together.into_iter().partition(|test| test.last);
     let mut failed = run_phase(&suite, &arguments, together);
+    failed |= run_phase(&suite, &arguments, last);
     suite.stop();
     arguments.test_threads = Some(1);
     failed |= run_phase(&suite, &arguments, alone);

@@ -16,10 +16,12 @@ use std::time::Duration;
 use rustix::process::{Pid, Signal, kill_process, setsid};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::gangline;
 use crate::support::components::Options;
 use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Error, Result};
 use crate::support::go_build;
+use crate::support::nodes::NodeSet;
 use crate::support::process::tail;
 use crate::support::progress::Progress;
 use crate::support::tools::{Program, user_cache};
@@ -35,10 +37,22 @@ const READY: &str = "ready";
 pub(crate) struct UpArgs {
     /// Name, to have several side by side
     #[arg(long, default_value = "default", value_parser = name)]
-    name: String,
+    pub(crate) name: String,
     /// Pretended nodes to begin with
     #[arg(long, default_value_t = 20)]
-    nodes: u32,
+    pub(crate) nodes: u32,
+    /// CPUs of each node
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) node_cpu: u32,
+    /// Also install gangline and run the one that was built with this program
+    #[arg(long)]
+    pub(crate) gangline: bool,
+}
+
+impl Default for UpArgs {
+    fn default() -> Self {
+        Self { name: "default".to_owned(), nodes: 20, node_cpu: 16, gangline: false }
+    }
 }
 
 /// Arguments of `lab down`.
@@ -57,6 +71,15 @@ pub(crate) fn up(args: &UpArgs) -> Result<()> {
         return usage(&place);
     }
     go_build::ensure(&[&Program::CONTROL_PLANE[..], &[Program::Kubectl]].concat())?;
+    usage(&start(args)?)
+}
+
+/// Starts a control plane in the background and waits until it is ready.
+pub(crate) fn start(args: &UpArgs) -> Result<Place> {
+    let place = Place::of(&args.name)?;
+    if place.lock()?.is_none() {
+        return Err(Error::new(format!("{:?} is up already; `make down` ends it", args.name)));
+    }
     let progress = Progress::start(&format!("control plane {:?} with {} nodes", args.name, args.nodes));
     let mut supervisor = start_supervisor(args, &place)?;
     if !follow(&mut supervisor, &progress)? {
@@ -65,7 +88,7 @@ pub(crate) fn up(args: &UpArgs) -> Result<()> {
         return Err(error.with_tail(&format!("last lines of {}", place.log().display()), &tail(&place.log())));
     }
     progress.done(&format!("control plane {:?} with {} nodes is ready", args.name, args.nodes));
-    usage(&place)
+    Ok(place)
 }
 
 /// Ends a control plane; what a killed supervisor left of its files goes as well.
@@ -109,11 +132,19 @@ async fn own(args: &UpArgs, place: &Place) -> Result<()> {
     let mut term = signal(SignalKind::terminate()).during(step)?;
     let mut interrupt = signal(SignalKind::interrupt()).during(step)?;
     let work = async {
-        let plane = ControlPlane::start_telling(Options::default().with_nodes(args.nodes), say).await?;
+        let plane = ControlPlane::start_telling(Options::default(), say).await?;
+        plane.add_nodes(&NodeSet::of_cpus("node", args.nodes, args.node_cpu)).await?;
+        let scheduler = match args.gangline {
+            true => Some(gangline::start(&plane.client(), &plane.kubeconfig(), plane.dir()).await?),
+            false => None,
+        };
         fs::copy(plane.kubeconfig(), place.path("kubeconfig")).during("copying the kubeconfig")?;
         fs::write(place.path("state-dir"), plane.dir().display().to_string()).during("noting the state directory")?;
         say(READY);
-        std::future::pending::<Result<()>>().await
+        let ended = std::future::pending::<Result<()>>().await;
+        // Both live as long as this waits, and the scheduler ends first.
+        drop((scheduler, plane));
+        ended
     };
     tokio::select! {
         result = work => result,
@@ -132,6 +163,7 @@ fn start_supervisor(args: &UpArgs, place: &Place) -> Result<Child> {
     let log = File::create(place.log()).during(step)?;
     let mut command = Command::new(std::env::current_exe().during(step)?);
     command.args(["supervise", "--name", &args.name, "--nodes", &args.nodes.to_string()]);
+    command.args(["--node-cpu", &args.node_cpu.to_string()]).args(args.gangline.then_some("--gangline"));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).spawn().during(step)
 }
 
@@ -149,13 +181,10 @@ fn follow(supervisor: &mut Child, progress: &Progress) -> Result<bool> {
 }
 
 fn usage(place: &Place) -> Result<()> {
-    let (kubeconfig, kubectl) = (place.path("kubeconfig"), Program::Kubectl.path()?);
-    let state = fs::read_to_string(place.path("state-dir")).unwrap_or_default();
+    println!();
+    place.say_environment()?;
     println!(
         "
-  export KUBECONFIG={kubeconfig}
-  alias kubectl={kubectl}
-
 Next:
   kubectl get nodes
   kubectl apply --server-side -f crds/
@@ -163,8 +192,7 @@ Next:
   cargo run --example lab -- down{name}
 
 Logs, audit log and data (in memory): {state}",
-        kubeconfig = kubeconfig.display(),
-        kubectl = kubectl.display(),
+        state = place.state_dir()?.display(),
         name = if place.name == "default" { String::new() } else { format!(" --name {}", place.name) },
     );
     Ok(())
@@ -172,7 +200,7 @@ Logs, audit log and data (in memory): {state}",
 
 /// Files of an instance: `lock`, and while it is up `pid`, `kubeconfig`, `state-dir`, `supervisor.log`.
 #[derive(Debug)]
-struct Place {
+pub(crate) struct Place {
     name: String,
     dir: PathBuf,
 }
@@ -186,6 +214,23 @@ impl Place {
 
     fn path(&self, file: &str) -> PathBuf {
         self.dir.join(file)
+    }
+
+    /// The kubeconfig of the administrator.
+    pub(crate) fn kubeconfig(&self) -> PathBuf {
+        self.path("kubeconfig")
+    }
+
+    /// Where its logs and data are.
+    pub(crate) fn state_dir(&self) -> Result<PathBuf> {
+        fs::read_to_string(self.path("state-dir")).during("reading where the state is").map(PathBuf::from)
+    }
+
+    /// Prints what a shell needs to reach it.
+    pub(crate) fn say_environment(&self) -> Result<()> {
+        println!("  export KUBECONFIG={}", self.kubeconfig().display());
+        println!("  alias kubectl={}", Program::Kubectl.path()?.display());
+        Ok(())
     }
 
     fn log(&self) -> PathBuf {

@@ -2,7 +2,11 @@
 #![allow(clippy::print_stdout, reason = "a command-line program: what it prints is its result")]
 
 mod chart;
+mod demo;
+mod gangline;
 mod instance;
+#[path = "../perf/mod.rs"]
+mod perf;
 #[path = "../support/mod.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the end-to-end suite; each uses its part")]
 mod support;
@@ -28,10 +32,17 @@ enum Command {
     Tools(tools::Args),
     /// Check the Helm chart and write manifests/ anew from it
     Chart,
+    /// Play the examples on a disposable control plane, told step by step
+    Demo(demo::Args),
     /// Start a control plane in the background
     Up(instance::UpArgs),
     /// End a control plane and remove its state
     Down(instance::DownArgs),
+    /// Measure throughput end to end, beside a scheduler that decides nothing
+    Perf(perf::Args),
+    /// Bind every pod to the next node, deciding nothing (what `perf` compares with)
+    #[command(hide = true)]
+    Null(perf::null::Args),
     /// Own a control plane until told to end (what `up` starts)
     #[command(hide = true)]
     Supervise(instance::UpArgs),
@@ -51,6 +62,9 @@ fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Tools(args) => tools::run(&args),
         Command::Chart => chart::run(),
+        Command::Demo(args) => demo::run(&args),
+        Command::Perf(args) => perf::run(&args),
+        Command::Null(args) => perf::null::run(&args),
         Command::Up(args) => instance::up(&args),
         Command::Down(args) => instance::down(&args),
         Command::Supervise(args) => instance::supervise(&args),

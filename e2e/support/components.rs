@@ -178,6 +178,9 @@ fn api_server(dir: &StateDir, ports: &Ports, options: &Options) -> Vec<String> {
         args.push(format!("--audit-policy-file={}", dir.join("audit-policy.yaml")));
         args.push(format!("--audit-log-path={}", dir.join("audit.log")));
         args.push("--audit-log-mode=batch".to_owned());
+        // Nothing may be dropped or moved away: figures are counted from it.
+        args.push("--audit-log-batch-buffer-size=100000".to_owned());
+        args.push("--audit-log-maxsize=4096".to_owned());
     }
     if options.load {
         args.push("--enable-priority-and-fairness=false".to_owned());

@@ -25,6 +25,9 @@ const READY_WITHIN: Duration = Duration::from_secs(90);
 /// How often a component that is not up yet is asked.
 const POLL: Duration = Duration::from_millis(50);
 
+/// Who has all rights, by a token of its own.
+const USERS: [&str; 5] = ["admin", "kube-controller-manager", "kwok", "kube-scheduler", "null"];
+
 /// A running control plane. Dropping it ends its programs and removes its state.
 pub struct ControlPlane {
     // The order matters when dropped: clients of the server first, the directory last.
@@ -72,7 +75,12 @@ impl ControlPlane {
 
     /// The kubeconfig of that client.
     pub fn kubeconfig(&self) -> PathBuf {
-        kubeconfig_path(&self.dir, "admin")
+        self.kubeconfig_of("admin")
+    }
+
+    /// The kubeconfig of one more user with all rights: a component, or `null` (the scheduler that decides nothing).
+    pub fn kubeconfig_of(&self, user: &str) -> PathBuf {
+        kubeconfig_path(&self.dir, user)
     }
 
     /// The directory with logs, data and kubeconfigs; it is gone when the control plane is.
@@ -213,7 +221,7 @@ fn write_files(dir: &StateDir, ports: &Ports) -> Result<()> {
     let server = json!({"server": format!("https://127.0.0.1:{}", ports.api_server), "certificate-authority": ca});
     let mut tokens = String::new();
     // A user each, so that the audit log says who asked.
-    for user in ["admin", Component::ControllerManager.name(), Component::Kwok.name()] {
+    for user in USERS {
         let token = random_token()?;
         tokens.push_str(&format!("{token},{user},{user},\"system:masters\"\n"));
         kubeconfig::write(&kubeconfig_path(dir, user), &server, user, &token, "default")?;

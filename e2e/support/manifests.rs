@@ -31,18 +31,33 @@ const TOKEN_SECONDS: i64 = 24 * 3600;
 /// Installs the kinds (`crds/`) and everything of `manifests/gangline.yaml` but the Deployment: the program under test
 /// runs beside the control plane, with the rights of the shipped ServiceAccount.
 pub async fn install(client: &Client, root: &Path) -> Result<()> {
+    install_without(client, root, &["Deployment"]).await
+}
+
+/// The same without the objects of some kinds.
+pub async fn install_without(client: &Client, root: &Path, leave_out: &[&str]) -> Result<()> {
     for file in yaml_files(&root.join("crds"))? {
         apply(client, &read(&file)?, "default", &[]).await?;
     }
-    apply(client, &read(&root.join("manifests/gangline.yaml"))?, "default", &["Deployment"]).await.map(drop)
+    apply(client, &read(&root.join("manifests/gangline.yaml"))?, "default", leave_out).await.map(drop)
 }
 
 /// Applies every document of a YAML text (server side, taking over fields), except those of the kinds left out. Objects
 /// without a namespace go to `namespace`. A new kind is waited for until it is served.
 pub async fn apply(client: &Client, yaml: &str, namespace: &str, leave_out: &[&str]) -> Result<Vec<DynamicObject>> {
     let documents: Vec<Value> = serde_saphyr::from_multiple(yaml).during("reading YAML")?;
+    apply_objects(client, documents, namespace, leave_out).await
+}
+
+/// Applies objects as [`apply`] does.
+pub async fn apply_objects(
+    client: &Client,
+    objects: Vec<Value>,
+    namespace: &str,
+    leave_out: &[&str],
+) -> Result<Vec<DynamicObject>> {
     let mut applied = Vec::new();
-    for document in documents.into_iter().filter(|document| !document.is_null()) {
+    for document in objects.into_iter().filter(|object| !object.is_null()) {
         let kind = document["kind"].as_str().unwrap_or_default();
         if !leave_out.contains(&kind) {
             applied.push(apply_one(client, document, namespace).await?);

@@ -1,5 +1,6 @@
 //! What the lab (`e2e/lab`) and the end-to-end suite (`e2e/main.rs`) share: tools, a control plane, ways to wait.
 
+pub mod audit;
 pub mod chart;
 pub mod components;
 pub mod control_plane;

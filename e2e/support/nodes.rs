@@ -52,6 +52,11 @@ impl NodeSet {
         }
     }
 
+    /// Nodes of that many CPUs, with 4 GiB for each.
+    pub fn of_cpus(prefix: impl Into<String>, count: u32, cpus: u32) -> Self {
+        Self { cpu: cpus.to_string(), memory: format!("{}Gi", 4 * cpus), ..Self::new(prefix, count) }
+    }
+
     /// Their names.
     pub fn names(&self) -> Vec<String> {
         (0..self.count).map(|number| format!("{}-{number}", self.prefix)).collect()

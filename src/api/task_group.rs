@@ -31,7 +31,7 @@ use super::schema;
         status_replicas_path = ".status.counts.running",
         label_selector_path = ".status.selector"
     ),
-    printcolumn(name = "Queue", type_ = "string", json_path = ".spec.queue"),
+    printcolumn(name = "Queue", type_ = "string", json_path = ".status.queue"),
     printcolumn(
         name = "Min",
         type_ = "integer",
@@ -191,6 +191,9 @@ pub struct TaskGroupStatus {
     /// Generation of the spec that this status is about.
     #[serde(default)]
     pub observed_generation: i64,
+    /// Path of the application's queue, the default one written out.
+    #[serde(default)]
+    pub queue: String,
     /// State of the application: New, Accepted, Running, Waiting, Completed or Rejected.
     #[serde(default)]
     pub application_state: String,

@@ -14,8 +14,11 @@ use crate::shim::op::Kind;
 impl Controller {
     pub(super) fn answer(&mut self, report: Report<Target>) {
         let Report { slot, key, verdict } = report;
-        if let Verdict::Denied(refusal) = &verdict {
-            return self.denied(slot, &key, refusal.clone());
+        match &verdict {
+            Verdict::Denied(refusal) => return self.held_up(slot, &key, refusal.clone()),
+            Verdict::Refused(refusal, _) => self.denied.call_refused(slot, &key, refusal),
+            Verdict::Done(_) => self.denied.call_works(slot, &key),
+            Verdict::Fact(_) | Verdict::Gone => {}
         }
         match (slot, key) {
             (Slot::Bind, Target::Ask(ask)) => self.bind_answered(ask, verdict),
@@ -31,20 +34,8 @@ impl Controller {
     }
 
     /// Refused for now, and tried again by the outbox: somebody has to know.
-    fn denied(&mut self, slot: Slot, key: &Target, refusal: Refusal) {
-        let rule = match (slot, key) {
-            (Slot::Bind, _) => ("create", "pods/binding"),
-            (Slot::Delete, _) => ("delete", "pods"),
-            (Slot::Create, _) => ("create", "pods"),
-            (Slot::Condition, _) => ("patch", "pods/status"),
-            (Slot::Status, Target::Queue(_)) => ("patch", "queues/status"),
-            (Slot::Status, _) => ("patch", "taskgroups/status"),
-            (Slot::Event, _) => ("create", "events"),
-        };
-        let (verb, resource) = rule;
-        if self.denied.insert(rule, refusal.clone()).is_none() {
-            tracing::warn!(verb, resource, code = refusal.code, message = %refusal.message, "the API server denies a call");
-        }
+    fn held_up(&mut self, slot: Slot, key: &Target, refusal: Refusal) {
+        self.denied.call_held_up(slot, key, refusal.clone());
         // A creation that is denied holds nobody up: the gang gives back what it holds and says why.
         if let (Slot::Create, Target::Placeholder(name)) = (slot, key) {
             self.outbox.cancel(Slot::Create, key);
@@ -67,10 +58,7 @@ impl Controller {
     fn bind_answered(&mut self, ask: AskId, verdict: Verdict) {
         self.bindings.remove(&ask);
         match verdict {
-            Verdict::Done(_) => {
-                self.denied.remove(&("create", "pods/binding"));
-                self.events.push(Event::Bind(ask, BindOutcome::Bound));
-            }
+            Verdict::Done(_) => self.events.push(Event::Bind(ask, BindOutcome::Bound)),
             Verdict::Fact(seen) => {
                 let refusal = Refusal { code: 409, message: "the pod changed meanwhile".into() };
                 self.fact(*seen);
@@ -100,10 +88,7 @@ impl Controller {
 
     fn create_answered(&mut self, name: &Arc<PlaceholderName>, verdict: Verdict) {
         match verdict {
-            Verdict::Done(seen) => {
-                self.denied.remove(&("create", "pods"));
-                seen.into_iter().for_each(|seen| self.fact(*seen));
-            }
+            Verdict::Done(seen) => seen.into_iter().for_each(|seen| self.fact(*seen)),
             Verdict::Fact(seen) => {
                 self.fact(*seen);
                 let refusal = Refusal { code: 409, message: "another pod has the placeholder's name".into() };

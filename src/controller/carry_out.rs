@@ -8,6 +8,7 @@ use super::target::Target;
 use crate::core::decision::{Decision, TerminationType};
 use crate::core::event::{Event, Place, PlaceholderName, Role};
 use crate::core::ids::{AskId, GroupId, Key, QueueId, Text};
+use crate::core::lifecycle::AppState;
 use crate::core::reason::AskReason;
 use crate::core::time::Millis;
 use crate::shim::op::Kind;
@@ -66,20 +67,21 @@ impl Controller {
         let Some(report) = self.core.group_report(id) else { return };
         let key = self.core.books.groups[id].key.clone();
         let Some(facts) = self.ledger.group(&key) else { return };
-        let new = show::group_status(&report, &facts.blueprint.application, &facts.status, self.now.wall);
+        let new = show::group_status(&report, (&key.name, facts), self.now.wall);
         let object = (Kind::TaskGroup, key.clone());
         let target = Target::Group(key.clone());
         let want = Want::new(Slot::Status, target.clone(), Some(object));
         let progress = self.core.is_in_progress(id);
-        let want = match (show::is_urgent(&facts.status, &new), progress) {
+        let starts = new.application_state == AppState::Running.name()
+            && facts.status.application_state != new.application_state;
+        let want = match (show::is_urgent(&facts.status, &new), progress && !starts) {
             (true, false) => want,
             (true, true) => want.within(PROGRESS_MS),
             (false, _) => want.within(self.until_numbers(&target)),
         };
-        self.written.insert(target, self.now.mono);
         self.outbox.want(self.now.mono, want);
         if !progress {
-            self.announce_group(&key, &report);
+            self.announce_group(target, &key, &report);
         }
     }
 
@@ -88,29 +90,29 @@ impl Controller {
         last.map_or(0, |last| NUMBERS_EVERY_MS.saturating_sub(self.now.mono.since(*last)))
     }
 
-    fn announce_group(&mut self, key: &Key, report: &crate::core::report::GroupReport) {
+    fn announce_group(&mut self, target: Target, key: &Key, report: &crate::core::report::GroupReport) {
         let Some(facts) = self.ledger.group(key) else { return };
         let uid = facts.uid.clone();
         let warning =
             !matches!(report.reason, "Submitted" | "Starting" | "Running" | "Completed" | "WaitingForCompletion");
-        self.announce(Notice {
+        let notice = Notice {
             kind: "TaskGroup",
             key: key.clone(),
             uid,
             warning,
             reason: report.reason.into(),
             message: report.message.as_str().into(),
-        });
+        };
+        self.announce(target, report.reason, notice);
     }
 
     /// One event per object and reason, when the reason changes.
-    fn announce(&mut self, notice: Notice) {
-        let name = Key::new(format!("{}/{}", notice.kind, notice.key.namespace), notice.key.name.clone());
-        if self.announced.get(&name) == Some(&notice.reason) {
+    fn announce(&mut self, target: Target, code: &str, notice: Notice) {
+        if self.announced.get(&target).is_some_and(|last| **last == *code) {
             return;
         }
         tracing::info!(object = %notice.key, kind = notice.kind, reason = %notice.reason, message = %notice.message);
-        self.announced.insert(name, notice.reason.clone());
+        self.announced.insert(target, code.into());
         let number = self.next_notice;
         self.next_notice += 1;
         if self.outbox.want(self.now.mono, Want::new(Slot::Event, Target::Event(number), None)) {
@@ -135,7 +137,7 @@ impl Controller {
                 reason: "FailedScheduling".into(),
                 message: format!("{}: {}", reason.code(), self.core.ask_message(&reason)).into(),
             };
-            self.announce(notice);
+            self.announce(Target::Ask(ask), reason.code(), notice);
         }
     }
 
@@ -146,14 +148,40 @@ impl Controller {
         }
     }
 
-    pub(super) fn want_queue_status(&mut self, path: Text) {
+    /// A Queue was seen or is gone: it and the queues below it may have another place in the tree now.
+    pub(super) fn show_queues_from(&mut self, path: Text) {
+        let below: Vec<Text> = self.ledger.queues_below(&path).cloned().collect();
+        for queue in below {
+            if self.is_queue_urgent(&queue) {
+                self.want_queue_status(queue);
+            }
+        }
+        self.want_queue_status(path);
+    }
+
+    /// Another condition or generation is written at once, numbers now and then.
+    fn want_queue_status(&mut self, path: Text) {
         if self.ledger.queue(&path).is_none() {
             return;
         }
+        let urgent = self.is_queue_urgent(&path);
         let target = Target::Queue(path.clone());
         let want = Want::new(Slot::Status, target.clone(), Some((Kind::Queue, Key::cluster(path))));
-        let within = self.until_numbers(&target);
-        self.outbox.want(self.now.mono, want.within(within));
+        let want = if urgent { want } else { want.within(self.until_numbers(&target)) };
+        self.outbox.want(self.now.mono, want);
+    }
+
+    fn is_queue_urgent(&self, path: &str) -> bool {
+        let Some(facts) = self.ledger.queue(path) else { return false };
+        let (problems, in_force) = (self.ledger.queue_problems(path), self.is_queue_defined(path));
+        let conditions = show::queue_conditions(problems, (facts.generation, in_force), &facts.status, self.now.wall);
+        conditions != facts.status.conditions
+    }
+
+    /// Whether a spec of the queue is in force.
+    pub(super) fn is_queue_defined(&self, path: &str) -> bool {
+        let queues = &self.core.books.queues;
+        queues.find(path).is_some_and(|queue| queues[queue].defined)
     }
 
     /// What a fact says about calls that are wanted or in doubt.
@@ -174,12 +202,13 @@ impl Controller {
                 self.outbox.settle(Slot::Bind, &target);
                 self.outbox.settle(Slot::Delete, &target);
                 self.outbox.cancel(Slot::Condition, &target);
+                self.announced.remove(&target);
             }
             Event::GroupGone(key) => {
                 let target = Target::Group(key.clone());
                 self.outbox.cancel(Slot::Status, &target);
                 self.written.remove(&target);
-                self.announced.remove(&Key::new(format!("TaskGroup/{}", key.namespace), key.name.clone()));
+                self.announced.remove(&target);
             }
             Event::QueueGone(path) => {
                 let target = Target::Queue(path.clone());
@@ -194,6 +223,7 @@ impl Controller {
             | Event::Bind(..)
             | Event::CreateRefused(..)
             | Event::ReleaseRefused(..)
+            | Event::GroupsListed
             | Event::Synced => {}
         }
     }

@@ -77,7 +77,7 @@ impl Controller {
         let group = self.core.books.group_ids.get(key)?;
         let report = self.core.group_report(*group)?;
         let facts = self.ledger.group_mut(key)?;
-        let status = show::group_status(&report, &facts.blueprint.application, &facts.status, self.now.wall);
+        let status = show::group_status(&report, (&key.name, facts), self.now.wall);
         if status == facts.status {
             return None;
         }
@@ -93,7 +93,7 @@ impl Controller {
             None => QueueReport::default(),
         };
         let problems = self.ledger.queue_problems(path).to_vec();
-        let in_force = self.core.books.queues.find(path).is_some_and(|queue| self.core.books.queues[queue].defined);
+        let in_force = self.is_queue_defined(path);
         let facts = self.ledger.queue_mut(path)?;
         let status = show::queue_status(&report, &problems, (facts.generation, in_force), &facts.status, self.now.wall);
         if status == facts.status {

@@ -2,6 +2,7 @@
 
 mod answers;
 mod carry_out;
+mod denied;
 mod make;
 pub mod outbox;
 pub mod settings;
@@ -13,8 +14,7 @@ pub mod turn;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::event::{Event, Mark};
-use crate::core::ids::{AskId, Key, Text};
-use crate::core::reason::Refusal;
+use crate::core::ids::{AskId, Text};
 use crate::core::scheduler::Scheduler;
 use crate::core::time::{Mono, Now};
 use crate::shim::ledger::Ledger;
@@ -22,6 +22,7 @@ use crate::shim::observation::{Observation, WatchFact};
 use crate::shim::op::Kind;
 use crate::shim::pod::Served;
 use crate::shim::show::Notice;
+use denied::Denied;
 use outbox::Outbox;
 use settings::Settings;
 use target::Target;
@@ -44,17 +45,19 @@ pub struct Controller {
     notices: BTreeMap<u64, Notice>,
     next_notice: u64,
     /// The reason last announced of a TaskGroup or pod.
-    announced: BTreeMap<Key, Text>,
+    announced: BTreeMap<Target, Text>,
     /// When the status of a TaskGroup or Queue was last wanted.
     written: BTreeMap<Target, Mono>,
-    /// Verbs and resources that are refused to us, with the server's words.
-    denied: BTreeMap<(&'static str, &'static str), Refusal>,
+    denied: Denied,
     decided: BTreeMap<&'static str, u64>,
     violations: u64,
     audited: Mono,
     stopping: bool,
     now: Now,
 }
+
+/// What brings the kinds of ours to a cluster.
+pub const APPLY_KINDS: &str = "gangline crds | kubectl apply --server-side -f -";
 
 /// How often the books are audited: it reads everything once, some milliseconds at 100 000 pods.
 const AUDIT_EVERY_MS: u64 = 60_000;
@@ -75,7 +78,7 @@ impl Controller {
             next_notice: 0,
             announced: BTreeMap::new(),
             written: BTreeMap::new(),
-            denied: BTreeMap::new(),
+            denied: Denied::default(),
             decided: BTreeMap::new(),
             violations: 0,
             audited: Mono(0),
@@ -96,7 +99,9 @@ impl Controller {
         step.decisions.into_iter().for_each(|decision| self.carry_out(decision));
         self.audit_sometimes();
         let calls = self.calls();
-        let wake = step.wake.into_iter().chain(self.outbox.wake(now.mono)).min();
+        // Before everything is synced nothing leaves, so there is nothing to wake for.
+        let outbox = self.core.is_synced().then(|| self.outbox.wake(now.mono)).flatten();
+        let wake = step.wake.into_iter().chain(outbox).min();
         Turn { calls, relist: Vec::new(), wake, more: step.more || !self.events.is_empty() }
     }
 
@@ -113,24 +118,35 @@ impl Controller {
     }
 
     fn watch(&mut self, kind: Kind, fact: WatchFact) {
-        match fact {
+        match &fact {
             WatchFact::Unserved => {
-                self.unserved.insert(kind);
+                if self.unserved.insert(kind) {
+                    tracing::warn!(
+                        kind = kind.plural(),
+                        "the cluster does not serve this kind; apply it: {APPLY_KINDS}"
+                    );
+                }
+                self.denied.watch_works(kind);
                 self.answered.insert(kind);
             }
             WatchFact::ListEnd => {
-                self.unserved.remove(&kind);
+                if self.unserved.remove(&kind) {
+                    tracing::info!(kind = kind.plural(), "the cluster serves this kind now");
+                }
+                self.denied.watch_works(kind);
                 self.answered.insert(kind);
             }
-            WatchFact::ListBegin
-            | WatchFact::Listed(_)
-            | WatchFact::Upsert(_)
-            | WatchFact::Gone(_)
-            | WatchFact::Broken { .. } => {}
+            WatchFact::Broken { code, message } => self.denied.watch_broke(kind, *code, message),
+            WatchFact::ListBegin | WatchFact::Listed(_) | WatchFact::Upsert(_) | WatchFact::Gone(_) => {}
         }
         let listed = matches!(fact, WatchFact::ListEnd | WatchFact::Unserved);
+        let groups_listed = kind == Kind::TaskGroup && matches!(fact, WatchFact::ListEnd);
         let queue = match &fact {
-            WatchFact::Listed(seen) | WatchFact::Upsert(seen) if kind == Kind::Queue => Some(seen.key.name.clone()),
+            WatchFact::Listed(seen) | WatchFact::Upsert(seen) | WatchFact::Gone(seen) if kind == Kind::Queue => {
+                Some(seen.key.name.clone())
+            }
+            // Some may be gone.
+            WatchFact::ListEnd if kind == Kind::Queue => Some("root".into()),
             WatchFact::Listed(_)
             | WatchFact::Upsert(_)
             | WatchFact::Unserved
@@ -141,7 +157,10 @@ impl Controller {
         };
         let events = self.ledger.watch(kind, fact);
         self.take(events);
-        queue.into_iter().for_each(|queue| self.want_queue_status(queue));
+        queue.into_iter().for_each(|queue| self.show_queues_from(queue));
+        if groups_listed {
+            self.events.push(Event::GroupsListed);
+        }
         if listed && self.answered.len() == Kind::ALL.len() && !self.core.is_synced() {
             self.events.push(Event::Synced);
         }

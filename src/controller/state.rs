@@ -30,6 +30,7 @@ impl Controller {
             seats: self.seats(),
             applications,
             pending_pods: self.core.books.asks.iter().filter(|(_, ask)| ask.is_pending()).count() as u64,
+            denied: self.denied.iter().map(|(rule, _)| *rule).collect(),
             violations: self.violations,
             queues: self.queue_use(),
         }

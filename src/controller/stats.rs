@@ -29,6 +29,8 @@ pub struct Stats {
     pub applications: BTreeMap<&'static str, u64>,
     /// Pods of ours that wait for a node.
     pub pending_pods: u64,
+    /// Verbs and resources that the API server denies us.
+    pub denied: Vec<(&'static str, &'static str)>,
     /// Violations that the audit of the books found so far.
     pub violations: u64,
     /// Use of each queue.

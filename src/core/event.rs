@@ -36,6 +36,9 @@ pub enum Event {
     CreateRefused(PlaceholderName, Refusal),
     /// A release could not be carried out because the pod is not ours to delete any more (permanent refusal).
     ReleaseRefused(AskId, Refusal),
+    /// TaskGroups have been listed: a placeholder without one is a stray. While the kind is not served, which a starting
+    /// API server also says for a moment, nobody can know.
+    GroupsListed,
     /// All kinds are listed or known to be unserved: decisions may begin (01, 1.11).
     Synced,
 }

@@ -315,8 +315,8 @@ impl Scheduler {
                 return 0;
             }
         };
-        match self.plan(candidates) {
-            Ok(plan) => self.commit(id, plan),
+        match self.plan(&candidates) {
+            Ok(plan) => self.commit(id, &plan),
             Err(short) => {
                 self.blocked(id, short);
                 0
@@ -396,13 +396,13 @@ impl Scheduler {
 
     /// Chooses candidates for every seat and a node for each, all or none. A candidate that fits nowhere is skipped for
     /// another (01, 1.3): after a shortfall its class may not be chosen more often than it fits.
-    fn plan(&mut self, candidates: Vec<Vec<Candidate>>) -> Result<Vec<(Candidate, NodeId)>, (ClassId, u32, u32)> {
+    fn plan(&mut self, candidates: &[Vec<Candidate>]) -> Result<Vec<(Candidate, NodeId)>, (ClassId, u32, u32)> {
         let mut caps: std::collections::BTreeMap<ClassId, u32> = std::collections::BTreeMap::new();
         let mut first_short = None;
         // Each round lowers the cap of one class at least by one; more classes than this among the candidates of one
         // gang are not worth the time.
         for _round in 0..16 {
-            let Some(chosen) = self.choose(&candidates, &caps) else { break };
+            let Some(chosen) = self.choose(candidates, &caps) else { break };
             let demands = demands_of(&chosen);
             if let Some((class, fit, need)) = self.known_short(&demands) {
                 first_short.get_or_insert((class, fit, need));
@@ -413,7 +413,7 @@ impl Scheduler {
             placed.clear();
             self.scratch.begin();
             let result = fill(&self.books.nodes, &self.books.classes, &mut self.scratch, &demands, &mut placed);
-            let plan = result.map(|()| assign(chosen, &demands, &placed));
+            let plan = result.map(|()| assign(&chosen, &demands, &placed));
             self.placed = placed;
             match plan {
                 Ok(plan) => return Ok(plan),
@@ -474,7 +474,7 @@ impl Scheduler {
     }
 
     /// Puts the whole plan on the books: placeholders are bound now, real pods when all seats are satisfied.
-    fn commit(&mut self, id: AppId, plan: Vec<(Candidate, NodeId)>) -> u32 {
+    fn commit(&mut self, id: AppId, plan: &[(Candidate, NodeId)]) -> u32 {
         let Some(queue) = self.books.apps[id].queue else { return 0 };
         let mut ask = Totals::default();
         plan.iter().for_each(|(candidate, _)| ask.add(self.books.request(candidate.ask), 1));
@@ -483,7 +483,7 @@ impl Scheduler {
             return 0;
         }
         let count = plan.len() as u32;
-        for (candidate, node) in &plan {
+        for (candidate, node) in plan {
             self.assume(*candidate, *node, queue);
         }
         self.leave_contest(id);
@@ -531,7 +531,7 @@ fn demands_of(chosen: &[Candidate]) -> Vec<Demand> {
 }
 
 /// Hands the nodes of each class to its candidates, in their order.
-fn assign(chosen: Vec<Candidate>, demands: &[Demand], placed: &[Placed]) -> Vec<(Candidate, NodeId)> {
+fn assign(chosen: &[Candidate], demands: &[Demand], placed: &[Placed]) -> Vec<(Candidate, NodeId)> {
     let mut nodes: std::collections::BTreeMap<ClassId, std::collections::VecDeque<NodeId>> =
         std::collections::BTreeMap::new();
     for Placed { demand, node, count } in placed {

@@ -37,6 +37,11 @@ pub enum AppEvent {
     Renew,
 }
 
+impl AppEvent {
+    /// All events, for tables.
+    pub const ALL: [Self; 6] = [Self::Accept, Self::Reject, Self::Run, Self::Idle, Self::Complete, Self::Renew];
+}
+
 impl AppState {
     /// All states, for tables.
     pub const ALL: [Self; 6] =
@@ -92,11 +97,9 @@ mod tests {
     /// The whole table; docs/states.md shows the same.
     #[test]
     fn the_table_is_what_the_design_says() {
-        const EVENTS: [AppEvent; 6] =
-            [AppEvent::Accept, AppEvent::Reject, AppEvent::Run, AppEvent::Idle, AppEvent::Complete, AppEvent::Renew];
         let mut table = String::new();
         for state in AppState::ALL {
-            for event in EVENTS {
+            for event in AppEvent::ALL {
                 if let Some(next) = state.next(event) {
                     table.push_str(&format!("{state} --{event:?}--> {next}\n"));
                 }

@@ -199,13 +199,12 @@ impl Scheduler {
     /// Of a gang that fits no nodes, exactly the pods that the plan wanted to place are Unschedulable: its placeholders
     /// where it has them, else its members; so that an autoscaler sees exactly what is missing (01, 1.3).
     fn reserving_reason(&self, id: AskId, waits: Option<&Reason>) -> Option<AskReason> {
-        let ask = &self.books.asks[id];
-        match waits? {
-            Reason::WaitingForCapacity { .. } if self.is_wanted(id) => Some(AskReason::Capacity(ask.class?)),
-            reason if reason.is_progress() => None,
-            _ if ask.is_placeholder() => None,
-            reason => Some(AskReason::Gang(reason.clone())),
+        let (ask, reason) = (&self.books.asks[id], waits?);
+        if matches!(reason, Reason::WaitingForCapacity { .. }) && self.is_wanted(id) {
+            return Some(AskReason::Capacity(ask.class?));
         }
+        let is_shown = !reason.is_progress() && !ask.is_placeholder();
+        is_shown.then(|| AskReason::Gang(reason.clone()))
     }
 
     fn is_wanted(&self, id: AskId) -> bool {

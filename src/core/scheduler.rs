@@ -20,6 +20,8 @@ pub struct Scheduler {
     /// Reused by every plan.
     pub(super) placed: Vec<Placed>,
     pub(super) synced: bool,
+    /// Whether a missing TaskGroup is known to be missing.
+    pub(super) groups_listed: bool,
     pub(super) now: Now,
     pub(super) out: Vec<Decision>,
     /// Applications to be looked at in this step.
@@ -101,10 +103,11 @@ impl Scheduler {
             Event::QueueGone(path) => self.lose_queue(&path),
             Event::Node(name, spec) => self.see_node(&name, *spec),
             Event::NodeGone(name) => self.lose_node(&name),
-            Event::Namespace(namespace, limit) => self.see_namespace(&namespace, limit),
+            Event::Namespace(namespace, limit) => self.see_namespace(&namespace, &limit),
             Event::Bind(ask, outcome) => self.bind_ended(ask, outcome),
             Event::CreateRefused(name, refusal) => self.create_refused(&name, refusal),
             Event::ReleaseRefused(ask, _) => self.release_refused(ask),
+            Event::GroupsListed => self.groups_are_listed(),
             Event::Synced => self.begin(),
         }
     }

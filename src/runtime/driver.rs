@@ -25,6 +25,8 @@ const BATCH_MAX: usize = 1_024;
 const FACTS_WAITING_MAX: usize = 4 * BATCH_MAX;
 /// Longest sleep of an owner task with nothing to do, so that its heartbeat tells idle from dead (F10: 30 s).
 const HEARTBEAT: Duration = Duration::from_secs(5);
+/// Shortest sleep: times are in milliseconds, so that a time in the past can never make the task spin.
+const TICK: Duration = Duration::from_millis(1);
 /// How long calls in flight may take to end after SIGTERM: half of F6's 10 s, the other half for the rest of the exit.
 const STOP_WITHIN: Duration = Duration::from_secs(4);
 
@@ -195,7 +197,8 @@ impl<C: Owned> Driver<C> {
     }
 
     fn sleep_until(&self, turn: &Turn) -> Instant {
-        turn.wake.map_or_else(|| Instant::now() + HEARTBEAT, |at| self.clock.instant(at))
+        let now = Instant::now();
+        turn.wake.map_or(now + HEARTBEAT, |at| self.clock.instant(at).max(now + TICK))
     }
 
     fn start(&mut self, turn: Turn) {

@@ -130,8 +130,8 @@ impl Ledger {
                     Body::Pod(pod) => self.see_pod(key, uid, rv, &pod),
                     Body::Node(node) => self.see_node(key, uid, rv, &node),
                     Body::TaskGroup(group) => self.see_group(key, uid, rv, &group),
-                    Body::Queue(queue) => self.see_queue(key, uid, rv, &queue),
-                    Body::ResourceQuota(quota) => self.see_quota(key, uid, rv, &quota),
+                    Body::Queue(queue) => self.see_queue(&key, uid, rv, &queue),
+                    Body::ResourceQuota(quota) => self.see_quota(&key, uid, rv, &quota),
                 }
             }
             Err(malformed) => {
@@ -211,12 +211,12 @@ impl Ledger {
         events
     }
 
-    fn see_queue(&mut self, key: Key, uid: Uid, rv: u64, queue: &Queue) -> Vec<Event> {
-        if matches!(self.queues.sight(&key, &uid, rv), Sight::Stale) {
+    fn see_queue(&mut self, key: &Key, uid: Uid, rv: u64, queue: &Queue) -> Vec<Event> {
+        if matches!(self.queues.sight(key, &uid, rv), Sight::Stale) {
             return Vec::new();
         }
         let generation = queue.metadata.generation.unwrap_or(0);
-        match self.queues.get_mut(&key) {
+        match self.queues.get_mut(key) {
             Some(facts) => facts.generation = generation,
             None => {
                 let status = queue.status.clone().unwrap_or_default();
@@ -226,12 +226,12 @@ impl Ledger {
         self.tree.upsert(&key.name, queue)
     }
 
-    fn see_quota(&mut self, key: Key, uid: Uid, rv: u64, quota: &ResourceQuota) -> Vec<Event> {
-        if matches!(self.quotas.sight(&key, &uid, rv), Sight::Stale) {
+    fn see_quota(&mut self, key: &Key, uid: Uid, rv: u64, quota: &ResourceQuota) -> Vec<Event> {
+        if matches!(self.quotas.sight(key, &uid, rv), Sight::Stale) {
             return Vec::new();
         }
         let (namespace, limit) = (key.namespace.clone(), resource_quota::limit(quota));
-        self.quotas.put(key, uid, rv, limit);
+        self.quotas.put(key.clone(), uid, rv, limit);
         vec![self.namespace_limit(namespace)]
     }
 
@@ -318,6 +318,11 @@ impl Ledger {
     /// What is wrong with a Queue.
     pub fn queue_problems(&self, path: &str) -> &[SpecError] {
         self.tree.problem(path).unwrap_or(&[])
+    }
+
+    /// Names of the Queue objects below one.
+    pub fn queues_below(&self, path: &str) -> impl Iterator<Item = &Text> {
+        self.tree.below(path)
     }
 
     /// Names of all Queue objects.

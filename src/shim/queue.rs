@@ -75,6 +75,13 @@ impl QueueTree {
         self.queues.get(name).and_then(|known| known.in_force.as_ref())
     }
 
+    /// The queues below one, from the top down.
+    pub fn below(&self, name: &str) -> impl Iterator<Item = &Text> {
+        let prefix = format!("{name}.");
+        let from = self.queues.range(Text::from(&*prefix)..).map(|(name, _)| name);
+        from.take_while(move |name| name.starts_with(&prefix))
+    }
+
     fn put(&mut self, name: &str, said: Said) -> Vec<Event> {
         match self.queues.get_mut(name) {
             // Only status or metadata changed.
@@ -88,9 +95,7 @@ impl QueueTree {
 
     /// Judges the queues below one again: those that come into force top down, then those that go bottom up.
     fn judge_below(&mut self, name: &str) -> Vec<Event> {
-        let prefix = format!("{name}.");
-        let below = self.queues.range(Text::from(&*prefix)..).map(|(name, _)| name);
-        let below: Vec<Text> = below.take_while(|name| name.starts_with(&prefix)).cloned().collect();
+        let below: Vec<Text> = self.below(name).cloned().collect();
         let (mut events, mut gone) = (Vec::new(), Vec::new());
         for event in below.iter().filter_map(|name| self.judge(name)) {
             if matches!(event, Event::QueueGone(_)) { gone.push(event) } else { events.push(event) }

@@ -8,7 +8,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, ObjectMeta, Time};
 
 use super::escape;
-use crate::api::names::{APPLICATION, GROUP, SCHEDULER, VERSION};
+use super::ledger::GroupFacts;
+use crate::api::names::{GROUP, SCHEDULER, TASK_GROUP, VERSION};
 use crate::api::queue::QueueStatus;
 use crate::api::task_group::{Counts, Deadlines, TaskGroupStatus};
 use crate::core::ids::{Key, Text, Uid};
@@ -30,11 +31,12 @@ fn quantities(totals: &Totals) -> BTreeMap<String, Quantity> {
     totals.iter().map(|(name, amount)| (name.to_owned(), Quantity(Amount(name, amount).to_string()))).collect()
 }
 
-/// The status of a task group; times of conditions that did not change are kept from `old`.
-pub fn group_status(report: &GroupReport, application: &str, old: &TaskGroupStatus, now: Wall) -> TaskGroupStatus {
+/// The status of a task group; times of conditions that did not change are kept from its last status.
+pub fn group_status(report: &GroupReport, (name, facts): (&Text, &GroupFacts), now: Wall) -> TaskGroupStatus {
     let seats = report.seats;
     TaskGroupStatus {
         observed_generation: report.generation,
+        queue: facts.blueprint.queue.to_string(),
         application_state: report.state.name().to_owned(),
         incarnation: report.incarnation,
         reason: report.reason.to_owned(),
@@ -51,8 +53,8 @@ pub fn group_status(report: &GroupReport, application: &str, old: &TaskGroupStat
             failed: report.members.failed,
         },
         deadlines: report.completes.map(|wall| Deadlines { completion: Some(time(wall)) }),
-        conditions: group_conditions(report, &old.conditions, now),
-        selector: format!("{APPLICATION}={application}"),
+        conditions: group_conditions(report, &facts.status.conditions, now),
+        selector: format!("{TASK_GROUP}={name}"),
     }
 }
 
@@ -115,6 +117,23 @@ pub fn queue_status(
     now: Wall,
 ) -> QueueStatus {
     let headroom = report.headroom.iter();
+    QueueStatus {
+        observed_generation: generation,
+        allocated: quantities(&report.allocated),
+        pending: quantities(&report.pending),
+        headroom: headroom.map(|(name, left)| (name.to_string(), Quantity(Amount(name, *left).to_string()))).collect(),
+        applications: report.applications.iter().map(|(state, count)| (state.name().to_owned(), *count)).collect(),
+        conditions: queue_conditions(problems, (generation, in_force), old, now),
+    }
+}
+
+/// The conditions of a queue: what is written at once when it changes.
+pub fn queue_conditions(
+    problems: &[SpecError],
+    (generation, in_force): (i64, bool),
+    old: &QueueStatus,
+    now: Wall,
+) -> Vec<Condition> {
     let (reason, message) = match problems {
         [] => ("Active", "the queue has a valid place in the tree".to_owned()),
         problems => {
@@ -122,21 +141,7 @@ pub fn queue_status(
             ("InvalidSpec", if in_force { format!("{text}; the last valid spec stays in force") } else { text })
         }
     };
-    QueueStatus {
-        observed_generation: generation,
-        allocated: quantities(&report.allocated),
-        pending: quantities(&report.pending),
-        headroom: headroom.map(|(name, left)| (name.to_string(), Quantity(Amount(name, *left).to_string()))).collect(),
-        applications: report.applications.iter().map(|(state, count)| (state.name().to_owned(), *count)).collect(),
-        conditions: vec![condition(
-            "Active",
-            problems.is_empty(),
-            (reason, &message),
-            generation,
-            &old.conditions,
-            now,
-        )],
-    }
+    vec![condition("Active", problems.is_empty(), (reason, &message), generation, &old.conditions, now)]
 }
 
 /// `PodScheduled=False` with the pod's reason.

@@ -82,7 +82,9 @@ impl World {
         }
         let cpu = 1 + i64::from(self.dice.percent(20));
         (spec.min_resource, spec.shape) = (size(cpu), Shape { request: size(cpu), ..Shape::default() }.into());
-        self.say(|| format!("group {name}: {min}x{cpu} {:?}/{:?} {}", spec.reservation, spec.placeholder_for, spec.queue));
+        self.say(|| {
+            format!("group {name}: {min}x{cpu} {:?}/{:?} {}", spec.reservation, spec.placeholder_for, spec.queue)
+        });
         self.disturbed.remove(name);
         self.cluster.apply(name, spec);
     }
@@ -124,7 +126,8 @@ impl World {
             _ => GROUPS[self.dice.below(GROUPS.len())].to_owned(),
         };
         self.serial += 1;
-        let mut spec = self.cluster.pod(&format!("{name}-m{}", self.serial), Role::Member { group: name.as_str().into() });
+        let mut spec =
+            self.cluster.pod(&format!("{name}-m{}", self.serial), Role::Member { group: name.as_str().into() });
         self.vary(&mut spec);
         self.say(|| format!("member {} of {} cpu {}", spec.key.name, spec.shape.request.base[0], spec.priority));
         self.cluster.show(spec);

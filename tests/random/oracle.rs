@@ -38,19 +38,24 @@ impl World {
                 let again = |work: &Work| matches!(work, Work::Do(Decision::Release(own, _)) if own == ask);
                 assert!(!self.work.iter().any(again), "{name} is released twice");
             }
-            Decision::CancelPlaceholder(_) | Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => {}
+            Decision::CancelPlaceholder(_) | Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => {
+            }
         }
     }
 
     /// The pods on a node, and those that are to be bound there.
     fn pods_on(&self, node: &str) -> impl Iterator<Item = &AskSpec> {
-        self.cluster.pods.values().filter(move |(id, spec)| match &spec.place {
-            Place::On { node: own, .. } => **own == *node,
-            Place::Gated | Place::Refused(_) | Place::Pending => {
-                self.intents.get(id).is_some_and(|(own, _)| **own == *node)
-            }
-            Place::Finished { .. } => false,
-        }).map(|(_, spec)| spec)
+        self.cluster
+            .pods
+            .values()
+            .filter(move |(id, spec)| match &spec.place {
+                Place::On { node: own, .. } => **own == *node,
+                Place::Gated | Place::Refused(_) | Place::Pending => {
+                    self.intents.get(id).is_some_and(|(own, _)| **own == *node)
+                }
+                Place::Finished { .. } => false,
+            })
+            .map(|(_, spec)| spec)
     }
 
     fn check_node(&self, node: &str, pod: &AskSpec) {
@@ -81,9 +86,11 @@ impl World {
                 continue;
             }
             let mut used = Totals::default();
-            let charged = self.cluster.pods.values().filter(|(id, spec)| {
-                self.queue_of(*id, spec).is_some_and(|queue| within(&queue))
-            });
+            let charged = self
+                .cluster
+                .pods
+                .values()
+                .filter(|(id, spec)| self.queue_of(*id, spec).is_some_and(|queue| within(&queue)));
             charged.map(|(_, spec)| spec).chain([pod]).for_each(|spec| used.add(&spec.shape.request, 1));
             assert_eq!(max.refuses(&Totals::default(), &used), None, "{} exceeds {path}", pod.key);
         }
@@ -152,7 +159,11 @@ impl World {
                     real += u32::from(counts && (is_on || done));
                 }
                 Role::Placeholder(name) if name.uid == object.uid => held += u32::from(is_on),
-                Role::Foreign | Role::Singleton | Role::Originator { .. } | Role::Member { .. } | Role::Placeholder(_) => {}
+                Role::Foreign
+                | Role::Singleton
+                | Role::Originator { .. }
+                | Role::Member { .. }
+                | Role::Placeholder(_) => {}
             }
         }
         (real, held)
@@ -198,8 +209,14 @@ impl World {
             let reason = self.cluster.scheduler.ask_reason(*id);
             match reason.as_ref().map(|reason| reason.code()) {
                 Some(
-                    "TaskGroupNotFound" | "ApplicationClosed" | "WaitingForTaskGroups" | "QueueNotFound"
-                    | "QueueNotLeaf" | "QueueDraining" | "InvalidSpec" | "GangGroupMismatch",
+                    "TaskGroupNotFound"
+                    | "ApplicationClosed"
+                    | "WaitingForTaskGroups"
+                    | "QueueNotFound"
+                    | "QueueNotLeaf"
+                    | "QueueDraining"
+                    | "InvalidSpec"
+                    | "GangGroupMismatch",
                 ) => {}
                 Some("WaitingForMembers") if self.lacks_members() => {}
                 other => panic!("{name} does not run though there is room: {other:?}"),

@@ -71,6 +71,7 @@ impl Cluster {
 
     /// Everything is listed.
     pub fn synced(mut self) -> Self {
+        self.tell(Event::GroupsListed);
         self.tell(Event::Synced);
         self
     }
@@ -372,7 +373,7 @@ impl Cluster {
                 self.pods.insert(spec.key.name.to_string(), (*id, (**spec).clone()));
             }
         }
-        objects.push(Event::Synced);
+        objects.extend([Event::GroupsListed, Event::Synced]);
         self.events = objects;
         self
     }

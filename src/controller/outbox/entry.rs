@@ -1,7 +1,9 @@
 //! One thing that is wanted: where it stands and what it does next.
 
-use super::verdict::{Next, Sent, Step, Verdict};
+use super::pace::Pace;
+use super::verdict::{Look, Next, Sent, Step, Verdict};
 use super::want::{Object, Slot};
+use crate::core::reason::Refusal;
 use crate::core::time::Mono;
 use crate::shim::op::Op;
 
@@ -58,14 +60,27 @@ pub(super) enum Wish {
 }
 
 impl Wish {
-    /// What follows from an answer, given that.
-    pub(super) fn bend(self, next: Next) -> Next {
+    /// What follows from an answer, given that; `looked`: it was a GET.
+    pub(super) fn bend(self, next: Next, looked: bool) -> Next {
         match (self, next) {
             (Self::Moot, Next::Go { .. }) => Next::Forget,
             (Self::Cancelled, Next::Go { step: Step::Make, why, .. }) => Next::End(Verdict::Refused(why, None)),
+            (Self::Cancelled, Next::Go { step: Step::Repeat(op), why, .. }) if matches!(*op, Op::CreatePod(_)) => {
+                give_up(op, why, looked)
+            }
             (Self::Wanted | Self::Cancelled | Self::Moot, next) => next,
         }
     }
+}
+
+/// A creation in doubt that nobody wants any more is looked for once and not sent again: should it happen yet, the
+/// watch will show a placeholder that nobody waits for, as after a restart.
+fn give_up(op: Box<Op>, why: Refusal, looked: bool) -> Next {
+    if looked {
+        return Next::End(Verdict::Refused(why, None));
+    }
+    let look = Look { op, why: why.clone(), doubt: true };
+    Next::Go { step: Step::Look(look), pace: Pace::Brief, why }
 }
 
 impl<K> Entry<K> {

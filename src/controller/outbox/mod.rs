@@ -5,7 +5,7 @@
 //!
 //! - bind > delete > create > condition > status > event; within one of them, in order of arrival;
 //! - one call per Kubernetes object at a time;
-//! - at most [`Outbox::window`] calls in flight: 64, fewer while the server is in trouble;
+//! - at most 64 calls in flight, fewer of a slot that is in trouble;
 //! - what may have happened is repeated until that is certain, and never replaced by something else meanwhile.
 
 mod answer;
@@ -36,7 +36,7 @@ use pace::Pace;
 pub use verdict::Verdict;
 use verdict::{Next, Sent};
 pub use want::{Object, Report, Slot, Urgency, Want};
-use window::Window;
+use window::Windows;
 
 /// How long after a step a call may still be sent. A call is sent at once; only a process that was stopped or starved
 /// for longer finds it expired, and by then somebody else may have decided otherwise.
@@ -53,7 +53,7 @@ pub struct Outbox<K> {
     newest: u64,
     entries: Entries<K>,
     flights: Lookup<u64, Flight<K>>,
-    window: Window,
+    windows: Windows,
     buckets: Buckets,
     events_dropped: u64,
     answers: BTreeMap<(&'static str, &'static str, u16), u64>,
@@ -63,6 +63,8 @@ pub struct Outbox<K> {
 #[derive(Clone, Debug)]
 struct Flight<K> {
     id: Id<K>,
+    /// With whom it left.
+    rank: Slot,
     object: Option<Object>,
     /// Which of the entry's wants it carries.
     version: u32,
@@ -79,7 +81,7 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
             newest: 0,
             entries: Entries::default(),
             flights: Lookup::default(),
-            window: Window::default(),
+            windows: Windows::default(),
             buckets: Buckets::default(),
             events_dropped: 0,
             answers: BTreeMap::new(),
@@ -111,8 +113,7 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
     pub fn next(&mut self, now: Mono, make: &mut dyn FnMut(Slot, &K) -> Option<Op>) -> Vec<Call> {
         self.entries.ring(now);
         let mut calls = Vec::new();
-        while self.window.admits(now, self.flights.len()) {
-            let Some((rank, id)) = self.pick(now) else { break };
+        while let Some((rank, id)) = self.pick(now) {
             calls.extend(self.depart(now, rank, id, make));
         }
         calls
@@ -124,7 +125,7 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
             return None;
         }
         let flight = self.flights.remove(&id.sequence)?;
-        self.window.ended(now, id.sequence, self.newest, &outcome);
+        self.windows.ended(now, flight.rank, id.sequence, self.newest, &outcome);
         self.count(flight.rule, &outcome);
         if let Some(object) = &flight.object {
             self.entries.land(object);
@@ -134,10 +135,10 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
 
     /// When [`Self::next`] has something to do again, if nothing happens before.
     pub fn wake(&self, now: Mono) -> Option<Mono> {
-        let waiting = |rank: &Slot| self.window.has_room(self.flights.len()) && self.entries.first(*rank).is_some();
-        let queue = Slot::ALL.into_iter().filter(waiting).map(|rank| self.buckets.when(rank, now)).min();
-        let at = self.entries.next_timer().into_iter().chain(queue).min()?;
-        Some(at.max(self.window.paused_until()).max(now))
+        let queues = Slot::ALL.into_iter().filter(|rank| self.entries.first(*rank).is_some());
+        let queues = queues.filter_map(|rank| self.when(rank, now));
+        let at = self.entries.next_timer().into_iter().chain(queues).min()?;
+        Some(at.max(now))
     }
 
     /// Entries that wait to be sent, for whatever reason.
@@ -150,9 +151,9 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         self.flights.len()
     }
 
-    /// How many calls may be in flight now.
+    /// How many binds may be in flight now.
     pub const fn window(&self) -> usize {
-        self.window.size()
+        self.windows.size(Slot::Bind)
     }
 
     /// Events dropped so far: too many waited, or the server did not take them (F46).
@@ -168,7 +169,7 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
     /// The entry that leaves next, with the rank whose tokens it uses.
     fn pick(&mut self, now: Mono) -> Option<(Slot, Id<K>)> {
         for rank in Slot::ALL {
-            if self.buckets.when(rank, now) > now {
+            if self.when(rank, now).is_none_or(|at| at > now) {
                 continue;
             }
             while let Some(id) = self.entries.first(rank).cloned() {
@@ -178,6 +179,11 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
             }
         }
         None
+    }
+
+    /// When a call of this rank may leave; `None`: first one must end.
+    fn when(&self, rank: Slot, now: Mono) -> Option<Mono> {
+        self.windows.when(rank).map(|at| at.max(self.buckets.when(rank, now)))
     }
 
     fn depart(
@@ -193,8 +199,9 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         };
         self.newest += 1;
         self.buckets.take(rank, now);
+        self.windows.left(rank);
         let (object, version, sent) = departure;
-        self.flights.insert(self.newest, Flight { id, object, version, rule: op.rule(), sent });
+        self.flights.insert(self.newest, Flight { id, rank, object, version, rule: op.rule(), sent });
         let call = CallId { incarnation: self.incarnation, sequence: self.newest };
         Some(Call { id: call, not_after: now.after(SEND_WITHIN_MS), op })
     }
@@ -202,7 +209,8 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
     fn judge(&mut self, now: Mono, flight: Flight<K>, outcome: Outcome) -> Option<Report<K>> {
         let Flight { id, version, sent, rule, .. } = flight;
         let (attempt, wish) = self.entries.standing(&id)?;
-        match wish.bend(verdict::judge(id.0, sent, attempt, rule, outcome)) {
+        let looked = matches!(sent, Sent::Look(_));
+        match wish.bend(verdict::judge(id.0, sent, attempt, rule, outcome), looked) {
             Next::End(verdict) => Some(self.end(now, id, version, verdict)),
             Next::Forget => {
                 self.entries.remove(&id);
@@ -210,7 +218,7 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
             }
             Next::Go { step, pace, why } => {
                 self.entries.again(now, &id, step, pace);
-                let tell = pace == Pace::Long || pace == Pace::Brief && attempt >= TELL_AFTER;
+                let tell = pace == Pace::Long || pace == Pace::Brief && attempt >= TELL_AFTER && is_telling(why.code);
                 tell.then(|| Report { slot: id.0, key: id.1, verdict: Verdict::Denied(why) })
             }
         }
@@ -231,4 +239,10 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         };
         *self.answers.entry((verb, resource, code)).or_default() += 1;
     }
+}
+
+/// Whether a repeated refusal with this code says something about the object: silence, too many requests and a server
+/// that starts or ends say nothing, and the watches tell of those.
+const fn is_telling(code: u16) -> bool {
+    !matches!(code, 0 | 429 | 503)
 }

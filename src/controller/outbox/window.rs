@@ -1,5 +1,9 @@
-//! How many calls may be in flight: grows by one a round, halves when the server is in trouble, pauses when it is down.
+//! How many calls may be in flight: grows by one a round, halves in trouble, pauses when nothing answers.
+//!
+//! Each slot has a window of its own: a webhook that fails or hangs on one kind of call must not stop the others. What
+//! the server says about itself (`Retry-After`) stops all.
 
+use super::want::Slot;
 use crate::core::time::{Millis, Mono};
 use crate::shim::observation::Outcome;
 
@@ -12,10 +16,71 @@ const RETRY_AFTER_MAX_MS: Millis = 30_000;
 /// rare enough to leave it in peace.
 const PAUSE_MS: (Millis, Millis) = (100, 3_000);
 
-/// The window and what it learned.
+/// Most calls of a slot in flight. All but binds together leave a quarter of [`MAX`] to binds whatever hangs; the
+/// patches and events have token buckets that rarely need two.
+const fn most(slot: Slot) -> usize {
+    match slot {
+        Slot::Bind => MAX,
+        Slot::Delete => 16,
+        Slot::Create => 24,
+        Slot::Condition | Slot::Status => 3,
+        Slot::Event => 2,
+    }
+}
+
+/// The windows of all slots.
 #[derive(Clone, Debug)]
-pub(super) struct Window {
+pub(super) struct Windows {
+    windows: [Window; Slot::ALL.len()],
+    paused_until: Mono,
+}
+
+impl Default for Windows {
+    fn default() -> Self {
+        Self { windows: Slot::ALL.map(|slot| Window::new(most(slot))), paused_until: Mono(0) }
+    }
+}
+
+impl Windows {
+    /// When another call of this rank may leave, as far as time alone decides; `None`: first one must end.
+    pub(super) fn when(&self, rank: Slot) -> Option<Mono> {
+        let total: usize = self.windows.iter().map(|window| window.flying).sum();
+        let window = &self.windows[rank as usize];
+        (total < MAX && window.flying < window.size).then(|| window.paused_until.max(self.paused_until))
+    }
+
+    /// A call of this rank leaves.
+    pub(super) const fn left(&mut self, rank: Slot) {
+        self.windows[rank as usize].flying += 1;
+    }
+
+    /// A call of this rank has ended; `newest` is the newest one sent so far.
+    pub(super) fn ended(&mut self, now: Mono, rank: Slot, sequence: u64, newest: u64, outcome: &Outcome) {
+        let window = &mut self.windows[rank as usize];
+        window.flying = window.flying.saturating_sub(1);
+        match outcome {
+            Outcome::Refused { code: 429 | 500.., retry_after, .. } => {
+                window.shrink(now, sequence, newest);
+                let pause = retry_after.unwrap_or(0).min(RETRY_AFTER_MAX_MS);
+                self.paused_until = self.paused_until.max(now.after(pause));
+            }
+            Outcome::Unknown | Outcome::NotSent => window.shrink(now, sequence, newest),
+            Outcome::Ok(_) | Outcome::Refused { .. } => window.grow(),
+        }
+    }
+
+    /// How many calls of this rank may be in flight.
+    pub(super) const fn size(&self, rank: Slot) -> usize {
+        self.windows[rank as usize].size
+    }
+}
+
+/// The window of one slot and what it learned.
+#[derive(Clone, Debug)]
+struct Window {
+    most: usize,
     size: usize,
+    flying: usize,
     /// Successes since it last grew.
     credit: usize,
     /// The newest call when it last shrank: troubles of calls up to this one are of the same round.
@@ -25,51 +90,18 @@ pub(super) struct Window {
     paused_until: Mono,
 }
 
-impl Default for Window {
-    fn default() -> Self {
-        Self { size: MAX, credit: 0, shrank_at: 0, failures: 0, paused_until: Mono(0) }
-    }
-}
-
 impl Window {
-    /// Whether another call may leave now.
-    pub(super) fn admits(&self, now: Mono, in_flight: usize) -> bool {
-        now >= self.paused_until && self.has_room(in_flight)
-    }
-
-    /// Whether another call may leave, were it not for a pause.
-    pub(super) const fn has_room(&self, in_flight: usize) -> bool {
-        in_flight < self.size
-    }
-
-    /// How many calls may be in flight.
-    pub(super) const fn size(&self) -> usize {
-        self.size
-    }
-
-    /// No call leaves before.
-    pub(super) const fn paused_until(&self) -> Mono {
-        self.paused_until
-    }
-
-    /// A call has ended; `newest` is the newest one sent so far.
-    pub(super) fn ended(&mut self, now: Mono, sequence: u64, newest: u64, outcome: &Outcome) {
-        match outcome {
-            Outcome::Refused { code: 429 | 500.., retry_after, .. } => {
-                self.shrink(now, sequence, newest);
-                self.pause(now, retry_after.unwrap_or(0).min(RETRY_AFTER_MAX_MS));
-            }
-            Outcome::Unknown | Outcome::NotSent => self.shrink(now, sequence, newest),
-            Outcome::Ok(_) | Outcome::Refused { .. } => self.grow(),
-        }
+    const fn new(most: usize) -> Self {
+        Self { most, size: most, flying: 0, credit: 0, shrank_at: 0, failures: 0, paused_until: Mono(0) }
     }
 
     fn grow(&mut self) {
         self.failures = 0;
         self.credit += 1;
-        if self.credit >= self.size {
+        // Far below the maximum it doubles a round: after a restart of the server nothing is left of the trouble.
+        if self.credit >= self.size || self.size < self.most / 4 {
             self.credit = 0;
-            self.size = (self.size + 1).min(MAX);
+            self.size = (self.size + 1).min(self.most);
         }
     }
 
@@ -81,15 +113,12 @@ impl Window {
         if self.size == 1 {
             self.failures += 1;
             // 2^5 times the first pause is beyond the longest.
-            self.pause(now, (PAUSE_MS.0 << (self.failures - 1).min(5)).min(PAUSE_MS.1));
+            let pause = (PAUSE_MS.0 << (self.failures - 1).min(5)).min(PAUSE_MS.1);
+            self.paused_until = now.after(pause);
         }
         self.size = (self.size / 2).max(1);
         self.credit = 0;
         self.shrank_at = newest;
-    }
-
-    fn pause(&mut self, now: Mono, millis: Millis) {
-        self.paused_until = self.paused_until.max(now.after(millis));
     }
 }
 
@@ -101,54 +130,79 @@ mod tests {
         Outcome::Refused { code, reason: "".into(), message: "".into(), retry_after }
     }
 
+    fn end(windows: &mut Windows, now: u64, sequence: u64, newest: u64, outcome: &Outcome) {
+        windows.ended(Mono(now), Slot::Bind, sequence, newest, outcome);
+    }
+
     #[test]
     fn one_round_of_trouble_halves_once() {
-        let mut window = Window::default();
+        let mut windows = Windows::default();
         for sequence in 1..=64 {
-            window.ended(Mono(0), sequence, 64, &refused(503, None));
+            end(&mut windows, 0, sequence, 64, &refused(503, None));
         }
-        assert_eq!(window.size(), 32);
-        window.ended(Mono(0), 65, 96, &Outcome::Unknown);
-        assert_eq!(window.size(), 16);
+        assert_eq!(windows.size(Slot::Bind), 32);
+        end(&mut windows, 0, 65, 96, &Outcome::Unknown);
+        assert_eq!(windows.size(Slot::Bind), 16);
+        assert_eq!(windows.size(Slot::Create), most(Slot::Create), "each its own");
     }
 
     #[test]
     fn it_grows_by_one_a_round_up_to_the_maximum() {
-        let mut window = Window { size: 8, ..Window::default() };
-        for sequence in 1..=8 {
-            window.ended(Mono(0), sequence, 8, &Outcome::Ok(None));
+        let mut windows = Windows::default();
+        windows.windows[0].size = 20;
+        for sequence in 1..=20 {
+            end(&mut windows, 0, sequence, 20, &Outcome::Ok(None));
         }
-        assert_eq!(window.size(), 9);
+        assert_eq!(windows.size(Slot::Bind), 21);
         for sequence in 9..10_000 {
-            window.ended(Mono(0), sequence, sequence, &refused(409, None));
+            end(&mut windows, 0, sequence, sequence, &refused(409, None));
         }
-        assert_eq!(window.size(), MAX, "a certain answer is a healthy server");
+        assert_eq!(windows.size(Slot::Bind), MAX, "a certain answer is a healthy server");
     }
 
     #[test]
     fn a_dead_server_is_asked_ever_more_rarely() {
-        let mut window = Window::default();
-        let mut now = Mono(0);
-        let mut asked = 0;
+        let mut windows = Windows::default();
+        let (mut now, mut asked) = (0, 0);
         for sequence in 1.. {
-            now = now.max(window.paused_until());
-            if now >= Mono(60_000) {
+            now = windows.when(Slot::Bind).expect("nothing is in flight").0.max(now);
+            if now >= 60_000 {
                 break;
             }
             asked += 1;
-            window.ended(now, sequence, sequence, &Outcome::NotSent);
+            end(&mut windows, now, sequence, sequence, &Outcome::NotSent);
         }
         assert!((20..40).contains(&asked), "{asked} times a minute");
-        window.ended(now, u64::MAX, u64::MAX, &Outcome::Ok(None));
-        assert_eq!((window.failures, window.size()), (0, 2));
+        end(&mut windows, now, u64::MAX, u64::MAX, &Outcome::Ok(None));
+        assert_eq!((windows.windows[0].failures, windows.size(Slot::Bind)), (0, 2));
+    }
+
+    #[test]
+    fn after_a_restart_it_is_soon_back() {
+        let mut windows = Windows::default();
+        windows.windows[0].size = 1;
+        (1..16).for_each(|sequence| end(&mut windows, 0, sequence, sequence, &Outcome::Ok(None)));
+        assert_eq!(windows.size(Slot::Bind), 16);
     }
 
     #[test]
     fn retry_after_stops_everything_for_a_bounded_time() {
-        let mut window = Window::default();
-        window.ended(Mono(1_000), 1, 1, &refused(429, Some(2_000)));
-        assert!(!window.admits(Mono(2_999), 0) && window.admits(Mono(3_000), 0));
-        window.ended(Mono(3_000), 2, 2, &refused(503, Some(3_600_000)));
-        assert_eq!(window.paused_until(), Mono(33_000));
+        let mut windows = Windows::default();
+        end(&mut windows, 1_000, 1, 1, &refused(429, Some(2_000)));
+        assert_eq!(windows.when(Slot::Status), Some(Mono(3_000)));
+        end(&mut windows, 3_000, 2, 2, &refused(503, Some(3_600_000)));
+        assert_eq!(windows.when(Slot::Status), Some(Mono(33_000)));
+    }
+
+    #[test]
+    fn whatever_hangs_binds_have_room() {
+        let mut windows = Windows::default();
+        for slot in Slot::ALL.into_iter().filter(|slot| *slot != Slot::Bind) {
+            while windows.when(slot).is_some() {
+                windows.left(slot);
+            }
+        }
+        let room = std::iter::repeat_with(|| windows.when(Slot::Bind).map(|_| windows.left(Slot::Bind)));
+        assert_eq!(room.take_while(Option::is_some).count(), MAX / 4);
     }
 }

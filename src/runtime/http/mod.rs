@@ -18,6 +18,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::metrics;
 use super::shell::{Heartbeat, Question, ShellCounters, Shutdown, WatchState};
 use super::text::escape_json;
+use crate::controller::APPLY_KINDS;
 use crate::controller::stats::Stats;
 use crate::core::time::{Millis, Mono};
 use crate::shim::op::Kind;
@@ -142,7 +143,10 @@ fn readiness(stats: Option<&Stats>, counters: &ShellCounters) -> (StatusCode, St
         body.push_str(&format!("not listed yet: {}\n", waiting.join(", ")));
     }
     if !unserved.is_empty() {
-        body.push_str(&format!("not served by the cluster (CRD missing?): {}\n", unserved.join(", ")));
+        body.push_str(&format!("not served by the cluster: {}; apply them: {APPLY_KINDS}\n", unserved.join(", ")));
+    }
+    for (verb, resource) in stats.into_iter().flat_map(|stats| &stats.denied) {
+        body.push_str(&format!("denied by the API server, or failing: {verb} {resource}\n"));
     }
     (code, body)
 }

@@ -71,7 +71,7 @@ async fn readiness_names_the_kinds_that_miss() {
     let answer = fetch_answered(&mut running, "/readyz", Stats::default()).await;
     assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
     assert!(answer.contains("not listed yet: pods, nodes\n"), "{answer}");
-    assert!(answer.contains("(CRD missing?): taskgroups\n"), "{answer}");
+    assert!(answer.contains("not served by the cluster: taskgroups; apply them: gangline crds | kubectl"), "{answer}");
     let ready = Stats { synced: true, ..Stats::default() };
     assert!(fetch_answered(&mut running, "/readyz", ready).await.starts_with("HTTP/1.1 200 "));
 }

@@ -24,6 +24,7 @@ fn busy() -> (Stats, ShellCounters) {
         seats: [("held", 4)].into(),
         applications: [("Running", 1)].into(),
         pending_pods: 5,
+        denied: vec![("create", "events")],
         violations: 0,
         queues: vec![used("root.data", "cpu", 2500, Some(10_000)), used("root.data", "memory", 1 << 30, None)],
     };

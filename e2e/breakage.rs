@@ -1,0 +1,170 @@
+//! What tests that break things share: gangs of numbered members, what the scheduler says of itself, who asked for what.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use gangline::api::task_group::TaskGroup;
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::{Value, json};
+
+use crate::harness::Context;
+use crate::harness::context::{merge, node, phase};
+use crate::support::error::{During, Error, Result};
+use crate::support::objects::DEADLINE;
+use crate::support::scheduler::Scheduler;
+
+/// How often a file or the scheduler's HTTP is looked at: nothing tells when they change.
+const POLL: Duration = Duration::from_millis(50);
+
+/// The scheduler's user in the audit log.
+pub(crate) const SCHEDULER: &str = "system:serviceaccount:gangline-system:gangline";
+
+/// Waits until something that no watch shows is as expected.
+pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> Result<bool>) -> Result<()> {
+    let give_up = Instant::now() + DEADLINE;
+    while !holds().await? {
+        if Instant::now() > give_up {
+            return Err(Error::new(format!("not within {} s: {what}", DEADLINE.as_secs())));
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    Ok(())
+}
+
+/// A TaskGroup whose members ask for 1 CPU each; `spec` is merged into its spec.
+pub(crate) async fn make_group(t: &Context, name: &str, members: u32, spec: Value) -> Result<TaskGroup> {
+    let mut all = json!({"minMember": members, "minResource": {"cpu": "1"}, "placeholderTemplate": t.placement()});
+    merge(&mut all, spec);
+    t.objects().create(json!({"metadata": {"name": name}, "spec": all})).await
+}
+
+/// A member of a TaskGroup, named after it and a number.
+pub(crate) fn member(t: &Context, group: &str, number: u32) -> Value {
+    t.pod(&format!("{group}-{number}"), "1", json!({"metadata": {"labels": {"gangline.dev/task-group": group}}}))
+}
+
+/// Members with the numbers from 0.
+pub(crate) async fn make_members(t: &Context, group: &str, count: u32) -> Result<()> {
+    for number in 0..count {
+        t.pods().create(member(t, group, number)).await?;
+    }
+    Ok(())
+}
+
+/// A TaskGroup and all of its members.
+pub(crate) async fn make_gang(t: &Context, name: &str, members: u32, spec: Value) -> Result<()> {
+    make_group(t, name, members, spec).await?;
+    make_members(t, name, members).await
+}
+
+/// Selects everything of a TaskGroup that is no placeholder.
+pub(crate) fn members_of(group: &str) -> String {
+    format!("gangline.dev/task-group={group},!gangline.dev/placeholder")
+}
+
+/// Selects the placeholders of a TaskGroup.
+pub(crate) fn placeholders_of(group: &str) -> String {
+    format!("gangline.dev/task-group={group},gangline.dev/placeholder")
+}
+
+/// Waits until a gang runs with this many members, and no placeholder of it is left.
+pub(crate) async fn wait_whole(t: &Context, group: &str, members: u32) -> Result<()> {
+    let all_run = |pods: &[&Pod]| pods.len() == members as usize && pods.iter().all(|pod| phase(pod) == "Running");
+    t.pods().wait_all(&members_of(group), &format!("all of {group} run"), all_run).await?;
+    let what = format!("no placeholder of {group} is left");
+    t.pods().wait_all(&placeholders_of(group), &what, |pods| pods.is_empty()).await.map(drop)
+}
+
+/// Waits until this many placeholders of a group have a node.
+pub(crate) async fn wait_held(t: &Context, group: &str, count: u32) -> Result<Vec<Pod>> {
+    let held = |pods: &[&Pod]| pods.iter().filter(|pod| is_bound(pod)).count() == count as usize;
+    t.pods().wait_all(&placeholders_of(group), &format!("{count} placeholders of {group} are bound"), held).await
+}
+
+/// Whether a pod has a node.
+pub(crate) fn is_bound(pod: &Pod) -> bool {
+    !node(pod).is_empty()
+}
+
+/// Waits until a TaskGroup shows this reason; its status.
+pub(crate) async fn wait_reason(t: &Context, group: &str, reason: &str) -> Result<String> {
+    let shows = |group: &TaskGroup| group.status.as_ref().is_some_and(|status| status.reason == reason);
+    let group = t.objects::<TaskGroup>().wait(group, &format!("shows {reason}"), shows).await?;
+    Ok(group.status.unwrap_or_default().message)
+}
+
+/// The scheduler's `/state`.
+pub(crate) fn state(scheduler: &Scheduler) -> Result<Value> {
+    let (code, body) = scheduler.get("/state").unwrap_or_default();
+    if code != 200 {
+        return Err(Error::new(format!("/state answered {code}: {body}")));
+    }
+    serde_json::from_str(&body).during("reading /state")
+}
+
+/// Whether `/state` lists this verb and resource as denied.
+pub(crate) fn says_denied(scheduler: &Scheduler, verb: &str, resource: &str) -> Result<bool> {
+    let state = state(scheduler)?;
+    let denied = state["denied"].as_array().into_iter().flatten();
+    Ok(denied.into_iter().any(|one| one["verb"] == verb && one["resource"] == resource))
+}
+
+/// Sum of a metric's samples whose labels contain all of these texts.
+pub(crate) fn metric(scheduler: &Scheduler, name: &str, labels: &[&str]) -> f64 {
+    let (_, text) = scheduler.get("/metrics").unwrap_or_default();
+    let samples = text.lines().filter(|line| line.starts_with(name) && labels.iter().all(|label| line.contains(label)));
+    samples.filter_map(|line| line.rsplit_once(' ')?.1.parse::<f64>().ok()).sum()
+}
+
+/// A request in the audit log.
+#[derive(Clone, Debug)]
+pub(crate) struct Request {
+    pub(crate) user: String,
+    pub(crate) verb: String,
+    /// With the subresource: `pods/binding`.
+    pub(crate) resource: String,
+    /// Namespace, name, and UID where the request named one.
+    pub(crate) object: String,
+    pub(crate) code: u64,
+}
+
+/// The requests answered so far. The last line may be on its way.
+pub(crate) fn requests(audit_log: &Path) -> Result<Vec<Request>> {
+    let text = fs::read_to_string(audit_log).during("reading the audit log")?;
+    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).map(|line| request(&line)).collect())
+}
+
+fn request(line: &Value) -> Request {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let object = &line["objectRef"];
+    let (resource, sub) = (text(&object["resource"]), text(&object["subresource"]));
+    Request {
+        user: text(&line["user"]["username"]),
+        verb: text(&line["verb"]),
+        resource: if sub.is_empty() { resource } else { format!("{resource}/{sub}") },
+        object: format!("{}/{} {}", text(&object["namespace"]), text(&object["name"]), text(&object["uid"])),
+        code: line["responseStatus"]["code"].as_u64().unwrap_or(0),
+    }
+}
+
+/// How many requests of the scheduler were denied for lack of this right.
+pub(crate) fn denials(t: &mut Context, verb: &str, resource: &str) -> Result<usize> {
+    let all = requests(&t.plane()?.audit_log())?;
+    let denied = all.iter().filter(|one| one.user == SCHEDULER && one.code == 403);
+    Ok(denied.filter(|one| one.verb == verb && one.resource == resource).count())
+}
+
+/// An error if a pod was bound more than once, whoever asked. The scheduler's Bindings name the pod's UID.
+pub(crate) fn none_bound_twice(t: &mut Context) -> Result<()> {
+    let mut bindings: BTreeMap<String, usize> = BTreeMap::new();
+    for one in requests(&t.plane()?.audit_log())? {
+        if one.resource == "pods/binding" && one.verb == "create" && one.code == 201 {
+            *bindings.entry(one.object).or_default() += 1;
+        }
+    }
+    let twice: Vec<_> = bindings.iter().filter(|(_, count)| **count > 1).collect();
+    if bindings.is_empty() { Err(Error::new("the audit log shows no binding at all")) } else { Ok(()) }?;
+    if twice.is_empty() { Ok(()) } else { Err(Error::new(format!("bound more than once: {twice:?}"))) }
+}

@@ -1,0 +1,518 @@
+//! Tests that take away what Gangline stands on: kinds, rights, the API server, nodes, queues, readable objects.
+
+use std::path::Path;
+use std::process::Command;
+
+use gangline::api::queue::Queue;
+use gangline::api::task_group::TaskGroup;
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use k8s_openapi::api::rbac::v1::ClusterRole;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+
+use crate::breakage::{
+    SCHEDULER, denials, is_bound, make_gang, make_group, make_members, member, members_of, metric, none_bound_twice,
+    placeholders_of, requests, says_denied, state, until, wait_held, wait_reason, wait_whole,
+};
+use crate::harness::context::{node, phase};
+use crate::harness::{Context, Needs, Test, test};
+use crate::support::components::{Component, Options};
+use crate::support::error::{During, Result};
+use crate::support::objects::{DEADLINE, Objects, wait_untyped};
+use crate::support::scheduler::{Launch, Scheduler};
+
+pub(crate) fn tests() -> Vec<Test> {
+    let own = || Needs::OwnControlPlane(Options::default());
+    vec![
+        test("faults: kinds that are missing or old", own(), kinds).without_gangline(),
+        test("faults: rights that are missing", own(), rights).without_gangline(),
+        test("faults: an API server that is away, restarts and hangs", own(), api_server).without_gangline(),
+        test("faults: objects that cannot be read, and evil ones", own(), evil).without_gangline(),
+        test("faults: a node goes with held placeholders", Needs::Nodes(3), node_of_placeholders),
+        test("faults: a node goes in the middle of a swap", Needs::Nodes(2), node_in_swap),
+        test("faults: a node goes between decision and Binding", Needs::Nodes(1), node_before_binding),
+        test("faults: members and TaskGroups are deleted half way", Needs::Nodes(1), deleted_half_way),
+        test("faults: a queue is lowered and deleted under running work", Needs::Nodes(1), queue),
+    ]
+}
+
+/// The kinds that Gangline brings.
+const KINDS: [&str; 2] = ["taskgroups", "queues"];
+
+async fn kinds(t: &mut Context) -> Result<()> {
+    t.add_nodes("node", 2, |_| ()).await?;
+    let launch = t.cluster.launch("gangline", &[]).await?;
+    let definitions = t.everywhere::<CustomResourceDefinition>();
+    for kind in KINDS {
+        definitions.delete(&format!("{kind}.gangline.dev")).await?;
+        definitions.wait_gone(&format!("{kind}.gangline.dev")).await?;
+    }
+    let scheduler = Scheduler::start(&launch).await?;
+    let says_missing = |text: &str| {
+        text.contains("taskgroups") && text.contains("queues") && text.contains("gangline crds | kubectl apply")
+    };
+    let (_, ready) = scheduler.get("/readyz").unwrap_or_default();
+    assert!(says_missing(&ready), "/readyz: {ready}");
+    let log = scheduler.log_about("does not serve", 9)?;
+    assert!(says_missing(&log) && log.lines().count() == 2, "{log}");
+
+    let list = Command::new(&launch.binary).args(["list", "-A", "--kubeconfig"]).arg(&t.cluster.kubeconfig).output();
+    let hint = String::from_utf8_lossy(&list.during("running gangline")?.stderr).into_owned();
+    assert!(hint.contains("gangline crds | kubectl apply"), "gangline list: {hint}");
+
+    // Pods without a gang are scheduled meanwhile, members wait.
+    make_members(t, "old", 3).await?;
+    t.pods().create(t.pod("single", "1", json!({}))).await?;
+    t.pods().wait("single", "runs", |pod| phase(pod) == "Running").await?;
+    assert!(!t.pods().list(&members_of("old")).await?.iter().any(is_bound));
+
+    // Kinds of an older version, then those of this one.
+    for kind in KINDS {
+        t.apply(&older(definition(kind)?).to_string()).await?;
+    }
+    make_group(t, "old", 3, json!({})).await?;
+    wait_whole(t, "old", 3).await?;
+    assert_eq!(scheduler.log_about("serves this kind now", 9)?.lines().count(), 2);
+    let all = requests(&t.plane()?.audit_log())?;
+    let tries =
+        all.iter().filter(|one| one.user == SCHEDULER && one.resource == "taskgroups" && one.code == 404).count();
+    assert!((1..=12).contains(&tries), "listed {tries} times");
+    let (_, ready) = scheduler.get("/readyz").unwrap_or_default();
+    assert!(!ready.contains("not served"), "/readyz: {ready}");
+    for kind in KINDS {
+        t.apply(&definition(kind)?.to_string()).await?;
+    }
+    make_gang(t, "new", 3, json!({"placeholderFor": "all", "completionTimeoutSeconds": 60})).await?;
+    wait_whole(t, "new", 3).await
+}
+
+/// The shipped definition of a kind.
+fn definition(kind: &str) -> Result<Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("crds/gangline.dev_{kind}.yaml"));
+    let text = std::fs::read_to_string(&path).during(format!("reading {}", path.display()))?;
+    serde_saphyr::from_str(&text).during("reading a definition")
+}
+
+fn schema(definition: &mut Value) -> &mut Value {
+    &mut definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+}
+
+/// A definition that lacks some fields and every rule.
+fn older(mut definition: Value) -> Value {
+    definition["spec"]["versions"][0]["subresources"] = json!({"status": {}});
+    let schema = schema(&mut definition);
+    remove_everywhere(schema, "x-kubernetes-validations");
+    for (part, field) in [
+        ("spec", "completionTimeoutSeconds"),
+        ("spec", "placeholderFor"),
+        ("spec", "maxApplications"),
+        ("status", "deadlines"),
+        ("status", "selector"),
+        ("status", "headroom"),
+    ] {
+        if let Some(fields) = schema["properties"][part]["properties"].as_object_mut() {
+            fields.remove(field);
+        }
+    }
+    definition
+}
+
+/// A definition under which everything can be stored.
+fn lax(mut definition: Value) -> Value {
+    let anything = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    definition["spec"]["versions"][0]["subresources"] = json!({"status": {}});
+    let schema = schema(&mut definition);
+    remove_everywhere(schema, "x-kubernetes-validations");
+    schema["properties"]["spec"] = anything;
+    definition
+}
+
+fn remove_everywhere(value: &mut Value, key: &str) {
+    if let Some(fields) = value.as_object_mut() {
+        fields.remove(key);
+        fields.values_mut().for_each(|value| remove_everywhere(value, key));
+    }
+}
+
+async fn rights(t: &mut Context) -> Result<()> {
+    t.add_nodes("node", 2, |_| ()).await?;
+    let launch = t.cluster.launch("gangline", &[]).await?;
+
+    // A list and a watch at the start: nothing is decided on half a picture.
+    let all = revoke(t, "resourcequotas", "list").await?;
+    revoke(t, "nodes", "watch").await?;
+    let mut scheduler = Scheduler::spawn(&launch)?;
+    let refused = |scheduler: &Scheduler| scheduler.get("/readyz").filter(|(code, _)| *code == 503);
+    until("/readyz names the right", async || {
+        Ok(refused(&scheduler).is_some_and(|(_, text)| text.contains("list resourcequotas")))
+    })
+    .await?;
+    assert!(says_denied(&scheduler, "list", "resourcequotas")?);
+    until("/state names the other", async || says_denied(&scheduler, "watch", "nodes")).await?;
+    grant(t, &all).await?;
+    scheduler.wait_ready().await?;
+    assert!(!says_denied(&scheduler, "list", "resourcequotas")?);
+    let tries = denials(t, "list", "resourcequotas")?;
+    assert!((1..=12).contains(&tries), "listed {tries} times");
+
+    // Bindings.
+    let all = revoke(t, "pods/binding", "create").await?;
+    make_gang(t, "direct", 2, json!({"reservation": "Direct"})).await?;
+    until("the right is named", async || says_denied(&scheduler, "create", "pods/binding")).await?;
+    let shows = |pod: &Pod| scheduled(pod).0 == "BindRefused";
+    t.pods().wait_all(&members_of("direct"), "show the refusal", |pods| pods.iter().all(|pod| shows(pod))).await?;
+    grant(t, &all).await?;
+    wait_whole(t, "direct", 2).await?;
+    assert!(!says_denied(&scheduler, "create", "pods/binding")?);
+    let tries = denials(t, "create", "pods/binding")?;
+    assert!((1..=16).contains(&tries), "bound {tries} times");
+
+    // Placeholders.
+    let all = revoke(t, "pods", "create").await?;
+    make_group(t, "held", 2, json!({"placeholderFor": "all"})).await?;
+    let message = wait_reason(t, "held", "PlaceholderRejected").await?;
+    assert!(message.contains("create pods"), "{message}");
+    assert!(says_denied(&scheduler, "create", "pods")?);
+    grant(t, &all).await?;
+    wait_held(t, "held", 2).await?;
+    assert!(!says_denied(&scheduler, "create", "pods")?);
+    let tries = denials(t, "create", "pods")?;
+    assert!((1..=24).contains(&tries), "created {tries} times");
+    make_members(t, "held", 2).await?;
+    wait_whole(t, "held", 2).await?;
+
+    // Each once in the log, by verb and resource, at the level of what somebody has to act on.
+    let log = scheduler.log_about("denies a call", 99)?;
+    for right in ["resourcequotas", "nodes", "pods/binding", "pods\""] {
+        assert!(log.lines().any(|line| line.contains(right) && line.contains("WARN")), "{right} in {log}");
+    }
+    assert_eq!(log.lines().count(), 4, "{log}");
+    none_bound_twice(t)
+}
+
+/// Takes a right from the scheduler's role and waits until that holds; the rules as they were.
+async fn revoke(t: &Context, resource: &str, verb: &str) -> Result<Value> {
+    let role = t.everywhere::<ClusterRole>().get("gangline").await?.and_then(|role| role.rules);
+    let all = serde_json::to_value(role).during("reading the role")?;
+    let rules = all.as_array().into_iter().flatten().flat_map(|rule| without(rule, resource, verb));
+    t.everywhere::<ClusterRole>().patch("gangline", json!({"rules": rules.collect::<Vec<_>>()})).await?;
+    until("the right is gone", async || Ok(!may(t, resource, verb).await?)).await?;
+    Ok(all)
+}
+
+/// Puts the rules back.
+async fn grant(t: &Context, rules: &Value) -> Result<()> {
+    t.everywhere::<ClusterRole>().patch("gangline", json!({"rules": rules})).await.map(drop)
+}
+
+/// A rule without one verb of one resource: none, one or two.
+fn without(rule: &Value, resource: &str, verb: &str) -> Vec<Value> {
+    let has = |field: &str, word: &str| rule[field].as_array().is_some_and(|all| all.iter().any(|one| one == word));
+    if !has("resources", resource) || !has("verbs", verb) {
+        return vec![rule.clone()];
+    }
+    let rest = |field: &str, word: &str| -> Vec<Value> {
+        rule[field].as_array().into_iter().flatten().filter(|one| *one != word).cloned().collect()
+    };
+    let (mut others, mut this) = (rule.clone(), rule.clone());
+    others["resources"] = rest("resources", resource).into();
+    this["resources"] = json!([resource]);
+    this["verbs"] = rest("verbs", verb).into();
+    let is_something = |rule: &Value| ["resources", "verbs"].iter().all(|field| rule[field] != json!([]));
+    [others, this].into_iter().filter(is_something).collect()
+}
+
+/// Whether the API server lets the scheduler do this by now.
+async fn may(t: &Context, resource: &str, verb: &str) -> Result<bool> {
+    let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+    let attributes = json!({"verb": verb, "resource": resource, "subresource": subresource, "namespace": ""});
+    let review = json!({"metadata": {}, "spec": {"user": SCHEDULER, "resourceAttributes": attributes}});
+    let review = t.everywhere::<SubjectAccessReview>().create(review).await?;
+    Ok(review.status.is_some_and(|status| status.allowed))
+}
+
+/// Reason and message of a pod's condition PodScheduled.
+fn scheduled(pod: &Pod) -> (&str, &str) {
+    let conditions = pod.status.iter().filter_map(|status| status.conditions.as_ref()).flatten();
+    let condition = conditions.into_iter().find(|condition| condition.type_ == "PodScheduled");
+    condition.map_or(("", ""), |condition| {
+        (condition.reason.as_deref().unwrap_or_default(), condition.message.as_deref().unwrap_or_default())
+    })
+}
+
+async fn api_server(t: &mut Context) -> Result<()> {
+    t.add_nodes("node", 2, |_| ()).await?;
+    let launch = t.cluster.launch("gangline", &[]).await?;
+
+    // Away at the start.
+    t.plane()?.kill(Component::ApiServer)?;
+    let mut scheduler = Scheduler::spawn(&launch)?;
+    until("it says that it waits", async || Ok(!scheduler.log_about("does not answer", 1)?.is_empty())).await?;
+    t.plane()?.revive(Component::ApiServer).await?;
+    scheduler.wait_ready().await?;
+
+    // Killed while placeholders are bound and replaced.
+    make_gang(t, "restarted", 8, json!({"placeholderFor": "all"})).await?;
+    t.pods().wait_all("", "one is bound", |pods| pods.iter().any(|pod| is_bound(pod))).await?;
+    t.plane()?.restart(Component::ApiServer).await?;
+    wait_whole(t, "restarted", 8).await?;
+
+    // A store that hangs until the server gives up: whether the Bindings took effect nobody knows.
+    make_group(t, "slow", 4, json!({"reservation": "Direct"})).await?;
+    wait_reason(t, "slow", "WaitingForMembers").await?;
+    scheduler.pause()?;
+    make_members(t, "slow", 4).await?;
+    t.plane()?.pause(Component::Etcd)?;
+    scheduler.resume()?;
+    let unknown =
+        |code: &str| metric(&scheduler, "gangline_calls_total", &["pods/binding", &format!("code=\"{code}\"")]);
+    let before = unknown("504") + unknown("0");
+    until("Bindings fail", async || Ok(unknown("504") + unknown("0") > before)).await?;
+    t.plane()?.resume(Component::Etcd)?;
+    wait_whole(t, "slow", 4).await?;
+    none_bound_twice(t)
+}
+
+async fn evil(t: &mut Context) -> Result<()> {
+    t.add_nodes("node", 1, |_| ()).await?;
+    let launch = t.cluster.launch("gangline", &["--log-level", "debug"]).await?;
+    for kind in KINDS {
+        t.apply(&lax(definition(kind)?).to_string()).await?;
+    }
+    let scheduler = Scheduler::start(&launch).await?;
+
+    // Objects that no program of this version would have stored.
+    let groups = t.objects::<TaskGroup>();
+    let bad = json!({"minMember": "two", "minResource": {"cpu": "1"}, "placeholderTemplate": t.placement()});
+    store(t, groups.untyped(), "TaskGroup", json!({"name": "bad"}), bad).await?;
+    let queues = t.everywhere::<Queue>();
+    store(t, queues.untyped(), "Queue", json!({"name": "root.bad"}), json!({"parent": "root", "max": 7})).await?;
+    let escapes = "\n\u{1b}[2J\u{9b}31m\u{202e}";
+    let sick = json!({"minMember": 1, "minResource": {format!("cpu{escapes}"): "1"}, "queue": format!("root.{escapes}"),
+                      "applicationId": format!("app{escapes}"), "gangGroup": [format!("{}/evil", t.namespace), escapes]});
+    let annotated = json!({"name": "evil", "annotations": {"e2e.gangline.dev/note": escapes}});
+    store(t, groups.untyped(), "TaskGroup", annotated, sick).await?;
+    for (number, request) in ["1e30", "9223372036854775807Ei", "12345678901234567890123"].into_iter().enumerate() {
+        let resources = json!({"requests": {"memory": request}});
+        let container = json!({"name": "main", "image": "pause", "resources": resources});
+        let huge = json!({"metadata": {"annotations": {"e2e.gangline.dev/note": escapes}}, "spec": {"containers": [container]}});
+        t.pods().create(t.pod(&format!("vast-{number}"), "1", huge)).await?;
+    }
+    let huge = json!({"minResource": {"cpu": "9223372036854775807Ei"}});
+    make_gang(t, "huge", 2, huge).await?;
+
+    // Each says what is wrong with it, the others go on.
+    for name in ["bad", "evil"] {
+        let says = |object: &DynamicObject| object.data["status"]["reason"] == "InvalidSpec";
+        wait_untyped(groups.untyped(), name, DEADLINE, "is refused", &says).await?;
+    }
+    let says = |object: &DynamicObject| object.data["status"]["conditions"][0]["status"] == "False";
+    wait_untyped(queues.untyped(), "root.bad", DEADLINE, "is refused", &says).await?;
+    let bad = groups.untyped().get("bad").await.during("reading the TaskGroup")?;
+    assert!(bad.data["status"]["message"].to_string().contains("spec.minMember"), "{}", bad.data["status"]);
+    let malformed = state(&scheduler)?["malformed"].to_string();
+    assert!(malformed.contains("/bad\"") && malformed.contains("root.bad\""), "{malformed}");
+    make_gang(t, "good", 3, json!({})).await?;
+    wait_whole(t, "good", 3).await?;
+    for number in 0..3 {
+        t.pods()
+            .wait(&format!("vast-{number}"), "says why it waits", |pod| scheduled(pod).0 == "Unschedulable")
+            .await?;
+    }
+    wait_reason(t, "huge", "AskTooLarge").await?;
+
+    garble(t, &scheduler).await?;
+
+    // Repaired, it runs.
+    groups.patch("bad", json!({"spec": {"minMember": 2}})).await?;
+    make_members(t, "bad", 2).await?;
+    wait_whole(t, "bad", 2).await?;
+    nothing_unescaped(t, &scheduler, &launch)
+}
+
+/// A TaskGroup that cannot be read any more: its members run on.
+async fn garble(t: &mut Context, scheduler: &Scheduler) -> Result<()> {
+    let groups = t.objects::<TaskGroup>();
+    let garbled = json!({"spec": {"minMember": "three"}});
+    let patch = async |patch: Value| {
+        let (params, patch) = (PatchParams::default(), Patch::Merge(patch));
+        groups.untyped().patch("good", &params, &patch).await.during("patching a TaskGroup").map(drop)
+    };
+    let run =
+        |pods: &[&Pod]| pods.iter().all(|pod| phase(pod) == "Running" && pod.metadata.deletion_timestamp.is_none());
+    let breaking = async {
+        patch(garbled).await?;
+        until("it is quarantined", async || Ok(state(scheduler)?["malformed"].to_string().contains("/good\""))).await?;
+        patch(json!({"spec": {"minMember": 3}})).await?;
+        until("it is read again", async || Ok(!state(scheduler)?["malformed"].to_string().contains("/good\""))).await?;
+        wait_reason(t, "good", "Running").await
+    };
+    t.pods().always(&members_of("good"), "members of a garbled TaskGroup run on", run, breaking).await?;
+    Ok(())
+}
+
+/// Nobody's terminal is at risk: neither from the log nor from what the commands print.
+fn nothing_unescaped(t: &Context, scheduler: &Scheduler, launch: &Launch) -> Result<()> {
+    assert_harmless("the log", &std::fs::read(scheduler.log()).during("reading the log")?, true);
+    let namespace = t.namespace.clone();
+    let in_namespace = |command: &[&str]| -> Vec<String> {
+        command.iter().map(|&word| word.to_owned()).chain(["-n".to_owned(), namespace.clone()]).collect()
+    };
+    let commands = [
+        in_namespace(&["why", "tg/evil"]),
+        in_namespace(&["why", "tg/bad"]),
+        in_namespace(&["why", "pod/vast-0"]),
+        in_namespace(&["list", "-o", "wide"]),
+        vec!["queue".to_owned()],
+    ];
+    for command in commands {
+        let output =
+            Command::new(&launch.binary).args(&command).arg("--kubeconfig").arg(&t.cluster.kubeconfig).output();
+        let output = output.during("running gangline")?;
+        assert!(!output.stdout.is_empty(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_harmless(&format!("{command:?}"), &[output.stdout, output.stderr].concat(), false);
+    }
+    Ok(())
+}
+
+/// Stores an object as it is.
+async fn store(t: &Context, api: &kube::Api<DynamicObject>, kind: &str, metadata: Value, spec: Value) -> Result<()> {
+    let object = json!({"apiVersion": "gangline.dev/v1alpha1", "kind": kind, "metadata": metadata, "spec": spec});
+    let object: DynamicObject = serde_json::from_value(object).during("describing an object")?;
+    api.create(&PostParams::default(), &object).await.during(format!("storing a {kind} in {}", t.namespace)).map(drop)
+}
+
+/// No control character but line ends, and in a log every line one JSON object.
+fn assert_harmless(what: &str, bytes: &[u8], is_log: bool) {
+    let text = std::str::from_utf8(bytes).expect("UTF-8");
+    let bad = |c: char| c != '\n' && (c.is_control() || ('\u{202a}'..='\u{202e}').contains(&c));
+    assert!(!text.contains(bad), "{what} contains {:?} in {text:?}", text.chars().find(|c| bad(*c)));
+    if is_log {
+        let broken = text.lines().find(|line| serde_json::from_str::<Value>(line).is_err());
+        assert_eq!(broken, None, "{what}");
+    }
+}
+
+async fn node_of_placeholders(t: &mut Context) -> Result<()> {
+    // Two fit a node.
+    make_group(t, "held", 4, json!({"minResource": {"cpu": "7"}})).await?;
+    let held = wait_held(t, "held", 4).await?;
+    let lost = node(&held[0]).to_owned();
+    t.everywhere::<Node>().delete(&lost).await?;
+    let elsewhere = |pods: &[&Pod]| pods.len() == 4 && pods.iter().all(|pod| is_bound(pod) && node(pod) != lost);
+    t.pods().wait_all(&placeholders_of("held"), "all are held elsewhere", elsewhere).await?;
+    make_members(t, "held", 4).await?;
+    wait_whole(t, "held", 4).await
+}
+
+/// A finalizer keeps the placeholder in the middle of its deletion.
+async fn node_in_swap(t: &mut Context) -> Result<()> {
+    make_group(t, "swap", 1, json!({})).await?;
+    let placeholder = wait_held(t, "swap", 1).await?.remove(0);
+    let (name, lost) = (placeholder.metadata.name.clone().unwrap_or_default(), node(&placeholder).to_owned());
+    t.pods().patch(&name, json!({"metadata": {"finalizers": ["e2e.gangline.dev/hold"]}})).await?;
+    make_members(t, "swap", 1).await?;
+    t.pods().wait(&name, "is being deleted", |pod| pod.metadata.deletion_timestamp.is_some()).await?;
+    t.everywhere::<Node>().delete(&lost).await?;
+    t.everywhere::<Node>().wait_gone(&lost).await?;
+    t.pods().patch(&name, json!({"metadata": {"finalizers": null}})).await?;
+    wait_whole(t, "swap", 1).await?;
+    let pod = t.pods().wait("swap-0", "has a node", is_bound).await?;
+    assert_ne!(node(&pod), lost);
+    Ok(())
+}
+
+/// What that race leaves, made by hand: the API server binds to nodes that do not exist. The pod is somebody else's to
+/// remove (the pod garbage collector does after 40 s); meanwhile and afterwards the gang goes on.
+async fn node_before_binding(t: &mut Context) -> Result<()> {
+    make_group(t, "ghost", 2, json!({"reservation": "Direct"})).await?;
+    wait_reason(t, "ghost", "WaitingForMembers").await?;
+    let mut first = member(t, "ghost", 0);
+    first["spec"]["schedulingGates"] = json!([{"name": "e2e.gangline.dev/wait"}]);
+    t.pods().create(first).await?;
+    t.pods().patch("ghost-0", json!({"spec": {"schedulingGates": null, "nodeSelector": {"nowhere": "true"}}})).await?;
+    t.bind("ghost-0", &format!("{}-ghost", t.id)).await?;
+    t.pods().create(member(t, "ghost", 1)).await?;
+    t.pods().wait("ghost-1", "runs", |pod| phase(pod) == "Running").await?;
+    t.pods().delete_with("ghost-0", &DeleteParams::default().grace_period(0)).await?;
+    wait_reason(t, "ghost", "PartiallyLost").await?;
+    t.pods().create(member(t, "ghost", 2)).await?;
+    wait_whole(t, "ghost", 2).await
+}
+
+async fn deleted_half_way(t: &mut Context) -> Result<()> {
+    // Direct: members go before there are enough.
+    make_group(t, "direct", 3, json!({"reservation": "Direct"})).await?;
+    make_members(t, "direct", 2).await?;
+    wait_reason(t, "direct", "WaitingForMembers").await?;
+    t.pods().delete("direct-0").await?;
+    t.pods().create(member(t, "direct", 2)).await?;
+    t.pods().create(member(t, "direct", 3)).await?;
+    wait_whole(t, "direct", 3).await?;
+
+    // Placeholders: members go while others are awaited.
+    make_group(t, "missing", 3, json!({})).await?;
+    make_members(t, "missing", 1).await?;
+    t.pods().delete("missing-0").await?;
+    t.pods().wait_gone("missing-0").await?;
+    for number in 1..4 {
+        t.pods().create(member(t, "missing", number)).await?;
+    }
+    wait_whole(t, "missing", 3).await?;
+
+    // The TaskGroup goes while its placeholders find no room, and leaves them orphans.
+    make_group(t, "large", 3, json!({"minResource": {"cpu": "9"}})).await?;
+    let three = |pods: &[&Pod]| pods.len() == 3;
+    t.pods().wait_all(&placeholders_of("large"), "the placeholders exist", three).await?;
+    wait_reason(t, "large", "WaitingForCapacity").await?;
+    let orphaning =
+        DeleteParams { propagation_policy: Some(kube::api::PropagationPolicy::Orphan), ..DeleteParams::default() };
+    t.objects::<TaskGroup>().delete_with("large", &orphaning).await?;
+    t.pods().wait_all(&placeholders_of("large"), "none is left", |pods| pods.is_empty()).await?;
+
+    // The namespace goes while a gang of it waits.
+    let other = t.add_namespace("other", json!({})).await?;
+    let spec = json!({"minMember": 3, "minResource": {"cpu": "9"}, "placeholderTemplate": t.placement()});
+    Objects::<TaskGroup>::of(&t.client, &other).create(json!({"metadata": {"name": "doomed"}, "spec": spec})).await?;
+    Objects::<Pod>::of(&t.client, &other).wait_all("", "the placeholders exist", three).await?;
+    t.everywhere::<Namespace>().delete(&other).await?;
+    t.everywhere::<Namespace>().wait_gone(&other).await
+}
+
+async fn queue(t: &mut Context) -> Result<()> {
+    let (name, queues) = (format!("root.{}", t.id), t.everywhere::<Queue>());
+    let labels = json!({crate::harness::context::TEST: t.id});
+    queues
+        .create(json!({"metadata": {"name": name, "labels": labels}, "spec": {"parent": "root", "max": {"cpu": "4"}}}))
+        .await?;
+    make_gang(t, "first", 4, json!({"queue": name})).await?;
+    wait_whole(t, "first", 4).await?;
+    let runs =
+        |pods: &[&Pod]| pods.iter().all(|pod| phase(pod) == "Running" && pod.metadata.deletion_timestamp.is_none());
+    let breaking = async {
+        // Below what is used.
+        queues.patch(&name, json!({"spec": {"max": {"cpu": "2"}}})).await?;
+        make_gang(t, "second", 1, json!({"queue": name})).await?;
+        wait_reason(t, "second", "WaitingForQuota").await?;
+        make_gang(t, "third", 3, json!({"queue": name})).await?;
+        wait_reason(t, "third", "ExceedsMaxQuota").await?;
+        // Gone.
+        queues.delete(&name).await?;
+        queues.wait_gone(&name).await?;
+        make_gang(t, "fourth", 1, json!({"queue": name})).await?;
+        let gone = |group: &TaskGroup| {
+            let reason = group.status.as_ref().map(|status| status.reason.as_str()).unwrap_or_default();
+            matches!(reason, "QueueDraining" | "QueueNotFound")
+        };
+        t.objects::<TaskGroup>().wait("fourth", "is refused", gone).await?;
+        Ok(())
+    };
+    t.pods().always(&members_of("first"), "running members are left alone", runs, breaking).await?;
+    let waiting = t.pods().list("gangline.dev/task-group in (second, third, fourth)").await?;
+    assert!(waiting.len() == 5 && !waiting.iter().any(is_bound), "{}", waiting.len());
+    let first = t.objects::<TaskGroup>().get("first").await?.and_then(|group| group.status).unwrap_or_default();
+    assert_eq!(first.application_state, "Running");
+    Ok(())
+}

@@ -1,0 +1,167 @@
+//! Who schedules: Gangline in its ways, Kubernetes' own scheduler, and one that decides nothing.
+
+use std::fmt;
+use std::fs;
+use std::path::Path;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use super::workload::Workload;
+use crate::gangline;
+use crate::support::control_plane::ControlPlane;
+use crate::support::error::{During, Result};
+use crate::support::manifests;
+use crate::support::process::{Process, Spec};
+use crate::support::scheduler::Scheduler;
+use crate::support::tools::Program;
+
+/// Who schedules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, clap::ValueEnum)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Contestant {
+    /// Binds every pod to the next node: the ceiling
+    Null,
+    /// Gangline without placeholders
+    Direct,
+    /// Gangline with placeholders for members that are missing: none is
+    Missing,
+    /// Gangline with a placeholder for every member
+    All,
+    /// Kubernetes' own, with its rate limit lifted
+    KubeScheduler,
+}
+
+impl fmt::Display for Contestant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Null => "null (the ceiling)",
+            Self::Direct => "gangline, Direct",
+            Self::Missing => "gangline, Placeholder (missing)",
+            Self::All => "gangline, Placeholder (all)",
+            Self::KubeScheduler => "kube-scheduler, qps 5000",
+        })
+    }
+}
+
+/// Those that a workload is given to, the ceiling first.
+pub(super) const fn of(workload: Workload) -> &'static [Contestant] {
+    use Contestant::{All, Direct, KubeScheduler, Missing, Null};
+    if workload.has_gangs() { &[Null, Direct, Missing, All] } else { &[Null, Direct, KubeScheduler] }
+}
+
+/// An error if one of them could not run.
+pub(super) fn check(wanted: &[Contestant]) -> Result<()> {
+    let needed = wanted.is_empty() || wanted.iter().any(|contestant| contestant.is_gangline());
+    if needed { gangline::binary().map(drop) } else { Ok(()) }
+}
+
+impl Contestant {
+    /// Whether it is Gangline.
+    pub(super) const fn is_gangline(self) -> bool {
+        matches!(self, Self::Direct | Self::Missing | Self::All)
+    }
+
+    /// Its name in the audit log.
+    pub(super) const fn user(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Direct | Self::Missing | Self::All => "gangline",
+            Self::KubeScheduler => "kube-scheduler",
+        }
+    }
+
+    /// What pods name.
+    pub(super) const fn scheduler_name(self) -> &'static str {
+        match self {
+            Self::Null | Self::Direct | Self::Missing | Self::All => "gangline",
+            Self::KubeScheduler => "default-scheduler",
+        }
+    }
+
+    /// The part of a TaskGroup that makes the difference; the others take plain pods.
+    pub(super) fn gang_spec(self) -> Option<Value> {
+        match self {
+            Self::Direct => Some(json!({"reservation": "Direct"})),
+            Self::Missing => Some(json!({"reservation": "Placeholder", "placeholderFor": "missing"})),
+            Self::All => Some(json!({"reservation": "Placeholder", "placeholderFor": "all"})),
+            Self::Null | Self::KubeScheduler => None,
+        }
+    }
+
+    /// Installs what it needs before any object is made. Gangline runs with the admission policies that it ships; they
+    /// would also tax the bindings of others, who run without.
+    pub(super) async fn install(self, plane: &ControlPlane) -> Result<()> {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut leave_out = vec!["Deployment"];
+        if !self.is_gangline() {
+            leave_out.extend(["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]);
+        }
+        manifests::install_without(&plane.client(), root, &leave_out).await
+    }
+
+    /// Starts it; does not wait.
+    pub(super) async fn start(self, plane: &ControlPlane, workload: Workload) -> Result<Running> {
+        match self {
+            Self::Null => null(plane, workload).map(Running::Program),
+            Self::KubeScheduler => kube_scheduler(plane).map(Running::Program),
+            Self::Direct | Self::Missing | Self::All => {
+                let mut launch = gangline::account(&plane.client(), &plane.kubeconfig(), plane.dir()).await?;
+                launch.env.extend(std::env::var("RUST_LOG").map(|filter| ("RUST_LOG".to_owned(), filter)));
+                Scheduler::spawn(&launch).map(Running::Gangline)
+            }
+        }
+    }
+}
+
+/// A contestant at work.
+pub(super) enum Running {
+    /// Gangline.
+    Gangline(Scheduler),
+    /// Another one.
+    Program(Process),
+}
+
+impl Running {
+    /// Process id.
+    pub(super) fn pid(&self) -> u32 {
+        match self {
+            Self::Gangline(scheduler) => scheduler.pid(),
+            Self::Program(process) => process.pid(),
+        }
+    }
+
+    /// An error if it has ended.
+    pub(super) fn check_running(&mut self) -> Result<()> {
+        match self {
+            Self::Gangline(scheduler) => scheduler.check_running(),
+            Self::Program(process) => process.check_running(),
+        }
+    }
+}
+
+fn null(plane: &ControlPlane, workload: Workload) -> Result<Process> {
+    let kubeconfig = plane.kubeconfig_of("null").display().to_string();
+    let args = ["null", "--kubeconfig", &kubeconfig, "--pods", &workload.pods().to_string()].map(str::to_owned);
+    let program = std::env::current_exe().during("finding this program")?;
+    let log = plane.dir().join("null.log");
+    Process::start(&Spec { name: "null".to_owned(), program, args: args.to_vec(), env: Vec::new(), log })
+}
+
+fn kube_scheduler(plane: &ControlPlane) -> Result<Process> {
+    let config = json!({
+        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": false},
+        "clientConnection": {"kubeconfig": plane.kubeconfig_of("kube-scheduler"), "qps": 5000, "burst": 10_000},
+    });
+    let path = plane.dir().join("kube-scheduler.json");
+    fs::write(&path, config.to_string()).during("writing the configuration of kube-scheduler")?;
+    let args = [
+        format!("--config={}", path.display()),
+        "--authentication-skip-lookup".to_owned(),
+        "--secure-port=0".to_owned(),
+    ];
+    let program = Program::KubeScheduler.find()?;
+    let log = plane.dir().join("kube-scheduler.log");
+    Process::start(&Spec { name: "kube-scheduler".to_owned(), program, args: args.to_vec(), env: Vec::new(), log })
+}

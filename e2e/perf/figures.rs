@@ -1,0 +1,153 @@
+//! What one run comes to.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::Plan;
+use super::contestant::Contestant;
+use super::workload::{MEMBER, Workload};
+use crate::support::audit::Record;
+
+/// What a run used, read when it was over.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub(super) struct Used {
+    /// CPU seconds of the scheduler.
+    pub(super) scheduler_cpu: f64,
+    /// CPU seconds of store and API server.
+    pub(super) servers_cpu: f64,
+    /// The most memory that the scheduler had, MiB.
+    pub(super) peak_mib: f64,
+}
+
+/// The figures of one run.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Figures {
+    pub(super) round: u32,
+    pub(super) nodes: u32,
+    pub(super) workload: Workload,
+    pub(super) contestant: Contestant,
+    pub(super) used: Used,
+    /// Pods bound per second, over the middle 80 % of the bindings.
+    pub(super) pods_per_second: f64,
+    /// From the scheduler's start to its first and to its last binding of a pod that counts.
+    pub(super) first_bind_seconds: f64,
+    pub(super) last_bind_seconds: f64,
+    /// From the first to the last binding of a gang: median and 99th percentile.
+    pub(super) spread_p50_ms: f64,
+    pub(super) spread_p99_ms: f64,
+    /// Gangs of which some but not all members were bound.
+    pub(super) partial_gangs: usize,
+    /// Requests of the scheduler by verb and resource.
+    pub(super) requests: BTreeMap<String, usize>,
+    /// Requests of the scheduler that were answered with an error, by verb, resource and code.
+    pub(super) errors: BTreeMap<String, usize>,
+}
+
+impl Figures {
+    /// Computes them.
+    pub(super) fn of(plan: Plan, began: Timestamp, used: Used, records: &[Record]) -> Self {
+        let own: Vec<&Record> = records.iter().filter(|record| record.is_by(plan.contestant.user())).collect();
+        let mut binds: Vec<(f64, usize)> = own.iter().filter_map(|record| bind(record, began)).collect();
+        binds.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let times: Vec<f64> = binds.iter().map(|(at, _)| *at).collect();
+        let spreads = spreads(&binds);
+        Self {
+            round: plan.round,
+            nodes: plan.nodes,
+            workload: plan.workload,
+            contestant: plan.contestant,
+            used,
+            pods_per_second: middle_rate(&times),
+            first_bind_seconds: times.first().copied().unwrap_or_default(),
+            last_bind_seconds: times.last().copied().unwrap_or_default(),
+            spread_p50_ms: 1e3 * quantile(&spreads, 0.5),
+            spread_p99_ms: 1e3 * quantile(&spreads, 0.99),
+            partial_gangs: partial(&binds, plan.workload),
+            requests: count(own.iter().map(|record| rule(record))),
+            errors: count(
+                own.iter()
+                    .filter(|record| record.code() >= 400)
+                    .map(|record| format!("{} {}", rule(record), record.code())),
+            ),
+        }
+    }
+
+    /// The scheduler's CPU seconds for 10 000 pods.
+    pub(super) fn cpu_per_10k(&self) -> f64 {
+        self.used.scheduler_cpu * 1e4 / self.workload.pods() as f64
+    }
+
+    /// Requests of one kind.
+    pub(super) fn requests_of(&self, rules: &[&str]) -> usize {
+        rules.iter().filter_map(|rule| self.requests.get(*rule)).sum()
+    }
+
+    /// Writes about pods for each member.
+    pub(super) fn pod_writes_per_member(&self) -> f64 {
+        let rules = ["create pods", "create pods/binding", "delete pods", "patch pods", "patch pods/status"];
+        self.requests_of(&rules) as f64 / self.workload.pods() as f64
+    }
+
+    /// Status writes for each gang.
+    pub(super) fn status_writes_per_gang(&self) -> f64 {
+        self.requests_of(&["patch taskgroups/status"]) as f64 / self.workload.gangs as f64
+    }
+
+    /// The run in a line.
+    pub(super) fn sentence(&self) -> String {
+        format!(
+            "{:.0} pods/s, {:.1} CPU-s per 10k, {:.0} MiB, {:.2} pod writes a member",
+            self.pods_per_second,
+            self.cpu_per_10k(),
+            self.used.peak_mib,
+            self.pod_writes_per_member()
+        )
+    }
+}
+
+/// Second and gang of a binding of a pod that counts.
+fn bind(record: &Record, began: Timestamp) -> Option<(f64, usize)> {
+    let (_, pod) = record.bound()?;
+    let gang = Workload::gang_of(pod).filter(|_| pod.starts_with(MEMBER))?;
+    Some((record.stage_timestamp.duration_since(began).as_secs_f64(), gang))
+}
+
+fn rule(record: &Record) -> String {
+    format!("{} {}", record.verb, record.resource())
+}
+
+fn count(names: impl Iterator<Item = String>) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
+    names.for_each(|name| *counts.entry(name).or_default() += 1);
+    counts
+}
+
+/// Start and end are not the rate that a scheduler keeps up.
+fn middle_rate(times: &[f64]) -> f64 {
+    let (from, to) = (times.len() / 10, times.len() * 9 / 10);
+    if to <= from { 0.0 } else { (to - from) as f64 / (times[to] - times[from]).max(1e-6) }
+}
+
+fn spreads(binds: &[(f64, usize)]) -> Vec<f64> {
+    let mut gangs: BTreeMap<usize, (f64, f64)> = BTreeMap::new();
+    for (at, gang) in binds {
+        gangs.entry(*gang).or_insert((*at, *at)).1 = *at;
+    }
+    let mut spreads: Vec<f64> = gangs.into_values().map(|(first, last)| last - first).collect();
+    spreads.sort_by(f64::total_cmp);
+    spreads
+}
+
+fn partial(binds: &[(f64, usize)], workload: Workload) -> usize {
+    let mut gangs: BTreeMap<usize, usize> = BTreeMap::new();
+    binds.iter().for_each(|(_, gang)| *gangs.entry(*gang).or_default() += 1);
+    gangs.values().filter(|bound| **bound < workload.size).count()
+}
+
+/// A quantile of sorted values; 0 if there is none.
+pub(super) fn quantile(sorted: &[f64], part: f64) -> f64 {
+    let at = (sorted.len() as f64 * part) as usize;
+    sorted.get(at.min(sorted.len().saturating_sub(1))).copied().unwrap_or_default()
+}

@@ -1,0 +1,99 @@
+//! One run: a control plane, the objects, the contestant, and what is read from it all when every pod has a node.
+
+use std::fs::{self, File};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use super::Plan;
+use super::contestant::Running;
+use super::figures::{Figures, Used};
+use super::proc;
+use super::workload::MEMBER;
+use crate::support::audit;
+use crate::support::components::{Component, Options};
+use crate::support::control_plane::ControlPlane;
+use crate::support::error::{During, Error, Result};
+use crate::support::nodes::NodeSet;
+
+/// How often the audit log is read for new bindings.
+const POLL: Duration = Duration::from_millis(200);
+
+/// How long a run may take: the slowest contestant needs half a minute.
+const GIVE_UP: Duration = Duration::from_secs(300);
+
+/// How long the rest of a scheduler's work is waited for when every pod has a node: status and events.
+const SETTLE: Duration = Duration::from_secs(4);
+
+/// CPUs of a node.
+const NODE_CPU: u32 = 32;
+
+/// Makes one run.
+pub(super) async fn run(plan: Plan, keep: Option<&PathBuf>, tell: impl Fn(&str)) -> Result<Figures> {
+    let plane = ControlPlane::start(Options { audit: true, ..Options::bare() }).await?;
+    plan.contestant.install(&plane).await?;
+    tell("making the nodes and pods");
+    plane.add_nodes(&NodeSet::of_cpus("node", plan.nodes, NODE_CPU)).await?;
+    plan.workload.create(&plane.client(), plan.contestant).await?;
+    tell("scheduling");
+    let servers_before = servers(&plane)?;
+    let began = jiff::Timestamp::now();
+    let mut running = plan.contestant.start(&plane, plan.workload).await?;
+    wait_bound(&plane.audit_log(), plan.workload.pods(), &mut running).await?;
+    tokio::time::sleep(SETTLE).await;
+    let used = Used {
+        scheduler_cpu: proc::cpu_seconds(running.pid())?,
+        servers_cpu: servers(&plane)? - servers_before,
+        peak_mib: proc::peak_mib(running.pid())?,
+    };
+    if let Some(dir) = keep {
+        keep_logs(plan, &plane, dir)?;
+    }
+    drop(running);
+    Ok(Figures::of(plan, began, used, &audit::read(&plane.audit_log())?))
+}
+
+/// CPU seconds of store and server together.
+fn servers(plane: &ControlPlane) -> Result<f64> {
+    let pids = plane.pids();
+    let servers = [Component::Etcd, Component::ApiServer].into_iter().filter_map(|component| pids.get(&component));
+    servers.map(|pid| proc::cpu_seconds(*pid)).sum()
+}
+
+/// Waits until the audit log shows a binding of every pod. Nothing is asked of the server meanwhile.
+async fn wait_bound(log: &Path, pods: usize, running: &mut Running) -> Result<()> {
+    let step = "reading the audit log";
+    let give_up = Instant::now() + GIVE_UP;
+    let mut file = File::open(log).during(step)?;
+    file.seek(SeekFrom::End(0)).during(step)?;
+    let (mut text, mut bound) = (Vec::new(), 0);
+    while bound < pods {
+        running.check_running()?;
+        if Instant::now() > give_up {
+            return Err(Error::new(format!("only {bound} of {pods} pods were bound in {} s", GIVE_UP.as_secs())));
+        }
+        tokio::time::sleep(POLL).await;
+        file.read_to_end(&mut text).during(step)?;
+        let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+        let lines: Vec<u8> = text.drain(..whole).collect();
+        bound += String::from_utf8_lossy(&lines).lines().filter(|line| is_binding(line)).count();
+    }
+    Ok(())
+}
+
+/// Without reading all of it: this runs while the contestant needs the machine.
+fn is_binding(line: &str) -> bool {
+    let pods = format!("/pods/{MEMBER}");
+    (line.contains("/binding?") || line.contains("/binding\"")) && line.contains(&pods) && line.contains("\"code\":201")
+}
+
+fn keep_logs(plan: Plan, plane: &ControlPlane, dir: &Path) -> Result<()> {
+    let name = format!("{}x{}-{}-{}", plan.workload.gangs, plan.workload.size, plan.contestant.user(), plan.round);
+    for file in ["audit.log", "gangline.log", "kube-scheduler.log"] {
+        let from = plane.dir().join(file);
+        if from.is_file() {
+            fs::copy(&from, dir.join(format!("{name}-{file}"))).during("keeping logs")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,101 @@
+//! `lab perf`: how fast pods are bound end to end, beside a scheduler that decides nothing.
+//!
+//! Every run has a control plane of its own: store and server, nodes that are objects only, no controllers. Everything
+//! that is to be scheduled exists before the scheduler starts. What happened is read from the audit log.
+
+mod contestant;
+mod figures;
+mod measure;
+pub(crate) mod null;
+mod proc;
+mod report;
+mod workload;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::support::error::{During, Result};
+use crate::support::go_build;
+use crate::support::progress::Progress;
+use crate::support::tools::Program;
+use contestant::Contestant;
+use figures::Figures;
+use workload::Workload;
+
+/// Arguments of `lab perf`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// How often everything is measured; contestants take turns
+    #[arg(long, default_value_t = 3, value_parser = clap::value_parser!(u32).range(1..=100))]
+    rounds: u32,
+    /// A tenth of the pods, to try
+    #[arg(long)]
+    quick: bool,
+    /// Nodes that exist as objects
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(100..=20_000))]
+    nodes: u32,
+    /// Only these workloads
+    #[arg(long, value_enum, value_delimiter = ',')]
+    workloads: Vec<workload::Name>,
+    /// Only these contestants
+    #[arg(long, value_enum, value_delimiter = ',')]
+    contestants: Vec<Contestant>,
+    /// Leave each run's logs in target/perf
+    #[arg(long)]
+    keep: bool,
+}
+
+/// One run that is to be made.
+#[derive(Clone, Copy, Debug)]
+struct Plan {
+    round: u32,
+    nodes: u32,
+    workload: Workload,
+    contestant: Contestant,
+}
+
+/// Measures, writes the raw figures and prints the table.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    contestant::check(&args.contestants)?;
+    go_build::ensure(&[Program::Etcd, Program::ApiServer, Program::KubeScheduler])?;
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/perf");
+    fs::create_dir_all(&dir).during("making target/perf")?;
+    let runtime = tokio::runtime::Runtime::new().during("starting the runtime")?;
+    let mut all = Vec::new();
+    for plan in plans(args) {
+        all.push(runtime.block_on(one(plan, args.keep.then_some(&dir)))?);
+        write(&dir.join("runs.json"), &all)?;
+    }
+    report::print(&all);
+    println!("\nRaw figures: {}", dir.join("runs.json").display());
+    report::check(&all)
+}
+
+/// Rounds outermost, so that whatever disturbs the machine for a while disturbs all contestants.
+fn plans(args: &Args) -> Vec<Plan> {
+    let wanted = |contestant: &Contestant| args.contestants.is_empty() || args.contestants.contains(contestant);
+    let workloads = workload::Name::ALL.into_iter();
+    let workloads = workloads.filter(|name| args.workloads.is_empty() || args.workloads.contains(name));
+    let workloads: Vec<Workload> = workloads.map(|name| name.of(args.quick)).collect();
+    let mut plans = Vec::new();
+    for round in 1..=args.rounds {
+        for &workload in &workloads {
+            let contestants = contestant::of(workload).iter().filter(|contestant| wanted(contestant));
+            plans.extend(contestants.map(|&contestant| Plan { round, nodes: args.nodes, workload, contestant }));
+        }
+    }
+    plans
+}
+
+async fn one(plan: Plan, keep: Option<&PathBuf>) -> Result<Figures> {
+    let what = format!("round {}, {}, {}", plan.round, plan.workload, plan.contestant);
+    let progress = Progress::start(&what);
+    let figures = measure::run(plan, keep, |step| progress.now(step)).await?;
+    progress.done(&format!("{what}: {}", figures.sentence()));
+    Ok(figures)
+}
+
+fn write(path: &Path, all: &[Figures]) -> Result<()> {
+    let step = format!("writing {}", path.display());
+    fs::write(path, serde_json::to_string_pretty(all).during(&step)?).during(&step)
+}

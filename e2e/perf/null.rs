@@ -1,0 +1,61 @@
+//! A scheduler that decides nothing: lists once and binds pod after pod to the next node. No scheduler binds faster
+//! with one request for each pod, so this is the ceiling of the machine.
+
+use std::path::PathBuf;
+
+use futures::{StreamExt, TryStreamExt, stream};
+use http::Request;
+use kube::Client;
+use serde_json::{Value, json};
+
+use crate::support::error::{During, Error, Result};
+use crate::support::kubeconfig;
+
+/// Bindings in flight: as many as Gangline's window holds at most.
+const IN_FLIGHT: usize = 64;
+
+/// Arguments of `lab null`.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Who it is
+    #[arg(long)]
+    kubeconfig: PathBuf,
+    /// How many pods there have to be
+    #[arg(long)]
+    pods: usize,
+}
+
+/// Binds everything, then waits to be ended, so that its memory can be looked at.
+pub(crate) fn run(args: &Args) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().during("starting the runtime")?;
+    runtime.block_on(async {
+        let client = kubeconfig::client(&args.kubeconfig).await?;
+        let pods = names(&client, "/api/v1/namespaces/default/pods").await?;
+        if pods.len() != args.pods {
+            return Err(Error::new(format!("{} pods instead of {}", pods.len(), args.pods)));
+        }
+        let nodes = names(&client, "/api/v1/nodes").await?;
+        let bindings = pods.iter().zip(nodes.iter().cycle()).map(|(pod, node)| bind(&client, pod, node));
+        stream::iter(bindings).buffer_unordered(IN_FLIGHT).try_collect::<()>().await?;
+        std::future::pending().await
+    })
+}
+
+async fn names(client: &Client, path: &str) -> Result<Vec<String>> {
+    let step = format!("listing {path}");
+    let request = Request::get(path).body(Vec::new()).during(&step)?;
+    let list: Value = client.request(request).await.during(&step)?;
+    let items = list["items"].as_array().into_iter().flatten();
+    Ok(items.filter_map(|item| item["metadata"]["name"].as_str()).map(str::to_owned).collect())
+}
+
+async fn bind(client: &Client, pod: &str, node: &str) -> Result<()> {
+    let step = "binding a pod";
+    let binding = json!({
+        "apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod}, "target": {"kind": "Node", "name": node},
+    });
+    let request = Request::post(format!("/api/v1/namespaces/default/pods/{pod}/binding"));
+    let request = request.header("content-type", "application/json").body(binding.to_string().into_bytes());
+    // Read to its end, or the connection is not used again.
+    client.request_text(request.during(step)?).await.during(step).map(drop)
+}

@@ -1,0 +1,73 @@
+//! The table for people, and what must hold of any run.
+
+use super::contestant::{self, Contestant};
+use super::figures::{Figures, quantile};
+use super::workload::Workload;
+use crate::support::error::{Error, Result};
+
+/// Prints medians over the rounds as Markdown.
+pub(super) fn print(all: &[Figures]) {
+    println!(
+        "
+| workload | scheduler | pods/s | of the ceiling | CPU-s per 10k pods | API server and etcd | peak MiB | pod writes per member | status writes per gang | first to last bind of a gang, p50 / p99 | partial gangs |
+|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+    );
+    let mut workloads: Vec<Workload> = Vec::new();
+    for figures in all {
+        if !workloads.contains(&figures.workload) {
+            workloads.push(figures.workload);
+        }
+    }
+    for workload in workloads {
+        for &contestant in contestant::of(workload) {
+            let runs = runs(all, workload, contestant);
+            if !runs.is_empty() {
+                println!("{}", row(all, workload, contestant, &runs));
+            }
+        }
+    }
+}
+
+fn row(all: &[Figures], workload: Workload, contestant: Contestant, runs: &[&Figures]) -> String {
+    let of = |figure: &dyn Fn(&Figures) -> f64| median(runs.iter().map(|run| figure(run)));
+    let share = median(runs.iter().filter_map(|run| {
+        let ceiling = self::runs(all, workload, Contestant::Null).into_iter().find(|null| null.round == run.round)?;
+        Some(100.0 * run.pods_per_second / ceiling.pods_per_second)
+    }));
+    let gangs = workload.has_gangs();
+    let (status, spread) = if gangs && contestant.is_gangline() {
+        let spread = format!("{:.0} / {:.0} ms", of(&|run| run.spread_p50_ms), of(&|run| run.spread_p99_ms));
+        (format!("{:.1}", of(&Figures::status_writes_per_gang)), spread)
+    } else {
+        ("–".to_owned(), "–".to_owned())
+    };
+    format!(
+        "| {workload} | {contestant} | {:.0} | {share:.0} % | {:.1} | {:.1} | {:.0} | {:.2} | {status} | {spread} | {} |",
+        of(&|run| run.pods_per_second),
+        of(&Figures::cpu_per_10k),
+        of(&|run| run.used.servers_cpu * 1e4 / run.workload.pods() as f64),
+        of(&|run| run.used.peak_mib),
+        of(&Figures::pod_writes_per_member),
+        runs.iter().map(|run| run.partial_gangs).sum::<usize>(),
+    )
+}
+
+fn runs(all: &[Figures], workload: Workload, contestant: Contestant) -> Vec<&Figures> {
+    all.iter().filter(|run| run.workload == workload && run.contestant == contestant).collect()
+}
+
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_by(f64::total_cmp);
+    quantile(&values, 0.5)
+}
+
+/// Speed is a matter of the machine; half a gang and a refused request are not.
+pub(super) fn check(all: &[Figures]) -> Result<()> {
+    let partial: usize = all.iter().map(|run| run.partial_gangs).sum();
+    if partial > 0 {
+        return Err(Error::new(format!("{partial} gangs were bound in part")));
+    }
+    let refused = all.iter().flat_map(|run| &run.errors).find(|(rule, _)| rule.ends_with(" 403"));
+    refused.map_or(Ok(()), |(rule, count)| Err(Error::new(format!("{count} requests were refused: {rule}"))))
+}

@@ -1,0 +1,118 @@
+//! `docs/reasons.md` and `docs/states.md` are what the code says. UPDATE=1 writes them anew.
+
+use gangline::core::ids::{AskId, ClassId};
+use gangline::core::lifecycle::{AppEvent, AppState};
+use gangline::core::queue::QuotaExcess;
+use gangline::core::reason::{AskReason, CODES, Reason, Refusal, RejectReason, SpecError, Unsupported};
+use gangline::core::resources::Excess;
+
+fn excess() -> QuotaExcess {
+    QuotaExcess { queue: "root.q".into(), excess: Excess { resource: "cpu".into(), asked: 2, left: 1 } }
+}
+
+fn refusal() -> Refusal {
+    Refusal { code: 403, message: "no".into() }
+}
+
+fn class() -> ClassId {
+    ClassId { index: 0, generation: 0 }
+}
+
+fn rejects() -> Vec<RejectReason> {
+    let error = SpecError { field: "spec.minMember".into(), problem: "must be at least 1".into() };
+    let QuotaExcess { queue, excess } = excess();
+    vec![
+        RejectReason::InvalidSpec { group: "g".into(), error },
+        RejectReason::GangGroupMismatch { group: "g".into(), field: "queue" },
+        RejectReason::QueueNotFound(queue.clone()),
+        RejectReason::QueueNotLeaf(queue.clone()),
+        RejectReason::QueueDraining(queue.clone()),
+        RejectReason::AskTooLarge,
+        RejectReason::ExceedsMaxQuota(QuotaExcess { queue, excess: excess.clone() }),
+        RejectReason::NamespaceQuotaTooSmall { namespace: "ns".into(), excess },
+    ]
+}
+
+fn waits() -> Vec<Reason> {
+    vec![
+        Reason::WaitingForTaskGroups { missing: vec!["b".into()], listed: 2 },
+        Reason::WaitingForMembers { group: "g".into(), have: 1, need: 2 },
+        Reason::WaitingForQuota(excess()),
+        Reason::WaitingForApplications { queue: "root.q".into(), max: 1 },
+        Reason::Settling,
+        Reason::CreatingPlaceholders { have: 1, need: 2 },
+        Reason::WaitingForCapacity { fit: 1, need: 2, class: class() },
+        Reason::BindingPlaceholders { have: 1, need: 2 },
+        Reason::Held,
+        Reason::PlaceholderRejected(refusal()),
+        Reason::ReservationLost { short: 1 },
+    ]
+}
+
+fn of_pods() -> Vec<AskReason> {
+    let placeholder = AskId { index: 0, generation: 0 };
+    vec![
+        AskReason::TaskGroupNotFound("g".into()),
+        AskReason::ApplicationClosed("g".into()),
+        AskReason::Unsupported(Unsupported { field: "spec.volumes".into() }),
+        AskReason::Quota(excess()),
+        AskReason::Capacity(class()),
+        AskReason::SeatTooSmall { resource: "memory".into(), more: 1, placeholder },
+        AskReason::BindRefused(refusal()),
+    ]
+}
+
+#[test]
+fn every_code_is_explained_once() {
+    let mut codes: Vec<_> = rejects().iter().map(RejectReason::code).collect();
+    codes.extend(waits().iter().map(Reason::code));
+    codes.extend(of_pods().iter().map(AskReason::code));
+    for code in codes {
+        assert_eq!(CODES.iter().filter(|(known, _)| *known == code).count(), 1, "{code}");
+    }
+}
+
+#[test]
+fn every_sentence_has_its_counts_and_no_debug_text() {
+    let sentences = (rejects().into_iter().map(|reason| reason.to_string()))
+        .chain(waits().into_iter().map(|reason| reason.to_string()))
+        .chain(of_pods().into_iter().map(|reason| reason.to_string()));
+    for sentence in sentences {
+        assert!(!sentence.contains("Some(") && !sentence.contains('{') && !sentence.ends_with('.'), "{sentence}");
+    }
+}
+
+#[test]
+fn the_page_is_what_the_code_says() {
+    let rows: String = CODES.iter().map(|(code, meaning)| format!("| `{code}` | {meaning} |\n")).collect();
+    let page = format!(
+        "# Reasons\n\nThe codes on conditions and status of TaskGroups and Queues, on the `PodScheduled` condition of \
+         pods and in events. Generated from `src/core/reason.rs`.\n\n| code | meaning |\n|---|---|\n{rows}"
+    );
+    compare("docs/reasons.md", &page);
+}
+
+#[test]
+fn the_diagram_is_what_the_code_says() {
+    let mut arrows = String::new();
+    for state in AppState::ALL {
+        for event in AppEvent::ALL {
+            if let Some(next) = state.next(event) {
+                arrows.push_str(&format!("    {state} --> {next}: {event:?}\n"));
+            }
+        }
+    }
+    let page = format!(
+        "# States of an application\n\nGenerated from `src/core/lifecycle.rs`, the one transition table.\n\n\
+         ```mermaid\nstateDiagram-v2\n    [*] --> New\n{arrows}```\n"
+    );
+    compare("docs/states.md", &page);
+}
+
+fn compare(name: &str, page: &str) {
+    let path = format!("{}/{name}", env!("CARGO_MANIFEST_DIR"));
+    if std::env::var_os("UPDATE").is_some() {
+        std::fs::write(&path, page).expect("the page can be written");
+    }
+    assert!(std::fs::read_to_string(&path).unwrap_or_default() == page, "{name}: run the tests with UPDATE=1");
+}
