@@ -104,7 +104,7 @@ impl Scheduler {
     /// A placeholder that no seat can want: another incarnation's, a deleted group's, or of a gang that needs none.
     fn is_stray(&self, group: GroupId, id: AskId, name: &PlaceholderName) -> bool {
         let group = &self.books.groups[group];
-        let Some((spec, app)) = group.spec.as_ref().zip(group.app) else { return true };
+        let Some((spec, app)) = group.spec.as_ref().zip(group.app) else { return self.groups_listed };
         let app = &self.books.apps[app];
         let is_known = matches!(app.state, AppState::Accepted | AppState::Running | AppState::Waiting);
         let is_wanted = is_known && name.incarnation == app.incarnation && name.seat < group.seats.len();

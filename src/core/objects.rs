@@ -152,13 +152,13 @@ impl Scheduler {
     }
 
     /// What the ResourceQuotas of a namespace allow at all.
-    pub(super) fn see_namespace(&mut self, namespace: &Text, limit: Limit) {
+    pub(super) fn see_namespace(&mut self, namespace: &Text, limit: &Limit) {
         let old = if limit.is_unlimited() {
             self.books.namespace_limits.remove(namespace)
         } else {
             self.books.namespace_limits.insert(namespace.clone(), limit.clone())
         };
-        if old.unwrap_or_default() == limit {
+        if old.unwrap_or_default() == *limit {
             return;
         }
         let apps: Vec<_> = (self.books.apps.iter())

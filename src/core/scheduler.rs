@@ -75,16 +75,18 @@ impl Scheduler {
             self.apply(event);
         }
         self.think_again();
-        if self.synced {
-            self.expire();
-            self.advance_dirty();
-            if std::mem::take(&mut self.stirred) || std::mem::take(&mut self.unfinished) {
-                self.pass();
-                self.advance_dirty();
-            }
-            self.report_changes();
+        if !self.synced {
+            // Nothing is decided, so that nothing is due either: a kind that cannot be listed must not cost a core.
+            return Step::default();
         }
-        let more = self.synced && (self.stirred || self.unfinished);
+        self.expire();
+        self.advance_dirty();
+        if std::mem::take(&mut self.stirred) || std::mem::take(&mut self.unfinished) {
+            self.pass();
+            self.advance_dirty();
+        }
+        self.report_changes();
+        let more = self.stirred || self.unfinished;
         Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more }
     }
 
@@ -109,6 +111,12 @@ impl Scheduler {
             Event::ReleaseRefused(ask, _) => self.release_refused(ask),
             Event::GroupsListed => self.groups_are_listed(),
             Event::Synced => self.begin(),
+        }
+    }
+
+    fn groups_are_listed(&mut self) {
+        if !std::mem::replace(&mut self.groups_listed, true) && self.synced {
+            self.release_strays();
         }
     }
 
