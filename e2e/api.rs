@@ -1,6 +1,7 @@
 //! Tests of our kinds at a real API server: what it takes and refuses, and how they read.
 
 use std::process::Command;
+use std::time::Duration;
 
 use http::{Method, Request};
 use kube::Client;
@@ -14,6 +15,11 @@ use crate::support::tools::Program;
 
 const CASES: &str = include_str!("../tests/golden/schema_cases.yaml");
 const QUANTITIES: &str = include_str!("../tests/golden/quantities.txt");
+
+/// How long the schema of a new kind may take to be published.
+const PUBLISHED_WITHIN: Duration = Duration::from_secs(60);
+/// How often kubectl looks for it: nothing tells.
+const POLL: Duration = Duration::from_millis(300);
 
 /// Containers of one pod that carries quantities to the server.
 const BATCH: usize = 100;
@@ -170,12 +176,12 @@ async fn carry(t: &Context, rows: &[Vec<&str>]) -> Result<Answer> {
 }
 
 async fn kubectl(t: &mut Context) -> Result<()> {
-    let said = run(t, &["explain", "tg.spec.minResource"])?;
+    let said = explain(t, "tg.spec.minResource").await?;
     assert!(
         said.contains("GROUP:      gangline.dev") && said.contains("What one member requests, such as cpu: 500m"),
         "{said}"
     );
-    let said = run(t, &["explain", "gq.spec"])?;
+    let said = explain(t, "gq.spec").await?;
     assert!(said.contains("maxApplications") && said.contains("How many applications of the queue"), "{said}");
 
     let queue = t.queue(json!({"cpu": "4", "memory": "1Gi"})).await?;
@@ -206,6 +212,17 @@ async fn kubectl(t: &mut Context) -> Result<()> {
     let selector = scale["status"]["selector"].as_str().unwrap_or_default();
     assert_eq!(t.pods().list(selector).await?.len(), 2, "{selector} selects the members");
     Ok(())
+}
+
+/// The server publishes the schema of a new kind a moment after it serves the kind.
+async fn explain(t: &Context, field: &str) -> Result<String> {
+    let give_up = tokio::time::Instant::now() + PUBLISHED_WITHIN;
+    loop {
+        match run(t, &["explain", field]) {
+            Err(_) if tokio::time::Instant::now() < give_up => tokio::time::sleep(POLL).await,
+            said => return said,
+        }
+    }
 }
 
 fn run(t: &Context, arguments: &[&str]) -> Result<String> {
