@@ -1,6 +1,7 @@
 # The index of every habitual command. `make` alone prints it.
 #
-# NODES=… (up, demo, perf) chooses the number of nodes; KEEP=1 (demo, perf) leaves the control plane running afterwards.
+# NODES=… (up, demo, perf) chooses the number of nodes; KEEP=1 leaves something behind: the running control plane
+# (demo), the logs of each run (perf).
 
 CARGO := cargo
 LAB   := $(CARGO) run --quiet --locked --example lab --
