@@ -61,8 +61,7 @@ impl Scheduler {
     /// Whether a seat is open, or an originator that starts with the gang has no node.
     fn lacks_something(&self, id: AppId) -> bool {
         let app = &self.books.apps[id];
-        !app.originators.is_empty()
-            || app.groups.iter().any(|group| self.books.groups[*group].seats.tally().open > 0)
+        !app.originators.is_empty() || app.groups.iter().any(|group| self.books.groups[*group].seats.tally().open > 0)
     }
 
     /// Priority of its first waiting pod, submission, name.

@@ -85,7 +85,7 @@ impl Scheduler {
         let groups = &self.books.apps[id].groups;
         let exists = |name: &Text| groups.iter().any(|group| self.books.groups[*group].key.name == *name);
         let missing: Vec<_> = listed.iter().filter(|name| !exists(name)).cloned().collect();
-        (!missing.is_empty()).then(|| Reason::WaitingForTaskGroups { missing, listed: listed.len() as u32 })
+        (!missing.is_empty()).then_some(Reason::WaitingForTaskGroups { listed: listed.len() as u32, missing })
     }
 }
 
