@@ -79,9 +79,7 @@ impl Scheduler {
     /// A placeholder that finds its seat otherwise occupied, or not to be held now.
     fn refuse_placeholder(&mut self, id: AskId, group: GroupId, name: &PlaceholderName) {
         let seat = self.books.groups[group].seats.get(name.seat);
-        if seat.is_some_and(|seat| {
-            seat.state == SeatState::Open(Reserve::Creating) && seat.attempt <= name.attempt
-        }) {
+        if seat.is_some_and(|seat| seat.state == SeatState::Open(Reserve::Creating) && seat.attempt <= name.attempt) {
             // It is the one that was created, and already on its way out.
             self.books.seat(group, name.seat, SeatState::Open(Reserve::None));
         }

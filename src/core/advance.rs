@@ -104,10 +104,8 @@ impl Scheduler {
         (group.replaced, group.cut) = (0, None);
         let asks = self.sorted_asks(id);
         // Marked seats first, then the rest in the order of names.
-        let (marked, rest): (Vec<_>, Vec<_>) = asks
-            .iter()
-            .copied()
-            .partition(|ask| self.marked_seat(*ask).is_some_and(|seat| seat < count));
+        let (marked, rest): (Vec<_>, Vec<_>) =
+            asks.iter().copied().partition(|ask| self.marked_seat(*ask).is_some_and(|seat| seat < count));
         for ask in marked.into_iter().chain(rest) {
             self.absorb(ask);
             self.reshelve(ask);

@@ -129,7 +129,8 @@ impl Scheduler {
                 Shelf::Originator(app) => has(&self.books.apps[app].originators),
                 Shelf::Ordinary(queue, class) => {
                     let group = ask.group.and_then(|group| self.books.groups.get(group));
-                    self.books.ordinary.get(&(queue, class)).is_some_and(has) && group.is_none_or(|group| has(&group.overflow))
+                    self.books.ordinary.get(&(queue, class)).is_some_and(has)
+                        && group.is_none_or(|group| has(&group.overflow))
                 }
                 Shelf::Queueless => self.books.queueless.contains(&id),
             };
@@ -152,7 +153,8 @@ impl Scheduler {
         for (id, app) in self.books.apps.iter() {
             let waits = app.originators.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Originator(_))));
             let asks = app.asks.iter().all(|ask| self.books.asks.get(*ask).is_some_and(|ask| ask.app == Some(id)));
-            let groups = app.groups.iter().all(|group| self.books.groups.get(*group).is_some_and(|group| group.app == Some(id)));
+            let groups =
+                app.groups.iter().all(|group| self.books.groups.get(*group).is_some_and(|group| group.app == Some(id)));
             if !waits || !asks || !groups || app.contends.is_some() != self.contending.values().any(|own| *own == id) {
                 violations.push(format!("{} lists what is not there", app.key));
             }
@@ -165,7 +167,9 @@ impl Scheduler {
         for (id, ask) in self.books.asks.iter() {
             let seated = ask.seat.is_none_or(|seat| {
                 let group = ask.group.and_then(|group| self.books.groups.get(group));
-                group.and_then(|group| group.seats.get(seat)).is_some_and(|seat| asks_of(seat.state).any(|own| own == id))
+                group
+                    .and_then(|group| group.seats.get(seat))
+                    .is_some_and(|seat| asks_of(seat.state).any(|own| own == id))
             });
             if !seated {
                 violations.push(format!("{} believes to have seat {:?}", ask.spec.key, ask.seat));
@@ -177,7 +181,8 @@ impl Scheduler {
     fn audit_queues(&self, violations: &mut Vec<String>) {
         let mut counts: BTreeMap<QueueId, ([u32; AppState::ALL.len()], Totals, u32)> = BTreeMap::new();
         for (_, app) in self.books.apps.iter() {
-            if app.counted.as_ref().map(|counted| (counted.queue, counted.state)) != app.queue.map(|queue| (queue, app.state))
+            if app.counted.as_ref().map(|counted| (counted.queue, counted.state))
+                != app.queue.map(|queue| (queue, app.state))
                 && self.synced
             {
                 violations.push(format!("{} is {} and counted as {:?}", app.key, app.state, app.counted));

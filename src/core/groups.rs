@@ -308,9 +308,8 @@ impl Scheduler {
 
     /// Forgets an application that neither a TaskGroup nor a pod names.
     pub(super) fn forget_app_if_idle(&mut self, id: AppId) {
-        let is_idle = |app: &super::application::App| {
-            app.groups.is_empty() && app.asks.is_empty() && app.latecomers.is_empty()
-        };
+        let is_idle =
+            |app: &super::application::App| app.groups.is_empty() && app.asks.is_empty() && app.latecomers.is_empty();
         if !self.books.apps.get(id).is_some_and(is_idle) {
             return;
         }

@@ -360,7 +360,8 @@ impl Scheduler {
     pub(super) fn release_refused(&mut self, id: AskId) {
         let Some(ask) = self.books.asks.get(id) else { return };
         let Some((group, seat)) = ask.group.zip(ask.seat) else { return };
-        if let Some(SeatState::Releasing { placeholder, member }) = self.books.groups[group].seats.get(seat).map(|seat| seat.state)
+        if let Some(SeatState::Releasing { placeholder, member }) =
+            self.books.groups[group].seats.get(seat).map(|seat| seat.state)
             && placeholder == id
         {
             self.unpark(member);

@@ -97,7 +97,8 @@ impl Scheduler {
         loop {
             let group = &self.books.groups[id];
             let (held, waiting) = (group.seats.tally().held as usize, group.waiting.len());
-            let (last, first) = (group.waiting.last().map(|(_, ask)| *ask), group.overflow.first().map(|(_, ask)| *ask));
+            let (last, first) =
+                (group.waiting.last().map(|(_, ask)| *ask), group.overflow.first().map(|(_, ask)| *ask));
             let moved = match (last, first) {
                 (Some(last), _) if waiting > held => [Some(last), None],
                 (_, Some(first)) if waiting < held => [Some(first), None],
