@@ -3,6 +3,8 @@
 //! `cargo bench --no-default-features --bench core`. A gang's time is for planning and committing all its members;
 //! it is discharged outside the measured part.
 
+mod gangs;
+
 use std::sync::Arc;
 
 use divan::Bencher;

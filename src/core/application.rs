@@ -56,12 +56,29 @@ pub struct App {
     pub resubmitted: bool,
     /// Its one timer.
     pub timer: Option<Mono>,
-    /// The last plan found too few nodes for so many of this class: not tried again before more may fit.
-    pub stuck: Option<(ClassId, u32)>,
+    /// The last plan found too few nodes: not tried again before more may fit.
+    pub stuck: Option<Stuck>,
     /// What the last plan would have used, where that was more than its task groups announce: counts at the gate.
     pub real_ask: Option<Totals>,
     /// What its queues count of it.
     pub counted: Option<Counted>,
+}
+
+/// What must change before a gang that found too few nodes is planned again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stuck {
+    /// So many of a class must fit, whatever else is placed.
+    Alone {
+        /// The class.
+        class: ClassId,
+        /// How many.
+        need: u32,
+    },
+    /// Each class fits alone, all of them do not: any node must have got more room since this count of such changes.
+    Together {
+        /// [`super::scheduler::Scheduler`]'s count.
+        growth: u64,
+    },
 }
 
 /// What the queues on an application's path count of it; taken back as it was counted.

@@ -1,26 +1,17 @@
 //! A gang before its start: the gate, its placeholders, and the plan that places all of its seats or none (01, 1.2.5, 1.3).
 
-use super::application::{SETTLE_AT_MOST_MS, SETTLE_MS, Stage};
+use super::application::{SETTLE_AT_MOST_MS, SETTLE_MS, Stage, Stuck};
 use super::ask::{AskState, Shelf};
 use super::decision::{Decision, TerminationType};
 use super::event::{PlaceholderFor, PlaceholderName, Reservation};
-use super::fill::{Demand, Placed, Shortfall, fill};
-use super::ids::{AppId, AskId, ClassId, GroupId, NodeId, QueueId};
+use super::ids::{AppId, GroupId, NodeId, QueueId};
 use super::lifecycle::AppState;
+use super::plan::{Candidate, Shortage};
 use super::queue::Ahead;
 use super::reason::{Reason, Refusal};
 use super::resources::Totals;
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
-
-/// One seat or originator of a plan.
-#[derive(Clone, Copy, Debug)]
-struct Candidate {
-    ask: AskId,
-    class: ClassId,
-    /// The group whose seat it takes; `None` for an originator.
-    group: Option<GroupId>,
-}
 
 impl Scheduler {
     /// Keeps the gang's place among those that contend; one whose seats are all settled does not.
@@ -323,11 +314,14 @@ impl Scheduler {
         }
     }
 
-    fn blocked(&mut self, id: AppId, (class, fit, need): (ClassId, u32, u32)) {
+    fn blocked(&mut self, id: AppId, short: Shortage) {
+        let Shortage { class, fit, need, has_others, goes_on } = short;
         if self.holds_something(id) {
             return self.fall_back(id, Reason::ReservationLost { short: need - fit });
         }
-        self.books.apps[id].stuck = self.room.contains_key(&class).then_some((class, need));
+        let lacks_alone = !has_others && self.room.get(&class).is_some_and(|room| *room < need);
+        let stuck = if lacks_alone { Stuck::Alone { class, need } } else { Stuck::Together { growth: self.growth } };
+        self.books.apps[id].stuck = (!goes_on).then_some(stuck);
         for group in self.books.apps[id].groups.clone() {
             self.mark_wanted(group);
         }
@@ -347,7 +341,10 @@ impl Scheduler {
 
     /// Whether the last plan found too few nodes and no more fit now.
     fn is_stuck(&self, id: AppId) -> bool {
-        self.books.apps[id].stuck.is_some_and(|(class, need)| self.room.get(&class).is_some_and(|room| *room < need))
+        self.books.apps[id].stuck.is_some_and(|stuck| match stuck {
+            Stuck::Alone { class, need } => self.room.get(&class).is_some_and(|room| *room < need),
+            Stuck::Together { growth } => growth == self.growth,
+        })
     }
 
     /// What exists is larger than what was announced: members count with their real requests, placeholders as admitted.
@@ -366,110 +363,6 @@ impl Scheduler {
     fn holds_something(&self, id: AppId) -> bool {
         let tallies = self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].seats.tally());
         tallies.into_iter().any(|tally| tally.assumed + tally.held > 0)
-    }
-
-    /// Who would take the open seats: members first where they may, placeholders for the rest, and the originators.
-    fn candidates(&self, id: AppId) -> Result<Vec<Vec<Candidate>>, Reason> {
-        let app = &self.books.apps[id];
-        let mut all = Vec::with_capacity(app.groups.len() + 1);
-        for id in &app.groups {
-            let group = &self.books.groups[*id];
-            let candidate = |ask: AskId| Some(Candidate { ask, class: self.books.asks[ask].class?, group: Some(*id) });
-            let placeholders = || group.seats.open_with_placeholder().filter_map(|(_, ask)| candidate(ask));
-            let members = || group.waiting.iter().filter_map(|(_, ask)| candidate(*ask));
-            let of_group: Vec<_> = match (group.uses_placeholders(), group.spec().placeholder_for) {
-                (false, _) => members().collect(),
-                (true, PlaceholderFor::Missing) => members().chain(placeholders()).collect(),
-                (true, PlaceholderFor::All) => placeholders().collect(),
-            };
-            let open = group.seats.tally().open;
-            if (of_group.len() as u32) < open {
-                return Err(Reason::CreatingPlaceholders { have: of_group.len() as u32, need: open });
-            }
-            all.push(of_group);
-        }
-        let originator = |ask: AskId| Some(Candidate { ask, class: self.books.asks[ask].class?, group: None });
-        all.push(app.originators.iter().filter_map(|(_, ask)| originator(*ask)).collect());
-        Ok(all)
-    }
-
-    /// Chooses candidates for every seat and a node for each, all or none. A candidate that fits nowhere is skipped for
-    /// another (01, 1.3): after a shortfall its class may not be chosen more often than it fits.
-    fn plan(&mut self, candidates: &[Vec<Candidate>]) -> Result<Vec<(Candidate, NodeId)>, (ClassId, u32, u32)> {
-        let mut caps: std::collections::BTreeMap<ClassId, u32> = std::collections::BTreeMap::new();
-        let mut first_short = None;
-        // Each round lowers the cap of one class at least by one; more classes than this among the candidates of one
-        // gang are not worth the time.
-        for _round in 0..16 {
-            let Some(chosen) = self.choose(candidates, &caps) else { break };
-            let demands = demands_of(&chosen);
-            if let Some((class, fit, need)) = self.known_short(&demands) {
-                first_short.get_or_insert((class, fit, need));
-                caps.insert(class, fit);
-                continue;
-            }
-            let mut placed = std::mem::take(&mut self.placed);
-            placed.clear();
-            self.scratch.begin();
-            let result = fill(&self.books.nodes, &self.books.classes, &mut self.scratch, &demands, &mut placed);
-            let plan = result.map(|()| assign(&chosen, &demands, &placed));
-            self.placed = placed;
-            match plan {
-                Ok(plan) => return Ok(plan),
-                Err(Shortfall { demand, fit }) => {
-                    let Demand { class, count } = demands[demand];
-                    if demands.len() == 1 {
-                        self.room.insert(class, fit);
-                    }
-                    first_short.get_or_insert((class, fit, count));
-                    caps.insert(class, fit);
-                }
-            }
-        }
-        Err(first_short.expect("without a shortfall every seat has a candidate"))
-    }
-
-    /// A class of which fewer fit than are needed, known without looking at a node again.
-    fn known_short(&self, demands: &[Demand]) -> Option<(ClassId, u32, u32)> {
-        demands.iter().find_map(|demand| {
-            let fit = *self.room.get(&demand.class)?;
-            (fit < demand.count).then_some((demand.class, fit, demand.count))
-        })
-    }
-
-    /// The first candidates of each group, in order, within the caps of their classes; `None` if there are too few.
-    fn choose(
-        &self,
-        candidates: &[Vec<Candidate>],
-        caps: &std::collections::BTreeMap<ClassId, u32>,
-    ) -> Option<Vec<Candidate>> {
-        let mut left = caps.clone();
-        let mut chosen = Vec::new();
-        for of_group in candidates {
-            let first = of_group.first();
-            let need = match first.and_then(|candidate| candidate.group) {
-                Some(group) => self.books.groups[group].seats.tally().open as usize,
-                None => of_group.len(),
-            };
-            let before = chosen.len();
-            for candidate in of_group {
-                if chosen.len() - before == need {
-                    break;
-                }
-                match left.get_mut(&candidate.class) {
-                    Some(0) => {}
-                    Some(cap) => {
-                        *cap -= 1;
-                        chosen.push(*candidate);
-                    }
-                    None => chosen.push(*candidate),
-                }
-            }
-            if chosen.len() - before < need {
-                return None;
-            }
-        }
-        Some(chosen)
     }
 
     /// Puts the whole plan on the books: placeholders are bound now, real pods when all seats are satisfied.
@@ -515,28 +408,4 @@ impl Scheduler {
             (have + seats.len() - tally.open - tally.binding - tally.leaving, need + seats.len())
         })
     }
-}
-
-fn demands_of(chosen: &[Candidate]) -> Vec<Demand> {
-    // In the order of the candidates: ids depend on the order of arrival.
-    let mut demands: Vec<Demand> = Vec::new();
-    for Candidate { class, .. } in chosen {
-        match demands.iter_mut().find(|demand| demand.class == *class) {
-            Some(demand) => demand.count += 1,
-            None => demands.push(Demand { class: *class, count: 1 }),
-        }
-    }
-    demands
-}
-
-/// Hands the nodes of each class to its candidates, in their order.
-fn assign(chosen: &[Candidate], demands: &[Demand], placed: &[Placed]) -> Vec<(Candidate, NodeId)> {
-    let mut nodes: std::collections::BTreeMap<ClassId, std::collections::VecDeque<NodeId>> =
-        std::collections::BTreeMap::new();
-    for Placed { demand, node, count } in placed {
-        let of_class = nodes.entry(demands[*demand].class).or_default();
-        of_class.extend(std::iter::repeat_n(*node, *count as usize));
-    }
-    let node = |candidate: &Candidate| nodes.get_mut(&candidate.class).and_then(|nodes| nodes.pop_front());
-    chosen.iter().map(node).zip(chosen.iter()).filter_map(|(node, candidate)| Some((*candidate, node?))).collect()
 }

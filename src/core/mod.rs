@@ -25,6 +25,7 @@ pub mod misfit;
 pub mod node;
 mod objects;
 mod pass;
+mod plan;
 mod pods;
 pub mod queue;
 mod rank;

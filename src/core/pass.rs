@@ -23,11 +23,32 @@ impl Scheduler {
             self.touch(Some(app));
         }
         self.advance_dirty();
+        let mut runs = self.run_heads();
+        self.place_in_order(&mut runs);
+        self.judge_waiting();
+    }
+
+    /// Pods of one queue and class wait for the same thing; when it becomes another, all of them say so.
+    fn judge_waiting(&mut self) {
+        let mut verdicts = std::collections::BTreeMap::new();
+        for ((queue, class), asks) in &self.books.ordinary {
+            let mut one = Totals::default();
+            one.add(&self.books.classes.shape(*class).request, 1);
+            let by_quota = self.books.queues.refuses(*queue, &Ahead::default(), &one).is_some();
+            if self.verdicts.get(&(*queue, *class)) != Some(&by_quota) {
+                self.shown_asks.extend(asks.iter().map(|(_, ask)| *ask));
+            }
+            verdicts.insert((*queue, *class), by_quota);
+        }
+        self.verdicts = verdicts;
+    }
+
+    /// Gangs and runs of ordinary asks, merged by rank.
+    fn place_in_order(&mut self, runs: &mut BTreeSet<(Rank, (QueueId, ClassId))>) {
         let mut budget = PLACED_PER_STEP;
         let mut ahead = Ahead::default();
         let mut exhausted = BTreeSet::new();
         let mut gang = self.contending.first_key_value().map(|(rank, app)| (rank.clone(), *app));
-        let mut runs = self.run_heads();
         loop {
             let run = runs.first().cloned();
             let gang_first = match (&gang, &run) {
@@ -67,6 +88,7 @@ impl Scheduler {
     /// Nodes that got more room raise the bound of every class that waits.
     fn widen(&mut self) {
         let grown = std::mem::take(&mut self.grown);
+        self.growth += u64::from(!grown.is_empty());
         for (class, room) in &mut self.room {
             for node in &grown {
                 *room = room.saturating_add(copies_on(&self.books.nodes, &self.books.classes, *class, *node));

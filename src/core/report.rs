@@ -209,7 +209,9 @@ impl Scheduler {
 
     fn is_wanted(&self, id: AskId) -> bool {
         let ask = &self.books.asks[id];
-        let Some(group) = ask.group.map(|group| &self.books.groups[group]) else { return true };
+        let Some(group) = ask.group.map(|group| &self.books.groups[group]) else {
+            return ask.app.is_some_and(|app| self.books.apps[app].party.contains(&id));
+        };
         if ask.is_placeholder() {
             return true;
         }

@@ -34,6 +34,10 @@ pub struct Scheduler {
     pub(super) room: BTreeMap<ClassId, u32>,
     /// Nodes with more room than when `room` was last brought up to date.
     pub(super) grown: BTreeSet<NodeId>,
+    /// How often nodes got more room.
+    pub(super) growth: u64,
+    /// Why ordinary asks wait that did not find a node in the last pass: by quota or not.
+    pub(super) verdicts: BTreeMap<(QueueId, ClassId), bool>,
     /// Something changed that may let waiting work go on.
     pub(super) stirred: bool,
     /// The last pass stopped at its bound.

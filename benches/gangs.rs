@@ -1,0 +1,163 @@
+//! The scheduler's own step, from facts to decisions: gangs that start, pods that pour in, and gangs that wait.
+
+use std::sync::Arc;
+
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use gangline::core::decision::Decision;
+use gangline::core::event::{
+    AskSpec, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role,
+};
+use gangline::core::ids::{AskId, Key, Text, Uid};
+use gangline::core::resources::{Limit, Resources};
+use gangline::core::scheduler::Scheduler;
+use gangline::core::shape::{NodeSpec, Shape};
+use gangline::core::time::Now;
+
+const GIB: i64 = 1 << 30;
+/// Members of the gang that starts.
+const MEMBERS: u32 = 1_000;
+/// Pods that pour in.
+const PODS: u32 = 10_000;
+/// Gangs that wait.
+const GANGS: u32 = 1_000;
+
+fn shape(cpu: i64) -> Arc<Shape> {
+    Arc::new(Shape { request: Resources::pod(cpu, GIB), ..Shape::default() })
+}
+
+/// A scheduler that knows so many nodes of 64 cores, and a first queue with a limit nobody reaches.
+fn cluster(nodes: u32) -> Scheduler {
+    let mut scheduler = Scheduler::new();
+    let allocatable = Resources { base: [64_000, 256 * GIB, 100 * GIB, 250], rare: Vec::new() };
+    let node = |at: u32| {
+        let name = Text::from(format!("node-{at:06}"));
+        Event::Node(name, Box::new(NodeSpec { allocatable: allocatable.clone(), ..NodeSpec::default() }))
+    };
+    scheduler.step(Now::default(), (0..nodes).map(node));
+    let max = Limit::new([("cpu".into(), 1 << 60), ("memory".into(), 1 << 100)]);
+    let queue = QueueSpec { max, max_applications: None };
+    scheduler.step(Now::default(), [Event::Queue("root.q".into(), queue)]);
+    scheduler
+}
+
+fn pod(index: u32, role: Role, shape: &Arc<Shape>) -> Event {
+    let spec = AskSpec {
+        key: Key::new("ns", format!("pod-{index:06}")),
+        created: 20,
+        priority: 0,
+        shape: shape.clone(),
+        queue: Some("root.q".into()),
+        role,
+        place: Place::Pending,
+        mark: None,
+        terminating: false,
+    };
+    Event::Ask(AskId { index, generation: 0 }, Box::new(spec))
+}
+
+fn gang(name: &str, min_member: u32, shape: &Arc<Shape>) -> Event {
+    let spec = GroupSpec {
+        uid: Uid::new(format!("uid-{name}")),
+        generation: 1,
+        created: 10,
+        application: name.into(),
+        queue: "root.q".into(),
+        min_member,
+        min_resource: shape.request.clone(),
+        shape: shape.clone(),
+        gang: vec![name.into()],
+        reservation: Reservation::Direct,
+        placeholder_for: PlaceholderFor::Missing,
+        completion_timeout_ms: 30_000,
+        errors: Vec::new(),
+        remembered: Remembered::default(),
+        terminating: false,
+    };
+    Event::Group(Key::new("ns", name), Box::new(spec))
+}
+
+fn member(index: u32, group: &str, shape: &Arc<Shape>) -> Event {
+    pod(index, Role::Member { group: group.into() }, shape)
+}
+
+/// Another scheduler's pod, which all but fills a node.
+fn foreign(node: u32, index: u32) -> Event {
+    let mut event = pod(index, Role::Foreign, &shape(60_000));
+    if let Event::Ask(_, spec) = &mut event {
+        spec.place = Place::On { node: format!("node-{node:06}").into(), running: true };
+    }
+    event
+}
+
+/// Steps until nothing more is decided; returns how many pods were given a node.
+fn run(scheduler: &mut Scheduler, events: Vec<Event>) -> u32 {
+    let mut events = Some(events);
+    let mut placed = 0;
+    loop {
+        let step = scheduler.step(Now::default(), events.take().unwrap_or_default());
+        placed += step.decisions.iter().filter(|decision| matches!(decision, Decision::Allocate { .. })).count() as u32;
+        if !step.more {
+            return placed;
+        }
+    }
+}
+
+fn measure(bencher: Bencher<'_, '_>, items: u32, ready: &Scheduler, events: impl Fn() -> Vec<Event>, placed: u32) {
+    bencher.counter(ItemsCount::new(items)).with_inputs(|| (ready.clone(), events())).bench_local_values(
+        |(mut scheduler, events)| {
+            assert_eq!(run(&mut scheduler, events), placed);
+            scheduler
+        },
+    );
+}
+
+/// The last member of a gang of 1000 comes: plan, commit, decisions.
+#[divan::bench(args = [1_000, 10_000, 100_000], sample_count = 20, sample_size = 1)]
+fn gang_of_1000_starts(bencher: Bencher<'_, '_>, nodes: u32) {
+    let (mut ready, shape) = (cluster(nodes), shape(1000));
+    run(&mut ready, vec![Event::Synced, gang("g", MEMBERS, &shape)]);
+    run(&mut ready, (1..MEMBERS).map(|at| member(at, "g", &shape)).collect());
+    measure(bencher, MEMBERS, &ready, || vec![member(0, "g", &shape)], MEMBERS);
+}
+
+/// 10,000 pods outside applications wait for the first decision.
+#[divan::bench(args = [1_000, 10_000], sample_count = 20, sample_size = 1)]
+fn singletons_are_placed(bencher: Bencher<'_, '_>, nodes: u32) {
+    let (mut ready, shape) = (cluster(nodes), shape(1000));
+    run(&mut ready, (0..PODS).map(|at| pod(at, Role::Singleton, &shape)).collect());
+    measure(bencher, PODS, &ready, || vec![Event::Synced], PODS);
+}
+
+/// 10,000 pods outside applications come in one batch and are placed.
+#[divan::bench(sample_count = 20, sample_size = 1)]
+fn singletons_come_and_are_placed(bencher: Bencher<'_, '_>) {
+    let (mut ready, shape) = (cluster(10_000), shape(1000));
+    run(&mut ready, vec![Event::Synced]);
+    measure(bencher, PODS, &ready, || (0..PODS).map(|at| pod(at, Role::Singleton, &shape)).collect(), PODS);
+}
+
+/// 1000 gangs of ten members wait, each of a shape of its own; another scheduler's pod goes.
+#[divan::bench(sample_count = 50, sample_size = 1)]
+fn gangs_wait_while_a_pod_goes(bencher: Bencher<'_, '_>) {
+    let mut ready = cluster(100);
+    run(&mut ready, (0..100).map(|node| foreign(node, node)).collect());
+    run(&mut ready, vec![Event::Synced]);
+    for at in 0..GANGS {
+        let (name, shape) = (format!("gang-{at:04}"), shape(30_000 + i64::from(at)));
+        let members = (0..10).map(|number| member(1000 + 10 * at + number, &name, &shape));
+        run(&mut ready, std::iter::once(gang(&name, 10, &shape)).chain(members).collect());
+    }
+    measure(bencher, GANGS, &ready, || vec![Event::AskGone(AskId { index: 7, generation: 0 })], 0);
+}
+
+/// 10,000 pods of 100 shapes wait for room; another scheduler's pod goes.
+#[divan::bench(sample_count = 50, sample_size = 1)]
+fn singletons_wait_while_a_pod_goes(bencher: Bencher<'_, '_>) {
+    let mut ready = cluster(100);
+    let shapes: Vec<_> = (0..100).map(|at| shape(65_000 + at)).collect();
+    run(&mut ready, vec![Event::Synced]);
+    run(&mut ready, (0..PODS).map(|at| pod(at, Role::Singleton, &shapes[at as usize % 100])).collect());
+    run(&mut ready, vec![foreign(7, PODS)]);
+    measure(bencher, PODS, &ready, || vec![Event::AskGone(AskId { index: PODS, generation: 0 })], 0);
+}
