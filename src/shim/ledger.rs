@@ -255,8 +255,9 @@ impl Ledger {
                 }
             },
             Kind::TaskGroup => match self.groups.sight(&key, &uid, rv) {
-                Sight::Stale => Vec::new(),
-                Sight::New | Sight::Replaced(_) | Sight::Changed => {
+                // What was known of it stays: its members may run.
+                Sight::Stale | Sight::Changed => Vec::new(),
+                Sight::New | Sight::Replaced(_) => {
                     let facts = GroupFacts {
                         uid: uid.clone(),
                         blueprint: Blueprint::default(),
