@@ -67,31 +67,16 @@ impl Scheduler {
         let mut caps = BTreeMap::new();
         let mut first = None;
         let mut learned = false;
-        for round in 0..ROUNDS {
-            let Some(chosen) = self.choose(candidates, &caps) else {
-                return Err(Shortage {
-                    has_others: round > 1,
-                    ..first.expect("without a shortfall every seat has one")
-                });
+        for _round in 0..ROUNDS {
+            let Some(chosen) = self.choose(candidates, &caps, |class| self.room.get(&class).copied()) else {
+                return Err(self.shortage(candidates, first));
             };
             let demands = demands_of(&chosen);
-            let known: Vec<_> = demands.iter().filter_map(|demand| self.known_short(*demand)).collect();
-            if let Some(short) = known.first() {
-                first.get_or_insert(*short);
-                caps.extend(known.iter().map(|short| (short.class, short.fit)));
-                continue;
-            }
             match self.fill(&demands) {
                 Ok(()) => return Ok(assign(&chosen, &demands, &self.placed)),
                 Err(Shortfall { demand, fit }) => {
                     let demand = demands[demand];
-                    first.get_or_insert(Shortage {
-                        class: demand.class,
-                        fit,
-                        need: demand.count,
-                        has_others: true,
-                        goes_on: false,
-                    });
+                    first.get_or_insert((demand, fit));
                     caps.insert(demand.class, fit);
                     learned |= demands.len() == 1 || self.fill(&[demand]).is_err();
                 }
@@ -99,7 +84,21 @@ impl Scheduler {
         }
         // What was learned about room stays known: the next attempt gets further.
         self.stirred |= learned;
-        Err(Shortage { goes_on: learned, ..first.expect("each round found a shortfall") })
+        Err(Shortage { goes_on: learned, ..self.shortage(candidates, first) })
+    }
+
+    /// What to say of a plan that failed: the first class that fell short, found by a search or known before.
+    fn shortage(&self, candidates: &[Vec<Candidate>], found: Option<(Demand, u32)>) -> Shortage {
+        let known = || {
+            let chosen = self.choose(candidates, &BTreeMap::new(), |_| None)?;
+            demands_of(&chosen).into_iter().find_map(|demand| {
+                let fit = *self.room.get(&demand.class)?;
+                (fit < demand.count).then_some((demand, fit))
+            })
+        };
+        let (Demand { class, count }, fit) = found.or_else(known).expect("without a shortfall every seat has one");
+        let has_others = self.choose(candidates, &BTreeMap::from([(class, fit)]), |_| None).is_some();
+        Shortage { class, fit, need: count, has_others, goes_on: false }
     }
 
     /// Finds nodes for all demands, in `placed`. What a single demand lacks bounds every plan until nodes get more room.
@@ -113,14 +112,13 @@ impl Scheduler {
         result
     }
 
-    /// Whether fewer of a class fit than are needed, known without looking at a node again.
-    fn known_short(&self, Demand { class, count }: Demand) -> Option<Shortage> {
-        let fit = *self.room.get(&class)?;
-        (fit < count).then_some(Shortage { class, fit, need: count, has_others: true, goes_on: false })
-    }
-
     /// The first candidates of each group, in order, within the caps of their classes; `None` if there are too few.
-    fn choose(&self, candidates: &[Vec<Candidate>], caps: &BTreeMap<ClassId, u32>) -> Option<Vec<Candidate>> {
+    fn choose(
+        &self,
+        candidates: &[Vec<Candidate>],
+        caps: &BTreeMap<ClassId, u32>,
+        bound: impl Fn(ClassId) -> Option<u32>,
+    ) -> Option<Vec<Candidate>> {
         let mut left = caps.clone();
         let mut chosen = Vec::new();
         for of_group in candidates {
@@ -134,13 +132,11 @@ impl Scheduler {
                 if chosen.len() - before == need {
                     break;
                 }
-                match left.get_mut(&candidate.class) {
-                    Some(0) => {}
-                    Some(cap) => {
-                        *cap -= 1;
-                        chosen.push(*candidate);
-                    }
-                    None => chosen.push(*candidate),
+                let cap =
+                    left.entry(candidate.class).or_insert_with(|| bound(candidate.class).unwrap_or(u32::MAX));
+                if *cap > 0 {
+                    *cap -= 1;
+                    chosen.push(*candidate);
                 }
             }
             if chosen.len() - before < need {
@@ -153,12 +149,13 @@ impl Scheduler {
 
 fn demands_of(chosen: &[Candidate]) -> Vec<Demand> {
     // In the order of the candidates: ids depend on the order of arrival.
-    let mut demands: Vec<Demand> = Vec::new();
+    let (mut demands, mut places) = (Vec::new(), BTreeMap::new());
     for Candidate { class, .. } in chosen {
-        match demands.iter_mut().find(|demand| demand.class == *class) {
-            Some(demand) => demand.count += 1,
-            None => demands.push(Demand { class: *class, count: 1 }),
-        }
+        let at = *places.entry(*class).or_insert_with(|| {
+            demands.push(Demand { class: *class, count: 0 });
+            demands.len() - 1
+        });
+        demands[at].count += 1;
     }
     demands
 }

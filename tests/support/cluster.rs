@@ -147,6 +147,21 @@ impl Cluster {
         }
     }
 
+    /// A task group whose seats are held by no pods.
+    pub fn direct(&self, name: &str, min: u32) -> GroupSpec {
+        GroupSpec { reservation: Reservation::Direct, ..self.group(name, min) }
+    }
+
+    /// A task group with a placeholder for every member.
+    pub fn all(&self, name: &str, min: u32) -> GroupSpec {
+        GroupSpec { placeholder_for: PlaceholderFor::All, ..self.group(name, min) }
+    }
+
+    /// Applies a task group in a queue.
+    pub fn submit(&mut self, name: &str, queue: &str, spec: GroupSpec) {
+        self.apply(name, GroupSpec { queue: queue.into(), ..spec });
+    }
+
     /// Applies a task group.
     pub fn apply(&mut self, name: &str, spec: GroupSpec) {
         self.groups.insert(name.into(), spec.clone());
@@ -195,6 +210,35 @@ impl Cluster {
         for number in 0..count {
             self.member(&format!("{group}-{number}"), group);
         }
+    }
+
+    /// A pending pod of so many cores.
+    pub fn sized(&self, name: &str, role: Role, cpu: i64) -> AskSpec {
+        AskSpec { shape: Arc::new(Shape { request: size(cpu), ..Shape::default() }), ..self.pod(name, role) }
+    }
+
+    /// A member of so many cores comes.
+    pub fn large_member(&mut self, name: &str, group: &str, cpu: i64) {
+        let spec = self.sized(name, Role::Member { group: group.into() }, cpu);
+        self.show(spec);
+    }
+
+    /// A pod of an application that is in none of its task groups comes.
+    pub fn originator(&mut self, name: &str, application: &str) {
+        let spec = self.pod(name, Role::Originator { application: application.into() });
+        self.show(spec);
+    }
+
+    /// Changes a pod and shows it.
+    pub fn change(&mut self, name: &str, change: impl FnOnce(&mut AskSpec)) {
+        let mut spec = self.pods[name].1.clone();
+        change(&mut spec);
+        self.show(spec);
+    }
+
+    /// A pod ends.
+    pub fn finish(&mut self, name: &str, succeeded: bool) {
+        self.change(name, |spec| spec.place = Place::Finished { succeeded });
     }
 
     /// A pod outside any application comes.
@@ -247,6 +291,24 @@ impl Cluster {
             self.step();
         }
         panic!("decisions never end: {:?}", &self.log[self.log.len() - 20..]);
+    }
+
+    /// Carries out the waiting decisions whose text contains `what`, and steps.
+    pub fn carry(&mut self, what: &str) -> &mut Self {
+        let waiting = std::mem::take(&mut self.decisions);
+        for decision in waiting {
+            if self.text(&decision).is_some_and(|text| text.contains(what)) {
+                self.carry_out(decision);
+            } else {
+                self.decisions.push(decision);
+            }
+        }
+        self.step()
+    }
+
+    /// Waiting decisions as text, shows apart.
+    pub fn waiting(&self) -> Vec<String> {
+        self.decisions.iter().filter_map(|decision| self.text(decision)).collect()
     }
 
     /// Does what a decision says, as the API server would.

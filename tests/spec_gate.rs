@@ -1,0 +1,186 @@
+//! The gate: the whole ask against the quota, in order, without stopping those that still fit (01, 1.2.5).
+
+use gangline::core::event::QueueSpec;
+use gangline::core::lifecycle::AppState;
+use gangline::core::resources::Limit;
+
+use crate::support::cluster::Cluster;
+
+fn created(log: &[String]) -> Vec<&str> {
+    log.iter().filter_map(|line| line.strip_prefix("create ")).collect()
+}
+
+/// Seed 000 "Scheduling in queues with a quota set": "we should not start scheduling until there are enough resources
+/// available in the queue to satisfy the total request"; 01: "no placeholder exists".
+#[test]
+fn before_the_gate_there_is_no_placeholder() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 4);
+    for (name, min) in [("a", 3), ("b", 2)] {
+        let spec = cluster.all(name, min);
+        cluster.submit(name, "root.q", spec);
+    }
+    cluster.settle();
+    assert_eq!(created(&cluster.log), ["a/0", "a/1", "a/2"]);
+    assert_eq!((cluster.report("b").reason, cluster.report("b").past_gate), ("WaitingForQuota", false));
+    assert!(cluster.report("b").message.contains("root.q has 1 left"), "{}", cluster.report("b").message);
+}
+
+/// 01, 1.2.5: "the headroom of the queue and all its ancestors".
+#[test]
+fn an_ancestors_quota_counts() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.a", 4).queue("root.a.x", 4).queue("root.a.y", 4);
+    for (name, queue) in [("a", "root.a.x"), ("b", "root.a.y")] {
+        let spec = cluster.direct(name, 3);
+        cluster.submit(name, queue, spec);
+        cluster.members(name, 3);
+    }
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["a-0", "a-1", "a-2"]);
+    assert!(cluster.report("b").message.contains("queue root.a has 1 left"), "{}", cluster.report("b").message);
+}
+
+/// Seed 000: "Applications that are already running in the queue could ask for more resources."
+#[test]
+fn running_applications_go_on() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 4);
+    let (a, b) = (cluster.direct("a", 2), cluster.direct("b", 3));
+    cluster.submit("a", "root.q", a);
+    cluster.members("a", 2);
+    cluster.settle();
+    cluster.submit("b", "root.q", b);
+    cluster.members("b", 3);
+    cluster.settle();
+    cluster.member("a-2", "a");
+    cluster.member("a-3", "a");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["a-0", "a-1", "a-2", "a-3"]);
+    assert_eq!(cluster.report("b").reason, "WaitingForQuota");
+}
+
+/// 01, 1.2.5: "Order of a pass: priority, queue policy, submission, namespace/name."
+#[test]
+fn the_order_is_priority_then_submission_then_name() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 2);
+    for (name, priority, created) in [("d", 0, 9), ("c", 0, 5), ("b", 0, 5), ("a", 7, 9)] {
+        let mut spec = cluster.direct(name, 2);
+        spec.created = created;
+        cluster.submit(name, "root.q", spec);
+        cluster.members(name, 2);
+        for number in 0..2 {
+            cluster.change(&format!("{name}-{number}"), |spec| spec.priority = priority);
+        }
+    }
+    for expected in ["a", "b", "c", "d"] {
+        cluster.settle();
+        let bound = cluster.bound();
+        assert_eq!(bound, [format!("{expected}-0"), format!("{expected}-1")]);
+        bound.iter().for_each(|name| cluster.delete(name));
+    }
+}
+
+/// 01, 1.2.5: a gang past the gate but blocked by nodes "is charged virtually for the pass, which decides who else may
+/// create placeholders".
+#[test]
+fn a_gang_that_nodes_block_keeps_its_quota_from_those_behind() {
+    let mut cluster = Cluster::default().nodes(2, 2).queue("root.q", 8);
+    for (name, min, created) in [("a", 6, 1), ("b", 3, 2)] {
+        let mut spec = cluster.all(name, min);
+        spec.created = created;
+        cluster.submit(name, "root.q", spec);
+    }
+    cluster.settle();
+    assert_eq!((cluster.report("a").reason, cluster.report("b").reason), ("WaitingForCapacity", "WaitingForQuota"));
+    assert_eq!(created(&cluster.log).len(), 6);
+}
+
+/// 01, 1.2.5: "later applications that still fit may overtake it".
+#[test]
+fn a_later_gang_that_fits_overtakes() {
+    let mut cluster = Cluster::default().nodes(2, 2).queue("root.q", 9);
+    for (name, min, created) in [("a", 6, 1), ("b", 3, 2)] {
+        let mut spec = cluster.direct(name, min);
+        spec.created = created;
+        cluster.submit(name, "root.q", spec);
+        cluster.members(name, min);
+    }
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["b-0", "b-1", "b-2"]);
+}
+
+/// 01, 1.12 `maxApplications`: so many are past the gate at once; the next follows when one ends.
+#[test]
+fn max_applications_bounds_those_past_the_gate() {
+    let mut cluster = Cluster::default().nodes(9, 4);
+    let spec = QueueSpec { max: Limit::default(), max_applications: Some(1) };
+    cluster.show_queue("root.q", spec);
+    for (name, created) in [("a", 1), ("b", 2)] {
+        let mut spec = cluster.direct(name, 2);
+        spec.created = created;
+        cluster.submit(name, "root.q", spec);
+        cluster.members(name, 2);
+    }
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["a-0", "a-1"]);
+    assert_eq!((cluster.report("b").reason, cluster.why("b-0")), ("WaitingForApplications", Some("WaitingForApplications")));
+    cluster.delete("a-0");
+    cluster.delete("a-1");
+    cluster.settle();
+    assert_eq!((cluster.state("a"), cluster.bound().len()), (AppState::Waiting, 0));
+    cluster.wait(30_000).settle();
+    assert_eq!(cluster.bound(), ["b-0", "b-1"]);
+}
+
+/// 01, 1.3: "a gang that waits for quota …: another reason, never Unschedulable"; it changes with the cause.
+#[test]
+fn reasons_of_ordinary_pods_follow_the_cause() {
+    let mut cluster = Cluster::default().nodes(1, 1).queue("root.q", 1);
+    for name in ["s0", "s1"] {
+        let mut spec = cluster.pod(name, gangline::core::event::Role::Singleton);
+        spec.queue = Some("root.q".into());
+        cluster.show(spec);
+    }
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.why("s1")), (vec!["s0".to_owned()], Some("WaitingForQuota")));
+    cluster.set_queue("root.q", 2);
+    cluster.step();
+    let shows_s1 = cluster.decisions.iter().any(|decision| {
+        matches!(decision, gangline::core::decision::Decision::ShowAsk(ask) if *ask == cluster.pods["s1"].0)
+    });
+    assert!(shows_s1 && cluster.why("s1") == Some("Unschedulable"));
+}
+
+/// 01, 1.12: "shrinking … never disturbs running work", but what has not started is judged again.
+#[test]
+fn a_quota_below_usage_stops_only_what_is_new() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 6);
+    let (a, b) = (cluster.direct("a", 3), cluster.all("b", 3));
+    cluster.submit("a", "root.q", a);
+    cluster.members("a", 3);
+    cluster.submit("b", "root.q", b);
+    cluster.settle();
+    assert_eq!(cluster.bound().len(), 6);
+    cluster.set_queue("root.q", 2);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["a-0", "a-1", "a-2"]);
+    assert_eq!((cluster.state("a"), cluster.report("b").reason), (AppState::Running, "ExceedsMaxQuota"));
+    cluster.member("a-3", "a");
+    cluster.settle();
+    assert_eq!(cluster.why("a-3"), Some("WaitingForQuota"));
+}
+
+/// What exists may be larger than announced (LimitRange): the gang waits for quota without flapping.
+#[test]
+fn placeholders_larger_than_announced_do_not_flap() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 3);
+    let mut spec = cluster.all("g", 3);
+    spec.shape = cluster.sized("", gangline::core::event::Role::Singleton, 2).shape;
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    for _ in 0..5 {
+        cluster.wait(61_000).settle();
+    }
+    assert_eq!((cluster.report("g").reason, created(&cluster.log).len()), ("WaitingForQuota", 3), "{:#?}", cluster.log);
+    cluster.set_queue("root.q", 6);
+    cluster.settle();
+    assert_eq!(cluster.bound().len(), 3);
+}

@@ -1,0 +1,239 @@
+//! Reserving: Direct, placeholders for missing members or all, no hold and wait (01, 1.3).
+
+use gangline::core::event::{BindOutcome, Event, Place, Role};
+use gangline::core::lifecycle::AppState;
+use gangline::core::reason::{Refusal, Unsupported};
+
+use crate::support::cluster::Cluster;
+
+fn refusal(code: u16) -> Refusal {
+    Refusal { code, message: "no".into() }
+}
+
+/// 01, 1.3 Direct: "Candidates by priority, creation, name; one that fits nowhere is skipped for another".
+#[test]
+fn direct_skips_a_candidate_that_fits_nowhere() {
+    let mut cluster = Cluster::default().nodes(3, 2);
+    let spec = cluster.direct("g", 3);
+    cluster.apply("g", spec);
+    cluster.large_member("g-0", "g", 3);
+    (1..5).for_each(|number| cluster.member(&format!("g-{number}"), "g"));
+    cluster.change("g-4", |spec| spec.priority = 9);
+    cluster.settle();
+    let started: Vec<_> = cluster.log.iter().take(3).map(|line| line.split(' ').nth(1).unwrap_or("")).collect();
+    assert_eq!(started, ["g-4", "g-1", "g-2"]);
+    assert_eq!(cluster.bound(), ["g-1", "g-2", "g-3", "g-4"]);
+    assert_eq!(cluster.why("g-0"), Some("Unschedulable"));
+}
+
+/// As above with more shapes that fit nowhere than one plan looks at.
+#[test]
+fn direct_skips_many_candidates() {
+    let mut cluster = Cluster::default().nodes(3, 2);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    (0..60).for_each(|number| cluster.large_member(&format!("g-{number:02}"), "g", 3 + number));
+    (60..62).for_each(|number| cluster.member(&format!("g-{number}"), "g"));
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-60", "g-61"]);
+}
+
+/// 01, 1.3 Autoscaler: "exactly those and no others": the surplus of a gang that fits no nodes is not Unschedulable.
+#[test]
+fn surplus_members_of_a_waiting_gang_are_not_unschedulable() {
+    let mut cluster = Cluster::default().nodes(1, 1);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 3);
+    cluster.settle();
+    let why = |cluster: &Cluster| ["g-0", "g-1", "g-2"].map(|name| cluster.why(name).unwrap_or("-"));
+    assert_eq!(why(&cluster), ["Unschedulable", "Unschedulable", "WaitingForCapacity"]);
+    cluster.change("g-2", |spec| spec.priority = 5);
+    cluster.settle();
+    assert_eq!(why(&cluster), ["Unschedulable", "WaitingForCapacity", "Unschedulable"]);
+}
+
+/// 01, 1.3: "A constraint we do not support …: another reason, never Unschedulable"; such a pod is no candidate.
+#[test]
+fn an_unsupported_pod_is_no_member() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.change("g-1", |spec| spec.place = Place::Refused(Unsupported { field: "spec.x".into() }));
+    cluster.settle();
+    assert_eq!((cluster.report("g").reason, cluster.why("g-1")), ("WaitingForMembers", Some("UnsupportedConstraint")));
+}
+
+/// Seed 000: "all": a placeholder for every member, placed all or none; pending ones alone are Unschedulable.
+#[test]
+fn all_holds_nothing_when_nodes_do_not_suffice() {
+    let mut cluster = Cluster::default().nodes(1, 2);
+    let spec = cluster.all("g", 3);
+    cluster.apply("g", spec);
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!((cluster.bound().len(), cluster.placeholders()), (0, 3));
+    assert_eq!((cluster.why("ph-g-1-0-0"), cluster.why("g-0")), (Some("Unschedulable"), Some("WaitingForCapacity")));
+}
+
+/// 01, 1.3 missing: "wait until no new member came for 1 s (5 s at most)".
+#[test]
+fn missing_settles_for_one_second_and_five_at_most() {
+    let mut cluster = Cluster::default().nodes(9, 4);
+    let spec = cluster.group("g", 20);
+    cluster.apply("g", spec);
+    cluster.settle();
+    for number in 0..6 {
+        cluster.wait(900).settle();
+        let created = cluster.log.iter().filter(|line| line.starts_with("create")).count();
+        assert_eq!(created, if number < 5 { 0 } else { 15 }, "after {number}: {:#?}", cluster.log);
+        cluster.member(&format!("g-{number}"), "g");
+        cluster.settle();
+    }
+    let mut cluster = Cluster::default().nodes(9, 4);
+    let spec = cluster.group("g", 2);
+    cluster.apply("g", spec);
+    cluster.settle().wait(999).settle();
+    assert_eq!(cluster.log.len(), 0);
+    cluster.wait(1).settle();
+    assert_eq!(cluster.placeholders(), 2);
+}
+
+/// 01, 1.3 missing: "a member that arrives before its seat's placeholder is bound takes the seat and the placeholder is
+/// deleted", or is not even created.
+#[test]
+fn a_member_makes_a_placeholder_superfluous() {
+    let mut cluster = Cluster::default().nodes(1, 1);
+    let spec = cluster.group("g", 2);
+    cluster.apply("g", spec);
+    cluster.settle().wait(1_000);
+    cluster.carry("create g/0");
+    cluster.member("g-0", "g");
+    cluster.step();
+    assert!(cluster.log.contains(&"cancel g/1".into()), "{:#?}", cluster.log);
+    cluster.member("g-1", "g");
+    cluster.settle();
+    assert!(cluster.log.contains(&"release ph-g-1-0-0 replaced".into()), "{:#?}", cluster.log);
+    cluster.node("n1", 1);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1"]);
+}
+
+/// A creation that was called off too late is of use, or goes again.
+#[test]
+fn a_placeholder_that_was_called_off_too_late() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.group("g", 1);
+    cluster.apply("g", spec);
+    cluster.settle().wait(1_000);
+    let create = cluster.decisions.clone();
+    cluster.member("g-0", "g");
+    cluster.settle();
+    create.into_iter().for_each(|decision| cluster.carry_out(decision));
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.placeholders()), (vec!["g-0".to_owned()], 0), "{:#?}", cluster.log);
+}
+
+/// 01, 1.3 No hold and wait: "a placeholder is refused (403, 422) … bound placeholders are released (reason
+/// PlaceholderRejected …), with back-off" (S10).
+#[test]
+fn a_refused_placeholder_gives_everything_back_and_backs_off() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.all("g", 3);
+    cluster.apply("g", spec);
+    for round in 1..4_u32 {
+        cluster.step().carry("create g/0").carry("create g/1");
+        let Some(gangline::core::decision::Decision::CreatePlaceholder(name)) =
+            cluster.decisions.iter().find(|decision| {
+                matches!(decision, gangline::core::decision::Decision::CreatePlaceholder(_))
+            }).cloned()
+        else {
+            panic!("the third is wanted: {:?}", cluster.waiting());
+        };
+        cluster.decisions.clear();
+        cluster.tell(Event::CreateRefused(name, refusal(403)));
+        cluster.settle();
+        assert_eq!((cluster.placeholders(), cluster.report("g").reason), (0, "PlaceholderRejected"));
+        cluster.wait(999 << (round - 1));
+        assert_eq!(cluster.waiting(), [""; 0]);
+        cluster.wait(1 << (round - 1));
+    }
+    cluster.settle();
+    assert_eq!(cluster.bound().len(), 3);
+}
+
+/// A placeholder's Binding that is refused for good backs off too; one that met a change is planned again at once.
+#[test]
+fn a_placeholder_that_may_not_be_bound_backs_off() {
+    for (code, reason) in [(403, "PlaceholderRejected"), (409, "WaitingForMembers")] {
+        let mut cluster = Cluster::default().nodes(2, 4);
+        let spec = cluster.all("g", 2);
+        cluster.apply("g", spec);
+        cluster.step().carry("create");
+        let (ask, _) = cluster.pods["ph-g-1-0-0"];
+        cluster.decisions.retain(
+            |decision| !matches!(decision, gangline::core::decision::Decision::Allocate { ask: own, .. } if *own == ask),
+        );
+        cluster.tell(Event::Bind(ask, BindOutcome::Failed(refusal(code))));
+        cluster.settle();
+        assert_eq!(cluster.report("g").reason, reason, "{:#?}", cluster.log);
+        assert_eq!(cluster.bound().len(), if code == 403 { 0 } else { 2 });
+    }
+}
+
+/// 01, 1.3 Satisfied: "Then, and only then, the real pods are bound": members assumed beside placeholders wait for them.
+#[test]
+fn members_wait_until_every_placeholder_is_bound() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.group("g", 3);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.settle().wait(1_000).carry("create");
+    assert_eq!(cluster.waiting(), ["bind ph-g-1-0-0 n1"]);
+    assert_eq!((cluster.state("g"), cluster.report("g").reason), (AppState::Accepted, "BindingPlaceholders"));
+    assert_eq!(cluster.report("g").message, "2 of 3 seats are held");
+    cluster.settle();
+    assert_eq!(cluster.state("g"), AppState::Running);
+}
+
+/// A node that is cordoned, shrinks or is filled by others before the start is no place for a member that waits for it.
+#[test]
+fn a_member_held_back_moves_when_its_node_does_not_fit_any_more() {
+    let cordon = |cluster: &mut Cluster| {
+        let mut spec = cluster.nodes["n1"].clone();
+        spec.unschedulable = true;
+        cluster.show_node("n1", spec);
+    };
+    let fill = |cluster: &mut Cluster| {
+        let mut foreign = cluster.sized("f", Role::Foreign, 4);
+        foreign.place = Place::On { node: "n1".into(), running: true };
+        cluster.show(foreign);
+    };
+    let acts: [&dyn Fn(&mut Cluster); 3] = [&cordon, &|cluster| cluster.node("n1", 0), &fill];
+    for act in acts {
+        let mut cluster = Cluster::default().nodes(2, 4);
+        let spec = cluster.group("g", 2);
+        cluster.apply("g", spec);
+        cluster.member("g-0", "g");
+        cluster.settle().wait(1_000).carry("create");
+        assert_eq!(cluster.waiting(), ["bind ph-g-1-0-0 n1"]);
+        act(&mut cluster);
+        cluster.settle();
+        assert!(cluster.log.contains(&"bind g-0 n0 started".into()), "{:#?}", cluster.log);
+    }
+}
+
+/// S5: two gangs of 60 % of the nodes: one is placed whole, the other holds nothing.
+#[test]
+fn two_gangs_never_wait_for_each_others_seats() {
+    let mut cluster = Cluster::default().nodes(5, 2);
+    for name in ["a", "b"] {
+        let spec = cluster.all(name, 6);
+        cluster.apply(name, spec);
+    }
+    cluster.settle();
+    assert_eq!((cluster.report("a").seats.held, cluster.report("b").seats.held), (6, 0));
+    assert_eq!(cluster.report("b").reason, "WaitingForCapacity");
+}
+

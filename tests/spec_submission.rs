@@ -1,0 +1,263 @@
+//! Submission: whole, judged once with every reason, judged again, closed (01, 1.1 and 1.2).
+
+use gangline::core::event::{Event, Place, Role};
+use gangline::core::lifecycle::AppState;
+use gangline::core::reason::SpecError;
+use gangline::core::resources::Limit;
+
+use crate::support::cluster::{Cluster, NS, size};
+
+/// 01, 1.1 Identity: "it stays New until all of them exist".
+#[test]
+fn a_gang_waits_until_every_listed_task_group_exists() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    for name in ["a", "b"] {
+        let mut spec = cluster.direct(name, 1);
+        (spec.application, spec.gang) = ("job".into(), vec!["a".into(), "b".into()]);
+        cluster.apply(name, spec);
+        cluster.member(&format!("{name}-0"), name);
+        cluster.settle();
+        if name == "a" {
+            assert_eq!((cluster.state("a"), cluster.report("a").reason), (AppState::New, "WaitingForTaskGroups"));
+            assert_eq!(cluster.why("a-0"), Some("WaitingForTaskGroups"));
+            assert_eq!(cluster.bound(), [""; 0]);
+        }
+    }
+    assert_eq!(cluster.bound(), ["a-0", "b-0"]);
+}
+
+/// 01, 1.1: "a later one that is not listed is refused (ApplicationClosed)", whether it comes before or after.
+#[test]
+fn a_task_group_that_the_gang_does_not_list_stays_outside() {
+    for at_once in [true, false] {
+        let mut cluster = Cluster::default().nodes(2, 4);
+        let spec = cluster.direct("a", 1);
+        cluster.apply("a", spec);
+        if !at_once {
+            cluster.settle();
+        }
+        let mut late = cluster.direct("b", 1);
+        (late.application, late.created) = ("a".into(), 11);
+        cluster.apply("b", late);
+        cluster.member("b-0", "b");
+        cluster.member("a-0", "a");
+        cluster.settle();
+        assert_eq!(cluster.report("b").reason, "ApplicationClosed");
+        assert_eq!(cluster.why("b-0"), Some("ApplicationClosed"));
+        assert_eq!(cluster.bound(), ["a-0"]);
+        let log = cluster.taken();
+        cluster.restart().settle();
+        assert_eq!((cluster.report("b").reason, cluster.bound()), ("ApplicationClosed", vec!["a-0".into()]), "{log:?}");
+    }
+}
+
+/// 01, 1.1: the application consists of exactly its gang; when that is gone, another may have its ID.
+#[test]
+fn a_task_group_outside_comes_in_when_the_gang_is_gone() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.direct("a", 1);
+    cluster.apply("a", spec);
+    cluster.settle();
+    let mut late = cluster.direct("b", 1);
+    late.application = "a".into();
+    cluster.apply("b", late);
+    cluster.member("b-0", "b");
+    cluster.settle();
+    cluster.lose_group("a");
+    cluster.settle();
+    assert_eq!((cluster.state("b"), cluster.bound()), (AppState::Running, vec!["b-0".into()]));
+}
+
+fn wrong(field: &str) -> SpecError {
+    SpecError { field: field.into(), problem: "is wrong".into() }
+}
+
+/// 01, 1.2.3: "Rejected, with a typed reason …: invalid spec (every error at once, each naming its field)".
+#[test]
+fn a_rejection_names_every_reason_at_once() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 2);
+    let mut spec = cluster.group("g", 3);
+    spec.errors = vec![wrong("spec.minMember"), wrong("spec.queue")];
+    cluster.submit("g", "root.q", spec);
+    cluster.member("g-0", "g");
+    cluster.settle();
+    let report = cluster.report("g");
+    assert_eq!((report.state, report.reason), (AppState::Rejected, "InvalidSpec"));
+    for part in ["spec.minMember", "spec.queue", "root.q allows at most 2"] {
+        assert!(report.message.contains(part), "{part}: {}", report.message);
+    }
+    assert_eq!(cluster.why("g-0"), Some("InvalidSpec"));
+    assert_eq!(cluster.log, [""; 0]);
+}
+
+/// 01, 1.2.3: "queue missing, not a leaf, … draining"; seed 000 "placeholderAsk is larger than the queue quota".
+#[test]
+fn a_queue_that_cannot_take_the_gang_rejects_it() {
+    for (path, reason) in [
+        ("root.none", "QueueNotFound"),
+        ("root.a", "QueueNotLeaf"),
+        ("root.a.b", "ExceedsMaxQuota"),
+        ("root.a.c", "ExceedsMaxQuota"),
+    ] {
+        let mut cluster = Cluster::default().nodes(9, 4).queue("root.a", 5).queue("root.a.b", 3).queue("root.a.c", 9);
+        let spec = cluster.group("g", 6);
+        cluster.submit("g", path, spec);
+        cluster.settle();
+        assert_eq!((cluster.state("g"), cluster.report("g").reason), (AppState::Rejected, reason), "{path}");
+    }
+}
+
+/// 01, 1.2.3: "the namespace's ResourceQuota cannot hold placeholderAsk plus its largest member in Placeholder".
+#[test]
+fn a_namespace_quota_without_room_for_a_swap_rejects_placeholders_only() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let limit = |pods| Limit::new([("pods".into(), pods)]);
+    cluster.tell(Event::Namespace(NS.into(), limit(3)));
+    let (held, direct) = (cluster.all("held", 3), cluster.direct("direct", 3));
+    cluster.apply("held", held);
+    cluster.apply("direct", direct);
+    cluster.settle();
+    assert_eq!(cluster.report("held").reason, "NamespaceQuotaTooSmall");
+    assert_eq!(cluster.state("direct"), AppState::Accepted);
+    cluster.tell(Event::Namespace(NS.into(), limit(4)));
+    cluster.settle();
+    assert_eq!(cluster.state("held"), AppState::Accepted);
+}
+
+/// 01, 1.2.3: "A rejection is judged again when the spec, or a Queue on its path, changes".
+#[test]
+fn a_rejection_is_judged_again() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.a", 2).queue("root.a.b", 9);
+    let spec = cluster.direct("g", 3);
+    cluster.submit("g", "root.a.b", spec.clone());
+    cluster.settle();
+    assert_eq!(cluster.state("g"), AppState::Rejected);
+    cluster.set_queue("root.a", 3);
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").reason), (AppState::Accepted, "WaitingForMembers"));
+    cluster.set_queue("root.a", 2);
+    cluster.settle();
+    assert_eq!(cluster.state("g"), AppState::Rejected);
+    let mut smaller = gangline::core::event::GroupSpec { min_member: 2, generation: 2, ..spec };
+    smaller.queue = "root.a.b".into();
+    cluster.apply("g", smaller);
+    cluster.settle();
+    assert_eq!(cluster.state("g"), AppState::Accepted);
+}
+
+/// 01, 1.2.2 and S6: the originator "is part of rejection, gate and transaction".
+#[test]
+fn an_originator_counts_in_rejection_and_its_going_is_judged() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 3);
+    cluster.originator("driver", "g");
+    let spec = cluster.direct("g", 3);
+    cluster.submit("g", "root.q", spec);
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!((cluster.report("g").reason, cluster.why("driver")), ("ExceedsMaxQuota", Some("ExceedsMaxQuota")));
+    cluster.delete("driver");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1", "g-2"]);
+}
+
+/// 01, 1.2.2: the originator gets a seat with the gang: all or none.
+#[test]
+fn an_originator_starts_with_its_gang_or_not_at_all() {
+    let mut cluster = Cluster::default().nodes(1, 3);
+    let spec = cluster.direct("g", 3);
+    cluster.originator("driver", "g");
+    cluster.apply("g", spec);
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!((cluster.bound().len(), cluster.report("g").reason), (0, "WaitingForCapacity"));
+    assert_eq!((cluster.why("driver"), cluster.why("g-2")), (Some("Unschedulable"), Some("Unschedulable")));
+    cluster.node("n1", 1);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["driver", "g-0", "g-1", "g-2"]);
+}
+
+/// 01, 1.2.2: "Later ones are ordinary asks": they neither close the gate again nor start before the gang.
+#[test]
+fn a_later_originator_does_not_hold_the_gang_up() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 3);
+    let spec = cluster.all("g", 3);
+    cluster.submit("g", "root.q", spec);
+    cluster.step().carry("g/0");
+    cluster.originator("driver", "g");
+    cluster.settle();
+    assert_eq!(cluster.bound().iter().filter(|name| name.starts_with("ph-")).count(), 3, "{:#?}", cluster.log);
+    assert_eq!((cluster.state("g"), cluster.why("driver")), (AppState::Running, Some("WaitingForQuota")));
+}
+
+/// 01, 1.2.4: "Once accepted, only timeouts can be changed".
+#[test]
+fn an_accepted_application_keeps_its_spec() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 8);
+    let spec = cluster.direct("g", 3);
+    cluster.apply("g", spec.clone());
+    cluster.settle();
+    let changed = gangline::core::event::GroupSpec {
+        generation: 2,
+        min_member: 1,
+        queue: "root.q".into(),
+        application: "other".into(),
+        completion_timeout_ms: 5_000,
+        ..spec
+    };
+    cluster.apply("g", changed);
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!((cluster.report("g").required, cluster.report("g").generation), (3, 2));
+    (0..3).for_each(|number| cluster.delete(&format!("g-{number}")));
+    cluster.settle();
+    cluster.wait(5_000).settle();
+    assert_eq!(cluster.state("g"), AppState::Completed);
+}
+
+/// 01, 1.2.7: "Pods that arrive before their TaskGroup object are parked … no rejection, no scheduling, a reason".
+#[test]
+fn pods_before_their_task_group_park() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    cluster.members("g", 2);
+    cluster.settle();
+    assert_eq!((cluster.log.len(), cluster.why("g-0")), (0, Some("TaskGroupNotFound")));
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1"]);
+}
+
+/// 01, 1.2.7: "Gated pods are not members until ungated."
+#[test]
+fn gated_pods_are_no_members() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.member("g-0", "g");
+    let mut gated = cluster.pod("g-1", Role::Member { group: "g".into() });
+    gated.place = Place::Gated;
+    cluster.show(gated);
+    cluster.settle();
+    assert_eq!((cluster.bound().len(), cluster.why("g-1")), (0, None));
+    cluster.change("g-1", |spec| spec.place = Place::Pending);
+    cluster.settle();
+    assert_eq!(cluster.bound().len(), 2);
+}
+
+/// 01, 1.2.2: "exact integer arithmetic; overflow is a rejection"; huge requests of pods fit nowhere and harm nothing.
+#[test]
+fn absurd_amounts_are_refused_and_never_panic() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 4);
+    let mut spec = cluster.direct("g", 100_000);
+    spec.min_resource = size(i64::MAX / 1000);
+    cluster.submit("g", "root.q", spec);
+    let single = cluster.sized("s", Role::Singleton, i64::MAX / 1000);
+    cluster.show(single);
+    let mut foreign = cluster.sized("f", Role::Foreign, i64::MAX / 1000);
+    foreign.place = Place::On { node: "n0".into(), running: true };
+    cluster.show(foreign);
+    cluster.single("fine");
+    cluster.settle();
+    assert_eq!((cluster.report("g").reason, cluster.why("s")), ("AskTooLarge", Some("Unschedulable")));
+    assert!(cluster.bound().contains(&"fine".into()));
+}

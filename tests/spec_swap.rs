@@ -1,0 +1,237 @@
+//! Replacing placeholders: the seed's steps 1 to 6 (01, 1.4).
+
+use std::sync::Arc;
+
+use gangline::core::event::{Event, Place, PlaceholderName, Role};
+use gangline::core::ids::{Key, Uid};
+use gangline::core::lifecycle::AppState;
+use gangline::core::reason::Refusal;
+use gangline::core::shape::{HostPort, Shape};
+
+use crate::support::cluster::{Cluster, NS, size};
+
+/// Two nodes of 4 cores, three held seats of 1 core in `root.q`.
+fn held(quota: i64) -> Cluster {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", quota);
+    let spec = cluster.all("g", 3);
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 3);
+    cluster.taken();
+    cluster
+}
+
+fn cpu(cluster: &Cluster, queue: &str) -> i128 {
+    let books = &cluster.scheduler.books;
+    books.queues[books.queues.find(queue).expect("a known queue")].allocated.get("cpu")
+}
+
+/// Seed 000 step 2: "no allocations are released in the core at this point"; step 5: "as one update", same node.
+#[test]
+fn nothing_is_freed_before_the_confirmation_and_the_node_is_the_same() {
+    let mut cluster = held(3);
+    let node = |cluster: &Cluster, name: &str| match &cluster.pods[name].1.place {
+        Place::On { node, .. } => node.to_string(),
+        other => panic!("{name} is {other:?}"),
+    };
+    let before = node(&cluster, "ph-g-1-0-0");
+    cluster.member("g-0", "g");
+    cluster.step();
+    assert_eq!(cluster.waiting(), ["release ph-g-1-0-0 replaced"]);
+    assert_eq!((cpu(&cluster, "root.q"), cluster.report("g").seats.releasing), (3000, 1));
+    cluster.carry("release");
+    assert_eq!((cpu(&cluster, "root.q"), cluster.waiting()), (3000, vec![format!("bind g-0 {before} started")]));
+    cluster.settle();
+    assert_eq!((cluster.report("g").replaced, cluster.report("g").seats.taken), (1, 1));
+}
+
+/// 01, 1.4: "Many replacements are in flight at once; one never waits for another."
+#[test]
+fn all_swaps_are_in_flight_at_once() {
+    let mut cluster = held(3);
+    cluster.members("g", 3);
+    cluster.step();
+    assert_eq!(cluster.waiting().len(), 3);
+    cluster.carry("ph-g-1-2-0");
+    assert_eq!(cluster.waiting().iter().filter(|line| line.starts_with("bind")).count(), 1);
+}
+
+/// 01, 1.4: "Member smaller than the seat: allowed; the difference is returned at confirmation."
+#[test]
+fn a_smaller_member_returns_the_difference() {
+    let mut cluster = held(3);
+    let half = Shape { request: gangline::core::resources::Resources::pod(500, 1 << 20), ..Shape::default() };
+    let spec = gangline::core::event::AskSpec {
+        shape: Arc::new(half),
+        ..cluster.pod("g-0", Role::Member { group: "g".into() })
+    };
+    cluster.show(spec);
+    cluster.step();
+    assert_eq!(cpu(&cluster, "root.q"), 3000);
+    cluster.settle();
+    assert_eq!((cpu(&cluster, "root.q"), cluster.bound().contains(&"g-0".into())), (2500, true));
+}
+
+/// 01, 1.4: "For another node, the target is charged now, the old node until confirmation, the queue once."
+#[test]
+fn a_swap_to_another_node_charges_the_queue_once() {
+    let mut cluster = held(3);
+    for name in ["n0", "n1"] {
+        let mut spec = cluster.nodes[name].clone();
+        spec.unschedulable = true;
+        cluster.show_node(name, spec);
+    }
+    cluster.node("n2", 1);
+    cluster.member("g-0", "g");
+    cluster.single("s");
+    cluster.step();
+    assert_eq!((cpu(&cluster, "root.q"), cluster.waiting()), (3000, vec!["release ph-g-1-0-0 replaced".into()]));
+    assert_eq!(cluster.why("s"), Some("Unschedulable"), "n2 is taken");
+    cluster.settle();
+    assert_eq!(cluster.pods["g-0"].1.place, Place::On { node: "n2".into(), running: true });
+    assert_eq!(cpu(&cluster, "root.q"), 3000);
+}
+
+/// 01, 1.4.1: "ports, … included, so that a slot is never given up for a member that cannot use it".
+#[test]
+fn a_seat_is_not_given_up_for_a_member_that_cannot_use_it() {
+    let mut cluster = held(4);
+    let port = HostPort { address: "".into(), protocol: "TCP".into(), port: 80 };
+    let shape = Arc::new(Shape { request: size(1), ports: vec![port], ..Shape::default() });
+    for node in ["n0", "n1"] {
+        let mut foreign = cluster.pod(&format!("f-{node}"), Role::Foreign);
+        (foreign.shape, foreign.place) = (shape.clone(), Place::On { node: node.into(), running: true });
+        cluster.show(foreign);
+    }
+    let spec = gangline::core::event::AskSpec { shape, ..cluster.pod("g-0", Role::Member { group: "g".into() }) };
+    cluster.show(spec);
+    cluster.settle();
+    assert_eq!((cluster.log.len(), cluster.report("g").seats.held), (0, 3));
+    assert_eq!(cluster.why("g-0"), Some("Unschedulable"));
+}
+
+/// 01, 1.4: "More members than minMember: normal allocation, never a reason to wait for seats that do not exist."
+#[test]
+fn more_members_than_seats_are_ordinary() {
+    let mut cluster = held(5);
+    cluster.members("g", 5);
+    cluster.settle();
+    assert_eq!((cluster.bound().len(), cluster.placeholders()), (5, 0));
+}
+
+/// S11: a larger member waits for the difference alone; the others go on.
+#[test]
+fn a_larger_member_does_not_hold_up_the_others() {
+    let mut cluster = held(3);
+    cluster.large_member("g-0", "g", 2);
+    (1..3).for_each(|number| cluster.member(&format!("g-{number}"), "g"));
+    cluster.settle();
+    assert_eq!((cluster.report("g").seats.taken, cluster.report("g").seats.held), (2, 1));
+    assert_eq!(cluster.why("g-0"), Some("SeatTooSmall"));
+    cluster.delete("g-1");
+    cluster.settle();
+    assert!(cluster.bound().contains(&"g-0".into()), "{:#?}", cluster.log);
+}
+
+/// S9: "A node lost mid-swap: the member is planned again."
+#[test]
+fn a_node_lost_in_the_middle_of_a_swap() {
+    let mut cluster = held(3);
+    cluster.members("g", 3);
+    cluster.step();
+    cluster.lose_node("n0");
+    cluster.lose_node("n1");
+    cluster.settle();
+    assert_eq!((cluster.bound().len(), cluster.placeholders()), (0, 0));
+    assert_eq!((cluster.report("g").reason, cluster.why("g-0")), ("PartiallyLost", Some("Unschedulable")));
+    cluster.node("n2", 4);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1", "g-2"]);
+}
+
+/// The member of a swap is deleted, gated away or bound by somebody else: the placeholder leaves, the seat is open.
+#[test]
+fn a_member_lost_in_the_middle_of_a_swap() {
+    let acts: [fn(&mut Cluster); 3] = [
+        |cluster| cluster.delete("g-0"),
+        |cluster| cluster.change("g-0", |spec| spec.terminating = true),
+        |cluster| {
+            cluster.change("g-0", |spec| spec.place = Place::On { node: "n9".into(), running: true });
+        },
+    ];
+    for act in acts {
+        let mut cluster = held(9);
+        cluster.member("g-0", "g");
+        cluster.step();
+        act(&mut cluster);
+        cluster.settle();
+        assert!(!cluster.log.iter().any(|line| line.starts_with("bind")), "{:#?}", cluster.log);
+        cluster.member("g-1", "g");
+        cluster.settle();
+        assert!(cluster.bound().contains(&"g-1".into()), "{:#?}", cluster.log);
+        assert_eq!(cluster.report("g").seats.releasing, 0);
+    }
+}
+
+/// 01, 1.10: a finished placeholder confirms like one that is gone; late confirmations change nothing.
+#[test]
+fn a_placeholder_that_ends_by_itself_confirms() {
+    let mut cluster = held(3);
+    cluster.member("g-0", "g");
+    cluster.step();
+    cluster.finish("ph-g-1-0-0", true);
+    cluster.step();
+    assert_eq!(cluster.report("g").seats.assumed, 1);
+    cluster.settle();
+    assert_eq!((cluster.report("g").seats.taken, cluster.report("g").replaced), (1, 1));
+}
+
+/// A placeholder that cannot be deleted does not hold its member up.
+#[test]
+fn a_refused_release_lets_the_member_go() {
+    let mut cluster = held(9);
+    cluster.member("g-0", "g");
+    cluster.step();
+    cluster.decisions.clear();
+    let ask = cluster.pods["ph-g-1-0-0"].0;
+    cluster.tell(Event::ReleaseRefused(ask, Refusal { code: 403, message: "no".into() }));
+    cluster.settle();
+    assert!(cluster.bound().contains(&"g-0".into()), "{:#?}", cluster.log);
+}
+
+/// 01, 1.4: "A pod can only take a seat of its own TaskGroup object (namespace and UID), never by knowing a name."
+#[test]
+fn a_forged_placeholder_takes_no_seat() {
+    let mut cluster = held(9);
+    let name = |uid: &str, incarnation, seat| PlaceholderName {
+        group: Key::new(NS, "g"),
+        uid: Uid::new(uid),
+        incarnation,
+        seat,
+        attempt: 7,
+    };
+    for forged in [name("uid-else", 1, 0), name("uid-g", 2, 0), name("uid-g", 1, 99), name("uid-g", 1, 0)] {
+        cluster.create(&forged);
+        cluster.settle();
+        assert_eq!((cluster.placeholders(), cluster.report("g").seats.held), (3, 3), "{forged:?}");
+    }
+}
+
+/// A Binding refused after the start is tried again, and its reason goes with it.
+#[test]
+fn a_refused_member_is_tried_again() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.step().carry("g-0");
+    let ask = cluster.pods["g-1"].0;
+    cluster.decisions.clear();
+    let refused = gangline::core::event::BindOutcome::Failed(Refusal { code: 422, message: "no".into() });
+    cluster.tell(Event::Bind(ask, refused));
+    cluster.settle();
+    assert_eq!((cluster.why("g-1"), cluster.report("g").reason), (Some("BindRefused"), "PartiallyLost"));
+    cluster.wait(5_000).settle();
+    assert_eq!((cluster.bound(), cluster.state("g")), (vec!["g-0".into(), "g-1".into()], AppState::Running));
+    assert!(cluster.report("g").placed);
+}
