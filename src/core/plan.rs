@@ -132,8 +132,7 @@ impl Scheduler {
                 if chosen.len() - before == need {
                     break;
                 }
-                let cap =
-                    left.entry(candidate.class).or_insert_with(|| bound(candidate.class).unwrap_or(u32::MAX));
+                let cap = left.entry(candidate.class).or_insert_with(|| bound(candidate.class).unwrap_or(u32::MAX));
                 if *cap > 0 {
                     *cap -= 1;
                     chosen.push(*candidate);
