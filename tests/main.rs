@@ -24,6 +24,11 @@ mod scripted;
 #[cfg(feature = "runtime")]
 mod shell;
 mod spec_gang;
+mod spec_gate;
+mod spec_reserve;
+mod spec_submission;
+#[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one decision among all")]
+mod spec_swap;
 #[allow(dead_code, unreachable_pub, reason = "the vocabulary of tests; not every word is in use at all times")]
 mod support;
 mod tidy;

@@ -121,7 +121,10 @@ fn max_applications_bounds_those_past_the_gate() {
     }
     cluster.settle();
     assert_eq!(cluster.bound(), ["a-0", "a-1"]);
-    assert_eq!((cluster.report("b").reason, cluster.why("b-0")), ("WaitingForApplications", Some("WaitingForApplications")));
+    assert_eq!(
+        (cluster.report("b").reason, cluster.why("b-0")),
+        ("WaitingForApplications", Some("WaitingForApplications"))
+    );
     cluster.delete("a-0");
     cluster.delete("a-1");
     cluster.settle();
@@ -143,9 +146,9 @@ fn reasons_of_ordinary_pods_follow_the_cause() {
     assert_eq!((cluster.bound(), cluster.why("s1")), (vec!["s0".to_owned()], Some("WaitingForQuota")));
     cluster.set_queue("root.q", 2);
     cluster.step();
-    let shows_s1 = cluster.decisions.iter().any(|decision| {
-        matches!(decision, gangline::core::decision::Decision::ShowAsk(ask) if *ask == cluster.pods["s1"].0)
-    });
+    let shows_s1 = cluster.decisions.iter().any(
+        |decision| matches!(decision, gangline::core::decision::Decision::ShowAsk(ask) if *ask == cluster.pods["s1"].0),
+    );
     assert!(shows_s1 && cluster.why("s1") == Some("Unschedulable"));
 }
 

@@ -144,10 +144,11 @@ fn a_refused_placeholder_gives_everything_back_and_backs_off() {
     cluster.apply("g", spec);
     for round in 1..4_u32 {
         cluster.step().carry("create g/0").carry("create g/1");
-        let Some(gangline::core::decision::Decision::CreatePlaceholder(name)) =
-            cluster.decisions.iter().find(|decision| {
-                matches!(decision, gangline::core::decision::Decision::CreatePlaceholder(_))
-            }).cloned()
+        let Some(gangline::core::decision::Decision::CreatePlaceholder(name)) = cluster
+            .decisions
+            .iter()
+            .find(|decision| matches!(decision, gangline::core::decision::Decision::CreatePlaceholder(_)))
+            .cloned()
         else {
             panic!("the third is wanted: {:?}", cluster.waiting());
         };
@@ -236,4 +237,3 @@ fn two_gangs_never_wait_for_each_others_seats() {
     assert_eq!((cluster.report("a").seats.held, cluster.report("b").seats.held), (6, 0));
     assert_eq!(cluster.report("b").reason, "WaitingForCapacity");
 }
-
