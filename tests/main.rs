@@ -25,6 +25,7 @@ mod scripted;
 mod shell;
 mod spec_gang;
 mod spec_gate;
+mod spec_loss;
 mod spec_reserve;
 mod spec_submission;
 #[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one decision among all")]
