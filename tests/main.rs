@@ -23,6 +23,7 @@ mod requests;
 mod scripted;
 #[cfg(feature = "runtime")]
 mod shell;
+mod spec_completion;
 mod spec_gang;
 mod spec_gate;
 mod spec_loss;

@@ -441,7 +441,7 @@ impl Cluster {
     }
 
     /// Every object as a list would show it.
-    fn objects(&self) -> Vec<Event> {
+    pub fn objects(&self) -> Vec<Event> {
         let queues = self.queues.iter().map(|(path, spec)| Event::Queue(path.as_str().into(), spec.clone()));
         let nodes = self.nodes.iter().map(|(name, spec)| Event::Node(name.as_str().into(), Box::new(spec.clone())));
         let groups = self.groups.iter().map(|(name, spec)| {
