@@ -27,6 +27,7 @@ mod spec_completion;
 mod spec_gang;
 mod spec_gate;
 mod spec_loss;
+mod spec_recovery;
 mod spec_reserve;
 mod spec_submission;
 #[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one decision among all")]
