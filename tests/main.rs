@@ -27,6 +27,8 @@ mod spec_completion;
 mod spec_gang;
 mod spec_gate;
 mod spec_loss;
+mod spec_order;
+mod spec_queues;
 mod spec_recovery;
 mod spec_reserve;
 mod spec_submission;
