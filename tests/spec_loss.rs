@@ -124,6 +124,30 @@ fn the_target_of_a_swap_is_lost() {
     assert_eq!(cluster.node_of("g-0"), Some("n3".into()));
 }
 
+/// 01, 1.4.3: "the member is allocated on that node, or if it no longer fits there on another node, or else it becomes
+/// Unschedulable … while the seat returns to Open": another scheduler was faster.
+#[test]
+fn the_room_of_a_swap_is_lost() {
+    for others in [1, 2] {
+        let mut cluster = held();
+        let node = cluster.node_of("ph-g-1-0-0").expect("it is bound");
+        cluster.member("g-0", "g");
+        cluster.step();
+        let nodes = ["n0", "n1"].iter().filter(|name| others == 2 || **name == node);
+        for name in nodes {
+            let mut foreign = cluster.sized(&format!("foreign-{name}"), gangline::core::event::Role::Foreign, 4);
+            foreign.place = Place::On { node: (*name).into(), running: true };
+            cluster.show(foreign);
+        }
+        cluster.settle();
+        if others == 1 {
+            assert_eq!(cluster.node_of("g-0"), Some(if node == "n0" { "n1".into() } else { "n0".into() }));
+        } else {
+            assert_eq!((cluster.why("g-0"), cluster.report("g").seats.open), (Some("Unschedulable"), 1));
+        }
+    }
+}
+
 /// 01, 1.5: "a bind cannot be undone, so a gang that lost members after its start says PartiallyLost", be it in the middle
 /// of its Bindings; a member that comes completes it.
 #[test]

@@ -77,8 +77,11 @@ fn permuted_lists_have_the_same_winners() {
     }
 }
 
-/// One free core, and pods that want it: (namespace, name, priority, created).
-fn winner(pods: &[(&str, &str, i32, i64)]) -> String {
+/// A pod: namespace, name, priority, created.
+type Pod = (&'static str, &'static str, i32, i64);
+
+/// Which of some pods gets the one free core.
+fn winner(pods: &[Pod]) -> String {
     let mut cluster = Cluster::default();
     for (namespace, name, priority, created) in pods {
         let mut spec = cluster.pod(name, Role::Singleton);
@@ -97,7 +100,7 @@ fn winner(pods: &[(&str, &str, i32, i64)]) -> String {
 /// arrival".
 #[test]
 fn ties_are_broken_by_priority_then_age_then_name() {
-    let cases: [(&[(&str, &str, i32, i64)], &str); 5] = [
+    let cases: [(&[Pod], &str); 5] = [
         (&[("a", "a", 0, 1), ("a", "b", 1, 2)], "b"),
         (&[("a", "a", -1, 1), ("a", "b", 0, 2)], "b"),
         (&[("a", "a", 0, 2), ("a", "b", 0, 1)], "b"),
