@@ -19,6 +19,7 @@ mod quantities;
 mod random;
 mod reasons;
 mod requests;
+mod scenarios;
 #[cfg(feature = "runtime")]
 mod scripted;
 #[cfg(feature = "runtime")]

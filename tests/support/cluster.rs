@@ -365,7 +365,8 @@ impl Cluster {
         self.pods.iter().find(|(_, (id, _))| *id == ask).map(|(name, _)| name.clone())
     }
 
-    fn text(&self, decision: &Decision) -> Option<String> {
+    /// A decision as text; what only shows something has none.
+    pub fn text(&self, decision: &Decision) -> Option<String> {
         let name = |ask: &AskId| self.name(*ask).unwrap_or_else(|| format!("{ask:?}"));
         match decision {
             Decision::Allocate { ask, node, mark } => {
