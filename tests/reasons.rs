@@ -1,6 +1,6 @@
 //! `docs/reasons.md` and `docs/states.md` are what the code says. UPDATE=1 writes them anew.
 
-use gangline::core::ids::{AskId, ClassId};
+use gangline::core::ids::{AppId, AskId, ClassId};
 use gangline::core::lifecycle::{AppEvent, AppState};
 use gangline::core::queue::QuotaExcess;
 use gangline::core::reason::{AskReason, CODES, Reason, Refusal, RejectReason, SpecError, Unsupported};
@@ -41,10 +41,11 @@ fn waits() -> Vec<Reason> {
         Reason::WaitingForApplications { queue: "root.q".into(), max: 1 },
         Reason::Settling,
         Reason::CreatingPlaceholders { have: 1, need: 2 },
-        Reason::WaitingForCapacity { fit: 1, need: 2, class: class() },
+        Reason::WaitingForCapacity { fit: 1, need: 2 },
         Reason::BindingPlaceholders { have: 1, need: 2 },
         Reason::Held,
         Reason::PlaceholderRejected(refusal()),
+        Reason::PlaceholderRejected(Refusal { code: 500, ..refusal() }),
         Reason::ReservationLost { short: 1 },
     ]
 }
@@ -57,6 +58,7 @@ fn of_pods() -> Vec<AskReason> {
         AskReason::Unsupported(Unsupported { field: "spec.volumes".into() }),
         AskReason::Quota(excess()),
         AskReason::Capacity(class()),
+        AskReason::Wanted(AppId { index: 0, generation: 0 }),
         AskReason::SeatTooSmall { resource: "memory".into(), more: 1, placeholder },
         AskReason::BindRefused(refusal()),
     ]

@@ -237,3 +237,18 @@ fn two_gangs_never_wait_for_each_others_seats() {
     assert_eq!((cluster.report("a").seats.held, cluster.report("b").seats.held), (6, 0));
     assert_eq!(cluster.report("b").reason, "WaitingForCapacity");
 }
+
+/// 01, 1.3: what is said of a gang that its nodes cannot hold names what the next seat lacks, the others being placed.
+#[test]
+fn what_the_next_seat_lacks_is_said() {
+    let mut cluster = Cluster::default().nodes(2, 2);
+    let spec = cluster.direct("g", 5);
+    cluster.apply("g", spec);
+    cluster.members("g", 5);
+    cluster.settle();
+    let expected =
+        "4 of 5 seats find a node, then 0/2 nodes take one more: 2 Insufficient cpu; nearest is n1, 1 cpu short";
+    assert_eq!(cluster.report("g").message, expected);
+    let reason = cluster.scheduler.ask_reason(cluster.pods["g-4"].0).unwrap();
+    assert_eq!((reason.code(), cluster.scheduler.ask_message(&reason).as_str()), ("Unschedulable", expected));
+}

@@ -54,18 +54,25 @@ fn a_task_group_that_the_gang_does_not_list_stays_outside() {
 /// 01, 1.1: the application consists of exactly its gang; when that is gone, another may have its ID.
 #[test]
 fn a_task_group_outside_comes_in_when_the_gang_is_gone() {
-    let mut cluster = Cluster::default().nodes(2, 4);
-    let spec = cluster.direct("a", 1);
-    cluster.apply("a", spec);
-    cluster.settle();
-    let mut late = cluster.direct("b", 1);
-    late.application = "a".into();
-    cluster.apply("b", late);
-    cluster.member("b-0", "b");
-    cluster.settle();
-    cluster.lose_group("a");
-    cluster.settle();
-    assert_eq!((cluster.state("b"), cluster.bound()), (AppState::Running, vec!["b-0".into()]));
+    for ran in [false, true] {
+        let mut cluster = Cluster::default().nodes(2, 4);
+        let spec = cluster.direct("a", 1);
+        cluster.apply("a", spec);
+        if ran {
+            cluster.member("a-0", "a");
+        }
+        cluster.settle();
+        let mut late = cluster.direct("b", 1);
+        late.application = "a".into();
+        cluster.apply("b", late);
+        cluster.member("b-0", "b");
+        cluster.settle();
+        assert_eq!(cluster.report("b").reason, "ApplicationClosed");
+        cluster.lose_group("a");
+        cluster.settle();
+        assert_eq!(cluster.state("b"), AppState::Running);
+        assert_eq!(cluster.bound(), if ran { vec!["a-0", "b-0"] } else { vec!["b-0"] });
+    }
 }
 
 fn wrong(field: &str) -> SpecError {

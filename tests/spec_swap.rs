@@ -217,10 +217,11 @@ fn a_forged_placeholder_takes_no_seat() {
     }
 }
 
-/// A Binding refused after the start is tried again, and its reason goes with it.
+/// 01, 1.3: a Binding refused after the start is tried again, its reason goes with it, and nobody has its room
+/// meanwhile.
 #[test]
 fn a_refused_member_is_tried_again() {
-    let mut cluster = Cluster::default().nodes(2, 4);
+    let mut cluster = Cluster::default().nodes(2, 1);
     let spec = cluster.direct("g", 2);
     cluster.apply("g", spec);
     cluster.members("g", 2);
@@ -230,8 +231,11 @@ fn a_refused_member_is_tried_again() {
     let refused = gangline::core::event::BindOutcome::Failed(Refusal { code: 422, message: "no".into() });
     cluster.tell(Event::Bind(ask, refused));
     cluster.settle();
-    assert_eq!((cluster.why("g-1"), cluster.report("g").reason), (Some("BindRefused"), "PartiallyLost"));
-    cluster.wait(5_000).settle();
+    assert_eq!((cluster.why("g-1"), cluster.report("g").reason), (Some("BindRefused"), "Starting"));
+    cluster.single("rival");
+    cluster.wait(4_000).settle();
+    assert_eq!(cluster.bound(), ["g-0"]);
+    cluster.wait(1_000).settle();
     assert_eq!((cluster.bound(), cluster.state("g")), (vec!["g-0".into(), "g-1".into()], AppState::Running));
     assert!(cluster.report("g").placed);
 }

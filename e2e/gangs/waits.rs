@@ -244,7 +244,10 @@ async fn closed(t: &mut Context) -> Result<()> {
     t.group("second", 1, "1", spec).await?;
     t.members("second", 0..1, "1").await?;
     t.wait_reason("second", "ApplicationClosed").await?;
-    t.wait_pod_reason("second-0", "ApplicationClosed").await.map(drop)
+    t.wait_pod_reason("second-0", "ApplicationClosed").await?;
+    // Where the first one is deleted, the second is the application.
+    t.groups().delete("first").await?;
+    t.wait_running("second", 1).await.map(drop)
 }
 
 /// What runs goes on, and what comes later is refused.

@@ -122,23 +122,23 @@ impl Controller {
 
     fn show_ask(&mut self, ask: AskId) {
         let Some(pod) = self.ledger.pod(ask) else { return };
-        let Some(reason) = self.core.ask_reason(ask) else {
+        if self.core.ask_reason(ask).is_none() {
             self.outbox.cancel(Slot::Condition, &Target::Ask(ask));
             return;
-        };
+        }
         let want = Want::new(Slot::Condition, Target::Ask(ask), Some((Kind::Pod, pod.key.clone())));
         self.outbox.want(self.now.mono, want.within(CONDITION_MS));
-        if concerns_this_pod_alone(&reason) {
-            let notice = Notice {
-                kind: "Pod",
-                key: pod.key.clone(),
-                uid: pod.uid.clone(),
-                warning: true,
-                reason: "FailedScheduling".into(),
-                message: format!("{}: {}", reason.code(), self.core.ask_message(&reason)).into(),
-            };
-            self.announce(Target::Ask(ask), reason.code(), notice);
-        }
+    }
+
+    /// The event that says why one pod waits: only together with its condition, so that a pod which merely waits for
+    /// its turn costs none.
+    pub(super) fn announce_pod(&mut self, ask: AskId) {
+        let Some(reason) = self.core.ask_reason(ask).filter(concerns_this_pod_alone) else { return };
+        let message = format!("{}: {}", reason.code(), self.sentence(&reason)).into();
+        let Some(pod) = self.ledger.pod(ask) else { return };
+        let (key, uid) = (pod.key.clone(), pod.uid.clone());
+        let notice = Notice { kind: "Pod", key, uid, warning: true, reason: "FailedScheduling".into(), message };
+        self.announce(Target::Ask(ask), reason.code(), notice);
     }
 
     fn show_queue(&mut self, id: QueueId) {
@@ -188,7 +188,7 @@ impl Controller {
     pub(super) fn settle_calls(&mut self, event: &Event) {
         match event {
             Event::Ask(ask, spec) => {
-                if let Place::On { .. } = spec.place {
+                if let Place::On { .. } | Place::Finished { .. } = spec.place {
                     self.outbox.settle(Slot::Bind, &Target::Ask(*ask));
                     self.bindings.remove(ask);
                 }
@@ -240,7 +240,7 @@ fn concerns_this_pod_alone(reason: &AskReason) -> bool {
         | AskReason::Capacity(_)
         | AskReason::SeatTooSmall { .. }
         | AskReason::BindRefused(_) => true,
-        AskReason::Rejected { .. } | AskReason::Gang(_) => false,
+        AskReason::Rejected { .. } | AskReason::Gang(..) | AskReason::Wanted(_) => false,
     }
 }
 

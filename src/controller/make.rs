@@ -7,7 +7,8 @@ use super::outbox::Slot;
 use super::target::Target;
 use crate::api::names;
 use crate::core::event::Mark;
-use crate::core::ids::{AskId, Key};
+use crate::core::ids::{AskId, Key, Text};
+use crate::core::reason::AskReason;
 use crate::core::report::QueueReport;
 use crate::shim::op::{Call, Op};
 use crate::shim::placeholder::{PlaceholderConfig, pod};
@@ -21,8 +22,14 @@ impl Controller {
             return Vec::new();
         }
         let mut outbox = std::mem::replace(&mut self.outbox, super::Outbox::new(self.settings.instance));
-        let calls = outbox.next(self.now.mono, &mut |slot, target| self.make(slot, target));
+        let mut calls = outbox.next(self.now.mono, &mut |slot, target| self.make(slot, target));
         self.outbox = outbox;
+        // Conditions that left now are told of by events, which are the last to leave.
+        let explained = std::mem::take(&mut self.explained);
+        if !explained.is_empty() {
+            explained.into_iter().for_each(|ask| self.announce_pod(ask));
+            calls.extend(self.calls());
+        }
         calls
     }
 
@@ -67,10 +74,24 @@ impl Controller {
     }
 
     fn make_condition(&mut self, ask: AskId) -> Option<Op> {
-        let pod = self.ledger.pod(ask)?;
         let reason = self.core.ask_reason(ask)?;
-        let condition = show::pod_condition(reason.code(), &self.core.ask_message(&reason), self.now.wall);
+        let condition = show::pod_condition(reason.code(), &self.sentence(&reason), self.now.wall);
+        self.explained.push(ask);
+        let pod = self.ledger.pod(ask)?;
         Some(Op::PatchPodCondition { pod: pod.key.clone(), uid: pod.uid.clone(), condition: Box::new(condition) })
+    }
+
+    /// The sentence of a pod's reason. It can take a look at every node, so that pods which wait for the same thing in
+    /// one step share it.
+    pub(super) fn sentence(&mut self, reason: &AskReason) -> Text {
+        if let Some((last, sentence)) = &self.sentence
+            && last == reason
+        {
+            return sentence.clone();
+        }
+        let sentence: Text = self.core.ask_message(reason).into();
+        self.sentence = Some((reason.clone(), sentence.clone()));
+        sentence
     }
 
     fn make_group_status(&mut self, key: &Key) -> Option<Op> {
@@ -87,7 +108,7 @@ impl Controller {
         Some(Op::PatchTaskGroupStatus { group: key.clone(), uid, status: Box::new(status) })
     }
 
-    fn make_queue_status(&mut self, path: &crate::core::ids::Text) -> Option<Op> {
+    fn make_queue_status(&mut self, path: &Text) -> Option<Op> {
         let report = match self.core.books.queues.find(path) {
             Some(queue) => self.core.queue_report(queue)?,
             None => QueueReport::default(),

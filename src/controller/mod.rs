@@ -15,6 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::event::{Event, Mark};
 use crate::core::ids::{AskId, Text};
+use crate::core::reason::AskReason;
 use crate::core::scheduler::Scheduler;
 use crate::core::time::{Mono, Now};
 use crate::shim::ledger::Ledger;
@@ -46,6 +47,10 @@ pub struct Controller {
     next_notice: u64,
     /// The reason last announced of a TaskGroup or pod.
     announced: BTreeMap<Target, Text>,
+    /// Pods whose condition left in this step.
+    explained: Vec<AskId>,
+    /// The sentence of this step that was asked for last.
+    sentence: Option<(AskReason, Text)>,
     /// When the status of a TaskGroup or Queue was last wanted.
     written: BTreeMap<Target, Mono>,
     denied: Denied,
@@ -77,6 +82,8 @@ impl Controller {
             notices: BTreeMap::new(),
             next_notice: 0,
             announced: BTreeMap::new(),
+            explained: Vec::new(),
+            sentence: None,
             written: BTreeMap::new(),
             denied: Denied::default(),
             decided: BTreeMap::new(),
@@ -96,6 +103,7 @@ impl Controller {
             return Turn::default();
         }
         let step = self.core.step(now, std::mem::take(&mut self.events));
+        self.sentence = None;
         step.decisions.into_iter().for_each(|decision| self.carry_out(decision));
         self.audit_sometimes();
         let calls = self.calls();

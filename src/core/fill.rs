@@ -52,6 +52,34 @@ pub fn fill(
     out: &mut Vec<Placed>,
 ) -> Result<(), Shortfall> {
     let start = out.len();
+    let Some(short) = fill_for(Goal::All, nodes, classes, scratch, demands, out) else { return Ok(()) };
+    for placed in out.drain(start..) {
+        let shape = classes.shape(demands[placed.demand].class);
+        scratch.credit(placed.node, &shape.request, &shape.ports, placed.count);
+    }
+    Err(short)
+}
+
+/// As [`fill`], but what finds a node stays in the scratch, that of the demand which falls short included: shows what
+/// the nodes look like to the first pod that finds none.
+pub fn fill_until_short(
+    nodes: &Nodes,
+    classes: &Classes,
+    scratch: &mut Scratch,
+    demands: &[Demand],
+) -> Option<Shortfall> {
+    fill_for(Goal::Most, nodes, classes, scratch, demands, &mut Vec::new())
+}
+
+/// Places the demands one after the other until one falls short.
+fn fill_for(
+    goal: Goal,
+    nodes: &Nodes,
+    classes: &Classes,
+    scratch: &mut Scratch,
+    demands: &[Demand],
+    out: &mut Vec<Placed>,
+) -> Option<Shortfall> {
     let mut order = std::mem::take(&mut scratch.order);
     order.clear();
     order.extend(0..demands.len());
@@ -60,16 +88,11 @@ pub fn fill(
         (classes.eligible_count(class), Reverse((request.base[CPU], request.base[MEMORY])), *at)
     });
     let short = order.iter().find_map(|at| {
-        let fit = Filler { nodes, classes, scratch, out }.place(*at, demands[*at], Goal::All);
+        let fit = Filler { nodes, classes, scratch, out }.place(*at, demands[*at], goal);
         (fit < demands[*at].count).then_some(Shortfall { demand: *at, fit })
     });
     scratch.order = order;
-    let Some(short) = short else { return Ok(()) };
-    for placed in out.drain(start..) {
-        let shape = classes.shape(demands[placed.demand].class);
-        scratch.credit(placed.node, &shape.request, &shape.ports, placed.count);
-    }
-    Err(short)
+    short
 }
 
 /// Places as many of a demand as fit and returns how many: for pods that do not need each other.

@@ -325,7 +325,7 @@ impl Scheduler {
         for group in self.books.apps[id].groups.clone() {
             self.mark_wanted(group);
         }
-        self.wait(id, Reason::WaitingForCapacity { fit, need, class });
+        self.wait(id, Reason::WaitingForCapacity { fit, need });
     }
 
     /// Notes which waiting members the plan wanted to place; those behind them do not ask for more nodes.

@@ -127,17 +127,18 @@ pub fn fits(nodes: &Nodes, classes: &Classes, scratch: &Scratch, class: ClassId,
     lacks(nodes, scratch, &shape.request, index).next().map_or(Ok(()), |(misfit, ..)| Err(misfit))
 }
 
-/// Counts the nodes by what keeps one more pod of a class away from them. Reads every node: for explanations only.
-pub fn misfits(nodes: &Nodes, classes: &Classes, class: ClassId) -> Histogram {
-    let (scratch, request) = (Scratch::default(), &classes.shape(class).request);
+/// Counts the nodes by what keeps one more pod of a class away from them, seen through a plan. Reads every node: for
+/// explanations only.
+pub fn misfits(nodes: &Nodes, classes: &Classes, scratch: &Scratch, class: ClassId) -> Histogram {
+    let request = &classes.shape(class).request;
     let mut histogram = Histogram { nodes: nodes.len() as u32, ..Histogram::default() };
     for index in nodes.live().iter() {
         let node = nodes.id_at(index);
-        match fits(nodes, classes, &scratch, class, node) {
+        match fits(nodes, classes, scratch, class, node) {
             Ok(()) => histogram.fit += 1,
             Err(Misfit::Base(_) | Misfit::Rare(_)) => {
-                lacks(nodes, &scratch, request, index).for_each(|(misfit, ..)| histogram.count(misfit));
-                let worst = worst(node, lacks(nodes, &scratch, request, index));
+                lacks(nodes, scratch, request, index).for_each(|(misfit, ..)| histogram.count(misfit));
+                let worst = worst(node, lacks(nodes, scratch, request, index));
                 histogram.nearest = nearer(nodes, histogram.nearest, worst);
             }
             Err(why) => histogram.count(why),
@@ -225,7 +226,7 @@ mod tests {
 
     fn count(world: &mut World, shape: &Shape) -> (Histogram, Vec<String>) {
         let class = world.classes.intern(&Arc::new(shape.clone()), &world.nodes);
-        let histogram = misfits(&world.nodes, &world.classes, class);
+        let histogram = misfits(&world.nodes, &world.classes, &Scratch::default(), class);
         let words = histogram.iter().map(|(why, count)| format!("{count} {}", why.wording(&shape.request)));
         (histogram, words.collect())
     }

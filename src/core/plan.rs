@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::event::PlaceholderFor;
-use super::fill::{Demand, Placed, Shortfall, fill};
+use super::fill::{Demand, Placed, Shortfall, fill, fill_until_short};
 use super::ids::{AppId, AskId, ClassId, GroupId, NodeId};
 use super::reason::Reason;
 use super::scheduler::Scheduler;
+use super::scratch::Scratch;
 
 /// One seat or originator of a plan.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +100,15 @@ impl Scheduler {
         let (Demand { class, count }, fit) = found.or_else(known).expect("without a shortfall every seat has one");
         let has_others = self.choose(candidates, &BTreeMap::from([(class, fit)]), |_| None).is_some();
         Shortage { class, fit, need: count, has_others, goes_on: false }
+    }
+
+    /// Where a plan of the gang's first candidates would fall short now: the demand, how many of it fit, and the nodes
+    /// as the next one sees them. `None` if it would not.
+    pub(super) fn shortfall_now(&self, id: AppId) -> Option<(Demand, u32, Scratch)> {
+        let demands = demands_of(&self.choose(&self.candidates(id).ok()?, &BTreeMap::new(), |_| None)?);
+        let mut scratch = Scratch::default();
+        let short = fill_until_short(&self.books.nodes, &self.books.classes, &mut scratch, &demands)?;
+        Some((demands[short.demand], short.fit, scratch))
     }
 
     /// Finds nodes for all demands, in `placed`. What a single demand lacks bounds every plan until nodes get more room.

@@ -332,7 +332,17 @@ impl Scheduler {
         self.forget_retry(id);
         self.books.asks[id].refused = Some((refusal, until));
         self.retries.insert((until, id));
-        self.unassume(id);
+        // A gang that has begun to start keeps the room of its member until the next try: given away meanwhile, the
+        // gang would stay in parts (01, 1.3).
+        if !self.is_being_started(id) {
+            self.unassume(id);
+        }
+    }
+
+    /// Whether the pod belongs to a gang that has started and is not complete yet.
+    fn is_being_started(&self, id: AskId) -> bool {
+        let app = self.books.asks[id].app.map(|app| &self.books.apps[app]);
+        app.is_some_and(|app| app.state == AppState::Running && !app.placed && !app.groups.is_empty())
     }
 
     /// A placeholder that changed under our hands is a lost seat, planned again at once. One that may not be bound would

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::ids::{AskId, ClassId, Text};
+use super::ids::{AppId, AskId, ClassId, Text};
 use super::queue::QuotaExcess;
 use super::resources::Amount;
 
@@ -170,8 +170,6 @@ pub enum Reason {
         fit: u32,
         /// Seats of that class.
         need: u32,
-        /// The class that fell short.
-        class: ClassId,
     },
     /// All seats have nodes; their placeholders are being bound.
     BindingPlaceholders {
@@ -182,7 +180,7 @@ pub enum Reason {
     },
     /// All seats are held; no member came yet.
     Held,
-    /// A placeholder could not be created; nothing is held until the next attempt.
+    /// A placeholder was refused, or the API server failed over it; nothing is held until the next attempt.
     PlaceholderRejected(Refusal),
     /// Seats were lost and could not be replaced; nothing is held until the next attempt.
     ReservationLost {
@@ -203,6 +201,7 @@ impl Reason {
             Self::WaitingForCapacity { .. } => "WaitingForCapacity",
             Self::BindingPlaceholders { .. } => "BindingPlaceholders",
             Self::Held => "WaitingForMembers",
+            Self::PlaceholderRejected(refusal) if refusal.code >= 500 => "PlaceholderFailed",
             Self::PlaceholderRejected(_) => "PlaceholderRejected",
             Self::ReservationLost { .. } => "ReservationLost",
         }
@@ -247,9 +246,15 @@ impl fmt::Display for Reason {
             }
             Self::Settling => f.write_str("waiting a moment for members before placeholders are created"),
             Self::CreatingPlaceholders { have, need } => write!(f, "{have} of {need} placeholders exist"),
-            Self::WaitingForCapacity { fit, need, .. } => write!(f, "{fit} of {need} seats find a node"),
+            Self::WaitingForCapacity { fit, need } => write!(f, "{fit} of {need} seats find a node"),
             Self::BindingPlaceholders { have, need } => write!(f, "{have} of {need} seats are held"),
             Self::Held => f.write_str("every seat is held; waiting for the first member"),
+            Self::PlaceholderRejected(refusal) if refusal.code >= 500 => {
+                write!(
+                    f,
+                    "the API server failed to create a placeholder, so nothing is held: {refusal}; trying again soon"
+                )
+            }
             Self::PlaceholderRejected(refusal) => {
                 write!(f, "a placeholder was refused by the API server, so nothing is held: {refusal}")
             }
@@ -277,7 +282,9 @@ pub enum AskReason {
         text: String,
     },
     /// It shares its gang's reason.
-    Gang(Reason),
+    Gang(AppId, Reason),
+    /// The plan of its gang wanted a node for it, and there are too few.
+    Wanted(AppId),
     /// Its queue is not defined, not a leaf, or drains.
     Queue(RejectReason),
     /// Its own request does not fit what is left of a quota.
@@ -305,10 +312,10 @@ impl AskReason {
             Self::ApplicationClosed(_) => "ApplicationClosed",
             Self::Unsupported(_) => "UnsupportedConstraint",
             Self::Rejected { code, .. } => code,
-            Self::Gang(reason) => reason.code(),
+            Self::Gang(_, reason) => reason.code(),
             Self::Queue(reason) => reason.code(),
             Self::Quota(_) => "WaitingForQuota",
-            Self::Capacity(_) => "Unschedulable",
+            Self::Capacity(_) | Self::Wanted(_) => "Unschedulable",
             Self::SeatTooSmall { .. } => "SeatTooSmall",
             Self::BindRefused(_) => "BindRefused",
         }
@@ -326,10 +333,11 @@ impl fmt::Display for AskReason {
                 write!(f, "{field} is not supported by this version of Gangline, so the pod is not placed")
             }
             Self::Rejected { text, .. } => write!(f, "the application was rejected: {text}"),
-            Self::Gang(reason) => write!(f, "{reason}"),
+            Self::Gang(_, reason) => write!(f, "{reason}"),
             Self::Queue(reason) => write!(f, "{reason}"),
             Self::Quota(refused) => f.write_str(&quota_sentence("the pod", refused)),
             Self::Capacity(_) => f.write_str("no node fits"),
+            Self::Wanted(_) => f.write_str("the gang does not fit the nodes"),
             Self::SeatTooSmall { resource, more, .. } => {
                 let more = Amount(resource, i128::from(*more));
                 write!(f, "the pod needs {more} {resource} more than the seat kept for it, and that is not free")
@@ -341,7 +349,7 @@ impl fmt::Display for AskReason {
 
 /// Every code that users meet on TaskGroups, Queues, pods and events, with what it means and what helps.
 /// `docs/reasons.md` is made of it.
-pub const CODES: [(&str, &str); 30] = [
+pub const CODES: [(&str, &str); 31] = [
     ("Submitted", "The application is known and will be looked at in the next pass."),
     ("InvalidSpec", "A spec is wrong. Every error is listed with its field; correct the object."),
     ("GangGroupMismatch", "TaskGroups of one gang disagree about a field that they must share."),
@@ -359,6 +367,7 @@ pub const CODES: [(&str, &str); 30] = [
     ("WaitingForApplications", "The queue, or one above, already runs maxApplications applications."),
     ("CreatingPlaceholders", "Placeholders are being created."),
     ("PlaceholderRejected", "The API server refused a placeholder; nothing is held until the next attempt."),
+    ("PlaceholderFailed", "The API server failed over a placeholder; nothing is held until the next attempt."),
     (
         "WaitingForCapacity",
         "The seats do not find nodes together; the message says how many do and what the others lack.",

@@ -4,7 +4,8 @@ use super::application::Group;
 use super::ask::{AskState, Shelf};
 use super::decision::Decision;
 use super::event::{Place, Role};
-use super::ids::{AppId, AskId, GroupId, QueueId, Text};
+use super::fill::Demand;
+use super::ids::{AppId, AskId, ClassId, GroupId, QueueId, Text};
 use super::judge::{placeholder_ask, usable_queue};
 use super::lifecycle::AppState;
 use super::misfit::misfits;
@@ -12,6 +13,7 @@ use super::queue::{Ahead, DEFAULT_QUEUE};
 use super::reason::{AskReason, Reason};
 use super::resources::{Amount, Totals};
 use super::scheduler::Scheduler;
+use super::scratch::Scratch;
 use super::seat::Tally;
 use super::time::Wall;
 
@@ -134,7 +136,11 @@ impl Scheduler {
     /// Why a pod waits; `None` if it does not, or if it goes on by itself within moments.
     pub fn ask_reason(&self, id: AskId) -> Option<AskReason> {
         let ask = self.books.asks.get(id)?;
-        if ask.state != AskState::Waiting || ask.spec.terminating || ask.spec.role == Role::Foreign {
+        if ask.spec.terminating || ask.spec.role == Role::Foreign {
+            return None;
+        }
+        let cools = matches!(ask.state, AskState::Assumed { sent: true, .. }) && ask.refused.is_some();
+        if ask.state != AskState::Waiting && !cools {
             return None;
         }
         match &ask.spec.place {
@@ -179,15 +185,15 @@ impl Scheduler {
         }
     }
 
-    fn member_reason(&self, id: AskId, app: AppId, group: Option<GroupId>) -> Option<AskReason> {
-        let (ask, app) = (&self.books.asks[id], &self.books.apps[app]);
+    fn member_reason(&self, id: AskId, app_id: AppId, group: Option<GroupId>) -> Option<AskReason> {
+        let (ask, app) = (&self.books.asks[id], &self.books.apps[app_id]);
         match app.state {
             AppState::Rejected => {
                 let code = app.rejected.first().map_or("Rejected", |reason| reason.code());
                 Some(AskReason::Rejected { code, text: join(&app.rejected) })
             }
-            AppState::New | AppState::Completed => app.waits.clone().map(AskReason::Gang),
-            AppState::Accepted if !app.groups.is_empty() => self.reserving_reason(id, app.waits.as_ref()),
+            AppState::New | AppState::Completed => app.waits.clone().map(|reason| AskReason::Gang(app_id, reason)),
+            AppState::Accepted if !app.groups.is_empty() => self.reserving_reason(id, app_id),
             AppState::Accepted | AppState::Running | AppState::Waiting => match ask.shelf {
                 Shelf::Ordinary(queue, _) => self.ordinary_reason(id, queue),
                 Shelf::Seat(_) => self.seat_reason(id, group?),
@@ -198,13 +204,13 @@ impl Scheduler {
 
     /// Of a gang that fits no nodes, exactly the pods that the plan wanted to place are Unschedulable: its placeholders
     /// where it has them, else its members; so that an autoscaler sees exactly what is missing (01, 1.3).
-    fn reserving_reason(&self, id: AskId, waits: Option<&Reason>) -> Option<AskReason> {
-        let (ask, reason) = (&self.books.asks[id], waits?);
+    fn reserving_reason(&self, id: AskId, app: AppId) -> Option<AskReason> {
+        let reason = self.books.apps[app].waits.as_ref()?;
         if matches!(reason, Reason::WaitingForCapacity { .. }) && self.is_wanted(id) {
-            return Some(AskReason::Capacity(ask.class?));
+            return Some(AskReason::Wanted(app));
         }
-        let is_shown = !reason.is_progress() && !ask.is_placeholder();
-        is_shown.then(|| AskReason::Gang(reason.clone()))
+        let is_shown = !reason.is_progress() && !self.books.asks[id].is_placeholder();
+        is_shown.then(|| AskReason::Gang(app, reason.clone()))
     }
 
     fn is_wanted(&self, id: AskId) -> bool {
@@ -233,8 +239,12 @@ impl Scheduler {
     /// The sentence for a pod's reason, with counts and the binding constraint.
     pub fn ask_message(&self, reason: &AskReason) -> String {
         match reason {
-            AskReason::Capacity(class) => self.capacity_sentence(*class),
-            AskReason::Gang(reason) => self.gang_message(reason),
+            AskReason::Capacity(class) => self.capacity_sentence(&Scratch::default(), *class),
+            AskReason::Gang(app, reason) => self.gang_message(*app, reason),
+            AskReason::Wanted(app) => match &self.books.apps[*app].waits {
+                Some(waits) => self.gang_message(*app, waits),
+                None => reason.to_string(),
+            },
             AskReason::TaskGroupNotFound(_)
             | AskReason::ApplicationClosed(_)
             | AskReason::Unsupported(_)
@@ -246,12 +256,15 @@ impl Scheduler {
         }
     }
 
-    fn gang_message(&self, reason: &Reason) -> String {
+    fn gang_message(&self, app: AppId, reason: &Reason) -> String {
         match reason {
-            Reason::WaitingForCapacity { class, .. } => {
-                let nodes = self.books.classes.contains(*class).then(|| self.capacity_sentence(*class));
-                format!("{reason}: {}", nodes.unwrap_or_else(|| "looking again".into()))
-            }
+            Reason::WaitingForCapacity { .. } => match self.shortfall_now(app) {
+                Some((Demand { class, count }, fit, nodes)) => {
+                    let reason = Reason::WaitingForCapacity { fit, need: count };
+                    format!("{reason}, then {}", self.capacity_sentence(&nodes, class))
+                }
+                None => format!("{reason}; looking again"),
+            },
             Reason::WaitingForTaskGroups { .. }
             | Reason::WaitingForMembers { .. }
             | Reason::WaitingForQuota(_)
@@ -265,9 +278,10 @@ impl Scheduler {
         }
     }
 
-    /// "0/20 nodes are available: 15 Insufficient cpu, …" in kube-scheduler's words, with the nearest miss.
-    fn capacity_sentence(&self, class: super::ids::ClassId) -> String {
-        let histogram = misfits(&self.books.nodes, &self.books.classes, class);
+    /// "0/20 nodes take one more: 15 Insufficient cpu, …" in kube-scheduler's words, with the nearest miss; the nodes as
+    /// seen through a plan.
+    fn capacity_sentence(&self, plan: &Scratch, class: ClassId) -> String {
+        let histogram = misfits(&self.books.nodes, &self.books.classes, plan, class);
         let request = &self.books.classes.shape(class).request;
         let mut text = format!("{}/{} nodes take one more", histogram.fit, histogram.nodes);
         let causes: Vec<_> =
@@ -325,7 +339,7 @@ impl Scheduler {
     }
 
     fn group_reason(&self, group: &Group) -> (&'static str, String) {
-        let Some(app) = group.app.map(|app| &self.books.apps[app]) else {
+        let Some((id, app)) = group.app.map(|app| (app, &self.books.apps[app])) else {
             let text = "the application runs already and its gangGroup does not list this TaskGroup";
             return ("ApplicationClosed", text.into());
         };
@@ -335,7 +349,7 @@ impl Scheduler {
                 (code, join(&app.rejected))
             }
             AppState::New | AppState::Accepted => match &app.waits {
-                Some(reason) => (reason.code(), self.gang_message(reason)),
+                Some(reason) => (reason.code(), self.gang_message(id, reason)),
                 None => ("Submitted", "submitted; not planned yet".into()),
             },
             AppState::Running => running_reason(group, app.placed),

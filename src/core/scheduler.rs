@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ask::Rank;
+use super::ask::{AskState, Rank};
 use super::books::Books;
 use super::decision::Decision;
 use super::event::Event;
@@ -212,7 +212,15 @@ impl Scheduler {
         while let Some((at, ask)) = self.retries.first().copied().filter(|(at, _)| *at <= self.now.mono) {
             self.retries.remove(&(at, ask));
             self.books.asks[ask].refused = None;
-            self.reshelve(ask);
+            match self.books.asks[ask].state {
+                // It kept its room; planned anew before anything else, it may have the same or a better one.
+                AskState::Assumed { sent: true, .. } => self.unassume(ask),
+                AskState::Assumed { sent: false, .. }
+                | AskState::Waiting
+                | AskState::Parked { .. }
+                | AskState::Bound { .. }
+                | AskState::Finished => self.reshelve(ask),
+            }
             self.touch(self.books.asks[ask].app);
             self.shown_asks.insert(ask);
         }
