@@ -20,12 +20,18 @@ mod quantities;
 mod random;
 mod reasons;
 mod requests;
+mod scenarios;
 #[cfg(feature = "runtime")]
 mod scripted;
 #[cfg(feature = "runtime")]
 mod shell;
+mod spec_completion;
 mod spec_gang;
 mod spec_gate;
+mod spec_loss;
+mod spec_order;
+mod spec_queues;
+mod spec_recovery;
 mod spec_reserve;
 mod spec_submission;
 #[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one decision among all")]

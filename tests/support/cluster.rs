@@ -381,7 +381,8 @@ impl Cluster {
         self.pods.iter().find(|(_, (id, _))| *id == ask).map(|(name, _)| name.clone())
     }
 
-    fn text(&self, decision: &Decision) -> Option<String> {
+    /// A decision as text; what only shows something has none.
+    pub fn text(&self, decision: &Decision) -> Option<String> {
         let name = |ask: &AskId| self.name(*ask).unwrap_or_else(|| format!("{ask:?}"));
         match decision {
             Decision::Allocate { ask, node, mark } => {
@@ -458,7 +459,7 @@ impl Cluster {
     }
 
     /// Every object as a list would show it.
-    fn objects(&self) -> Vec<Event> {
+    pub fn objects(&self) -> Vec<Event> {
         let queues = self.queues.iter().map(|(path, spec)| Event::Queue(path.as_str().into(), spec.clone()));
         let nodes = self.nodes.iter().map(|(name, spec)| Event::Node(name.as_str().into(), Box::new(spec.clone())));
         let groups = self.groups.iter().map(|(name, spec)| {
