@@ -223,7 +223,7 @@ fn the_ask_is_the_sum_over_all_task_groups() {
         cluster.submit(name, "root.q", spec);
     }
     cluster.settle();
-    let ask = cluster.report("a").ask;
+    let ask = cluster.report("a").ask.clone();
     assert_eq!((ask.get("cpu"), ask.get("pods"), ask.get("memory")), (5000, 5, 5 << 30));
     assert_eq!((cluster.report("a").reason, cluster.report("b").reason), ("ExceedsMaxQuota", "ExceedsMaxQuota"));
 }
