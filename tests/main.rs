@@ -6,6 +6,7 @@ mod api_calls;
 #[cfg(feature = "runtime")]
 mod charts;
 #[cfg(feature = "runtime")]
+mod controller;
 mod crds;
 mod quantities;
 #[allow(

@@ -223,7 +223,8 @@ fn the_ask_is_the_sum_over_all_task_groups() {
         cluster.submit(name, "root.q", spec);
     }
     cluster.settle();
-    let ask = cluster.report("a").ask;
+    let report = cluster.report("a");
+    let ask = &report.ask;
     assert_eq!((ask.get("cpu"), ask.get("pods"), ask.get("memory")), (5000, 5, 5 << 30));
     assert_eq!((cluster.report("a").reason, cluster.report("b").reason), ("ExceedsMaxQuota", "ExceedsMaxQuota"));
 }

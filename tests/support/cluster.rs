@@ -51,6 +51,22 @@ impl Default for Cluster {
     }
 }
 
+/// What is reported of a group, with its sentence.
+#[derive(Debug)]
+pub struct Shown {
+    report: GroupReport,
+    /// The sentence.
+    pub message: String,
+}
+
+impl std::ops::Deref for Shown {
+    type Target = GroupReport;
+
+    fn deref(&self) -> &GroupReport {
+        &self.report
+    }
+}
+
 impl Cluster {
     /// A scheduler that has not listed anything.
     pub fn unsynced() -> Self {
@@ -387,10 +403,11 @@ impl Cluster {
     }
 
     /// What is reported of a group.
-    pub fn report(&self, group: &str) -> GroupReport {
+    pub fn report(&self, group: &str) -> Shown {
         let books = &self.scheduler.books;
         let id = books.group_ids.get(&Key::new(NS, group)).expect("the group is known");
-        self.scheduler.group_report(*id).expect("the group has an object")
+        let report = self.scheduler.group_report(*id).expect("the group has an object");
+        Shown { report, message: self.scheduler.group_message(*id) }
     }
 
     /// State of the application of a group.

@@ -1,5 +1,6 @@
-//! What the tests of the core share: a cluster in a few words, its phases, and what to ask of it.
+//! What the tests share: a cluster in a few words, its phases, what to ask of it, and a driven controller.
 
 pub mod cluster;
+pub mod driven;
 pub mod look;
 pub mod phases;
