@@ -16,14 +16,15 @@ impl Scheduler {
     /// A new application: waits until it is whole, then is judged once, with every reason.
     pub(super) fn judge(&mut self, id: AppId) {
         self.shut_out_unlisted(id);
-        if let Some(reason) = self.lacks_groups(id) {
-            // Found after a start without all TaskGroups: what is not whole holds nothing.
-            self.release_placeholders(id, TerminationType::StoppedByRm);
-            return self.wait(id, reason);
-        }
         if self.recovers(id) {
             return;
         }
+        if let Some(reason) = self.lacks_groups(id) {
+            // Found after a restart without all TaskGroups: what is not whole holds nothing.
+            self.release_placeholders(id, TerminationType::StoppedByRm);
+            return self.wait(id, reason);
+        }
+        self.number_life(id);
         let reasons = reject_reasons(&self.books, id);
         if reasons.is_empty() { self.accept(id, false) } else { self.reject(id, reasons) }
     }
