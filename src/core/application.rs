@@ -128,8 +128,11 @@ pub const BACK_OFF_AT_MOST_MS: Millis = 60_000;
 pub struct Group {
     /// Namespace and name of the TaskGroup.
     pub key: Key,
-    /// As last observed; `None` while only pods name it (Koordinator's "fake gang").
+    /// In force: as last observed, but for what was edited after the start. `None` while only pods name it
+    /// (Koordinator's "fake gang").
     pub spec: Option<Box<GroupSpec>>,
+    /// As last observed, where that is not in force: its application had started before it was edited.
+    pub edited: Option<Box<GroupSpec>>,
     /// Its application, while the object exists.
     pub app: Option<super::ids::AppId>,
     /// Its seats, from acceptance to completion.
@@ -172,6 +175,7 @@ impl Group {
         Self {
             key,
             spec: None,
+            edited: None,
             app: None,
             seats: Seats::default(),
             asks: BTreeSet::new(),

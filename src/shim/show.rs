@@ -36,7 +36,7 @@ pub fn group_status(report: &GroupReport, (name, facts): (&Text, &GroupFacts), n
     let seats = report.seats;
     TaskGroupStatus {
         observed_generation: report.generation,
-        queue: facts.blueprint.queue.to_string(),
+        queue: report.queue.to_string(),
         application_state: report.state.name().to_owned(),
         incarnation: report.incarnation,
         reason: report.reason.to_owned(),
