@@ -26,6 +26,41 @@ fn a_gang_waits_until_every_listed_task_group_exists() {
     assert_eq!(cluster.bound(), ["a-0", "b-0"]);
 }
 
+/// 01, 1.1: the TaskGroups of a gang are one application; one that exists elsewhere is not missing, it disagrees. Judged
+/// again when it comes, changes or goes, whether it lists the others or not.
+#[test]
+fn a_listed_task_group_of_another_application_is_a_mismatch() {
+    for mutual in [true, false] {
+        let mut cluster = Cluster::default().nodes(2, 4);
+        let spec = GroupSpec { gang: vec!["a".into(), "b".into()], ..cluster.direct("a", 1) };
+        cluster.apply("a", spec);
+        cluster.settle();
+        assert_eq!(cluster.report("a").reason, "WaitingForTaskGroups");
+        let gang = if mutual { vec!["a".into(), "b".into()] } else { vec!["b".into()] };
+        let other = GroupSpec { gang, ..cluster.direct("b", 1) };
+        cluster.apply("b", other.clone());
+        cluster.settle();
+        for name in ["a", "b"].iter().take(if mutual { 2 } else { 1 }) {
+            let report = cluster.report(name);
+            assert_eq!((report.state, report.reason), (AppState::Rejected, "GangGroupMismatch"));
+            assert!(report.message.contains("spec.applicationId"), "{}", report.message);
+        }
+        let mut again = cluster.clone();
+        again.restart().settle();
+        assert_eq!(again.report("a").reason, "GangGroupMismatch");
+        let mut gone = cluster.clone();
+        gone.lose_group("b");
+        gone.settle();
+        assert_eq!((gone.state("a"), gone.report("a").reason), (AppState::New, "WaitingForTaskGroups"));
+        cluster.apply(
+            "b",
+            GroupSpec { application: "a".into(), gang: vec!["a".into(), "b".into()], generation: 2, ..other },
+        );
+        cluster.settle();
+        assert_eq!((cluster.state("a"), cluster.state("b")), (AppState::Accepted, AppState::Accepted));
+    }
+}
+
 /// 01, 1.1: "a later one that is not listed is refused (ApplicationClosed)", whether it comes before or after.
 #[test]
 fn a_task_group_that_the_gang_does_not_list_stays_outside() {

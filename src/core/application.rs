@@ -26,6 +26,8 @@ pub struct App {
     pub party: BTreeSet<AskId>,
     /// TaskGroups that name it and that it is closed to (01, 1.1): they come in when it consists of others no more.
     pub latecomers: BTreeSet<GroupId>,
+    /// Names of TaskGroups that its gang lists and that it did not have when it was judged.
+    pub awaits: Vec<super::ids::Text>,
     /// State; only [`super::lifecycle`] says what follows on what.
     pub state: AppState,
     /// Number of its life under its objects, from 1; 0 before the first.
@@ -216,6 +218,7 @@ impl App {
             originators: BTreeSet::new(),
             party: BTreeSet::new(),
             latecomers: BTreeSet::new(),
+            awaits: Vec::new(),
             state: AppState::New,
             incarnation: 0,
             queue: None,

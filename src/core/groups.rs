@@ -51,6 +51,7 @@ impl Scheduler {
         self.relink_all(id);
         self.shown_groups.insert(id);
         self.touch(Some(app));
+        self.wake_awaiting(&self.books.groups[id].key.clone());
     }
 
     /// Takes a TaskGroup out of its application, or from those that wait outside.
@@ -193,6 +194,7 @@ impl Scheduler {
         self.orphan(id);
         app.into_iter().for_each(|app| self.lacks_a_group(app));
         self.books.forget_group_if_idle(id);
+        self.wake_awaiting(key);
     }
 
     /// One of its TaskGroups is gone: before its start it is not the same gang any more and is judged again.
@@ -338,6 +340,7 @@ impl Scheduler {
         self.leave_contest(id);
         self.leave_queue(id);
         self.clear_timer(id);
+        self.await_groups(id, &[]);
         let app = self.books.apps.remove(id).expect("looked at just now");
         self.books.app_ids.remove(&app.key);
         self.dirty.remove(&id);
