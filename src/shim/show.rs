@@ -41,7 +41,7 @@ pub fn group_status(
     let seats = report.seats;
     TaskGroupStatus {
         observed_generation: report.generation,
-        queue: facts.blueprint.queue.to_string(),
+        queue: report.queue.to_string(),
         application_state: report.state.name().to_owned(),
         incarnation: report.incarnation,
         reason: report.reason.to_owned(),
