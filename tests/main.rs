@@ -26,6 +26,8 @@ mod shell;
 mod spec_gang;
 mod spec_gate;
 mod spec_reserve;
+#[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one place among all")]
+mod spec_seats;
 mod spec_submission;
 #[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one decision among all")]
 mod spec_swap;
