@@ -251,6 +251,7 @@ impl Scheduler {
         for group in self.books.apps[id].groups.clone() {
             self.balance(group);
             self.replace(group);
+            self.balance(group);
         }
         let app = &mut self.books.apps[id];
         if !app.placed && !app.groups.is_empty() {
