@@ -21,7 +21,9 @@ impl Scheduler {
         let is_current = incarnation == remembered && app.incarnation <= remembered;
         let completed = is_current && specs().any(|spec| spec.remembered.completed);
         let placed = is_current && specs().any(|spec| spec.remembered.placed);
-        let started = placed || self.has_started_pods(id, incarnation);
+        // A deadline of completion runs only after a start, of which nothing else may be left.
+        let ends = is_current && specs().any(|spec| spec.remembered.completion_deadline.is_some());
+        let started = placed || ends || self.has_started_pods(id, incarnation);
         if completed && !started_anew(shown, remembered) {
             self.books.apps[id].incarnation = incarnation;
             self.forget_remembered(id);
