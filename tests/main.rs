@@ -6,6 +6,7 @@ mod api_calls;
 #[cfg(feature = "runtime")]
 mod charts;
 #[cfg(feature = "runtime")]
+mod controller;
 mod crds;
 mod quantities;
 #[allow(
@@ -19,12 +20,18 @@ mod quantities;
 mod random;
 mod reasons;
 mod requests;
+mod scenarios;
 #[cfg(feature = "runtime")]
 mod scripted;
 #[cfg(feature = "runtime")]
 mod shell;
+mod spec_completion;
 mod spec_gang;
 mod spec_gate;
+mod spec_loss;
+mod spec_order;
+mod spec_queues;
+mod spec_recovery;
 mod spec_reserve;
 mod spec_restart;
 mod spec_submission;

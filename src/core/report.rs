@@ -26,8 +26,6 @@ pub struct GroupReport {
     pub incarnation: u32,
     /// Code of the one reason that says most.
     pub reason: &'static str,
-    /// One sentence.
-    pub message: String,
     /// What the whole application reserves.
     pub ask: Totals,
     /// Its seats.
@@ -317,13 +315,11 @@ impl Scheduler {
         let group = self.books.groups.get(id)?;
         let spec = group.spec.as_ref()?;
         let app = group.app.map(|app| &self.books.apps[app]);
-        let (reason, message) = self.group_reason(group);
         let state = app.map_or(AppState::Rejected, |app| app.state);
         Some(GroupReport {
             state,
             incarnation: app.map_or(0, |app| app.incarnation),
-            reason,
-            message,
+            reason: self.group_reason(group),
             ask: group.app.map(|app| placeholder_ask(&self.books, app)).unwrap_or_default(),
             seats: group.seats.tally(),
             required: spec.min_member,
@@ -341,26 +337,35 @@ impl Scheduler {
         })
     }
 
-    fn group_reason(&self, group: &Group) -> (&'static str, String) {
+    /// Code of the one reason that says most.
+    fn group_reason(&self, group: &Group) -> &'static str {
+        let Some(app) = group.app.map(|app| &self.books.apps[app]) else { return "ApplicationClosed" };
+        match app.state {
+            AppState::Rejected => app.rejected.first().map_or("Rejected", |reason| reason.code()),
+            AppState::New | AppState::Accepted => app.waits.as_ref().map_or("Submitted", Reason::code),
+            AppState::Running => running_reason(group, app.placed).0,
+            AppState::Waiting => "WaitingForCompletion",
+            AppState::Completed => "Completed",
+        }
+    }
+
+    /// The sentence beside the reason of a task group. It can take a look at every node: for what is written or asked.
+    pub fn group_message(&self, id: GroupId) -> String {
+        let Some(group) = self.books.groups.get(id) else { return String::new() };
         let Some((id, app)) = group.app.map(|app| (app, &self.books.apps[app])) else {
-            let text = "the application runs already and its gangGroup does not list this TaskGroup";
-            return ("ApplicationClosed", text.into());
+            return "the application runs already and its gangGroup does not list this TaskGroup".into();
         };
         match app.state {
-            AppState::Rejected => {
-                let code = app.rejected.first().map_or("Rejected", |reason| reason.code());
-                (code, join(&app.rejected))
-            }
+            AppState::Rejected => join(&app.rejected),
             AppState::New | AppState::Accepted => match &app.waits {
-                Some(reason) => (reason.code(), self.gang_message(id, reason)),
-                None => ("Submitted", "submitted; not planned yet".into()),
+                Some(reason) => self.gang_message(id, reason),
+                None => "submitted; not planned yet".into(),
             },
-            AppState::Running => running_reason(group, app.placed),
-            AppState::Waiting => (
-                "WaitingForCompletion",
-                "nothing runs and nothing is pending; the application completes at its deadline".into(),
-            ),
-            AppState::Completed => ("Completed", "the application is complete".into()),
+            AppState::Running => running_reason(group, app.placed).1,
+            AppState::Waiting => {
+                "nothing runs and nothing is pending; the application completes at its deadline".into()
+            }
+            AppState::Completed => "the application is complete".into(),
         }
     }
 

@@ -51,6 +51,22 @@ impl Default for Cluster {
     }
 }
 
+/// What is reported of a group, with its sentence.
+#[derive(Debug)]
+pub struct Shown {
+    report: GroupReport,
+    /// The sentence.
+    pub message: String,
+}
+
+impl std::ops::Deref for Shown {
+    type Target = GroupReport;
+
+    fn deref(&self) -> &GroupReport {
+        &self.report
+    }
+}
+
 impl Cluster {
     /// A scheduler that has not listed anything.
     pub fn unsynced() -> Self {
@@ -365,7 +381,8 @@ impl Cluster {
         self.pods.iter().find(|(_, (id, _))| *id == ask).map(|(name, _)| name.clone())
     }
 
-    fn text(&self, decision: &Decision) -> Option<String> {
+    /// A decision as text; what only shows something has none.
+    pub fn text(&self, decision: &Decision) -> Option<String> {
         let name = |ask: &AskId| self.name(*ask).unwrap_or_else(|| format!("{ask:?}"));
         match decision {
             Decision::Allocate { ask, node, mark } => {
@@ -386,10 +403,11 @@ impl Cluster {
     }
 
     /// What is reported of a group.
-    pub fn report(&self, group: &str) -> GroupReport {
+    pub fn report(&self, group: &str) -> Shown {
         let books = &self.scheduler.books;
         let id = books.group_ids.get(&Key::new(NS, group)).expect("the group is known");
-        self.scheduler.group_report(*id).expect("the group has an object")
+        let report = self.scheduler.group_report(*id).expect("the group has an object");
+        Shown { report, message: self.scheduler.group_message(*id) }
     }
 
     /// State of the application of a group.
@@ -441,7 +459,7 @@ impl Cluster {
     }
 
     /// Every object as a list would show it.
-    fn objects(&self) -> Vec<Event> {
+    pub fn objects(&self) -> Vec<Event> {
         let queues = self.queues.iter().map(|(path, spec)| Event::Queue(path.as_str().into(), spec.clone()));
         let nodes = self.nodes.iter().map(|(name, spec)| Event::Node(name.as_str().into(), Box::new(spec.clone())));
         let groups = self.groups.iter().map(|(name, spec)| {
