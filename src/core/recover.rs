@@ -43,17 +43,20 @@ impl Scheduler {
     fn goes_on(&mut self, id: AppId, life: u32, placed: bool) {
         let app = &mut self.books.apps[id];
         (app.incarnation, app.placed) = (life, placed);
+        self.shut_out_misfits(id);
         self.accept(id, true);
     }
 
     /// Before it is judged: the same life goes on where it had not started, so that its placeholders keep their names.
-    pub(super) fn number_life(&mut self, id: AppId) {
+    /// Whether it was accepted once.
+    pub(super) fn number_life(&mut self, id: AppId) -> bool {
         let (life, _) = self.latest_life(id);
         let app = &mut self.books.apps[id];
         if life > app.incarnation {
             app.incarnation = life - 1;
         }
         self.forget_remembered(id);
+        life > 0
     }
 
     /// The latest incarnation that anything tells of, and how far it came. What the status of a TaskGroup says counts
