@@ -98,7 +98,7 @@ impl Scheduler {
     }
 
     pub(super) fn make_seats(&mut self, id: GroupId) {
-        let count = self.books.groups[id].spec().min_member;
+        let count = self.seat_count(id);
         self.books.clear_seats(id);
         let group = &mut self.books.groups[id];
         group.seats = Seats::new(count);
@@ -111,6 +111,13 @@ impl Scheduler {
             self.absorb(ask);
             self.reshelve(ask);
         }
+    }
+
+    /// `minMember`. A gang that had started before its spec went wrong has seats for the pods that it has.
+    fn seat_count(&self, id: GroupId) -> u32 {
+        let group = &self.books.groups[id];
+        let spec = group.spec();
+        if spec.errors.is_empty() { spec.min_member } else { spec.min_member.min(group.asks.len() as u32) }
     }
 
     fn marked_seat(&self, ask: AskId) -> Option<u32> {
