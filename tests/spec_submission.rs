@@ -531,3 +531,23 @@ fn absurd_amounts_are_refused_and_never_panic() {
     assert_eq!((cluster.report("g").reason, cluster.why("s")), ("AskTooLarge", Some("Unschedulable")));
     assert!(cluster.bound().contains(&"fine".into()));
 }
+
+/// 01, 1.12: "a deleted queue drains": what runs in it does not get more than the queue had.
+#[test]
+fn a_draining_queue_keeps_its_limits() {
+    let mut cluster = Cluster::default().nodes(4, 4).queue("root.q", 1);
+    let spec = cluster.direct("g", 1);
+    cluster.submit("g", "root.q", spec);
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0"]);
+    cluster.lose_queue("root.q");
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.why("g-1")), (vec!["g-0".into()], Some("WaitingForQuota")));
+    cluster.delete("g-0");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-1"]);
+    cluster.set_queue("root.q", 2);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-1", "g-2"]);
+}
