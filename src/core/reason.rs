@@ -270,7 +270,7 @@ impl fmt::Display for Reason {
 pub enum AskReason {
     /// It names a TaskGroup that does not exist.
     TaskGroupNotFound(Text),
-    /// Its TaskGroup is not listed in the gang of its application.
+    /// Its TaskGroup stays outside its application.
     ApplicationClosed(Text),
     /// It uses something that this version does not honour.
     Unsupported(Unsupported),
@@ -327,7 +327,7 @@ impl fmt::Display for AskReason {
         match self {
             Self::TaskGroupNotFound(name) => write!(f, "TaskGroup {name} does not exist in this namespace"),
             Self::ApplicationClosed(name) => {
-                write!(f, "TaskGroup {name} is not listed in the gangGroup of its application")
+                write!(f, "TaskGroup {name} stays outside its application; its status says why")
             }
             Self::Unsupported(Unsupported { field }) => {
                 write!(f, "{field} is not supported by this version of Gangline, so the pod is not placed")
@@ -365,7 +365,10 @@ pub const CODES: [(&str, &str); 31] = [
     ("AskTooLarge", "The sum of minMember x minResource is beyond what can be counted."),
     ("ExceedsMaxQuota", "The whole gang exceeds the max of its queue or of a queue above: it could never start."),
     ("NamespaceQuotaTooSmall", "The namespace's ResourceQuota cannot hold the placeholders and one member at once."),
-    ("ApplicationClosed", "The application was accepted without this TaskGroup, which its gangGroup does not list."),
+    (
+        "ApplicationClosed",
+        "The application goes on without this TaskGroup, which it does not list or which differs from it.",
+    ),
     ("TaskGroupNotFound", "The pod names a TaskGroup that does not exist in its namespace; it is parked."),
     ("WaitingForTaskGroups", "TaskGroups that the gangGroup lists do not exist yet."),
     ("WaitingForMembers", "Fewer members exist than start together, or every seat is held and no member came yet."),
@@ -382,7 +385,10 @@ pub const CODES: [(&str, &str); 31] = [
     ("ReservationLost", "Seats were lost and found no other node; nothing is held until the next attempt."),
     ("Starting", "The gang has started; its members are being bound or have yet to come to their held seats."),
     ("Running", "Every seat had a member."),
-    ("PartiallyLost", "The gang lost members after its start; members that come are placed first."),
+    (
+        "PartiallyLost",
+        "The gang lost members after its start; members that come are placed first if it was never complete.",
+    ),
     ("WaitingForCompletion", "Nothing runs and nothing is pending; the application completes at its deadline."),
     ("Completed", "The application is complete. New pods under its ID begin a new incarnation."),
     ("Unschedulable", "The pod passed every quota and fits no node now: more nodes would help."),
