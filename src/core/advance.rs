@@ -1,7 +1,7 @@
 //! Moves an application on as far as the facts allow without competing for capacity.
 
 use super::application::{App, Counted, Idle, Stage};
-use super::ask::AskState;
+use super::ask::{Ask, AskState};
 use super::decision::{Decision, TerminationType};
 use super::ids::{AppId, AskId, GroupId};
 use super::judge::{placeholder_ask, queue_of};
@@ -91,6 +91,11 @@ impl Scheduler {
             let app = &mut self.books.apps[id];
             app.party = app.asks.clone();
             self.admit(id);
+            if !started {
+                // Their nodes may have changed since.
+                let held = self.held_seats(id, |_| true);
+                self.loses_seats(held);
+            }
         } else {
             self.books.apps[id].stage = Stage::Gate;
         }
@@ -171,12 +176,34 @@ impl Scheduler {
         app.active > 0 || app.pending > 0
     }
 
-    /// Takes back the members whose node somebody else overloaded meanwhile; whether there were any.
+    /// Takes back the members, and gives up the seats, whose node somebody else overloaded meanwhile; whether there were
+    /// any.
     fn takes_misfits_back(&mut self, id: AppId) -> bool {
         let mut found = false;
         for ask in self.held_back(id) {
             if self.may_not_fit(ask) && !self.still_fits(ask) {
                 self.unassume(ask);
+                found = true;
+            }
+        }
+        let is_overdrawn = |ask: &Ask| ask.node().is_none_or(|node| self.books.nodes.is_overdrawn(node));
+        let doubtful = self.held_seats(id, is_overdrawn);
+        self.loses_seats(doubtful) || found
+    }
+
+    /// The placeholders that hold seats of an application and of which something is true, in the order of their seats.
+    fn held_seats(&self, id: AppId, which: impl Fn(&Ask) -> bool) -> Vec<AskId> {
+        let groups = self.books.apps[id].groups.iter().map(|group| &self.books.groups[*group]);
+        let held = groups.flat_map(|group| group.seats.held()).map(|(_, placeholder)| placeholder);
+        held.filter(|placeholder| which(&self.books.asks[*placeholder])).collect()
+    }
+
+    /// Gives up those of these seats that no member could take where they are; whether there were any.
+    fn loses_seats(&mut self, held: Vec<AskId>) -> bool {
+        let mut found = false;
+        for placeholder in held {
+            if !self.may_stay(placeholder) {
+                self.lose_seat(placeholder);
                 found = true;
             }
         }
@@ -232,6 +259,7 @@ impl Scheduler {
         for group in self.books.apps[id].groups.clone() {
             self.balance(group);
             self.replace(group);
+            self.balance(group);
         }
         let app = &mut self.books.apps[id];
         if !app.placed && !app.groups.is_empty() {

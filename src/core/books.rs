@@ -140,55 +140,57 @@ impl Books {
     }
 
     /// Puts a waiting ask where the pass finds it, or takes it from there.
-    pub fn shelve(&mut self, id: AskId, shelf: Shelf, urgent: bool) {
-        let old = self.asks[id].shelf;
-        if old == shelf && old == Shelf::Off {
+    pub fn shelve(&mut self, id: AskId, shelf: Shelf) {
+        let old = std::mem::replace(&mut self.asks[id].shelf, shelf);
+        if old == shelf {
             return;
         }
         self.unshelve(id, old);
-        let ask = &mut self.asks[id];
-        ask.shelf = shelf;
-        let (entry, group) = ((ask.rank(urgent), id), ask.group);
+        let entry = (self.asks[id].rank(false), id);
         match shelf {
             Shelf::Off => {}
             Shelf::Seat(group) => drop(self.groups[group].waiting.insert(entry)),
             Shelf::Originator(app) => drop(self.apps[app].originators.insert(entry)),
             Shelf::Ordinary(queue, class) => {
-                if let Some(group) = group {
-                    self.groups[group].overflow.insert(entry.clone());
-                }
+                self.group_of(id).into_iter().for_each(|group| drop(group.overflow.insert(entry.clone())));
                 self.ordinary.entry((queue, class)).or_default().insert(entry);
+            }
+            Shelf::Urgent(queue, class) => {
+                self.group_of(id).into_iter().for_each(|group| drop(group.urgent.insert(entry.clone())));
+                let first = (self.asks[id].rank(true), id);
+                self.ordinary.entry((queue, class)).or_default().insert(first);
             }
             Shelf::Queueless => drop(self.queueless.insert(id)),
         }
     }
 
     fn unshelve(&mut self, id: AskId, shelf: Shelf) {
-        let ask = &self.asks[id];
-        // It may stand there as urgent or not.
-        let entries = [(ask.rank(false), id), (ask.rank(true), id)];
-        let group = ask.group;
-        let take = |set: &mut BTreeSet<(Rank, AskId)>| {
-            for entry in &entries {
-                set.remove(entry);
-            }
-        };
+        let entry = (self.asks[id].rank(false), id);
         match shelf {
             Shelf::Off => {}
-            Shelf::Seat(group) => self.groups.get_mut(group).into_iter().for_each(|group| take(&mut group.waiting)),
-            Shelf::Originator(app) => self.apps.get_mut(app).into_iter().for_each(|app| take(&mut app.originators)),
+            Shelf::Seat(group) => drop(self.groups.get_mut(group).map(|group| group.waiting.remove(&entry))),
+            Shelf::Originator(app) => drop(self.apps.get_mut(app).map(|app| app.originators.remove(&entry))),
             Shelf::Ordinary(queue, class) => {
-                if let Some(group) = group.and_then(|group| self.groups.get_mut(group)) {
-                    take(&mut group.overflow);
-                }
-                if let Some(set) = self.ordinary.get_mut(&(queue, class)) {
-                    take(set);
-                    if set.is_empty() {
-                        self.ordinary.remove(&(queue, class));
-                    }
-                }
+                self.group_of(id).into_iter().for_each(|group| drop(group.overflow.remove(&entry)));
+                self.leave_ordinary((queue, class), &entry);
+            }
+            Shelf::Urgent(queue, class) => {
+                self.group_of(id).into_iter().for_each(|group| drop(group.urgent.remove(&entry)));
+                self.leave_ordinary((queue, class), &(self.asks[id].rank(true), id));
             }
             Shelf::Queueless => drop(self.queueless.remove(&id)),
+        }
+    }
+
+    fn group_of(&mut self, id: AskId) -> Option<&mut Group> {
+        self.groups.get_mut(self.asks[id].group?)
+    }
+
+    fn leave_ordinary(&mut self, key: (QueueId, ClassId), entry: &(Rank, AskId)) {
+        let Some(asks) = self.ordinary.get_mut(&key) else { return };
+        asks.remove(entry);
+        if asks.is_empty() {
+            self.ordinary.remove(&key);
         }
     }
 

@@ -386,7 +386,7 @@ impl Scheduler {
 
     fn assume(&mut self, candidate: Candidate, node: NodeId, queue: QueueId) {
         let Candidate { ask, group, .. } = candidate;
-        self.books.shelve(ask, Shelf::Off, false);
+        self.books.shelve(ask, Shelf::Off);
         self.books.charge_whole(ask, node, Some(queue));
         self.books.change(ask, |ask| ask.state = AskState::Assumed { node, sent: false });
         self.shown_asks.insert(ask);

@@ -209,7 +209,7 @@ impl Scheduler {
         for ask in self.sorted_asks(id) {
             let entry = &self.books.asks[ask];
             let parks = entry.is_placeholder() || entry.state == AskState::Waiting;
-            self.books.shelve(ask, Shelf::Off, false);
+            self.books.shelve(ask, Shelf::Off);
             self.books.link(ask, None, parks.then_some(id));
             if parks && self.books.asks[ask].is_placeholder() {
                 self.release(ask, TerminationType::StoppedByRm);
@@ -220,7 +220,7 @@ impl Scheduler {
 
     pub(super) fn unlink_all(&mut self, id: GroupId) {
         for ask in self.sorted_asks(id) {
-            self.books.shelve(ask, Shelf::Off, false);
+            self.books.shelve(ask, Shelf::Off);
             self.books.link(ask, None, Some(id));
             self.shown_asks.insert(ask);
         }

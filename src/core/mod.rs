@@ -11,6 +11,7 @@ pub mod ask;
 mod audit;
 pub mod bits;
 pub mod books;
+mod calls;
 pub mod class;
 pub mod decision;
 pub mod event;

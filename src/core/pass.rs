@@ -166,7 +166,7 @@ impl Scheduler {
 
     /// Gives an ordinary ask a node; a member takes an open seat of its group along.
     pub(super) fn allocate(&mut self, ask: AskId, node: super::ids::NodeId, queue: QueueId) {
-        self.books.shelve(ask, Shelf::Off, false);
+        self.books.shelve(ask, Shelf::Off);
         self.books.charge_whole(ask, node, Some(queue));
         self.books.change(ask, |ask| ask.state = AskState::Assumed { node, sent: false });
         let (app, group) = (self.books.asks[ask].app, self.books.asks[ask].group);

@@ -11,6 +11,7 @@ use super::lifecycle::AppState;
 use super::misfit::misfits;
 use super::queue::{Ahead, DEFAULT_QUEUE};
 use super::reason::{AskReason, Reason};
+use super::replace::excess_refused;
 use super::resources::{Amount, Totals};
 use super::scheduler::Scheduler;
 use super::scratch::Scratch;
@@ -195,7 +196,7 @@ impl Scheduler {
             AppState::New | AppState::Completed => app.waits.clone().map(|reason| AskReason::Gang(app_id, reason)),
             AppState::Accepted if !app.groups.is_empty() => self.reserving_reason(id, app_id),
             AppState::Accepted | AppState::Running | AppState::Waiting => match ask.shelf {
-                Shelf::Ordinary(queue, _) => self.ordinary_reason(id, queue),
+                Shelf::Ordinary(queue, _) | Shelf::Urgent(queue, _) => self.ordinary_reason(id, queue),
                 Shelf::Seat(_) => self.seat_reason(id, group?),
                 Shelf::Off | Shelf::Originator(_) | Shelf::Queueless => None,
             },
@@ -226,12 +227,17 @@ impl Scheduler {
         !by_placeholders && group.cut.as_ref().is_some_and(|cut| ask.rank(false) <= *cut)
     }
 
+    /// A seat that is too small is one for which the quota refuses the difference; what only nodes lack, more nodes help.
     fn seat_reason(&self, id: AskId, group: GroupId) -> Option<AskReason> {
-        let (_, placeholder) = self.books.groups[group].seats.held().next()?;
+        let group = &self.books.groups[group];
+        let (_, placeholder) = group.seats.held().next()?;
         let excess = self.books.request(id).excess_over(self.books.request(placeholder));
-        let larger = excess.iter().find(|(_, amount)| *amount > 0);
-        match larger {
-            Some((resource, more)) => Some(AskReason::SeatTooSmall { resource: resource.into(), more, placeholder }),
+        let refused = excess_refused(&self.books, self.books.apps[group.app?].queue?, &excess);
+        match refused.map(|refused| refused.excess.resource) {
+            Some(resource) => {
+                let more = excess.get(&resource);
+                Some(AskReason::SeatTooSmall { resource, more, placeholder })
+            }
             None => Some(AskReason::Capacity(self.books.asks[id].class?)),
         }
     }
@@ -323,7 +329,8 @@ impl Scheduler {
             ask: group.app.map(|app| placeholder_ask(&self.books, app)).unwrap_or_default(),
             seats: group.seats.tally(),
             required: spec.min_member,
-            pending: (group.waiting.len() + group.overflow.len()) as u32 + group.seats.tally().releasing,
+            pending: (group.waiting.len() + group.urgent.len() + group.overflow.len()) as u32
+                + group.seats.tally().releasing,
             members: group.members,
             replaced: group.replaced,
             accepted: !matches!(state, AppState::New | AppState::Rejected),

@@ -35,7 +35,7 @@ pub struct Cluster {
     next: u32,
     /// Decisions not carried out yet.
     pub decisions: Vec<Decision>,
-    events: Vec<Event>,
+    pub events: Vec<Event>,
     /// Every decision so far, as text.
     pub log: Vec<String>,
 }
