@@ -109,19 +109,21 @@ fn a_placeholder_deleted_in_the_middle_of_its_swap_confirms_it() {
 #[test]
 fn the_target_of_a_swap_is_lost() {
     let mut cluster = held();
+    cluster.member("g-0", "g");
+    cluster.settle();
     for name in ["n0", "n1"] {
         cluster.show_node(name, gangline::core::shape::NodeSpec { unschedulable: true, ..cluster.nodes[name].clone() });
     }
     cluster.node("n2", 1);
-    cluster.member("g-0", "g");
+    cluster.member("g-1", "g");
     cluster.step();
     assert_eq!(cluster.report("g").seats.releasing, 1);
     cluster.lose_node("n2");
     cluster.settle();
-    assert_eq!((cluster.why("g-0"), cluster.report("g").seats.open), (Some("Unschedulable"), 1));
+    assert_eq!((cluster.why("g-1"), cluster.report("g").seats.open), (Some("Unschedulable"), 1));
     cluster.node("n3", 1);
     cluster.settle();
-    assert_eq!(cluster.node_of("g-0"), Some("n3".into()));
+    assert_eq!(cluster.node_of("g-1"), Some("n3".into()));
 }
 
 /// 01, 1.4.3: "the member is allocated on that node, or if it no longer fits there on another node, or else it becomes

@@ -146,15 +146,19 @@ impl Scheduler {
         }
     }
 
-    /// An application without TaskGroups is its pods: nothing to reserve.
+    /// An application without TaskGroups is its pods: nothing to reserve, and each goes its own way once the application
+    /// counts as one of its queue's. What runs already does.
     fn run_without_groups(&mut self, id: AppId) {
         let app = &self.books.apps[id];
         let (active, pending) = (app.active, app.pending);
         if active > 0 {
+            self.admit(id);
             self.transit(id, AppEvent::Run);
+            self.reshelve_own(id);
         } else if pending == 0 && !app.asks.is_empty() {
             self.transit(id, AppEvent::Idle);
         }
+        self.contend_again(id);
     }
 
     fn is_satisfied(&self, id: AppId) -> bool {

@@ -196,7 +196,8 @@ impl Scheduler {
             AppState::Accepted | AppState::Running | AppState::Waiting => match ask.shelf {
                 Shelf::Ordinary(queue, _) | Shelf::Urgent(queue, _) => self.ordinary_reason(id, queue),
                 Shelf::Seat(_) => self.seat_reason(id, group?),
-                Shelf::Off | Shelf::Originator(_) | Shelf::Queueless => None,
+                Shelf::Originator(_) => app.waits.clone().map(|reason| AskReason::Gang(app_id, reason)),
+                Shelf::Off | Shelf::Queueless => None,
             },
         }
     }
