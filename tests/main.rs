@@ -33,6 +33,7 @@ mod spec_order;
 mod spec_queues;
 mod spec_recovery;
 mod spec_reserve;
+mod spec_restart;
 #[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one place among all")]
 mod spec_seats;
 mod spec_submission;

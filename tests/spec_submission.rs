@@ -1,6 +1,6 @@
 //! Submission: whole, judged once with every reason, judged again, closed (01, 1.1 and 1.2).
 
-use gangline::core::event::{Event, Place, Role};
+use gangline::core::event::{Event, GroupSpec, Place, Role};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::SpecError;
 use gangline::core::resources::Limit;
@@ -24,6 +24,41 @@ fn a_gang_waits_until_every_listed_task_group_exists() {
         }
     }
     assert_eq!(cluster.bound(), ["a-0", "b-0"]);
+}
+
+/// 01, 1.1: the TaskGroups of a gang are one application; one that exists elsewhere is not missing, it disagrees. Judged
+/// again when it comes, changes or goes, whether it lists the others or not.
+#[test]
+fn a_listed_task_group_of_another_application_is_a_mismatch() {
+    for mutual in [true, false] {
+        let mut cluster = Cluster::default().nodes(2, 4);
+        let spec = GroupSpec { gang: vec!["a".into(), "b".into()], ..cluster.direct("a", 1) };
+        cluster.apply("a", spec);
+        cluster.settle();
+        assert_eq!(cluster.report("a").reason, "WaitingForTaskGroups");
+        let gang = if mutual { vec!["a".into(), "b".into()] } else { vec!["b".into()] };
+        let other = GroupSpec { gang, ..cluster.direct("b", 1) };
+        cluster.apply("b", other.clone());
+        cluster.settle();
+        for name in ["a", "b"].iter().take(if mutual { 2 } else { 1 }) {
+            let report = cluster.report(name);
+            assert_eq!((report.state, report.reason), (AppState::Rejected, "GangGroupMismatch"));
+            assert!(report.message.contains("spec.applicationId"), "{}", report.message);
+        }
+        let mut again = cluster.clone();
+        again.restart().settle();
+        assert_eq!(again.report("a").reason, "GangGroupMismatch");
+        let mut gone = cluster.clone();
+        gone.lose_group("b");
+        gone.settle();
+        assert_eq!((gone.state("a"), gone.report("a").reason), (AppState::New, "WaitingForTaskGroups"));
+        cluster.apply(
+            "b",
+            GroupSpec { application: "a".into(), gang: vec!["a".into(), "b".into()], generation: 2, ..other },
+        );
+        cluster.settle();
+        assert_eq!((cluster.state("a"), cluster.state("b")), (AppState::Accepted, AppState::Accepted));
+    }
 }
 
 /// 01, 1.1: "a later one that is not listed is refused (ApplicationClosed)", whether it comes before or after.
@@ -145,7 +180,7 @@ fn a_rejection_is_judged_again() {
     cluster.set_queue("root.a", 2);
     cluster.settle();
     assert_eq!(cluster.state("g"), AppState::Rejected);
-    let mut smaller = gangline::core::event::GroupSpec { min_member: 2, generation: 2, ..spec };
+    let mut smaller = GroupSpec { min_member: 2, generation: 2, ..spec };
     smaller.queue = "root.a.b".into();
     cluster.apply("g", smaller);
     cluster.settle();
@@ -196,29 +231,74 @@ fn a_later_originator_does_not_hold_the_gang_up() {
     assert_eq!((cluster.state("g"), cluster.why("driver")), (AppState::Running, Some("WaitingForQuota")));
 }
 
-/// 01, 1.2.4: "Once accepted, only timeouts can be changed".
+fn edited(spec: &GroupSpec, generation: i64, min_member: u32) -> GroupSpec {
+    GroupSpec { generation, min_member, ..spec.clone() }
+}
+
+/// 01, 1.2.4: "Once accepted, only timeouts can be changed"; ADR 0009: from its start on. What is shown is the spec that
+/// is in force; an edit waits for the next life.
 #[test]
-fn an_accepted_application_keeps_its_spec() {
+fn a_started_application_keeps_its_spec() {
     let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 8);
     let spec = cluster.direct("g", 3);
     cluster.apply("g", spec.clone());
-    cluster.settle();
-    let changed = gangline::core::event::GroupSpec {
-        generation: 2,
-        min_member: 1,
-        queue: "root.q".into(),
-        application: "other".into(),
-        completion_timeout_ms: 5_000,
-        ..spec
-    };
-    cluster.apply("g", changed);
     cluster.members("g", 3);
     cluster.settle();
-    assert_eq!((cluster.report("g").required, cluster.report("g").generation), (3, 2));
+    let (queue, application) = ("root.q".into(), "other".into());
+    cluster.apply("g", GroupSpec { queue, application, completion_timeout_ms: 5_000, ..edited(&spec, 2, 1) });
+    cluster.settle();
+    assert_eq!((cluster.report("g").required, cluster.report("g").generation), (3, 1));
+    assert_eq!((cluster.state("g"), &*cluster.report("g").queue), (AppState::Running, "root.default"));
+    cluster.apply("g", GroupSpec { completion_timeout_ms: 5_000, ..edited(&spec, 3, 1) });
     (0..3).for_each(|number| cluster.delete(&format!("g-{number}")));
     cluster.settle();
     cluster.wait(5_000).settle();
-    assert_eq!(cluster.state("g"), AppState::Completed);
+    assert_eq!((cluster.state("g"), cluster.report("g").generation), (AppState::Completed, 3));
+    cluster.member("g-3", "g");
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").incarnation), (AppState::Running, 2));
+}
+
+/// ADR 0009: until it starts an accepted application is judged again, and gives back what it holds by the old spec.
+#[test]
+fn an_accepted_application_is_judged_by_its_new_spec() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 4);
+    let spec = cluster.all("g", 3);
+    cluster.submit("g", "root.q", spec.clone());
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 3);
+    cluster.submit("g", "root.q", edited(&spec, 2, 1));
+    cluster.settle();
+    let report = cluster.report("g");
+    assert_eq!((report.generation, report.required, report.incarnation), (2, 1, 2));
+    assert_eq!(cluster.bound(), ["ph-g-2-0-0"]);
+    cluster.submit("g", "root.q", edited(&spec, 3, 5));
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").reason), (AppState::Rejected, "ExceedsMaxQuota"));
+    assert_eq!((cluster.report("g").generation, cluster.placeholders()), (3, 0));
+}
+
+/// As above: an edit of its timeout, as of one that runs, costs it nothing.
+#[test]
+fn a_timeout_can_be_changed_at_any_time() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.all("g", 2);
+    cluster.apply("g", spec.clone());
+    cluster.settle();
+    cluster.taken();
+    cluster.apply("g", GroupSpec { generation: 2, completion_timeout_ms: 60_000, ..spec.clone() });
+    cluster.settle();
+    assert_eq!((cluster.report("g").generation, cluster.report("g").incarnation, cluster.log.len()), (2, 1, 0));
+    cluster.members("g", 2);
+    cluster.settle();
+    cluster.apply("g", edited(&spec, 3, 1));
+    cluster.apply("g", GroupSpec { generation: 4, completion_timeout_ms: 5_000, ..spec });
+    cluster.settle();
+    assert_eq!((cluster.report("g").generation, cluster.report("g").required), (4, 2));
+    (0..2).for_each(|number| cluster.delete(&format!("g-{number}")));
+    cluster.settle();
+    cluster.wait(5_000).settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").required), (AppState::Completed, 2));
 }
 
 /// 01, 1.2.7: "Pods that arrive before their TaskGroup object are parked … no rejection, no scheduling, a reason".

@@ -95,7 +95,7 @@ pub struct QueueStatus {
     /// Number of applications by state.
     #[serde(default)]
     pub applications: BTreeMap<String, u32>,
-    /// `Active`: whether the queue has a valid place in the tree. While it has not, the last valid spec stays in force.
+    /// `Active`: whether everything about the queue is right. The message says what is not, and what counts instead.
     #[serde(default)]
     #[schemars(transform = schema::conditions)]
     pub conditions: Vec<Condition>,

@@ -186,15 +186,9 @@ impl Controller {
 
     fn is_queue_urgent(&self, path: &str) -> bool {
         let Some(facts) = self.ledger.queue(path) else { return false };
-        let (problems, in_force) = (self.ledger.queue_problems(path), self.is_queue_defined(path));
-        let conditions = show::queue_conditions(problems, (facts.generation, in_force), &facts.status, self.now.wall);
+        let (problems, keeps) = (self.ledger.queue_problems(path), self.ledger.keeps_earlier_spec(path));
+        let conditions = show::queue_conditions(problems, (facts.generation, keeps), &facts.status, self.now.wall);
         conditions != facts.status.conditions
-    }
-
-    /// Whether a spec of the queue is in force.
-    pub(super) fn is_queue_defined(&self, path: &str) -> bool {
-        let queues = &self.core.books.queues;
-        queues.find(path).is_some_and(|queue| queues[queue].defined)
     }
 
     /// Bindings to a node that is gone: the API server would take them (design 04, 4.3). Those that have not left are

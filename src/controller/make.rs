@@ -122,9 +122,9 @@ impl Controller {
             None => QueueReport::default(),
         };
         let problems = self.ledger.queue_problems(path).to_vec();
-        let in_force = self.is_queue_defined(path);
+        let keeps = self.ledger.keeps_earlier_spec(path);
         let facts = self.ledger.queue_mut(path)?;
-        let status = show::queue_status(&report, &problems, (facts.generation, in_force), &facts.status, self.now.wall);
+        let status = show::queue_status(&report, &problems, (facts.generation, keeps), &facts.status, self.now.wall);
         if status == facts.status {
             return None;
         }

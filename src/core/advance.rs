@@ -316,6 +316,7 @@ impl Scheduler {
         self.transit(id, AppEvent::Complete);
         self.books.apps[id].completes = None;
         self.leave_queue_when_empty(id);
+        self.take_up_edits(id);
         self.let_latecomers_in(id);
     }
 

@@ -26,6 +26,8 @@ pub struct App {
     pub party: BTreeSet<AskId>,
     /// TaskGroups that name it and that it is closed to (01, 1.1): they come in when it consists of others no more.
     pub latecomers: BTreeSet<GroupId>,
+    /// Names of TaskGroups that its gang lists and that it did not have when it was judged.
+    pub awaits: Vec<super::ids::Text>,
     /// State; only [`super::lifecycle`] says what follows on what.
     pub state: AppState,
     /// Number of its life under its objects, from 1; 0 before the first.
@@ -128,8 +130,11 @@ pub const BACK_OFF_AT_MOST_MS: Millis = 60_000;
 pub struct Group {
     /// Namespace and name of the TaskGroup.
     pub key: Key,
-    /// As last observed; `None` while only pods name it (Koordinator's "fake gang").
+    /// In force: as last observed, but for what was edited after the start. `None` while only pods name it
+    /// (Koordinator's "fake gang").
     pub spec: Option<Box<GroupSpec>>,
+    /// As last observed, where that is not in force: its application had started before it was edited.
+    pub edited: Option<Box<GroupSpec>>,
     /// Its application, while the object exists.
     pub app: Option<super::ids::AppId>,
     /// Its seats, from acceptance to completion.
@@ -174,6 +179,7 @@ impl Group {
         Self {
             key,
             spec: None,
+            edited: None,
             app: None,
             seats: Seats::default(),
             asks: BTreeSet::new(),
@@ -220,6 +226,7 @@ impl App {
             originators: BTreeSet::new(),
             party: BTreeSet::new(),
             latecomers: BTreeSet::new(),
+            awaits: Vec::new(),
             state: AppState::New,
             incarnation: 0,
             queue: None,

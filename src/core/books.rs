@@ -33,6 +33,8 @@ pub struct Books {
     pub apps: Arena<AppId, App>,
     /// Applications by namespace and application id.
     pub app_ids: Lookup<Key, AppId>,
+    /// Applications that list a TaskGroup which they do not have.
+    pub awaited: Lookup<Key, BTreeSet<AppId>>,
     /// Ordinary asks that wait, by queue and class, in the order of a pass.
     pub ordinary: BTreeMap<(QueueId, ClassId), BTreeSet<(Rank, AskId)>>,
     /// Pods outside applications whose queue takes nothing now.

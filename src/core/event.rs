@@ -204,6 +204,14 @@ pub struct GroupSpec {
     pub terminating: bool,
 }
 
+impl GroupSpec {
+    /// Whether a later spec asks for nothing new but timeouts.
+    pub fn differs_in_timeouts_only(&self, later: &Self) -> bool {
+        let Self { generation, completion_timeout_ms, remembered, .. } = later.clone();
+        Self { generation, completion_timeout_ms, remembered, ..self.clone() } == *later
+    }
+}
+
 /// Facts that only status holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {

@@ -51,6 +51,7 @@ impl Scheduler {
         self.relink_all(id);
         self.shown_groups.insert(id);
         self.touch(Some(app));
+        self.wake_awaiting(&self.books.groups[id].key.clone());
     }
 
     /// Takes a TaskGroup out of its application, or from those that wait outside.
@@ -89,28 +90,49 @@ impl Scheduler {
         gang.iter().any(|group| self.books.groups[*group].spec().gang.contains(name))
     }
 
-    /// Once accepted, only timeouts can be changed; before that a new spec is judged, after the end it is a new life.
+    /// An application that started keeps the spec that it started with, but for timeouts; before that, and after its end,
+    /// a new spec is judged (01, 1.2.4, ADR 0009).
     fn update_group(&mut self, id: GroupId, spec: GroupSpec) {
-        let app = self.books.groups[id].app;
-        let old = self.books.groups[id].spec();
-        if old.generation == spec.generation {
+        let group = &self.books.groups[id];
+        let (app, latest) = (group.app, group.edited.as_deref().unwrap_or(group.spec()));
+        if latest.generation == spec.generation {
             return;
         }
-        let is_fixed = app.is_some_and(|app| {
-            matches!(self.books.apps[app].state, AppState::Accepted | AppState::Running | AppState::Waiting)
-        });
-        if is_fixed {
-            self.change_timeouts(id, &spec);
-        } else {
-            self.resubmit(id, spec);
+        let only_timeouts = group.spec().differs_in_timeouts_only(&spec);
+        match app.map_or(AppState::New, |app| self.books.apps[app].state) {
+            AppState::Running | AppState::Waiting => self.edit_later(id, spec, only_timeouts),
+            AppState::Accepted if only_timeouts => self.edit_later(id, spec, true),
+            AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed => self.resubmit(id, spec),
         }
         self.shown_groups.insert(id);
         self.touch(app);
     }
 
+    /// Timeouts hold at once; everything else waits for the next life.
+    fn edit_later(&mut self, id: GroupId, spec: GroupSpec, only_timeouts: bool) {
+        self.change_timeouts(id, &spec);
+        let group = &mut self.books.groups[id];
+        if only_timeouts {
+            group.spec.as_mut().expect("looked at just now").generation = spec.generation;
+        }
+        group.edited = (!only_timeouts).then(|| Box::new(spec));
+    }
+
+    /// What was edited while the application lived holds from its end on. By itself it begins no new life.
+    pub(super) fn take_up_edits(&mut self, app: AppId) {
+        for id in self.books.apps[app].groups.clone() {
+            let group = &mut self.books.groups[id];
+            let Some(spec) = group.edited.take() else { continue };
+            if spec.application == group.spec().application {
+                group.spec = Some(Box::new(GroupSpec { remembered: group.spec().remembered.clone(), ..*spec }));
+            } else {
+                self.resubmit(id, *spec);
+            }
+        }
+    }
+
     fn change_timeouts(&mut self, id: GroupId, spec: &GroupSpec) {
         let stored = self.books.groups[id].spec.as_mut().expect("looked at just now");
-        stored.generation = spec.generation;
         let old = std::mem::replace(&mut stored.completion_timeout_ms, spec.completion_timeout_ms);
         let Some(app) = self.books.groups[id].app else { return };
         // A deadline that runs already moves along.
@@ -125,6 +147,7 @@ impl Scheduler {
         let old = group.spec();
         let remembered = old.remembered.clone();
         let stays = group.app.is_some() && old.application == spec.application;
+        group.edited = None;
         let app = group.app;
         let spec = GroupSpec { remembered, ..spec };
         if stays {
@@ -166,11 +189,12 @@ impl Scheduler {
         self.empty_seats(id, TerminationType::StoppedByRm);
         self.detach(id);
         let group = &mut self.books.groups[id];
-        (group.spec, group.lived) = (None, 0);
+        (group.spec, group.edited, group.lived) = (None, None, 0);
         self.shown_groups.remove(&id);
         self.orphan(id);
         app.into_iter().for_each(|app| self.lacks_a_group(app));
         self.books.forget_group_if_idle(id);
+        self.wake_awaiting(key);
     }
 
     /// One of its TaskGroups is gone: before its start it is not the same gang any more and is judged again.
@@ -316,6 +340,7 @@ impl Scheduler {
         self.leave_contest(id);
         self.leave_queue(id);
         self.clear_timer(id);
+        self.await_groups(id, &[]);
         let app = self.books.apps.remove(id).expect("looked at just now");
         self.books.app_ids.remove(&app.key);
         self.dirty.remove(&id);

@@ -102,9 +102,9 @@ impl fmt::Display for RejectReason {
             Self::GangGroupMismatch { group, field } => {
                 write!(f, "TaskGroup {group} disagrees with the other TaskGroups of its gang about spec.{field}")
             }
-            Self::QueueNotFound(queue) => write!(f, "queue {queue} does not exist"),
+            Self::QueueNotFound(queue) => write!(f, "queue {queue} does not exist or has no valid place in the tree"),
             Self::QueueNotLeaf(queue) => write!(f, "queue {queue} has queues below it; name one of those"),
-            Self::QueueDraining(queue) => write!(f, "queue {queue} was deleted and only drains"),
+            Self::QueueDraining(queue) => write!(f, "queue {queue} is not defined any more and only drains"),
             Self::AskTooLarge => f.write_str("the sum of minMember x minResource is too large to count"),
             Self::ExceedsMaxQuota(QuotaExcess { queue, excess }) => {
                 let (name, asked, max) = (&excess.resource, excess.asked, excess.left);
@@ -353,9 +353,15 @@ pub const CODES: [(&str, &str); 31] = [
     ("Submitted", "The application is known and will be looked at in the next pass."),
     ("InvalidSpec", "A spec is wrong. Every error is listed with its field; correct the object."),
     ("GangGroupMismatch", "TaskGroups of one gang disagree about a field that they must share."),
-    ("QueueNotFound", "The queue is not defined. Apply the Queue or name another one."),
+    (
+        "QueueNotFound",
+        "The queue is not defined, or its Queue has no valid place in the tree (see its Active condition).",
+    ),
     ("QueueNotLeaf", "The queue has queues below it; name one of those."),
-    ("QueueDraining", "The Queue object was deleted; what runs goes on, nothing new is accepted."),
+    (
+        "QueueDraining",
+        "The queue is not defined any more; what runs goes on under its last limits, nothing new is accepted.",
+    ),
     ("AskTooLarge", "The sum of minMember x minResource is beyond what can be counted."),
     ("ExceedsMaxQuota", "The whole gang exceeds the max of its queue or of a queue above: it could never start."),
     ("NamespaceQuotaTooSmall", "The namespace's ResourceQuota cannot hold the placeholders and one member at once."),

@@ -1,48 +1,79 @@
 //! What the cluster shows of earlier lives of an application: a start, a leader change and a re-list are one path (01, 1.11).
 
 use super::decision::TerminationType;
-use super::event::Role;
+use super::event::{Remembered, Role};
 use super::ids::{AppId, AskId, GroupId, Uid};
 use super::lifecycle::AppEvent;
 use super::scheduler::Scheduler;
 
+/// How far the cluster shows an application's latest life to have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reached {
+    /// It reserves at most.
+    Reserve,
+    /// Members of it were bound; `placed`: all of them.
+    Start {
+        /// `Placed=True`.
+        placed: bool,
+    },
+    /// It is Completed.
+    End,
+}
+
 impl Scheduler {
-    /// A gang that the cluster shows to have started, or to have ended, is not judged again (01, 1.11).
+    /// An application that the cluster shows to have started, or to have ended, is not judged again (01, 1.11), not even
+    /// where a TaskGroup of it is gone.
     pub(super) fn recovers(&mut self, id: AppId) -> bool {
-        let app = &self.books.apps[id];
-        if app.groups.is_empty() {
-            return false;
+        let own = self.books.apps[id].incarnation;
+        match self.latest_life(id) {
+            (life, Reached::End) if life >= own => self.stays_ended(id, life),
+            (life, Reached::Start { placed }) if life > own => self.goes_on(id, life, placed),
+            (_, Reached::Reserve | Reached::Start { .. } | Reached::End) => return false,
         }
-        let specs = || app.groups.iter().map(|group| self.books.groups[*group].spec());
-        let remembered = specs().map(|spec| spec.remembered.incarnation).max().unwrap_or(0);
-        let shown = self.incarnation_of_pods(id);
-        let incarnation = remembered.max(shown).max(app.incarnation);
-        // What status says counts only for the incarnation that it is about.
-        let is_current = incarnation == remembered && app.incarnation <= remembered;
-        let completed = is_current && specs().any(|spec| spec.remembered.completed);
-        let placed = is_current && specs().any(|spec| spec.remembered.placed);
-        // A deadline of completion runs only after a start, of which nothing else may be left.
-        let ends = is_current && specs().any(|spec| spec.remembered.completion_deadline.is_some());
-        let started = placed || ends || self.has_started_pods(id, incarnation);
-        if completed && !started_anew(shown, remembered) {
-            self.books.apps[id].incarnation = incarnation;
-            self.forget_remembered(id);
-            self.release_placeholders(id, TerminationType::Timeout);
-            self.transit(id, AppEvent::Complete);
-            return true;
-        }
-        if started && incarnation > app.incarnation {
-            self.books.apps[id].incarnation = incarnation;
-            self.books.apps[id].placed = placed;
-            self.accept(id, true);
-            return true;
-        }
-        // The same life goes on where it had not started; its placeholders keep their names.
-        if incarnation > app.incarnation {
-            self.books.apps[id].incarnation = incarnation - 1;
+        true
+    }
+
+    fn stays_ended(&mut self, id: AppId, life: u32) {
+        self.books.apps[id].incarnation = life;
+        self.forget_remembered(id);
+        self.release_placeholders(id, TerminationType::Timeout);
+        self.transit(id, AppEvent::Complete);
+    }
+
+    fn goes_on(&mut self, id: AppId, life: u32, placed: bool) {
+        let app = &mut self.books.apps[id];
+        (app.incarnation, app.placed) = (life, placed);
+        self.accept(id, true);
+    }
+
+    /// Before it is judged: the same life goes on where it had not started, so that its placeholders keep their names.
+    pub(super) fn number_life(&mut self, id: AppId) {
+        let (life, _) = self.latest_life(id);
+        let app = &mut self.books.apps[id];
+        if life > app.incarnation {
+            app.incarnation = life - 1;
         }
         self.forget_remembered(id);
-        false
+    }
+
+    /// The latest incarnation that anything tells of, and how far it came. What the status of a TaskGroup says counts
+    /// only for the incarnation that it is about: statuses are written one by one.
+    fn latest_life(&self, id: AppId) -> (u32, Reached) {
+        let app = &self.books.apps[id];
+        let remembered = || app.groups.iter().map(|group| &self.books.groups[*group].spec().remembered);
+        let latest = remembered().map(|status| status.incarnation).max().unwrap_or(0);
+        let life = latest.max(self.incarnation_of_pods(id)).max(app.incarnation);
+        let says =
+            |what: fn(&Remembered) -> bool| remembered().any(|status| status.incarnation == life && what(status));
+        let placed = says(|status| status.placed);
+        // A deadline of completion runs only after a start, of which nothing else may be left.
+        let started = placed || says(|status| status.completion_deadline.is_some()) || self.has_started(id, life);
+        let reached = match (says(|status| status.completed) && !self.runs(id, life), started) {
+            (true, _) => Reached::End,
+            (false, true) => Reached::Start { placed },
+            (false, false) => Reached::Reserve,
+        };
+        (life, reached)
     }
 
     /// Status is read once: afterwards this process knows better.
@@ -74,12 +105,19 @@ impl Scheduler {
             .is_some_and(|app| app.groups.iter().any(|group| self.books.groups[*group].spec().uid == *uid))
     }
 
-    fn has_started_pods(&self, id: AppId, incarnation: u32) -> bool {
-        self.app_asks(id).any(|ask| {
-            let mark = self.books.asks[ask].spec.mark.as_ref();
-            mark.is_some_and(|mark| mark.started && mark.incarnation == incarnation)
-                && self.borne_incarnation(ask).is_some()
-        })
+    /// Whether a member was bound in this life.
+    fn has_started(&self, id: AppId, life: u32) -> bool {
+        self.app_asks(id).any(|ask| self.started_in(ask, life))
+    }
+
+    /// Whether a member that was bound in this life still runs.
+    fn runs(&self, id: AppId, life: u32) -> bool {
+        self.app_asks(id).any(|ask| self.books.asks[ask].is_active() && self.started_in(ask, life))
+    }
+
+    fn started_in(&self, ask: AskId, life: u32) -> bool {
+        let mark = self.books.asks[ask].spec.mark.as_ref();
+        mark.is_some_and(|mark| mark.started && mark.incarnation == life) && self.borne_incarnation(ask).is_some()
     }
 
     /// Whether the cluster shows that a task group was accepted before.
@@ -94,9 +132,4 @@ impl Scheduler {
         let of_groups = app.groups.iter().flat_map(|group| self.books.groups[*group].asks.iter());
         app.asks.iter().chain(of_groups).copied()
     }
-}
-
-/// Pods bear a later incarnation than status: it was written before they came.
-fn started_anew(shown: u32, remembered: u32) -> bool {
-    shown > remembered
 }

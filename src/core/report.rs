@@ -47,8 +47,10 @@ pub struct GroupReport {
     pub placed: bool,
     /// When Waiting ends.
     pub completes: Option<Wall>,
-    /// The generation that was judged.
+    /// The generation of the spec in force.
     pub generation: i64,
+    /// The queue that it names.
+    pub queue: Text,
 }
 
 /// Everything that is shown of one queue.
@@ -339,6 +341,7 @@ impl Scheduler {
             placed: app.is_some_and(|app| app.placed),
             completes: app.and_then(|app| app.completes).map(|(_, wall)| wall),
             generation: spec.generation,
+            queue: spec.queue.clone(),
         })
     }
 

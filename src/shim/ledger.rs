@@ -379,6 +379,11 @@ impl Ledger {
         self.tree.problem(path).unwrap_or(&[])
     }
 
+    /// Whether a Queue's spec is wrong and an earlier one counts.
+    pub fn keeps_earlier_spec(&self, path: &str) -> bool {
+        self.tree.keeps_earlier(path)
+    }
+
     /// Names of the Queue objects below one.
     pub fn queues_below(&self, path: &str) -> impl Iterator<Item = &Text> {
         self.tree.below(path)

@@ -41,7 +41,7 @@ pub fn group_status(
     let seats = report.seats;
     TaskGroupStatus {
         observed_generation: report.generation,
-        queue: facts.blueprint.queue.to_string(),
+        queue: report.queue.to_string(),
         application_state: report.state.name().to_owned(),
         incarnation: report.incarnation,
         reason: report.reason.to_owned(),
@@ -123,7 +123,7 @@ pub fn is_urgent(old: &TaskGroupStatus, new: &GroupReport) -> bool {
 pub fn queue_status(
     report: &QueueReport,
     problems: &[SpecError],
-    (generation, in_force): (i64, bool),
+    (generation, keeps_earlier): (i64, bool),
     old: &QueueStatus,
     now: Wall,
 ) -> QueueStatus {
@@ -134,14 +134,14 @@ pub fn queue_status(
         pending: quantities(&report.pending),
         headroom: headroom.map(|(name, left)| (name.to_string(), Quantity(Amount(name, *left).to_string()))).collect(),
         applications: report.applications.iter().map(|(state, count)| (state.name().to_owned(), *count)).collect(),
-        conditions: queue_conditions(problems, (generation, in_force), old, now),
+        conditions: queue_conditions(problems, (generation, keeps_earlier), old, now),
     }
 }
 
 /// The conditions of a queue: what is written at once when it changes.
 pub fn queue_conditions(
     problems: &[SpecError],
-    (generation, in_force): (i64, bool),
+    (generation, keeps_earlier): (i64, bool),
     old: &QueueStatus,
     now: Wall,
 ) -> Vec<Condition> {
@@ -149,7 +149,7 @@ pub fn queue_conditions(
         [] => ("Active", "the queue has a valid place in the tree".to_owned()),
         problems => {
             let text = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-            ("InvalidSpec", if in_force { format!("{text}; the last valid spec stays in force") } else { text })
+            ("InvalidSpec", if keeps_earlier { format!("{text}; the last valid spec stays in force") } else { text })
         }
     };
     vec![condition("Active", problems.is_empty(), (reason, &message), generation, &old.conditions, now)]

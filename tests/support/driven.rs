@@ -123,12 +123,10 @@ impl Driven {
     pub fn grant(&mut self) -> Vec<Seen> {
         let mut made = Vec::new();
         for call in self.taken() {
-            let pod = match &call.op {
-                Op::CreatePod(pod) => {
-                    let pod = serde_json::to_value(pod).expect("a pod is JSON");
-                    Some(self.seen(Kind::Pod, &pod))
-                }
-                _ => None,
+            let pod = if let Op::CreatePod(pod) = &call.op {
+                Some(self.seen(Kind::Pod, &serde_json::to_value(pod).expect("a pod is JSON")))
+            } else {
+                None
             };
             made.extend(pod.clone());
             self.answer(&call, Outcome::Ok(pod.map(Box::new)));
