@@ -60,11 +60,14 @@ impl Scheduler {
         let app = &self.books.apps[id];
         let groups = || app.groups.iter().map(|group| &self.books.groups[*group]);
         let of_members = groups().filter_map(|group| group.waiting.first().map(|(rank, _)| rank.priority.0));
+        // Those of one group are made alike.
+        let placeholders = groups().filter_map(|group| group.seats.open_with_placeholder().next());
+        let of_placeholders = placeholders.map(|(_, ask)| self.books.asks[ask].spec.priority);
         let originator = app.originators.first().map(|(rank, _)| rank);
         let of_originators = originator.map(|rank| rank.priority.0);
         super::ask::Rank {
             urgent: std::cmp::Reverse(false),
-            priority: std::cmp::Reverse(of_members.chain(of_originators).max().unwrap_or(0)),
+            priority: std::cmp::Reverse(of_members.chain(of_placeholders).chain(of_originators).max().unwrap_or(0)),
             created: (groups().map(|group| group.spec().created).min())
                 .unwrap_or_else(|| originator.map_or(0, |rank| rank.created)),
             key: app.key.clone(),
@@ -114,7 +117,7 @@ impl Scheduler {
     }
 
     /// Direct: the members themselves must exist before anything is asked of the queue.
-    fn lacks_members(&self, id: AppId) -> Option<Reason> {
+    pub(super) fn lacks_members(&self, id: AppId) -> Option<Reason> {
         self.books.apps[id].groups.iter().map(|group| &self.books.groups[*group]).find_map(|group| {
             let (have, need) = (group.waiting.len() as u32, group.seats.tally().open);
             let taken = group.seats.len() - need;
@@ -122,6 +125,7 @@ impl Scheduler {
                 group: group.key.name.clone(),
                 have: have + taken,
                 need: group.seats.len(),
+                unsupported: group.members.unsupported,
             })
         })
     }

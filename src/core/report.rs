@@ -280,6 +280,7 @@ impl Scheduler {
             | Reason::CreatingPlaceholders { .. }
             | Reason::BindingPlaceholders { .. }
             | Reason::Held
+            | Reason::PlaceholdersLeaving { .. }
             | Reason::PlaceholderRejected(_)
             | Reason::ReservationLost { .. } => reason.to_string(),
         }
@@ -353,7 +354,7 @@ impl Scheduler {
             AppState::New | AppState::Accepted => app.waits.as_ref().map_or("Submitted", Reason::code),
             AppState::Running => running_reason(group, app.placed).0,
             AppState::Waiting => "WaitingForCompletion",
-            AppState::Completed => "Completed",
+            AppState::Completed => app.waits.as_ref().map_or("Completed", Reason::code),
         }
     }
 
@@ -373,7 +374,10 @@ impl Scheduler {
             AppState::Waiting => {
                 "nothing runs and nothing is pending; the application completes at its deadline".into()
             }
-            AppState::Completed => "the application is complete".into(),
+            AppState::Completed => match &app.waits {
+                Some(reason) => self.gang_message(id, reason),
+                None => "the application is complete".into(),
+            },
         }
     }
 
@@ -393,7 +397,8 @@ fn running_reason(group: &Group, placed: bool) -> (&'static str, String) {
     let (tally, all) = (group.seats.tally(), group.seats.len());
     if tally.open > 0 {
         let lost = tally.open;
-        let text = format!("{lost} of {all} seats have no member after the start; members that come are placed first");
+        let comes = if placed { "are ordinary pods" } else { "are placed first" };
+        let text = format!("{lost} of {all} seats have no member and nothing holds them; members that come {comes}");
         return ("PartiallyLost", text);
     }
     if placed || tally.taken == all {
