@@ -334,3 +334,22 @@ fn placeholders_have_their_priority() {
     cluster.settle();
     assert_eq!(cluster.bound(), ["ph-g-1-0-0"]);
 }
+
+/// 01, 1.1: a TaskGroup that moves to another application gives back what its members were to have there.
+#[test]
+fn a_group_that_moves_away_takes_no_node_along() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.group("g", 2);
+    cluster.apply("g", spec);
+    cluster.member("g-0", "g");
+    cluster.step();
+    cluster.wait(1_000).carry("create").step();
+    let moved =
+        gangline::core::event::GroupSpec { generation: 2, application: "h".into(), ..cluster.groups["g"].clone() };
+    cluster.apply("g", moved);
+    cluster.settle();
+    cluster.wait(6_000).settle();
+    cluster.member("g-1", "g");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1"], "{:#?}", cluster.log);
+}
