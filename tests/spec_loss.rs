@@ -109,7 +109,9 @@ fn a_placeholder_deleted_in_the_middle_of_its_swap_confirms_it() {
 /// after the start: before it, a seat whose node was cordoned is planned again itself.
 #[test]
 fn the_target_of_a_swap_is_lost() {
-    let mut cluster = running();
+    let mut cluster = held();
+    cluster.member("g-0", "g");
+    cluster.settle();
     for name in ["n0", "n1"] {
         cluster.show_node(name, gangline::core::shape::NodeSpec { unschedulable: true, ..cluster.nodes[name].clone() });
     }

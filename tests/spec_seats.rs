@@ -1,8 +1,9 @@
 //! What may happen to a seat before its member has it: nodes change, sizes differ, deletions fail (01, 1.3 to 1.5).
 
+use gangline::core::codes::CODES;
 use gangline::core::event::{BindOutcome, Event, Place, Role};
 use gangline::core::lifecycle::AppState;
-use gangline::core::reason::Refusal;
+use gangline::core::reason::{Refusal, Unsupported};
 
 use crate::support::cluster::Cluster;
 
@@ -224,4 +225,131 @@ fn a_placeholders_binding_for_a_node_that_is_gone_costs_one_seat() {
     cluster.settle();
     assert_eq!(cluster.report("g").seats.held, 2, "{:#?}", cluster.log);
     assert!(!cluster.log.iter().any(|line| line.contains("release ph-g-1-0-0")), "{:#?}", cluster.log);
+}
+
+/// 02, 2.2: what is said is true: members that exist and cannot be placed are not missing.
+#[test]
+fn unsupported_members_are_counted_as_what_they_are() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.change("g-1", |spec| spec.place = Place::Refused(Unsupported { field: "spec.volumes".into() }));
+    cluster.settle();
+    assert_eq!(
+        cluster.report("g").message,
+        "1 of 2 members of g can be placed, and the gang starts when all can; members that use what this version does not \
+         honour: 1"
+    );
+    cluster.delete("g-1");
+    cluster.settle();
+    assert_eq!(cluster.report("g").message, "1 of 2 members of g exist; the gang starts when all do");
+}
+
+/// 01, 1.2.5: a gang that waits for nodes is charged virtually: who waits behind it is told so.
+#[test]
+fn the_virtual_charge_is_named() {
+    let mut cluster = Cluster::default().nodes(1, 1).queue("root.q", 4);
+    for (name, min) in [("a", 3), ("b", 2)] {
+        let spec = cluster.direct(name, min);
+        cluster.submit(name, "root.q", spec);
+        cluster.members(name, min);
+    }
+    cluster.settle();
+    let text = "the gang asks for 2 cpu, but queue root.q has 4 left, of which earlier gangs that wait for nodes (1) have \
+                the first 3";
+    assert_eq!((cluster.report("a").reason, cluster.report("b").message), ("WaitingForCapacity", text.into()));
+    assert_eq!(cluster.why("b-0"), Some("WaitingForQuota"));
+}
+
+/// 02, 2.2: what waits says why: here for a placeholder that a finalizer holds after the end.
+#[test]
+fn a_new_life_waits_visibly_for_placeholders_of_the_old_one() {
+    let mut cluster = held(Cluster::default().nodes(2, 4).queue("root.q", 2), 2);
+    cluster.member("g-0", "g");
+    cluster.settle();
+    cluster.finish("g-0", true);
+    cluster.settle();
+    cluster.delete("g-0");
+    cluster.settle();
+    cluster.wait(31_000);
+    assert_eq!(cluster.state("g"), AppState::Completed);
+    cluster.decisions.clear();
+    cluster.change("ph-g-1-1-0", |spec| spec.terminating = true);
+    cluster.member("g-1", "g");
+    cluster.settle();
+    assert_eq!((cluster.why("g-1"), cluster.report("g").reason), (Some("PlaceholdersLeaving"), "PlaceholdersLeaving"));
+    assert_eq!(cluster.report("g").message, "waiting until placeholders that terminate are gone: 1");
+    cluster.delete("ph-g-1-1-0");
+    cluster.member("g-2", "g");
+    cluster.settle();
+    assert!(cluster.bound().contains(&"g-1".into()), "{:#?}", cluster.log);
+}
+
+/// As above before the start.
+#[test]
+fn a_seat_that_leaves_slowly_is_named() {
+    let mut cluster = held(Cluster::default().nodes(2, 4).queue("root.q", 2), 2);
+    cluster.change("ph-g-1-1-0", |spec| spec.terminating = true);
+    cluster.members("g", 2);
+    cluster.settle();
+    assert_eq!((cluster.why("g-0"), cluster.report("g").reason), (Some("PlaceholdersLeaving"), "PlaceholdersLeaving"));
+    cluster.delete("ph-g-1-1-0");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1"]);
+}
+
+/// 02, 2.2: a seat whose placeholder was lost after the start lost no member.
+#[test]
+fn a_lost_placeholder_is_no_lost_member() {
+    let mut cluster = held(Cluster::default().nodes(2, 4).queue("root.q", 2), 2);
+    cluster.member("g-0", "g");
+    cluster.settle();
+    cluster.delete("ph-g-1-1-0");
+    cluster.settle();
+    let text = "1 of 2 seats have no member and nothing holds them; members that come are placed first";
+    assert_eq!((cluster.report("g").reason, cluster.report("g").message), ("PartiallyLost", text.into()));
+    let meaning = CODES.iter().find(|(code, _)| *code == "PartiallyLost").expect("it is explained").1;
+    assert!(!meaning.contains("lost members"), "{meaning}");
+    cluster.member("g-1", "g");
+    cluster.settle();
+    cluster.delete("g-1");
+    cluster.settle();
+    let text = "1 of 2 seats have no member and nothing holds them; members that come are ordinary pods";
+    assert_eq!(cluster.report("g").message, text);
+}
+
+/// 01, 1.2.5: "Order of a pass: priority …": a gang of placeholders alone has theirs.
+#[test]
+fn placeholders_have_their_priority() {
+    let mut cluster = Cluster::default().queue("root.q", 2);
+    let spec = cluster.all("g", 1);
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    cluster.change("ph-g-1-0-0", |spec| spec.priority = 1_000);
+    cluster.single("s");
+    cluster.change("s", |spec| spec.priority = 1);
+    cluster.settle();
+    cluster.node("n0", 1);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["ph-g-1-0-0"]);
+}
+
+/// 01, 1.1: a TaskGroup that moves to another application gives back what its members were to have there.
+#[test]
+fn a_group_that_moves_away_takes_no_node_along() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.group("g", 2);
+    cluster.apply("g", spec);
+    cluster.member("g-0", "g");
+    cluster.step();
+    cluster.wait(1_000).carry("create").step();
+    let moved =
+        gangline::core::event::GroupSpec { generation: 2, application: "h".into(), ..cluster.groups["g"].clone() };
+    cluster.apply("g", moved);
+    cluster.settle();
+    cluster.wait(6_000).settle();
+    cluster.member("g-1", "g");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1"], "{:#?}", cluster.log);
 }

@@ -144,25 +144,38 @@ impl Scheduler {
         }
     }
 
-    /// Every seat has a node: says how far the binding of the placeholders is.
+    /// Says how far the gang is where no plan will say it: its members come, or every seat has a node.
     fn note_progress(&mut self, id: AppId) {
         let app = &self.books.apps[id];
-        if app.contends.is_none() && app.stage == Stage::Reserve {
-            let (have, need) = self.progress(id);
-            let reason = if have == need { Reason::Held } else { Reason::BindingPlaceholders { have, need } };
-            self.wait(id, reason);
+        if let Some(Reason::WaitingForMembers { .. }) = app.waits {
+            return self.lacks_members(id).into_iter().for_each(|reason| self.wait(id, reason));
         }
+        if app.contends.is_some() || app.stage != Stage::Reserve {
+            return;
+        }
+        let (have, need) = self.progress(id);
+        let tallies = app.groups.iter().map(|group| self.books.groups[*group].seats.tally());
+        let reason = match tallies.map(|tally| tally.leaving).sum() {
+            0 if have == need => Reason::Held,
+            0 => Reason::BindingPlaceholders { have, need },
+            count => Reason::PlaceholdersLeaving { count },
+        };
+        self.wait(id, reason);
     }
 
-    /// An application without TaskGroups is its pods: nothing to reserve.
+    /// An application without TaskGroups is its pods: nothing to reserve, and each goes its own way once the application
+    /// counts as one of its queue's. What runs already does.
     fn run_without_groups(&mut self, id: AppId) {
         let app = &self.books.apps[id];
         let (active, pending) = (app.active, app.pending);
         if active > 0 {
+            self.admit(id);
             self.transit(id, AppEvent::Run);
+            self.reshelve_own(id);
         } else if pending == 0 && !app.asks.is_empty() {
             self.transit(id, AppEvent::Idle);
         }
+        self.contend_again(id);
     }
 
     fn is_satisfied(&self, id: AppId) -> bool {
@@ -336,8 +349,17 @@ impl Scheduler {
     fn come_again(&mut self, id: AppId) {
         self.leave_queue_when_empty(id);
         let app = &self.books.apps[id];
-        if (app.pending > 0 || app.resubmitted) && app.queue.is_none() {
-            self.renew(id);
+        match (app.pending > 0 || app.resubmitted, app.queue) {
+            (true, None) => self.renew(id),
+            (true, Some(_)) => {
+                let members = app.groups.iter().map(|group| self.books.groups[*group].members);
+                self.wait(id, Reason::PlaceholdersLeaving { count: members.map(|members| members.placeholders).sum() });
+            }
+            (false, _) if app.waits.is_some() => {
+                self.books.apps[id].waits = None;
+                self.show_app(id);
+            }
+            (false, _) => {}
         }
     }
 

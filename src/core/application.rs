@@ -199,6 +199,8 @@ pub struct Members {
     pub succeeded: u32,
     /// Failed.
     pub failed: u32,
+    /// Wait, and use what this version does not honour.
+    pub unsupported: u32,
     /// Placeholder pods that exist.
     pub placeholders: u32,
 }

@@ -53,6 +53,7 @@ struct Standing {
     running: bool,
     succeeded: bool,
     failed: bool,
+    unsupported: bool,
     placeholder: bool,
 }
 
@@ -67,6 +68,7 @@ impl Standing {
             running: real && matches!(ask.state, AskState::Bound { .. }),
             succeeded: finished(true),
             failed: finished(false),
+            unsupported: real && matches!(ask.spec.place, Place::Refused(_)),
             placeholder: !real,
         }
     }
@@ -104,6 +106,7 @@ impl Books {
                 (&mut members.running, both(|s| s.running)),
                 (&mut members.succeeded, both(|s| s.succeeded)),
                 (&mut members.failed, both(|s| s.failed)),
+                (&mut members.unsupported, both(|s| s.unsupported)),
                 (&mut members.placeholders, both(|s| s.placeholder)),
             ] {
                 adjust(tally, was, is);

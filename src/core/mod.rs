@@ -13,6 +13,7 @@ pub mod bits;
 pub mod books;
 mod calls;
 pub mod class;
+pub mod codes;
 pub mod decision;
 pub mod event;
 pub mod fill;

@@ -198,7 +198,8 @@ impl Scheduler {
             AppState::Accepted | AppState::Running | AppState::Waiting => match ask.shelf {
                 Shelf::Ordinary(queue, _) | Shelf::Urgent(queue, _) => self.ordinary_reason(id, queue),
                 Shelf::Seat(_) => self.seat_reason(id, group?),
-                Shelf::Off | Shelf::Originator(_) | Shelf::Queueless => None,
+                Shelf::Originator(_) => app.waits.clone().map(|reason| AskReason::Gang(app_id, reason)),
+                Shelf::Off | Shelf::Queueless => None,
             },
         }
     }
@@ -279,6 +280,7 @@ impl Scheduler {
             | Reason::CreatingPlaceholders { .. }
             | Reason::BindingPlaceholders { .. }
             | Reason::Held
+            | Reason::PlaceholdersLeaving { .. }
             | Reason::PlaceholderRejected(_)
             | Reason::ReservationLost { .. } => reason.to_string(),
         }
@@ -352,7 +354,7 @@ impl Scheduler {
             AppState::New | AppState::Accepted => app.waits.as_ref().map_or("Submitted", Reason::code),
             AppState::Running => running_reason(group, app.placed).0,
             AppState::Waiting => "WaitingForCompletion",
-            AppState::Completed => "Completed",
+            AppState::Completed => app.waits.as_ref().map_or("Completed", Reason::code),
         }
     }
 
@@ -372,7 +374,10 @@ impl Scheduler {
             AppState::Waiting => {
                 "nothing runs and nothing is pending; the application completes at its deadline".into()
             }
-            AppState::Completed => "the application is complete".into(),
+            AppState::Completed => match &app.waits {
+                Some(reason) => self.gang_message(id, reason),
+                None => "the application is complete".into(),
+            },
         }
     }
 
@@ -392,8 +397,8 @@ fn running_reason(group: &Group, placed: bool) -> (&'static str, String) {
     let (tally, all) = (group.seats.tally(), group.seats.len());
     if tally.open > 0 {
         let lost = tally.open;
-        let turn = if placed { "in turn" } else { "first" };
-        let text = format!("{lost} of {all} seats have no member after the start; members that come are placed {turn}");
+        let comes = if placed { "are ordinary pods" } else { "are placed first" };
+        let text = format!("{lost} of {all} seats have no member and nothing holds them; members that come {comes}");
         return ("PartiallyLost", text);
     }
     if placed || tally.taken == all {

@@ -71,7 +71,7 @@ impl Scheduler {
         let ordinary = entry.queue.map_or(Shelf::Off, |queue| Shelf::Ordinary(queue, class));
         match (entry.state, group) {
             (AppState::Running | AppState::Waiting, None) => ordinary,
-            (AppState::Accepted, None) if entry.groups.is_empty() => ordinary,
+            (AppState::Accepted, None) if entry.groups.is_empty() && entry.admitted => ordinary,
             // One that came after the gate opened is an ordinary ask, from the start on (01, 1.2.2).
             (AppState::Accepted, None) if entry.is_past_gate() && !entry.party.contains(&id) => Shelf::Off,
             (_, None) => Shelf::Originator(app),
