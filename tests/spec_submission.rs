@@ -135,7 +135,8 @@ fn a_listed_task_group_comes_back_into_a_running_application() {
 /// As above, where it says something else now: outside, and it says why.
 #[test]
 fn a_task_group_that_differs_from_its_running_gang_stays_outside() {
-    let changes: [(fn(&mut GroupSpec), &str); 3] = [
+    type Change = fn(&mut GroupSpec);
+    let changes: [(Change, &str); 3] = [
         (|spec| spec.queue = "root".into(), "it disagrees with the gang about spec.queue"),
         (|spec| spec.errors = vec![wrong("spec.minMember")], "spec.minMember: is wrong"),
         (|spec| spec.gang = vec!["p1".into()], "it disagrees with the gang about spec.gangGroup"),

@@ -197,7 +197,7 @@ impl World {
         // Those that drain keep their limits, until they are there again.
         let queues = self.cluster.scheduler.books.queues.iter();
         let limited = queues.filter(|(_, queue)| queue.spec != QueueSpec::default());
-        for path in limited.map(|(_, queue)| queue.path.to_string()).collect::<std::collections::BTreeSet<_>>() {
+        for path in limited.map(|(_, queue)| queue.path.to_string()).collect::<BTreeSet<_>>() {
             self.cluster.show_queue(&path, QueueSpec::default());
         }
         self.settle();
