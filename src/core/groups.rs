@@ -150,6 +150,7 @@ impl Scheduler {
             group.spec = Some(Box::new(spec));
             return app.into_iter().for_each(|app| self.renew(app));
         }
+        self.empty_seats(id, TerminationType::StoppedByRm);
         self.detach(id);
         self.books.groups[id].spec = Some(Box::new(spec));
         app.into_iter().for_each(|app| self.lacks_a_group(app));
