@@ -373,6 +373,23 @@ fn an_accepted_application_is_judged_by_its_new_spec() {
     assert_eq!((cluster.report("g").generation, cluster.placeholders()), (3, 0));
 }
 
+/// As above: nor does a member keep a node for a gang that its TaskGroup is not in any more.
+#[test]
+fn an_accepted_task_group_that_moves_gives_back_what_it_has() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    for name in ["g", "other"] {
+        let spec = cluster.group(name, 2);
+        cluster.apply(name, spec);
+    }
+    cluster.member("g-0", "g");
+    cluster.settle().wait(1_000);
+    cluster.carry("create").carry("bind nothing");
+    let spec = GroupSpec { application: "other".into(), ..edited(&cluster.groups["g"], 2, 2) };
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!((cluster.report("g").reason, cluster.why("g-0")), ("ApplicationClosed", Some("ApplicationClosed")));
+}
+
 /// As above: an edit of its timeout, as of one that runs, costs it nothing.
 #[test]
 fn a_timeout_can_be_changed_at_any_time() {
