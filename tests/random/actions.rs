@@ -250,8 +250,16 @@ impl World {
     fn foreign(&mut self) {
         self.serial += 1;
         let mut spec = self.cluster.pod(&format!("f{}", self.serial), Role::Foreign);
-        let node = format!("n{}", self.dice.below(5)).as_str().into();
-        spec.place = Place::On { node, running: true };
+        let node = format!("n{}", self.dice.below(5));
+        self.say(|| format!("foreign {} on {node}", spec.key.name));
+        // Whoever holds room there may find it taken when its swap is confirmed.
+        for (_, pod) in self.cluster.pods.clone().values() {
+            let is_there = matches!(&pod.place, Place::On { node: own, .. } if **own == *node);
+            if is_there && matches!(pod.role, Role::Placeholder(_)) {
+                self.disturb_gang(pod);
+            }
+        }
+        spec.place = Place::On { node: node.as_str().into(), running: true };
         self.cluster.show(spec);
     }
 
