@@ -138,7 +138,7 @@ fn max_applications_bounds_those_past_the_gate() {
 fn reasons_of_ordinary_pods_follow_the_cause() {
     let mut cluster = Cluster::default().nodes(1, 1).queue("root.q", 1);
     for name in ["s0", "s1"] {
-        let mut spec = cluster.pod(name, gangline::core::event::Role::Singleton);
+        let mut spec = cluster.pod(name, Role::Singleton);
         spec.queue = Some("root.q".into());
         cluster.show(spec);
     }
@@ -176,7 +176,7 @@ fn a_quota_below_usage_stops_only_what_is_new() {
 fn placeholders_larger_than_announced_do_not_flap() {
     let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 3);
     let mut spec = cluster.all("g", 3);
-    spec.shape = cluster.sized("", gangline::core::event::Role::Singleton, 2).shape;
+    spec.shape = cluster.sized("", Role::Singleton, 2).shape;
     cluster.submit("g", "root.q", spec);
     cluster.settle();
     for _ in 0..5 {

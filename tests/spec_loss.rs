@@ -105,7 +105,8 @@ fn a_placeholder_deleted_in_the_middle_of_its_swap_confirms_it() {
     assert_eq!((cluster.report("g").replaced, cluster.cpu("root.q")), (1, 3000));
 }
 
-/// 01, 1.5: "A node lost mid-swap: the member is planned again": here the other node that the member was to go to.
+/// 01, 1.5: "A node lost mid-swap: the member is planned again": here the other node that the member was to go to,
+/// after the start: before it, a seat whose node was cordoned is planned again itself.
 #[test]
 fn the_target_of_a_swap_is_lost() {
     let mut cluster = held();

@@ -1,9 +1,11 @@
 //! Submission: whole, judged once with every reason, judged again, closed (01, 1.1 and 1.2).
 
-use gangline::core::event::{Event, GroupSpec, Place, Role};
+use gangline::core::event::{Event, GroupSpec, Place, Reservation, Role};
+use gangline::core::ids::Uid;
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::SpecError;
 use gangline::core::resources::Limit;
+use gangline::core::time::Mono;
 
 use crate::support::cluster::{Cluster, NS, size};
 
@@ -83,6 +85,99 @@ fn a_task_group_that_the_gang_does_not_list_stays_outside() {
         let log = cluster.taken();
         cluster.restart().settle();
         assert_eq!((cluster.report("b").reason, cluster.bound()), ("ApplicationClosed", vec!["a-0".into()]), "{log:?}");
+    }
+}
+
+fn of_pair(cluster: &Cluster, name: &str) -> GroupSpec {
+    GroupSpec { application: "pair".into(), gang: vec!["p0".into(), "p1".into()], ..cluster.direct(name, 1) }
+}
+
+/// A gang of p0 and p1 that runs, of which p1 was deleted.
+fn half_of_a_running_pair() -> Cluster {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    for name in ["p0", "p1"] {
+        let spec = of_pair(&cluster, name);
+        cluster.apply(name, spec);
+        cluster.member(&format!("{name}-0"), name);
+    }
+    cluster.settle();
+    cluster.lose_group("p1");
+    cluster.settle();
+    cluster
+}
+
+/// 01, 1.1: "a later one that is not listed is refused": one that is listed comes back, into the gang as it runs.
+#[test]
+fn a_listed_task_group_comes_back_into_a_running_application() {
+    for waiting in [false, true] {
+        let mut cluster = half_of_a_running_pair();
+        if waiting {
+            ["p0-0", "p1-0"].iter().for_each(|name| cluster.finish(name, true));
+            cluster.settle();
+        }
+        let again = GroupSpec { uid: Uid::new("uid-p1-new"), min_member: 2, ..of_pair(&cluster, "p1") };
+        cluster.apply("p1", again);
+        cluster.settle();
+        let state = if waiting { AppState::Waiting } else { AppState::Running };
+        assert_eq!((cluster.state("p1"), cluster.report("p1").seats.open), (state, 2));
+        let mut restarted = cluster.clone();
+        restarted.restart().settle();
+        for cluster in [&mut cluster, &mut restarted] {
+            assert_eq!((cluster.state("p1"), cluster.report("p0").incarnation), (state, 1));
+            cluster.member("p1-new", "p1");
+            cluster.settle();
+            assert!(cluster.bound().contains(&"p1-new".into()), "{:?}", cluster.why("p1-new"));
+            assert_eq!((cluster.state("p1"), cluster.report("p1").seats.taken), (AppState::Running, 1));
+        }
+    }
+}
+
+/// As above, where it says something else now: outside, and it says why.
+#[test]
+fn a_task_group_that_differs_from_its_running_gang_stays_outside() {
+    type Change = fn(&mut GroupSpec);
+    let changes: [(Change, &str); 3] = [
+        (|spec| spec.queue = "root".into(), "it disagrees with the gang about spec.queue"),
+        (|spec| spec.errors = vec![wrong("spec.minMember")], "spec.minMember: is wrong"),
+        (|spec| spec.gang = vec!["p1".into()], "it disagrees with the gang about spec.gangGroup"),
+    ];
+    for (change, words) in changes {
+        let mut cluster = half_of_a_running_pair();
+        let mut again = GroupSpec { uid: Uid::new("uid-p1-new"), created: 30, ..of_pair(&cluster, "p1") };
+        change(&mut again);
+        cluster.apply("p1", again.clone());
+        cluster.member("p1-new", "p1");
+        cluster.settle();
+        for restart in [false, true] {
+            if restart {
+                cluster.restart().settle();
+            }
+            let report = cluster.report("p1");
+            assert_eq!((report.reason, cluster.why("p1-new")), ("ApplicationClosed", Some("ApplicationClosed")));
+            let text = format!("the application is Running; {words}");
+            assert!(report.message.contains(&text), "{restart}: {}", report.message);
+            assert_eq!((cluster.state("p0"), cluster.bound()), (AppState::Running, vec!["p0-0".into(), "p1-0".into()]));
+        }
+        cluster.apply("p1", GroupSpec { generation: 2, uid: again.uid, ..of_pair(&cluster, "p1") });
+        cluster.settle();
+        assert_eq!((cluster.state("p1"), cluster.bound().len()), (AppState::Running, 3));
+    }
+}
+
+/// 01, 1.1, `ApplicationClosed`: by the state that the application is in.
+#[test]
+fn a_task_group_outside_is_told_the_state_of_its_application() {
+    for (min, state) in [(1, AppState::Accepted), (9, AppState::Rejected)] {
+        let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 4);
+        let spec = cluster.direct("a", min);
+        cluster.submit("a", "root.q", spec);
+        cluster.settle();
+        let mut late = cluster.direct("b", 1);
+        (late.application, late.created) = ("a".into(), 11);
+        cluster.apply("b", late);
+        cluster.settle();
+        let message = format!("the application is {state}; its gangGroup does not list this TaskGroup");
+        assert_eq!((cluster.state("a"), cluster.report("b").message), (state, message));
     }
 }
 
@@ -301,6 +396,95 @@ fn a_timeout_can_be_changed_at_any_time() {
     assert_eq!((cluster.state("g"), cluster.report("g").required), (AppState::Completed, 2));
 }
 
+fn with_timeout(cluster: &mut Cluster, name: &str, seconds: u64) {
+    let spec = cluster.groups[name].clone();
+    let completion_timeout_ms = seconds * 1_000;
+    cluster.apply(name, GroupSpec { generation: spec.generation + 1, completion_timeout_ms, ..spec });
+    cluster.settle();
+}
+
+/// A gang of p0 and p1 whose members are over, `millis` after the process began.
+fn waiting_pair(millis: u64) -> Cluster {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    for name in ["p0", "p1"] {
+        let spec = of_pair(&cluster, name);
+        cluster.apply(name, spec);
+        cluster.member(&format!("{name}-0"), name);
+    }
+    cluster.settle().wait(millis);
+    ["p0-0", "p1-0"].iter().for_each(|name| cluster.finish(name, true));
+    cluster.settle();
+    assert_eq!(cluster.state("p0"), AppState::Waiting);
+    cluster
+}
+
+/// 01, 1.2.4 "only timeouts can be changed", in each TaskGroup of a gang: the longest counts, from the start of Waiting.
+#[test]
+fn timeouts_of_several_task_groups_count_once() {
+    let mut cluster = waiting_pair(0);
+    let start = cluster.now.wall;
+    cluster.wait(10_000);
+    ["p0", "p1"].iter().for_each(|name| with_timeout(&mut cluster, name, 60));
+    for name in ["p0", "p1"] {
+        assert_eq!(cluster.report(name).completes, Some(start.after(60_000)), "{name}");
+        assert_eq!(cluster.statuses[name].completion_deadline, Some(start.after(60_000)), "{name}");
+    }
+    cluster.wait(49_999).settle();
+    assert_eq!(cluster.state("p0"), AppState::Waiting);
+    cluster.wait(1).settle();
+    assert_eq!(cluster.state("p0"), AppState::Completed);
+}
+
+/// 01, 1.7: what is shown is when it ends, however often that is changed, and however young the process is.
+#[test]
+fn a_deadline_is_what_it_says() {
+    for restart in [false, true] {
+        let mut cluster = waiting_pair(0);
+        let start = cluster.now.wall;
+        cluster.wait(1_000);
+        if restart {
+            cluster.now.mono = Mono(0);
+            cluster.restart().settle();
+        }
+        for seconds in [5, 2, 40] {
+            ["p0", "p1"].iter().for_each(|name| with_timeout(&mut cluster, name, seconds));
+        }
+        assert_eq!(cluster.report("p1").completes, Some(start.after(40_000)), "{restart}");
+        cluster.wait(38_999).settle();
+        assert_eq!(cluster.state("p0"), AppState::Waiting, "{restart}");
+        cluster.wait(1).settle();
+        assert_eq!(cluster.state("p0"), AppState::Completed, "{restart}");
+    }
+}
+
+/// 01, 1.2.4: objects are changed one by one, so that timeouts of an accepted gang may differ; 1.11: also after a restart.
+#[test]
+fn timeouts_that_differ_do_not_reject_what_was_accepted() {
+    for restart in [false, true] {
+        let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 4);
+        for name in ["p0", "p1"] {
+            let spec = GroupSpec { reservation: Reservation::Placeholder, ..of_pair(&cluster, name) };
+            cluster.submit(name, "root.q", spec);
+        }
+        cluster.settle().wait(5_000).settle();
+        with_timeout(&mut cluster, "p0", 60);
+        cluster.taken();
+        if restart {
+            cluster.restart().settle();
+        }
+        cluster.set_queue("root.q", 5);
+        cluster.settle();
+        assert_eq!((cluster.state("p0"), cluster.placeholders()), (AppState::Accepted, 2), "{:#?}", cluster.log);
+    }
+    let mut cluster = Cluster::default().nodes(2, 4);
+    for (name, completion_timeout_ms) in [("p0", 30_000), ("p1", 60_000)] {
+        let spec = GroupSpec { completion_timeout_ms, ..of_pair(&cluster, name) };
+        cluster.apply(name, spec);
+    }
+    cluster.settle();
+    assert_eq!((cluster.state("p0"), cluster.report("p0").reason), (AppState::Rejected, "GangGroupMismatch"));
+}
+
 /// 01, 1.2.7: "Pods that arrive before their TaskGroup object are parked … no rejection, no scheduling, a reason".
 #[test]
 fn pods_before_their_task_group_park() {
@@ -347,4 +531,24 @@ fn absurd_amounts_are_refused_and_never_panic() {
     cluster.settle();
     assert_eq!((cluster.report("g").reason, cluster.why("s")), ("AskTooLarge", Some("Unschedulable")));
     assert!(cluster.bound().contains(&"fine".into()));
+}
+
+/// 01, 1.12: "a deleted queue drains": what runs in it does not get more than the queue had.
+#[test]
+fn a_draining_queue_keeps_its_limits() {
+    let mut cluster = Cluster::default().nodes(4, 4).queue("root.q", 1);
+    let spec = cluster.direct("g", 1);
+    cluster.submit("g", "root.q", spec);
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0"]);
+    cluster.lose_queue("root.q");
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.why("g-1")), (vec!["g-0".into()], Some("WaitingForQuota")));
+    cluster.delete("g-0");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-1"]);
+    cluster.set_queue("root.q", 2);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-1", "g-2"]);
 }

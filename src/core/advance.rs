@@ -1,6 +1,6 @@
 //! Moves an application on as far as the facts allow without competing for capacity.
 
-use super::application::{Counted, Stage};
+use super::application::{App, Counted, Idle, Stage};
 use super::ask::{Ask, AskState};
 use super::decision::{Decision, TerminationType};
 use super::ids::{AppId, AskId, GroupId};
@@ -11,6 +11,7 @@ use super::reason::Reason;
 use super::resources::Totals;
 use super::scheduler::Scheduler;
 use super::seat::Seats;
+use super::time::Millis;
 
 impl Scheduler {
     /// Looks at one application.
@@ -101,8 +102,8 @@ impl Scheduler {
         self.reshelve_own(id);
     }
 
-    fn make_seats(&mut self, id: GroupId) {
-        let count = self.books.groups[id].spec().min_member;
+    pub(super) fn make_seats(&mut self, id: GroupId) {
+        let count = self.seat_count(id);
         self.books.clear_seats(id);
         let group = &mut self.books.groups[id];
         group.seats = Seats::new(count);
@@ -115,6 +116,13 @@ impl Scheduler {
             self.absorb(ask);
             self.reshelve(ask);
         }
+    }
+
+    /// `minMember`. A gang that had started before its spec went wrong has seats for the pods that it has.
+    fn seat_count(&self, id: GroupId) -> u32 {
+        let group = &self.books.groups[id];
+        let spec = group.spec();
+        if spec.errors.is_empty() { spec.min_member } else { spec.min_member.min(group.asks.len() as u32) }
     }
 
     fn marked_seat(&self, ask: AskId) -> Option<u32> {
@@ -280,7 +288,7 @@ impl Scheduler {
         if app.active == 0 && app.pending == 0 {
             self.transit(id, AppEvent::Idle);
         } else {
-            app.completes = None;
+            app.idle = None;
         }
     }
 
@@ -293,29 +301,37 @@ impl Scheduler {
     fn wait_on(&mut self, id: AppId) {
         let app = &self.books.apps[id];
         if app.active > 0 || app.pending > 0 {
-            self.books.apps[id].completes = None;
+            self.books.apps[id].idle = None;
             return self.transit(id, AppEvent::Run);
         }
         if app.groups.is_empty() {
             return self.complete(id);
         }
-        let timeouts = app.groups.iter().map(|group| self.books.groups[*group].spec().completion_timeout_ms);
-        let timeout = timeouts.max().unwrap_or(0);
-        let deadline = app.completes.unwrap_or_else(|| (self.now.mono.after(timeout), self.now.wall.after(timeout)));
-        if deadline.0 <= self.now.mono {
+        let idle = app.idle.unwrap_or(Idle::beginning(self.now));
+        let (due, _) = idle.ends(self.completion_timeout(app));
+        if due <= self.now.mono {
             return self.complete(id);
         }
-        if self.books.apps[id].completes.replace(deadline).is_none() {
+        if self.books.apps[id].idle.replace(idle).is_none() {
             self.show_app(id);
         }
-        self.set_timer(id, deadline.0);
+        self.set_timer(id, due);
+    }
+
+    /// The longest of its task groups.
+    pub(super) fn completion_timeout(&self, app: &App) -> Millis {
+        let timeouts = app.groups.iter().map(|group| self.books.groups[*group].spec().completion_timeout_ms);
+        timeouts.max().unwrap_or(0)
     }
 
     /// A deadline that status remembers goes on across a restart.
     fn load_deadline(&mut self, id: AppId) {
-        let first = self.books.apps[id].groups.first().map(|group| self.books.groups[*group].spec());
-        let deadline = first.and_then(|spec| Some((spec.remembered.completion_deadline?, spec.completion_timeout_ms)));
-        self.books.apps[id].completes = deadline.map(|(wall, timeout)| (self.now.due(wall, timeout), wall));
+        let app = &self.books.apps[id];
+        let remembered = app.groups.iter().map(|group| &self.books.groups[*group].spec().remembered);
+        let of_this_life = remembered.filter(|status| status.incarnation == app.incarnation);
+        let deadline = of_this_life.filter_map(|status| status.completion_deadline).max();
+        let idle = deadline.map(|deadline| Idle::ending(self.now, deadline, self.completion_timeout(app)));
+        self.books.apps[id].idle = idle;
         self.forget_remembered(id);
     }
 
@@ -323,7 +339,7 @@ impl Scheduler {
     fn complete(&mut self, id: AppId) {
         self.release_placeholders(id, TerminationType::Timeout);
         self.transit(id, AppEvent::Complete);
-        self.books.apps[id].completes = None;
+        self.books.apps[id].idle = None;
         self.leave_queue_when_empty(id);
         self.take_up_edits(id);
         self.let_latecomers_in(id);

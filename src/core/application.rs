@@ -9,7 +9,7 @@ use super::lifecycle::AppState;
 use super::reason::{Reason, RejectReason};
 use super::resources::Totals;
 use super::seat::Seats;
-use super::time::{Millis, Mono, Wall};
+use super::time::{Millis, Mono, Now, Wall};
 
 /// What is submitted together.
 #[derive(Clone, Debug)]
@@ -46,8 +46,8 @@ pub struct App {
     pub waits: Option<Reason>,
     /// Failed attempts to reserve in a row, for the back-off.
     pub failures: u32,
-    /// When Waiting ends: on both clocks.
-    pub completes: Option<(Mono, Wall)>,
+    /// Since when it waits for its end.
+    pub idle: Option<Idle>,
     /// Its place among the gangs that contend in a pass.
     pub contends: Option<Rank>,
     /// Real allocations: its own and its groups' (a tally, changed where an ask's state changes).
@@ -64,6 +64,36 @@ pub struct App {
     pub real_ask: Option<Totals>,
     /// What its queues count of it.
     pub counted: Option<Counted>,
+}
+
+/// Since when an application waits for its end. When that is follows from the timeout in force, on both clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    /// Counted from here on,
+    pub from: Mono,
+    /// when so much was over already, in an earlier process.
+    pub over: Millis,
+    /// The beginning, where it must survive a restart.
+    pub wall: Wall,
+}
+
+impl Idle {
+    /// From now on.
+    pub const fn beginning(now: Now) -> Self {
+        Self { from: now.mono, over: 0, wall: now.wall }
+    }
+
+    /// As a deadline tells that an earlier process wrote.
+    pub fn ending(now: Now, deadline: Wall, timeout: Millis) -> Self {
+        let left = now.due(deadline, timeout).since(now.mono);
+        let wall = Wall(deadline.0.saturating_sub_unsigned(timeout));
+        Self { from: now.mono, over: timeout.saturating_sub(left), wall }
+    }
+
+    /// When it ends.
+    pub const fn ends(self, timeout: Millis) -> (Mono, Wall) {
+        (self.from.after(timeout.saturating_sub(self.over)), self.wall.after(timeout))
+    }
 }
 
 /// What must change before a gang that found too few nodes is planned again.
@@ -238,7 +268,7 @@ impl App {
             rejected: Vec::new(),
             waits: None,
             failures: 0,
-            completes: None,
+            idle: None,
             contends: None,
             active: 0,
             pending: 0,

@@ -155,11 +155,15 @@ impl Books {
             Shelf::Seat(group) => drop(self.groups[group].waiting.insert(entry)),
             Shelf::Originator(app) => drop(self.apps[app].originators.insert(entry)),
             Shelf::Ordinary(queue, class) => {
-                self.group_of(id).into_iter().for_each(|group| drop(group.overflow.insert(entry.clone())));
+                if let Some(group) = self.group_of(id) {
+                    group.overflow.insert(entry.clone());
+                }
                 self.ordinary.entry((queue, class)).or_default().insert(entry);
             }
             Shelf::Urgent(queue, class) => {
-                self.group_of(id).into_iter().for_each(|group| drop(group.urgent.insert(entry.clone())));
+                if let Some(group) = self.group_of(id) {
+                    group.urgent.insert(entry);
+                }
                 let first = (self.asks[id].rank(true), id);
                 self.ordinary.entry((queue, class)).or_default().insert(first);
             }
@@ -174,11 +178,15 @@ impl Books {
             Shelf::Seat(group) => drop(self.groups.get_mut(group).map(|group| group.waiting.remove(&entry))),
             Shelf::Originator(app) => drop(self.apps.get_mut(app).map(|app| app.originators.remove(&entry))),
             Shelf::Ordinary(queue, class) => {
-                self.group_of(id).into_iter().for_each(|group| drop(group.overflow.remove(&entry)));
+                if let Some(group) = self.group_of(id) {
+                    group.overflow.remove(&entry);
+                }
                 self.leave_ordinary((queue, class), &entry);
             }
             Shelf::Urgent(queue, class) => {
-                self.group_of(id).into_iter().for_each(|group| drop(group.urgent.remove(&entry)));
+                if let Some(group) = self.group_of(id) {
+                    group.urgent.remove(&entry);
+                }
                 self.leave_ordinary((queue, class), &(self.asks[id].rank(true), id));
             }
             Shelf::Queueless => drop(self.queueless.remove(&id)),

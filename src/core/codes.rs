@@ -18,7 +18,10 @@ pub const CODES: [(&str, &str); 32] = [
     ("AskTooLarge", "The sum of minMember x minResource is beyond what can be counted."),
     ("ExceedsMaxQuota", "The whole gang exceeds the max of its queue or of a queue above: it could never start."),
     ("NamespaceQuotaTooSmall", "The namespace's ResourceQuota cannot hold the placeholders and one member at once."),
-    ("ApplicationClosed", "The application was accepted without this TaskGroup, which its gangGroup does not list."),
+    (
+        "ApplicationClosed",
+        "The application goes on without this TaskGroup, which it does not list or which differs from it.",
+    ),
     ("TaskGroupNotFound", "The pod names a TaskGroup that does not exist in its namespace; it is parked."),
     ("WaitingForTaskGroups", "TaskGroups that the gangGroup lists do not exist yet."),
     ("WaitingForMembers", "Fewer members exist than start together, or every seat is held and no member came yet."),

@@ -33,7 +33,7 @@ impl Scheduler {
     }
 
     /// Adds a TaskGroup to the application that it names, or notes that it is closed to it.
-    fn attach(&mut self, id: GroupId) {
+    pub(super) fn attach(&mut self, id: GroupId) {
         let app = self.books.app_at(&app_key(&self.books.groups[id]));
         let is_open = self.takes(app, id);
         let group = &mut self.books.groups[id];
@@ -44,14 +44,33 @@ impl Scheduler {
             let own = &mut self.books.apps[app].groups;
             own.push(id);
             own.sort_unstable_by(|a, b| groups[*a].key.cmp(&groups[*b].key));
-            self.renew(app);
+            self.renew_unless_started(app);
         } else {
             self.books.apps[app].latecomers.insert(id);
         }
         self.relink_all(id);
+        if is_open && self.books.apps[app].has_started() {
+            self.join(app, id);
+        }
         self.shown_groups.insert(id);
         self.touch(Some(app));
         self.wake_awaiting(&self.books.groups[id].key.clone());
+    }
+
+    /// A TaskGroup comes back into a gang that runs: its seats are open, and nothing begins anew.
+    fn join(&mut self, app: AppId, id: GroupId) {
+        self.books.groups[id].lived = self.books.apps[app].incarnation;
+        self.forget_remembered(app);
+        self.make_seats(id);
+    }
+
+    /// What an application consists of changed: judged again, unless it started with what it had.
+    fn renew_unless_started(&mut self, app: AppId) {
+        let entry = &self.books.apps[app];
+        // One that was pods alone gets its first TaskGroup: that is another application.
+        if entry.groups.len() == 1 || !entry.has_started() {
+            self.renew(app);
+        }
     }
 
     /// Takes a TaskGroup out of its application, or from those that wait outside.
@@ -68,26 +87,6 @@ impl Scheduler {
             self.forget_app_if_idle(app);
         }
         self.unlink_all(id);
-    }
-
-    /// An accepted application is closed to further TaskGroups, an ended one to those that it does not list; one that
-    /// consisted of pods alone begins anew with them.
-    fn takes(&self, app: AppId, id: GroupId) -> bool {
-        let app = &self.books.apps[app];
-        if app.groups.is_empty() {
-            return true;
-        }
-        match app.state {
-            AppState::New | AppState::Rejected => true,
-            AppState::Completed => self.lists(&app.groups, id),
-            AppState::Accepted | AppState::Running | AppState::Waiting => false,
-        }
-    }
-
-    /// Whether the gang of these TaskGroups lists another.
-    fn lists(&self, gang: &[GroupId], id: GroupId) -> bool {
-        let name = &self.books.groups[id].key.name;
-        gang.iter().any(|group| self.books.groups[*group].spec().gang.contains(name))
     }
 
     /// An application that started keeps the spec that it started with, but for timeouts; before that, and after its end,
@@ -133,13 +132,10 @@ impl Scheduler {
 
     fn change_timeouts(&mut self, id: GroupId, spec: &GroupSpec) {
         let stored = self.books.groups[id].spec.as_mut().expect("looked at just now");
-        let old = std::mem::replace(&mut stored.completion_timeout_ms, spec.completion_timeout_ms);
-        let Some(app) = self.books.groups[id].app else { return };
-        // A deadline that runs already moves along.
-        if let Some((mono, wall)) = &mut self.books.apps[app].completes {
-            mono.0 = mono.0.saturating_sub(old).saturating_add(spec.completion_timeout_ms);
-            wall.0 = wall.0.saturating_sub_unsigned(old).saturating_add_unsigned(spec.completion_timeout_ms);
-        }
+        stored.completion_timeout_ms = spec.completion_timeout_ms;
+        // A deadline that runs already moves along, for all of them.
+        let app = self.books.groups[id].app.map(|app| &self.books.apps[app]);
+        self.shown_groups.extend(app.into_iter().flat_map(|app| &app.groups));
     }
 
     fn resubmit(&mut self, id: GroupId, spec: GroupSpec) {
@@ -223,36 +219,7 @@ impl Scheduler {
         }
     }
 
-    /// TaskGroups that the application was closed to come in when it has none of its own any more, or has ended and
-    /// lists them.
-    pub(super) fn let_latecomers_in(&mut self, app: AppId) {
-        let Some(entry) = self.books.apps.get(app) else { return };
-        let mut latecomers: Vec<_> = entry.latecomers.iter().copied().collect();
-        latecomers.sort_unstable_by(|a, b| self.books.groups[*a].key.cmp(&self.books.groups[*b].key));
-        for id in latecomers {
-            if self.takes(app, id) {
-                self.books.apps[app].latecomers.remove(&id);
-                self.attach(id);
-            }
-        }
-    }
-
-    /// A TaskGroup that its application's gang does not list stays outside.
-    pub(super) fn shut_out(&mut self, app: AppId, id: GroupId) {
-        self.books.apps[app].groups.retain(|group| *group != id);
-        self.books.apps[app].latecomers.insert(id);
-        let group = &mut self.books.groups[id];
-        (group.app, group.closed_out) = (None, true);
-        self.shown_groups.insert(id);
-        for ask in self.sorted_asks(id) {
-            if self.books.asks[ask].is_placeholder() {
-                self.release(ask, TerminationType::StoppedByRm);
-            }
-        }
-        self.unlink_all(id);
-    }
-
-    fn unlink_all(&mut self, id: GroupId) {
+    pub(super) fn unlink_all(&mut self, id: GroupId) {
         for ask in self.sorted_asks(id) {
             self.books.shelve(ask, Shelf::Off);
             self.books.link(ask, None, Some(id));
@@ -317,7 +284,7 @@ impl Scheduler {
         }
         let app = &mut self.books.apps[id];
         if let Some(next) = app.state.next(AppEvent::Renew) {
-            (app.state, app.waits, app.completes, app.resubmitted) = (next, None, None, false);
+            (app.state, app.waits, app.idle, app.resubmitted) = (next, None, None, false);
             (app.stuck, app.real_ask) = (None, None);
             app.rejected.clear();
             self.leave_contest(id);

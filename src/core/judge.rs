@@ -27,8 +27,8 @@ impl Scheduler {
         if !missing.is_empty() && reasons.is_empty() {
             return self.lacks_groups(id, missing);
         }
-        self.number_life(id);
-        reasons.extend(reject_reasons(&self.books, id));
+        let was_accepted = self.number_life(id);
+        reasons.extend(reject_reasons(&self.books, id, was_accepted));
         if reasons.is_empty() { self.accept(id, false) } else { self.reject(id, reasons) }
     }
 
@@ -37,7 +37,7 @@ impl Scheduler {
         if self.has_real_allocations(id) {
             return;
         }
-        let reasons = reject_reasons(&self.books, id);
+        let reasons = reject_reasons(&self.books, id, true);
         if !reasons.is_empty() {
             self.renew(id);
             self.reject(id, reasons);
@@ -140,13 +140,13 @@ impl Scheduler {
     }
 
     fn key_beside(&self, id: AppId, name: &Text) -> Key {
-        Key { namespace: self.books.apps[id].key.namespace.clone(), name: name.clone() }
+        self.books.apps[id].key.beside(name)
     }
 }
 
 /// Every reason at once why an application is refused.
-fn reject_reasons(books: &Books, id: AppId) -> Vec<RejectReason> {
-    let mut reasons = spec_reasons(books, &books.apps[id]);
+fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectReason> {
+    let mut reasons = spec_reasons(books, &books.apps[id], was_accepted);
     match queue_of(books, id) {
         Err(reason) => reasons.push(reason),
         Ok(queue) => {
@@ -162,25 +162,31 @@ fn reject_reasons(books: &Books, id: AppId) -> Vec<RejectReason> {
     reasons
 }
 
-fn spec_reasons(books: &Books, app: &App) -> Vec<RejectReason> {
+fn spec_reasons(books: &Books, app: &App, was_accepted: bool) -> Vec<RejectReason> {
     let mut reasons = Vec::new();
     let Some(first) = app.groups.first().map(|group| books.groups[*group].spec()) else { return reasons };
     for group in app.groups.iter().map(|group| &books.groups[*group]) {
         let (name, spec) = (&group.key.name, group.spec());
         let errors = spec.errors.iter().cloned();
         reasons.extend(errors.map(|error| RejectReason::InvalidSpec { group: name.clone(), error }));
-        let fields = disagreements(first, spec);
+        let fields = disagreements(first, spec, was_accepted);
         reasons.extend(fields.map(|field| RejectReason::GangGroupMismatch { group: name.clone(), field }));
     }
     reasons
 }
 
-fn disagreements(first: &GroupSpec, other: &GroupSpec) -> impl Iterator<Item = &'static str> {
+/// Fields that the TaskGroups of one gang must share and do not. Once accepted, timeouts may be changed, one object after
+/// the other.
+pub(super) fn disagreements(
+    first: &GroupSpec,
+    other: &GroupSpec,
+    was_accepted: bool,
+) -> impl Iterator<Item = &'static str> {
     let differ = [
         ("gangGroup", first.gang != other.gang),
         ("queue", first.queue != other.queue),
         ("reservation", first.reservation != other.reservation),
-        ("completionTimeoutSeconds", first.completion_timeout_ms != other.completion_timeout_ms),
+        ("completionTimeoutSeconds", !was_accepted && first.completion_timeout_ms != other.completion_timeout_ms),
     ];
     differ.into_iter().filter(|(_, differs)| *differs).map(|(field, _)| field)
 }

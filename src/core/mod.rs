@@ -26,6 +26,7 @@ pub mod lifecycle;
 pub mod misfit;
 pub mod node;
 mod objects;
+mod outside;
 mod pass;
 mod plan;
 mod pods;

@@ -1,12 +1,10 @@
 //! Pods come, change and go: what each means for seats and books (01, 1.4, 1.5).
 
 use super::ask::{Ask, AskState, Shelf};
-use super::decision::{Decision, TerminationType};
-use super::event::{AskSpec, BindOutcome, Mark, Place, Role};
+use super::decision::TerminationType;
+use super::event::{AskSpec, Place, Role};
 use super::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
-use super::lifecycle::AppState;
 use super::queue::DEFAULT_QUEUE;
-use super::reason::{Reason, Refusal};
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
 

@@ -21,7 +21,7 @@ pub struct Queue {
     pub path: Text,
     /// The queue above; `None` for the root.
     pub parent: Option<QueueId>,
-    /// Its limits; empty while `defined` is false.
+    /// Its limits; those that it had last while it drains.
     pub spec: QueueSpec,
     /// A Queue object defines it, or it is `root` or `root.default`. Otherwise it drains: what runs stays charged,
     /// nothing new is accepted.
@@ -149,12 +149,15 @@ impl Queues {
         Some(id)
     }
 
-    /// The Queue object is gone: the queue drains. `root` and `root.default` become unlimited instead.
+    /// The Queue object is gone: the queue drains within its last limits. `root` and `root.default` become unlimited.
     pub fn undefine(&mut self, path: &str) -> Option<QueueId> {
         let id = self.find(path)?;
         let queue = &mut self.arena[id];
-        queue.spec = QueueSpec::default();
-        if path == ROOT || path == DEFAULT_QUEUE || !std::mem::replace(&mut queue.defined, false) {
+        if path == ROOT || path == DEFAULT_QUEUE {
+            queue.spec = QueueSpec::default();
+            return Some(id);
+        }
+        if !std::mem::replace(&mut queue.defined, false) {
             return Some(id);
         }
         if let Some(parent) = queue.parent {

@@ -294,7 +294,7 @@ impl fmt::Display for Reason {
 pub enum AskReason {
     /// It names a TaskGroup that does not exist.
     TaskGroupNotFound(Text),
-    /// Its TaskGroup is not listed in the gang of its application.
+    /// Its TaskGroup stays outside its application.
     ApplicationClosed(Text),
     /// It uses something that this version does not honour.
     Unsupported(Unsupported),
@@ -351,7 +351,7 @@ impl fmt::Display for AskReason {
         match self {
             Self::TaskGroupNotFound(name) => write!(f, "TaskGroup {name} does not exist in this namespace"),
             Self::ApplicationClosed(name) => {
-                write!(f, "TaskGroup {name} is not listed in the gangGroup of its application")
+                write!(f, "TaskGroup {name} stays outside its application; its status says why")
             }
             Self::Unsupported(Unsupported { field }) => {
                 write!(f, "{field} is not supported by this version of Gangline, so the pod is not placed")

@@ -86,7 +86,7 @@ impl Scheduler {
     /// Everything shown of an application is looked at again.
     pub(super) fn show_app(&mut self, id: AppId) {
         let app = &self.books.apps[id];
-        self.shown_groups.extend(&app.groups);
+        self.shown_groups.extend(app.groups.iter().chain(&app.latecomers));
         self.shown_asks.extend(app.originators.iter().map(|(_, ask)| *ask));
         for group in &app.groups {
             let group = &self.books.groups[*group];
@@ -340,7 +340,7 @@ impl Scheduler {
                 app.admitted || matches!(app.state, AppState::Running | AppState::Waiting | AppState::Completed)
             }),
             placed: app.is_some_and(|app| app.placed),
-            completes: app.and_then(|app| app.completes).map(|(_, wall)| wall),
+            completes: app.and_then(|app| Some(app.idle?.ends(self.completion_timeout(app)).1)),
             generation: spec.generation,
             queue: spec.queue.clone(),
         })
@@ -362,7 +362,7 @@ impl Scheduler {
     pub fn group_message(&self, id: GroupId) -> String {
         let Some(group) = self.books.groups.get(id) else { return String::new() };
         let Some((id, app)) = group.app.map(|app| (app, &self.books.apps[app])) else {
-            return "the application runs already and its gangGroup does not list this TaskGroup".into();
+            return self.outside_message(id);
         };
         match app.state {
             AppState::Rejected => join(&app.rejected),

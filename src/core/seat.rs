@@ -142,8 +142,12 @@ impl Seats {
         let old = std::mem::replace(&mut self.seats[number as usize].state, state);
         self.tally.count(old, -1);
         self.tally.count(state, 1);
-        self.alike(old).into_iter().for_each(|seats| drop(seats.remove(&number)));
-        self.alike(state).into_iter().for_each(|seats| drop(seats.insert(number)));
+        if let Some(seats) = self.alike(old) {
+            seats.remove(&number);
+        }
+        if let Some(seats) = self.alike(state) {
+            seats.insert(number);
+        }
     }
 
     /// The set of the seats in such a state, where there is one: whoever looks for one of them passes over no other.

@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, Objec
 
 use super::escape;
 use super::ledger::GroupFacts;
+use crate::api::SHOWN_AMOUNTS_MAX;
 use crate::api::names::{GROUP, SCHEDULER, TASK_GROUP, VERSION};
 use crate::api::queue::QueueStatus;
 use crate::api::task_group::{Counts, Deadlines, TaskGroupStatus};
@@ -28,7 +29,8 @@ pub fn time(wall: Wall) -> Time {
 }
 
 fn quantities(totals: &Totals) -> BTreeMap<String, Quantity> {
-    totals.iter().map(|(name, amount)| (name.to_owned(), Quantity(Amount(name, amount).to_string()))).collect()
+    let amounts = totals.iter().take(SHOWN_AMOUNTS_MAX);
+    amounts.map(|(name, amount)| (name.to_owned(), Quantity(Amount(name, amount).to_string()))).collect()
 }
 
 /// The status of a task group; times of conditions that did not change are kept from its last status.

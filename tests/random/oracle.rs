@@ -220,7 +220,10 @@ impl World {
         for number in 0..30 {
             self.cluster.node(&format!("big{number}"), 16);
         }
-        for path in self.cluster.queues.keys().cloned().collect::<Vec<_>>() {
+        // Those that drain keep their limits, until they are there again.
+        let queues = self.cluster.scheduler.books.queues.iter();
+        let limited = queues.filter(|(_, queue)| queue.spec != QueueSpec::default());
+        for path in limited.map(|(_, queue)| queue.path.to_string()).collect::<BTreeSet<_>>() {
             self.cluster.show_queue(&path, QueueSpec::default());
         }
         self.settle();

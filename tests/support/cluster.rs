@@ -349,6 +349,7 @@ impl Cluster {
         let Some(report) = self.scheduler.group_report(group) else { return };
         let status = Remembered {
             incarnation: report.incarnation,
+            generation: report.generation,
             placed: report.placed,
             completed: report.state == AppState::Completed,
             completion_deadline: report.completes,
