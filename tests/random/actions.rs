@@ -196,14 +196,21 @@ impl World {
     fn some_node(&mut self) {
         let name = format!("n{}", self.dice.below(5));
         let cpu = 1 + self.dice.below(5) as i64;
-        self.say(|| format!("node {name} {cpu}"));
         if self.dice.percent(30)
             && let Some(spec) = self.cluster.nodes.get(&name)
         {
             let mut spec = spec.clone();
             spec.unschedulable = !spec.unschedulable;
+            // A swap under way may find its node closed when it is confirmed.
+            for (_, pod) in self.cluster.pods.clone().values() {
+                if matches!(pod.role, Role::Placeholder(_)) && self.is_releasing(pod) {
+                    self.disturb_gang(pod);
+                }
+            }
+            self.say(|| format!("node {name} unschedulable: {}", spec.unschedulable));
             return self.cluster.show_node(&name, spec);
         }
+        self.say(|| format!("node {name} {cpu}"));
         if !self.cluster.nodes.contains_key(&name) || self.dice.percent(20) {
             self.cluster.node(&name, cpu);
         }
@@ -243,8 +250,16 @@ impl World {
     fn foreign(&mut self) {
         self.serial += 1;
         let mut spec = self.cluster.pod(&format!("f{}", self.serial), Role::Foreign);
-        let node = format!("n{}", self.dice.below(5)).as_str().into();
-        spec.place = Place::On { node, running: true };
+        let node = format!("n{}", self.dice.below(5));
+        self.say(|| format!("foreign {} on {node}", spec.key.name));
+        // Whoever holds room there may find it taken when its swap is confirmed.
+        for (_, pod) in self.cluster.pods.clone().values() {
+            let is_there = matches!(&pod.place, Place::On { node: own, .. } if **own == *node);
+            if is_there && matches!(pod.role, Role::Placeholder(_)) {
+                self.disturb_gang(pod);
+            }
+        }
+        spec.place = Place::On { node: node.as_str().into(), running: true };
         self.cluster.show(spec);
     }
 

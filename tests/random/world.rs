@@ -215,7 +215,7 @@ impl World {
         });
     }
 
-    fn is_releasing(&self, spec: &AskSpec) -> bool {
+    pub fn is_releasing(&self, spec: &AskSpec) -> bool {
         let (id, _) = &self.cluster.pods[&*spec.key.name];
         self.cluster.scheduler.books.asks.get(*id).is_some_and(|ask| ask.leaving.is_some())
     }
