@@ -355,3 +355,14 @@ fn a_group_that_moves_away_takes_no_node_along() {
     cluster.settle();
     assert_eq!(cluster.bound(), ["g-0", "g-1"], "{:#?}", cluster.log);
 }
+
+/// 02, 2.6: a placeholder that had ended before a restart and is not gone yet keeps its name: the next one has another.
+#[test]
+fn a_finished_placeholder_found_at_the_start_keeps_its_name() {
+    let mut cluster = held(Cluster::default().nodes(2, 4).queue("root.q", 2), 1);
+    cluster.finish("ph-g-1-0-0", false);
+    cluster.restart().step();
+    assert_eq!(cluster.waiting(), ["release ph-g-1-0-0 stopped", "create g/0"]);
+    cluster.carry("create");
+    assert!(cluster.pods.contains_key("ph-g-1-0-1"), "{:?}", cluster.pods.keys());
+}

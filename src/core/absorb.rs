@@ -29,6 +29,7 @@ impl Scheduler {
             return;
         }
         if self.is_stray(group, id, name) {
+            self.give_up_name(group, name);
             return self.release(id, TerminationType::StoppedByRm);
         }
         let Some(seat) = self.books.groups[group].seats.get(name.seat) else { return };
@@ -59,6 +60,16 @@ impl Scheduler {
             | SeatState::Leaving(_)
             | SeatState::Releasing { .. }
             | SeatState::Taken(_) => self.refuse_placeholder(id, group, name),
+        }
+    }
+
+    /// While a stray of this life exists, the next placeholder of its seat needs another name.
+    fn give_up_name(&mut self, group: GroupId, name: &PlaceholderName) {
+        let entry = &self.books.groups[group];
+        let incarnation = entry.app.map(|app| self.books.apps[app].incarnation);
+        let is_of_this_life = entry.spec.as_ref().is_some_and(|spec| spec.uid == name.uid);
+        if is_of_this_life && incarnation == Some(name.incarnation) && entry.seats.get(name.seat).is_some() {
+            self.books.groups[group].seats.next_attempt(name.seat, name.attempt.saturating_add(1));
         }
     }
 
