@@ -11,6 +11,7 @@ pub mod kubeconfig;
 pub mod manifests;
 pub mod nodes;
 pub mod objects;
+pub mod policies;
 pub mod ports;
 pub mod process;
 pub mod progress;
