@@ -7,6 +7,8 @@ mod api_calls;
 mod charts;
 #[cfg(feature = "runtime")]
 mod crds;
+#[cfg(feature = "runtime")]
+mod process;
 mod quantities;
 #[allow(
     dead_code,
