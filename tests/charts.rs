@@ -186,7 +186,7 @@ fn the_policies_speak_of_our_label_and_our_account() {
     for name in ["gangline-self-restraint", "gangline-anti-forgery"] {
         let policy = manifest("ValidatingAdmissionPolicy", name);
         let text = policy["spec"].to_string();
-        assert!(text.contains(&format!("'{}'", names::PLACEHOLDER)), "{name}");
+        assert!(text.contains(names::PLACEHOLDER), "{name}");
         assert!(text.contains("system:serviceaccount:gangline-system:gangline"), "{name}");
         assert_eq!(policy["spec"]["failurePolicy"], "Fail", "{name}");
         let binding = manifest("ValidatingAdmissionPolicyBinding", name);

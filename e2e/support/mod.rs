@@ -15,6 +15,7 @@ pub mod policies;
 pub mod ports;
 pub mod process;
 pub mod progress;
+pub mod proxy;
 pub mod scheduler;
 pub mod state_dir;
 pub mod tools;

@@ -72,12 +72,12 @@ impl Asker {
 
 const PODS: &str = "/api/v1/namespaces/chart-check/pods";
 
-/// A pod as Gangline makes its placeholders, with these labels.
+/// A pod as Gangline makes its placeholders, with these labels. No node takes it: a scheduler may run here.
 fn pod(name: &str, labels: &Value) -> Value {
     json!({
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels},
         "spec": {
-            "schedulerName": "gangline", "automountServiceAccountToken": false,
+            "schedulerName": "gangline", "automountServiceAccountToken": false, "nodeSelector": {"nowhere": "true"},
             "containers": [{"name": "placeholder", "image": "registry.k8s.io/pause:3.10"}],
         },
     })
