@@ -7,6 +7,7 @@ use http::{Method, Request};
 use kube::Client;
 use serde_json::{Value, json};
 
+use crate::bounds::{Broken, broken};
 use crate::harness::words::condition;
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::components::Options;
@@ -20,6 +21,9 @@ const QUANTITIES: &str = include_str!("../tests/golden/quantities.txt");
 const PUBLISHED_WITHIN: Duration = Duration::from_secs(60);
 /// How often kubectl looks for it: nothing tells.
 const POLL: Duration = Duration::from_millis(300);
+
+const QUEUES: &str = "/apis/gangline.dev/v1alpha1/queues";
+const TASK_GROUPS: &str = "/apis/gangline.dev/v1alpha1/namespaces/data/taskgroups";
 
 /// Containers of one pod that carries quantities to the server.
 const BATCH: usize = 100;
@@ -65,6 +69,32 @@ async fn schema_cases(t: &mut Context) -> Result<()> {
         }
     }
     assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    every_bound(&t.client).await
+}
+
+/// Breaks every bound of the specs, one at a time.
+async fn every_bound(client: &Client) -> Result<()> {
+    let (mut tried, mut wrong) = (0, Vec::new());
+    for crd in gangline::api::crds() {
+        let crd = serde_json::to_value(crd).during("writing the schema")?;
+        let collection = if crd["spec"]["names"]["kind"] == "Queue" { QUEUES } else { TASK_GROUPS };
+        let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
+        let (api, name) = ("gangline.dev/v1alpha1", if collection == QUEUES { "root.bounds" } else { "bounds" });
+        for Broken { name: bound, value, expected } in broken("spec", spec) {
+            let mut object = json!({"apiVersion": api, "kind": crd["spec"]["names"]["kind"],
+                                    "metadata": {"name": name}, "spec": value});
+            if collection == QUEUES && object["spec"]["parent"].is_null() {
+                object["spec"]["parent"] = json!("root");
+            }
+            tried += 1;
+            match ask(client, Method::POST, &format!("{collection}?dryRun=All"), &object).await? {
+                Err((422, message)) if message.contains(&expected) => {}
+                answer => wrong.push(format!("{bound}: expected {expected:?}, but {answer:?}")),
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {tried} bounds:\n{}", wrong.len(), wrong.join("\n"));
+    assert!(tried > 50, "only {tried} bounds");
     Ok(())
 }
 
@@ -85,8 +115,8 @@ fn write_as_kubectl(value: &mut Value) {
 /// What is not as expected.
 async fn schema_case(client: &Client, case: &Value) -> Result<Option<String>> {
     let collection = match case["object"]["kind"].as_str() {
-        Some("Queue") => "/apis/gangline.dev/v1alpha1/queues",
-        _ => "/apis/gangline.dev/v1alpha1/namespaces/data/taskgroups",
+        Some("Queue") => QUEUES,
+        _ => TASK_GROUPS,
     };
     let options = "dryRun=All&fieldValidation=Strict";
     let mut object = case["object"].clone();

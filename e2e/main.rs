@@ -10,6 +10,7 @@
 #![allow(clippy::print_stdout, reason = "a test harness of its own: it prints what it found")]
 
 mod api;
+mod bounds;
 mod breakage;
 mod chart;
 mod control_plane;

@@ -6,6 +6,7 @@ mod api_calls;
 #[cfg(feature = "runtime")]
 mod charts;
 #[cfg(feature = "runtime")]
+mod controller;
 mod crds;
 #[cfg(feature = "runtime")]
 mod process;
@@ -21,13 +22,22 @@ mod quantities;
 mod random;
 mod reasons;
 mod requests;
+mod scenarios;
 #[cfg(feature = "runtime")]
 mod scripted;
 #[cfg(feature = "runtime")]
 mod shell;
+mod spec_completion;
 mod spec_gang;
 mod spec_gate;
+mod spec_loss;
+mod spec_order;
+mod spec_queues;
+mod spec_recovery;
 mod spec_reserve;
+mod spec_restart;
+#[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one place among all")]
+mod spec_seats;
 mod spec_submission;
 #[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one decision among all")]
 mod spec_swap;

@@ -1,13 +1,14 @@
 //! `docs/reasons.md` and `docs/states.md` are what the code says. UPDATE=1 writes them anew.
 
+use gangline::core::codes::CODES;
 use gangline::core::ids::{AppId, AskId, ClassId};
 use gangline::core::lifecycle::{AppEvent, AppState};
-use gangline::core::queue::QuotaExcess;
-use gangline::core::reason::{AskReason, CODES, Reason, Refusal, RejectReason, SpecError, Unsupported};
+use gangline::core::queue::{Kept, QuotaExcess};
+use gangline::core::reason::{AskReason, Reason, Refusal, RejectReason, SpecError, Unsupported};
 use gangline::core::resources::Excess;
 
 fn excess() -> QuotaExcess {
-    QuotaExcess { queue: "root.q".into(), excess: Excess { resource: "cpu".into(), asked: 2, left: 1 } }
+    QuotaExcess { queue: "root.q".into(), excess: Excess { resource: "cpu".into(), asked: 2, left: 1 }, kept: None }
 }
 
 fn refusal() -> Refusal {
@@ -20,7 +21,7 @@ fn class() -> ClassId {
 
 fn rejects() -> Vec<RejectReason> {
     let error = SpecError { field: "spec.minMember".into(), problem: "must be at least 1".into() };
-    let QuotaExcess { queue, excess } = excess();
+    let QuotaExcess { queue, excess, kept } = excess();
     vec![
         RejectReason::InvalidSpec { group: "g".into(), error },
         RejectReason::GangGroupMismatch { group: "g".into(), field: "queue" },
@@ -28,7 +29,7 @@ fn rejects() -> Vec<RejectReason> {
         RejectReason::QueueNotLeaf(queue.clone()),
         RejectReason::QueueDraining(queue.clone()),
         RejectReason::AskTooLarge,
-        RejectReason::ExceedsMaxQuota(QuotaExcess { queue, excess: excess.clone() }),
+        RejectReason::ExceedsMaxQuota(QuotaExcess { queue, excess: excess.clone(), kept }),
         RejectReason::NamespaceQuotaTooSmall { namespace: "ns".into(), excess },
     ]
 }
@@ -36,14 +37,17 @@ fn rejects() -> Vec<RejectReason> {
 fn waits() -> Vec<Reason> {
     vec![
         Reason::WaitingForTaskGroups { missing: vec!["b".into()], listed: 2 },
-        Reason::WaitingForMembers { group: "g".into(), have: 1, need: 2 },
+        Reason::WaitingForMembers { group: "g".into(), have: 1, need: 2, unsupported: 0 },
+        Reason::WaitingForMembers { group: "g".into(), have: 1, need: 2, unsupported: 1 },
         Reason::WaitingForQuota(excess()),
+        Reason::WaitingForQuota(QuotaExcess { kept: Some(Kept { gangs: 1, amount: 1 }), ..excess() }),
         Reason::WaitingForApplications { queue: "root.q".into(), max: 1 },
         Reason::Settling,
         Reason::CreatingPlaceholders { have: 1, need: 2 },
         Reason::WaitingForCapacity { fit: 1, need: 2 },
         Reason::BindingPlaceholders { have: 1, need: 2 },
         Reason::Held,
+        Reason::PlaceholdersLeaving { count: 1 },
         Reason::PlaceholderRejected(refusal()),
         Reason::PlaceholderRejected(Refusal { code: 500, ..refusal() }),
         Reason::ReservationLost { short: 1 },

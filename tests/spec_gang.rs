@@ -166,3 +166,108 @@ fn a_member_larger_than_its_seat_waits_for_the_difference_and_the_other_seats_st
     assert!(cluster.bound().contains(&"g-0".to_owned()), "{:#?}", cluster.log);
     assert_eq!(cluster.report("g").seats.held, 3);
 }
+
+/// Two TaskGroups of one application, `a` and `b`, of so many members each.
+fn pair(cluster: &Cluster, name: &str, min: u32) -> gangline::core::event::GroupSpec {
+    let mut spec = cluster.direct(name, min);
+    (spec.application, spec.gang) = ("job".into(), vec!["a".into(), "b".into()]);
+    spec
+}
+
+/// Seed 002 "GangGroup": "All pods in a GangGroup can trigger the bind process only after all roles in a GangGroup meet
+/// their Gang conditions": enough members of each, and nodes for all of them.
+#[test]
+fn no_task_group_of_a_gang_starts_alone() {
+    for reservation in [Reservation::Direct, Reservation::Placeholder] {
+        let mut cluster = Cluster::default().nodes(1, 4);
+        for name in ["a", "b"] {
+            let mut spec = pair(&cluster, name, if name == "a" { 2 } else { 3 });
+            (spec.reservation, spec.placeholder_for) = (reservation, PlaceholderFor::All);
+            cluster.apply(name, spec);
+        }
+        cluster.members("a", 2);
+        cluster.settle();
+        assert_eq!(cluster.bound(), [""; 0], "{reservation:?}");
+        cluster.members("b", 3);
+        cluster.settle();
+        assert_eq!((cluster.bound().len(), cluster.report("a").reason), (0, "WaitingForCapacity"), "{reservation:?}");
+        cluster.node("n1", 1);
+        cluster.settle();
+        assert_eq!(cluster.bound(), ["a-0", "a-1", "b-0", "b-1", "b-2"], "{reservation:?}");
+    }
+}
+
+/// As above, 01, 1.3 "Satisfied: every task group …": the seats of one are held, those of the other on their way.
+#[test]
+fn a_gang_is_satisfied_with_the_last_of_its_task_groups() {
+    let mut cluster = Cluster::default().nodes(1, 4);
+    for name in ["a", "b"] {
+        let mut spec = pair(&cluster, name, 2);
+        (spec.reservation, spec.placeholder_for) = (Reservation::Placeholder, PlaceholderFor::All);
+        cluster.apply(name, spec);
+    }
+    cluster.members("a", 2);
+    cluster.step().carry("create").carry("bind ph-a");
+    assert_eq!((cluster.report("a").seats.held, cluster.state("a")), (2, AppState::Accepted));
+    assert_eq!(cluster.waiting().iter().filter(|line| line.starts_with("release")).count(), 0);
+    cluster.carry("bind ph-b");
+    assert_eq!((cluster.report("a").seats.releasing, cluster.state("a")), (2, AppState::Running));
+}
+
+/// 01, 1.2.2: "`placeholderAsk = Σ_taskGroups minMember × minResource`": neither alone exceeds the quota, both do.
+#[test]
+fn the_ask_is_the_sum_over_all_task_groups() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 4);
+    for name in ["a", "b"] {
+        let spec = pair(&cluster, name, if name == "a" { 2 } else { 3 });
+        cluster.submit(name, "root.q", spec);
+    }
+    cluster.settle();
+    let ask = cluster.report("a").ask.clone();
+    assert_eq!((ask.get("cpu"), ask.get("pods"), ask.get("memory")), (5000, 5, 5 << 30));
+    assert_eq!((cluster.report("a").reason, cluster.report("b").reason), ("ExceedsMaxQuota", "ExceedsMaxQuota"));
+}
+
+/// 01, 1.1: "it stays New until all of them exist and agree on queue, …, reservation and timeouts"; 1.2.3: "the gang group
+/// contradicts itself"; judged again when the spec changes.
+#[test]
+fn task_groups_that_disagree_are_rejected() {
+    let disagreements: [fn(&mut gangline::core::event::GroupSpec); 4] = [
+        |spec| spec.queue = "root.q".into(),
+        |spec| spec.reservation = Reservation::Placeholder,
+        |spec| spec.completion_timeout_ms = 1,
+        |spec| spec.gang = vec!["b".into()],
+    ];
+    for (number, disagree) in disagreements.into_iter().enumerate() {
+        let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 9);
+        let (a, b) = (pair(&cluster, "a", 1), pair(&cluster, "b", 1));
+        let mut wrong = b.clone();
+        disagree(&mut wrong);
+        cluster.apply("a", a);
+        cluster.apply("b", wrong);
+        cluster.members("a", 1);
+        cluster.members("b", 1);
+        cluster.settle();
+        assert_eq!(cluster.report("a").reason, "GangGroupMismatch", "{number}");
+        assert_eq!((cluster.bound().len(), cluster.why("b-0")), (0, Some("GangGroupMismatch")), "{number}");
+        cluster.apply("b", gangline::core::event::GroupSpec { generation: 2, ..b });
+        cluster.settle();
+        assert_eq!(cluster.bound(), ["a-0", "b-0"], "{number}");
+    }
+}
+
+/// Seed 002 "After Gang": "when once Gang has been satisfied, all subsequent resource allocations are no longer
+/// constrained by Gang rules": each member for itself, though the whole gang would not fit again.
+#[test]
+fn after_the_start_members_are_ordinary() {
+    let mut cluster = Cluster::default().nodes(1, 4);
+    let spec = cluster.direct("g", 4);
+    cluster.apply("g", spec);
+    cluster.members("g", 4);
+    cluster.settle();
+    ["g-1", "g-2", "g-3"].iter().for_each(|name| cluster.delete(name));
+    cluster.node("n0", 2);
+    ["g-1", "g-2"].iter().for_each(|name| cluster.member(name, "g"));
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.why("g-2")), (vec!["g-0".into(), "g-1".into()], Some("Unschedulable")));
+}

@@ -1,6 +1,6 @@
 //! The gate: the whole ask against the quota, in order, without stopping those that still fit (01, 1.2.5).
 
-use gangline::core::event::QueueSpec;
+use gangline::core::event::{QueueSpec, Role};
 use gangline::core::lifecycle::AppState;
 use gangline::core::resources::Limit;
 
@@ -138,7 +138,7 @@ fn max_applications_bounds_those_past_the_gate() {
 fn reasons_of_ordinary_pods_follow_the_cause() {
     let mut cluster = Cluster::default().nodes(1, 1).queue("root.q", 1);
     for name in ["s0", "s1"] {
-        let mut spec = cluster.pod(name, gangline::core::event::Role::Singleton);
+        let mut spec = cluster.pod(name, Role::Singleton);
         spec.queue = Some("root.q".into());
         cluster.show(spec);
     }
@@ -176,7 +176,7 @@ fn a_quota_below_usage_stops_only_what_is_new() {
 fn placeholders_larger_than_announced_do_not_flap() {
     let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 3);
     let mut spec = cluster.all("g", 3);
-    spec.shape = cluster.sized("", gangline::core::event::Role::Singleton, 2).shape;
+    spec.shape = cluster.sized("", Role::Singleton, 2).shape;
     cluster.submit("g", "root.q", spec);
     cluster.settle();
     for _ in 0..5 {
@@ -186,4 +186,57 @@ fn placeholders_larger_than_announced_do_not_flap() {
     cluster.set_queue("root.q", 6);
     cluster.settle();
     assert_eq!(cluster.bound().len(), 3);
+}
+
+/// 01, 1.12 `maxApplications`: an application without TaskGroups is one too; what runs when the limit comes, or over a
+/// restart, stays.
+#[test]
+fn applications_without_task_groups_count() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let limit = |max| QueueSpec { max: Limit::default(), max_applications: max };
+    cluster.show_queue("root.q", limit(Some(1)));
+    let come = |cluster: &mut Cluster, pod: &str, app: &str| {
+        let mut spec = cluster.pod(pod, Role::Originator { application: app.into() });
+        spec.queue = Some("root.q".into());
+        cluster.show(spec);
+    };
+    for (pod, app) in [("z-0", "z"), ("y-0", "y"), ("x-0", "x"), ("x-1", "x")] {
+        come(&mut cluster, pod, app);
+    }
+    cluster.settle();
+    assert_eq!(
+        (cluster.bound(), cluster.why("y-0")),
+        (vec!["x-0".into(), "x-1".into()], Some("WaitingForApplications"))
+    );
+    cluster.restart().settle();
+    come(&mut cluster, "x-2", "x");
+    cluster.settle();
+    assert_eq!(
+        (cluster.bound(), cluster.why("z-0")),
+        (["x-0", "x-1", "x-2"].map(String::from).to_vec(), Some("WaitingForApplications"))
+    );
+    ["x-0", "x-1", "x-2"].iter().for_each(|pod| cluster.delete(pod));
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.why("z-0")), (vec!["y-0".into()], Some("WaitingForApplications")));
+    cluster.show_queue("root.q", limit(None));
+    cluster.settle();
+    cluster.show_queue("root.q", limit(Some(1)));
+    cluster.settle();
+    cluster.restart().settle();
+    assert_eq!(cluster.bound(), ["y-0", "z-0"]);
+    come(&mut cluster, "w-0", "w");
+    cluster.settle();
+    assert_eq!(cluster.why("w-0"), Some("WaitingForApplications"));
+}
+
+/// The order of a pass holds for pods of applications that are let in in it.
+#[test]
+fn the_first_in_the_order_gets_the_place_whatever_it_belongs_to() {
+    let mut cluster = Cluster::default().nodes(1, 1);
+    cluster.single("a-single");
+    let mut spec = cluster.pod("b-0", Role::Originator { application: "b".into() });
+    spec.priority = 1;
+    cluster.show(spec);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["b-0"]);
 }

@@ -1,9 +1,11 @@
 //! Submission: whole, judged once with every reason, judged again, closed (01, 1.1 and 1.2).
 
-use gangline::core::event::{Event, Place, Role};
+use gangline::core::event::{Event, GroupSpec, Place, Reservation, Role};
+use gangline::core::ids::Uid;
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::SpecError;
 use gangline::core::resources::Limit;
+use gangline::core::time::Mono;
 
 use crate::support::cluster::{Cluster, NS, size};
 
@@ -24,6 +26,41 @@ fn a_gang_waits_until_every_listed_task_group_exists() {
         }
     }
     assert_eq!(cluster.bound(), ["a-0", "b-0"]);
+}
+
+/// 01, 1.1: the TaskGroups of a gang are one application; one that exists elsewhere is not missing, it disagrees. Judged
+/// again when it comes, changes or goes, whether it lists the others or not.
+#[test]
+fn a_listed_task_group_of_another_application_is_a_mismatch() {
+    for mutual in [true, false] {
+        let mut cluster = Cluster::default().nodes(2, 4);
+        let spec = GroupSpec { gang: vec!["a".into(), "b".into()], ..cluster.direct("a", 1) };
+        cluster.apply("a", spec);
+        cluster.settle();
+        assert_eq!(cluster.report("a").reason, "WaitingForTaskGroups");
+        let gang = if mutual { vec!["a".into(), "b".into()] } else { vec!["b".into()] };
+        let other = GroupSpec { gang, ..cluster.direct("b", 1) };
+        cluster.apply("b", other.clone());
+        cluster.settle();
+        for name in ["a", "b"].iter().take(if mutual { 2 } else { 1 }) {
+            let report = cluster.report(name);
+            assert_eq!((report.state, report.reason), (AppState::Rejected, "GangGroupMismatch"));
+            assert!(report.message.contains("spec.applicationId"), "{}", report.message);
+        }
+        let mut again = cluster.clone();
+        again.restart().settle();
+        assert_eq!(again.report("a").reason, "GangGroupMismatch");
+        let mut gone = cluster.clone();
+        gone.lose_group("b");
+        gone.settle();
+        assert_eq!((gone.state("a"), gone.report("a").reason), (AppState::New, "WaitingForTaskGroups"));
+        cluster.apply(
+            "b",
+            GroupSpec { application: "a".into(), gang: vec!["a".into(), "b".into()], generation: 2, ..other },
+        );
+        cluster.settle();
+        assert_eq!((cluster.state("a"), cluster.state("b")), (AppState::Accepted, AppState::Accepted));
+    }
 }
 
 /// 01, 1.1: "a later one that is not listed is refused (ApplicationClosed)", whether it comes before or after.
@@ -48,6 +85,99 @@ fn a_task_group_that_the_gang_does_not_list_stays_outside() {
         let log = cluster.taken();
         cluster.restart().settle();
         assert_eq!((cluster.report("b").reason, cluster.bound()), ("ApplicationClosed", vec!["a-0".into()]), "{log:?}");
+    }
+}
+
+fn of_pair(cluster: &Cluster, name: &str) -> GroupSpec {
+    GroupSpec { application: "pair".into(), gang: vec!["p0".into(), "p1".into()], ..cluster.direct(name, 1) }
+}
+
+/// A gang of p0 and p1 that runs, of which p1 was deleted.
+fn half_of_a_running_pair() -> Cluster {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    for name in ["p0", "p1"] {
+        let spec = of_pair(&cluster, name);
+        cluster.apply(name, spec);
+        cluster.member(&format!("{name}-0"), name);
+    }
+    cluster.settle();
+    cluster.lose_group("p1");
+    cluster.settle();
+    cluster
+}
+
+/// 01, 1.1: "a later one that is not listed is refused": one that is listed comes back, into the gang as it runs.
+#[test]
+fn a_listed_task_group_comes_back_into_a_running_application() {
+    for waiting in [false, true] {
+        let mut cluster = half_of_a_running_pair();
+        if waiting {
+            ["p0-0", "p1-0"].iter().for_each(|name| cluster.finish(name, true));
+            cluster.settle();
+        }
+        let again = GroupSpec { uid: Uid::new("uid-p1-new"), min_member: 2, ..of_pair(&cluster, "p1") };
+        cluster.apply("p1", again);
+        cluster.settle();
+        let state = if waiting { AppState::Waiting } else { AppState::Running };
+        assert_eq!((cluster.state("p1"), cluster.report("p1").seats.open), (state, 2));
+        let mut restarted = cluster.clone();
+        restarted.restart().settle();
+        for cluster in [&mut cluster, &mut restarted] {
+            assert_eq!((cluster.state("p1"), cluster.report("p0").incarnation), (state, 1));
+            cluster.member("p1-new", "p1");
+            cluster.settle();
+            assert!(cluster.bound().contains(&"p1-new".into()), "{:?}", cluster.why("p1-new"));
+            assert_eq!((cluster.state("p1"), cluster.report("p1").seats.taken), (AppState::Running, 1));
+        }
+    }
+}
+
+/// As above, where it says something else now: outside, and it says why.
+#[test]
+fn a_task_group_that_differs_from_its_running_gang_stays_outside() {
+    type Change = fn(&mut GroupSpec);
+    let changes: [(Change, &str); 3] = [
+        (|spec| spec.queue = "root".into(), "it disagrees with the gang about spec.queue"),
+        (|spec| spec.errors = vec![wrong("spec.minMember")], "spec.minMember: is wrong"),
+        (|spec| spec.gang = vec!["p1".into()], "it disagrees with the gang about spec.gangGroup"),
+    ];
+    for (change, words) in changes {
+        let mut cluster = half_of_a_running_pair();
+        let mut again = GroupSpec { uid: Uid::new("uid-p1-new"), created: 30, ..of_pair(&cluster, "p1") };
+        change(&mut again);
+        cluster.apply("p1", again.clone());
+        cluster.member("p1-new", "p1");
+        cluster.settle();
+        for restart in [false, true] {
+            if restart {
+                cluster.restart().settle();
+            }
+            let report = cluster.report("p1");
+            assert_eq!((report.reason, cluster.why("p1-new")), ("ApplicationClosed", Some("ApplicationClosed")));
+            let text = format!("the application is Running; {words}");
+            assert!(report.message.contains(&text), "{restart}: {}", report.message);
+            assert_eq!((cluster.state("p0"), cluster.bound()), (AppState::Running, vec!["p0-0".into(), "p1-0".into()]));
+        }
+        cluster.apply("p1", GroupSpec { generation: 2, uid: again.uid, ..of_pair(&cluster, "p1") });
+        cluster.settle();
+        assert_eq!((cluster.state("p1"), cluster.bound().len()), (AppState::Running, 3));
+    }
+}
+
+/// 01, 1.1, `ApplicationClosed`: by the state that the application is in.
+#[test]
+fn a_task_group_outside_is_told_the_state_of_its_application() {
+    for (min, state) in [(1, AppState::Accepted), (9, AppState::Rejected)] {
+        let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 4);
+        let spec = cluster.direct("a", min);
+        cluster.submit("a", "root.q", spec);
+        cluster.settle();
+        let mut late = cluster.direct("b", 1);
+        (late.application, late.created) = ("a".into(), 11);
+        cluster.apply("b", late);
+        cluster.settle();
+        let message = format!("the application is {state}; its gangGroup does not list this TaskGroup");
+        assert_eq!((cluster.state("a"), cluster.report("b").message), (state, message));
     }
 }
 
@@ -145,7 +275,7 @@ fn a_rejection_is_judged_again() {
     cluster.set_queue("root.a", 2);
     cluster.settle();
     assert_eq!(cluster.state("g"), AppState::Rejected);
-    let mut smaller = gangline::core::event::GroupSpec { min_member: 2, generation: 2, ..spec };
+    let mut smaller = GroupSpec { min_member: 2, generation: 2, ..spec };
     smaller.queue = "root.a.b".into();
     cluster.apply("g", smaller);
     cluster.settle();
@@ -196,29 +326,163 @@ fn a_later_originator_does_not_hold_the_gang_up() {
     assert_eq!((cluster.state("g"), cluster.why("driver")), (AppState::Running, Some("WaitingForQuota")));
 }
 
-/// 01, 1.2.4: "Once accepted, only timeouts can be changed".
+fn edited(spec: &GroupSpec, generation: i64, min_member: u32) -> GroupSpec {
+    GroupSpec { generation, min_member, ..spec.clone() }
+}
+
+/// 01, 1.2.4: "Once accepted, only timeouts can be changed"; ADR 0009: from its start on. What is shown is the spec that
+/// is in force; an edit waits for the next life.
 #[test]
-fn an_accepted_application_keeps_its_spec() {
+fn a_started_application_keeps_its_spec() {
     let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 8);
     let spec = cluster.direct("g", 3);
     cluster.apply("g", spec.clone());
-    cluster.settle();
-    let changed = gangline::core::event::GroupSpec {
-        generation: 2,
-        min_member: 1,
-        queue: "root.q".into(),
-        application: "other".into(),
-        completion_timeout_ms: 5_000,
-        ..spec
-    };
-    cluster.apply("g", changed);
     cluster.members("g", 3);
     cluster.settle();
-    assert_eq!((cluster.report("g").required, cluster.report("g").generation), (3, 2));
+    let (queue, application) = ("root.q".into(), "other".into());
+    cluster.apply("g", GroupSpec { queue, application, completion_timeout_ms: 5_000, ..edited(&spec, 2, 1) });
+    cluster.settle();
+    assert_eq!((cluster.report("g").required, cluster.report("g").generation), (3, 1));
+    assert_eq!((cluster.state("g"), &*cluster.report("g").queue), (AppState::Running, "root.default"));
+    cluster.apply("g", GroupSpec { completion_timeout_ms: 5_000, ..edited(&spec, 3, 1) });
     (0..3).for_each(|number| cluster.delete(&format!("g-{number}")));
     cluster.settle();
     cluster.wait(5_000).settle();
-    assert_eq!(cluster.state("g"), AppState::Completed);
+    assert_eq!((cluster.state("g"), cluster.report("g").generation), (AppState::Completed, 3));
+    cluster.member("g-3", "g");
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").incarnation), (AppState::Running, 2));
+}
+
+/// ADR 0009: until it starts an accepted application is judged again, and gives back what it holds by the old spec.
+#[test]
+fn an_accepted_application_is_judged_by_its_new_spec() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 4);
+    let spec = cluster.all("g", 3);
+    cluster.submit("g", "root.q", spec.clone());
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 3);
+    cluster.submit("g", "root.q", edited(&spec, 2, 1));
+    cluster.settle();
+    let report = cluster.report("g");
+    assert_eq!((report.generation, report.required, report.incarnation), (2, 1, 2));
+    assert_eq!(cluster.bound(), ["ph-g-2-0-0"]);
+    cluster.submit("g", "root.q", edited(&spec, 3, 5));
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").reason), (AppState::Rejected, "ExceedsMaxQuota"));
+    assert_eq!((cluster.report("g").generation, cluster.placeholders()), (3, 0));
+}
+
+/// As above: an edit of its timeout, as of one that runs, costs it nothing.
+#[test]
+fn a_timeout_can_be_changed_at_any_time() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.all("g", 2);
+    cluster.apply("g", spec.clone());
+    cluster.settle();
+    cluster.taken();
+    cluster.apply("g", GroupSpec { generation: 2, completion_timeout_ms: 60_000, ..spec.clone() });
+    cluster.settle();
+    assert_eq!((cluster.report("g").generation, cluster.report("g").incarnation, cluster.log.len()), (2, 1, 0));
+    cluster.members("g", 2);
+    cluster.settle();
+    cluster.apply("g", edited(&spec, 3, 1));
+    cluster.apply("g", GroupSpec { generation: 4, completion_timeout_ms: 5_000, ..spec });
+    cluster.settle();
+    assert_eq!((cluster.report("g").generation, cluster.report("g").required), (4, 2));
+    (0..2).for_each(|number| cluster.delete(&format!("g-{number}")));
+    cluster.settle();
+    cluster.wait(5_000).settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").required), (AppState::Completed, 2));
+}
+
+fn with_timeout(cluster: &mut Cluster, name: &str, seconds: u64) {
+    let spec = cluster.groups[name].clone();
+    let completion_timeout_ms = seconds * 1_000;
+    cluster.apply(name, GroupSpec { generation: spec.generation + 1, completion_timeout_ms, ..spec });
+    cluster.settle();
+}
+
+/// A gang of p0 and p1 whose members are over, `millis` after the process began.
+fn waiting_pair(millis: u64) -> Cluster {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    for name in ["p0", "p1"] {
+        let spec = of_pair(&cluster, name);
+        cluster.apply(name, spec);
+        cluster.member(&format!("{name}-0"), name);
+    }
+    cluster.settle().wait(millis);
+    ["p0-0", "p1-0"].iter().for_each(|name| cluster.finish(name, true));
+    cluster.settle();
+    assert_eq!(cluster.state("p0"), AppState::Waiting);
+    cluster
+}
+
+/// 01, 1.2.4 "only timeouts can be changed", in each TaskGroup of a gang: the longest counts, from the start of Waiting.
+#[test]
+fn timeouts_of_several_task_groups_count_once() {
+    let mut cluster = waiting_pair(0);
+    let start = cluster.now.wall;
+    cluster.wait(10_000);
+    ["p0", "p1"].iter().for_each(|name| with_timeout(&mut cluster, name, 60));
+    for name in ["p0", "p1"] {
+        assert_eq!(cluster.report(name).completes, Some(start.after(60_000)), "{name}");
+        assert_eq!(cluster.statuses[name].completion_deadline, Some(start.after(60_000)), "{name}");
+    }
+    cluster.wait(49_999).settle();
+    assert_eq!(cluster.state("p0"), AppState::Waiting);
+    cluster.wait(1).settle();
+    assert_eq!(cluster.state("p0"), AppState::Completed);
+}
+
+/// 01, 1.7: what is shown is when it ends, however often that is changed, and however young the process is.
+#[test]
+fn a_deadline_is_what_it_says() {
+    for restart in [false, true] {
+        let mut cluster = waiting_pair(0);
+        let start = cluster.now.wall;
+        cluster.wait(1_000);
+        if restart {
+            cluster.now.mono = Mono(0);
+            cluster.restart().settle();
+        }
+        for seconds in [5, 2, 40] {
+            ["p0", "p1"].iter().for_each(|name| with_timeout(&mut cluster, name, seconds));
+        }
+        assert_eq!(cluster.report("p1").completes, Some(start.after(40_000)), "{restart}");
+        cluster.wait(38_999).settle();
+        assert_eq!(cluster.state("p0"), AppState::Waiting, "{restart}");
+        cluster.wait(1).settle();
+        assert_eq!(cluster.state("p0"), AppState::Completed, "{restart}");
+    }
+}
+
+/// 01, 1.2.4: objects are changed one by one, so that timeouts of an accepted gang may differ; 1.11: also after a restart.
+#[test]
+fn timeouts_that_differ_do_not_reject_what_was_accepted() {
+    for restart in [false, true] {
+        let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 4);
+        for name in ["p0", "p1"] {
+            let spec = GroupSpec { reservation: Reservation::Placeholder, ..of_pair(&cluster, name) };
+            cluster.submit(name, "root.q", spec);
+        }
+        cluster.settle().wait(5_000).settle();
+        with_timeout(&mut cluster, "p0", 60);
+        cluster.taken();
+        if restart {
+            cluster.restart().settle();
+        }
+        cluster.set_queue("root.q", 5);
+        cluster.settle();
+        assert_eq!((cluster.state("p0"), cluster.placeholders()), (AppState::Accepted, 2), "{:#?}", cluster.log);
+    }
+    let mut cluster = Cluster::default().nodes(2, 4);
+    for (name, completion_timeout_ms) in [("p0", 30_000), ("p1", 60_000)] {
+        let spec = GroupSpec { completion_timeout_ms, ..of_pair(&cluster, name) };
+        cluster.apply(name, spec);
+    }
+    cluster.settle();
+    assert_eq!((cluster.state("p0"), cluster.report("p0").reason), (AppState::Rejected, "GangGroupMismatch"));
 }
 
 /// 01, 1.2.7: "Pods that arrive before their TaskGroup object are parked … no rejection, no scheduling, a reason".
@@ -267,4 +531,24 @@ fn absurd_amounts_are_refused_and_never_panic() {
     cluster.settle();
     assert_eq!((cluster.report("g").reason, cluster.why("s")), ("AskTooLarge", Some("Unschedulable")));
     assert!(cluster.bound().contains(&"fine".into()));
+}
+
+/// 01, 1.12: "a deleted queue drains": what runs in it does not get more than the queue had.
+#[test]
+fn a_draining_queue_keeps_its_limits() {
+    let mut cluster = Cluster::default().nodes(4, 4).queue("root.q", 1);
+    let spec = cluster.direct("g", 1);
+    cluster.submit("g", "root.q", spec);
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0"]);
+    cluster.lose_queue("root.q");
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.why("g-1")), (vec!["g-0".into()], Some("WaitingForQuota")));
+    cluster.delete("g-0");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-1"]);
+    cluster.set_queue("root.q", 2);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-1", "g-2"]);
 }

@@ -76,19 +76,21 @@ fn a_smaller_member_returns_the_difference() {
 #[test]
 fn a_swap_to_another_node_charges_the_queue_once() {
     let mut cluster = held(3);
+    cluster.member("g-0", "g");
+    cluster.settle();
     for name in ["n0", "n1"] {
         let mut spec = cluster.nodes[name].clone();
         spec.unschedulable = true;
         cluster.show_node(name, spec);
     }
     cluster.node("n2", 1);
-    cluster.member("g-0", "g");
+    cluster.member("g-1", "g");
     cluster.single("s");
     cluster.step();
-    assert_eq!((cpu(&cluster, "root.q"), cluster.waiting()), (3000, vec!["release ph-g-1-0-0 replaced".into()]));
+    assert_eq!((cpu(&cluster, "root.q"), cluster.waiting()), (3000, vec!["release ph-g-1-1-0 replaced".into()]));
     assert_eq!(cluster.why("s"), Some("Unschedulable"), "n2 is taken");
     cluster.settle();
-    assert_eq!(cluster.pods["g-0"].1.place, Place::On { node: "n2".into(), running: true });
+    assert_eq!(cluster.pods["g-1"].1.place, Place::On { node: "n2".into(), running: true });
     assert_eq!(cpu(&cluster, "root.q"), 3000);
 }
 

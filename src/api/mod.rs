@@ -9,6 +9,8 @@ pub mod queue;
 mod schema;
 pub mod task_group;
 
+pub use schema::SHOWN_AMOUNTS_MAX;
+
 /// The definitions of our kinds, as `crds/` holds them.
 pub fn crds() -> Vec<CustomResourceDefinition> {
     vec![

@@ -79,6 +79,7 @@ pub struct QueueSpec {
 pub struct QueueStatus {
     /// Generation of the spec that this status is about.
     #[serde(default)]
+    #[schemars(range(min = 0))]
     pub observed_generation: i64,
     /// What pods of the queue and of the queues below it use, placeholders included.
     #[serde(default)]
@@ -94,8 +95,9 @@ pub struct QueueStatus {
     pub headroom: BTreeMap<String, Quantity>,
     /// Number of applications by state.
     #[serde(default)]
+    #[schemars(extend("maxProperties" = 16))]
     pub applications: BTreeMap<String, u32>,
-    /// `Active`: whether the queue has a valid place in the tree. While it has not, the last valid spec stays in force.
+    /// `Active`: whether everything about the queue is right. The message says what is not, and what counts instead.
     #[serde(default)]
     #[schemars(transform = schema::conditions)]
     pub conditions: Vec<Condition>,

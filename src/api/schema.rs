@@ -50,10 +50,14 @@ fn amounts(schema: &mut Schema, rule: &str, message: &str) {
     schema.insert("maxProperties".to_owned(), json!(16));
 }
 
+/// Most resources that a status shows: those of the largest gang, and of pods that name some of their own.
+pub const SHOWN_AMOUNTS_MAX: usize = 2_048;
+
 /// A map of amounts that only we write.
 pub(super) fn shown_amounts(schema: &mut Schema) {
-    let amount = json!({"x-kubernetes-int-or-string": true});
+    let amount = json!({"x-kubernetes-int-or-string": true, "maxLength": 64});
     schema.insert("additionalProperties".to_owned(), amount);
+    schema.insert("maxProperties".to_owned(), json!(SHOWN_AMOUNTS_MAX));
 }
 
 /// A map of labels: at most 32.

@@ -190,21 +190,26 @@ pub struct PlaceholderAffinity {
 pub struct TaskGroupStatus {
     /// Generation of the spec that this status is about.
     #[serde(default)]
+    #[schemars(range(min = 0))]
     pub observed_generation: i64,
     /// Path of the application's queue, the default one written out.
     #[serde(default)]
+    #[schemars(length(max = 63))]
     pub queue: String,
     /// State of the application: New, Accepted, Running, Waiting, Completed or Rejected.
     #[serde(default)]
+    #[schemars(length(max = 32))]
     pub application_state: String,
     /// Number of the application's life under this object, from 1; 0 = never accepted.
     #[serde(default)]
     pub incarnation: u32,
     /// The most telling condition's reason, for people.
     #[serde(default)]
+    #[schemars(length(max = 128))]
     pub reason: String,
     /// One sentence: what it waits for, with counts and the binding constraint.
     #[serde(default)]
+    #[schemars(length(max = 1024))]
     pub message: String,
     /// What the whole application reserves: the sum over its task groups and originators.
     #[serde(default)]
@@ -222,6 +227,7 @@ pub struct TaskGroupStatus {
     pub conditions: Vec<Condition>,
     /// Selects the group's pods: for kubectl scale, autoscalers and PodDisruptionBudgets.
     #[serde(default)]
+    #[schemars(length(max = 253))]
     pub selector: String,
 }
 

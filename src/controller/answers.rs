@@ -26,6 +26,7 @@ impl Controller {
             (Slot::Create, Target::Placeholder(name)) => self.create_answered(&name, verdict),
             (Slot::Event, Target::Event(number)) => drop(self.notices.remove(&number)),
             (Slot::Status, target) => self.status_answered(&target, &verdict),
+            (Slot::Condition, Target::Ask(ask)) => self.condition_answered(ask, &verdict),
             (
                 Slot::Bind | Slot::Delete | Slot::Create | Slot::Condition | Slot::Event,
                 Target::Ask(_) | Target::Placeholder(_) | Target::Group(_) | Target::Queue(_) | Target::Event(_),
@@ -44,7 +45,7 @@ impl Controller {
     }
 
     fn fact(&mut self, seen: Seen) {
-        let events = self.ledger.see(Kind::Pod, seen);
+        let events = self.ledger.answered(seen);
         self.take(events);
     }
 
@@ -88,11 +89,16 @@ impl Controller {
 
     fn create_answered(&mut self, name: &Arc<PlaceholderName>, verdict: Verdict) {
         match verdict {
-            Verdict::Done(seen) => seen.into_iter().for_each(|seen| self.fact(*seen)),
-            Verdict::Fact(seen) => {
+            Verdict::Done(None) => {}
+            Verdict::Done(Some(seen)) | Verdict::Fact(seen) => {
+                let message = format!(
+                    "pod {} exists and is not the placeholder: admission changed its labels or schedulerName, or \
+                     somebody else made it; the gang needs it deleted",
+                    seen.key
+                );
                 self.fact(*seen);
-                let refusal = Refusal { code: 409, message: "another pod has the placeholder's name".into() };
                 // Means nothing where the fact was the placeholder itself.
+                let refusal = Refusal { code: 409, message: message.into() };
                 self.events.push(Event::CreateRefused((**name).clone(), refusal));
             }
             Verdict::Refused(refusal, _) => self.events.push(Event::CreateRefused((**name).clone(), refusal)),
@@ -100,23 +106,44 @@ impl Controller {
         }
     }
 
-    /// A status that was not written is written again when something changes: what was noted of it is forgotten.
+    /// A status counts as written once the API server says so; one that it refused is wanted again, and the outbox
+    /// takes its time.
     fn status_answered(&mut self, target: &Target, verdict: &Verdict) {
-        if let Verdict::Refused(refusal, _) = verdict {
-            tracing::warn!(?target, %refusal, "a status was refused");
-            match target {
-                Target::Group(key) => {
-                    if let Some(facts) = self.ledger.group_mut(key) {
-                        facts.status.observed_generation = -1;
-                    }
-                }
-                Target::Queue(path) => {
-                    if let Some(facts) = self.ledger.queue_mut(path) {
-                        facts.status.observed_generation = -1;
-                    }
-                }
-                Target::Ask(_) | Target::Placeholder(_) | Target::Event(_) => {}
+        match verdict {
+            Verdict::Done(_) => self.status_written(target),
+            Verdict::Refused(refusal, _) => {
+                tracing::warn!(?target, %refusal, "a status was refused");
+                self.want_status(target);
             }
+            Verdict::Fact(_) | Verdict::Gone | Verdict::Denied(_) => {}
+        }
+    }
+
+    fn status_written(&mut self, target: &Target) {
+        match target {
+            Target::Group(key) => {
+                if let Some(facts) = self.ledger.group_mut(key)
+                    && let Some(sent) = facts.sent.take()
+                {
+                    facts.status = *sent;
+                }
+            }
+            Target::Queue(path) => {
+                if let Some(facts) = self.ledger.queue_mut(path)
+                    && let Some(sent) = facts.sent.take()
+                {
+                    facts.status = *sent;
+                }
+            }
+            Target::Ask(_) | Target::Placeholder(_) | Target::Event(_) => {}
+        }
+    }
+
+    /// A condition that was refused is still to be shown, if it still holds.
+    fn condition_answered(&mut self, ask: AskId, verdict: &Verdict) {
+        if let Verdict::Refused(refusal, _) = verdict {
+            tracing::warn!(?ask, %refusal, "a condition was refused");
+            self.show_ask(ask);
         }
     }
 }

@@ -6,10 +6,10 @@ use super::Controller;
 use super::outbox::{Slot, Want};
 use super::target::Target;
 use crate::core::decision::{Decision, TerminationType};
-use crate::core::event::{Event, Place, PlaceholderName, Role};
+use crate::core::event::{BindOutcome, Event, Place, PlaceholderName, Role};
 use crate::core::ids::{AskId, GroupId, Key, QueueId, Text};
 use crate::core::lifecycle::AppState;
-use crate::core::reason::AskReason;
+use crate::core::reason::{AskReason, Refusal};
 use crate::core::time::Millis;
 use crate::shim::op::Kind;
 use crate::shim::placeholder::pod_name;
@@ -67,22 +67,29 @@ impl Controller {
         let Some(report) = self.core.group_report(id) else { return };
         let key = self.core.books.groups[id].key.clone();
         let Some(facts) = self.ledger.group(&key) else { return };
-        let new = show::group_status(&report, (&key.name, facts), self.now.wall);
-        let object = (Kind::TaskGroup, key.clone());
         let target = Target::Group(key.clone());
-        let want = Want::new(Slot::Status, target.clone(), Some(object));
         let progress = self.core.is_in_progress(id);
-        let starts = new.application_state == AppState::Running.name()
-            && facts.status.application_state != new.application_state;
-        let want = match (show::is_urgent(&facts.status, &new), progress && !starts) {
-            (true, false) => want,
-            (true, true) => want.within(PROGRESS_MS),
-            (false, _) => want.within(self.until_numbers(&target)),
+        let starts = report.state == AppState::Running && facts.status.application_state != report.state.name();
+        let within = match (show::is_urgent(&facts.status, &report), progress && !starts) {
+            (true, false) => 0,
+            (true, true) => PROGRESS_MS,
+            (false, _) => self.until_numbers(&target),
         };
-        self.outbox.want(self.now.mono, want);
+        let want = Want::new(Slot::Status, target.clone(), Some((Kind::TaskGroup, key.clone())));
+        self.outbox.want(self.now.mono, want.within(within));
         if !progress {
-            self.announce_group(target, &key, &report);
+            self.announce_group(id, target, &key, report.reason);
         }
+    }
+
+    /// Wants a status to be written (again).
+    pub(super) fn want_status(&mut self, target: &Target) {
+        let object = match target {
+            Target::Group(key) => (Kind::TaskGroup, key.clone()),
+            Target::Queue(path) => (Kind::Queue, Key::cluster(path.clone())),
+            Target::Ask(_) | Target::Placeholder(_) | Target::Event(_) => return,
+        };
+        self.outbox.want(self.now.mono, Want::new(Slot::Status, target.clone(), Some(object)));
     }
 
     fn until_numbers(&self, target: &Target) -> Millis {
@@ -90,37 +97,43 @@ impl Controller {
         last.map_or(0, |last| NUMBERS_EVERY_MS.saturating_sub(self.now.mono.since(*last)))
     }
 
-    fn announce_group(&mut self, target: Target, key: &Key, report: &crate::core::report::GroupReport) {
+    fn announce_group(&mut self, id: GroupId, target: Target, key: &Key, reason: &'static str) {
         let Some(facts) = self.ledger.group(key) else { return };
-        let uid = facts.uid.clone();
-        let warning =
-            !matches!(report.reason, "Submitted" | "Starting" | "Running" | "Completed" | "WaitingForCompletion");
-        let notice = Notice {
-            kind: "TaskGroup",
-            key: key.clone(),
-            uid,
-            warning,
-            reason: report.reason.into(),
-            message: report.message.as_str().into(),
-        };
-        self.announce(target, report.reason, notice);
+        // What an earlier process found and wrote, it has announced.
+        let known = !self.announced.contains_key(&target) && facts.status.reason == reason;
+        if known {
+            self.announced.insert(target, reason.into());
+        } else if self.is_news(&target, reason) {
+            let (key, uid, warning) = (key.clone(), facts.uid.clone(), !is_calm(reason));
+            let message = self.core.group_message(id).into();
+            self.announce(
+                target,
+                reason,
+                Notice { kind: "TaskGroup", key, uid, warning, reason: reason.into(), message },
+            );
+        }
+    }
+
+    fn is_news(&self, target: &Target, code: &str) -> bool {
+        self.announced.get(target).is_none_or(|last| **last != *code)
     }
 
     /// One event per object and reason, when the reason changes.
     fn announce(&mut self, target: Target, code: &str, notice: Notice) {
-        if self.announced.get(&target).is_some_and(|last| **last == *code) {
+        if !self.is_news(&target, code) {
             return;
         }
-        tracing::info!(object = %notice.key, kind = notice.kind, reason = %notice.reason, message = %notice.message);
-        self.announced.insert(target, code.into());
         let number = self.next_notice;
         self.next_notice += 1;
+        // Too many wait: it is said when it is shown the next time.
         if self.outbox.want(self.now.mono, Want::new(Slot::Event, Target::Event(number), None)) {
+            tracing::info!(object = %notice.key, kind = notice.kind, reason = %notice.reason, message = %notice.message);
+            self.announced.insert(target, code.into());
             self.notices.insert(number, notice);
         }
     }
 
-    fn show_ask(&mut self, ask: AskId) {
+    pub(super) fn show_ask(&mut self, ask: AskId) {
         let Some(pod) = self.ledger.pod(ask) else { return };
         if self.core.ask_reason(ask).is_none() {
             self.outbox.cancel(Slot::Condition, &Target::Ask(ask));
@@ -173,15 +186,22 @@ impl Controller {
 
     fn is_queue_urgent(&self, path: &str) -> bool {
         let Some(facts) = self.ledger.queue(path) else { return false };
-        let (problems, in_force) = (self.ledger.queue_problems(path), self.is_queue_defined(path));
-        let conditions = show::queue_conditions(problems, (facts.generation, in_force), &facts.status, self.now.wall);
+        let (problems, keeps) = (self.ledger.queue_problems(path), self.ledger.keeps_earlier_spec(path));
+        let conditions = show::queue_conditions(problems, (facts.generation, keeps), &facts.status, self.now.wall);
         conditions != facts.status.conditions
     }
 
-    /// Whether a spec of the queue is in force.
-    pub(super) fn is_queue_defined(&self, path: &str) -> bool {
-        let queues = &self.core.books.queues;
-        queues.find(path).is_some_and(|queue| queues[queue].defined)
+    /// Bindings to a node that is gone: the API server would take them (design 04, 4.3). Those that have not left are
+    /// called off and planned again.
+    pub(super) fn call_off_bindings(&mut self, node: &Text) {
+        let there: Vec<_> = self.bindings.iter().filter(|(_, (of, _))| of == node).map(|(ask, _)| *ask).collect();
+        for ask in there {
+            if self.outbox.cancel(Slot::Bind, &Target::Ask(ask)) {
+                self.bindings.remove(&ask);
+                let refusal = Refusal { code: 404, message: format!("node {node} is gone").into() };
+                self.events.push(Event::Bind(ask, BindOutcome::Failed(refusal)));
+            }
+        }
     }
 
     /// What a fact says about calls that are wanted or in doubt.
@@ -227,6 +247,11 @@ impl Controller {
             | Event::Synced => {}
         }
     }
+}
+
+/// Reasons that ask nothing of anybody.
+fn is_calm(reason: &str) -> bool {
+    matches!(reason, "Submitted" | "Starting" | "Running" | "Completed" | "WaitingForCompletion")
 }
 
 /// Reasons that the pod does not share with its gang, whose own event says it.

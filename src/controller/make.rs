@@ -75,10 +75,17 @@ impl Controller {
 
     fn make_condition(&mut self, ask: AskId) -> Option<Op> {
         let reason = self.core.ask_reason(ask)?;
-        let condition = show::pod_condition(reason.code(), &self.sentence(&reason), self.now.wall);
-        self.explained.push(ask);
+        let sentence = self.sentence(&reason);
+        let condition = show::pod_condition(reason.code(), &sentence, self.now.wall);
         let pod = self.ledger.pod(ask)?;
-        Some(Op::PatchPodCondition { pod: pod.key.clone(), uid: pod.uid.clone(), condition: Box::new(condition) })
+        if pod.says(&condition) {
+            // As an earlier process left it.
+            return None;
+        }
+        let (pod, uid) = (pod.key.clone(), pod.uid.clone());
+        self.ledger.forget_said(ask);
+        self.explained.push(ask);
+        Some(Op::PatchPodCondition { pod, uid, condition: Box::new(condition) })
     }
 
     /// The sentence of a pod's reason. It can take a look at every node, so that pods which wait for the same thing in
@@ -97,12 +104,13 @@ impl Controller {
     fn make_group_status(&mut self, key: &Key) -> Option<Op> {
         let group = self.core.books.group_ids.get(key)?;
         let report = self.core.group_report(*group)?;
+        let message = self.core.group_message(*group);
         let facts = self.ledger.group_mut(key)?;
-        let status = show::group_status(&report, (&key.name, facts), self.now.wall);
+        let status = show::group_status(&report, &message, (&key.name, facts), self.now.wall);
         if status == facts.status {
             return None;
         }
-        facts.status = status.clone();
+        facts.sent = Some(Box::new(status.clone()));
         let uid = facts.uid.clone();
         self.written.insert(Target::Group(key.clone()), self.now.mono);
         Some(Op::PatchTaskGroupStatus { group: key.clone(), uid, status: Box::new(status) })
@@ -114,13 +122,13 @@ impl Controller {
             None => QueueReport::default(),
         };
         let problems = self.ledger.queue_problems(path).to_vec();
-        let in_force = self.is_queue_defined(path);
+        let keeps = self.ledger.keeps_earlier_spec(path);
         let facts = self.ledger.queue_mut(path)?;
-        let status = show::queue_status(&report, &problems, (facts.generation, in_force), &facts.status, self.now.wall);
+        let status = show::queue_status(&report, &problems, (facts.generation, keeps), &facts.status, self.now.wall);
         if status == facts.status {
             return None;
         }
-        facts.status = status.clone();
+        facts.sent = Some(Box::new(status.clone()));
         let uid = facts.uid.clone();
         self.written.insert(Target::Queue(path.clone()), self.now.mono);
         Some(Op::PatchQueueStatus { queue: path.clone(), uid, status: Box::new(status) })

@@ -163,6 +163,7 @@ impl Controller {
             | WatchFact::Gone(_)
             | WatchFact::Broken { .. } => None,
         };
+        self.warn_of_malformed(kind, &fact);
         let events = self.ledger.watch(kind, fact);
         self.take(events);
         queue.into_iter().for_each(|queue| self.show_queues_from(queue));
@@ -174,11 +175,24 @@ impl Controller {
         }
     }
 
+    /// An object that does not decode is said once in the log.
+    fn warn_of_malformed(&self, kind: Kind, fact: &WatchFact) {
+        if let WatchFact::Listed(seen) | WatchFact::Upsert(seen) = fact
+            && let Err(malformed) = &seen.body
+            && self.ledger.problem(kind, &seen.key) != Some(&malformed.problem)
+        {
+            let (kind, object, problem) = (kind.plural(), &seen.key, &malformed.problem);
+            tracing::warn!(kind, %object, %problem, "an object cannot be read and is left aside");
+        }
+    }
+
     /// Notes what events mean for calls that are wanted or in doubt, and hands them to the core.
     fn take(&mut self, events: Vec<Event>) {
         for event in events {
             self.settle_calls(&event);
+            let node_gone = if let Event::NodeGone(node) = &event { Some(node.clone()) } else { None };
             self.events.push(event);
+            node_gone.into_iter().for_each(|node| self.call_off_bindings(&node));
         }
     }
 

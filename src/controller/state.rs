@@ -86,7 +86,7 @@ impl Controller {
                 "state": report.state.name(),
                 "incarnation": report.incarnation,
                 "reason": report.reason,
-                "message": report.message,
+                "message": self.core.group_message(id),
                 "seats": {"open": report.seats.open, "assumed": report.seats.assumed, "held": report.seats.held,
                           "releasing": report.seats.releasing, "taken": report.seats.taken},
             }))

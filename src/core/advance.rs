@@ -1,7 +1,7 @@
 //! Moves an application on as far as the facts allow without competing for capacity.
 
-use super::application::{Counted, Stage};
-use super::ask::AskState;
+use super::application::{App, Counted, Idle, Stage};
+use super::ask::{Ask, AskState};
 use super::decision::{Decision, TerminationType};
 use super::ids::{AppId, AskId, GroupId};
 use super::judge::{placeholder_ask, queue_of};
@@ -11,6 +11,7 @@ use super::reason::Reason;
 use super::resources::Totals;
 use super::scheduler::Scheduler;
 use super::seat::Seats;
+use super::time::Millis;
 
 impl Scheduler {
     /// Looks at one application.
@@ -90,14 +91,19 @@ impl Scheduler {
             let app = &mut self.books.apps[id];
             app.party = app.asks.clone();
             self.admit(id);
+            if !started {
+                // Their nodes may have changed since.
+                let held = self.held_seats(id, |_| true);
+                self.loses_seats(held);
+            }
         } else {
             self.books.apps[id].stage = Stage::Gate;
         }
         self.reshelve_own(id);
     }
 
-    fn make_seats(&mut self, id: GroupId) {
-        let count = self.books.groups[id].spec().min_member;
+    pub(super) fn make_seats(&mut self, id: GroupId) {
+        let count = self.seat_count(id);
         self.books.clear_seats(id);
         let group = &mut self.books.groups[id];
         group.seats = Seats::new(count);
@@ -110,6 +116,13 @@ impl Scheduler {
             self.absorb(ask);
             self.reshelve(ask);
         }
+    }
+
+    /// `minMember`. A gang that had started before its spec went wrong has seats for the pods that it has.
+    fn seat_count(&self, id: GroupId) -> u32 {
+        let group = &self.books.groups[id];
+        let spec = group.spec();
+        if spec.errors.is_empty() { spec.min_member } else { spec.min_member.min(group.asks.len() as u32) }
     }
 
     fn marked_seat(&self, ask: AskId) -> Option<u32> {
@@ -131,25 +144,38 @@ impl Scheduler {
         }
     }
 
-    /// Every seat has a node: says how far the binding of the placeholders is.
+    /// Says how far the gang is where no plan will say it: its members come, or every seat has a node.
     fn note_progress(&mut self, id: AppId) {
         let app = &self.books.apps[id];
-        if app.contends.is_none() && app.stage == Stage::Reserve {
-            let (have, need) = self.progress(id);
-            let reason = if have == need { Reason::Held } else { Reason::BindingPlaceholders { have, need } };
-            self.wait(id, reason);
+        if let Some(Reason::WaitingForMembers { .. }) = app.waits {
+            return self.lacks_members(id).into_iter().for_each(|reason| self.wait(id, reason));
         }
+        if app.contends.is_some() || app.stage != Stage::Reserve {
+            return;
+        }
+        let (have, need) = self.progress(id);
+        let tallies = app.groups.iter().map(|group| self.books.groups[*group].seats.tally());
+        let reason = match tallies.map(|tally| tally.leaving).sum() {
+            0 if have == need => Reason::Held,
+            0 => Reason::BindingPlaceholders { have, need },
+            count => Reason::PlaceholdersLeaving { count },
+        };
+        self.wait(id, reason);
     }
 
-    /// An application without TaskGroups is its pods: nothing to reserve.
+    /// An application without TaskGroups is its pods: nothing to reserve, and each goes its own way once the application
+    /// counts as one of its queue's. What runs already does.
     fn run_without_groups(&mut self, id: AppId) {
         let app = &self.books.apps[id];
         let (active, pending) = (app.active, app.pending);
         if active > 0 {
+            self.admit(id);
             self.transit(id, AppEvent::Run);
+            self.reshelve_own(id);
         } else if pending == 0 && !app.asks.is_empty() {
             self.transit(id, AppEvent::Idle);
         }
+        self.contend_again(id);
     }
 
     fn is_satisfied(&self, id: AppId) -> bool {
@@ -163,12 +189,34 @@ impl Scheduler {
         app.active > 0 || app.pending > 0
     }
 
-    /// Takes back the members whose node somebody else overloaded meanwhile; whether there were any.
+    /// Takes back the members, and gives up the seats, whose node somebody else overloaded meanwhile; whether there were
+    /// any.
     fn takes_misfits_back(&mut self, id: AppId) -> bool {
         let mut found = false;
         for ask in self.held_back(id) {
             if self.may_not_fit(ask) && !self.still_fits(ask) {
                 self.unassume(ask);
+                found = true;
+            }
+        }
+        let is_overdrawn = |ask: &Ask| ask.node().is_none_or(|node| self.books.nodes.is_overdrawn(node));
+        let doubtful = self.held_seats(id, is_overdrawn);
+        self.loses_seats(doubtful) || found
+    }
+
+    /// The placeholders that hold seats of an application and of which something is true, in the order of their seats.
+    fn held_seats(&self, id: AppId, which: impl Fn(&Ask) -> bool) -> Vec<AskId> {
+        let groups = self.books.apps[id].groups.iter().map(|group| &self.books.groups[*group]);
+        let held = groups.flat_map(|group| group.seats.held()).map(|(_, placeholder)| placeholder);
+        held.filter(|placeholder| which(&self.books.asks[*placeholder])).collect()
+    }
+
+    /// Gives up those of these seats that no member could take where they are; whether there were any.
+    fn loses_seats(&mut self, held: Vec<AskId>) -> bool {
+        let mut found = false;
+        for placeholder in held {
+            if !self.may_stay(placeholder) {
+                self.lose_seat(placeholder);
                 found = true;
             }
         }
@@ -224,6 +272,7 @@ impl Scheduler {
         for group in self.books.apps[id].groups.clone() {
             self.balance(group);
             self.replace(group);
+            self.balance(group);
         }
         let app = &mut self.books.apps[id];
         if !app.placed && !app.groups.is_empty() {
@@ -239,7 +288,7 @@ impl Scheduler {
         if app.active == 0 && app.pending == 0 {
             self.transit(id, AppEvent::Idle);
         } else {
-            app.completes = None;
+            app.idle = None;
         }
     }
 
@@ -252,29 +301,37 @@ impl Scheduler {
     fn wait_on(&mut self, id: AppId) {
         let app = &self.books.apps[id];
         if app.active > 0 || app.pending > 0 {
-            self.books.apps[id].completes = None;
+            self.books.apps[id].idle = None;
             return self.transit(id, AppEvent::Run);
         }
         if app.groups.is_empty() {
             return self.complete(id);
         }
-        let timeouts = app.groups.iter().map(|group| self.books.groups[*group].spec().completion_timeout_ms);
-        let timeout = timeouts.max().unwrap_or(0);
-        let deadline = app.completes.unwrap_or_else(|| (self.now.mono.after(timeout), self.now.wall.after(timeout)));
-        if deadline.0 <= self.now.mono {
+        let idle = app.idle.unwrap_or(Idle::beginning(self.now));
+        let (due, _) = idle.ends(self.completion_timeout(app));
+        if due <= self.now.mono {
             return self.complete(id);
         }
-        if self.books.apps[id].completes.replace(deadline).is_none() {
+        if self.books.apps[id].idle.replace(idle).is_none() {
             self.show_app(id);
         }
-        self.set_timer(id, deadline.0);
+        self.set_timer(id, due);
+    }
+
+    /// The longest of its task groups.
+    pub(super) fn completion_timeout(&self, app: &App) -> Millis {
+        let timeouts = app.groups.iter().map(|group| self.books.groups[*group].spec().completion_timeout_ms);
+        timeouts.max().unwrap_or(0)
     }
 
     /// A deadline that status remembers goes on across a restart.
     fn load_deadline(&mut self, id: AppId) {
-        let first = self.books.apps[id].groups.first().map(|group| self.books.groups[*group].spec());
-        let deadline = first.and_then(|spec| Some((spec.remembered.completion_deadline?, spec.completion_timeout_ms)));
-        self.books.apps[id].completes = deadline.map(|(wall, timeout)| (self.now.due(wall, timeout), wall));
+        let app = &self.books.apps[id];
+        let remembered = app.groups.iter().map(|group| &self.books.groups[*group].spec().remembered);
+        let of_this_life = remembered.filter(|status| status.incarnation == app.incarnation);
+        let deadline = of_this_life.filter_map(|status| status.completion_deadline).max();
+        let idle = deadline.map(|deadline| Idle::ending(self.now, deadline, self.completion_timeout(app)));
+        self.books.apps[id].idle = idle;
         self.forget_remembered(id);
     }
 
@@ -282,8 +339,9 @@ impl Scheduler {
     fn complete(&mut self, id: AppId) {
         self.release_placeholders(id, TerminationType::Timeout);
         self.transit(id, AppEvent::Complete);
-        self.books.apps[id].completes = None;
+        self.books.apps[id].idle = None;
         self.leave_queue_when_empty(id);
+        self.take_up_edits(id);
         self.let_latecomers_in(id);
     }
 
@@ -291,8 +349,17 @@ impl Scheduler {
     fn come_again(&mut self, id: AppId) {
         self.leave_queue_when_empty(id);
         let app = &self.books.apps[id];
-        if (app.pending > 0 || app.resubmitted) && app.queue.is_none() {
-            self.renew(id);
+        match (app.pending > 0 || app.resubmitted, app.queue) {
+            (true, None) => self.renew(id),
+            (true, Some(_)) => {
+                let members = app.groups.iter().map(|group| self.books.groups[*group].members);
+                self.wait(id, Reason::PlaceholdersLeaving { count: members.map(|members| members.placeholders).sum() });
+            }
+            (false, _) if app.waits.is_some() => {
+                self.books.apps[id].waits = None;
+                self.show_app(id);
+            }
+            (false, _) => {}
         }
     }
 

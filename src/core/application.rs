@@ -9,7 +9,7 @@ use super::lifecycle::AppState;
 use super::reason::{Reason, RejectReason};
 use super::resources::Totals;
 use super::seat::Seats;
-use super::time::{Millis, Mono, Wall};
+use super::time::{Millis, Mono, Now, Wall};
 
 /// What is submitted together.
 #[derive(Clone, Debug)]
@@ -26,6 +26,8 @@ pub struct App {
     pub party: BTreeSet<AskId>,
     /// TaskGroups that name it and that it is closed to (01, 1.1): they come in when it consists of others no more.
     pub latecomers: BTreeSet<GroupId>,
+    /// Names of TaskGroups that its gang lists and that it did not have when it was judged.
+    pub awaits: Vec<super::ids::Text>,
     /// State; only [`super::lifecycle`] says what follows on what.
     pub state: AppState,
     /// Number of its life under its objects, from 1; 0 before the first.
@@ -44,8 +46,8 @@ pub struct App {
     pub waits: Option<Reason>,
     /// Failed attempts to reserve in a row, for the back-off.
     pub failures: u32,
-    /// When Waiting ends: on both clocks.
-    pub completes: Option<(Mono, Wall)>,
+    /// Since when it waits for its end.
+    pub idle: Option<Idle>,
     /// Its place among the gangs that contend in a pass.
     pub contends: Option<Rank>,
     /// Real allocations: its own and its groups' (a tally, changed where an ask's state changes).
@@ -62,6 +64,36 @@ pub struct App {
     pub real_ask: Option<Totals>,
     /// What its queues count of it.
     pub counted: Option<Counted>,
+}
+
+/// Since when an application waits for its end. When that is follows from the timeout in force, on both clocks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Idle {
+    /// Counted from here on,
+    pub from: Mono,
+    /// when so much was over already, in an earlier process.
+    pub over: Millis,
+    /// The beginning, where it must survive a restart.
+    pub wall: Wall,
+}
+
+impl Idle {
+    /// From now on.
+    pub const fn beginning(now: Now) -> Self {
+        Self { from: now.mono, over: 0, wall: now.wall }
+    }
+
+    /// As a deadline tells that an earlier process wrote.
+    pub fn ending(now: Now, deadline: Wall, timeout: Millis) -> Self {
+        let left = now.due(deadline, timeout).since(now.mono);
+        let wall = Wall(deadline.0.saturating_sub_unsigned(timeout));
+        Self { from: now.mono, over: timeout.saturating_sub(left), wall }
+    }
+
+    /// When it ends.
+    pub const fn ends(self, timeout: Millis) -> (Mono, Wall) {
+        (self.from.after(timeout.saturating_sub(self.over)), self.wall.after(timeout))
+    }
 }
 
 /// What must change before a gang that found too few nodes is planned again.
@@ -128,8 +160,11 @@ pub const BACK_OFF_AT_MOST_MS: Millis = 60_000;
 pub struct Group {
     /// Namespace and name of the TaskGroup.
     pub key: Key,
-    /// As last observed; `None` while only pods name it (Koordinator's "fake gang").
+    /// In force: as last observed, but for what was edited after the start. `None` while only pods name it
+    /// (Koordinator's "fake gang").
     pub spec: Option<Box<GroupSpec>>,
+    /// As last observed, where that is not in force: its application had started before it was edited.
+    pub edited: Option<Box<GroupSpec>>,
     /// Its application, while the object exists.
     pub app: Option<super::ids::AppId>,
     /// Its seats, from acceptance to completion.
@@ -140,6 +175,8 @@ pub struct Group {
     pub waiting: BTreeSet<(Rank, AskId)>,
     /// Members that wait although there is no held seat for them, after the start: ordinary asks.
     pub overflow: BTreeSet<(Rank, AskId)>,
+    /// Those among them that come before all ordinary asks: as many as seats are open in a gang that was interrupted.
+    pub urgent: BTreeSet<(Rank, AskId)>,
     /// Members by what became of them.
     pub members: Members,
     /// Placeholders that gave their seat to a member, in this incarnation.
@@ -162,6 +199,8 @@ pub struct Members {
     pub succeeded: u32,
     /// Failed.
     pub failed: u32,
+    /// Wait, and use what this version does not honour.
+    pub unsupported: u32,
     /// Placeholder pods that exist.
     pub placeholders: u32,
 }
@@ -172,11 +211,13 @@ impl Group {
         Self {
             key,
             spec: None,
+            edited: None,
             app: None,
             seats: Seats::default(),
             asks: BTreeSet::new(),
             waiting: BTreeSet::new(),
             overflow: BTreeSet::new(),
+            urgent: BTreeSet::new(),
             members: Members::default(),
             replaced: 0,
             lived: 0,
@@ -188,6 +229,11 @@ impl Group {
     /// Its spec, where it must have one: it belongs to an application.
     pub fn spec(&self) -> &GroupSpec {
         self.spec.as_deref().expect("a group of an application has a spec")
+    }
+
+    /// Members that wait for a node after the start, seats apart, in the order of a pass.
+    pub fn beyond_seats(&self) -> impl Iterator<Item = &(Rank, AskId)> {
+        self.urgent.iter().chain(&self.overflow)
     }
 
     /// Whether its seats are held by placeholder pods.
@@ -212,6 +258,7 @@ impl App {
             originators: BTreeSet::new(),
             party: BTreeSet::new(),
             latecomers: BTreeSet::new(),
+            awaits: Vec::new(),
             state: AppState::New,
             incarnation: 0,
             queue: None,
@@ -221,7 +268,7 @@ impl App {
             rejected: Vec::new(),
             waits: None,
             failures: 0,
-            completes: None,
+            idle: None,
             contends: None,
             active: 0,
             pending: 0,

@@ -43,7 +43,7 @@ pub struct Ask {
     pub shelf: Shelf,
     /// A placeholder whose deletion was decided: it may not be released again (seed "released").
     pub leaving: Option<TerminationType>,
-    /// Its last Binding was refused: not tried again before this time.
+    /// Its last Binding, or the deletion of a placeholder, was refused: not tried again before this time.
     pub refused: Option<(Refusal, Mono)>,
     /// The reason last reported for it.
     pub shown: Option<&'static str>,
@@ -99,6 +99,8 @@ pub enum Shelf {
     Originator(AppId),
     /// Among the ordinary asks.
     Ordinary(QueueId, ClassId),
+    /// Before the ordinary asks: its gang was interrupted in its start, and there is an open seat for it (01, 1.6).
+    Urgent(QueueId, ClassId),
     /// Among the pods outside applications whose queue takes nothing now.
     Queueless,
 }

@@ -132,6 +132,11 @@ impl Scheduler {
                     self.books.ordinary.get(&(queue, class)).is_some_and(has)
                         && group.is_none_or(|group| has(&group.overflow))
                 }
+                Shelf::Urgent(queue, class) => {
+                    let group = ask.group.and_then(|group| self.books.groups.get(group));
+                    self.books.ordinary.get(&(queue, class)).is_some_and(has)
+                        && group.is_some_and(|group| has(&group.urgent))
+                }
                 Shelf::Queueless => self.books.queueless.contains(&id),
             };
             if !stands || (ask.shelf != Shelf::Off && !ask.is_pending()) {
@@ -146,7 +151,8 @@ impl Scheduler {
         for (_, group) in self.books.groups.iter() {
             let waits = group.waiting.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Seat(_))));
             let ordinary = group.overflow.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Ordinary(..))));
-            if !waits || !ordinary || group.asks.iter().any(|ask| self.books.asks.get(*ask).is_none()) {
+            let urgent = group.urgent.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Urgent(..))));
+            if !waits || !ordinary || !urgent || group.asks.iter().any(|ask| self.books.asks.get(*ask).is_none()) {
                 violations.push(format!("{} lists pods that are not there", group.key));
             }
         }
@@ -160,7 +166,8 @@ impl Scheduler {
             }
         }
         for asks in self.books.ordinary.values() {
-            if !asks.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Ordinary(..)))) {
+            let is_ordinary = |shelf| matches!(shelf, Shelf::Ordinary(..) | Shelf::Urgent(..));
+            if !asks.iter().all(|(_, ask)| on(ask, is_ordinary)) {
                 violations.push("an ordinary ask waits that is not there".into());
             }
         }

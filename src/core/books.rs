@@ -33,6 +33,8 @@ pub struct Books {
     pub apps: Arena<AppId, App>,
     /// Applications by namespace and application id.
     pub app_ids: Lookup<Key, AppId>,
+    /// Applications that list a TaskGroup which they do not have.
+    pub awaited: Lookup<Key, BTreeSet<AppId>>,
     /// Ordinary asks that wait, by queue and class, in the order of a pass.
     pub ordinary: BTreeMap<(QueueId, ClassId), BTreeSet<(Rank, AskId)>>,
     /// Pods outside applications whose queue takes nothing now.
@@ -51,6 +53,7 @@ struct Standing {
     running: bool,
     succeeded: bool,
     failed: bool,
+    unsupported: bool,
     placeholder: bool,
 }
 
@@ -65,6 +68,7 @@ impl Standing {
             running: real && matches!(ask.state, AskState::Bound { .. }),
             succeeded: finished(true),
             failed: finished(false),
+            unsupported: real && matches!(ask.spec.place, Place::Refused(_)),
             placeholder: !real,
         }
     }
@@ -102,6 +106,7 @@ impl Books {
                 (&mut members.running, both(|s| s.running)),
                 (&mut members.succeeded, both(|s| s.succeeded)),
                 (&mut members.failed, both(|s| s.failed)),
+                (&mut members.unsupported, both(|s| s.unsupported)),
                 (&mut members.placeholders, both(|s| s.placeholder)),
             ] {
                 adjust(tally, was, is);
@@ -138,55 +143,65 @@ impl Books {
     }
 
     /// Puts a waiting ask where the pass finds it, or takes it from there.
-    pub fn shelve(&mut self, id: AskId, shelf: Shelf, urgent: bool) {
-        let old = self.asks[id].shelf;
-        if old == shelf && old == Shelf::Off {
+    pub fn shelve(&mut self, id: AskId, shelf: Shelf) {
+        let old = std::mem::replace(&mut self.asks[id].shelf, shelf);
+        if old == shelf {
             return;
         }
         self.unshelve(id, old);
-        let ask = &mut self.asks[id];
-        ask.shelf = shelf;
-        let (entry, group) = ((ask.rank(urgent), id), ask.group);
+        let entry = (self.asks[id].rank(false), id);
         match shelf {
             Shelf::Off => {}
             Shelf::Seat(group) => drop(self.groups[group].waiting.insert(entry)),
             Shelf::Originator(app) => drop(self.apps[app].originators.insert(entry)),
             Shelf::Ordinary(queue, class) => {
-                if let Some(group) = group {
-                    self.groups[group].overflow.insert(entry.clone());
+                if let Some(group) = self.group_of(id) {
+                    group.overflow.insert(entry.clone());
                 }
                 self.ordinary.entry((queue, class)).or_default().insert(entry);
+            }
+            Shelf::Urgent(queue, class) => {
+                if let Some(group) = self.group_of(id) {
+                    group.urgent.insert(entry);
+                }
+                let first = (self.asks[id].rank(true), id);
+                self.ordinary.entry((queue, class)).or_default().insert(first);
             }
             Shelf::Queueless => drop(self.queueless.insert(id)),
         }
     }
 
     fn unshelve(&mut self, id: AskId, shelf: Shelf) {
-        let ask = &self.asks[id];
-        // It may stand there as urgent or not.
-        let entries = [(ask.rank(false), id), (ask.rank(true), id)];
-        let group = ask.group;
-        let take = |set: &mut BTreeSet<(Rank, AskId)>| {
-            for entry in &entries {
-                set.remove(entry);
-            }
-        };
+        let entry = (self.asks[id].rank(false), id);
         match shelf {
             Shelf::Off => {}
-            Shelf::Seat(group) => self.groups.get_mut(group).into_iter().for_each(|group| take(&mut group.waiting)),
-            Shelf::Originator(app) => self.apps.get_mut(app).into_iter().for_each(|app| take(&mut app.originators)),
+            Shelf::Seat(group) => drop(self.groups.get_mut(group).map(|group| group.waiting.remove(&entry))),
+            Shelf::Originator(app) => drop(self.apps.get_mut(app).map(|app| app.originators.remove(&entry))),
             Shelf::Ordinary(queue, class) => {
-                if let Some(group) = group.and_then(|group| self.groups.get_mut(group)) {
-                    take(&mut group.overflow);
+                if let Some(group) = self.group_of(id) {
+                    group.overflow.remove(&entry);
                 }
-                if let Some(set) = self.ordinary.get_mut(&(queue, class)) {
-                    take(set);
-                    if set.is_empty() {
-                        self.ordinary.remove(&(queue, class));
-                    }
+                self.leave_ordinary((queue, class), &entry);
+            }
+            Shelf::Urgent(queue, class) => {
+                if let Some(group) = self.group_of(id) {
+                    group.urgent.remove(&entry);
                 }
+                self.leave_ordinary((queue, class), &(self.asks[id].rank(true), id));
             }
             Shelf::Queueless => drop(self.queueless.remove(&id)),
+        }
+    }
+
+    fn group_of(&mut self, id: AskId) -> Option<&mut Group> {
+        self.groups.get_mut(self.asks[id].group?)
+    }
+
+    fn leave_ordinary(&mut self, key: (QueueId, ClassId), entry: &(Rank, AskId)) {
+        let Some(asks) = self.ordinary.get_mut(&key) else { return };
+        asks.remove(entry);
+        if asks.is_empty() {
+            self.ordinary.remove(&key);
         }
     }
 

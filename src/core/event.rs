@@ -204,11 +204,26 @@ pub struct GroupSpec {
     pub terminating: bool,
 }
 
+impl GroupSpec {
+    /// Whether status is about another generation.
+    pub fn is_edited(&self) -> bool {
+        self.remembered.generation != self.generation
+    }
+
+    /// Whether a later spec asks for nothing new but timeouts.
+    pub fn differs_in_timeouts_only(&self, later: &Self) -> bool {
+        let Self { generation, completion_timeout_ms, remembered, .. } = later.clone();
+        Self { generation, completion_timeout_ms, remembered, ..self.clone() } == *later
+    }
+}
+
 /// Facts that only status holds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Remembered {
     /// Incarnation of the application, 0 = never accepted.
     pub incarnation: u32,
+    /// Generation of the spec that was in force; 0 = status was never written.
+    pub generation: i64,
     /// `Placed=True`: the gang was satisfied and bound.
     pub placed: bool,
     /// `applicationState` is Completed.

@@ -17,7 +17,7 @@ impl Scheduler {
     /// Keeps the gang's place among those that contend; one whose seats are all settled does not.
     pub(super) fn contend_again(&mut self, id: AppId) {
         let Some(app) = self.books.apps.get(id) else { return };
-        let waits = app.state == AppState::Accepted && !app.groups.is_empty() && self.back_off_is_over(id);
+        let waits = app.state == AppState::Accepted && self.back_off_is_over(id);
         let rank = (waits && self.lacks_something(id)).then(|| self.gang_rank(id));
         let app = &mut self.books.apps[id];
         if app.contends == rank {
@@ -60,17 +60,26 @@ impl Scheduler {
         let app = &self.books.apps[id];
         let groups = || app.groups.iter().map(|group| &self.books.groups[*group]);
         let of_members = groups().filter_map(|group| group.waiting.first().map(|(rank, _)| rank.priority.0));
-        let of_originators = app.originators.first().map(|(rank, _)| rank.priority.0);
+        // Those of one group are made alike.
+        let placeholders = groups().filter_map(|group| group.seats.open_with_placeholder().next());
+        let of_placeholders = placeholders.map(|(_, ask)| self.books.asks[ask].spec.priority);
+        let originator = app.originators.first().map(|(rank, _)| rank);
+        let of_originators = originator.map(|rank| rank.priority.0);
         super::ask::Rank {
             urgent: std::cmp::Reverse(false),
-            priority: std::cmp::Reverse(of_members.chain(of_originators).max().unwrap_or(0)),
-            created: groups().map(|group| group.spec().created).min().unwrap_or(0),
+            priority: std::cmp::Reverse(of_members.chain(of_placeholders).chain(of_originators).max().unwrap_or(0)),
+            created: (groups().map(|group| group.spec().created).min())
+                .unwrap_or_else(|| originator.map_or(0, |rank| rank.created)),
             key: app.key.clone(),
         }
     }
 
     /// One turn of a gang in a pass. Returns how many pods it placed.
     pub(super) fn try_gang(&mut self, id: AppId, ahead: &mut Ahead) -> u32 {
+        if self.books.apps[id].groups.is_empty() {
+            self.let_in(id);
+            return 0;
+        }
         if let Some(reason) = self.lacks_members(id) {
             self.close_gate_for(id, reason);
             return 0;
@@ -108,7 +117,7 @@ impl Scheduler {
     }
 
     /// Direct: the members themselves must exist before anything is asked of the queue.
-    fn lacks_members(&self, id: AppId) -> Option<Reason> {
+    pub(super) fn lacks_members(&self, id: AppId) -> Option<Reason> {
         self.books.apps[id].groups.iter().map(|group| &self.books.groups[*group]).find_map(|group| {
             let (have, need) = (group.waiting.len() as u32, group.seats.tally().open);
             let taken = group.seats.len() - need;
@@ -116,6 +125,7 @@ impl Scheduler {
                 group: group.key.name.clone(),
                 have: have + taken,
                 need: group.seats.len(),
+                unsupported: group.members.unsupported,
             })
         })
     }
@@ -142,8 +152,26 @@ impl Scheduler {
         if let Some(refused) = self.books.queues.refuses(queue, ahead, need) {
             return Some(Reason::WaitingForQuota(refused));
         }
-        let (queue, max) = self.books.queues.full_of_applications(queue).filter(|_| !app.admitted)?;
+        self.lacks_place(id)
+    }
+
+    fn lacks_place(&self, id: AppId) -> Option<Reason> {
+        let app = &self.books.apps[id];
+        let (queue, max) = self.books.queues.full_of_applications(app.queue?).filter(|_| !app.admitted)?;
         Some(Reason::WaitingForApplications { queue, max })
+    }
+
+    /// An application without TaskGroups reserves nothing: once there is a place for it among those of its queue, its pods
+    /// are ordinary asks.
+    fn let_in(&mut self, id: AppId) {
+        if let Some(reason) = self.lacks_place(id) {
+            return self.wait(id, reason);
+        }
+        self.admit(id);
+        let app = &mut self.books.apps[id];
+        app.waits = None;
+        self.shown_asks.extend(&app.asks);
+        self.reshelve_own(id);
     }
 
     fn open_gate(&mut self, id: AppId) {
@@ -386,7 +414,7 @@ impl Scheduler {
 
     fn assume(&mut self, candidate: Candidate, node: NodeId, queue: QueueId) {
         let Candidate { ask, group, .. } = candidate;
-        self.books.shelve(ask, Shelf::Off, false);
+        self.books.shelve(ask, Shelf::Off);
         self.books.charge_whole(ask, node, Some(queue));
         self.books.change(ask, |ask| ask.state = AskState::Assumed { node, sent: false });
         self.shown_asks.insert(ask);

@@ -33,7 +33,7 @@ impl Scheduler {
     }
 
     /// Adds a TaskGroup to the application that it names, or notes that it is closed to it.
-    fn attach(&mut self, id: GroupId) {
+    pub(super) fn attach(&mut self, id: GroupId) {
         let app = self.books.app_at(&app_key(&self.books.groups[id]));
         let is_open = self.takes(app, id);
         let group = &mut self.books.groups[id];
@@ -44,13 +44,33 @@ impl Scheduler {
             let own = &mut self.books.apps[app].groups;
             own.push(id);
             own.sort_unstable_by(|a, b| groups[*a].key.cmp(&groups[*b].key));
-            self.renew(app);
+            self.renew_unless_started(app);
         } else {
             self.books.apps[app].latecomers.insert(id);
         }
         self.relink_all(id);
+        if is_open && self.books.apps[app].has_started() {
+            self.join(app, id);
+        }
         self.shown_groups.insert(id);
         self.touch(Some(app));
+        self.wake_awaiting(&self.books.groups[id].key.clone());
+    }
+
+    /// A TaskGroup comes back into a gang that runs: its seats are open, and nothing begins anew.
+    fn join(&mut self, app: AppId, id: GroupId) {
+        self.books.groups[id].lived = self.books.apps[app].incarnation;
+        self.forget_remembered(app);
+        self.make_seats(id);
+    }
+
+    /// What an application consists of changed: judged again, unless it started with what it had.
+    fn renew_unless_started(&mut self, app: AppId) {
+        let entry = &self.books.apps[app];
+        // One that was pods alone gets its first TaskGroup: that is another application.
+        if entry.groups.len() == 1 || !entry.has_started() {
+            self.renew(app);
+        }
     }
 
     /// Takes a TaskGroup out of its application, or from those that wait outside.
@@ -69,55 +89,53 @@ impl Scheduler {
         self.unlink_all(id);
     }
 
-    /// An accepted application is closed to further TaskGroups, an ended one to those that it does not list; one that
-    /// consisted of pods alone begins anew with them.
-    fn takes(&self, app: AppId, id: GroupId) -> bool {
-        let app = &self.books.apps[app];
-        if app.groups.is_empty() {
-            return true;
-        }
-        match app.state {
-            AppState::New | AppState::Rejected => true,
-            AppState::Completed => self.lists(&app.groups, id),
-            AppState::Accepted | AppState::Running | AppState::Waiting => false,
-        }
-    }
-
-    /// Whether the gang of these TaskGroups lists another.
-    fn lists(&self, gang: &[GroupId], id: GroupId) -> bool {
-        let name = &self.books.groups[id].key.name;
-        gang.iter().any(|group| self.books.groups[*group].spec().gang.contains(name))
-    }
-
-    /// Once accepted, only timeouts can be changed; before that a new spec is judged, after the end it is a new life.
+    /// An application that started keeps the spec that it started with, but for timeouts; before that, and after its end,
+    /// a new spec is judged (01, 1.2.4, ADR 0009).
     fn update_group(&mut self, id: GroupId, spec: GroupSpec) {
-        let app = self.books.groups[id].app;
-        let old = self.books.groups[id].spec();
-        if old.generation == spec.generation {
+        let group = &self.books.groups[id];
+        let (app, latest) = (group.app, group.edited.as_deref().unwrap_or(group.spec()));
+        if latest.generation == spec.generation {
             return;
         }
-        let is_fixed = app.is_some_and(|app| {
-            matches!(self.books.apps[app].state, AppState::Accepted | AppState::Running | AppState::Waiting)
-        });
-        if is_fixed {
-            self.change_timeouts(id, &spec);
-        } else {
-            self.resubmit(id, spec);
+        let only_timeouts = group.spec().differs_in_timeouts_only(&spec);
+        match app.map_or(AppState::New, |app| self.books.apps[app].state) {
+            AppState::Running | AppState::Waiting => self.edit_later(id, spec, only_timeouts),
+            AppState::Accepted if only_timeouts => self.edit_later(id, spec, true),
+            AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed => self.resubmit(id, spec),
         }
         self.shown_groups.insert(id);
         self.touch(app);
     }
 
+    /// Timeouts hold at once; everything else waits for the next life.
+    fn edit_later(&mut self, id: GroupId, spec: GroupSpec, only_timeouts: bool) {
+        self.change_timeouts(id, &spec);
+        let group = &mut self.books.groups[id];
+        if only_timeouts {
+            group.spec.as_mut().expect("looked at just now").generation = spec.generation;
+        }
+        group.edited = (!only_timeouts).then(|| Box::new(spec));
+    }
+
+    /// What was edited while the application lived holds from its end on. By itself it begins no new life.
+    pub(super) fn take_up_edits(&mut self, app: AppId) {
+        for id in self.books.apps[app].groups.clone() {
+            let group = &mut self.books.groups[id];
+            let Some(spec) = group.edited.take() else { continue };
+            if spec.application == group.spec().application {
+                group.spec = Some(Box::new(GroupSpec { remembered: group.spec().remembered.clone(), ..*spec }));
+            } else {
+                self.resubmit(id, *spec);
+            }
+        }
+    }
+
     fn change_timeouts(&mut self, id: GroupId, spec: &GroupSpec) {
         let stored = self.books.groups[id].spec.as_mut().expect("looked at just now");
-        stored.generation = spec.generation;
-        let old = std::mem::replace(&mut stored.completion_timeout_ms, spec.completion_timeout_ms);
-        let Some(app) = self.books.groups[id].app else { return };
-        // A deadline that runs already moves along.
-        if let Some((mono, wall)) = &mut self.books.apps[app].completes {
-            mono.0 = mono.0.saturating_sub(old).saturating_add(spec.completion_timeout_ms);
-            wall.0 = wall.0.saturating_sub_unsigned(old).saturating_add_unsigned(spec.completion_timeout_ms);
-        }
+        stored.completion_timeout_ms = spec.completion_timeout_ms;
+        // A deadline that runs already moves along, for all of them.
+        let app = self.books.groups[id].app.map(|app| &self.books.apps[app]);
+        self.shown_groups.extend(app.into_iter().flat_map(|app| &app.groups));
     }
 
     fn resubmit(&mut self, id: GroupId, spec: GroupSpec) {
@@ -125,12 +143,14 @@ impl Scheduler {
         let old = group.spec();
         let remembered = old.remembered.clone();
         let stays = group.app.is_some() && old.application == spec.application;
+        group.edited = None;
         let app = group.app;
         let spec = GroupSpec { remembered, ..spec };
         if stays {
             group.spec = Some(Box::new(spec));
             return app.into_iter().for_each(|app| self.renew(app));
         }
+        self.empty_seats(id, TerminationType::StoppedByRm);
         self.detach(id);
         self.books.groups[id].spec = Some(Box::new(spec));
         app.into_iter().for_each(|app| self.lacks_a_group(app));
@@ -166,11 +186,12 @@ impl Scheduler {
         self.empty_seats(id, TerminationType::StoppedByRm);
         self.detach(id);
         let group = &mut self.books.groups[id];
-        (group.spec, group.lived) = (None, 0);
+        (group.spec, group.edited, group.lived) = (None, None, 0);
         self.shown_groups.remove(&id);
         self.orphan(id);
         app.into_iter().for_each(|app| self.lacks_a_group(app));
         self.books.forget_group_if_idle(id);
+        self.wake_awaiting(key);
     }
 
     /// One of its TaskGroups is gone: before its start it is not the same gang any more and is judged again.
@@ -189,7 +210,7 @@ impl Scheduler {
         for ask in self.sorted_asks(id) {
             let entry = &self.books.asks[ask];
             let parks = entry.is_placeholder() || entry.state == AskState::Waiting;
-            self.books.shelve(ask, Shelf::Off, false);
+            self.books.shelve(ask, Shelf::Off);
             self.books.link(ask, None, parks.then_some(id));
             if parks && self.books.asks[ask].is_placeholder() {
                 self.release(ask, TerminationType::StoppedByRm);
@@ -198,38 +219,9 @@ impl Scheduler {
         }
     }
 
-    /// TaskGroups that the application was closed to come in when it has none of its own any more, or has ended and
-    /// lists them.
-    pub(super) fn let_latecomers_in(&mut self, app: AppId) {
-        let Some(entry) = self.books.apps.get(app) else { return };
-        let mut latecomers: Vec<_> = entry.latecomers.iter().copied().collect();
-        latecomers.sort_unstable_by(|a, b| self.books.groups[*a].key.cmp(&self.books.groups[*b].key));
-        for id in latecomers {
-            if self.takes(app, id) {
-                self.books.apps[app].latecomers.remove(&id);
-                self.attach(id);
-            }
-        }
-    }
-
-    /// A TaskGroup that its application's gang does not list stays outside.
-    pub(super) fn shut_out(&mut self, app: AppId, id: GroupId) {
-        self.books.apps[app].groups.retain(|group| *group != id);
-        self.books.apps[app].latecomers.insert(id);
-        let group = &mut self.books.groups[id];
-        (group.app, group.closed_out) = (None, true);
-        self.shown_groups.insert(id);
+    pub(super) fn unlink_all(&mut self, id: GroupId) {
         for ask in self.sorted_asks(id) {
-            if self.books.asks[ask].is_placeholder() {
-                self.release(ask, TerminationType::StoppedByRm);
-            }
-        }
-        self.unlink_all(id);
-    }
-
-    fn unlink_all(&mut self, id: GroupId) {
-        for ask in self.sorted_asks(id) {
-            self.books.shelve(ask, Shelf::Off, false);
+            self.books.shelve(ask, Shelf::Off);
             self.books.link(ask, None, Some(id));
             self.shown_asks.insert(ask);
         }
@@ -292,7 +284,7 @@ impl Scheduler {
         }
         let app = &mut self.books.apps[id];
         if let Some(next) = app.state.next(AppEvent::Renew) {
-            (app.state, app.waits, app.completes, app.resubmitted) = (next, None, None, false);
+            (app.state, app.waits, app.idle, app.resubmitted) = (next, None, None, false);
             (app.stuck, app.real_ask) = (None, None);
             app.rejected.clear();
             self.leave_contest(id);
@@ -316,6 +308,7 @@ impl Scheduler {
         self.leave_contest(id);
         self.leave_queue(id);
         self.clear_timer(id);
+        self.await_groups(id, &[]);
         let app = self.books.apps.remove(id).expect("looked at just now");
         self.books.app_ids.remove(&app.key);
         self.dirty.remove(&id);

@@ -25,6 +25,11 @@ impl Key {
     pub fn cluster(name: impl Into<Text>) -> Self {
         Self::new("", name)
     }
+
+    /// The key of another object of the same namespace.
+    pub fn beside(&self, name: &Text) -> Self {
+        Self { namespace: self.namespace.clone(), name: name.clone() }
+    }
 }
 
 impl fmt::Display for Key {

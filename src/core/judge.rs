@@ -1,12 +1,14 @@
 //! Submission: is the application whole, and can it ever start? (01, 1.2)
 
+use std::collections::BTreeSet;
+
 use super::application::App;
 use super::ask::AskState;
 use super::books::Books;
 use super::decision::TerminationType;
 use super::event::{GroupSpec, Reservation};
-use super::ids::{AppId, GroupId, QueueId, Text};
-use super::lifecycle::AppEvent;
+use super::ids::{AppId, GroupId, Key, QueueId, Text};
+use super::lifecycle::{AppEvent, AppState};
 use super::queue::DEFAULT_QUEUE;
 use super::reason::{Reason, RejectReason};
 use super::resources::{Excess, Limit, Resources, Totals};
@@ -16,15 +18,17 @@ impl Scheduler {
     /// A new application: waits until it is whole, then is judged once, with every reason.
     pub(super) fn judge(&mut self, id: AppId) {
         self.shut_out_unlisted(id);
-        if let Some(reason) = self.lacks_groups(id) {
-            // Found after a start without all TaskGroups: what is not whole holds nothing.
-            self.release_placeholders(id, TerminationType::StoppedByRm);
-            return self.wait(id, reason);
-        }
         if self.recovers(id) {
             return;
         }
-        let reasons = reject_reasons(&self.books, id);
+        let missing = self.missing_groups(id);
+        self.await_groups(id, &missing);
+        let mut reasons = self.found_elsewhere(id, &missing);
+        if !missing.is_empty() && reasons.is_empty() {
+            return self.lacks_groups(id, missing);
+        }
+        let was_accepted = self.number_life(id);
+        reasons.extend(reject_reasons(&self.books, id, was_accepted));
         if reasons.is_empty() { self.accept(id, false) } else { self.reject(id, reasons) }
     }
 
@@ -33,7 +37,7 @@ impl Scheduler {
         if self.has_real_allocations(id) {
             return;
         }
-        let reasons = reject_reasons(&self.books, id);
+        let reasons = reject_reasons(&self.books, id, true);
         if !reasons.is_empty() {
             self.renew(id);
             self.reject(id, reasons);
@@ -79,19 +83,70 @@ impl Scheduler {
         })
     }
 
-    /// The gang is whole when every TaskGroup exists that it lists.
-    fn lacks_groups(&self, id: AppId) -> Option<Reason> {
-        let listed = &self.books.groups[self.first_group(id)?].spec().gang;
+    /// The TaskGroups that the gang lists and that the application does not have: it is whole without any.
+    fn missing_groups(&self, id: AppId) -> Vec<Text> {
+        let Some(first) = self.first_group(id) else { return Vec::new() };
         let groups = &self.books.apps[id].groups;
         let exists = |name: &Text| groups.iter().any(|group| self.books.groups[*group].key.name == *name);
-        let missing: Vec<_> = listed.iter().filter(|name| !exists(name)).cloned().collect();
-        (!missing.is_empty()).then_some(Reason::WaitingForTaskGroups { listed: listed.len() as u32, missing })
+        self.books.groups[first].spec().gang.iter().filter(|name| !exists(name)).cloned().collect()
+    }
+
+    fn lacks_groups(&mut self, id: AppId, missing: Vec<Text>) {
+        // Found after a restart without all TaskGroups: what is not whole holds nothing.
+        self.release_placeholders(id, TerminationType::StoppedByRm);
+        let listed = (self.books.apps[id].groups.len() + missing.len()) as u32;
+        self.wait(id, Reason::WaitingForTaskGroups { missing, listed });
+    }
+
+    /// Listed TaskGroups that exist and belong to another application.
+    fn found_elsewhere(&self, id: AppId, missing: &[Text]) -> Vec<RejectReason> {
+        let application = &self.books.apps[id].key.name;
+        let is_elsewhere = |name: &&Text| {
+            let group = self.books.group_ids.get(&self.key_beside(id, name)).map(|group| &self.books.groups[*group]);
+            group.and_then(|group| group.spec.as_ref()).is_some_and(|spec| spec.application != *application)
+        };
+        let mismatch = |name: &Text| RejectReason::GangGroupMismatch { group: name.clone(), field: "applicationId" };
+        missing.iter().filter(is_elsewhere).map(mismatch).collect()
+    }
+
+    /// Notes the TaskGroups of which one that comes, changes or goes lets the application be judged again.
+    pub(super) fn await_groups(&mut self, id: AppId, names: &[Text]) {
+        for name in std::mem::replace(&mut self.books.apps[id].awaits, names.to_vec()) {
+            let key = self.key_beside(id, &name);
+            if let Some(waiting) = self.books.awaited.get_mut(&key) {
+                waiting.remove(&id);
+                if waiting.is_empty() {
+                    self.books.awaited.remove(&key);
+                }
+            }
+        }
+        for name in names {
+            let key = self.key_beside(id, name);
+            match self.books.awaited.get_mut(&key) {
+                Some(waiting) => drop(waiting.insert(id)),
+                None => drop(self.books.awaited.insert(key, BTreeSet::from([id]))),
+            }
+        }
+    }
+
+    /// A TaskGroup came, changed or went: who lists it from another application is judged again.
+    pub(super) fn wake_awaiting(&mut self, key: &Key) {
+        for id in self.books.awaited.get(key).cloned().unwrap_or_default() {
+            if self.books.apps[id].state == AppState::Rejected {
+                self.renew(id);
+            }
+            self.touch(Some(id));
+        }
+    }
+
+    fn key_beside(&self, id: AppId, name: &Text) -> Key {
+        self.books.apps[id].key.beside(name)
     }
 }
 
 /// Every reason at once why an application is refused.
-fn reject_reasons(books: &Books, id: AppId) -> Vec<RejectReason> {
-    let mut reasons = spec_reasons(books, &books.apps[id]);
+fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectReason> {
+    let mut reasons = spec_reasons(books, &books.apps[id], was_accepted);
     match queue_of(books, id) {
         Err(reason) => reasons.push(reason),
         Ok(queue) => {
@@ -107,25 +162,31 @@ fn reject_reasons(books: &Books, id: AppId) -> Vec<RejectReason> {
     reasons
 }
 
-fn spec_reasons(books: &Books, app: &App) -> Vec<RejectReason> {
+fn spec_reasons(books: &Books, app: &App, was_accepted: bool) -> Vec<RejectReason> {
     let mut reasons = Vec::new();
     let Some(first) = app.groups.first().map(|group| books.groups[*group].spec()) else { return reasons };
     for group in app.groups.iter().map(|group| &books.groups[*group]) {
         let (name, spec) = (&group.key.name, group.spec());
         let errors = spec.errors.iter().cloned();
         reasons.extend(errors.map(|error| RejectReason::InvalidSpec { group: name.clone(), error }));
-        let fields = disagreements(first, spec);
+        let fields = disagreements(first, spec, was_accepted);
         reasons.extend(fields.map(|field| RejectReason::GangGroupMismatch { group: name.clone(), field }));
     }
     reasons
 }
 
-fn disagreements(first: &GroupSpec, other: &GroupSpec) -> impl Iterator<Item = &'static str> {
+/// Fields that the TaskGroups of one gang must share and do not. Once accepted, timeouts may be changed, one object after
+/// the other.
+pub(super) fn disagreements(
+    first: &GroupSpec,
+    other: &GroupSpec,
+    was_accepted: bool,
+) -> impl Iterator<Item = &'static str> {
     let differ = [
         ("gangGroup", first.gang != other.gang),
         ("queue", first.queue != other.queue),
         ("reservation", first.reservation != other.reservation),
-        ("completionTimeoutSeconds", first.completion_timeout_ms != other.completion_timeout_ms),
+        ("completionTimeoutSeconds", !was_accepted && first.completion_timeout_ms != other.completion_timeout_ms),
     ];
     differ.into_iter().filter(|(_, differs)| *differs).map(|(field, _)| field)
 }

@@ -3,10 +3,12 @@
 use std::borrow::Cow;
 
 use super::class::Classes;
+use super::fit::Constraints;
 use super::ids::{ClassId, NodeId};
 use super::node::{Nodes, clamp};
 use super::resources::{BASE_NAMES, PODS, Resources};
 use super::scratch::Scratch;
+use super::shape::Shape;
 
 /// One reason why a class does not fit a node, in the order in which kube-scheduler's filters find them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -23,16 +25,17 @@ pub enum Misfit {
     Ports,
     /// Too little of a base resource, by index.
     Base(u8),
-    /// Too little of another resource, by its place in the class's `request.rare`.
+    /// Too little of another resource, by its place in the class's `request.rare`; from [`RARE_KINDS`] on they are not
+    /// told apart.
     Rare(u8),
 }
 
 /// How many rare resources of one request are told apart; no pod asks for more in practice, and the rest is counted
-/// with the last.
+/// together.
 const RARE_KINDS: u8 = 4;
 
 /// The causes that are counted, [`Misfit::Gone`] excepted.
-const CAUSES: [Misfit; 12] = [
+const CAUSES: [Misfit; 13] = [
     Misfit::Unschedulable,
     Misfit::Taint,
     Misfit::Affinity,
@@ -45,6 +48,7 @@ const CAUSES: [Misfit; 12] = [
     Misfit::Rare(1),
     Misfit::Rare(2),
     Misfit::Rare(3),
+    Misfit::Rare(RARE_KINDS),
 ];
 
 impl Misfit {
@@ -52,6 +56,7 @@ impl Misfit {
     pub fn resource(self, request: &Resources) -> Option<&str> {
         match self {
             Self::Base(resource) => BASE_NAMES.get(usize::from(resource)).copied(),
+            Self::Rare(RARE_KINDS) => None,
             Self::Rare(at) => request.rare.get(usize::from(at)).map(|(name, _)| &**name),
             Self::Gone | Self::Unschedulable | Self::Taint | Self::Affinity | Self::Ports => None,
         }
@@ -67,7 +72,7 @@ impl Misfit {
             Self::Ports => "node(s) didn't have free ports for the requested pod ports".into(),
             Self::Base(resource) if usize::from(resource) == PODS => "Too many pods".into(),
             Self::Base(_) | Self::Rare(_) => {
-                format!("Insufficient {}", self.resource(request).unwrap_or("resources")).into()
+                format!("Insufficient {}", self.resource(request).unwrap_or("other resources")).into()
             }
         }
     }
@@ -118,9 +123,24 @@ impl Histogram {
 
 /// Whether one more pod of a class fits a node, seen through a plan; the first cause if not.
 pub fn fits(nodes: &Nodes, classes: &Classes, scratch: &Scratch, class: ClassId, node: NodeId) -> Result<(), Misfit> {
+    fits_within(nodes, scratch, classes.constraints(class), classes.shape(class), node)
+}
+
+/// As [`fits`], for a shape that need not be of a class: pods that were found on their nodes have none.
+pub(super) fn fits_shape(nodes: &Nodes, scratch: &Scratch, shape: &Shape, node: NodeId) -> Result<(), Misfit> {
+    fits_within(nodes, scratch, &Constraints::of(shape), shape, node)
+}
+
+fn fits_within(
+    nodes: &Nodes,
+    scratch: &Scratch,
+    constraints: &Constraints,
+    shape: &Shape,
+    node: NodeId,
+) -> Result<(), Misfit> {
     let (name, spec) = nodes.name(node).zip(nodes.spec(node)).ok_or(Misfit::Gone)?;
-    classes.constraints(class).check(name, spec)?;
-    let (shape, index) = (classes.shape(class), node.index as usize);
+    constraints.check(name, spec)?;
+    let index = node.index as usize;
     if scratch.ports_clash(nodes, index, &shape.ports) {
         return Err(Misfit::Ports);
     }
@@ -137,7 +157,10 @@ pub fn misfits(nodes: &Nodes, classes: &Classes, scratch: &Scratch, class: Class
         match fits(nodes, classes, scratch, class, node) {
             Ok(()) => histogram.fit += 1,
             Err(Misfit::Base(_) | Misfit::Rare(_)) => {
-                lacks(nodes, scratch, request, index).for_each(|(misfit, ..)| histogram.count(misfit));
+                // A node counts once for all that are not told apart: they come one after the other.
+                let mut last = None;
+                let causes = lacks(nodes, scratch, request, index).map(|(misfit, ..)| misfit);
+                causes.filter(|cause| last.replace(*cause) != Some(*cause)).for_each(|cause| histogram.count(cause));
                 let worst = worst(node, lacks(nodes, scratch, request, index));
                 histogram.nearest = nearer(nodes, histogram.nearest, worst);
             }
@@ -157,9 +180,12 @@ fn lacks(
 ) -> impl Iterator<Item = (Misfit, i128, i64)> {
     let free = scratch.exact_free(nodes, index);
     let base = [3, 0, 1, 2_u8].map(|at| (Misfit::Base(at), request.base[usize::from(at)], free[usize::from(at)]));
-    let rare = request.rare.iter().zip(0_u8..).map(move |((name, asked), at)| {
-        (Misfit::Rare(at.min(RARE_KINDS - 1)), *asked, scratch.exact_rare(nodes, index, name))
-    });
+    let kinds = (0..RARE_KINDS).chain(std::iter::repeat(RARE_KINDS));
+    let rare = request
+        .rare
+        .iter()
+        .zip(kinds)
+        .map(move |((name, asked), at)| (Misfit::Rare(at), *asked, scratch.exact_rare(nodes, index, name)));
     let all = base.into_iter().chain(rare);
     all.filter(|(_, asked, free)| *asked > 0 && i128::from(*asked) > *free)
         .map(|(misfit, asked, free)| (misfit, i128::from(asked) - free, asked))
@@ -189,7 +215,7 @@ mod tests {
 
     use super::*;
     use crate::core::resources::{CPU, MEMORY};
-    use crate::core::shape::{Effect, HostPort, NodeSpec, Shape, Taint};
+    use crate::core::shape::{Effect, HostPort, NodeSpec, Taint};
 
     struct World {
         nodes: Nodes,
@@ -295,6 +321,18 @@ mod tests {
             let class = world.classes.intern(&Arc::new(shape(request)), &world.nodes);
             assert_eq!(fits(&world.nodes, &world.classes, &Scratch::default(), class, large), expected);
         }
+    }
+
+    #[test]
+    fn what_is_not_told_apart_is_counted_once_and_named_truly() {
+        let mut world = world();
+        let mut request = Resources::pod(1, 1);
+        (0..300).for_each(|kind| request.set(&format!("x/{kind:03}"), 1));
+        let (_, words) = count(&mut world, &shape(request));
+        assert_eq!(words[3], "1 Too many pods");
+        let named =
+            ["x/000", "x/001", "x/002", "x/003", "other resources"].map(|name| format!("3 Insufficient {name}"));
+        assert_eq!(words[4..], named);
     }
 
     #[test]

@@ -7,9 +7,10 @@ use super::event::QueueSpec;
 use super::ids::{AskId, NodeId, QueueId, Text};
 use super::judge::queue_path_of;
 use super::lifecycle::AppState;
-use super::misfit::fits;
+use super::misfit::{fits, fits_shape};
 use super::resources::Limit;
 use super::scheduler::Scheduler;
+use super::seat::SeatState;
 use super::shape::NodeSpec;
 
 impl Scheduler {
@@ -91,12 +92,16 @@ impl Scheduler {
         }
     }
 
-    /// Members that were to be bound to a node once their gang is satisfied, and do not fit there any more.
+    /// What was decided about a node before a gang's start and does not hold any more: members that were to be bound
+    /// there, and seats that could not be given to their members.
     fn check_assumed(&mut self, node: NodeId) {
         for id in self.residents(node) {
-            let is_held_back = matches!(self.books.asks[id].state, AskState::Assumed { sent: false, .. });
-            if is_held_back && !self.still_fits(id) {
-                self.unassume(id);
+            if matches!(self.books.asks[id].state, AskState::Assumed { sent: false, .. }) {
+                if !self.still_fits(id) {
+                    self.unassume(id);
+                }
+            } else if self.awaits_start(id) && !self.may_stay(id) {
+                self.lose_seat(id);
             }
         }
     }
@@ -108,6 +113,41 @@ impl Scheduler {
         self.scratch.begin();
         self.scratch.credit(node, &ask.spec.shape.request, &ask.spec.shape.ports, 1);
         !ask.spec.terminating && fits(&self.books.nodes, &self.books.classes, &self.scratch, class, node).is_ok()
+    }
+
+    /// Whether a placeholder holds a seat, or is being bound to, of a gang before its start.
+    fn awaits_start(&self, id: AskId) -> bool {
+        let ask = &self.books.asks[id];
+        let (Some(group), Some(seat)) = (ask.group.map(|group| &self.books.groups[group]), ask.seat) else {
+            return false;
+        };
+        let holds = matches!(
+            group.seats.get(seat).map(|seat| seat.state),
+            Some(SeatState::Held(own) | SeatState::Binding(own)) if own == id
+        );
+        holds && group.app.is_some_and(|app| self.books.apps[app].state == AppState::Accepted)
+    }
+
+    /// Whether a member could come where a placeholder is: its node takes such pods and is not overdrawn by others. The
+    /// placeholder stays on the books until it is gone, so what leaves already does not count.
+    pub(super) fn may_stay(&mut self, placeholder: AskId) -> bool {
+        let Some(node) = self.books.asks[placeholder].node() else { return false };
+        self.scratch.begin();
+        for id in self.books.residents.get(&node).into_iter().flatten() {
+            let ask = &self.books.asks[*id];
+            if *id == placeholder || ask.leaving.is_some() {
+                self.scratch.credit(node, &ask.spec.shape.request, &ask.spec.shape.ports, 1);
+            }
+        }
+        fits_shape(&self.books.nodes, &self.scratch, &self.books.asks[placeholder].spec.shape, node).is_ok()
+    }
+
+    /// A seat is lost to its gang before the start. It is open, and planned again, when its placeholder is gone: until
+    /// then that is charged, and would stand in the way of its own successor.
+    pub(super) fn lose_seat(&mut self, placeholder: AskId) {
+        self.vacate(placeholder, SeatState::Leaving(placeholder));
+        self.release(placeholder, TerminationType::StoppedByRm);
+        self.touch(self.books.asks[placeholder].app);
     }
 
     /// The pods charged on a node, in the order of their names.
@@ -138,6 +178,7 @@ impl Scheduler {
                 // Only the target on another node is lost; the swap goes on and looks for another at confirmation.
                 self.free(id);
             }
+            AskState::Assumed { .. } | AskState::Bound { .. } if self.awaits_start(id) => self.lose_seat(id),
             AskState::Assumed { .. } | AskState::Bound { .. } if ask.is_placeholder() && ask.leaving.is_none() => {
                 self.give_back(id, TerminationType::StoppedByRm);
             }

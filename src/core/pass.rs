@@ -63,6 +63,7 @@ impl Scheduler {
             if gang_first {
                 let (rank, app) = gang.take().expect("chosen just now");
                 budget = budget.saturating_sub(self.contend(app, &mut ahead));
+                runs.extend(self.let_in_now(app));
                 gang = self
                     .contending
                     .range((std::ops::Bound::Excluded(rank), std::ops::Bound::Unbounded))
@@ -83,6 +84,17 @@ impl Scheduler {
     fn run_heads(&self) -> BTreeSet<(Rank, (QueueId, ClassId))> {
         let heads = self.books.ordinary.iter().filter(|((_, class), _)| self.room.get(class) != Some(&0));
         heads.filter_map(|(key, asks)| Some((asks.first()?.0.clone(), *key))).collect()
+    }
+
+    /// The asks of an application without TaskGroups that was let in just now: they take their turn in this pass.
+    fn let_in_now(&self, app: AppId) -> Vec<(Rank, (QueueId, ClassId))> {
+        let app = &self.books.apps[app];
+        let own = app.asks.iter().filter(|_| app.groups.is_empty()).map(|ask| &self.books.asks[*ask]);
+        own.filter_map(|ask| match ask.shelf {
+            Shelf::Ordinary(queue, class) => Some((ask.rank(false), (queue, class))),
+            Shelf::Off | Shelf::Seat(_) | Shelf::Originator(_) | Shelf::Urgent(..) | Shelf::Queueless => None,
+        })
+        .collect()
     }
 
     /// Nodes that got more room raise the bound of every class that waits.
@@ -166,7 +178,7 @@ impl Scheduler {
 
     /// Gives an ordinary ask a node; a member takes an open seat of its group along.
     pub(super) fn allocate(&mut self, ask: AskId, node: super::ids::NodeId, queue: QueueId) {
-        self.books.shelve(ask, Shelf::Off, false);
+        self.books.shelve(ask, Shelf::Off);
         self.books.charge_whole(ask, node, Some(queue));
         self.books.change(ask, |ask| ask.state = AskState::Assumed { node, sent: false });
         let (app, group) = (self.books.asks[ask].app, self.books.asks[ask].group);

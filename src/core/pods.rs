@@ -1,12 +1,10 @@
 //! Pods come, change and go: what each means for seats and books (01, 1.4, 1.5).
 
 use super::ask::{Ask, AskState, Shelf};
-use super::decision::{Decision, TerminationType};
-use super::event::{AskSpec, BindOutcome, Mark, Place, Role};
+use super::decision::TerminationType;
+use super::event::{AskSpec, Place, Role};
 use super::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
-use super::lifecycle::AppState;
 use super::queue::DEFAULT_QUEUE;
-use super::reason::{Reason, Refusal};
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
 
@@ -33,7 +31,7 @@ impl Scheduler {
     }
 
     /// Marks everything that a change of this ask can concern.
-    fn note(&mut self, id: AskId) {
+    pub(super) fn note(&mut self, id: AskId) {
         let ask = &self.books.asks[id];
         let (app, group) = (ask.app, ask.group);
         if ask.spec.role != Role::Foreign {
@@ -71,7 +69,7 @@ impl Scheduler {
         if is_reshaped {
             self.take_back(id);
         }
-        self.books.shelve(id, Shelf::Off, false);
+        self.books.shelve(id, Shelf::Off);
         if is_reshaped {
             self.drop_class(id);
         }
@@ -178,7 +176,7 @@ impl Scheduler {
     }
 
     /// The API server has the pod on a node: charged there, whatever we had decided.
-    fn bound(&mut self, id: AskId, node: &Text) {
+    pub(super) fn bound(&mut self, id: AskId, node: &Text) {
         self.take_back_elsewhere(id, node);
         let node = self.books.nodes.id_of(node);
         let already = self.books.asks[id].charge.as_ref().map(|charge| charge.node);
@@ -202,7 +200,7 @@ impl Scheduler {
             }
             AskState::Assumed { .. } | AskState::Waiting | AskState::Bound { .. } | AskState::Finished => {}
         }
-        self.books.shelve(id, Shelf::Off, false);
+        self.books.shelve(id, Shelf::Off);
     }
 
     /// The queue a pod with a node is charged to; `None` for other schedulers' pods.
@@ -225,7 +223,7 @@ impl Scheduler {
         if matches!(self.books.asks[id].state, AskState::Parked { .. }) {
             self.unpark(id);
         }
-        self.books.shelve(id, Shelf::Off, false);
+        self.books.shelve(id, Shelf::Off);
         // A finished placeholder leaves its room to the member that waits for it, like one that is gone.
         self.confirm_replacement(id);
         self.free(id);
@@ -253,7 +251,7 @@ impl Scheduler {
             self.free(id);
             self.vacate(id, SeatState::Open(Reserve::None));
         }
-        self.books.shelve(id, Shelf::Off, false);
+        self.books.shelve(id, Shelf::Off);
         self.books.link(id, None, None);
         self.drop_class(id);
         self.forget_retry(id);
@@ -298,103 +296,4 @@ impl Scheduler {
         self.touch(app);
         self.reshelve(id);
     }
-
-    /// Decides the deletion of a placeholder, once (seed "released"). Nothing is freed until it is gone.
-    pub(super) fn release(&mut self, id: AskId, why: TerminationType) {
-        let ask = &mut self.books.asks[id];
-        if ask.leaving.is_none() && self.synced {
-            ask.leaving = Some(why);
-            if !ask.spec.terminating {
-                self.decide(Decision::Release(id, why));
-            }
-        }
-    }
-
-    /// How a Binding ended.
-    pub(super) fn bind_ended(&mut self, id: AskId, outcome: BindOutcome) {
-        let Some(ask) = self.books.asks.get(id) else { return };
-        let AskState::Assumed { node, sent: true } = ask.state else { return };
-        match outcome {
-            BindOutcome::Bound => {
-                let node = self.books.nodes.name(node).expect("a charged node has a name").clone();
-                self.bound(id, &node);
-            }
-            BindOutcome::Failed(refusal) => self.bind_failed(id, refusal),
-        }
-        self.note(id);
-    }
-
-    fn bind_failed(&mut self, id: AskId, refusal: Refusal) {
-        if self.books.asks[id].is_placeholder() {
-            return self.placeholder_not_bound(id, refusal);
-        }
-        let until = self.now.mono.after(BIND_RETRY_MS);
-        self.forget_retry(id);
-        self.books.asks[id].refused = Some((refusal, until));
-        self.retries.insert((until, id));
-        // A gang that has begun to start keeps the room of its member until the next try: given away meanwhile, the
-        // gang would stay in parts (01, 1.3).
-        if !self.is_being_started(id) {
-            self.unassume(id);
-        }
-    }
-
-    /// Whether the pod belongs to a gang that has started and is not complete yet.
-    fn is_being_started(&self, id: AskId) -> bool {
-        let app = self.books.asks[id].app.map(|app| &self.books.apps[app]);
-        app.is_some_and(|app| app.state == AppState::Running && !app.placed && !app.groups.is_empty())
-    }
-
-    /// A placeholder that changed under our hands is a lost seat, planned again at once. One that may not be bound would
-    /// not be bound the next time either: the gang gives back what it holds and backs off.
-    fn placeholder_not_bound(&mut self, id: AskId, refusal: Refusal) {
-        self.unassume(id);
-        self.release(id, TerminationType::StoppedByRm);
-        let has_changed = matches!(refusal.code, 404 | 409);
-        if let Some(app) = self.books.asks[id].app
-            && !has_changed
-            && self.books.apps[app].state == AppState::Accepted
-        {
-            self.fall_back(app, Reason::PlaceholderRejected(refusal));
-        }
-    }
-
-    fn forget_retry(&mut self, id: AskId) {
-        if let Some((_, until)) = self.books.asks[id].refused.take() {
-            self.retries.remove(&(until, id));
-        }
-    }
-
-    /// The deletion of a placeholder is refused for good: it stays charged, its seat is open, and a member that waited
-    /// for it does not wait any longer.
-    pub(super) fn release_refused(&mut self, id: AskId) {
-        let Some(ask) = self.books.asks.get(id) else { return };
-        let Some((group, seat)) = ask.group.zip(ask.seat) else { return };
-        if let Some(SeatState::Releasing { placeholder, member }) =
-            self.books.groups[group].seats.get(seat).map(|seat| seat.state)
-            && placeholder == id
-        {
-            self.unpark(member);
-            self.note(member);
-        }
-    }
-
-    /// What a Binding of this ask writes on the pod.
-    pub(super) fn mark(&self, id: AskId, queue: QueueId, seat: Option<u32>, started: bool) -> Mark {
-        let ask = &self.books.asks[id];
-        let app = ask.app.map(|app| &self.books.apps[app]);
-        let first = app.and_then(|app| app.groups.first().copied());
-        let group = ask.group.or(first).and_then(|group| self.books.groups.get(group)?.spec.as_ref());
-        Mark {
-            group: group.map(|spec| spec.uid.clone()),
-            incarnation: app.map_or(0, |app| app.incarnation),
-            seat,
-            started: started && group.is_some(),
-            queue: self.books.queues[queue].path.clone(),
-        }
-    }
 }
-
-/// Pause after a refused Binding: long enough that a pod whose Binding is refused for good (an admission policy) costs
-/// next to nothing, short enough that nobody waits for a race that has passed.
-const BIND_RETRY_MS: u64 = 5_000;

@@ -21,7 +21,7 @@ pub struct Queue {
     pub path: Text,
     /// The queue above; `None` for the root.
     pub parent: Option<QueueId>,
-    /// Its limits; empty while `defined` is false.
+    /// Its limits; those that it had last while it drains.
     pub spec: QueueSpec,
     /// A Queue object defines it, or it is `root` or `root.default`. Otherwise it drains: what runs stays charged,
     /// nothing new is accepted.
@@ -54,6 +54,17 @@ pub struct QuotaExcess {
     pub queue: Text,
     /// What is asked and what is left.
     pub excess: Excess,
+    /// What of it is kept for others, where that makes the difference.
+    pub kept: Option<Kept>,
+}
+
+/// What gangs earlier in the order that wait for nodes are to have of a queue (01, 1.2.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// How many such gangs.
+    pub gangs: u32,
+    /// How much of the resource.
+    pub amount: i128,
 }
 
 impl Default for Queues {
@@ -138,12 +149,15 @@ impl Queues {
         Some(id)
     }
 
-    /// The Queue object is gone: the queue drains. `root` and `root.default` become unlimited instead.
+    /// The Queue object is gone: the queue drains within its last limits. `root` and `root.default` become unlimited.
     pub fn undefine(&mut self, path: &str) -> Option<QueueId> {
         let id = self.find(path)?;
         let queue = &mut self.arena[id];
-        queue.spec = QueueSpec::default();
-        if path == ROOT || path == DEFAULT_QUEUE || !std::mem::replace(&mut queue.defined, false) {
+        if path == ROOT || path == DEFAULT_QUEUE {
+            queue.spec = QueueSpec::default();
+            return Some(id);
+        }
+        if !std::mem::replace(&mut queue.defined, false) {
             return Some(id);
         }
         if let Some(parent) = queue.parent {
@@ -185,21 +199,28 @@ impl Queues {
             if queue.spec.max.is_unlimited() {
                 return None;
             }
-            match ahead.of(at) {
-                None => self.refusal(at, &queue.allocated, asked),
-                Some(extra) => {
-                    let mut used = queue.allocated.clone();
-                    used.add_all(extra);
-                    self.refusal(at, &used, asked)
-                }
-            }
+            let refused = self.refusal(at, &queue.allocated, asked);
+            refused.or_else(|| self.refusal_behind(at, ahead.of(at)?, asked))
         })
+    }
+
+    /// Why `asked` would fit what is left, but not beside what is kept.
+    fn refusal_behind(&self, id: QueueId, (gangs, extra): (u32, &Totals), asked: &Totals) -> Option<QuotaExcess> {
+        let mut used = self.arena[id].allocated.clone();
+        used.add_all(extra);
+        let mut refused = self.refusal(id, &used, asked)?;
+        let queue = &self.arena[id];
+        let (name, max) = (&refused.excess.resource, &queue.spec.max);
+        let amount = extra.get(name);
+        refused.excess.left = max.get(name).map_or(0, |max| (max - queue.allocated.get(name)).max(0));
+        refused.kept = Some(Kept { gangs, amount });
+        Some(refused)
     }
 
     fn refusal(&self, id: QueueId, used: &Totals, asked: &Totals) -> Option<QuotaExcess> {
         let queue = &self.arena[id];
         let excess = queue.spec.max.refuses(used, asked)?;
-        Some(QuotaExcess { queue: queue.path.clone(), excess })
+        Some(QuotaExcess { queue: queue.path.clone(), excess, kept: None })
     }
 
     /// The queue of the path that has no place for one more application, with its limit.
@@ -275,21 +296,25 @@ impl Queues {
     }
 }
 
-/// What gangs that are past the gate but blocked by nodes would use: charged virtually for one pass (01, 1.2.5).
+/// What gangs that are past the gate but blocked by nodes would use, and how many they are: charged virtually for one
+/// pass (01, 1.2.5).
 #[derive(Clone, Debug, Default)]
-pub struct Ahead(Vec<(QueueId, Totals)>);
+pub struct Ahead(Vec<(QueueId, u32, Totals)>);
 
 impl Ahead {
-    fn of(&self, id: QueueId) -> Option<&Totals> {
-        self.0.iter().find(|(queue, _)| *queue == id).map(|(_, totals)| totals)
+    fn of(&self, id: QueueId) -> Option<(u32, &Totals)> {
+        self.0.iter().find(|(queue, ..)| *queue == id).map(|(_, gangs, totals)| (*gangs, totals))
     }
 
-    /// Charges `asked` to the limited queues of a path.
+    /// Charges what one gang asks to the limited queues of a path.
     pub fn charge(&mut self, queues: &Queues, id: QueueId, asked: &Totals) {
         for at in queues.path(id).filter(|at| !queues[*at].spec.max.is_unlimited()) {
-            match self.0.iter_mut().find(|(queue, _)| *queue == at) {
-                Some((_, totals)) => totals.add_all(asked),
-                None => self.0.push((at, asked.clone())),
+            match self.0.iter_mut().find(|(queue, ..)| *queue == at) {
+                Some((_, gangs, totals)) => {
+                    *gangs += 1;
+                    totals.add_all(asked);
+                }
+                None => self.0.push((at, 1, asked.clone())),
             }
         }
     }

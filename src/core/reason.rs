@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::ids::{AppId, AskId, ClassId, Text};
-use super::queue::QuotaExcess;
+use super::queue::{Kept, QuotaExcess};
 use super::resources::Amount;
 
 /// One thing wrong with a spec, naming its field.
@@ -102,11 +102,11 @@ impl fmt::Display for RejectReason {
             Self::GangGroupMismatch { group, field } => {
                 write!(f, "TaskGroup {group} disagrees with the other TaskGroups of its gang about spec.{field}")
             }
-            Self::QueueNotFound(queue) => write!(f, "queue {queue} does not exist"),
+            Self::QueueNotFound(queue) => write!(f, "queue {queue} does not exist or has no valid place in the tree"),
             Self::QueueNotLeaf(queue) => write!(f, "queue {queue} has queues below it; name one of those"),
-            Self::QueueDraining(queue) => write!(f, "queue {queue} was deleted and only drains"),
+            Self::QueueDraining(queue) => write!(f, "queue {queue} is not defined any more and only drains"),
             Self::AskTooLarge => f.write_str("the sum of minMember x minResource is too large to count"),
-            Self::ExceedsMaxQuota(QuotaExcess { queue, excess }) => {
+            Self::ExceedsMaxQuota(QuotaExcess { queue, excess, kept: _ }) => {
                 let (name, asked, max) = (&excess.resource, excess.asked, excess.left);
                 let (asked, max) = (Amount(name, asked), Amount(name, max));
                 write!(
@@ -145,6 +145,8 @@ pub enum Reason {
         have: u32,
         /// Members that are needed.
         need: u32,
+        /// Members that exist beside these and cannot be placed: they use what this version does not honour.
+        unsupported: u32,
     },
     /// The whole ask does not fit what is left of a quota.
     WaitingForQuota(QuotaExcess),
@@ -180,6 +182,11 @@ pub enum Reason {
     },
     /// All seats are held; no member came yet.
     Held,
+    /// Placeholders that were given up terminate slowly: a finalizer, or their node, holds them.
+    PlaceholdersLeaving {
+        /// How many.
+        count: u32,
+    },
     /// A placeholder was refused, or the API server failed over it; nothing is held until the next attempt.
     PlaceholderRejected(Refusal),
     /// Seats were lost and could not be replaced; nothing is held until the next attempt.
@@ -201,6 +208,7 @@ impl Reason {
             Self::WaitingForCapacity { .. } => "WaitingForCapacity",
             Self::BindingPlaceholders { .. } => "BindingPlaceholders",
             Self::Held => "WaitingForMembers",
+            Self::PlaceholdersLeaving { .. } => "PlaceholdersLeaving",
             Self::PlaceholderRejected(refusal) if refusal.code >= 500 => "PlaceholderFailed",
             Self::PlaceholderRejected(_) => "PlaceholderRejected",
             Self::ReservationLost { .. } => "ReservationLost",
@@ -216,6 +224,7 @@ impl Reason {
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
             | Self::WaitingForCapacity { .. }
+            | Self::PlaceholdersLeaving { .. }
             | Self::PlaceholderRejected(_)
             | Self::ReservationLost { .. } => false,
         }
@@ -224,10 +233,17 @@ impl Reason {
 
 /// A quota that lacks room, as a sentence.
 pub fn quota_sentence(what: &str, refused: &QuotaExcess) -> String {
-    let QuotaExcess { queue, excess } = refused;
+    let QuotaExcess { queue, excess, kept } = refused;
     let name = &excess.resource;
     let (asked, left) = (Amount(name, excess.asked), Amount(name, excess.left));
-    format!("{what} asks for {asked} {name}, but queue {queue} has {left} left")
+    let sentence = format!("{what} asks for {asked} {name}, but queue {queue} has {left} left");
+    match kept {
+        None => sentence,
+        Some(Kept { gangs, amount }) => {
+            let amount = Amount(name, *amount);
+            format!("{sentence}, of which earlier gangs that wait for nodes ({gangs}) have the first {amount}")
+        }
+    }
 }
 
 impl fmt::Display for Reason {
@@ -237,9 +253,14 @@ impl fmt::Display for Reason {
                 let have = *listed as usize - missing.len();
                 write!(f, "{have} of {listed} TaskGroups of the gang exist; missing: {}", missing.join(", "))
             }
-            Self::WaitingForMembers { group, have, need } => {
+            Self::WaitingForMembers { group, have, need, unsupported: 0 } => {
                 write!(f, "{have} of {need} members of {group} exist; the gang starts when all do")
             }
+            Self::WaitingForMembers { group, have, need, unsupported } => write!(
+                f,
+                "{have} of {need} members of {group} can be placed, and the gang starts when all can; members that use \
+                 what this version does not honour: {unsupported}"
+            ),
             Self::WaitingForQuota(refused) => f.write_str(&quota_sentence("the gang", refused)),
             Self::WaitingForApplications { queue, max } => {
                 write!(f, "queue {queue} already runs {max} applications, its maxApplications")
@@ -249,6 +270,9 @@ impl fmt::Display for Reason {
             Self::WaitingForCapacity { fit, need } => write!(f, "{fit} of {need} seats find a node"),
             Self::BindingPlaceholders { have, need } => write!(f, "{have} of {need} seats are held"),
             Self::Held => f.write_str("every seat is held; waiting for the first member"),
+            Self::PlaceholdersLeaving { count } => {
+                write!(f, "waiting until placeholders that terminate are gone: {count}")
+            }
             Self::PlaceholderRejected(refusal) if refusal.code >= 500 => {
                 write!(
                     f,
@@ -270,7 +294,7 @@ impl fmt::Display for Reason {
 pub enum AskReason {
     /// It names a TaskGroup that does not exist.
     TaskGroupNotFound(Text),
-    /// Its TaskGroup is not listed in the gang of its application.
+    /// Its TaskGroup stays outside its application.
     ApplicationClosed(Text),
     /// It uses something that this version does not honour.
     Unsupported(Unsupported),
@@ -327,7 +351,7 @@ impl fmt::Display for AskReason {
         match self {
             Self::TaskGroupNotFound(name) => write!(f, "TaskGroup {name} does not exist in this namespace"),
             Self::ApplicationClosed(name) => {
-                write!(f, "TaskGroup {name} is not listed in the gangGroup of its application")
+                write!(f, "TaskGroup {name} stays outside its application; its status says why")
             }
             Self::Unsupported(Unsupported { field }) => {
                 write!(f, "{field} is not supported by this version of Gangline, so the pod is not placed")
@@ -346,45 +370,3 @@ impl fmt::Display for AskReason {
         }
     }
 }
-
-/// Every code that users meet on TaskGroups, Queues, pods and events, with what it means and what helps.
-/// `docs/reasons.md` is made of it.
-pub const CODES: [(&str, &str); 31] = [
-    ("Submitted", "The application is known and will be looked at in the next pass."),
-    ("InvalidSpec", "A spec is wrong. Every error is listed with its field; correct the object."),
-    ("GangGroupMismatch", "TaskGroups of one gang disagree about a field that they must share."),
-    ("QueueNotFound", "The queue is not defined. Apply the Queue or name another one."),
-    ("QueueNotLeaf", "The queue has queues below it; name one of those."),
-    ("QueueDraining", "The Queue object was deleted; what runs goes on, nothing new is accepted."),
-    ("AskTooLarge", "The sum of minMember x minResource is beyond what can be counted."),
-    ("ExceedsMaxQuota", "The whole gang exceeds the max of its queue or of a queue above: it could never start."),
-    ("NamespaceQuotaTooSmall", "The namespace's ResourceQuota cannot hold the placeholders and one member at once."),
-    ("ApplicationClosed", "The application was accepted without this TaskGroup, which its gangGroup does not list."),
-    ("TaskGroupNotFound", "The pod names a TaskGroup that does not exist in its namespace; it is parked."),
-    ("WaitingForTaskGroups", "TaskGroups that the gangGroup lists do not exist yet."),
-    ("WaitingForMembers", "Fewer members exist than start together, or every seat is held and no member came yet."),
-    ("WaitingForQuota", "The queue, or one above, has too little left now."),
-    ("WaitingForApplications", "The queue, or one above, already runs maxApplications applications."),
-    ("CreatingPlaceholders", "Placeholders are being created."),
-    ("PlaceholderRejected", "The API server refused a placeholder; nothing is held until the next attempt."),
-    ("PlaceholderFailed", "The API server failed over a placeholder; nothing is held until the next attempt."),
-    (
-        "WaitingForCapacity",
-        "The seats do not find nodes together; the message says how many do and what the others lack.",
-    ),
-    ("BindingPlaceholders", "Every seat has a node; placeholders are being bound."),
-    ("ReservationLost", "Seats were lost and found no other node; nothing is held until the next attempt."),
-    ("Starting", "The gang has started; its members are being bound or have yet to come to their held seats."),
-    ("Running", "Every seat had a member."),
-    ("PartiallyLost", "The gang lost members after its start; members that come are placed first."),
-    ("WaitingForCompletion", "Nothing runs and nothing is pending; the application completes at its deadline."),
-    ("Completed", "The application is complete. New pods under its ID begin a new incarnation."),
-    ("Unschedulable", "The pod passed every quota and fits no node now: more nodes would help."),
-    (
-        "UnsupportedConstraint",
-        "The pod uses a constraint that this version does not honour; the message names the field.",
-    ),
-    ("SeatTooSmall", "The pod needs more than the seat kept for it, and the difference is not free."),
-    ("BindRefused", "The API server refused the Binding; it is tried again."),
-    ("Active", "The queue has a valid place in the tree."),
-];

@@ -1,69 +1,126 @@
 //! What the cluster shows of earlier lives of an application: a start, a leader change and a re-list are one path (01, 1.11).
 
 use super::decision::TerminationType;
-use super::event::Role;
+use super::event::{Remembered, Role};
 use super::ids::{AppId, AskId, GroupId, Uid};
 use super::lifecycle::AppEvent;
 use super::scheduler::Scheduler;
 
+/// How far the cluster shows an application's latest life to have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reached {
+    /// It reserves at most.
+    Reserve,
+    /// Members of it were bound; `placed`: all of them.
+    Start {
+        /// `Placed=True`.
+        placed: bool,
+    },
+    /// It is Completed.
+    End,
+    /// It ended or had not started, and its spec was changed since: the next life begins.
+    Over,
+}
+
 impl Scheduler {
-    /// A gang that the cluster shows to have started, or to have ended, is not judged again (01, 1.11).
+    /// An application that the cluster shows to have started, or to have ended, is not judged again (01, 1.11), not even
+    /// where a TaskGroup of it is gone.
     pub(super) fn recovers(&mut self, id: AppId) -> bool {
-        let app = &self.books.apps[id];
-        if app.groups.is_empty() {
-            return false;
+        let own = self.books.apps[id].incarnation;
+        match self.latest_life(id) {
+            (life, Reached::End) if life >= own => self.stays_ended(id, life),
+            (life, Reached::Start { placed }) if life > own => self.goes_on(id, life, placed),
+            (_, Reached::Reserve | Reached::Start { .. } | Reached::End | Reached::Over) => return false,
         }
-        let specs = || app.groups.iter().map(|group| self.books.groups[*group].spec());
-        let remembered = specs().map(|spec| spec.remembered.incarnation).max().unwrap_or(0);
-        let shown = self.incarnation_of_pods(id);
-        let incarnation = remembered.max(shown).max(app.incarnation);
-        // What status says counts only for the incarnation that it is about.
-        let is_current = incarnation == remembered && app.incarnation <= remembered;
-        let completed = is_current && specs().any(|spec| spec.remembered.completed);
-        let placed = is_current && specs().any(|spec| spec.remembered.placed);
-        let started = placed || self.has_started_pods(id, incarnation);
-        if completed && !started_anew(shown, remembered) {
-            self.books.apps[id].incarnation = incarnation;
-            self.forget_remembered(id);
-            self.release_placeholders(id, TerminationType::Timeout);
-            self.transit(id, AppEvent::Complete);
-            return true;
-        }
-        if started && incarnation > app.incarnation {
-            self.books.apps[id].incarnation = incarnation;
-            self.books.apps[id].placed = placed;
-            self.accept(id, true);
-            return true;
-        }
-        // The same life goes on where it had not started; its placeholders keep their names.
-        if incarnation > app.incarnation {
-            self.books.apps[id].incarnation = incarnation - 1;
+        true
+    }
+
+    fn stays_ended(&mut self, id: AppId, life: u32) {
+        self.books.apps[id].incarnation = life;
+        self.forget_remembered(id);
+        self.release_placeholders(id, TerminationType::Timeout);
+        self.transit(id, AppEvent::Complete);
+    }
+
+    fn goes_on(&mut self, id: AppId, life: u32, placed: bool) {
+        let app = &mut self.books.apps[id];
+        (app.incarnation, app.placed) = (life, placed);
+        self.shut_out_misfits(id);
+        self.accept(id, true);
+    }
+
+    /// Before it is judged: the same life goes on where it had not started, so that its placeholders keep their names.
+    /// Whether it was accepted once.
+    pub(super) fn number_life(&mut self, id: AppId) -> bool {
+        let (life, reached) = self.latest_life(id);
+        let app = &mut self.books.apps[id];
+        if life > app.incarnation {
+            app.incarnation = life - u32::from(reached != Reached::Over);
         }
         self.forget_remembered(id);
-        false
+        life > 0
+    }
+
+    /// The latest incarnation that anything tells of, and how far it came. What the status of a TaskGroup says counts
+    /// only for the incarnation that it is about: statuses are written one by one.
+    fn latest_life(&self, id: AppId) -> (u32, Reached) {
+        let life = self.latest_incarnation(id);
+        let specs = || self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].spec());
+        let says = |what: fn(&Remembered) -> bool| {
+            specs().any(|spec| spec.remembered.incarnation == life && what(&spec.remembered))
+        };
+        // What was never written down was not changed since, but it had no part in what ended either.
+        let edited =
+            |written_from: i64| specs().any(|spec| spec.is_edited() && spec.remembered.generation >= written_from);
+        let placed = says(|status| status.placed);
+        // A deadline of completion runs only after a start, of which nothing else may be left.
+        let started = placed || says(|status| status.completion_deadline.is_some()) || self.has_started(id, life);
+        let reached = match (says(|status| status.completed) && !self.runs(id, life), started) {
+            (true, _) if edited(0) => Reached::Over,
+            (true, _) => Reached::End,
+            (false, true) => Reached::Start { placed },
+            (false, false) if edited(1) => Reached::Over,
+            (false, false) => Reached::Reserve,
+        };
+        (life, reached)
+    }
+
+    /// By status and by the pods that we bound. Placeholders that nobody bound yet tell of the next life at most, and only
+    /// where this one does not run: anybody can create a pod of that name.
+    fn latest_incarnation(&self, id: AppId) -> u32 {
+        let app = &self.books.apps[id];
+        let remembered = app.groups.iter().map(|group| self.books.groups[*group].spec().remembered.incarnation);
+        let marked = self.app_asks(id).filter_map(|ask| self.marked_incarnation(ask));
+        let known = remembered.chain(marked).fold(app.incarnation, u32::max);
+        let next = known.saturating_add(1);
+        let has_begun = self.app_asks(id).any(|ask| self.named_incarnation(ask) == Some(next));
+        if has_begun && !self.runs(id, known) { next } else { known }
     }
 
     /// Status is read once: afterwards this process knows better.
     pub(super) fn forget_remembered(&mut self, id: AppId) {
         for group in self.books.apps[id].groups.clone() {
             if let Some(spec) = &mut self.books.groups[group].spec {
-                spec.remembered = Default::default();
+                spec.remembered = Remembered { generation: spec.generation, ..Remembered::default() };
             }
         }
     }
 
-    /// The latest incarnation that pods of the application bear.
-    fn incarnation_of_pods(&self, id: AppId) -> u32 {
-        self.app_asks(id).filter_map(|ask| self.borne_incarnation(ask)).max().unwrap_or(0)
+    /// The incarnation that our Binding wrote on a pod.
+    fn marked_incarnation(&self, ask: AskId) -> Option<u32> {
+        let ask = &self.books.asks[ask];
+        let mark = ask.spec.mark.as_ref()?;
+        self.is_uid_of(ask.app, mark.group.as_ref()?).then_some(mark.incarnation)
     }
 
-    fn borne_incarnation(&self, ask: AskId) -> Option<u32> {
+    /// The incarnation in a placeholder's name.
+    fn named_incarnation(&self, ask: AskId) -> Option<u32> {
         let ask = &self.books.asks[ask];
-        let uids = |uid| self.is_uid_of(ask.app, uid);
-        match (&ask.spec.role, &ask.spec.mark) {
-            (Role::Placeholder(name), _) if uids(&name.uid) => Some(name.incarnation),
-            (_, Some(mark)) if mark.group.as_ref().is_some_and(uids) => Some(mark.incarnation),
-            _ => None,
+        match &ask.spec.role {
+            Role::Placeholder(name) if self.is_uid_of(ask.app, &name.uid) => Some(name.incarnation),
+            Role::Placeholder(_) | Role::Foreign | Role::Singleton | Role::Originator { .. } | Role::Member { .. } => {
+                None
+            }
         }
     }
 
@@ -72,18 +129,26 @@ impl Scheduler {
             .is_some_and(|app| app.groups.iter().any(|group| self.books.groups[*group].spec().uid == *uid))
     }
 
-    fn has_started_pods(&self, id: AppId, incarnation: u32) -> bool {
-        self.app_asks(id).any(|ask| {
-            let mark = self.books.asks[ask].spec.mark.as_ref();
-            mark.is_some_and(|mark| mark.started && mark.incarnation == incarnation)
-                && self.borne_incarnation(ask).is_some()
-        })
+    /// Whether a member was bound in this life.
+    fn has_started(&self, id: AppId, life: u32) -> bool {
+        self.app_asks(id).any(|ask| self.started_in(ask, life))
+    }
+
+    /// Whether a member that was bound in this life still runs.
+    fn runs(&self, id: AppId, life: u32) -> bool {
+        self.app_asks(id).any(|ask| self.books.asks[ask].is_active() && self.started_in(ask, life))
+    }
+
+    fn started_in(&self, ask: AskId, life: u32) -> bool {
+        let is_started = self.books.asks[ask].spec.mark.as_ref().is_some_and(|mark| mark.started);
+        is_started && self.marked_incarnation(ask) == Some(life)
     }
 
     /// Whether the cluster shows that a task group was accepted before.
     pub(super) fn has_history(&self, id: GroupId) -> bool {
         let group = &self.books.groups[id];
-        group.spec().remembered.incarnation > 0 || group.asks.iter().any(|ask| self.borne_incarnation(*ask).is_some())
+        group.spec().remembered.incarnation > 0
+            || group.asks.iter().any(|ask| self.marked_incarnation(*ask).or(self.named_incarnation(*ask)).is_some())
     }
 
     /// All pods of an application, in no order.
@@ -92,9 +157,4 @@ impl Scheduler {
         let of_groups = app.groups.iter().flat_map(|group| self.books.groups[*group].asks.iter());
         app.asks.iter().chain(of_groups).copied()
     }
-}
-
-/// Pods bear a later incarnation than status: it was written before they came.
-fn started_anew(shown: u32, remembered: u32) -> bool {
-    shown > remembered
 }

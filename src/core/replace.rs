@@ -5,7 +5,7 @@
 //! 3. When the placeholder is gone, in one update: it leaves the books, and the member has the node.
 //! 4. Its Binding is decided.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::ask::{AskState, Charge, Shelf};
 use super::books::Books;
@@ -13,49 +13,65 @@ use super::decision::TerminationType;
 use super::fill::{Demand, fill_some};
 use super::ids::{AskId, ClassId, GroupId, NodeId, QueueId};
 use super::misfit::fits;
-use super::queue::Ahead;
+use super::queue::{Ahead, QuotaExcess};
 use super::resources::{Resources, Totals};
 use super::scheduler::Scheduler;
 use super::scratch::Scratch;
 use super::seat::{Reserve, SeatState};
 
 impl Scheduler {
-    /// Starts as many swaps as members and held seats allow; one never waits for another.
+    /// Starts as many swaps as members and held seats allow; one never waits for another. A seat that no member can use
+    /// that counts on one is for any other member that can.
     pub(super) fn replace(&mut self, id: GroupId) {
-        let group = &self.books.groups[id];
-        if group.waiting.is_empty() || group.seats.tally().held == 0 {
-            return;
+        let mut tries = Tries::new();
+        let waiting = self.books.groups[id].waiting.iter().map(|(_, ask)| *ask).collect();
+        let all_swap = self.swap_each(id, waiting, &mut tries);
+        if self.books.groups[id].seats.tally().held > 0 {
+            let others = self.books.groups[id].beyond_seats().map(|(_, ask)| *ask).collect();
+            self.swap_each(id, others, &mut tries);
         }
-        let (app, waiting) = (group.app, group.waiting.iter().map(|(_, ask)| *ask).collect::<Vec<_>>());
-        // Members of one class fail alike.
-        let mut failed: BTreeSet<ClassId> = BTreeSet::new();
-        for member in waiting {
-            let Some(class) = self.books.asks[member].class else { continue };
-            if failed.contains(&class) || !self.swap(id, member, class) {
-                failed.insert(class);
-                self.shown_asks.insert(member);
-            }
-        }
-        if !failed.is_empty() {
-            self.cramped.extend(app);
+        if !all_swap {
+            self.cramped.extend(self.books.groups[id].app);
         }
     }
 
-    fn swap(&mut self, group: GroupId, member: AskId, class: ClassId) -> bool {
-        let Some(queue) = self.books.groups[group].app.and_then(|app| self.books.apps[app].queue) else { return false };
+    /// Swaps as many of these members as can, while there are held seats; whether all could.
+    fn swap_each(&mut self, id: GroupId, members: Vec<AskId>, tries: &mut Tries) -> bool {
+        let mut all_swap = true;
+        for member in members {
+            let Some(class) = self.books.asks[member].class else { continue };
+            if self.books.groups[id].seats.tally().held == 0 {
+                return false;
+            }
+            let from = tries.entry(class).or_insert(Some(0));
+            *from = from.and_then(|from| self.swap(id, member, class, from));
+            if from.is_none() {
+                all_swap = false;
+                self.shown_asks.insert(member);
+            }
+        }
+        all_swap
+    }
+
+    /// Swaps a member for a held seat, looking from one on. Where the next of its class goes on looking; `None` if no
+    /// seat will do.
+    fn swap(&mut self, group: GroupId, member: AskId, class: ClassId, from: u32) -> Option<u32> {
+        let queue = self.books.apps[self.books.groups[group].app?].queue?;
         let (books, scratch) = (&self.books, &mut self.scratch);
-        let here = books.groups[group].seats.held().find_map(|(seat, placeholder)| {
+        let here = books.groups[group].seats.held_from(from).find_map(|(seat, placeholder)| {
             let node = books.asks[placeholder].node()?;
             let excess = books.request(member).excess_over(books.request(placeholder));
-            let fits = room_for(books, queue, &excess) && fits_instead(books, scratch, class, placeholder, node);
+            let fits = excess_refused(books, queue, &excess).is_none()
+                && fits_instead(books, scratch, class, placeholder, node);
             fits.then_some((seat, placeholder, node, excess))
         });
         if let Some((seat, placeholder, node, excess)) = here {
             let charge = Charge { node, on_node: excess.clone(), queue: Some(queue), in_queue: excess };
             self.park(group, (seat, placeholder, member), charge);
-            return true;
+            return Some(seat + 1);
         }
-        self.swap_elsewhere(group, member, (class, queue))
+        let seats = self.books.groups[group].seats.len();
+        self.swap_elsewhere(group, member, (class, queue)).then_some(seats)
     }
 
     /// The target is charged now, the old node until confirmation, the queue once.
@@ -63,7 +79,7 @@ impl Scheduler {
         let Some((seat, placeholder)) = self.books.groups[group].seats.held().next() else { return false };
         let request = self.books.request(member).clone();
         let excess = request.excess_over(self.books.request(placeholder));
-        if !room_for(&self.books, queue, &excess) {
+        if excess_refused(&self.books, queue, &excess).is_some() {
             return false;
         }
         let Some(node) = self.find_node(class) else { return false };
@@ -73,7 +89,7 @@ impl Scheduler {
     }
 
     fn park(&mut self, group: GroupId, (seat, placeholder, member): (u32, AskId, AskId), charge: Charge) {
-        self.books.shelve(member, Shelf::Off, false);
+        self.books.shelve(member, Shelf::Off);
         self.books.charge(member, charge);
         self.books.change(member, |ask| ask.state = AskState::Parked { placeholder });
         self.books.seat(group, seat, SeatState::Releasing { placeholder, member });
@@ -154,14 +170,18 @@ impl Scheduler {
     }
 }
 
-/// Whether what a member needs beyond its seat fits the quota.
-fn room_for(books: &Books, queue: QueueId, excess: &Resources) -> bool {
+/// Where the members of each class go on looking for a seat; `None` where no seat will do. What did not fit one member
+/// does not fit the next of its class: until the placeholders are gone there is only less room.
+type Tries = BTreeMap<ClassId, Option<u32>>;
+
+/// Why the quota has no room for what a member needs beyond its seat.
+pub(super) fn excess_refused(books: &Books, queue: QueueId, excess: &Resources) -> Option<QuotaExcess> {
     if excess.iter().all(|(_, amount)| amount == 0) {
-        return true;
+        return None;
     }
     let mut asked = Totals::default();
     asked.add(excess, 1);
-    books.queues.refuses(queue, &Ahead::default(), &asked).is_none()
+    books.queues.refuses(queue, &Ahead::default(), &asked)
 }
 
 /// Whether a class fits a node with one placeholder gone from it: ports and everything else included, so that a slot is

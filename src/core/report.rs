@@ -11,6 +11,7 @@ use super::lifecycle::AppState;
 use super::misfit::misfits;
 use super::queue::{Ahead, DEFAULT_QUEUE};
 use super::reason::{AskReason, Reason};
+use super::replace::excess_refused;
 use super::resources::{Amount, Totals};
 use super::scheduler::Scheduler;
 use super::scratch::Scratch;
@@ -26,8 +27,6 @@ pub struct GroupReport {
     pub incarnation: u32,
     /// Code of the one reason that says most.
     pub reason: &'static str,
-    /// One sentence.
-    pub message: String,
     /// What the whole application reserves.
     pub ask: Totals,
     /// Its seats.
@@ -48,8 +47,10 @@ pub struct GroupReport {
     pub placed: bool,
     /// When Waiting ends.
     pub completes: Option<Wall>,
-    /// The generation that was judged.
+    /// The generation of the spec in force.
     pub generation: i64,
+    /// The queue that it names.
+    pub queue: Text,
 }
 
 /// Everything that is shown of one queue.
@@ -85,7 +86,7 @@ impl Scheduler {
     /// Everything shown of an application is looked at again.
     pub(super) fn show_app(&mut self, id: AppId) {
         let app = &self.books.apps[id];
-        self.shown_groups.extend(&app.groups);
+        self.shown_groups.extend(app.groups.iter().chain(&app.latecomers));
         self.shown_asks.extend(app.originators.iter().map(|(_, ask)| *ask));
         for group in &app.groups {
             let group = &self.books.groups[*group];
@@ -195,9 +196,10 @@ impl Scheduler {
             AppState::New | AppState::Completed => app.waits.clone().map(|reason| AskReason::Gang(app_id, reason)),
             AppState::Accepted if !app.groups.is_empty() => self.reserving_reason(id, app_id),
             AppState::Accepted | AppState::Running | AppState::Waiting => match ask.shelf {
-                Shelf::Ordinary(queue, _) => self.ordinary_reason(id, queue),
+                Shelf::Ordinary(queue, _) | Shelf::Urgent(queue, _) => self.ordinary_reason(id, queue),
                 Shelf::Seat(_) => self.seat_reason(id, group?),
-                Shelf::Off | Shelf::Originator(_) | Shelf::Queueless => None,
+                Shelf::Originator(_) => app.waits.clone().map(|reason| AskReason::Gang(app_id, reason)),
+                Shelf::Off | Shelf::Queueless => None,
             },
         }
     }
@@ -226,12 +228,17 @@ impl Scheduler {
         !by_placeholders && group.cut.as_ref().is_some_and(|cut| ask.rank(false) <= *cut)
     }
 
+    /// A seat that is too small is one for which the quota refuses the difference; what only nodes lack, more nodes help.
     fn seat_reason(&self, id: AskId, group: GroupId) -> Option<AskReason> {
-        let (_, placeholder) = self.books.groups[group].seats.held().next()?;
+        let group = &self.books.groups[group];
+        let (_, placeholder) = group.seats.held().next()?;
         let excess = self.books.request(id).excess_over(self.books.request(placeholder));
-        let larger = excess.iter().find(|(_, amount)| *amount > 0);
-        match larger {
-            Some((resource, more)) => Some(AskReason::SeatTooSmall { resource: resource.into(), more, placeholder }),
+        let refused = excess_refused(&self.books, self.books.apps[group.app?].queue?, &excess);
+        match refused.map(|refused| refused.excess.resource) {
+            Some(resource) => {
+                let more = excess.get(&resource);
+                Some(AskReason::SeatTooSmall { resource, more, placeholder })
+            }
             None => Some(AskReason::Capacity(self.books.asks[id].class?)),
         }
     }
@@ -273,6 +280,7 @@ impl Scheduler {
             | Reason::CreatingPlaceholders { .. }
             | Reason::BindingPlaceholders { .. }
             | Reason::Held
+            | Reason::PlaceholdersLeaving { .. }
             | Reason::PlaceholderRejected(_)
             | Reason::ReservationLost { .. } => reason.to_string(),
         }
@@ -315,17 +323,16 @@ impl Scheduler {
         let group = self.books.groups.get(id)?;
         let spec = group.spec.as_ref()?;
         let app = group.app.map(|app| &self.books.apps[app]);
-        let (reason, message) = self.group_reason(group);
         let state = app.map_or(AppState::Rejected, |app| app.state);
         Some(GroupReport {
             state,
             incarnation: app.map_or(0, |app| app.incarnation),
-            reason,
-            message,
+            reason: self.group_reason(group),
             ask: group.app.map(|app| placeholder_ask(&self.books, app)).unwrap_or_default(),
             seats: group.seats.tally(),
             required: spec.min_member,
-            pending: (group.waiting.len() + group.overflow.len()) as u32 + group.seats.tally().releasing,
+            pending: (group.waiting.len() + group.urgent.len() + group.overflow.len()) as u32
+                + group.seats.tally().releasing,
             members: group.members,
             replaced: group.replaced,
             accepted: !matches!(state, AppState::New | AppState::Rejected),
@@ -333,31 +340,44 @@ impl Scheduler {
                 app.admitted || matches!(app.state, AppState::Running | AppState::Waiting | AppState::Completed)
             }),
             placed: app.is_some_and(|app| app.placed),
-            completes: app.and_then(|app| app.completes).map(|(_, wall)| wall),
+            completes: app.and_then(|app| Some(app.idle?.ends(self.completion_timeout(app)).1)),
             generation: spec.generation,
+            queue: spec.queue.clone(),
         })
     }
 
-    fn group_reason(&self, group: &Group) -> (&'static str, String) {
+    /// Code of the one reason that says most.
+    fn group_reason(&self, group: &Group) -> &'static str {
+        let Some(app) = group.app.map(|app| &self.books.apps[app]) else { return "ApplicationClosed" };
+        match app.state {
+            AppState::Rejected => app.rejected.first().map_or("Rejected", |reason| reason.code()),
+            AppState::New | AppState::Accepted => app.waits.as_ref().map_or("Submitted", Reason::code),
+            AppState::Running => running_reason(group, app.placed).0,
+            AppState::Waiting => "WaitingForCompletion",
+            AppState::Completed => app.waits.as_ref().map_or("Completed", Reason::code),
+        }
+    }
+
+    /// The sentence beside the reason of a task group. It can take a look at every node: for what is written or asked.
+    pub fn group_message(&self, id: GroupId) -> String {
+        let Some(group) = self.books.groups.get(id) else { return String::new() };
         let Some((id, app)) = group.app.map(|app| (app, &self.books.apps[app])) else {
-            let text = "the application runs already and its gangGroup does not list this TaskGroup";
-            return ("ApplicationClosed", text.into());
+            return self.outside_message(id);
         };
         match app.state {
-            AppState::Rejected => {
-                let code = app.rejected.first().map_or("Rejected", |reason| reason.code());
-                (code, join(&app.rejected))
-            }
+            AppState::Rejected => join(&app.rejected),
             AppState::New | AppState::Accepted => match &app.waits {
-                Some(reason) => (reason.code(), self.gang_message(id, reason)),
-                None => ("Submitted", "submitted; not planned yet".into()),
+                Some(reason) => self.gang_message(id, reason),
+                None => "submitted; not planned yet".into(),
             },
-            AppState::Running => running_reason(group, app.placed),
-            AppState::Waiting => (
-                "WaitingForCompletion",
-                "nothing runs and nothing is pending; the application completes at its deadline".into(),
-            ),
-            AppState::Completed => ("Completed", "the application is complete".into()),
+            AppState::Running => running_reason(group, app.placed).1,
+            AppState::Waiting => {
+                "nothing runs and nothing is pending; the application completes at its deadline".into()
+            }
+            AppState::Completed => match &app.waits {
+                Some(reason) => self.gang_message(id, reason),
+                None => "the application is complete".into(),
+            },
         }
     }
 
@@ -377,7 +397,8 @@ fn running_reason(group: &Group, placed: bool) -> (&'static str, String) {
     let (tally, all) = (group.seats.tally(), group.seats.len());
     if tally.open > 0 {
         let lost = tally.open;
-        let text = format!("{lost} of {all} seats have no member after the start; members that come are placed first");
+        let comes = if placed { "are ordinary pods" } else { "are placed first" };
+        let text = format!("{lost} of {all} seats have no member and nothing holds them; members that come {comes}");
         return ("PartiallyLost", text);
     }
     if placed || tally.taken == all {

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ask::{AskState, Rank};
+use super::ask::Rank;
 use super::books::Books;
 use super::decision::Decision;
 use super::event::Event;
@@ -43,7 +43,7 @@ pub struct Scheduler {
     /// The last pass stopped at its bound.
     pub(super) unfinished: bool,
     pub(super) timers: BTreeSet<(Mono, AppId)>,
-    /// Asks whose Binding was refused, with the time of the next try.
+    /// Asks whose Binding or deletion was refused, with the time of the next try.
     pub(super) retries: BTreeSet<(Mono, AskId)>,
     pub(super) shown_queues: BTreeSet<QueueId>,
     pub(super) shown_groups: BTreeSet<GroupId>,
@@ -112,7 +112,7 @@ impl Scheduler {
             Event::Namespace(namespace, limit) => self.see_namespace(&namespace, &limit),
             Event::Bind(ask, outcome) => self.bind_ended(ask, outcome),
             Event::CreateRefused(name, refusal) => self.create_refused(&name, refusal),
-            Event::ReleaseRefused(ask, _) => self.release_refused(ask),
+            Event::ReleaseRefused(ask, refusal) => self.release_refused(ask, refusal),
             Event::GroupsListed => self.groups_are_listed(),
             Event::Synced => self.begin(),
         }
@@ -209,20 +209,6 @@ impl Scheduler {
             self.dirty.insert(app);
             self.stirred = true;
         }
-        while let Some((at, ask)) = self.retries.first().copied().filter(|(at, _)| *at <= self.now.mono) {
-            self.retries.remove(&(at, ask));
-            self.books.asks[ask].refused = None;
-            match self.books.asks[ask].state {
-                // It kept its room; planned anew before anything else, it may have the same or a better one.
-                AskState::Assumed { sent: true, .. } => self.unassume(ask),
-                AskState::Assumed { sent: false, .. }
-                | AskState::Waiting
-                | AskState::Parked { .. }
-                | AskState::Bound { .. }
-                | AskState::Finished => self.reshelve(ask),
-            }
-            self.touch(self.books.asks[ask].app);
-            self.shown_asks.insert(ask);
-        }
+        self.retry_due();
     }
 }

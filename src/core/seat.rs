@@ -52,7 +52,12 @@ pub enum Reserve {
 #[derive(Clone, Debug, Default)]
 pub struct Seats {
     seats: Vec<Seat>,
-    open: BTreeSet<u32>,
+    /// Open without a placeholder.
+    bare: BTreeSet<u32>,
+    /// Open with a placeholder being created.
+    creating: BTreeSet<u32>,
+    /// Open with a pending placeholder.
+    pending: BTreeSet<u32>,
     held: BTreeSet<u32>,
     tally: Tally,
 }
@@ -104,7 +109,7 @@ impl Seats {
     pub fn new(count: u32) -> Self {
         let seat = Seat { state: SeatState::Open(Reserve::None), attempt: 0 };
         let tally = Tally { open: count, ..Tally::default() };
-        Self { seats: vec![seat; count as usize], open: (0..count).collect(), held: BTreeSet::new(), tally }
+        Self { seats: vec![seat; count as usize], bare: (0..count).collect(), tally, ..Self::default() }
     }
 
     /// Number of seats.
@@ -134,12 +139,30 @@ impl Seats {
 
     /// Changes a seat's state: the one function that does.
     pub fn set(&mut self, number: u32, state: SeatState) {
-        let seat = &mut self.seats[number as usize];
-        self.tally.count(seat.state, -1);
+        let old = std::mem::replace(&mut self.seats[number as usize].state, state);
+        self.tally.count(old, -1);
         self.tally.count(state, 1);
-        seat.state = state;
-        set_member(&mut self.open, number, matches!(state, SeatState::Open(_)));
-        set_member(&mut self.held, number, matches!(state, SeatState::Held(_)));
+        if let Some(seats) = self.alike(old) {
+            seats.remove(&number);
+        }
+        if let Some(seats) = self.alike(state) {
+            seats.insert(number);
+        }
+    }
+
+    /// The set of the seats in such a state, where there is one: whoever looks for one of them passes over no other.
+    fn alike(&mut self, state: SeatState) -> Option<&mut BTreeSet<u32>> {
+        match state {
+            SeatState::Open(Reserve::None) => Some(&mut self.bare),
+            SeatState::Open(Reserve::Creating) => Some(&mut self.creating),
+            SeatState::Open(Reserve::Pending(_)) => Some(&mut self.pending),
+            SeatState::Held(_) => Some(&mut self.held),
+            SeatState::Assumed(_)
+            | SeatState::Binding(_)
+            | SeatState::Leaving(_)
+            | SeatState::Releasing { .. }
+            | SeatState::Taken(_) => None,
+        }
     }
 
     /// The next placeholder of the seat will have a name of its own.
@@ -150,17 +173,18 @@ impl Seats {
 
     /// The open seat with the lowest number, if possible one without a placeholder.
     pub fn first_open(&self) -> Option<u32> {
-        self.open_without_placeholder().next().or_else(|| self.open.first().copied())
+        let with_placeholder = || self.creating.first().into_iter().chain(self.pending.first()).min();
+        self.bare.first().or_else(with_placeholder).copied()
     }
 
     /// Open seats without a placeholder, lowest number first.
     pub fn open_without_placeholder(&self) -> impl Iterator<Item = u32> + '_ {
-        self.open.iter().copied().filter(|number| self.seats[*number as usize].state == SeatState::Open(Reserve::None))
+        self.bare.iter().copied()
     }
 
     /// Open seats whose placeholder exists, highest number first.
     pub fn open_with_placeholder(&self) -> impl Iterator<Item = (u32, AskId)> + '_ {
-        self.open.iter().rev().filter_map(|number| match self.seats[*number as usize].state {
+        self.pending.iter().rev().filter_map(|number| match self.seats[*number as usize].state {
             SeatState::Open(Reserve::Pending(ask)) => Some((*number, ask)),
             SeatState::Open(_)
             | SeatState::Assumed(_)
@@ -174,13 +198,17 @@ impl Seats {
 
     /// Open seats whose placeholder is being created, highest number first.
     pub fn open_creating(&self) -> impl Iterator<Item = u32> + '_ {
-        let state = |number: u32| self.seats[number as usize].state;
-        self.open.iter().rev().copied().filter(move |number| state(*number) == SeatState::Open(Reserve::Creating))
+        self.creating.iter().rev().copied()
     }
 
     /// Held seats with their placeholders, lowest number first.
     pub fn held(&self) -> impl Iterator<Item = (u32, AskId)> + '_ {
-        self.held.iter().filter_map(|number| match self.seats[*number as usize].state {
+        self.held_from(0)
+    }
+
+    /// As [`Self::held`], from a number on.
+    pub fn held_from(&self, number: u32) -> impl Iterator<Item = (u32, AskId)> + '_ {
+        self.held.range(number..).filter_map(|number| match self.seats[*number as usize].state {
             SeatState::Held(ask) => Some((*number, ask)),
             SeatState::Open(_)
             | SeatState::Assumed(_)
@@ -196,13 +224,5 @@ impl Seats {
         let mut tally = Tally::default();
         self.seats.iter().for_each(|seat| tally.count(seat.state, 1));
         tally
-    }
-}
-
-fn set_member(set: &mut BTreeSet<u32>, number: u32, is_member: bool) {
-    if is_member {
-        set.insert(number);
-    } else {
-        set.remove(&number);
     }
 }

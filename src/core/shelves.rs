@@ -1,6 +1,8 @@
 //! Where a waiting pod stands: the pass looks only there.
 
-use super::ask::Shelf;
+use std::collections::BTreeSet;
+
+use super::ask::{Rank, Shelf};
 use super::event::{Place, Role};
 use super::ids::{AppId, AskId, ClassId, GroupId};
 use super::judge::usable_queue;
@@ -12,8 +14,7 @@ impl Scheduler {
     /// Puts a waiting pod where it belongs now.
     pub(super) fn reshelve(&mut self, id: AskId) {
         let (old, shelf) = (self.books.asks[id].shelf, self.shelf_of(id));
-        let urgent = self.is_urgent(id);
-        self.books.shelve(id, shelf, urgent);
+        self.books.shelve(id, shelf);
         if old != shelf {
             self.stirred |= shelf != Shelf::Off;
             self.left_shelf(old);
@@ -27,7 +28,7 @@ impl Scheduler {
         let app = match shelf {
             Shelf::Originator(app) => Some(app),
             Shelf::Seat(group) => self.books.groups.get(group).and_then(|group| group.app),
-            Shelf::Off | Shelf::Ordinary(..) | Shelf::Queueless => None,
+            Shelf::Off | Shelf::Ordinary(..) | Shelf::Urgent(..) | Shelf::Queueless => None,
         };
         let Some(entry) = app.and_then(|app| self.books.apps.get_mut(app)) else { return };
         entry.real_ask = None;
@@ -70,48 +71,55 @@ impl Scheduler {
         let ordinary = entry.queue.map_or(Shelf::Off, |queue| Shelf::Ordinary(queue, class));
         match (entry.state, group) {
             (AppState::Running | AppState::Waiting, None) => ordinary,
-            (AppState::Accepted, None) if entry.groups.is_empty() => ordinary,
+            (AppState::Accepted, None) if entry.groups.is_empty() && entry.admitted => ordinary,
             // One that came after the gate opened is an ordinary ask, from the start on (01, 1.2.2).
             (AppState::Accepted, None) if entry.is_past_gate() && !entry.party.contains(&id) => Shelf::Off,
             (_, None) => Shelf::Originator(app),
-            (AppState::Running | AppState::Waiting, Some(group)) => {
-                let group_entry = &self.books.groups[group];
-                let seated = group_entry.waiting.len() < group_entry.seats.tally().held as usize;
-                if seated { Shelf::Seat(group) } else { ordinary }
-            }
+            // [`Self::balance`] says for whom there is a seat.
+            (AppState::Running | AppState::Waiting, Some(_)) => ordinary,
             (_, Some(group)) => Shelf::Seat(group),
         }
     }
 
-    /// Members of a gang that was interrupted in its start, or lost members before it was complete, go first.
-    fn is_urgent(&self, id: AskId) -> bool {
-        let ask = &self.books.asks[id];
-        let Some((app, group)) = ask.app.zip(ask.group) else { return false };
-        let (app, group) = (&self.books.apps[app], &self.books.groups[group]);
-        let others = group.overflow.len() - usize::from(matches!(ask.shelf, Shelf::Ordinary(..)));
-        app.state == AppState::Running && !app.placed && others < group.seats.tally().open as usize
-    }
-
-    /// After the start: as many waiting members as there are held seats wait for a swap, the others are ordinary asks.
+    /// After the start: as many waiting members as there are held seats wait for a swap, as many as there are open seats
+    /// go before all ordinary asks while the gang was never complete, and the others are ordinary asks. The first in the
+    /// order come first, whoever came first.
     pub(super) fn balance(&mut self, id: GroupId) {
-        loop {
-            let group = &self.books.groups[id];
-            let (held, waiting) = (group.seats.tally().held as usize, group.waiting.len());
-            let (last, first) =
-                (group.waiting.last().map(|(_, ask)| *ask), group.overflow.first().map(|(_, ask)| *ask));
-            let moved = match (last, first) {
-                (Some(last), _) if waiting > held => [Some(last), None],
-                (_, Some(first)) if waiting < held => [Some(first), None],
-                // Seats are for those that come first in the order, whoever came first.
-                (Some(last), Some(first)) if self.comes_before(first, last) => [Some(first), Some(last)],
-                (_, _) => return,
-            };
-            moved.into_iter().flatten().for_each(|ask| self.books.shelve(ask, Shelf::Off, false));
-            moved.into_iter().flatten().for_each(|ask| self.reshelve(ask));
+        while let Some((ask, shelf)) = self.misplaced(id) {
+            self.books.shelve(ask, shelf);
+            self.shown_asks.insert(ask);
+            self.stirred = true;
         }
     }
 
-    fn comes_before(&self, one: AskId, other: AskId) -> bool {
-        self.books.asks[one].rank(false) < self.books.asks[other].rank(false)
+    /// The next member that is to stand elsewhere. Each step fills a place, or brings one that comes earlier in the order
+    /// where one that comes later stood, so that there is an end.
+    fn misplaced(&self, id: GroupId) -> Option<(AskId, Shelf)> {
+        let group = &self.books.groups[id];
+        let app = &self.books.apps[group.app?];
+        let is_interrupted = app.state == AppState::Running && !app.placed;
+        let (held, open) = (group.seats.tally().held, if is_interrupted { group.seats.tally().open } else { 0 });
+        let beyond = group.urgent.first().into_iter().chain(group.overflow.first()).min();
+        let by_seat = step(&group.waiting, held, beyond).map(|(ask, up)| (ask, up.then_some(Shelf::Seat(id))));
+        let by_turn = || step(&group.urgent, open, group.overflow.first());
+        let (ask, shelf) = by_seat.or_else(|| {
+            let (ask, up) = by_turn()?;
+            let (queue, class) = app.queue.zip(self.books.asks[ask].class)?;
+            Some((ask, up.then_some(Shelf::Urgent(queue, class))))
+        })?;
+        let down = || Some(Shelf::Ordinary(app.queue?, self.books.asks[ask].class?));
+        Some((ask, shelf.or_else(down).unwrap_or(Shelf::Off)))
+    }
+}
+
+/// How a shelf with so many places comes nearer to holding the first in the order, `beyond` being the first of the others:
+/// who moves, and whether up to it.
+fn step(shelf: &BTreeSet<(Rank, AskId)>, places: u32, beyond: Option<&(Rank, AskId)>) -> Option<(AskId, bool)> {
+    let last = shelf.last();
+    match (last, beyond) {
+        (Some((_, last)), _) if shelf.len() > places as usize => Some((*last, false)),
+        (_, Some((_, beyond))) if shelf.len() < places as usize => Some((*beyond, true)),
+        (Some(last), Some(beyond)) if beyond < last => Some((beyond.1, true)),
+        (_, _) => None,
     }
 }

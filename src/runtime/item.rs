@@ -69,7 +69,7 @@ impl<'de, T: Watched> Deserialize<'de> for Item<T> {
 
 fn nameless() -> Seen {
     let problem = "metadata.name: missing".into();
-    Seen { key: Key::cluster(""), uid: Uid::new(""), rv: 0, body: Err(Malformed { problem }) }
+    Seen { key: Key::cluster(""), uid: Uid::new(""), rv: 0, body: Err(Malformed { problem, generation: 0 }) }
 }
 
 impl<T: Watched> Resource for Item<T> {

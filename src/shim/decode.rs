@@ -32,7 +32,7 @@ fn read<T: Resource + DeserializeOwned>(json: &str, wrap: fn(Arc<T>) -> Body) ->
         key: Key::new(namespace.as_deref().unwrap_or_default(), name.as_deref()?),
         uid: Uid::new(uid.as_deref().unwrap_or_default()),
         rv: number(resource_version.as_deref()),
-        body: Err(Malformed { problem: Text::default() }),
+        body: Err(Malformed { problem: Text::default(), generation: 0 }),
     };
     seen.body = Ok(wrap(Arc::new(object)));
     Some(seen)
@@ -42,11 +42,12 @@ fn read<T: Resource + DeserializeOwned>(json: &str, wrap: fn(Arc<T>) -> Body) ->
 fn quarantine<T: DeserializeOwned>(json: &str) -> Option<Seen> {
     let value: Value = serde_json::from_str(json).ok()?;
     let text = |field: &str| value.pointer("/metadata")?.get(field)?.as_str();
+    let generation = value.pointer("/metadata/generation").and_then(Value::as_i64).unwrap_or(0);
     Some(Seen {
         key: Key::new(text("namespace").unwrap_or_default(), text("name")?),
         uid: Uid::new(text("uid").unwrap_or_default()),
         rv: number(text("resourceVersion")),
-        body: Err(Malformed { problem: problem::<T>(json) }),
+        body: Err(Malformed { problem: problem::<T>(json), generation }),
     })
 }
 

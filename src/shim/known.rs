@@ -14,7 +14,16 @@ pub struct Known<V> {
     objects: BTreeMap<Key, Entry<V>>,
     list: u64,
     tombstones: VecDeque<Uid>,
-    buried: BTreeMap<Uid, ()>,
+    buried: BTreeMap<Uid, Death>,
+}
+
+/// How it is known that an object is gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Death {
+    /// It was seen to go.
+    Seen,
+    /// A list did not show it. The list may be older than an answer that did: the watch that follows it shows it again.
+    Missed,
 }
 
 #[derive(Clone, Debug)]
@@ -55,14 +64,19 @@ impl<V> Known<V> {
         let list = self.list;
         let gone: Vec<_> =
             (self.objects.iter()).filter(|(_, entry)| entry.list != list).map(|(key, _)| key.clone()).collect();
-        gone.into_iter().filter_map(|key| self.take(&key).map(|value| (key, value))).collect()
+        gone.into_iter().filter_map(|key| self.take(&key, Death::Missed).map(|value| (key, value))).collect()
+    }
+
+    /// Whether an answer about an object says less than a list or watch did: it is known to be gone.
+    pub fn is_buried(&self, uid: &Uid) -> bool {
+        self.buried.contains_key(uid)
     }
 
     /// Notes that an object was seen; the caller then stores its value with [`Self::put`] unless it is stale.
     pub fn sight(&mut self, key: &Key, uid: &Uid, rv: u64) -> Sight<V> {
         let list = self.list;
         let Some(entry) = self.objects.get_mut(key) else {
-            return if self.buried.contains_key(uid) { Sight::Stale } else { Sight::New };
+            return if self.rises(uid) { Sight::New } else { Sight::Stale };
         };
         if entry.uid == *uid {
             entry.list = list;
@@ -73,10 +87,19 @@ impl<V> Known<V> {
             return Sight::Changed;
         }
         // Resource versions rise over the whole of a kind: an older sight is of a predecessor.
-        if rv < entry.rv || self.buried.contains_key(uid) {
+        if rv < entry.rv || !self.rises(uid) {
             return Sight::Stale;
         }
-        self.take(key).map_or(Sight::New, Sight::Replaced)
+        self.take(key, Death::Seen).map_or(Sight::New, Sight::Replaced)
+    }
+
+    /// Whether an object that is not there may (still) come; the dead do not.
+    fn rises(&mut self, uid: &Uid) -> bool {
+        if self.buried.get(uid) == Some(&Death::Missed) {
+            self.buried.remove(uid);
+            self.tombstones.retain(|buried| buried != uid);
+        }
+        !self.buried.contains_key(uid)
     }
 
     /// Stores what is kept of an object.
@@ -88,20 +111,20 @@ impl<V> Known<V> {
     /// An object is gone; its last value. `None` if another one has the name now.
     pub fn gone(&mut self, key: &Key, uid: &Uid) -> Option<V> {
         if self.objects.get(key).is_none_or(|entry| entry.uid != *uid) {
-            self.bury(uid.clone());
+            self.bury(uid.clone(), Death::Seen);
             return None;
         }
-        self.take(key)
+        self.take(key, Death::Seen)
     }
 
-    fn take(&mut self, key: &Key) -> Option<V> {
+    fn take(&mut self, key: &Key, death: Death) -> Option<V> {
         let entry = self.objects.remove(key)?;
-        self.bury(entry.uid);
+        self.bury(entry.uid, death);
         Some(entry.value)
     }
 
-    fn bury(&mut self, uid: Uid) {
-        if self.buried.insert(uid.clone(), ()).is_none() {
+    fn bury(&mut self, uid: Uid, death: Death) {
+        if self.buried.insert(uid.clone(), death).is_none() {
             self.tombstones.push_back(uid);
         }
         if self.tombstones.len() > TOMBSTONES
@@ -182,5 +205,19 @@ mod tests {
         assert_eq!(known.sight(&Key::new("ns", "b"), &uid("b"), 1), Sight::Stale);
         assert_eq!(known.list_ends(), [(Key::new("ns", "a"), "a")]);
         assert_eq!(known.len(), 1);
+    }
+
+    #[test]
+    fn what_a_list_was_too_old_to_show_is_shown_by_the_watch_after_it() {
+        let mut known = Known::default();
+        let key = Key::new("ns", "a");
+        known.put(key.clone(), uid("1"), 101, "made");
+        known.list_begins();
+        assert_eq!(known.list_ends().len(), 1);
+        assert!(known.is_buried(&uid("1")), "an answer from before does not bring it back");
+        assert_eq!(known.sight(&key, &uid("1"), 101), Sight::New);
+        known.put(key.clone(), uid("1"), 101, "made");
+        assert_eq!(known.gone(&key, &uid("1")), Some("made"));
+        assert_eq!(known.sight(&key, &uid("1"), 102), Sight::Stale);
     }
 }

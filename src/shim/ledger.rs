@@ -1,10 +1,12 @@
 //! What the shim knows: names and UIDs of objects, and the core's ids for them. Facts about pods, seats and queues are
 //! the core's alone.
 
-use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
+use std::collections::BTreeMap;
+
+use k8s_openapi::api::core::v1::{Node, Pod, PodCondition, ResourceQuota};
 
 use super::known::{Known, Sight};
-use super::observation::{Body, Seen, WatchFact};
+use super::observation::{Body, Malformed, Seen, WatchFact};
 use super::op::Kind;
 use super::placeholder::Blueprint;
 use super::pod::{Served, ask_spec};
@@ -29,7 +31,16 @@ pub struct Ledger {
     queues: Known<QueueFacts>,
     tree: QueueTree,
     quotas: Known<Option<Limit>>,
-    malformed: std::collections::BTreeMap<Kind, std::collections::BTreeMap<Key, Text>>,
+    quarantine: BTreeMap<(Kind, Key), Quarantined>,
+}
+
+/// An object that does not decode.
+#[derive(Clone, Debug)]
+struct Quarantined {
+    /// The decoder's words.
+    problem: Text,
+    /// Whether it was there since the last list began.
+    listed: bool,
 }
 
 /// What a call about a pod needs.
@@ -39,6 +50,18 @@ pub struct PodName {
     pub key: Key,
     /// UID.
     pub uid: Uid,
+    /// What its `PodScheduled=False` said when it was first seen: reason and message.
+    said: Option<Box<(String, String)>>,
+}
+
+impl PodName {
+    /// Whether the pod's condition says this already.
+    pub fn says(&self, condition: &PodCondition) -> bool {
+        let said = self.said.as_deref();
+        said.is_some_and(|(reason, message)| {
+            condition.reason.as_ref() == Some(reason) && condition.message.as_ref() == Some(message)
+        })
+    }
 }
 
 /// What is kept of a TaskGroup.
@@ -50,6 +73,8 @@ pub struct GroupFacts {
     pub blueprint: Blueprint,
     /// The status as last read or written.
     pub status: TaskGroupStatus,
+    /// The status on its way: written once the API server says so.
+    pub sent: Option<Box<TaskGroupStatus>>,
 }
 
 /// What is kept of a Queue.
@@ -61,6 +86,8 @@ pub struct QueueFacts {
     pub generation: i64,
     /// The status as last read or written.
     pub status: QueueStatus,
+    /// The status on its way: written once the API server says so.
+    pub sent: Option<Box<QueueStatus>>,
 }
 
 impl Ledger {
@@ -75,7 +102,7 @@ impl Ledger {
             queues: Known::default(),
             tree: QueueTree::default(),
             quotas: Known::default(),
-            malformed: Default::default(),
+            quarantine: BTreeMap::new(),
         }
     }
 
@@ -95,6 +122,8 @@ impl Ledger {
     }
 
     fn list_begins(&mut self, kind: Kind) {
+        let of_kind = self.quarantine.iter_mut().filter(|((of, _), _)| *of == kind);
+        of_kind.for_each(|(_, quarantined)| quarantined.listed = false);
         match kind {
             Kind::Pod => self.pods.list_begins(),
             Kind::Node => self.nodes.list_begins(),
@@ -105,6 +134,7 @@ impl Ledger {
     }
 
     fn list_ends(&mut self, kind: Kind) -> Vec<Event> {
+        self.quarantine.retain(|(of, _), quarantined| *of != kind || quarantined.listed);
         match kind {
             Kind::Pod => self.pods.list_ends().into_iter().map(|(_, ask)| self.drop_ask(ask)).collect(),
             Kind::Node => self.nodes.list_ends().into_iter().map(|(key, ())| Event::NodeGone(key.name)).collect(),
@@ -120,7 +150,12 @@ impl Ledger {
         }
     }
 
-    /// Takes one object as seen at one version, by a watch or in an answer.
+    /// Takes a pod as it stands in an answer; one that is known to be gone stays so.
+    pub fn answered(&mut self, seen: Seen) -> Vec<Event> {
+        if self.pods.is_buried(&seen.uid) { Vec::new() } else { self.see(Kind::Pod, seen) }
+    }
+
+    /// Takes one object as seen at one version.
     pub fn see(&mut self, kind: Kind, seen: Seen) -> Vec<Event> {
         let Seen { key, uid, rv, body } = seen;
         match body {
@@ -135,17 +170,15 @@ impl Ledger {
                 }
             }
             Err(malformed) => {
-                let problem = malformed.problem;
-                self.malformed.entry(kind).or_default().insert(key.clone(), problem.clone());
-                self.see_malformed(kind, (key, uid, rv), problem)
+                let Malformed { problem, generation } = malformed;
+                self.quarantine.insert((kind, key.clone()), Quarantined { problem: problem.clone(), listed: true });
+                self.see_malformed(kind, (key, uid, rv), generation, problem)
             }
         }
     }
 
     fn note_readable(&mut self, kind: Kind, key: &Key) {
-        if let Some(malformed) = self.malformed.get_mut(&kind) {
-            malformed.remove(key);
-        }
+        self.quarantine.remove(&(kind, key.clone()));
     }
 
     fn see_pod(&mut self, key: Key, uid: Uid, rv: u64, pod: &Pod) -> Vec<Event> {
@@ -166,7 +199,7 @@ impl Ledger {
         let ask = match self.pods.get(&key) {
             Some(ask) => *ask,
             None => {
-                let ask = self.asks.insert(PodName { key: key.clone(), uid: uid.clone() });
+                let ask = self.asks.insert(PodName { key: key.clone(), uid: uid.clone(), said: waits_because(pod) });
                 self.pods.put(key, uid, rv, ask);
                 ask
             }
@@ -204,7 +237,7 @@ impl Ledger {
             Some(facts) => facts.blueprint = blueprint,
             None => {
                 let status = group.status.clone().unwrap_or_default();
-                self.groups.put(key.clone(), uid.clone(), rv, GroupFacts { uid, blueprint, status });
+                self.groups.put(key.clone(), uid.clone(), rv, GroupFacts { uid, blueprint, status, sent: None });
             }
         }
         events.push(Event::Group(key, Box::new(task_group::group_spec(group))));
@@ -220,7 +253,7 @@ impl Ledger {
             Some(facts) => facts.generation = generation,
             None => {
                 let status = queue.status.clone().unwrap_or_default();
-                self.queues.put(key.clone(), uid.clone(), rv, QueueFacts { uid, generation, status });
+                self.queues.put(key.clone(), uid.clone(), rv, QueueFacts { uid, generation, status, sent: None });
             }
         }
         self.tree.upsert(&key.name, queue)
@@ -243,13 +276,30 @@ impl Ledger {
     }
 
     /// An object that does not decode is quarantined: what was known of it stays, and where it has a status it says why.
-    fn see_malformed(&mut self, kind: Kind, (key, uid, rv): (Key, Uid, u64), problem: Text) -> Vec<Event> {
+    fn see_malformed(
+        &mut self,
+        kind: Kind,
+        (key, uid, rv): (Key, Uid, u64),
+        generation: i64,
+        problem: Text,
+    ) -> Vec<Event> {
         match kind {
-            Kind::Pod | Kind::Node | Kind::ResourceQuota => Vec::new(),
+            Kind::Pod => match self.pods.sight(&key, &uid, rv) {
+                Sight::Replaced(ask) => vec![self.drop_ask(ask)],
+                Sight::New | Sight::Changed | Sight::Stale => Vec::new(),
+            },
+            Kind::Node => match self.nodes.sight(&key, &uid, rv) {
+                Sight::Replaced(()) => vec![Event::NodeGone(key.name)],
+                Sight::New | Sight::Changed | Sight::Stale => Vec::new(),
+            },
+            Kind::ResourceQuota => match self.quotas.sight(&key, &uid, rv) {
+                Sight::Replaced(_) => vec![self.namespace_limit(key.namespace)],
+                Sight::New | Sight::Changed | Sight::Stale => Vec::new(),
+            },
             Kind::Queue => match self.queues.sight(&key, &uid, rv) {
                 Sight::Stale => Vec::new(),
                 Sight::New | Sight::Replaced(_) | Sight::Changed => {
-                    let facts = QueueFacts { uid: uid.clone(), generation: 0, status: QueueStatus::default() };
+                    let facts = QueueFacts { uid: uid.clone(), generation, status: QueueStatus::default(), sent: None };
                     self.queues.put(key.clone(), uid, rv, facts);
                     self.tree.unreadable(&key.name, &problem)
                 }
@@ -262,9 +312,10 @@ impl Ledger {
                         uid: uid.clone(),
                         blueprint: Blueprint::default(),
                         status: TaskGroupStatus::default(),
+                        sent: None,
                     };
                     self.groups.put(key.clone(), uid.clone(), rv, facts);
-                    let spec = unreadable_group(&key, uid, problem);
+                    let spec = unreadable_group(&key, uid, generation, problem);
                     vec![Event::GroupGone(key.clone()), Event::Group(key, Box::new(spec))]
                 }
             },
@@ -289,6 +340,13 @@ impl Ledger {
     /// The pod of an ask.
     pub fn pod(&self, ask: AskId) -> Option<&PodName> {
         self.asks.get(ask)
+    }
+
+    /// A pod is told something else now than what it said when it was first seen.
+    pub fn forget_said(&mut self, ask: AskId) {
+        if let Some(pod) = self.asks.get_mut(ask) {
+            pod.said = None;
+        }
     }
 
     /// The ask of a pod's name.
@@ -321,14 +379,14 @@ impl Ledger {
         self.tree.problem(path).unwrap_or(&[])
     }
 
+    /// Whether a Queue's spec is wrong and an earlier one counts.
+    pub fn keeps_earlier_spec(&self, path: &str) -> bool {
+        self.tree.keeps_earlier(path)
+    }
+
     /// Names of the Queue objects below one.
     pub fn queues_below(&self, path: &str) -> impl Iterator<Item = &Text> {
         self.tree.below(path)
-    }
-
-    /// Names of all Queue objects.
-    pub fn queue_names(&self) -> impl Iterator<Item = &Text> {
-        self.queues.iter().map(|(key, _)| &key.name)
     }
 
     /// How many objects of a kind are known.
@@ -344,15 +402,28 @@ impl Ledger {
 
     /// Objects of a kind that do not decode, with the decoder's words.
     pub fn malformed(&self, kind: Kind) -> impl Iterator<Item = (&Key, &Text)> {
-        self.malformed.get(&kind).into_iter().flatten()
+        let of_kind = self.quarantine.iter().filter(move |((of, _), _)| *of == kind);
+        of_kind.map(|((_, key), quarantined)| (key, &quarantined.problem))
+    }
+
+    /// What is wrong with an object that does not decode.
+    pub fn problem(&self, kind: Kind, key: &Key) -> Option<&Text> {
+        self.quarantine.get(&(kind, key.clone())).map(|quarantined| &quarantined.problem)
     }
 }
 
+/// Reason and message of `PodScheduled=False`.
+fn waits_because(pod: &Pod) -> Option<Box<(String, String)>> {
+    let mut conditions = pod.status.as_ref()?.conditions.iter().flatten();
+    let condition = conditions.find(|condition| condition.type_ == "PodScheduled" && condition.status == "False")?;
+    Some(Box::new((condition.reason.clone()?, condition.message.clone()?)))
+}
+
 /// A TaskGroup of which nothing is known but that it cannot be read.
-fn unreadable_group(key: &Key, uid: Uid, problem: Text) -> GroupSpec {
+fn unreadable_group(key: &Key, uid: Uid, generation: i64, problem: Text) -> GroupSpec {
     GroupSpec {
         uid,
-        generation: 0,
+        generation,
         created: 0,
         application: key.name.clone(),
         queue: crate::core::queue::DEFAULT_QUEUE.into(),

@@ -90,6 +90,8 @@ pub enum Body {
 pub struct Malformed {
     /// The decoder's words with the path of the field, bounded and escaped.
     pub problem: Text,
+    /// `metadata.generation`, 0 where there is none.
+    pub generation: i64,
 }
 
 /// How a call ended.

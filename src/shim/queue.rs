@@ -17,7 +17,9 @@ pub const MAX_RESOURCES: usize = 16;
 pub const IMPLICIT: [&str; 2] = ["root", "root.default"];
 
 /// All Queue objects. What one object says is judged together with the queues above it; a queue whose spec is wrong
-/// keeps the last spec that was right, a queue without a valid parent is in force no more.
+/// keeps the last spec that was right, a queue without a valid parent is in force no more. One that promises more than a
+/// queue above has is in force all the same, since the smallest limit on a path counts: otherwise a restart would take
+/// away what shrinking the parent did not (ADR 0010).
 #[derive(Clone, Debug, Default)]
 pub struct QueueTree {
     // By path, so that a queue comes before those below it and these are adjacent.
@@ -75,6 +77,11 @@ impl QueueTree {
         self.queues.get(name).and_then(|known| known.in_force.as_ref())
     }
 
+    /// Whether the object's spec is wrong and an earlier one counts.
+    pub fn keeps_earlier(&self, name: &str) -> bool {
+        self.queues.get(name).is_some_and(|known| known.in_force.is_some() && !known.said.errors.is_empty())
+    }
+
     /// The queues below one, from the top down.
     pub fn below(&self, name: &str) -> impl Iterator<Item = &Text> {
         let prefix = format!("{name}.");
@@ -112,7 +119,7 @@ impl QueueTree {
         let before = known.in_force.clone();
         if !placed {
             known.in_force = None;
-        } else if known.problems.is_empty() {
+        } else if known.said.errors.is_empty() {
             known.in_force = Some(known.said.spec.clone());
         }
         match (before, &known.in_force) {
@@ -132,7 +139,10 @@ impl QueueTree {
         for (resource, max) in known.said.spec.max.iter() {
             if let Some((above, limit)) = self.limit_above(parent, resource).filter(|(_, limit)| max > *limit) {
                 let (max, limit) = (Amount(resource, max), Amount(resource, limit));
-                errors.add(format!("spec.max[{resource}]"), format!("{max} is more than the {limit} of {above}"));
+                errors.add(
+                    format!("spec.max[{resource}]"),
+                    format!("{max} is more than the {limit} of {above}, which counts"),
+                );
             }
         }
         (placed, errors.into_sorted())
@@ -259,6 +269,7 @@ mod tests {
         assert_eq!(put(&mut tree, "root.a", &json!({"cpu": "2"})), [""; 0], "nothing new");
         assert_eq!(put(&mut tree, "root.a", &json!({"cpu": "-1", "memory": "x", "gpu": "1"})), [""; 0]);
         assert_eq!(problems(&tree, "root.a").len(), 3);
+        assert!(tree.keeps_earlier("root.a"));
         assert_eq!(tree.in_force("root.a").and_then(|spec| spec.max.get("cpu")), Some(2000));
         assert_eq!(words(&tree.unreadable("root.a", "spec: not\na map")), [""; 0]);
         assert_eq!(problems(&tree, "root.a"), ["spec: spec: not\\na map"]);
@@ -266,20 +277,24 @@ mod tests {
     }
 
     #[test]
-    fn a_child_may_not_have_more_than_the_nearest_limit_above() {
+    fn a_child_is_told_that_the_nearest_limit_above_counts() {
         let mut tree = QueueTree::default();
         put(&mut tree, "root", &json!({"cpu": "10", "memory": "1Gi"}));
         put(&mut tree, "root.a", &json!({"cpu": "4"}));
-        assert_eq!(put(&mut tree, "root.a.b", &json!({"cpu": "5", "memory": "2Gi"})), [""; 0]);
-        let expected =
-            ["spec.max[cpu]: 5 is more than the 4 of root.a", "spec.max[memory]: 2Gi is more than the 1Gi of root"];
+        let in_force = "+root.a.b cpu=5000 memory=2147483648";
+        assert_eq!(put(&mut tree, "root.a.b", &json!({"cpu": "5", "memory": "2Gi"})), [in_force]);
+        let expected = [
+            "spec.max[cpu]: 5 is more than the 4 of root.a, which counts",
+            "spec.max[memory]: 2Gi is more than the 1Gi of root, which counts",
+        ];
         assert_eq!(problems(&tree, "root.a.b"), expected);
         assert_eq!(put(&mut tree, "root.a", &json!({"cpu": "6"})), ["+root.a cpu=6000"]);
         let changed = put(&mut tree, "root", &json!({"cpu": "10", "memory": "2Gi"}));
-        assert_eq!(changed, ["+root cpu=10000 memory=2147483648", "+root.a.b cpu=5000 memory=2147483648"]);
+        assert_eq!(changed, ["+root cpu=10000 memory=2147483648"]);
+        assert_eq!(problems(&tree, "root.a.b"), [""; 0]);
         assert_eq!(put(&mut tree, "root.a", &json!({"cpu": "3"})), ["+root.a cpu=3000"]);
-        assert_eq!(problems(&tree, "root.a.b"), ["spec.max[cpu]: 5 is more than the 3 of root.a"]);
-        assert!(tree.in_force("root.a.b").is_some(), "shrinking a parent takes nothing away");
+        assert_eq!(problems(&tree, "root.a.b"), ["spec.max[cpu]: 5 is more than the 3 of root.a, which counts"]);
+        assert!(!tree.keeps_earlier("root.a.b"));
     }
 
     #[test]

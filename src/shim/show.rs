@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, Objec
 
 use super::escape;
 use super::ledger::GroupFacts;
+use crate::api::SHOWN_AMOUNTS_MAX;
 use crate::api::names::{GROUP, SCHEDULER, TASK_GROUP, VERSION};
 use crate::api::queue::QueueStatus;
 use crate::api::task_group::{Counts, Deadlines, TaskGroupStatus};
@@ -28,19 +29,25 @@ pub fn time(wall: Wall) -> Time {
 }
 
 fn quantities(totals: &Totals) -> BTreeMap<String, Quantity> {
-    totals.iter().map(|(name, amount)| (name.to_owned(), Quantity(Amount(name, amount).to_string()))).collect()
+    let amounts = totals.iter().take(SHOWN_AMOUNTS_MAX);
+    amounts.map(|(name, amount)| (name.to_owned(), Quantity(Amount(name, amount).to_string()))).collect()
 }
 
 /// The status of a task group; times of conditions that did not change are kept from its last status.
-pub fn group_status(report: &GroupReport, (name, facts): (&Text, &GroupFacts), now: Wall) -> TaskGroupStatus {
+pub fn group_status(
+    report: &GroupReport,
+    message: &str,
+    (name, facts): (&Text, &GroupFacts),
+    now: Wall,
+) -> TaskGroupStatus {
     let seats = report.seats;
     TaskGroupStatus {
         observed_generation: report.generation,
-        queue: facts.blueprint.queue.to_string(),
+        queue: report.queue.to_string(),
         application_state: report.state.name().to_owned(),
         incarnation: report.incarnation,
         reason: report.reason.to_owned(),
-        message: escape::bounded(&report.message, MAX_MESSAGE).to_string(),
+        message: escape::bounded(message, MAX_MESSAGE).to_string(),
         placeholder_ask: quantities(&report.ask),
         counts: Counts {
             required: report.required,
@@ -53,27 +60,32 @@ pub fn group_status(report: &GroupReport, (name, facts): (&Text, &GroupFacts), n
             failed: report.members.failed,
         },
         deadlines: report.completes.map(|wall| Deadlines { completion: Some(time(wall)) }),
-        conditions: group_conditions(report, &facts.status.conditions, now),
+        conditions: group_conditions(report, message, &facts.status.conditions, now),
         selector: format!("{TASK_GROUP}={name}"),
     }
 }
 
-fn group_conditions(report: &GroupReport, old: &[Condition], now: Wall) -> Vec<Condition> {
-    use AppState as S;
-    let (reason, message) = (report.reason, report.message.as_str());
-    let finished = report.state == S::Completed;
-    let running = matches!(report.state, S::Running);
-    let yes =
-        |is: bool, yes: (&'static str, &str)| if is { (yes.0, yes.1.to_owned()) } else { (reason, message.to_owned()) };
-    let accepted = (report.accepted, yes(report.accepted, ("Accepted", "the application is in its queue")));
-    let quota = (report.past_gate, yes(report.past_gate, ("QuotaReserved", "the whole gang fits the quota")));
-    let placed = (report.placed, yes(report.placed, ("Placed", "every member of the gang was bound")));
-    let runs = (running, yes(running, (reason, message)));
-    let ends = (finished, yes(finished, ("Completed", "the application is complete")));
-    [("Accepted", accepted), ("QuotaReserved", quota), ("Placed", placed), ("Running", runs), ("Finished", ends)]
-        .into_iter()
-        .map(|(kind, (is, (reason, message)))| condition(kind, is, (reason, &message), report.generation, old, now))
-        .collect()
+/// The conditions of a task group that are true, and what is then said of them.
+fn truths(report: &GroupReport) -> [(&'static str, bool, (&'static str, &'static str)); 5] {
+    let (running, finished) = (report.state == AppState::Running, report.state == AppState::Completed);
+    [
+        ("Accepted", report.accepted, ("Accepted", "the application is in its queue")),
+        ("QuotaReserved", report.past_gate, ("QuotaReserved", "the whole gang fits the quota")),
+        ("Placed", report.placed, ("Placed", "every member of the gang was bound")),
+        // What runs says how much of it does.
+        ("Running", running, (report.reason, "")),
+        ("Finished", finished, ("Completed", "the application is complete")),
+    ]
+}
+
+/// A condition that does not hold gives the reason why the group stands where it stands.
+fn group_conditions(report: &GroupReport, message: &str, old: &[Condition], now: Wall) -> Vec<Condition> {
+    let said = |is: bool, (reason, text): (&'static str, &'static str)| match (is, text) {
+        (true, "") | (false, _) => (report.reason, message),
+        (true, text) => (reason, text),
+    };
+    let written = |(kind, is, text)| condition(kind, is, said(is, text), report.generation, old, now);
+    truths(report).map(written).into()
 }
 
 fn condition(
@@ -96,23 +108,24 @@ fn condition(
     }
 }
 
-/// Whether two statuses differ in what is written at once: state, reasons, conditions; not in numbers.
-pub fn is_urgent(old: &TaskGroupStatus, new: &TaskGroupStatus) -> bool {
-    let truths = |status: &TaskGroupStatus| {
-        status.conditions.iter().map(|c| (c.type_.clone(), c.status.clone())).collect::<Vec<_>>()
+/// Whether a status says less than a report in what is written at once: state, reason, conditions; not numbers.
+pub fn is_urgent(old: &TaskGroupStatus, new: &GroupReport) -> bool {
+    let holds = |kind: &str, is: bool| {
+        let status = if is { "True" } else { "False" };
+        old.conditions.iter().any(|old| old.type_ == kind && old.status == status)
     };
-    old.application_state != new.application_state
+    old.application_state != new.state.name()
         || old.incarnation != new.incarnation
-        || old.observed_generation != new.observed_generation
-        || truths(old) != truths(new)
+        || old.observed_generation != new.generation
         || old.reason != new.reason
+        || truths(new).iter().any(|(kind, is, _)| !holds(kind, *is))
 }
 
 /// The status of a queue.
 pub fn queue_status(
     report: &QueueReport,
     problems: &[SpecError],
-    (generation, in_force): (i64, bool),
+    (generation, keeps_earlier): (i64, bool),
     old: &QueueStatus,
     now: Wall,
 ) -> QueueStatus {
@@ -123,14 +136,14 @@ pub fn queue_status(
         pending: quantities(&report.pending),
         headroom: headroom.map(|(name, left)| (name.to_string(), Quantity(Amount(name, *left).to_string()))).collect(),
         applications: report.applications.iter().map(|(state, count)| (state.name().to_owned(), *count)).collect(),
-        conditions: queue_conditions(problems, (generation, in_force), old, now),
+        conditions: queue_conditions(problems, (generation, keeps_earlier), old, now),
     }
 }
 
 /// The conditions of a queue: what is written at once when it changes.
 pub fn queue_conditions(
     problems: &[SpecError],
-    (generation, in_force): (i64, bool),
+    (generation, keeps_earlier): (i64, bool),
     old: &QueueStatus,
     now: Wall,
 ) -> Vec<Condition> {
@@ -138,7 +151,7 @@ pub fn queue_conditions(
         [] => ("Active", "the queue has a valid place in the tree".to_owned()),
         problems => {
             let text = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-            ("InvalidSpec", if in_force { format!("{text}; the last valid spec stays in force") } else { text })
+            ("InvalidSpec", if keeps_earlier { format!("{text}; the last valid spec stays in force") } else { text })
         }
     };
     vec![condition("Active", problems.is_empty(), (reason, &message), generation, &old.conditions, now)]

@@ -106,6 +106,7 @@ fn remembered(status: Option<&TaskGroupStatus>) -> Remembered {
     let deadline = status.deadlines.as_ref().and_then(|deadlines| deadlines.completion.as_ref());
     Remembered {
         incarnation: status.incarnation,
+        generation: status.observed_generation,
         placed: status.conditions.iter().any(|condition| condition.type_ == "Placed" && condition.status == "True"),
         completed: status.application_state == "Completed",
         completion_deadline: deadline.map(|time| Wall(time.0.as_millisecond())),
@@ -292,7 +293,7 @@ mod tests {
     fn status_is_remembered() {
         let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "reason": "R", "message": "", "lastTransitionTime": "1970-01-01T00:00:00Z"});
         let status = json!({
-            "incarnation": 4, "applicationState": "Waiting", "deadlines": {"completion": "1970-01-01T00:00:02.5Z"},
+            "incarnation": 4, "observedGeneration": 3, "applicationState": "Waiting", "deadlines": {"completion": "1970-01-01T00:00:02.5Z"},
             "conditions": [condition("Accepted", "True"), condition("Placed", "True")],
         });
         let read = |status: Value| {
@@ -300,8 +301,9 @@ mod tests {
             group["status"] = status;
             group_spec(&serde_json::from_value(group).unwrap()).remembered
         };
+        let completion_deadline = Some(Wall(2500));
         let remembered =
-            Remembered { incarnation: 4, placed: true, completed: false, completion_deadline: Some(Wall(2500)) };
+            Remembered { incarnation: 4, generation: 3, placed: true, completed: false, completion_deadline };
         assert_eq!(read(status), remembered);
         let completed = read(json!({"applicationState": "Completed", "conditions": [condition("Placed", "False")]}));
         assert_eq!(completed, Remembered { completed: true, ..Remembered::default() });

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use gangline::core::decision::Decision;
-use gangline::core::event::{AskSpec, Place, QueueSpec, Reservation, Role};
-use gangline::core::ids::AskId;
+use gangline::core::event::{AskSpec, Mark, Place, QueueSpec, Reservation, Role};
+use gangline::core::ids::{AskId, Uid};
 use gangline::core::lifecycle::AppState;
 use gangline::core::resources::Totals;
 
@@ -24,6 +24,7 @@ impl World {
                 let node = self.cluster.scheduler.books.nodes.name(*node).expect("a node with a name");
                 self.check_node(node, spec);
                 self.check_quota(&mark.queue, spec);
+                self.check_start(spec, mark);
             }
             Decision::CreatePlaceholder(name) => {
                 let pod = self.cluster.pods.get(&pod_name(name));
@@ -39,6 +40,31 @@ impl World {
                 assert!(!self.work.iter().any(again), "{name} is released twice");
             }
             Decision::CancelPlaceholder(_) | Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => {
+            }
+        }
+    }
+
+    /// The first member of a gang that is bound: no seat of it is on a node that is cordoned.
+    fn check_start(&self, pod: &AskSpec, mark: &Mark) {
+        let Role::Member { group } = &pod.role else { return };
+        let is_of_gang = |uid: &Uid| mark.group.as_ref() == Some(uid);
+        let is_real = |spec: &AskSpec| matches!(&spec.role, Role::Member { group: own } if own == group);
+        let has_node = |(id, spec): &(AskId, AskSpec)| spec.mark.is_some() || self.intents.contains_key(id);
+        let started = self.cluster.pods.values().any(|pod| is_real(&pod.1) && has_node(pod))
+            || self
+                .cluster
+                .log
+                .iter()
+                .any(|line| line.starts_with(&format!("release ph-{group}")) && line.ends_with("replaced"));
+        if started || self.disturbed.contains(&**group) {
+            return;
+        }
+        for (_, spec) in self.cluster.pods.values() {
+            if let (Role::Placeholder(name), Place::On { node, .. }) = (&spec.role, &spec.place)
+                && is_of_gang(&name.uid)
+                && let Some(object) = self.cluster.nodes.get(&**node)
+            {
+                assert!(!object.unschedulable, "{group} starts with a seat on {node}, which is cordoned");
             }
         }
     }
@@ -194,7 +220,10 @@ impl World {
         for number in 0..30 {
             self.cluster.node(&format!("big{number}"), 16);
         }
-        for path in self.cluster.queues.keys().cloned().collect::<Vec<_>>() {
+        // Those that drain keep their limits, until they are there again.
+        let queues = self.cluster.scheduler.books.queues.iter();
+        let limited = queues.filter(|(_, queue)| queue.spec != QueueSpec::default());
+        for path in limited.map(|(_, queue)| queue.path.to_string()).collect::<BTreeSet<_>>() {
             self.cluster.show_queue(&path, QueueSpec::default());
         }
         self.settle();

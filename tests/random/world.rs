@@ -143,6 +143,11 @@ impl World {
             }
             Work::Do(Decision::Release(ask, _)) => {
                 let Some(name) = self.name_of(ask) else { return };
+                if self.faulty && self.dice.percent(10) {
+                    self.say(|| format!("refuse to delete {name}"));
+                    let refusal = Refusal { code: 403, message: "no".into() };
+                    return self.cluster.tell(Event::ReleaseRefused(ask, refusal));
+                }
                 if self.dice.percent(40) { self.terminate(&name) } else { self.remove_pod(&name) }
             }
             Work::Do(decision) => self.cluster.carry_out(decision),

@@ -35,7 +35,7 @@ pub struct Cluster {
     next: u32,
     /// Decisions not carried out yet.
     pub decisions: Vec<Decision>,
-    events: Vec<Event>,
+    pub events: Vec<Event>,
     /// Every decision so far, as text.
     pub log: Vec<String>,
 }
@@ -48,6 +48,22 @@ pub fn size(cpu: i64) -> Resources {
 impl Default for Cluster {
     fn default() -> Self {
         Self::unsynced().synced()
+    }
+}
+
+/// What is reported of a group, with its sentence.
+#[derive(Debug)]
+pub struct Shown {
+    report: GroupReport,
+    /// The sentence.
+    pub message: String,
+}
+
+impl std::ops::Deref for Shown {
+    type Target = GroupReport;
+
+    fn deref(&self) -> &GroupReport {
+        &self.report
     }
 }
 
@@ -333,6 +349,7 @@ impl Cluster {
         let Some(report) = self.scheduler.group_report(group) else { return };
         let status = Remembered {
             incarnation: report.incarnation,
+            generation: report.generation,
             placed: report.placed,
             completed: report.state == AppState::Completed,
             completion_deadline: report.completes,
@@ -365,7 +382,8 @@ impl Cluster {
         self.pods.iter().find(|(_, (id, _))| *id == ask).map(|(name, _)| name.clone())
     }
 
-    fn text(&self, decision: &Decision) -> Option<String> {
+    /// A decision as text; what only shows something has none.
+    pub fn text(&self, decision: &Decision) -> Option<String> {
         let name = |ask: &AskId| self.name(*ask).unwrap_or_else(|| format!("{ask:?}"));
         match decision {
             Decision::Allocate { ask, node, mark } => {
@@ -386,10 +404,11 @@ impl Cluster {
     }
 
     /// What is reported of a group.
-    pub fn report(&self, group: &str) -> GroupReport {
+    pub fn report(&self, group: &str) -> Shown {
         let books = &self.scheduler.books;
         let id = books.group_ids.get(&Key::new(NS, group)).expect("the group is known");
-        self.scheduler.group_report(*id).expect("the group has an object")
+        let report = self.scheduler.group_report(*id).expect("the group has an object");
+        Shown { report, message: self.scheduler.group_message(*id) }
     }
 
     /// State of the application of a group.
@@ -441,7 +460,7 @@ impl Cluster {
     }
 
     /// Every object as a list would show it.
-    fn objects(&self) -> Vec<Event> {
+    pub fn objects(&self) -> Vec<Event> {
         let queues = self.queues.iter().map(|(path, spec)| Event::Queue(path.as_str().into(), spec.clone()));
         let nodes = self.nodes.iter().map(|(name, spec)| Event::Node(name.as_str().into(), Box::new(spec.clone())));
         let groups = self.groups.iter().map(|(name, spec)| {

@@ -1,0 +1,165 @@
+//! What becomes of our calls about pods: Bindings and deletions are decided, end, and are tried again where refused.
+
+use super::ask::AskState;
+use super::decision::{Decision, TerminationType};
+use super::event::{BindOutcome, Mark};
+use super::ids::{AskId, QueueId};
+use super::lifecycle::AppState;
+use super::reason::{Reason, Refusal};
+use super::scheduler::Scheduler;
+use super::seat::{Reserve, SeatState};
+use super::time::Millis;
+
+/// Pause after a refused Binding: long enough that a pod whose Binding is refused for good (an admission policy) costs
+/// next to nothing, short enough that nobody waits for a race that has passed.
+const BIND_RETRY_MS: Millis = 5_000;
+
+/// Pause after a refused deletion: nobody waits for it, and what refuses it (an admission webhook) rarely changes soon.
+const RELEASE_RETRY_MS: Millis = 60_000;
+
+impl Scheduler {
+    /// Decides the deletion of a placeholder, once (seed "released"), and again only where it was refused. Nothing is freed
+    /// until it is gone.
+    pub(super) fn release(&mut self, id: AskId, why: TerminationType) {
+        let ask = &mut self.books.asks[id];
+        if ask.leaving.is_none() && self.synced {
+            ask.leaving = Some(why);
+            if !ask.spec.terminating {
+                self.decide(Decision::Release(id, why));
+            }
+        }
+    }
+
+    /// How a Binding ended.
+    pub(super) fn bind_ended(&mut self, id: AskId, outcome: BindOutcome) {
+        let Some(ask) = self.books.asks.get(id) else { return };
+        let AskState::Assumed { node, sent: true } = ask.state else { return };
+        match outcome {
+            BindOutcome::Bound => {
+                let node = self.books.nodes.name(node).expect("a charged node has a name").clone();
+                self.bound(id, &node);
+            }
+            BindOutcome::Failed(refusal) => self.bind_failed(id, refusal),
+        }
+        self.note(id);
+    }
+
+    fn bind_failed(&mut self, id: AskId, refusal: Refusal) {
+        let has_node = self.books.asks[id].node().is_some_and(|node| self.books.nodes.spec(node).is_some());
+        if self.books.asks[id].is_placeholder() {
+            self.placeholder_not_bound(id, refusal, has_node);
+        } else if !has_node {
+            // Nothing is wrong with the pod: planned again at once.
+            self.unassume(id);
+        } else {
+            self.try_later(id, refusal, BIND_RETRY_MS);
+            // A gang that has begun to start keeps the room of its member until the next try: given away meanwhile, the
+            // gang would stay in parts (01, 1.3).
+            if !self.is_being_started(id) {
+                self.unassume(id);
+            }
+        }
+    }
+
+    /// Whether the pod belongs to a gang that has started and is not complete yet.
+    fn is_being_started(&self, id: AskId) -> bool {
+        let app = self.books.asks[id].app.map(|app| &self.books.apps[app]);
+        app.is_some_and(|app| app.state == AppState::Running && !app.placed && !app.groups.is_empty())
+    }
+
+    /// A placeholder that changed under our hands, or whose node is gone, is a lost seat, planned again at once. One that
+    /// may not be bound would not be bound the next time either: the gang gives back what it holds and backs off.
+    fn placeholder_not_bound(&mut self, id: AskId, refusal: Refusal, has_node: bool) {
+        let is_lost = !has_node || self.books.asks[id].leaving.is_some() || matches!(refusal.code, 404 | 409);
+        self.unassume(id);
+        self.release(id, TerminationType::StoppedByRm);
+        if let Some(app) = self.books.asks[id].app
+            && !is_lost
+            && self.books.apps[app].state == AppState::Accepted
+        {
+            self.fall_back(app, Reason::PlaceholderRejected(refusal));
+        }
+    }
+
+    /// The deletion of a placeholder is refused: it stays charged, its seat is open, a member that waited for it does not
+    /// wait any longer, and the deletion is tried again later, for ever: what is left over must go some day.
+    pub(super) fn release_refused(&mut self, id: AskId, refusal: Refusal) {
+        let Some(ask) = self.books.asks.get(id) else { return };
+        if ask.leaving.is_none() {
+            return;
+        }
+        let seat = ask.group.zip(ask.seat).and_then(|(group, seat)| self.books.groups[group].seats.get(seat));
+        self.try_later(id, refusal, RELEASE_RETRY_MS);
+        match seat.map(|seat| seat.state) {
+            Some(SeatState::Releasing { placeholder, member }) if placeholder == id => {
+                self.unpark(member);
+                self.note(member);
+            }
+            Some(SeatState::Leaving(own)) if own == id => self.vacate(id, SeatState::Open(Reserve::None)),
+            Some(
+                SeatState::Open(_)
+                | SeatState::Assumed(_)
+                | SeatState::Binding(_)
+                | SeatState::Held(_)
+                | SeatState::Leaving(_)
+                | SeatState::Releasing { .. }
+                | SeatState::Taken(_),
+            )
+            | None => {}
+        }
+        self.note(id);
+    }
+
+    fn try_later(&mut self, id: AskId, refusal: Refusal, pause: Millis) {
+        self.forget_retry(id);
+        let until = self.now.mono.after(pause);
+        self.books.asks[id].refused = Some((refusal, until));
+        self.retries.insert((until, id));
+    }
+
+    pub(super) fn forget_retry(&mut self, id: AskId) {
+        if let Some((_, until)) = self.books.asks[id].refused.take() {
+            self.retries.remove(&(until, id));
+        }
+    }
+
+    /// Calls whose pause is over, in the order of the pods' names: ids depend on the order of arrival.
+    pub(super) fn retry_due(&mut self) {
+        let due = self.retries.iter().take_while(|(at, _)| *at <= self.now.mono);
+        let mut due: Vec<_> = due.map(|(_, id)| (self.books.asks[*id].spec.key.clone(), *id)).collect();
+        due.sort_unstable();
+        for (_, id) in due {
+            self.forget_retry(id);
+            self.retry(id);
+            self.touch(self.books.asks[id].app);
+            self.shown_asks.insert(id);
+        }
+    }
+
+    fn retry(&mut self, id: AskId) {
+        let ask = &self.books.asks[id];
+        match (ask.leaving, ask.state) {
+            (Some(_), _) if ask.spec.terminating => {}
+            (Some(why), _) => self.decide(Decision::Release(id, why)),
+            // It kept its room; planned anew before anything else, it may have the same or a better one.
+            (None, AskState::Assumed { sent: true, .. }) => self.unassume(id),
+            (None, AskState::Assumed { sent: false, .. } | AskState::Waiting) => self.reshelve(id),
+            (None, AskState::Parked { .. } | AskState::Bound { .. } | AskState::Finished) => {}
+        }
+    }
+
+    /// What a Binding of this ask writes on the pod.
+    pub(super) fn mark(&self, id: AskId, queue: QueueId, seat: Option<u32>, started: bool) -> Mark {
+        let ask = &self.books.asks[id];
+        let app = ask.app.map(|app| &self.books.apps[app]);
+        let first = app.and_then(|app| app.groups.first().copied());
+        let group = ask.group.or(first).and_then(|group| self.books.groups.get(group)?.spec.as_ref());
+        Mark {
+            group: group.map(|spec| spec.uid.clone()),
+            incarnation: app.map_or(0, |app| app.incarnation),
+            seat,
+            started: started && group.is_some(),
+            queue: self.books.queues[queue].path.clone(),
+        }
+    }
+}

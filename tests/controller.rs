@@ -1,0 +1,187 @@
+//! Shim, core and outbox together, at the level of Kubernetes objects: what is said to the API server, and how often.
+
+use gangline::shim::observation::{Outcome, WatchFact};
+use gangline::shim::op::{Call, Kind, Op};
+use serde_json::{Value, json};
+
+use crate::support::driven::{Driven, group, member, node, refused};
+
+fn is_status(call: &Call) -> bool {
+    matches!(call.op, Op::PatchTaskGroupStatus { .. })
+}
+
+/// 02, 2.1: what an answer leaves open is done again. A status is a fact that recovery builds on.
+#[test]
+fn a_status_is_written_in_the_end_whatever_the_first_answer() {
+    let silent = Outcome::Unknown;
+    for outcome in [silent, refused(429), refused(503), refused(504), refused(409), refused(403), refused(422)] {
+        let mut driven = Driven::synced();
+        driven.upsert(Kind::TaskGroup, &group(&json!({"reservation": "Direct"})));
+        driven.wait(5_000);
+        for call in driven.taken() {
+            driven.answer(&call, if is_status(&call) { outcome.clone() } else { Outcome::Ok(None) });
+        }
+        driven.wait(300_000);
+        let again: Vec<_> = driven.taken().into_iter().filter(is_status).collect();
+        assert_eq!(again.len(), 1, "{outcome:?}");
+        driven.answer(&again[0], Outcome::Ok(None));
+        driven.wait(300_000);
+        assert_eq!(driven.taken().into_iter().filter(is_status).count(), 0, "{outcome:?}");
+    }
+}
+
+/// The same of the reason that a pod shows: an autoscaler waits for it.
+#[test]
+fn a_condition_is_written_in_the_end_whatever_the_first_answer() {
+    for outcome in [Outcome::Unknown, refused(503), refused(409), refused(403), refused(422)] {
+        let mut driven = Driven::synced();
+        driven.upsert(Kind::Pod, &member("m"));
+        driven.wait(1_000);
+        let calls = driven.taken();
+        assert_eq!(calls.iter().filter(|call| matches!(call.op, Op::PatchPodCondition { .. })).count(), 1);
+        for call in calls {
+            let is_condition = matches!(call.op, Op::PatchPodCondition { .. });
+            driven.answer(&call, if is_condition { outcome.clone() } else { Outcome::Ok(None) });
+        }
+        driven.wait(300_000);
+        assert_eq!(driven.rules().get("patch pods/status"), Some(&1), "{outcome:?}");
+    }
+}
+
+/// 02, 2.1: an answer can be newer than the list that a broken watch begins again with.
+#[test]
+fn a_list_older_than_an_answer_takes_nothing_away_for_good() {
+    let mut driven = Driven::synced();
+    driven.upsert(Kind::TaskGroup, &group(&json!({"placeholderFor": "all"})));
+    let made = driven.grant();
+    assert_eq!(made.len(), 2);
+    driven.fact(Kind::Pod, WatchFact::ListBegin);
+    driven.fact(Kind::Pod, WatchFact::ListEnd);
+    made.iter().for_each(|pod| driven.fact(Kind::Pod, WatchFact::Upsert(pod.clone())));
+    driven.step();
+    assert_eq!(driven.controller.stats().objects["pods"], 2);
+    driven.wait(1_000);
+    assert_eq!(driven.rules().get("create pods"), None, "they are there");
+}
+
+/// 01, 1.3: a pod that admission has made something else of is no placeholder; the gang says so and goes on trying.
+#[test]
+fn a_placeholder_that_comes_back_as_something_else_is_said() {
+    let mut driven = Driven::synced();
+    driven.upsert(Kind::TaskGroup, &group(&json!({"placeholderFor": "all"})));
+    for call in driven.taken() {
+        let Op::CreatePod(pod) = &call.op else { continue };
+        let mut pod = serde_json::to_value(pod).unwrap();
+        pod["spec"]["schedulerName"] = json!("yunikorn");
+        let pod = driven.seen(Kind::Pod, &pod);
+        driven.answer(&call, Outcome::Ok(Some(Box::new(pod))));
+    }
+    let state = driven.controller.state();
+    assert_eq!(state["taskGroups"][0]["reason"], "PlaceholderRejected", "{state}");
+    let message = state["taskGroups"][0]["message"].as_str().unwrap();
+    assert!(message.contains("admission changed its labels or schedulerName"), "{message}");
+    driven.wait(10_000);
+    assert!(driven.rules().contains_key("create pods"), "it is tried again");
+}
+
+/// What an earlier process wrote and announced is not written and announced again.
+#[test]
+fn a_restart_repeats_nothing() {
+    let condition = |kind: &str, status: &str, reason: &str, message: &str| {
+        json!({"type": kind, "status": status, "reason": reason, "message": message, "observedGeneration": 1,
+               "lastTransitionTime": "2026-01-01T00:00:00Z"})
+    };
+    let waits = "1 of 2 members of g exist; the gang starts when all do";
+    let mut pod = member("m");
+    pod["status"]["conditions"] = json!([condition("PodScheduled", "False", "WaitingForMembers", waits)]);
+    let mut group = group(&json!({"reservation": "Direct"}));
+    let no = |kind: &str| condition(kind, "False", "WaitingForMembers", waits);
+    group["status"] = json!({
+        "observedGeneration": 1, "queue": "root.default", "applicationState": "Accepted", "incarnation": 1,
+        "reason": "WaitingForMembers", "message": waits, "placeholderAsk": {"cpu": "2", "pods": "2"},
+        "counts": {"required": 2, "pending": 1, "held": 0, "placeholders": 0, "replaced": 0, "running": 0,
+                   "succeeded": 0, "failed": 0},
+        "selector": "gangline.dev/task-group=g",
+        "conditions": [condition("Accepted", "True", "Accepted", "the application is in its queue"),
+                       no("QuotaReserved"), no("Placed"), no("Running"), no("Finished")]});
+    let mut driven = Driven::unsynced();
+    driven.list(&[(Kind::Node, &node("n1")), (Kind::TaskGroup, &group), (Kind::Pod, &pod)]);
+    driven.wait(60_000);
+    assert_eq!(driven.rules(), [].into());
+    driven.upsert(Kind::Pod, &member("n"));
+    driven.wait(1_000);
+    assert_eq!(driven.rules().get("create pods/binding"), Some(&2), "and then it goes on");
+}
+
+/// 04, 4.3: a Binding to a node that does not exist is taken by the API server, so that it must not leave.
+#[test]
+fn bindings_to_a_node_that_is_gone_do_not_leave() {
+    const MANY: usize = 100;
+    let mut driven = Driven::synced();
+    let spec = json!({"reservation": "Direct", "minMember": MANY, "minResource": {"cpu": "100m"}});
+    driven.upsert(Kind::TaskGroup, &group(&spec));
+    for number in 0..MANY {
+        let mut pod = member(&format!("m{number:03}"));
+        pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("100m");
+        let seen = driven.seen(Kind::Pod, &pod);
+        driven.fact(Kind::Pod, WatchFact::Upsert(seen));
+    }
+    driven.step();
+    let first = driven.taken();
+    assert!(first.len() < MANY, "only so many are in flight: {}", first.len());
+    let gone = driven.seen(Kind::Node, &node("n1"));
+    driven.fact(Kind::Node, WatchFact::Gone(gone));
+    driven.step();
+    for call in first {
+        driven.answer(&call, Outcome::Ok(None));
+    }
+    driven.wait(10_000);
+    assert_eq!(driven.rules().get("create pods/binding"), None);
+    driven.upsert(Kind::Node, &node("n2"));
+    driven.wait(10_000);
+    assert!(driven.taken().iter().any(|call| matches!(&call.op, Op::Bind { node, .. } if &**node == "n2")));
+}
+
+/// One object that cannot be read takes nothing away that is known, and is counted while it is there.
+#[test]
+fn what_cannot_be_read_stays_as_it_was_known() {
+    let mut driven = Driven::synced();
+    let mut bad = node("n1");
+    bad["status"]["allocatable"] = json!(7);
+    let malformed = |driven: &Driven, kind: &str| driven.controller.stats().malformed.get(kind).copied().unwrap_or(0);
+    let list = |driven: &mut Driven, kind, object: Option<&Value>| {
+        driven.fact(kind, WatchFact::ListBegin);
+        if let Some(object) = object {
+            let seen = driven.seen(kind, object);
+            driven.fact(kind, WatchFact::Listed(seen));
+        }
+        driven.fact(kind, WatchFact::ListEnd);
+        driven.step();
+    };
+    list(&mut driven, Kind::Node, Some(&bad));
+    assert_eq!((driven.controller.stats().objects["nodes"], malformed(&driven, "nodes")), (1, 1));
+    list(&mut driven, Kind::Node, Some(&node("n1")));
+    assert_eq!((driven.controller.stats().objects["nodes"], malformed(&driven, "nodes")), (1, 0));
+    driven.upsert(Kind::TaskGroup, &group(&json!({"minMember": "x"})));
+    assert_eq!(malformed(&driven, "taskgroups"), 1);
+    list(&mut driven, Kind::TaskGroup, None);
+    assert_eq!(malformed(&driven, "taskgroups"), 0);
+}
+
+/// Design 03, 3.7: an event is for what needs action, not for a pod that merely waits its turn.
+#[test]
+fn a_pod_that_waits_a_moment_costs_no_event() {
+    let mut driven = Driven::synced();
+    let mut single = member("s");
+    single["metadata"]["labels"] = json!({});
+    driven.upsert(Kind::Pod, &single);
+    let mut large = single.clone();
+    large["metadata"]["name"] = json!("large");
+    large["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("17");
+    driven.upsert(Kind::Pod, &large);
+    driven.wait(300);
+    assert_eq!(driven.rules(), [("create pods/binding".to_owned(), 1)].into());
+    driven.wait(1_000);
+    let expected = [("create events".to_owned(), 1), ("patch pods/status".to_owned(), 1)];
+    assert_eq!(driven.rules(), expected.into());
+}

@@ -1,0 +1,360 @@
+//! Recovery: a start, a leader change and a re-list are one code path (01, 1.11).
+
+use gangline::core::decision::TerminationType;
+use gangline::core::event::{Event, GroupSpec, Place, Role};
+use gangline::core::ids::Key;
+use gangline::core::lifecycle::AppState;
+use gangline::core::reason::SpecError;
+use gangline::core::scheduler::Scheduler;
+use gangline::core::time::Mono;
+
+use crate::support::cluster::{Cluster, NS};
+use crate::support::phases::{held, phases, running};
+
+/// Three members of a Direct gang, `bound` of them bound before the process died.
+fn interrupted(bound: u32, cpu: i64) -> Cluster {
+    let mut cluster = Cluster::default().nodes(1, cpu).queue("root.q", 9);
+    let spec = cluster.direct("g", 3);
+    cluster.submit("g", "root.q", spec);
+    cluster.members("g", 3);
+    cluster.step();
+    for number in 0..bound {
+        cluster.carry(&format!("g-{number}"));
+    }
+    cluster.taken();
+    cluster
+}
+
+/// 01, 1.11: "the state is a pure function of what the API server holds": whenever the process dies, the next one ends
+/// where the first would have ended, without a word where there was nothing to do.
+#[test]
+fn a_restart_in_any_phase_ends_where_it_would_have_ended() {
+    for (phase, cluster) in phases() {
+        let mut through = cluster.clone();
+        through.settle();
+        let mut again = cluster.clone();
+        again.restart().settle();
+        assert_eq!(again.summary(), through.summary(), "{phase}: {:#?}", again.log);
+        again.taken();
+        again.restart().settle();
+        assert_eq!((again.summary(), again.log), (through.summary(), Vec::new()), "{phase}, at rest");
+    }
+}
+
+/// As above: nor does the order count in which the objects are listed.
+#[test]
+fn the_order_of_the_lists_does_not_count() {
+    for (phase, cluster) in phases() {
+        let mut first = cluster.clone();
+        first.restart().settle();
+        for turn in 0..6 {
+            let mut other = cluster.clone();
+            other.restart_in_order(|objects| {
+                let half = objects.len() / 2;
+                objects.rotate_left(turn * half / 3);
+                if turn % 2 == 1 {
+                    objects.reverse();
+                }
+            });
+            other.settle();
+            assert_eq!((other.summary(), &other.log), (first.summary(), &first.log), "{phase}, turn {turn}");
+        }
+    }
+}
+
+/// 01, 1.11: "Every pod that has a node is charged (nodes, queues, seats) before anything is decided"; 02, 2.1: "only
+/// decisions wait for all kinds to be synced or unserved".
+#[test]
+fn nothing_is_decided_before_everything_is_listed() {
+    let mut cluster = Cluster::unsynced().queue("root.q", 1);
+    let mut wanted = cluster.pod("wanted", Role::Singleton);
+    wanted.queue = Some("root.q".into());
+    cluster.show(wanted);
+    let spec = cluster.all("g", 2);
+    cluster.apply("g", spec);
+    cluster.tell(Event::GroupsListed);
+    cluster.node("n0", 4);
+    cluster.step();
+    assert_eq!((cluster.decisions.len(), cluster.scheduler.step(cluster.now, []).wake), (0, None));
+    let mut running = cluster.pod("running", Role::Singleton);
+    (running.queue, running.place) = (Some("root.q".into()), Place::On { node: "n0".into(), running: true });
+    cluster.show(running);
+    cluster.tell(Event::Synced);
+    cluster.settle();
+    assert_eq!(cluster.why("wanted"), Some("WaitingForQuota"));
+    assert_eq!((cluster.cpu("root.q"), cluster.report("g").seats.held), (1000, 2));
+}
+
+/// As above for nodes, whichever comes first: a pod is charged on a node that is listed after it.
+#[test]
+fn a_pod_is_charged_on_a_node_that_is_listed_later() {
+    let mut cluster = Cluster::unsynced();
+    let mut foreign = cluster.sized("foreign", Role::Foreign, 3);
+    foreign.place = Place::On { node: "n0".into(), running: true };
+    cluster.show(foreign);
+    cluster.single("a");
+    cluster.single("b");
+    cluster.node("n0", 4);
+    let mut cluster = cluster.synced();
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.why("b")), (vec!["a".into(), "foreign".into()], Some("Unschedulable")));
+}
+
+/// 01, 1.11: "placeholders are recognised by their own labels and name, with task group and flag"; seed 000 "Application
+/// recovery": else they would be "skipped as part of the normal allocation cycle that replaces the placeholders".
+#[test]
+fn placeholders_found_are_replaced_like_others() {
+    let mut cluster = held();
+    cluster.restart().settle();
+    assert_eq!((cluster.logged("create"), cluster.report("g").seats.held), (3, 3), "{:#?}", cluster.log);
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.logged("release")), (vec!["g-0".into(), "g-1".into(), "g-2".into()], 3));
+}
+
+/// 01, 1.11: "missing seats up to minMember are planned again only if no member carries the started annotation".
+#[test]
+fn seats_lost_while_we_are_down() {
+    let mut before = held();
+    before.pods.remove("ph-g-1-1-0");
+    before.restart().settle();
+    assert_eq!((before.report("g").seats.held, before.logged("create")), (3, 4));
+    let mut after = running();
+    after.pods.remove("ph-g-1-1-0");
+    after.taken();
+    after.restart().settle();
+    assert_eq!((after.report("g").seats.open, after.log.clone()), (1, Vec::new()));
+    assert_eq!((after.state("g"), after.report("g").reason), (AppState::Running, "PartiallyLost"));
+}
+
+/// As above: "and Placed is not True": all members went while we were down, and the gang does not begin anew.
+#[test]
+fn placed_says_that_a_gang_started() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.all("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.settle();
+    assert!(cluster.statuses["g"].placed);
+    cluster.pods.clear();
+    cluster.taken();
+    cluster.restart().settle();
+    assert_eq!((cluster.state("g"), cluster.log.clone()), (AppState::Waiting, Vec::new()));
+    cluster.wait(30_000).settle();
+    assert_eq!(cluster.state("g"), AppState::Completed);
+}
+
+/// As above: "of this incarnation": what ran in an earlier life starts nothing.
+#[test]
+fn members_of_an_earlier_incarnation_start_nothing() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.all("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.settle();
+    (0..2).for_each(|number| cluster.finish(&format!("g-{number}"), true));
+    cluster.settle().wait(30_000).settle();
+    let spec = GroupSpec { generation: 2, ..cluster.groups["g"].clone() };
+    cluster.apply("g", spec);
+    cluster.settle();
+    cluster.pods.remove("ph-g-2-1-0");
+    cluster.restart().settle();
+    let report = cluster.report("g");
+    assert_eq!((report.state, report.incarnation, report.seats.held), (AppState::Accepted, 2, 2), "{:#?}", cluster.log);
+}
+
+/// 01, 1.11, the known exception: "all started members vanish while we are down and before any status was written".
+#[test]
+fn a_start_that_nothing_tells_of_begins_anew() {
+    let mut cluster = interrupted(1, 4);
+    cluster.pods.remove("g-0");
+    cluster.restart().settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").reason), (AppState::Accepted, "WaitingForMembers"));
+}
+
+/// 01, 1.6: "Restart in the middle of binding (started members, no Placed=True): the gang is planned first, before
+/// anything else", be it urgent otherwise.
+#[test]
+fn an_interrupted_gang_goes_first() {
+    let mut cluster = interrupted(1, 4);
+    let mut single = cluster.pod("s", Role::Singleton);
+    (single.priority, single.created) = (1_000, 0);
+    cluster.show(single.clone());
+    single.key = Key::new(NS, "s2");
+    cluster.show(single);
+    cluster.restart().settle();
+    assert_eq!(cluster.log[..2], ["bind g-1 n0 started", "bind g-2 n0 started"], "{:#?}", cluster.log);
+    assert_eq!((cluster.bound().len(), cluster.report("g").placed), (4, true));
+}
+
+/// 01, 1.6: "if it cannot be completed it is PartiallyLost, its remaining members become ordinary asks, and the cluster
+/// goes on."
+#[test]
+fn an_interrupted_gang_that_cannot_be_completed_does_not_hold_up_the_others() {
+    let mut cluster = interrupted(1, 4);
+    cluster.node("n0", 2);
+    cluster.change("g-2", |spec| spec.shape = cluster_shape(3));
+    cluster.restart().settle();
+    assert_eq!((cluster.bound(), cluster.why("g-2")), (vec!["g-0".into(), "g-1".into()], Some("Unschedulable")));
+    assert_eq!((cluster.state("g"), cluster.report("g").reason), (AppState::Running, "PartiallyLost"));
+    cluster.node("n1", 1);
+    cluster.single("s");
+    cluster.settle();
+    assert_eq!(cluster.node_of("s"), Some("n1".into()));
+    cluster.node("n2", 3);
+    cluster.settle();
+    assert_eq!((cluster.node_of("g-2"), cluster.report("g").reason), (Some("n2".into()), "Running"));
+}
+
+fn cluster_shape(cpu: i64) -> std::sync::Arc<gangline::core::shape::Shape> {
+    Cluster::unsynced().sized("", Role::Singleton, cpu).shape
+}
+
+/// 01, 1.11: "Quota below usage after a configuration change never rejects or forgets running work": nor does a queue
+/// that is gone, or a spec that is wrong by now.
+#[test]
+fn running_work_survives_what_was_changed_while_we_were_down() {
+    let changes: [fn(&mut Cluster); 3] = [
+        |cluster| cluster.set_queue("root.q", 1),
+        |cluster| cluster.lose_queue("root.q"),
+        |cluster| {
+            let spec = cluster.groups.get_mut("g").expect("the group exists");
+            spec.errors = vec![SpecError { field: "spec.x".into(), problem: "is wrong".into() }];
+            spec.generation = 2;
+        },
+    ];
+    for change in changes {
+        for mut cluster in [running(), interrupted(3, 4)] {
+            cluster.settle();
+            let (bound, usage) = (cluster.bound(), cluster.cpu("root"));
+            change(&mut cluster);
+            cluster.taken();
+            cluster.restart().settle();
+            assert_eq!((cluster.state("g"), cluster.bound()), (AppState::Running, bound), "{:#?}", cluster.log);
+            assert_eq!((cluster.cpu("root.q"), cluster.cpu("root"), cluster.log.len()), (usage, usage, 0));
+        }
+    }
+}
+
+/// 01, 1.11: "no placeholder is created for a gang that already started": nor for members that are missing.
+#[test]
+fn a_started_gang_gets_no_placeholders() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.all("g", 4);
+    cluster.apply("g", spec);
+    cluster.members("g", 4);
+    cluster.settle();
+    ["g-1", "g-2"].iter().for_each(|name| drop(cluster.pods.remove(*name)));
+    cluster.taken();
+    cluster.restart().settle().wait(60_000).settle();
+    assert_eq!((cluster.report("g").reason, cluster.log.clone()), ("PartiallyLost", Vec::new()));
+}
+
+/// 01, 1.11: "nothing leaks": whenever the process died, nothing is left when all objects are gone.
+#[test]
+fn nothing_leaks_over_a_restart() {
+    for (phase, mut cluster) in phases() {
+        cluster.restart().settle();
+        assert_eq!(cluster.clear_away(), [""; 0], "{phase}");
+    }
+}
+
+/// 01, 1.11: status is an input for "deadlines"; 1.7: "All deadlines are durable across a restart and visible".
+#[test]
+fn the_completion_deadline_goes_on_over_a_restart() {
+    let mut cluster = interrupted(3, 4);
+    cluster.settle();
+    (0..3).for_each(|number| cluster.delete(&format!("g-{number}")));
+    cluster.settle();
+    let ends = cluster.report("g").completes.expect("it waits");
+    cluster.wait(10_000);
+    cluster.now.mono = Mono(0);
+    cluster.restart().settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").completes), (AppState::Waiting, Some(ends)));
+    cluster.wait(19_999).settle();
+    assert_eq!(cluster.state("g"), AppState::Waiting);
+    cluster.wait(1).settle();
+    assert_eq!(cluster.state("g"), AppState::Completed);
+}
+
+/// 02, 2.1: "jumps of the wall clock neither fire nor freeze anything", whether we run or are down.
+#[test]
+fn the_wall_clock_may_jump() {
+    let mut waiting = interrupted(3, 4);
+    waiting.settle();
+    (0..3).for_each(|number| waiting.delete(&format!("g-{number}")));
+    waiting.settle();
+    let decade = 10 * 365 * 24 * 3_600_000_i64;
+    for jump in [decade, -decade] {
+        for restart in [false, true] {
+            let mut cluster = waiting.clone();
+            cluster.now.wall.0 += jump;
+            if restart {
+                cluster.restart();
+            }
+            cluster.settle();
+            // A process that starts ten years later finds the deadline over.
+            let is_over = restart && jump > 0;
+            assert_eq!(cluster.state("g") == AppState::Completed, is_over, "{jump} {restart}");
+            cluster.wait(30_000).settle();
+            assert_eq!(cluster.state("g"), AppState::Completed, "{jump} {restart}");
+        }
+    }
+}
+
+/// 01, 1.11: status is an input for "terminal states": a completed application stays completed, in its incarnation.
+#[test]
+fn a_completed_application_stays_completed() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.settle();
+    (0..2).for_each(|number| cluster.finish(&format!("g-{number}"), true));
+    cluster.settle().wait(30_000).settle();
+    cluster.restart().settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").incarnation), (AppState::Completed, 1));
+    cluster.members("g", 3);
+    cluster.pods.remove("g-0");
+    cluster.restart().settle();
+    assert_eq!(cluster.report("g").incarnation, 2, "a new ask is a new life all the same");
+}
+
+/// 01, 1.5 and 1.11: placeholders whose TaskGroup went while we were down are deleted, but not as long as nobody can know.
+#[test]
+fn strays_are_deleted_once_task_groups_are_listed() {
+    let mut cluster = held();
+    cluster.groups.remove("g");
+    let objects = cluster.objects();
+    let mut blind = cluster;
+    blind.scheduler = Scheduler::new();
+    blind.taken();
+    objects.into_iter().for_each(|event| blind.tell(event));
+    blind.tell(Event::Synced);
+    blind.settle();
+    assert_eq!((blind.log.len(), blind.placeholders(), blind.cpu("root")), (0, 3, 3000));
+    blind.tell(Event::GroupsListed);
+    blind.step();
+    let stopped = |decision: &gangline::core::decision::Decision| {
+        matches!(decision, gangline::core::decision::Decision::Release(_, TerminationType::StoppedByRm))
+    };
+    assert_eq!(blind.decisions.iter().filter(|decision| stopped(decision)).count(), 3);
+    blind.settle();
+    assert_eq!(blind.clear_away(), [""; 0]);
+}
+
+/// 01, 1.2.3: "a restart must not decide differently": pods and TaskGroups before their Queue, all in one list.
+#[test]
+fn a_rejection_is_the_same_after_a_restart() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 3);
+    for (name, min) in [("small", 3), ("large", 4)] {
+        let spec = cluster.direct(name, min);
+        cluster.submit(name, "root.q", spec);
+        cluster.members(name, min);
+    }
+    cluster.settle();
+    let expected = cluster.summary();
+    cluster.restart_in_order(|objects| objects.reverse()).settle();
+    assert_eq!(cluster.summary(), expected);
+    assert_eq!((cluster.state("large"), cluster.state("small")), (AppState::Rejected, AppState::Running));
+}

@@ -1,0 +1,357 @@
+//! What may happen to a seat before its member has it: nodes change, sizes differ, deletions fail (01, 1.3 to 1.5).
+
+use gangline::core::codes::CODES;
+use gangline::core::event::{BindOutcome, Event, Place, Role};
+use gangline::core::lifecycle::AppState;
+use gangline::core::reason::{Refusal, Unsupported};
+
+use crate::support::cluster::Cluster;
+
+/// An `all` gang of so many members of 1 core, every seat held.
+fn held(cluster: Cluster, members: u32) -> Cluster {
+    let mut cluster = cluster;
+    let spec = cluster.all("g", members);
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, members);
+    cluster.taken();
+    cluster
+}
+
+fn node_of(cluster: &Cluster, pod: &str) -> String {
+    match &cluster.pods[pod].1.place {
+        Place::On { node, .. } => node.to_string(),
+        other => panic!("{pod} is {other:?}"),
+    }
+}
+
+fn cordon(cluster: &mut Cluster, node: &str, unschedulable: bool) {
+    let mut spec = cluster.nodes[node].clone();
+    spec.unschedulable = unschedulable;
+    cluster.show_node(node, spec);
+}
+
+fn refusal(code: u16) -> Refusal {
+    Refusal { code, message: "no".into() }
+}
+
+/// 01, 1.3: "if before the start a seat is lost … the missing seats are planned again at once".
+#[test]
+fn a_held_seat_on_a_cordoned_node_moves() {
+    let mut cluster = held(Cluster::default().nodes(3, 1).queue("root.q", 2), 2);
+    let node = node_of(&cluster, "ph-g-1-1-0");
+    cordon(&mut cluster, &node, true);
+    cluster.step();
+    assert_eq!(cluster.waiting(), ["release ph-g-1-1-0 stopped"]);
+    cluster.members("g", 2);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1"]);
+    assert!(cluster.log.contains(&"create g/1".into()), "{:#?}", cluster.log);
+}
+
+/// 01, 1.3: "if that fails, every seat returns to Open": half a gang never starts.
+#[test]
+fn a_cordoned_seat_without_another_node_gives_everything_back() {
+    let mut cluster = held(Cluster::default().nodes(2, 1).queue("root.q", 2), 2);
+    let node = node_of(&cluster, "ph-g-1-1-0");
+    cordon(&mut cluster, &node, true);
+    cluster.members("g", 2);
+    cluster.settle();
+    assert_eq!((cluster.bound().len(), cluster.state("g")), (0, AppState::Accepted), "{:#?}", cluster.log);
+    cordon(&mut cluster, &node, false);
+    cluster.settle().wait(120_000).settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1"], "{:#?}", cluster.log);
+}
+
+/// As above where the node changed while nobody looked.
+#[test]
+fn a_node_cordoned_while_we_were_down_starts_no_half_gang() {
+    let mut cluster = held(Cluster::default().nodes(2, 1).queue("root.q", 2), 2);
+    let node = node_of(&cluster, "ph-g-1-0-0");
+    cluster.nodes.get_mut(&node).expect("the node exists").unschedulable = true;
+    cluster.restart().settle();
+    cluster.members("g", 2);
+    cluster.settle();
+    assert_eq!((cluster.bound().len(), cluster.state("g")), (0, AppState::Accepted), "{:#?}", cluster.log);
+}
+
+/// A seat whose placeholder was being bound when the node was cordoned.
+#[test]
+fn a_seat_in_the_middle_of_its_binding_moves_too() {
+    let mut cluster = Cluster::default().nodes(2, 1).queue("root.q", 2);
+    let spec = cluster.all("g", 2);
+    cluster.submit("g", "root.q", spec);
+    cluster.step().carry("create");
+    let bind = cluster.waiting().into_iter().find(|line| line.starts_with("bind ph-g-1-1-0")).expect("it is planned");
+    let node = bind.split(' ').nth(2).expect("a node").to_owned();
+    cordon(&mut cluster, &node, true);
+    cluster.members("g", 2);
+    cluster.settle();
+    assert_eq!((cluster.bound().len(), cluster.state("g")), (0, AppState::Accepted), "{:#?}", cluster.log);
+    cluster.node("n9", 1);
+    cluster.wait(120_000).settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1"], "{:#?}", cluster.log);
+}
+
+/// 01, 1.4.1: "Choose a seat the member fits"; "The other seats are untouched" by one that is too large.
+#[test]
+fn a_member_that_is_too_large_does_not_block_one_that_fits() {
+    let mut cluster = held(Cluster::default().nodes(1, 1).queue("root.q", 9), 1);
+    cluster.large_member("a-big", "g", 2);
+    cluster.settle();
+    cluster.member("b-small", "g");
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.why("a-big")), (vec!["b-small".to_owned()], Some("Unschedulable")));
+}
+
+/// 01, 1.3 "Autoscaler" and 1.4: SeatTooSmall is for the quota alone; what nodes lack is Unschedulable.
+#[test]
+fn a_larger_member_that_fits_no_node_is_unschedulable() {
+    let mut cluster = held(Cluster::default().nodes(1, 1).queue("root.q", 1), 1);
+    cluster.large_member("g-0", "g", 2);
+    cluster.settle();
+    assert_eq!(cluster.why("g-0"), Some("SeatTooSmall"));
+    cluster.set_queue("root.q", 2);
+    cluster.settle();
+    assert_eq!(cluster.why("g-0"), Some("Unschedulable"));
+    cluster.node("n9", 2);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0"]);
+}
+
+/// 01, 1.5: a placeholder lost with its node is one seat; its own charge must not count against it.
+#[test]
+fn a_lost_node_costs_one_seat_where_the_quota_is_as_large_as_the_gang() {
+    let mut cluster = held(Cluster::default().nodes(4, 1).queue("root.q", 3), 3);
+    let node = node_of(&cluster, "ph-g-1-1-0");
+    cluster.lose_node(&node);
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 3, "{:#?}", cluster.log);
+    let released: Vec<_> = cluster.log.iter().filter(|line| line.starts_with("release")).collect();
+    assert_eq!(released, ["release ph-g-1-1-0 stopped"]);
+}
+
+/// The API server refuses to delete a placeholder: tried again at a bounded pace until it is gone.
+#[test]
+fn a_refused_release_is_tried_again() {
+    let mut cluster = held(Cluster::default().nodes(2, 4).queue("root.q", 9), 3);
+    cluster.member("g-0", "g");
+    cluster.step();
+    let ask = cluster.pods["ph-g-1-0-0"].0;
+    let releases = |cluster: &Cluster| cluster.log.iter().filter(|line| line.contains("ph-g-1-0-0")).count();
+    for _minute in 0..10 {
+        cluster.decisions.retain(|decision| !format!("{decision:?}").starts_with("Release"));
+        cluster.tell(Event::ReleaseRefused(ask, refusal(400)));
+        cluster.settle();
+        for _second in 0..60 {
+            cluster.wait(1_000);
+        }
+    }
+    assert!((5..=20).contains(&releases(&cluster)), "{:#?}", cluster.log);
+    assert!(cluster.bound().contains(&"g-0".into()));
+    cluster.wait(600_000).settle();
+    assert!(!cluster.pods.contains_key("ph-g-1-0-0"), "{:#?}", cluster.log);
+}
+
+/// As above where the placeholder had been given up with its task group.
+#[test]
+fn a_refused_release_of_a_stray_is_tried_again() {
+    let mut cluster = held(Cluster::default().nodes(2, 4).queue("root.q", 9), 1);
+    cluster.lose_group("g");
+    cluster.step();
+    let ask = cluster.pods["ph-g-1-0-0"].0;
+    cluster.decisions.clear();
+    cluster.tell(Event::ReleaseRefused(ask, refusal(400)));
+    cluster.settle();
+    assert_eq!(cluster.placeholders(), 1);
+    cluster.wait(600_000).settle();
+    assert_eq!(cluster.placeholders(), 0);
+}
+
+/// 02, 2.6: "Ties are broken by content …, never by index or order of arrival".
+#[test]
+fn content_decides_who_gets_the_open_seat() {
+    for order in [["g-5", "g-9"], ["g-9", "g-5"]] {
+        let mut cluster = Cluster::default().nodes(2, 1);
+        let spec = cluster.direct("g", 2);
+        cluster.apply("g", spec);
+        cluster.members("g", 2);
+        cluster.step().carry("bind g-0");
+        cluster.delete("g-1");
+        cluster.decisions.clear();
+        cluster.step();
+        let free = if node_of(&cluster, "g-0") == "n0" { "n1" } else { "n0" };
+        let mut foreign = cluster.pod("f", Role::Foreign);
+        foreign.place = Place::On { node: free.into(), running: true };
+        cluster.show(foreign);
+        cluster.step();
+        order.iter().for_each(|name| cluster.member(name, "g"));
+        cluster.single("a-rival");
+        cluster.step();
+        cluster.delete("f");
+        cluster.settle();
+        assert_eq!(cluster.bound(), ["g-0", "g-5"], "{order:?}");
+    }
+}
+
+/// 01, 1.5: a Binding that cannot happen because its node is gone is no refusal: planned again at once.
+#[test]
+fn a_binding_for_a_node_that_is_gone_is_planned_again_at_once() {
+    let mut cluster = Cluster::default().nodes(3, 1);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.step().carry("bind g-0");
+    let line = cluster.waiting().into_iter().find(|line| line.starts_with("bind g-1")).expect("it is decided");
+    cluster.lose_node(line.split(' ').nth(2).expect("a node"));
+    cluster.step();
+    cluster.decisions.clear();
+    let ask = cluster.pods["g-1"].0;
+    cluster.tell(Event::Bind(ask, BindOutcome::Failed(refusal(422))));
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1"], "{:#?}", cluster.log);
+}
+
+/// As above for a placeholder: the gang is not thrown back by a refusal that is none.
+#[test]
+fn a_placeholders_binding_for_a_node_that_is_gone_costs_one_seat() {
+    let mut cluster = Cluster::default().nodes(3, 1).queue("root.q", 2);
+    let spec = cluster.all("g", 2);
+    cluster.submit("g", "root.q", spec);
+    cluster.step().carry("create").carry("bind ph-g-1-0-0");
+    let line = cluster.waiting().into_iter().find(|line| line.starts_with("bind ph-g-1-1-0")).expect("it is decided");
+    cluster.lose_node(line.split(' ').nth(2).expect("a node"));
+    cluster.decisions.clear();
+    let ask = cluster.pods["ph-g-1-1-0"].0;
+    cluster.tell(Event::Bind(ask, BindOutcome::Failed(refusal(422))));
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 2, "{:#?}", cluster.log);
+    assert!(!cluster.log.iter().any(|line| line.contains("release ph-g-1-0-0")), "{:#?}", cluster.log);
+}
+
+/// 02, 2.2: what is said is true: members that exist and cannot be placed are not missing.
+#[test]
+fn unsupported_members_are_counted_as_what_they_are() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.change("g-1", |spec| spec.place = Place::Refused(Unsupported { field: "spec.volumes".into() }));
+    cluster.settle();
+    assert_eq!(
+        cluster.report("g").message,
+        "1 of 2 members of g can be placed, and the gang starts when all can; members that use what this version does not \
+         honour: 1"
+    );
+    cluster.delete("g-1");
+    cluster.settle();
+    assert_eq!(cluster.report("g").message, "1 of 2 members of g exist; the gang starts when all do");
+}
+
+/// 01, 1.2.5: a gang that waits for nodes is charged virtually: who waits behind it is told so.
+#[test]
+fn the_virtual_charge_is_named() {
+    let mut cluster = Cluster::default().nodes(1, 1).queue("root.q", 4);
+    for (name, min) in [("a", 3), ("b", 2)] {
+        let spec = cluster.direct(name, min);
+        cluster.submit(name, "root.q", spec);
+        cluster.members(name, min);
+    }
+    cluster.settle();
+    let text = "the gang asks for 2 cpu, but queue root.q has 4 left, of which earlier gangs that wait for nodes (1) have \
+                the first 3";
+    assert_eq!((cluster.report("a").reason, cluster.report("b").message), ("WaitingForCapacity", text.into()));
+    assert_eq!(cluster.why("b-0"), Some("WaitingForQuota"));
+}
+
+/// 02, 2.2: what waits says why: here for a placeholder that a finalizer holds after the end.
+#[test]
+fn a_new_life_waits_visibly_for_placeholders_of_the_old_one() {
+    let mut cluster = held(Cluster::default().nodes(2, 4).queue("root.q", 2), 2);
+    cluster.member("g-0", "g");
+    cluster.settle();
+    cluster.finish("g-0", true);
+    cluster.settle();
+    cluster.delete("g-0");
+    cluster.settle();
+    cluster.wait(31_000);
+    assert_eq!(cluster.state("g"), AppState::Completed);
+    cluster.decisions.clear();
+    cluster.change("ph-g-1-1-0", |spec| spec.terminating = true);
+    cluster.member("g-1", "g");
+    cluster.settle();
+    assert_eq!((cluster.why("g-1"), cluster.report("g").reason), (Some("PlaceholdersLeaving"), "PlaceholdersLeaving"));
+    assert_eq!(cluster.report("g").message, "waiting until placeholders that terminate are gone: 1");
+    cluster.delete("ph-g-1-1-0");
+    cluster.member("g-2", "g");
+    cluster.settle();
+    assert!(cluster.bound().contains(&"g-1".into()), "{:#?}", cluster.log);
+}
+
+/// As above before the start.
+#[test]
+fn a_seat_that_leaves_slowly_is_named() {
+    let mut cluster = held(Cluster::default().nodes(2, 4).queue("root.q", 2), 2);
+    cluster.change("ph-g-1-1-0", |spec| spec.terminating = true);
+    cluster.members("g", 2);
+    cluster.settle();
+    assert_eq!((cluster.why("g-0"), cluster.report("g").reason), (Some("PlaceholdersLeaving"), "PlaceholdersLeaving"));
+    cluster.delete("ph-g-1-1-0");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1"]);
+}
+
+/// 02, 2.2: a seat whose placeholder was lost after the start lost no member.
+#[test]
+fn a_lost_placeholder_is_no_lost_member() {
+    let mut cluster = held(Cluster::default().nodes(2, 4).queue("root.q", 2), 2);
+    cluster.member("g-0", "g");
+    cluster.settle();
+    cluster.delete("ph-g-1-1-0");
+    cluster.settle();
+    let text = "1 of 2 seats have no member and nothing holds them; members that come are placed first";
+    assert_eq!((cluster.report("g").reason, cluster.report("g").message), ("PartiallyLost", text.into()));
+    let meaning = CODES.iter().find(|(code, _)| *code == "PartiallyLost").expect("it is explained").1;
+    assert!(!meaning.contains("lost members"), "{meaning}");
+    cluster.member("g-1", "g");
+    cluster.settle();
+    cluster.delete("g-1");
+    cluster.settle();
+    let text = "1 of 2 seats have no member and nothing holds them; members that come are ordinary pods";
+    assert_eq!(cluster.report("g").message, text);
+}
+
+/// 01, 1.2.5: "Order of a pass: priority …": a gang of placeholders alone has theirs.
+#[test]
+fn placeholders_have_their_priority() {
+    let mut cluster = Cluster::default().queue("root.q", 2);
+    let spec = cluster.all("g", 1);
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    cluster.change("ph-g-1-0-0", |spec| spec.priority = 1_000);
+    cluster.single("s");
+    cluster.change("s", |spec| spec.priority = 1);
+    cluster.settle();
+    cluster.node("n0", 1);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["ph-g-1-0-0"]);
+}
+
+/// 01, 1.1: a TaskGroup that moves to another application gives back what its members were to have there.
+#[test]
+fn a_group_that_moves_away_takes_no_node_along() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.group("g", 2);
+    cluster.apply("g", spec);
+    cluster.member("g-0", "g");
+    cluster.step();
+    cluster.wait(1_000).carry("create").step();
+    let moved =
+        gangline::core::event::GroupSpec { generation: 2, application: "h".into(), ..cluster.groups["g"].clone() };
+    cluster.apply("g", moved);
+    cluster.settle();
+    cluster.wait(6_000).settle();
+    cluster.member("g-1", "g");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1"], "{:#?}", cluster.log);
+}
