@@ -49,7 +49,7 @@ tools: ## Build the control plane's programs from their pinned Go modules, once 
 crds: ## Write crds/ and the chart's copies anew from the types
 	@UPDATE=1 $(CARGO) test --quiet --locked --test checks -- crds::
 
-chart: ## Check the chart and write manifests/ anew from it
+chart: ## Check the chart, write manifests/ anew, try it on a control plane of its own
 	@$(LAB) chart
 
 deny: ## Licences, sources and duplicate versions of the dependencies

@@ -10,7 +10,8 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
 use crate::harness::Context;
-use crate::harness::context::{merge, node, phase};
+use crate::harness::context::phase;
+use crate::harness::words::{is_bound, status};
 use crate::support::error::{During, Error, Result};
 use crate::support::objects::DEADLINE;
 use crate::support::scheduler::Scheduler;
@@ -35,9 +36,7 @@ pub(crate) async fn until(what: &str, mut holds: impl AsyncFnMut() -> Result<boo
 
 /// A TaskGroup whose members ask for 1 CPU each; `spec` is merged into its spec.
 pub(crate) async fn make_group(t: &Context, name: &str, members: u32, spec: Value) -> Result<TaskGroup> {
-    let mut all = json!({"minMember": members, "minResource": {"cpu": "1"}, "placeholderTemplate": t.placement()});
-    merge(&mut all, spec);
-    t.objects().create(json!({"metadata": {"name": name}, "spec": all})).await
+    t.group(name, members, "1", spec).await
 }
 
 /// A member of a TaskGroup, named after it and a number.
@@ -47,10 +46,7 @@ pub(crate) fn member(t: &Context, group: &str, number: u32) -> Value {
 
 /// Members with the numbers from 0.
 pub(crate) async fn make_members(t: &Context, group: &str, count: u32) -> Result<()> {
-    for number in 0..count {
-        t.pods().create(member(t, group, number)).await?;
-    }
-    Ok(())
+    t.members(group, 0..count, "1").await
 }
 
 /// A TaskGroup and all of its members.
@@ -83,16 +79,9 @@ pub(crate) async fn wait_held(t: &Context, group: &str, count: u32) -> Result<Ve
     t.pods().wait_all(&placeholders_of(group), &format!("{count} placeholders of {group} are bound"), held).await
 }
 
-/// Whether a pod has a node.
-pub(crate) fn is_bound(pod: &Pod) -> bool {
-    !node(pod).is_empty()
-}
-
-/// Waits until a TaskGroup shows this reason; its status.
+/// Waits until a TaskGroup shows this reason for its present spec; its message.
 pub(crate) async fn wait_reason(t: &Context, group: &str, reason: &str) -> Result<String> {
-    let shows = |group: &TaskGroup| group.status.as_ref().is_some_and(|status| status.reason == reason);
-    let group = t.objects::<TaskGroup>().wait(group, &format!("shows {reason}"), shows).await?;
-    Ok(group.status.unwrap_or_default().message)
+    Ok(status(&t.wait_reason(group, reason).await?).message)
 }
 
 /// The scheduler's `/state`.

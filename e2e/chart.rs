@@ -4,6 +4,7 @@ use crate::harness::{Context, Needs, Test, test};
 use crate::support::chart;
 use crate::support::components::Options;
 use crate::support::error::Result;
+use crate::support::policies;
 use crate::support::tools::Program;
 
 pub(crate) fn tests() -> Vec<Test> {
@@ -11,7 +12,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("chart: helm finds nothing wrong", Needs::Shared, lint).without_gangline(),
         test("chart: the manifests are what it renders to", Needs::Shared, manifests).without_gangline(),
         test("chart: every value is honoured, and no other accepted", Needs::Shared, values).without_gangline(),
-        test("chart: policies hold the scheduler to placeholders and others off them", Needs::Shared, policies)
+        test("chart: policies hold the scheduler to placeholders and others off them", Needs::Shared, attacked)
             .without_gangline(),
         test(
             "chart: installs, upgrades, rolls back, and leaves the kinds behind",
@@ -34,15 +35,17 @@ async fn values(_: &mut Context) -> Result<()> {
     chart::values_are_honoured(&Program::Helm.find()?)
 }
 
-async fn policies(t: &mut Context) -> Result<()> {
+async fn attacked(t: &mut Context) -> Result<()> {
     t.cluster.install().await?;
-    chart::policies_hold(&t.cluster.kubeconfig).await
+    policies::hold(&t.cluster.kubeconfig).await
 }
 
 async fn release(t: &mut Context) -> Result<()> {
     let helm = Program::Helm.find()?;
     chart::install(&helm, &t.cluster.kubeconfig)?;
-    chart::policies_hold(&t.cluster.kubeconfig).await?;
+    policies::hold(&t.cluster.kubeconfig).await?;
     chart::upgrade(&helm, &t.cluster.kubeconfig)?;
+    chart::allow_injected(&helm, &t.cluster.kubeconfig)?;
+    policies::injection_is_allowed_and_no_more(&t.cluster.kubeconfig).await?;
     chart::uninstall(&helm, &t.cluster.kubeconfig).await
 }

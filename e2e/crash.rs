@@ -9,10 +9,11 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use serde_json::{Value, json};
 
 use crate::breakage::{
-    Request, SCHEDULER, is_bound, make_gang, make_group, make_members, member, members_of, metric, none_bound_twice,
+    Request, SCHEDULER, make_gang, make_group, make_members, member, members_of, metric, none_bound_twice,
     placeholders_of, requests, until, wait_reason, wait_whole,
 };
 use crate::harness::context::phase;
+use crate::harness::words::is_bound;
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::components::{Component, Options};
 use crate::support::error::{Error, Result};

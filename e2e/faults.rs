@@ -5,35 +5,29 @@ use std::process::Command;
 
 use gangline::api::queue::Queue;
 use gangline::api::task_group::TaskGroup;
-use k8s_openapi::api::authorization::v1::SubjectAccessReview;
-use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
-use k8s_openapi::api::rbac::v1::ClusterRole;
+use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
-use kube::api::{DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{DynamicObject, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use crate::breakage::{
-    SCHEDULER, denials, is_bound, make_gang, make_group, make_members, member, members_of, metric, none_bound_twice,
-    placeholders_of, requests, says_denied, state, until, wait_held, wait_reason, wait_whole,
+    SCHEDULER, make_gang, make_group, make_members, members_of, metric, none_bound_twice, requests, state, until,
+    wait_reason, wait_whole,
 };
-use crate::harness::context::{node, phase};
+use crate::harness::context::phase;
+use crate::harness::words::{is_bound, why_waits};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::components::{Component, Options};
 use crate::support::error::{During, Result};
-use crate::support::objects::{DEADLINE, Objects, wait_untyped};
+use crate::support::objects::{DEADLINE, wait_untyped};
 use crate::support::scheduler::{Launch, Scheduler};
 
 pub(crate) fn tests() -> Vec<Test> {
     let own = || Needs::OwnControlPlane(Options::default());
     vec![
         test("faults: kinds that are missing or old", own(), kinds).without_gangline(),
-        test("faults: rights that are missing", own(), rights).without_gangline(),
         test("faults: an API server that is away, restarts and hangs", own(), api_server).without_gangline(),
         test("faults: objects that cannot be read, and evil ones", own(), evil).without_gangline(),
-        test("faults: a node goes with held placeholders", Needs::Nodes(3), node_of_placeholders),
-        test("faults: a node goes in the middle of a swap", Needs::Nodes(2), node_in_swap),
-        test("faults: a node goes between decision and Binding", Needs::Nodes(1), node_before_binding),
-        test("faults: members and TaskGroups are deleted half way", Needs::Nodes(1), deleted_half_way),
         test("faults: a queue is lowered and deleted under running work", Needs::Nodes(1), queue),
     ]
 }
@@ -136,112 +130,6 @@ fn remove_everywhere(value: &mut Value, key: &str) {
     }
 }
 
-async fn rights(t: &mut Context) -> Result<()> {
-    t.add_nodes("node", 2, |_| ()).await?;
-    let launch = t.cluster.launch("gangline", &[]).await?;
-
-    // A list and a watch at the start: nothing is decided on half a picture.
-    let all = revoke(t, "resourcequotas", "list").await?;
-    revoke(t, "nodes", "watch").await?;
-    let mut scheduler = Scheduler::spawn(&launch)?;
-    let refused = |scheduler: &Scheduler| scheduler.get("/readyz").filter(|(code, _)| *code == 503);
-    until("/readyz names the right", async || {
-        Ok(refused(&scheduler).is_some_and(|(_, text)| text.contains("list resourcequotas")))
-    })
-    .await?;
-    assert!(says_denied(&scheduler, "list", "resourcequotas")?);
-    until("/state names the other", async || says_denied(&scheduler, "watch", "nodes")).await?;
-    grant(t, &all).await?;
-    scheduler.wait_ready().await?;
-    assert!(!says_denied(&scheduler, "list", "resourcequotas")?);
-    let tries = denials(t, "list", "resourcequotas")?;
-    assert!((1..=12).contains(&tries), "listed {tries} times");
-
-    // Bindings.
-    let all = revoke(t, "pods/binding", "create").await?;
-    make_gang(t, "direct", 2, json!({"reservation": "Direct"})).await?;
-    until("the right is named", async || says_denied(&scheduler, "create", "pods/binding")).await?;
-    let shows = |pod: &Pod| scheduled(pod).0 == "BindRefused";
-    t.pods().wait_all(&members_of("direct"), "show the refusal", |pods| pods.iter().all(|pod| shows(pod))).await?;
-    grant(t, &all).await?;
-    wait_whole(t, "direct", 2).await?;
-    assert!(!says_denied(&scheduler, "create", "pods/binding")?);
-    let tries = denials(t, "create", "pods/binding")?;
-    assert!((1..=16).contains(&tries), "bound {tries} times");
-
-    // Placeholders.
-    let all = revoke(t, "pods", "create").await?;
-    make_group(t, "held", 2, json!({"placeholderFor": "all"})).await?;
-    let message = wait_reason(t, "held", "PlaceholderRejected").await?;
-    assert!(message.contains("create pods"), "{message}");
-    assert!(says_denied(&scheduler, "create", "pods")?);
-    grant(t, &all).await?;
-    wait_held(t, "held", 2).await?;
-    assert!(!says_denied(&scheduler, "create", "pods")?);
-    let tries = denials(t, "create", "pods")?;
-    assert!((1..=24).contains(&tries), "created {tries} times");
-    make_members(t, "held", 2).await?;
-    wait_whole(t, "held", 2).await?;
-
-    // Each once in the log, by verb and resource, at the level of what somebody has to act on.
-    let log = scheduler.log_about("denies a call", 99)?;
-    for right in ["resourcequotas", "nodes", "pods/binding", "pods\""] {
-        assert!(log.lines().any(|line| line.contains(right) && line.contains("WARN")), "{right} in {log}");
-    }
-    assert_eq!(log.lines().count(), 4, "{log}");
-    none_bound_twice(t)
-}
-
-/// Takes a right from the scheduler's role and waits until that holds; the rules as they were.
-async fn revoke(t: &Context, resource: &str, verb: &str) -> Result<Value> {
-    let role = t.everywhere::<ClusterRole>().get("gangline").await?.and_then(|role| role.rules);
-    let all = serde_json::to_value(role).during("reading the role")?;
-    let rules = all.as_array().into_iter().flatten().flat_map(|rule| without(rule, resource, verb));
-    t.everywhere::<ClusterRole>().patch("gangline", json!({"rules": rules.collect::<Vec<_>>()})).await?;
-    until("the right is gone", async || Ok(!may(t, resource, verb).await?)).await?;
-    Ok(all)
-}
-
-/// Puts the rules back.
-async fn grant(t: &Context, rules: &Value) -> Result<()> {
-    t.everywhere::<ClusterRole>().patch("gangline", json!({"rules": rules})).await.map(drop)
-}
-
-/// A rule without one verb of one resource: none, one or two.
-fn without(rule: &Value, resource: &str, verb: &str) -> Vec<Value> {
-    let has = |field: &str, word: &str| rule[field].as_array().is_some_and(|all| all.iter().any(|one| one == word));
-    if !has("resources", resource) || !has("verbs", verb) {
-        return vec![rule.clone()];
-    }
-    let rest = |field: &str, word: &str| -> Vec<Value> {
-        rule[field].as_array().into_iter().flatten().filter(|one| *one != word).cloned().collect()
-    };
-    let (mut others, mut this) = (rule.clone(), rule.clone());
-    others["resources"] = rest("resources", resource).into();
-    this["resources"] = json!([resource]);
-    this["verbs"] = rest("verbs", verb).into();
-    let is_something = |rule: &Value| ["resources", "verbs"].iter().all(|field| rule[field] != json!([]));
-    [others, this].into_iter().filter(is_something).collect()
-}
-
-/// Whether the API server lets the scheduler do this by now.
-async fn may(t: &Context, resource: &str, verb: &str) -> Result<bool> {
-    let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
-    let attributes = json!({"verb": verb, "resource": resource, "subresource": subresource, "namespace": ""});
-    let review = json!({"metadata": {}, "spec": {"user": SCHEDULER, "resourceAttributes": attributes}});
-    let review = t.everywhere::<SubjectAccessReview>().create(review).await?;
-    Ok(review.status.is_some_and(|status| status.allowed))
-}
-
-/// Reason and message of a pod's condition PodScheduled.
-fn scheduled(pod: &Pod) -> (&str, &str) {
-    let conditions = pod.status.iter().filter_map(|status| status.conditions.as_ref()).flatten();
-    let condition = conditions.into_iter().find(|condition| condition.type_ == "PodScheduled");
-    condition.map_or(("", ""), |condition| {
-        (condition.reason.as_deref().unwrap_or_default(), condition.message.as_deref().unwrap_or_default())
-    })
-}
-
 async fn api_server(t: &mut Context) -> Result<()> {
     t.add_nodes("node", 2, |_| ()).await?;
     let launch = t.cluster.launch("gangline", &[]).await?;
@@ -318,7 +206,7 @@ async fn evil(t: &mut Context) -> Result<()> {
     wait_whole(t, "good", 3).await?;
     for number in 0..3 {
         t.pods()
-            .wait(&format!("vast-{number}"), "says why it waits", |pod| scheduled(pod).0 == "Unschedulable")
+            .wait(&format!("vast-{number}"), "says why it waits", |pod| why_waits(pod).0 == "Unschedulable")
             .await?;
     }
     wait_reason(t, "huge", "AskTooLarge").await?;
@@ -393,92 +281,6 @@ fn assert_harmless(what: &str, bytes: &[u8], is_log: bool) {
         let broken = text.lines().find(|line| serde_json::from_str::<Value>(line).is_err());
         assert_eq!(broken, None, "{what}");
     }
-}
-
-async fn node_of_placeholders(t: &mut Context) -> Result<()> {
-    // Two fit a node.
-    make_group(t, "held", 4, json!({"minResource": {"cpu": "7"}})).await?;
-    let held = wait_held(t, "held", 4).await?;
-    let lost = node(&held[0]).to_owned();
-    t.everywhere::<Node>().delete(&lost).await?;
-    let elsewhere = |pods: &[&Pod]| pods.len() == 4 && pods.iter().all(|pod| is_bound(pod) && node(pod) != lost);
-    t.pods().wait_all(&placeholders_of("held"), "all are held elsewhere", elsewhere).await?;
-    make_members(t, "held", 4).await?;
-    wait_whole(t, "held", 4).await
-}
-
-/// A finalizer keeps the placeholder in the middle of its deletion.
-async fn node_in_swap(t: &mut Context) -> Result<()> {
-    make_group(t, "swap", 1, json!({})).await?;
-    let placeholder = wait_held(t, "swap", 1).await?.remove(0);
-    let (name, lost) = (placeholder.metadata.name.clone().unwrap_or_default(), node(&placeholder).to_owned());
-    t.pods().patch(&name, json!({"metadata": {"finalizers": ["e2e.gangline.dev/hold"]}})).await?;
-    make_members(t, "swap", 1).await?;
-    t.pods().wait(&name, "is being deleted", |pod| pod.metadata.deletion_timestamp.is_some()).await?;
-    t.everywhere::<Node>().delete(&lost).await?;
-    t.everywhere::<Node>().wait_gone(&lost).await?;
-    t.pods().patch(&name, json!({"metadata": {"finalizers": null}})).await?;
-    wait_whole(t, "swap", 1).await?;
-    let pod = t.pods().wait("swap-0", "has a node", is_bound).await?;
-    assert_ne!(node(&pod), lost);
-    Ok(())
-}
-
-/// What that race leaves, made by hand: the API server binds to nodes that do not exist. The pod is somebody else's to
-/// remove (the pod garbage collector does after 40 s); meanwhile and afterwards the gang goes on.
-async fn node_before_binding(t: &mut Context) -> Result<()> {
-    make_group(t, "ghost", 2, json!({"reservation": "Direct"})).await?;
-    wait_reason(t, "ghost", "WaitingForMembers").await?;
-    let mut first = member(t, "ghost", 0);
-    first["spec"]["schedulingGates"] = json!([{"name": "e2e.gangline.dev/wait"}]);
-    t.pods().create(first).await?;
-    t.pods().patch("ghost-0", json!({"spec": {"schedulingGates": null, "nodeSelector": {"nowhere": "true"}}})).await?;
-    t.bind("ghost-0", &format!("{}-ghost", t.id)).await?;
-    t.pods().create(member(t, "ghost", 1)).await?;
-    t.pods().wait("ghost-1", "runs", |pod| phase(pod) == "Running").await?;
-    t.pods().delete_with("ghost-0", &DeleteParams::default().grace_period(0)).await?;
-    wait_reason(t, "ghost", "PartiallyLost").await?;
-    t.pods().create(member(t, "ghost", 2)).await?;
-    wait_whole(t, "ghost", 2).await
-}
-
-async fn deleted_half_way(t: &mut Context) -> Result<()> {
-    // Direct: members go before there are enough.
-    make_group(t, "direct", 3, json!({"reservation": "Direct"})).await?;
-    make_members(t, "direct", 2).await?;
-    wait_reason(t, "direct", "WaitingForMembers").await?;
-    t.pods().delete("direct-0").await?;
-    t.pods().create(member(t, "direct", 2)).await?;
-    t.pods().create(member(t, "direct", 3)).await?;
-    wait_whole(t, "direct", 3).await?;
-
-    // Placeholders: members go while others are awaited.
-    make_group(t, "missing", 3, json!({})).await?;
-    make_members(t, "missing", 1).await?;
-    t.pods().delete("missing-0").await?;
-    t.pods().wait_gone("missing-0").await?;
-    for number in 1..4 {
-        t.pods().create(member(t, "missing", number)).await?;
-    }
-    wait_whole(t, "missing", 3).await?;
-
-    // The TaskGroup goes while its placeholders find no room, and leaves them orphans.
-    make_group(t, "large", 3, json!({"minResource": {"cpu": "9"}})).await?;
-    let three = |pods: &[&Pod]| pods.len() == 3;
-    t.pods().wait_all(&placeholders_of("large"), "the placeholders exist", three).await?;
-    wait_reason(t, "large", "WaitingForCapacity").await?;
-    let orphaning =
-        DeleteParams { propagation_policy: Some(kube::api::PropagationPolicy::Orphan), ..DeleteParams::default() };
-    t.objects::<TaskGroup>().delete_with("large", &orphaning).await?;
-    t.pods().wait_all(&placeholders_of("large"), "none is left", |pods| pods.is_empty()).await?;
-
-    // The namespace goes while a gang of it waits.
-    let other = t.add_namespace("other", json!({})).await?;
-    let spec = json!({"minMember": 3, "minResource": {"cpu": "9"}, "placeholderTemplate": t.placement()});
-    Objects::<TaskGroup>::of(&t.client, &other).create(json!({"metadata": {"name": "doomed"}, "spec": spec})).await?;
-    Objects::<Pod>::of(&t.client, &other).wait_all("", "the placeholders exist", three).await?;
-    t.everywhere::<Namespace>().delete(&other).await?;
-    t.everywhere::<Namespace>().wait_gone(&other).await
 }
 
 async fn queue(t: &mut Context) -> Result<()> {

@@ -21,6 +21,8 @@ mod gangs;
 #[allow(dead_code, reason = "the vocabulary of tests; not every word is in use at all times")]
 mod harness;
 mod install;
+mod losses;
+mod rights;
 #[allow(dead_code, unreachable_pub, reason = "shared with the lab; each uses its part")]
 mod support;
 
@@ -34,7 +36,9 @@ fn main() -> ExitCode {
         gangs::tests(),
         chart::tests(),
         install::tests(),
+        losses::tests(),
         faults::tests(),
+        rights::tests(),
         crash::tests(),
     ];
     harness::runner::run(suite.into_iter().flatten().collect())

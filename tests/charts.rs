@@ -186,12 +186,18 @@ fn the_policies_speak_of_our_label_and_our_account() {
     for name in ["gangline-self-restraint", "gangline-anti-forgery"] {
         let policy = manifest("ValidatingAdmissionPolicy", name);
         let text = policy["spec"].to_string();
-        assert!(text.contains(&format!("'{}'", names::PLACEHOLDER)), "{name}");
+        assert!(text.contains(names::PLACEHOLDER), "{name}");
         assert!(text.contains("system:serviceaccount:gangline-system:gangline"), "{name}");
         assert_eq!(policy["spec"]["failurePolicy"], "Fail", "{name}");
         let binding = manifest("ValidatingAdmissionPolicyBinding", name);
         assert_eq!(binding["spec"], json!({"policyName": name, "validationActions": ["Deny"]}));
     }
+    let restraint = manifest("ValidatingAdmissionPolicy", "gangline-self-restraint")["spec"].to_string();
+    let config =
+        documents(manifest("ConfigMap", "gangline")["data"]["config.yaml"].as_str().expect("a file")).remove(0);
+    let image = config["placeholderImage"].as_str().expect("a text");
+    assert!(restraint.contains(&format!("== \\\"{image}\\\"")), "placeholders have the configured image");
+    assert!(restraint.contains("container.name == 'placeholder'"));
     let forgery = manifest("ValidatingAdmissionPolicy", "gangline-anti-forgery")["spec"].to_string();
     assert!(forgery.contains(&format!("startsWith('{}')", names::PREFIX)));
 }

@@ -8,6 +8,8 @@ mod charts;
 #[cfg(feature = "runtime")]
 mod controller;
 mod crds;
+#[cfg(feature = "runtime")]
+mod process;
 mod quantities;
 #[allow(
     dead_code,

@@ -180,13 +180,3 @@ async fn a_cut_watch_goes_on_where_it_was() {
     let (_watches, mut facts) = start(&server);
     assert_eq!(next(&mut facts, 4).await, ["begin", "end", "upsert data/a@7", "upsert data/b@8"]);
 }
-
-#[tokio::test]
-async fn a_relist_is_a_new_list() {
-    let server =
-        groups(|asked| if is_watch(asked) { Reply::Stream(vec![], LINGER) } else { list(&[group("a", 1, "1")], 5) });
-    let (watches, mut facts) = start(&server);
-    next(&mut facts, 3).await;
-    watches.relist(Kind::TaskGroup);
-    assert_eq!(next(&mut facts, 3).await, ["begin", "listed data/a@1", "end"]);
-}

@@ -2,6 +2,7 @@
 
 use gangline::api::names;
 use gangline::api::queue::Queue;
+use k8s_openapi::api::admissionregistration::v1::{MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding};
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{LimitRange, Pod, ResourceQuota};
 use kube::ResourceExt;
@@ -27,6 +28,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("gangs: a forged placeholder gains nothing", Needs::Nodes(1), forged),
         test("gangs: pods of other schedulers are charged", Needs::Nodes(1), foreign),
         test("gangs: a placeholder that failed is made anew", Needs::Nodes(1), failed),
+        test("gangs: a webhook that changes placeholders is named, and left out", Needs::Nodes(1), injected),
     ]
 }
 
@@ -217,4 +219,44 @@ async fn failed(t: &mut Context) -> Result<()> {
     t.wait_placeholders("run again", 2, |pod| phase(pod) == "Running" && pod.name_any() != gone).await?;
     t.members("evicted", 0..2, "1").await?;
     t.wait_running("evicted", 2).await.map(drop)
+}
+
+/// A mutating policy stands for a sidecar injector: what it adds is refused by the shipped policy, which says what to do.
+async fn injected(t: &mut Context) -> Result<()> {
+    let (name, labels) = (format!("inject-{}", t.id), json!({TEST: t.id}));
+    let patch = r#"[JSONPatch{op: "add", path: "/spec/containers/-", value: Object.spec.containers{name: "sidecar", image: "proxy"}}]"#;
+    let policies = t.everywhere::<MutatingAdmissionPolicy>();
+    let rule = json!({"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]});
+    policies
+        .create(json!({"metadata": {"name": name, "labels": labels}, "spec": {
+            "failurePolicy": "Fail", "reinvocationPolicy": "Never",
+            "matchConstraints": {"namespaceSelector": {"matchLabels": labels}, "resourceRules": [rule]},
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": patch}}]}}))
+        .await?;
+    let bindings = t.everywhere::<MutatingAdmissionPolicyBinding>();
+    bindings.create(json!({"metadata": {"name": name, "labels": labels}, "spec": {"policyName": name}})).await?;
+    let tried = injected_and_left_out(t, &name).await;
+    bindings.delete(&name).await?;
+    policies.delete(&name).await?;
+    tried
+}
+
+/// Pods by which it is tried whether a policy is in force: it takes a second or so, each a few milliseconds.
+const PROBES: u32 = 2_000;
+
+async fn injected_and_left_out(t: &Context, policy: &str) -> Result<()> {
+    for number in 0..PROBES {
+        let probe = t.pod(&format!("probe-{number}"), "0", json!({"spec": {"schedulerName": "nobody"}}));
+        if t.pods().create(probe).await?.spec.is_some_and(|spec| spec.containers.len() == 2) {
+            break;
+        }
+    }
+    t.group("meshed", 2, "1", json!({"placeholderFor": "all"})).await?;
+    let group = t.wait_reason("meshed", "PlaceholderRejected").await?;
+    let message = status(&group).message;
+    assert!(message.contains("gangline-self-restraint"), "{message}");
+    let left_out = json!({"matchExpressions": [{"key": names::PLACEHOLDER, "operator": "DoesNotExist"}]});
+    let policies = t.everywhere::<MutatingAdmissionPolicy>();
+    policies.patch(policy, json!({"spec": {"matchConstraints": {"objectSelector": left_out}}})).await?;
+    t.wait_placeholders("run", 2, |pod| phase(pod) == "Running").await.map(drop)
 }

@@ -103,7 +103,7 @@ async fn never_fits(t: &mut Context) -> Result<()> {
     };
     let group = t.pods().always("", "nothing is bound, and only placeholders are Unschedulable", nothing, wait).await?;
     let message = status(&group).message;
-    assert!(message.starts_with("2 of 3 seats find a node: 2/"), "{message}");
+    assert!(message.starts_with("2 of 3 seats find a node, then 0/"), "{message}");
     assert_eq!(condition(&group, "QuotaReserved").0, "True");
     // One more node, and all of it starts.
     t.add_nodes("more", 1, |_| ()).await?;

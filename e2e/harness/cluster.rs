@@ -2,12 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use kube::Client;
+use k8s_openapi::api::apps::v1::Deployment;
+use kube::{Client, ResourceExt};
 use tokio::sync::OnceCell;
 
 use crate::support::components::Options;
 use crate::support::control_plane::ControlPlane;
-use crate::support::error::Result;
+use crate::support::error::{Error, Result};
+use crate::support::manifests::Installed;
+use crate::support::objects::Objects;
 use crate::support::scheduler::{Launch, Scheduler};
 use crate::support::state_dir::StateDir;
 use crate::support::{kubeconfig, manifests};
@@ -22,7 +25,7 @@ const BINARY: &str = "E2E_GANGLINE";
 pub(crate) struct Cluster {
     // The scheduler ends before the control plane does.
     scheduler: OnceCell<Result<Scheduler>>,
-    installed: OnceCell<Result<()>>,
+    installed: OnceCell<Result<Installed>>,
     pub(crate) client: Client,
     pub(crate) kubeconfig: PathBuf,
     pub(crate) plane: Option<ControlPlane>,
@@ -37,9 +40,13 @@ impl Cluster {
         Self::new(client, kubeconfig, Some(plane))
     }
 
-    /// The cluster of a kubeconfig.
+    /// The cluster of a kubeconfig, on which no other Gangline may run.
     pub(crate) async fn existing(kubeconfig: &Path) -> Result<Self> {
-        Self::new(kubeconfig::client(kubeconfig).await?, kubeconfig.to_path_buf(), None)
+        let client = kubeconfig::client(kubeconfig).await?;
+        for deployment in Objects::<Deployment>::all(&client).list("").await? {
+            refuse(&deployment)?;
+        }
+        Self::new(client, kubeconfig.to_path_buf(), None)
     }
 
     fn new(client: Client, kubeconfig: PathBuf, plane: Option<ControlPlane>) -> Result<Self> {
@@ -76,6 +83,36 @@ impl Cluster {
     /// Applies the shipped kinds, roles and accounts, once.
     pub(crate) async fn install(&self) -> Result<()> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        self.installed.get_or_init(|| manifests::install(&self.client, root)).await.clone()
+        self.installed
+            .get_or_init(|| manifests::install(&self.client, root))
+            .await
+            .as_ref()
+            .map(drop)
+            .map_err(Clone::clone)
     }
+
+    /// Ends the scheduler; on a cluster that is not ours, removes what was not there before.
+    pub(crate) async fn end(mut self, keep: bool) -> Result<()> {
+        drop(self.scheduler.take());
+        match self.installed.take() {
+            Some(Ok(installed)) if self.plane.is_none() && !keep => installed.remove().await,
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Two schedulers of one name would plan the same room twice, and the tests' one would be blamed.
+fn refuse(deployment: &Deployment) -> Result<()> {
+    let spec = deployment.spec.as_ref();
+    let replicas = spec.and_then(|spec| spec.replicas).unwrap_or(1);
+    let pod = spec.and_then(|spec| spec.template.spec.as_ref());
+    let runs = pod.is_some_and(|pod| pod.containers.iter().any(|container| container.name == "gangline"));
+    if replicas == 0 || !runs {
+        return Ok(());
+    }
+    let (namespace, name) = (deployment.namespace().unwrap_or_default(), deployment.name_any());
+    Err(Error::new(format!(
+        "Gangline runs on this cluster: Deployment {namespace}/{name} has {replicas} replicas. \
+         Scale it down first: kubectl -n {namespace} scale deployment/{name} --replicas=0"
+    )))
 }

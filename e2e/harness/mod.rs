@@ -31,6 +31,7 @@ pub(crate) struct Test {
     name: &'static str,
     body: Body,
     last: bool,
+    audited: bool,
 }
 
 type OnCluster = Box<dyn FnOnce(&Runtime, &mut Context) -> Result<()> + Send>;
@@ -52,7 +53,7 @@ where
         let body: Pin<Box<dyn Future<Output = Result<()>> + '_>> = Box::pin(body(context));
         runtime.block_on(body)
     });
-    Test { name, body: Body::On { needs, gangline: true, run }, last: false }
+    Test { name, body: Body::On { needs, gangline: true, run }, last: false, audited: false }
 }
 
 /// A test that gets nothing but to be alone: it starts what it needs itself.
@@ -64,7 +65,7 @@ where
         let body: Pin<Box<dyn Future<Output = Result<()>>>> = Box::pin(body());
         runtime.block_on(body)
     });
-    Test { name, body: Body::Bare(run), last: false }
+    Test { name, body: Body::Bare(run), last: false, audited: false }
 }
 
 impl Test {
@@ -79,6 +80,12 @@ impl Test {
     /// The test runs after all others that share its cluster, which it looks back on.
     pub(crate) fn last(mut self) -> Self {
         self.last = true;
+        self
+    }
+
+    /// The test reads the audit log, which only a control plane of ours keeps for it.
+    pub(crate) fn audited(mut self) -> Self {
+        self.audited = true;
         self
     }
 

@@ -56,6 +56,14 @@ pub(crate) fn run(tests: Vec<Test>) -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
+    // Before the first test, or each would say it again.
+    if !arguments.list
+        && suite.existing.is_some()
+        && let Err(error) = suite.runtime.block_on(suite.shared())
+    {
+        eprintln!("error: {error}");
+        return ExitCode::FAILURE;
+    }
     keep_panics();
     let (alone, together): (Vec<_>, Vec<_>) = tests.into_iter().partition(|test| test.alone());
     let (last, together): (Vec<_>, Vec<_>) = together.into_iter().partition(|test| test.last);
@@ -104,6 +112,9 @@ impl Suite {
     /// Why a test cannot run on the cluster given.
     fn skips(&self, test: &Test) -> Option<String> {
         self.existing.as_ref()?;
+        if test.audited {
+            return Some("reads the audit log of a control plane of its own".to_owned());
+        }
         match &test.body {
             Body::On { needs: Needs::Shared, .. } => None,
             Body::On { needs: Needs::Nodes(_), .. } if std::env::var_os(KWOK).is_some() => None,
@@ -159,10 +170,18 @@ impl Suite {
         cell.get_or_init(start).await.clone()
     }
 
-    /// Ends the shared cluster.
+    /// Ends the shared cluster, or leaves it as it was found.
     fn stop(&self) {
         let cell = std::mem::take(&mut *self.shared.lock().unwrap_or_else(PoisonError::into_inner));
-        self.runtime.block_on(async { drop(cell) });
+        let keep = self.existing.is_some() && std::env::var_os(KEEP).is_some();
+        let cluster = Arc::into_inner(cell).and_then(OnceCell::into_inner).and_then(Result::ok);
+        self.runtime.block_on(async {
+            // No test holds it any more.
+            let Some(cluster) = cluster.and_then(Arc::into_inner) else { return };
+            if let Err(error) = cluster.end(keep).await {
+                eprintln!("cleaning up: {error}");
+            }
+        });
     }
 
     /// An error with everything known about the test's objects.

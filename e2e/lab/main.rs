@@ -30,7 +30,7 @@ struct Cli {
 enum Command {
     /// Build the pinned programs (etcd, Kubernetes, kwok, helm) into a cache of this user
     Tools(tools::Args),
-    /// Check the Helm chart and write manifests/ anew from it
+    /// Check the Helm chart, write manifests/ anew from it, and try it on a control plane of its own
     Chart,
     /// Play the examples on a disposable control plane, told step by step
     Demo(demo::Args),

@@ -97,7 +97,7 @@ impl Contestant {
         if !self.is_gangline() {
             leave_out.extend(["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]);
         }
-        manifests::install_without(&plane.client(), root, &leave_out).await
+        manifests::install_without(&plane.client(), root, &leave_out).await.map(drop)
     }
 
     /// Starts it; does not wait.

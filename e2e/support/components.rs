@@ -173,6 +173,8 @@ fn api_server(dir: &StateDir, ports: &Ports, options: &Options) -> Vec<String> {
         "--authorization-mode=RBAC".to_owned(),
         format!("--token-auth-file={}", dir.join("tokens.csv")),
         format!("--disable-admission-plugins={}", disabled.join(",")),
+        // As every cluster has it; or policies against privileged pods would seem to hold.
+        "--allow-privileged=true".to_owned(),
     ];
     if options.audit {
         args.push(format!("--audit-policy-file={}", dir.join("audit-policy.yaml")));

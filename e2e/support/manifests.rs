@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use k8s_openapi::api::authentication::v1::{TokenRequest, TokenRequestSpec};
 use k8s_openapi::api::core::v1::ServiceAccount;
-use kube::api::{Api, ApiResource, DynamicObject, Patch, PatchParams, PostParams};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
 use kube::discovery::{ApiCapabilities, Scope, pinned_kind};
 use kube::{Client, ResourceExt};
@@ -22,6 +22,9 @@ const SERVED_WITHIN: Duration = Duration::from_secs(20);
 /// How often discovery is asked for a kind that has just been defined.
 const POLL: Duration = Duration::from_millis(100);
 
+/// How long removed objects may take to be gone: kinds and namespaces take what is of them along.
+const GONE_WITHIN: Duration = Duration::from_secs(60);
+
 /// Owner of the fields that are applied.
 const MANAGER: &str = "gangline-lab";
 
@@ -30,16 +33,53 @@ const TOKEN_SECONDS: i64 = 24 * 3600;
 
 /// Installs the kinds (`crds/`) and everything of `manifests/gangline.yaml` but the Deployment: the program under test
 /// runs beside the control plane, with the rights of the shipped ServiceAccount.
-pub async fn install(client: &Client, root: &Path) -> Result<()> {
+pub async fn install(client: &Client, root: &Path) -> Result<Installed> {
     install_without(client, root, &["Deployment"]).await
 }
 
 /// The same without the objects of some kinds.
-pub async fn install_without(client: &Client, root: &Path, leave_out: &[&str]) -> Result<()> {
-    for file in yaml_files(&root.join("crds"))? {
-        apply(client, &read(&file)?, "default", &[]).await?;
+pub async fn install_without(client: &Client, root: &Path, leave_out: &[&str]) -> Result<Installed> {
+    let mut documents: Vec<Value> = Vec::new();
+    for file in yaml_files(&root.join("crds"))?.into_iter().chain([root.join("manifests/gangline.yaml")]) {
+        documents.extend(serde_saphyr::from_multiple::<Value>(&read(&file)?).during("reading YAML")?);
     }
-    apply(client, &read(&root.join("manifests/gangline.yaml"))?, "default", leave_out).await.map(drop)
+    documents.retain(|object| !object.is_null() && !leave_out.iter().any(|kind| object["kind"] == *kind));
+    let mut installed = Installed::default();
+    for document in documents {
+        let (api, object) = resolve(client, document, "default").await?;
+        let step = format!("looking for {}", object.name_any());
+        if api.get_opt(&object.name_any()).await.during(step)?.is_none() {
+            installed.0.push((api.clone(), object.name_any()));
+        }
+        apply_to(&api, &object).await?;
+    }
+    Ok(installed)
+}
+
+/// What an installation made; what was there before it stays.
+#[derive(Clone, Debug, Default)]
+pub struct Installed(Vec<(Api<DynamicObject>, String)>);
+
+impl Installed {
+    /// Removes it, the last first, and waits until it is gone. With the kinds go all objects of them.
+    pub async fn remove(self) -> Result<()> {
+        for (api, name) in self.0.iter().rev() {
+            // What was in a namespace went with it.
+            if api.get_opt(name).await.during(format!("looking for {name}"))?.is_some() {
+                api.delete(name, &DeleteParams::default()).await.during(format!("deleting {name}"))?;
+            }
+        }
+        for (api, name) in &self.0 {
+            let give_up = Instant::now() + GONE_WITHIN;
+            while api.get_opt(name).await.during(format!("looking for {name}"))?.is_some() {
+                if Instant::now() > give_up {
+                    return Err(Error::new(format!("{name} is still there")));
+                }
+                tokio::time::sleep(POLL).await;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Applies every document of a YAML text (server side, taking over fields), except those of the kinds left out. Objects
@@ -67,9 +107,14 @@ pub async fn apply_objects(
 }
 
 async fn apply_one(client: &Client, document: Value, namespace: &str) -> Result<DynamicObject> {
+    let (api, object) = resolve(client, document, namespace).await?;
+    apply_to(&api, &object).await
+}
+
+/// An object, and where objects of its kind and namespace are.
+async fn resolve(client: &Client, document: Value, namespace: &str) -> Result<(Api<DynamicObject>, DynamicObject)> {
     let mut object: DynamicObject = serde_json::from_value(document).during("reading an object")?;
     let (kind, capabilities) = served(client, &object).await?;
-    let step = format!("applying {} {}", kind.kind, object.name_any());
     let api: Api<DynamicObject> = match capabilities.scope {
         Scope::Cluster => Api::all_with(client.clone(), &kind),
         Scope::Namespaced => {
@@ -77,11 +122,17 @@ async fn apply_one(client: &Client, document: Value, namespace: &str) -> Result<
             Api::namespaced_with(client.clone(), namespace, &kind)
         }
     };
+    Ok((api, object))
+}
+
+async fn apply_to(api: &Api<DynamicObject>, object: &DynamicObject) -> Result<DynamicObject> {
+    let kind = object.types.as_ref().map_or("", |types| &types.kind);
+    let step = format!("applying {kind} {}", object.name_any());
     let params = PatchParams::apply(MANAGER).force();
-    let applied = api.patch(&object.name_any(), &params, &Patch::Apply(&object)).await.during(&step)?;
-    if kind.kind == "CustomResourceDefinition" {
+    let applied = api.patch(&object.name_any(), &params, &Patch::Apply(object)).await.during(&step)?;
+    if kind == "CustomResourceDefinition" {
         let name = applied.name_any();
-        wait_untyped(&api, &name, SERVED_WITHIN, "is served", &is_established).await?;
+        wait_untyped(api, &name, SERVED_WITHIN, "is served", &is_established).await?;
     }
     Ok(applied)
 }

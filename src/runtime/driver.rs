@@ -70,7 +70,7 @@ pub struct Wiring {
     pub counters: Arc<ShellCounters>,
     /// To be beaten at every turn.
     pub heartbeat: Heartbeat,
-    /// To be answered between two steps.
+    /// To be answered, at most one in a step.
     pub questions: mpsc::Receiver<Question>,
 }
 
@@ -145,32 +145,41 @@ impl<C: Owned> Driver<C> {
         Ok(self.controller)
     }
 
-    /// Waits for something to do. Outcomes come first: they free what facts may only show later.
+    /// Waits for something to do. Outcomes come first: they free what facts may only show later. Questions come last, so
+    /// that nobody who asks holds up facts and timers; a step answers one, so that nothing holds up who asks.
     async fn wait(&mut self) -> Result<Woken, DriverError> {
-        let heartbeat = Instant::now() + HEARTBEAT;
-        let (due, more) = (self.due.map_or(heartbeat, |due| due.min(heartbeat)), self.due.is_none());
+        let Some(due) = self.due else {
+            // Calls that were started and watches have their turn.
+            tokio::task::yield_now().await;
+            return Ok(Woken::Step);
+        };
+        let now = Instant::now();
+        // Not left to the sleep, which may not have heard of the time yet.
+        if due <= now {
+            return Ok(Woken::Step);
+        }
+        let heartbeat = now + HEARTBEAT;
         let woken = tokio::select! {
             biased;
             Some(outcome) = self.outcomes.recv() => {
                 self.landed(outcome);
                 Woken::Step
             }
-            Some(question) = self.questions.recv() => {
-                self.answer(question);
-                Woken::Nothing
-            }
             () = self.watches.ended() => return Err(DriverError::WatchEnded),
             Some(fact) = self.facts.recv() => {
                 self.take(fact);
                 Woken::Step
             }
-            () = tokio::task::yield_now(), if more => Woken::Step,
-            () = sleep_until(due.into()), if !more => if due < heartbeat { Woken::Step } else { Woken::Nothing },
+            () = sleep_until(due.min(heartbeat).into()) => if due <= heartbeat { Woken::Step } else { Woken::Nothing },
+            Some(question) = self.questions.recv() => {
+                self.answer(question);
+                Woken::Nothing
+            }
         };
         Ok(woken)
     }
 
-    /// One step over everything that has come so far.
+    /// One step over everything that has come so far, and one answer.
     fn step(&mut self) {
         while let Ok(outcome) = self.outcomes.try_recv() {
             self.landed(outcome);
@@ -181,11 +190,11 @@ impl<C: Owned> Driver<C> {
             self.take(fact);
         }
         let turn = self.turn();
-        for kind in &turn.relist {
-            self.watches.relist(*kind);
-        }
         self.due = if turn.more { None } else { Some(self.sleep_until(&turn)) };
         self.start(turn);
+        if let Ok(question) = self.questions.try_recv() {
+            self.answer(question);
+        }
     }
 
     fn turn(&mut self) -> Turn {
@@ -243,3 +252,6 @@ impl<C: Owned> Driver<C> {
         self.turn();
     }
 }
+
+#[cfg(test)]
+mod tests;

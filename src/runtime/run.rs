@@ -25,6 +25,10 @@ const QUESTIONS: usize = 16;
 /// While the API server is silent it is asked at most this often, and at least this often.
 const ASK_AGAIN: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(10));
 
+/// How long requests that have come may still be answered once the scheduler has ended: an answer takes milliseconds, and
+/// nobody's half request may hold the process up.
+const LAST_ANSWERS: Duration = Duration::from_millis(500);
+
 /// Why the scheduler could not start.
 #[derive(Debug, thiserror::Error)]
 enum RunError {
@@ -63,10 +67,19 @@ pub(super) fn main(args: &RunArgs) -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error),
     };
-    let Err(error) = runtime.block_on(run(settings, args)) else { return ExitCode::SUCCESS };
-    // From here on the log is where people and machines look.
-    tracing::error!(problem = chain(&error), "Cannot run");
-    ExitCode::from(error.exit_code())
+    let ended = runtime.block_on(run(settings, args));
+    // Not by dropping it: that waits for look-ups of names, which take as long as they like.
+    runtime.shutdown_background();
+    let code = ended.map_or_else(
+        |error| {
+            // The log is where people and machines look by now.
+            tracing::error!(problem = chain(&error), "Cannot run");
+            ExitCode::from(error.exit_code())
+        },
+        |()| ExitCode::SUCCESS,
+    );
+    telemetry::flush();
+    code
 }
 
 async fn run(settings: Settings, args: &RunArgs) -> Result<(), RunError> {
@@ -86,8 +99,8 @@ async fn run(settings: Settings, args: &RunArgs) -> Result<(), RunError> {
     // A task of its own: a panic in it must end the process, which then starts anew from the API server's facts.
     let ended = tokio::spawn(schedule(settings, wiring, shutdown)).await;
     ended??;
-    // Requests in flight are answered; they have their own limits of time.
-    drop(http.await);
+    // Late or not, there is nothing to do about it.
+    drop(tokio::time::timeout(LAST_ANSWERS, http).await);
     tracing::info!("Ended");
     Ok(())
 }
@@ -127,6 +140,7 @@ fn end_on_signals(order: watch::Sender<bool>) -> Result<(), RunError> {
         order.send_replace(true);
         let (name, number) = next(&mut terminate, &mut interrupt).await;
         tracing::warn!(signal = name, "Ended at once");
+        telemetry::flush();
         std::process::exit(128 + number);
     });
     Ok(())

@@ -1,6 +1,10 @@
-//! Logging: text for people on a terminal, JSON for machines; nothing that a terminal would act on in either.
+//! Logging: text for people on a terminal, JSON for machines; nothing that a terminal would act on in either. A thread of
+//! its own writes, so that nobody who logs waits for whoever reads.
+
+mod queue;
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::OnceLock;
 
 use tracing_subscriber::filter::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
@@ -8,6 +12,10 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use super::settings::{LogFormat, Settings};
 use super::text::{escape, escape_json};
+use queue::Queue;
+
+/// The lines on their way to standard error, once logging has started.
+static QUEUE: OnceLock<Queue> = OnceLock::new();
 
 /// Logging could not be set up.
 #[derive(Debug, thiserror::Error)]
@@ -15,6 +23,9 @@ pub enum TelemetryError {
     /// The filter's directives.
     #[error("log level")]
     Level(#[from] tracing_subscriber::filter::ParseError),
+    /// The thread that writes.
+    #[error("starting the log's thread")]
+    Thread(#[from] io::Error),
     /// Somebody else set it up before.
     #[error("logging was set up twice")]
     Twice(#[from] tracing_subscriber::util::TryInitError),
@@ -23,7 +34,7 @@ pub enum TelemetryError {
 /// Starts logging to standard error.
 ///
 /// # Errors
-/// A level that [`Settings::load`] would have refused, or a second call.
+/// A level that [`Settings::load`] would have refused, a second call, or no thread.
 pub fn start(settings: &Settings) -> Result<(), TelemetryError> {
     let filter = filter(&settings.log_level)?;
     let json = match settings.log_format {
@@ -31,17 +42,48 @@ pub fn start(settings: &Settings) -> Result<(), TelemetryError> {
         LogFormat::Text => false,
         LogFormat::Json => true,
     };
-    subscriber(json, filter, io::stderr).try_init()?;
+    let queue = Queue::start(io::stderr())?;
+    QUEUE.get_or_init(|| queue);
+    subscriber(json, filter, || ToQueue).try_init()?;
     // A panic is one line of the log like any other, so that whoever collects JSON sees it.
     std::panic::set_hook(Box::new(|panic| tracing::error!(%panic, "Panicked: a fault of Gangline's own")));
     Ok(())
 }
 
-/// The filter for a level. kube_client logs every request that fails at ERROR; we report failures ourselves, once and
-/// where somebody should act, so it is off unless it is named.
+/// Waits until what was logged is written, for a moment at most.
+pub fn flush() {
+    if let Some(queue) = QUEUE.get() {
+        queue.flush();
+    }
+}
+
+/// Gives lines to the queue.
+struct ToQueue;
+
+impl Write for ToQueue {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(queue) = QUEUE.get() {
+            queue.push(bytes);
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Libraries that log every failure of a request or watch again, at ERROR and WARN.
+const TALKATIVE: [&str; 2] = ["kube_client", "kube_runtime"];
+
+/// The filter for a level. We report failures ourselves, once and where somebody should act, so these libraries are off
+/// unless they are named.
 fn filter(level: &str) -> Result<EnvFilter, tracing_subscriber::filter::ParseError> {
     let filter = EnvFilter::builder().parse(level)?;
-    Ok(if level.contains("kube_client") { filter } else { filter.add_directive("kube_client=off".parse()?) })
+    let unnamed = TALKATIVE.iter().filter(|library| !level.contains(**library));
+    unnamed
+        .map(|library| format!("{library}=off").parse())
+        .try_fold(filter, |filter, directive| Ok(filter.add_directive(directive?)))
 }
 
 type Subscriber = Box<dyn tracing::Subscriber + Send + Sync>;
@@ -149,8 +191,12 @@ mod tests {
         let event = || tracing::debug!("fine");
         assert_eq!(log(false, "info", event), "");
         assert_ne!(log(false, "info,gangline=debug", event), "");
-        let noise = || tracing::error!(target: "kube_client::client::builder", "failed");
+        let noise = || {
+            tracing::error!(target: "kube_client::client::builder", "failed");
+            tracing::warn!(target: "kube_runtime::watcher", "failed");
+        };
         assert_eq!(log(false, "info", noise), "");
-        assert_ne!(log(false, "info,kube_client=error", noise), "");
+        assert_eq!(log(false, "info,kube_client=error", noise).lines().count(), 1);
+        assert_eq!(log(false, "info,kube_runtime=warn", noise).lines().count(), 1);
     }
 }

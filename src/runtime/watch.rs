@@ -1,6 +1,5 @@
 //! Watches: one task per kind, each event one fact. No store: the controller's is the only one.
 
-use std::collections::BTreeMap;
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +8,6 @@ use futures::{StreamExt, TryFutureExt, pin_mut};
 use kube::runtime::watcher;
 use kube::runtime::watcher::Event;
 use kube::{Api, Client};
-use tokio::sync::Notify;
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
@@ -43,14 +41,13 @@ pub struct Fact {
 
 /// The running watches; they end when this is dropped.
 pub struct Watches {
-    restarts: BTreeMap<Kind, Arc<Notify>>,
     tasks: JoinSet<()>,
 }
 
 impl Watches {
     /// Starts a watch of every kind. A full channel stops the reading, never the order.
     pub fn start(client: &Client, facts: &Sender<Fact>, counters: &Arc<ShellCounters>) -> Self {
-        let mut watches = Self { restarts: BTreeMap::new(), tasks: JoinSet::new() };
+        let mut watches = Self { tasks: JoinSet::new() };
         for kind in Kind::ALL {
             match kind {
                 Kind::Pod => watches.spawn::<Pod>(client, facts, counters),
@@ -63,13 +60,6 @@ impl Watches {
         watches
     }
 
-    /// Starts one watch again from a new list.
-    pub fn relist(&self, kind: Kind) {
-        if let Some(restart) = self.restarts.get(&kind) {
-            restart.notify_one();
-        }
-    }
-
     /// Waits for a watch to end, which none does while somebody listens.
     pub async fn ended(&mut self) {
         while self.tasks.join_next().await.is_none() {
@@ -78,27 +68,22 @@ impl Watches {
     }
 
     fn spawn<T: Watched>(&mut self, client: &Client, facts: &Sender<Fact>, counters: &Arc<ShellCounters>) {
-        let restart = Arc::<Notify>::default();
-        self.restarts.insert(T::KIND, Arc::clone(&restart));
         let line = Line::new(T::KIND, facts.clone(), Arc::clone(counters));
-        self.tasks.spawn(watch::<T>(Api::all(client.clone()), line, restart));
+        self.tasks.spawn(watch::<T>(Api::all(client.clone()), line));
     }
 }
 
 /// Nobody listens any more.
 struct Closed;
 
-async fn watch<T: Watched>(api: Api<Item<T>>, mut line: Line, restart: Arc<Notify>) {
+async fn watch<T: Watched>(api: Api<Item<T>>, mut line: Line) {
     loop {
         let stream = watcher(api.clone(), watcher::Config::default().timeout(WATCH_SECONDS));
         pin_mut!(stream);
         line.conn += 1;
         line.stage = Stage::Asked;
-        loop {
-            let event = tokio::select! {
-                Some(event) = stream.next() => event,
-                () = restart.notified() => break,
-            };
+        // It never ends by itself.
+        while let Some(event) = stream.next().await {
             match line.take(event).await {
                 Ok(Then::Go) => {}
                 Ok(Then::Restart) => break,
@@ -189,12 +174,23 @@ impl Line {
             // A watch that is only resumed would never see that its CRD is back with other objects.
             Then::Restart
         } else {
-            tracing::debug!(kind = self.kind.plural(), code, message, "watch broke");
+            self.tell(code, &message);
             self.say(WatchFact::Broken { code, message: escape::message(&message) }).await?;
             Then::Go
         };
         tokio::time::sleep(self.backoff.next(Instant::now())).await;
         Ok(then)
+    }
+
+    /// The first break in a row is for everybody, unless it is an ordinary one or the controller says it: a right that is
+    /// missing, and what is too old to go on from.
+    fn tell(&self, code: u16, message: &str) {
+        let kind = self.kind.plural();
+        if self.backoff.is_fresh(Instant::now()) && !matches!(code, 401 | 403 | 410) {
+            tracing::info!(kind, code, message, "a watch broke; it is tried on");
+        } else {
+            tracing::debug!(kind, code, message, "watch broke");
+        }
     }
 
     async fn say(&self, fact: WatchFact) -> Result<(), Closed> {
@@ -211,11 +207,17 @@ struct Backoff {
 }
 
 impl Backoff {
+    /// Whether it went well for long before this break.
+    fn is_fresh(&self, now: Instant) -> bool {
+        self.broke.is_none_or(|broke| now.duration_since(broke) > CALM)
+    }
+
     /// Between half and all of a doubling wait: five watches that broke together do not come back together.
     fn next(&mut self, now: Instant) -> Duration {
-        if self.broke.replace(now).is_some_and(|broke| now.duration_since(broke) > CALM) {
+        if self.is_fresh(now) {
             self.failures = 0;
         }
+        self.broke = Some(now);
         // 2^6 times the first wait is beyond the longest.
         let whole = (BACKOFF.0 * (1 << self.failures.min(6))).min(BACKOFF.1);
         self.failures += 1;

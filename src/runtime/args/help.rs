@@ -8,7 +8,7 @@ A gang scheduler for Kubernetes: a job starts with all its members or does not h
 pub(super) const EXIT_CODES: &str = "\
 Exit codes:
   0  done
-  1  the object does not exist, or Gangline does not schedule it
+  1  the object does not exist, or Gangline does not schedule it; or the answer could not be written
   2  wrong usage or configuration, or the cluster cannot be reached or refuses
   101, 128+N  `run` only: a fault of its own; ended at once by a second signal N
 

@@ -6,9 +6,12 @@ use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+use super::cli::{UNREADABLE, UNSEEN};
 use super::settings::LogFormat;
+use crate::core::lifecycle::AppState;
 pub(super) use help::RUN_HELP;
 use help::{ABOUT, EXIT_CODES, LIST_HELP, QUEUE_HELP, WHY_HELP};
 
@@ -83,8 +86,10 @@ pub struct RunArgs {
 }
 
 /// States that `list` shows: those of applications, and two for objects that have none.
-const STATES: [&str; 10] =
-    ["New", "Accepted", "Resuming", "Running", "Waiting", "Rejected", "Completed", "Killed", "Unseen", "Unreadable"];
+fn states() -> PossibleValuesParser {
+    let applications = AppState::ALL.iter().map(|state| state.name());
+    applications.chain([UNSEEN, UNREADABLE]).collect::<Vec<_>>().into()
+}
 
 /// Flags of `list`.
 #[derive(Clone, Debug, Default, Args)]
@@ -102,7 +107,7 @@ pub struct ListArgs {
     #[arg(long, value_name = "QUEUE")]
     pub queue: Option<String>,
     /// Only gangs in this state
-    #[arg(long, value_name = "STATE", value_parser = STATES, ignore_case = true)]
+    #[arg(long, value_name = "STATE", value_parser = states(), ignore_case = true)]
     pub state: Option<String>,
     /// Form of the output
     #[arg(short, long, value_name = "FORM", default_value = "table")]
@@ -221,6 +226,15 @@ mod tests {
         assert_eq!(wrong.exit_code(), 2);
         assert!(wrong.to_string().contains("'list'"), "{wrong}");
         assert!(help(&["gangline", "--help"]).contains("Exit codes:"));
+    }
+
+    #[test]
+    fn a_state_is_one_that_exists() {
+        let list = |state: &str| parse(["gangline", "list", "--state", state].iter().map(OsString::from).collect());
+        for state in AppState::ALL.map(AppState::name).into_iter().chain([UNSEEN, "unreadable", "RUNNING"]) {
+            assert!(list(state).is_ok(), "{state}");
+        }
+        assert!(list("Killed").unwrap_err().to_string().contains("possible values: New, Accepted, Running"));
     }
 
     #[test]

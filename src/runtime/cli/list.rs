@@ -13,9 +13,9 @@ use crate::runtime::text::age;
 /// Where TaskGroups without a queue go.
 pub(super) const DEFAULT_QUEUE: &str = "root.default";
 /// State of a TaskGroup that the scheduler has said nothing about.
-pub(super) const UNSEEN: &str = "Unseen";
+pub(in crate::runtime) const UNSEEN: &str = "Unseen";
 /// State of a TaskGroup that cannot be read.
-const UNREADABLE: &str = "Unreadable";
+pub(in crate::runtime) const UNREADABLE: &str = "Unreadable";
 
 /// One line of the list.
 #[derive(Debug, Serialize)]

@@ -15,6 +15,7 @@ use super::client::chain;
 use super::run;
 use super::text::escape_lines;
 use fetch::FetchError;
+pub(super) use list::{UNREADABLE, UNSEEN};
 
 /// What a command says, and its exit code.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -27,7 +28,7 @@ pub(super) struct Reply {
     pub(super) code: u8,
 }
 
-/// Exit code: the object does not exist, or the answer is no.
+/// Exit code: the object does not exist, or the answer is no; or nobody could be told.
 pub(super) const NO: u8 = 1;
 /// Exit code: wrong usage or configuration, or the cluster cannot be reached or refuses.
 pub(super) const FAILED: u8 = 2;
@@ -67,9 +68,15 @@ fn answer(command: impl Future<Output = Result<Reply, FetchError>>) -> ExitCode 
 }
 
 fn say(reply: &Reply) -> ExitCode {
-    output::print(&reply.out);
+    let printed = output::print(&reply.out);
     output::complain(&reply.note);
-    ExitCode::from(reply.code)
+    match printed {
+        Ok(()) => ExitCode::from(reply.code),
+        Err(error) => {
+            output::complain(&format!("error: cannot write the answer: {error}"));
+            ExitCode::from(NO)
+        }
+    }
 }
 
 /// Says what went wrong on standard error.

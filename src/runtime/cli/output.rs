@@ -8,8 +8,12 @@ use serde::Serialize;
 use crate::runtime::text::{escape, escape_json, escape_lines};
 
 /// Writes to standard output. A reader that has gone away (`| head`) is no error.
-pub(super) fn print(text: &str) {
-    drop(io::stdout().lock().write_all(text.as_bytes()));
+pub(super) fn print(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        result => result,
+    }
 }
 
 /// Writes a note to standard error, if there is one.

@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, Request, State};
+use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use tokio::net::TcpListener;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::metrics;
 use super::shell::{Heartbeat, Question, ShellCounters, Shutdown, WatchState};
@@ -22,7 +22,7 @@ use crate::controller::APPLY_KINDS;
 use crate::controller::stats::Stats;
 use crate::core::time::{Millis, Mono};
 use crate::shim::op::Kind;
-use listener::Bounded;
+use listener::{Asked, Bounded};
 
 /// `/livez` fails when the owner loop has not turned for this long: far above any step, far below a person's patience.
 const LIVE_MS: Millis = 30_000;
@@ -32,6 +32,9 @@ const ANSWER: Duration = Duration::from_millis(800);
 const STATE_ANSWER: Duration = Duration::from_secs(5);
 /// A request is answered or ended within this time.
 const REQUEST: Duration = Duration::from_secs(8);
+
+/// Answers of `/metrics` and `/state` made at the same time: they cost the owner task time, probes do not.
+const LARGE: usize = 8;
 
 /// What the answers are made of.
 #[derive(Clone)]
@@ -76,7 +79,8 @@ impl Server {
     /// Serves until the end is ordered and the requests in flight are answered.
     pub async fn serve(self, sources: Sources, mut end: Shutdown) {
         let listener = Bounded::new(self.listener);
-        let served = axum::serve(listener, router(sources)).with_graceful_shutdown(async move { end.ordered().await });
+        let service = router(sources).into_make_service_with_connect_info::<Asked>();
+        let served = axum::serve(listener, service).with_graceful_shutdown(async move { end.ordered().await });
         // axum's accept loop never fails; the type says so since 0.8 only by documentation.
         if let Err(error) = served.await {
             tracing::error!(%error, "HTTP server ended");
@@ -94,11 +98,13 @@ gangline serves:
 
 /// All endpoints.
 pub fn router(sources: Sources) -> Router {
+    let few = middleware::from_fn_with_state(Arc::new(Semaphore::new(LARGE)), few);
     Router::new()
-        .route("/livez", get(livez))
-        .route("/readyz", get(readyz))
         .route("/metrics", get(metrics))
         .route("/state", get(state))
+        .route_layer(few)
+        .route("/livez", get(livez))
+        .route("/readyz", get(readyz))
         .fallback(async || (StatusCode::NOT_FOUND, ENDPOINTS))
         // No endpoint reads a body.
         .layer(DefaultBodyLimit::max(0))
@@ -108,6 +114,9 @@ pub fn router(sources: Sources) -> Router {
 
 /// Ends slow requests, and the connection after each: whoever asks is rare, and connections that stay cost more.
 async fn limits(request: Request, next: Next) -> Response {
+    if let Some(ConnectInfo(asked)) = request.extensions().get::<ConnectInfo<Asked>>() {
+        asked.note();
+    }
     let late = (StatusCode::SERVICE_UNAVAILABLE, "not answered in time\n");
     let answer = tokio::time::timeout(REQUEST, next.run(request)).await;
     let mut response = answer.unwrap_or_else(|_| late.into_response());
@@ -116,6 +125,14 @@ async fn limits(request: Request, next: Next) -> Response {
     headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
     response
+}
+
+/// Refuses what is too much at once, at once.
+async fn few(State(places): State<Arc<Semaphore>>, request: Request, next: Next) -> Response {
+    match places.try_acquire() {
+        Ok(_place) => next.run(request).await,
+        Err(_) => (StatusCode::SERVICE_UNAVAILABLE, "too many such requests at once\n").into_response(),
+    }
 }
 
 async fn livez(State(sources): State<Sources>) -> (StatusCode, String) {

@@ -109,6 +109,43 @@ async fn the_state_is_json_and_unknown_paths_list_the_endpoints() {
     assert!(lost.starts_with("HTTP/1.1 404 ") && lost.contains("/livez") && lost.contains("/state"), "{lost}");
 }
 
+/// More than there are places, each with half a request; then a probe, from there and from elsewhere.
+#[tokio::test]
+async fn a_probe_is_answered_whoever_holds_connections() {
+    let running = start(|| Mono(0)).await;
+    let address = running.address;
+    let hold = move || {
+        let half = |_| {
+            let mut stream = TcpStream::connect(address).unwrap();
+            stream.write_all(b"GET /livez HTTP/1.1\r\n").unwrap();
+            stream
+        };
+        (0..300).map(half).collect::<Vec<_>>()
+    };
+    let held = tokio::task::spawn_blocking(hold).await.unwrap();
+    for _ in 0..3 {
+        let answer = tokio::time::timeout(Duration::from_millis(1_500), fetch(address, "/livez")).await;
+        assert!(answer.expect("soon").starts_with("HTTP/1.1 200 "));
+    }
+    drop(held);
+}
+
+#[tokio::test]
+async fn large_answers_are_few_at_a_time() {
+    let running = start(|| Mono(0)).await;
+    // Nobody answers: the first hold their places for long.
+    let (answer, mut answers) = mpsc::unbounded_channel();
+    for _ in 0..2 * LARGE {
+        let (address, answer) = (running.address, answer.clone());
+        tokio::spawn(async move { drop(answer.send(fetch(address, "/state").await)) });
+    }
+    for _ in 0..LARGE {
+        let first = tokio::time::timeout(Duration::from_secs(4), answers.recv()).await;
+        assert!(first.unwrap().unwrap().contains("too many such requests"));
+    }
+    assert!(fetch(running.address, "/livez").await.starts_with("HTTP/1.1 200 "));
+}
+
 #[tokio::test]
 async fn the_server_ends_when_told() {
     let running = start(|| Mono(0)).await;

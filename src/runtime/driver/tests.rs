@@ -1,0 +1,148 @@
+//! What never ends keeps nothing else from happening: each test has one stream that does not stop.
+
+use kube::Config;
+use serde_json::json;
+use tokio::sync::oneshot;
+
+use super::super::client::configure;
+use super::*;
+use crate::core::time::Mono;
+use crate::shim::observation::{Outcome, WatchFact};
+use crate::shim::op::{CallId, Kind};
+
+/// Goes on for ever in the way it is told, and counts.
+#[derive(Default)]
+struct Restless {
+    steps: usize,
+    facts: usize,
+    /// Every step is followed by one more outcome.
+    outcomes: Option<mpsc::UnboundedSender<Observation>>,
+    /// Every answer is followed by one more question.
+    asker: Option<mpsc::Sender<Question>>,
+    more: bool,
+    wake_in: Option<u64>,
+    /// Told of every step: how many, and how many facts.
+    told: Option<mpsc::UnboundedSender<(usize, usize)>>,
+}
+
+impl Owned for Restless {
+    fn step(&mut self, now: Now, batch: &mut Vec<Observation>) -> Turn {
+        self.steps += 1;
+        self.facts += batch.drain(..).filter(|one| matches!(one, Observation::Watch { .. })).count();
+        if let Some(outcomes) = &self.outcomes {
+            let id = CallId { incarnation: 1, sequence: 1 };
+            outcomes.send(Observation::Outcome { id, outcome: Outcome::NotSent }).unwrap();
+        }
+        if let Some(told) = &self.told {
+            // Nobody listens any more once enough was seen.
+            let _ = told.send((self.steps, self.facts));
+        }
+        let wake = self.wake_in.map(|wait| Mono(now.mono.0 + wait));
+        Turn { more: self.more, wake, ..Turn::default() }
+    }
+
+    fn stats(&self) -> Stats {
+        Stats::default()
+    }
+
+    fn state(&self) -> Value {
+        if let Some(asker) = &self.asker {
+            // A full channel is a question too.
+            let _ = asker.try_send(Question::State(oneshot::channel().0));
+        }
+        json!(self.steps)
+    }
+}
+
+/// The owner task with nobody to talk to, and the ends of its channels.
+struct Bench {
+    driver: Driver<Restless>,
+    asked: mpsc::Sender<Question>,
+    facts: mpsc::Sender<Fact>,
+    told: mpsc::UnboundedReceiver<(usize, usize)>,
+    /// Watches end when nobody listens.
+    _watched: mpsc::Receiver<Fact>,
+}
+
+fn bench(change: impl FnOnce(&mut Restless, mpsc::UnboundedSender<Observation>, mpsc::Sender<Question>)) -> Bench {
+    let mut config = Config::new("http://127.0.0.1:1".parse().unwrap());
+    config.root_cert = Some(Vec::new());
+    let (asked, questions) = mpsc::channel(64);
+    let clock = Clock::start();
+    let wiring = Wiring {
+        client: Client::try_from(configure(config)).unwrap(),
+        clock,
+        counters: Arc::default(),
+        heartbeat: Heartbeat::new(clock.mono()),
+        questions,
+    };
+    let (tell, told) = mpsc::unbounded_channel();
+    let mut driver = Driver::new(Restless { told: Some(tell), ..Restless::default() }, wiring);
+    let (outcome, outcomes) = mpsc::unbounded_channel();
+    let (fact, facts) = mpsc::channel(64);
+    driver.outcomes = outcomes;
+    let watched = std::mem::replace(&mut driver.facts, facts);
+    change(&mut driver.controller, outcome, asked.clone());
+    Bench { driver, asked, facts: fact, told, _watched: watched }
+}
+
+/// How many steps there had been when each of so many questions was answered.
+async fn answers(bench: Bench, count: usize) -> Vec<u64> {
+    let ask = |_| {
+        let (answer, answered) = oneshot::channel();
+        bench.asked.try_send(Question::State(answer)).unwrap();
+        answered
+    };
+    let answered: Vec<_> = (0..count).map(ask).collect();
+    let (all, mut steps) = (async { futures::future::join_all(answered).await }, Vec::new());
+    let stop = async { steps = all.await };
+    timeout(Duration::from_secs(20), bench.driver.run(stop)).await.expect("all are answered").unwrap();
+    steps.into_iter().map(|answer| answer.unwrap().as_u64().unwrap()).collect()
+}
+
+fn take_turns(answers: &[u64]) -> bool {
+    answers.windows(2).all(|pair| pair[0] < pair[1])
+}
+
+#[tokio::test]
+async fn steps_without_end_and_questions_take_turns() {
+    let answers = answers(bench(|restless, _, _| restless.more = true), 50).await;
+    assert!(take_turns(&answers), "{answers:?}");
+}
+
+#[tokio::test]
+async fn outcomes_without_end_and_questions_take_turns() {
+    let answers = answers(bench(|restless, outcomes, _| restless.outcomes = Some(outcomes)), 50).await;
+    assert!(take_turns(&answers), "{answers:?}");
+}
+
+/// Runs with a question always there until this many steps and facts were seen.
+async fn run_asked_until(mut bench: Bench, steps: usize, facts: usize) {
+    bench.asked.try_send(Question::State(oneshot::channel().0)).unwrap();
+    let seen = async { while bench.told.recv().await.is_some_and(|(done, seen)| done < steps || seen < facts) {} };
+    timeout(Duration::from_secs(20), bench.driver.run(seen)).await.expect("it goes on").unwrap();
+}
+
+#[tokio::test]
+async fn questions_without_end_do_not_hold_up_facts() {
+    let bench = bench(|restless, _, asker| restless.asker = Some(asker));
+    let fact = || {
+        let observation = Observation::Watch { kind: Kind::Node, conn: 1, fact: WatchFact::ListBegin };
+        Fact { kind: Kind::Node, observation, read: Instant::now() }
+    };
+    let facts = bench.facts.clone();
+    // One at a time, or a single step would take them all.
+    let send = async {
+        for _ in 0..20 {
+            facts.send(fact()).await.unwrap();
+            tokio::task::yield_now().await;
+        }
+    };
+    tokio::join!(run_asked_until(bench, 2, 20), send);
+}
+
+#[tokio::test]
+async fn questions_without_end_do_not_hold_up_timers() {
+    let asked = |restless: &mut Restless, _, asker| (restless.asker, restless.wake_in) = (Some(asker), Some(3));
+    run_asked_until(bench(asked), 20, 0).await;
+}
