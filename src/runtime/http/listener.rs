@@ -251,6 +251,7 @@ mod tests {
         assert!(crowd.guests().present.is_empty());
     }
 
+    #[allow(clippy::needless_pass_by_value, reason = "the shape that `is_err_and` asks for")]
     fn is_open(error: tokio::sync::oneshot::error::TryRecvError) -> bool {
         error == tokio::sync::oneshot::error::TryRecvError::Empty
     }
