@@ -239,20 +239,17 @@ mod tests {
         let crowd = Arc::<Crowd>::default();
         let probe = Crowd::enter(&crowd, peer(1));
         let mut greedy: Vec<Place> = (1..CONNECTIONS).map(|_| Crowd::enter(&crowd, peer(2))).collect();
-        assert!(greedy.iter_mut().all(|place| place.sent_away.try_recv().is_err_and(is_open)));
+        assert!(greedy.iter_mut().all(stays));
         let next = Crowd::enter(&crowd, peer(3));
         assert_eq!(crowd.guests().present.len(), CONNECTIONS);
-        let gone: Vec<_> = greedy.iter_mut().map(|place| !place.sent_away.try_recv().is_err_and(is_open)).collect();
+        let gone: Vec<_> = greedy.iter_mut().map(|place| !stays(place)).collect();
         assert_eq!((gone[0], gone.iter().filter(|gone| **gone).count()), (true, 1));
-        for mut stays in [probe, next] {
-            assert!(stays.sent_away.try_recv().is_err_and(is_open));
-        }
+        assert!([probe, next].iter_mut().all(stays));
         drop(greedy);
         assert!(crowd.guests().present.is_empty());
     }
 
-    #[allow(clippy::needless_pass_by_value, reason = "the shape that `is_err_and` asks for")]
-    fn is_open(error: tokio::sync::oneshot::error::TryRecvError) -> bool {
-        error == tokio::sync::oneshot::error::TryRecvError::Empty
+    fn stays(place: &mut Place) -> bool {
+        place.sent_away.try_recv() == Err(tokio::sync::oneshot::error::TryRecvError::Empty)
     }
 }
