@@ -14,6 +14,7 @@ pub mod books;
 mod calls;
 pub mod class;
 pub mod codes;
+mod contest;
 pub mod decision;
 pub mod event;
 pub mod fill;
