@@ -37,6 +37,7 @@ fn rejects() -> Vec<RejectReason> {
 fn waits() -> Vec<Reason> {
     vec![
         Reason::WaitingForTaskGroups { missing: vec!["b".into()], listed: 2 },
+        Reason::WaitingForQueues { queue: "root.q".into() },
         Reason::WaitingForMembers { group: "g".into(), have: 1, need: 2, unsupported: 0 },
         Reason::WaitingForMembers { group: "g".into(), have: 1, need: 2, unsupported: 1 },
         Reason::WaitingForQuota(excess()),

@@ -300,6 +300,7 @@ fn stale() -> Vec<Event> {
         Event::NodeGone("nobody".into()),
         Event::Namespace(NS.into(), Limit::default()),
         Event::GroupsListed,
+        Event::QueuesListed,
         Event::Synced,
     ];
     events.extend(names.map(|name| Event::CreateRefused(name, refusal())));

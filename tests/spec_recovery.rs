@@ -320,6 +320,26 @@ fn a_completed_application_stays_completed() {
     assert_eq!(cluster.report("g").incarnation, 2, "a new ask is a new life all the same");
 }
 
+/// 01, 1.11: a starting API server says of a kind for a moment that it is not served; what was reserved in a queue stays
+/// until the queues are known.
+#[test]
+fn seats_stay_while_nobody_can_know_their_queue() {
+    let mut blind = held();
+    let objects = blind.objects();
+    blind.scheduler = Scheduler::new();
+    blind.taken();
+    let (queues, others): (Vec<_>, Vec<_>) = objects.into_iter().partition(|event| matches!(event, Event::Queue(..)));
+    others.into_iter().for_each(|event| blind.tell(event));
+    blind.tell(Event::GroupsListed);
+    blind.tell(Event::Synced);
+    blind.settle();
+    assert_eq!((blind.log.len(), blind.placeholders(), blind.report("g").reason), (0, 3, "WaitingForQueues"));
+    queues.into_iter().for_each(|event| blind.tell(event));
+    blind.tell(Event::QueuesListed);
+    blind.settle();
+    assert_eq!((blind.log.len(), blind.report("g").seats.held, blind.cpu("root.q")), (0, 3, 3000));
+}
+
 /// 01, 1.5 and 1.11: placeholders whose TaskGroup went while we were down are deleted, but not as long as nobody can know.
 #[test]
 fn strays_are_deleted_once_task_groups_are_listed() {

@@ -244,6 +244,7 @@ impl Controller {
             | Event::CreateRefused(..)
             | Event::ReleaseRefused(..)
             | Event::GroupsListed
+            | Event::QueuesListed
             | Event::Synced => {}
         }
     }

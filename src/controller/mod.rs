@@ -148,7 +148,7 @@ impl Controller {
             WatchFact::ListBegin | WatchFact::Listed(_) | WatchFact::Upsert(_) | WatchFact::Gone(_) => {}
         }
         let listed = matches!(fact, WatchFact::ListEnd | WatchFact::Unserved);
-        let groups_listed = kind == Kind::TaskGroup && matches!(fact, WatchFact::ListEnd);
+        let list_ends = matches!(fact, WatchFact::ListEnd);
         let queue = match &fact {
             WatchFact::Listed(seen) | WatchFact::Upsert(seen) | WatchFact::Gone(seen) if kind == Kind::Queue => {
                 Some(seen.key.name.clone())
@@ -167,8 +167,10 @@ impl Controller {
         let events = self.ledger.watch(kind, fact);
         self.take(events);
         queue.into_iter().for_each(|queue| self.show_queues_from(queue));
-        if groups_listed {
-            self.events.push(Event::GroupsListed);
+        match kind {
+            Kind::TaskGroup if list_ends => self.events.push(Event::GroupsListed),
+            Kind::Queue if list_ends => self.events.push(Event::QueuesListed),
+            Kind::TaskGroup | Kind::Queue | Kind::Pod | Kind::Node | Kind::ResourceQuota => {}
         }
         if listed && self.answered.len() == Kind::ALL.len() && !self.core.is_synced() {
             self.events.push(Event::Synced);

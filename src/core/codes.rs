@@ -2,7 +2,7 @@
 
 /// Every code that users meet on TaskGroups, Queues, pods and events, with what it means and what helps.
 /// `docs/reasons.md` is made of it.
-pub const CODES: [(&str, &str); 32] = [
+pub const CODES: [(&str, &str); 33] = [
     ("Submitted", "The application is known and will be looked at in the next pass."),
     ("InvalidSpec", "A spec is wrong. Every error is listed with its field; correct the object."),
     ("GangGroupMismatch", "TaskGroups of one gang disagree about a field that they must share."),
@@ -24,6 +24,7 @@ pub const CODES: [(&str, &str); 32] = [
     ),
     ("TaskGroupNotFound", "The pod names a TaskGroup that does not exist in its namespace; it is parked."),
     ("WaitingForTaskGroups", "TaskGroups that the gangGroup lists do not exist yet."),
+    ("WaitingForQueues", "The cluster does not serve the kind Queue (yet), so that a queue cannot be looked up."),
     ("WaitingForMembers", "Fewer members exist than start together, or every seat is held and no member came yet."),
     ("WaitingForQuota", "The queue, or one above, has too little left now."),
     ("WaitingForApplications", "The queue, or one above, already runs maxApplications applications."),

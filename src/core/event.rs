@@ -39,6 +39,8 @@ pub enum Event {
     /// TaskGroups have been listed: a placeholder without one is a stray. While the kind is not served, which a starting
     /// API server also says for a moment, nobody can know.
     GroupsListed,
+    /// Queues have been listed: one that is not known does not exist.
+    QueuesListed,
     /// All kinds are listed or known to be unserved: decisions may begin (01, 1.11).
     Synced,
 }

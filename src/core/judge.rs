@@ -27,9 +27,18 @@ impl Scheduler {
         if !missing.is_empty() && reasons.is_empty() {
             return self.lacks_groups(id, missing);
         }
+        if let Some(queue) = self.lacks_queue(id) {
+            return self.wait(id, Reason::WaitingForQueues { queue });
+        }
         let was_accepted = self.number_life(id);
         reasons.extend(reject_reasons(&self.books, id, was_accepted));
         if reasons.is_empty() { self.accept(id, false) } else { self.reject(id, reasons) }
+    }
+
+    /// The queue that it names, if nobody can know yet whether it exists: what was reserved under it stays.
+    fn lacks_queue(&self, id: AppId) -> Option<Text> {
+        let unknown = !self.queues_listed && queue_of(&self.books, id).is_err();
+        unknown.then(|| queue_path_of(&self.books, &self.books.apps[id]))
     }
 
     /// A queue on the path of an accepted application changed: it is judged again, unless something of it runs.

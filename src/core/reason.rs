@@ -137,6 +137,11 @@ pub enum Reason {
         /// How many are listed.
         listed: u32,
     },
+    /// It names a queue while the cluster does not serve Queues: whether it exists cannot be known.
+    WaitingForQueues {
+        /// The queue.
+        queue: Text,
+    },
     /// Direct: fewer members exist than start together.
     WaitingForMembers {
         /// Of which group.
@@ -201,6 +206,7 @@ impl Reason {
     pub const fn code(&self) -> &'static str {
         match self {
             Self::WaitingForTaskGroups { .. } => "WaitingForTaskGroups",
+            Self::WaitingForQueues { .. } => "WaitingForQueues",
             Self::WaitingForMembers { .. } => "WaitingForMembers",
             Self::WaitingForQuota(_) => "WaitingForQuota",
             Self::WaitingForApplications { .. } => "WaitingForApplications",
@@ -220,6 +226,7 @@ impl Reason {
         match self {
             Self::Settling | Self::CreatingPlaceholders { .. } | Self::BindingPlaceholders { .. } | Self::Held => true,
             Self::WaitingForTaskGroups { .. }
+            | Self::WaitingForQueues { .. }
             | Self::WaitingForMembers { .. }
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
@@ -252,6 +259,9 @@ impl fmt::Display for Reason {
             Self::WaitingForTaskGroups { missing, listed } => {
                 let have = *listed as usize - missing.len();
                 write!(f, "{have} of {listed} TaskGroups of the gang exist; missing: {}", missing.join(", "))
+            }
+            Self::WaitingForQueues { queue } => {
+                write!(f, "whether queue {queue} exists cannot be known: the cluster does not serve the kind Queue")
             }
             Self::WaitingForMembers { group, have, need, unsupported: 0 } => {
                 write!(f, "{have} of {need} members of {group} exist; the gang starts when all do")

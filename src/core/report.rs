@@ -273,6 +273,7 @@ impl Scheduler {
                 None => format!("{reason}; looking again"),
             },
             Reason::WaitingForTaskGroups { .. }
+            | Reason::WaitingForQueues { .. }
             | Reason::WaitingForMembers { .. }
             | Reason::WaitingForQuota(_)
             | Reason::WaitingForApplications { .. }

@@ -22,6 +22,8 @@ pub struct Scheduler {
     pub(super) synced: bool,
     /// Whether a missing TaskGroup is known to be missing.
     pub(super) groups_listed: bool,
+    /// Whether a missing Queue is known to be missing.
+    pub(super) queues_listed: bool,
     pub(super) now: Now,
     pub(super) out: Vec<Decision>,
     /// Applications to be looked at in this step.
@@ -114,6 +116,7 @@ impl Scheduler {
             Event::CreateRefused(name, refusal) => self.create_refused(&name, refusal),
             Event::ReleaseRefused(ask, refusal) => self.release_refused(ask, refusal),
             Event::GroupsListed => self.groups_are_listed(),
+            Event::QueuesListed => self.queues_are_listed(),
             Event::Synced => self.begin(),
         }
     }
@@ -121,6 +124,13 @@ impl Scheduler {
     fn groups_are_listed(&mut self) {
         if !std::mem::replace(&mut self.groups_listed, true) && self.synced {
             self.release_strays();
+        }
+    }
+
+    /// Whoever waited for a queue to be known is judged now.
+    fn queues_are_listed(&mut self) {
+        if !std::mem::replace(&mut self.queues_listed, true) {
+            self.dirty.extend(self.books.apps.iter().map(|(id, _)| id));
         }
     }
 

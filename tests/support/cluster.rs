@@ -88,6 +88,7 @@ impl Cluster {
     /// Everything is listed.
     pub fn synced(mut self) -> Self {
         self.tell(Event::GroupsListed);
+        self.tell(Event::QueuesListed);
         self.tell(Event::Synced);
         self
     }
@@ -454,7 +455,7 @@ impl Cluster {
                 self.pods.insert(spec.key.name.to_string(), (*id, (**spec).clone()));
             }
         }
-        objects.extend([Event::GroupsListed, Event::Synced]);
+        objects.extend([Event::GroupsListed, Event::QueuesListed, Event::Synced]);
         self.events = objects;
         self
     }
