@@ -25,7 +25,7 @@ pub enum Misfit {
     Ports,
     /// Too little of a base resource, by index.
     Base(u8),
-    /// Too little of another resource, by its place in the class's `request.rare`; from [`RARE_KINDS`] on they are not
+    /// Too little of another resource, by its place in the class's `request.rare`; from `RARE_KINDS` on they are not
     /// told apart.
     Rare(u8),
 }
