@@ -84,6 +84,36 @@ fn a_placeholder_that_comes_back_as_something_else_is_said() {
     assert!(driven.rules().contains_key("create pods"), "it is tried again");
 }
 
+/// What somebody else writes over a status does not stay: everybody reads it as ours.
+#[test]
+fn a_status_that_somebody_else_wrote_is_written_again() {
+    let mut driven = Driven::synced();
+    let mut object = group(&json!({"reservation": "Direct"}));
+    driven.upsert(Kind::TaskGroup, &object);
+    driven.wait(5_000);
+    let calls = driven.taken();
+    let written = calls.iter().find_map(|call| match &call.op {
+        Op::PatchTaskGroupStatus { status, .. } => Some(serde_json::to_value(status).unwrap()),
+        Op::Bind { .. }
+        | Op::DeletePod { .. }
+        | Op::CreatePod(_)
+        | Op::GetPod { .. }
+        | Op::PatchPodCondition { .. }
+        | Op::PatchQueueStatus { .. }
+        | Op::CreateEvent(_) => None,
+    });
+    calls.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+    object["status"] = written.expect("a status was written");
+    driven.wait(60_000);
+    driven.upsert(Kind::TaskGroup, &object);
+    driven.wait(60_000);
+    assert_eq!(driven.rules(), [].into(), "its own status is no news");
+    object["status"]["message"] = json!("a lie");
+    driven.upsert(Kind::TaskGroup, &object);
+    driven.wait(60_000);
+    assert_eq!(driven.rules(), [("patch taskgroups/status".to_owned(), 1)].into());
+}
+
 /// What an earlier process wrote and announced is not written and announced again.
 #[test]
 fn a_restart_repeats_nothing() {

@@ -30,7 +30,8 @@ fn rejects() -> Vec<RejectReason> {
         RejectReason::QueueDraining(queue.clone()),
         RejectReason::AskTooLarge,
         RejectReason::ExceedsMaxQuota(QuotaExcess { queue, excess: excess.clone(), kept }),
-        RejectReason::NamespaceQuotaTooSmall { namespace: "ns".into(), excess },
+        RejectReason::NamespaceQuotaTooSmall { namespace: "ns".into(), excess: excess.clone(), members_fit: true },
+        RejectReason::NamespaceQuotaTooSmall { namespace: "ns".into(), excess, members_fit: false },
     ]
 }
 

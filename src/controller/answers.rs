@@ -113,7 +113,7 @@ impl Controller {
             Verdict::Done(_) => self.status_written(target),
             Verdict::Refused(refusal, _) => {
                 tracing::warn!(?target, %refusal, "a status was refused");
-                self.want_status(target);
+                self.want_status(target, 0);
             }
             Verdict::Fact(_) | Verdict::Gone | Verdict::Denied(_) => {}
         }

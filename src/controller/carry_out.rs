@@ -11,12 +11,15 @@ use crate::core::ids::{AskId, GroupId, Key, QueueId, Text};
 use crate::core::lifecycle::AppState;
 use crate::core::reason::{AskReason, Refusal};
 use crate::core::time::Millis;
+use crate::shim::observation::Body;
 use crate::shim::op::Kind;
 use crate::shim::placeholder::pod_name;
 use crate::shim::show::{self, Notice};
 
 /// Numbers of a status are written at most this often per object (design 03, 3.7).
 const NUMBERS_EVERY_MS: Millis = 30_000;
+/// What a watch shows this soon after a write of ours can be its echo.
+const ECHO_MS: Millis = 5_000;
 /// A stage that passes by itself is written only if it lasts this long: a gang that just starts costs no writes for it.
 const PROGRESS_MS: Millis = 2_000;
 /// A pod's reason is written only if it lasts this long: most pods wait a moment while their gang is planned.
@@ -82,14 +85,42 @@ impl Controller {
         }
     }
 
+    /// An object was seen with a status. Where somebody else wrote it, it is written again, if not at once; what is seen
+    /// right after a write of ours is its echo.
+    pub(super) fn look_at_status(&mut self, key: &Key, body: &Body) {
+        let target = match body {
+            Body::TaskGroup(_) => Target::Group(key.clone()),
+            Body::Queue(_) => Target::Queue(key.name.clone()),
+            Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => return,
+        };
+        if self.written.get(&target).is_some_and(|at| self.now.mono.since(*at) < ECHO_MS) {
+            return;
+        }
+        let is_other = match body {
+            Body::TaskGroup(group) => self.ledger.group_mut(key).is_some_and(|facts| {
+                let seen = group.status.clone().unwrap_or_default();
+                std::mem::replace(&mut facts.status, seen) != facts.status
+            }),
+            Body::Queue(queue) => self.ledger.queue_mut(&key.name).is_some_and(|facts| {
+                let seen = queue.status.clone().unwrap_or_default();
+                std::mem::replace(&mut facts.status, seen) != facts.status
+            }),
+            Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => false,
+        };
+        if is_other {
+            self.want_status(&target, NUMBERS_EVERY_MS);
+        }
+    }
+
     /// Wants a status to be written (again).
-    pub(super) fn want_status(&mut self, target: &Target) {
+    pub(super) fn want_status(&mut self, target: &Target, within: Millis) {
         let object = match target {
             Target::Group(key) => (Kind::TaskGroup, key.clone()),
             Target::Queue(path) => (Kind::Queue, Key::cluster(path.clone())),
             Target::Ask(_) | Target::Placeholder(_) | Target::Event(_) => return,
         };
-        self.outbox.want(self.now.mono, Want::new(Slot::Status, target.clone(), Some(object)));
+        let want = Want::new(Slot::Status, target.clone(), Some(object));
+        self.outbox.want(self.now.mono, want.within(within));
     }
 
     fn until_numbers(&self, target: &Target) -> Millis {

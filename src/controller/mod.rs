@@ -164,8 +164,18 @@ impl Controller {
             | WatchFact::Broken { .. } => None,
         };
         self.warn_of_malformed(kind, &fact);
+        let seen = match &fact {
+            WatchFact::Upsert(seen) => seen.body.clone().ok().map(|body| (seen.key.clone(), body)),
+            WatchFact::Unserved
+            | WatchFact::ListBegin
+            | WatchFact::Listed(_)
+            | WatchFact::ListEnd
+            | WatchFact::Gone(_)
+            | WatchFact::Broken { .. } => None,
+        };
         let events = self.ledger.watch(kind, fact);
         self.take(events);
+        seen.into_iter().for_each(|(key, body)| self.look_at_status(&key, &body));
         queue.into_iter().for_each(|queue| self.show_queues_from(queue));
         match kind {
             Kind::TaskGroup if list_ends => self.events.push(Event::GroupsListed),

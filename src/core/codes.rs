@@ -2,7 +2,7 @@
 
 /// Every code that users meet on TaskGroups, Queues, pods and events, with what it means and what helps.
 /// `docs/reasons.md` is made of it.
-pub const CODES: [(&str, &str); 33] = [
+pub const CODES: [(&str, &str); 36] = [
     ("Submitted", "The application is known and will be looked at in the next pass."),
     ("InvalidSpec", "A spec is wrong. Every error is listed with its field; correct the object."),
     ("GangGroupMismatch", "TaskGroups of one gang disagree about a field that they must share."),
@@ -42,6 +42,9 @@ pub const CODES: [(&str, &str); 33] = [
          incarnation, wait for that.",
     ),
     ("ReservationLost", "Seats were lost and found no other node; nothing is held until the next attempt."),
+    ("Accepted", "Of the condition Accepted: the application is in its queue."),
+    ("QuotaReserved", "Of the condition QuotaReserved: the whole gang fits the quota."),
+    ("Placed", "Of the condition Placed: every member of the gang was bound."),
     ("Starting", "The gang has started; its members are being bound or have yet to come to their held seats."),
     ("Running", "Every seat had a member."),
     (

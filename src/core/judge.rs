@@ -162,8 +162,8 @@ fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectRea
             let ask = placeholder_ask(books, id);
             if ask.is_saturated() {
                 reasons.push(RejectReason::AskTooLarge);
-            } else if let Some(refused) = books.queues.exceeds_max(queue, &ask) {
-                reasons.push(RejectReason::ExceedsMaxQuota(refused));
+            } else {
+                reasons.extend(books.queues.exceeds_max(queue, &ask).into_iter().map(RejectReason::ExceedsMaxQuota));
             }
         }
     }
@@ -251,7 +251,8 @@ fn namespace_reason(books: &Books, app: &App) -> Option<RejectReason> {
             largest = largest.larger(&spec.min_resource);
         }
     }
+    let members_fit = limit.refuses(&Totals::default(), &asked).is_none();
     asked.add(&largest, 1);
     let excess: Excess = limit.refuses(&Totals::default(), &asked)?;
-    Some(RejectReason::NamespaceQuotaTooSmall { namespace: app.key.namespace.clone(), excess })
+    Some(RejectReason::NamespaceQuotaTooSmall { namespace: app.key.namespace.clone(), excess, members_fit })
 }

@@ -187,9 +187,19 @@ impl Queues {
         self.path(id).any(|queue| queue == above)
     }
 
-    /// Why `asked` can never run here: it exceeds the limit of the queue or of an ancestor (01, 1.2.3).
-    pub fn exceeds_max(&self, id: QueueId, asked: &Totals) -> Option<QuotaExcess> {
-        self.path(id).find_map(|at| self.refusal(at, &Totals::default(), asked))
+    /// Why `asked` can never run here: for each resource the nearest queue whose limit it exceeds, from the leaf upwards
+    /// (01, 1.2.3: every reason at once).
+    pub fn exceeds_max(&self, id: QueueId, asked: &Totals) -> Vec<QuotaExcess> {
+        let mut found: Vec<QuotaExcess> = Vec::new();
+        for at in self.path(id) {
+            let queue = &self.arena[at];
+            for excess in queue.spec.max.all_refused(&Totals::default(), asked) {
+                if found.iter().all(|known| known.excess.resource != excess.resource) {
+                    found.push(QuotaExcess { queue: queue.path.clone(), excess, kept: None });
+                }
+            }
+        }
+        found
     }
 
     /// Why `asked` does not fit now, on top of what is allocated and of `ahead`: charges of this pass per queue.

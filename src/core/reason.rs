@@ -76,6 +76,8 @@ pub enum RejectReason {
         namespace: Text,
         /// What is asked and what the quota allows.
         excess: super::resources::Excess,
+        /// Whether it could hold the members alone.
+        members_fit: bool,
     },
 }
 
@@ -114,13 +116,14 @@ impl fmt::Display for RejectReason {
                     "the gang asks for {asked} {name}, but queue {queue} allows at most {max}: it can never start"
                 )
             }
-            Self::NamespaceQuotaTooSmall { namespace, excess } => {
+            Self::NamespaceQuotaTooSmall { namespace, excess, members_fit } => {
+                let way_out = if *members_fit { "use reservation Direct or a larger quota" } else { "it is too small" };
                 let (name, asked, max) = (&excess.resource, excess.asked, excess.left);
                 let (asked, max) = (Amount(name, asked), Amount(name, max));
                 write!(
                     f,
                     "placeholders and the largest member together need {asked} {name}, but the ResourceQuota of namespace \
-                     {namespace} allows {max}: use reservation Direct or a larger quota"
+                     {namespace} allows {max}: {way_out}"
                 )
             }
         }

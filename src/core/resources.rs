@@ -228,7 +228,12 @@ impl Limit {
     /// The first resource of which `asked` on top of `used` goes beyond the limit. A resource that is not asked for
     /// is never in the way, even where more is used than the limit allows (a quota lowered below usage).
     pub fn refuses(&self, used: &Totals, asked: &Totals) -> Option<Excess> {
-        self.0.iter().find_map(|(name, max)| {
+        self.all_refused(used, asked).next()
+    }
+
+    /// Every resource of which `asked` on top of `used` goes beyond the limit.
+    pub fn all_refused(&self, used: &Totals, asked: &Totals) -> impl Iterator<Item = Excess> {
+        self.0.iter().filter_map(|(name, max)| {
             let (asked, left) = (asked.get(name), (max - used.get(name)).max(0));
             (asked > 0 && asked > left).then(|| Excess { resource: name.clone(), asked, left })
         })

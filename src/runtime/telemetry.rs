@@ -23,6 +23,9 @@ pub enum TelemetryError {
     /// The filter's directives.
     #[error("log level")]
     Level(#[from] tracing_subscriber::filter::ParseError),
+    /// A word of the filter that is no level.
+    #[error("log level {0:?}: must be one of off, error, warn, info, debug, trace, or module=level")]
+    Word(String),
     /// The thread that writes.
     #[error("starting the log's thread")]
     Thread(#[from] io::Error),
@@ -78,7 +81,13 @@ const TALKATIVE: [&str; 2] = ["kube_client", "kube_runtime"];
 
 /// The filter for a level. We report failures ourselves, once and where somebody should act, so these libraries are off
 /// unless they are named.
-fn filter(level: &str) -> Result<EnvFilter, tracing_subscriber::filter::ParseError> {
+fn filter(level: &str) -> Result<EnvFilter, TelemetryError> {
+    // A bare word that is no level would be the name of a module, and silence everything else.
+    for word in level.split(',').filter(|word| !word.contains('=')) {
+        word.trim()
+            .parse::<tracing_subscriber::filter::LevelFilter>()
+            .map_err(|_| TelemetryError::Word(word.into()))?;
+    }
     let filter = EnvFilter::builder().parse(level)?;
     let unnamed = TALKATIVE.iter().filter(|library| !level.contains(**library));
     unnamed

@@ -177,7 +177,10 @@ mod tests {
             if let Ok(quantity) = text.parse::<Quantity>() {
                 let canonical = quantity.to_string();
                 prop_assert_eq!(read(&canonical), quantity);
-                prop_assert_eq!(read(&canonical).to_string(), canonical);
+                // `31.25Ki` is written `32000`, which read again is a decimal and written `32k`, as in apimachinery; that
+                // is the end of it.
+                let again = read(&canonical).to_string();
+                prop_assert_eq!(read(&again).to_string(), again);
             }
         }
 

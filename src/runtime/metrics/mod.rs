@@ -85,7 +85,7 @@ impl Set {
         });
         self.counters(
             "calls",
-            "Ended calls to the API server by HTTP code; code 0 means that the outcome is unknown or it was not sent",
+            "Ended calls to the API server by HTTP code, 200 for every success; code 0 means that the outcome is unknown or it was not sent",
             calls,
         );
         self.gauge("synced", "Whether every kind was listed or is known not to be served (1), or not yet (0)", {
