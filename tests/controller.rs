@@ -112,6 +112,12 @@ fn a_status_that_somebody_else_wrote_is_written_again() {
     driven.upsert(Kind::TaskGroup, &object);
     driven.wait(60_000);
     assert_eq!(driven.rules(), [("patch taskgroups/status".to_owned(), 1)].into());
+    // Written while the watch was cut: only the list tells.
+    object["status"]["message"] = json!("another");
+    driven.wait(60_000);
+    driven.list(&[(Kind::Node, &node("n1")), (Kind::TaskGroup, &object)]);
+    driven.wait(60_000);
+    assert_eq!(driven.rules().get("patch taskgroups/status"), Some(&1));
 }
 
 /// What an earlier process wrote and announced is not written and announced again.

@@ -340,6 +340,18 @@ fn seats_stay_while_nobody_can_know_their_queue() {
     assert_eq!((blind.log.len(), blind.report("g").seats.held, blind.cpu("root.q")), (0, 3, 3000));
 }
 
+/// 01, 1.2.3: what can be known of a queue without a Queue object is said at once.
+#[test]
+fn a_queue_that_is_no_leaf_is_known_to_be_none() {
+    let mut cluster = Cluster::unsynced();
+    cluster.tell(Event::GroupsListed);
+    cluster.tell(Event::Synced);
+    let spec = cluster.direct("g", 1);
+    cluster.submit("g", "root", spec);
+    cluster.settle();
+    assert_eq!(cluster.report("g").reason, "QueueNotLeaf");
+}
+
 /// 01, 1.5 and 1.11: placeholders whose TaskGroup went while we were down are deleted, but not as long as nobody can know.
 #[test]
 fn strays_are_deleted_once_task_groups_are_listed() {

@@ -1,6 +1,6 @@
 //! Submission: whole, judged once with every reason, judged again, closed (01, 1.1 and 1.2).
 
-use gangline::core::event::{Event, GroupSpec, Place, Reservation, Role};
+use gangline::core::event::{Event, GroupSpec, Place, QueueSpec, Reservation, Role};
 use gangline::core::ids::Uid;
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::SpecError;
@@ -568,4 +568,40 @@ fn a_draining_queue_keeps_its_limits() {
     cluster.set_queue("root.q", 2);
     cluster.settle();
     assert_eq!(cluster.bound(), ["g-1", "g-2"]);
+}
+
+/// 01, 1.2.3: every reason at once: each resource that goes beyond a limit, with the nearest queue that limits it.
+#[test]
+fn every_exceeded_resource_is_named() {
+    let mut cluster = Cluster::default().nodes(2, 9);
+    let limit = |limits: &[(&str, i128)]| QueueSpec {
+        max: Limit::new(limits.iter().map(|(name, max)| ((*name).into(), *max))),
+        ..QueueSpec::default()
+    };
+    cluster.show_queue("root", limit(&[("cpu", 3000), ("pods", 1)]));
+    cluster.show_queue("root.q", limit(&[("cpu", 1000), ("memory", 1)]));
+    let spec = cluster.direct("g", 4);
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    let message = cluster.report("g").message;
+    for part in ["4 cpu, but queue root.q", "memory, but queue root.q", "4 pods, but queue root allows"] {
+        assert!(message.contains(part), "{part}: {message}");
+    }
+    assert_eq!(message.matches("can never start").count(), 3, "{message}");
+}
+
+/// 01, 1.2.3: `NamespaceQuotaTooSmall` suggests Direct where that helps.
+#[test]
+fn direct_is_suggested_only_where_the_members_alone_fit() {
+    for (pods, suggested) in [(3, true), (2, false)] {
+        let mut cluster = Cluster::default().nodes(2, 9);
+        let limit = Limit::new(vec![("pods".into(), pods)]);
+        cluster.tell(Event::Namespace(NS.into(), limit));
+        let spec = cluster.all("g", 3);
+        cluster.apply("g", spec);
+        cluster.settle();
+        let report = cluster.report("g");
+        assert_eq!(report.reason, "NamespaceQuotaTooSmall");
+        assert_eq!(report.message.contains("use reservation Direct"), suggested, "{}", report.message);
+    }
 }

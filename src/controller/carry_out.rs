@@ -78,8 +78,7 @@ impl Controller {
             (true, true) => PROGRESS_MS,
             (false, _) => self.until_numbers(&target),
         };
-        let want = Want::new(Slot::Status, target.clone(), Some((Kind::TaskGroup, key.clone())));
-        self.outbox.want(self.now.mono, want.within(within));
+        self.want_status(&target, within);
         if !progress {
             self.announce_group(id, target, &key, report.reason);
         }
@@ -112,7 +111,7 @@ impl Controller {
         }
     }
 
-    /// Wants a status to be written (again).
+    /// Wants a status to be written.
     pub(super) fn want_status(&mut self, target: &Target, within: Millis) {
         let object = match target {
             Target::Group(key) => (Kind::TaskGroup, key.clone()),
@@ -209,10 +208,9 @@ impl Controller {
             return;
         }
         let urgent = self.is_queue_urgent(&path);
-        let target = Target::Queue(path.clone());
-        let want = Want::new(Slot::Status, target.clone(), Some((Kind::Queue, Key::cluster(path))));
-        let want = if urgent { want } else { want.within(self.until_numbers(&target)) };
-        self.outbox.want(self.now.mono, want);
+        let target = Target::Queue(path);
+        let within = if urgent { 0 } else { self.until_numbers(&target) };
+        self.want_status(&target, within);
     }
 
     fn is_queue_urgent(&self, path: &str) -> bool {

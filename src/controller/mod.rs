@@ -165,10 +165,11 @@ impl Controller {
         };
         self.warn_of_malformed(kind, &fact);
         let seen = match &fact {
-            WatchFact::Upsert(seen) => seen.body.clone().ok().map(|body| (seen.key.clone(), body)),
+            WatchFact::Listed(seen) | WatchFact::Upsert(seen) => {
+                seen.body.clone().ok().map(|body| (seen.key.clone(), body))
+            }
             WatchFact::Unserved
             | WatchFact::ListBegin
-            | WatchFact::Listed(_)
             | WatchFact::ListEnd
             | WatchFact::Gone(_)
             | WatchFact::Broken { .. } => None,

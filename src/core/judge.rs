@@ -37,8 +37,17 @@ impl Scheduler {
 
     /// The queue that it names, if nobody can know yet whether it exists: what was reserved under it stays.
     fn lacks_queue(&self, id: AppId) -> Option<Text> {
-        let unknown = !self.queues_listed && queue_of(&self.books, id).is_err();
-        unknown.then(|| queue_path_of(&self.books, &self.books.apps[id]))
+        match queue_of(&self.books, id).err()? {
+            RejectReason::QueueNotFound(queue) | RejectReason::QueueDraining(queue) => {
+                (!self.queues_listed).then_some(queue)
+            }
+            RejectReason::QueueNotLeaf(_)
+            | RejectReason::InvalidSpec { .. }
+            | RejectReason::GangGroupMismatch { .. }
+            | RejectReason::AskTooLarge
+            | RejectReason::ExceedsMaxQuota(_)
+            | RejectReason::NamespaceQuotaTooSmall { .. } => None,
+        }
     }
 
     /// A queue on the path of an accepted application changed: it is judged again, unless something of it runs.

@@ -178,6 +178,15 @@ mod tests {
     const EVIL: &str = "a\nb\x1b[31m\u{9b}2J\u{202e}";
 
     #[test]
+    fn a_word_that_is_no_level_is_refused() {
+        for (level, taken) in [("info", true), ("info,gangline=debug", true), ("off", true), ("wran", false)] {
+            assert_eq!(filter(level).is_ok(), taken, "{level}");
+        }
+        let refused = filter("info,gangline").unwrap_err().to_string();
+        assert!(refused.starts_with("log level \"gangline\": must be one of"), "{refused}");
+    }
+
+    #[test]
     fn text_keeps_one_event_on_one_harmless_line() {
         let line = log(false, "info", || tracing::info!(pod = EVIL, shown = %EVIL, "Saw {EVIL}"));
         let inner = line.strip_suffix('\n').unwrap();

@@ -65,7 +65,7 @@ pub fn group_status(
     }
 }
 
-/// The conditions of a task group that are true, and what is then said of them.
+/// The conditions of a task group: whether each holds, and what is said of it if it does.
 fn truths(report: &GroupReport) -> [(&'static str, bool, (&'static str, &'static str)); 5] {
     let (running, finished) = (report.state == AppState::Running, report.state == AppState::Completed);
     [
