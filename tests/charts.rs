@@ -183,16 +183,22 @@ fn the_configuration_is_read_and_changes_no_default_but_the_log_format() {
 
 #[test]
 fn the_policies_speak_of_our_label_and_our_account() {
-    for name in ["gangline-self-restraint", "gangline-anti-forgery"] {
+    for (name, word) in [
+        ("gangline-self-restraint-creates", names::PLACEHOLDER),
+        ("gangline-self-restraint-deletes", names::PLACEHOLDER),
+        ("gangline-self-restraint-status", "PodScheduled"),
+        ("gangline-self-restraint-bindings", names::PREFIX),
+        ("gangline-anti-forgery", names::PLACEHOLDER),
+    ] {
         let policy = manifest("ValidatingAdmissionPolicy", name);
         let text = policy["spec"].to_string();
-        assert!(text.contains(names::PLACEHOLDER), "{name}");
+        assert!(text.contains(word), "{name}");
         assert!(text.contains("system:serviceaccount:gangline-system:gangline"), "{name}");
         assert_eq!(policy["spec"]["failurePolicy"], "Fail", "{name}");
         let binding = manifest("ValidatingAdmissionPolicyBinding", name);
         assert_eq!(binding["spec"], json!({"policyName": name, "validationActions": ["Deny"]}));
     }
-    let restraint = manifest("ValidatingAdmissionPolicy", "gangline-self-restraint")["spec"].to_string();
+    let restraint = manifest("ValidatingAdmissionPolicy", "gangline-self-restraint-creates")["spec"].to_string();
     let config =
         documents(manifest("ConfigMap", "gangline")["data"]["config.yaml"].as_str().expect("a file")).remove(0);
     let image = config["placeholderImage"].as_str().expect("a text");

@@ -13,6 +13,10 @@ use super::objects::Objects;
 /// Requests in flight while nodes are made.
 const IN_FLIGHT: usize = 16;
 
+/// Labels that a cloud gives its nodes.
+pub const TOPOLOGY: [(&str, &str); 2] =
+    [("topology.kubernetes.io/region", "region-1"), ("topology.kubernetes.io/zone", "zone-1")];
+
 /// A set of equal nodes.
 #[derive(Clone, Debug)]
 pub struct NodeSet {
@@ -28,7 +32,8 @@ pub struct NodeSet {
     pub pods: u32,
     /// Further resources of each, such as `example.com/gpu`.
     pub extended: BTreeMap<String, String>,
-    /// Labels of each, besides `kubernetes.io/hostname`.
+    /// Labels of each, besides `kubernetes.io/hostname`; those of a cloud's nodes unless changed. The API server copies
+    /// the zone and the region to Bindings and pods, which admission policies then see.
     pub labels: BTreeMap<String, String>,
     /// Taints of each: key, value, effect.
     pub taints: Vec<(String, String, String)>,
@@ -46,7 +51,7 @@ impl NodeSet {
             memory: "64Gi".to_owned(),
             pods: 110,
             extended: BTreeMap::new(),
-            labels: BTreeMap::new(),
+            labels: TOPOLOGY.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect(),
             taints: Vec::new(),
             ready: false,
         }

@@ -223,7 +223,11 @@ async fn the_scheduler_is_restrained(scheduler: &Asker) -> Result<()> {
         let foreign = binding("plain", "n", &metadata);
         scheduler.refused(Method::POST, &at, Some(&foreign), "metadata by way of a Binding").await?;
     }
-    let ours = binding("plain", "n", &json!({"annotations": {"gangline.dev/started": "true"}}));
+    // The zone is what the API server adds to a Binding before policies judge it.
+    let ours = json!({
+        "annotations": {"gangline.dev/started": "true"}, "labels": {"topology.kubernetes.io/zone": "a"},
+    });
+    let ours = binding("plain", "n", &ours);
     scheduler.expect(Method::POST, &at, Some(&ours), 201, "a Binding").await?;
     let seat = format!("{PODS}/seat2");
     let relabel = labels(&json!({"team": "b"}));
