@@ -45,7 +45,8 @@ async fn release(t: &mut Context) -> Result<()> {
     chart::install(&helm, &t.cluster.kubeconfig)?;
     policies::hold(&t.cluster.kubeconfig).await?;
     chart::upgrade(&helm, &t.cluster.kubeconfig)?;
-    chart::allow_injected(&helm, &t.cluster.kubeconfig)?;
+    chart::other_policies(&helm, &t.cluster.kubeconfig)?;
     policies::injection_is_allowed_and_no_more(&t.cluster.kubeconfig).await?;
+    policies::bindings_are_judged(&t.cluster.kubeconfig).await?;
     chart::uninstall(&helm, &t.cluster.kubeconfig).await
 }

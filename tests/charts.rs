@@ -187,7 +187,6 @@ fn the_policies_speak_of_our_label_and_our_account() {
         ("gangline-self-restraint-creates", names::PLACEHOLDER),
         ("gangline-self-restraint-deletes", names::PLACEHOLDER),
         ("gangline-self-restraint-status", "PodScheduled"),
-        ("gangline-self-restraint-bindings", names::PREFIX),
         ("gangline-anti-forgery", names::PLACEHOLDER),
     ] {
         let policy = manifest("ValidatingAdmissionPolicy", name);

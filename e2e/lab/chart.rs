@@ -34,8 +34,9 @@ async fn try_out(helm: &Path) -> Result<()> {
     policies::hold(&kubeconfig).await?;
     progress.now("upgrading, and back");
     chart::upgrade(helm, &kubeconfig)?;
-    chart::allow_injected(helm, &kubeconfig)?;
+    chart::other_policies(helm, &kubeconfig)?;
     policies::injection_is_allowed_and_no_more(&kubeconfig).await?;
+    policies::bindings_are_judged(&kubeconfig).await?;
     progress.now("uninstalling");
     chart::uninstall(helm, &kubeconfig).await?;
     progress.done("the chart installs, upgrades, rolls back and uninstalls, and its policies hold");

@@ -97,6 +97,7 @@ pub fn values_are_honoured(program: &Path) -> Result<()> {
         ("config.schedulerNames={one,two}", r#"in ["one","two"]"#),
         ("config.placeholderImage=r.example/pause:3", r#"== "r.example/pause:3""#),
         ("policies.allowInjected=true", "has(volume.emptyDir)"),
+        ("policies.bindings=true", "name: gangline-bindings"),
         ("serviceAccount.name=other", "system:serviceaccount:gangline-system:other"),
     ] {
         if !render(program, &["--set", set])?.contains(there) {
@@ -116,9 +117,10 @@ pub fn install(program: &Path, kubeconfig: &Path) -> Result<()> {
     release(program, kubeconfig, &["install", RELEASE, "charts/gangline", "--create-namespace"])
 }
 
-/// Upgrades the release to a chart whose policy lets webhooks add to placeholders.
-pub fn allow_injected(program: &Path, kubeconfig: &Path) -> Result<()> {
-    release(program, kubeconfig, &["upgrade", RELEASE, "charts/gangline", "--set", "policies.allowInjected=true"])
+/// Upgrades the release to a chart whose policies let webhooks add to placeholders, and judge Bindings.
+pub fn other_policies(program: &Path, kubeconfig: &Path) -> Result<()> {
+    let set = "policies.allowInjected=true,policies.bindings=true";
+    release(program, kubeconfig, &["upgrade", RELEASE, "charts/gangline", "--set", set])
 }
 
 /// Upgrades the release and takes the upgrade back.

@@ -161,14 +161,19 @@ async fn attack(admin: &Asker, scheduler: &Asker, controller: &Asker) -> Result<
 
 /// Waits until a pod is refused that a policy must refuse.
 async fn in_force(asker: &Asker, pod: &Value) -> Result<()> {
+    refused_in_the_end(asker, &format!("{PODS}?dryRun=All"), pod).await
+}
+
+/// A policy is in force a moment after it was written.
+async fn refused_in_the_end(asker: &Asker, at: &str, object: &Value) -> Result<()> {
     let began = Instant::now();
     loop {
-        let (code, said) = asker.ask(Method::POST, &format!("{PODS}?dryRun=All"), Some(pod)).await?;
+        let (code, said) = asker.ask(Method::POST, at, Some(object)).await?;
         if code == 403 && said.contains("ValidatingAdmissionPolicy") {
             return Ok(());
         }
         if began.elapsed() > IN_FORCE {
-            return Err(Error::new(format!("no policy refuses {pod} by {}: {code} {said}", asker.user)));
+            return Err(Error::new(format!("no policy refuses {object} by {}: {code} {said}", asker.user)));
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
@@ -218,22 +223,21 @@ async fn the_scheduler_is_restrained(scheduler: &Asker) -> Result<()> {
     the_status_is_restrained(scheduler).await?;
     let plain = format!("{PODS}/plain");
     scheduler.refused(Method::DELETE, &plain, None, "an ordinary pod deleted").await?;
-    let at = format!("{plain}/binding");
-    for metadata in [json!({"labels": {"team": "b"}}), json!({"annotations": {"k8s.v1.cni.cncf.io/networks": "x"}})] {
-        let foreign = binding("plain", "n", &metadata);
-        scheduler.refused(Method::POST, &at, Some(&foreign), "metadata by way of a Binding").await?;
-    }
-    // The zone is what the API server adds to a Binding before policies judge it.
-    let ours = json!({
-        "annotations": {"gangline.dev/started": "true"}, "labels": {"topology.kubernetes.io/zone": "a"},
-    });
-    let ours = binding("plain", "n", &ours);
-    scheduler.expect(Method::POST, &at, Some(&ours), 201, "a Binding").await?;
+    bind_in_a_zone(scheduler, &plain).await?;
     let seat = format!("{PODS}/seat2");
     let relabel = labels(&json!({"team": "b"}));
     scheduler.expect(Method::POST, PODS, Some(&placeholder("seat2")), 201, "a placeholder").await?;
     scheduler.expect(Method::PATCH, &seat, Some(&relabel), 403, "RBAC: no change of a pod itself").await?;
     scheduler.expect(Method::DELETE, &seat, None, 200, "a placeholder deleted").await
+}
+
+/// The zone is what the API server adds to a Binding before policies judge it.
+async fn bind_in_a_zone(scheduler: &Asker, pod: &str) -> Result<()> {
+    let metadata = json!({
+        "annotations": {"gangline.dev/started": "true"}, "labels": {"topology.kubernetes.io/zone": "a"},
+    });
+    let ours = binding("plain", "n", &metadata);
+    scheduler.expect(Method::POST, &format!("{pod}/binding"), Some(&ours), 201, "a Binding").await
 }
 
 async fn the_status_is_restrained(scheduler: &Asker) -> Result<()> {
@@ -339,6 +343,22 @@ pub async fn injection_is_allowed_and_no_more(kubeconfig: &Path) -> Result<()> {
         scheduler.refused(Method::POST, at, Some(&pod), why).await?;
     }
     Ok(())
+}
+
+/// With `policies.bindings`: Bindings bring what Gangline puts there, and the zone that the API server adds.
+pub async fn bindings_are_judged(kubeconfig: &Path) -> Result<()> {
+    let admin = Asker::new(kubeconfig, None).await?;
+    let scheduler = Asker::new(kubeconfig, Some(SCHEDULER)).await?;
+    let pods = "/api/v1/namespaces/default/pods";
+    admin.expect(Method::POST, pods, Some(&pod("plain", &json!({}))), 201, "an ordinary pod").await?;
+    let plain = format!("{pods}/plain");
+    let at = format!("{plain}/binding");
+    let label = binding("plain", "n", &json!({"labels": {"team": "b"}}));
+    refused_in_the_end(&scheduler, &format!("{at}?dryRun=All"), &label).await?;
+    let annotation = binding("plain", "n", &json!({"annotations": {"k8s.v1.cni.cncf.io/networks": "x"}}));
+    scheduler.refused(Method::POST, &at, Some(&annotation), "an annotation by way of a Binding").await?;
+    bind_in_a_zone(&scheduler, &plain).await?;
+    admin.expect(Method::DELETE, &format!("{plain}?gracePeriodSeconds=0"), None, 200, "the pod deleted").await
 }
 
 /// Waits until a pod is taken that the policy before refused.
