@@ -63,6 +63,7 @@ fn of_pods() -> Vec<AskReason> {
         AskReason::ApplicationClosed("g".into()),
         AskReason::Unsupported(Unsupported { field: "spec.volumes".into() }),
         AskReason::Quota(excess()),
+        AskReason::TooLarge(excess()),
         AskReason::Capacity(class()),
         AskReason::Wanted(AppId { index: 0, generation: 0 }),
         AskReason::SeatTooSmall { resource: "memory".into(), more: 1, placeholder },

@@ -41,6 +41,9 @@ fn root_and_the_default_queue_exist_by_themselves() {
     cluster.single("late");
     cluster.settle();
     assert_eq!(cluster.why("late"), Some("WaitingForQuota"));
+    cluster.set_queue("root.default", 0);
+    cluster.settle();
+    assert_eq!(cluster.why("late"), Some("ExceedsMaxQuota"), "what it asks for alone is too much");
     cluster.lose_queue("root.default");
     cluster.settle();
     assert_eq!((cluster.why("late"), cluster.headroom("root.default")), (None, None), "unlimited again");

@@ -292,6 +292,7 @@ fn concerns_this_pod_alone(reason: &AskReason) -> bool {
         | AskReason::TaskGroupNotFound(_)
         | AskReason::Queue(_)
         | AskReason::Quota(_)
+        | AskReason::TooLarge(_)
         | AskReason::Capacity(_)
         | AskReason::SeatTooSmall { .. }
         | AskReason::BindRefused(_) => true,

@@ -16,7 +16,10 @@ pub const CODES: [(&str, &str); 36] = [
         "The queue is not defined any more; what runs goes on under its last limits, nothing new is accepted.",
     ),
     ("AskTooLarge", "The sum of minMember x minResource is beyond what can be counted."),
-    ("ExceedsMaxQuota", "The whole gang exceeds the max of its queue or of a queue above: it could never start."),
+    (
+        "ExceedsMaxQuota",
+        "The whole gang, or an ordinary pod, exceeds the max of its queue or of a queue above: it could never start.",
+    ),
     ("NamespaceQuotaTooSmall", "The namespace's ResourceQuota cannot hold the placeholders and one member at once."),
     (
         "ApplicationClosed",

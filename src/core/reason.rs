@@ -108,14 +108,7 @@ impl fmt::Display for RejectReason {
             Self::QueueNotLeaf(queue) => write!(f, "queue {queue} has queues below it; name one of those"),
             Self::QueueDraining(queue) => write!(f, "queue {queue} is not defined any more and only drains"),
             Self::AskTooLarge => f.write_str("the sum of minMember x minResource is too large to count"),
-            Self::ExceedsMaxQuota(QuotaExcess { queue, excess, kept: _ }) => {
-                let (name, asked, max) = (&excess.resource, excess.asked, excess.left);
-                let (asked, max) = (Amount(name, asked), Amount(name, max));
-                write!(
-                    f,
-                    "the gang asks for {asked} {name}, but queue {queue} allows at most {max}: it can never start"
-                )
-            }
+            Self::ExceedsMaxQuota(excess) => f.write_str(&never_sentence("the gang", excess)),
             Self::NamespaceQuotaTooSmall { namespace, excess, members_fit } => {
                 let way_out = if *members_fit { "use reservation Direct or a larger quota" } else { "it is too small" };
                 let (name, asked, max) = (&excess.resource, excess.asked, excess.left);
@@ -256,6 +249,13 @@ pub fn quota_sentence(what: &str, refused: &QuotaExcess) -> String {
     }
 }
 
+/// `the gang asks for 20 cpu, but queue root.q allows at most 10: it can never start`.
+fn never_sentence(what: &str, QuotaExcess { queue, excess, kept: _ }: &QuotaExcess) -> String {
+    let (name, asked, max) = (&excess.resource, excess.asked, excess.left);
+    let (asked, max) = (Amount(name, asked), Amount(name, max));
+    format!("{what} asks for {asked} {name}, but queue {queue} allows at most {max}: it can never start")
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -326,6 +326,8 @@ pub enum AskReason {
     Queue(RejectReason),
     /// Its own request does not fit what is left of a quota.
     Quota(QuotaExcess),
+    /// Its own request is beyond the max of its queue or of one above.
+    TooLarge(QuotaExcess),
     /// It fits no node now.
     Capacity(ClassId),
     /// It needs more than the seats kept for its group, and the difference is not there.
@@ -352,6 +354,7 @@ impl AskReason {
             Self::Gang(_, reason) => reason.code(),
             Self::Queue(reason) => reason.code(),
             Self::Quota(_) => "WaitingForQuota",
+            Self::TooLarge(_) => "ExceedsMaxQuota",
             Self::Capacity(_) | Self::Wanted(_) => "Unschedulable",
             Self::SeatTooSmall { .. } => "SeatTooSmall",
             Self::BindRefused(_) => "BindRefused",
@@ -373,6 +376,7 @@ impl fmt::Display for AskReason {
             Self::Gang(_, reason) => write!(f, "{reason}"),
             Self::Queue(reason) => write!(f, "{reason}"),
             Self::Quota(refused) => f.write_str(&quota_sentence("the pod", refused)),
+            Self::TooLarge(excess) => f.write_str(&never_sentence("the pod", excess)),
             Self::Capacity(_) => f.write_str("no node fits"),
             Self::Wanted(_) => f.write_str("the gang does not fit the nodes"),
             Self::SeatTooSmall { resource, more, .. } => {

@@ -181,7 +181,10 @@ impl Scheduler {
         let mut asked = Totals::default();
         asked.add(self.books.request(id), 1);
         match self.books.queues.refuses(queue, &Ahead::default(), &asked) {
-            Some(refused) => Some(AskReason::Quota(refused)),
+            Some(refused) => Some(match self.books.queues.exceeds_max(queue, &asked).into_iter().next() {
+                Some(excess) => AskReason::TooLarge(excess),
+                None => AskReason::Quota(refused),
+            }),
             None => Some(AskReason::Capacity(self.books.asks[id].class?)),
         }
     }
@@ -258,6 +261,7 @@ impl Scheduler {
             | AskReason::Rejected { .. }
             | AskReason::Queue(_)
             | AskReason::Quota(_)
+            | AskReason::TooLarge(_)
             | AskReason::SeatTooSmall { .. }
             | AskReason::BindRefused(_) => reason.to_string(),
         }
