@@ -22,16 +22,21 @@ pub(crate) fn binary() -> Result<PathBuf> {
 
 /// How to run the scheduler with a token of its account, which is installed.
 pub(crate) async fn account(client: &Client, admin: &Path, dir: &Path) -> Result<Launch> {
-    let kubeconfig = dir.join("gangline.kubeconfig");
-    manifests::service_account_kubeconfig(client, admin, ACCOUNT, &kubeconfig).await?;
     Ok(Launch {
         name: "gangline".to_owned(),
         binary: binary()?,
-        kubeconfig,
+        kubeconfig: kubeconfig(client, admin, dir).await?,
         dir: dir.to_path_buf(),
         args: Vec::new(),
         env: Vec::new(),
     })
+}
+
+/// A kubeconfig with a token of its account, which is installed.
+pub(crate) async fn kubeconfig(client: &Client, admin: &Path, dir: &Path) -> Result<PathBuf> {
+    let kubeconfig = dir.join("gangline.kubeconfig");
+    manifests::service_account_kubeconfig(client, admin, ACCOUNT, &kubeconfig).await?;
+    Ok(kubeconfig)
 }
 
 /// Installs the kinds and what else is shipped, starts the scheduler and waits until it is ready.

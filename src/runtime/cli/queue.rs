@@ -142,11 +142,13 @@ impl Node {
     fn cells(&self, top: usize, wide: bool) -> Vec<String> {
         let implicit = if self.implicit { " (implicit)" } else { "" };
         let name = format!("{}{}{implicit}", "  ".repeat(depth(&self.name) - top), self.name);
-        let limits = [name, amounts(&self.allocated, "-"), self.max_text(), amounts(&self.headroom, "-")];
+        // Without an object there is nowhere to say what is in use: it is not nothing.
+        let none = if self.implicit { "unknown" } else { "-" };
+        let limits = [name, amounts(&self.allocated, none), self.max_text(), amounts(&self.headroom, none)];
         let most = self.max_applications.map_or("-".to_owned(), |most| most.to_string());
-        let more = wide.then(|| [amounts(&self.pending, "-"), most]);
+        let more = wide.then(|| [amounts(&self.pending, none), most]);
         let applications = self.applications.iter().filter(|(_, number)| **number > 0);
-        let applications = joined(applications.map(|(state, number)| format!("{number} {state}")), "-");
+        let applications = joined(applications.map(|(state, number)| format!("{number} {state}")), none);
         let problem = self.problem.clone().unwrap_or_else(|| "-".into());
         limits.into_iter().chain(more.into_iter().flatten()).chain([applications, problem]).collect()
     }
@@ -220,6 +222,8 @@ root                      cpu 4      cpu 10, memory 20Gi   cpu 6, memory 20Gi   
         let below: Vec<_> = nodes.iter().filter(|node| is_within(&node.name, "root.data")).collect();
         let shown = render(&below, TableOutput::Wide, false);
         assert!(shown.contains("PENDING  MAX APPLICATIONS"), "{shown}");
+        let implicit = shown.lines().find(|line| line.contains("(implicit)")).expect("one is implicit");
+        assert_eq!(implicit.matches("unknown").count(), 4, "what is in use is nowhere said: {implicit}");
         assert!(shown.contains("\nroot.data (implicit) ") && shown.contains("\n  root.data.etl "), "{shown}");
         assert!(!shown.contains("data-x"), "{shown}");
     }
