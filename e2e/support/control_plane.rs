@@ -78,7 +78,7 @@ impl ControlPlane {
         self.kubeconfig_of("admin")
     }
 
-    /// The kubeconfig of one more user with all rights: a component, or `null` (the scheduler that decides nothing).
+    /// The kubeconfig of one more user with all rights: a component.
     pub fn kubeconfig_of(&self, user: &str) -> PathBuf {
         kubeconfig_path(&self.dir, user)
     }
