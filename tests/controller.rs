@@ -111,7 +111,9 @@ fn a_status_that_somebody_else_wrote_is_written_again() {
     object["status"]["message"] = json!("a lie");
     driven.upsert(Kind::TaskGroup, &object);
     driven.wait(60_000);
-    assert_eq!(driven.rules(), [("patch taskgroups/status".to_owned(), 1)].into());
+    let calls = driven.taken();
+    assert_eq!((calls.len(), calls.iter().filter(|call| is_status(call)).count()), (1, 1), "{calls:?}");
+    calls.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
     // Written while the watch was cut: only the list tells.
     object["status"]["message"] = json!("another");
     driven.wait(60_000);
@@ -220,4 +222,26 @@ fn a_pod_that_waits_a_moment_costs_no_event() {
     driven.wait(1_000);
     let expected = [("create events".to_owned(), 1), ("patch pods/status".to_owned(), 1)];
     assert_eq!(driven.rules(), expected.into());
+}
+
+/// At most three statuses for a gang, however slowly its placeholders come: one stage of its progress,
+/// the start, and that all of it runs.
+#[test]
+fn the_stages_of_a_slow_start_are_not_all_written() {
+    let mut driven = Driven::synced();
+    driven.upsert(Kind::TaskGroup, &group(&json!({"placeholderFor": "all"})));
+    driven.wait(2_500);
+    let (statuses, creations): (Vec<Call>, Vec<Call>) = driven.taken().into_iter().partition(is_status);
+    assert_eq!((statuses.len(), creations.len()), (1, 2), "placeholders are being created");
+    statuses.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+    for call in creations {
+        let Op::CreatePod(pod) = &call.op else { panic!("{call:?}") };
+        let pod = driven.seen(Kind::Pod, &serde_json::to_value(pod).unwrap());
+        driven.answer(&call, Outcome::Ok(Some(Box::new(pod.clone()))));
+        driven.fact(Kind::Pod, WatchFact::Upsert(pod));
+    }
+    driven.wait(5_000);
+    assert_eq!(driven.rules(), [("create pods/binding".to_owned(), 2)].into(), "they are being bound");
+    driven.wait(5_000);
+    assert_eq!(driven.rules(), [("patch taskgroups/status".to_owned(), 1)].into(), "and that takes long");
 }

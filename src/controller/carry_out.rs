@@ -22,6 +22,8 @@ const NUMBERS_EVERY_MS: Millis = 30_000;
 const ECHO_MS: Millis = 5_000;
 /// A stage that passes by itself is written only if it lasts this long: a gang that just starts costs no writes for it.
 const PROGRESS_MS: Millis = 2_000;
+/// After such a stage the next such is written this long after it: a large gang goes through all of them slowly.
+const PROGRESS_EVERY_MS: Millis = 10_000;
 /// A pod's reason is written only if it lasts this long: most pods wait a moment while their gang is planned.
 const CONDITION_MS: Millis = 500;
 
@@ -65,7 +67,7 @@ impl Controller {
         self.outbox.want(self.now.mono, want);
     }
 
-    /// A state or reason is written at once, progress after a moment, numbers now and then.
+    /// A state or reason is written at once, progress after a moment and then seldom, numbers now and then.
     fn show_group(&mut self, id: GroupId) {
         let Some(report) = self.core.group_report(id) else { return };
         let key = self.core.books.groups[id].key.clone();
@@ -75,7 +77,7 @@ impl Controller {
         let starts = report.state == AppState::Running && facts.status.application_state != report.state.name();
         let within = match (show::is_urgent(&facts.status, &report), progress && !starts) {
             (true, false) => 0,
-            (true, true) => PROGRESS_MS,
+            (true, true) => self.until_progress(&target),
             (false, _) => self.until_numbers(&target),
         };
         self.want_status(&target, within);
@@ -92,7 +94,7 @@ impl Controller {
             Body::Queue(_) => Target::Queue(key.name.clone()),
             Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => return,
         };
-        if self.written.get(&target).is_some_and(|at| self.now.mono.since(*at) < ECHO_MS) {
+        if self.written.get(&target).is_some_and(|last| self.now.mono.since(last.at) < ECHO_MS) {
             return;
         }
         let is_other = match body {
@@ -124,7 +126,13 @@ impl Controller {
 
     fn until_numbers(&self, target: &Target) -> Millis {
         let last = self.written.get(target);
-        last.map_or(0, |last| NUMBERS_EVERY_MS.saturating_sub(self.now.mono.since(*last)))
+        last.map_or(0, |last| NUMBERS_EVERY_MS.saturating_sub(self.now.mono.since(last.at)))
+    }
+
+    fn until_progress(&self, target: &Target) -> Millis {
+        let last = self.written.get(target).filter(|last| last.passing);
+        let rest = last.map_or(0, |last| PROGRESS_EVERY_MS.saturating_sub(self.now.mono.since(last.at)));
+        rest.max(PROGRESS_MS)
     }
 
     fn announce_group(&mut self, id: GroupId, target: Target, key: &Key, reason: &'static str) {

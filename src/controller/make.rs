@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::Controller;
 use super::outbox::Slot;
 use super::target::Target;
+use super::{Controller, Written};
 use crate::api::names;
 use crate::core::event::Mark;
 use crate::core::ids::{AskId, Key, Text};
@@ -112,7 +112,8 @@ impl Controller {
         }
         facts.sent = Some(Box::new(status.clone()));
         let uid = facts.uid.clone();
-        self.written.insert(Target::Group(key.clone()), self.now.mono);
+        let passing = self.core.is_in_progress(*group);
+        self.written.insert(Target::Group(key.clone()), Written { at: self.now.mono, passing });
         Some(Op::PatchTaskGroupStatus { group: key.clone(), uid, status: Box::new(status) })
     }
 
@@ -130,7 +131,7 @@ impl Controller {
         }
         facts.sent = Some(Box::new(status.clone()));
         let uid = facts.uid.clone();
-        self.written.insert(Target::Queue(path.clone()), self.now.mono);
+        self.written.insert(Target::Queue(path.clone()), Written { at: self.now.mono, passing: false });
         Some(Op::PatchQueueStatus { queue: path.clone(), uid, status: Box::new(status) })
     }
 }

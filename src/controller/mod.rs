@@ -51,14 +51,22 @@ pub struct Controller {
     explained: Vec<AskId>,
     /// The sentence of this step that was asked for last.
     sentence: Option<(AskReason, Text)>,
-    /// When the status of a TaskGroup or Queue was last wanted.
-    written: BTreeMap<Target, Mono>,
+    /// The status of a TaskGroup or Queue that was last sent.
+    written: BTreeMap<Target, Written>,
     denied: Denied,
     decided: BTreeMap<&'static str, u64>,
     violations: u64,
     audited: Mono,
     stopping: bool,
     now: Now,
+}
+
+/// A status that was sent.
+#[derive(Clone, Copy, Debug)]
+struct Written {
+    at: Mono,
+    /// Whether it told of a stage that passes by itself.
+    passing: bool,
 }
 
 /// What brings the kinds of ours to a cluster.

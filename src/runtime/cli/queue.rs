@@ -203,10 +203,10 @@ mod tests {
         let expected = "\
 QUEUE                     ALLOCATED  MAX                   HEADROOM             APPLICATIONS           PROBLEM
 root                      cpu 4      cpu 10, memory 20Gi   cpu 6, memory 20Gi   1 Accepted, 2 Running  -
-  root.data (implicit)    -          unlimited             -                    -                      -
+  root.data (implicit)    unknown    unlimited             unknown              unknown                -
     root.data.etl         -          unlimited             -                    -                      ParentMissing: root.data is no Queue
   root.data-x             -          unlimited             -                    -                      Gangline has said nothing about it
-  root.default (implicit) -          unlimited             -                    -                      -
+  root.default (implicit) unknown    unlimited             unknown              unknown                -
 ";
         let shown = render(&nodes.iter().collect::<Vec<_>>(), TableOutput::Table, false);
         let words = |text: &str| {

@@ -1,7 +1,7 @@
 //! Why a gang runs or not, from its TaskGroup's status.
 
 use jiff::Timestamp;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use super::super::list::{DEFAULT_QUEUE, UNSEEN, state};
 use super::{Answer, Waiting};
@@ -12,7 +12,16 @@ use crate::runtime::text::age;
 const STEPS: [&str; 4] = ["Accepted", "QuotaReserved", "Placed", "Running"];
 
 /// How to find out whether anybody schedules.
-pub(super) const IS_IT_RUNNING: &str = "Is Gangline running? kubectl get pods -A -l app.kubernetes.io/name=gangline";
+const IS_IT_RUNNING: &str = "Is Gangline running? kubectl get pods -A -l app.kubernetes.io/name=gangline";
+
+/// So long after an object was made, silence is no sign: a reason is written when it has lasted a moment.
+const NEW_SECONDS: i64 = 10;
+
+/// What helps where Gangline has said nothing about an object.
+pub(super) fn silence_hint(created: Option<&Time>, now: Timestamp) -> String {
+    let is_new = created.is_some_and(|time| now.as_second().saturating_sub(time.0.as_second()) < NEW_SECONDS);
+    if is_new { "It is new: ask again in some seconds.".to_owned() } else { IS_IT_RUNNING.to_owned() }
+}
 
 /// The answer about a TaskGroup.
 pub(super) fn answer(group: &TaskGroup, now: Timestamp) -> Answer {
@@ -25,7 +34,7 @@ pub(super) fn answer(group: &TaskGroup, now: Timestamp) -> Answer {
         state: state(group).to_owned(),
         application: Some(group.spec.application_id.clone().unwrap_or_else(|| name.clone())),
         queue: Some(group.spec.queue.clone().unwrap_or_else(|| DEFAULT_QUEUE.into())),
-        hints: hints(group, &status),
+        hints: hints(group, &status, now),
         namespace,
         name,
         ..Answer::default()
@@ -71,12 +80,12 @@ fn sentence(base: &Answer, status: &TaskGroupStatus, waiting: Option<&Waiting>) 
     }
 }
 
-fn hints(group: &TaskGroup, status: &TaskGroupStatus) -> Vec<String> {
+fn hints(group: &TaskGroup, status: &TaskGroupStatus, now: Timestamp) -> Vec<String> {
     let generation = group.metadata.generation.unwrap_or_default();
     let unseen = state(group) == UNSEEN;
     let stale = !unseen && status.observed_generation < generation;
     let hints = [
-        (unseen, IS_IT_RUNNING.to_owned()),
+        (unseen, silence_hint(group.metadata.creation_timestamp.as_ref(), now)),
         (
             stale,
             format!(

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 
-use super::group::{self, IS_IT_RUNNING};
+use super::group;
 use super::{Answer, Gang, Waiting};
 use crate::api::names;
 use crate::runtime::text::age;
@@ -196,7 +196,7 @@ impl Facts<'_> {
         // The gang's answer says it if the gang was not seen either.
         let explained = matches!(self.gang, Gang::Found(_));
         let answer = self.simple(base, &format!("has waited for a node{since}"));
-        let hint = (!explained).then(|| IS_IT_RUNNING.to_owned());
+        let hint = (!explained).then(|| group::silence_hint(created, self.now));
         Answer { reason: "Pending".into(), hints: hint.into_iter().collect(), ..answer }
     }
 

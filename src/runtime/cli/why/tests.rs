@@ -1,5 +1,6 @@
 //! Answers about objects as data: each sentence as a person reads it.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use serde_json::{Value, json};
 
 use super::*;
@@ -90,6 +91,9 @@ Is Gangline running? kubectl get pods -A -l app.kubernetes.io/name=gangline
 ";
     let answer = group::answer(&group, now());
     assert_eq!((words(&answer).as_str(), &*answer.state), (expected, "Unseen"));
+    group.metadata.creation_timestamp = Some(Time("2026-01-01T00:59:55Z".parse().unwrap()));
+    let hints = group::answer(&group, now()).hints;
+    assert_eq!(hints, ["It is new: ask again in some seconds."], "silence is no sign yet");
 }
 
 #[test]
