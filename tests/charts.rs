@@ -187,6 +187,7 @@ fn the_policies_speak_of_our_label_and_our_account() {
         ("gangline-self-restraint-creates", names::PLACEHOLDER),
         ("gangline-self-restraint-deletes", names::PLACEHOLDER),
         ("gangline-self-restraint-status", "PodScheduled"),
+        ("gangline-self-restraint-labels", names::PLACEHOLDER),
         ("gangline-anti-forgery", names::PLACEHOLDER),
     ] {
         let policy = manifest("ValidatingAdmissionPolicy", name);

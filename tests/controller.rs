@@ -224,8 +224,7 @@ fn a_pod_that_waits_a_moment_costs_no_event() {
     assert_eq!(driven.rules(), expected.into());
 }
 
-/// At most three statuses for a gang, however slowly its placeholders come: one stage of its progress,
-/// the start, and that all of it runs.
+/// Of a gang that comes slowly through its stages one is written after a moment, and then one every 10 s.
 #[test]
 fn the_stages_of_a_slow_start_are_not_all_written() {
     let mut driven = Driven::synced();

@@ -4,6 +4,7 @@ use std::fmt;
 use std::fs;
 use std::path::Path;
 
+use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -60,6 +61,11 @@ impl Contestant {
     /// Whether it is Gangline.
     pub(super) const fn is_gangline(self) -> bool {
         matches!(self, Self::Direct | Self::Missing | Self::All)
+    }
+
+    /// Its name on the command line.
+    pub(super) fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
     /// Its name in the audit log.
@@ -139,7 +145,7 @@ impl Running {
     }
 }
 
-/// With Gangline's account: what a request costs the server depends on who asks (nobody judges an administrator's).
+/// With Gangline's account: what a request costs the server depends on who asks (an administrator's meet no role).
 async fn null(plane: &ControlPlane, workload: Workload) -> Result<Process> {
     let kubeconfig = gangline::kubeconfig(&plane.client(), &plane.kubeconfig(), plane.dir()).await?;
     let kubeconfig = kubeconfig.display().to_string();

@@ -88,7 +88,7 @@ fn is_binding(line: &str) -> bool {
 }
 
 fn keep_logs(plan: Plan, plane: &ControlPlane, dir: &Path) -> Result<()> {
-    let name = format!("{}x{}-{}-{}", plan.workload.gangs, plan.workload.size, plan.contestant.user(), plan.round);
+    let name = format!("{}x{}-{}-{}", plan.workload.gangs, plan.workload.size, plan.contestant.name(), plan.round);
     for file in ["audit.log", "gangline.log", "kube-scheduler.log"] {
         let from = plane.dir().join(file);
         if from.is_file() {

@@ -1,5 +1,6 @@
 //! The chart's admission policies, attacked on a real API server, with what must go on as if they were not there.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -11,6 +12,7 @@ use kube::{Client, Config};
 use serde_json::{Value, json};
 
 use super::error::{During, Error, Result};
+use super::nodes::TOPOLOGY;
 
 /// The user that the API server sees in the scheduler's requests.
 const SCHEDULER: &str = "system:serviceaccount:gangline-system:gangline";
@@ -223,7 +225,10 @@ async fn the_scheduler_is_restrained(scheduler: &Asker) -> Result<()> {
     the_status_is_restrained(scheduler).await?;
     let plain = format!("{PODS}/plain");
     scheduler.refused(Method::DELETE, &plain, None, "an ordinary pod deleted").await?;
-    bind_in_a_zone(scheduler, &plain).await?;
+    let at = format!("{plain}/binding");
+    let disguise = binding("plain", "n", &labels(&json!({"gangline.dev/placeholder": "true"}))["metadata"]);
+    scheduler.refused(Method::POST, &at, Some(&disguise), "a pod made a placeholder by a Binding").await?;
+    scheduler.expect(Method::POST, &at, Some(&ours("n")), 201, "a Binding").await?;
     let seat = format!("{PODS}/seat2");
     let relabel = labels(&json!({"team": "b"}));
     scheduler.expect(Method::POST, PODS, Some(&placeholder("seat2")), 201, "a placeholder").await?;
@@ -231,13 +236,9 @@ async fn the_scheduler_is_restrained(scheduler: &Asker) -> Result<()> {
     scheduler.expect(Method::DELETE, &seat, None, 200, "a placeholder deleted").await
 }
 
-/// The zone is what the API server adds to a Binding before policies judge it.
-async fn bind_in_a_zone(scheduler: &Asker, pod: &str) -> Result<()> {
-    let metadata = json!({
-        "annotations": {"gangline.dev/started": "true"}, "labels": {"topology.kubernetes.io/zone": "a"},
-    });
-    let ours = binding("plain", "n", &metadata);
-    scheduler.expect(Method::POST, &format!("{pod}/binding"), Some(&ours), 201, "a Binding").await
+/// A Binding as Gangline makes them.
+fn ours(node: &str) -> Value {
+    binding("plain", node, &json!({"annotations": {"gangline.dev/started": "true"}}))
 }
 
 async fn the_status_is_restrained(scheduler: &Asker) -> Result<()> {
@@ -345,20 +346,26 @@ pub async fn injection_is_allowed_and_no_more(kubeconfig: &Path) -> Result<()> {
     Ok(())
 }
 
-/// With `policies.bindings`: Bindings bring what Gangline puts there, and the zone that the API server adds.
+/// With `policies.bindings`: Bindings bring what Gangline puts there, and what the API server adds (from 1.35 on: the
+/// zone of the node, before policies judge).
 pub async fn bindings_are_judged(kubeconfig: &Path) -> Result<()> {
+    const NODES: &str = "/api/v1/nodes";
     let admin = Asker::new(kubeconfig, None).await?;
     let scheduler = Asker::new(kubeconfig, Some(SCHEDULER)).await?;
     let pods = "/api/v1/namespaces/default/pods";
+    let zone: BTreeMap<_, _> = TOPOLOGY.into();
+    let node = json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "in-a-zone", "labels": zone}});
+    admin.expect(Method::POST, NODES, Some(&node), 201, "a node in a zone").await?;
     admin.expect(Method::POST, pods, Some(&pod("plain", &json!({}))), 201, "an ordinary pod").await?;
     let plain = format!("{pods}/plain");
     let at = format!("{plain}/binding");
-    let label = binding("plain", "n", &json!({"labels": {"team": "b"}}));
+    let label = binding("plain", "in-a-zone", &json!({"labels": {"team": "b"}}));
     refused_in_the_end(&scheduler, &format!("{at}?dryRun=All"), &label).await?;
-    let annotation = binding("plain", "n", &json!({"annotations": {"k8s.v1.cni.cncf.io/networks": "x"}}));
+    let annotation = binding("plain", "in-a-zone", &json!({"annotations": {"k8s.v1.cni.cncf.io/networks": "x"}}));
     scheduler.refused(Method::POST, &at, Some(&annotation), "an annotation by way of a Binding").await?;
-    bind_in_a_zone(&scheduler, &plain).await?;
-    admin.expect(Method::DELETE, &format!("{plain}?gracePeriodSeconds=0"), None, 200, "the pod deleted").await
+    scheduler.expect(Method::POST, &at, Some(&ours("in-a-zone")), 201, "a Binding to a node in a zone").await?;
+    admin.expect(Method::DELETE, &format!("{plain}?gracePeriodSeconds=0"), None, 200, "the pod deleted").await?;
+    admin.expect(Method::DELETE, &format!("{NODES}/in-a-zone"), None, 200, "the node deleted").await
 }
 
 /// Waits until a pod is taken that the policy before refused.

@@ -315,10 +315,12 @@ impl Scheduler {
 
     /// Whether a task group's stage passes by itself within moments.
     pub fn is_in_progress(&self, id: GroupId) -> bool {
-        let app = self.books.groups.get(id).and_then(|group| group.app).map(|app| &self.books.apps[app]);
+        let Some(group) = self.books.groups.get(id) else { return false };
+        let app = group.app.map(|app| &self.books.apps[app]);
         app.is_some_and(|app| match app.state {
             AppState::New | AppState::Accepted => app.waits.as_ref().is_none_or(Reason::is_progress),
-            AppState::Running => !app.placed,
+            // A seat that was lost stays so until somebody comes.
+            AppState::Running => !app.placed && group.seats.tally().open == 0,
             AppState::Waiting | AppState::Rejected | AppState::Completed => false,
         })
     }

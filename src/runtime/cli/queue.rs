@@ -22,6 +22,9 @@ struct Node {
     name: String,
     /// There is no Queue object: `root`, `root.default`, or a parent that is only named by others.
     implicit: bool,
+    /// Whether a status says what is in use: without one it is not nothing.
+    #[serde(skip)]
+    known: bool,
     allocated: Amounts,
     pending: Amounts,
     max: Amounts,
@@ -89,10 +92,22 @@ impl From<Found<Queue>> for Node {
             }
         };
         let problem = problem(&queue);
+        let known = queue.status.is_some();
         let status = queue.status.unwrap_or_default();
         let QueueStatus { allocated, pending, headroom, applications, .. } = status;
         let (max, max_applications) = (queue.spec.max, queue.spec.max_applications);
-        Self { name, implicit: false, allocated, pending, max, max_applications, headroom, applications, problem }
+        Self {
+            name,
+            implicit: false,
+            known,
+            allocated,
+            pending,
+            max,
+            max_applications,
+            headroom,
+            applications,
+            problem,
+        }
     }
 }
 
@@ -142,8 +157,7 @@ impl Node {
     fn cells(&self, top: usize, wide: bool) -> Vec<String> {
         let implicit = if self.implicit { " (implicit)" } else { "" };
         let name = format!("{}{}{implicit}", "  ".repeat(depth(&self.name) - top), self.name);
-        // Without an object there is nowhere to say what is in use: it is not nothing.
-        let none = if self.implicit { "unknown" } else { "-" };
+        let none = if self.known { "-" } else { "unknown" };
         let limits = [name, amounts(&self.allocated, none), self.max_text(), amounts(&self.headroom, none)];
         let most = self.max_applications.map_or("-".to_owned(), |most| most.to_string());
         let more = wide.then(|| [amounts(&self.pending, none), most]);
@@ -205,7 +219,7 @@ QUEUE                     ALLOCATED  MAX                   HEADROOM             
 root                      cpu 4      cpu 10, memory 20Gi   cpu 6, memory 20Gi   1 Accepted, 2 Running  -
   root.data (implicit)    unknown    unlimited             unknown              unknown                -
     root.data.etl         -          unlimited             -                    -                      ParentMissing: root.data is no Queue
-  root.data-x             -          unlimited             -                    -                      Gangline has said nothing about it
+  root.data-x             unknown    unlimited             unknown              unknown                Gangline has said nothing about it
   root.default (implicit) unknown    unlimited             unknown              unknown                -
 ";
         let shown = render(&nodes.iter().collect::<Vec<_>>(), TableOutput::Table, false);

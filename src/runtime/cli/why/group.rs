@@ -15,11 +15,12 @@ const STEPS: [&str; 4] = ["Accepted", "QuotaReserved", "Placed", "Running"];
 const IS_IT_RUNNING: &str = "Is Gangline running? kubectl get pods -A -l app.kubernetes.io/name=gangline";
 
 /// So long after an object was made, silence is no sign: a reason is written when it has lasted a moment.
-const NEW_SECONDS: i64 = 10;
+const NEW_SECONDS: u64 = 10;
 
 /// What helps where Gangline has said nothing about an object.
 pub(super) fn silence_hint(created: Option<&Time>, now: Timestamp) -> String {
-    let is_new = created.is_some_and(|time| now.as_second().saturating_sub(time.0.as_second()) < NEW_SECONDS);
+    // Clocks differ by a little.
+    let is_new = created.is_some_and(|time| now.as_second().abs_diff(time.0.as_second()) < NEW_SECONDS);
     if is_new { "It is new: ask again in some seconds.".to_owned() } else { IS_IT_RUNNING.to_owned() }
 }
 
