@@ -1,10 +1,10 @@
 //! Losing seats, nodes and members; deleting TaskGroups in every phase (01, 1.5).
 
 use gangline::core::event::{GroupSpec, Place};
-use gangline::core::ids::Uid;
+use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, NS};
 use crate::support::phases::{held, phases, running};
 
 /// 01, 1.5: "A placeholder deleted by a user, evicted, preempted, failed …: the seat goes back to Open and is planned
@@ -164,6 +164,8 @@ fn a_member_lost_between_the_bindings() {
     cluster.settle();
     assert_eq!((cluster.bound(), cluster.report("g").reason), (vec!["g-0".into(), "g-2".into()], "PartiallyLost"));
     assert!(!cluster.report("g").placed);
+    let id = *cluster.scheduler.books.group_ids.get(&Key::new(NS, "g")).expect("known");
+    assert!(!cluster.scheduler.is_in_progress(id), "nothing of it passes by itself: it is told at once");
     cluster.member("g-3", "g");
     cluster.settle();
     assert_eq!((cluster.bound().len(), cluster.report("g").reason, cluster.report("g").placed), (3, "Running", true));
