@@ -117,27 +117,27 @@ async fn refused_for_now(t: &Context, scheduler: &Scheduler, proxy: &Proxy) -> R
     Ok(())
 }
 
+/// A gang of two whose first pod is deleted while both Bindings are on their way.
+async fn lose_in_flight(t: &Context, proxy: &Proxy, name: &str) -> Result<()> {
+    make_group(t, name, 2, json!({"reservation": "Direct"})).await?;
+    wait_reason(t, name, "WaitingForMembers").await?;
+    proxy.rule("POST", "/binding", Rule::Hold);
+    make_members(t, name, 2).await?;
+    until("both Bindings are on their way", async || Ok(proxy.held() == 2)).await?;
+    let first = format!("{name}-0");
+    t.pods().delete_with(&first, &DeleteParams::default().grace_period(0)).await?;
+    t.pods().wait_gone(&first).await
+}
+
 /// The Bindings of a gang are on their way when one of its pods is deleted and another one takes its name.
 async fn late_binding(t: &Context, proxy: &Proxy) -> Result<()> {
-    make_group(t, "late", 2, json!({"reservation": "Direct"})).await?;
-    wait_reason(t, "late", "WaitingForMembers").await?;
-    proxy.rule("POST", "/binding", Rule::Hold);
-    make_members(t, "late", 2).await?;
-    until("both Bindings are on their way", async || Ok(proxy.held() == 2)).await?;
-    t.pods().delete_with("late-0", &DeleteParams::default().grace_period(0)).await?;
-    t.pods().wait_gone("late-0").await?;
+    lose_in_flight(t, proxy, "late").await?;
     t.pods().create(member(t, "late", 0)).await?;
     proxy.release();
     wait_whole(t, "late", 2).await?;
     wait_reason(t, "late", "Running").await?;
     // And one that stays away.
-    make_group(t, "gone", 2, json!({"reservation": "Direct"})).await?;
-    wait_reason(t, "gone", "WaitingForMembers").await?;
-    proxy.rule("POST", "/binding", Rule::Hold);
-    make_members(t, "gone", 2).await?;
-    until("both Bindings are on their way", async || Ok(proxy.held() == 2)).await?;
-    t.pods().delete_with("gone-0", &DeleteParams::default().grace_period(0)).await?;
-    t.pods().wait_gone("gone-0").await?;
+    lose_in_flight(t, proxy, "gone").await?;
     proxy.release();
     t.pods().create(member(t, "gone", 2)).await?;
     let run = |pods: &[&Pod]| pods.len() == 2 && pods.iter().all(|pod| phase(pod) == "Running");

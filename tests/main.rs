@@ -28,6 +28,7 @@ mod scripted;
 #[cfg(feature = "runtime")]
 mod shell;
 mod spec_completion;
+mod spec_edits;
 mod spec_gang;
 mod spec_gate;
 mod spec_loss;

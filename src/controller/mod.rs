@@ -118,7 +118,7 @@ impl Controller {
         // Before everything is synced nothing leaves, so there is nothing to wake for.
         let outbox = self.core.is_synced().then(|| self.outbox.wake(now.mono)).flatten();
         let wake = step.wake.into_iter().chain(outbox).min();
-        Turn { calls, relist: Vec::new(), wake, more: step.more || !self.events.is_empty() }
+        Turn { calls, wake, more: step.more || !self.events.is_empty() }
     }
 
     fn observe(&mut self, observation: Observation) {
@@ -173,10 +173,12 @@ impl Controller {
         };
         self.warn_of_malformed(kind, &fact);
         let seen = match &fact {
-            WatchFact::Listed(seen) | WatchFact::Upsert(seen) => {
+            WatchFact::Listed(seen) | WatchFact::Upsert(seen) if matches!(kind, Kind::TaskGroup | Kind::Queue) => {
                 seen.body.clone().ok().map(|body| (seen.key.clone(), body))
             }
-            WatchFact::Unserved
+            WatchFact::Listed(_)
+            | WatchFact::Upsert(_)
+            | WatchFact::Unserved
             | WatchFact::ListBegin
             | WatchFact::ListEnd
             | WatchFact::Gone(_)

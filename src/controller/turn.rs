@@ -1,15 +1,13 @@
 //! What a step of the controller hands to the shell.
 
 use crate::core::time::Mono;
-use crate::shim::op::{Call, Kind};
+use crate::shim::op::Call;
 
 /// What is to be done after a step.
 #[derive(Clone, Debug, Default)]
 pub struct Turn {
     /// To be sent at once, once each, in this order.
     pub calls: Vec<Call>,
-    /// Watches to be started again from a new list.
-    pub relist: Vec<Kind>,
     /// When `step` must be called again even if nothing happens.
     pub wake: Option<Mono>,
     /// Whether there is more to decide now: the step stopped at its bound.

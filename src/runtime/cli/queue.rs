@@ -23,7 +23,6 @@ struct Node {
     /// There is no Queue object: `root`, `root.default`, or a parent that is only named by others.
     implicit: bool,
     /// Whether a status says what is in use: without one it is not nothing.
-    #[serde(skip)]
     known: bool,
     allocated: Amounts,
     pending: Amounts,
@@ -255,6 +254,8 @@ root                      cpu 4      cpu 10, memory 20Gi   cpu 6, memory 20Gi   
         let value: serde_json::Value = serde_json::from_str(&shown).unwrap();
         assert_eq!(value["items"][0]["max"]["cpu"], "10");
         assert_eq!(value["items"][0]["maxApplications"], 5);
+        let known: Vec<_> = value["items"].as_array().unwrap().iter().map(|item| item["known"] == true).collect();
+        assert_eq!(known, [true, false, true, false, false], "without a status nothing is known to be in use");
         assert_eq!(value["items"][2]["problem"], "ParentMissing: root.data is no Queue");
     }
 

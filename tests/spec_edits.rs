@@ -1,0 +1,183 @@
+//! 01, 1.2.4: what an edit of a TaskGroup does, before and after the start (ADR 0009).
+
+use crate::spec_submission::of_pair;
+use crate::support::cluster::Cluster;
+use gangline::core::event::{GroupSpec, Reservation};
+use gangline::core::lifecycle::AppState;
+use gangline::core::time::Mono;
+
+fn edited(spec: &GroupSpec, generation: i64, min_member: u32) -> GroupSpec {
+    GroupSpec { generation, min_member, ..spec.clone() }
+}
+
+/// 01, 1.2.4: "Once accepted, only timeouts can be changed"; ADR 0009: from its start on. What is shown is the spec that
+/// is in force; an edit waits for the next life.
+#[test]
+fn a_started_application_keeps_its_spec() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 8);
+    let spec = cluster.direct("g", 3);
+    cluster.apply("g", spec.clone());
+    cluster.members("g", 3);
+    cluster.settle();
+    let (queue, application) = ("root.q".into(), "other".into());
+    cluster.apply("g", GroupSpec { queue, application, completion_timeout_ms: 5_000, ..edited(&spec, 2, 1) });
+    cluster.settle();
+    assert_eq!((cluster.report("g").required, cluster.report("g").generation), (3, 1));
+    assert_eq!((cluster.state("g"), &*cluster.report("g").queue), (AppState::Running, "root.default"));
+    cluster.apply("g", GroupSpec { completion_timeout_ms: 5_000, ..edited(&spec, 3, 1) });
+    (0..3).for_each(|number| cluster.delete(&format!("g-{number}")));
+    cluster.settle();
+    cluster.wait(5_000).settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").generation), (AppState::Completed, 3));
+    cluster.member("g-3", "g");
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").incarnation), (AppState::Running, 2));
+}
+
+/// ADR 0009: until it starts an accepted application is judged again, and gives back what it holds by the old spec.
+#[test]
+fn an_accepted_application_is_judged_by_its_new_spec() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 4);
+    let spec = cluster.all("g", 3);
+    cluster.submit("g", "root.q", spec.clone());
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 3);
+    cluster.submit("g", "root.q", edited(&spec, 2, 1));
+    cluster.settle();
+    let report = cluster.report("g");
+    assert_eq!((report.generation, report.required, report.incarnation), (2, 1, 2));
+    assert_eq!(cluster.bound(), ["ph-g-2-0-0"]);
+    cluster.submit("g", "root.q", edited(&spec, 3, 5));
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").reason), (AppState::Rejected, "ExceedsMaxQuota"));
+    assert_eq!((cluster.report("g").generation, cluster.placeholders()), (3, 0));
+}
+
+/// As above: nor does a member keep a node for a gang that its TaskGroup is not in any more.
+#[test]
+fn an_accepted_task_group_that_moves_gives_back_what_it_has() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    for name in ["g", "other"] {
+        let spec = cluster.group(name, 2);
+        cluster.apply(name, spec);
+    }
+    cluster.member("g-0", "g");
+    cluster.settle().wait(1_000);
+    cluster.carry("create").carry("bind nothing");
+    let spec = GroupSpec { application: "other".into(), ..edited(&cluster.groups["g"], 2, 2) };
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!((cluster.report("g").reason, cluster.why("g-0")), ("ApplicationClosed", Some("ApplicationClosed")));
+}
+
+/// As above: an edit of its timeout, as of one that runs, costs it nothing.
+#[test]
+fn a_timeout_can_be_changed_at_any_time() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.all("g", 2);
+    cluster.apply("g", spec.clone());
+    cluster.settle();
+    cluster.taken();
+    cluster.apply("g", GroupSpec { generation: 2, completion_timeout_ms: 60_000, ..spec.clone() });
+    cluster.settle();
+    assert_eq!((cluster.report("g").generation, cluster.report("g").incarnation, cluster.log.len()), (2, 1, 0));
+    cluster.members("g", 2);
+    cluster.settle();
+    cluster.apply("g", edited(&spec, 3, 1));
+    cluster.apply("g", GroupSpec { generation: 4, completion_timeout_ms: 5_000, ..spec });
+    cluster.settle();
+    assert_eq!((cluster.report("g").generation, cluster.report("g").required), (4, 2));
+    (0..2).for_each(|number| cluster.delete(&format!("g-{number}")));
+    cluster.settle();
+    cluster.wait(5_000).settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").required), (AppState::Completed, 2));
+}
+
+fn with_timeout(cluster: &mut Cluster, name: &str, seconds: u64) {
+    let spec = cluster.groups[name].clone();
+    let completion_timeout_ms = seconds * 1_000;
+    cluster.apply(name, GroupSpec { generation: spec.generation + 1, completion_timeout_ms, ..spec });
+    cluster.settle();
+}
+
+/// A gang of p0 and p1 whose members are over, `millis` after the process began.
+fn waiting_pair(millis: u64) -> Cluster {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    for name in ["p0", "p1"] {
+        let spec = of_pair(&cluster, name);
+        cluster.apply(name, spec);
+        cluster.member(&format!("{name}-0"), name);
+    }
+    cluster.settle().wait(millis);
+    ["p0-0", "p1-0"].iter().for_each(|name| cluster.finish(name, true));
+    cluster.settle();
+    assert_eq!(cluster.state("p0"), AppState::Waiting);
+    cluster
+}
+
+/// 01, 1.2.4 "only timeouts can be changed", in each TaskGroup of a gang: the longest counts, from the start of Waiting.
+#[test]
+fn timeouts_of_several_task_groups_count_once() {
+    let mut cluster = waiting_pair(0);
+    let start = cluster.now.wall;
+    cluster.wait(10_000);
+    ["p0", "p1"].iter().for_each(|name| with_timeout(&mut cluster, name, 60));
+    for name in ["p0", "p1"] {
+        assert_eq!(cluster.report(name).completes, Some(start.after(60_000)), "{name}");
+        assert_eq!(cluster.statuses[name].completion_deadline, Some(start.after(60_000)), "{name}");
+    }
+    cluster.wait(49_999).settle();
+    assert_eq!(cluster.state("p0"), AppState::Waiting);
+    cluster.wait(1).settle();
+    assert_eq!(cluster.state("p0"), AppState::Completed);
+}
+
+/// 01, 1.7: what is shown is when it ends, however often that is changed, and however young the process is.
+#[test]
+fn a_deadline_is_what_it_says() {
+    for restart in [false, true] {
+        let mut cluster = waiting_pair(0);
+        let start = cluster.now.wall;
+        cluster.wait(1_000);
+        if restart {
+            cluster.now.mono = Mono(0);
+            cluster.restart().settle();
+        }
+        for seconds in [5, 2, 40] {
+            ["p0", "p1"].iter().for_each(|name| with_timeout(&mut cluster, name, seconds));
+        }
+        assert_eq!(cluster.report("p1").completes, Some(start.after(40_000)), "{restart}");
+        cluster.wait(38_999).settle();
+        assert_eq!(cluster.state("p0"), AppState::Waiting, "{restart}");
+        cluster.wait(1).settle();
+        assert_eq!(cluster.state("p0"), AppState::Completed, "{restart}");
+    }
+}
+
+/// 01, 1.2.4: objects are changed one by one, so that timeouts of an accepted gang may differ; 1.11: also after a restart.
+#[test]
+fn timeouts_that_differ_do_not_reject_what_was_accepted() {
+    for restart in [false, true] {
+        let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 4);
+        for name in ["p0", "p1"] {
+            let spec = GroupSpec { reservation: Reservation::Placeholder, ..of_pair(&cluster, name) };
+            cluster.submit(name, "root.q", spec);
+        }
+        cluster.settle().wait(5_000).settle();
+        with_timeout(&mut cluster, "p0", 60);
+        cluster.taken();
+        if restart {
+            cluster.restart().settle();
+        }
+        cluster.set_queue("root.q", 5);
+        cluster.settle();
+        assert_eq!((cluster.state("p0"), cluster.placeholders()), (AppState::Accepted, 2), "{:#?}", cluster.log);
+    }
+    let mut cluster = Cluster::default().nodes(2, 4);
+    for (name, completion_timeout_ms) in [("p0", 30_000), ("p1", 60_000)] {
+        let spec = GroupSpec { completion_timeout_ms, ..of_pair(&cluster, name) };
+        cluster.apply(name, spec);
+    }
+    cluster.settle();
+    assert_eq!((cluster.state("p0"), cluster.report("p0").reason), (AppState::Rejected, "GangGroupMismatch"));
+}
