@@ -244,3 +244,39 @@ fn the_stages_of_a_slow_start_are_not_all_written() {
     driven.wait(5_000);
     assert_eq!(driven.rules(), [("patch taskgroups/status".to_owned(), 1)].into(), "and that takes long");
 }
+
+/// A state that was left and comes back while the status that told of the other one is on its way is told at once: what
+/// is on its way is what everybody will see.
+#[test]
+fn a_status_on_its_way_is_what_news_are_compared_with() {
+    let reason = |call: &Call| {
+        let Op::PatchTaskGroupStatus { status, .. } = &call.op else { panic!("{call:?}") };
+        status.reason.clone()
+    };
+    let mut driven = Driven::synced();
+    driven.upsert(Kind::TaskGroup, &group(&json!({"reservation": "Direct", "minResource": {"cpu": "10"}})));
+    let large = |name: &str| {
+        let mut pod = member(name);
+        pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("10");
+        pod
+    };
+    driven.upsert(Kind::Pod, &large("m0"));
+    driven.upsert(Kind::Pod, &large("m1"));
+    driven.grant();
+    driven.wait(20_000);
+    let told: Vec<Call> = driven.taken().into_iter().filter(is_status).collect();
+    assert_eq!(told.iter().map(reason).collect::<Vec<_>>(), ["WaitingForCapacity"]);
+    driven.answer(&told[0], Outcome::Ok(None));
+    driven.grant();
+    let gone = driven.seen(Kind::Pod, &large("m1"));
+    driven.fact(Kind::Pod, WatchFact::Gone(gone));
+    driven.wait(5_000);
+    let told: Vec<Call> = driven.taken().into_iter().filter(is_status).collect();
+    assert_eq!(told.iter().map(reason).collect::<Vec<_>>(), ["WaitingForMembers"]);
+    driven.upsert(Kind::Pod, &large("m2"));
+    driven.wait(5_000);
+    driven.answer(&told[0], Outcome::Ok(None));
+    driven.wait(1_000);
+    let told: Vec<Call> = driven.taken().into_iter().filter(is_status).collect();
+    assert_eq!(told.iter().map(reason).collect::<Vec<_>>(), ["WaitingForCapacity"]);
+}

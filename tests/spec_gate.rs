@@ -93,6 +93,24 @@ fn a_gang_that_nodes_block_keeps_its_quota_from_those_behind() {
     assert_eq!(created(&cluster.log).len(), 6);
 }
 
+/// The same, once such a gang lacks a member: it waits for that, and those behind it for nothing any more.
+#[test]
+fn a_gang_that_nodes_block_and_that_loses_a_member_gives_way() {
+    let mut cluster = Cluster::default().nodes(2, 2).queue("root.q", 8);
+    for (name, min, created) in [("a", 6, 1), ("b", 3, 2)] {
+        let mut spec = cluster.direct(name, min);
+        spec.created = created;
+        cluster.submit(name, "root.q", spec);
+        cluster.members(name, min);
+    }
+    cluster.settle();
+    assert_eq!((cluster.report("a").reason, cluster.report("b").reason), ("WaitingForCapacity", "WaitingForQuota"));
+    cluster.delete("a-5");
+    cluster.settle();
+    assert_eq!(cluster.report("a").reason, "WaitingForMembers", "{}", cluster.report("a").message);
+    assert_eq!(cluster.bound(), ["b-0", "b-1", "b-2"]);
+}
+
 /// 01, 1.2.5: "later applications that still fit may overtake it".
 #[test]
 fn a_later_gang_that_fits_overtakes() {

@@ -8,7 +8,7 @@ use kube::api::DeleteParams;
 use serde_json::json;
 
 use crate::harness::context::phase;
-use crate::harness::words::{MEMBERS, annotation, condition, is_bound, status, uid, why_waits};
+use crate::harness::words::{MEMBERS, condition, is_bound, marked, status, uid, why_waits};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::error::Result;
 
@@ -52,7 +52,7 @@ async fn completes(t: &mut Context) -> Result<()> {
     let pods = t.wait_running("once", 2).await?;
     let incarnation = format!("{}.2", uid(&group));
     let running = pods.iter().filter(|pod| phase(pod) == "Running");
-    let second: Vec<_> = running.map(|pod| annotation(pod, names::INCARNATION)).collect();
+    let second: Vec<_> = running.map(|pod| marked(pod, "incarnation")).collect();
     assert_eq!(second, [incarnation.as_str(); 2]);
     let again = |group: &TaskGroup| status(group).incarnation == 2 && condition(group, "Placed").0 == "True";
     let group = t.groups().wait("once", "runs again", again).await?;
@@ -141,7 +141,7 @@ async fn recreated(t: &mut Context) -> Result<()> {
     t.groups().wait("again", "counts its own members", two).await?;
     t.members("again", 4..5, "1").await?;
     let pods = t.wait_running("again", 5).await?;
-    let own = pods.iter().filter(|pod| annotation(pod, names::INCARNATION) == format!("{}.1", uid(&second)));
+    let own = pods.iter().filter(|pod| marked(pod, "incarnation") == format!("{}.1", uid(&second)));
     assert_eq!(own.count(), 3);
     Ok(())
 }

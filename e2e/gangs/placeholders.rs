@@ -152,7 +152,7 @@ async fn deleted_held(t: &mut Context) -> Result<()> {
     let members = t.wait_running("held", 3).await?;
     t.wait_no_placeholders().await?;
     let incarnation = format!("{}.1", uid(&group));
-    assert!(members.iter().all(|pod| crate::harness::words::annotation(pod, names::INCARNATION) == incarnation));
+    assert!(members.iter().all(|pod| crate::harness::words::marked(pod, "incarnation") == incarnation));
     Ok(())
 }
 

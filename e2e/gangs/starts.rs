@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 
 use crate::harness::context::{TEST, phase};
-use crate::harness::words::{MEMBERS, annotation, condition, is_bound, label, status, uid, why_waits};
+use crate::harness::words::{MEMBERS, annotation, condition, is_bound, label, marked, status, uid, why_waits};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::error::Result;
 use crate::support::objects::Objects;
@@ -16,7 +16,7 @@ pub(crate) fn tests() -> Vec<Test> {
     vec![
         test("gangs: a singleton runs", Needs::Nodes(1), singleton),
         test("gangs: three members start together, and none before", Needs::Nodes(2), direct),
-        test("gangs: a Binding brings annotations with the node", Needs::Nodes(2), annotations),
+        test("gangs: a Binding brings its mark with the node", Needs::Nodes(2), mark),
         test("gangs: placeholders for all members hold seats and are replaced", Needs::Nodes(2), all),
         test("gangs: only missing members get placeholders", Needs::Nodes(2), missing),
         test("gangs: two task groups and their originator start together", Needs::Nodes(2), application),
@@ -31,8 +31,7 @@ pub(crate) fn tests() -> Vec<Test> {
 async fn singleton(t: &mut Context) -> Result<()> {
     t.pods().create(t.pod("alone", "1", json!({}))).await?;
     let pod = t.pods().wait("alone", "runs", |pod| phase(pod) == "Running").await?;
-    assert_eq!(annotation(&pod, names::CHARGED_QUEUE), "root.default");
-    assert_eq!(annotation(&pod, names::INCARNATION), "", "a pod outside task groups has no incarnation");
+    assert_eq!(annotation(&pod, names::BINDING), "queue=root.default", "a pod outside task groups has no incarnation");
     Ok(())
 }
 
@@ -60,17 +59,17 @@ async fn direct(t: &mut Context) -> Result<()> {
     Ok(())
 }
 
-/// A watch shows every version of a pod: the first one with a node has the annotations already.
-async fn annotations(t: &mut Context) -> Result<()> {
+/// A watch shows every version of a pod: the first one with a node has the mark already.
+async fn mark(t: &mut Context) -> Result<()> {
     let group = t.group("pair", 2, "1", json!({"reservation": "Direct", "applicationId": "app.1"})).await?;
     let incarnation = format!("{}.1", uid(&group));
     let seats = ["0", "1"];
     let complete = |pods: &[&Pod]| {
         pods.iter().filter(|pod| is_bound(pod)).all(|pod| {
-            seats.contains(&annotation(pod, names::SEAT))
-                && annotation(pod, names::INCARNATION) == incarnation
-                && annotation(pod, names::STARTED) == "true"
-                && annotation(pod, names::CHARGED_QUEUE) == "root.default"
+            seats.contains(&marked(pod, "seat"))
+                && marked(pod, "incarnation") == incarnation
+                && marked(pod, "started") == "true"
+                && marked(pod, "queue") == "root.default"
         })
     };
     let run = async {
@@ -80,8 +79,8 @@ async fn annotations(t: &mut Context) -> Result<()> {
         t.members("pair", 1..2, "1").await?;
         t.wait_running("pair", 2).await
     };
-    let pods = t.pods().always("", "a pod with a node has its annotations", complete, run).await?;
-    let taken: BTreeSet<_> = pods.iter().map(|pod| annotation(pod, names::SEAT)).collect();
+    let pods = t.pods().always("", "a pod with a node has its mark", complete, run).await?;
+    let taken: BTreeSet<_> = pods.iter().map(|pod| marked(pod, "seat")).collect();
     assert_eq!(taken, BTreeSet::from(seats), "each member has its own seat");
     Ok(())
 }
@@ -184,7 +183,7 @@ async fn application(t: &mut Context) -> Result<()> {
         t.pods().wait("driver", "runs", |pod| phase(pod) == "Running").await
     };
     let driver = t.pods().always("", "the driver starts after all seats are held", first, start).await?;
-    assert_eq!(annotation(&driver, names::STARTED), "true");
+    assert_eq!(marked(&driver, "started"), "true");
     t.members("left", 0..2, "1").await?;
     t.members("right", 0..1, "2").await?;
     t.wait_running("left", 2).await?;

@@ -141,6 +141,12 @@ pub(crate) fn annotation<'a>(pod: &'a Pod, key: &str) -> &'a str {
     pod.metadata.annotations.as_ref().and_then(|annotations| annotations.get(key)).map_or("", String::as_str)
 }
 
+/// A word of the mark that a Binding left, empty if it is not there: read without the code that wrote it.
+pub(crate) fn marked<'a>(pod: &'a Pod, word: &str) -> &'a str {
+    let words = annotation(pod, names::BINDING).split(' ').filter_map(|word| word.split_once('='));
+    words.filter(|(key, _)| *key == word).map(|(_, value)| value).next().unwrap_or_default()
+}
+
 /// Reason and message of `PodScheduled=False`; empty if the pod does not have it.
 pub(crate) fn why_waits(pod: &Pod) -> (&str, &str) {
     let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());

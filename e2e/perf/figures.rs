@@ -1,6 +1,7 @@
 //! What one run comes to.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -10,13 +11,28 @@ use super::contestant::Contestant;
 use super::workload::{MEMBER, Workload};
 use crate::support::audit::Record;
 
+/// CPU seconds of everybody who works for a binding.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+pub(super) struct Cpu {
+    pub(super) api_server: f64,
+    pub(super) etcd: f64,
+    pub(super) scheduler: f64,
+}
+
+impl fmt::Display for Cpu {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let [api_server, etcd, scheduler] = [self.api_server, self.etcd, self.scheduler].map(|seconds| 1e3 * seconds);
+        write!(f, "{api_server:.2} + {etcd:.2} + {scheduler:.2} ms")
+    }
+}
+
 /// What a run used, read when it was over.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub(super) struct Used {
     /// CPU seconds of the scheduler.
     pub(super) scheduler_cpu: f64,
-    /// CPU seconds of store and API server.
-    pub(super) servers_cpu: f64,
+    /// CPU seconds of one binding, in the middle of the run.
+    pub(super) per_bind: Cpu,
     /// The most memory that the scheduler had, MiB.
     pub(super) peak_mib: f64,
 }
@@ -98,9 +114,10 @@ impl Figures {
     /// The run in a line.
     pub(super) fn sentence(&self) -> String {
         format!(
-            "{:.0} pods/s, {:.1} CPU-s per 10k, {:.0} MiB, {:.2} pod writes a member",
+            "{:.0} pods/s, {:.1} CPU-s per 10k ({} a bind), {:.0} MiB, {:.2} pod writes a member",
             self.pods_per_second,
             self.cpu_per_10k(),
+            self.used.per_bind,
             self.used.peak_mib,
             self.pod_writes_per_member()
         )

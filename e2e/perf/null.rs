@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 
 use futures::{StreamExt, TryStreamExt, stream};
+use gangline::shim::protobuf::{self, Binding, ObjectMeta, ObjectReference};
 use http::Request;
 use kube::Client;
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::support::error::{During, Error, Result};
 use crate::support::kubeconfig;
@@ -51,11 +52,12 @@ async fn names(client: &Client, path: &str) -> Result<Vec<String>> {
 
 async fn bind(client: &Client, pod: &str, node: &str) -> Result<()> {
     let step = "binding a pod";
-    let binding = json!({
-        "apiVersion": "v1", "kind": "Binding", "metadata": {"name": pod}, "target": {"kind": "Node", "name": node},
-    });
+    let binding = Binding {
+        metadata: Some(ObjectMeta { name: pod.to_owned(), ..ObjectMeta::default() }),
+        target: Some(ObjectReference { kind: "Node".to_owned(), name: node.to_owned() }),
+    };
     let request = Request::post(format!("/api/v1/namespaces/default/pods/{pod}/binding"));
-    let request = request.header("content-type", "application/json").body(binding.to_string().into_bytes());
+    let request = request.header("content-type", protobuf::CONTENT).body(binding.to_body());
     // Read to its end, or the connection is not used again.
     client.request_text(request.during(step)?).await.during(step).map(drop)
 }

@@ -1,7 +1,7 @@
 //! The table for people, and what must hold of any run.
 
 use super::contestant::{self, Contestant};
-use super::figures::{Figures, quantile};
+use super::figures::{Cpu, Figures, quantile};
 use super::workload::Workload;
 use crate::support::error::{Error, Result};
 
@@ -9,7 +9,7 @@ use crate::support::error::{Error, Result};
 pub(super) fn print(all: &[Figures]) {
     println!(
         "
-| workload | scheduler | pods/s | of the ceiling | CPU-s per 10k pods | API server and etcd | peak MiB | pod writes per member | status writes per gang | first to last bind of a gang, p50 / p99 | partial gangs |
+| workload | scheduler | pods/s | of the ceiling | CPU-s per 10k pods | a binding: API server + etcd + scheduler | peak MiB | pod writes per member | status writes per gang | first to last bind of a gang, p50 / p99 | partial gangs |
 |---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     );
     let mut workloads: Vec<Workload> = Vec::new();
@@ -42,10 +42,14 @@ fn row(all: &[Figures], workload: Workload, contestant: Contestant, runs: &[&Fig
         ("–".to_owned(), "–".to_owned())
     };
     format!(
-        "| {workload} | {contestant} | {:.0} | {share:.0} % | {:.1} | {:.1} | {:.0} | {:.2} | {status} | {spread} | {} |",
+        "| {workload} | {contestant} | {:.0} | {share:.0} % | {:.1} | {} | {:.0} | {:.2} | {status} | {spread} | {} |",
         of(&|run| run.pods_per_second),
         of(&Figures::cpu_per_10k),
-        of(&|run| run.used.servers_cpu * 1e4 / run.workload.pods() as f64),
+        Cpu {
+            api_server: of(&|run| run.used.per_bind.api_server),
+            etcd: of(&|run| run.used.per_bind.etcd),
+            scheduler: of(&|run| run.used.per_bind.scheduler),
+        },
         of(&|run| run.used.peak_mib),
         of(&Figures::pod_writes_per_member),
         runs.iter().map(|run| run.partial_gangs).sum::<usize>(),

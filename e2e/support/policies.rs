@@ -238,7 +238,7 @@ async fn the_scheduler_is_restrained(scheduler: &Asker) -> Result<()> {
 
 /// A Binding as Gangline makes them.
 fn ours(node: &str) -> Value {
-    binding("plain", node, &json!({"annotations": {"gangline.dev/started": "true"}}))
+    binding("plain", node, &json!({"annotations": {"gangline.dev/binding": "queue=root.default"}}))
 }
 
 async fn the_status_is_restrained(scheduler: &Asker) -> Result<()> {

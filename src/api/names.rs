@@ -16,15 +16,14 @@ pub const QUEUE: &str = "gangline.dev/queue";
 /// Label on placeholders, `"true"`.
 pub const PLACEHOLDER: &str = "gangline.dev/placeholder";
 
-/// Annotation written by a Binding; label on placeholders: the seat, from 0.
+/// Annotation written by every Binding of ours, on the pod from the moment it has a node: the queue that is charged,
+/// and of a pod of a task group its incarnation, its seat and whether its gang had started
+/// (`queue=root.data incarnation=UID.1 seat=3 started=true`).
+pub const BINDING: &str = "gangline.dev/binding";
+/// Label on placeholders: the seat, from 0.
 pub const SEAT: &str = "gangline.dev/seat";
-/// Annotation written by a Binding; label on placeholders: TaskGroup UID and incarnation counter, `UID.1`. Absent on
-/// pods outside task groups.
+/// Label on placeholders: TaskGroup UID and incarnation counter, `UID.1`.
 pub const INCARNATION: &str = "gangline.dev/incarnation";
-/// Annotation written by the Binding of a real member once its gang was satisfied: `"true"`.
-pub const STARTED: &str = "gangline.dev/started";
-/// Annotation written by a Binding: the queue that is charged.
-pub const CHARGED_QUEUE: &str = "gangline.dev/charged-queue";
 /// Label on placeholders: the attempt, from 0.
 pub const ATTEMPT: &str = "gangline.dev/attempt";
 

@@ -110,30 +110,23 @@ impl Controller {
     /// takes its time.
     fn status_answered(&mut self, target: &Target, verdict: &Verdict) {
         match verdict {
-            Verdict::Done(_) => self.status_written(target),
+            Verdict::Done(_) => self.status_settled(target, true),
             Verdict::Refused(refusal, _) => {
                 tracing::warn!(?target, %refusal, "a status was refused");
+                self.status_settled(target, false);
                 self.want_status(target, 0);
             }
             Verdict::Fact(_) | Verdict::Gone | Verdict::Denied(_) => {}
         }
     }
 
-    fn status_written(&mut self, target: &Target) {
+    fn status_settled(&mut self, target: &Target, written: bool) {
         match target {
             Target::Group(key) => {
-                if let Some(facts) = self.ledger.group_mut(key)
-                    && let Some(sent) = facts.sent.take()
-                {
-                    facts.status = *sent;
-                }
+                self.ledger.group_mut(key).into_iter().for_each(|facts| facts.status.settle(written));
             }
             Target::Queue(path) => {
-                if let Some(facts) = self.ledger.queue_mut(path)
-                    && let Some(sent) = facts.sent.take()
-                {
-                    facts.status = *sent;
-                }
+                self.ledger.queue_mut(path).into_iter().for_each(|facts| facts.status.settle(written));
             }
             Target::Ask(_) | Target::Placeholder(_) | Target::Event(_) => {}
         }

@@ -74,8 +74,9 @@ impl Controller {
         let Some(facts) = self.ledger.group(&key) else { return };
         let target = Target::Group(key.clone());
         let progress = self.core.is_in_progress(id);
-        let starts = report.state == AppState::Running && facts.status.application_state != report.state.name();
-        let within = match (show::is_urgent(&facts.status, &report), progress && !starts) {
+        let starts =
+            report.state == AppState::Running && facts.status.latest().application_state != report.state.name();
+        let within = match (show::is_urgent(facts.status.latest(), &report), progress && !starts) {
             (true, false) => 0,
             (true, true) => self.until_progress(&target),
             (false, _) => self.until_numbers(&target),
@@ -98,14 +99,14 @@ impl Controller {
             return;
         }
         let is_other = match body {
-            Body::TaskGroup(group) => self.ledger.group_mut(key).is_some_and(|facts| {
-                let seen = group.status.clone().unwrap_or_default();
-                std::mem::replace(&mut facts.status, seen) != facts.status
-            }),
-            Body::Queue(queue) => self.ledger.queue_mut(&key.name).is_some_and(|facts| {
-                let seen = queue.status.clone().unwrap_or_default();
-                std::mem::replace(&mut facts.status, seen) != facts.status
-            }),
+            Body::TaskGroup(group) => self
+                .ledger
+                .group_mut(key)
+                .is_some_and(|facts| facts.status.read(group.status.clone().unwrap_or_default())),
+            Body::Queue(queue) => self
+                .ledger
+                .queue_mut(&key.name)
+                .is_some_and(|facts| facts.status.read(queue.status.clone().unwrap_or_default())),
             Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => false,
         };
         if is_other {
@@ -138,7 +139,7 @@ impl Controller {
     fn announce_group(&mut self, id: GroupId, target: Target, key: &Key, reason: &'static str) {
         let Some(facts) = self.ledger.group(key) else { return };
         // What an earlier process found and wrote, it has announced.
-        let known = !self.announced.contains_key(&target) && facts.status.reason == reason;
+        let known = !self.announced.contains_key(&target) && facts.status.confirmed().reason == reason;
         if known {
             self.announced.insert(target, reason.into());
         } else if self.is_news(&target, reason) {
@@ -224,8 +225,9 @@ impl Controller {
     fn is_queue_urgent(&self, path: &str) -> bool {
         let Some(facts) = self.ledger.queue(path) else { return false };
         let (problems, keeps) = (self.ledger.queue_problems(path), self.ledger.keeps_earlier_spec(path));
-        let conditions = show::queue_conditions(problems, (facts.generation, keeps), &facts.status, self.now.wall);
-        conditions != facts.status.conditions
+        let conditions =
+            show::queue_conditions(problems, (facts.generation, keeps), facts.status.latest(), self.now.wall);
+        conditions != facts.status.latest().conditions
     }
 
     /// Bindings to a node that is gone: the API server would take them (design 04, 4.3). Those that have not left are

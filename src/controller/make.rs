@@ -6,13 +6,12 @@ use super::outbox::Slot;
 use super::target::Target;
 use super::{Controller, Written};
 use crate::api::names;
-use crate::core::event::Mark;
 use crate::core::ids::{AskId, Key, Text};
 use crate::core::reason::AskReason;
 use crate::core::report::QueueReport;
+use crate::shim::mark;
 use crate::shim::op::{Call, Op};
 use crate::shim::placeholder::{PlaceholderConfig, pod};
-use crate::shim::pod::incarnation;
 use crate::shim::show;
 
 impl Controller {
@@ -69,7 +68,8 @@ impl Controller {
             pod: pod.key.clone(),
             uid: pod.uid.clone(),
             node: node.clone(),
-            annotations: annotations(mark),
+            // Facts that no other object holds, written ahead (design 02, 2.1).
+            annotations: BTreeMap::from([(names::BINDING.to_owned(), mark::write(mark))]),
         })
     }
 
@@ -107,10 +107,9 @@ impl Controller {
         let message = self.core.group_message(*group);
         let facts = self.ledger.group_mut(key)?;
         let status = show::group_status(&report, &message, (&key.name, facts), self.now.wall);
-        if status == facts.status {
+        if !facts.status.send(&status) {
             return None;
         }
-        facts.sent = Some(Box::new(status.clone()));
         let uid = facts.uid.clone();
         let passing = self.core.is_in_progress(*group);
         self.written.insert(Target::Group(key.clone()), Written { at: self.now.mono, passing });
@@ -125,28 +124,13 @@ impl Controller {
         let problems = self.ledger.queue_problems(path).to_vec();
         let keeps = self.ledger.keeps_earlier_spec(path);
         let facts = self.ledger.queue_mut(path)?;
-        let status = show::queue_status(&report, &problems, (facts.generation, keeps), &facts.status, self.now.wall);
-        if status == facts.status {
+        let status =
+            show::queue_status(&report, &problems, (facts.generation, keeps), facts.status.latest(), self.now.wall);
+        if !facts.status.send(&status) {
             return None;
         }
-        facts.sent = Some(Box::new(status.clone()));
         let uid = facts.uid.clone();
         self.written.insert(Target::Queue(path.clone()), Written { at: self.now.mono, passing: false });
         Some(Op::PatchQueueStatus { queue: path.clone(), uid, status: Box::new(status) })
     }
-}
-
-/// What a Binding writes on the pod (design 02, 2.1 "written ahead").
-fn annotations(mark: &Mark) -> BTreeMap<String, String> {
-    let mut annotations = BTreeMap::from([(names::CHARGED_QUEUE.to_owned(), mark.queue.to_string())]);
-    if let Some(uid) = &mark.group {
-        annotations.insert(names::INCARNATION.to_owned(), incarnation(uid, mark.incarnation));
-    }
-    if let Some(seat) = mark.seat {
-        annotations.insert(names::SEAT.to_owned(), seat.to_string());
-    }
-    if mark.started {
-        annotations.insert(names::STARTED.to_owned(), "true".to_owned());
-    }
-    annotations
 }

@@ -32,6 +32,8 @@ impl Scheduler {
         };
         let Some(entry) = app.and_then(|app| self.books.apps.get_mut(app)) else { return };
         entry.real_ask = None;
+        // Who waits for capacity may lack a member now, and leave its share of the quota to those behind it.
+        self.stirred |= entry.contends.is_some();
         if let (Shelf::Originator(app), AppState::Rejected) = (shelf, entry.state) {
             self.renew(app);
         }

@@ -8,25 +8,28 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::escape;
+use super::lean::Lean;
 use super::observation::{Body, Malformed, Seen};
 use super::op::Kind;
+use crate::api::queue::Queue;
+use crate::api::task_group::TaskGroup;
 use crate::core::ids::{Key, Text, Uid};
 
 /// An object of this kind; `None` if the text does not even name one.
 pub fn seen(kind: Kind, json: &str) -> Option<Seen> {
     match kind {
-        Kind::Pod => read(json, Body::Pod),
-        Kind::Node => read(json, Body::Node),
-        Kind::TaskGroup => read(json, Body::TaskGroup),
-        Kind::Queue => read(json, Body::Queue),
-        Kind::ResourceQuota => read(json, Body::ResourceQuota),
+        Kind::Pod => read::<Lean<_, _>, _>(json, Body::Pod),
+        Kind::Node => read::<Lean<_, _>, _>(json, Body::Node),
+        Kind::TaskGroup => read::<TaskGroup, _>(json, Body::TaskGroup),
+        Kind::Queue => read::<Queue, _>(json, Body::Queue),
+        Kind::ResourceQuota => read::<Lean<_, _>, _>(json, Body::ResourceQuota),
     }
 }
 
-fn read<T: Resource + DeserializeOwned>(json: &str, wrap: fn(Arc<T>) -> Body) -> Option<Seen> {
-    let Ok(mut object) = serde_json::from_str::<T>(json) else { return quarantine::<T>(json) };
-    // A third of a pod's size, and nobody here reads it.
-    object.meta_mut().managed_fields = None;
+/// Reads a `T` in the form `L`.
+fn read<L: DeserializeOwned + Into<T>, T: Resource>(json: &str, wrap: fn(Arc<T>) -> Body) -> Option<Seen> {
+    let Ok(read) = serde_json::from_str::<L>(json) else { return quarantine::<L>(json) };
+    let object: T = read.into();
     let ObjectMeta { namespace, name, uid, resource_version, .. } = object.meta();
     let mut seen = Seen {
         key: Key::new(namespace.as_deref().unwrap_or_default(), name.as_deref()?),

@@ -11,6 +11,7 @@ use super::op::Kind;
 use super::placeholder::Blueprint;
 use super::pod::{Served, ask_spec};
 use super::queue::QueueTree;
+use super::shown::Shown;
 use super::{node, resource_quota, task_group};
 use crate::api::queue::{Queue, QueueStatus};
 use crate::api::task_group::{TaskGroup, TaskGroupStatus};
@@ -71,10 +72,8 @@ pub struct GroupFacts {
     pub uid: Uid,
     /// What its placeholders are made of.
     pub blueprint: Blueprint,
-    /// The status as last read or written.
-    pub status: TaskGroupStatus,
-    /// The status on its way: written once the API server says so.
-    pub sent: Option<Box<TaskGroupStatus>>,
+    /// Its status.
+    pub status: Shown<TaskGroupStatus>,
 }
 
 /// What is kept of a Queue.
@@ -84,10 +83,8 @@ pub struct QueueFacts {
     pub uid: Uid,
     /// Its generation.
     pub generation: i64,
-    /// The status as last read or written.
-    pub status: QueueStatus,
-    /// The status on its way: written once the API server says so.
-    pub sent: Option<Box<QueueStatus>>,
+    /// Its status.
+    pub status: Shown<QueueStatus>,
 }
 
 impl Ledger {
@@ -236,8 +233,8 @@ impl Ledger {
         match self.groups.get_mut(&key) {
             Some(facts) => facts.blueprint = blueprint,
             None => {
-                let status = group.status.clone().unwrap_or_default();
-                self.groups.put(key.clone(), uid.clone(), rv, GroupFacts { uid, blueprint, status, sent: None });
+                let status = Shown::new(group.status.clone().unwrap_or_default());
+                self.groups.put(key.clone(), uid.clone(), rv, GroupFacts { uid, blueprint, status });
             }
         }
         events.push(Event::Group(key, Box::new(task_group::group_spec(group))));
@@ -252,8 +249,8 @@ impl Ledger {
         match self.queues.get_mut(key) {
             Some(facts) => facts.generation = generation,
             None => {
-                let status = queue.status.clone().unwrap_or_default();
-                self.queues.put(key.clone(), uid.clone(), rv, QueueFacts { uid, generation, status, sent: None });
+                let status = Shown::new(queue.status.clone().unwrap_or_default());
+                self.queues.put(key.clone(), uid.clone(), rv, QueueFacts { uid, generation, status });
             }
         }
         self.tree.upsert(&key.name, queue)
@@ -299,7 +296,7 @@ impl Ledger {
             Kind::Queue => match self.queues.sight(&key, &uid, rv) {
                 Sight::Stale => Vec::new(),
                 Sight::New | Sight::Replaced(_) | Sight::Changed => {
-                    let facts = QueueFacts { uid: uid.clone(), generation, status: QueueStatus::default(), sent: None };
+                    let facts = QueueFacts { uid: uid.clone(), generation, status: Shown::default() };
                     self.queues.put(key.clone(), uid, rv, facts);
                     self.tree.unreadable(&key.name, &problem)
                 }
@@ -308,12 +305,8 @@ impl Ledger {
                 // What was known of it stays: its members may run.
                 Sight::Stale | Sight::Changed => Vec::new(),
                 Sight::New | Sight::Replaced(_) => {
-                    let facts = GroupFacts {
-                        uid: uid.clone(),
-                        blueprint: Blueprint::default(),
-                        status: TaskGroupStatus::default(),
-                        sent: None,
-                    };
+                    let status = Shown::default();
+                    let facts = GroupFacts { uid: uid.clone(), blueprint: Blueprint::default(), status };
                     self.groups.put(key.clone(), uid.clone(), rv, facts);
                     let spec = unreadable_group(&key, uid, generation, problem);
                     vec![Event::GroupGone(key.clone()), Event::Group(key, Box::new(spec))]

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::{constraints, placeholder, requests, syntax};
+use super::{constraints, mark, placeholder, requests, syntax};
 use crate::api::names;
 use crate::core::event::{AskSpec, Mark, Place, Role};
 use crate::core::ids::{Key, Text, Uid};
@@ -144,18 +144,7 @@ fn mark(pod: &Pod, role: &Role) -> Option<Mark> {
     if node.is_empty() || *role == Role::Foreign {
         return None;
     }
-    let queue = annotation(pod, names::CHARGED_QUEUE).filter(|queue| syntax::is_queue_path(queue))?;
-    let (group, incarnation) = match annotation(pod, names::INCARNATION) {
-        Some(text) => parse_incarnation(text).map(|(uid, counter)| (Some(uid), counter))?,
-        None => (None, 0),
-    };
-    let seat = annotation(pod, names::SEAT).map(str::parse).transpose().ok()?;
-    let started = match annotation(pod, names::STARTED) {
-        None => false,
-        Some("true") => true,
-        Some(_) => return None,
-    };
-    Some(Mark { group, incarnation, seat, started, queue: queue.into() })
+    annotation(pod, names::BINDING).and_then(mark::read)
 }
 
 /// `UID.counter`, with a counter from 1.
@@ -259,20 +248,14 @@ mod tests {
     }
 
     #[test]
-    fn a_mark_is_read_whole_or_not_at_all() {
-        let good = [
-            (names::CHARGED_QUEUE, "root.a"),
-            (names::INCARNATION, "6f1b.2"),
-            (names::SEAT, "3"),
-            (names::STARTED, "true"),
-        ];
-        let marked = |changed: &[(&str, &str)]| {
-            let mut annotations = json!({});
-            good.iter().chain(changed).for_each(|(name, value)| annotations[*name] = json!(value));
-            let pod = with(ours(&json!({"gangline.dev/queue": "root.b"})), "/metadata/annotations", annotations);
+    fn a_pod_with_a_node_has_the_mark_of_its_binding() {
+        let marked = |text: &str| {
+            let pod = ours(&json!({"gangline.dev/queue": "root.b"}));
+            let pod = with(pod, "/metadata/annotations", json!({"gangline.dev/binding": text}));
             with(pod, "/spec/nodeName", json!("n"))
         };
-        let ask = read(&marked(&[]));
+        let good = marked("queue=root.a incarnation=6f1b.2 seat=3 started=true");
+        let ask = read(&good);
         let mark = Mark {
             group: Some(Uid::new("6f1b")),
             incarnation: 2,
@@ -281,21 +264,11 @@ mod tests {
             queue: "root.a".into(),
         };
         assert_eq!((ask.mark, ask.queue.as_deref()), (Some(mark), Some("root.a")));
-        for malformed in [
-            (names::CHARGED_QUEUE, "elsewhere"),
-            (names::INCARNATION, "6f1b"),
-            (names::INCARNATION, ".1"),
-            (names::INCARNATION, "6f1b.0"),
-            (names::INCARNATION, "6f1b.4294967296"),
-            (names::SEAT, "-1"),
-            (names::STARTED, "yes"),
-        ] {
-            let ask = read(&marked(&[malformed]));
-            assert_eq!((ask.mark, ask.queue.as_deref()), (None, Some("root.b")), "{malformed:?}");
-        }
-        let finished = with(marked(&[]), "/status/phase", json!("Succeeded"));
+        let ask = read(&marked("queue=elsewhere"));
+        assert_eq!((ask.mark, ask.queue.as_deref()), (None, Some("root.b")), "a malformed mark is none");
+        let finished = with(good.clone(), "/status/phase", json!("Succeeded"));
         assert!(read(&finished).mark.is_some_and(|mark| mark.started), "its gang did start");
-        let unbound = with(marked(&[]), "/spec/nodeName", json!(null));
+        let unbound = with(good, "/spec/nodeName", json!(null));
         assert_eq!(read(&unbound).mark, None, "it is written together with the node");
     }
 }

@@ -60,7 +60,7 @@ pub fn group_status(
             failed: report.members.failed,
         },
         deadlines: report.completes.map(|wall| Deadlines { completion: Some(time(wall)) }),
-        conditions: group_conditions(report, message, &facts.status.conditions, now),
+        conditions: group_conditions(report, message, &facts.status.latest().conditions, now),
         selector: format!("{TASK_GROUP}={name}"),
     }
 }

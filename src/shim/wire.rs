@@ -2,15 +2,15 @@
 
 use http::header::{CONTENT_TYPE, RETRY_AFTER};
 use http::{HeaderMap, Method, Request};
-use k8s_openapi::api::core::v1::{Binding, ObjectReference, PodCondition};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, ObjectMeta, Preconditions};
+use k8s_openapi::api::core::v1::PodCondition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, Preconditions};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::decode::seen;
-use super::escape;
 use super::observation::{Outcome, Seen};
 use super::op::{Kind, Op};
+use super::{escape, protobuf};
 use crate::api::names::{GROUP, VERSION};
 use crate::core::ids::{Key, Uid};
 
@@ -22,16 +22,15 @@ const QUERY: &str = "fieldManager=gangline&timeout=10s";
 pub fn request(op: &Op) -> Request<Vec<u8>> {
     match op {
         Op::Bind { pod, uid, node, annotations } => {
-            let metadata = ObjectMeta {
-                name: Some(pod.name.to_string()),
-                namespace: Some(pod.namespace.to_string()),
-                uid: Some(uid.to_string()),
-                annotations: (!annotations.is_empty()).then(|| annotations.clone()),
-                ..ObjectMeta::default()
+            let metadata = protobuf::ObjectMeta {
+                name: pod.name.to_string(),
+                namespace: pod.namespace.to_string(),
+                uid: uid.to_string(),
+                annotations: annotations.clone(),
             };
-            let target =
-                ObjectReference { kind: Some("Node".into()), name: Some(node.to_string()), ..Default::default() };
-            json_request(Method::POST, &pod_path(pod, "/binding"), &Binding { metadata, target })
+            let target = protobuf::ObjectReference { kind: "Node".to_owned(), name: node.to_string() };
+            let binding = protobuf::Binding { metadata: Some(metadata), target: Some(target) };
+            build(Method::POST, &pod_path(pod, "/binding"), Some(protobuf::CONTENT), binding.to_body())
         }
         Op::DeletePod { pod, uid } => {
             let preconditions = Preconditions { uid: Some(uid.to_string()), resource_version: None };

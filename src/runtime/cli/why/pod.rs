@@ -6,7 +6,9 @@ use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use super::group;
 use super::{Answer, Gang, Waiting};
 use crate::api::names;
+use crate::core::event::Mark;
 use crate::runtime::text::age;
+use crate::shim::mark;
 
 /// Where a pod stands, as far as a reader outside can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,8 +81,9 @@ impl Facts<'_> {
         self.pod.metadata.labels.as_ref()?.get(key).map(String::as_str)
     }
 
-    fn annotation(&self, key: &str) -> Option<&str> {
-        self.pod.metadata.annotations.as_ref()?.get(key).map(String::as_str)
+    /// What the Binding of this pod left on it.
+    fn mark(&self) -> Option<Mark> {
+        mark::read(self.pod.metadata.annotations.as_ref()?.get(names::BINDING)?)
     }
 
     fn is_placeholder(&self) -> bool {
@@ -93,14 +96,17 @@ impl Facts<'_> {
 
     fn base(&self, stand: Stand) -> Answer {
         let text = |value: Option<&String>| value.cloned().unwrap_or_default();
+        let mark = self.mark();
+        let taken = mark.as_ref().and_then(|mark| mark.seat).map(|seat| seat.to_string());
+        let charged = mark.map(|mark| mark.queue.to_string());
         Answer {
             kind: "Pod",
             namespace: text(self.pod.metadata.namespace.as_ref()),
             name: text(self.pod.metadata.name.as_ref()),
             state: stand.name().into(),
             application: self.label(names::APPLICATION).map(str::to_owned),
-            queue: self.annotation(names::CHARGED_QUEUE).or(self.label(names::QUEUE)).map(str::to_owned),
-            seat: self.label(names::SEAT).or(self.annotation(names::SEAT)).map(str::to_owned),
+            queue: charged.or_else(|| self.label(names::QUEUE).map(str::to_owned)),
+            seat: self.label(names::SEAT).map(str::to_owned).or(taken),
             ..Answer::default()
         }
     }
@@ -148,10 +154,8 @@ impl Facts<'_> {
         let phase = self.pod.status.as_ref().and_then(|status| status.phase.clone()).unwrap_or_default();
         let since = self.bound_since();
         let when = since.map_or(String::new(), |time| format!(" since {time} ({})", age(time, self.now)));
-        let seat = match self.annotation(names::SEAT) {
-            Some(seat) if !self.is_placeholder() => format!(" in seat {seat}"),
-            Some(_) | None => String::new(),
-        };
+        let taken = self.mark().and_then(|mark| mark.seat).filter(|_| !self.is_placeholder());
+        let seat = taken.map_or(String::new(), |seat| format!(" in seat {seat}"));
         let answer = self.simple(base, &format!("is on node {node}{seat}{when}; phase {phase}"));
         let leaving = self.pod.metadata.deletion_timestamp.is_some().then(|| "It is being deleted.".to_owned());
         let hints = leaving.into_iter().collect();
