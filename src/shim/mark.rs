@@ -27,7 +27,7 @@ pub fn write(mark: &Mark) -> String {
     text
 }
 
-/// Inverse of [`write`]. `None` if the queue is missing or anything in it is malformed or said twice. Words that this
+/// Inverse of [`write()`]. `None` if the queue is missing or anything in it is malformed or said twice. Words that this
 /// version does not know are a newer one's and are passed over, so that going back to this version loses no mark.
 pub fn read(text: &str) -> Option<Mark> {
     let words: Vec<(&str, &str)> = text.split(' ').map(|word| word.split_once('=')).collect::<Option<_>>()?;
