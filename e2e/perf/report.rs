@@ -30,10 +30,9 @@ pub(super) fn print(all: &[Figures]) {
 
 fn row(all: &[Figures], workload: Workload, contestant: Contestant, runs: &[&Figures]) -> String {
     let of = |figure: &dyn Fn(&Figures) -> f64| median(runs.iter().map(|run| figure(run)));
-    let share = median(runs.iter().filter_map(|run| {
-        let ceiling = self::runs(all, workload, Contestant::Null).into_iter().find(|null| null.round == run.round)?;
-        Some(100.0 * run.pods_per_second / ceiling.pods_per_second)
-    }));
+    let share = median(
+        runs.iter().filter_map(|run| Some(100.0 * run.pods_per_second / ceiling(all, run).filter(|rate| *rate > 0.0)?)),
+    );
     let gangs = workload.has_gangs();
     let (status, spread) = if gangs && contestant.is_gangline() {
         let spread = format!("{:.0} / {:.0} ms", of(&|run| run.spread_p50_ms), of(&|run| run.spread_p99_ms));
@@ -54,6 +53,20 @@ fn row(all: &[Figures], workload: Workload, contestant: Contestant, runs: &[&Fig
         of(&Figures::pod_writes_per_member),
         runs.iter().map(|run| run.partial_gangs).sum::<usize>(),
     )
+}
+
+/// The ceiling beside a run: the mean of those measured right before and right after it. Its own is its rate.
+fn ceiling(all: &[Figures], run: &Figures) -> Option<f64> {
+    let is_ceiling = |other: &&Figures| {
+        (other.round, other.workload, other.contestant) == (run.round, run.workload, Contestant::Null)
+    };
+    if run.contestant == Contestant::Null {
+        return Some(run.pods_per_second);
+    }
+    let at = all.iter().position(|other| std::ptr::eq(other, run))?;
+    let (before, after) = (all[..at].iter().rfind(is_ceiling), all[at..].iter().find(is_ceiling));
+    let rates: Vec<f64> = before.into_iter().chain(after).map(|null| null.pods_per_second).collect();
+    Some(rates.iter().sum::<f64>() / rates.len().max(1) as f64)
 }
 
 fn runs(all: &[Figures], workload: Workload, contestant: Contestant) -> Vec<&Figures> {

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use gangline::core::decision::Decision;
-use gangline::core::event::{AskSpec, Mark, Place, QueueSpec, Reservation, Role};
-use gangline::core::ids::{AskId, Uid};
+use gangline::core::event::{AskSpec, Event, Mark, Place, QueueSpec, Reservation, Role};
+use gangline::core::ids::{AskId, Key, Uid};
 use gangline::core::lifecycle::AppState;
 use gangline::core::resources::Totals;
 
 use super::world::{Work, World};
-use crate::support::cluster::pod_name;
+use crate::support::cluster::{NS, pod_name};
 
 impl World {
     /// One decision, in the order of decisions, before it is carried out.
@@ -211,6 +211,28 @@ impl World {
                 let min = report.required;
                 assert!(real + held >= min, "{real} members and {held} placeholders of {group}, minMember {min}");
             }
+        }
+    }
+
+    /// At rest: another look at everything finds nothing to do, and no reason that is out of date.
+    pub fn check_nothing_is_overlooked(&self) {
+        let mut looked = self.cluster.scheduler.clone();
+        // A node without room: everybody who waits takes another turn.
+        let nudge = Event::Node("nudge".into(), Box::default());
+        for decision in looked.step(self.cluster.now, [nudge]).decisions {
+            let is_shown = matches!(decision, Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_));
+            assert!(is_shown, "{decision:?} was overlooked");
+        }
+        for (name, (id, _)) in &self.cluster.pods {
+            // Numbers are taken when somebody asks for the sentence.
+            let [said, is] =
+                [&self.cluster.scheduler, &looked].map(|at| at.ask_reason(*id).map(|reason| reason.code()));
+            assert_eq!(said, is, "the reason of {name} is out of date");
+        }
+        for group in self.cluster.groups.keys() {
+            let id = looked.books.group_ids.get(&Key::new(NS, &**group)).expect("the group is known");
+            let reason = looked.group_report(*id).expect("the group has an object").reason;
+            assert_eq!(self.cluster.report(group).reason, reason, "the reason of {group} is out of date");
         }
     }
 
