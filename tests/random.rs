@@ -39,6 +39,8 @@ fn history(seed: u64, verbose: bool) {
     world.calm_down();
     world.check_quiet();
     world.check_nothing_is_overlooked();
+    world.lose_a_waiting_pod();
+    world.check_nothing_is_overlooked();
     world.enrich();
     world.check_everything_runs();
     world.clear_away();

@@ -236,6 +236,19 @@ impl World {
         }
     }
 
+    /// One of those that wait goes, and nothing else happens.
+    pub fn lose_a_waiting_pod(&mut self) {
+        let waits = |spec: &AskSpec| spec.place == Place::Pending && !matches!(spec.role, Role::Placeholder(_));
+        let waiting: Vec<_> = self.cluster.pods.iter().filter(|(_, (_, spec))| waits(spec)).collect();
+        if waiting.is_empty() {
+            return;
+        }
+        let name = waiting[self.dice.below(waiting.len())].0.clone();
+        self.say(|| format!("at rest, {name} goes"));
+        self.remove_pod(&name);
+        self.settle();
+    }
+
     /// Room and quota for all.
     pub fn enrich(&mut self) {
         self.say(|| "room for all".into());
