@@ -93,16 +93,22 @@ fn a_gang_that_nodes_block_keeps_its_quota_from_those_behind() {
     assert_eq!(created(&cluster.log).len(), 6);
 }
 
-/// The same, once such a gang lacks a member: it waits for that, and those behind it for nothing any more.
-#[test]
-fn a_gang_that_nodes_block_and_that_loses_a_member_gives_way() {
-    let mut cluster = Cluster::default().nodes(2, 2).queue("root.q", 8);
+/// A gang of six, too large for the nodes, and behind it one of three that fits; in a queue of so much cpu.
+fn six_before_three(cpu: i64) -> Cluster {
+    let mut cluster = Cluster::default().nodes(2, 2).queue("root.q", cpu);
     for (name, min, created) in [("a", 6, 1), ("b", 3, 2)] {
         let mut spec = cluster.direct(name, min);
         spec.created = created;
         cluster.submit(name, "root.q", spec);
         cluster.members(name, min);
     }
+    cluster
+}
+
+/// The same, once such a gang lacks a member: it waits for that, and those behind it for nothing any more.
+#[test]
+fn a_gang_that_nodes_block_and_that_loses_a_member_gives_way() {
+    let mut cluster = six_before_three(8);
     cluster.settle();
     assert_eq!((cluster.report("a").reason, cluster.report("b").reason), ("WaitingForCapacity", "WaitingForQuota"));
     cluster.delete("a-5");
@@ -114,13 +120,7 @@ fn a_gang_that_nodes_block_and_that_loses_a_member_gives_way() {
 /// 01, 1.2.5: "later applications that still fit may overtake it".
 #[test]
 fn a_later_gang_that_fits_overtakes() {
-    let mut cluster = Cluster::default().nodes(2, 2).queue("root.q", 9);
-    for (name, min, created) in [("a", 6, 1), ("b", 3, 2)] {
-        let mut spec = cluster.direct(name, min);
-        spec.created = created;
-        cluster.submit(name, "root.q", spec);
-        cluster.members(name, min);
-    }
+    let mut cluster = six_before_three(9);
     cluster.settle();
     assert_eq!(cluster.bound(), ["b-0", "b-1", "b-2"]);
 }

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::harness::context::{TEST, node, phase};
 use crate::harness::words::{
-    MEMBERS, PLACEHOLDERS, condition, is_bound, is_placeholder, label, status, uid, why_waits,
+    MEMBERS, PLACEHOLDERS, condition, is_bound, is_placeholder, label, marked, status, uid, why_waits,
 };
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::error::Result;
@@ -152,7 +152,7 @@ async fn deleted_held(t: &mut Context) -> Result<()> {
     let members = t.wait_running("held", 3).await?;
     t.wait_no_placeholders().await?;
     let incarnation = format!("{}.1", uid(&group));
-    assert!(members.iter().all(|pod| crate::harness::words::marked(pod, "incarnation") == incarnation));
+    assert!(members.iter().all(|pod| marked(pod, "incarnation") == incarnation));
     Ok(())
 }
 

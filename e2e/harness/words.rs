@@ -143,8 +143,8 @@ pub(crate) fn annotation<'a>(pod: &'a Pod, key: &str) -> &'a str {
 
 /// A word of the mark that a Binding left, empty if it is not there: read without the code that wrote it.
 pub(crate) fn marked<'a>(pod: &'a Pod, word: &str) -> &'a str {
-    let words = annotation(pod, names::BINDING).split(' ').filter_map(|word| word.split_once('='));
-    words.filter(|(key, _)| *key == word).map(|(_, value)| value).next().unwrap_or_default()
+    let mut words = annotation(pod, names::BINDING).split(' ').filter_map(|word| word.split_once('='));
+    words.find(|(key, _)| *key == word).map_or("", |(_, value)| value)
 }
 
 /// Reason and message of `PodScheduled=False`; empty if the pod does not have it.

@@ -31,8 +31,8 @@ impl fmt::Display for Cpu {
 pub(super) struct Used {
     /// CPU seconds of the scheduler.
     pub(super) scheduler_cpu: f64,
-    /// CPU seconds of one binding, in the middle of the run.
-    pub(super) per_bind: Cpu,
+    /// CPU seconds of one binding, in the middle of the run; none if it was over too soon to be looked at twice.
+    pub(super) per_bind: Option<Cpu>,
     /// The most memory that the scheduler had, MiB.
     pub(super) peak_mib: f64,
 }
@@ -40,6 +40,8 @@ pub(super) struct Used {
 /// The figures of one run.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Figures {
+    /// Its place among all runs.
+    pub(super) turn: usize,
     pub(super) round: u32,
     pub(super) nodes: u32,
     pub(super) workload: Workload,
@@ -70,6 +72,7 @@ impl Figures {
         let times: Vec<f64> = binds.iter().map(|(at, _)| *at).collect();
         let spreads = spreads(&binds);
         Self {
+            turn: plan.turn,
             round: plan.round,
             nodes: plan.nodes,
             workload: plan.workload,
@@ -117,7 +120,7 @@ impl Figures {
             "{:.0} pods/s, {:.1} CPU-s per 10k ({} a bind), {:.0} MiB, {:.2} pod writes a member",
             self.pods_per_second,
             self.cpu_per_10k(),
-            self.used.per_bind,
+            self.used.per_bind.map_or_else(|| "not seen".to_owned(), |cpu| cpu.to_string()),
             self.used.peak_mib,
             self.pod_writes_per_member()
         )

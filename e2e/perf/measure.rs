@@ -63,24 +63,25 @@ impl Mark {
         Ok(Self { bound, cpu: Cpu { api_server, etcd, scheduler: proc::cpu_seconds(running.pid())? } })
     }
 
-    fn per_bind_since(&self, earlier: &Self) -> Cpu {
-        let per = |now: f64, then: f64| (now - then) / self.bound.saturating_sub(earlier.bound).max(1) as f64;
-        Cpu {
-            api_server: per(self.cpu.api_server, earlier.cpu.api_server),
-            etcd: per(self.cpu.etcd, earlier.cpu.etcd),
-            scheduler: per(self.cpu.scheduler, earlier.cpu.scheduler),
-        }
+    /// `None` if nothing was bound in between.
+    fn per_bind_since(&self, earlier: &Self) -> Option<Cpu> {
+        let bound = self.bound.checked_sub(earlier.bound).filter(|bound| *bound > 0)? as f64;
+        Some(Cpu {
+            api_server: (self.cpu.api_server - earlier.cpu.api_server) / bound,
+            etcd: (self.cpu.etcd - earlier.cpu.etcd) / bound,
+            scheduler: (self.cpu.scheduler - earlier.cpu.scheduler) / bound,
+        })
     }
 }
 
 /// Waits until the audit log shows a binding of every pod. Nothing is asked of the server meanwhile. Returns what a
 /// binding cost between a fifth and four fifths of them: without anybody's start, and without what comes after.
-async fn wait_bound(plane: &ControlPlane, pods: usize, running: &mut Running) -> Result<Cpu> {
+async fn wait_bound(plane: &ControlPlane, pods: usize, running: &mut Running) -> Result<Option<Cpu>> {
     let step = "reading the audit log";
     let give_up = Instant::now() + GIVE_UP;
     let mut file = File::open(plane.audit_log()).during(step)?;
     file.seek(SeekFrom::End(0)).during(step)?;
-    let (mut text, mut bound, mut marks) = (Vec::new(), 0, Vec::new());
+    let (mut text, mut bound, mut first, mut last) = (Vec::new(), 0, None, None);
     while bound < pods {
         running.check_running()?;
         if Instant::now() > give_up {
@@ -91,12 +92,12 @@ async fn wait_bound(plane: &ControlPlane, pods: usize, running: &mut Running) ->
         let whole = text.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let lines: Vec<u8> = text.drain(..whole).collect();
         bound += String::from_utf8_lossy(&lines).lines().filter(|line| is_binding(line)).count();
-        if bound >= pods / 5 && (marks.is_empty() || bound <= pods * 4 / 5) {
-            marks.push(Mark::take(plane, running, bound)?);
+        if (pods / 5..=pods * 4 / 5).contains(&bound) {
+            let mark = if first.is_none() { &mut first } else { &mut last };
+            *mark = Some(Mark::take(plane, running, bound)?);
         }
     }
-    let (first, last) = (marks.first(), marks.last());
-    Ok(first.zip(last).map_or(Cpu::default(), |(first, last)| last.per_bind_since(first)))
+    Ok(first.zip(last).and_then(|(first, last)| last.per_bind_since(&first)))
 }
 
 /// Without reading all of it: this runs while the contestant needs the machine.
@@ -106,7 +107,8 @@ fn is_binding(line: &str) -> bool {
 }
 
 fn keep_logs(plan: Plan, plane: &ControlPlane, dir: &Path) -> Result<()> {
-    let name = format!("{}x{}-{}-{}", plan.workload.gangs, plan.workload.size, plan.contestant.name(), plan.round);
+    let (gangs, size) = (plan.workload.gangs, plan.workload.size);
+    let name = format!("{:03}-{gangs}x{size}-{}-{}", plan.turn, plan.contestant.name(), plan.round);
     for file in ["audit.log", "gangline.log", "kube-scheduler.log"] {
         let from = plane.dir().join(file);
         if from.is_file() {

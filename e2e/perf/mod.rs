@@ -48,6 +48,8 @@ pub(crate) struct Args {
 /// One run that is to be made.
 #[derive(Clone, Copy, Debug)]
 struct Plan {
+    /// Its place among all runs, from 0.
+    turn: usize,
     round: u32,
     nodes: u32,
     workload: Workload,
@@ -72,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// Rounds outermost, so that whatever disturbs the machine for a while disturbs all contestants; and the ceiling is
-/// measured before and after each, because the speed of a shared machine changes by a fifth within a minute.
+/// measured before and after each, because the speed of a shared machine changes by a third within minutes.
 fn plans(args: &Args) -> Vec<Plan> {
     let wanted = |contestant: &Contestant| args.contestants.is_empty() || args.contestants.contains(contestant);
     let workloads = workload::Name::ALL.into_iter();
@@ -81,16 +83,18 @@ fn plans(args: &Args) -> Vec<Plan> {
     let mut plans = Vec::new();
     for round in 1..=args.rounds {
         for &workload in &workloads {
-            let plan = |contestant| Plan { round, nodes: args.nodes, workload, contestant };
+            let mut plan = |contestant| {
+                plans.push(Plan { turn: plans.len(), round, nodes: args.nodes, workload, contestant });
+            };
             let (ceiling, others): (Vec<_>, Vec<_>) = contestant::of(workload)
                 .iter()
                 .copied()
                 .filter(wanted)
                 .partition(|contestant| *contestant == Contestant::Null);
-            plans.extend(ceiling.iter().copied().map(plan));
+            ceiling.iter().copied().for_each(&mut plan);
             for contestant in others {
-                plans.push(plan(contestant));
-                plans.extend(ceiling.iter().copied().map(plan));
+                plan(contestant);
+                ceiling.iter().copied().for_each(&mut plan);
             }
         }
     }

@@ -30,9 +30,10 @@ pub(super) fn print(all: &[Figures]) {
 
 fn row(all: &[Figures], workload: Workload, contestant: Contestant, runs: &[&Figures]) -> String {
     let of = |figure: &dyn Fn(&Figures) -> f64| median(runs.iter().map(|run| figure(run)));
-    let share = median(
-        runs.iter().filter_map(|run| Some(100.0 * run.pods_per_second / ceiling(all, run).filter(|rate| *rate > 0.0)?)),
-    );
+    let shares: Vec<f64> =
+        runs.iter().filter_map(|run| Some(100.0 * run.pods_per_second / ceiling(all, run)?)).collect();
+    let share = if shares.is_empty() { "–".to_owned() } else { format!("{:.0} %", median(shares.into_iter())) };
+    let per_bind = per_bind(runs).map_or_else(|| "–".to_owned(), |cpu| cpu.to_string());
     let gangs = workload.has_gangs();
     let (status, spread) = if gangs && contestant.is_gangline() {
         let spread = format!("{:.0} / {:.0} ms", of(&|run| run.spread_p50_ms), of(&|run| run.spread_p99_ms));
@@ -41,14 +42,9 @@ fn row(all: &[Figures], workload: Workload, contestant: Contestant, runs: &[&Fig
         ("–".to_owned(), "–".to_owned())
     };
     format!(
-        "| {workload} | {contestant} | {:.0} | {share:.0} % | {:.1} | {} | {:.0} | {:.2} | {status} | {spread} | {} |",
+        "| {workload} | {contestant} | {:.0} | {share} | {:.1} | {per_bind} | {:.0} | {:.2} | {status} | {spread} | {} |",
         of(&|run| run.pods_per_second),
         of(&Figures::cpu_per_10k),
-        Cpu {
-            api_server: of(&|run| run.used.per_bind.api_server),
-            etcd: of(&|run| run.used.per_bind.etcd),
-            scheduler: of(&|run| run.used.per_bind.scheduler),
-        },
         of(&|run| run.used.peak_mib),
         of(&Figures::pod_writes_per_member),
         runs.iter().map(|run| run.partial_gangs).sum::<usize>(),
@@ -57,16 +53,27 @@ fn row(all: &[Figures], workload: Workload, contestant: Contestant, runs: &[&Fig
 
 /// The ceiling beside a run: the mean of those measured right before and right after it. Its own is its rate.
 fn ceiling(all: &[Figures], run: &Figures) -> Option<f64> {
-    let is_ceiling = |other: &&Figures| {
-        (other.round, other.workload, other.contestant) == (run.round, run.workload, Contestant::Null)
-    };
     if run.contestant == Contestant::Null {
-        return Some(run.pods_per_second);
+        return Some(run.pods_per_second).filter(|rate| *rate > 0.0);
     }
-    let at = all.iter().position(|other| std::ptr::eq(other, run))?;
-    let (before, after) = (all[..at].iter().rfind(is_ceiling), all[at..].iter().find(is_ceiling));
+    let ceilings: Vec<&Figures> = (runs(all, run.workload, Contestant::Null).into_iter())
+        .filter(|null| null.round == run.round && null.pods_per_second > 0.0)
+        .collect();
+    let before = ceilings.iter().rfind(|null| null.turn < run.turn);
+    let after = ceilings.iter().find(|null| null.turn > run.turn);
     let rates: Vec<f64> = before.into_iter().chain(after).map(|null| null.pods_per_second).collect();
-    Some(rates.iter().sum::<f64>() / rates.len().max(1) as f64)
+    (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+}
+
+/// What a binding cost, in those runs that were long enough to see it.
+fn per_bind(runs: &[&Figures]) -> Option<Cpu> {
+    let seen: Vec<Cpu> = runs.iter().filter_map(|run| run.used.per_bind).collect();
+    let of = |part: fn(&Cpu) -> f64| median(seen.iter().map(part));
+    (!seen.is_empty()).then(|| Cpu {
+        api_server: of(|cpu| cpu.api_server),
+        etcd: of(|cpu| cpu.etcd),
+        scheduler: of(|cpu| cpu.scheduler),
+    })
 }
 
 fn runs(all: &[Figures], workload: Workload, contestant: Contestant) -> Vec<&Figures> {

@@ -1,5 +1,5 @@
 //! Objects of Kubernetes read without `metadata.managedFields`, which nobody here reads: they are a third of a pod, and
-//! the slowest third, since they are kept as a tree of values.
+//! would be made into a tree of values.
 
 use std::collections::BTreeMap;
 

@@ -1,7 +1,7 @@
 //! The mark that a Binding leaves on its pod, as text: `queue=root.data incarnation=UID.1 seat=3 started=true`.
 //!
 //! One annotation for all of it: the API server accounts for every key of its own in every Binding (managed fields), and
-//! four keys cost it a tenth of what the whole Binding does (docs/adr/0012).
+//! four keys cost it a twelfth of what the whole Binding does (docs/adr/0012).
 
 use super::pod::{incarnation, parse_incarnation};
 use super::syntax;
@@ -11,6 +11,9 @@ const QUEUE: &str = "queue";
 const INCARNATION: &str = "incarnation";
 const SEAT: &str = "seat";
 const STARTED: &str = "started";
+
+/// Longest text that is looked at. A queue, a UID and numbers are 300 characters at most; an annotation may have 256 KiB.
+const MAX_TEXT: usize = 1_024;
 
 /// A mark as the value of `gangline.dev/binding`. What it does not have is absent.
 pub fn write(mark: &Mark) -> String {
@@ -27,9 +30,13 @@ pub fn write(mark: &Mark) -> String {
     text
 }
 
-/// Inverse of [`write()`]. `None` if the queue is missing or anything in it is malformed or said twice. Words that this
-/// version does not know are a newer one's and are passed over, so that going back to this version loses no mark.
+/// Inverse of [`write()`]. `None` if the queue is missing, if anything in it is malformed or said twice, or if it is
+/// longer than any mark. Words that this version does not know are a newer one's and are passed over, so that going back
+/// to this version loses no mark.
 pub fn read(text: &str) -> Option<Mark> {
+    if text.len() > MAX_TEXT {
+        return None;
+    }
     let words: Vec<(&str, &str)> = text.split(' ').map(|word| word.split_once('=')).collect::<Option<_>>()?;
     let once = |name: &str| {
         let mut values = words.iter().filter(|(key, _)| *key == name).map(|(_, value)| *value);
@@ -96,6 +103,9 @@ mod tests {
         ] {
             assert_eq!(read(malformed), None, "{malformed:?}");
         }
+        let padded = |length: usize| format!("{WHOLE} x={}", "y".repeat(length - WHOLE.len() - " x=".len()));
+        assert_eq!(read(&padded(MAX_TEXT)), Some(whole()));
+        assert_eq!(read(&padded(MAX_TEXT + 1)), None, "longer than any mark");
     }
 
     #[test]

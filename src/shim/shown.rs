@@ -41,9 +41,11 @@ impl<S: Clone + PartialEq> Shown<S> {
         }
     }
 
-    /// Takes what was read; true: it is not what we know of.
+    /// Takes what was read; true: it is neither what we know of nor what is on its way.
     pub fn read(&mut self, status: S) -> bool {
-        std::mem::replace(&mut self.confirmed, status) != self.confirmed
+        let is_other = status != self.confirmed && self.sent.as_deref() != Some(&status);
+        self.confirmed = status;
+        is_other
     }
 }
 
@@ -66,5 +68,8 @@ mod tests {
         shown.settle(true);
         assert_eq!(shown.confirmed(), &1, "nothing was on its way");
         assert!(shown.read(4) && !shown.read(4));
+        assert!(shown.send(&5));
+        assert!(!shown.read(5), "our own, seen before its answer");
+        assert!(shown.read(6));
     }
 }

@@ -10,6 +10,9 @@ use crate::core::event::Mark;
 use crate::runtime::text::age;
 use crate::shim::mark;
 
+/// Said of a pod whose mark somebody changed.
+const UNREADABLE_MARK: &str = "Its annotation gangline.dev/binding cannot be read: it counts as if it were not there.";
+
 /// Where a pod stands, as far as a reader outside can tell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stand {
@@ -81,9 +84,10 @@ impl Facts<'_> {
         self.pod.metadata.labels.as_ref()?.get(key).map(String::as_str)
     }
 
-    /// What the Binding of this pod left on it.
-    fn mark(&self) -> Option<Mark> {
-        mark::read(self.pod.metadata.annotations.as_ref()?.get(names::BINDING)?)
+    /// What the Binding of this pod left on it; an error if somebody made something unreadable of it.
+    fn mark(&self) -> Result<Option<Mark>, ()> {
+        let text = self.pod.metadata.annotations.as_ref().and_then(|annotations| annotations.get(names::BINDING));
+        text.map(|text| mark::read(text).ok_or(())).transpose()
     }
 
     fn is_placeholder(&self) -> bool {
@@ -96,7 +100,7 @@ impl Facts<'_> {
 
     fn base(&self, stand: Stand) -> Answer {
         let text = |value: Option<&String>| value.cloned().unwrap_or_default();
-        let mark = self.mark();
+        let mark = self.mark().ok().flatten();
         let taken = mark.as_ref().and_then(|mark| mark.seat).map(|seat| seat.to_string());
         let charged = mark.map(|mark| mark.queue.to_string());
         Answer {
@@ -154,11 +158,13 @@ impl Facts<'_> {
         let phase = self.pod.status.as_ref().and_then(|status| status.phase.clone()).unwrap_or_default();
         let since = self.bound_since();
         let when = since.map_or(String::new(), |time| format!(" since {time} ({})", age(time, self.now)));
-        let taken = self.mark().and_then(|mark| mark.seat).filter(|_| !self.is_placeholder());
+        let mark = self.mark();
+        let unreadable = mark.is_err().then(|| UNREADABLE_MARK.to_owned());
+        let taken = mark.ok().flatten().and_then(|mark| mark.seat).filter(|_| !self.is_placeholder());
         let seat = taken.map_or(String::new(), |seat| format!(" in seat {seat}"));
         let answer = self.simple(base, &format!("is on node {node}{seat}{when}; phase {phase}"));
         let leaving = self.pod.metadata.deletion_timestamp.is_some().then(|| "It is being deleted.".to_owned());
-        let hints = leaving.into_iter().collect();
+        let hints = leaving.into_iter().chain(unreadable).collect();
         self.with_gang(Answer { node: Some(node), since, reason: phase, hints, ..answer })
     }
 

@@ -139,6 +139,10 @@ fn a_bound_member_says_where_since_when_and_in_which_seat() {
     let answer = pod::answer(&pod, &Gang::None, &["gangline".to_owned()], now());
     let facts = (answer.state.as_str(), answer.node.as_deref(), answer.queue.as_deref(), answer.seat.as_deref());
     assert_eq!(facts, ("Bound", Some("node-7"), Some("root.data"), Some("3")));
+    let broken = json!({"metadata": {"annotations": {"gangline.dev/binding": "seat=3"}}, "spec": {"nodeName": "n"}});
+    let answer = pod::answer(&member(&broken), &Gang::None, &["gangline".to_owned()], now());
+    assert_eq!((answer.seat, answer.hints.len()), (None, 1));
+    assert!(answer.hints[0].starts_with("Its annotation gangline.dev/binding cannot be read"), "{:?}", answer.hints);
 }
 
 #[test]
