@@ -15,6 +15,7 @@ mod breakage;
 mod chart;
 mod control_plane;
 mod crash;
+mod encodings;
 mod faults;
 mod fit;
 mod gangs;
@@ -32,6 +33,7 @@ fn main() -> ExitCode {
     let suite = [
         control_plane::tests(),
         api::tests(),
+        encodings::tests(),
         fit::tests(),
         gangs::tests(),
         chart::tests(),

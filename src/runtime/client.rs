@@ -6,6 +6,7 @@ use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigEr
 use kube::{Client, Config};
 
 use super::args::ClusterArgs;
+use super::transport;
 
 /// The cluster's address or credentials are unusable; nothing has been asked yet.
 #[derive(Debug, thiserror::Error)]
@@ -71,7 +72,7 @@ pub fn configure(mut config: Config) -> Config {
 /// # Errors
 /// Unusable certificates or addresses.
 pub fn scheduling(config: Config) -> Result<Client, ClientError> {
-    Client::try_from(configure(config)).map_err(ClientError::Build)
+    transport::client(configure(config)).map_err(ClientError::Build)
 }
 
 /// The client of the commands that read: it gives up soon.

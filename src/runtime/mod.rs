@@ -14,4 +14,5 @@ pub mod settings;
 pub mod shell;
 pub mod telemetry;
 pub mod text;
+mod transport;
 pub mod watch;

@@ -1,18 +1,10 @@
-//! A Binding in the API server's own encoding, which it reads in a fraction of the time that JSON takes it: the one
-//! request that is made for every pod (docs/adr/0012).
-//!
-//! Numbers of fields are those of `k8s.io/api/core/v1/generated.proto`, `k8s.io/apimachinery/pkg/apis/meta/v1` and
-//! `…/pkg/runtime` (1.36); they are part of the API and never change.
+//! A Binding as the body of a request.
 
 use std::collections::BTreeMap;
 
 use prost::Message;
 
-/// The media type.
-pub const CONTENT: &str = "application/vnd.kubernetes.protobuf";
-
-/// Every message begins with these bytes and is an [`Unknown`] from there.
-const MAGIC: &[u8] = b"k8s\0";
+use super::MAGIC;
 
 /// `Binding`.
 #[derive(Clone, PartialEq, Message)]

@@ -1,0 +1,138 @@
+//! Pods in the API server's own encoding: they are asked for in it and handed on in JSON, which is all that the client
+//! library reads (docs/adr/0012). Whoever answers in JSON anyway is taken at that.
+
+use std::io;
+
+use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt, stream};
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use http_body::Frame;
+use http_body_util::{BodyExt, StreamBody};
+use kube::client::{Body, ClientBuilder, DynBody};
+use kube::{Client, Config};
+use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
+use tokio_util::io::StreamReader;
+use tower::BoxError;
+use tower::util::{MapRequestLayer, MapResponseLayer};
+
+use crate::shim::protobuf;
+
+/// Lists and watches of all pods. Everything else is either rare or of a kind that the server knows in JSON only.
+const PATH: &str = "/api/v1/pods";
+
+/// What is asked for, and what else is understood.
+const ACCEPTED: &str = "application/vnd.kubernetes.protobuf,application/json";
+
+/// A client that reads pods so.
+///
+/// # Errors
+/// Unusable certificates or addresses.
+pub(super) fn client(config: Config) -> kube::Result<Client> {
+    let builder = ClientBuilder::try_from(config)?;
+    Ok(builder.with_layer(&MapRequestLayer::new(ask)).with_layer(&MapResponseLayer::new(translate)).build())
+}
+
+fn ask(mut request: Request<Body>) -> Request<Body> {
+    if request.method() == Method::GET && request.uri().path() == PATH {
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
+    }
+    request
+}
+
+type Answer = Response<Box<DynBody>>;
+
+fn translate(answer: Answer) -> Answer {
+    let Some(is_stream) = protobuf_stream(answer.headers()) else { return answer };
+    let (mut head, body) = answer.into_parts();
+    head.headers.remove(CONTENT_LENGTH);
+    head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    Response::from_parts(head, if is_stream { events(body) } else { whole(body) })
+}
+
+/// Whether protobuf is one object or a stream of events; `None`: it is no protobuf.
+fn protobuf_stream(headers: &HeaderMap) -> Option<bool> {
+    let text = headers.get(CONTENT_TYPE)?.to_str().ok()?;
+    let (media, parameters) = text.split_once(';').unwrap_or((text, ""));
+    (media.trim() == protobuf::CONTENT).then(|| parameters.trim() == "stream=watch")
+}
+
+fn whole(body: Box<DynBody>) -> Box<DynBody> {
+    let text = async {
+        let bytes = body.collect().await?.to_bytes();
+        Ok::<_, BoxError>(Bytes::from(protobuf::to_json(&bytes)?))
+    };
+    streamed(stream::once(text))
+}
+
+/// Each event is a length of four bytes and so many bytes; the codec takes up to 8 MiB of them.
+fn events(body: Box<DynBody>) -> Box<DynBody> {
+    let bytes = StreamReader::new(body.into_data_stream().map_err(io::Error::other));
+    let frames = FramedRead::new(bytes, LengthDelimitedCodec::new());
+    streamed(frames.map(|frame| {
+        let mut line = protobuf::event_to_json(&frame?)?;
+        line.push(b'\n');
+        Ok(Bytes::from(line))
+    }))
+}
+
+fn streamed(texts: impl stream::Stream<Item = Result<Bytes, BoxError>> + Send + 'static) -> Box<DynBody> {
+    Box::new(StreamBody::new(Box::pin(texts.map_ok(Frame::data))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn read(content: &'static str, chunks: &[&[u8]]) -> Result<(String, String), String> {
+        let frames: Vec<_> = chunks.iter().map(|chunk| Ok(Frame::data(Bytes::copy_from_slice(chunk)))).collect();
+        let body: Box<DynBody> = Box::new(StreamBody::new(stream::iter(frames)));
+        let answer = Response::builder().header(CONTENT_TYPE, content).header(CONTENT_LENGTH, "7").body(body);
+        let (head, body) = translate(answer.map_err(|error| error.to_string())?).into_parts();
+        let bytes = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
+        let media = head.headers.get(CONTENT_TYPE).and_then(|media| media.to_str().ok()).unwrap_or_default();
+        assert_eq!(head.headers.contains_key(CONTENT_LENGTH), media != "application/json" || content == media);
+        Ok((media.to_owned(), String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    const POD: &[u8] = b"k8s\0\x0a\x09\x0a\x02v1\x12\x03Pod\x12\x05\x0a\x03\x0a\x01p";
+    const POD_IN_JSON: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}"#;
+
+    fn event() -> Vec<u8> {
+        let object = [b"\x0a", &[u8::try_from(POD.len()).expect("short")][..], POD].concat();
+        let event = [b"\x0a\x05ADDED\x12", &[u8::try_from(object.len()).expect("short")][..], &object].concat();
+        [&[0, 0, 0, u8::try_from(event.len()).expect("short")][..], &event].concat()
+    }
+
+    #[tokio::test]
+    async fn protobuf_becomes_json_and_all_else_stays() {
+        let json = || "application/json".to_owned();
+        let (one, stream) = ("application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf;stream=watch");
+        let (start, rest) = POD.split_at(7);
+        assert_eq!(read(one, &[start, rest]).await, Ok((json(), POD_IN_JSON.to_owned())));
+        let line = format!("{{\"type\":\"ADDED\",\"object\":{POD_IN_JSON}}}\n");
+        let two = [event(), event()].concat();
+        let (start, rest) = two.split_at(event().len() + 2);
+        assert_eq!(read(stream, &[start, rest]).await, Ok((json(), line.repeat(2))), "cut within a length");
+        assert_eq!(read("application/json", &[b"{}"]).await, Ok((json(), "{}".to_owned())));
+        assert_eq!(read("text/plain", &[POD]).await.map(|(media, _)| media), Ok("text/plain".to_owned()));
+        let problem = Err("protobuf that does not begin as an object does".to_owned());
+        assert_eq!(read(one, &[b"{}"]).await, problem, "a proxy that does not know what it says");
+        assert!(read(stream, &[&event()[..9]]).await.is_err(), "cut off");
+    }
+
+    #[test]
+    fn only_pods_are_asked_for_in_protobuf() {
+        for (method, uri, is) in [
+            (Method::GET, "/api/v1/pods?limit=500", true),
+            (Method::GET, "/api/v1/pods?watch=true", true),
+            (Method::GET, "/api/v1/nodes", false),
+            (Method::GET, "/api/v1/namespaces/a/pods/b", false),
+            (Method::POST, "/api/v1/pods", false),
+        ] {
+            let request = Request::builder().method(method).uri(uri).body(Body::empty()).expect("a request");
+            let accepted = ask(request).headers().get(ACCEPT).is_some_and(|value| value == ACCEPTED);
+            assert_eq!(accepted, is, "{uri}");
+        }
+    }
+}

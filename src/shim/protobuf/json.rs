@@ -1,0 +1,276 @@
+//! Protobuf to JSON, guided by the tables of `fields`.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use serde::ser::{Error as _, SerializeMap};
+use serde::{Serialize, Serializer};
+
+use super::MAGIC;
+use super::fields::{Field, Kind, POD, POD_LIST, STATUS};
+use super::message::{Malformed, Message, Raw};
+
+/// What was sent is not what it says it is: the connection is broken, or its other end.
+#[derive(Debug, thiserror::Error)]
+pub enum Unreadable {
+    /// No object.
+    #[error("protobuf that does not begin as an object does")]
+    NoObject,
+    /// An object of a kind that nobody asked for.
+    #[error("protobuf of an unexpected kind")]
+    Kind,
+    /// The message around the object.
+    #[error(transparent)]
+    Around(#[from] Malformed),
+    /// The object.
+    #[error("an object in protobuf: {0}")]
+    Object(#[from] serde_json::Error),
+}
+
+/// A pod, a list of pods or a `Status` in JSON, with the fields that are read here.
+///
+/// # Errors
+/// Anything else.
+pub fn to_json(body: &[u8]) -> Result<Vec<u8>, Unreadable> {
+    Ok(serde_json::to_vec(&Object::read(body)?)?)
+}
+
+/// `WatchEvent`: one event of a watch in JSON, about an object as [`to_json`] takes it.
+///
+/// # Errors
+/// As there.
+pub fn event_to_json(frame: &[u8]) -> Result<Vec<u8>, Unreadable> {
+    #[derive(Serialize)]
+    struct Event<'a> {
+        r#type: Cow<'a, str>,
+        object: Object<'a>,
+    }
+    let event = Message::read(frame)?;
+    let extension = Message::read(event.bytes(2))?;
+    let event = Event { r#type: lossy(event.bytes(1)), object: Object::read(extension.bytes(1))? };
+    Ok(serde_json::to_vec(&event)?)
+}
+
+/// An object with its type.
+struct Object<'a> {
+    api_version: Cow<'a, str>,
+    kind: Cow<'a, str>,
+    fields: &'static [Field],
+    message: &'a [u8],
+}
+
+impl<'a> Object<'a> {
+    /// Reads `runtime.Unknown` and the `TypeMeta` in it.
+    fn read(body: &'a [u8]) -> Result<Self, Unreadable> {
+        let unknown = Message::read(body.strip_prefix(MAGIC).ok_or(Unreadable::NoObject)?)?;
+        let type_meta = Message::read(unknown.bytes(1))?;
+        let kind = lossy(type_meta.bytes(2));
+        let fields = match &*kind {
+            "Pod" => POD,
+            "PodList" => POD_LIST,
+            "Status" => STATUS,
+            _ => return Err(Unreadable::Kind),
+        };
+        Ok(Self { api_version: lossy(type_meta.bytes(1)), kind, fields, message: unknown.bytes(2) })
+    }
+}
+
+impl Serialize for Object<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("apiVersion", &self.api_version)?;
+        map.serialize_entry("kind", &self.kind)?;
+        put_fields(self.fields, self.message, &mut map)?;
+        map.end()
+    }
+}
+
+/// Go's strings may be no UTF-8 (annotations can be anything); its JSON has U+FFFD there.
+fn lossy(bytes: &[u8]) -> Cow<'_, str> {
+    String::from_utf8_lossy(bytes)
+}
+
+fn put_fields<M: SerializeMap>(fields: &'static [Field], bytes: &[u8], map: &mut M) -> Result<(), M::Error> {
+    let message = Message::read(bytes).map_err(M::Error::custom)?;
+    fields.iter().try_for_each(|field| put(field, &message, map))
+}
+
+fn put<M: SerializeMap>(field: &'static Field, message: &Message<'_>, map: &mut M) -> Result<(), M::Error> {
+    if let Kind::Items(kind) = &field.kind {
+        return map.serialize_entry(field.name, &Several(message, field.number, kind));
+    }
+    let Some(raw) = message.one(field.number) else { return Ok(()) };
+    match (&field.kind, raw) {
+        (Kind::Text, Raw::Bytes([])) => Ok(()),
+        (Kind::Inline(fields), Raw::Bytes(bytes)) => put_fields(fields, bytes, map),
+        (Kind::List(kind), _) => map.serialize_entry(field.name, &Several(message, field.number, kind)),
+        (Kind::Map(kind), _) => map.serialize_entry(field.name, &Pairs(message, field.number, kind)),
+        (kind, raw) => map.serialize_entry(field.name, &Value(kind, raw)),
+    }
+}
+
+struct Several<'a>(&'a Message<'a>, u32, &'static Kind);
+
+impl Serialize for Several<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(message, number, kind) = self;
+        serializer.collect_seq(message.all(*number).map(|raw| Value(kind, raw)))
+    }
+}
+
+struct Pairs<'a>(&'a Message<'a>, u32, &'static Kind);
+
+impl Serialize for Pairs<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(message, number, kind) = self;
+        let mut map = serializer.serialize_map(None)?;
+        for raw in message.all(*number) {
+            let Raw::Bytes(bytes) = raw else { return Err(S::Error::custom("a map of numbers")) };
+            let pair = Message::read(bytes).map_err(S::Error::custom)?;
+            map.serialize_entry(&lossy(pair.bytes(1)), &Value(kind, Raw::Bytes(pair.bytes(2))))?;
+        }
+        map.end()
+    }
+}
+
+/// One value.
+struct Value<'a>(&'static Kind, Raw<'a>);
+
+impl Serialize for Value<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match (self.0, self.1) {
+            (Kind::Text, Raw::Bytes(bytes)) => serializer.serialize_str(&lossy(bytes)),
+            (Kind::Quantity, Raw::Bytes(bytes)) => {
+                let quantity = Message::read(bytes).map_err(S::Error::custom)?;
+                serializer.serialize_str(&lossy(quantity.bytes(1)))
+            }
+            (Kind::Time, Raw::Bytes(bytes)) => time(bytes).map_err(S::Error::custom)?.serialize(serializer),
+            (Kind::Object(fields), Raw::Bytes(bytes)) => {
+                let mut map = serializer.serialize_map(None)?;
+                put_fields(fields, bytes, &mut map)?;
+                map.end()
+            }
+            (Kind::Number, Raw::Number(number)) => serializer.serialize_i64(number.cast_signed()),
+            (Kind::Flag, Raw::Number(number)) => serializer.serialize_bool(number != 0),
+            _ => Err(S::Error::custom("a field of another type")),
+        }
+    }
+}
+
+/// The nearest time that can be said.
+fn time(bytes: &[u8]) -> Result<Timestamp, Malformed> {
+    let seconds = Message::read(bytes)?.number(1).cast_signed();
+    let (min, max) = (Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
+    Ok(Timestamp::from_second(seconds.clamp(min, max)).unwrap_or(Timestamp::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn bytes(number: u8, value: &[u8]) -> Vec<u8> {
+        let length = u8::try_from(value.len()).expect("short");
+        // From 128 a varint has two bytes; from field 16 a key.
+        let key = if number < 16 { vec![number << 3 | 2] } else { vec![(number << 3 | 2) | 0x80, number >> 4] };
+        let length = if length < 0x80 { vec![length] } else { vec![length, 1] };
+        [key, length, value.to_vec()].concat()
+    }
+
+    fn object(kind: &[u8], message: &[u8]) -> Vec<u8> {
+        let type_meta = [bytes(1, b"v1"), bytes(2, kind)].concat();
+        [MAGIC.to_vec(), bytes(1, &type_meta), bytes(2, message)].concat()
+    }
+
+    fn pod() -> Vec<u8> {
+        let label = [bytes(1, b"a"), bytes(2, b"\"b\"")].concat();
+        let annotation = [bytes(1, b"c"), bytes(2, b"d\xffe")].concat();
+        let created = b"\x08\x3c".to_vec();
+        let metadata = [bytes(1, b"p"), bytes(3, b""), bytes(8, &created), bytes(11, &label), bytes(12, &annotation)];
+        let quantity = [bytes(1, b"cpu"), bytes(2, &bytes(1, b"2"))].concat();
+        let claim = bytes(2, &bytes(10, &bytes(1, b"unread")));
+        let spec = [
+            bytes(1, &[bytes(1, b"v"), claim].concat()),
+            bytes(2, &bytes(1, b"main")),
+            bytes(2, &bytes(1, b"other")),
+            b"\x58\x01".to_vec(),
+            b"\xc8\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01".to_vec(),
+            bytes(32, &quantity),
+        ];
+        [bytes(1, &metadata.concat()), bytes(2, &spec.concat())].concat()
+    }
+
+    const POD_IN_JSON: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","creationTimestamp":"1970-01-01T00:01:00Z","labels":{"a":"\"b\""},"annotations":{"c":"d�e"}},"spec":{"volumes":[{"name":"v","persistentVolumeClaim":{}}],"containers":[{"name":"main"},{"name":"other"}],"hostNetwork":true,"priority":-1,"overhead":{"cpu":"2"}}}"#;
+
+    fn text(json: Result<Vec<u8>, Unreadable>) -> String {
+        json.map_or_else(|error| error.to_string(), |json| String::from_utf8(json).expect("UTF-8"))
+    }
+
+    /// Written down from the field numbers of Kubernetes; that the API server has the same is shown end to end.
+    #[test]
+    fn a_pod_becomes_json_with_what_is_read() {
+        assert_eq!(text(to_json(&object(b"Pod", &pod()))), POD_IN_JSON);
+    }
+
+    #[test]
+    fn a_list_has_items_even_if_there_are_none() {
+        let none = r#"{"apiVersion":"v1","kind":"PodList","metadata":{"resourceVersion":"7"},"items":[]}"#;
+        assert_eq!(text(to_json(&object(b"PodList", &bytes(1, &bytes(2, b"7"))))), none);
+        let two = [bytes(2, &bytes(1, &bytes(1, b"p"))), bytes(2, b"")].concat();
+        let json = r#"{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{"name":"p"}},{}]}"#;
+        assert_eq!(text(to_json(&object(b"PodList", &two))), json);
+    }
+
+    #[test]
+    fn an_event_is_one_line() {
+        let event = [bytes(1, b"MODIFIED"), bytes(2, &bytes(1, &object(b"Pod", b"")))].concat();
+        let json = r#"{"type":"MODIFIED","object":{"apiVersion":"v1","kind":"Pod"}}"#;
+        assert_eq!(text(event_to_json(&event)), json);
+        let refusal = object(b"Status", &[bytes(3, b"too old"), b"\x30\x9a\x03".to_vec()].concat());
+        let event = [bytes(1, b"ERROR"), bytes(2, &bytes(1, &refusal))].concat();
+        let json = r#"{"type":"ERROR","object":{"apiVersion":"v1","kind":"Status","message":"too old","code":410}}"#;
+        assert_eq!(text(event_to_json(&event)), json);
+    }
+
+    #[test]
+    fn whatever_else_comes_is_an_error() {
+        let cut = object(b"Pod", &bytes(1, b"\x0a\x05p"));
+        let typed = object(b"Pod", b"\x08\x01");
+        for (body, problem) in [
+            (b"{}".to_vec(), "protobuf that does not begin as an object does"),
+            (object(b"Node", b""), "protobuf of an unexpected kind"),
+            (MAGIC.to_vec(), "protobuf of an unexpected kind"),
+            ([MAGIC, b"\x0a"].concat(), "malformed protobuf"),
+            (cut, "an object in protobuf: malformed protobuf"),
+            (typed, "an object in protobuf: a field of another type"),
+        ] {
+            assert_eq!(text(to_json(&body)), problem);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn anything_is_read_or_refused(body in prop::collection::vec(any::<u8>(), 0..200)) {
+            let pod = object(b"Pod", &body[..body.len().min(120)]);
+            let event = bytes(2, &bytes(1, &pod));
+            for json in [to_json(&body), to_json(&pod), event_to_json(&body), event_to_json(&event)].into_iter().flatten() {
+                prop_assert!(serde_json::from_slice::<serde_json::Value>(&json).is_ok());
+            }
+        }
+
+        /// One byte of a good pod changed, or the rest of it missing.
+        #[test]
+        fn a_damaged_pod_is_read_or_refused(at in 0..200_usize, byte in any::<u8>(), cut in any::<bool>()) {
+            let mut body = pod();
+            let at = at % body.len();
+            body[at] = byte;
+            if cut {
+                body.truncate(at);
+            }
+            if let Ok(json) = to_json(&object(b"Pod", &body)) {
+                prop_assert!(serde_json::from_slice::<serde_json::Value>(&json).is_ok());
+            }
+        }
+    }
+}
