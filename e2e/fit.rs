@@ -112,7 +112,7 @@ async fn requests(t: &mut Context) -> Result<()> {
     t.everywhere::<RuntimeClass>().delete(&runtime).await
 }
 
-async fn runtime_class(t: &Context) -> Result<String> {
+pub(crate) async fn runtime_class(t: &Context) -> Result<String> {
     use k8s_openapi::api::node::v1::RuntimeClass;
     let class = json!({"metadata": {"name": t.id}, "handler": "x", "overhead": {"podFixed": {"cpu": "250m"}}});
     t.everywhere::<RuntimeClass>().create(class).await?;

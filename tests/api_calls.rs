@@ -73,7 +73,7 @@ async fn an_error_is_answered_once() {
         let asked = server.asked();
         assert_eq!(asked.len(), 1, "{code}");
         assert!(asked[0].line.starts_with("POST /api/v1/namespaces/data/pods/worker-0/binding?"));
-        // Field 5 of the metadata, two bytes long (shim/protobuf.rs).
+        // Field 5 of the metadata, two bytes long (shim/protobuf/binding.rs).
         assert!(asked[0].body.contains("\u{2a}\u{2}u1"), "the pod's UID");
         assert!(bench.outcomes.is_empty());
         assert!(bench.counted(code));

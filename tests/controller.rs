@@ -245,6 +245,25 @@ fn the_stages_of_a_slow_start_are_not_all_written() {
     assert_eq!(driven.rules(), [("patch taskgroups/status".to_owned(), 1)].into(), "and that takes long");
 }
 
+/// However long nothing was written: a number that changes is often the first of many, and the last of them tells all.
+#[test]
+fn the_first_number_that_changes_is_not_written_by_itself() {
+    let mut driven = Driven::synced();
+    driven.upsert(Kind::TaskGroup, &group(&json!({"reservation": "Direct"})));
+    driven.wait(5_000);
+    let statuses = |driven: &mut Driven| driven.taken().into_iter().filter(is_status).collect::<Vec<_>>();
+    let told = statuses(&mut driven);
+    assert_eq!(told.len(), 1, "it waits for its members");
+    driven.answer(&told[0], Outcome::Ok(None));
+    driven.wait(60_000);
+    driven.upsert(Kind::Pod, &member("m0"));
+    driven.wait(500);
+    assert_eq!(statuses(&mut driven).len(), 0, "one of two is there");
+    driven.upsert(Kind::Pod, &member("m1"));
+    driven.wait(500);
+    assert_eq!(statuses(&mut driven).len(), 1, "it starts");
+}
+
 /// A state that was left and comes back while the status that told of the other one is on its way is told at once: what
 /// is on its way is what everybody will see.
 #[test]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::Duration;
 
-use gangline::runtime::client::configure;
+use gangline::runtime::client::scheduling;
 use kube::Client;
 
 /// A request as the server read it.
@@ -15,6 +15,8 @@ use kube::Client;
 pub(crate) struct Asked {
     /// `POST /api/v1/…?…`.
     pub(crate) line: String,
+    /// The header `Accept`.
+    pub(crate) accept: String,
     /// The body.
     pub(crate) body: String,
     /// How many requests with the same line came before.
@@ -24,9 +26,11 @@ pub(crate) struct Asked {
 /// What the server does with a request.
 pub(crate) enum Reply {
     /// Status, further header lines, body.
-    Answer(u16, &'static str, String),
+    Answer(u16, &'static str, Vec<u8>),
     /// A chunked answer of these lines, which stays open for a while and then ends.
     Stream(Vec<String>, Duration),
+    /// The same of bytes, with further header lines.
+    Bytes(&'static str, Vec<Vec<u8>>, Duration),
     /// Nothing, for this long.
     Silence(Duration),
     /// Exactly this, and the end of the connection.
@@ -36,7 +40,7 @@ pub(crate) enum Reply {
 impl Reply {
     /// A JSON answer.
     pub(crate) fn json(status: u16, body: impl Into<String>) -> Self {
-        Self::Answer(status, "", body.into())
+        Self::Answer(status, "", body.into().into_bytes())
     }
 }
 
@@ -91,7 +95,7 @@ pub(crate) fn client(address: SocketAddr) -> Client {
     let mut config = kube::Config::new(format!("http://{address}").parse().expect("a URI"));
     // No TLS here: the machine's certificates are not needed.
     config.root_cert = Some(Vec::new());
-    Client::try_from(configure(config)).expect("a client of a plain address")
+    scheduling(config).expect("a client of a plain address")
 }
 
 fn serve(stream: &TcpStream, script: &Script, log: &Mutex<Vec<Asked>>) {
@@ -113,12 +117,19 @@ fn answer(mut stream: &TcpStream, reply: Reply) -> Option<()> {
     match reply {
         Reply::Answer(status, headers, body) => {
             let length = body.len();
-            write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n{headers}\r\n{body}").ok()
+            write!(stream, "HTTP/1.1 {status} X\r\nContent-Length: {length}\r\n{headers}\r\n").ok()?;
+            stream.write_all(&body).ok()
         }
         Reply::Stream(lines, open) => {
-            write!(stream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n").ok()?;
-            for line in lines {
-                write!(stream, "{:x}\r\n{line}\n\r\n", line.len() + 1).ok()?;
+            let chunks = lines.into_iter().map(|line| format!("{line}\n").into_bytes()).collect();
+            answer(stream, Reply::Bytes("", chunks, open))
+        }
+        Reply::Bytes(headers, chunks, open) => {
+            write!(stream, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n{headers}\r\n").ok()?;
+            for chunk in chunks {
+                write!(stream, "{:x}\r\n", chunk.len()).ok()?;
+                stream.write_all(&chunk).ok()?;
+                write!(stream, "\r\n").ok()?;
             }
             thread::sleep(open);
             write!(stream, "0\r\n\r\n").ok()
@@ -146,9 +157,11 @@ fn read(reader: &mut BufReader<&TcpStream>) -> Option<Asked> {
             line => head.push(line.to_owned()),
         }
     }
-    let length = head.iter().find_map(|line| line.to_lowercase().strip_prefix("content-length:")?.trim().parse().ok());
+    let header = |name| head.iter().find_map(|line| Some(line.to_lowercase().strip_prefix(name)?.trim().to_owned()));
+    let length = header("content-length:").and_then(|length| length.parse().ok());
+    let accept = header("accept:").unwrap_or_default();
     let mut body = vec![0; length.unwrap_or(0)];
     reader.read_exact(&mut body).ok()?;
     let line = head.first()?.trim_end_matches(" HTTP/1.1").to_owned();
-    Some(Asked { line, body: String::from_utf8(body).ok()?, before: 0 })
+    Some(Asked { line, accept, body: String::from_utf8(body).ok()?, before: 0 })
 }

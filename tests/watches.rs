@@ -66,11 +66,17 @@ fn word(fact: WatchFact) -> String {
 
 /// The next facts about TaskGroups.
 async fn next(facts: &mut Receiver<Fact>, count: usize) -> Vec<String> {
+    next_of(Kind::TaskGroup, facts, count).await
+}
+
+async fn next_of(wanted: Kind, facts: &mut Receiver<Fact>, count: usize) -> Vec<String> {
     let mut words = Vec::new();
     while words.len() < count {
         let fact = timeout(Duration::from_secs(10), facts.recv()).await;
         let fact = fact.unwrap_or_else(|_| panic!("only {words:?}")).expect("the watches run");
-        if let Observation::Watch { kind: Kind::TaskGroup, fact, .. } = fact.observation {
+        if let Observation::Watch { kind, fact, .. } = fact.observation
+            && kind == wanted
+        {
             words.push(word(fact));
         }
     }
@@ -179,4 +185,108 @@ async fn a_cut_watch_goes_on_where_it_was() {
     });
     let (_watches, mut facts) = start(&server);
     assert_eq!(next(&mut facts, 4).await, ["begin", "end", "upsert data/a@7", "upsert data/b@8"]);
+}
+
+/// A message of protobuf's field `number` with this content; all of them are short.
+fn field(number: u8, content: &[u8]) -> Vec<u8> {
+    [&[number << 3 | 2, u8::try_from(content.len()).expect("short")], content].concat()
+}
+
+/// A pod of protobuf, without the envelope of an object.
+fn pod(name: &str, rv: &str) -> Vec<u8> {
+    let metadata = [field(1, name.as_bytes()), field(3, b"data"), field(5, name.as_bytes()), field(6, rv.as_bytes())];
+    field(1, &metadata.concat())
+}
+
+fn object(kind: &str, message: &[u8]) -> Vec<u8> {
+    let type_meta = [field(1, b"v1"), field(2, kind.as_bytes())].concat();
+    [b"k8s\0".to_vec(), field(1, &type_meta), field(2, message)].concat()
+}
+
+/// A frame of a watch: its length and an event.
+fn frame(kind: &str, object: &[u8]) -> Vec<u8> {
+    let event = [field(1, kind.as_bytes()), field(2, &field(1, object))].concat();
+    [&u32::try_from(event.len()).expect("short").to_be_bytes()[..], &event].concat()
+}
+
+const PROTOBUF: &str = "Content-Type: application/vnd.kubernetes.protobuf\r\n";
+
+fn page(pods: &[Vec<u8>], rv: &str, more: &str) -> Reply {
+    let metadata = [field(2, rv.as_bytes()), field(3, more.as_bytes())].concat();
+    let items: Vec<u8> = pods.iter().flat_map(|pod| field(2, pod)).collect();
+    let list = object("PodList", &[field(1, &metadata), items].concat());
+    Reply::Answer(200, PROTOBUF, list)
+}
+
+/// As the API server does it: pages, a bookmark, an event that comes in two parts, and in the end a watch that is too old.
+fn pods_in_protobuf(asked: &Asked) -> Reply {
+    let stream = "Content-Type: application/vnd.kubernetes.protobuf;stream=watch\r\n";
+    match (is_watch(asked), asked.before) {
+        (false, _) if asked.line.contains("continue=more") => page(&[pod("b", "2")], "5", ""),
+        (false, 0) => page(&[pod("a", "1")], "5", "more"),
+        (false, _) => page(&[], "30", ""),
+        (true, 0) if asked.line.contains("resourceVersion=5") => {
+            let bad = [pod("bad", "7"), field(2, b"\x0a\x7f")].concat();
+            let (changed, gone) = (frame("MODIFIED", &object("Pod", &pod("a", "6"))), object("Pod", &pod("a", "8")));
+            let (start, rest) = changed.split_at(20);
+            let bookmark = object("Pod", &field(1, &field(6, b"20")));
+            let frames = [
+                start.to_vec(),
+                [rest, &frame("ADDED", &object("Pod", &bad)), &frame("DELETED", &gone)].concat(),
+                frame("BOOKMARK", &bookmark),
+            ];
+            Reply::Bytes(stream, frames.to_vec(), Duration::ZERO)
+        }
+        (true, _) if asked.line.contains("resourceVersion=20") => {
+            let expired = [field(2, b"Failure"), field(3, b"too old"), field(4, b"Expired"), b"\x30\x9a\x03".to_vec()];
+            Reply::Bytes(stream, vec![frame("ERROR", &object("Status", &expired.concat()))], LINGER)
+        }
+        (true, _) => Reply::Stream(vec![], LINGER),
+    }
+}
+
+#[tokio::test]
+async fn pods_are_asked_for_in_protobuf_and_become_facts_like_any_other() {
+    let server = Server::start(|asked| {
+        if asked.line.contains("/pods?") { pods_in_protobuf(asked) } else { Reply::json(404, "404 page not found") }
+    });
+    let (_watches, mut facts) = start(&server);
+    let expected = [
+        "begin",
+        "listed data/a@1",
+        "listed data/b@2",
+        "end",
+        "upsert data/a@6",
+        r#"upsert data/bad@7 (spec: invalid type: string "malformed protobuf", expected PodSpec)"#,
+        "gone data/a@8",
+        "broken 410 watch pods: too old",
+        "begin",
+        "end",
+    ];
+    assert_eq!(next_of(Kind::Pod, &mut facts, expected.len()).await, expected);
+    for asked in server.asked() {
+        let is_protobuf = asked.accept.contains("application/vnd.kubernetes.protobuf");
+        assert_eq!(is_protobuf, asked.line.contains("/pods?"), "{}: {}", asked.line, asked.accept);
+    }
+}
+
+#[tokio::test]
+async fn pods_in_json_and_a_refusal_in_protobuf_are_understood_too() {
+    let server = Server::start(|asked| match (asked.line.contains("/pods?"), is_watch(asked), asked.before) {
+        (false, _, _) => Reply::json(404, "404 page not found"),
+        (true, true, _) => Reply::Stream(vec![], LINGER),
+        (true, false, 0) => {
+            let refusal = [field(2, b"Failure"), field(3, b"you may not"), b"\x30\x93\x03".to_vec()].concat();
+            Reply::Answer(403, PROTOBUF, object("Status", &refusal))
+        }
+        (true, false, 1) => Reply::Answer(403, PROTOBUF, b"<html>".to_vec()),
+        (true, false, _) => {
+            Reply::json(200, r#"{"metadata":{"resourceVersion":"3"},"items":[{"metadata":{"name":"a"}}]}"#)
+        }
+    });
+    let (_watches, mut facts) = start(&server);
+    let words = next_of(Kind::Pod, &mut facts, 5).await;
+    assert!(words[0].starts_with("broken 403 list pods: ") && words[0].contains("you may not"), "{words:?}");
+    assert!(words[1].starts_with("broken 403 list pods: "), "{words:?}");
+    assert_eq!(words[2..], ["begin", "listed a@0", "end"]);
 }

@@ -76,6 +76,7 @@ pub fn values_are_honoured(program: &Path) -> Result<()> {
     for (set, gone) in [
         ("policies.selfRestraint=false", "name: gangline-self-restraint"),
         ("policies.antiForgery=false", "name: gangline-anti-forgery"),
+        ("policies.selfRestraint=false,policies.antiForgery=false", "name: gangline-binding-labels"),
         ("crds.install=false", "kind: CustomResourceDefinition"),
         ("crds.keep=false", "helm.sh/resource-policy: keep"),
         ("rbac.create=false", "kind: ClusterRoleBinding"),
@@ -92,6 +93,8 @@ pub fn values_are_honoured(program: &Path) -> Result<()> {
         }
     }
     for (set, there) in [
+        ("policies.selfRestraint=false", "name: gangline-binding-labels"),
+        ("policies.antiForgery=false", "name: gangline-binding-labels"),
         ("image.registry=r.example,image.tag=v7", "image: \"r.example/gangline:v7\""),
         (&*format!("image.digest=sha256:{}", "a".repeat(64)), "image: \"gangline@sha256:aaaa"),
         ("config.schedulerNames={one,two}", r#"in ["one","two"]"#),

@@ -195,7 +195,10 @@ async fn nobody_forges(admin: &Asker, controller: &Asker, scheduler: &Asker) -> 
     let bind = binding("plain", "n", &labels(&json!({"gangline.dev/placeholder": "true"}))["metadata"]);
     admin.expect(Method::PATCH, &plain, Some(&add), 403, "the label added").await?;
     admin.expect(Method::PATCH, &plain_status, Some(&add), 403, "the label added by way of the status").await?;
-    admin.expect(Method::POST, &format!("{plain}/binding"), Some(&bind), 403, "the label added by a Binding").await?;
+    let bindings = PODS.replace("/pods", "/bindings");
+    for at in [&format!("{plain}/binding"), &bindings] {
+        admin.expect(Method::POST, at, Some(&bind), 403, "the label added by a Binding").await?;
+    }
     for change in [
         json!({"gangline.dev/placeholder": null}),
         json!({"gangline.dev/placeholder": "false"}),

@@ -20,7 +20,8 @@ use crate::shim::show::{self, Notice};
 const NUMBERS_EVERY_MS: Millis = 30_000;
 /// What a watch shows this soon after a write of ours can be its echo.
 const ECHO_MS: Millis = 5_000;
-/// A stage that passes by itself is written only if it lasts this long: a gang that just starts costs no writes for it.
+/// A stage that passes by itself, or a number, is written only if it lasts this long: a gang that just starts or is
+/// swapped costs no writes for what it shows on the way.
 const PROGRESS_MS: Millis = 2_000;
 /// After such a stage the next such is written this long after it: a large gang goes through all of them slowly.
 const PROGRESS_EVERY_MS: Millis = 10_000;
@@ -127,7 +128,7 @@ impl Controller {
 
     fn until_numbers(&self, target: &Target) -> Millis {
         let last = self.written.get(target);
-        last.map_or(0, |last| NUMBERS_EVERY_MS.saturating_sub(self.now.mono.since(last.at)))
+        last.map_or(0, |last| NUMBERS_EVERY_MS.saturating_sub(self.now.mono.since(last.at)).max(PROGRESS_MS))
     }
 
     fn until_progress(&self, target: &Target) -> Millis {

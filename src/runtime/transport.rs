@@ -1,12 +1,12 @@
 //! Pods in the API server's own encoding: they are asked for in it and handed on in JSON, which is all that the client
-//! library reads (docs/adr/0012). Whoever answers in JSON anyway is taken at that.
+//! library reads (docs/adr/0013). Whoever answers in JSON anyway is taken at that.
 
 use std::io;
 
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt, stream};
 use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
-use http::{HeaderMap, HeaderValue, Method, Request, Response};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
 use kube::client::{Body, ClientBuilder, DynBody};
@@ -47,20 +47,27 @@ fn translate(answer: Answer) -> Answer {
     let (mut head, body) = answer.into_parts();
     head.headers.remove(CONTENT_LENGTH);
     head.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    Response::from_parts(head, if is_stream { events(body) } else { whole(body) })
+    let body = if is_stream { events(body) } else { whole(body, head.status) };
+    Response::from_parts(head, body)
 }
 
 /// Whether protobuf is one object or a stream of events; `None`: it is no protobuf.
 fn protobuf_stream(headers: &HeaderMap) -> Option<bool> {
     let text = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     let (media, parameters) = text.split_once(';').unwrap_or((text, ""));
-    (media.trim() == protobuf::CONTENT).then(|| parameters.trim() == "stream=watch")
+    let is_stream = || parameters.split(';').any(|parameter| parameter.trim() == "stream=watch");
+    (media.trim() == protobuf::CONTENT).then(is_stream)
 }
 
-fn whole(body: Box<DynBody>) -> Box<DynBody> {
-    let text = async {
+fn whole(body: Box<DynBody>, status: StatusCode) -> Box<DynBody> {
+    let text = async move {
         let bytes = body.collect().await?.to_bytes();
-        Ok::<_, BoxError>(Bytes::from(protobuf::to_json(&bytes)?))
+        match protobuf::to_json(&bytes) {
+            Ok(text) => Ok::<_, BoxError>(Bytes::from(text)),
+            // What its status says is the more important part of a refusal.
+            Err(_) if !status.is_success() => Ok(Bytes::new()),
+            Err(problem) => Err(problem.into()),
+        }
     };
     streamed(stream::once(text))
 }
@@ -107,7 +114,8 @@ mod tests {
     #[tokio::test]
     async fn protobuf_becomes_json_and_all_else_stays() {
         let json = || "application/json".to_owned();
-        let (one, stream) = ("application/vnd.kubernetes.protobuf", "application/vnd.kubernetes.protobuf;stream=watch");
+        let one = "application/vnd.kubernetes.protobuf";
+        let stream = "application/vnd.kubernetes.protobuf; charset=utf-8; stream=watch";
         let (start, rest) = POD.split_at(7);
         assert_eq!(read(one, &[start, rest]).await, Ok((json(), POD_IN_JSON.to_owned())));
         let line = format!("{{\"type\":\"ADDED\",\"object\":{POD_IN_JSON}}}\n");

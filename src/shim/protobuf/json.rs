@@ -5,10 +5,12 @@ use std::borrow::Cow;
 use jiff::Timestamp;
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
+use serde_json::json;
+use serde_json::value::to_raw_value;
 
 use super::MAGIC;
 use super::fields::{Field, Kind, POD, POD_LIST, STATUS};
-use super::message::{Malformed, Message, Raw};
+use super::message::{Message, NoMessage, Raw};
 
 /// What was sent is not what it says it is: the connection is broken, or its other end.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +23,7 @@ pub enum Unreadable {
     Kind,
     /// The message around the object.
     #[error(transparent)]
-    Around(#[from] Malformed),
+    Around(#[from] NoMessage),
     /// The object.
     #[error("an object in protobuf: {0}")]
     Object(#[from] serde_json::Error),
@@ -38,25 +40,31 @@ pub fn to_json(body: &[u8]) -> Result<Vec<u8>, Unreadable> {
 /// `WatchEvent`: one event of a watch in JSON, about an object as [`to_json`] takes it.
 ///
 /// # Errors
-/// As there.
+/// As there, but for a pod that cannot be read within.
 pub fn event_to_json(frame: &[u8]) -> Result<Vec<u8>, Unreadable> {
     #[derive(Serialize)]
     struct Event<'a> {
         r#type: Cow<'a, str>,
-        object: Object<'a>,
+        object: Alone<'a>,
     }
     let event = Message::read(frame)?;
     let extension = Message::read(event.bytes(2))?;
-    let event = Event { r#type: lossy(event.bytes(1)), object: Object::read(extension.bytes(1))? };
+    let event = Event { r#type: lossy(event.bytes(1)), object: Alone(Object::read(extension.bytes(1))?) };
     Ok(serde_json::to_vec(&event)?)
 }
 
-/// An object with its type.
+/// An object, with its type where that was said.
 struct Object<'a> {
-    api_version: Cow<'a, str>,
-    kind: Cow<'a, str>,
+    type_meta: Option<TypeMeta<'a>>,
     fields: &'static [Field],
     message: &'a [u8],
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct TypeMeta<'a> {
+    api_version: Cow<'a, str>,
+    kind: Cow<'a, str>,
 }
 
 impl<'a> Object<'a> {
@@ -64,24 +72,48 @@ impl<'a> Object<'a> {
     fn read(body: &'a [u8]) -> Result<Self, Unreadable> {
         let unknown = Message::read(body.strip_prefix(MAGIC).ok_or(Unreadable::NoObject)?)?;
         let type_meta = Message::read(unknown.bytes(1))?;
-        let kind = lossy(type_meta.bytes(2));
-        let fields = match &*kind {
+        let type_meta = TypeMeta { api_version: lossy(type_meta.bytes(1)), kind: lossy(type_meta.bytes(2)) };
+        let fields = match &*type_meta.kind {
             "Pod" => POD,
             "PodList" => POD_LIST,
             "Status" => STATUS,
             _ => return Err(Unreadable::Kind),
         };
-        Ok(Self { api_version: lossy(type_meta.bytes(1)), kind, fields, message: unknown.bytes(2) })
+        Ok(Self { type_meta: Some(type_meta), fields, message: unknown.bytes(2) })
     }
 }
 
 impl Serialize for Object<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
-        map.serialize_entry("apiVersion", &self.api_version)?;
-        map.serialize_entry("kind", &self.kind)?;
+        if let Some(TypeMeta { api_version, kind }) = &self.type_meta {
+            map.serialize_entry("apiVersion", api_version)?;
+            map.serialize_entry("kind", kind)?;
+        }
         put_fields(self.fields, self.message, &mut map)?;
         map.end()
+    }
+}
+
+/// One object among others, which go on if it cannot be read: it then has its name and a spec that is none, so that it is
+/// quarantined as one in JSON would be (`shim/decode.rs`).
+struct Alone<'a>(Object<'a>);
+
+impl Serialize for Alone<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match to_raw_value(&self.0) {
+            Ok(json) => json.serialize(serializer),
+            Err(problem) => {
+                let object = Message::read_what_can_be(self.0.message);
+                let metadata = Message::read_what_can_be(object.bytes(1));
+                let text = |number| lossy(metadata.bytes(number));
+                json!({
+                    "metadata": {"name": text(1), "namespace": text(3), "uid": text(5), "resourceVersion": text(6)},
+                    "spec": problem.to_string(),
+                })
+                .serialize(serializer)
+            }
+        }
     }
 }
 
@@ -96,8 +128,8 @@ fn put_fields<M: SerializeMap>(fields: &'static [Field], bytes: &[u8], map: &mut
 }
 
 fn put<M: SerializeMap>(field: &'static Field, message: &Message<'_>, map: &mut M) -> Result<(), M::Error> {
-    if let Kind::Items(kind) = &field.kind {
-        return map.serialize_entry(field.name, &Several(message, field.number, kind));
+    if let Kind::Pods = field.kind {
+        return map.serialize_entry(field.name, &Pods(message, field.number));
     }
     let Some(raw) = message.one(field.number) else { return Ok(()) };
     match (&field.kind, raw) {
@@ -106,6 +138,18 @@ fn put<M: SerializeMap>(field: &'static Field, message: &Message<'_>, map: &mut 
         (Kind::List(kind), _) => map.serialize_entry(field.name, &Several(message, field.number, kind)),
         (Kind::Map(kind), _) => map.serialize_entry(field.name, &Pairs(message, field.number, kind)),
         (kind, raw) => map.serialize_entry(field.name, &Value(kind, raw)),
+    }
+}
+
+struct Pods<'a>(&'a Message<'a>, u32);
+
+impl Serialize for Pods<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Self(message, number) = self;
+        serializer.collect_seq(message.all(*number).map(|raw| {
+            let message = if let Raw::Bytes(bytes) = raw { bytes } else { &[] };
+            Alone(Object { type_meta: None, fields: POD, message })
+        }))
     }
 }
 
@@ -158,7 +202,7 @@ impl Serialize for Value<'_> {
 }
 
 /// The nearest time that can be said.
-fn time(bytes: &[u8]) -> Result<Timestamp, Malformed> {
+fn time(bytes: &[u8]) -> Result<Timestamp, NoMessage> {
     let seconds = Message::read(bytes)?.number(1).cast_signed();
     let (min, max) = (Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
     Ok(Timestamp::from_second(seconds.clamp(min, max)).unwrap_or(Timestamp::MAX))
@@ -168,14 +212,28 @@ fn time(bytes: &[u8]) -> Result<Timestamp, Malformed> {
 mod tests {
     use proptest::prelude::*;
 
+    use super::super::fields;
     use super::*;
+    use crate::core::ids::{Key, Uid};
+    use crate::shim::decode;
+    use crate::shim::op::Kind;
 
-    fn bytes(number: u8, value: &[u8]) -> Vec<u8> {
-        let length = u8::try_from(value.len()).expect("short");
-        // From 128 a varint has two bytes; from field 16 a key.
-        let key = if number < 16 { vec![number << 3 | 2] } else { vec![(number << 3 | 2) | 0x80, number >> 4] };
-        let length = if length < 0x80 { vec![length] } else { vec![length, 1] };
-        [key, length, value.to_vec()].concat()
+    fn varint(mut value: usize) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        while value > 0x7f {
+            bytes.push((value & 0x7f) as u8 | 0x80);
+            value >>= 7;
+        }
+        bytes.push(value as u8);
+        bytes
+    }
+
+    fn key(number: u32, wire_type: usize) -> Vec<u8> {
+        varint((number as usize) << 3 | wire_type)
+    }
+
+    fn bytes(number: u32, value: &[u8]) -> Vec<u8> {
+        [key(number, 2), varint(value.len()), value.to_vec()].concat()
     }
 
     fn object(kind: &[u8], message: &[u8]) -> Vec<u8> {
@@ -220,6 +278,63 @@ mod tests {
         let two = [bytes(2, &bytes(1, &bytes(1, b"p"))), bytes(2, b"")].concat();
         let json = r#"{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{"name":"p"}},{}]}"#;
         assert_eq!(text(to_json(&object(b"PodList", &two))), json);
+    }
+
+    #[test]
+    fn one_bad_pod_is_set_aside_by_its_name_and_the_others_go_on() {
+        let metadata = [bytes(1, b"bad"), bytes(3, b"data"), bytes(5, b"u"), bytes(6, b"7")].concat();
+        let (good, bad) = (bytes(1, &bytes(1, b"good")), [bytes(1, &metadata), bytes(2, b"\x0a\x7f")].concat());
+        let list = object(b"PodList", &[bytes(2, &bad), bytes(2, &good), b"\x10\x01".to_vec()].concat());
+        let event = [bytes(1, b"ADDED"), bytes(2, &bytes(1, &object(b"Pod", &bad)))].concat();
+        let list: serde_json::Value = serde_json::from_str(&text(to_json(&list))).expect("JSON");
+        let event: serde_json::Value = serde_json::from_str(&text(event_to_json(&event))).expect("JSON");
+        assert_eq!((&list["items"][0], &list["items"][1]["metadata"]["name"]), (&event["object"], &json!("good")));
+        let seen = decode::seen(Kind::Pod, &event["object"].to_string()).expect("a name");
+        assert_eq!((seen.key, seen.uid, seen.rv), (Key::new("data", "bad"), Uid::new("u"), 7));
+        let problem = seen.body.expect_err("no pod").problem;
+        assert_eq!(&*problem, "spec: invalid type: string \"malformed protobuf\", expected PodSpec");
+    }
+
+    /// Every field of a table, once.
+    fn everything(fields: &[Field]) -> Vec<u8> {
+        fields.iter().flat_map(|field| something(field.number, &field.kind)).collect()
+    }
+
+    fn something(number: u32, kind: &fields::Kind) -> Vec<u8> {
+        match kind {
+            fields::Kind::Text => bytes(number, b"t"),
+            fields::Kind::Number | fields::Kind::Flag => [key(number, 0), vec![1]].concat(),
+            fields::Kind::Time => bytes(number, b"\x08\x01"),
+            fields::Kind::Quantity => bytes(number, &bytes(1, b"1")),
+            fields::Kind::Object(fields) | fields::Kind::Inline(fields) => bytes(number, &everything(fields)),
+            fields::Kind::List(kind) => something(number, kind),
+            fields::Kind::Map(kind) => bytes(number, &[bytes(1, b"k"), something(2, kind)].concat()),
+            fields::Kind::Pods => bytes(number, &everything(POD)),
+        }
+    }
+
+    /// A field whose name nobody knows would be lost without a word.
+    #[test]
+    fn every_name_is_one_that_a_pod_has() {
+        let pod: serde_json::Value =
+            serde_json::from_str(&text(to_json(&object(b"Pod", &everything(POD))))).expect("JSON");
+        let known: k8s_openapi::api::core::v1::Pod = serde_json::from_value(pod.clone()).expect("a pod");
+        let known = serde_json::to_value(known).expect("JSON");
+        let paths = leaves(&pod, "");
+        assert!(paths.len() > 70, "{paths:?}");
+        for path in paths {
+            assert!(known.pointer(&path).is_some(), "{path}");
+        }
+    }
+
+    fn leaves(value: &serde_json::Value, path: &str) -> Vec<String> {
+        let under = |(key, value): (String, &serde_json::Value)| leaves(value, &format!("{path}/{key}"));
+        if let Some(list) = value.as_array() {
+            return list.iter().enumerate().map(|(at, value)| (at.to_string(), value)).flat_map(under).collect();
+        }
+        let map = value.as_object().filter(|map| !map.is_empty());
+        let map = map.map(|map| map.iter().map(|(key, value)| (key.clone(), value)).flat_map(under).collect());
+        map.unwrap_or_else(|| vec![path.to_owned()])
     }
 
     #[test]

@@ -4,7 +4,7 @@
 /// It is cut off, or no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed protobuf")]
-pub struct Malformed;
+pub struct NoMessage;
 
 /// A value as it was sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,11 +22,23 @@ pub(super) struct Message<'a>(Vec<(u32, Raw<'a>)>);
 impl<'a> Message<'a> {
     /// Reads a message. The fixed-width types are passed over: no field that is read here has them. Groups, which
     /// protobuf 3 and Kubernetes do not have, are malformed.
-    pub(super) fn read(mut rest: &'a [u8]) -> Result<Self, Malformed> {
-        let mut values = Vec::new();
+    pub(super) fn read(bytes: &'a [u8]) -> Result<Self, NoMessage> {
+        let mut message = Self(Vec::new());
+        message.take(bytes).map(|()| message)
+    }
+
+    /// What comes before the first thing that cannot be read.
+    pub(super) fn read_what_can_be(bytes: &'a [u8]) -> Self {
+        let mut message = Self(Vec::new());
+        let _ = message.take(bytes);
+        message
+    }
+
+    fn take(&mut self, mut rest: &'a [u8]) -> Result<(), NoMessage> {
+        let Self(values) = self;
         while !rest.is_empty() {
             let key = varint(&mut rest)?;
-            let number = u32::try_from(key >> 3).map_err(|_| Malformed)?;
+            let number = u32::try_from(key >> 3).map_err(|_| NoMessage)?;
             match key & 7 {
                 0 => values.push((number, Raw::Number(varint(&mut rest)?))),
                 1 => drop(take(&mut rest, 8)?),
@@ -35,10 +47,10 @@ impl<'a> Message<'a> {
                     values.push((number, Raw::Bytes(take(&mut rest, length)?)));
                 }
                 5 => drop(take(&mut rest, 4)?),
-                _ => return Err(Malformed),
+                _ => return Err(NoMessage),
             }
         }
-        Ok(Self(values))
+        Ok(())
     }
 
     /// Every value of a field.
@@ -69,22 +81,22 @@ impl<'a> Message<'a> {
 }
 
 /// Seven bits in each byte, the lowest first; the highest bit of a byte says that more follow.
-fn varint(rest: &mut &[u8]) -> Result<u64, Malformed> {
+fn varint(rest: &mut &[u8]) -> Result<u64, NoMessage> {
     let mut value = 0;
     for shift in (0..u64::BITS).step_by(7) {
-        let (&byte, left) = rest.split_first().ok_or(Malformed)?;
+        let (&byte, left) = rest.split_first().ok_or(NoMessage)?;
         *rest = left;
         value |= u64::from(byte & 0x7f) << shift;
         if byte < 0x80 {
             return Ok(value);
         }
     }
-    Err(Malformed)
+    Err(NoMessage)
 }
 
-fn take<'a>(rest: &mut &'a [u8], length: u64) -> Result<&'a [u8], Malformed> {
-    let length = usize::try_from(length).map_err(|_| Malformed)?;
-    let (taken, left) = rest.split_at_checked(length).ok_or(Malformed)?;
+fn take<'a>(rest: &mut &'a [u8], length: u64) -> Result<&'a [u8], NoMessage> {
+    let length = usize::try_from(length).map_err(|_| NoMessage)?;
+    let (taken, left) = rest.split_at_checked(length).ok_or(NoMessage)?;
     *rest = left;
     Ok(taken)
 }
@@ -117,7 +129,7 @@ mod tests {
         let too_large = b"\x12\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01x";
         for bytes in [&b"\x08"[..], b"\x12\x05abcd", b"\x0d123", b"\x111234567", b"\x0b", b"\x0c", &endless, too_large]
         {
-            assert_eq!(Message::read(bytes), Err(Malformed), "{bytes:?}");
+            assert_eq!(Message::read(bytes), Err(NoMessage), "{bytes:?}");
         }
     }
 }
