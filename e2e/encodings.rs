@@ -26,7 +26,7 @@ pub(crate) fn tests() -> Vec<Test> {
 /// The scheduler of these pods, which nobody runs.
 const NOBODY: &str = "e2e-nobody";
 
-/// A pod with everything that decides anything, and more.
+/// A pod with everything that decides anything and that the API server keeps, and more.
 fn everything() -> Value {
     let term = json!({"topologyKey": "zone", "labelSelector": {"matchLabels": {"a": "b"}}});
     let pod_terms = json!({"requiredDuringSchedulingIgnoredDuringExecution": [term],

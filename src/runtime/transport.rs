@@ -72,7 +72,8 @@ fn whole(body: Box<DynBody>, status: StatusCode) -> Box<DynBody> {
     streamed(stream::once(text))
 }
 
-/// Each event is a length of four bytes and so many bytes; the codec takes up to 8 MiB of them.
+/// Each event is a length of four bytes and so many bytes. The codec takes up to 8 MiB of them; the API server takes no
+/// request above 3 MiB.
 fn events(body: Box<DynBody>) -> Box<DynBody> {
     let bytes = StreamReader::new(body.into_data_stream().map_err(io::Error::other));
     let frames = FramedRead::new(bytes, LengthDelimitedCodec::new());

@@ -24,17 +24,17 @@ impl<'a> Message<'a> {
     /// protobuf 3 and Kubernetes do not have, are malformed.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, NoMessage> {
         let mut message = Self(Vec::new());
-        message.take(bytes).map(|()| message)
+        message.append(bytes).map(|()| message)
     }
 
     /// What comes before the first thing that cannot be read.
     pub(super) fn read_what_can_be(bytes: &'a [u8]) -> Self {
         let mut message = Self(Vec::new());
-        let _ = message.take(bytes);
+        let _ = message.append(bytes);
         message
     }
 
-    fn take(&mut self, mut rest: &'a [u8]) -> Result<(), NoMessage> {
+    fn append(&mut self, mut rest: &'a [u8]) -> Result<(), NoMessage> {
         let Self(values) = self;
         while !rest.is_empty() {
             let key = varint(&mut rest)?;

@@ -1,6 +1,6 @@
 //! The API server's own encoding: it writes and reads it in a fraction of the time that JSON takes it, so that the two
-//! things which happen for every pod use it (docs/adr/0012 and 0013). A Binding is sent in it; pods come in it, and become JSON
-//! with those fields that are read here, since the client library's watches know nothing else.
+//! things which happen for every pod use it (docs/adr/0012 and 0013). A Binding is sent in it; pods come in it, and
+//! become JSON with those fields that are read here, since the client library's watches know nothing else.
 //!
 //! Numbers of fields are those of `generated.proto` in `k8s.io/api/core/v1`, `k8s.io/apimachinery/pkg/apis/meta/v1` and
 //! `…/pkg/runtime` (1.36); they are part of the API and never change.
