@@ -25,8 +25,9 @@ const BATCH_MAX: usize = 1_024;
 const FACTS_WAITING_MAX: usize = 4 * BATCH_MAX;
 /// Longest sleep of an owner task with nothing to do, so that its heartbeat tells idle from dead (F10: 30 s).
 const HEARTBEAT: Duration = Duration::from_secs(5);
-/// Shortest sleep: times are in milliseconds, so that a time in the past can never make the task spin.
-const TICK: Duration = Duration::from_millis(1);
+/// How far a step is from the one before: what comes in between is decided in one, which costs less than a step for each,
+/// and a time in the past can never make the task spin. A call takes longer than this, and 64 of them are in flight.
+const APART: Duration = Duration::from_millis(1);
 /// How long calls in flight may take to end after SIGTERM: half of F6's 10 s, the other half for the rest of the exit.
 const STOP_WITHIN: Duration = Duration::from_secs(4);
 
@@ -87,6 +88,8 @@ pub struct Driver<C> {
     questions: mpsc::Receiver<Question>,
     batch: Vec<Observation>,
     in_flight: usize,
+    /// When the last step ended.
+    stepped: Instant,
     /// When the next step is due if nothing happens; `None`: at once, there is more to decide.
     due: Option<Instant>,
 }
@@ -118,6 +121,7 @@ impl<C: Owned> Driver<C> {
             questions,
             batch: Vec::new(),
             in_flight: 0,
+            stepped: Instant::now(),
             due: None,
         }
     }
@@ -153,6 +157,10 @@ impl<C: Owned> Driver<C> {
             tokio::task::yield_now().await;
             return Ok(Woken::Step);
         };
+        let soonest = self.stepped + APART;
+        if Instant::now() < soonest {
+            sleep_until(soonest.into()).await;
+        }
         let now = Instant::now();
         // Not left to the sleep, which may not have heard of the time yet.
         if due <= now {
@@ -190,7 +198,8 @@ impl<C: Owned> Driver<C> {
             self.take(fact);
         }
         let turn = self.turn();
-        self.due = if turn.more { None } else { Some(self.sleep_until(&turn)) };
+        self.stepped = Instant::now();
+        self.due = if turn.more { None } else { Some(self.due_after(&turn)) };
         self.start(turn);
         if let Ok(question) = self.questions.try_recv() {
             self.answer(question);
@@ -205,9 +214,8 @@ impl<C: Owned> Driver<C> {
         turn
     }
 
-    fn sleep_until(&self, turn: &Turn) -> Instant {
-        let now = Instant::now();
-        turn.wake.map_or(now + HEARTBEAT, |at| self.clock.instant(at).max(now + TICK))
+    fn due_after(&self, turn: &Turn) -> Instant {
+        turn.wake.map_or(self.stepped + HEARTBEAT, |at| self.clock.instant(at))
     }
 
     fn start(&mut self, turn: Turn) {

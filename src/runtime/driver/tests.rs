@@ -111,6 +111,15 @@ async fn steps_without_end_and_questions_take_turns() {
 }
 
 #[tokio::test]
+async fn what_comes_one_after_another_is_taken_together() {
+    let mut bench = bench(|restless, outcomes, _| restless.outcomes = Some(outcomes));
+    let begin = Instant::now();
+    let seen = async { while bench.told.recv().await.is_some_and(|(steps, _)| steps < 20) {} };
+    timeout(Duration::from_secs(20), bench.driver.run(seen)).await.expect("it goes on").unwrap();
+    assert!(begin.elapsed() >= 18 * APART, "twenty steps in {:?}", begin.elapsed());
+}
+
+#[tokio::test]
 async fn outcomes_without_end_and_questions_take_turns() {
     let answers = answers(bench(|restless, outcomes, _| restless.outcomes = Some(outcomes)), 50).await;
     assert!(take_turns(&answers), "{answers:?}");
