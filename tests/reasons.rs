@@ -62,6 +62,7 @@ fn of_pods() -> Vec<AskReason> {
         AskReason::TaskGroupNotFound("g".into()),
         AskReason::ApplicationClosed("g".into()),
         AskReason::Unsupported(Unsupported { field: "spec.volumes".into() }),
+        AskReason::QueueUnknown("root.q".into()),
         AskReason::Quota(excess()),
         AskReason::TooLarge(excess()),
         AskReason::Capacity(class()),
@@ -96,7 +97,8 @@ fn the_page_is_what_the_code_says() {
     let rows: String = CODES.iter().map(|(code, meaning)| format!("| `{code}` | {meaning} |\n")).collect();
     let page = format!(
         "# Reasons\n\nThe codes on conditions and status of TaskGroups and Queues, on the `PodScheduled` condition of \
-         pods and in events. Generated from `src/core/reason.rs`.\n\n| code | meaning |\n|---|---|\n{rows}"
+         pods and in events. Generated from `src/core/codes.rs`.\n\nEvents about \
+         pods have the reason `FailedScheduling`, as those of kube-scheduler do; their text begins with the code.\n\n| code | meaning |\n|---|---|\n{rows}"
     );
     compare("docs/reasons.md", &page);
 }

@@ -204,6 +204,11 @@ fn placeholders_larger_than_announced_do_not_flap() {
     cluster.set_queue("root.q", 6);
     cluster.settle();
     assert_eq!(cluster.bound().len(), 3);
+    let before = cluster.bound();
+    cluster.delete(&before[0]);
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 3, "{:#?}", cluster.log);
+    assert!(before[1..].iter().all(|name| cluster.bound().contains(name)), "only the lost one is planned again");
 }
 
 /// 01, 1.12 `maxApplications`: an application without TaskGroups is one too; what runs when the limit comes, or over a

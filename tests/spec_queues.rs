@@ -295,3 +295,25 @@ fn a_queue_reports_what_waits_in_it() {
     cluster.settle();
     assert!(cluster.queue_report("root").pending.is_zero());
 }
+
+/// 03, 3.7: the words of a pod's reason follow what somebody changed, also where its code stays.
+#[test]
+fn what_a_pod_is_told_follows_its_queue() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 1);
+    let mut single = cluster.sized("single", Role::Singleton, 3);
+    single.queue = Some("root.q".into());
+    cluster.show(single);
+    let spec = cluster.direct("g", 3);
+    cluster.submit("g", "root.q", spec);
+    cluster.member("g-0", "g");
+    cluster.settle();
+    for max in [1, 2] {
+        cluster.set_queue("root.q", max);
+        cluster.settle();
+        for pod in ["single", "g-0"] {
+            let (code, words) = cluster.told(pod).expect("it waits");
+            assert_eq!(code, "ExceedsMaxQuota");
+            assert!(words.contains(&format!("allows at most {max}:")), "{pod}: {words}");
+        }
+    }
+}

@@ -1,11 +1,14 @@
 //! What may happen to a seat before its member has it: nodes change, sizes differ, deletions fail (01, 1.3 to 1.5).
 
+use std::sync::Arc;
+
 use gangline::core::codes::CODES;
 use gangline::core::event::{BindOutcome, Event, Place, Role};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::{Refusal, Unsupported};
+use gangline::core::shape::Shape;
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, size};
 
 /// An `all` gang of so many members of 1 core, every seat held.
 fn held(cluster: Cluster, members: u32) -> Cluster {
@@ -23,6 +26,42 @@ fn node_of(cluster: &Cluster, pod: &str) -> String {
         Place::On { node, .. } => node.to_string(),
         other => panic!("{pod} is {other:?}"),
     }
+}
+
+/// 01, 1.3: all members or none, also of what only some nodes have: an accelerator that another scheduler gives away at
+/// the same moment is found before the start.
+#[test]
+fn a_seat_whose_accelerators_somebody_else_took_is_given_up_before_the_start() {
+    let shape = |gpus| {
+        let mut request = size(1);
+        request.set("nvidia.com/gpu", gpus);
+        Arc::new(Shape { request, ..Shape::default() })
+    };
+    let mut cluster = Cluster::default().nodes(2, 4);
+    for name in ["n0", "n1"] {
+        let mut spec = cluster.nodes[name].clone();
+        spec.allocatable.set("nvidia.com/gpu", 4);
+        cluster.show_node(name, spec);
+    }
+    let mut spec = cluster.all("g", 2);
+    (spec.shape, spec.min_resource) = (shape(4), shape(4).request.clone());
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 2);
+    let mut foreign = cluster.pod("foreign", Role::Foreign);
+    (foreign.shape, foreign.place) = (shape(1), Place::On { node: "n0".into(), running: true });
+    cluster.show(foreign);
+    for name in ["g-0", "g-1"] {
+        let mut member = cluster.pod(name, Role::Member { group: "g".into() });
+        member.shape = shape(4);
+        cluster.show(member);
+    }
+    cluster.settle();
+    assert!(!cluster.bound().iter().any(|name| name.starts_with("g-")), "{:#?}", cluster.log);
+    cluster.delete("foreign");
+    cluster.settle();
+    cluster.wait(61_000).settle();
+    assert!(["g-0", "g-1"].iter().all(|name| cluster.bound().iter().any(|bound| bound == name)), "{:#?}", cluster.log);
 }
 
 fn cordon(cluster: &mut Cluster, node: &str, unschedulable: bool) {

@@ -258,6 +258,14 @@ fn a_namespace_quota_without_room_for_a_swap_rejects_placeholders_only() {
     cluster.tell(Event::Namespace(NS.into(), limit(4)));
     cluster.settle();
     assert_eq!(cluster.state("held"), AppState::Accepted);
+    cluster.tell(Event::Namespace(NS.into(), limit(3)));
+    cluster.settle();
+    assert_eq!(
+        cluster.report("held").reason,
+        "NamespaceQuotaTooSmall",
+        "it comes by a watch of its own, so also later"
+    );
+    assert_eq!(cluster.state("direct"), AppState::Accepted);
 }
 
 /// 01, 1.2.3: "A rejection is judged again when the spec, or a Queue on its path, changes".
@@ -323,6 +331,24 @@ fn a_later_originator_does_not_hold_the_gang_up() {
     cluster.settle();
     assert_eq!(cluster.bound().iter().filter(|name| name.starts_with("ph-")).count(), 3, "{:#?}", cluster.log);
     assert_eq!((cluster.state("g"), cluster.why("driver")), (AppState::Running, Some("WaitingForQuota")));
+}
+
+/// 01, 1.11 of the same: a process that was not there tells the two by their dates.
+#[test]
+fn an_originator_later_than_the_gate_is_none_after_a_restart() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 4);
+    let spec = cluster.all("g", 3);
+    cluster.originator("driver", "g");
+    cluster.submit("g", "root.q", spec);
+    cluster.step().carry("g/0");
+    let mut late = cluster.pod("late", Role::Originator { application: "g".into() });
+    late.created += 10;
+    cluster.show(late);
+    cluster.restart().settle();
+    let held = cluster.bound().iter().filter(|name| name.starts_with("ph-")).count();
+    assert_eq!((held, cluster.state("g")), (3, AppState::Running), "{:#?}", cluster.log);
+    assert!(cluster.bound().contains(&"driver".into()), "it is of the gang: {:#?}", cluster.log);
+    assert_eq!(cluster.why("late"), Some("WaitingForQuota"));
 }
 
 /// 01, 1.2.7: "Pods that arrive before their TaskGroup object are parked … no rejection, no scheduling, a reason".

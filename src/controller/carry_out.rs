@@ -302,6 +302,7 @@ fn concerns_this_pod_alone(reason: &AskReason) -> bool {
         | AskReason::ApplicationClosed(_)
         | AskReason::TaskGroupNotFound(_)
         | AskReason::Queue(_)
+        | AskReason::QueueUnknown(_)
         | AskReason::Quota(_)
         | AskReason::TooLarge(_)
         | AskReason::Capacity(_)

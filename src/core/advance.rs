@@ -1,10 +1,12 @@
 //! Moves an application on as far as the facts allow without competing for capacity.
 
+use std::collections::BTreeSet;
+
 use super::application::{App, Counted, Idle, Stage};
 use super::ask::{Ask, AskState};
 use super::decision::{Decision, TerminationType};
 use super::ids::{AppId, AskId, GroupId};
-use super::judge::{placeholder_ask, queue_of};
+use super::judge::{passed_gate, placeholder_ask, queue_of};
 use super::lifecycle::{AppEvent, AppState};
 use super::queue::DEFAULT_QUEUE;
 use super::reason::Reason;
@@ -88,8 +90,7 @@ impl Scheduler {
         };
         if started || self.books.apps[id].groups.iter().any(found) {
             self.reshelve_own(id);
-            let app = &mut self.books.apps[id];
-            app.party = app.asks.clone();
+            self.books.apps[id].party = self.party_of_then(id);
             self.admit(id);
             if !started {
                 // Their nodes may have changed since.
@@ -100,6 +101,13 @@ impl Scheduler {
             self.books.apps[id].stage = Stage::Gate;
         }
         self.reshelve_own(id);
+    }
+
+    /// The originators that were there when the gate opened, as far as dates can say it.
+    fn party_of_then(&self, id: AppId) -> BTreeSet<AskId> {
+        let gate = passed_gate(&self.books, id).unwrap_or(i64::MAX);
+        let asks = self.books.apps[id].asks.iter().copied();
+        asks.filter(|ask| self.books.asks[*ask].spec.created <= gate).collect()
     }
 
     pub(super) fn make_seats(&mut self, id: GroupId) {

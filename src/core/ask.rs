@@ -45,8 +45,8 @@ pub struct Ask {
     pub leaving: Option<TerminationType>,
     /// Its last Binding, or the deletion of a placeholder, was refused: not tried again before this time.
     pub refused: Option<(Refusal, Mono)>,
-    /// The reason last reported for it.
-    pub shown: Option<&'static str>,
+    /// What was last reported for it: the reason's code, and its words where they change rarely.
+    pub shown: Option<(&'static str, String)>,
 }
 
 /// Where an ask stands in our decisions.

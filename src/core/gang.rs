@@ -342,6 +342,8 @@ impl Scheduler {
             self.too_large_for_quota(id, ask, Reason::WaitingForQuota(refused));
             return 0;
         }
+        // What is lost of it later is planned again by what was announced.
+        self.books.apps[id].real_ask = None;
         let count = plan.len() as u32;
         for (candidate, node) in plan {
             self.assume(*candidate, *node, queue);

@@ -50,7 +50,7 @@ impl Scheduler {
         }
     }
 
-    /// A queue on the path of an accepted application changed: it is judged again, unless something of it runs.
+    /// What limits an accepted application changed: it is judged again, unless something of it runs.
     pub(super) fn judge_again(&mut self, id: AppId) {
         if self.has_real_allocations(id) {
             return;
@@ -235,6 +235,14 @@ pub(super) fn usable_queue(books: &Books, path: &str) -> Result<QueueId, RejectR
     if !books.queues.is_leaf(id) { Err(RejectReason::QueueNotLeaf(queue.path.clone())) } else { Ok(id) }
 }
 
+/// When an application that has placeholders passed the gate, at the latest: seconds, as the API server dates pods.
+/// Originators that were created later are ordinary asks (01, 1.2.2), also for a process that was not there.
+pub(super) fn passed_gate(books: &Books, id: AppId) -> Option<i64> {
+    let asks = books.apps[id].groups.iter().flat_map(|group| &books.groups[*group].asks).map(|ask| &books.asks[*ask]);
+    let placeholders = asks.filter(|ask| ask.is_placeholder() && ask.leaving.is_none() && !ask.spec.terminating);
+    placeholders.map(|ask| ask.spec.created).min()
+}
+
 /// placeholderAsk: the sum over all task groups of minMember × minResource, and the originators that wait (01, 1.2.2).
 pub(super) fn placeholder_ask(books: &Books, id: AppId) -> Totals {
     let app = &books.apps[id];
@@ -243,9 +251,15 @@ pub(super) fn placeholder_ask(books: &Books, id: AppId) -> Totals {
         let spec = books.groups[*group].spec();
         ask.add(&spec.min_resource, spec.min_member);
     }
-    // Without a task group nothing is reserved: each pod is an ask of its own.
-    for (_, originator) in app.originators.iter().filter(|_| !app.groups.is_empty()) {
-        ask.add(books.request(*originator), 1);
+    if app.groups.is_empty() || app.originators.is_empty() {
+        // Without a task group nothing is reserved: each pod is an ask of its own.
+        return ask;
+    }
+    let gate = passed_gate(books, id).unwrap_or(i64::MAX);
+    for (_, originator) in &app.originators {
+        if books.asks[*originator].spec.created <= gate {
+            ask.add(books.request(*originator), 1);
+        }
     }
     ask
 }

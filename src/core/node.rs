@@ -176,9 +176,12 @@ impl Nodes {
         Some(free)
     }
 
-    /// Whether more of a base resource is charged than the node offers, or there is no node.
+    /// Whether more of a resource is charged than the node offers, or there is no node.
     pub fn is_overdrawn(&self, id: NodeId) -> bool {
-        self.rows.get(id).is_none_or(|row| row.spec.is_none() || row.free().iter().any(|free| *free < 0))
+        let lacks = |row: &Row| {
+            row.free().iter().any(|free| *free < 0) || row.charged.iter().any(|(name, _)| row.free_rare(name) < 0)
+        };
+        self.rows.get(id).is_none_or(|row| row.spec.is_none() || lacks(row))
     }
 
     /// All nodes in slot order, ghosts not included: for sums and audits, never to choose one.

@@ -1,6 +1,5 @@
 //! Queues, Nodes and ResourceQuotas come, change and go.
 
-use super::application::App;
 use super::ask::AskState;
 use super::decision::TerminationType;
 use super::event::QueueSpec;
@@ -41,18 +40,19 @@ impl Scheduler {
             .filter(|(_, app)| concerns(&queue_path_of(&self.books, app)))
             .map(|(id, app)| (app.key.clone(), id))
             .collect();
-        self.renew_each(apps, |app| matches!(app.state, AppState::Rejected | AppState::New | AppState::Accepted));
+        self.renew_each(apps);
         self.shown_queues.extend(self.books.queues.iter().filter(|(_, queue)| concerns(&queue.path)).map(|(id, _)| id));
         self.reshelve_singles(changed);
     }
 
-    /// Judges applications again, in the order of their names.
-    fn renew_each(&mut self, mut apps: Vec<(super::ids::Key, super::ids::AppId)>, which: fn(&App) -> bool) {
+    /// Judges those of these applications again that have not started, in the order of their names.
+    fn renew_each(&mut self, mut apps: Vec<(super::ids::Key, super::ids::AppId)>) {
         apps.sort_unstable();
         for (_, id) in apps {
-            let app = &self.books.apps[id];
-            if which(app) {
-                if app.state == AppState::Accepted { self.judge_again(id) } else { self.renew(id) }
+            match self.books.apps[id].state {
+                AppState::Accepted => self.judge_again(id),
+                AppState::New | AppState::Rejected => self.renew(id),
+                AppState::Running | AppState::Waiting | AppState::Completed => {}
             }
             self.touch(Some(id));
         }
@@ -206,7 +206,7 @@ impl Scheduler {
             .filter(|(_, app)| app.key.namespace == *namespace)
             .map(|(id, app)| (app.key.clone(), id))
             .collect();
-        self.renew_each(apps, |app| app.state == AppState::Rejected);
+        self.renew_each(apps);
     }
 }
 

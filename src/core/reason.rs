@@ -324,6 +324,8 @@ pub enum AskReason {
     Wanted(AppId),
     /// Its queue is not defined, not a leaf, or drains.
     Queue(RejectReason),
+    /// Whether its queue exists is not known yet.
+    QueueUnknown(Text),
     /// Its own request does not fit what is left of a quota.
     Quota(QuotaExcess),
     /// Its own request is beyond the max of its queue or of one above.
@@ -353,11 +355,30 @@ impl AskReason {
             Self::Rejected { code, .. } => code,
             Self::Gang(_, reason) => reason.code(),
             Self::Queue(reason) => reason.code(),
+            Self::QueueUnknown(_) => "WaitingForQueues",
             Self::Quota(_) => "WaitingForQuota",
             Self::TooLarge(_) => "ExceedsMaxQuota",
             Self::Capacity(_) | Self::Wanted(_) => "Unschedulable",
             Self::SeatTooSmall { .. } => "SeatTooSmall",
             Self::BindRefused(_) => "BindRefused",
+        }
+    }
+
+    /// The words of a reason that change only when somebody changes an object; those of others, which count what is free,
+    /// change too often to be written each time (design 03, 3.7).
+    pub fn lasting_words(&self) -> String {
+        match self {
+            Self::Rejected { .. } | Self::Queue(_) | Self::TooLarge(_) => self.to_string(),
+            Self::TaskGroupNotFound(_)
+            | Self::ApplicationClosed(_)
+            | Self::Unsupported(_)
+            | Self::Gang(..)
+            | Self::Wanted(_)
+            | Self::QueueUnknown(_)
+            | Self::Quota(_)
+            | Self::Capacity(_)
+            | Self::SeatTooSmall { .. }
+            | Self::BindRefused(_) => String::new(),
         }
     }
 }
@@ -375,6 +396,7 @@ impl fmt::Display for AskReason {
             Self::Rejected { text, .. } => write!(f, "the application was rejected: {text}"),
             Self::Gang(_, reason) => write!(f, "{reason}"),
             Self::Queue(reason) => write!(f, "{reason}"),
+            Self::QueueUnknown(queue) => write!(f, "{}", Reason::WaitingForQueues { queue: queue.clone() }),
             Self::Quota(refused) => f.write_str(&quota_sentence("the pod", refused)),
             Self::TooLarge(excess) => f.write_str(&never_sentence("the pod", excess)),
             Self::Capacity(_) => f.write_str("no node fits"),

@@ -153,7 +153,7 @@ impl Scheduler {
     /// The member becomes an ordinary ask, the seat is open.
     fn reopen(&mut self, group: GroupId, seat: u32, member: AskId) {
         self.books.change(member, |ask| ask.state = AskState::Waiting);
-        let attempt = self.books.groups[group].seats.get(seat).map_or(0, |seat| seat.attempt + 1);
+        let attempt = self.books.groups[group].seats.get(seat).map_or(0, |seat| seat.attempt.saturating_add(1));
         self.books.seat(group, seat, SeatState::Open(Reserve::None));
         self.books.groups[group].seats.next_attempt(seat, attempt);
         self.reshelve(member);

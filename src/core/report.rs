@@ -116,9 +116,9 @@ impl Scheduler {
     }
 
     fn report_ask(&mut self, id: AskId) {
-        let code = self.ask_reason(id).map(|reason| reason.code());
-        if self.books.asks[id].shown != code {
-            self.books.asks[id].shown = code;
+        let told = self.ask_reason(id).map(|reason| (reason.code(), reason.lasting_words()));
+        if self.books.asks[id].shown != told {
+            self.books.asks[id].shown = told;
             self.decide(Decision::ShowAsk(id));
         }
     }
@@ -172,6 +172,7 @@ impl Scheduler {
         let ask = &self.books.asks[id];
         let path = ask.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE);
         match usable_queue(&self.books, path) {
+            Err(_) if !self.queues_listed => Some(AskReason::QueueUnknown(path.into())),
             Err(reason) => Some(AskReason::Queue(reason)),
             Ok(queue) => self.ordinary_reason(id, queue),
         }
@@ -260,6 +261,7 @@ impl Scheduler {
             | AskReason::Unsupported(_)
             | AskReason::Rejected { .. }
             | AskReason::Queue(_)
+            | AskReason::QueueUnknown(_)
             | AskReason::Quota(_)
             | AskReason::TooLarge(_)
             | AskReason::SeatTooSmall { .. }

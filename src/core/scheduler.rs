@@ -131,6 +131,7 @@ impl Scheduler {
     fn queues_are_listed(&mut self) {
         if !std::mem::replace(&mut self.queues_listed, true) {
             self.dirty.extend(self.books.apps.iter().map(|(id, _)| id));
+            self.shown_asks.extend(&self.books.queueless);
         }
     }
 

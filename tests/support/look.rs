@@ -41,6 +41,12 @@ impl Cluster {
         }
     }
 
+    /// What was last reported for a pod: the reason's code and its lasting words.
+    pub fn told(&self, pod: &str) -> Option<(&'static str, &str)> {
+        let shown = self.scheduler.books.asks[self.pods[pod].0].shown.as_ref();
+        shown.map(|(code, words)| (*code, &**words))
+    }
+
     /// How many lines of the log begin so.
     pub fn logged(&self, start: &str) -> usize {
         self.log.iter().filter(|line| line.starts_with(start)).count()
