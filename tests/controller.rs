@@ -14,7 +14,9 @@ fn is_status(call: &Call) -> bool {
 #[test]
 fn a_status_is_written_in_the_end_whatever_the_first_answer() {
     let silent = Outcome::Unknown;
-    for outcome in [silent, refused(429), refused(503), refused(504), refused(409), refused(403), refused(422)] {
+    for outcome in
+        [silent, refused(429), refused(503), refused(504), refused(409), refused(403), refused(422), refused(404)]
+    {
         let mut driven = Driven::synced();
         driven.upsert(Kind::TaskGroup, &group(&json!({"reservation": "Direct"})));
         driven.wait(5_000);
@@ -45,6 +47,44 @@ fn a_condition_is_written_in_the_end_whatever_the_first_answer() {
         }
         driven.wait(300_000);
         assert_eq!(driven.rules().get("patch pods/status"), Some(&1), "{outcome:?}");
+    }
+}
+
+/// 01, 1.4: a member does not wait for ever for a placeholder that admission keeps, and the gang says no untruth of it. A
+/// right that is missing is another matter: it is named, and waited for.
+#[test]
+fn a_placeholder_that_admission_keeps_lets_its_member_go() {
+    let kept = |words: &str| Outcome::Refused {
+        code: 403,
+        reason: "Forbidden".into(),
+        message: words.into(),
+        retry_after: None,
+    };
+    let missing = "pods \"p\" is forbidden: User \"gangline\" cannot delete resource \"pods\"";
+    for (words, goes) in [("admission webhook \"keep\" denied the request", true), (missing, false)] {
+        let mut driven = Driven::synced();
+        driven.upsert(Kind::TaskGroup, &group(&json!({"placeholderFor": "all"})));
+        let made = driven.grant();
+        made.iter().for_each(|pod| driven.fact(Kind::Pod, WatchFact::Upsert(pod.clone())));
+        driven.step();
+        driven.grant();
+        driven.upsert(Kind::Pod, &member("m"));
+        // The one seat, then the other one.
+        let (mut deletions, mut bound) = (0, false);
+        for _ in 0..2 {
+            for call in driven.taken() {
+                assert!(!matches!(call.op, Op::Bind { .. }), "{call:?}");
+                if let Op::DeletePod { .. } = call.op {
+                    deletions += 1;
+                    driven.answer(&call, kept(words));
+                }
+            }
+        }
+        for call in driven.taken() {
+            bound |= matches!(&call.op, Op::Bind { pod, .. } if &*pod.name == "m");
+        }
+        assert_eq!((deletions, bound), if goes { (2, true) } else { (1, false) }, "{words}");
+        assert_eq!(driven.controller.stats().denied.is_empty(), goes, "{words}");
     }
 }
 

@@ -3,22 +3,25 @@
 use std::sync::Arc;
 
 use super::Controller;
-use super::outbox::{Report, Slot, Verdict};
+use super::outbox::{Report, Slot, Verdict, Why};
 use super::target::Target;
 use crate::core::event::{BindOutcome, Event, PlaceholderName};
 use crate::core::ids::AskId;
 use crate::core::reason::Refusal;
+use crate::core::time::Millis;
 use crate::shim::observation::Seen;
 use crate::shim::op::Kind;
+
+/// When the status of an object that was not found is written again, if the object is still known then.
+const LOOK_AGAIN_MS: Millis = 5_000;
 
 impl Controller {
     pub(super) fn answer(&mut self, report: Report<Target>) {
         let Report { slot, key, verdict } = report;
         match &verdict {
-            Verdict::Denied(refusal) => return self.held_up(slot, &key, refusal.clone()),
-            Verdict::Refused(refusal, _) => self.denied.call_refused(slot, &key, refusal),
-            Verdict::Done(_) => self.denied.call_works(slot, &key),
-            Verdict::Fact(_) | Verdict::Gone => {}
+            Verdict::Denied(why) => return self.held_up(slot, &key, why),
+            Verdict::Refused(why, _) => self.denied.call_refused(why),
+            Verdict::Done(_) | Verdict::Fact(_) | Verdict::Gone => {}
         }
         match (slot, key) {
             (Slot::Bind, Target::Ask(ask)) => self.bind_answered(ask, verdict),
@@ -34,13 +37,19 @@ impl Controller {
         }
     }
 
-    /// Refused for now, and tried again by the outbox: somebody has to know.
-    fn held_up(&mut self, slot: Slot, key: &Target, refusal: Refusal) {
-        self.denied.call_held_up(slot, key, refusal.clone());
+    /// Refused for now, and tried again by the outbox: somebody has to know. Admission that keeps a placeholder is the
+    /// core's business: a member waits for it.
+    fn held_up(&mut self, slot: Slot, key: &Target, why: &Why) {
+        if let (Slot::Delete, Target::Ask(ask), true) = (slot, key, why.is_by_admission()) {
+            self.outbox.cancel(Slot::Delete, key);
+            self.events.push(Event::ReleaseRefused(*ask, why.refusal.clone()));
+            return;
+        }
+        self.denied.call_held_up(why);
         // A creation that is denied holds nobody up: the gang gives back what it holds and says why.
         if let (Slot::Create, Target::Placeholder(name)) = (slot, key) {
             self.outbox.cancel(Slot::Create, key);
-            self.events.push(Event::CreateRefused((**name).clone(), refusal));
+            self.events.push(Event::CreateRefused((**name).clone(), why.refusal.clone()));
         }
     }
 
@@ -66,9 +75,9 @@ impl Controller {
                 self.events.push(Event::Bind(ask, BindOutcome::Failed(refusal)));
             }
             Verdict::Gone => self.pod_gone(ask),
-            Verdict::Refused(refusal, seen) => {
+            Verdict::Refused(why, seen) => {
                 seen.into_iter().for_each(|seen| self.fact(*seen));
-                self.events.push(Event::Bind(ask, BindOutcome::Failed(refusal)));
+                self.events.push(Event::Bind(ask, BindOutcome::Failed(why.refusal)));
             }
             Verdict::Denied(_) => {}
         }
@@ -83,7 +92,7 @@ impl Controller {
                 self.fact(*seen);
             }
             Verdict::Gone => self.pod_gone(ask),
-            Verdict::Refused(refusal, _) => self.events.push(Event::ReleaseRefused(ask, refusal)),
+            Verdict::Refused(why, _) => self.events.push(Event::ReleaseRefused(ask, why.refusal)),
         }
     }
 
@@ -101,7 +110,7 @@ impl Controller {
                 let refusal = Refusal { code: 409, message: message.into() };
                 self.events.push(Event::CreateRefused((**name).clone(), refusal));
             }
-            Verdict::Refused(refusal, _) => self.events.push(Event::CreateRefused((**name).clone(), refusal)),
+            Verdict::Refused(why, _) => self.events.push(Event::CreateRefused((**name).clone(), why.refusal)),
             Verdict::Gone | Verdict::Denied(_) => {}
         }
     }
@@ -111,12 +120,17 @@ impl Controller {
     fn status_answered(&mut self, target: &Target, verdict: &Verdict) {
         match verdict {
             Verdict::Done(_) => self.status_settled(target, true),
-            Verdict::Refused(refusal, _) => {
-                tracing::warn!(?target, %refusal, "a status was refused");
+            Verdict::Refused(why, _) => {
+                tracing::warn!(?target, refusal = %why.refusal, "a status was refused");
                 self.status_settled(target, false);
                 self.want_status(target, 0);
             }
-            Verdict::Fact(_) | Verdict::Gone | Verdict::Denied(_) => {}
+            // A server that starts does not serve our kinds for a moment. Where the object is gone, its watch says so.
+            Verdict::Gone => {
+                self.status_settled(target, false);
+                self.want_status(target, LOOK_AGAIN_MS);
+            }
+            Verdict::Fact(_) | Verdict::Denied(_) => {}
         }
     }
 
@@ -134,8 +148,8 @@ impl Controller {
 
     /// A condition that was refused is still to be shown, if it still holds.
     fn condition_answered(&mut self, ask: AskId, verdict: &Verdict) {
-        if let Verdict::Refused(refusal, _) = verdict {
-            tracing::warn!(?ask, %refusal, "a condition was refused");
+        if let Verdict::Refused(why, _) = verdict {
+            tracing::warn!(?ask, refusal = %why.refusal, "a condition was refused");
             self.show_ask(ask);
         }
     }

@@ -19,7 +19,7 @@ use crate::core::reason::AskReason;
 use crate::core::scheduler::Scheduler;
 use crate::core::time::{Mono, Now};
 use crate::shim::ledger::Ledger;
-use crate::shim::observation::{Observation, WatchFact};
+use crate::shim::observation::{Observation, Outcome, WatchFact};
 use crate::shim::op::Kind;
 use crate::shim::pod::Served;
 use crate::shim::show::Notice;
@@ -125,6 +125,11 @@ impl Controller {
         match observation {
             Observation::Watch { kind, fact, .. } => self.watch(kind, fact),
             Observation::Outcome { id, outcome } => {
+                match (self.outbox.rule(id), &outcome) {
+                    (Some(rule), Outcome::Ok(_)) => self.denied.call_works(rule),
+                    (Some(rule), Outcome::Pruned) => self.denied.call_pruned(rule),
+                    _ => {}
+                }
                 if let Some(report) = self.outbox.outcome(self.now.mono, id, outcome) {
                     self.answer(report);
                 }

@@ -22,6 +22,7 @@ impl Controller {
             synced: self.core.is_synced(),
             decisions: self.decided.clone(),
             calls: self.outbox.answers().clone(),
+            events_dropped: self.outbox.events_dropped(),
             outbox_waiting: self.outbox.waiting() as u64,
             outbox_in_flight: self.outbox.in_flight() as u64,
             outbox_window: self.outbox.window() as u64,
@@ -44,6 +45,7 @@ impl Controller {
                 ("open", tally.open),
                 ("assumed", tally.assumed),
                 ("held", tally.held),
+                ("leaving", tally.leaving),
                 ("releasing", tally.releasing),
                 ("taken", tally.taken),
             ] {
@@ -88,12 +90,12 @@ impl Controller {
                 "reason": report.reason,
                 "message": self.core.group_message(id),
                 "seats": {"open": report.seats.open, "assumed": report.seats.assumed, "held": report.seats.held,
-                          "releasing": report.seats.releasing, "taken": report.seats.taken},
+                          "leaving": report.seats.leaving, "releasing": report.seats.releasing, "taken": report.seats.taken},
             }))
         });
         let groups: Vec<_> = groups.collect();
         let denied: Vec<_> = (self.denied.iter())
-            .map(|((verb, resource), why)| json!({"verb": verb, "resource": resource, "message": why.to_string()}))
+            .map(|((resource, verb), why)| json!({"verb": verb, "resource": resource, "message": why.to_string()}))
             .collect();
         let malformed: Vec<_> = (Kind::ALL.iter())
             .flat_map(|kind| {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::core::ids::Text;
+use crate::shim::op::Rule;
 
 /// A picture of the controller in numbers.
 #[derive(Clone, Debug, Default)]
@@ -17,6 +18,8 @@ pub struct Stats {
     pub outbox_waiting: u64,
     /// Calls in flight.
     pub outbox_in_flight: u64,
+    /// Events that were not written: too many waited, or the API server did not take them.
+    pub events_dropped: u64,
     /// How many calls may be in flight now.
     pub outbox_window: u64,
     /// Objects known, by kind.
@@ -29,8 +32,8 @@ pub struct Stats {
     pub applications: BTreeMap<&'static str, u64>,
     /// Pods of ours that wait for a node.
     pub pending_pods: u64,
-    /// Verbs and resources that the API server denies us.
-    pub denied: Vec<(&'static str, &'static str)>,
+    /// What the API server denies us.
+    pub denied: Vec<Rule>,
     /// Violations that the audit of the books found so far.
     pub violations: u64,
     /// Use of each queue.

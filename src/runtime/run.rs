@@ -172,6 +172,11 @@ async fn wait_for(client: &Client, url: &str) {
                 tracing::info!(api_server = %url, version = %version.git_version, "The API server answers");
                 return;
             }
+            // It answers, if not this question: the watches will say what is refused to them.
+            Ok(Err(kube::Error::Api(status))) if status.code < 500 => {
+                tracing::info!(api_server = %url, code = status.code, "The API server answers");
+                return;
+            }
             Ok(Err(error)) => chain(&error),
             Err(_) => format!("no answer within {} s", longest.as_secs()),
         };

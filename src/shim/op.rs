@@ -98,7 +98,7 @@ pub enum Op {
         /// The condition.
         condition: Box<PodCondition>,
     },
-    /// PATCH (merge) the status of a TaskGroup, with its UID.
+    /// PATCH (JSON) the status of a TaskGroup, with its UID.
     PatchTaskGroupStatus {
         /// The TaskGroup.
         group: Key,
@@ -107,7 +107,7 @@ pub enum Op {
         /// The whole status.
         status: Box<TaskGroupStatus>,
     },
-    /// PATCH (merge) the status of a Queue, with its UID.
+    /// PATCH (JSON) the status of a Queue, with its UID.
     PatchQueueStatus {
         /// The Queue's name.
         queue: Text,
@@ -120,10 +120,12 @@ pub enum Op {
     CreateEvent(Box<KubeEvent>),
 }
 
+/// RBAC resource (`pods/binding`) and verb (`create`).
+pub type Rule = (&'static str, &'static str);
+
 impl Op {
-    /// RBAC resource (`pods/binding`) and verb (`create`) that the call needs. `tests/charts.rs` compares the shipped
-    /// role with these.
-    pub const fn rule(&self) -> (&'static str, &'static str) {
+    /// What the call needs. `tests/charts.rs` compares the shipped role with these.
+    pub const fn rule(&self) -> Rule {
         match self {
             Self::Bind { .. } => ("pods/binding", "create"),
             Self::DeletePod { .. } => ("pods", "delete"),

@@ -1,6 +1,6 @@
 //! The one translation between calls and HTTP: [`Op`] to request, status and body to [`Outcome`].
 
-use http::header::{CONTENT_TYPE, RETRY_AFTER};
+use http::header::{CONTENT_TYPE, RETRY_AFTER, WARNING};
 use http::{HeaderMap, Method, Request};
 use k8s_openapi::api::core::v1::PodCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, Preconditions};
@@ -118,13 +118,14 @@ fn segment(name: &str) -> String {
 /// The outcome of a call that was answered.
 pub fn response(op: &Op, status: u16, headers: &HeaderMap, body: &[u8]) -> Outcome {
     match status {
-        200..=299 => accepted(op, body),
+        200..=299 => accepted(op, headers, body),
         code => refused(code, headers, body),
     }
 }
 
-fn accepted(op: &Op, body: &[u8]) -> Outcome {
+fn accepted(op: &Op, headers: &HeaderMap, body: &[u8]) -> Outcome {
     match op {
+        Op::PatchTaskGroupStatus { .. } | Op::PatchQueueStatus { .. } if drops_fields(headers) => Outcome::Pruned,
         Op::CreatePod(_) => Outcome::Ok(pod(body)),
         // Without the pod a GET has answered nothing.
         Op::GetPod { .. } => pod(body).map_or(Outcome::Unknown, |seen| Outcome::Ok(Some(seen))),
@@ -161,6 +162,11 @@ fn refused(code: u16, headers: &HeaderMap, body: &[u8]) -> Outcome {
         message: escape::message(&status.message),
         retry_after: retry_after(headers),
     }
+}
+
+/// The server says so of every field (`299 - "unknown field \"status.selector\""`), unless it is told not to.
+fn drops_fields(headers: &HeaderMap) -> bool {
+    headers.get_all(WARNING).iter().any(|text| text.as_bytes().windows(13).any(|part| part == b"unknown field"))
 }
 
 /// Bytes of a plain-text answer that are read: enough for a proxy's error page to say what it is.

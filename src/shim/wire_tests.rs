@@ -45,6 +45,23 @@ fn a_binding_names_the_pod_its_uid_the_node_and_the_mark() {
 }
 
 #[test]
+fn a_status_that_is_kept_in_part_is_told() {
+    let warned = |text: &str| HeaderMap::from_iter([(WARNING, text.parse().unwrap())]);
+    let group = Op::PatchTaskGroupStatus { group: key(), uid: uid(), status: Box::default() };
+    let queue = Op::PatchQueueStatus { queue: "root".into(), uid: uid(), status: Box::default() };
+    let lacks = warned("299 - \"unknown field \\\"status.selector\\\"\"");
+    for (op, headers, pruned) in [
+        (&group, &lacks, true),
+        (&queue, &lacks, true),
+        (&Op::DeletePod { pod: key(), uid: uid() }, &lacks, false),
+        (&group, &warned("299 - \"deprecated\""), false),
+        (&group, &HeaderMap::new(), false),
+    ] {
+        assert_eq!(matches!(response(op, 200, headers, b"{}"), Outcome::Pruned), pruned, "{op:?} {headers:?}");
+    }
+}
+
+#[test]
 fn requests_are_what_the_server_expects() {
     let pod = Pod { metadata: metadata("tg-0a1b"), ..Pod::default() };
     let condition = PodCondition { type_: "PodScheduled".into(), status: "False".into(), ..Default::default() };

@@ -2,46 +2,51 @@
 
 use std::sync::Arc;
 
+use super::verdict::Why;
 use crate::core::reason::Refusal;
 use crate::shim::observation::{Outcome, Seen};
+use crate::shim::op::Rule;
 
 /// Outcomes by what can be concluded from them.
 pub(super) enum Answer {
     /// 2xx, with the object if it came along.
     Done(Option<Box<Seen>>),
     /// 404.
-    Missing(Refusal),
+    Missing(Why),
     /// 409.
-    Conflict(Refusal),
+    Conflict(Why),
     /// 401, 403: somebody has to allow it.
-    Denied(Refusal),
+    Denied(Why),
     /// Another 3xx or 4xx: the same call will be refused again.
-    Rejected(Refusal),
+    Rejected(Why),
     /// 429, 503 and other 5xx: not now. Also a call that never left.
-    Busy(Refusal),
+    Busy(Why),
     /// It may have happened or may happen yet.
-    Unknown(Refusal),
+    Unknown(Why),
 }
 
 impl Answer {
-    /// What an outcome of a call with this resource and verb says.
-    pub(super) fn of(outcome: Outcome, (resource, verb): (&'static str, &'static str)) -> Self {
+    /// What the outcome of a call that needs this rule says.
+    pub(super) fn of(outcome: Outcome, rule: Rule) -> Self {
+        let why = |code, message| Why { rule, refusal: Refusal { code, message } };
         match outcome {
             Outcome::Ok(seen) => Self::Done(seen),
-            Outcome::Unknown => Self::Unknown(refusal(0, "no answer")),
-            Outcome::NotSent => Self::Busy(refusal(0, "not sent")),
+            Outcome::Pruned => Self::Done(None),
+            Outcome::Unknown => Self::Unknown(why(0, "no answer".into())),
+            Outcome::NotSent => Self::Busy(why(0, "not sent".into())),
             Outcome::Refused { code, message, .. } => match code {
-                404 => Self::Missing(Refusal { code, message }),
-                409 => Self::Conflict(Refusal { code, message }),
-                401 | 403 => Self::Denied(refusal(code, &format!("{verb} {resource}: {message}"))),
-                408 | 500 | 502 | 504 => Self::Unknown(Refusal { code, message }),
-                429 | 500.. => Self::Busy(Refusal { code, message }),
-                0..=499 => Self::Rejected(Refusal { code, message }),
+                404 => Self::Missing(why(code, message)),
+                409 => Self::Conflict(why(code, message)),
+                401 | 403 => Self::Denied(why(code, denied(rule, &message))),
+                408 | 500 | 502 | 504 => Self::Unknown(why(code, message)),
+                429 | 500.. => Self::Busy(why(code, message)),
+                0..=499 => Self::Rejected(why(code, message)),
             },
         }
     }
 }
 
-fn refusal(code: u16, message: &str) -> Refusal {
-    Refusal { code, message: Arc::from(message) }
+/// Names the call: a server behind a proxy says no more than `Unauthorized`.
+fn denied((resource, verb): Rule, message: &str) -> Arc<str> {
+    format!("{verb} {resource}: {message}").into()
 }

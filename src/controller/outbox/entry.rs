@@ -1,9 +1,8 @@
 //! One thing that is wanted: where it stands and what it does next.
 
 use super::pace::Pace;
-use super::verdict::{Look, Next, Sent, Step, Verdict};
+use super::verdict::{Look, Next, Sent, Step, Verdict, Why};
 use super::want::{Object, Slot};
-use crate::core::reason::Refusal;
 use crate::core::time::Mono;
 use crate::shim::op::Op;
 
@@ -75,7 +74,7 @@ impl Wish {
 
 /// A creation in doubt that nobody wants any more is looked for once and not sent again: should it happen yet, the
 /// watch will show a placeholder that nobody waits for, as after a restart.
-fn give_up(op: Box<Op>, why: Refusal, looked: bool) -> Next {
+fn give_up(op: Box<Op>, why: Why, looked: bool) -> Next {
     if looked {
         return Next::End(Verdict::Refused(why, None));
     }

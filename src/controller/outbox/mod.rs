@@ -28,13 +28,13 @@ use std::hash::Hash;
 use crate::core::arena::Lookup;
 use crate::core::time::{Millis, Mono};
 use crate::shim::observation::Outcome;
-use crate::shim::op::{Call, CallId, Op};
+use crate::shim::op::{Call, CallId, Op, Rule};
 use bucket::Buckets;
 use entries::Entries;
 use entry::Id;
 use pace::Pace;
-pub use verdict::Verdict;
 use verdict::{Next, Sent};
+pub use verdict::{Verdict, Why};
 pub use want::{Object, Report, Slot, Urgency, Want};
 use window::Windows;
 
@@ -68,8 +68,7 @@ struct Flight<K> {
     object: Option<Object>,
     /// Which of the entry's wants it carries.
     version: u32,
-    /// Resource and verb.
-    rule: (&'static str, &'static str),
+    rule: Rule,
     sent: Sent,
 }
 
@@ -131,6 +130,11 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
             self.entries.land(object);
         }
         self.judge(now, flight, outcome)
+    }
+
+    /// What a call in flight needs.
+    pub fn rule(&self, id: CallId) -> Option<Rule> {
+        self.flights.get(&id.sequence).filter(|_| id.incarnation == self.incarnation).map(|flight| flight.rule)
     }
 
     /// When [`Self::next`] has something to do again, if nothing happens before.
@@ -218,7 +222,8 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
             }
             Next::Go { step, pace, why } => {
                 self.entries.again(now, &id, step, pace);
-                let tell = pace == Pace::Long || pace == Pace::Brief && attempt >= TELL_AFTER && is_telling(why.code);
+                let tell =
+                    pace == Pace::Long || pace == Pace::Brief && attempt >= TELL_AFTER && is_telling(why.refusal.code);
                 tell.then(|| Report { slot: id.0, key: id.1, verdict: Verdict::Denied(why) })
             }
         }
@@ -231,9 +236,9 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         Report { slot: id.0, key: id.1, verdict }
     }
 
-    fn count(&mut self, (resource, verb): (&'static str, &'static str), outcome: &Outcome) {
+    fn count(&mut self, (resource, verb): Rule, outcome: &Outcome) {
         let code = match outcome {
-            Outcome::Ok(_) => 200,
+            Outcome::Ok(_) | Outcome::Pruned => 200,
             Outcome::Refused { code, .. } => *code,
             Outcome::Unknown | Outcome::NotSent => 0,
         };

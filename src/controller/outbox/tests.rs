@@ -106,6 +106,10 @@ fn every_answer_to_every_slot() {
         (Slot::Bind, vec![refused(409), refused(403)], "create:- get:denied get"),
         // Once in doubt, a negative GET settles nothing.
         (Slot::Bind, vec![Unknown, refused(409), seen("u1", None)], "create:- create:- get:- create"),
+        (Slot::Bind, vec![refused(408), refused(409), seen("u1", None)], "create:- create:- get:- create"),
+        (Slot::Bind, vec![refused(500), refused(409), seen("u1", None)], "create:- create:- get:- create"),
+        (Slot::Bind, vec![refused(502), refused(409), seen("u1", None)], "create:- create:- get:- create"),
+        (Slot::Bind, vec![refused(504), refused(409), seen("u1", None)], "create:- create:- get:- create"),
         (Slot::Bind, vec![Unknown, refused(403), seen("u1", None)], "create:- create:- get:denied create"),
         (Slot::Bind, vec![Unknown, refused(403), seen("u1", Some("n1"))], "create:- create:- get:done"),
         (Slot::Bind, vec![Unknown, refused(429), ok()], "create:- create:- create:done"),
@@ -141,6 +145,28 @@ fn every_answer_to_every_slot() {
         let input = format!("{slot:?} {outcomes:?}");
         assert_eq!(story(slot, outcomes), expected, "{input}");
     }
+}
+
+#[test]
+fn what_is_denied_is_the_call_that_was_made() {
+    let denied = |outcomes: Vec<Outcome>| {
+        let mut outbox = Box_::new(1);
+        outbox.want(Mono(0), want(Slot::Bind, "a"));
+        let reports = outcomes.into_iter().filter_map(|outcome| {
+            let now = outbox.wake(Mono(0)).expect("something is left to do");
+            let call = one(&mut outbox, now.0);
+            assert_eq!(outbox.rule(call.id), Some(call.op.rule()));
+            outbox.outcome(now, call.id, outcome)
+        });
+        match reports.last().map(|report| report.verdict) {
+            Some(Verdict::Denied(why) | Verdict::Refused(why, _)) => why.rule,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(denied(vec![refused(403)]), ("pods/binding", "create"));
+    assert_eq!(denied(vec![refused(409), refused(403)]), ("pods", "get"), "not what it was for");
+    let explained = vec![Outcome::Unknown, refused(403), seen("u1", None)];
+    assert_eq!(denied(explained), ("pods/binding", "create"), "the look went well");
 }
 
 #[test]

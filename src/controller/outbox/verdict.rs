@@ -1,8 +1,8 @@
 //! What an answer means: one small state machine for each slot, as one table.
 //!
 //! Six causes of a Binding's 409 look alike, and a 504 may have happened or may happen yet (measured, design 04 4.3);
-//! a 500 says as little (a webhook failed, or storage did after the write). A refusal that leaves doubt is looked into by a GET, and what may have happened is repeated until a positive fact
-//! settles it.
+//! a 500 says as little (a webhook failed, or storage did after the write). A refusal that leaves doubt is looked into by
+//! a GET, and what may have happened is repeated until a positive fact settles it.
 
 use super::answer::Answer;
 use super::pace::Pace;
@@ -10,12 +10,34 @@ use super::want::Slot;
 use crate::core::ids::Uid;
 use crate::core::reason::Refusal;
 use crate::shim::observation::{Body, Outcome, Seen};
-use crate::shim::op::Op;
+use crate::shim::op::{Op, Rule};
 
 /// How often a patch is repeated on 409: the server itself has already tried five times each.
 const CONFLICTS_MAX: u32 = 5;
 /// How often an event is sent: it is for people, and often one of many.
 const EVENT_ATTEMPTS_MAX: u32 = 3;
+
+/// A call that was not carried out.
+#[derive(Clone, Debug)]
+pub struct Why {
+    /// What the call needs: not always what was wanted, which a GET may have looked into.
+    pub rule: Rule,
+    /// What the server said to it.
+    pub refusal: Refusal,
+}
+
+impl Why {
+    /// Whether we may not do this at all. The API server has no code of its own for it, but words.
+    pub fn is_missing_right(&self) -> bool {
+        let Refusal { code, message } = &self.refusal;
+        *code == 401 || *code == 403 && message.contains("forbidden: User ")
+    }
+
+    /// Whether somebody's rule forbids it for this object: a quota, a policy, a webhook.
+    pub fn is_by_admission(&self) -> bool {
+        self.refusal.code == 403 && !self.is_missing_right()
+    }
+}
 
 /// What is known of something that was wanted.
 #[derive(Clone, Debug)]
@@ -29,10 +51,10 @@ pub enum Verdict {
     Gone,
     /// It certainly did not happen. It is not tried again until it is wanted again, and then not too soon. With the
     /// object if it was looked at.
-    Refused(Refusal, Option<Box<Seen>>),
+    Refused(Why, Option<Box<Seen>>),
     /// Refused or unanswered for now, and not for the first time or not for a moment only: it is tried again by itself.
     /// For people.
-    Denied(Refusal),
+    Denied(Why),
 }
 
 /// What an entry does when it leaves.
@@ -52,7 +74,7 @@ pub(super) struct Look {
     /// What was refused.
     pub(super) op: Box<Op>,
     /// The refusal.
-    pub(super) why: Refusal,
+    pub(super) why: Why,
     /// Whether an earlier attempt may have happened or may happen yet.
     pub(super) doubt: bool,
 }
@@ -87,19 +109,12 @@ pub(super) enum Next {
         /// How soon.
         pace: Pace,
         /// Because of what.
-        why: Refusal,
+        why: Why,
     },
 }
 
-/// What the answer to a call of an entry means. `attempt` counts earlier failures, `rule` is the call's resource and
-/// verb.
-pub(super) fn judge(
-    slot: Slot,
-    sent: Sent,
-    attempt: u32,
-    rule: (&'static str, &'static str),
-    outcome: Outcome,
-) -> Next {
+/// What the answer to a call of an entry means. `attempt` counts earlier failures, `rule` is what the call needs.
+pub(super) fn judge(slot: Slot, sent: Sent, attempt: u32, rule: Rule, outcome: Outcome) -> Next {
     let answer = Answer::of(outcome, rule);
     match (sent, slot) {
         (Sent::Write { op, doubt }, _) => written(slot, op, doubt, answer),
@@ -131,7 +146,7 @@ fn written(slot: Slot, op: Box<Op>, doubt: bool, answer: Answer) -> Next {
     }
 }
 
-fn look(op: Box<Op>, why: Refusal, doubt: bool) -> Next {
+fn look(op: Box<Op>, why: Why, doubt: bool) -> Next {
     Next::Go { step: Step::Look(Look { op, why: why.clone(), doubt }), pace: Pace::Now, why }
 }
 
@@ -184,7 +199,7 @@ fn found(slot: Slot, look: Look, attempt: u32, seen: Box<Seen>) -> Next {
 /// The object shows that it has not happened. With doubt that settles nothing: it may happen yet.
 fn not_yet(look: Look, attempt: u32, seen: Option<Box<Seen>>) -> Next {
     let Look { op, why, doubt } = look;
-    let conflict = why.code == 409;
+    let conflict = why.refusal.code == 409;
     let refused_for_good = match &*op {
         Op::Bind { .. } => !doubt,
         // 409 also means that a quota was changed at the same time: worth another try.

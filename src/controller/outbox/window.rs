@@ -65,7 +65,7 @@ impl Windows {
                 self.paused_until = self.paused_until.max(now.after(pause));
             }
             Outcome::Unknown | Outcome::NotSent => window.shrink(now, sequence, newest),
-            Outcome::Ok(_) | Outcome::Refused { .. } => window.grow(),
+            Outcome::Ok(_) | Outcome::Pruned | Outcome::Refused { .. } => window.grow(),
         }
     }
 

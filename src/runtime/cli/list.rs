@@ -44,7 +44,9 @@ pub(super) async fn list(args: &ListArgs) -> Result<Reply, FetchError> {
     let gangs = select(found.into_iter().map(Gang::from).collect(), args);
     if gangs.is_empty() && matches!(args.output, TableOutput::Table | TableOutput::Wide) {
         let place = namespace.map_or("any namespace".to_owned(), |name| format!("namespace {name} (-A for all)"));
-        return Ok(Reply { note: format!("No gangs found in {place}."), ..Reply::default() });
+        let chosen = args.state.is_some() || args.queue.is_some() || args.selector.is_some();
+        let which = if chosen { "No such gangs" } else { "No gangs" };
+        return Ok(Reply { note: format!("{which} found in {place}."), ..Reply::default() });
     }
     Ok(Reply::done(render(&gangs, args, Timestamp::now(), output::colours())))
 }

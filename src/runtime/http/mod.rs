@@ -162,8 +162,8 @@ fn readiness(stats: Option<&Stats>, counters: &ShellCounters) -> (StatusCode, St
     if !unserved.is_empty() {
         body.push_str(&format!("not served by the cluster: {}; apply them: {APPLY_KINDS}\n", unserved.join(", ")));
     }
-    for (verb, resource) in stats.into_iter().flat_map(|stats| &stats.denied) {
-        body.push_str(&format!("denied by the API server, or failing: {verb} {resource}\n"));
+    for (resource, verb) in stats.into_iter().flat_map(|stats| &stats.denied) {
+        body.push_str(&format!("denied by the API server, failing, or done in part: {verb} {resource}\n"));
     }
     (code, body)
 }

@@ -95,6 +95,13 @@ impl Set {
         self.gauge("outbox_in_flight", "Calls that were sent and not answered yet", float(stats.outbox_in_flight));
         let help = "How many calls may be in flight now; it shrinks while the API server answers 429 or 5xx";
         self.gauge("outbox_window", help, float(stats.outbox_window));
+        let dropped = Counter::<u64>::default();
+        dropped.inc_by(stats.events_dropped);
+        self.0.register(
+            "events_dropped",
+            "Events that too many others crowded out, or that the API server refused",
+            dropped,
+        );
         let help = "Violations of its invariants that the audit of the books found; above 0 is a bug in Gangline";
         let violations = Counter::<u64>::default();
         violations.inc_by(stats.violations);

@@ -16,6 +16,7 @@ fn busy() -> (Stats, ShellCounters) {
         synced: true,
         decisions: [("allocate", 7)].into(),
         calls: [(("create", "pods/binding", 201), 6), (("create", "pods/binding", 0), 1)].into(),
+        events_dropped: 2,
         outbox_waiting: 3,
         outbox_in_flight: 2,
         outbox_window: 64,
@@ -24,7 +25,7 @@ fn busy() -> (Stats, ShellCounters) {
         seats: [("held", 4)].into(),
         applications: [("Running", 1)].into(),
         pending_pods: 5,
-        denied: vec![("create", "events")],
+        denied: vec![("events", "create")],
         violations: 0,
         queues: vec![used("root.data", "cpu", 2500, Some(10_000)), used("root.data", "memory", 1 << 30, None)],
     };
