@@ -1,16 +1,18 @@
 # The index of every habitual command. `make` alone prints it.
 #
-# NODES=… (up, demo, perf) chooses the number of nodes; KEEP=1 leaves something behind: the running control plane
-# (demo), the logs of each run (perf).
+# NODES=… (up, demo, perf) chooses the number of nodes; NAME=… (up, down) one of several control planes side by side;
+# KEEP=1 leaves something behind: the running control plane (demo), the logs of each run (perf).
 
 CARGO := cargo
-LAB   := $(CARGO) run --quiet --locked --example lab --
+LAB   := $(CARGO) run --locked --example lab --
 # Demo and figures are about speed: built with optimisation, everything else with the one profile of development.
 FAST  := $(CARGO) build --locked --release --bin gangline --example lab && target/release/examples/lab
 
 NODES ?=
+NAME  ?=
 KEEP  ?=
 NODES_OPTION := $(if $(NODES),--nodes $(NODES))
+NAME_OPTION  := $(if $(NAME),--name $(NAME))
 KEEP_OPTION  := $(if $(KEEP),--keep)
 
 .DEFAULT_GOAL := help
@@ -37,11 +39,12 @@ unit: ## Unit tests and checks of the repository; no network, no control plane
 e2e: ## End-to-end tests on a control plane of their own
 	@scripts/test tools e2e
 
-up: ## Start a control plane to play with, and say how to reach it (NODES=)
-	@$(LAB) up $(NODES_OPTION)
+up: ## Start a control plane to play with, and say how to reach it (NODES=, NAME=)
+	@$(LAB) up $(NODES_OPTION) $(NAME_OPTION)
 
-down: ## Stop what `make up` or `make demo KEEP=1` left running
-	@$(LAB) down
+down: ## Stop what `make up` or `make demo KEEP=1` left running (NAME=)
+	@if [ -x target/release/examples/lab ]; then target/release/examples/lab down $(NAME_OPTION); \
+	else $(LAB) down $(NAME_OPTION); fi
 
 tools: ## Build the control plane's programs from their pinned Go modules, once per user
 	@$(LAB) tools

@@ -68,6 +68,9 @@ async fn kinds(t: &mut Context) -> Result<()> {
     }
     make_group(t, "old", 3, json!({})).await?;
     wait_whole(t, "old", 3).await?;
+    let older = |text: &str| text.contains("taskgroups/status") && text.contains("older");
+    until("it says that the kinds are older", async || Ok(older(&scheduler.log_about("kept in part", 1)?))).await?;
+    assert!(scheduler.log_about("kept in part", 1)?.contains("gangline crds | kubectl apply"));
     assert_eq!(scheduler.log_about("serves this kind now", 9)?.lines().count(), 2);
     let all = requests(&t.plane()?.audit_log())?;
     let tries =
@@ -79,7 +82,11 @@ async fn kinds(t: &mut Context) -> Result<()> {
         t.apply(&definition(kind)?.to_string()).await?;
     }
     make_gang(t, "new", 3, json!({"placeholderFor": "all", "completionTimeoutSeconds": 60})).await?;
-    wait_whole(t, "new", 3).await
+    wait_whole(t, "new", 3).await?;
+    until("all of it is kept", async || {
+        Ok(!scheduler.get("/readyz").unwrap_or_default().1.contains("taskgroups/status"))
+    })
+    .await
 }
 
 /// The shipped definition of a kind.

@@ -148,6 +148,9 @@ fn one_runs_at_a_time_without_any_privilege() {
     assert_eq!(pod["schedulerName"], "default-scheduler", "a scheduler must not need itself");
     assert_eq!(pod["securityContext"]["runAsUser"], 65532);
     assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+    for (probe, path) in [("livenessProbe", "/livez"), ("readinessProbe", "/readyz")] {
+        assert_eq!(pod["containers"][0][probe]["httpGet"]["path"], path, "{probe}");
+    }
     let container = &pod["containers"][0]["securityContext"];
     assert_eq!(container["capabilities"], json!({"drop": ["ALL"]}));
     assert_eq!(

@@ -44,6 +44,10 @@ async fn direct(t: &mut Context) -> Result<()> {
         assert_eq!(message, "2 of 3 members of trio exist; the gang starts when all do");
         let group = t.wait_reason("trio", "WaitingForMembers").await?;
         assert_eq!(status(&group).message, message);
+        for object in ["tg/trio", "pod/trio-1"] {
+            let (code, answer) = t.gangline(&["why", object])?;
+            assert!(code == Some(0) && answer.contains(&message), "why {object}: {answer}");
+        }
         Ok(group)
     };
     let group = t.pods().always("", "no member has a node", |pods| !pods.iter().any(|pod| is_bound(pod)), two).await?;

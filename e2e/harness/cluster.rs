@@ -32,6 +32,11 @@ pub(crate) struct Cluster {
     work: StateDir,
 }
 
+/// The program under test.
+pub(crate) fn binary() -> PathBuf {
+    std::env::var_os(BINARY).map_or_else(|| env!("CARGO_BIN_EXE_gangline").into(), PathBuf::from)
+}
+
 impl Cluster {
     /// A control plane of our own.
     pub(crate) async fn own(options: Options) -> Result<Self> {
@@ -72,7 +77,7 @@ impl Cluster {
         manifests::service_account_kubeconfig(&self.client, &self.kubeconfig, ACCOUNT, &kubeconfig).await?;
         Ok(Launch {
             name: name.to_owned(),
-            binary: std::env::var_os(BINARY).map_or_else(|| env!("CARGO_BIN_EXE_gangline").into(), PathBuf::from),
+            binary: binary(),
             kubeconfig,
             dir: self.work().to_path_buf(),
             args: args.iter().map(|&arg| arg.to_owned()).collect(),

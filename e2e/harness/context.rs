@@ -1,6 +1,7 @@
 //! What one test has: a client, a namespace, nodes of its own, and ways to make objects and to wait for them.
 
 use std::collections::BTreeSet;
+use std::process::Command;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
@@ -8,7 +9,7 @@ use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams
 use kube::{Api, Client};
 use serde_json::{Value, json};
 
-use super::cluster::Cluster;
+use super::cluster::{Cluster, binary};
 use super::report::our_kinds;
 use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Error, Result};
@@ -123,6 +124,14 @@ impl Context {
     /// Applies YAML of any kinds (server side); objects without a namespace go to the test's.
     pub(crate) async fn apply(&self, yaml: &str) -> Result<Vec<DynamicObject>> {
         manifests::apply(&self.client, yaml, &self.namespace, &[]).await
+    }
+
+    /// What a command of the program says about the test's namespace: exit code and output.
+    pub(crate) fn gangline(&self, words: &[&str]) -> Result<(Option<i32>, String)> {
+        let mut command = Command::new(binary());
+        command.args(words).args(["-n", &self.namespace, "--kubeconfig"]).arg(&self.cluster.kubeconfig);
+        let output = command.output().during("running gangline")?;
+        Ok((output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()))
     }
 
     /// Binds a pod by hand, as a scheduler would.

@@ -188,12 +188,13 @@ fn usage(place: &Place) -> Result<()> {
 Next:
   kubectl get nodes
   kubectl apply --server-side -f crds/
-  cargo run -- run            # the scheduler, in another terminal
-  cargo run --example lab -- down{name}
+  cargo run -- run --kubeconfig {kubeconfig}   # the scheduler, in another terminal
+  make down{name}
 
 Logs, audit log and data (in memory): {state}",
+        kubeconfig = place.kubeconfig().display(),
         state = place.state_dir()?.display(),
-        name = if place.name == "default" { String::new() } else { format!(" --name {}", place.name) },
+        name = if place.name == "default" { String::new() } else { format!(" NAME={}", place.name) },
     );
     Ok(())
 }

@@ -48,7 +48,7 @@ impl fmt::Display for Contestant {
 /// Those that a workload is given to, the ceiling first.
 pub(super) const fn of(workload: Workload) -> &'static [Contestant] {
     use Contestant::{All, Direct, KubeScheduler, Missing, Null};
-    if workload.has_gangs() { &[Null, Direct, Missing, All] } else { &[Null, Direct, KubeScheduler] }
+    if workload.has_gangs() { &[Null, Direct, Missing, All, KubeScheduler] } else { &[Null, Direct, KubeScheduler] }
 }
 
 /// An error if one of them could not run.

@@ -1,5 +1,7 @@
 //! The table for people, and what must hold of any run.
 
+use std::collections::BTreeSet;
+
 use super::contestant::{self, Contestant};
 use super::figures::{Cpu, Figures, quantile};
 use super::workload::Workload;
@@ -9,8 +11,8 @@ use crate::support::error::{Error, Result};
 pub(super) fn print(all: &[Figures]) {
     println!(
         "
-| workload | scheduler | pods/s | of the ceiling | CPU-s per 10k pods | a binding: API server + etcd + scheduler | peak MiB | pod writes per member | status writes per gang | first to last bind of a gang, p50 / p99 | partial gangs |
-|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
+| workload | scheduler | pods/s | of the ceiling | CPU-s per 10k pods | a binding: API server + etcd + scheduler | peak MiB | pod writes per member | status writes per gang | first to last bind of a gang, p50 / p99 | partial gangs | requests per pod |
+|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|"
     );
     let mut workloads: Vec<Workload> = Vec::new();
     for figures in all {
@@ -42,13 +44,23 @@ fn row(all: &[Figures], workload: Workload, contestant: Contestant, runs: &[&Fig
         ("–".to_owned(), "–".to_owned())
     };
     format!(
-        "| {workload} | {contestant} | {:.0} | {share} | {:.1} | {per_bind} | {:.0} | {:.2} | {status} | {spread} | {} |",
+        "| {workload} | {contestant} | {:.0} | {share} | {:.1} | {per_bind} | {:.0} | {:.2} | {status} | {spread} | {} | {} |",
         of(&|run| run.pods_per_second),
         of(&Figures::cpu_per_10k),
         of(&|run| run.used.peak_mib),
         of(&Figures::pod_writes_per_member),
         runs.iter().map(|run| run.partial_gangs).sum::<usize>(),
+        requests(workload, runs),
     )
+}
+
+/// How often each kind of request was made for a pod: `create pods/binding 1.00, …`. Lists and the like, of which there
+/// are a few in a run, are left out.
+fn requests(workload: Workload, runs: &[&Figures]) -> String {
+    let rules: BTreeSet<&String> = runs.iter().flat_map(|run| run.requests.keys()).collect();
+    let of = |rule: &str| median(runs.iter().map(|run| run.requests_of(&[rule]) as f64)) / workload.pods() as f64;
+    let often = rules.into_iter().map(|rule| (rule, of(rule))).filter(|(_, each)| *each >= 0.005);
+    often.map(|(rule, each)| format!("{rule} {each:.2}")).collect::<Vec<_>>().join(", ")
 }
 
 /// The ceiling beside a run: the mean of those measured right before and right after it. Its own is its rate.

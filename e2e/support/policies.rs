@@ -252,6 +252,9 @@ async fn the_status_is_restrained(scheduler: &Asker) -> Result<()> {
         (json!({"metadata": {"annotations": {"a": "b"}}}), "an annotation"),
         (json!({"metadata": {"finalizers": ["example.com/stuck"]}}), "a finalizer"),
         (json!({"status": {"phase": "Failed"}}), "an end"),
+        (json!({"status": {"reason": "Evicted"}}), "a reason"),
+        (json!({"status": {"message": "evicted"}}), "a message"),
+        (json!({"status": {"startTime": "2020-01-01T00:00:00Z"}}), "a start"),
         (json!({"status": {"podIP": "10.9.9.9", "podIPs": [{"ip": "10.9.9.9"}]}}), "an address"),
         (json!({"status": {"conditions": [ready]}}), "another condition"),
     ] {

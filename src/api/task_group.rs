@@ -152,7 +152,8 @@ pub struct PlaceholderTemplate {
     /// Affinity to nodes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub affinity: Option<PlaceholderAffinity>,
-    /// Name of the members' PriorityClass.
+    /// Name of the members' PriorityClass. It counts once the placeholders exist: before the gate a gang without pods
+    /// has priority 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253), regex(pattern = schema::OBJECT_NAME))]
     pub priority_class_name: Option<String>,

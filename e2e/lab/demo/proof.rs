@@ -10,6 +10,9 @@ use super::scene::{self, Gang, Scene};
 use crate::support::audit::{self, Record};
 use crate::support::error::{Error, Result};
 
+/// Members and their nodes in one line.
+const PLACES: usize = 4;
+
 /// Gangs of the story that must not run at the end.
 const REJECTED: &str = "too-big";
 
@@ -21,6 +24,7 @@ pub(super) async fn give(client: &Client, audit_log: &Path) -> Result<()> {
     let spreads = spreads(&scene, &records);
     for gang in &scene.gangs {
         println!("{}", sentence(gang, spreads.get(gang.name.as_str())));
+        scene.places(&gang.name).chunks(PLACES).for_each(|places| println!("      {}", places.join(", ")));
     }
     let nodes: Vec<String> = scene.by_node().into_iter().map(|(node, pods)| format!("{node} {pods}")).collect();
     println!("\n  pods by node:      {}", nodes.join(", "));

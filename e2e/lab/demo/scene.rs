@@ -79,6 +79,12 @@ impl Scene {
         self.pods.iter().filter(|pod| is_placeholder(pod)).count()
     }
 
+    /// Each member of a gang with its node: `worker-0 on node-3`.
+    pub(super) fn places(&self, gang: &str) -> Vec<String> {
+        let members = self.pods.iter().filter(|pod| group(pod) == Some(gang) && !is_placeholder(pod));
+        members.filter_map(|pod| Some(format!("{} on {}", pod.name_any(), node(pod)?))).collect()
+    }
+
     /// Real pods by node.
     pub(super) fn by_node(&self) -> BTreeMap<&str, usize> {
         let mut counts = BTreeMap::new();
