@@ -232,6 +232,11 @@ async fn kubectl(t: &mut Context) -> Result<()> {
         column_names(&table),
         ["NAME", "PARENT", "RUNNING", "CPU", "MAX", "CPU", "MEMORY", "MAX", "MEMORY", "ACTIVE", "AGE"]
     );
+    let both = run(t, &["get", "gangline"])?;
+    assert!(
+        both.contains("taskgroup.gangline.dev/work") && both.contains(&format!("queue.gangline.dev/{queue}")),
+        "{both}"
+    );
     // The scale subresource.
     let scale = run(
         t,

@@ -1,8 +1,10 @@
 //! Tests of the lab itself: what all others stand on.
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::pin::pin;
+use std::process::Command;
 use std::time::Duration;
 
 use k8s_openapi::api::batch::v1::Job;
@@ -34,7 +36,30 @@ pub(crate) fn tests() -> Vec<Test> {
         test("control plane: a paused store delays requests", own(), paused_store).without_gangline(),
         bare("control plane: two side by side", side_by_side),
         bare("control plane: nothing is left behind", nothing_left),
+        bare("tools: what to install is said where Go is missing or too old", go_is_missing),
     ]
+}
+
+/// The lab with nothing built yet, in a world with this Go.
+async fn go_is_missing() -> Result<()> {
+    let lab = std::env::current_exe().during("finding this program")?;
+    let lab = lab.ancestors().nth(2).map(|profile| profile.join("examples/lab")).unwrap_or_default();
+    let tell = |version: &str| format!("#!/bin/sh\necho {version}\n");
+    for (go, hint) in [(None, "which is not there"), (Some("go1.25.9"), "newer Go than"), (Some("?"), "newer Go than")]
+    {
+        let home = tempfile::tempdir().during("making a directory")?;
+        if let Some(version) = go {
+            let program = home.path().join("go");
+            fs::write(&program, tell(version)).during("writing a program")?;
+            fs::set_permissions(&program, Permissions::from_mode(0o755)).during("writing a program")?;
+        }
+        let mut command = Command::new(&lab);
+        command.arg("tools").env("XDG_CACHE_HOME", home.path()).env("PATH", home.path());
+        let output = command.output().during("running the lab")?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(!output.status.success() && said.contains(hint) && said.contains("install Go 1.26"), "{go:?}: {said}");
+    }
+    Ok(())
 }
 
 async fn bound_by_hand(t: &mut Context) -> Result<()> {

@@ -332,21 +332,28 @@ fn seats_stay_while_nobody_can_know_their_queue() {
     others.into_iter().for_each(|event| blind.tell(event));
     blind.tell(Event::GroupsListed);
     blind.tell(Event::Synced);
-    let mut single = blind.pod("single", Role::Singleton);
-    single.queue = Some("root.none".into());
-    blind.show(single);
     blind.settle();
     assert_eq!((blind.log.len(), blind.placeholders(), blind.report("g").reason), (0, 3, "WaitingForQueues"));
-    assert_eq!(
-        blind.told("single").map(|(code, _)| code),
-        Some("WaitingForQueues"),
-        "nobody can know whether it exists"
-    );
     queues.into_iter().for_each(|event| blind.tell(event));
     blind.tell(Event::QueuesListed);
     blind.settle();
     assert_eq!((blind.log.len(), blind.report("g").seats.held, blind.cpu("root.q")), (0, 3, 3000));
-    assert_eq!(blind.told("single").map(|(code, _)| code), Some("QueueNotFound"));
+}
+
+/// The same of a pod outside applications: it is not told that its queue does not exist before that is known.
+#[test]
+fn a_pod_whose_queue_nobody_can_know_is_told_so() {
+    let mut cluster = Cluster::unsynced();
+    let mut single = cluster.pod("single", Role::Singleton);
+    single.queue = Some("root.none".into());
+    cluster.show(single);
+    cluster.tell(Event::GroupsListed);
+    cluster.tell(Event::Synced);
+    cluster.settle();
+    assert_eq!(cluster.told("single").map(|(code, _)| code), Some("WaitingForQueues"));
+    cluster.tell(Event::QueuesListed);
+    cluster.settle();
+    assert_eq!(cluster.told("single").map(|(code, _)| code), Some("QueueNotFound"));
 }
 
 /// 01, 1.2.3: what can be known of a queue without a Queue object is said at once.
