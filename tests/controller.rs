@@ -50,42 +50,39 @@ fn a_condition_is_written_in_the_end_whatever_the_first_answer() {
     }
 }
 
-/// 01, 1.4: a member does not wait for ever for a placeholder that admission keeps, and the gang says no untruth of it. A
-/// right that is missing is another matter: it is named, and waited for.
+/// 01, 1.4: nothing is given up because a placeholder cannot be deleted yet, but everybody is told, and it is tried on.
 #[test]
-fn a_placeholder_that_admission_keeps_lets_its_member_go() {
-    let kept = |words: &str| Outcome::Refused {
-        code: 403,
-        reason: "Forbidden".into(),
-        message: words.into(),
-        retry_after: None,
-    };
-    let missing = "pods \"p\" is forbidden: User \"gangline\" cannot delete resource \"pods\"";
-    for (words, goes) in [("admission webhook \"keep\" denied the request", true), (missing, false)] {
-        let mut driven = Driven::synced();
-        driven.upsert(Kind::TaskGroup, &group(&json!({"placeholderFor": "all"})));
-        let made = driven.grant();
-        made.iter().for_each(|pod| driven.fact(Kind::Pod, WatchFact::Upsert(pod.clone())));
-        driven.step();
-        driven.grant();
-        driven.upsert(Kind::Pod, &member("m"));
-        // The one seat, then the other one.
-        let (mut deletions, mut bound) = (0, false);
-        for _ in 0..2 {
-            for call in driven.taken() {
-                assert!(!matches!(call.op, Op::Bind { .. }), "{call:?}");
-                if let Op::DeletePod { .. } = call.op {
-                    deletions += 1;
-                    driven.answer(&call, kept(words));
-                }
+fn a_placeholder_that_cannot_be_deleted_keeps_its_seat_and_says_so() {
+    let mut driven = Driven::synced();
+    driven.upsert(Kind::TaskGroup, &group(&json!({"placeholderFor": "all"})));
+    let made = driven.grant();
+    made.iter().for_each(|pod| driven.fact(Kind::Pod, WatchFact::Upsert(pod.clone())));
+    driven.step();
+    driven.grant();
+    driven.upsert(Kind::Pod, &member("m"));
+    let is_deletion = |call: &Call| matches!(call.op, Op::DeletePod { .. });
+    let mut told = None;
+    for _ in 0..3 {
+        driven.wait(60_000);
+        let (deletions, others): (Vec<_>, Vec<_>) = driven.taken().into_iter().partition(is_deletion);
+        assert_eq!(deletions.len(), 1, "of its own seat, and no other");
+        driven.answer(&deletions[0], refused(403));
+        for call in others {
+            if let Op::PatchPodCondition { condition, .. } = &call.op {
+                told.clone_from(&condition.reason);
             }
+            driven.answer(&call, Outcome::Ok(None));
         }
-        for call in driven.taken() {
-            bound |= matches!(&call.op, Op::Bind { pod, .. } if &*pod.name == "m");
-        }
-        assert_eq!((deletions, bound), if goes { (2, true) } else { (1, false) }, "{words}");
-        assert_eq!(driven.controller.stats().denied.is_empty(), goes, "{words}");
     }
+    driven.wait(60_000);
+    assert_eq!(told.as_deref(), Some("PlaceholderKept"));
+    assert_eq!(driven.controller.stats().denied, [("pods", "delete")]);
+    let last = driven.taken().into_iter().find(is_deletion).expect("it is tried again");
+    driven.answer(&last, refused(404));
+    let calls = driven.taken();
+    let bound = calls.iter().any(|call| matches!(&call.op, Op::Bind { pod, .. } if &*pod.name == "m"));
+    assert!(bound, "the swap ends as it began: {calls:#?}");
+    assert!(driven.controller.stats().denied.is_empty(), "a right that is missing is found before an object is");
 }
 
 /// 02, 2.1: an answer can be newer than the list that a broken watch begins again with.

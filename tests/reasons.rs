@@ -68,6 +68,7 @@ fn of_pods() -> Vec<AskReason> {
         AskReason::Capacity(class()),
         AskReason::Wanted(AppId { index: 0, generation: 0 }),
         AskReason::SeatTooSmall { resource: "memory".into(), more: 1, placeholder },
+        AskReason::PlaceholderKept(refusal()),
         AskReason::BindRefused(refusal()),
     ]
 }

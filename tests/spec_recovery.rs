@@ -351,6 +351,11 @@ fn a_pod_whose_queue_nobody_can_know_is_told_so() {
     cluster.tell(Event::Synced);
     cluster.settle();
     assert_eq!(cluster.told("single").map(|(code, _)| code), Some("WaitingForQueues"));
+    let mut above = cluster.pod("above", Role::Singleton);
+    above.queue = Some("root".into());
+    cluster.show(above);
+    cluster.settle();
+    assert_eq!(cluster.why("above"), Some("QueueNotLeaf"), "that is certain");
     cluster.tell(Event::QueuesListed);
     cluster.settle();
     assert_eq!(cluster.told("single").map(|(code, _)| code), Some("QueueNotFound"));

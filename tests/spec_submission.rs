@@ -1,6 +1,6 @@
 //! Submission: whole, judged once with every reason, judged again, closed (01, 1.1 and 1.2).
 
-use gangline::core::event::{Event, GroupSpec, Place, QueueSpec, Role};
+use gangline::core::event::{AskSpec, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Role};
 use gangline::core::ids::Uid;
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::SpecError;
@@ -340,15 +340,38 @@ fn an_originator_later_than_the_gate_is_none_after_a_restart() {
     let spec = cluster.all("g", 3);
     cluster.originator("driver", "g");
     cluster.submit("g", "root.q", spec);
-    cluster.step().carry("g/0");
-    let mut late = cluster.pod("late", Role::Originator { application: "g".into() });
-    late.created += 10;
+    cluster.step().carry("create");
+    let originator =
+        |name: &str, created| AskSpec { created, ..cluster.pod(name, Role::Originator { application: "g".into() }) };
+    let (late, gated) = (originator("late", 30), AskSpec { place: Place::Gated, ..originator("gated", 1) });
     cluster.show(late);
+    cluster.show(gated);
+    // One placeholder is of later: the first one counts.
+    cluster.change("ph-g-1-0-0", |spec| spec.created = 35);
     cluster.restart().settle();
     let held = cluster.bound().iter().filter(|name| name.starts_with("ph-")).count();
     assert_eq!((held, cluster.state("g")), (3, AppState::Running), "{:#?}", cluster.log);
     assert!(cluster.bound().contains(&"driver".into()), "it is of the gang: {:#?}", cluster.log);
     assert_eq!(cluster.why("late"), Some("WaitingForQuota"));
+    cluster.change("gated", |spec| spec.place = Place::Pending);
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.why("gated")), (AppState::Running, Some("WaitingForQuota")));
+}
+
+/// The same while the gang waits whether more members come: nothing is reserved yet, so that one more originator is of the
+/// gang, as it will be after a restart.
+#[test]
+fn an_originator_that_comes_before_the_first_placeholder_is_of_the_gang() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 4);
+    let spec = GroupSpec { placeholder_for: PlaceholderFor::Missing, ..cluster.all("g", 3) };
+    cluster.submit("g", "root.q", spec);
+    cluster.step();
+    assert_eq!((cluster.report("g").reason, cluster.log.len()), ("CreatingPlaceholders", 0), "it settles");
+    cluster.originator("driver", "g");
+    cluster.settle();
+    cluster.wait(10_000).settle();
+    assert!(cluster.bound().contains(&"driver".into()), "{:#?}", cluster.log);
+    assert_eq!(cluster.bound().len(), 4, "{:#?}", cluster.log);
 }
 
 /// 01, 1.2.7: "Pods that arrive before their TaskGroup object are parked … no rejection, no scheduling, a reason".

@@ -82,7 +82,8 @@ fn plans(args: &Args) -> Vec<Plan> {
     let workloads: Vec<Workload> = workloads.map(|name| name.of(args.quick)).collect();
     let mut plans = Vec::new();
     for round in 1..=args.rounds {
-        for &workload in &workloads {
+        let repeated = workloads.iter().flat_map(|workload| (0..workload.repeats()).map(move |_| *workload));
+        for workload in repeated {
             let mut plan = |contestant| {
                 plans.push(Plan { turn: plans.len(), round, nodes: args.nodes, workload, contestant });
             };

@@ -67,6 +67,11 @@ impl Workload {
         self.size > 1
     }
 
+    /// How often it is measured in a round: one run of half a second says little.
+    pub(super) const fn repeats(self) -> u32 {
+        if self.pods() < 10_000 { 3 } else { 1 }
+    }
+
     /// Pods of all gangs.
     pub(super) const fn pods(self) -> usize {
         self.gangs * self.size

@@ -8,12 +8,8 @@ use super::target::Target;
 use crate::core::event::{BindOutcome, Event, PlaceholderName};
 use crate::core::ids::AskId;
 use crate::core::reason::Refusal;
-use crate::core::time::Millis;
 use crate::shim::observation::Seen;
 use crate::shim::op::Kind;
-
-/// When the status of an object that was not found is written again, if the object is still known then.
-const LOOK_AGAIN_MS: Millis = 5_000;
 
 impl Controller {
     pub(super) fn answer(&mut self, report: Report<Target>) {
@@ -37,19 +33,18 @@ impl Controller {
         }
     }
 
-    /// Refused for now, and tried again by the outbox: somebody has to know. Admission that keeps a placeholder is the
-    /// core's business: a member waits for it.
+    /// Refused for now, and tried again by the outbox: somebody has to know.
     fn held_up(&mut self, slot: Slot, key: &Target, why: &Why) {
-        if let (Slot::Delete, Target::Ask(ask), true) = (slot, key, why.is_by_admission()) {
-            self.outbox.cancel(Slot::Delete, key);
-            self.events.push(Event::ReleaseRefused(*ask, why.refusal.clone()));
-            return;
-        }
         self.denied.call_held_up(why);
-        // A creation that is denied holds nobody up: the gang gives back what it holds and says why.
-        if let (Slot::Create, Target::Placeholder(name)) = (slot, key) {
-            self.outbox.cancel(Slot::Create, key);
-            self.events.push(Event::CreateRefused((**name).clone(), why.refusal.clone()));
+        let refusal = why.refusal.clone();
+        match (slot, key) {
+            // A creation that is denied holds nobody up: the gang gives back what it holds and says why.
+            (Slot::Create, Target::Placeholder(name)) => {
+                self.outbox.cancel(Slot::Create, key);
+                self.events.push(Event::CreateRefused((**name).clone(), refusal));
+            }
+            (Slot::Delete, Target::Ask(ask)) => self.events.push(Event::ReleaseHeldUp(*ask, refusal)),
+            _ => {}
         }
     }
 
@@ -128,7 +123,7 @@ impl Controller {
             // A server that starts does not serve our kinds for a moment. Where the object is gone, its watch says so.
             Verdict::Gone => {
                 self.status_settled(target, false);
-                self.want_status(target, LOOK_AGAIN_MS);
+                self.want_status(target, 0);
             }
             Verdict::Fact(_) | Verdict::Denied(_) => {}
         }

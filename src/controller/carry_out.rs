@@ -283,6 +283,7 @@ impl Controller {
             | Event::Bind(..)
             | Event::CreateRefused(..)
             | Event::ReleaseRefused(..)
+            | Event::ReleaseHeldUp(..)
             | Event::GroupsListed
             | Event::QueuesListed
             | Event::Synced => {}
@@ -307,6 +308,7 @@ fn concerns_this_pod_alone(reason: &AskReason) -> bool {
         | AskReason::TooLarge(_)
         | AskReason::Capacity(_)
         | AskReason::SeatTooSmall { .. }
+        | AskReason::PlaceholderKept(_)
         | AskReason::BindRefused(_) => true,
         AskReason::Rejected { .. } | AskReason::Gang(..) | AskReason::Wanted(_) => false,
     }

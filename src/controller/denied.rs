@@ -30,6 +30,13 @@ impl Denied {
         self.grant(rule);
     }
 
+    /// A call that needs this was refused for another reason than a right, which is looked at first.
+    pub(super) fn call_permitted(&mut self, rule: Rule) {
+        if self.0.get(&rule).is_some_and(|known| matches!(known.code, 401 | 403)) {
+            self.grant(rule);
+        }
+    }
+
     /// A status was kept in part.
     pub(super) fn call_pruned(&mut self, rule: Rule) {
         let message =
@@ -60,7 +67,7 @@ impl Denied {
         let (resource, verb) = rule;
         let (code, message) = (refusal.code, &refusal.message);
         match code {
-            _ if self.0.contains_key(&rule) => {}
+            _ if self.0.get(&rule).is_some_and(|known| known.code == code) => {}
             200 => tracing::warn!(verb, resource, %message, "a status is kept in part"),
             401 | 403 => tracing::warn!(verb, resource, code, %message, "the API server denies a call"),
             _ => tracing::warn!(verb, resource, code, %message, "a call fails again and again; it is tried on"),

@@ -20,7 +20,7 @@ use crate::core::scheduler::Scheduler;
 use crate::core::time::{Mono, Now};
 use crate::shim::ledger::Ledger;
 use crate::shim::observation::{Observation, Outcome, WatchFact};
-use crate::shim::op::Kind;
+use crate::shim::op::{Kind, Rule};
 use crate::shim::pod::Served;
 use crate::shim::show::Notice;
 use denied::Denied;
@@ -125,16 +125,22 @@ impl Controller {
         match observation {
             Observation::Watch { kind, fact, .. } => self.watch(kind, fact),
             Observation::Outcome { id, outcome } => {
-                match (self.outbox.rule(id), &outcome) {
-                    (Some(rule), Outcome::Ok(_)) => self.denied.call_works(rule),
-                    (Some(rule), Outcome::Pruned) => self.denied.call_pruned(rule),
-                    _ => {}
-                }
+                self.outbox.rule(id).into_iter().for_each(|rule| self.rights(rule, &outcome));
                 if let Some(report) = self.outbox.outcome(self.now.mono, id, outcome) {
                     self.answer(report);
                 }
             }
             Observation::Stop => self.stopping = true,
+        }
+    }
+
+    /// What an answer says about our rights, beside what it says about its object.
+    fn rights(&mut self, rule: Rule, outcome: &Outcome) {
+        match outcome {
+            Outcome::Ok(_) => self.denied.call_works(rule),
+            Outcome::Pruned => self.denied.call_pruned(rule),
+            Outcome::Refused { code: 404 | 409 | 422, .. } => self.denied.call_permitted(rule),
+            Outcome::Refused { .. } | Outcome::Unknown | Outcome::NotSent => {}
         }
     }
 

@@ -6,7 +6,7 @@ use super::application::{App, Counted, Idle, Stage};
 use super::ask::{Ask, AskState};
 use super::decision::{Decision, TerminationType};
 use super::ids::{AppId, AskId, GroupId};
-use super::judge::{passed_gate, placeholder_ask, queue_of};
+use super::judge::{began_reserving, placeholder_ask, queue_of};
 use super::lifecycle::{AppEvent, AppState};
 use super::queue::DEFAULT_QUEUE;
 use super::reason::Reason;
@@ -103,11 +103,11 @@ impl Scheduler {
         self.reshelve_own(id);
     }
 
-    /// The originators that were there when the gate opened, as far as dates can say it.
+    /// The originators that were there when the reservation began, as far as dates can say it.
     fn party_of_then(&self, id: AppId) -> BTreeSet<AskId> {
-        let gate = passed_gate(&self.books, id).unwrap_or(i64::MAX);
-        let asks = self.books.apps[id].asks.iter().copied();
-        asks.filter(|ask| self.books.asks[*ask].spec.created <= gate).collect()
+        let gate = began_reserving(&self.books, id).unwrap_or(i64::MAX);
+        let was_there = |ask: &Ask| ask.is_pending() && ask.spec.created <= gate;
+        self.books.apps[id].asks.iter().copied().filter(|ask| was_there(&self.books.asks[*ask])).collect()
     }
 
     pub(super) fn make_seats(&mut self, id: GroupId) {
@@ -234,8 +234,7 @@ impl Scheduler {
     /// Cheaper than [`Self::still_fits`], and right about most that do.
     fn may_not_fit(&self, ask: AskId) -> bool {
         let ask = &self.books.asks[ask];
-        let is_plain = ask.spec.shape.ports.is_empty() && ask.spec.shape.request.rare.is_empty();
-        !is_plain || ask.node().is_none_or(|node| self.books.nodes.is_overdrawn(node))
+        !ask.spec.shape.ports.is_empty() || ask.node().is_none_or(|node| self.books.nodes.is_overdrawn(node))
     }
 
     /// The members and originators that have a node and wait for the start, in the order of a pass.

@@ -22,7 +22,8 @@ pub struct App {
     pub asks: BTreeSet<AskId>,
     /// Originators that wait for the start, in the order of a pass.
     pub originators: BTreeSet<(Rank, AskId)>,
-    /// The originators that were pending when the gate opened: they start with the gang, later ones are ordinary asks.
+    /// The originators that were pending when the reservation began: they start with the gang, later ones are ordinary
+    /// asks.
     pub party: BTreeSet<AskId>,
     /// TaskGroups that name it and that it is closed to (01, 1.1): they come in when it consists of others no more.
     pub latecomers: BTreeSet<GroupId>,
@@ -283,6 +284,12 @@ impl App {
     /// Pause after the failures so far: doubles from [`BACK_OFF_MS`] to [`BACK_OFF_AT_MOST_MS`].
     pub fn back_off(&self) -> Millis {
         BACK_OFF_MS.saturating_mul(1 << self.failures.saturating_sub(1).min(16)).min(BACK_OFF_AT_MOST_MS)
+    }
+
+    /// From here on placeholders come into being: originators that come later are ordinary asks (01, 1.2.2).
+    pub fn begin_reserving(&mut self) {
+        self.stage = Stage::Reserve;
+        self.party = self.originators.iter().map(|(_, ask)| *ask).collect();
     }
 
     /// Whether real members may run: it started.

@@ -110,6 +110,20 @@ impl Scheduler {
         self.note(id);
     }
 
+    /// The deletion of a placeholder is refused for now and tried on: nothing changes but what is said to the member that
+    /// waits for it.
+    pub(super) fn release_held_up(&mut self, id: AskId, refusal: Refusal) {
+        let Some(ask) = self.books.asks.get(id).filter(|ask| ask.leaving.is_some()) else { return };
+        let seat = ask.group.zip(ask.seat).and_then(|(group, seat)| self.books.groups[group].seats.get(seat));
+        let member = match seat.map(|seat| seat.state) {
+            Some(SeatState::Releasing { placeholder, member }) if placeholder == id => Some(member),
+            _ => None,
+        };
+        self.forget_retry(id);
+        self.books.asks[id].refused = Some((refusal, self.now.mono));
+        self.shown_asks.extend(member);
+    }
+
     fn try_later(&mut self, id: AskId, refusal: Refusal, pause: Millis) {
         self.forget_retry(id);
         let until = self.now.mono.after(pause);

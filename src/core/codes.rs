@@ -2,7 +2,7 @@
 
 /// Every code that users meet on TaskGroups, Queues, pods and events, with what it means and what helps.
 /// `docs/reasons.md` is made of it.
-pub const CODES: [(&str, &str); 36] = [
+pub const CODES: [(&str, &str); 37] = [
     ("Submitted", "The application is known and will be looked at in the next pass."),
     ("InvalidSpec", "A spec is wrong. Every error is listed with its field; correct the object."),
     ("GangGroupMismatch", "TaskGroups of one gang disagree about a field that they must share."),
@@ -62,6 +62,10 @@ pub const CODES: [(&str, &str); 36] = [
         "The pod uses a constraint that this version does not honour; the message names the field.",
     ),
     ("SeatTooSmall", "The pod needs more than the seat kept for it, and the difference is not free."),
+    (
+        "PlaceholderKept",
+        "The API server, or admission, refuses to delete the placeholder whose seat the pod is to take; it is tried again.",
+    ),
     ("BindRefused", "The API server refused the Binding; it is tried again."),
     ("Active", "The queue has a valid place in the tree."),
 ];

@@ -36,6 +36,8 @@ pub enum Event {
     CreateRefused(PlaceholderName, Refusal),
     /// A release could not be carried out because the pod is not ours to delete any more (permanent refusal).
     ReleaseRefused(AskId, Refusal),
+    /// The deletion of a placeholder is refused for now, and is tried again without being asked.
+    ReleaseHeldUp(AskId, Refusal),
     /// TaskGroups have been listed: a placeholder without one is a stray. While the kind is not served, which a starting
     /// API server also says for a moment, nobody can know.
     GroupsListed,

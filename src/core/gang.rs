@@ -119,12 +119,11 @@ impl Scheduler {
         let (now, settles) = (self.now.mono, self.may_settle(id));
         let app = &mut self.books.apps[id];
         if app.stage == Stage::Gate {
-            app.party = app.originators.iter().map(|(_, ask)| *ask).collect();
-            app.stage = if settles {
-                Stage::Settle { until: now.after(SETTLE_MS), latest: now.after(SETTLE_AT_MOST_MS) }
+            if settles {
+                app.stage = Stage::Settle { until: now.after(SETTLE_MS), latest: now.after(SETTLE_AT_MOST_MS) };
             } else {
-                Stage::Reserve
-            };
+                app.begin_reserving();
+            }
             self.show_app(id);
         }
     }
@@ -172,7 +171,7 @@ impl Scheduler {
                 self.set_timer(id, until.min(latest));
                 return Some(Reason::Settling);
             }
-            self.books.apps[id].stage = Stage::Reserve;
+            self.books.apps[id].begin_reserving();
         }
         let (mut have, mut need) = (0, 0);
         for group in self.books.apps[id].groups.clone() {
@@ -318,7 +317,9 @@ impl Scheduler {
     /// What exists is larger than what was announced: members count with their real requests, placeholders as admitted.
     /// Other placeholders would be as large, so the gang backs off before it creates them again.
     fn too_large_for_quota(&mut self, id: AppId, ask: Totals, reason: Reason) {
-        self.books.apps[id].real_ask = Some(ask);
+        // What a part of it needs is not the ask of the whole gang, which is what is reserved next.
+        let is_whole = !self.holds_something(id);
+        self.books.apps[id].real_ask = is_whole.then_some(ask);
         let tallies = self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].seats.tally());
         if tallies.into_iter().any(|tally| tally.pending > 0) || self.holds_something(id) {
             self.fall_back(id, reason);

@@ -6,7 +6,7 @@ use super::application::App;
 use super::ask::AskState;
 use super::books::Books;
 use super::decision::TerminationType;
-use super::event::{GroupSpec, Reservation};
+use super::event::{GroupSpec, Reservation, Role};
 use super::ids::{AppId, GroupId, Key, QueueId, Text};
 use super::lifecycle::{AppEvent, AppState};
 use super::queue::DEFAULT_QUEUE;
@@ -235,12 +235,16 @@ pub(super) fn usable_queue(books: &Books, path: &str) -> Result<QueueId, RejectR
     if !books.queues.is_leaf(id) { Err(RejectReason::QueueNotLeaf(queue.path.clone())) } else { Ok(id) }
 }
 
-/// When an application that has placeholders passed the gate, at the latest: seconds, as the API server dates pods.
-/// Originators that were created later are ordinary asks (01, 1.2.2), also for a process that was not there.
-pub(super) fn passed_gate(books: &Books, id: AppId) -> Option<i64> {
+/// When an application that is found with placeholders had begun to reserve, at the latest: seconds, as the API server
+/// dates pods. Originators that were created later are ordinary asks (01, 1.2.2), also for a process that was not there.
+pub(super) fn began_reserving(books: &Books, id: AppId) -> Option<i64> {
     let asks = books.apps[id].groups.iter().flat_map(|group| &books.groups[*group].asks).map(|ask| &books.asks[*ask]);
-    let placeholders = asks.filter(|ask| ask.is_placeholder() && ask.leaving.is_none() && !ask.spec.terminating);
-    placeholders.map(|ask| ask.spec.created).min()
+    let dates = asks.filter(|ask| !ask.spec.terminating).filter_map(|ask| match &ask.spec.role {
+        Role::Placeholder(name) => Some((std::cmp::Reverse(name.incarnation), ask.spec.created)),
+        Role::Foreign | Role::Singleton | Role::Originator { .. } | Role::Member { .. } => None,
+    });
+    // The first of its latest life.
+    dates.min().map(|(_, created)| created)
 }
 
 /// placeholderAsk: the sum over all task groups of minMember × minResource, and the originators that wait (01, 1.2.2).
@@ -255,7 +259,9 @@ pub(super) fn placeholder_ask(books: &Books, id: AppId) -> Totals {
         // Without a task group nothing is reserved: each pod is an ask of its own.
         return ask;
     }
-    let gate = passed_gate(books, id).unwrap_or(i64::MAX);
+    // Later the party is known.
+    let found = (app.state == AppState::New).then(|| began_reserving(books, id)).flatten();
+    let gate = found.unwrap_or(i64::MAX);
     for (_, originator) in &app.originators {
         if books.asks[*originator].spec.created <= gate {
             ask.add(books.request(*originator), 1);

@@ -179,7 +179,7 @@ impl Nodes {
     /// Whether more of a resource is charged than the node offers, or there is no node.
     pub fn is_overdrawn(&self, id: NodeId) -> bool {
         let lacks = |row: &Row| {
-            row.free().iter().any(|free| *free < 0) || row.charged.iter().any(|(name, _)| row.free_rare(name) < 0)
+            row.free().iter().any(|free| *free < 0) || row.charged.rare().any(|name| row.free_rare(name) < 0)
         };
         self.rows.get(id).is_none_or(|row| row.spec.is_none() || lacks(row))
     }

@@ -341,6 +341,8 @@ pub enum AskReason {
         /// The placeholder of the seat.
         placeholder: AskId,
     },
+    /// The placeholder that keeps its seat cannot be deleted; it is tried again.
+    PlaceholderKept(Refusal),
     /// The last Binding was refused; it is tried again.
     BindRefused(Refusal),
 }
@@ -360,6 +362,7 @@ impl AskReason {
             Self::TooLarge(_) => "ExceedsMaxQuota",
             Self::Capacity(_) | Self::Wanted(_) => "Unschedulable",
             Self::SeatTooSmall { .. } => "SeatTooSmall",
+            Self::PlaceholderKept(_) => "PlaceholderKept",
             Self::BindRefused(_) => "BindRefused",
         }
     }
@@ -368,13 +371,16 @@ impl AskReason {
     /// change too often to be written each time (design 03, 3.7).
     pub fn lasting_words(&self) -> String {
         match self {
-            Self::Rejected { .. } | Self::Queue(_) | Self::TooLarge(_) => self.to_string(),
             Self::TaskGroupNotFound(_)
             | Self::ApplicationClosed(_)
             | Self::Unsupported(_)
-            | Self::Gang(..)
-            | Self::Wanted(_)
+            | Self::Rejected { .. }
+            | Self::Queue(_)
             | Self::QueueUnknown(_)
+            | Self::TooLarge(_)
+            | Self::PlaceholderKept(_) => self.to_string(),
+            Self::Gang(..)
+            | Self::Wanted(_)
             | Self::Quota(_)
             | Self::Capacity(_)
             | Self::SeatTooSmall { .. }
@@ -405,6 +411,10 @@ impl fmt::Display for AskReason {
                 let more = Amount(resource, i128::from(*more));
                 write!(f, "the pod needs {more} {resource} more than the seat kept for it, and that is not free")
             }
+            Self::PlaceholderKept(refusal) => write!(
+                f,
+                "the API server refused to delete the placeholder that keeps this pod's seat: {refusal}; trying again"
+            ),
             Self::BindRefused(refusal) => write!(f, "the API server refused the Binding: {refusal}; trying again"),
         }
     }

@@ -10,12 +10,12 @@ use super::judge::{placeholder_ask, usable_queue};
 use super::lifecycle::AppState;
 use super::misfit::misfits;
 use super::queue::{Ahead, DEFAULT_QUEUE};
-use super::reason::{AskReason, Reason};
+use super::reason::{AskReason, Reason, RejectReason};
 use super::replace::excess_refused;
 use super::resources::{Amount, Totals};
 use super::scheduler::Scheduler;
 use super::scratch::Scratch;
-use super::seat::Tally;
+use super::seat::{SeatState, Tally};
 use super::time::Wall;
 
 /// Everything that is shown of one task group.
@@ -140,6 +140,9 @@ impl Scheduler {
         if ask.spec.terminating || ask.spec.role == Role::Foreign {
             return None;
         }
+        if let AskState::Parked { .. } = ask.state {
+            return self.parked_reason(id);
+        }
         let cools = matches!(ask.state, AskState::Assumed { sent: true, .. }) && ask.refused.is_some();
         if ask.state != AskState::Waiting && !cools {
             return None;
@@ -162,6 +165,15 @@ impl Scheduler {
         }
     }
 
+    /// A swap goes on by itself within moments, unless the placeholder cannot be deleted.
+    fn parked_reason(&self, id: AskId) -> Option<AskReason> {
+        let ask = &self.books.asks[id];
+        let seat = self.books.groups[ask.group?].seats.get(ask.seat?)?;
+        let SeatState::Releasing { placeholder, .. } = seat.state else { return None };
+        let (refusal, _) = self.books.asks.get(placeholder)?.refused.as_ref()?;
+        Some(AskReason::PlaceholderKept(refusal.clone()))
+    }
+
     fn groupless_reason(&self, group: GroupId) -> Option<AskReason> {
         let group = &self.books.groups[group];
         let name = group.key.name.clone();
@@ -172,7 +184,9 @@ impl Scheduler {
         let ask = &self.books.asks[id];
         let path = ask.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE);
         match usable_queue(&self.books, path) {
-            Err(_) if !self.queues_listed => Some(AskReason::QueueUnknown(path.into())),
+            Err(RejectReason::QueueNotFound(queue) | RejectReason::QueueDraining(queue)) if !self.queues_listed => {
+                Some(AskReason::QueueUnknown(queue))
+            }
             Err(reason) => Some(AskReason::Queue(reason)),
             Ok(queue) => self.ordinary_reason(id, queue),
         }
@@ -265,6 +279,7 @@ impl Scheduler {
             | AskReason::Quota(_)
             | AskReason::TooLarge(_)
             | AskReason::SeatTooSmall { .. }
+            | AskReason::PlaceholderKept(_)
             | AskReason::BindRefused(_) => reason.to_string(),
         }
     }
@@ -416,6 +431,6 @@ fn running_reason(group: &Group, placed: bool) -> (&'static str, String) {
     ("Starting", format!("{} of {all} members are bound, {} seats are held for those to come", tally.taken, tally.held))
 }
 
-fn join(reasons: &[super::reason::RejectReason]) -> String {
+fn join(reasons: &[RejectReason]) -> String {
     reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }

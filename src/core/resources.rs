@@ -172,6 +172,11 @@ impl Totals {
         }
     }
 
+    /// The names of the resources that only some nodes have and that are not zero.
+    pub fn rare(&self) -> impl Iterator<Item = &str> {
+        self.rare.keys().map(|name| &**name)
+    }
+
     /// Every resource that is not zero.
     pub fn iter(&self) -> impl Iterator<Item = (&str, i128)> {
         let base = BASE_NAMES.iter().copied().zip(self.base).filter(|(_, amount)| *amount != 0);

@@ -115,6 +115,7 @@ impl Scheduler {
             Event::Bind(ask, outcome) => self.bind_ended(ask, outcome),
             Event::CreateRefused(name, refusal) => self.create_refused(&name, refusal),
             Event::ReleaseRefused(ask, refusal) => self.release_refused(ask, refusal),
+            Event::ReleaseHeldUp(ask, refusal) => self.release_held_up(ask, refusal),
             Event::GroupsListed => self.groups_are_listed(),
             Event::QueuesListed => self.queues_are_listed(),
             Event::Synced => self.begin(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::application::Stage;
 use super::ask::{Rank, Shelf};
 use super::event::{Place, Role};
 use super::ids::{AppId, AskId, ClassId, GroupId};
@@ -74,8 +75,8 @@ impl Scheduler {
         match (entry.state, group) {
             (AppState::Running | AppState::Waiting, None) => ordinary,
             (AppState::Accepted, None) if entry.groups.is_empty() && entry.admitted => ordinary,
-            // One that came after the gate opened is an ordinary ask, from the start on (01, 1.2.2).
-            (AppState::Accepted, None) if entry.is_past_gate() && !entry.party.contains(&id) => Shelf::Off,
+            // One that came after the reservation began is an ordinary ask, from the start on (01, 1.2.2).
+            (AppState::Accepted, None) if entry.stage == Stage::Reserve && !entry.party.contains(&id) => Shelf::Off,
             (_, None) => Shelf::Originator(app),
             // [`Self::balance`] says for whom there is a seat.
             (AppState::Running | AppState::Waiting, Some(_)) => ordinary,

@@ -232,7 +232,9 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
     fn end(&mut self, now: Mono, id: Id<K>, version: u32, verdict: Verdict) -> Report<K> {
         let refused = matches!(verdict, Verdict::Refused(..));
         self.events_dropped += u64::from(refused && id.0 == Slot::Event);
-        self.entries.end(now, &id, version, refused);
+        // A status that finds no object is wanted again as long as the object is known here: not too soon either.
+        let rests = refused || id.0 == Slot::Status && matches!(verdict, Verdict::Gone);
+        self.entries.end(now, &id, version, rests);
         Report { slot: id.0, key: id.1, verdict }
     }
 

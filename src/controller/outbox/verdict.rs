@@ -32,11 +32,6 @@ impl Why {
         let Refusal { code, message } = &self.refusal;
         *code == 401 || *code == 403 && message.contains("forbidden: User ")
     }
-
-    /// Whether somebody's rule forbids it for this object: a quota, a policy, a webhook.
-    pub fn is_by_admission(&self) -> bool {
-        self.refusal.code == 403 && !self.is_missing_right()
-    }
 }
 
 /// What is known of something that was wanted.
