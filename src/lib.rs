@@ -8,6 +8,7 @@
 //! | `shim` | pure: translates Kubernetes objects to the core's words and back |
 //! | `api` | the kinds we define, label and annotation names |
 //! | `controller` | shim, core and outbox as one pure value |
+//! | `sim` | pure: a model of the API server and its actors |
 //! | `runtime` | asynchronous: watches, executor, HTTP, command line (feature `runtime`) |
 
 pub mod api;
@@ -16,3 +17,4 @@ pub mod core;
 #[cfg(feature = "runtime")]
 pub mod runtime;
 pub mod shim;
+pub mod sim;

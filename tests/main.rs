@@ -7,6 +7,7 @@ mod api_calls;
 mod charts;
 #[cfg(feature = "runtime")]
 mod controller;
+mod crash_matrix;
 mod crds;
 #[cfg(feature = "runtime")]
 mod process;
@@ -27,6 +28,7 @@ mod scenarios;
 mod scripted;
 #[cfg(feature = "runtime")]
 mod shell;
+mod sim;
 mod spec_completion;
 mod spec_edits;
 mod spec_gang;

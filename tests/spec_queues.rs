@@ -222,6 +222,30 @@ fn a_gang_before_its_start_leaves_a_deleted_queue() {
     assert_eq!((cluster.state("g"), cluster.report("g").seats.held), (AppState::Accepted, 3));
 }
 
+/// A queue that has drained is none any more, live as after a restart: nobody is told that something of it goes on.
+#[test]
+fn a_queue_that_has_drained_is_not_there() {
+    let mut cluster = Cluster::default().nodes(4, 4).queue("root.q", 9);
+    direct(&mut cluster, "old", "root.q", 2);
+    cluster.settle();
+    cluster.lose_queue("root.q");
+    direct(&mut cluster, "new", "root.q", 1);
+    single(&mut cluster, "s", "root.q");
+    cluster.settle();
+    assert_eq!(
+        (cluster.report("new").reason, cluster.told("s").map(|told| told.0)),
+        ("QueueDraining", Some("QueueDraining"))
+    );
+    ["old-0", "old-1"].iter().for_each(|pod| cluster.delete(pod));
+    cluster.settle();
+    cluster.wait(60_000).settle();
+    assert_eq!(cluster.state("old"), AppState::Completed);
+    assert_eq!(
+        (cluster.report("new").reason, cluster.told("s").map(|told| told.0)),
+        ("QueueNotFound", Some("QueueNotFound"))
+    );
+}
+
 /// As above: a queue that drains and is defined again has what is used in it.
 #[test]
 fn a_queue_that_comes_back_knows_its_usage() {

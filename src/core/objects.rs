@@ -30,19 +30,33 @@ impl Scheduler {
         }
     }
 
+    /// What was refused because a queue drains hears that it is gone, once nothing is left in it.
+    pub(super) fn drained_queues_go(&mut self) {
+        for path in self.books.queues.take_drained() {
+            self.judge_all_of(&path);
+            self.shown_asks.extend(&self.books.queueless);
+        }
+    }
+
     /// Applications that wait or were refused because of a queue on their path are judged again; pods outside
     /// applications look for their queue again.
     fn queue_changed(&mut self, changed: QueueId) {
         self.stirred = true;
         let path = self.books.queues[changed].path.clone();
+        self.judge_all_of(&path);
         let concerns = |name: &str| is_within(name, &path) || is_within(&path, name);
+        self.shown_queues.extend(self.books.queues.iter().filter(|(_, queue)| concerns(&queue.path)).map(|(id, _)| id));
+        self.reshelve_singles(changed);
+    }
+
+    /// Judges again what names this queue, one above or one below.
+    fn judge_all_of(&mut self, path: &str) {
+        let concerns = |name: &str| is_within(name, path) || is_within(path, name);
         let apps: Vec<_> = (self.books.apps.iter())
             .filter(|(_, app)| concerns(&queue_path_of(&self.books, app)))
             .map(|(id, app)| (app.key.clone(), id))
             .collect();
         self.renew_each(apps);
-        self.shown_queues.extend(self.books.queues.iter().filter(|(_, queue)| concerns(&queue.path)).map(|(id, _)| id));
-        self.reshelve_singles(changed);
     }
 
     /// Judges those of these applications again that have not started, in the order of their names.

@@ -45,6 +45,8 @@ pub struct Queue {
 pub struct Queues {
     arena: Arena<QueueId, Queue>,
     by_path: Lookup<Text, QueueId>,
+    /// Paths of queues that had drained and that nothing refers to any more, since they were last asked for.
+    drained: Vec<Text>,
 }
 
 /// Why a queue does not let something in.
@@ -69,7 +71,7 @@ pub struct Kept {
 
 impl Default for Queues {
     fn default() -> Self {
-        let mut queues = Self { arena: Arena::default(), by_path: Lookup::default() };
+        let mut queues = Self { arena: Arena::default(), by_path: Lookup::default(), drained: Vec::new() };
         queues.define(DEFAULT_QUEUE, QueueSpec::default());
         queues.define(ROOT, QueueSpec::default());
         queues
@@ -272,6 +274,16 @@ impl Queues {
         });
     }
 
+    /// The queues that were forgotten since this was last asked.
+    pub fn take_drained(&mut self) -> Vec<Text> {
+        std::mem::take(&mut self.drained)
+    }
+
+    /// Whether [`Self::take_drained`] has something to tell.
+    pub const fn has_drained(&self) -> bool {
+        !self.drained.is_empty()
+    }
+
     /// Keeps a queue known while something refers to it.
     pub fn retain(&mut self, id: QueueId) {
         self.arena[id].referrers += 1;
@@ -300,6 +312,7 @@ impl Queues {
         let (path, parent) = (queue.path.clone(), queue.parent);
         self.by_path.remove(&path);
         self.arena.remove(id);
+        self.drained.push(path);
         if let Some(parent) = parent {
             self.release(parent);
         }

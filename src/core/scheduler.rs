@@ -86,13 +86,14 @@ impl Scheduler {
             return Step::default();
         }
         self.expire();
+        self.drained_queues_go();
         self.advance_dirty();
         if std::mem::take(&mut self.stirred) || std::mem::take(&mut self.unfinished) {
             self.pass();
             self.advance_dirty();
         }
         self.report_changes();
-        let more = self.stirred || self.unfinished;
+        let more = self.stirred || self.unfinished || self.books.queues.has_drained();
         Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more }
     }
 

@@ -1,0 +1,285 @@
+//! What the API server makes of a request: the same codes and effects, as far as the scheduler's requests go. Every rule
+//! here was seen on a real one (design 04, 4.3; `e2e/`).
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
+
+use super::store::{Store, kind, metadata, metadata_mut, seen};
+use crate::core::ids::{Key, Uid};
+use crate::core::time::Wall;
+use crate::shim::observation::{Body, Outcome, Seen};
+use crate::shim::op::{Kind, Op};
+
+/// Milliseconds of a second.
+const SECOND: i64 = 1_000;
+/// Grace of a pod that does not say.
+const GRACE_SECONDS: i64 = 30;
+
+/// The API server over its store.
+#[derive(Clone, Debug, Default)]
+pub struct Api {
+    /// The objects.
+    pub store: Store,
+    /// Names of events that exist.
+    events: BTreeSet<Key>,
+}
+
+/// A refusal, or a success that did nothing.
+type Answer = Result<Option<Seen>, Outcome>;
+
+impl Api {
+    /// Carries out a request of the scheduler.
+    pub fn call(&mut self, op: &Op, now: Wall) -> Outcome {
+        let answer = match op {
+            Op::Bind { pod, uid, node, annotations } => self.change_pod(pod, |pod| {
+                expect_uid(pod, uid, 409)?;
+                bindable(pod)?;
+                pod.spec.get_or_insert_default().node_name = Some(node.to_string());
+                let own = pod.metadata.annotations.get_or_insert_default();
+                own.extend(annotations.iter().map(|(key, value)| (key.clone(), value.clone())));
+                set_condition(pod, &condition("PodScheduled", "True"));
+                Ok(())
+            }),
+            Op::DeletePod { pod, uid } => self.delete_pod(pod, Some(uid), now),
+            Op::CreatePod(pod) => self.create_pod(pod, now),
+            Op::GetPod { pod } => return self.get_pod(pod),
+            Op::PatchPodCondition { pod, uid, condition } => self.change_pod(pod, |pod| {
+                expect_uid(pod, uid, 422)?;
+                set_condition(pod, condition);
+                Ok(())
+            }),
+            Op::PatchTaskGroupStatus { group, uid, status } => self.change(Kind::TaskGroup, group, uid, |body| {
+                if let Body::TaskGroup(group) = body {
+                    Arc::make_mut(group).status = Some((**status).clone());
+                }
+            }),
+            Op::PatchQueueStatus { queue, uid, status } => {
+                self.change(Kind::Queue, &Key::cluster(queue.clone()), uid, |body| {
+                    if let Body::Queue(queue) = body {
+                        Arc::make_mut(queue).status = Some((**status).clone());
+                    }
+                })
+            }
+            Op::CreateEvent(event) => {
+                let name = Key::new(
+                    event.metadata.namespace.as_deref().unwrap_or_default(),
+                    event.metadata.name.as_deref().unwrap_or_default(),
+                );
+                if self.events.insert(name) { Ok(None) } else { Err(refused(409, "AlreadyExists")) }
+            }
+        };
+        match answer {
+            Ok(seen) => Outcome::Ok(seen.filter(|_| matches!(op, Op::CreatePod(_))).map(Box::new)),
+            Err(refusal) => refusal,
+        }
+    }
+
+    /// Deletes a pod as anybody may; with a UID only that one. One that was never bound, has ended, or has no grace is
+    /// gone at once; others terminate until their node says so.
+    pub fn delete_pod(&mut self, key: &Key, uid: Option<&Uid>, now: Wall) -> Answer {
+        let Some(Body::Pod(pod)) = self.store.get(Kind::Pod, key) else { return Err(refused(404, "NotFound")) };
+        if let Some(uid) = uid {
+            expect_uid(pod, uid, 409)?;
+        }
+        let spec = pod.spec.as_ref();
+        let on_node = spec.is_some_and(|spec| spec.node_name.is_some());
+        let grace = spec.and_then(|spec| spec.termination_grace_period_seconds).unwrap_or(GRACE_SECONDS);
+        let held = pod.metadata.finalizers.as_ref().is_some_and(|all| !all.is_empty());
+        if (!on_node || has_ended(pod) || grace == 0) && !held {
+            self.store.remove(Kind::Pod, key);
+            return Ok(None);
+        }
+        if pod.metadata.deletion_timestamp.is_some() {
+            return Ok(None);
+        }
+        self.change_pod(key, |pod| {
+            pod.metadata.deletion_timestamp = time(now);
+            pod.metadata.deletion_grace_period_seconds = Some(grace);
+            Ok(())
+        })
+    }
+
+    fn create_pod(&mut self, pod: &Pod, now: Wall) -> Answer {
+        let meta = &pod.metadata;
+        let key = Key::new(meta.namespace.as_deref().unwrap_or_default(), meta.name.as_deref().unwrap_or_default());
+        self.create(&key, Body::Pod(Arc::new(pod.clone())), now)
+    }
+
+    /// Creates an object as anybody may.
+    ///
+    /// # Errors
+    /// One of this name exists: 409.
+    pub fn create(&mut self, key: &Key, mut body: Body, now: Wall) -> Answer {
+        if self.store.get(kind(&body), key).is_some() {
+            return Err(refused(409, "AlreadyExists"));
+        }
+        if let Body::Pod(pod) = &mut body {
+            let status = Arc::make_mut(pod).status.get_or_insert_with(PodStatus::default);
+            status.phase.get_or_insert_with(|| "Pending".to_owned());
+        }
+        let meta = metadata_mut(&mut body);
+        meta.namespace = Some(key.namespace.to_string()).filter(|namespace| !namespace.is_empty());
+        meta.name = Some(key.name.to_string());
+        Ok(Some(self.store.create(key, body, now.0.div_euclid(SECOND))))
+    }
+
+    fn get_pod(&self, key: &Key) -> Outcome {
+        let pod = self.store.get(Kind::Pod, key);
+        pod.map_or_else(|| refused(404, "NotFound"), |pod| Outcome::Ok(Some(Box::new(seen(key, pod)))))
+    }
+
+    /// Changes a pod as anybody may; a change that changes nothing is none.
+    pub fn change_pod(&mut self, key: &Key, change: impl FnOnce(&mut Pod) -> Result<(), Outcome>) -> Answer {
+        let Some(Body::Pod(found)) = self.store.get(Kind::Pod, key) else { return Err(refused(404, "NotFound")) };
+        let mut pod = (**found).clone();
+        change(&mut pod)?;
+        let same = pod == **found;
+        Ok(if same { None } else { Some(self.store.put(key, Body::Pod(Arc::new(pod)))) })
+    }
+
+    fn change(&mut self, kind: Kind, key: &Key, uid: &Uid, change: impl FnOnce(&mut Body)) -> Answer {
+        let Some(mut body) = self.store.get(kind, key).cloned() else { return Err(refused(404, "NotFound")) };
+        if metadata(&body).uid.as_deref() != Some(&*uid.0) {
+            return Err(refused(422, "Invalid"));
+        }
+        change(&mut body);
+        Ok(Some(self.store.put(key, body)))
+    }
+}
+
+fn expect_uid(pod: &Pod, uid: &Uid, code: u16) -> Result<(), Outcome> {
+    if pod.metadata.uid.as_deref() == Some(&*uid.0) { Ok(()) } else { Err(refused(code, "Conflict")) }
+}
+
+/// Causes of a Binding's 409 look alike.
+fn bindable(pod: &Pod) -> Result<(), Outcome> {
+    let spec = pod.spec.as_ref();
+    let bound = spec.is_some_and(|spec| spec.node_name.is_some());
+    let gated = spec.and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty());
+    if bound || gated || pod.metadata.deletion_timestamp.is_some() { Err(refused(409, "Conflict")) } else { Ok(()) }
+}
+
+/// Whether a pod has ended.
+pub fn has_ended(pod: &Pod) -> bool {
+    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+    matches!(phase, Some("Succeeded" | "Failed"))
+}
+
+/// Merges a condition by its type.
+pub fn set_condition(pod: &mut Pod, condition: &PodCondition) {
+    let conditions = pod.status.get_or_insert_default().conditions.get_or_insert_default();
+    match conditions.iter_mut().find(|known| known.type_ == condition.type_) {
+        Some(known) => *known = condition.clone(),
+        None => conditions.push(condition.clone()),
+    }
+}
+
+/// A condition that says no more than this.
+pub fn condition(type_: &str, status: &str) -> PodCondition {
+    PodCondition { type_: type_.to_owned(), status: status.to_owned(), ..PodCondition::default() }
+}
+
+fn time(now: Wall) -> Option<k8s_openapi::apimachinery::pkg::apis::meta::v1::Time> {
+    jiff::Timestamp::from_second(now.0.div_euclid(SECOND)).ok().map(Into::into)
+}
+
+fn refused(code: u16, reason: &str) -> Outcome {
+    Outcome::Refused { code, reason: reason.into(), message: reason.into(), retry_after: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    const NOW: Wall = Wall(5_000);
+
+    fn key(name: &str) -> Key {
+        Key::new("ns", name)
+    }
+
+    /// An API server with the pod `a`, and its UID.
+    fn with_pod(change: impl FnOnce(&mut Pod)) -> (Api, Uid) {
+        let mut api = Api::default();
+        let mut pod = Pod::default();
+        change(&mut pod);
+        let seen = api.create(&key("a"), Body::Pod(Arc::new(pod)), NOW).expect("it is new").expect("it is told");
+        (api, seen.uid)
+    }
+
+    fn bind(uid: &Uid) -> Op {
+        let annotations = BTreeMap::from([("gangline.dev/binding".to_owned(), "queue=root.q".to_owned())]);
+        Op::Bind { pod: key("a"), uid: uid.clone(), node: "n".into(), annotations }
+    }
+
+    fn code(outcome: &Outcome) -> u16 {
+        match outcome {
+            Outcome::Ok(_) => 200,
+            Outcome::Refused { code, .. } => *code,
+            Outcome::Pruned | Outcome::Unknown | Outcome::NotSent => 0,
+        }
+    }
+
+    fn pod(api: &Api) -> Option<&Pod> {
+        match api.store.get(Kind::Pod, &key("a"))? {
+            Body::Pod(pod) => Some(pod),
+            Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => None,
+        }
+    }
+
+    /// Design 04, 4.3: six causes, one code; the annotations come with the node name, also of a node that does not exist.
+    #[test]
+    fn a_binding_as_the_real_server_takes_it() {
+        let (mut api, uid) = with_pod(|_| ());
+        assert_eq!(code(&api.call(&bind(&Uid::new("other")), NOW)), 409);
+        assert_eq!(code(&api.call(&bind(&uid), NOW)), 200);
+        let bound = pod(&api).expect("it is there");
+        assert_eq!(bound.spec.as_ref().and_then(|spec| spec.node_name.as_deref()), Some("n"));
+        assert!(bound.metadata.annotations.as_ref().is_some_and(|all| all.contains_key("gangline.dev/binding")));
+        assert_eq!(code(&api.call(&bind(&uid), NOW)), 409, "once only, to the same node too");
+        let (mut gated, uid) = with_pod(|pod| {
+            let gate = k8s_openapi::api::core::v1::PodSchedulingGate { name: "g".to_owned() };
+            pod.spec.get_or_insert_default().scheduling_gates = Some(vec![gate]);
+        });
+        assert_eq!(code(&gated.call(&bind(&uid), NOW)), 409);
+        let (mut held, uid) = with_pod(|pod| pod.metadata.finalizers = Some(vec!["example.com/f".to_owned()]));
+        assert_eq!(code(&held.call(&Op::DeletePod { pod: key("a"), uid: uid.clone() }, NOW)), 200);
+        assert_eq!(code(&held.call(&bind(&uid), NOW)), 409, "it terminates");
+    }
+
+    #[test]
+    fn a_deletion_as_the_real_server_takes_it() {
+        let (mut api, uid) = with_pod(|_| ());
+        let delete = |uid: &Uid| Op::DeletePod { pod: key("a"), uid: uid.clone() };
+        assert_eq!(code(&api.call(&delete(&Uid::new("other")), NOW)), 409);
+        assert_eq!(code(&api.call(&delete(&uid), NOW)), 200);
+        assert_eq!((pod(&api).is_none(), code(&api.call(&delete(&uid), NOW))), (true, 404), "it never had a node");
+        let (mut api, uid) = with_pod(|_| ());
+        api.call(&bind(&uid), NOW);
+        assert_eq!(code(&api.call(&delete(&uid), NOW)), 200);
+        let terminating = pod(&api).expect("its node ends it");
+        assert_eq!(terminating.metadata.deletion_grace_period_seconds, Some(30));
+        assert!(!super::super::kubelet::act(&mut api) && pod(&api).is_some(), "without its node nobody does");
+    }
+
+    #[test]
+    fn what_exists_is_not_made_twice_and_what_does_not_is_not_found() {
+        let (mut api, _) = with_pod(|_| ());
+        let mut again = Pod::default();
+        (again.metadata.namespace, again.metadata.name) = (Some("ns".to_owned()), Some("a".to_owned()));
+        assert_eq!(code(&api.call(&Op::CreatePod(Box::new(again)), NOW)), 409);
+        assert_eq!(code(&api.call(&Op::GetPod { pod: key("a") }, NOW)), 200);
+        assert_eq!(code(&api.call(&Op::GetPod { pod: key("b") }, NOW)), 404);
+        let status = Op::PatchQueueStatus { queue: "root".into(), uid: Uid::new("u"), status: Box::default() };
+        assert_eq!(code(&api.call(&status, NOW)), 404);
+        let condition = Op::PatchPodCondition {
+            pod: key("a"),
+            uid: Uid::new("other"),
+            condition: Box::new(condition("PodScheduled", "False")),
+        };
+        assert_eq!(code(&api.call(&condition, NOW)), 422, "the UID is a field that cannot be changed");
+    }
+}

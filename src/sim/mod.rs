@@ -1,0 +1,6 @@
+//! A model of the API server and of those who act on it, as far as the scheduler can tell it from a real one (design 02,
+//! 2.1). Pure: what happens is what is called, and the time is an argument.
+
+pub mod api;
+pub mod kubelet;
+pub mod store;

@@ -1,0 +1,187 @@
+//! One log of versions, as etcd has it: objects, every change of them, and who has read how far.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use crate::core::ids::{Key, Uid};
+use crate::shim::observation::{Body, Seen};
+use crate::shim::op::Kind;
+
+/// A change that a watch tells of.
+#[derive(Clone, Debug)]
+pub struct Change {
+    /// `resourceVersion` of the change.
+    pub revision: u64,
+    /// The kind of the object.
+    pub kind: Kind,
+    /// Whether the object is gone by it; `seen` is its last state then.
+    pub deleted: bool,
+    /// The object after it.
+    pub seen: Seen,
+}
+
+/// The changes after a revision are not kept any more: HTTP 410.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TooOld;
+
+/// All objects and their history.
+#[derive(Clone, Debug, Default)]
+pub struct Store {
+    revision: u64,
+    objects: BTreeMap<(Kind, Key), Body>,
+    changes: Vec<Change>,
+    /// Changes up to here are forgotten.
+    compacted: u64,
+    uids: u64,
+}
+
+impl Store {
+    /// The latest revision.
+    pub const fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// An object as it is now.
+    pub fn get(&self, kind: Kind, key: &Key) -> Option<&Body> {
+        self.objects.get(&(kind, key.clone()))
+    }
+
+    /// The objects of a kind in the order of their names, and the revision from which to watch.
+    pub fn list(&self, kind: Kind) -> (u64, Vec<Seen>) {
+        let of_kind = self.objects.iter().filter(|((of, _), _)| *of == kind);
+        (self.revision, of_kind.map(|((_, key), body)| seen(key, body)).collect())
+    }
+
+    /// What happened to a kind after a revision.
+    ///
+    /// # Errors
+    /// That much history is not kept.
+    pub fn after(&self, kind: Kind, revision: u64) -> Result<impl Iterator<Item = &Change>, TooOld> {
+        if revision < self.compacted {
+            return Err(TooOld);
+        }
+        let from = self.changes.partition_point(|change| change.revision <= revision);
+        Ok(self.changes[from..].iter().filter(move |change| change.kind == kind))
+    }
+
+    /// Forgets the history up to now.
+    pub fn compact(&mut self) {
+        self.compacted = self.revision;
+        self.changes.clear();
+    }
+
+    /// Stores a new object, with a UID of its own; `seconds` since the epoch is its creation time.
+    pub fn create(&mut self, key: &Key, mut body: Body, seconds: i64) -> Seen {
+        self.uids += 1;
+        let uid = format!("uid-{}", self.uids);
+        let meta = metadata_mut(&mut body);
+        meta.uid = Some(uid);
+        meta.generation = Some(1);
+        meta.creation_timestamp = jiff::Timestamp::from_second(seconds).ok().map(Into::into);
+        self.put(key, body)
+    }
+
+    /// Stores an object as it is now.
+    pub fn put(&mut self, key: &Key, mut body: Body) -> Seen {
+        self.revision += 1;
+        metadata_mut(&mut body).resource_version = Some(self.revision.to_string());
+        let seen = seen(key, &body);
+        self.objects.insert((kind(&body), key.clone()), body);
+        self.note(false, seen.clone());
+        seen
+    }
+
+    /// Takes an object away.
+    pub fn remove(&mut self, kind: Kind, key: &Key) {
+        if let Some(mut body) = self.objects.remove(&(kind, key.clone())) {
+            self.revision += 1;
+            metadata_mut(&mut body).resource_version = Some(self.revision.to_string());
+            self.note(true, seen(key, &body));
+        }
+    }
+
+    fn note(&mut self, deleted: bool, seen: Seen) {
+        let Ok(body) = &seen.body else { return };
+        self.changes.push(Change { revision: self.revision, kind: kind(body), deleted, seen });
+    }
+}
+
+/// The kind of an object.
+pub const fn kind(body: &Body) -> Kind {
+    match body {
+        Body::Pod(_) => Kind::Pod,
+        Body::Node(_) => Kind::Node,
+        Body::TaskGroup(_) => Kind::TaskGroup,
+        Body::Queue(_) => Kind::Queue,
+        Body::ResourceQuota(_) => Kind::ResourceQuota,
+    }
+}
+
+/// The metadata of an object.
+pub fn metadata(body: &Body) -> &ObjectMeta {
+    match body {
+        Body::Pod(object) => &object.metadata,
+        Body::Node(object) => &object.metadata,
+        Body::TaskGroup(object) => &object.metadata,
+        Body::Queue(object) => &object.metadata,
+        Body::ResourceQuota(object) => &object.metadata,
+    }
+}
+
+/// The metadata of an object, to be changed.
+pub fn metadata_mut(body: &mut Body) -> &mut ObjectMeta {
+    match body {
+        Body::Pod(object) => &mut Arc::make_mut(object).metadata,
+        Body::Node(object) => &mut Arc::make_mut(object).metadata,
+        Body::TaskGroup(object) => &mut Arc::make_mut(object).metadata,
+        Body::Queue(object) => &mut Arc::make_mut(object).metadata,
+        Body::ResourceQuota(object) => &mut Arc::make_mut(object).metadata,
+    }
+}
+
+/// An object as a list or watch shows it.
+pub fn seen(key: &Key, body: &Body) -> Seen {
+    let meta = metadata(body);
+    let rv = meta.resource_version.as_deref().and_then(|text| text.parse().ok()).unwrap_or(0);
+    Seen { key: key.clone(), uid: Uid::new(meta.uid.as_deref().unwrap_or_default()), rv, body: Ok(body.clone()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{Node, Pod};
+
+    use super::*;
+
+    #[test]
+    fn a_watch_tells_what_a_list_did_not() {
+        let mut store = Store::default();
+        let (a, b) = (Key::new("ns", "a"), Key::new("ns", "b"));
+        store.create(&a, Body::Pod(Arc::new(Pod::default())), 1);
+        let (revision, listed) = store.list(Kind::Pod);
+        assert_eq!((revision, listed.len()), (1, 1));
+        store.create(&Key::cluster("n"), Body::Node(Arc::new(Node::default())), 1);
+        store.create(&b, Body::Pod(Arc::new(Pod::default())), 1);
+        store.remove(Kind::Pod, &a);
+        let told = |store: &Store, from| {
+            let changes = store.after(Kind::Pod, from)?;
+            Ok(changes.map(|change| (change.seen.key.name.to_string(), change.deleted, change.seen.rv)).collect())
+        };
+        let all: Result<Vec<_>, TooOld> = told(&store, revision);
+        assert_eq!(all, Ok(vec![("b".to_owned(), false, 3), ("a".to_owned(), true, 4)]));
+        store.compact();
+        assert_eq!(told(&store, revision), Err(TooOld));
+        assert_eq!(told(&store, 4), Ok(Vec::new()), "who is up to date goes on");
+    }
+
+    #[test]
+    fn a_name_that_is_used_again_is_another_object() {
+        let mut store = Store::default();
+        let key = Key::new("ns", "a");
+        let old = store.create(&key, Body::Pod(Arc::new(Pod::default())), 1);
+        store.remove(Kind::Pod, &key);
+        let new = store.create(&key, Body::Pod(Arc::new(Pod::default())), 2);
+        assert!(old.uid != new.uid && new.rv > old.rv);
+    }
+}
