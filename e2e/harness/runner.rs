@@ -122,7 +122,7 @@ impl Suite {
                 Some(format!("needs nodes played by kwok; set {KWOK}=1 if that cluster has it"))
             }
             Body::On { needs: Needs::OwnControlPlane(_), .. } | Body::Bare(_) => {
-                Some("starts a control plane of its own".to_owned())
+                Some("needs no cluster, or one of its own".to_owned())
             }
         }
     }
