@@ -4,7 +4,7 @@
 # KEEP=1 leaves something behind: the running control plane (demo), the logs of each run (perf).
 
 CARGO := cargo
-LAB   := $(CARGO) run --locked --example lab --
+LAB   := $(CARGO) build --locked --bin gangline --example lab && target/debug/examples/lab
 # Demo and figures are about speed: built with optimisation, everything else with the one profile of development.
 FAST  := $(CARGO) build --locked --release --bin gangline --example lab && target/release/examples/lab
 

@@ -285,6 +285,20 @@ fn unsupported_members_are_counted_as_what_they_are() {
     cluster.delete("g-1");
     cluster.settle();
     assert_eq!(cluster.report("g").message, "1 of 2 members of g exist; the gang starts when all do");
+
+    let mut cluster = held(Cluster::default().nodes(2, 4).queue("root.q", 9), 2);
+    let mut member = cluster.pod("g-0", Role::Member { group: "g".into() });
+    member.place = Place::Refused(Unsupported { field: "spec.volumes".into() });
+    cluster.show(member);
+    cluster.settle();
+    assert_eq!(
+        cluster.report("g").message,
+        "every seat is held; waiting for the first member that can be placed; members that use what this version does not \
+         honour: 1"
+    );
+    cluster.delete("g-0");
+    cluster.settle();
+    assert_eq!(cluster.report("g").message, "every seat is held; waiting for the first member");
 }
 
 /// 01, 1.2.5: a gang that waits for nodes is charged virtually: who waits behind it is told so.

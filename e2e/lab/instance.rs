@@ -183,15 +183,21 @@ fn follow(supervisor: &mut Child, progress: &Progress) -> Result<bool> {
 fn usage(place: &Place) -> Result<()> {
     println!();
     place.say_environment()?;
+    let gangline =
+        gangline::binary().map_or_else(|_| "\"cargo run --locked --\"".to_owned(), |path| path.display().to_string());
     println!(
-        "
+        "  alias gangline={gangline}
+
 Next:
   kubectl get nodes
   kubectl apply --server-side -f crds/
-  cargo run -- run --kubeconfig {kubeconfig}   # the scheduler, in another terminal
+  {gangline} run --kubeconfig {kubeconfig}   # the scheduler, in another terminal
+  kubectl apply -f examples/                  # or the first gang of the README
+  gangline list -A
   make down{name}
 
 Logs, audit log and data (in memory): {state}",
+        gangline = gangline.trim_matches('"'),
         kubeconfig = place.kubeconfig().display(),
         state = place.state_dir()?.display(),
         name = if place.name == "default" { String::new() } else { format!(" NAME={}", place.name) },

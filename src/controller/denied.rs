@@ -68,9 +68,11 @@ impl Denied {
         let (code, message) = (refusal.code, &refusal.message);
         match code {
             _ if self.0.get(&rule).is_some_and(|known| known.code == code) => {}
-            200 => tracing::warn!(verb, resource, %message, "a status is kept in part"),
-            401 | 403 => tracing::warn!(verb, resource, code, %message, "the API server denies a call"),
-            _ => tracing::warn!(verb, resource, code, %message, "a call fails again and again; it is tried on"),
+            200 => tracing::warn!(verb, resource, problem = %message, "a status is kept in part"),
+            401 | 403 => tracing::warn!(verb, resource, code, problem = %message, "the API server denies a call"),
+            _ => {
+                tracing::warn!(verb, resource, code, problem = %message, "a call fails again and again; it is tried on")
+            }
         }
         self.0.insert(rule, refusal);
     }

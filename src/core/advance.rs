@@ -164,11 +164,16 @@ impl Scheduler {
         let (have, need) = self.progress(id);
         let tallies = app.groups.iter().map(|group| self.books.groups[*group].seats.tally());
         let reason = match tallies.map(|tally| tally.leaving).sum() {
-            0 if have == need => Reason::Held,
+            0 if have == need => Reason::Held { unsupported: self.unsupported_members(id) },
             0 => Reason::BindingPlaceholders { have, need },
             count => Reason::PlaceholdersLeaving { count },
         };
         self.wait(id, reason);
+    }
+
+    /// Members that are there and that nothing can place: they use what this version does not honour.
+    fn unsupported_members(&self, id: AppId) -> u32 {
+        self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].members.unsupported).sum()
     }
 
     /// An application without TaskGroups is its pods: nothing to reserve, and each goes its own way once the application

@@ -181,8 +181,11 @@ pub enum Reason {
         /// All.
         need: u32,
     },
-    /// All seats are held; no member came yet.
-    Held,
+    /// All seats are held; no member came yet that can be placed.
+    Held {
+        /// Members that exist and cannot be placed: they use what this version does not honour.
+        unsupported: u32,
+    },
     /// Placeholders that were given up terminate slowly: a finalizer, or their node, holds them.
     PlaceholdersLeaving {
         /// How many.
@@ -209,7 +212,7 @@ impl Reason {
             Self::Settling | Self::CreatingPlaceholders { .. } => "CreatingPlaceholders",
             Self::WaitingForCapacity { .. } => "WaitingForCapacity",
             Self::BindingPlaceholders { .. } => "BindingPlaceholders",
-            Self::Held => "WaitingForMembers",
+            Self::Held { .. } => "WaitingForMembers",
             Self::PlaceholdersLeaving { .. } => "PlaceholdersLeaving",
             Self::PlaceholderRejected(refusal) if refusal.code >= 500 => "PlaceholderFailed",
             Self::PlaceholderRejected(_) => "PlaceholderRejected",
@@ -220,7 +223,10 @@ impl Reason {
     /// Whether the gang goes on by itself within moments: nothing is shown on its pods meanwhile.
     pub const fn is_progress(&self) -> bool {
         match self {
-            Self::Settling | Self::CreatingPlaceholders { .. } | Self::BindingPlaceholders { .. } | Self::Held => true,
+            Self::Settling
+            | Self::CreatingPlaceholders { .. }
+            | Self::BindingPlaceholders { .. }
+            | Self::Held { .. } => true,
             Self::WaitingForTaskGroups { .. }
             | Self::WaitingForQueues { .. }
             | Self::WaitingForMembers { .. }
@@ -282,7 +288,12 @@ impl fmt::Display for Reason {
             Self::CreatingPlaceholders { have, need } => write!(f, "{have} of {need} placeholders exist"),
             Self::WaitingForCapacity { fit, need } => write!(f, "{fit} of {need} seats find a node"),
             Self::BindingPlaceholders { have, need } => write!(f, "{have} of {need} seats are held"),
-            Self::Held => f.write_str("every seat is held; waiting for the first member"),
+            Self::Held { unsupported: 0 } => f.write_str("every seat is held; waiting for the first member"),
+            Self::Held { unsupported } => write!(
+                f,
+                "every seat is held; waiting for the first member that can be placed; members that use what this version \
+                 does not honour: {unsupported}"
+            ),
             Self::PlaceholdersLeaving { count } => {
                 write!(f, "waiting until placeholders that terminate are gone: {count}")
             }

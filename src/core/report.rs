@@ -301,7 +301,7 @@ impl Scheduler {
             | Reason::Settling
             | Reason::CreatingPlaceholders { .. }
             | Reason::BindingPlaceholders { .. }
-            | Reason::Held
+            | Reason::Held { .. }
             | Reason::PlaceholdersLeaving { .. }
             | Reason::PlaceholderRejected(_)
             | Reason::ReservationLost { .. } => reason.to_string(),

@@ -187,9 +187,9 @@ impl Line {
     fn tell(&self, code: u16, message: &str) {
         let kind = self.kind.plural();
         if self.backoff.is_fresh(Instant::now()) && !matches!(code, 401 | 403 | 410) {
-            tracing::info!(kind, code, message, "a watch broke; it is tried on");
+            tracing::info!(kind, code, problem = message, "a watch broke; it is tried on");
         } else {
-            tracing::debug!(kind, code, message, "watch broke");
+            tracing::debug!(kind, code, problem = message, "watch broke");
         }
     }
 
