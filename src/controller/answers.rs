@@ -44,7 +44,7 @@ impl Controller {
                 self.events.push(Event::CreateRefused((**name).clone(), refusal));
             }
             (Slot::Delete, Target::Ask(ask)) => self.events.push(Event::ReleaseHeldUp(*ask, refusal)),
-            _ => {}
+            (Slot::Bind | Slot::Delete | Slot::Create | Slot::Condition | Slot::Status | Slot::Event, _) => {}
         }
     }
 

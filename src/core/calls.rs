@@ -115,10 +115,15 @@ impl Scheduler {
     pub(super) fn release_held_up(&mut self, id: AskId, refusal: Refusal) {
         let Some(ask) = self.books.asks.get(id).filter(|ask| ask.leaving.is_some()) else { return };
         let seat = ask.group.zip(ask.seat).and_then(|(group, seat)| self.books.groups[group].seats.get(seat));
-        let member = match seat.map(|seat| seat.state) {
-            Some(SeatState::Releasing { placeholder, member }) if placeholder == id => Some(member),
-            _ => None,
-        };
+        let member = seat.and_then(|seat| match seat.state {
+            SeatState::Releasing { placeholder, member } => (placeholder == id).then_some(member),
+            SeatState::Open(_)
+            | SeatState::Assumed(_)
+            | SeatState::Binding(_)
+            | SeatState::Held(_)
+            | SeatState::Leaving(_)
+            | SeatState::Taken(_) => None,
+        });
         self.forget_retry(id);
         self.books.asks[id].refused = Some((refusal, self.now.mono));
         self.shown_asks.extend(member);
