@@ -32,6 +32,22 @@ fn a_status_is_written_in_the_end_whatever_the_first_answer() {
     }
 }
 
+/// As above, where the API server does not find what is still known here: seldom, and for ever.
+#[test]
+fn a_status_that_finds_no_object_is_written_seldom() {
+    let mut driven = Driven::synced();
+    driven.upsert(Kind::TaskGroup, &group(&json!({"reservation": "Direct"})));
+    let mut written = 0;
+    for _ in 0..300 {
+        driven.wait(1_000);
+        for call in driven.taken() {
+            written += u32::from(is_status(&call));
+            driven.answer(&call, if is_status(&call) { refused(404) } else { Outcome::Ok(None) });
+        }
+    }
+    assert!((4..=15).contains(&written), "{written} times in five minutes");
+}
+
 /// The same of the reason that a pod shows: an autoscaler waits for it.
 #[test]
 fn a_condition_is_written_in_the_end_whatever_the_first_answer() {

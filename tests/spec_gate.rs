@@ -209,6 +209,22 @@ fn placeholders_larger_than_announced_do_not_flap() {
     cluster.settle();
     assert_eq!(cluster.report("g").seats.held, 3, "{:#?}", cluster.log);
     assert!(before[1..].iter().all(|name| cluster.bound().contains(name)), "only the lost one is planned again");
+
+    // Others take the quota of a lost seat: what the one seat lacked is not the ask of the gang that begins anew.
+    let made = created(&cluster.log).len();
+    let lost = cluster.bound()[0].clone();
+    cluster.delete(&lost);
+    for name in ["one", "two"] {
+        let mut single = cluster.sized(name, Role::Singleton, 2);
+        (single.queue, single.priority) = (Some("root.q".into()), 1);
+        cluster.show(single);
+    }
+    for _ in 0..5 {
+        cluster.settle();
+        cluster.wait(61_000);
+    }
+    assert_eq!((cluster.bound(), cluster.report("g").reason), (vec!["one".into(), "two".into()], "WaitingForQuota"));
+    assert_eq!(created(&cluster.log).len(), made, "the whole gang does not fit");
 }
 
 /// 01, 1.12 `maxApplications`: an application without TaskGroups is one too; what runs when the limit comes, or over a

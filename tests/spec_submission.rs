@@ -358,6 +358,27 @@ fn an_originator_later_than_the_gate_is_none_after_a_restart() {
     assert_eq!((cluster.state("g"), cluster.why("gated")), (AppState::Running, Some("WaitingForQuota")));
 }
 
+/// The same: who was gated then was not pending, and is an ordinary ask once it is not gated any more.
+#[test]
+fn a_gated_originator_is_none_after_a_restart() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 3);
+    let spec = cluster.all("g", 3);
+    cluster.submit("g", "root.q", spec);
+    let gated = AskSpec {
+        created: 1,
+        place: Place::Gated,
+        ..cluster.pod("gated", Role::Originator { application: "g".into() })
+    };
+    cluster.show(gated);
+    cluster.settle();
+    cluster.restart().settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").seats.held), (AppState::Accepted, 3));
+    cluster.change("gated", |spec| spec.place = Place::Pending);
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").seats.held), (AppState::Running, 3), "{:#?}", cluster.log);
+    assert_eq!(cluster.why("gated"), Some("WaitingForQuota"));
+}
+
 /// The same while the gang waits whether more members come: nothing is reserved yet, so that one more originator is of the
 /// gang, as it will be after a restart.
 #[test]
@@ -372,6 +393,15 @@ fn an_originator_that_comes_before_the_first_placeholder_is_of_the_gang() {
     cluster.wait(10_000).settle();
     assert!(cluster.bound().contains(&"driver".into()), "{:#?}", cluster.log);
     assert_eq!(cluster.bound().len(), 4, "{:#?}", cluster.log);
+
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 3);
+    let spec = GroupSpec { placeholder_for: PlaceholderFor::Missing, ..cluster.all("g", 3) };
+    cluster.submit("g", "root.q", spec);
+    cluster.step();
+    cluster.originator("driver", "g");
+    cluster.settle();
+    cluster.wait(10_000).settle();
+    assert_eq!((cluster.state("g"), cluster.placeholders()), (AppState::Rejected, 0), "as it would be after a restart");
 }
 
 /// 01, 1.2.7: "Pods that arrive before their TaskGroup object are parked … no rejection, no scheduling, a reason".
