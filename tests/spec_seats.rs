@@ -334,7 +334,7 @@ fn a_new_life_waits_visibly_for_placeholders_of_the_old_one() {
     cluster.member("g-1", "g");
     cluster.settle();
     assert_eq!((cluster.why("g-1"), cluster.report("g").reason), (Some("PlaceholdersLeaving"), "PlaceholdersLeaving"));
-    assert_eq!(cluster.report("g").message, "waiting until placeholders that terminate are gone: 1");
+    assert_eq!(cluster.report("g").message, "waiting until placeholders that were given up are gone: 1");
     cluster.delete("ph-g-1-1-0");
     cluster.member("g-2", "g");
     cluster.settle();

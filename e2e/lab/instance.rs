@@ -183,10 +183,10 @@ fn follow(supervisor: &mut Child, progress: &Progress) -> Result<bool> {
 fn usage(place: &Place) -> Result<()> {
     println!();
     place.say_environment()?;
-    let gangline =
-        gangline::binary().map_or_else(|_| "\"cargo run --locked --\"".to_owned(), |path| path.display().to_string());
+    let built = gangline::binary().map(|path| path.display().to_string());
+    let gangline = built.unwrap_or_else(|_| "cargo run --locked --".to_owned());
     println!(
-        "  alias gangline={gangline}
+        "  alias gangline='{gangline}'
 
 Next:
   kubectl get nodes
@@ -197,7 +197,6 @@ Next:
   make down{name}
 
 Logs, audit log and data (in memory): {state}",
-        gangline = gangline.trim_matches('"'),
         kubeconfig = place.kubeconfig().display(),
         state = place.state_dir()?.display(),
         name = if place.name == "default" { String::new() } else { format!(" NAME={}", place.name) },

@@ -92,9 +92,25 @@ pub fn values_are_honoured(program: &Path) -> Result<()> {
             return Err(Error::new(format!("--set {set} leaves `{gone}`")));
         }
     }
+    values_arrive(program)?;
+    for set in ["replicas=2", "policies.selfrestraint=false", "config.log.format=loud", "image.digest=sha256:1"] {
+        if render(program, &["--set", set]).is_ok() {
+            return Err(Error::new(format!("--set {set} is accepted")));
+        }
+    }
+    Ok(())
+}
+
+/// Every other value is found in what is rendered, and only where it is set.
+fn values_arrive(program: &Path) -> Result<()> {
+    // Either of the two policies needs it.
+    for set in ["policies.selfRestraint=false", "policies.antiForgery=false"] {
+        if !render(program, &["--set", set])?.contains("name: gangline-binding-labels") {
+            return Err(Error::new(format!("--set {set} takes the policy of Bindings away")));
+        }
+    }
+    let default = render(program, &[])?;
     for (set, there) in [
-        ("policies.selfRestraint=false", "name: gangline-binding-labels"),
-        ("policies.antiForgery=false", "name: gangline-binding-labels"),
         ("image.registry=r.example,image.tag=v7", "image: \"r.example/gangline:v7\""),
         (&*format!("image.digest=sha256:{}", "a".repeat(64)), "image: \"gangline@sha256:aaaa"),
         ("config.schedulerNames={one,two}", r#"in ["one","two"]"#),
@@ -103,11 +119,11 @@ pub fn values_are_honoured(program: &Path) -> Result<()> {
         ("policies.bindings=true", "name: gangline-bindings"),
         ("serviceAccount.name=other", "system:serviceaccount:gangline-system:other"),
         ("serviceAccount.annotations.role=r", "role: r"),
-        ("nameOverride=gang", "app.kubernetes.io/name: gang"),
+        ("nameOverride=another", "app.kubernetes.io/name: another"),
         ("fullnameOverride=mine", "name: mine-anti-forgery"),
         ("commonLabels.team=a", "team: a"),
         ("image.pullPolicy=Always", "imagePullPolicy: Always"),
-        ("imagePullSecrets[0].name=key", "imagePullSecrets"),
+        ("imagePullSecrets[0].name=registry-key", "name: registry-key"),
         ("config.log.level=debug", "level: debug"),
         ("config.log.format=text", "format: text"),
         ("service.port=81", "port: 81"),
@@ -116,7 +132,7 @@ pub fn values_are_honoured(program: &Path) -> Result<()> {
         ("priorityClassName=high", "priorityClassName: high"),
         ("nodeSelector.disk=ssd", "disk: ssd"),
         ("tolerations[0].key=only", "key: only"),
-        ("affinity.nodeAffinity.x=y", "nodeAffinity"),
+        ("affinity.nodeAffinity.x=kept", "x: kept"),
         ("podLabels.pod=l", "pod: l"),
         ("podAnnotations.note=kept", "note: kept"),
         ("revisionHistoryLimit=7", "revisionHistoryLimit: 7"),
@@ -124,15 +140,13 @@ pub fn values_are_honoured(program: &Path) -> Result<()> {
         ("podSecurityContext.runAsUser=7", "runAsUser: 7"),
         ("securityContext.runAsUser=8", "runAsUser: 8"),
         ("extraArgs={--log-level=debug}", "--log-level=debug"),
-        ("extraEnv[0].name=A,extraEnv[0].value=b", "name: A"),
+        ("extraEnv[0].name=PROXY,extraEnv[0].value=b", "name: PROXY"),
     ] {
+        if default.contains(there) {
+            return Err(Error::new(format!("the default contains `{there}` already: it proves nothing of {set}")));
+        }
         if !render(program, &["--set", set])?.contains(there) {
             return Err(Error::new(format!("--set {set} does not give `{there}`")));
-        }
-    }
-    for set in ["replicas=2", "policies.selfrestraint=false", "config.log.format=loud", "image.digest=sha256:1"] {
-        if render(program, &["--set", set]).is_ok() {
-            return Err(Error::new(format!("--set {set} is accepted")));
         }
     }
     Ok(())

@@ -90,7 +90,8 @@ impl Controller {
                 "reason": report.reason,
                 "message": self.core.group_message(id),
                 "seats": {"open": report.seats.open, "assumed": report.seats.assumed, "held": report.seats.held,
-                          "leaving": report.seats.leaving, "releasing": report.seats.releasing, "taken": report.seats.taken},
+                          "leaving": report.seats.leaving, "releasing": report.seats.releasing,
+                          "taken": report.seats.taken},
             }))
         });
         let groups: Vec<_> = groups.collect();

@@ -41,8 +41,8 @@ pub const CODES: [(&str, &str); 37] = [
     ("BindingPlaceholders", "Every seat has a node; placeholders are being bound."),
     (
         "PlaceholdersLeaving",
-        "Placeholders that were given up still terminate: a finalizer, or their node, holds them. Their seats, or the next \
-         incarnation, wait for that.",
+        "Placeholders that were given up are still there: a finalizer, their node, or a refused deletion holds them. Their \
+         seats, or the next incarnation, wait for that.",
     ),
     ("ReservationLost", "Seats were lost and found no other node; nothing is held until the next attempt."),
     ("Accepted", "Of the condition Accepted: the application is in its queue."),

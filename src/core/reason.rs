@@ -186,7 +186,7 @@ pub enum Reason {
         /// Members that exist and cannot be placed: they use what this version does not honour.
         unsupported: u32,
     },
-    /// Placeholders that were given up terminate slowly: a finalizer, or their node, holds them.
+    /// Placeholders that were given up are still there: a finalizer, their node, or a refused deletion holds them.
     PlaceholdersLeaving {
         /// How many.
         count: u32,
@@ -295,7 +295,7 @@ impl fmt::Display for Reason {
                  does not honour: {unsupported}"
             ),
             Self::PlaceholdersLeaving { count } => {
-                write!(f, "waiting until placeholders that terminate are gone: {count}")
+                write!(f, "waiting until placeholders that were given up are gone: {count}")
             }
             Self::PlaceholderRejected(refusal) if refusal.code >= 500 => {
                 write!(
