@@ -58,6 +58,12 @@ pub(super) fn check(wanted: &[Contestant]) -> Result<()> {
 }
 
 impl Contestant {
+    /// How often it takes its turn in one round of a workload: twice where it has a share of the ceiling to reach, and
+    /// the workload is not repeated anyway.
+    pub(super) const fn turns(self, workload: Workload) -> u32 {
+        if matches!(self, Self::Direct) && workload.repeats() == 1 { 2 } else { 1 }
+    }
+
     /// Whether it is Gangline.
     pub(super) const fn is_gangline(self) -> bool {
         matches!(self, Self::Direct | Self::Missing | Self::All)

@@ -74,7 +74,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 }
 
 /// Rounds outermost, so that whatever disturbs the machine for a while disturbs all contestants; and the ceiling is
-/// measured before and after each, because the speed of a shared machine changes by a third within minutes.
+/// measured before and after each, because the speed of a shared machine changes by a third from one run to the next.
 fn plans(args: &Args) -> Vec<Plan> {
     let wanted = |contestant: &Contestant| args.contestants.is_empty() || args.contestants.contains(contestant);
     let workloads = workload::Name::ALL.into_iter();
@@ -94,8 +94,10 @@ fn plans(args: &Args) -> Vec<Plan> {
                 .partition(|contestant| *contestant == Contestant::Null);
             ceiling.iter().copied().for_each(&mut plan);
             for contestant in others {
-                plan(contestant);
-                ceiling.iter().copied().for_each(&mut plan);
+                for _ in 0..contestant.turns(workload) {
+                    plan(contestant);
+                    ceiling.iter().copied().for_each(&mut plan);
+                }
             }
         }
     }

@@ -63,18 +63,14 @@ fn requests(workload: Workload, runs: &[&Figures]) -> String {
     often.map(|(rule, each)| format!("{rule} {each:.2}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The ceiling beside a run: the mean of those measured right before and right after it. Its own is its rate.
+/// The ceiling of a run's round: the median of all of its runs there. Its own is its rate.
 fn ceiling(all: &[Figures], run: &Figures) -> Option<f64> {
     if run.contestant == Contestant::Null {
         return Some(run.pods_per_second).filter(|rate| *rate > 0.0);
     }
-    let ceilings: Vec<&Figures> = (runs(all, run.workload, Contestant::Null).into_iter())
-        .filter(|null| null.round == run.round && null.pods_per_second > 0.0)
-        .collect();
-    let before = ceilings.iter().rfind(|null| null.turn < run.turn);
-    let after = ceilings.iter().find(|null| null.turn > run.turn);
-    let rates: Vec<f64> = before.into_iter().chain(after).map(|null| null.pods_per_second).collect();
-    (!rates.is_empty()).then(|| rates.iter().sum::<f64>() / rates.len() as f64)
+    let of_round = runs(all, run.workload, Contestant::Null).into_iter().filter(|null| null.round == run.round);
+    let rates: Vec<f64> = of_round.map(|null| null.pods_per_second).filter(|rate| *rate > 0.0).collect();
+    (!rates.is_empty()).then(|| median(rates.into_iter()))
 }
 
 /// What a binding cost, in those runs that were long enough to see it.
