@@ -1,7 +1,8 @@
 # The index of every habitual command. `make` alone prints it.
 #
 # NODES=… (up, demo, perf) chooses the number of nodes; NAME=… (up, down) one of several control planes side by side;
-# KEEP=1 leaves something behind: the running control plane (demo), the logs of each run (perf).
+# KEEP=1 leaves something behind: the running control plane (demo), the logs of each run (perf); SEEDS=, FIRST= choose
+# which clusters are simulated.
 
 CARGO := cargo
 LAB   := $(CARGO) build --locked --bin gangline --example lab && target/debug/examples/lab
@@ -11,12 +12,14 @@ FAST  := $(CARGO) build --locked --release --bin gangline --example lab && targe
 NODES ?=
 NAME  ?=
 KEEP  ?=
+SEEDS ?= 20000
+FIRST ?= 0
 NODES_OPTION := $(if $(NODES),--nodes $(NODES))
 NAME_OPTION  := $(if $(NAME),--name $(NAME))
 KEEP_OPTION  := $(if $(KEEP),--keep)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fmt lint unit e2e up down tools crds chart deny bench perf
+.PHONY: help demo test fmt lint unit sim e2e up down tools crds chart deny bench perf
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -35,6 +38,9 @@ lint: ## Format check, clippy, and the pure layers without the runtime
 
 unit: ## Unit tests and checks of the repository; no network, no control plane
 	@scripts/test unit
+
+sim: ## Simulated clusters in which everything goes wrong; no control plane (SEEDS=, FIRST=)
+	@SEEDS=$(SEEDS) FIRST=$(FIRST) $(CARGO) test --locked --test checks -- --nocapture simulation::whatever
 
 e2e: ## End-to-end tests on a control plane of their own
 	@scripts/test tools e2e

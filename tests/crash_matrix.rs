@@ -4,6 +4,7 @@
 use gangline::shim::op::Kind;
 use serde_json::json;
 
+use crate::sim::plan::Faults;
 use crate::sim::world::{Death, World};
 
 /// A story: what is there, and what people do each time everything has come to rest.
@@ -233,11 +234,12 @@ const STORIES: &[Story] = &[
 
 /// Plays a story; what it comes to, and every write.
 fn play(story: &Story, death: Option<(usize, Death)>) -> (Vec<String>, Vec<String>) {
-    let mut world = World::new(death);
+    let mut world = World::new(0, Faults::default(), death);
     for act in story.acts {
         act(&mut world);
         world.rest();
     }
+    assert_eq!(world.violation, None, "{}: {death:?}", story.name);
     (world.summary(), world.writes)
 }
 

@@ -28,7 +28,10 @@ mod scenarios;
 mod scripted;
 #[cfg(feature = "runtime")]
 mod shell;
+#[allow(clippy::print_stdout, reason = "a play that is looked at is printed")]
 mod sim;
+#[allow(clippy::print_stdout, reason = "what was played is printed")]
+mod simulation;
 mod spec_completion;
 mod spec_edits;
 mod spec_gang;

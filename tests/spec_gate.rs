@@ -279,3 +279,17 @@ fn the_first_in_the_order_gets_the_place_whatever_it_belongs_to() {
     cluster.settle();
     assert_eq!(cluster.bound(), ["b-0"]);
 }
+
+/// 01, 1.2.5: "later applications that still fit may overtake it": what it waits for then is what they took.
+#[test]
+fn a_gang_that_was_overtaken_waits_for_the_quota_that_is_gone() {
+    let mut cluster = Cluster::default().nodes(1, 2).queue("root", 3);
+    let spec = cluster.direct("g", 3);
+    cluster.apply("g", spec);
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!(cluster.report("g").reason, "WaitingForCapacity");
+    cluster.single("s");
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.report("g").reason), (vec!["s".to_owned()], "WaitingForQuota"));
+}

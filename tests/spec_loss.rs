@@ -369,3 +369,18 @@ fn no_loss_pends_a_member_for_ever() {
         }
     }
 }
+
+/// 01, 1.11: the state is a function of what the cluster holds: a restart would give the seat to the member that runs
+/// without one.
+#[test]
+fn a_member_that_runs_beyond_the_seats_has_one_that_is_lost() {
+    let mut cluster = Cluster::default().nodes(1, 4);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!((cluster.bound().len(), cluster.report("g").seats.taken), (3, 2));
+    cluster.delete("g-0");
+    cluster.settle();
+    assert_eq!((cluster.report("g").seats.taken, cluster.report("g").reason), (2, "Running"));
+}

@@ -341,3 +341,18 @@ fn what_a_pod_is_told_follows_its_queue() {
         }
     }
 }
+
+/// 01, 1.2.3, 1.11: a driver that ran before its gang came is no start of it, for the next process neither.
+#[test]
+fn a_gang_whose_driver_ran_before_it_is_judged_when_its_queue_shrinks() {
+    let mut cluster = Cluster::default().nodes(1, 4).queue("root.q", 4);
+    cluster.originator("driver", "g");
+    cluster.settle();
+    let spec = cluster.direct("g", 2);
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.state("g")), (vec!["driver".to_owned()], AppState::Accepted));
+    cluster.set_queue("root.q", 1);
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.state("g")), (vec!["driver".to_owned()], AppState::Rejected));
+}

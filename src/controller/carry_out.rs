@@ -11,6 +11,7 @@ use crate::core::ids::{AskId, GroupId, Key, QueueId, Text};
 use crate::core::lifecycle::AppState;
 use crate::core::reason::{AskReason, Refusal};
 use crate::core::time::Millis;
+use crate::shim::ledger::PodName;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
 use crate::shim::placeholder::pod_name;
@@ -88,30 +89,40 @@ impl Controller {
         }
     }
 
-    /// An object was seen with a status. Where somebody else wrote it, it is written again, if not at once; what is seen
-    /// right after a write of ours is its echo.
+    /// An object was seen with a status. Where somebody else wrote it, or an earlier write of ours that came late, it is
+    /// written again, if not at once; what is seen right after a write can be the echo of one before.
     pub(super) fn look_at_status(&mut self, key: &Key, body: &Body) {
         let target = match body {
             Body::TaskGroup(_) => Target::Group(key.clone()),
             Body::Queue(_) => Target::Queue(key.name.clone()),
             Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => return,
         };
-        if self.written.get(&target).is_some_and(|last| self.now.mono.since(last.at) < ECHO_MS) {
-            return;
-        }
+        let soon = self.written.get(&target).is_some_and(|last| self.now.mono.since(last.at) < ECHO_MS);
         let is_other = match body {
             Body::TaskGroup(group) => self
                 .ledger
                 .group_mut(key)
-                .is_some_and(|facts| facts.status.read(group.status.clone().unwrap_or_default())),
+                .is_some_and(|facts| facts.status.read(group.status.clone().unwrap_or_default(), soon)),
             Body::Queue(queue) => self
                 .ledger
                 .queue_mut(&key.name)
-                .is_some_and(|facts| facts.status.read(queue.status.clone().unwrap_or_default())),
+                .is_some_and(|facts| facts.status.read(queue.status.clone().unwrap_or_default(), soon)),
             Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => false,
         };
         if is_other {
             self.want_status(&target, NUMBERS_EVERY_MS);
+        }
+    }
+
+    /// A pod was seen with a reason that is not the one it waits for: an earlier write of ours that came late, somebody
+    /// else's, or the echo of one before. It is written again, if that stays.
+    pub(super) fn look_at_condition(&mut self, key: &Key) {
+        let Some(ask) = self.ledger.ask(key) else { return };
+        let said = self.ledger.pod(ask).and_then(PodName::reason_said);
+        let is_other = said.is_some_and(|said| self.core.ask_reason(ask).is_some_and(|reason| reason.code() != said));
+        if is_other {
+            let want = Want::new(Slot::Condition, Target::Ask(ask), Some((Kind::Pod, key.clone())));
+            self.outbox.want(self.now.mono, want.within(ECHO_MS));
         }
     }
 

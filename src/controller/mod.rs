@@ -19,7 +19,7 @@ use crate::core::reason::AskReason;
 use crate::core::scheduler::Scheduler;
 use crate::core::time::{Mono, Now};
 use crate::shim::ledger::Ledger;
-use crate::shim::observation::{Observation, Outcome, WatchFact};
+use crate::shim::observation::{Observation, Outcome, Seen, WatchFact};
 use crate::shim::op::{Kind, Rule};
 use crate::shim::pod::Served;
 use crate::shim::show::Notice;
@@ -183,21 +183,15 @@ impl Controller {
             | WatchFact::Broken { .. } => None,
         };
         self.warn_of_malformed(kind, &fact);
-        let seen = match &fact {
-            WatchFact::Listed(seen) | WatchFact::Upsert(seen) if matches!(kind, Kind::TaskGroup | Kind::Queue) => {
-                seen.body.clone().ok().map(|body| (seen.key.clone(), body))
-            }
-            WatchFact::Listed(_)
-            | WatchFact::Upsert(_)
-            | WatchFact::Unserved
-            | WatchFact::ListBegin
-            | WatchFact::ListEnd
-            | WatchFact::Gone(_)
-            | WatchFact::Broken { .. } => None,
-        };
+        let shown = shown(&fact);
+        let pod = shown.filter(|_| kind == Kind::Pod).map(|seen| seen.key.clone());
+        let seen = shown
+            .filter(|_| matches!(kind, Kind::TaskGroup | Kind::Queue))
+            .and_then(|seen| Some((seen.key.clone(), seen.body.clone().ok()?)));
         let events = self.ledger.watch(kind, fact);
         self.take(events);
         seen.into_iter().for_each(|(key, body)| self.look_at_status(&key, &body));
+        pod.into_iter().for_each(|key| self.look_at_condition(&key));
         queue.into_iter().for_each(|queue| self.show_queues_from(queue));
         match kind {
             Kind::TaskGroup if list_ends => self.events.push(Event::GroupsListed),
@@ -250,5 +244,17 @@ impl Controller {
     /// The deciding part, to be looked at.
     pub fn core(&self) -> &Scheduler {
         &self.core
+    }
+}
+
+/// The object that a fact shows, as it is.
+fn shown(fact: &WatchFact) -> Option<&Seen> {
+    match fact {
+        WatchFact::Listed(seen) | WatchFact::Upsert(seen) => Some(seen),
+        WatchFact::Unserved
+        | WatchFact::ListBegin
+        | WatchFact::ListEnd
+        | WatchFact::Gone(_)
+        | WatchFact::Broken { .. } => None,
     }
 }

@@ -141,6 +141,20 @@ impl Scheduler {
         self.books.seat(group, seat, taken);
     }
 
+    /// A seat that was lost is had by a member that runs beyond the seats: a restart would see it so too (01, 1.11).
+    pub(super) fn seat_surplus(&mut self, id: GroupId) {
+        let group = &self.books.groups[id];
+        let has_surplus = group.members.running + group.members.succeeded > group.seats.tally().taken;
+        if group.seats.tally().open == 0 || !has_surplus {
+            return;
+        }
+        for ask in self.sorted_asks(id) {
+            if self.books.asks[ask].seat.is_none() && !self.books.asks[ask].is_placeholder() {
+                self.absorb_member(ask);
+            }
+        }
+    }
+
     /// A member takes an open seat: the placeholder that was to hold it is not wanted any more.
     pub(super) fn clear_for_member(&mut self, group: GroupId, seat: u32) {
         match self.books.groups[group].seats.get(seat).map(|seat| seat.state) {

@@ -282,6 +282,7 @@ impl Scheduler {
     /// A running application: swaps, and its end.
     fn run_on(&mut self, id: AppId) {
         for group in self.books.apps[id].groups.clone() {
+            self.seat_surplus(group);
             self.balance(group);
             self.replace(group);
             self.balance(group);

@@ -7,7 +7,7 @@ use super::ask::AskState;
 use super::books::Books;
 use super::decision::TerminationType;
 use super::event::{GroupSpec, Reservation, Role};
-use super::ids::{AppId, GroupId, Key, QueueId, Text};
+use super::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
 use super::lifecycle::{AppEvent, AppState};
 use super::queue::DEFAULT_QUEUE;
 use super::reason::{Reason, RejectReason};
@@ -62,12 +62,18 @@ impl Scheduler {
         }
     }
 
-    /// Whether something of it runs already or is on its way, however it came to its node.
+    /// Whether a member of it runs already or is on its way, however it came to its node, or an originator that started
+    /// with it. One that ran before is no start: a restart would not take it for one.
     fn has_real_allocations(&self, id: AppId) -> bool {
-        self.books.apps[id].active > 0
+        let app = &self.books.apps[id];
+        let counts = |ask: AskId| {
+            let is_on_its_way = matches!(self.books.asks[ask].state, AskState::Assumed { sent: true, .. });
+            self.books.asks[ask].group.is_some() || is_on_its_way || self.started_in(ask, app.incarnation)
+        };
+        app.active > 0
             && self.app_asks(id).any(|ask| {
-                let ask = &self.books.asks[ask];
-                ask.is_active() && !matches!(ask.state, AskState::Assumed { sent: false, .. })
+                let entry = &self.books.asks[ask];
+                entry.is_active() && !matches!(entry.state, AskState::Assumed { sent: false, .. }) && counts(ask)
             })
     }
 

@@ -48,6 +48,7 @@ impl Scheduler {
         let mut budget = PLACED_PER_STEP;
         let mut ahead = Ahead::default();
         let mut exhausted = BTreeSet::new();
+        let mut waits = false;
         let mut gang = self.contending.first_key_value().map(|(rank, app)| (rank.clone(), *app));
         loop {
             let run = runs.first().cloned();
@@ -62,7 +63,9 @@ impl Scheduler {
             }
             if gang_first {
                 let (rank, app) = gang.take().expect("chosen just now");
-                budget = budget.saturating_sub(self.contend(app, &mut ahead));
+                let placed = self.contend(app, &mut ahead);
+                waits |= placed == 0;
+                budget = budget.saturating_sub(placed);
                 runs.extend(self.let_in_now(app));
                 gang = self
                     .contending
@@ -74,6 +77,8 @@ impl Scheduler {
                 let limit =
                     gang.as_ref().map(|(rank, _)| rank).into_iter().chain(runs.first().map(|(rank, _)| rank)).min();
                 let (placed, next) = self.place_run(key, &head, limit.cloned().as_ref(), budget, &mut exhausted);
+                // Whom it overtook may wait for something else now: for the quota that this took.
+                self.unfinished |= waits && placed > 0;
                 budget = budget.saturating_sub(placed);
                 runs.extend(next.map(|rank| (rank, key)));
             }

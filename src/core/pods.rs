@@ -209,12 +209,15 @@ impl Scheduler {
         if ask.spec.role == Role::Foreign {
             return None;
         }
+        // What its Binding says was charged then: perhaps before its application was known, by an earlier process.
+        if let Some(mark) = &ask.spec.mark {
+            return Some(self.books.queues.at(&mark.queue.clone()));
+        }
         if let Some(queue) = ask.app.and_then(|app| self.books.apps[app].queue) {
             return Some(queue);
         }
-        let marked = ask.spec.mark.as_ref().map(|mark| mark.queue.clone());
         let of_group = || Some(self.books.groups.get(ask.group?)?.spec.as_ref()?.queue.clone());
-        let path = marked.or_else(|| ask.spec.queue.clone()).or_else(of_group);
+        let path = ask.spec.queue.clone().or_else(of_group);
         Some(self.books.queues.at(path.as_deref().unwrap_or(DEFAULT_QUEUE)))
     }
 

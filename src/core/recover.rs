@@ -139,7 +139,8 @@ impl Scheduler {
         self.app_asks(id).any(|ask| self.books.asks[ask].is_active() && self.started_in(ask, life))
     }
 
-    fn started_in(&self, ask: AskId, life: u32) -> bool {
+    /// Whether a pod's Binding says that the gang had started in that life.
+    pub(super) fn started_in(&self, ask: AskId, life: u32) -> bool {
         let is_started = self.books.asks[ask].spec.mark.as_ref().is_some_and(|mark| mark.started);
         is_started && self.marked_incarnation(ask) == Some(life)
     }

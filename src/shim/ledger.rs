@@ -51,7 +51,8 @@ pub struct PodName {
     pub key: Key,
     /// UID.
     pub uid: Uid,
-    /// What its `PodScheduled=False` said when it was first seen: reason and message.
+    /// What its `PodScheduled=False` said when it was last seen, unless it was told something else since: reason and
+    /// message.
     said: Option<Box<(String, String)>>,
 }
 
@@ -62,6 +63,11 @@ impl PodName {
         said.is_some_and(|(reason, message)| {
             condition.reason.as_ref() == Some(reason) && condition.message.as_ref() == Some(message)
         })
+    }
+
+    /// The reason that the pod's condition gives.
+    pub fn reason_said(&self) -> Option<&str> {
+        self.said.as_deref().map(|(reason, _)| reason.as_str())
     }
 }
 
@@ -193,14 +199,16 @@ impl Ledger {
             }
             return events;
         }
-        let ask = match self.pods.get(&key) {
-            Some(ask) => *ask,
-            None => {
-                let ask = self.asks.insert(PodName { key: key.clone(), uid: uid.clone(), said: waits_because(pod) });
-                self.pods.put(key, uid, rv, ask);
-                ask
-            }
-        };
+        let said = waits_because(pod);
+        let known = self.pods.get(&key).copied();
+        let ask = known.unwrap_or_else(|| {
+            let ask = self.asks.insert(PodName { key: key.clone(), uid: uid.clone(), said: None });
+            self.pods.put(key, uid, rv, ask);
+            ask
+        });
+        if let Some(pod) = self.asks.get_mut(ask) {
+            pod.said = said;
+        }
         events.push(Event::Ask(ask, Box::new(spec)));
         events
     }
@@ -335,7 +343,7 @@ impl Ledger {
         self.asks.get(ask)
     }
 
-    /// A pod is told something else now than what it said when it was first seen.
+    /// A pod is told something else now than what it said when it was last seen.
     pub fn forget_said(&mut self, ask: AskId) {
         if let Some(pod) = self.asks.get_mut(ask) {
             pod.said = None;

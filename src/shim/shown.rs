@@ -7,12 +7,15 @@ pub struct Shown<S> {
     confirmed: S,
     /// Written, if the API server took it.
     sent: Option<Box<S>>,
+    /// Last read soon after a write, and neither of the two: an older write of ours that the watch shows only now, or
+    /// one that came late and undid a newer. What is read next tells.
+    doubt: Option<Box<S>>,
 }
 
 impl<S: Clone + PartialEq> Shown<S> {
     /// As it was read.
     pub const fn new(read: S) -> Self {
-        Self { confirmed: read, sent: None }
+        Self { confirmed: read, sent: None, doubt: None }
     }
 
     /// As the API server has it.
@@ -27,7 +30,8 @@ impl<S: Clone + PartialEq> Shown<S> {
 
     /// Sends a status; false: the API server has it already. While another one is in doubt it is sent in any case.
     pub fn send(&mut self, status: &S) -> bool {
-        if self.sent.is_none() && self.confirmed == *status {
+        let there = self.doubt.take().map_or(self.confirmed == *status, |doubt| *doubt == *status);
+        if self.sent.is_none() && there {
             return false;
         }
         self.sent = Some(Box::new(status.clone()));
@@ -41,10 +45,14 @@ impl<S: Clone + PartialEq> Shown<S> {
         }
     }
 
-    /// Takes what was read; true: it is neither what we know of nor what is on its way.
-    pub fn read(&mut self, status: S) -> bool {
+    /// Takes what was read, soon after a write or not; true: it is neither what we know of nor what is on its way.
+    pub fn read(&mut self, status: S, soon: bool) -> bool {
         let is_other = status != self.confirmed && self.sent.as_deref() != Some(&status);
-        self.confirmed = status;
+        if soon {
+            self.doubt = is_other.then(|| Box::new(status));
+        } else {
+            (self.confirmed, self.doubt) = (status, None);
+        }
         is_other
     }
 }
@@ -67,9 +75,20 @@ mod tests {
         assert_eq!((shown.confirmed(), shown.latest()), (&1, &1));
         shown.settle(true);
         assert_eq!(shown.confirmed(), &1, "nothing was on its way");
-        assert!(shown.read(4) && !shown.read(4));
+        assert!(shown.read(4, false) && !shown.read(4, false));
         assert!(shown.send(&5));
-        assert!(!shown.read(5), "our own, seen before its answer");
-        assert!(shown.read(6));
+        assert!(!shown.read(5, false), "our own, seen before its answer");
+        assert!(shown.read(6, false));
+    }
+
+    /// An earlier write that timed out can be made after a later one.
+    #[test]
+    fn what_is_read_soon_after_a_write_counts_if_it_stays() {
+        let mut shown = Shown::new(1);
+        assert!(shown.send(&2));
+        shown.settle(true);
+        assert!(shown.read(1, true), "an echo, or a late write");
+        assert!(!shown.read(2, true) && !shown.send(&2), "it was an echo");
+        assert!(shown.read(1, true) && shown.send(&2), "nothing came after it");
     }
 }

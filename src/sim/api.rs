@@ -193,6 +193,7 @@ fn refused(code: u16, reason: &str) -> Outcome {
 mod tests {
     use std::collections::BTreeMap;
 
+    use super::super::kubelet;
     use super::*;
 
     const NOW: Wall = Wall(5_000);
@@ -262,7 +263,10 @@ mod tests {
         assert_eq!(code(&api.call(&delete(&uid), NOW)), 200);
         let terminating = pod(&api).expect("its node ends it");
         assert_eq!(terminating.metadata.deletion_grace_period_seconds, Some(30));
-        assert!(!super::super::kubelet::act(&mut api) && pod(&api).is_some(), "without its node nobody does");
+        assert_eq!(kubelet::task(&api, &key("a")), Some(kubelet::Task::Collect), "without its node it is garbage");
+        api.store.create(&Key::cluster("n"), Body::Node(Arc::default()), 1);
+        assert_eq!(kubelet::task(&api, &key("a")), Some(kubelet::Task::End));
+        assert!(kubelet::act(&mut api, &key("a")) && pod(&api).is_none());
     }
 
     #[test]

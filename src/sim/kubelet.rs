@@ -1,6 +1,4 @@
-//! Kubelets of all nodes: what is bound to one runs, and what terminates on one goes.
-
-use std::sync::Arc;
+//! Kubelets of all nodes and pod garbage collection: what is bound to a node runs, what terminates there goes.
 
 use k8s_openapi::api::core::v1::Pod;
 
@@ -9,36 +7,50 @@ use crate::core::ids::Key;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
 
-/// Lets every kubelet do what it has to do; false: nothing was to be done.
-pub fn act(api: &mut Api) -> bool {
-    let (_, pods) = api.store.list(Kind::Pod);
-    let mut acted = false;
-    for seen in pods {
-        if let Ok(Body::Pod(pod)) = &seen.body {
-            acted |= act_on(api, &seen.key, pod);
-        }
-    }
-    acted
+/// What a node has to do for a pod.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Task {
+    /// Start it.
+    Start,
+    /// Its containers have stopped: it goes.
+    End,
+    /// Its node is gone: it goes.
+    Collect,
 }
 
-fn act_on(api: &mut Api, key: &Key, pod: &Arc<Pod>) -> bool {
-    let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref());
-    if node.is_none_or(|node| api.store.get(Kind::Node, &Key::cluster(node)).is_none()) {
-        return false;
+/// What is to be done for a pod, if anything.
+pub fn task(api: &Api, key: &Key) -> Option<Task> {
+    let Some(Body::Pod(pod)) = api.store.get(Kind::Pod, key) else { return None };
+    let node = pod.spec.as_ref()?.node_name.as_deref()?;
+    if api.store.get(Kind::Node, &Key::cluster(node)).is_none() {
+        return Some(Task::Collect);
     }
     let held = pod.metadata.finalizers.as_ref().is_some_and(|all| !all.is_empty());
-    if pod.metadata.deletion_timestamp.is_some() && !held {
-        api.store.remove(Kind::Pod, key);
-        return true;
+    if pod.metadata.deletion_timestamp.is_some() {
+        return (!held).then_some(Task::End);
     }
-    let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-    if has_ended(pod) || phase == Some("Running") {
-        return false;
+    (!has_ended(pod) && !runs(pod)).then_some(Task::Start)
+}
+
+/// Whether a pod was admitted by its node.
+fn runs(pod: &Pod) -> bool {
+    pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running")
+}
+
+/// Does what is to be done for a pod; false: nothing was.
+pub fn act(api: &mut Api, key: &Key) -> bool {
+    match task(api, key) {
+        None => false,
+        Some(Task::Collect | Task::End) => {
+            api.store.remove(Kind::Pod, key);
+            true
+        }
+        Some(Task::Start) => api
+            .change_pod(key, |pod| {
+                pod.status.get_or_insert_default().phase = Some("Running".to_owned());
+                set_condition(pod, &condition("Ready", "True"));
+                Ok(())
+            })
+            .is_ok(),
     }
-    api.change_pod(key, |pod| {
-        pod.status.get_or_insert_default().phase = Some("Running".to_owned());
-        set_condition(pod, &condition("Ready", "True"));
-        Ok(())
-    })
-    .is_ok()
 }

@@ -2,5 +2,6 @@
 //! 2.1). Pure: what happens is what is called, and the time is an argument.
 
 pub mod api;
+pub mod garbage;
 pub mod kubelet;
 pub mod store;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use sha2::{Digest, Sha256};
 
 use crate::core::ids::{Key, Uid};
 use crate::shim::observation::{Body, Seen};
@@ -34,7 +35,8 @@ pub struct Store {
     changes: Vec<Change>,
     /// Changes up to here are forgotten.
     compacted: u64,
-    uids: u64,
+    /// How often a name was used.
+    lives: BTreeMap<(Kind, Key), u32>,
 }
 
 impl Store {
@@ -50,8 +52,14 @@ impl Store {
 
     /// The objects of a kind in the order of their names, and the revision from which to watch.
     pub fn list(&self, kind: Kind) -> (u64, Vec<Seen>) {
-        let of_kind = self.objects.iter().filter(|((of, _), _)| *of == kind);
-        (self.revision, of_kind.map(|((_, key), body)| seen(key, body)).collect())
+        (self.revision, self.of_kind(kind).map(|(key, body)| seen(key, body)).collect())
+    }
+
+    /// The objects of a kind in the order of their names.
+    pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = (&Key, &Body)> {
+        let from = (kind, Key::cluster(""));
+        let all = self.objects.range(from..).take_while(move |((of, _), _)| *of == kind);
+        all.map(|((_, key), body)| (key, body))
     }
 
     /// What happened to a kind after a revision.
@@ -59,11 +67,19 @@ impl Store {
     /// # Errors
     /// That much history is not kept.
     pub fn after(&self, kind: Kind, revision: u64) -> Result<impl Iterator<Item = &Change>, TooOld> {
+        Ok(self.all_after(revision)?.iter().filter(move |change| change.kind == kind))
+    }
+
+    /// What happened after a revision.
+    ///
+    /// # Errors
+    /// That much history is not kept.
+    pub fn all_after(&self, revision: u64) -> Result<&[Change], TooOld> {
         if revision < self.compacted {
             return Err(TooOld);
         }
         let from = self.changes.partition_point(|change| change.revision <= revision);
-        Ok(self.changes[from..].iter().filter(move |change| change.kind == kind))
+        Ok(&self.changes[from..])
     }
 
     /// Forgets the history up to now.
@@ -74,13 +90,21 @@ impl Store {
 
     /// Stores a new object, with a UID of its own; `seconds` since the epoch is its creation time.
     pub fn create(&mut self, key: &Key, mut body: Body, seconds: i64) -> Seen {
-        self.uids += 1;
-        let uid = format!("uid-{}", self.uids);
+        let uid = self.next_uid(kind(&body), key);
         let meta = metadata_mut(&mut body);
         meta.uid = Some(uid);
         meta.generation = Some(1);
         meta.creation_timestamp = jiff::Timestamp::from_second(seconds).ok().map(Into::into);
         self.put(key, body)
+    }
+
+    /// A UID that follows from the name and how often it was used: without another object it would be the same.
+    fn next_uid(&mut self, kind: Kind, key: &Key) -> String {
+        let life = self.lives.entry((kind, key.clone())).or_default();
+        *life += 1;
+        let hash = Sha256::digest(format!("{}/{key}/{life}", kind.plural()));
+        let hex: String = hash.iter().take(8).map(|byte| format!("{byte:02x}")).collect();
+        format!("uid-{hex}")
     }
 
     /// Stores an object as it is now.

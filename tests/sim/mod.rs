@@ -1,3 +1,11 @@
-//! The whole pure controller on the model of the API server, in virtual time.
+//! The whole pure controller on the model of the API server, in virtual time, with everything that can go wrong.
 
+pub(crate) mod chance;
+pub(crate) mod draw;
+mod oracle;
+mod people;
+pub(crate) mod plan;
+mod process;
+pub(crate) mod run;
+pub(crate) mod shrink;
 pub(crate) mod world;

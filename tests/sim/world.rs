@@ -1,27 +1,32 @@
-//! A cluster in a process: the controller, the API server's model, kubelets and the garbage collector.
+//! A cluster in a process: the scheduler, the API server's model, kubelets and garbage collection, and an agenda of what
+//! happens when.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use gangline::controller::Controller;
-use gangline::controller::settings::Settings;
 use gangline::core::ids::Key;
 use gangline::core::time::{Mono, Now, Wall};
-use gangline::shim::decode;
-use gangline::shim::observation::{Body, Observation, WatchFact};
-use gangline::shim::op::{Call, Kind, Op};
+use gangline::shim::observation::{Outcome, WatchFact};
+use gangline::shim::op::{Call, CallId, Kind, Op};
 use gangline::sim::api::Api;
-use gangline::sim::kubelet;
-use gangline::sim::store::{metadata, metadata_mut};
-use serde_json::{Value, json};
+use gangline::sim::store::metadata;
+use gangline::sim::{garbage, kubelet};
 
-/// The namespace of everything.
-pub(crate) const NS: &str = "ns";
+use super::chance::Chance;
+use super::oracle::Violation;
+use super::people::node_of;
+use super::plan::{Act, Faults};
+use super::process::Process;
+
 /// How long a world is left alone until it counts as at rest: longer than every pause of the scheduler.
 const REST_MS: u64 = 300_000;
-/// How long a call is on its way.
-const CALL_MS: u64 = 5;
-/// Most rounds of one rest: a world that does not come to rest is a finding.
-const ROUNDS_MAX: u32 = 20_000;
+/// How long a call is on its way, and its answer.
+const CALL_MS: u64 = 3;
+/// After this time a call without an answer is given up.
+const GIVEN_UP_MS: u64 = 5_000;
+/// Most events of one rest: a world that does not come to rest is a finding.
+const EVENTS_MAX: u32 = 200_000;
+/// How long a process that crashed is away, at most.
+const DOWN_MS: u64 = 3_000;
 
 /// What happens to the process at a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,334 +46,478 @@ impl Death {
     pub(crate) const ALL: [Self; 4] = [Self::Before, Self::AnswerLost, Self::After, Self::Late];
 }
 
+/// What is going to happen.
+#[derive(Debug)]
+enum Event {
+    Act(Box<Act>),
+    /// A process starts.
+    Start,
+    /// A process gets the list of a kind.
+    List(u64, Kind),
+    /// The watch of a kind speaks to a process.
+    Watch(u64, Kind),
+    /// A call reaches the server.
+    Arrive(Box<Call>, Fate),
+    /// A process hears how a call ended.
+    Answer(u64, CallId, Box<Outcome>),
+    Kubelet(Key),
+    Collect(Key),
+}
+
+/// What becomes of a call.
+#[derive(Clone, Copy, Debug)]
+enum Fate {
+    /// It is carried out, and answered after so long.
+    Fine(u64),
+    /// The same, and the answer is lost.
+    AnswerLost,
+    /// It is refused with this code.
+    Refused(u16),
+    /// It was given up before it arrived.
+    Late,
+}
+
 /// A cluster.
 pub(crate) struct World {
     /// The API server.
     pub(crate) api: Api,
     /// Every write so far: `create pods ns/g`.
     pub(crate) writes: Vec<String>,
-    controller: Controller,
+    /// Steps so far.
+    pub(crate) steps: u64,
+    /// The first promise that was broken.
+    pub(crate) violation: Option<Violation>,
+    /// Whether to print what happens.
+    pub(crate) verbose: bool,
+    /// Groups from which something outside took members or seats.
+    pub(crate) disturbed: BTreeSet<String>,
+    pub(crate) process: Option<Process>,
+    chance: Chance,
+    faults: Faults,
     processes: u64,
     now_ms: u64,
-    read: BTreeMap<Kind, u64>,
-    batch: Vec<Observation>,
-    calls: Vec<Call>,
+    agenda: BTreeMap<(u64, u64), Event>,
+    serial: u64,
+    step_at: Option<u64>,
     wake: Option<Mono>,
+    /// How far the actors have seen.
+    acted_on: u64,
+    /// Watches that are going to speak.
+    speaking: BTreeSet<(u64, Kind)>,
+    /// Pods that are going to be looked at, by kubelets and by garbage collection.
+    looked_at: BTreeSet<(bool, Key)>,
+    /// UIDs of the pods that the scheduler created.
+    made: BTreeSet<String>,
     death: Option<(usize, Death)>,
 }
 
 impl World {
     /// An empty cluster, in which the process dies at its n-th write, if it is to.
-    pub(crate) fn new(death: Option<(usize, Death)>) -> Self {
+    pub(crate) fn new(seed: u64, faults: Faults, death: Option<(usize, Death)>) -> Self {
         let mut world = Self {
             api: Api::default(),
             writes: Vec::new(),
-            controller: controller(0),
+            steps: 0,
+            violation: None,
+            verbose: false,
+            disturbed: BTreeSet::new(),
+            process: None,
+            chance: Chance::new(seed),
+            faults,
             processes: 0,
             now_ms: 1_000,
-            read: BTreeMap::new(),
-            batch: Vec::new(),
-            calls: Vec::new(),
+            agenda: BTreeMap::new(),
+            serial: 0,
+            step_at: None,
             wake: None,
+            acted_on: 0,
+            speaking: BTreeSet::new(),
+            looked_at: BTreeSet::new(),
+            made: BTreeSet::new(),
             death,
         };
         world.start();
         world
     }
 
-    /// The process starts anew, knows nothing, and lists everything.
-    pub(crate) fn start(&mut self) {
-        self.processes += 1;
-        self.controller = controller(self.processes);
-        self.batch.clear();
-        self.calls.clear();
-        for kind in Kind::ALL {
-            let (revision, objects) = self.api.store.list(kind);
-            self.observe(kind, WatchFact::ListBegin);
-            objects.into_iter().for_each(|seen| self.observe(kind, WatchFact::Listed(seen)));
-            self.observe(kind, WatchFact::ListEnd);
-            self.read.insert(kind, revision);
+    /// Acts happen later, counted from now.
+    pub(crate) fn plan(&mut self, acts: &[(u64, Act)]) {
+        for (at, act) in acts {
+            self.at(self.now_ms + at, Event::Act(Box::new(act.clone())));
         }
-        self.step();
+    }
+
+    /// From now on nothing goes wrong any more.
+    pub(crate) fn calm_down(&mut self) {
+        self.say(|| "calm".to_owned());
+        self.faults = Faults::default();
+    }
+
+    /// Lets happen what happens in so much time.
+    pub(crate) fn run_for(&mut self, span_ms: u64) {
+        let until = self.now_ms + span_ms;
+        while self.violation.is_none() && self.next_at().is_some_and(|at| at <= until) {
+            self.happen();
+        }
+        self.now_ms = until;
     }
 
     /// Lets everything happen that happens by itself, and time pass.
     pub(crate) fn rest(&mut self) {
-        let until = self.now_ms + REST_MS;
-        for _ in 0..ROUNDS_MAX {
-            if self.round() {
-                continue;
-            }
-            match self.wake {
-                Some(at) if at.0 <= until => self.now_ms = self.now_ms.max(at.0),
+        self.react();
+        let mut until = self.now_ms + REST_MS;
+        for _ in 0..EVENTS_MAX {
+            match self.next_at() {
+                Some(at) if at <= until && self.violation.is_none() => {
+                    // A process that only looks at its timers is at rest.
+                    if !self.agenda.is_empty() {
+                        until = until.max(at + REST_MS);
+                    }
+                    self.happen();
+                }
                 _ => {
                     self.now_ms = until;
                     return;
                 }
             }
-            self.step();
         }
-        panic!("no rest; the last writes: {:#?}", &self.writes[self.writes.len().saturating_sub(30)..]);
+        let last = &self.writes[self.writes.len().saturating_sub(10)..];
+        self.violated("L1", format!("no rest; the last writes: {last:#?}"));
     }
 
-    /// Watches speak, the controller decides, its calls are carried out, the actors act; false: nothing of it.
-    fn round(&mut self) -> bool {
-        let heard = self.hear();
-        if heard || !self.batch.is_empty() {
-            self.step();
+    fn next_at(&self) -> Option<u64> {
+        let agenda = self.agenda.first_key_value().map(|((at, _), _)| *at);
+        let wake = self.wake.filter(|_| self.process.is_some()).map(|at| at.0.max(self.now_ms));
+        agenda.into_iter().chain(self.step_at).chain(wake).min()
+    }
+
+    /// The next thing happens.
+    fn happen(&mut self) {
+        let Some(at) = self.next_at() else { return };
+        self.now_ms = self.now_ms.max(at);
+        let due = self.agenda.first_entry().filter(|event| event.key().0 <= at);
+        match due {
+            Some(event) => {
+                let event = event.remove();
+                self.handle(event);
+            }
+            None => self.step(),
         }
-        let calls = std::mem::take(&mut self.calls);
-        let called = !calls.is_empty();
-        for call in calls {
-            if !self.send(&call) {
-                break;
+        self.react();
+    }
+
+    fn handle(&mut self, event: Event) {
+        match event {
+            Event::Act(act) => {
+                self.say(|| format!("{act:?}"));
+                self.act(&act);
+            }
+            Event::Start => self.start(),
+            Event::List(number, kind) => {
+                if self.is_alive(number) {
+                    self.list(kind);
+                }
+            }
+            Event::Watch(number, kind) => {
+                self.speaking.remove(&(number, kind));
+                if self.is_alive(number) {
+                    self.watch(kind);
+                }
+            }
+            Event::Arrive(call, fate) => self.arrive(&call, fate),
+            Event::Answer(number, id, outcome) => {
+                if let Some(process) = self.process.as_mut().filter(|process| process.number == number) {
+                    process.answer(id, *outcome);
+                    self.step_soon();
+                }
+            }
+            Event::Kubelet(key) => {
+                self.looked_at.remove(&(true, key.clone()));
+                if kubelet::task(&self.api, &key) == Some(kubelet::Task::Collect) {
+                    self.disturb_group_at(&key);
+                }
+                kubelet::act(&mut self.api, &key);
+            }
+            Event::Collect(key) => {
+                self.looked_at.remove(&(false, key.clone()));
+                let now = self.now().wall;
+                garbage::collect(&mut self.api, &key, now);
             }
         }
-        let acted = kubelet::act(&mut self.api) | self.collect_garbage();
-        heard || called || acted
     }
 
-    fn hear(&mut self) -> bool {
-        let mut facts = Vec::new();
+    fn is_alive(&self, number: u64) -> bool {
+        self.process.as_ref().is_some_and(|process| process.number == number)
+    }
+
+    fn at(&mut self, at: u64, event: Event) {
+        self.serial += 1;
+        self.agenda.insert((at, self.serial), event);
+    }
+
+    /// The process starts anew, knows nothing, and lists everything.
+    pub(crate) fn start(&mut self) {
+        self.processes += 1;
+        self.say(|| "start".to_owned());
+        self.process = Some(Process::new(self.processes));
+        (self.step_at, self.wake) = (None, None);
         for kind in Kind::ALL {
-            let from = self.read.get(&kind).copied().unwrap_or(0);
-            for change in self.api.store.after(kind, from).expect("nothing is compacted") {
-                let seen = change.seen.clone();
-                facts.push((kind, if change.deleted { WatchFact::Gone(seen) } else { WatchFact::Upsert(seen) }));
+            match self.chance.delay("list", kind.plural(), self.faults.lag_ms) {
+                0 => self.list(kind),
+                delay => self.at(self.now_ms + delay, Event::List(self.processes, kind)),
             }
-            self.read.insert(kind, self.api.store.revision());
         }
-        let heard = !facts.is_empty();
-        facts.into_iter().for_each(|(kind, fact)| self.observe(kind, fact));
-        heard
+        if self.faults.lag_ms == 0 {
+            self.step();
+        }
     }
 
-    fn observe(&mut self, kind: Kind, fact: WatchFact) {
-        self.batch.push(Observation::Watch { kind, conn: 1, fact });
+    /// The process is killed, and comes again after a while.
+    pub(crate) fn kill(&mut self, down_ms: u64) {
+        if self.process.take().is_some() {
+            self.say(|| format!("killed for {down_ms} ms"));
+            self.at(self.now_ms + down_ms, Event::Start);
+        }
+    }
+
+    /// A watch breaks, and lists anew.
+    pub(crate) fn cut(&mut self, kind: Kind) {
+        let (now, lag) = (self.now(), self.chance.delay("list", kind.plural(), self.faults.lag_ms));
+        let Some(process) = self.process.as_mut().filter(|process| process.listed.contains(&kind)) else { return };
+        process.hear(now, kind, WatchFact::Broken { code: 0, message: "cut".into() });
+        let number = process.number;
+        self.at(self.now_ms + lag, Event::List(number, kind));
+        self.step_soon();
+    }
+
+    fn list(&mut self, kind: Kind) {
+        let now = self.now();
+        let (revision, objects) = self.api.store.list(kind);
+        let Some(process) = &mut self.process else { return };
+        process.hear(now, kind, WatchFact::ListBegin);
+        objects.into_iter().for_each(|seen| process.hear(now, kind, WatchFact::Listed(seen)));
+        process.hear(now, kind, WatchFact::ListEnd);
+        process.read.insert(kind, revision);
+        self.step_soon();
+    }
+
+    fn watch(&mut self, kind: Kind) {
+        let now = self.now();
+        let Some(process) = self.process.as_mut().filter(|process| process.listed.contains(&kind)) else { return };
+        let from = process.read.get(&kind).copied().unwrap_or(0);
+        for change in self.api.store.after(kind, from).expect("nothing is compacted") {
+            let seen = change.seen.clone();
+            process.hear(now, kind, if change.deleted { WatchFact::Gone(seen) } else { WatchFact::Upsert(seen) });
+        }
+        process.read.insert(kind, self.api.store.revision());
+        if self.chance.percent("cut", kind.plural(), self.faults.cut) {
+            self.cut(kind);
+        }
+        self.step_soon();
+    }
+
+    fn step_soon(&mut self) {
+        let pause = self.chance.delay("step", "", self.faults.stall_ms);
+        let at = self.now_ms + pause;
+        self.step_at = Some(self.step_at.map_or(at, |earlier| earlier.min(at)));
     }
 
     fn step(&mut self) {
+        self.step_at = None;
+        let now = self.now();
         loop {
-            let turn = self.controller.step(self.now(), &mut self.batch);
-            self.calls.extend(turn.calls);
+            let Some(process) = &mut self.process else { return };
+            let turn = process.controller.step(now, &mut process.batch);
+            self.steps += 1;
             self.wake = turn.wake;
+            let number = process.number;
+            for call in turn.calls {
+                self.leave(call);
+                if !self.is_alive(number) {
+                    return;
+                }
+            }
             if !turn.more {
                 break;
             }
         }
-        assert_eq!(self.controller.stats().violations, 0, "the books are right");
     }
 
-    const fn now(&self) -> Now {
+    pub(crate) const fn now(&self) -> Now {
         Now { mono: Mono(self.now_ms), wall: Wall(1_700_000_000_000 + self.now_ms.cast_signed()) }
     }
 
-    /// Carries a call out; false: the process died over it.
-    fn send(&mut self, call: &Call) -> bool {
-        self.now_ms += CALL_MS;
-        let now = self.now();
-        if let Op::GetPod { .. } = call.op {
-            let outcome = self.api.call(&call.op, now.wall);
-            self.batch.push(Observation::Outcome { id: call.id, outcome });
-            return true;
+    /// A call leaves the process, which may die over it.
+    fn leave(&mut self, call: Call) {
+        let Some(process) = &mut self.process else { return };
+        if let Err(violation) = process.judge(call.id, &call.op, &self.made) {
+            self.violation.get_or_insert(violation);
         }
-        let death = self.death.filter(|(at, _)| *at == self.writes.len()).map(|(_, death)| death);
-        self.writes.push(name(&call.op));
-        match death {
-            None => {
-                let outcome = self.api.call(&call.op, now.wall);
-                self.batch.push(Observation::Outcome { id: call.id, outcome });
-                return true;
-            }
-            Some(Death::Before) => {}
-            Some(Death::AnswerLost) => drop(self.api.call(&call.op, now.wall)),
-            Some(Death::After) => {
-                let outcome = self.api.call(&call.op, now.wall);
-                self.batch.push(Observation::Outcome { id: call.id, outcome });
-                self.step();
-            }
-            Some(Death::Late) => {
-                self.start();
-                self.api.call(&call.op, now.wall);
-                return false;
-            }
+        let name = name(&call.op);
+        let fate = self.fate(&name);
+        let travels = CALL_MS + self.chance.delay("way", &name, self.faults.slow_ms);
+        self.say(|| format!("    -> {name} ({fate:?})"));
+        if matches!(call.op, Op::GetPod { .. }) {
+            return self.at(self.now_ms + travels, Event::Arrive(Box::new(call), fate));
         }
-        self.start();
-        false
-    }
-
-    /// Pods whose owner is gone go.
-    fn collect_garbage(&mut self) -> bool {
-        let (_, groups) = self.api.store.list(Kind::TaskGroup);
-        let (_, pods) = self.api.store.list(Kind::Pod);
-        let mut acted = false;
-        for pod in pods {
-            let Ok(body) = &pod.body else { continue };
-            let meta = metadata(body);
-            let lives = |uid: &str| groups.iter().any(|group| &*group.uid.0 == uid);
-            let is_orphan = meta.owner_references.iter().flatten().any(|owner| !lives(&owner.uid));
-            if is_orphan && meta.deletion_timestamp.is_none() {
-                let now = self.now().wall;
-                acted |= self.api.delete_pod(&pod.key, None, now).is_ok();
-            }
-        }
-        acted
-    }
-
-    /// Creates an object, or changes the spec of one that is there.
-    pub(crate) fn apply(&mut self, kind: Kind, object: &Value) {
-        let body = decode::seen(kind, &object.to_string()).expect("the object has a name");
-        let (key, mut body) = (body.key, body.body.expect("the object decodes"));
-        let now = self.now().wall;
-        match self.api.store.get(kind, &key) {
-            None => drop(self.api.create(&key, body, now).expect("it is new")),
-            Some(old) => {
-                let mut meta = metadata(old).clone();
-                meta.generation = meta.generation.map(|generation| generation + 1);
-                keep_status(&mut body, old);
-                *metadata_mut(&mut body) = meta;
-                self.api.store.put(&key, body);
-            }
-        }
-    }
-
-    /// A node of so many cores.
-    pub(crate) fn node(&mut self, name: &str, cpu: u32) {
-        let allocatable = json!({"cpu": cpu.to_string(), "memory": "64Gi", "pods": "110"});
-        self.apply(Kind::Node, &json!({"metadata": {"name": name}, "status": {"allocatable": allocatable}}));
-    }
-
-    /// A queue of so many cores.
-    pub(crate) fn queue(&mut self, path: &str, cpu: u32) {
-        let parent = path.rsplit_once('.').map(|(parent, _)| parent);
-        let spec = json!({"parent": parent, "max": {"cpu": cpu.to_string()}});
-        self.apply(Kind::Queue, &json!({"metadata": {"name": path}, "spec": spec}));
-    }
-
-    /// A task group of members of one core.
-    pub(crate) fn group(&mut self, name: &str, min_member: u32, more: &Value) {
-        let mut spec = json!({"minMember": min_member, "minResource": {"cpu": "1"}});
-        more.as_object().into_iter().flatten().for_each(|(field, value)| spec[field] = value.clone());
-        let metadata = json!({"name": name, "namespace": NS});
-        self.apply(Kind::TaskGroup, &json!({"metadata": metadata, "spec": spec}));
-    }
-
-    /// A member of so many cores: GROUP-NUMBER.
-    pub(crate) fn member(&mut self, group: &str, number: u32, cpu: &str) {
-        self.pod(&format!("{group}-{number}"), &json!({"gangline.dev/task-group": group}), cpu);
-    }
-
-    /// A pod that Gangline schedules.
-    pub(crate) fn pod(&mut self, name: &str, labels: &Value, cpu: &str) {
-        let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu}}});
-        let spec = json!({"schedulerName": "gangline", "containers": [container]});
-        let metadata = json!({"name": name, "namespace": NS, "labels": labels});
-        self.apply(Kind::Pod, &json!({"metadata": metadata, "spec": spec}));
-    }
-
-    /// A pod ends well.
-    pub(crate) fn succeed(&mut self, pod: &str) {
-        let answer = self.api.change_pod(&Key::new(NS, pod), |pod| {
-            pod.status.get_or_insert_default().phase = Some("Succeeded".to_owned());
-            Ok(())
+        let planned = self.death.filter(|(at, _)| *at == self.writes.len()).map(|(_, death)| death);
+        self.writes.push(name.clone());
+        let death = planned.or_else(|| {
+            let dies = self.chance.percent("crash", &name, self.faults.crash);
+            dies.then(|| Death::ALL[self.chance.below("death", &name, 4) as usize])
         });
-        answer.expect("the pod is there");
+        match death {
+            None => self.at(self.now_ms + travels, Event::Arrive(Box::new(call), fate)),
+            Some(death) => self.die(&call, death, planned.is_some()),
+        }
     }
 
-    /// Somebody deletes a pod.
-    pub(crate) fn delete_pod(&mut self, pod: &str) {
-        let now = self.now().wall;
-        self.api.delete_pod(&Key::new(NS, pod), None, now).expect("the pod is there");
+    /// The process dies over a write; at once, and back at once, where a test counts its writes.
+    fn die(&mut self, call: &Call, death: Death, counted: bool) {
+        self.say(|| format!("dies: {death:?}"));
+        let down = if counted { 0 } else { self.chance.below("down", "", DOWN_MS) };
+        if death == Death::AnswerLost || death == Death::After {
+            let (outcome, now) = (self.carry_out(&call.op), self.now());
+            if let (Death::After, Some(process)) = (death, &mut self.process) {
+                process.answer(call.id, outcome);
+                process.controller.step(now, &mut process.batch);
+            }
+        }
+        if counted {
+            self.process = None;
+            self.start();
+        } else {
+            self.kill(down);
+        }
+        if death == Death::Late {
+            self.at(self.now_ms + down + 1, Event::Arrive(Box::new(call.clone()), Fate::Late));
+        }
     }
 
-    /// Somebody deletes an object that nothing keeps.
-    pub(crate) fn delete(&mut self, kind: Kind, name: &str) {
-        let key = if kind == Kind::TaskGroup { Key::new(NS, name) } else { Key::cluster(name) };
-        self.api.store.remove(kind, &key);
+    fn fate(&mut self, name: &str) -> Fate {
+        let Faults { refused, answer_lost, lost, late, slow_ms, .. } = self.faults;
+        if self.chance.percent("refused", name, refused) {
+            let codes = [429, 500, 503, 504];
+            return Fate::Refused(codes[self.chance.below("code", name, 4) as usize]);
+        }
+        if self.chance.percent("answer lost", name, answer_lost) {
+            return Fate::AnswerLost;
+        }
+        // Not made, and told as if it might have been.
+        if self.chance.percent("lost", name, lost) {
+            return Fate::Refused(0);
+        }
+        if self.chance.percent("late", name, late) {
+            return Fate::Late;
+        }
+        Fate::Fine(CALL_MS + self.chance.delay("answer", name, slow_ms))
     }
 
-    /// A node goes, and pod garbage collection takes its pods.
-    pub(crate) fn lose_node(&mut self, name: &str) {
-        self.delete(Kind::Node, name);
-        for (key, pod) in self.pods() {
-            if node_of(&pod) == Some(name) {
-                self.api.store.remove(Kind::Pod, &key);
+    fn arrive(&mut self, call: &Call, fate: Fate) {
+        let number = call.id.incarnation;
+        let (delay, outcome) = match fate {
+            Fate::Fine(delay) => (delay, self.carry_out(&call.op)),
+            Fate::AnswerLost => {
+                self.carry_out(&call.op);
+                (GIVEN_UP_MS, Outcome::Unknown)
+            }
+            Fate::Refused(0) => (GIVEN_UP_MS, Outcome::Unknown),
+            Fate::Refused(code) => {
+                let message = "try again".into();
+                (CALL_MS, Outcome::Refused { code, reason: "Trouble".into(), message, retry_after: None })
+            }
+            Fate::Late => {
+                if self.is_alive(number) {
+                    // It is made a while after it was given up.
+                    let at = self.now_ms + GIVEN_UP_MS + self.chance.below("lateness", "", GIVEN_UP_MS);
+                    let call = Call { id: CallId { incarnation: 0, ..call.id }, ..call.clone() };
+                    self.at(at, Event::Arrive(Box::new(call), Fate::Late));
+                } else {
+                    self.carry_out(&call.op);
+                    self.say(|| format!("late: {}", name(&call.op)));
+                    return;
+                }
+                (GIVEN_UP_MS, Outcome::Unknown)
+            }
+        };
+        self.at(self.now_ms + delay, Event::Answer(number, call.id, Box::new(outcome)));
+    }
+
+    fn carry_out(&mut self, op: &Op) -> Outcome {
+        let outcome = self.api.call(op, self.now().wall);
+        if let (Op::CreatePod(_), Outcome::Ok(Some(seen))) = (op, &outcome) {
+            self.made.insert(seen.uid.0.to_string());
+        }
+        if let Outcome::Refused { code, .. } = &outcome {
+            self.say(|| format!("    <- {code} {}", name(op)));
+        }
+        outcome
+    }
+
+    /// Those who watch the cluster notice what has changed.
+    fn react(&mut self) {
+        let changes = self.api.store.all_after(self.acted_on).expect("nothing is compacted").to_vec();
+        self.acted_on = self.api.store.revision();
+        for change in changes {
+            self.announce(change.kind);
+            match change.kind {
+                Kind::Pod if !change.deleted => self.look_at(&change.seen.key),
+                Kind::TaskGroup | Kind::Node if change.deleted || change.kind == Kind::Node => {
+                    let node = &*change.seen.key.name;
+                    let concerned = |key: &Key, pod| {
+                        let there = change.kind == Kind::Node && node_of(pod) == Some(node);
+                        there || change.kind == Kind::TaskGroup && garbage::is_garbage(&self.api, key)
+                    };
+                    let pods = self.api.store.of_kind(Kind::Pod).filter(|(key, pod)| concerned(key, pod));
+                    let keys: Vec<Key> = pods.map(|(key, _)| key.clone()).collect();
+                    keys.iter().for_each(|key| self.look_at(key));
+                }
+                Kind::Pod | Kind::Node | Kind::TaskGroup | Kind::Queue | Kind::ResourceQuota => {}
             }
         }
     }
 
-    /// Names of placeholders, sorted.
-    pub(crate) fn placeholders(&self) -> Vec<String> {
-        let pods = self.pods().into_iter().filter(|(_, pod)| is_placeholder(pod));
-        pods.map(|(key, _)| key.name.to_string()).collect()
-    }
-
-    fn pods(&self) -> Vec<(Key, Body)> {
-        let (_, pods) = self.api.store.list(Kind::Pod);
-        pods.into_iter().filter_map(|seen| Some((seen.key, seen.body.ok()?))).collect()
-    }
-
-    /// What is to be the same however often the process died: of every gang what it says of itself and what it has, and
-    /// of every queue what it says is used. Without times, names of equal pods, and nodes.
-    pub(crate) fn summary(&self) -> Vec<String> {
-        let pods = self.pods();
-        let (_, groups) = self.api.store.list(Kind::TaskGroup);
-        let mut lines: Vec<String> =
-            groups.iter().filter_map(|seen| self.gang_line(seen.body.as_ref().ok()?, &pods)).collect();
-        let (_, queues) = self.api.store.list(Kind::Queue);
-        for seen in queues {
-            let Ok(Body::Queue(queue)) = &seen.body else { continue };
-            let status = queue.status.clone().unwrap_or_default();
-            lines.push(format!("queue {}: uses {}", seen.key.name, json!(status.allocated)));
+    /// A watch is going to tell of it.
+    fn announce(&mut self, kind: Kind) {
+        let Some(number) = self.process.as_ref().map(|process| process.number) else { return };
+        if self.speaking.insert((number, kind)) {
+            let lag = self.chance.delay("watch", kind.plural(), self.faults.lag_ms);
+            self.at(self.now_ms + lag, Event::Watch(number, kind));
         }
-        let bound = |(_, pod): &&(Key, Body)| !is_placeholder(pod) && group_of(pod).is_none() && node_of(pod).is_some();
-        lines.push(format!("other pods bound: {}", pods.iter().filter(bound).count()));
-        lines
     }
 
-    fn gang_line(&self, body: &Body, pods: &[(Key, Body)]) -> Option<String> {
-        let Body::TaskGroup(group) = body else { return None };
-        let name = group.metadata.name.as_deref()?;
-        let status = group.status.clone().unwrap_or_default();
-        let own = || pods.iter().filter(|(_, pod)| group_of(pod) == Some(name)).map(|(_, pod)| pod);
-        let placeholders = own().filter(|pod| is_placeholder(pod)).count();
-        let bound = own().filter(|pod| !is_placeholder(pod) && node_of(pod).is_some()).count();
-        let counts = &status.counts;
-        Some(format!(
-            "gang {name}: {} {} held {} running {}; {bound} members bound, {placeholders} placeholders",
-            status.application_state, status.reason, counts.held, counts.running
-        ))
+    fn look_at(&mut self, key: &Key) {
+        let idle = self.faults.idle_ms;
+        if kubelet::task(&self.api, key).is_some() && self.looked_at.insert((true, key.clone())) {
+            let delay = self.chance.delay("kubelet", &key.name, idle);
+            self.at(self.now_ms + delay, Event::Kubelet(key.clone()));
+        }
+        if garbage::is_garbage(&self.api, key) && self.looked_at.insert((false, key.clone())) {
+            let delay = self.chance.delay("garbage", &key.name, idle);
+            self.at(self.now_ms + delay, Event::Collect(key.clone()));
+        }
     }
-}
 
-fn controller(instance: u64) -> Controller {
-    Controller::new(Settings { scheduler_names: vec!["gangline".into()], placeholder_image: "pause".into(), instance })
-}
-
-fn keep_status(body: &mut Body, old: &Body) {
-    match (body, old) {
-        (Body::TaskGroup(new), Body::TaskGroup(old)) => std::sync::Arc::make_mut(new).status = old.status.clone(),
-        (Body::Queue(new), Body::Queue(old)) => std::sync::Arc::make_mut(new).status = old.status.clone(),
-        (Body::Pod(new), Body::Pod(old)) => std::sync::Arc::make_mut(new).status = old.status.clone(),
-        (Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_), _) => {}
+    /// Something outside took members or seats from a group.
+    pub(crate) fn disturb(&mut self, group: &str) {
+        self.disturbed.insert(group.to_owned());
     }
-}
 
-fn label<'a>(pod: &'a Body, key: &str) -> Option<&'a str> {
-    metadata(pod).labels.as_ref()?.get(key).map(String::as_str)
-}
+    /// A promise is broken; the first one counts.
+    pub(crate) fn violated(&mut self, promise: &'static str, what: String) {
+        self.violation.get_or_insert(Violation::new(promise, what));
+    }
 
-fn group_of(pod: &Body) -> Option<&str> {
-    label(pod, "gangline.dev/task-group")
-}
+    pub(crate) fn say(&self, what: impl FnOnce() -> String) {
+        if self.verbose {
+            println!("{:>8} {}", self.now_ms, what());
+        }
+    }
 
-fn is_placeholder(pod: &Body) -> bool {
-    label(pod, "gangline.dev/placeholder") == Some("true")
-}
-
-fn node_of(pod: &Body) -> Option<&str> {
-    let Body::Pod(pod) = pod else { return None };
-    pod.spec.as_ref()?.node_name.as_deref()
+    /// UIDs of the pods that the scheduler created.
+    pub(crate) fn is_made(&self, pod: &gangline::shim::observation::Body) -> bool {
+        metadata(pod).uid.as_ref().is_some_and(|uid| self.made.contains(uid))
+    }
 }
 
 /// `create pods/binding ns/g-0`.

@@ -1,0 +1,24 @@
+//! The garbage collector: a pod whose owner is gone goes.
+
+use super::api::Api;
+use super::store::metadata;
+use crate::core::ids::Key;
+use crate::core::time::Wall;
+use crate::shim::observation::Body;
+use crate::shim::op::Kind;
+
+/// Whether a pod is owned by a TaskGroup that is not there. (Owners of other kinds are taken to live.)
+pub fn is_garbage(api: &Api, pod: &Key) -> bool {
+    let Some(body) = api.store.get(Kind::Pod, pod) else { return false };
+    metadata(body).owner_references.iter().flatten().filter(|owner| owner.kind == "TaskGroup").any(|owner| {
+        let key = Key { namespace: pod.namespace.clone(), name: owner.name.as_str().into() };
+        let found = api.store.get(Kind::TaskGroup, &key).map(metadata);
+        found.and_then(|meta| meta.uid.as_deref()) != Some(&owner.uid)
+    })
+}
+
+/// Deletes a pod if its owner is gone; false: nothing was to be done.
+pub fn collect(api: &mut Api, pod: &Key, now: Wall) -> bool {
+    let goes = api.store.get(Kind::Pod, pod).is_some_and(|body: &Body| metadata(body).deletion_timestamp.is_some());
+    !goes && is_garbage(api, pod) && api.delete_pod(pod, None, now).is_ok()
+}

@@ -1,0 +1,208 @@
+//! Draws plans: few nodes, queues and applications, everything that can happen to them, and which faults are on.
+
+use super::chance::mix;
+use super::plan::{Act, Faults, GroupAct, Head, KindName, Plan, PodAct};
+
+/// How long people act.
+pub(crate) const LENGTH_MS: u64 = 60_000;
+
+/// Numbers drawn one after the other.
+struct Dice(u64);
+
+impl Dice {
+    const fn below(&mut self, end: u64) -> u64 {
+        self.0 = mix(self.0);
+        if end == 0 { 0 } else { self.0 % end }
+    }
+
+    const fn percent(&mut self, percent: u64) -> bool {
+        self.below(100) < percent
+    }
+
+    /// Small mostly: each further one half as likely.
+    fn few(&mut self, most: u64) -> u64 {
+        (0..most).take_while(|_| self.percent(50)).count() as u64
+    }
+
+    fn of<T: Clone>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len() as u64) as usize].clone()
+    }
+
+    const fn time(&mut self) -> u64 {
+        self.below(LENGTH_MS)
+    }
+}
+
+/// The plan of a seed.
+pub(crate) fn draw(seed: u64) -> Plan {
+    let mut dice = Dice(mix(seed));
+    let mut acts = Vec::new();
+    let nodes = cluster(&mut dice, &mut acts);
+    let queues = queues(&mut dice, &mut acts);
+    for number in 0..=dice.few(3) {
+        application(&mut dice, &mut acts, number, &queues);
+    }
+    (0..dice.few(3)).for_each(|number| single(&mut dice, &mut acts, number, &queues));
+    (0..dice.few(4)).for_each(|number| trouble(&mut dice, &mut acts, number, &nodes));
+    acts.sort_by_key(|(at, _)| *at);
+    Plan { head: Head { seed, faults: faults(&mut dice) }, acts }
+}
+
+fn cluster(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) -> Vec<String> {
+    let nodes: Vec<String> = (0..=dice.few(5)).map(|number| format!("n{number}")).collect();
+    for name in &nodes {
+        let at = if dice.percent(85) { 0 } else { dice.time() };
+        let cpu = 1 + dice.below(6) as u32;
+        acts.push((at, Act::Node { name: name.clone(), cpu, cordoned: false }));
+        if dice.percent(10) {
+            acts.push((dice.time(), Act::Node { name: name.clone(), cpu, cordoned: true }));
+        }
+        if dice.percent(10) {
+            let at = dice.time();
+            acts.push((at, Act::LoseNode { name: name.clone() }));
+            if dice.percent(60) {
+                acts.push((at + 1 + dice.below(9_000), Act::Node { name: name.clone(), cpu, cordoned: false }));
+            }
+        }
+    }
+    nodes
+}
+
+fn queues(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) -> Vec<Option<String>> {
+    let mut names = vec![None];
+    for path in ["root", "root.a", "root.a.x", "root.b"] {
+        let wanted = if path == "root" { 40 } else { 60 };
+        if !dice.percent(wanted) || path == "root.a.x" && !names.contains(&Some("root.a".to_owned())) {
+            continue;
+        }
+        let at = if dice.percent(80) { 0 } else { dice.time() };
+        acts.push((at, Act::Queue { path: path.to_owned(), cpu: 2 + dice.below(10) as u32 }));
+        if dice.percent(20) {
+            acts.push((dice.time(), Act::Queue { path: path.to_owned(), cpu: 1 + dice.below(12) as u32 }));
+        }
+        if path != "root" {
+            if dice.percent(8) {
+                acts.push((dice.time(), Act::DropQueue { path: path.to_owned() }));
+            }
+            names.push(Some(path.to_owned()));
+        }
+    }
+    names
+}
+
+fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, queues: &[Option<String>]) {
+    let begins = dice.time() / 2;
+    let count = if dice.percent(75) { 1 } else { 2 };
+    let names: Vec<String> = (0..count).map(|group| format!("g{number}{}", ["", "b"][group])).collect();
+    let app = (count > 1).then(|| format!("app{number}"));
+    let (queue, direct) = (dice.of(queues), dice.percent(25));
+    for name in &names {
+        let spec = GroupAct {
+            name: name.clone(),
+            min: 1 + dice.few(5) as u32,
+            milli: dice.of(&[1_000, 1_000, 500, 2_000]),
+            queue: queue.clone(),
+            direct,
+            all: dice.percent(50),
+            app: app.clone(),
+            gang: if app.is_some() { names.clone() } else { Vec::new() },
+        };
+        group(dice, acts, begins, &spec);
+    }
+    if dice.percent(20) {
+        let own = app.or_else(|| names.first().cloned());
+        let driver = PodAct { name: format!("driver{number}"), milli: 500, app: own, ..PodAct::default() };
+        acts.push((begins.saturating_sub(dice.below(2_000)) + dice.below(2_000), Act::Pod(driver)));
+    }
+}
+
+/// A group, its members, and what becomes of them.
+fn group(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, begins: u64, spec: &GroupAct) {
+    let name = &spec.name;
+    acts.push((begins + dice.below(1_500), Act::Group(spec.clone())));
+    let pause = dice.of(&[0, 0, 500, 5_000, 20_000]);
+    let comes = begins + dice.below(pause + 500);
+    let count = (u64::from(spec.min) + dice.few(2)).saturating_sub(u64::from(dice.percent(20)));
+    let ends = dice.percent(40).then(|| comes + dice.below(40_000));
+    for number in 0..count {
+        let milli = if dice.percent(8) { spec.milli + 500 } else { spec.milli };
+        let pod = PodAct {
+            name: format!("{name}-{number}"),
+            milli,
+            group: Some(name.clone()),
+            priority: if dice.percent(5) { 10 } else { 0 },
+            ..PodAct::default()
+        };
+        acts.push((comes + dice.below(pause / 4 + 50), Act::Pod(pod)));
+        if let Some(ends) = ends {
+            let well = dice.percent(85);
+            acts.push((ends + dice.below(500), Act::End { name: format!("{name}-{number}"), well }));
+        }
+        if dice.percent(4) {
+            acts.push((dice.time(), Act::DropPod { name: format!("{name}-{number}") }));
+        }
+    }
+    if dice.percent(12) {
+        acts.push((
+            begins + dice.below(20_000),
+            Act::DropPlaceholder { group: name.clone(), nth: dice.below(5) as u32 },
+        ));
+    }
+    if dice.percent(10) {
+        let at = begins + dice.below(30_000);
+        acts.push((at, Act::DropGroup { name: name.clone() }));
+        if dice.percent(60) {
+            let again = GroupAct { min: 1 + dice.few(4) as u32, ..spec.clone() };
+            acts.push((at + dice.below(4_000), Act::Group(again)));
+        }
+    }
+    if dice.percent(8) {
+        let edited = GroupAct { min: 1 + dice.few(4) as u32, all: dice.percent(50), ..spec.clone() };
+        acts.push((begins + dice.below(40_000), Act::Group(edited)));
+    }
+}
+
+fn single(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, queues: &[Option<String>]) {
+    let name = format!("single{number}");
+    let at = dice.time();
+    let (milli, queue) = (dice.of(&[500, 1_000, 3_000]), dice.of(queues));
+    acts.push((at, Act::Pod(PodAct { name: name.clone(), milli, queue, ..PodAct::default() })));
+    if dice.percent(40) {
+        acts.push((at + dice.below(20_000), Act::End { name, well: true }));
+    }
+}
+
+fn trouble(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, nodes: &[String]) {
+    let at = dice.time();
+    let act = match dice.below(5) {
+        0 | 1 => Act::Kill { down_ms: dice.of(&[0, 10, 1_000, 10_000]) },
+        2 => Act::Cut { kind: dice.of(&KindName::ALL) },
+        3 => Act::Foreign { name: format!("foreign{number}"), node: dice.of(nodes), cpu: 1 + dice.below(3) as u32 },
+        _ => Act::Pod(PodAct {
+            name: format!("forged{number}"),
+            milli: 500,
+            group: Some("g0".to_owned()),
+            app: Some("g0".to_owned()),
+            forged: true,
+            ..PodAct::default()
+        }),
+    };
+    acts.push((at, act));
+}
+
+/// Which faults are on, and how strong: most plans have a few.
+fn faults(dice: &mut Dice) -> Faults {
+    let mut some = |strengths: &[u64]| if dice.percent(40) { dice.of(strengths) } else { 0 };
+    Faults {
+        refused: some(&[2, 10, 40]) as u8,
+        answer_lost: some(&[2, 10, 30]) as u8,
+        lost: some(&[2, 10]) as u8,
+        late: some(&[2, 10]) as u8,
+        slow_ms: some(&[20, 300, 3_000]),
+        lag_ms: some(&[20, 500, 8_000]),
+        cut: some(&[1, 10]) as u8,
+        stall_ms: some(&[50, 4_000]),
+        idle_ms: some(&[100, 3_000, 20_000]),
+        crash: some(&[1, 5]) as u8,
+    }
+}

@@ -1,0 +1,341 @@
+//! What must hold, read off the API server's objects (design 04, 4.2): when everything has come to rest, and in the end.
+
+use std::collections::BTreeMap;
+
+use gangline::api::task_group::TaskGroup;
+use gangline::core::ids::Key;
+use gangline::shim::observation::Body;
+use gangline::shim::op::Kind;
+use gangline::sim::api::has_ended;
+use gangline::sim::store::metadata;
+use serde_json::json;
+
+use super::people::{NS, is_placeholder, label, milli_of, node_of};
+use super::process::{group_of, is_member, queue_mark, uid_mark};
+use super::world::World;
+
+/// A promise that was broken.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Violation {
+    /// Which: `I2`, `L1`.
+    pub(crate) promise: &'static str,
+    /// How.
+    pub(crate) what: String,
+}
+
+impl Violation {
+    pub(crate) const fn new(promise: &'static str, what: String) -> Self {
+        Self { promise, what }
+    }
+}
+
+/// Reasons that room can end: none of them remains when there is plenty of it.
+const ABOUT_ROOM: &[&str] = &[
+    "WaitingForCapacity",
+    "WaitingForQuota",
+    "WaitingForApplications",
+    "CreatingPlaceholders",
+    "BindingPlaceholders",
+    "PlaceholderRejected",
+    "PlaceholdersLeaving",
+    "ReservationLost",
+    "Settling",
+    "Starting",
+];
+
+impl World {
+    /// What holds whenever everything has come to rest.
+    pub(crate) fn check_at_rest(&mut self) {
+        self.check_books();
+        self.check_unresolved();
+        self.check_gangs();
+        self.check_placeholders();
+        self.check_statuses();
+        self.check_fixed_point();
+    }
+
+    /// I7: the books are what they are when computed anew.
+    fn check_books(&mut self) {
+        let Some(process) = &self.process else { return };
+        let problems = process.controller.core().audit();
+        if !problems.is_empty() {
+            self.violated("I7", problems.join("; "));
+        }
+    }
+
+    /// L5: nothing is in flight or in doubt.
+    fn check_unresolved(&mut self) {
+        let Some(process) = &self.process else { return };
+        let stats = process.controller.stats();
+        let (waiting, flying) = (stats.outbox_waiting, stats.outbox_in_flight);
+        if waiting + flying > 0 {
+            self.violated("L5", format!("{waiting} calls wait and {flying} are in flight, and nothing happens"));
+        }
+    }
+
+    fn groups(&self) -> Vec<(String, TaskGroup)> {
+        let groups = self.api.store.of_kind(Kind::TaskGroup).filter_map(|(key, body)| match body {
+            Body::TaskGroup(group) => Some((key.name.to_string(), (**group).clone())),
+            Body::Pod(_) | Body::Node(_) | Body::Queue(_) | Body::ResourceQuota(_) => None,
+        });
+        groups.collect()
+    }
+
+    fn pods(&self) -> impl Iterator<Item = (&Key, &Body)> {
+        self.api.store.of_kind(Kind::Pod)
+    }
+
+    /// Pods of a group. Members that were bound for an earlier TaskGroup of the name are not its own (01, 1.5).
+    fn of_group(&self, name: &str, group: &TaskGroup) -> Numbers {
+        let mut numbers = Numbers::default();
+        let uid = group.metadata.uid.as_deref().unwrap_or_default();
+        for (_, body) in self.pods().filter(|(key, body)| &*key.namespace == NS && group_of(body) == Some(name)) {
+            let Body::Pod(pod) = body else { continue };
+            let (bound, ended) = (node_of(body).is_some(), has_ended(pod));
+            if bound && is_member(body) && uid_mark(body).is_none_or(|mark| mark != uid) {
+                continue;
+            }
+            if is_member(body) {
+                numbers.bound += u32::from(bound);
+                numbers.running += u32::from(bound && !ended);
+                numbers.waiting += u32::from(!bound && !ended);
+            } else if self.is_made(body) {
+                numbers.placeholders += 1;
+                numbers.held += u32::from(bound && !ended);
+            }
+        }
+        numbers
+    }
+
+    /// I4: a gang that runs runs with all its members, where nothing outside took some.
+    fn check_gangs(&mut self) {
+        for (name, group) in self.groups() {
+            let numbers = self.of_group(&name, &group);
+            // What was in force at its start: an edit that came before its status said so counts for its next life.
+            let need = group.status.as_ref().map_or(group.spec.min_member, |status| status.counts.required);
+            let partial = numbers.bound > 0 && numbers.bound + numbers.held < need;
+            if partial && !self.disturbed.contains(&name) {
+                self.violated("I4", format!("{name} has {} of {need} members: {numbers:?}", numbers.bound));
+            }
+        }
+    }
+
+    /// I6: a placeholder has an owner that lives, and a seat for it.
+    fn check_placeholders(&mut self) {
+        let groups: BTreeMap<String, TaskGroup> = self.groups().into_iter().collect();
+        let strays: Vec<String> = self
+            .pods()
+            .filter(|(_, pod)| self.is_made(pod))
+            .filter_map(|(key, pod)| {
+                let Some(group) = group_of(pod).and_then(|name| groups.get(name)) else {
+                    return Some(format!("{key} has no task group"));
+                };
+                let owner = metadata(pod).owner_references.iter().flatten().next().map(|owner| owner.uid.clone());
+                let state = group.status.as_ref().map(|status| status.application_state.clone()).unwrap_or_default();
+                let lives = matches!(state.as_str(), "Accepted" | "Running" | "Waiting");
+                let fine = owner == group.metadata.uid && lives;
+                (!fine).then(|| format!("{key} is left of {:?} ({state})", group.metadata.name))
+            })
+            .collect();
+        if let Some(stray) = strays.into_iter().next() {
+            self.violated("I6", stray);
+        }
+        for (name, group) in groups {
+            let numbers = self.of_group(&name, &group);
+            let seats = group.spec.min_member.saturating_sub(numbers.running);
+            if numbers.placeholders > seats {
+                self.violated("I6", format!("{name} has more placeholders than seats: {numbers:?}"));
+            }
+        }
+    }
+
+    /// I12 at rest: what statuses say is what is there.
+    fn check_statuses(&mut self) {
+        for (name, group) in self.groups() {
+            let numbers = self.of_group(&name, &group);
+            let Some(status) = &group.status else {
+                self.violated("I12", format!("{name} has no status"));
+                continue;
+            };
+            let said = (status.counts.running, status.counts.held, status.counts.placeholders);
+            let found = (numbers.running, numbers.held, numbers.placeholders);
+            if said != found {
+                self.violated("I12", format!("{name} says {said:?} run, are held, are placeholders: {found:?}"));
+            }
+        }
+        let mut used: BTreeMap<String, u64> = BTreeMap::new();
+        for (_, body) in self.pods() {
+            if let (Some(queue), Body::Pod(pod)) = (queue_mark(body), body)
+                && !has_ended(pod)
+            {
+                let ends = queue.match_indices('.').map(|(at, _)| at).chain([queue.len()]);
+                ends.for_each(|end| *used.entry(queue[..end].to_owned()).or_default() += milli_of(pod));
+            }
+        }
+        let said: Vec<(String, u64)> = self
+            .api
+            .store
+            .of_kind(Kind::Queue)
+            .filter_map(|(key, body)| {
+                let Body::Queue(queue) = body else { return None };
+                let allocated = &queue.status.as_ref()?.allocated;
+                let cpu = allocated.get("cpu").map_or("0", |cpu| cpu.0.as_str());
+                Some((key.name.to_string(), super::people::milli(cpu)))
+            })
+            .collect();
+        for (queue, said) in said {
+            let found = used.get(&queue).copied().unwrap_or(0);
+            if said != found {
+                self.violated("I12", format!("queue {queue} says that {said}m are used: {found}m"));
+            }
+        }
+    }
+
+    /// L1: nothing more is written.
+    fn check_fixed_point(&mut self) {
+        let writes = self.writes.len();
+        self.rest();
+        if self.writes.len() > writes {
+            let more = self.writes[writes..].join(", ");
+            self.violated("L1", format!("writes go on at rest: {more}"));
+        }
+    }
+
+    /// A new process, with nothing but the objects, binds, creates and deletes nothing. It cannot know of members that
+    /// ran and are gone (01, 1.11).
+    pub(crate) fn check_restart(&mut self) {
+        let starts = |(name, group): &(String, TaskGroup)| {
+            let state = group.status.as_ref().map(|status| status.application_state.as_str());
+            state == Some("Running") && self.of_group(name, group).bound == 0
+        };
+        // Whether it came before the gate its date says to the second only.
+        let originator = |pod: &Body| node_of(pod).is_none() && label(pod, "gangline.dev/application-id").is_some();
+        let waits = self.pods().any(|(_, pod)| !is_placeholder(pod) && originator(pod));
+        if waits || !self.disturbed.is_empty() || self.groups().iter().any(starts) {
+            return;
+        }
+        let (writes, before) = (self.writes.len(), self.summary());
+        self.process = None;
+        self.start();
+        self.rest();
+        let matters = |write: &&String| !write.contains("status") && !write.contains("events");
+        let more: Vec<String> = self.writes[writes..].iter().filter(matters).cloned().collect();
+        if !more.is_empty() {
+            self.violated("L1", format!("a new process finds something to do: {}", more.join(", ")));
+        }
+        let after = self.summary();
+        if before != after {
+            self.violated("L1", format!("a new process sees it otherwise:\n{before:#?}\n{after:#?}"));
+        }
+    }
+
+    /// There is plenty of everything: what can run runs.
+    pub(crate) fn enrich(&mut self) {
+        self.say(|| "plenty".to_owned());
+        let queues: Vec<String> = self.api.store.of_kind(Kind::Queue).map(|(key, _)| key.name.to_string()).collect();
+        queues.iter().for_each(|queue| self.queue(queue, 1_000));
+        (0..6).for_each(|number| self.node(&format!("plenty{number}"), 64));
+        self.rest();
+    }
+
+    /// L2: nobody waits for room.
+    pub(crate) fn check_everything_runs(&mut self) {
+        for (name, group) in self.groups() {
+            let status = group.status.unwrap_or_default();
+            let room = ABOUT_ROOM.contains(&status.reason.as_str()) || status.reason == "ExceedsMaxQuota";
+            if room && status.application_state != "Running" {
+                self.violated(
+                    "L2",
+                    format!("{name}: {} {}: {}", status.application_state, status.reason, status.message),
+                );
+            }
+        }
+        let gone = |queue: &str| self.api.store.get(Kind::Queue, &Key::cluster(queue)).is_none();
+        let draining: Vec<String> = self
+            .groups()
+            .into_iter()
+            .filter_map(|(name, group)| group.spec.queue.is_some_and(|queue| gone(&queue)).then_some(name))
+            .collect();
+        let pods: Vec<(Key, Body)> = self.pods().map(|(key, body)| (key.clone(), body.clone())).collect();
+        for (key, body) in pods {
+            let Body::Pod(pod) = &body else { continue };
+            if group_of(&body).is_some_and(|group| draining.iter().any(|name| name == group)) {
+                // Its limits stay while it drains.
+                continue;
+            }
+            let waits = node_of(&body).is_none() && !is_placeholder(&body);
+            let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+            let mut reasons =
+                conditions.filter(|one| one.type_ == "PodScheduled").filter_map(|one| one.reason.as_deref());
+            if waits && reasons.any(|reason| reason == "Unschedulable" || reason == "WaitingForQuota") {
+                self.violated("L2", format!("{key} waits for room"));
+            }
+        }
+    }
+
+    /// Everything that people made is taken away.
+    pub(crate) fn clear_away(&mut self) {
+        self.say(|| "away with all".to_owned());
+        let groups: Vec<Key> = self.api.store.of_kind(Kind::TaskGroup).map(|(key, _)| key.clone()).collect();
+        groups.iter().for_each(|key| self.api.store.remove(Kind::TaskGroup, key));
+        let made = |world: &Self, body: &Body| world.is_made(body);
+        let pods: Vec<Key> = self.pods().filter(|(_, body)| !made(self, body)).map(|(key, _)| key.clone()).collect();
+        pods.iter().for_each(|key| self.api.store.remove(Kind::Pod, key));
+        for kind in [Kind::Queue, Kind::Node] {
+            let keys: Vec<Key> = self.api.store.of_kind(kind).map(|(key, _)| key.clone()).collect();
+            keys.iter().for_each(|key| self.api.store.remove(kind, key));
+        }
+        self.rest();
+    }
+
+    /// I13, I6: nothing of ours is left, in the cluster or in memory.
+    pub(crate) fn check_nothing_is_left(&mut self) {
+        let left: Vec<String> = self.pods().map(|(key, _)| key.to_string()).collect();
+        if !left.is_empty() {
+            self.violated("I6", format!("left: {left:?}"));
+        }
+        let leftovers = self.process.as_ref().map(|process| process.controller.core().leftovers()).unwrap_or_default();
+        if !leftovers.is_empty() {
+            self.violated("I13", format!("still remembered: {leftovers:?}"));
+        }
+    }
+
+    /// What is to be the same however often the process died: of every gang what it says of itself and what it has, and
+    /// of every queue what it says is used. Without times, names of equal pods, and nodes.
+    pub(crate) fn summary(&self) -> Vec<String> {
+        let mut lines: Vec<String> = self.groups().iter().map(|(name, group)| self.gang_line(name, group)).collect();
+        for (key, body) in self.api.store.of_kind(Kind::Queue) {
+            let Body::Queue(queue) = body else { continue };
+            let status = queue.status.clone().unwrap_or_default();
+            lines.push(format!("queue {}: uses {}", key.name, json!(status.allocated)));
+        }
+        let bound = |pod: &Body| !is_placeholder(pod) && group_of(pod).is_none() && node_of(pod).is_some();
+        lines.push(format!("other pods bound: {}", self.pods().filter(|(_, pod)| bound(pod)).count()));
+        let forged = |pod: &Body| label(pod, "gangline.dev/placeholder").is_some() && !self.is_made(pod);
+        lines.push(format!("forged placeholders: {}", self.pods().filter(|(_, pod)| forged(pod)).count()));
+        lines
+    }
+
+    fn gang_line(&self, name: &str, group: &TaskGroup) -> String {
+        let status = group.status.clone().unwrap_or_default();
+        let numbers = self.of_group(name, group);
+        let counts = &status.counts;
+        format!(
+            "gang {name}: {} {} held {} running {}; {} members bound, {} placeholders",
+            status.application_state, status.reason, counts.held, counts.running, numbers.bound, numbers.placeholders
+        )
+    }
+}
+
+/// Pods of a group.
+#[derive(Clone, Copy, Debug, Default)]
+struct Numbers {
+    /// Members that have or had a node.
+    bound: u32,
+    /// Those of them that have not ended.
+    running: u32,
+    waiting: u32,
+    placeholders: u32,
+    /// Those of them that have a node.
+    held: u32,
+}

@@ -1,0 +1,296 @@
+//! What people and machines do to a cluster, and what can be read off its objects.
+
+use gangline::core::ids::Key;
+use gangline::shim::decode;
+use gangline::shim::observation::Body;
+use gangline::shim::op::Kind;
+use gangline::sim::store::{metadata, metadata_mut};
+use k8s_openapi::api::core::v1::{Node, Pod};
+use serde_json::{Value, json};
+
+use super::plan::{Act, GroupAct, PodAct};
+use super::world::World;
+
+/// The namespace of everything.
+pub(crate) const NS: &str = "ns";
+
+impl World {
+    /// Does what a plan says; nothing where it makes no sense.
+    pub(crate) fn act(&mut self, act: &Act) {
+        match act {
+            Act::Node { name, cpu, cordoned } => self.set_node(name, *cpu, *cordoned),
+            Act::LoseNode { name } => self.lose_node(name),
+            Act::Queue { path, cpu } => self.queue(path, *cpu),
+            Act::DropQueue { path } => {
+                // A gang whose driver runs keeps what it holds there; a new process gives it up.
+                self.disturb(path);
+                self.delete(Kind::Queue, path);
+            }
+            Act::Group(group) => self.set_group(group),
+            Act::DropGroup { name } => {
+                self.disturb(name);
+                self.delete(Kind::TaskGroup, name);
+            }
+            Act::Pod(pod) => self.set_pod(pod),
+            Act::DropPod { name } => drop(self.drop_pod(name)),
+            Act::End { name, well } => drop(self.end(name, *well)),
+            Act::DropPlaceholder { group, nth } => {
+                let all = self.placeholders_of(group);
+                if let Some(name) = all.get(*nth as usize % all.len().max(1)) {
+                    self.drop_pod(&name.clone());
+                }
+            }
+            Act::Foreign { name, node, cpu } => self.foreign(name, node, *cpu),
+            Act::Kill { down_ms } => self.kill(*down_ms),
+            Act::Cut { kind } => self.cut(kind.kind()),
+        }
+    }
+
+    /// Creates an object, or changes the spec of one that is there.
+    pub(crate) fn apply(&mut self, kind: Kind, object: &Value) {
+        let seen = decode::seen(kind, &object.to_string()).expect("the object has a name");
+        let (key, mut body) = (seen.key, seen.body.expect("the object decodes"));
+        let now = self.now().wall;
+        match self.api.store.get(kind, &key) {
+            None => drop(self.api.create(&key, body, now).expect("it is new")),
+            Some(old) => {
+                let mut meta = metadata(old).clone();
+                meta.generation = meta.generation.map(|generation| generation + 1);
+                keep_status(&mut body, old);
+                *metadata_mut(&mut body) = meta;
+                self.api.store.put(&key, body);
+            }
+        }
+    }
+
+    /// A node of so many cores.
+    pub(crate) fn node(&mut self, name: &str, cpu: u32) {
+        self.set_node(name, cpu, false);
+    }
+
+    fn set_node(&mut self, name: &str, cpu: u32, cordoned: bool) {
+        let allocatable = json!({"cpu": cpu.to_string(), "memory": "64Gi", "pods": "110"});
+        let spec = json!({"unschedulable": cordoned});
+        self.apply(
+            Kind::Node,
+            &json!({"metadata": {"name": name}, "spec": spec, "status": {"allocatable": allocatable}}),
+        );
+    }
+
+    /// A queue of so many cores.
+    pub(crate) fn queue(&mut self, path: &str, cpu: u32) {
+        let parent = path.rsplit_once('.').map(|(parent, _)| parent);
+        let spec = json!({"parent": parent, "max": {"cpu": cpu.to_string()}});
+        self.apply(Kind::Queue, &json!({"metadata": {"name": path}, "spec": spec}));
+    }
+
+    /// A task group of members of one core.
+    pub(crate) fn group(&mut self, name: &str, min_member: u32, more: &Value) {
+        let mut spec = json!({"minMember": min_member, "minResource": {"cpu": "1"}});
+        more.as_object().into_iter().flatten().for_each(|(field, value)| spec[field] = value.clone());
+        let metadata = json!({"name": name, "namespace": NS});
+        self.apply(Kind::TaskGroup, &json!({"metadata": metadata, "spec": spec}));
+    }
+
+    fn set_group(&mut self, group: &GroupAct) {
+        let GroupAct { name, min, milli, queue, direct, all, app, gang } = group;
+        if self.lives(name) {
+            // The API server refuses it: it lives.
+            return;
+        }
+        if self.api.store.get(Kind::TaskGroup, &Key::new(NS, name.as_str())).is_some() {
+            // It may live, and its status not say so yet.
+            self.disturb(name);
+        }
+        let mut spec = json!({"minMember": min, "minResource": {"cpu": format!("{milli}m")}});
+        spec["reservation"] = json!(if *direct { "Direct" } else { "Placeholder" });
+        spec["placeholderFor"] = json!(if *all { "all" } else { "missing" });
+        queue.iter().for_each(|queue| spec["queue"] = json!(queue));
+        app.iter().for_each(|app| spec["applicationId"] = json!(app));
+        if !gang.is_empty() {
+            spec["gangGroup"] = gang.iter().map(|name| format!("{NS}/{name}")).collect();
+        }
+        self.apply(Kind::TaskGroup, &json!({"metadata": {"name": name, "namespace": NS}, "spec": spec}));
+    }
+
+    /// Whether a TaskGroup's application lives, by its status: then its spec cannot be changed.
+    fn lives(&self, name: &str) -> bool {
+        let Some(Body::TaskGroup(group)) = self.api.store.get(Kind::TaskGroup, &Key::new(NS, name)) else {
+            return false;
+        };
+        let state = group.status.as_ref().map(|status| status.application_state.as_str());
+        matches!(state, Some("Accepted" | "Running" | "Waiting"))
+    }
+
+    /// A member of so many cores: GROUP-NUMBER.
+    pub(crate) fn member(&mut self, group: &str, number: u32, cpu: &str) {
+        self.pod(&format!("{group}-{number}"), &json!({"gangline.dev/task-group": group}), cpu);
+    }
+
+    /// A pod that Gangline schedules.
+    pub(crate) fn pod(&mut self, name: &str, labels: &Value, cpu: &str) {
+        self.make_pod(name, labels, cpu, 0);
+    }
+
+    fn make_pod(&mut self, name: &str, labels: &Value, cpu: &str, priority: i32) {
+        let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu}}});
+        let spec = json!({"schedulerName": "gangline", "containers": [container], "priority": priority});
+        let metadata = json!({"name": name, "namespace": NS, "labels": labels});
+        self.apply(Kind::Pod, &json!({"metadata": metadata, "spec": spec}));
+    }
+
+    fn set_pod(&mut self, pod: &PodAct) {
+        let PodAct { name, milli, group, app, queue, priority, forged } = pod;
+        if self.api.store.get(Kind::Pod, &Key::new(NS, name.as_str())).is_some() {
+            return;
+        }
+        let mut labels = json!({});
+        let mut say = |key: &str, value: &Option<String>| {
+            value.iter().for_each(|value| labels[format!("gangline.dev/{key}")] = json!(value));
+        };
+        say("task-group", group);
+        say("application-id", app);
+        say("queue", queue);
+        if *forged {
+            say("placeholder", &Some("true".to_owned()));
+            say("seat", &Some("0".to_owned()));
+            say("incarnation", &Some("uid-0.1".to_owned()));
+            say("attempt", &Some("0".to_owned()));
+        }
+        self.make_pod(name, &labels, &format!("{milli}m"), *priority);
+    }
+
+    /// A pod ends well.
+    pub(crate) fn succeed(&mut self, pod: &str) {
+        assert!(self.end(pod, true), "{pod} is there and runs");
+    }
+
+    fn end(&mut self, pod: &str, well: bool) -> bool {
+        let key = Key::new(NS, pod);
+        let Some(body) = self.api.store.get(Kind::Pod, &key).filter(|body| node_of(body).is_some()).cloned() else {
+            return false;
+        };
+        self.disturb_group_of(&body);
+        let phase = if well { "Succeeded" } else { "Failed" };
+        let answer = self.api.change_pod(&key, |pod| {
+            pod.status.get_or_insert_default().phase = Some(phase.to_owned());
+            Ok(())
+        });
+        answer.is_ok()
+    }
+
+    /// Somebody deletes a pod.
+    pub(crate) fn delete_pod(&mut self, pod: &str) {
+        assert!(self.drop_pod(pod), "{pod} is there");
+    }
+
+    fn drop_pod(&mut self, pod: &str) -> bool {
+        let key = Key::new(NS, pod);
+        let Some(body) = self.api.store.get(Kind::Pod, &key).cloned() else { return false };
+        self.disturb_group_of(&body);
+        let now = self.now().wall;
+        self.api.delete_pod(&key, None, now).is_ok()
+    }
+
+    /// Somebody deletes an object that nothing keeps.
+    pub(crate) fn delete(&mut self, kind: Kind, name: &str) {
+        let key = if kind == Kind::TaskGroup { Key::new(NS, name) } else { Key::cluster(name) };
+        self.api.store.remove(kind, &key);
+    }
+
+    /// A node goes, and pod garbage collection takes its pods.
+    pub(crate) fn lose_node(&mut self, name: &str) {
+        let on_it = |body: &&Body| node_of(body) == Some(name);
+        let lost: Vec<Body> = self.api.store.of_kind(Kind::Pod).map(|(_, body)| body).filter(on_it).cloned().collect();
+        lost.iter().for_each(|pod| self.disturb_group_of(pod));
+        self.delete(Kind::Node, name);
+    }
+
+    /// Another scheduler's pod on a node, whatever else is there.
+    fn foreign(&mut self, name: &str, node: &str, cpu: u32) {
+        let key = Key::new("other", name);
+        let gone = self.api.store.get(Kind::Node, &Key::cluster(node)).is_none();
+        if gone || self.api.store.get(Kind::Pod, &key).is_some() {
+            return;
+        }
+        // A new process gives up the seats of a node that has too much on it at once, this one when its gang starts.
+        self.disturb(node);
+        let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu.to_string()}}});
+        let spec = json!({"schedulerName": "other", "nodeName": node, "containers": [container]});
+        self.apply(Kind::Pod, &json!({"metadata": {"name": name, "namespace": "other"}, "spec": spec}));
+    }
+
+    /// Names of placeholders, sorted.
+    pub(crate) fn placeholders(&self) -> Vec<String> {
+        let pods = self.api.store.of_kind(Kind::Pod).filter(|(_, pod)| is_placeholder(pod));
+        pods.map(|(key, _)| key.name.to_string()).collect()
+    }
+
+    fn placeholders_of(&self, group: &str) -> Vec<String> {
+        let own = |pod: &Body| is_placeholder(pod) && label(pod, "gangline.dev/task-group") == Some(group);
+        let pods = self.api.store.of_kind(Kind::Pod).filter(|(_, pod)| own(pod));
+        pods.map(|(key, _)| key.name.to_string()).collect()
+    }
+
+    /// The group of a pod that goes with its node.
+    pub(crate) fn disturb_group_at(&mut self, key: &Key) {
+        if let Some(pod) = self.api.store.get(Kind::Pod, key).cloned() {
+            self.disturb_group_of(&pod);
+        }
+    }
+
+    fn disturb_group_of(&mut self, pod: &Body) {
+        if let Some(group) = label(pod, "gangline.dev/task-group") {
+            self.disturb(group);
+        }
+    }
+}
+
+fn keep_status(body: &mut Body, old: &Body) {
+    match (body, old) {
+        (Body::TaskGroup(new), Body::TaskGroup(old)) => std::sync::Arc::make_mut(new).status = old.status.clone(),
+        (Body::Queue(new), Body::Queue(old)) => std::sync::Arc::make_mut(new).status = old.status.clone(),
+        (Body::Pod(new), Body::Pod(old)) => std::sync::Arc::make_mut(new).status = old.status.clone(),
+        (Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_), _) => {}
+    }
+}
+
+pub(crate) fn label<'a>(pod: &'a Body, key: &str) -> Option<&'a str> {
+    metadata(pod).labels.as_ref()?.get(key).map(String::as_str)
+}
+
+pub(crate) fn is_placeholder(pod: &Body) -> bool {
+    label(pod, "gangline.dev/placeholder") == Some("true")
+}
+
+pub(crate) fn node_of(pod: &Body) -> Option<&str> {
+    let Body::Pod(pod) = pod else { return None };
+    pod.spec.as_ref()?.node_name.as_deref()
+}
+
+/// What the containers of a pod request, in thousandths of a core. Read by itself, not as the scheduler reads it.
+pub(crate) fn milli_of(pod: &Pod) -> u64 {
+    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
+    let requests = containers.filter_map(|container| container.resources.as_ref()?.requests.as_ref()?.get("cpu"));
+    requests.map(|cpu| milli(&cpu.0)).sum()
+}
+
+/// `2`, `500m`.
+pub(crate) fn milli(text: &str) -> u64 {
+    match text.strip_suffix('m') {
+        Some(milli) => milli.parse().expect("a number"),
+        None => text.parse::<u64>().expect("a number") * 1_000,
+    }
+}
+
+/// Cores, in thousandths, and pods of a node.
+pub(crate) fn allocatable_of(node: &Node) -> (u64, u64) {
+    let all = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
+    let of = |name: &str| all.and_then(|all| all.get(name)).map(|amount| amount.0.as_str());
+    (of("cpu").map_or(0, milli), of("pods").map_or(0, |pods| pods.parse().expect("a number")))
+}
+
+/// Cores, in thousandths, that a queue may use.
+pub(crate) fn limit_of(queue: &gangline::api::queue::Queue) -> Option<u64> {
+    queue.spec.max.get("cpu").map(|cpu| milli(&cpu.0))
+}

@@ -1,0 +1,159 @@
+//! A plan: everything that is done to a cluster, as text that can be kept, changed and played again.
+//!
+//! First line: the seed of all choices and the faults. Each further line: the millisecond, and an act.
+
+use gangline::shim::op::Kind;
+use serde::{Deserialize, Serialize};
+
+/// Everything that happens that does not follow from the rest.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Plan {
+    pub(crate) head: Head,
+    /// By time.
+    pub(crate) acts: Vec<(u64, Act)>,
+}
+
+/// What all choices follow from.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Head {
+    pub(crate) seed: u64,
+    pub(crate) faults: Faults,
+}
+
+/// How often, in a hundred, and how strongly things go wrong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct Faults {
+    /// Calls are refused with 500, 503 or 429, and not made.
+    pub(crate) refused: u8,
+    /// Calls are made, and nobody hears of it.
+    pub(crate) answer_lost: u8,
+    /// Calls are not made, and nobody hears of it.
+    pub(crate) lost: u8,
+    /// Calls are made long after they were given up.
+    pub(crate) late: u8,
+    /// Longest way of a call, in milliseconds.
+    pub(crate) slow_ms: u64,
+    /// Longest delay of what a watch says.
+    pub(crate) lag_ms: u64,
+    /// What a watch says is its last word: it breaks, and lists anew.
+    pub(crate) cut: u8,
+    /// Longest pause between two steps of the process.
+    pub(crate) stall_ms: u64,
+    /// Longest delay of kubelets and garbage collection.
+    pub(crate) idle_ms: u64,
+    /// The process dies at a write: before it, after it, or having heard of it.
+    pub(crate) crash: u8,
+}
+
+/// What people and machines do.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Act {
+    /// A node of so many cores comes, or changes.
+    Node { name: String, cpu: u32, cordoned: bool },
+    /// A node goes.
+    LoseNode { name: String },
+    /// A queue comes, or changes.
+    Queue { path: String, cpu: u32 },
+    /// A queue's object goes.
+    DropQueue { path: String },
+    /// A task group comes, or is edited.
+    Group(GroupAct),
+    /// A task group goes.
+    DropGroup { name: String },
+    /// A pod comes.
+    Pod(PodAct),
+    /// Somebody deletes a pod.
+    DropPod { name: String },
+    /// A pod that runs ends, well or not.
+    End { name: String, well: bool },
+    /// Somebody deletes a placeholder of a group: the n-th by name.
+    DropPlaceholder { group: String, nth: u32 },
+    /// Another scheduler puts a pod on a node.
+    Foreign { name: String, node: String, cpu: u32 },
+    /// The process is killed, and comes again.
+    Kill { down_ms: u64 },
+    /// A watch breaks.
+    Cut { kind: KindName },
+}
+
+/// A task group.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct GroupAct {
+    pub(crate) name: String,
+    pub(crate) min: u32,
+    pub(crate) milli: u32,
+    pub(crate) queue: Option<String>,
+    pub(crate) direct: bool,
+    pub(crate) all: bool,
+    pub(crate) app: Option<String>,
+    /// All groups of its gang, where it is not alone.
+    pub(crate) gang: Vec<String>,
+}
+
+/// A pod that Gangline schedules.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct PodAct {
+    pub(crate) name: String,
+    pub(crate) milli: u32,
+    pub(crate) group: Option<String>,
+    pub(crate) app: Option<String>,
+    pub(crate) queue: Option<String>,
+    pub(crate) priority: i32,
+    /// Says that it is a placeholder of its group; it is not.
+    pub(crate) forged: bool,
+}
+
+/// A kind that is watched.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum KindName {
+    Pod,
+    Node,
+    TaskGroup,
+    Queue,
+    ResourceQuota,
+}
+
+impl KindName {
+    pub(crate) const ALL: [Self; 5] = [Self::Pod, Self::Node, Self::TaskGroup, Self::Queue, Self::ResourceQuota];
+
+    pub(crate) const fn kind(self) -> Kind {
+        match self {
+            Self::Pod => Kind::Pod,
+            Self::Node => Kind::Node,
+            Self::TaskGroup => Kind::TaskGroup,
+            Self::Queue => Kind::Queue,
+            Self::ResourceQuota => Kind::ResourceQuota,
+        }
+    }
+}
+
+impl Plan {
+    /// As text.
+    pub(crate) fn text(&self) -> String {
+        let head = serde_json::to_string(&self.head).expect("a plan is data");
+        let acts = self.acts.iter().map(|(at, act)| {
+            let act = serde_json::to_string(act).expect("an act is data");
+            format!("{at} {act}\n")
+        });
+        format!("{head}\n{}", acts.collect::<String>())
+    }
+
+    /// From text; lines that begin with `#` are for people.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        let mut lines = text.lines().filter(|line| !line.starts_with('#') && !line.is_empty());
+        let head = lines.next().ok_or("a plan has a first line")?;
+        let head = serde_json::from_str(head).map_err(|problem| format!("{head}: {problem}"))?;
+        let act = |line: &str| {
+            let (at, act) = line.split_once(' ').ok_or_else(|| format!("{line}: no act"))?;
+            let at: u64 = at.parse().map_err(|problem| format!("{line}: {problem}"))?;
+            let act = serde_json::from_str(act).map_err(|problem| format!("{line}: {problem}"))?;
+            Ok((at, act))
+        };
+        Ok(Self { head, acts: lines.map(act).collect::<Result<_, String>>()? })
+    }
+}

@@ -1,0 +1,365 @@
+//! One process of the scheduler, and what it has observed: what it does is judged by that, never by its own books.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gangline::controller::Controller;
+use gangline::controller::settings::Settings;
+use gangline::core::ids::{Key, Uid};
+use gangline::core::time::Now;
+use gangline::shim::observation::{Body, Observation, Outcome, Seen, WatchFact};
+use gangline::shim::op::{CallId, Kind, Op};
+
+use super::oracle::Violation;
+use super::people::{allocatable_of, is_placeholder, label, limit_of, milli_of, node_of};
+
+/// How long after something changed under a decision that decision may still be carried out.
+const EXCUSED_MS: u64 = 30_000;
+
+/// A process.
+pub(crate) struct Process {
+    pub(crate) controller: Controller,
+    pub(crate) number: u64,
+    /// What it was told and has not looked at.
+    pub(crate) batch: Vec<Observation>,
+    /// Kinds whose list it has.
+    pub(crate) listed: BTreeSet<Kind>,
+    /// Kinds that were listed at least once.
+    ever: BTreeSet<Kind>,
+    /// How far it has read each kind.
+    pub(crate) read: BTreeMap<Kind, u64>,
+    pods: BTreeMap<Key, PodSeen>,
+    nodes: BTreeMap<Key, NodeSeen>,
+    queues: BTreeMap<Key, QueueSeen>,
+    /// Bindings that may have happened or may yet.
+    intents: BTreeMap<Uid, Intent>,
+    calls: BTreeMap<CallId, Sent>,
+    /// What a list under way has not named.
+    unnamed: BTreeMap<Kind, BTreeSet<Key>>,
+    now_ms: u64,
+}
+
+struct PodSeen {
+    uid: Uid,
+    node: Option<String>,
+    queue: Option<String>,
+    milli: u64,
+    ended: bool,
+    ours: bool,
+}
+
+struct NodeSeen {
+    milli: u64,
+    pods: u64,
+    /// When something else than our own pods last changed what is left of it.
+    changed_ms: u64,
+}
+
+struct QueueSeen {
+    milli: Option<u64>,
+    changed_ms: u64,
+}
+
+struct Intent {
+    node: String,
+    queue: String,
+    milli: u64,
+    /// It may have happened, whatever later answers say.
+    doubtful: bool,
+}
+
+/// A call in flight.
+enum Sent {
+    Bind(Uid),
+    Delete(Key, Uid),
+}
+
+impl Process {
+    pub(crate) fn new(number: u64) -> Self {
+        let settings =
+            Settings { scheduler_names: vec!["gangline".into()], placeholder_image: "pause".into(), instance: number };
+        Self {
+            controller: Controller::new(settings),
+            number,
+            batch: Vec::new(),
+            listed: BTreeSet::new(),
+            ever: BTreeSet::new(),
+            read: BTreeMap::new(),
+            pods: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            queues: BTreeMap::new(),
+            intents: BTreeMap::new(),
+            calls: BTreeMap::new(),
+            unnamed: BTreeMap::new(),
+            now_ms: 0,
+        }
+    }
+
+    /// Tells it something.
+    pub(crate) fn hear(&mut self, now: Now, kind: Kind, fact: WatchFact) {
+        self.now_ms = now.mono.0;
+        match &fact {
+            WatchFact::ListBegin => {
+                let known: BTreeSet<Key> = match kind {
+                    Kind::Pod => self.pods.keys().cloned().collect(),
+                    Kind::Node => self.nodes.keys().cloned().collect(),
+                    Kind::Queue => self.queues.keys().cloned().collect(),
+                    Kind::TaskGroup | Kind::ResourceQuota => BTreeSet::new(),
+                };
+                self.unnamed.insert(kind, known);
+            }
+            WatchFact::Listed(seen) => {
+                self.unnamed.get_mut(&kind).map(|known| known.remove(&seen.key));
+                self.see(seen);
+            }
+            WatchFact::ListEnd => {
+                self.unnamed.remove(&kind).unwrap_or_default().iter().for_each(|key| self.forget(kind, key));
+                self.listed.insert(kind);
+                self.ever.insert(kind);
+            }
+            WatchFact::Upsert(seen) => self.see(seen),
+            WatchFact::Gone(seen) => self.forget(kind, &seen.key),
+            WatchFact::Broken { .. } => drop(self.listed.remove(&kind)),
+            WatchFact::Unserved => {}
+        }
+        self.batch.push(Observation::Watch { kind, conn: 1, fact });
+    }
+
+    /// Tells it how a call ended.
+    pub(crate) fn answer(&mut self, id: CallId, outcome: Outcome) {
+        let code = if let Outcome::Refused { code, .. } = &outcome { *code } else { 0 };
+        let in_doubt = matches!(outcome, Outcome::Unknown) || matches!(code, 408 | 500 | 502 | 504);
+        match self.calls.remove(&id) {
+            Some(Sent::Bind(uid)) if in_doubt => {
+                self.intents.entry(uid).and_modify(|intent| intent.doubtful = true);
+            }
+            Some(Sent::Bind(uid)) if code != 0 => {
+                if code == 404 || self.intents.get(&uid).is_some_and(|intent| !intent.doubtful) {
+                    self.intents.remove(&uid);
+                }
+            }
+            // Gone, before the watch says so.
+            Some(Sent::Delete(key, uid)) if code == 404 && self.pods.get(&key).is_some_and(|pod| pod.uid == uid) => {
+                self.forget(Kind::Pod, &key);
+            }
+            Some(Sent::Bind(_) | Sent::Delete(..)) | None => {}
+        }
+        // The answer to a creation shows the pod, perhaps before the watch does.
+        if let Outcome::Ok(Some(seen)) = &outcome
+            && !self.pods.contains_key(&seen.key)
+        {
+            self.see(seen);
+        }
+        self.batch.push(Observation::Outcome { id, outcome });
+    }
+
+    /// Whether every kind was listed once.
+    fn is_synced(&self) -> bool {
+        self.ever.len() == Kind::ALL.len()
+    }
+
+    fn see(&mut self, seen: &Seen) {
+        let Ok(body) = &seen.body else { return };
+        match body {
+            Body::Pod(_) => self.see_pod(seen, body),
+            Body::Node(node) => {
+                let (milli, pods) = allocatable_of(node);
+                let changed_ms = match self.nodes.get(&seen.key) {
+                    None => 0,
+                    Some(old) if old.milli <= milli && old.pods <= pods => old.changed_ms,
+                    Some(_) => self.now_ms,
+                };
+                self.nodes.insert(seen.key.clone(), NodeSeen { milli, pods, changed_ms });
+            }
+            Body::Queue(queue) => {
+                let milli = limit_of(queue);
+                let lowered = |old: &QueueSeen| match (old.milli, milli) {
+                    (Some(old), Some(new)) => new < old,
+                    (None, Some(_)) => true,
+                    (_, None) => false,
+                };
+                // These exist without an object, unlimited.
+                let implicit = matches!(&*seen.key.name, "root" | "root.default") && self.is_synced();
+                let changed_ms = match self.queues.get(&seen.key) {
+                    None => {
+                        if implicit {
+                            self.now_ms
+                        } else {
+                            0
+                        }
+                    }
+                    Some(old) if !lowered(old) => old.changed_ms,
+                    Some(_) => self.now_ms,
+                };
+                self.queues.insert(seen.key.clone(), QueueSeen { milli, changed_ms });
+            }
+            Body::TaskGroup(_) | Body::ResourceQuota(_) => {}
+        }
+    }
+
+    fn see_pod(&mut self, seen: &Seen, body: &Body) {
+        let Body::Pod(pod) = body else { return };
+        let node = node_of(body).map(str::to_owned);
+        let ours = pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref()) == Some("gangline");
+        let known = self.pods.get(&seen.key).filter(|old| old.uid == seen.uid);
+        let arrives = known.is_none_or(|old| old.node != node);
+        if let (Some(node), true) = (&node, arrives && self.is_synced()) {
+            // Whoever did that: it was not decided here, or it was and is no news.
+            let decided = self.intents.get(&seen.uid).is_some_and(|intent| intent.node == *node);
+            if let (false, Some(seen)) = (decided, self.nodes.get_mut(&Key::cluster(node.as_str()))) {
+                seen.changed_ms = self.now_ms;
+            }
+            if !decided {
+                let queue = queue_mark(body).unwrap_or_default();
+                let levels = self.queues.iter_mut().filter(|(key, _)| is_within(&queue, &key.name));
+                levels.for_each(|(_, level)| level.changed_ms = self.now_ms);
+            }
+        }
+        if node.is_some() {
+            self.intents.remove(&seen.uid);
+        }
+        let ended = gangline::sim::api::has_ended(pod);
+        let queue = queue_mark(body);
+        let seen_pod = PodSeen { uid: seen.uid.clone(), node, queue, milli: milli_of(pod), ended, ours };
+        if let Some(old) = self.pods.insert(seen.key.clone(), seen_pod)
+            && old.uid != seen.uid
+        {
+            self.intents.remove(&old.uid);
+        }
+    }
+
+    fn forget(&mut self, kind: Kind, key: &Key) {
+        match kind {
+            Kind::Pod => {
+                if let Some(old) = self.pods.remove(key) {
+                    self.intents.remove(&old.uid);
+                }
+            }
+            Kind::Node => drop(self.nodes.remove(key)),
+            Kind::Queue => drop(self.queues.remove(key)),
+            Kind::TaskGroup | Kind::ResourceQuota => {}
+        }
+    }
+
+    /// Judges a call as it leaves, by what was observed until then.
+    pub(crate) fn judge(&mut self, id: CallId, op: &Op, made: &BTreeSet<String>) -> Result<(), Violation> {
+        if !self.is_synced() {
+            return Err(Violation::new("I10", format!("{op:?} leaves before everything is listed")));
+        }
+        match op {
+            Op::Bind { pod, uid, node, annotations } => {
+                let queue = annotations.get("gangline.dev/binding").and_then(|mark| queue_in(mark)).unwrap_or_default();
+                self.calls.insert(id, Sent::Bind(uid.clone()));
+                self.judge_bind(pod, uid, node, queue)
+            }
+            Op::DeletePod { pod, uid } if !made.contains(&*uid.0) => {
+                Err(Violation::new("I8", format!("{pod} is deleted, and is no placeholder of ours")))
+            }
+            Op::DeletePod { pod, uid } => {
+                self.calls.insert(id, Sent::Delete(pod.clone(), uid.clone()));
+                Ok(())
+            }
+            Op::CreatePod(_)
+            | Op::GetPod { .. }
+            | Op::PatchPodCondition { .. }
+            | Op::PatchTaskGroupStatus { .. }
+            | Op::PatchQueueStatus { .. }
+            | Op::CreateEvent(_) => Ok(()),
+        }
+    }
+
+    fn judge_bind(&mut self, key: &Key, uid: &Uid, node: &str, queue: &str) -> Result<(), Violation> {
+        if let Some(intent) = self.intents.get(uid) {
+            let same = intent.node == node;
+            let what = || format!("{key} goes to {node}, and may be bound to {} yet", intent.node);
+            return if same { Ok(()) } else { Err(Violation::new("I1", what())) };
+        }
+        let Some(pod) = self.pods.get(key).filter(|pod| pod.uid == *uid) else {
+            return Err(Violation::new("I1", format!("{key} goes to {node}, and is not there")));
+        };
+        if let Some(old) = &pod.node {
+            return Err(Violation::new("I1", format!("{key} goes to {node}, and is on {old}")));
+        }
+        if !pod.ours {
+            return Err(Violation::new("I8", format!("{key} goes to {node}, and is not ours")));
+        }
+        let intent = Intent { node: node.to_owned(), queue: queue.to_owned(), milli: pod.milli, doubtful: false };
+        self.judge_node(key, &intent)?;
+        self.judge_queues(key, &intent)?;
+        self.intents.insert(uid.clone(), intent);
+        Ok(())
+    }
+
+    /// I2: with everything that is on the node and may be.
+    fn judge_node(&self, key: &Key, new: &Intent) -> Result<(), Violation> {
+        let Some(node) = self.nodes.get(&Key::cluster(new.node.as_str())) else {
+            return Err(Violation::new("I2", format!("{key} goes to {}, which is not there", new.node)));
+        };
+        if self.now_ms.saturating_sub(node.changed_ms) < EXCUSED_MS {
+            return Ok(());
+        }
+        let there = self.pods.values().filter(|pod| !pod.ended && pod.node.as_deref() == Some(&new.node));
+        let coming = self.intents.values().filter(|intent| intent.node == new.node);
+        let all: Vec<u64> =
+            there.map(|pod| pod.milli).chain(coming.map(|intent| intent.milli)).chain([new.milli]).collect();
+        let (used, count) = (all.iter().sum::<u64>(), all.len() as u64);
+        if used > node.milli || count > node.pods {
+            let what = format!("{key} goes to {}: {used}m of {}m, {count} of {} pods", new.node, node.milli, node.pods);
+            return Err(Violation::new("I2", what));
+        }
+        Ok(())
+    }
+
+    /// I3: on every level of the queue's path.
+    fn judge_queues(&self, key: &Key, new: &Intent) -> Result<(), Violation> {
+        let path = &new.queue;
+        let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
+        for level in ends.map(|end| &path[..end]) {
+            let Some(queue) = self.queues.get(&Key::cluster(level)) else { continue };
+            let Some(most) = queue.milli else { continue };
+            if self.now_ms.saturating_sub(queue.changed_ms) < EXCUSED_MS {
+                continue;
+            }
+            let within = |queue: &str| is_within(queue, level);
+            let there = self.pods.values().filter(|pod| !pod.ended && pod.queue.as_deref().is_some_and(within));
+            let coming = self.intents.values().filter(|intent| within(&intent.queue));
+            let used: u64 =
+                there.map(|pod| pod.milli).chain(coming.map(|intent| intent.milli)).sum::<u64>() + new.milli;
+            if used > most {
+                return Err(Violation::new("I3", format!("{key} takes {level} to {used}m of {most}m")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a queue is another or lies below it.
+fn is_within(queue: &str, level: &str) -> bool {
+    queue == level || queue.strip_prefix(level).is_some_and(|rest| rest.starts_with('.'))
+}
+
+/// The queue that a pod is charged to, by its Binding.
+pub(crate) fn queue_mark(pod: &Body) -> Option<String> {
+    node_of(pod)?;
+    let mark = gangline::sim::store::metadata(pod).annotations.as_ref()?.get("gangline.dev/binding")?;
+    queue_in(mark).map(str::to_owned)
+}
+
+/// UID of the TaskGroup for which a pod was bound, by its Binding.
+pub(crate) fn uid_mark(pod: &Body) -> Option<&str> {
+    let mark = gangline::sim::store::metadata(pod).annotations.as_ref()?.get("gangline.dev/binding")?;
+    mark.split(' ').find_map(|part| part.strip_prefix("incarnation="))?.rsplit_once('.').map(|(uid, _)| uid)
+}
+
+fn queue_in(mark: &str) -> Option<&str> {
+    mark.split(' ').find_map(|part| part.strip_prefix("queue="))
+}
+
+/// The group of a pod.
+pub(crate) fn group_of(pod: &Body) -> Option<&str> {
+    label(pod, "gangline.dev/task-group")
+}
+
+/// A member: not a placeholder, and not one that says so.
+pub(crate) fn is_member(pod: &Body) -> bool {
+    !is_placeholder(pod) && group_of(pod).is_some()
+}

@@ -1,0 +1,94 @@
+//! Random plans on the model of the API server: whatever goes wrong, every promise is kept (design 04, 4.2).
+//!
+//! `make sim SEEDS=100000 FIRST=5000` plays so many from there on. `SEED=17 cargo test --test checks simulation` plays one
+//! and prints it, `PLAN=FILE` one from a file; with `SHRINK=1` the smallest that breaks the same promise.
+
+use std::ops::Range;
+use std::thread;
+use std::time::Instant;
+
+use crate::sim::draw::draw;
+use crate::sim::plan::Plan;
+use crate::sim::run::{Played, play};
+use crate::sim::shrink::shrink;
+
+/// How many plans every run of the tests plays.
+const SEEDS: u64 = 5_000;
+/// Most broken plans that are named.
+const NAMED: usize = 40;
+
+#[test]
+fn whatever_goes_wrong_every_promise_is_kept() {
+    let text = |name: &str| std::env::var(name).ok();
+    let number = |name: &str| text(name).map(|text| text.parse::<u64>().expect("a number"));
+    if let Some(path) = text("PLAN") {
+        let text = std::fs::read_to_string(path).expect("a file that can be read");
+        return show(&Plan::parse(&text).expect("a plan"));
+    }
+    if let Some(seed) = number("SEED") {
+        return show(&draw(seed));
+    }
+    let (first, count) = (number("FIRST").unwrap_or(0), number("SEEDS").unwrap_or(SEEDS));
+    let begun = Instant::now();
+    let played = play_all(first..first + count);
+    let (steps, writes) =
+        played.iter().fold((0, 0), |(steps, writes), (_, one)| (steps + one.steps, writes + one.writes));
+    let broken: Vec<_> =
+        played.iter().filter_map(|(seed, one)| one.violation.as_ref().map(|violation| (*seed, violation))).collect();
+    println!(
+        "{count} plans from {first} on, {steps} steps, {writes} writes, {:.1?}: {} broken",
+        begun.elapsed(),
+        broken.len()
+    );
+    for (seed, violation) in broken.iter().take(NAMED) {
+        let line = violation.what.lines().next().unwrap_or_default();
+        println!("seed {seed}: {} {line:.200}", violation.promise);
+    }
+    if let Some((seed, _)) = broken.first() {
+        let small = shrink(&draw(*seed));
+        let violation = play(&small, false).violation.expect("it broke a promise before");
+        panic!("seed {seed} breaks {}: {}\n{}", violation.promise, violation.what, small.text());
+    }
+}
+
+/// Plays the plans of these seeds on all processors; in the order of the seeds.
+fn play_all(seeds: Range<u64>) -> Vec<(u64, Played)> {
+    let workers = thread::available_parallelism().map_or(1, usize::from);
+    let mut played: Vec<(u64, Played)> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers)
+            .map(|worker| seeds.clone().skip(worker).step_by(workers))
+            .map(|seeds| scope.spawn(move || seeds.map(|seed| (seed, play(&draw(seed), false))).collect::<Vec<_>>()))
+            .collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("a play catches its panics")).collect()
+    });
+    played.sort_by_key(|(seed, _)| *seed);
+    played
+}
+
+/// Every bug that the simulation found is a plan that failed before its fix.
+#[test]
+fn plans_that_broke_a_promise_once_keep_it() {
+    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sim/plans");
+    let entries = std::fs::read_dir(&dir).expect("the plans are there");
+    let mut paths: Vec<_> = entries.map(|entry| entry.expect("it can be read").path()).collect();
+    paths.sort();
+    assert!(paths.len() >= 7, "{paths:?}");
+    for path in paths {
+        let text = std::fs::read_to_string(&path).expect("a file that can be read");
+        let plan = Plan::parse(&text).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
+        assert_eq!(play(&plan, false).violation, None, "PLAN={} cargo test --test checks simulation", path.display());
+    }
+}
+
+fn show(plan: &Plan) {
+    let plan = if std::env::var("SHRINK").is_ok() { shrink(plan) } else { plan.clone() };
+    println!("{}", plan.text());
+    let played = play(&plan, true);
+    assert_eq!(played.violation, None);
+}
+
+#[test]
+fn a_plan_is_its_text() {
+    let plan = draw(1);
+    assert_eq!(Plan::parse(&plan.text()), Ok(plan));
+}
