@@ -250,7 +250,12 @@ impl World {
                 );
             }
         }
-        let gone = |queue: &str| self.api.store.get(Kind::Queue, &Key::cluster(queue)).is_none();
+        let exists = |queue: &str| self.api.store.get(Kind::Queue, &Key::cluster(queue)).is_some();
+        // It, or one above it.
+        let gone = |queue: &str| {
+            let ends = queue.match_indices('.').map(|(at, _)| at).skip(1).chain([queue.len()]);
+            ends.map(|end| &queue[..end]).any(|level| !exists(level))
+        };
         let draining: Vec<String> = self
             .groups()
             .into_iter()

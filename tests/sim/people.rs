@@ -69,6 +69,9 @@ impl World {
     }
 
     fn set_node(&mut self, name: &str, cpu: u32, cordoned: bool) {
+        if cordoned {
+            self.disturb_node(name);
+        }
         let allocatable = json!({"cpu": cpu.to_string(), "memory": "64Gi", "pods": "110"});
         let spec = json!({"unschedulable": cordoned});
         self.apply(
@@ -200,10 +203,15 @@ impl World {
 
     /// A node goes, and pod garbage collection takes its pods.
     pub(crate) fn lose_node(&mut self, name: &str) {
-        let on_it = |body: &&Body| node_of(body) == Some(name);
-        let lost: Vec<Body> = self.api.store.of_kind(Kind::Pod).map(|(_, body)| body).filter(on_it).cloned().collect();
-        lost.iter().for_each(|pod| self.disturb_group_of(pod));
+        self.disturb_node(name);
         self.delete(Kind::Node, name);
+    }
+
+    /// Members and seats on a node are lost, or cannot be had there any more.
+    fn disturb_node(&mut self, name: &str) {
+        let on_it = |body: &&Body| node_of(body) == Some(name);
+        let there: Vec<Body> = self.api.store.of_kind(Kind::Pod).map(|(_, body)| body).filter(on_it).cloned().collect();
+        there.iter().for_each(|pod| self.disturb_group_of(pod));
     }
 
     /// Another scheduler's pod on a node, whatever else is there.

@@ -56,7 +56,10 @@ struct NodeSeen {
 
 struct QueueSeen {
     milli: Option<u64>,
+    /// When something else than our own decisions last changed what is left of it.
     changed_ms: u64,
+    /// Its limit was lowered, perhaps below what is used: a member may still take the seat that is held for it.
+    lowered: bool,
 }
 
 struct Intent {
@@ -179,18 +182,10 @@ impl Process {
                 };
                 // These exist without an object, unlimited.
                 let implicit = matches!(&*seen.key.name, "root" | "root.default") && self.is_synced();
-                let changed_ms = match self.queues.get(&seen.key) {
-                    None => {
-                        if implicit {
-                            self.now_ms
-                        } else {
-                            0
-                        }
-                    }
-                    Some(old) if !lowered(old) => old.changed_ms,
-                    Some(_) => self.now_ms,
-                };
-                self.queues.insert(seen.key.clone(), QueueSeen { milli, changed_ms });
+                let old = self.queues.get(&seen.key);
+                let changed_ms = old.map_or(0, |old| old.changed_ms);
+                let lowered = old.map_or(implicit, |old| old.lowered || lowered(old));
+                self.queues.insert(seen.key.clone(), QueueSeen { milli, changed_ms, lowered });
             }
             Body::TaskGroup(_) | Body::ResourceQuota(_) => {}
         }
@@ -316,7 +311,7 @@ impl Process {
         for level in ends.map(|end| &path[..end]) {
             let Some(queue) = self.queues.get(&Key::cluster(level)) else { continue };
             let Some(most) = queue.milli else { continue };
-            if self.now_ms.saturating_sub(queue.changed_ms) < EXCUSED_MS {
+            if queue.lowered || self.now_ms.saturating_sub(queue.changed_ms) < EXCUSED_MS {
                 continue;
             }
             let within = |queue: &str| is_within(queue, level);
