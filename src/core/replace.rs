@@ -1,6 +1,6 @@
 //! Replacing a placeholder: the seed's steps 1 to 6 (01, 1.4).
 //!
-//! 1. A held seat is chosen that the member fits with the placeholder gone; the same node first.
+//! 1. A held seat is chosen that the member fits with the placeholder gone; the same node first. (Before any, an open one.)
 //! 2. The seat is marked Releasing, the member parked, the placeholder's deletion decided. Nothing is freed yet.
 //! 3. When the placeholder is gone, in one update: it leaves the books, and the member has the node.
 //! 4. Its Binding is decided.
@@ -57,6 +57,9 @@ impl Scheduler {
     /// seat will do.
     fn swap(&mut self, group: GroupId, member: AskId, class: ClassId, from: u32) -> Option<u32> {
         let queue = self.books.apps[self.books.groups[group].app?].queue?;
+        if self.takes_open_seat(group, member, (class, queue)) {
+            return Some(from);
+        }
         let (books, scratch) = (&self.books, &mut self.scratch);
         let here = books.groups[group].seats.held_from(from).find_map(|(seat, placeholder)| {
             let node = books.asks[placeholder].node()?;
@@ -72,6 +75,21 @@ impl Scheduler {
         }
         let seats = self.books.groups[group].seats.len();
         self.swap_elsewhere(group, member, (class, queue)).then_some(seats)
+    }
+
+    /// "An Open seat with a waiting member is planned for that member" (01, 1.4), before one is given up that a placeholder
+    /// holds: a process that ended in the middle of a start leaves such seats.
+    fn takes_open_seat(&mut self, group: GroupId, member: AskId, (class, queue): (ClassId, QueueId)) -> bool {
+        if self.books.groups[group].seats.tally().open == 0 {
+            return false;
+        }
+        let request = self.books.request(member).clone();
+        if excess_refused(&self.books, queue, &request).is_some() {
+            return false;
+        }
+        let Some(node) = self.find_node(class) else { return false };
+        self.allocate(member, node, queue);
+        true
     }
 
     /// The target is charged now, the old node until confirmation, the queue once.
