@@ -27,7 +27,8 @@ const FACTS_WAITING_MAX: usize = 4 * BATCH_MAX;
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How far a step is from the one before: what comes in between is decided in one, which costs less than a step for each,
 /// and a time in the past can never make the task spin. A call takes longer than this, and 64 of them are in flight. What
-/// comes after a pause is decided at once. (500 gangs of 20, `lab perf`: with 1, 2 and 4 ms 80, 87 and 81 % of the ceiling.)
+/// comes after a pause is decided at once. (500 gangs of 20, `lab perf`: with 1, 2 and 4 ms 80, 87 and 81 % of the ceiling,
+/// medians of three to five runs, which differ by about a tenth each: no more than a hint.)
 const APART: Duration = Duration::from_millis(2);
 /// How long calls in flight may take to end after SIGTERM: half of F6's 10 s, the other half for the rest of the exit.
 const STOP_WITHIN: Duration = Duration::from_secs(4);

@@ -1,5 +1,6 @@
 //! Choices that follow from what they are about: a hash of the seed, the site, the object and how often, never a draw
-//! from one running generator, so that without one object all other choices are as they were.
+//! from one running generator, so that without one object the choices about others are as they were. (What is about no
+//! object, such as a pause of the process, goes by how often alone.)
 
 use std::collections::BTreeMap;
 

@@ -40,7 +40,6 @@ const ABOUT_ROOM: &[&str] = &[
     "PlaceholdersLeaving",
     "ReservationLost",
     "Settling",
-    "Starting",
 ];
 
 impl World {
