@@ -148,7 +148,7 @@ impl Bench {
     }
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn it_syncs_calls_answers_wakes_and_stops() {
     let server = server(Duration::from_millis(20));
     let mut bench = Bench::start(&server);
@@ -167,7 +167,7 @@ async fn it_syncs_calls_answers_wakes_and_stops() {
     assert!((wake_at..wake_at + 4_000).contains(&woken_at), "woken at {woken_at} instead of {wake_at}");
 }
 
-#[tokio::test(flavor = "multi_thread")]
+#[tokio::test]
 async fn what_is_in_flight_may_end_before_it_stops() {
     let server = server(Duration::from_millis(400));
     let bench = Bench::start(&server);

@@ -58,10 +58,10 @@ pub(super) fn check(wanted: &[Contestant]) -> Result<()> {
 }
 
 impl Contestant {
-    /// How often it takes its turn in one round of a workload: twice where it has a share of the ceiling to reach, and
-    /// the workload is not repeated anyway.
-    pub(super) const fn turns(self, workload: Workload) -> u32 {
-        if matches!(self, Self::Direct) && workload.repeats() == 1 { 2 } else { 1 }
+    /// How often it takes its turn each time that a workload is measured: more often where it has a share of the ceiling
+    /// to reach, since single runs are an eighth apart.
+    pub(super) const fn turns(self) -> u32 {
+        if matches!(self, Self::Direct) { 3 } else { 1 }
     }
 
     /// Whether it is Gangline.

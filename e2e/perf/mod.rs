@@ -94,7 +94,7 @@ fn plans(args: &Args) -> Vec<Plan> {
                 .partition(|contestant| *contestant == Contestant::Null);
             ceiling.iter().copied().for_each(&mut plan);
             for contestant in others {
-                for _ in 0..contestant.turns(workload) {
+                for _ in 0..contestant.turns() {
                     plan(contestant);
                     ceiling.iter().copied().for_each(&mut plan);
                 }

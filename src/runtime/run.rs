@@ -63,7 +63,9 @@ pub(super) fn main(args: &RunArgs) -> ExitCode {
     if let Err(error) = telemetry::start(&settings) {
         return fail(&error);
     }
-    let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
+    // One thread: the API server is what limits, long before that thread is busy, and each thing that one thread hands to
+    // another costs both (an eighth of our CPU per binding, `lab perf --workloads medium --contestants direct`).
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error),
     };
