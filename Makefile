@@ -2,7 +2,7 @@
 #
 # NODES=… (up, demo, perf) chooses the number of nodes; NAME=… (up, down) one of several control planes side by side;
 # KEEP=1 leaves something behind: the running control plane (demo), the logs of each run (perf); SEEDS=, FIRST= choose
-# which clusters are simulated.
+# which clusters are simulated; SEQUENCES= how many sequences of requests are compared (conformance).
 
 CARGO := cargo
 LAB   := $(CARGO) build --locked --bin gangline --example lab && target/debug/examples/lab
@@ -14,15 +14,16 @@ NAME  ?=
 KEEP  ?=
 SEEDS ?= 20000
 FIRST ?= 0
+SEQUENCES ?= 3500
 NODES_OPTION := $(if $(NODES),--nodes $(NODES))
 NAME_OPTION  := $(if $(NAME),--name $(NAME))
 KEEP_OPTION  := $(if $(KEEP),--keep)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fmt lint unit sim e2e up down tools crds chart deny bench perf
+.PHONY: help demo test fmt lint unit sim conformance e2e up down tools crds chart deny bench perf
 
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-7s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## A gang on a disposable control plane, told step by step (NODES=, KEEP=1)
 	@$(FAST) demo $(NODES_OPTION) $(KEEP_OPTION)
@@ -41,6 +42,9 @@ unit: ## Unit tests and checks of the repository; no network, no control plane
 
 sim: ## Simulated clusters in which everything goes wrong; no control plane (SEEDS=, FIRST=)
 	@SEEDS=$(SEEDS) FIRST=$(FIRST) $(CARGO) test --locked --test checks -- --nocapture simulation::whatever
+
+conformance: ## The simulation's model of the API server against a real one (SEQUENCES=)
+	@CONFORMANCE=$(SEQUENCES) $(CARGO) test --locked --test e2e -- --nocapture conformance
 
 e2e: ## End-to-end tests on a control plane of their own
 	@scripts/test tools e2e

@@ -13,6 +13,7 @@ mod api;
 mod bounds;
 mod breakage;
 mod chart;
+mod conformance;
 mod control_plane;
 mod crash;
 mod encodings;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         control_plane::tests(),
         api::tests(),
         encodings::tests(),
+        conformance::tests(),
         fit::tests(),
         gangs::tests(),
         chart::tests(),

@@ -32,6 +32,7 @@ mod shell;
 mod sim;
 #[allow(clippy::print_stdout, reason = "what was played is printed")]
 mod simulation;
+mod spec_audit;
 mod spec_completion;
 mod spec_edits;
 mod spec_gang;

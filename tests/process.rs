@@ -37,9 +37,15 @@ fn nobodys_address() -> SocketAddr {
 }
 
 fn run(log: impl Into<Stdio>) -> Running {
+    run_as("{}", log)
+}
+
+/// As this user of a kubeconfig.
+fn run_as(user: &str, log: impl Into<Stdio>) -> Running {
     let kubeconfig = tempfile::NamedTempFile::new().expect("a temporary file");
     let text = format!(
-        "{{apiVersion: v1, kind: Config, current-context: c, users: [], contexts: [{{name: c, context: {{cluster: c}}}}], \
+        "{{apiVersion: v1, kind: Config, current-context: c, users: [{{name: u, user: {user}}}], \
+         contexts: [{{name: c, context: {{cluster: c, user: u}}}}], \
          clusters: [{{name: c, cluster: {{server: 'http://{}'}}}}]}}",
         nobodys_address()
     );
@@ -124,6 +130,25 @@ fn the_last_words_are_written() {
     assert!(log.lines().last().is_some_and(|line| line.contains("\"Ended\"")), "{log}");
     // The missing API server is one fact, not one line a try.
     assert!(!log.contains("kube_runtime"), "{log}");
+}
+
+/// Whatever the scheduler's own thread hangs in, here a login that takes its time, there are answers and an end.
+#[test]
+fn what_hangs_is_ended_by_a_second_signal() {
+    const LOGIN: &str = "{exec: {apiVersion: client.authentication.k8s.io/v1, command: /bin/sleep, args: ['15'], \
+                         interactiveMode: Never}}";
+    let (mut reader, writer) = std::io::pipe().expect("a pipe");
+    let mut running = run_as(LOGIN, writer);
+    assert!(running.get("/livez").starts_with("HTTP/1.1 200 "));
+    kill_process(Pid::from_child(&running.child), Signal::TERM).expect("it runs");
+    let (mut log, mut byte) = (Vec::new(), [0]);
+    while !log.ends_with(b"another signal ends at once") {
+        reader.read_exact(&mut byte).expect("it says so");
+        log.extend(byte);
+    }
+    let (status, took) = running.terminate();
+    assert_eq!(status.code(), Some(143));
+    assert!(took < Duration::from_secs(5), "{took:?}");
 }
 
 #[test]

@@ -384,3 +384,27 @@ fn a_member_that_runs_beyond_the_seats_has_one_that_is_lost() {
     cluster.settle();
     assert_eq!((cluster.report("g").seats.taken, cluster.report("g").reason), (2, "Running"));
 }
+
+/// 01, 1.1: one seat for each guaranteed member. Who has succeeded keeps its own, also when its pod is gone; one that is
+/// lost is for who has none.
+#[test]
+fn who_has_succeeded_takes_no_second_seat() {
+    let mut cluster = Cluster::default().nodes(1, 4);
+    cluster.apply("g", cluster.direct("g", 2));
+    cluster.members("g", 3);
+    cluster.settle();
+    cluster.finish("g-0", true);
+    cluster.finish("g-1", false);
+    cluster.settle();
+    assert_eq!(
+        (cluster.report("g").seats.taken, cluster.report("g").reason),
+        (2, "Running"),
+        "g-2 has the seat of g-1"
+    );
+    cluster.finish("g-2", false);
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.taken, 1, "that of g-0");
+    cluster.delete("g-0");
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.taken, 1);
+}

@@ -122,7 +122,7 @@ impl Controller {
         let is_other = said.is_some_and(|said| self.core.ask_reason(ask).is_some_and(|reason| reason.code() != said));
         if is_other {
             let want = Want::new(Slot::Condition, Target::Ask(ask), Some((Kind::Pod, key.clone())));
-            self.outbox.want(self.now.mono, want.within(ECHO_MS));
+            self.outbox.want(self.now.mono, want.within(NUMBERS_EVERY_MS));
         }
     }
 

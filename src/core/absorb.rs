@@ -125,11 +125,15 @@ impl Scheduler {
     fn absorb_member(&mut self, id: AskId) {
         let ask = &self.books.asks[id];
         let (Some(group), Some(_)) = (ask.group, ask.app) else { return };
-        let taken = match ask.state {
-            AskState::Bound { .. } => SeatState::Taken(Some(id)),
-            AskState::Finished if self.succeeded_here(ask) => SeatState::Taken(None),
-            AskState::Waiting | AskState::Parked { .. } | AskState::Assumed { .. } | AskState::Finished => return,
+        let has_part = match ask.state {
+            AskState::Bound { .. } => true,
+            AskState::Finished => self.succeeded_here(ask),
+            AskState::Waiting | AskState::Parked { .. } | AskState::Assumed { .. } => false,
         };
+        if !has_part {
+            return;
+        }
+        let taken = SeatState::Taken(Some(id));
         if let Some(seat) = ask.seat {
             return self.books.seat(group, seat, taken);
         }
@@ -141,11 +145,13 @@ impl Scheduler {
         self.books.seat(group, seat, taken);
     }
 
-    /// A seat that was lost is had by a member that runs beyond the seats: a restart would see it so too (01, 1.11).
+    /// A seat that was lost is had by a member beyond the seats that runs or has succeeded: a restart would see it so too
+    /// (01, 1.11).
     pub(super) fn seat_surplus(&mut self, id: GroupId) {
         let group = &self.books.groups[id];
-        let has_surplus = group.members.running + group.members.succeeded > group.seats.tally().taken;
-        if group.seats.tally().open == 0 || !has_surplus {
+        let tally = group.seats.tally();
+        let has_surplus = group.members.running + group.members.succeeded > tally.taken - tally.gone;
+        if tally.open == 0 || !has_surplus {
             return;
         }
         for ask in self.sorted_asks(id) {

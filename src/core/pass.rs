@@ -64,7 +64,9 @@ impl Scheduler {
             if gang_first {
                 let (rank, app) = gang.take().expect("chosen just now");
                 let placed = self.contend(app, &mut ahead);
-                waits |= placed == 0;
+                self.unfinished |= waits && placed > 0;
+                // One before its gate says already that it waits for quota.
+                waits |= placed == 0 && self.books.apps[app].is_past_gate();
                 budget = budget.saturating_sub(placed);
                 runs.extend(self.let_in_now(app));
                 gang = self
@@ -77,7 +79,6 @@ impl Scheduler {
                 let limit =
                     gang.as_ref().map(|(rank, _)| rank).into_iter().chain(runs.first().map(|(rank, _)| rank)).min();
                 let (placed, next) = self.place_run(key, &head, limit.cloned().as_ref(), budget, &mut exhausted);
-                // Whom it overtook may wait for something else now: for the quota that this took.
                 self.unfinished |= waits && placed > 0;
                 budget = budget.saturating_sub(placed);
                 runs.extend(next.map(|rank| (rank, key)));

@@ -234,7 +234,8 @@ impl Scheduler {
         let succeeded = self.books.asks[id].spec.place == Place::Finished { succeeded: true };
         let is_placeholder = self.books.asks[id].is_placeholder();
         if succeeded && !is_placeholder {
-            self.vacate(id, SeatState::Taken(None));
+            // It has its seat as long as its pod is there.
+            self.vacate(id, SeatState::Taken(Some(id)));
         } else {
             self.vacate(id, SeatState::Open(Reserve::None));
         }
@@ -252,7 +253,9 @@ impl Scheduler {
                 self.unpark(id);
             }
             self.free(id);
-            self.vacate(id, SeatState::Open(Reserve::None));
+            // Who ended and has a seat succeeded: it is not for anybody else.
+            let has_succeeded = state == AskState::Finished;
+            self.vacate(id, if has_succeeded { SeatState::Taken(None) } else { SeatState::Open(Reserve::None) });
         }
         self.books.shelve(id, Shelf::Off);
         self.books.link(id, None, None);

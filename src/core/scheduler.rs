@@ -42,7 +42,8 @@ pub struct Scheduler {
     pub(super) verdicts: BTreeMap<(QueueId, ClassId), bool>,
     /// Something changed that may let waiting work go on.
     pub(super) stirred: bool,
-    /// The last pass stopped at its bound.
+    /// The last pass stopped at its bound, or gave something to somebody after a gang that waits, which may wait for
+    /// something else since: for the quota that this took.
     pub(super) unfinished: bool,
     pub(super) timers: BTreeSet<(Mono, AppId)>,
     /// Asks whose Binding or deletion was refused, with the time of the next try.

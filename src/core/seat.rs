@@ -33,7 +33,7 @@ pub enum SeatState {
         /// Comes.
         member: AskId,
     },
-    /// A real member has it, or had it and succeeded (`None`).
+    /// A real member has it: it runs, or has succeeded, and its pod may be gone since then (`None`).
     Taken(Option<AskId>),
 }
 
@@ -83,6 +83,8 @@ pub struct Tally {
     pub releasing: u32,
     /// Taken.
     pub taken: u32,
+    /// Of these: the member has succeeded, and its pod is gone.
+    pub gone: u32,
 }
 
 impl Tally {
@@ -96,7 +98,8 @@ impl Tally {
             SeatState::Held(_) => [Some(&mut self.held), None],
             SeatState::Leaving(_) => [Some(&mut self.leaving), None],
             SeatState::Releasing { .. } => [Some(&mut self.releasing), None],
-            SeatState::Taken(_) => [Some(&mut self.taken), None],
+            SeatState::Taken(Some(_)) => [Some(&mut self.taken), None],
+            SeatState::Taken(None) => [Some(&mut self.taken), Some(&mut self.gone)],
         };
         for slot in slots.into_iter().flatten() {
             *slot = slot.checked_add_signed(by).expect("a seat leaves only the state it was counted in");

@@ -27,8 +27,7 @@ const FACTS_WAITING_MAX: usize = 4 * BATCH_MAX;
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How far a step is from the one before: what comes in between is decided in one, which costs less than a step for each,
 /// and a time in the past can never make the task spin. A call takes longer than this, and 64 of them are in flight. What
-/// comes after a pause is decided at once. (500 gangs of 20, `lab perf`: with 1, 2 and 4 ms 80, 87 and 81 % of the ceiling,
-/// medians of three to five runs, which differ by about a tenth each: no more than a hint.)
+/// comes after a pause is decided at once.
 const APART: Duration = Duration::from_millis(2);
 /// How long calls in flight may take to end after SIGTERM: half of F6's 10 s, the other half for the rest of the exit.
 const STOP_WITHIN: Duration = Duration::from_secs(4);
@@ -92,8 +91,8 @@ pub struct Driver<C> {
     in_flight: usize,
     /// When the last step ended.
     stepped: Instant,
-    /// When the next step is due if nothing happens; `None`: at once, there is more to decide.
-    due: Option<Instant>,
+    /// When the next step is due if nothing happens.
+    due: Instant,
 }
 
 /// What ended a wait.
@@ -124,7 +123,7 @@ impl<C: Owned> Driver<C> {
             batch: Vec::new(),
             in_flight: 0,
             stepped: Instant::now(),
-            due: None,
+            due: Instant::now(),
         }
     }
 
@@ -154,16 +153,11 @@ impl<C: Owned> Driver<C> {
     /// Waits for something to do. Outcomes come first: they free what facts may only show later. Questions come last, so
     /// that nobody who asks holds up facts and timers; a step answers one, so that nothing holds up who asks.
     async fn wait(&mut self) -> Result<Woken, DriverError> {
-        let Some(due) = self.due else {
-            // Calls that were started and watches have their turn.
-            tokio::task::yield_now().await;
-            return Ok(Woken::Step);
-        };
         let soonest = self.stepped + APART;
         if Instant::now() < soonest {
             sleep_until(soonest.into()).await;
         }
-        let now = Instant::now();
+        let (now, due) = (Instant::now(), self.due);
         // Not left to the sleep, which may not have heard of the time yet.
         if due <= now {
             return Ok(Woken::Step);
@@ -201,7 +195,7 @@ impl<C: Owned> Driver<C> {
         }
         let turn = self.turn();
         self.stepped = Instant::now();
-        self.due = if turn.more { None } else { Some(self.due_after(&turn)) };
+        self.due = if turn.more { self.stepped } else { self.due_after(&turn) };
         self.start(turn);
         if let Ok(question) = self.questions.try_recv() {
             self.answer(question);

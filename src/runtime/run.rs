@@ -1,14 +1,17 @@
 //! `run`: puts the parts of the scheduler together, and takes them apart at the end.
 
+use std::io;
 use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
+use std::thread;
 use std::time::Duration;
 
 use kube::Client;
+use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 
-use super::args::RunArgs;
+use super::args::{ClusterArgs, RunArgs};
 use super::cli::{FAILED, fail};
 use super::client::{self, ClientError, chain};
 use super::clock::Clock;
@@ -37,19 +40,21 @@ enum RunError {
     #[error(transparent)]
     Listen(#[from] ListenError),
     #[error("cannot handle signals")]
-    Signals(#[source] std::io::Error),
+    Signals(#[source] io::Error),
     #[error("the scheduling loop ended by itself")]
     Loop(#[from] DriverError),
     #[error("the scheduling loop panicked")]
-    Panic(#[from] tokio::task::JoinError),
+    Panic,
+    #[error("cannot start a thread")]
+    Thread(#[source] io::Error),
 }
 
 impl RunError {
     const fn exit_code(&self) -> u8 {
         match self {
-            Self::Client(_) | Self::Listen(_) | Self::Signals(_) => FAILED,
+            Self::Client(_) | Self::Listen(_) | Self::Signals(_) | Self::Thread(_) => FAILED,
             // What a panic of the main thread would give.
-            Self::Loop(_) | Self::Panic(_) => 101,
+            Self::Loop(_) | Self::Panic => 101,
         }
     }
 }
@@ -63,13 +68,11 @@ pub(super) fn main(args: &RunArgs) -> ExitCode {
     if let Err(error) = telemetry::start(&settings) {
         return fail(&error);
     }
-    // One thread: the API server is what limits, long before that thread is busy, and each thing that one thread hands to
-    // another costs both (an eighth of our CPU per binding, `lab perf --workloads medium --contestants direct`).
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
+    let runtime = match one_thread() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error),
     };
-    let ended = runtime.block_on(run(settings, args));
+    let ended = runtime.block_on(run(settings, args.cluster.clone()));
     // Not by dropping it: that waits for look-ups of names, which take as long as they like.
     runtime.shutdown_background();
     let code = ended.map_or_else(
@@ -84,27 +87,55 @@ pub(super) fn main(args: &RunArgs) -> ExitCode {
     code
 }
 
-async fn run(settings: Settings, args: &RunArgs) -> Result<(), RunError> {
+/// A runtime of one thread.
+fn one_thread() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+/// Signals and questions on this thread, everything else on another: however long a step takes, there is an answer that
+/// says so, and a second signal ends the process.
+async fn run(settings: Settings, cluster: ClusterArgs) -> Result<(), RunError> {
     let (order, shutdown) = Shutdown::new();
     end_on_signals(order)?;
-    let config = client::config(&args.cluster).await?;
-    let url = config.cluster_url.to_string();
-    let client = client::scheduling(config)?;
     let (asked, questions) = mpsc::channel(QUESTIONS);
     let (counters, heartbeat) = (Arc::new(ShellCounters::default()), Heartbeat::new(mono()));
     let server = Server::bind(settings.http).await?;
-    tracing::info!(address = %server.address, version = env!("CARGO_PKG_VERSION"), api_server = %url, "Started");
+    let address = server.address;
     let sources = Sources { heartbeat: heartbeat.clone(), clock: mono, questions: asked, counters: counters.clone() };
     let http = tokio::spawn(server.serve(sources, shutdown.clone()));
-    tokio::spawn(report_silence(client.clone(), url, shutdown.clone()));
-    let wiring = Wiring { client, clock: *CLOCK, counters, heartbeat, questions };
-    // A task of its own: a panic in it must end the process, which then starts anew from the API server's facts.
-    let ended = tokio::spawn(schedule(settings, wiring, shutdown)).await;
-    ended??;
+    let ended = on_a_thread(async move {
+        let config = client::config(&cluster).await?;
+        let url = config.cluster_url.to_string();
+        let client = client::scheduling(config)?;
+        tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), api_server = %url, "Started");
+        tokio::spawn(report_silence(client.clone(), url, shutdown.clone()));
+        let wiring = Wiring { client, clock: *CLOCK, counters, heartbeat, questions };
+        schedule(settings, wiring, shutdown).await
+    })?;
+    // A panic there must end the process, which then starts anew from the API server's facts.
+    ended.await.map_err(|_| RunError::Panic)??;
     // Late or not, there is nothing to do about it.
     drop(tokio::time::timeout(LAST_ANSWERS, http).await);
     tracing::info!("Ended");
     Ok(())
+}
+
+/// The scheduler with all its traffic on one thread: the API server is what limits, long before that thread is busy, and
+/// each thing that one thread hands to another costs both (an eighth of our CPU per binding, `lab perf --workloads medium
+/// --contestants direct`).
+fn on_a_thread(
+    work: impl Future<Output = Result<(), RunError>> + Send + 'static,
+) -> Result<oneshot::Receiver<Result<(), RunError>>, RunError> {
+    let runtime = one_thread().map_err(RunError::Thread)?;
+    let (done, ended) = oneshot::channel();
+    let run = move || {
+        let result = runtime.block_on(work);
+        runtime.shutdown_background();
+        // Nobody listens only if the process ends.
+        drop(done.send(result));
+    };
+    thread::Builder::new().name("scheduler".to_owned()).spawn(run).map_err(RunError::Thread)?;
+    Ok(ended)
 }
 
 /// The owner task, until the order to end.

@@ -28,10 +28,13 @@ impl<S: Clone + PartialEq> Shown<S> {
         self.sent.as_deref().unwrap_or(&self.confirmed)
     }
 
-    /// Sends a status; false: the API server has it already. While another one is in doubt it is sent in any case.
+    /// Sends a status; false: the API server has it already. What was read last counts as what it has. While something is
+    /// on its way it is sent in any case.
     pub fn send(&mut self, status: &S) -> bool {
-        let there = self.doubt.take().map_or(self.confirmed == *status, |doubt| *doubt == *status);
-        if self.sent.is_none() && there {
+        if let Some(doubt) = self.doubt.take() {
+            self.confirmed = *doubt;
+        }
+        if self.sent.is_none() && self.confirmed == *status {
             return false;
         }
         self.sent = Some(Box::new(status.clone()));
@@ -90,5 +93,8 @@ mod tests {
         assert!(shown.read(1, true), "an echo, or a late write");
         assert!(!shown.read(2, true) && !shown.send(&2), "it was an echo");
         assert!(shown.read(1, true) && shown.send(&2), "nothing came after it");
+        shown.settle(true);
+        assert!(shown.read(1, true) && !shown.send(&1), "it came late, and is true by now");
+        assert!(shown.send(&2), "it is not true any more");
     }
 }

@@ -14,6 +14,8 @@ use crate::shim::op::{Kind, Op};
 
 /// Milliseconds of a second.
 const SECOND: i64 = 1_000;
+/// The condition that says whether a pod has a node.
+const SCHEDULED: &str = "PodScheduled";
 /// Grace of a pod that does not say.
 const GRACE_SECONDS: i64 = 30;
 
@@ -39,7 +41,7 @@ impl Api {
                 pod.spec.get_or_insert_default().node_name = Some(node.to_string());
                 let own = pod.metadata.annotations.get_or_insert_default();
                 own.extend(annotations.iter().map(|(key, value)| (key.clone(), value.clone())));
-                set_condition(pod, &condition("PodScheduled", "True"));
+                set_condition(pod, &condition(SCHEDULED, "True"));
                 Ok(())
             }),
             Op::DeletePod { pod, uid } => self.delete_pod(pod, Some(uid), now),
@@ -77,21 +79,34 @@ impl Api {
     }
 
     /// Deletes a pod as anybody may; with a UID only that one. One that was never bound, has ended, or has no grace is
-    /// gone at once; others terminate until their node says so.
+    /// gone at once; others terminate until their node says so, and all until nobody holds them.
     pub fn delete_pod(&mut self, key: &Key, uid: Option<&Uid>, now: Wall) -> Answer {
+        self.delete_within(key, uid, None, now)
+    }
+
+    /// Deletes a pod without grace, as its node does when it has ended.
+    pub fn end_pod(&mut self, key: &Key, now: Wall) -> Answer {
+        self.delete_within(key, None, Some(0), now)
+    }
+
+    fn delete_within(&mut self, key: &Key, uid: Option<&Uid>, grace: Option<i64>, now: Wall) -> Answer {
         let Some(Body::Pod(pod)) = self.store.get(Kind::Pod, key) else { return Err(refused(404, "NotFound")) };
         if let Some(uid) = uid {
             expect_uid(pod, uid, 409)?;
         }
         let spec = pod.spec.as_ref();
         let on_node = spec.is_some_and(|spec| spec.node_name.is_some());
-        let grace = spec.and_then(|spec| spec.termination_grace_period_seconds).unwrap_or(GRACE_SECONDS);
-        let held = pod.metadata.finalizers.as_ref().is_some_and(|all| !all.is_empty());
-        if (!on_node || has_ended(pod) || grace == 0) && !held {
+        let own = || spec.and_then(|spec| spec.termination_grace_period_seconds).unwrap_or(GRACE_SECONDS);
+        let leaves = pod.metadata.deletion_timestamp.as_ref();
+        let grace = match (leaves.map(|_| pod.metadata.deletion_grace_period_seconds.unwrap_or(0)), grace) {
+            // It can be made shorter, by those who say so.
+            (Some(left), Some(wanted)) if wanted < left => wanted,
+            (Some(_), _) => return Ok(None),
+            (None, wanted) if on_node && !has_ended(pod) => wanted.unwrap_or_else(own),
+            (None, _) => 0,
+        };
+        if grace == 0 && !is_held(pod) {
             self.store.remove(Kind::Pod, key);
-            return Ok(None);
-        }
-        if pod.metadata.deletion_timestamp.is_some() {
             return Ok(None);
         }
         self.change_pod(key, |pod| {
@@ -99,6 +114,19 @@ impl Api {
             pod.metadata.deletion_grace_period_seconds = Some(grace);
             Ok(())
         })
+    }
+
+    /// Whoever held a pod lets it go.
+    pub fn let_go(&mut self, key: &Key) -> Answer {
+        let answer = self.change_pod(key, |pod| {
+            pod.metadata.finalizers = None;
+            Ok(())
+        })?;
+        let Some(Body::Pod(pod)) = self.store.get(Kind::Pod, key) else { return Ok(answer) };
+        if pod.metadata.deletion_grace_period_seconds == Some(0) {
+            self.store.remove(Kind::Pod, key);
+        }
+        Ok(answer)
     }
 
     fn create_pod(&mut self, pod: &Pod, now: Wall) -> Answer {
@@ -118,6 +146,11 @@ impl Api {
         if let Body::Pod(pod) = &mut body {
             let status = Arc::make_mut(pod).status.get_or_insert_with(PodStatus::default);
             status.phase.get_or_insert_with(|| "Pending".to_owned());
+            if is_gated(pod) {
+                let gated =
+                    PodCondition { reason: Some("SchedulingGated".to_owned()), ..condition(SCHEDULED, "False") };
+                set_condition(Arc::make_mut(pod), &gated);
+            }
         }
         let meta = metadata_mut(&mut body);
         meta.namespace = Some(key.namespace.to_string()).filter(|namespace| !namespace.is_empty());
@@ -157,8 +190,20 @@ fn expect_uid(pod: &Pod, uid: &Uid, code: u16) -> Result<(), Outcome> {
 fn bindable(pod: &Pod) -> Result<(), Outcome> {
     let spec = pod.spec.as_ref();
     let bound = spec.is_some_and(|spec| spec.node_name.is_some());
-    let gated = spec.and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty());
-    if bound || gated || pod.metadata.deletion_timestamp.is_some() { Err(refused(409, "Conflict")) } else { Ok(()) }
+    if bound || is_gated(pod) || pod.metadata.deletion_timestamp.is_some() {
+        Err(refused(409, "Conflict"))
+    } else {
+        Ok(())
+    }
+}
+
+fn is_gated(pod: &Pod) -> bool {
+    pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty())
+}
+
+/// Whether somebody wants to do something before a pod goes.
+pub fn is_held(pod: &Pod) -> bool {
+    pod.metadata.finalizers.as_ref().is_some_and(|all| !all.is_empty())
 }
 
 /// Whether a pod has ended.
@@ -266,7 +311,7 @@ mod tests {
         assert_eq!(kubelet::task(&api, &key("a")), Some(kubelet::Task::Collect), "without its node it is garbage");
         api.store.create(&Key::cluster("n"), Body::Node(Arc::default()), 1);
         assert_eq!(kubelet::task(&api, &key("a")), Some(kubelet::Task::End));
-        assert!(kubelet::act(&mut api, &key("a")) && pod(&api).is_none());
+        assert!(kubelet::act(&mut api, &key("a"), NOW) && pod(&api).is_none());
     }
 
     #[test]

@@ -1,5 +1,7 @@
 //! The garbage collector: a pod whose owner is gone goes.
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
 use super::api::Api;
 use super::store::metadata;
 use crate::core::ids::Key;
@@ -7,14 +9,16 @@ use crate::core::time::Wall;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
 
-/// Whether a pod is owned by a TaskGroup that is not there. (Owners of other kinds are taken to live.)
+/// Whether all owners of a pod are TaskGroups that are not there. (Owners of other kinds are taken to live.)
 pub fn is_garbage(api: &Api, pod: &Key) -> bool {
     let Some(body) = api.store.get(Kind::Pod, pod) else { return false };
-    metadata(body).owner_references.iter().flatten().filter(|owner| owner.kind == "TaskGroup").any(|owner| {
+    let owners = metadata(body).owner_references.as_deref().unwrap_or_default();
+    let is_gone = |owner: &OwnerReference| {
         let key = Key { namespace: pod.namespace.clone(), name: owner.name.as_str().into() };
         let found = api.store.get(Kind::TaskGroup, &key).map(metadata);
-        found.and_then(|meta| meta.uid.as_deref()) != Some(&owner.uid)
-    })
+        owner.kind == "TaskGroup" && found.and_then(|meta| meta.uid.as_deref()) != Some(&owner.uid)
+    };
+    !owners.is_empty() && owners.iter().all(is_gone)
 }
 
 /// Deletes a pod if its owner is gone; false: nothing was to be done.

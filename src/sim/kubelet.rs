@@ -2,8 +2,9 @@
 
 use k8s_openapi::api::core::v1::Pod;
 
-use super::api::{Api, condition, has_ended, set_condition};
+use super::api::{Api, condition, has_ended, is_held, set_condition};
 use crate::core::ids::Key;
+use crate::core::time::Wall;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
 
@@ -22,12 +23,15 @@ pub enum Task {
 pub fn task(api: &Api, key: &Key) -> Option<Task> {
     let Some(Body::Pod(pod)) = api.store.get(Kind::Pod, key) else { return None };
     let node = pod.spec.as_ref()?.node_name.as_deref()?;
+    let leaves = pod.metadata.deletion_timestamp.is_some();
+    if leaves && is_held(pod) {
+        return None;
+    }
     if api.store.get(Kind::Node, &Key::cluster(node)).is_none() {
         return Some(Task::Collect);
     }
-    let held = pod.metadata.finalizers.as_ref().is_some_and(|all| !all.is_empty());
-    if pod.metadata.deletion_timestamp.is_some() {
-        return (!held).then_some(Task::End);
+    if leaves {
+        return Some(Task::End);
     }
     (!has_ended(pod) && !runs(pod)).then_some(Task::Start)
 }
@@ -38,13 +42,10 @@ fn runs(pod: &Pod) -> bool {
 }
 
 /// Does what is to be done for a pod; false: nothing was.
-pub fn act(api: &mut Api, key: &Key) -> bool {
+pub fn act(api: &mut Api, key: &Key, now: Wall) -> bool {
     match task(api, key) {
         None => false,
-        Some(Task::Collect | Task::End) => {
-            api.store.remove(Kind::Pod, key);
-            true
-        }
+        Some(Task::Collect | Task::End) => api.end_pod(key, now).is_ok(),
         Some(Task::Start) => api
             .change_pod(key, |pod| {
                 pod.status.get_or_insert_default().phase = Some("Running".to_owned());

@@ -1,7 +1,9 @@
 //! Draws plans: few nodes, queues and applications, everything that can happen to them, and which faults are on.
 
+use gangline::shim::op::Kind;
+
 use super::chance::mix;
-use super::plan::{Act, Faults, GroupAct, Head, KindName, Plan, PodAct};
+use super::plan::{Act, Faults, GroupAct, Head, Plan, PodAct};
 
 /// How long people act.
 pub(crate) const LENGTH_MS: u64 = 60_000;
@@ -92,8 +94,8 @@ fn queues(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) -> Vec<Option<String>> {
 
 fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, queues: &[Option<String>]) {
     let begins = dice.time() / 2;
-    let count = if dice.percent(75) { 1 } else { 2 };
-    let names: Vec<String> = (0..count).map(|group| format!("g{number}{}", ["", "b"][group])).collect();
+    let count = if dice.percent(75) { 1 } else { 2 + dice.few(2) as usize };
+    let names: Vec<String> = (0..count).map(|group| format!("g{number}{}", ["", "b", "c", "d"][group])).collect();
     let app = (count > 1).then(|| format!("app{number}"));
     let (queue, direct) = (dice.of(queues), dice.percent(25));
     for name in &names {
@@ -123,7 +125,7 @@ fn group(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, begins: u64, spec: &GroupA
     let pause = dice.of(&[0, 0, 500, 5_000, 20_000]);
     let comes = begins + dice.below(pause + 500);
     let count = (u64::from(spec.min) + dice.few(2)).saturating_sub(u64::from(dice.percent(20)));
-    let ends = dice.percent(40).then(|| comes + dice.below(40_000));
+    let ends = dice.percent(60).then(|| comes + dice.below(40_000));
     for number in 0..count {
         let milli = if dice.percent(8) { spec.milli + 500 } else { spec.milli };
         let pod = PodAct {
@@ -174,10 +176,12 @@ fn single(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, queues: &[Op
 
 fn trouble(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, nodes: &[String]) {
     let at = dice.time();
-    let act = match dice.below(5) {
+    let act = match dice.below(7) {
         0 | 1 => Act::Kill { down_ms: dice.of(&[0, 10, 1_000, 10_000]) },
-        2 => Act::Cut { kind: dice.of(&KindName::ALL) },
+        2 => Act::Cut { kind: dice.of(&Kind::ALL) },
         3 => Act::Foreign { name: format!("foreign{number}"), node: dice.of(nodes), cpu: 1 + dice.below(3) as u32 },
+        4 => Act::Compact,
+        5 => Act::Jump { ms: dice.of(&[-3_600_000, -20_000, 1_500, 60_000, 3_600_000]) },
         _ => Act::Pod(PodAct {
             name: format!("forged{number}"),
             milli: 500,

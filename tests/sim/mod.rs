@@ -2,7 +2,8 @@
 
 pub(crate) mod chance;
 pub(crate) mod draw;
-mod oracle;
+mod forks;
+pub(crate) mod oracle;
 mod people;
 pub(crate) mod plan;
 mod process;

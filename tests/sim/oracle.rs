@@ -10,9 +10,12 @@ use gangline::sim::api::has_ended;
 use gangline::sim::store::metadata;
 use serde_json::json;
 
-use super::people::{NS, is_placeholder, label, milli_of, node_of};
+use super::people::{NS, is_placeholder, label, levels, milli, milli_of, node_of};
 use super::process::{group_of, is_member, queue_mark, uid_mark};
 use super::world::World;
+
+#[path = "planted.rs"]
+mod planted;
 
 /// A promise that was broken.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +75,7 @@ impl World {
         }
     }
 
-    fn groups(&self) -> Vec<(String, TaskGroup)> {
+    pub(crate) fn groups(&self) -> Vec<(String, TaskGroup)> {
         let groups = self.api.store.of_kind(Kind::TaskGroup).filter_map(|(key, body)| match body {
             Body::TaskGroup(group) => Some((key.name.to_string(), (**group).clone())),
             Body::Pod(_) | Body::Node(_) | Body::Queue(_) | Body::ResourceQuota(_) => None,
@@ -104,6 +107,18 @@ impl World {
             }
         }
         numbers
+    }
+
+    /// Groups that have something of what they need, and not every member yet.
+    pub(crate) fn unfinished(&self) -> Vec<String> {
+        let numbers = |name: &str, group: &TaskGroup| self.of_group(name, group);
+        let mut groups = self.groups();
+        groups.retain(|(name, group)| {
+            let Numbers { bound, held, .. } = numbers(name, group);
+            let started = group.status.as_ref().is_some_and(|status| status.application_state == "Running");
+            (bound + held > 0 || started) && bound < group.spec.min_member
+        });
+        groups.into_iter().map(|(name, _)| name).collect()
     }
 
     /// I4: a gang that runs runs with all its members, where nothing outside took some.
@@ -167,8 +182,7 @@ impl World {
             if let (Some(queue), Body::Pod(pod)) = (queue_mark(body), body)
                 && !has_ended(pod)
             {
-                let ends = queue.match_indices('.').map(|(at, _)| at).chain([queue.len()]);
-                ends.for_each(|end| *used.entry(queue[..end].to_owned()).or_default() += milli_of(pod));
+                levels(&queue).for_each(|level| *used.entry(level.to_owned()).or_default() += milli_of(pod));
             }
         }
         let said: Vec<(String, u64)> = self
@@ -179,7 +193,7 @@ impl World {
                 let Body::Queue(queue) = body else { return None };
                 let allocated = &queue.status.as_ref()?.allocated;
                 let cpu = allocated.get("cpu").map_or("0", |cpu| cpu.0.as_str());
-                Some((key.name.to_string(), super::people::milli(cpu)))
+                Some((key.name.to_string(), milli(cpu)))
             })
             .collect();
         for (queue, said) in said {
@@ -210,7 +224,8 @@ impl World {
         // Whether it came before the gate its date says to the second only.
         let originator = |pod: &Body| node_of(pod).is_none() && label(pod, "gangline.dev/application-id").is_some();
         let waits = self.pods().any(|(_, pod)| !is_placeholder(pod) && originator(pod));
-        if waits || !self.disturbed.is_empty() || self.groups().iter().any(starts) {
+        let groups = self.groups();
+        if waits || !self.disturbed.is_empty() || groups.iter().any(|group| starts(group) || self.is_larger(group)) {
             return;
         }
         let (writes, before) = (self.writes.len(), self.summary());
@@ -228,13 +243,37 @@ impl World {
         }
     }
 
+    /// Whether a member that waits asks for more than its group announced. Its gang may have found out when it was about to
+    /// start, that the quota is too small; a new process reserves once and finds out likewise.
+    fn is_larger(&self, (name, group): &(String, TaskGroup)) -> bool {
+        let announced = group.spec.min_resource.get("cpu").map_or(0, |cpu| milli(&cpu.0));
+        self.pods().any(|(_, body)| {
+            let Body::Pod(pod) = body else { return false };
+            group_of(body) == Some(name) && is_member(body) && node_of(body).is_none() && milli_of(pod) > announced
+        })
+    }
+
     /// There is plenty of everything: what can run runs.
     pub(crate) fn enrich(&mut self) {
         self.say(|| "plenty".to_owned());
+        self.lift_quotas();
+        self.add_room();
+        self.rest();
+    }
+
+    pub(crate) fn lift_quotas(&mut self) {
         let queues: Vec<String> = self.api.store.of_kind(Kind::Queue).map(|(key, _)| key.name.to_string()).collect();
         queues.iter().for_each(|queue| self.queue(queue, 1_000));
+    }
+
+    pub(crate) fn add_room(&mut self) {
         (0..6).for_each(|number| self.node(&format!("plenty{number}"), 64));
-        self.rest();
+    }
+
+    /// Whether a queue, or one above it, has no object.
+    pub(crate) fn drains(&self, queue: &str) -> bool {
+        let exists = |level: &str| self.api.store.get(Kind::Queue, &Key::cluster(level)).is_some();
+        levels(queue).skip(1).any(|level| !exists(level))
     }
 
     /// L2: nobody waits for room.
@@ -249,16 +288,10 @@ impl World {
                 );
             }
         }
-        let exists = |queue: &str| self.api.store.get(Kind::Queue, &Key::cluster(queue)).is_some();
-        // It, or one above it.
-        let gone = |queue: &str| {
-            let ends = queue.match_indices('.').map(|(at, _)| at).skip(1).chain([queue.len()]);
-            ends.map(|end| &queue[..end]).any(|level| !exists(level))
-        };
         let draining: Vec<String> = self
             .groups()
             .into_iter()
-            .filter_map(|(name, group)| group.spec.queue.is_some_and(|queue| gone(&queue)).then_some(name))
+            .filter_map(|(name, group)| group.spec.queue.is_some_and(|queue| self.drains(&queue)).then_some(name))
             .collect();
         let pods: Vec<(Key, Body)> = self.pods().map(|(key, body)| (key.clone(), body.clone())).collect();
         for (key, body) in pods {

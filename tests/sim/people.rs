@@ -20,7 +20,11 @@ impl World {
         match act {
             Act::Node { name, cpu, cordoned } => self.set_node(name, *cpu, *cordoned),
             Act::LoseNode { name } => self.lose_node(name),
-            Act::Queue { path, cpu } => self.queue(path, *cpu),
+            Act::Queue { path, cpu } => {
+                // Who was interrupted in the middle of a swap may find its seat's share gone.
+                self.unfinished().iter().for_each(|group| self.disturb(group));
+                self.queue(path, *cpu);
+            }
             Act::DropQueue { path } => {
                 // A gang whose driver runs keeps what it holds there; a new process gives it up.
                 self.disturb(path);
@@ -42,7 +46,9 @@ impl World {
             }
             Act::Foreign { name, node, cpu } => self.foreign(name, node, *cpu),
             Act::Kill { down_ms } => self.kill(*down_ms),
-            Act::Cut { kind } => self.cut(kind.kind()),
+            Act::Cut { kind } => self.cut(*kind, 0),
+            Act::Compact => self.api.store.compact(),
+            Act::Jump { ms } => self.wall_ms += ms,
         }
     }
 
@@ -207,11 +213,13 @@ impl World {
         self.delete(Kind::Node, name);
     }
 
-    /// Members and seats on a node are lost, or cannot be had there any more.
+    /// Members and seats on a node are lost, or cannot be had there any more. Who is in the middle of a swap has neither a
+    /// placeholder nor a node any more, and may have been on its way there.
     fn disturb_node(&mut self, name: &str) {
         let on_it = |body: &&Body| node_of(body) == Some(name);
         let there: Vec<Body> = self.api.store.of_kind(Kind::Pod).map(|(_, body)| body).filter(on_it).cloned().collect();
         there.iter().for_each(|pod| self.disturb_group_of(pod));
+        self.unfinished().iter().for_each(|group| self.disturb(group));
     }
 
     /// Another scheduler's pod on a node, whatever else is there.
@@ -289,6 +297,11 @@ pub(crate) fn milli(text: &str) -> u64 {
         Some(milli) => milli.parse().expect("a number"),
         None => text.parse::<u64>().expect("a number") * 1_000,
     }
+}
+
+/// A queue and all above it, from the root on.
+pub(crate) fn levels(path: &str) -> impl Iterator<Item = &str> {
+    path.match_indices('.').map(|(at, _)| at).chain([path.len()]).map(|end| &path[..end])
 }
 
 /// Cores, in thousandths, and pods of a node.

@@ -75,7 +75,14 @@ pub(crate) enum Act {
     /// The process is killed, and comes again.
     Kill { down_ms: u64 },
     /// A watch breaks.
-    Cut { kind: KindName },
+    Cut {
+        #[serde(with = "plural")]
+        kind: Kind,
+    },
+    /// The API server forgets its history: a watch that is behind has to list anew (410).
+    Compact,
+    /// The wall clock is put forward or back.
+    Jump { ms: i64 },
 }
 
 /// A task group.
@@ -107,28 +114,20 @@ pub(crate) struct PodAct {
     pub(crate) forged: bool,
 }
 
-/// A kind that is watched.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum KindName {
-    Pod,
-    Node,
-    TaskGroup,
-    Queue,
-    ResourceQuota,
-}
+/// A kind by its plural.
+mod plural {
+    use gangline::shim::op::Kind;
+    use serde::{Deserialize, Deserializer, Serializer, de};
 
-impl KindName {
-    pub(crate) const ALL: [Self; 5] = [Self::Pod, Self::Node, Self::TaskGroup, Self::Queue, Self::ResourceQuota];
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
+    pub(super) fn serialize<S: Serializer>(kind: &Kind, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(kind.plural())
+    }
 
-    pub(crate) const fn kind(self) -> Kind {
-        match self {
-            Self::Pod => Kind::Pod,
-            Self::Node => Kind::Node,
-            Self::TaskGroup => Kind::TaskGroup,
-            Self::Queue => Kind::Queue,
-            Self::ResourceQuota => Kind::ResourceQuota,
-        }
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let found = Kind::ALL.into_iter().find(|kind| kind.plural() == name);
+        found.ok_or_else(|| de::Error::custom(format!("no kind {name:?}")))
     }
 }
 

@@ -10,7 +10,7 @@ use gangline::shim::observation::{Body, Observation, Outcome, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};
 
 use super::oracle::Violation;
-use super::people::{allocatable_of, is_placeholder, label, limit_of, milli_of, node_of};
+use super::people::{allocatable_of, is_placeholder, label, levels, limit_of, milli_of, node_of};
 
 /// How long after something changed under a decision that decision may still be carried out.
 const EXCUSED_MS: u64 = 30_000;
@@ -30,6 +30,8 @@ pub(crate) struct Process {
     pods: BTreeMap<Key, PodSeen>,
     nodes: BTreeMap<Key, NodeSeen>,
     queues: BTreeMap<Key, QueueSeen>,
+    /// UIDs of all TaskGroups that it has seen.
+    groups: BTreeSet<Uid>,
     /// Bindings that may have happened or may yet.
     intents: BTreeMap<Uid, Intent>,
     calls: BTreeMap<CallId, Sent>,
@@ -90,6 +92,7 @@ impl Process {
             pods: BTreeMap::new(),
             nodes: BTreeMap::new(),
             queues: BTreeMap::new(),
+            groups: BTreeSet::new(),
             intents: BTreeMap::new(),
             calls: BTreeMap::new(),
             unnamed: BTreeMap::new(),
@@ -117,7 +120,9 @@ impl Process {
             WatchFact::ListEnd => {
                 self.unnamed.remove(&kind).unwrap_or_default().iter().for_each(|key| self.forget(kind, key));
                 self.listed.insert(kind);
-                self.ever.insert(kind);
+                if self.ever.insert(kind) && self.is_synced() {
+                    self.mark_overdrawn();
+                }
             }
             WatchFact::Upsert(seen) => self.see(seen),
             WatchFact::Gone(seen) => self.forget(kind, &seen.key),
@@ -160,6 +165,16 @@ impl Process {
         self.ever.len() == Kind::ALL.len()
     }
 
+    /// A queue that is over its limit when everything is first listed: it was lowered before.
+    fn mark_overdrawn(&mut self) {
+        for (key, queue) in &mut self.queues {
+            let of_queue =
+                |pod: &&PodSeen| !pod.ended && pod.queue.as_deref().is_some_and(|of| is_within(of, &key.name));
+            let used: u64 = self.pods.values().filter(of_queue).map(|pod| pod.milli).sum();
+            queue.lowered |= queue.milli.is_some_and(|most| used > most);
+        }
+    }
+
     fn see(&mut self, seen: &Seen) {
         let Ok(body) = &seen.body else { return };
         match body {
@@ -187,7 +202,8 @@ impl Process {
                 let lowered = old.map_or(implicit, |old| old.lowered || lowered(old));
                 self.queues.insert(seen.key.clone(), QueueSeen { milli, changed_ms, lowered });
             }
-            Body::TaskGroup(_) | Body::ResourceQuota(_) => {}
+            Body::TaskGroup(_) => _ = self.groups.insert(seen.uid.clone()),
+            Body::ResourceQuota(_) => {}
         }
     }
 
@@ -253,13 +269,22 @@ impl Process {
                 self.calls.insert(id, Sent::Delete(pod.clone(), uid.clone()));
                 Ok(())
             }
-            Op::CreatePod(_)
-            | Op::GetPod { .. }
+            Op::CreatePod(pod) => self.judge_create(pod),
+            Op::GetPod { .. }
             | Op::PatchPodCondition { .. }
             | Op::PatchTaskGroupStatus { .. }
             | Op::PatchQueueStatus { .. }
             | Op::CreateEvent(_) => Ok(()),
         }
+    }
+
+    /// I9: a placeholder goes with a TaskGroup that was seen, by its UID.
+    fn judge_create(&self, pod: &k8s_openapi::api::core::v1::Pod) -> Result<(), Violation> {
+        let mut owners = pod.metadata.owner_references.iter().flatten();
+        if owners.any(|owner| owner.kind == "TaskGroup" && self.groups.contains(&Uid::new(owner.uid.as_str()))) {
+            return Ok(());
+        }
+        Err(Violation::new("I9", format!("{:?} is made for nobody", pod.metadata.name)))
     }
 
     fn judge_bind(&mut self, key: &Key, uid: &Uid, node: &str, queue: &str) -> Result<(), Violation> {
@@ -306,9 +331,7 @@ impl Process {
 
     /// I3: on every level of the queue's path.
     fn judge_queues(&self, key: &Key, new: &Intent) -> Result<(), Violation> {
-        let path = &new.queue;
-        let ends = path.match_indices('.').map(|(at, _)| at).chain([path.len()]);
-        for level in ends.map(|end| &path[..end]) {
+        for level in levels(&new.queue) {
             let Some(queue) = self.queues.get(&Key::cluster(level)) else { continue };
             let Some(most) = queue.milli else { continue };
             if queue.lowered || self.now_ms.saturating_sub(queue.changed_ms) < EXCUSED_MS {

@@ -3,37 +3,52 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::draw::LENGTH_MS;
+use super::forks;
 use super::oracle::Violation;
 use super::plan::Plan;
 use super::world::World;
+
+/// Of how many plans one has its reasons looked into, which takes a play for each.
+const FORKED: u64 = 50;
 
 /// What a play came to.
 #[derive(Clone, Debug)]
 pub(crate) struct Played {
     pub(crate) violation: Option<Violation>,
     pub(crate) steps: u64,
-    pub(crate) writes: usize,
+    /// Every write, in its order.
+    pub(crate) writes: Vec<String>,
 }
 
 /// Plays a plan. Our own mistakes are assertions: a panic is a broken promise like any other.
 pub(crate) fn play(plan: &Plan, verbose: bool) -> Played {
-    catch_unwind(AssertUnwindSafe(|| play_on(plan, verbose))).unwrap_or_else(|panic| {
+    let mut world = World::new(plan.head.seed, plan.head.faults, None);
+    world.verbose = verbose;
+    play_in(world, plan)
+}
+
+/// Plays a plan in a world that is about to begin.
+pub(crate) fn play_in(world: World, plan: &Plan) -> Played {
+    catch_unwind(AssertUnwindSafe(|| play_on(world, plan))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let what = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         let violation = Violation::new("panic", what.unwrap_or_default());
-        Played { violation: Some(violation), steps: 0, writes: 0 }
+        Played { violation: Some(violation), steps: 0, writes: Vec::new() }
     })
 }
 
-fn play_on(plan: &Plan, verbose: bool) -> Played {
-    let mut world = World::new(plan.head.seed, plan.head.faults, None);
-    world.verbose = verbose;
+/// Plays a plan until nothing happens any more.
+pub(crate) fn to_rest(mut world: World, plan: &Plan) -> World {
     world.plan(&plan.acts);
     world.run_for(LENGTH_MS);
     world.calm_down();
-    let phases: [fn(&mut World); 8] = [
-        World::rest,
-        World::check_at_rest,
+    world.rest();
+    world
+}
+
+fn play_on(world: World, plan: &Plan) -> Played {
+    let mut world = to_rest(world, plan);
+    let phases: [fn(&mut World); 6] = [
         World::check_restart,
         World::enrich,
         World::check_at_rest,
@@ -41,10 +56,16 @@ fn play_on(plan: &Plan, verbose: bool) -> Played {
         World::clear_away,
         World::check_nothing_is_left,
     ];
+    if world.violation.is_none() {
+        world.check_at_rest();
+    }
+    if world.violation.is_none() && plan.head.seed.is_multiple_of(FORKED) {
+        forks::check(plan, &mut world);
+    }
     for phase in phases {
         if world.violation.is_none() {
             phase(&mut world);
         }
     }
-    Played { violation: world.violation, steps: world.steps, writes: world.writes.len() }
+    Played { violation: world.violation, steps: world.steps, writes: world.writes }
 }

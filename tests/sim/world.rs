@@ -96,6 +96,10 @@ pub(crate) struct World {
     faults: Faults,
     processes: u64,
     now_ms: u64,
+    /// How far the wall clock is from where it began, beside the time that has passed.
+    pub(crate) wall_ms: i64,
+    /// Whether lists come in another order.
+    permuted: bool,
     agenda: BTreeMap<(u64, u64), Event>,
     serial: u64,
     step_at: Option<u64>,
@@ -126,6 +130,8 @@ impl World {
             faults,
             processes: 0,
             now_ms: 1_000,
+            wall_ms: 0,
+            permuted: false,
             agenda: BTreeMap::new(),
             serial: 0,
             step_at: None,
@@ -138,6 +144,12 @@ impl World {
         };
         world.start();
         world
+    }
+
+    /// With lists in another order.
+    pub(crate) fn permuted(mut self) -> Self {
+        self.permuted = true;
+        self
     }
 
     /// Acts happen later, counted from now.
@@ -236,7 +248,8 @@ impl World {
                 if kubelet::task(&self.api, &key) == Some(kubelet::Task::Collect) {
                     self.disturb_group_at(&key);
                 }
-                kubelet::act(&mut self.api, &key);
+                let now = self.now().wall;
+                kubelet::act(&mut self.api, &key, now);
             }
             Event::Collect(key) => {
                 self.looked_at.remove(&(false, key.clone()));
@@ -281,10 +294,10 @@ impl World {
     }
 
     /// A watch breaks, and lists anew.
-    pub(crate) fn cut(&mut self, kind: Kind) {
+    pub(crate) fn cut(&mut self, kind: Kind, code: u16) {
         let (now, lag) = (self.now(), self.chance.delay("list", kind.plural(), self.faults.lag_ms));
         let Some(process) = self.process.as_mut().filter(|process| process.listed.contains(&kind)) else { return };
-        process.hear(now, kind, WatchFact::Broken { code: 0, message: "cut".into() });
+        process.hear(now, kind, WatchFact::Broken { code, message: "cut".into() });
         let number = process.number;
         self.at(self.now_ms + lag, Event::List(number, kind));
         self.step_soon();
@@ -292,7 +305,10 @@ impl World {
 
     fn list(&mut self, kind: Kind) {
         let now = self.now();
-        let (revision, objects) = self.api.store.list(kind);
+        let (revision, mut objects) = self.api.store.list(kind);
+        if self.permuted {
+            objects.reverse();
+        }
         let Some(process) = &mut self.process else { return };
         process.hear(now, kind, WatchFact::ListBegin);
         objects.into_iter().for_each(|seen| process.hear(now, kind, WatchFact::Listed(seen)));
@@ -305,13 +321,14 @@ impl World {
         let now = self.now();
         let Some(process) = self.process.as_mut().filter(|process| process.listed.contains(&kind)) else { return };
         let from = process.read.get(&kind).copied().unwrap_or(0);
-        for change in self.api.store.after(kind, from).expect("nothing is compacted") {
+        let Ok(changes) = self.api.store.after(kind, from) else { return self.cut(kind, 410) };
+        for change in changes {
             let seen = change.seen.clone();
             process.hear(now, kind, if change.deleted { WatchFact::Gone(seen) } else { WatchFact::Upsert(seen) });
         }
         process.read.insert(kind, self.api.store.revision());
         if self.chance.percent("cut", kind.plural(), self.faults.cut) {
-            self.cut(kind);
+            self.cut(kind, 0);
         }
         self.step_soon();
     }
@@ -344,7 +361,7 @@ impl World {
     }
 
     pub(crate) const fn now(&self) -> Now {
-        Now { mono: Mono(self.now_ms), wall: Wall(1_700_000_000_000 + self.now_ms.cast_signed()) }
+        Now { mono: Mono(self.now_ms), wall: Wall(1_700_000_000_000 + self.now_ms.cast_signed() + self.wall_ms) }
     }
 
     /// A call leaves the process, which may die over it.

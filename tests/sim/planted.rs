@@ -1,0 +1,200 @@
+//! Each promise is broken on purpose, and its judge says so. (I7 is `spec_audit.rs`.)
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use gangline::core::ids::{Key, Uid};
+use gangline::shim::observation::Body;
+use gangline::shim::op::{CallId, Kind, Op};
+use gangline::sim::store::metadata;
+use serde_json::json;
+
+use super::super::people::NS;
+use super::super::plan::{Act, Faults};
+use super::super::process::Process;
+use super::super::world::World;
+
+/// A gang of three in a queue of six cores, started or not, and a pod that nothing is large enough for.
+fn world(started: bool) -> World {
+    let mut world = World::new(1, Faults::default(), None);
+    world.node("n0", 8);
+    world.node("n1", 8);
+    world.queue("root", 100);
+    world.queue("root.q", 6);
+    world.group("g", 3, &json!({"queue": "root.q", "placeholderFor": "all"}));
+    if started {
+        (0..3).for_each(|number| world.member("g", number, "1"));
+    }
+    world.rest();
+    world.pod("single", &json!({}), "1");
+    world.pod("large", &json!({}), "20");
+    world.pod("refused", &json!({"gangline.dev/queue": "root.q"}), "4");
+    world.rest();
+    assert_eq!(world.violation, None);
+    world
+}
+
+fn key(pod: &str) -> Key {
+    Key::new(NS, pod)
+}
+
+fn uid(world: &World, pod: &str) -> Uid {
+    let body = world.api.store.get(Kind::Pod, &key(pod)).expect("the pod is there");
+    Uid::new(metadata(body).uid.clone().expect("it has one"))
+}
+
+fn judge(world: &mut World, op: &Op) -> Option<&'static str> {
+    let id = CallId { incarnation: 0, sequence: 999 };
+    let process = world.process.as_mut().expect("it runs");
+    process.judge(id, op, &BTreeSet::new()).err().map(|violation| violation.promise)
+}
+
+fn bind(world: &mut World, pod: &str, node: &str, queue: &str) -> Option<&'static str> {
+    let annotations = [("gangline.dev/binding".to_owned(), format!("queue={queue}"))].into();
+    let op = Op::Bind { pod: key(pod), uid: uid(world, pod), node: node.into(), annotations };
+    judge(world, &op)
+}
+
+/// What the checks of a cluster at rest say first.
+fn found(mut world: World, check: fn(&mut World)) -> Option<&'static str> {
+    check(&mut world);
+    world.violation.map(|violation| violation.promise)
+}
+
+fn remove_pods(world: &mut World, wanted: impl Fn(&str) -> bool) {
+    let pods: Vec<Key> = world.api.store.of_kind(Kind::Pod).map(|(key, _)| key.clone()).collect();
+    pods.iter().filter(|key| wanted(&key.name)).for_each(|key| world.api.store.remove(Kind::Pod, key));
+}
+
+fn edit_status(world: &mut World, edit: impl Fn(&mut gangline::api::task_group::TaskGroupStatus)) {
+    let Some(Body::TaskGroup(group)) = world.api.store.get(Kind::TaskGroup, &key("g")) else { panic!("it is there") };
+    let mut group = group.clone();
+    edit(Arc::make_mut(&mut group).status.as_mut().expect("it has one"));
+    world.api.store.put(&key("g"), Body::TaskGroup(group));
+}
+
+#[test]
+fn i1_a_pod_is_bound_twice() {
+    let mut world = world(false);
+    assert_eq!(bind(&mut world, "single", "n1", "root.default"), Some("I1"), "it is on a node");
+    assert_eq!(bind(&mut world, "refused", "n0", "root.default"), None);
+    assert_eq!(bind(&mut world, "refused", "n0", "root.default"), None, "the same again");
+    assert_eq!(bind(&mut world, "refused", "n1", "root.default"), Some("I1"), "elsewhere, while it may be on n0");
+    let gone = Op::Bind { pod: key("nobody"), uid: Uid::new("x"), node: "n0".into(), annotations: [].into() };
+    assert_eq!(judge(&mut world, &gone), Some("I1"), "it is not there");
+}
+
+#[test]
+fn i2_a_node_is_given_more_than_it_has() {
+    let mut world = world(false);
+    assert_eq!(bind(&mut world, "large", "n0", "root.default"), Some("I2"));
+    assert_eq!(bind(&mut world, "refused", "nowhere", "root.default"), Some("I2"), "a node that is not there");
+}
+
+#[test]
+fn i3_a_queue_is_given_more_than_it_has() {
+    let mut world = world(false);
+    assert_eq!(bind(&mut world, "refused", "n1", "root.q"), Some("I3"));
+    assert_eq!(bind(&mut world, "refused", "n1", "root.q.below"), Some("I3"), "on a level above");
+}
+
+#[test]
+fn i4_a_gang_runs_in_part() {
+    let mut world = world(true);
+    remove_pods(&mut world, |name| name == "g-0");
+    assert_eq!(found(world, World::check_gangs), Some("I4"));
+}
+
+#[test]
+fn i6_a_placeholder_is_left() {
+    let mut orphaned = world(false);
+    orphaned.api.store.remove(Kind::TaskGroup, &key("g"));
+    assert_eq!(found(orphaned, World::check_placeholders), Some("I6"), "its group is gone");
+    let mut ended = world(false);
+    edit_status(&mut ended, |status| status.application_state = "Rejected".to_owned());
+    assert_eq!(found(ended, World::check_placeholders), Some("I6"), "its gang is not alive");
+    assert_eq!(found(world(false), World::check_nothing_is_left), Some("I6"), "in the end");
+}
+
+#[test]
+fn i8_a_pod_of_somebody_else_is_touched() {
+    let mut world = world(false);
+    let op = Op::DeletePod { pod: key("single"), uid: uid(&world, "single") };
+    assert_eq!(judge(&mut world, &op), Some("I8"));
+    world.apply(
+        Kind::Pod,
+        &json!({"metadata": {"name": "foreign", "namespace": NS}, "spec": {"schedulerName": "other", "containers": []}}),
+    );
+    world.rest();
+    assert_eq!(bind(&mut world, "foreign", "n0", "root.default"), Some("I8"));
+}
+
+#[test]
+fn i9_a_placeholder_is_made_for_nobody() {
+    let mut world = world(false);
+    let made = world.placeholders().first().cloned().expect("it holds seats");
+    let Some(Body::Pod(pod)) = world.api.store.get(Kind::Pod, &key(&made)) else { panic!("it is there") };
+    let (known, mut other) = ((**pod).clone(), (**pod).clone());
+    assert_eq!(judge(&mut world, &Op::CreatePod(Box::new(known))), None);
+    other.metadata.owner_references.iter_mut().flatten().for_each(|owner| owner.uid = "unseen".to_owned());
+    assert_eq!(judge(&mut world, &Op::CreatePod(Box::new(other))), Some("I9"));
+}
+
+#[test]
+fn i10_a_process_acts_before_it_has_seen_everything() {
+    let mut world = world(false);
+    world.process = Some(Process::new(9));
+    assert_eq!(bind(&mut world, "single", "n0", "root.default"), Some("I10"));
+}
+
+#[test]
+fn i12_a_status_says_what_is_not_so() {
+    let mut gang = world(true);
+    edit_status(&mut gang, |status| status.counts.running = 2);
+    assert_eq!(found(gang, World::check_statuses), Some("I12"));
+    let mut queue = world(true);
+    remove_pods(&mut queue, |name| name == "single");
+    assert_eq!(found(queue, World::check_statuses), Some("I12"), "of a queue");
+}
+
+#[test]
+fn i13_what_is_gone_is_remembered() {
+    let mut world = world(false);
+    remove_pods(&mut world, |_| true);
+    assert_eq!(found(world, World::check_nothing_is_left), Some("I13"), "nobody told the process");
+}
+
+#[test]
+fn l1_there_is_something_to_do_at_rest() {
+    let more_room = |world: &mut World| world.node("n2", 64);
+    let mut goes_on = world(false);
+    more_room(&mut goes_on);
+    assert_eq!(found(goes_on, World::check_fixed_point), Some("L1"), "for this process");
+    let mut anew = world(false);
+    anew.process = None;
+    more_room(&mut anew);
+    assert_eq!(found(anew, World::check_restart), Some("L1"), "for the next");
+    let mut otherwise = world(true);
+    edit_status(&mut otherwise, |status| status.reason = "Other".to_owned());
+    assert_eq!(found(otherwise, World::check_restart), Some("L1"), "the next sees it otherwise");
+}
+
+#[test]
+fn l2_somebody_waits_for_room() {
+    assert_eq!(found(world(false), World::check_everything_runs), Some("L2"), "a pod");
+    let mut gang = world(false);
+    remove_pods(&mut gang, |name| name == "large" || name == "refused");
+    edit_status(&mut gang, |status| status.reason = "WaitingForQuota".to_owned());
+    assert_eq!(found(gang, World::check_everything_runs), Some("L2"), "a gang");
+}
+
+#[test]
+fn l5_a_call_stays_in_doubt() {
+    let mut world = world(false);
+    world.plan(&[(0, Act::Node { name: "n2".to_owned(), cpu: 64, cordoned: false })]);
+    // The step, and not yet the way of the call.
+    world.run_for(1);
+    let process = world.process.as_ref().expect("it runs");
+    assert!(process.controller.stats().outbox_in_flight > 0);
+    assert_eq!(found(world, World::check_unresolved), Some("L5"));
+}
