@@ -1,10 +1,10 @@
 //! The gate: the whole ask against the quota, in order, without stopping those that still fit (01, 1.2.5).
 
-use gangline::core::event::{QueueSpec, Role};
+use gangline::core::event::{GroupSpec, QueueSpec, Role};
 use gangline::core::lifecycle::AppState;
 use gangline::core::resources::Limit;
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, size};
 
 fn created(log: &[String]) -> Vec<&str> {
     log.iter().filter_map(|line| line.strip_prefix("create ")).collect()
@@ -292,4 +292,21 @@ fn a_gang_that_was_overtaken_waits_for_the_quota_that_is_gone() {
     cluster.single("s");
     cluster.settle();
     assert_eq!((cluster.bound(), cluster.report("g").reason), (vec!["s".to_owned()], "WaitingForQuota"));
+}
+
+/// 01, 1.3: who waits for quota never says Unschedulable. A gang that starts behind one that waits for nodes, with members
+/// larger than announced, takes quota that the other needs.
+#[test]
+fn a_gang_that_is_overtaken_by_another_waits_for_the_quota_that_it_took() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 12);
+    let large = GroupSpec { min_resource: size(3), ..cluster.direct("a", 3) };
+    cluster.submit("a", "root.q", large);
+    (0..3).for_each(|number| cluster.large_member(&format!("a-{number}"), "a", 3));
+    cluster.settle();
+    assert_eq!(cluster.why("a-0"), Some("Unschedulable"), "two of three fit");
+    cluster.submit("b", "root.q", cluster.direct("b", 3));
+    (0..3).for_each(|number| cluster.large_member(&format!("b-{number}"), "b", 2));
+    cluster.settle();
+    assert_eq!(cluster.state("b"), AppState::Running);
+    assert_eq!(cluster.why("a-0"), Some("WaitingForQuota"), "9 of 12 are asked for, and 6 are used");
 }
