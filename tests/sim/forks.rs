@@ -68,8 +68,9 @@ pub(crate) fn check(plan: &Plan, world: &mut World) {
 }
 
 impl World {
-    /// Pods that somebody else than the scheduler made, of a queue that takes work, with this reason at `PodScheduled`.
-    fn pods_waiting_for(&self, reason: &str) -> Vec<Key> {
+    /// Pods with this reason at `PodScheduled`: none of the scheduler's own, nor of a group whose queue drains, since the
+    /// limits of that one stay.
+    pub(crate) fn pods_waiting_for(&self, reason: &str) -> Vec<Key> {
         let draining: Vec<String> = self
             .groups()
             .into_iter()

@@ -288,23 +288,8 @@ impl World {
                 );
             }
         }
-        let draining: Vec<String> = self
-            .groups()
-            .into_iter()
-            .filter_map(|(name, group)| group.spec.queue.is_some_and(|queue| self.drains(&queue)).then_some(name))
-            .collect();
-        let pods: Vec<(Key, Body)> = self.pods().map(|(key, body)| (key.clone(), body.clone())).collect();
-        for (key, body) in pods {
-            let Body::Pod(pod) = &body else { continue };
-            if group_of(&body).is_some_and(|group| draining.iter().any(|name| name == group)) {
-                // Its limits stay while it drains.
-                continue;
-            }
-            let waits = node_of(&body).is_none() && !is_placeholder(&body);
-            let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-            let mut reasons =
-                conditions.filter(|one| one.type_ == "PodScheduled").filter_map(|one| one.reason.as_deref());
-            if waits && reasons.any(|reason| reason == "Unschedulable" || reason == "WaitingForQuota") {
+        for reason in ["Unschedulable", "WaitingForQuota"] {
+            for key in self.pods_waiting_for(reason) {
                 self.violated("L2", format!("{key} waits for room"));
             }
         }

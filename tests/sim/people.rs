@@ -21,8 +21,15 @@ impl World {
             Act::Node { name, cpu, cordoned } => self.set_node(name, *cpu, *cordoned),
             Act::LoseNode { name } => self.lose_node(name),
             Act::Queue { path, cpu } => {
-                // Who was interrupted in the middle of a swap may find its seat's share gone.
-                self.unfinished().iter().for_each(|group| self.disturb(group));
+                let key = Key::cluster(path.as_str());
+                let most = match self.api.store.get(Kind::Queue, &key) {
+                    Some(Body::Queue(old)) => limit_of(old),
+                    Some(_) | None => None,
+                };
+                if most.is_none_or(|most| u64::from(*cpu) * 1_000 < most) {
+                    // Who was interrupted in the middle of a swap may find its seat's share gone.
+                    self.unfinished().iter().for_each(|group| self.disturb(group));
+                }
                 self.queue(path, *cpu);
             }
             Act::DropQueue { path } => {

@@ -9,9 +9,11 @@ use gangline::shim::op::{CallId, Kind, Op};
 use gangline::sim::store::metadata;
 use serde_json::json;
 
+use super::super::forks;
 use super::super::people::NS;
-use super::super::plan::{Act, Faults};
+use super::super::plan::{Act, Faults, Head, Plan, PodAct};
 use super::super::process::Process;
+use super::super::run::to_rest;
 use super::super::world::World;
 
 /// A gang of three in a queue of six cores, started or not, and a pod that nothing is large enough for.
@@ -186,6 +188,18 @@ fn l2_somebody_waits_for_room() {
     remove_pods(&mut gang, |name| name == "large" || name == "refused");
     edit_status(&mut gang, |status| status.reason = "WaitingForQuota".to_owned());
     assert_eq!(found(gang, World::check_everything_runs), Some("L2"), "a gang");
+}
+
+#[test]
+fn l6_a_reason_is_not_true() {
+    let node = Act::Node { name: "n0".to_owned(), cpu: 4, cordoned: false };
+    // No room that is added is enough for it, so that its reason, which is about room, does not go.
+    let huge = Act::Pod(PodAct { name: "huge".to_owned(), milli: 100_000, ..PodAct::default() });
+    let head = Head { seed: 1, faults: Faults::default() };
+    let plan = Plan { head, acts: vec![(0, node), (1_000, huge)] };
+    let mut world = to_rest(World::new(1, Faults::default(), None), &plan);
+    forks::check(&plan, &mut world);
+    assert_eq!(world.violation.map(|violation| violation.promise), Some("L6"));
 }
 
 #[test]
