@@ -45,7 +45,7 @@ impl fmt::Display for Contestant {
     }
 }
 
-/// Those that a workload is given to, the ceiling first.
+/// Those that a workload is given to. The ceiling, which comes first, runs beside each of the others.
 pub(super) const fn of(workload: Workload) -> &'static [Contestant] {
     use Contestant::{All, Direct, KubeScheduler, Missing, Null};
     if workload.has_gangs() { &[Null, Direct, Missing, All, KubeScheduler] } else { &[Null, Direct, KubeScheduler] }
@@ -58,9 +58,8 @@ pub(super) fn check(wanted: &[Contestant]) -> Result<()> {
 }
 
 impl Contestant {
-    /// How often it takes its turn each time that a workload is measured: more often where it has a share of the ceiling
-    /// to reach, since single runs are an eighth apart.
-    pub(super) const fn turns(self) -> u32 {
+    /// How often it is measured each time that a workload is: more often where it has a share of the ceiling to reach.
+    pub(super) const fn turns(self) -> usize {
         if matches!(self, Self::Direct) { 3 } else { 1 }
     }
 
@@ -139,6 +138,22 @@ impl Running {
         match self {
             Self::Gangline(scheduler) => scheduler.pid(),
             Self::Program(process) => process.pid(),
+        }
+    }
+
+    /// Stops it from running until [`Self::resume`].
+    pub(super) fn pause(&self) -> Result<()> {
+        match self {
+            Self::Gangline(scheduler) => scheduler.pause(),
+            Self::Program(process) => process.pause(),
+        }
+    }
+
+    /// Lets it run on.
+    pub(super) fn resume(&self) -> Result<()> {
+        match self {
+            Self::Gangline(scheduler) => scheduler.resume(),
+            Self::Program(process) => process.resume(),
         }
     }
 

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use jiff::Timestamp;
 use serde::Serialize;
 
 use super::Plan;
 use super::contestant::Contestant;
+use super::shifts::Shifts;
 use super::workload::{MEMBER, Workload};
 use crate::support::audit::Record;
 
@@ -47,9 +47,11 @@ pub(super) struct Figures {
     pub(super) workload: Workload,
     pub(super) contestant: Contestant,
     pub(super) used: Used,
-    /// Pods bound per second, over the middle 80 % of the bindings.
+    /// Pods bound per second of its own time, over the middle 80 % of the bindings.
     pub(super) pods_per_second: f64,
-    /// From the scheduler's start to its first and to its last binding of a pod that counts.
+    /// That, over what the ceiling beside it bound; none for the ceiling itself.
+    pub(super) of_ceiling: Option<f64>,
+    /// In its own time, from the scheduler's start to its first and to its last binding of a pod that counts.
     pub(super) first_bind_seconds: f64,
     pub(super) last_bind_seconds: f64,
     /// From the first to the last binding of a gang: median and 99th percentile.
@@ -64,10 +66,10 @@ pub(super) struct Figures {
 }
 
 impl Figures {
-    /// Computes them.
-    pub(super) fn of(plan: Plan, began: Timestamp, used: Used, records: &[Record]) -> Self {
+    /// Computes them, but for the share.
+    pub(super) fn of(plan: Plan, shifts: &Shifts, used: Used, records: &[Record]) -> Self {
         let own: Vec<&Record> = records.iter().filter(|record| record.is_by(plan.contestant.user())).collect();
-        let mut binds: Vec<(f64, usize)> = own.iter().filter_map(|record| bind(record, began)).collect();
+        let mut binds: Vec<(f64, usize)> = own.iter().filter_map(|record| bind(record, shifts)).collect();
         binds.sort_by(|a, b| a.0.total_cmp(&b.0));
         let times: Vec<f64> = binds.iter().map(|(at, _)| *at).collect();
         let spreads = spreads(&binds);
@@ -79,6 +81,7 @@ impl Figures {
             contestant: plan.contestant,
             used,
             pods_per_second: middle_rate(&times),
+            of_ceiling: None,
             first_bind_seconds: times.first().copied().unwrap_or_default(),
             last_bind_seconds: times.last().copied().unwrap_or_default(),
             spread_p50_ms: 1e3 * quantile(&spreads, 0.5),
@@ -116,8 +119,10 @@ impl Figures {
 
     /// The run in a line.
     pub(super) fn sentence(&self) -> String {
+        let share =
+            self.of_ceiling.map_or_else(String::new, |share| format!(" ({:.0} % of the ceiling)", 100.0 * share));
         format!(
-            "{:.0} pods/s, {:.1} CPU-s per 10k ({} a bind), {:.0} MiB, {:.2} pod writes a member",
+            "{:.0} pods/s{share}, {:.1} CPU-s per 10k ({} a bind), {:.0} MiB, {:.2} pod writes a member",
             self.pods_per_second,
             self.cpu_per_10k(),
             self.used.per_bind.map_or_else(|| "not seen".to_owned(), |cpu| cpu.to_string()),
@@ -128,10 +133,10 @@ impl Figures {
 }
 
 /// Second and gang of a binding of a pod that counts.
-fn bind(record: &Record, began: Timestamp) -> Option<(f64, usize)> {
+fn bind(record: &Record, shifts: &Shifts) -> Option<(f64, usize)> {
     let (_, pod) = record.bound()?;
     let gang = Workload::gang_of(pod).filter(|_| pod.starts_with(MEMBER))?;
-    Some((record.stage_timestamp.duration_since(began).as_secs_f64(), gang))
+    Some((shifts.own_seconds(record.stage_timestamp), gang))
 }
 
 fn rule(record: &Record) -> String {

@@ -1,7 +1,7 @@
 //! `lab perf`: how fast pods are bound end to end, beside a scheduler that decides nothing.
 //!
-//! Every run has a control plane of its own: store and server, nodes that are objects only, no controllers. Everything
-//! that is to be scheduled exists before the scheduler starts. What happened is read from the audit log.
+//! Both sides of a run have a control plane of their own: store and server, nodes that are objects only, no controllers.
+//! Everything that is to be scheduled exists before the schedulers start. What happened is read from the audit logs.
 
 mod contestant;
 mod figures;
@@ -9,6 +9,8 @@ mod measure;
 pub(crate) mod null;
 mod proc;
 mod report;
+mod shifts;
+mod side;
 mod workload;
 
 use std::fs;
@@ -37,7 +39,7 @@ pub(crate) struct Args {
     /// Only these workloads
     #[arg(long, value_enum, value_delimiter = ',')]
     workloads: Vec<workload::Name>,
-    /// Only these contestants
+    /// Only these contestants; the ceiling alone is measured beside itself, which shows how exact this is
     #[arg(long, value_enum, value_delimiter = ',')]
     contestants: Vec<Contestant>,
     /// Leave each run's logs in target/perf
@@ -65,7 +67,7 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Runtime::new().during("starting the runtime")?;
     let mut all = Vec::new();
     for plan in plans(args) {
-        all.push(runtime.block_on(one(plan, args.keep.then_some(&dir)))?);
+        all.extend(runtime.block_on(one(plan, args.keep.then_some(&dir)))?);
         write(&dir.join("runs.json"), &all)?;
     }
     report::print(&all);
@@ -73,10 +75,8 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     report::check(&all)
 }
 
-/// Rounds outermost, so that whatever disturbs the machine for a while disturbs all contestants; and the ceiling is
-/// measured before and after each, because the speed of a shared machine changes by a third from one run to the next.
+/// Rounds outermost, so that whatever disturbs the machine for a while disturbs all contestants.
 fn plans(args: &Args) -> Vec<Plan> {
-    let wanted = |contestant: &Contestant| args.contestants.is_empty() || args.contestants.contains(contestant);
     let workloads = workload::Name::ALL.into_iter();
     let workloads = workloads.filter(|name| args.workloads.is_empty() || args.workloads.contains(name));
     let workloads: Vec<Workload> = workloads.map(|name| name.of(args.quick)).collect();
@@ -84,31 +84,29 @@ fn plans(args: &Args) -> Vec<Plan> {
     for round in 1..=args.rounds {
         let repeated = workloads.iter().flat_map(|workload| (0..workload.repeats()).map(move |_| *workload));
         for workload in repeated {
-            let mut plan = |contestant| {
+            for contestant in beside_the_ceiling(workload, &args.contestants) {
                 plans.push(Plan { turn: plans.len(), round, nodes: args.nodes, workload, contestant });
-            };
-            let (ceiling, others): (Vec<_>, Vec<_>) = contestant::of(workload)
-                .iter()
-                .copied()
-                .filter(wanted)
-                .partition(|contestant| *contestant == Contestant::Null);
-            ceiling.iter().copied().for_each(&mut plan);
-            for contestant in others {
-                for _ in 0..contestant.turns() {
-                    plan(contestant);
-                    ceiling.iter().copied().for_each(&mut plan);
-                }
             }
         }
     }
     plans
 }
 
-async fn one(plan: Plan, keep: Option<&PathBuf>) -> Result<Figures> {
+/// Who is measured, in order; the ceiling itself only if nobody else is wanted.
+fn beside_the_ceiling(workload: Workload, wanted: &[Contestant]) -> Vec<Contestant> {
+    if wanted == [Contestant::Null] {
+        return wanted.to_vec();
+    }
+    let is_wanted = |contestant: &Contestant| wanted.is_empty() || wanted.contains(contestant);
+    let all = contestant::of(workload).iter().copied().filter(|contestant| *contestant != Contestant::Null);
+    all.filter(is_wanted).flat_map(|contestant| std::iter::repeat_n(contestant, contestant.turns())).collect()
+}
+
+async fn one(plan: Plan, keep: Option<&PathBuf>) -> Result<[Figures; 2]> {
     let what = format!("round {}, {}, {}", plan.round, plan.workload, plan.contestant);
     let progress = Progress::start(&what);
-    let figures = measure::run(plan, keep, |step| progress.now(step)).await?;
-    progress.done(&format!("{what}: {}", figures.sentence()));
+    let figures = measure::run(plan, keep.map(PathBuf::as_path), |step| progress.now(step)).await?;
+    progress.done(&format!("{what}: {}", figures[1].sentence()));
     Ok(figures)
 }
 

@@ -24,17 +24,14 @@ pub(super) fn print(all: &[Figures]) {
         for &contestant in contestant::of(workload) {
             let runs = runs(all, workload, contestant);
             if !runs.is_empty() {
-                println!("{}", row(all, workload, contestant, &runs));
+                println!("{}", row(workload, contestant, &runs));
             }
         }
     }
 }
 
-fn row(all: &[Figures], workload: Workload, contestant: Contestant, runs: &[&Figures]) -> String {
+fn row(workload: Workload, contestant: Contestant, runs: &[&Figures]) -> String {
     let of = |figure: &dyn Fn(&Figures) -> f64| median(runs.iter().map(|run| figure(run)));
-    let shares: Vec<f64> =
-        runs.iter().filter_map(|run| Some(100.0 * run.pods_per_second / ceiling(all, run)?)).collect();
-    let share = if shares.is_empty() { "–".to_owned() } else { format!("{:.0} %", median(shares.into_iter())) };
     let per_bind = per_bind(runs).map_or_else(|| "–".to_owned(), |cpu| cpu.to_string());
     let gangs = workload.has_gangs();
     let (status, spread) = if gangs && contestant.is_gangline() {
@@ -44,8 +41,9 @@ fn row(all: &[Figures], workload: Workload, contestant: Contestant, runs: &[&Fig
         ("–".to_owned(), "–".to_owned())
     };
     format!(
-        "| {workload} | {contestant} | {:.0} | {share} | {:.1} | {per_bind} | {:.0} | {:.2} | {status} | {spread} | {} | {} |",
+        "| {workload} | {contestant} | {:.0} | {} | {:.1} | {per_bind} | {:.0} | {:.2} | {status} | {spread} | {} | {} |",
         of(&|run| run.pods_per_second),
+        share(runs),
         of(&Figures::cpu_per_10k),
         of(&|run| run.used.peak_mib),
         of(&Figures::pod_writes_per_member),
@@ -63,14 +61,14 @@ fn requests(workload: Workload, runs: &[&Figures]) -> String {
     often.map(|(rule, each)| format!("{rule} {each:.2}")).collect::<Vec<_>>().join(", ")
 }
 
-/// The ceiling of a run's round: the median of all of its runs there. Its own is its rate.
-fn ceiling(all: &[Figures], run: &Figures) -> Option<f64> {
-    if run.contestant == Contestant::Null {
-        return Some(run.pods_per_second).filter(|rate| *rate > 0.0);
+/// What part of the ceiling beside it was reached, median and range: `88 % (86–90)`.
+fn share(runs: &[&Figures]) -> String {
+    let mut shares: Vec<f64> = runs.iter().filter_map(|run| Some(100.0 * run.of_ceiling?)).collect();
+    shares.sort_by(f64::total_cmp);
+    match (shares.first(), shares.last()) {
+        (Some(least), Some(most)) => format!("{:.0} % ({least:.0}–{most:.0})", quantile(&shares, 0.5)),
+        _ => "100 %".to_owned(),
     }
-    let of_round = runs(all, run.workload, Contestant::Null).into_iter().filter(|null| null.round == run.round);
-    let rates: Vec<f64> = of_round.map(|null| null.pods_per_second).filter(|rate| *rate > 0.0).collect();
-    (!rates.is_empty()).then(|| median(rates.into_iter()))
 }
 
 /// What a binding cost, in those runs that were long enough to see it.
