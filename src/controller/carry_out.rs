@@ -7,7 +7,7 @@ use super::outbox::{Slot, Want};
 use super::target::Target;
 use crate::core::decision::{Decision, TerminationType};
 use crate::core::event::{BindOutcome, Event, Place, PlaceholderName, Role};
-use crate::core::ids::{AskId, GroupId, Key, QueueId, Text};
+use crate::core::ids::{AskId, GroupId, Key, Text};
 use crate::core::lifecycle::AppState;
 use crate::core::reason::{AskReason, Refusal};
 use crate::core::time::Millis;
@@ -48,7 +48,7 @@ impl Controller {
             }
             Decision::ShowGroup(group) => self.show_group(group),
             Decision::ShowAsk(ask) => self.show_ask(ask),
-            Decision::ShowQueue(queue) => self.show_queue(queue),
+            Decision::ShowQueue(path) => self.want_queue_status(path),
         }
     }
 
@@ -203,13 +203,6 @@ impl Controller {
         let (key, uid) = (pod.key.clone(), pod.uid.clone());
         let notice = Notice { kind: "Pod", key, uid, warning: true, reason: "FailedScheduling".into(), message };
         self.announce(Target::Ask(ask), reason.code(), notice);
-    }
-
-    fn show_queue(&mut self, id: QueueId) {
-        if let Some(queue) = self.core.books.queues.get(id) {
-            let path = queue.path.clone();
-            self.want_queue_status(path);
-        }
     }
 
     /// A Queue was seen or is gone: it and the queues below it may have another place in the tree now.

@@ -246,7 +246,7 @@ impl Scheduler {
     fn held_back(&self, id: AppId) -> Vec<AskId> {
         let mut asks: Vec<_> = (self.app_asks(id))
             .filter(|ask| matches!(self.books.asks[*ask].state, AskState::Assumed { sent: false, .. }))
-            .map(|ask| (self.books.asks[ask].rank(false), ask))
+            .map(|ask| (self.books.asks[ask].rank(), ask))
             .collect();
         asks.sort_unstable();
         asks.into_iter().map(|(_, ask)| ask).collect()
@@ -284,8 +284,12 @@ impl Scheduler {
         for group in self.books.apps[id].groups.clone() {
             self.seat_surplus(group);
             self.balance(group);
-            self.replace(group);
-            self.balance(group);
+            if self.is_interrupted(group) {
+                self.stirred |= self.cramped.insert(id);
+            } else {
+                self.replace(group);
+                self.balance(group);
+            }
         }
         let app = &mut self.books.apps[id];
         if !app.placed && !app.groups.is_empty() {

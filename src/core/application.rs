@@ -176,8 +176,6 @@ pub struct Group {
     pub waiting: BTreeSet<(Rank, AskId)>,
     /// Members that wait although there is no held seat for them, after the start: ordinary asks.
     pub overflow: BTreeSet<(Rank, AskId)>,
-    /// Those among them that come before all ordinary asks: as many as seats are open in a gang that was interrupted.
-    pub urgent: BTreeSet<(Rank, AskId)>,
     /// Members by what became of them.
     pub members: Members,
     /// Placeholders that gave their seat to a member, in this incarnation.
@@ -218,7 +216,6 @@ impl Group {
             asks: BTreeSet::new(),
             waiting: BTreeSet::new(),
             overflow: BTreeSet::new(),
-            urgent: BTreeSet::new(),
             members: Members::default(),
             replaced: 0,
             lived: 0,
@@ -232,9 +229,9 @@ impl Group {
         self.spec.as_deref().expect("a group of an application has a spec")
     }
 
-    /// Members that wait for a node after the start, seats apart, in the order of a pass.
-    pub fn beyond_seats(&self) -> impl Iterator<Item = &(Rank, AskId)> {
-        self.urgent.iter().chain(&self.overflow)
+    /// Members that wait for a node after the start, in the order of a pass: those who count on a held seat first.
+    pub fn without_node(&self) -> impl Iterator<Item = &(Rank, AskId)> {
+        self.waiting.iter().chain(&self.overflow)
     }
 
     /// Whether its seats are held by placeholder pods.

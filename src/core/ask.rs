@@ -9,11 +9,9 @@ use super::reason::Refusal;
 use super::resources::Resources;
 use super::time::Mono;
 
-/// Order of a pass (01, 1.2.5): interrupted gangs, priority, submission, namespace/name.
+/// Order of a pass (01, 1.2.5): priority, submission, namespace/name.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
-    /// Belongs to a gang that was interrupted in the middle of its start: planned before anything else (01, 1.6).
-    pub urgent: Reverse<bool>,
     /// Higher first.
     pub priority: Reverse<i32>,
     /// Seconds since the epoch, earlier first.
@@ -99,8 +97,6 @@ pub enum Shelf {
     Originator(AppId),
     /// Among the ordinary asks.
     Ordinary(QueueId, ClassId),
-    /// Before the ordinary asks: its gang was interrupted in its start, and there is an open seat for it (01, 1.6).
-    Urgent(QueueId, ClassId),
     /// Among the pods outside applications whose queue takes nothing now.
     Queueless,
 }
@@ -130,12 +126,7 @@ impl Ask {
     }
 
     /// Its place in the order of a pass.
-    pub fn rank(&self, urgent: bool) -> Rank {
-        Rank {
-            urgent: Reverse(urgent),
-            priority: Reverse(self.spec.priority),
-            created: self.spec.created,
-            key: self.spec.key.clone(),
-        }
+    pub fn rank(&self) -> Rank {
+        Rank { priority: Reverse(self.spec.priority), created: self.spec.created, key: self.spec.key.clone() }
     }
 }

@@ -120,9 +120,7 @@ impl Scheduler {
 
     fn audit_shelves(&self, violations: &mut Vec<String>) {
         for (id, ask) in self.books.asks.iter() {
-            let has = |set: &std::collections::BTreeSet<(super::ask::Rank, AskId)>| {
-                set.contains(&(ask.rank(false), id)) || set.contains(&(ask.rank(true), id))
-            };
+            let has = |set: &std::collections::BTreeSet<(super::ask::Rank, AskId)>| set.contains(&(ask.rank(), id));
             let stands = match ask.shelf {
                 Shelf::Off => true,
                 Shelf::Seat(group) => has(&self.books.groups[group].waiting),
@@ -131,11 +129,6 @@ impl Scheduler {
                     let group = ask.group.and_then(|group| self.books.groups.get(group));
                     self.books.ordinary.get(&(queue, class)).is_some_and(has)
                         && group.is_none_or(|group| has(&group.overflow))
-                }
-                Shelf::Urgent(queue, class) => {
-                    let group = ask.group.and_then(|group| self.books.groups.get(group));
-                    self.books.ordinary.get(&(queue, class)).is_some_and(has)
-                        && group.is_some_and(|group| has(&group.urgent))
                 }
                 Shelf::Queueless => self.books.queueless.contains(&id),
             };
@@ -151,8 +144,7 @@ impl Scheduler {
         for (_, group) in self.books.groups.iter() {
             let waits = group.waiting.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Seat(_))));
             let ordinary = group.overflow.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Ordinary(..))));
-            let urgent = group.urgent.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Urgent(..))));
-            if !waits || !ordinary || !urgent || group.asks.iter().any(|ask| self.books.asks.get(*ask).is_none()) {
+            if !waits || !ordinary || group.asks.iter().any(|ask| self.books.asks.get(*ask).is_none()) {
                 violations.push(format!("{} lists pods that are not there", group.key));
             }
         }
@@ -166,8 +158,7 @@ impl Scheduler {
             }
         }
         for asks in self.books.ordinary.values() {
-            let is_ordinary = |shelf| matches!(shelf, Shelf::Ordinary(..) | Shelf::Urgent(..));
-            if !asks.iter().all(|(_, ask)| on(ask, is_ordinary)) {
+            if !asks.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Ordinary(..)))) {
                 violations.push("an ordinary ask waits that is not there".into());
             }
         }

@@ -149,7 +149,7 @@ impl Books {
             return;
         }
         self.unshelve(id, old);
-        let entry = (self.asks[id].rank(false), id);
+        let entry = (self.asks[id].rank(), id);
         match shelf {
             Shelf::Off => {}
             Shelf::Seat(group) => drop(self.groups[group].waiting.insert(entry)),
@@ -160,19 +160,12 @@ impl Books {
                 }
                 self.ordinary.entry((queue, class)).or_default().insert(entry);
             }
-            Shelf::Urgent(queue, class) => {
-                if let Some(group) = self.group_of(id) {
-                    group.urgent.insert(entry);
-                }
-                let first = (self.asks[id].rank(true), id);
-                self.ordinary.entry((queue, class)).or_default().insert(first);
-            }
             Shelf::Queueless => drop(self.queueless.insert(id)),
         }
     }
 
     fn unshelve(&mut self, id: AskId, shelf: Shelf) {
-        let entry = (self.asks[id].rank(false), id);
+        let entry = (self.asks[id].rank(), id);
         match shelf {
             Shelf::Off => {}
             Shelf::Seat(group) => drop(self.groups.get_mut(group).map(|group| group.waiting.remove(&entry))),
@@ -182,12 +175,6 @@ impl Books {
                     group.overflow.remove(&entry);
                 }
                 self.leave_ordinary((queue, class), &entry);
-            }
-            Shelf::Urgent(queue, class) => {
-                if let Some(group) = self.group_of(id) {
-                    group.urgent.remove(&entry);
-                }
-                self.leave_ordinary((queue, class), &(self.asks[id].rank(true), id));
             }
             Shelf::Queueless => drop(self.queueless.remove(&id)),
         }

@@ -58,7 +58,6 @@ impl Scheduler {
         let originator = app.originators.first().map(|(rank, _)| rank);
         let of_originators = originator.map(|rank| rank.priority.0);
         super::ask::Rank {
-            urgent: std::cmp::Reverse(false),
             priority: std::cmp::Reverse(of_members.chain(of_placeholders).chain(of_originators).max().unwrap_or(0)),
             created: (groups().map(|group| group.spec().created).min())
                 .unwrap_or_else(|| originator.map_or(0, |rank| rank.created)),

@@ -1,7 +1,7 @@
 //! What the core asks of the shim. Each decision is complete: it can be carried out with no choice left.
 
 use super::event::{Mark, PlaceholderName};
-use super::ids::{AskId, GroupId, NodeId, QueueId};
+use super::ids::{AskId, GroupId, NodeId, Text};
 
 /// Why an allocation or ask is given back (seed 000 "TerminationType").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,6 +38,6 @@ pub enum Decision {
     ShowGroup(GroupId),
     /// What is to be shown of a waiting pod has changed.
     ShowAsk(AskId),
-    /// What is to be shown of a queue has changed.
-    ShowQueue(QueueId),
+    /// What is to be shown of the queue of this path has changed: it may be one that nothing refers to any more.
+    ShowQueue(Text),
 }

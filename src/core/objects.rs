@@ -1,7 +1,7 @@
 //! Queues, Nodes and ResourceQuotas come, change and go.
 
 use super::ask::AskState;
-use super::decision::TerminationType;
+use super::decision::{Decision, TerminationType};
 use super::event::QueueSpec;
 use super::ids::{AskId, NodeId, QueueId, Text};
 use super::judge::queue_path_of;
@@ -30,11 +30,14 @@ impl Scheduler {
         }
     }
 
-    /// What was refused because a queue drains hears that it is gone, once nothing is left in it.
+    /// What was refused because a queue drains hears that it is gone, once nothing is left in it. Its object may be there
+    /// still, below one that is gone: it and those above say that nothing of it is used.
     pub(super) fn drained_queues_go(&mut self) {
         for path in self.books.queues.take_drained() {
             self.judge_all_of(&path);
             self.shown_asks.extend(&self.books.queueless);
+            let up = std::iter::successors(Some(&*path), |path| path.rsplit_once('.').map(|(above, _)| above));
+            up.for_each(|path| self.decide(Decision::ShowQueue(path.into())));
         }
     }
 

@@ -1,7 +1,8 @@
 //! One pass over waiting work, in order: gangs before their start and runs of ordinary asks (01, 1.2.5).
 //!
 //! 1. Bounds on room are brought up to date with the nodes that got more.
-//! 2. Members beside a held seat that is too small try again.
+//! 2. Gangs that were interrupted in the middle of their start get what they lack, and members beside a held seat that is
+//!    too small try again (01, 1.6: "planned first, before anything else").
 //! 3. Gangs and ordinary asks, merged by rank, are planned and committed one after the other.
 
 use std::collections::BTreeSet;
@@ -19,13 +20,30 @@ impl Scheduler {
     /// Plans and commits what waits.
     pub(super) fn pass(&mut self) {
         self.widen();
-        for app in std::mem::take(&mut self.cramped) {
-            self.touch(Some(app));
-        }
+        self.serve_cramped();
         self.advance_dirty();
         let mut runs = self.run_heads();
         self.place_in_order(&mut runs);
         self.judge_waiting();
+    }
+
+    /// Members of gangs that have started, in the order of the first of each that waits.
+    fn serve_cramped(&mut self) {
+        let first = |app: &AppId| {
+            let groups = self.books.apps[*app].groups.iter().map(|group| &self.books.groups[*group]);
+            groups.filter_map(|group| group.without_node().map(|(rank, _)| rank).min()).min().cloned()
+        };
+        let cramped = std::mem::take(&mut self.cramped).into_iter();
+        let mut cramped: Vec<_> = cramped.map(|app| (first(&app), app)).collect();
+        cramped.sort_unstable();
+        for (_, app) in cramped {
+            for group in self.books.apps[app].groups.clone() {
+                self.fill_open_seats(group);
+                self.replace(group);
+                self.balance(group);
+            }
+            self.touch(Some(app));
+        }
     }
 
     /// Pods of one queue and class wait for the same thing; when it becomes another, all of them say so.
@@ -97,8 +115,8 @@ impl Scheduler {
         let app = &self.books.apps[app];
         let own = app.asks.iter().filter(|_| app.groups.is_empty()).map(|ask| &self.books.asks[*ask]);
         own.filter_map(|ask| match ask.shelf {
-            Shelf::Ordinary(queue, class) => Some((ask.rank(false), (queue, class))),
-            Shelf::Off | Shelf::Seat(_) | Shelf::Originator(_) | Shelf::Urgent(..) | Shelf::Queueless => None,
+            Shelf::Ordinary(queue, class) => Some((ask.rank(), (queue, class))),
+            Shelf::Off | Shelf::Seat(_) | Shelf::Originator(_) | Shelf::Queueless => None,
         })
         .collect()
     }

@@ -1,6 +1,6 @@
 //! Replacing a placeholder: the seed's steps 1 to 6 (01, 1.4).
 //!
-//! 1. A held seat is chosen that the member fits with the placeholder gone; the same node first. (Before any, an open one.)
+//! 1. A held seat is chosen that the member fits with the placeholder gone; the same node first. (Open seats before any.)
 //! 2. The seat is marked Releasing, the member parked, the placeholder's deletion decided. Nothing is freed yet.
 //! 3. When the placeholder is gone, in one update: it leaves the books, and the member has the node.
 //! 4. Its Binding is decided.
@@ -12,6 +12,7 @@ use super::books::Books;
 use super::decision::TerminationType;
 use super::fill::{Demand, fill_some};
 use super::ids::{AskId, ClassId, GroupId, NodeId, QueueId};
+use super::lifecycle::AppState;
 use super::misfit::fits;
 use super::queue::{Ahead, QuotaExcess};
 use super::resources::{Resources, Totals};
@@ -27,7 +28,7 @@ impl Scheduler {
         let waiting = self.books.groups[id].waiting.iter().map(|(_, ask)| *ask).collect();
         let all_swap = self.swap_each(id, waiting, &mut tries);
         if self.books.groups[id].seats.tally().held > 0 {
-            let others = self.books.groups[id].beyond_seats().map(|(_, ask)| *ask).collect();
+            let others = self.books.groups[id].overflow.iter().map(|(_, ask)| *ask).collect();
             self.swap_each(id, others, &mut tries);
         }
         if !all_swap {
@@ -57,9 +58,6 @@ impl Scheduler {
     /// seat will do.
     fn swap(&mut self, group: GroupId, member: AskId, class: ClassId, from: u32) -> Option<u32> {
         let queue = self.books.apps[self.books.groups[group].app?].queue?;
-        if self.takes_open_seat(group, member, (class, queue)) {
-            return Some(from);
-        }
         let (books, scratch) = (&self.books, &mut self.scratch);
         let here = books.groups[group].seats.held_from(from).find_map(|(seat, placeholder)| {
             let node = books.asks[placeholder].node()?;
@@ -77,19 +75,44 @@ impl Scheduler {
         self.swap_elsewhere(group, member, (class, queue)).then_some(seats)
     }
 
+    /// Whether members wait while a seat of their gang is open that never had one: its start was interrupted. What they
+    /// need is given in the pass, in the order of the gangs.
+    pub(super) fn is_interrupted(&self, id: GroupId) -> bool {
+        let group = &self.books.groups[id];
+        let app = group.app.map(|app| &self.books.apps[app]);
+        app.is_some_and(|app| app.state == AppState::Running && !app.placed && app.queue.is_some())
+            && group.seats.tally().open > 0
+            && group.without_node().next().is_some()
+    }
+
     /// "An Open seat with a waiting member is planned for that member" (01, 1.4), before one is given up that a placeholder
-    /// holds: a process that ended in the middle of a start leaves such seats.
-    fn takes_open_seat(&mut self, group: GroupId, member: AskId, (class, queue): (ClassId, QueueId)) -> bool {
-        if self.books.groups[group].seats.tally().open == 0 {
-            return false;
+    /// holds: a process that ended in the middle of a start leaves such seats. Members of a seat's size come first. A larger
+    /// one needs more than a seat, which would be the room of another that is open: its gang had that, and is to have it.
+    pub(super) fn fill_open_seats(&mut self, id: GroupId) {
+        let group = &self.books.groups[id];
+        let queue = group.app.and_then(|app| self.books.apps[app].queue);
+        let Some(queue) = queue.filter(|_| self.is_interrupted(id)) else { return };
+        let size = &group.spec().min_resource;
+        let is_larger = |ask: &AskId| self.books.request(*ask).first_beyond(size).is_some();
+        let mut members: Vec<_> = group.without_node().map(|(rank, ask)| (is_larger(ask), rank, *ask)).collect();
+        members.sort_unstable();
+        for member in members.into_iter().map(|(.., ask)| ask).collect::<Vec<_>>() {
+            if self.books.groups[id].seats.tally().open == 0 {
+                return;
+            }
+            self.take_open_seat(member, queue);
         }
+        self.cramped.extend(self.books.groups[id].app);
+    }
+
+    fn take_open_seat(&mut self, member: AskId, queue: QueueId) {
+        let Some(class) = self.books.asks[member].class else { return };
         let request = self.books.request(member).clone();
-        if excess_refused(&self.books, queue, &request).is_some() {
-            return false;
+        if excess_refused(&self.books, queue, &request).is_none()
+            && let Some(node) = self.find_node(class)
+        {
+            self.allocate(member, node, queue);
         }
-        let Some(node) = self.find_node(class) else { return false };
-        self.allocate(member, node, queue);
-        true
     }
 
     /// The target is charged now, the old node until confirmation, the queue once.

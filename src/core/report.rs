@@ -131,7 +131,9 @@ impl Scheduler {
             .collect();
         queues.sort_unstable_by(|a, b| self.books.queues[*a].path.cmp(&self.books.queues[*b].path));
         queues.dedup();
-        queues.into_iter().for_each(|id| self.decide(Decision::ShowQueue(id)));
+        for id in queues {
+            self.decide(Decision::ShowQueue(self.books.queues[id].path.clone()));
+        }
     }
 
     /// Why a pod waits; `None` if it does not, or if it goes on by itself within moments.
@@ -214,7 +216,7 @@ impl Scheduler {
             AppState::New | AppState::Completed => app.waits.clone().map(|reason| AskReason::Gang(app_id, reason)),
             AppState::Accepted if !app.groups.is_empty() => self.reserving_reason(id, app_id),
             AppState::Accepted | AppState::Running | AppState::Waiting => match ask.shelf {
-                Shelf::Ordinary(queue, _) | Shelf::Urgent(queue, _) => self.ordinary_reason(id, queue),
+                Shelf::Ordinary(queue, _) => self.ordinary_reason(id, queue),
                 Shelf::Seat(_) => self.seat_reason(id, group?),
                 Shelf::Originator(_) => app.waits.clone().map(|reason| AskReason::Gang(app_id, reason)),
                 Shelf::Off | Shelf::Queueless => None,
@@ -243,7 +245,7 @@ impl Scheduler {
         }
         let by_placeholders =
             group.uses_placeholders() && group.spec().placeholder_for == super::event::PlaceholderFor::All;
-        !by_placeholders && group.cut.as_ref().is_some_and(|cut| ask.rank(false) <= *cut)
+        !by_placeholders && group.cut.as_ref().is_some_and(|cut| ask.rank() <= *cut)
     }
 
     /// A seat that is too small is one for which the quota refuses the difference; what only nodes lack, more nodes help.
@@ -355,8 +357,7 @@ impl Scheduler {
             ask: group.app.map(|app| placeholder_ask(&self.books, app)).unwrap_or_default(),
             seats: group.seats.tally(),
             required: spec.min_member,
-            pending: (group.waiting.len() + group.urgent.len() + group.overflow.len()) as u32
-                + group.seats.tally().releasing,
+            pending: (group.waiting.len() + group.overflow.len()) as u32 + group.seats.tally().releasing,
             members: group.members,
             replaced: group.replaced,
             accepted: !matches!(state, AppState::New | AppState::Rejected),

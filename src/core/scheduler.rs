@@ -30,7 +30,8 @@ pub struct Scheduler {
     pub(super) dirty: BTreeSet<AppId>,
     /// Gangs before their start that a pass looks at, in its order.
     pub(super) contending: BTreeMap<Rank, AppId>,
-    /// Applications whose members wait for room beside a held seat that is too small.
+    /// Applications that have started and whose members wait for room: for a seat that is open since their start was
+    /// interrupted, or beside a held one that is too small.
     pub(super) cramped: BTreeSet<AppId>,
     /// Upper bound of how many more pods of a class fit now; absent = not known, so worth trying.
     pub(super) room: BTreeMap<ClassId, u32>,

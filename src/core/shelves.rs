@@ -29,7 +29,7 @@ impl Scheduler {
         let app = match shelf {
             Shelf::Originator(app) => Some(app),
             Shelf::Seat(group) => self.books.groups.get(group).and_then(|group| group.app),
-            Shelf::Off | Shelf::Ordinary(..) | Shelf::Urgent(..) | Shelf::Queueless => None,
+            Shelf::Off | Shelf::Ordinary(..) | Shelf::Queueless => None,
         };
         let Some(entry) = app.and_then(|app| self.books.apps.get_mut(app)) else { return };
         entry.real_ask = None;
@@ -84,9 +84,8 @@ impl Scheduler {
         }
     }
 
-    /// After the start: as many waiting members as there are held seats wait for a swap, as many as there are open seats
-    /// go before all ordinary asks while the gang was never complete, and the others are ordinary asks. The first in the
-    /// order come first, whoever came first.
+    /// After the start: as many waiting members as there are held seats wait for a swap, and the others are ordinary asks.
+    /// The first in the order come first, whoever came first.
     pub(super) fn balance(&mut self, id: GroupId) {
         while let Some((ask, shelf)) = self.misplaced(id) {
             self.books.shelve(ask, shelf);
@@ -100,18 +99,9 @@ impl Scheduler {
     fn misplaced(&self, id: GroupId) -> Option<(AskId, Shelf)> {
         let group = &self.books.groups[id];
         let app = &self.books.apps[group.app?];
-        let is_interrupted = app.state == AppState::Running && !app.placed;
-        let (held, open) = (group.seats.tally().held, if is_interrupted { group.seats.tally().open } else { 0 });
-        let beyond = group.urgent.first().into_iter().chain(group.overflow.first()).min();
-        let by_seat = step(&group.waiting, held, beyond).map(|(ask, up)| (ask, up.then_some(Shelf::Seat(id))));
-        let by_turn = || step(&group.urgent, open, group.overflow.first());
-        let (ask, shelf) = by_seat.or_else(|| {
-            let (ask, up) = by_turn()?;
-            let (queue, class) = app.queue.zip(self.books.asks[ask].class)?;
-            Some((ask, up.then_some(Shelf::Urgent(queue, class))))
-        })?;
+        let (ask, up) = step(&group.waiting, group.seats.tally().held, group.overflow.first())?;
         let down = || Some(Shelf::Ordinary(app.queue?, self.books.asks[ask].class?));
-        Some((ask, shelf.or_else(down).unwrap_or(Shelf::Off)))
+        Some((ask, if up { Shelf::Seat(id) } else { down().unwrap_or(Shelf::Off) }))
     }
 }
 

@@ -1,8 +1,9 @@
 //! Text that is safe to show: control characters escaped, durations as kubectl prints them.
 
 use std::borrow::Cow;
+use std::time::Duration;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 /// Whether a terminal might act on the character, or hide text with it: control characters of both ranges, line
 /// separators, invisible characters and those that change the writing direction.
@@ -75,6 +76,11 @@ pub fn age(then: Timestamp, now: Timestamp) -> String {
         () if days < 8 => pair(days, "d", hours % 24, "h"),
         () => format!("{days}d"),
     }
+}
+
+/// A length of time as people write it: `90s`, `1h 30m`. None of it is negative.
+pub fn duration(text: &str) -> Option<Duration> {
+    Duration::try_from(text.parse::<SignedDuration>().ok()?).ok()
 }
 
 /// `1 member`, `2 members`.

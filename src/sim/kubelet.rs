@@ -55,3 +55,12 @@ pub fn act(api: &mut Api, key: &Key, now: Wall) -> bool {
             .is_ok(),
     }
 }
+
+/// A pod has done its work.
+pub fn succeed(api: &mut Api, key: &Key) {
+    // It may be gone.
+    let _ = api.change_pod(key, |pod| {
+        pod.status.get_or_insert_default().phase = Some("Succeeded".to_owned());
+        Ok(())
+    });
+}

@@ -3,5 +3,8 @@
 
 pub mod api;
 pub mod garbage;
+pub mod job;
 pub mod kubelet;
+pub mod play;
 pub mod store;
+pub mod story;

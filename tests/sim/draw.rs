@@ -3,7 +3,7 @@
 use gangline::shim::op::Kind;
 
 use super::chance::mix;
-use super::plan::{Act, Faults, GroupAct, Head, Plan, PodAct};
+use super::plan::{Act, Denied, Faults, GroupAct, Head, Plan, PodAct};
 
 /// How long people act.
 pub(crate) const LENGTH_MS: u64 = 60_000;
@@ -208,5 +208,7 @@ fn faults(dice: &mut Dice) -> Faults {
         stall_ms: some(&[50, 4_000]),
         idle_ms: some(&[100, 3_000, 20_000]),
         crash: some(&[1, 5]) as u8,
+        stale: some(&[5, 50]) as u8,
+        denied: dice.percent(6).then(|| dice.of(&Denied::ALL)),
     }
 }

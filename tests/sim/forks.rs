@@ -6,7 +6,7 @@ use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 
-use super::people::{NS, is_placeholder, levels, node_of};
+use super::people::{NS, is_placeholder, label, levels, node_of};
 use super::plan::Plan;
 use super::run::to_rest;
 use super::world::World;
@@ -68,19 +68,21 @@ pub(crate) fn check(plan: &Plan, world: &mut World) {
 }
 
 impl World {
-    /// Pods with this reason at `PodScheduled`: none of the scheduler's own, nor of a group whose queue drains, since the
-    /// limits of that one stay.
+    /// Pods with this reason at `PodScheduled`: none of the scheduler's own, nor of a group or an application whose queue
+    /// drains, since the limits of that one stay.
     pub(crate) fn pods_waiting_for(&self, reason: &str) -> Vec<Key> {
-        let draining: Vec<String> = self
-            .groups()
-            .into_iter()
-            .filter_map(|(name, group)| group.spec.queue.is_some_and(|queue| self.drains(&queue)).then_some(name))
-            .collect();
+        let drains = |group: &TaskGroup| group.spec.queue.as_ref().is_some_and(|queue| self.drains(queue));
+        let draining = self.groups().into_iter().filter(|(_, group)| drains(group));
+        let draining: Vec<_> =
+            draining.map(|(name, group)| (group.spec.application_id.unwrap_or_else(|| name.clone()), name)).collect();
         let waits = |body: &Body| {
             let Body::Pod(pod) = body else { return false };
             let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
             let mut scheduled = conditions.filter(|one| one.type_ == "PodScheduled");
-            let is_of = |name: &String| super::process::group_of(body) == Some(name);
+            let is_of = |(application, group): &(String, String)| {
+                super::process::group_of(body) == Some(group)
+                    || label(body, "gangline.dev/application-id") == Some(application)
+            };
             node_of(body).is_none()
                 && !is_placeholder(body)
                 && !draining.iter().any(is_of)

@@ -11,7 +11,7 @@ use gangline::sim::store::metadata;
 use serde_json::json;
 
 use super::people::{NS, is_placeholder, label, levels, milli, milli_of, node_of};
-use super::process::{group_of, is_member, queue_mark, uid_mark};
+use super::process::{group_of, is_member, queue_mark, seat_label, seat_mark, uid_mark};
 use super::world::World;
 
 #[path = "planted.rs"]
@@ -51,6 +51,7 @@ impl World {
         self.check_books();
         self.check_unresolved();
         self.check_gangs();
+        self.check_seats();
         self.check_placeholders();
         self.check_statuses();
         self.check_fixed_point();
@@ -121,6 +122,13 @@ impl World {
         groups.into_iter().map(|(name, _)| name).collect()
     }
 
+    /// Groups that do not have every member yet.
+    pub(crate) fn incomplete(&self) -> Vec<String> {
+        let mut groups = self.groups();
+        groups.retain(|(name, group)| self.of_group(name, group).bound < group.spec.min_member);
+        groups.into_iter().map(|(name, _)| name).collect()
+    }
+
     /// I4: a gang that runs runs with all its members, where nothing outside took some.
     fn check_gangs(&mut self) {
         for (name, group) in self.groups() {
@@ -131,6 +139,20 @@ impl World {
             if partial && !self.disturbed.contains(&name) {
                 self.violated("I4", format!("{name} has {} of {need} members: {numbers:?}", numbers.bound));
             }
+        }
+    }
+
+    /// I5: a seat is held or had by one pod at a time.
+    fn check_seats(&mut self) {
+        let mut had: BTreeMap<(&str, &str), &Key> = BTreeMap::new();
+        let lives = |body: &Body| matches!(body, Body::Pod(pod) if !has_ended(pod));
+        let seated = self.pods().filter(|(_, body)| node_of(body).is_some() && lives(body));
+        let twice = seated.filter_map(|(key, body)| {
+            let seat = if self.is_made(body) { seat_label(body) } else { seat_mark(body) }?;
+            had.insert(seat, key).map(|other| format!("{other} and {key} have seat {} of {}", seat.1, seat.0))
+        });
+        if let Some(what) = twice.collect::<Vec<_>>().into_iter().next() {
+            self.violated("I5", what);
         }
     }
 

@@ -4,6 +4,7 @@ use gangline::core::ids::Key;
 use gangline::shim::decode;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
+use gangline::sim::api::has_ended;
 use gangline::sim::store::{metadata, metadata_mut};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use serde_json::{Value, json};
@@ -241,6 +242,25 @@ impl World {
         let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu.to_string()}}});
         let spec = json!({"schedulerName": "other", "nodeName": node, "containers": [container]});
         self.apply(Kind::Pod, &json!({"metadata": {"name": name, "namespace": "other"}, "spec": spec}));
+        if self.is_overdrawn(node) {
+            // The room of a swap, or what a process that hears late still gives away.
+            let incomplete = self.incomplete();
+            self.disturb_node(node);
+            incomplete.iter().for_each(|group| self.disturb(group));
+        }
+    }
+
+    /// Whether pods on a node ask for more than it has.
+    fn is_overdrawn(&self, node: &str) -> bool {
+        let Some(Body::Node(found)) = self.api.store.get(Kind::Node, &Key::cluster(node)) else { return false };
+        let allocatable = found.status.as_ref().and_then(|status| status.allocatable.as_ref());
+        let has = allocatable.and_then(|all| all.get("cpu")).map_or(0, |cpu| milli(&cpu.0));
+        let on_it = self.api.store.of_kind(Kind::Pod).filter(|(_, body)| node_of(body) == Some(node));
+        let asked = on_it.map(|(_, body)| match body {
+            Body::Pod(pod) if !has_ended(pod) => milli_of(pod),
+            Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => 0,
+        });
+        asked.sum::<u64>() > has
     }
 
     /// Names of placeholders, sorted.

@@ -2,7 +2,7 @@
 //!
 //! First line: the seed of all choices and the faults. Each further line: the millisecond, and an act.
 
-use gangline::shim::op::Kind;
+use gangline::shim::op::{Kind, Op};
 use serde::{Deserialize, Serialize};
 
 /// Everything that happens that does not follow from the rest.
@@ -44,6 +44,53 @@ pub(crate) struct Faults {
     pub(crate) idle_ms: u64,
     /// The process dies at a write: before it, after it, or having heard of it.
     pub(crate) crash: u8,
+    /// A question after a pod is answered as it would have been before its last change.
+    pub(crate) stale: u8,
+    /// The right to one thing is missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) denied: Option<Denied>,
+}
+
+/// What the role may lack.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Denied {
+    Bindings,
+    PodCreations,
+    PodDeletions,
+    PodQuestions,
+    PodConditions,
+    GroupStatuses,
+    QueueStatuses,
+    Events,
+}
+
+impl Denied {
+    /// All of them.
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Bindings,
+        Self::PodCreations,
+        Self::PodDeletions,
+        Self::PodQuestions,
+        Self::PodConditions,
+        Self::GroupStatuses,
+        Self::QueueStatuses,
+        Self::Events,
+    ];
+
+    /// Whether an operation needs the right that is missing.
+    pub(crate) const fn concerns(self, op: &Op) -> bool {
+        match op {
+            Op::Bind { .. } => matches!(self, Self::Bindings),
+            Op::CreatePod(_) => matches!(self, Self::PodCreations),
+            Op::DeletePod { .. } => matches!(self, Self::PodDeletions),
+            Op::GetPod { .. } => matches!(self, Self::PodQuestions),
+            Op::PatchPodCondition { .. } => matches!(self, Self::PodConditions),
+            Op::PatchTaskGroupStatus { .. } => matches!(self, Self::GroupStatuses),
+            Op::PatchQueueStatus { .. } => matches!(self, Self::QueueStatuses),
+            Op::CreateEvent(_) => matches!(self, Self::Events),
+        }
+    }
 }
 
 /// What people and machines do.

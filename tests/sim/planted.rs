@@ -108,6 +108,27 @@ fn i4_a_gang_runs_in_part() {
 }
 
 #[test]
+fn i5_two_have_one_seat() {
+    let mut world = world(true);
+    let mark = |world: &World, pod: &str| {
+        let body = world.api.store.get(Kind::Pod, &key(pod)).expect("it is there");
+        metadata(body)
+            .annotations
+            .as_ref()
+            .and_then(|all| all.get("gangline.dev/binding"))
+            .cloned()
+            .expect("it is bound")
+    };
+    let first = mark(&world, "g-0");
+    let changed = world.api.change_pod(&key("g-1"), |pod| {
+        pod.metadata.annotations.get_or_insert_default().insert("gangline.dev/binding".to_owned(), first);
+        Ok(())
+    });
+    assert!(changed.is_ok());
+    assert_eq!(found(world, World::check_seats), Some("I5"));
+}
+
+#[test]
 fn i6_a_placeholder_is_left() {
     let mut orphaned = world(false);
     orphaned.api.store.remove(Kind::TaskGroup, &key("g"));

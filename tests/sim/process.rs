@@ -368,6 +368,18 @@ pub(crate) fn uid_mark(pod: &Body) -> Option<&str> {
     mark.split(' ').find_map(|part| part.strip_prefix("incarnation="))?.rsplit_once('.').map(|(uid, _)| uid)
 }
 
+/// Incarnation and seat of a member, by its Binding.
+pub(crate) fn seat_mark(pod: &Body) -> Option<(&str, &str)> {
+    let mark = gangline::sim::store::metadata(pod).annotations.as_ref()?.get("gangline.dev/binding")?;
+    let of = |name| mark.split(' ').find_map(|part| part.strip_prefix(name));
+    of("incarnation=").zip(of("seat="))
+}
+
+/// Incarnation and seat of a placeholder.
+pub(crate) fn seat_label(pod: &Body) -> Option<(&str, &str)> {
+    label(pod, "gangline.dev/incarnation").zip(label(pod, "gangline.dev/seat"))
+}
+
 fn queue_in(mark: &str) -> Option<&str> {
     mark.split(' ').find_map(|part| part.strip_prefix("queue="))
 }

@@ -371,7 +371,11 @@ impl World {
             self.violation.get_or_insert(violation);
         }
         let name = name(&call.op);
-        let fate = self.fate(&name);
+        let fate = if self.faults.denied.is_some_and(|denied| denied.concerns(&call.op)) {
+            Fate::Refused(403)
+        } else {
+            self.fate(&name)
+        };
         let travels = CALL_MS + self.chance.delay("way", &name, self.faults.slow_ms);
         self.say(|| format!("    -> {name} ({fate:?})"));
         if matches!(call.op, Op::GetPod { .. }) {
@@ -460,8 +464,24 @@ impl World {
         self.at(self.now_ms + delay, Event::Answer(number, call.id, Box::new(outcome)));
     }
 
+    /// A question after a pod that a replica answers which has not heard of the last change.
+    fn late_answer(&mut self, op: &Op) -> Option<Outcome> {
+        let Op::GetPod { pod } = op else { return None };
+        if !self.chance.percent("stale", &pod.name, self.faults.stale) {
+            return None;
+        }
+        let all = self.api.store.all_after(0).ok()?;
+        let before = all.iter().rev().filter(|change| change.kind == Kind::Pod && change.seen.key == *pod).nth(1);
+        self.say(|| format!("    <- as it was: {}", name(op)));
+        let there = before.filter(|change| !change.deleted);
+        Some(there.map_or_else(
+            || Outcome::Refused { code: 404, reason: "NotFound".into(), message: "late".into(), retry_after: None },
+            |change| Outcome::Ok(Some(Box::new(change.seen.clone()))),
+        ))
+    }
+
     fn carry_out(&mut self, op: &Op) -> Outcome {
-        let outcome = self.api.call(op, self.now().wall);
+        let outcome = self.late_answer(op).unwrap_or_else(|| self.api.call(op, self.now().wall));
         if let (Op::CreatePod(_), Outcome::Ok(Some(seen))) = (op, &outcome) {
             self.made.insert(seen.uid.0.to_string());
         }

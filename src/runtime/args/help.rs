@@ -2,7 +2,7 @@
 
 /// What the program is.
 pub(super) const ABOUT: &str = "\
-A gang scheduler for Kubernetes: a job starts with all its members or does not hold the cluster at all.\n\n`run` is the scheduler. The other commands read the cluster with your own kubeconfig and change nothing.";
+A gang scheduler for Kubernetes: a job starts with all its members or does not hold the cluster at all.\n\n`run` is the scheduler. `simulate` needs no cluster. The other commands read it with your own kubeconfig and change nothing.";
 
 /// What the exit codes mean.
 pub(super) const EXIT_CODES: &str = "\
@@ -47,6 +47,20 @@ Examples:
   gangline why tg/executors -n data             a TaskGroup
   gangline why pod/spark-pi-driver -n data      a pod: its own reason, then its gang's
   gangline why executors -o json                whichever of the two has the name";
+
+/// Help of `simulate`.
+pub(super) const SIMULATE_HELP: &str = "\
+Examples:
+  gangline simulate examples/*.yaml --nodes 20x32cpu,128Gi
+  kubectl get nodes -o yaml | gangline simulate - queues.yaml jobs.yaml      tonight's jobs on today's nodes
+  gangline simulate jobs.yaml --nodes 4x8cpu,32Gi -o json | jq '.gangs[] | {name, started, waited}'
+
+The scheduler is the one that runs on clusters; API server, nodes and Jobs are models in which nothing goes wrong, and time
+is virtual. A pod runs for --runs, or as long as its annotation says (on a Job: each of its pods):
+  gangline.dev/simulated-run: 90s
+An object is there from the beginning, or when its annotation says:
+  gangline.dev/simulated-start: 5m
+Not played: autoscalers, ResourceQuotas, priorities by PriorityClass, and kinds other than those above.";
 
 /// Help of `queue`.
 pub(super) const QUEUE_HELP: &str = "\

@@ -5,15 +5,17 @@ mod help;
 use std::ffi::OsString;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use super::cli::{UNREADABLE, UNSEEN};
 use super::settings::LogFormat;
+use super::text;
 use crate::core::lifecycle::AppState;
 pub(super) use help::RUN_HELP;
-use help::{ABOUT, EXIT_CODES, LIST_HELP, QUEUE_HELP, WHY_HELP};
+use help::{ABOUT, EXIT_CODES, LIST_HELP, QUEUE_HELP, SIMULATE_HELP, WHY_HELP};
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -40,6 +42,9 @@ pub enum Command {
     /// Show the tree of queues with use, limits and problems
     #[command(after_help = QUEUE_HELP)]
     Queue(QueueArgs),
+    /// Play manifests in virtual time, without a cluster: what would start when, and what waits for what
+    #[command(after_help = SIMULATE_HELP)]
+    Simulate(SimulateArgs),
     /// Print the CustomResourceDefinitions as YAML
     #[command(after_help = "Example:\n  gangline crds | kubectl apply --server-side -f -")]
     Crds,
@@ -148,6 +153,30 @@ pub struct QueueArgs {
     /// How to reach the cluster.
     #[command(flatten)]
     pub cluster: ClusterArgs,
+}
+
+/// Flags of `simulate`.
+#[derive(Clone, Debug, Args)]
+pub struct SimulateArgs {
+    /// Manifests with Nodes, Queues, TaskGroups, Pods and Jobs; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Nodes besides those in the files, as in 20x32cpu,256Gi or 4x64cpu,512Gi,8nvidia.com/gpu; may be repeated
+    #[arg(long, value_name = "NUMBERxRESOURCES")]
+    pub nodes: Vec<String>,
+    /// How long a pod runs if it does not say (annotation gangline.dev/simulated-run)
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
+    pub runs: Duration,
+    /// Nothing later than this is played
+    #[arg(long, value_name = "DURATION", default_value = "168h", value_parser = duration)]
+    pub until: Duration,
+    /// Form of the output
+    #[arg(short, long, value_name = "FORM", default_value = "table")]
+    pub output: PlainOutput,
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    text::duration(text).ok_or_else(|| "no duration as in 90s or 1h30m".to_owned())
 }
 
 /// Flags of `version`.

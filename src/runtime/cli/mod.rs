@@ -1,10 +1,11 @@
-//! The commands that read the cluster for a person. Fetching is apart from rendering, which is pure.
+//! The commands for a person. Those that read the cluster fetch apart from rendering, which is pure.
 
 pub mod crds;
 mod fetch;
 mod list;
 mod output;
 mod queue;
+mod simulate;
 mod version;
 mod why;
 
@@ -50,6 +51,10 @@ pub fn execute(line: CommandLine) -> ExitCode {
         Command::List(args) => answer(list::list(&args)),
         Command::Why(args) => answer(why::why(&args)),
         Command::Queue(args) => answer(queue::queue(&args)),
+        Command::Simulate(args) => match simulate::simulate(&args) {
+            Ok(reply) => say(&reply),
+            Err(error) => fail(&error),
+        },
         Command::Crds => say(&Reply::done(crds::manifest())),
         Command::Version(args) => say(&version::version(args.output)),
     }

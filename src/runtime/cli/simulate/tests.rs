@@ -1,0 +1,191 @@
+//! Manifests as text, and the story that comes of them.
+
+use std::time::Duration;
+
+use super::read::{Input, add};
+use super::*;
+use crate::shim::observation::Body;
+use crate::sim::play::Thing;
+use crate::sim::story::{Gang, Story, Usage};
+
+const RUNS: Duration = Duration::from_secs(60);
+
+fn story(files: &[(&str, &str)], nodes: &str) -> Story {
+    let mut input = Input { arrivals: nodes::of(nodes, 0).expect("nodes"), ..Input::default() };
+    for (file, text) in files {
+        add(&mut input, file, text, RUNS).expect("an example reads");
+    }
+    let line = ["gangline", "simulate", "-"].map(std::ffi::OsString::from).to_vec();
+    let Ok(crate::runtime::args::Command::Simulate(args)) = crate::runtime::args::parse(line).map(|line| line.command)
+    else {
+        panic!("it is a command")
+    };
+    play(input, &args)
+}
+
+fn example(name: &str) -> String {
+    std::fs::read_to_string(format!("{}/examples/{name}", env!("CARGO_MANIFEST_DIR"))).expect("the example is there")
+}
+
+fn gang<'a>(story: &'a Story, name: &str) -> &'a Gang {
+    story.gangs.iter().find(|gang| gang.name == format!("default/{name}")).expect("the gang is there")
+}
+
+#[test]
+fn every_example_is_played_to_its_end() {
+    let dir = format!("{}/examples", env!("CARGO_MANIFEST_DIR"));
+    let mut names: Vec<String> = (std::fs::read_dir(dir).expect("they are there"))
+        .map(|entry| entry.expect("it can be read").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    let files: Vec<(String, String)> = names.into_iter().map(|name| (name.clone(), example(&name))).collect();
+    let files: Vec<(&str, &str)> = files.iter().map(|(name, text)| (&**name, &**text)).collect();
+    let story = story(&files, "20x32cpu,128Gi");
+    for gang in &story.gangs {
+        let expected =
+            if gang.name == "default/too-big" { ("Rejected", None) } else { ("Completed", gang.submitted.into()) };
+        assert_eq!((gang.state, gang.started.map(|_| gang.submitted)), expected, "{gang:#?}");
+    }
+    assert!(story.gangs.len() >= 6 && gang(&story, "too-big").reason == "ExceedsMaxQuota", "{:#?}", story.gangs);
+}
+
+const TWO: &str = r#"
+apiVersion: gangline.dev/v1alpha1
+kind: Queue
+metadata: {name: root.q}
+spec: {parent: root, max: {cpu: "10"}}
+---
+apiVersion: v1
+kind: List
+items:
+- apiVersion: gangline.dev/v1alpha1
+  kind: TaskGroup
+  metadata: {name: first}
+  spec: {queue: root.q, minMember: 6, minResource: {cpu: "1"}, reservation: Direct}
+- apiVersion: batch/v1
+  kind: Job
+  metadata: {name: first, annotations: {gangline.dev/simulated-run: 2m}}
+  spec:
+    parallelism: 6
+    template:
+      metadata: {labels: {gangline.dev/task-group: first}}
+      spec:
+        schedulerName: gangline
+        containers: [{name: main, resources: {requests: {cpu: "1"}}}]
+---
+apiVersion: gangline.dev/v1alpha1
+kind: TaskGroup
+metadata: {name: second, annotations: {gangline.dev/simulated-start: 10s}}
+spec: {queue: root.q, minMember: 6, minResource: {cpu: "1"}}
+---
+apiVersion: batch/v1
+kind: Job
+metadata: {name: second, annotations: {gangline.dev/simulated-start: 10s}}
+spec:
+  parallelism: 6
+  template:
+    metadata: {labels: {gangline.dev/task-group: second}}
+    spec:
+      schedulerName: gangline
+      containers: [{name: main, resources: {requests: {cpu: "1"}}}]
+---
+apiVersion: v1
+kind: Service
+metadata: {name: s}
+"#;
+
+/// Two gangs of 60 % of a quota: the second starts when the first is done, says so until then, and uses nothing.
+#[test]
+fn a_gang_waits_for_the_quota_that_another_has() {
+    let story = story(&[("two.yaml", TWO)], "3x4cpu,8Gi");
+    let (first, second) = (gang(&story, "first"), gang(&story, "second"));
+    let ended = first.finished.expect("it ends");
+    assert!((120_000..125_000).contains(&ended) && second.submitted == 10_000, "{first:#?}");
+    let started = second.started.expect("it starts");
+    assert!(ended <= started && started < ended + 5_000, "{second:#?}");
+    let waited = second.waited.get("WaitingForQuota").copied().unwrap_or(0);
+    assert!((ended - 11_000..=ended - 9_000).contains(&waited), "{second:#?}");
+    let queue = story.queues.iter().find(|queue| queue.name == "root.q").expect("it is there");
+    let cpu = &queue.resources["cpu"];
+    assert_eq!((cpu.max, cpu.peak, &*cpu.peak_text), (Some(10_000), 6_000, "6"), "never both");
+    assert_eq!(cpu.over_time.last().map(|(_, used)| *used), Some(0));
+    let text = show::words(&story, false);
+    for words in ["WaitingForQuota", "root.q cpu", "peak 6 of 10", "2 gangs after", "2 finished, 0 run, 0 wait"] {
+        assert!(text.contains(words), "{words}:\n{text}");
+    }
+}
+
+#[test]
+fn what_cannot_run_is_said_in_the_end() {
+    let story = story(&[("two.yaml", TWO)], "1x4cpu,8Gi");
+    let first = gang(&story, "first");
+    assert_eq!((first.state, first.reason, first.started), ("Accepted", "WaitingForCapacity", None));
+    let text = show::words(&story, false);
+    let words = ["WITHOUT A NODE IN THE END", "default/first-0  Unschedulable: ", "and 2 more", "2 wait"];
+    assert!(words.iter().all(|words| text.contains(words)), "{text}");
+}
+
+#[test]
+fn what_is_left_out_is_said() {
+    let mut input = Input::default();
+    add(&mut input, "two.yaml", TWO, RUNS).expect("it reads");
+    let other = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}";
+    add(&mut input, "other.yaml", other, RUNS).expect("it reads");
+    let expected = "Left out, as kinds that are not simulated: 1 Service.\n\
+                    Pods or Jobs without schedulerName gangline: 1. Nobody places them here.";
+    assert_eq!(input.note(), expected);
+}
+
+#[test]
+fn wrong_input_names_file_object_and_field() {
+    let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS).map_err(|error| error.to_string());
+    for (text, expected) in [
+        (
+            "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, spec: {minMember: two}}",
+            "f.yaml: TaskGroup g: spec.minMember: invalid type: string \"two\", expected u32",
+        ),
+        (
+            "{apiVersion: v1, kind: Node, metadata: {name: node0}}",
+            "f.yaml: Node node0: status.allocatable: missing, so that nothing fits on it",
+        ),
+        ("{apiVersion: v1, kind: Pod, metadata: {}}", "f.yaml: an object of kind \"Pod\": metadata.name: missing"),
+        ("{apiVersion: v1}", "f.yaml: an object of kind \"\": kind: missing"),
+        (
+            "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: many}}",
+            "f.yaml: Job j: spec.parallelism: invalid type: string \"many\", expected i32",
+        ),
+        (
+            "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {gangline.dev/simulated-run: long}}}",
+            "f.yaml: Pod p: metadata.annotations[gangline.dev/simulated-run]: \"long\" is no duration as in \"90s\" or \"1h 30m\"",
+        ),
+    ] {
+        assert_eq!(of(text), Err(expected.to_owned()));
+    }
+    assert!(of("a: [").is_err_and(|error| error.starts_with("f.yaml: ")));
+    assert_eq!(of("---\n---\n"), Ok(()));
+}
+
+#[test]
+fn nodes_are_a_number_and_resources() {
+    let nodes = nodes::of("2x32cpu,256Gi,8nvidia.com/gpu", 0).expect("nodes");
+    let Thing::Object(Body::Node(node)) = &nodes[1].what else { panic!("a node") };
+    let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref()).expect("it has something");
+    let all: Vec<_> = allocatable.iter().map(|(name, amount)| format!("{name}={}", amount.0)).collect();
+    assert_eq!((nodes.len(), &*nodes[1].key.name), (2, "node-1"));
+    assert_eq!(all, ["cpu=32", "memory=256Gi", "nvidia.com/gpu=8", "pods=110"]);
+    for text in ["20", "0x4cpu", "x4cpu", "2x", "2xcpu", "2x4cores", "2x4cpu,", "9999999x1cpu"] {
+        let error = nodes::of(text, 0).err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(error.starts_with(&format!("--nodes {text}: ")) && error.contains("20x32cpu"), "{error}");
+    }
+}
+
+#[test]
+fn a_chart_shows_the_most_of_each_column() {
+    let usage =
+        Usage { max: Some(8), over_time: vec![(0, 8), (1_000, 4), (30_000, 0), (59_500, 1)], ..Usage::default() };
+    let bars = show::bars(&usage, 60_000);
+    let expected = format!("{}{}{}▁", '█', "▄".repeat(29), " ".repeat(29));
+    assert_eq!(bars, expected);
+    let clocks = [0, 12_340, 599_999, 600_000, 36_000_000].map(show::clock);
+    assert_eq!(clocks, ["0.0s", "12.3s", "599.9s", "10m00s", "10h00m"]);
+}
