@@ -108,14 +108,11 @@ pub(super) fn add(input: &mut Input, file: &str, text: &str, runs: Duration) -> 
     let documents: Vec<Value> =
         serde_saphyr::from_multiple_with_options(text, serde_saphyr::options! { budget: budget })
             .map_err(|error| InputError::Text { file: file.to_owned(), problem: error.to_string() })?;
-    for document in documents {
-        match document {
-            Value::Null => {}
-            Value::Object(ref fields) if fields.get("kind").is_some_and(|kind| kind == "List") => {
-                let items = fields.get("items").and_then(Value::as_array).cloned().unwrap_or_default();
-                items.iter().try_for_each(|item| add_one(input, file, item, runs))?;
-            }
-            document => add_one(input, file, &document, runs)?,
+    for document in documents.iter().filter(|document| !document.is_null()) {
+        let is_list = document.get("kind").is_some_and(|kind| kind == "List");
+        match document.get("items").and_then(Value::as_array).filter(|_| is_list) {
+            Some(items) => items.iter().try_for_each(|item| add_one(input, file, item, runs))?,
+            None => add_one(input, file, document, runs)?,
         }
     }
     Ok(())

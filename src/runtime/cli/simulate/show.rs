@@ -149,5 +149,5 @@ fn summary(story: &Story) -> String {
     let running = story.gangs.len() - rejected - finished - waiting;
     let gangs = count_of(story.gangs.len(), "gang");
     let after = clock(story.ended);
-    format!("{gangs} after {after}: {finished} finished, {running} run, {waiting} wait, {rejected} are rejected.\n")
+    format!("{gangs} after {after}: {finished} finished, {running} running, {waiting} waiting, {rejected} rejected.\n")
 }

@@ -110,7 +110,8 @@ fn a_gang_waits_for_the_quota_that_another_has() {
     assert_eq!((cpu.max, cpu.peak, &*cpu.peak_text), (Some(10_000), 6_000, "6"), "never both");
     assert_eq!(cpu.over_time.last().map(|(_, used)| *used), Some(0));
     let text = show::words(&story, false);
-    for words in ["WaitingForQuota", "root.q cpu", "peak 6 of 10", "2 gangs after", "2 finished, 0 run, 0 wait"] {
+    for words in ["WaitingForQuota", "root.q cpu", "peak 6 of 10", "2 gangs after", "2 finished, 0 running, 0 waiting"]
+    {
         assert!(text.contains(words), "{words}:\n{text}");
     }
 }
@@ -121,7 +122,7 @@ fn what_cannot_run_is_said_in_the_end() {
     let first = gang(&story, "first");
     assert_eq!((first.state, first.reason, first.started), ("Accepted", "WaitingForCapacity", None));
     let text = show::words(&story, false);
-    let words = ["WITHOUT A NODE IN THE END", "default/first-0  Unschedulable: ", "and 2 more", "2 wait"];
+    let words = ["WITHOUT A NODE IN THE END", "default/first-0  Unschedulable: ", "and 2 more", "2 waiting"];
     assert!(words.iter().all(|words| text.contains(words)), "{text}");
 }
 
