@@ -50,7 +50,8 @@ e2e: ## End-to-end tests on a control plane of their own
 	@scripts/test tools e2e
 
 up: ## Start a control plane to play with, and say how to reach it (NODES=, NAME=)
-	@$(LAB) up $(NODES_OPTION) $(NAME_OPTION)
+	@if [ -x target/release/examples/lab ]; then $(FAST) up $(NODES_OPTION) $(NAME_OPTION); \
+	else $(LAB) up $(NODES_OPTION) $(NAME_OPTION); fi
 
 down: ## Stop what `make up` or `make demo KEEP=1` left running (NAME=)
 	@if [ -x target/release/examples/lab ]; then target/release/examples/lab down $(NAME_OPTION); \

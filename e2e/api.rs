@@ -226,7 +226,7 @@ async fn kubectl(t: &mut Context) -> Result<()> {
     let table = run(t, &["get", "tg", "work", "-o", "wide"])?;
     let more = ["PENDING", "PLACEHOLDERS", "REPLACED", "RESERVATION", "MESSAGE"];
     assert_eq!(column_names(&table)[8..], more);
-    assert!(table.contains("Direct") && table.contains("2 of 2 members have run or run"), "{table}");
+    assert!(table.contains("Direct") && table.contains("2 of 2 members run or have run"), "{table}");
     let table = run(t, &["get", "gq", &queue])?;
     assert_eq!(
         column_names(&table),

@@ -317,6 +317,27 @@ fn the_first_number_that_changes_is_not_written_by_itself() {
     assert_eq!(statuses(&mut driven).len(), 1, "it starts");
 }
 
+/// Who makes a gang and asks a moment later sees how many members there are; how many more come is written seldom.
+#[test]
+fn the_first_numbers_after_a_reason_come_soon_and_more_of_them_seldom() {
+    let mut driven = Driven::synced();
+    driven.upsert(Kind::TaskGroup, &group(&json!({"reservation": "Direct", "minMember": 9})));
+    let mut written = Vec::new();
+    for second in 0..60 {
+        if second % 8 == 1 {
+            driven.upsert(Kind::Pod, &member(&format!("m{second}")));
+        }
+        driven.wait(1_000);
+        for call in driven.taken() {
+            if is_status(&call) {
+                written.push(second);
+            }
+            driven.answer(&call, Outcome::Ok(None));
+        }
+    }
+    assert!(matches!(written[..], [0, 2..=4, 32..=36]), "{written:?}");
+}
+
 /// A state that was left and comes back while the status that told of the other one is on its way is told at once: what
 /// is on its way is what everybody will see.
 #[test]

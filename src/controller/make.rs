@@ -107,12 +107,13 @@ impl Controller {
         let message = self.core.group_message(*group);
         let facts = self.ledger.group_mut(key)?;
         let status = show::group_status(&report, &message, (&key.name, facts), self.now.wall);
+        let is_news = show::is_urgent(facts.status.latest(), &report);
         if !facts.status.send(&status) {
             return None;
         }
         let uid = facts.uid.clone();
         let passing = self.core.is_in_progress(*group);
-        self.written.insert(Target::Group(key.clone()), Written { at: self.now.mono, passing });
+        self.note_written(Target::Group(key.clone()), passing, is_news);
         Some(Op::PatchTaskGroupStatus { group: key.clone(), uid, status: Box::new(status) })
     }
 
@@ -126,11 +127,18 @@ impl Controller {
         let facts = self.ledger.queue_mut(path)?;
         let status =
             show::queue_status(&report, &problems, (facts.generation, keeps), facts.status.latest(), self.now.wall);
+        let is_news = status.conditions != facts.status.latest().conditions;
         if !facts.status.send(&status) {
             return None;
         }
         let uid = facts.uid.clone();
-        self.written.insert(Target::Queue(path.clone()), Written { at: self.now.mono, passing: false });
+        self.note_written(Target::Queue(path.clone()), false, is_news);
         Some(Op::PatchQueueStatus { queue: path.clone(), uid, status: Box::new(status) })
+    }
+
+    fn note_written(&mut self, target: Target, passing: bool, is_news: bool) {
+        let earlier = self.written.get(&target).and_then(|last| last.numbers);
+        let numbers = if is_news { earlier } else { Some(self.now.mono) };
+        self.written.insert(target, Written { at: self.now.mono, passing, numbers });
     }
 }

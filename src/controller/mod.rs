@@ -67,6 +67,8 @@ struct Written {
     at: Mono,
     /// Whether it told of a stage that passes by itself.
     passing: bool,
+    /// When one last told of other numbers alone.
+    numbers: Option<Mono>,
 }
 
 /// What brings the kinds of ours to a cluster.

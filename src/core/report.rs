@@ -427,7 +427,7 @@ fn running_reason(group: &Group, placed: bool) -> (&'static str, String) {
         return ("PartiallyLost", text);
     }
     if placed || tally.taken == all {
-        return ("Running", format!("{} of {all} members have run or run", tally.taken));
+        return ("Running", format!("{} of {all} members run or have run", tally.taken));
     }
     ("Starting", format!("{} of {all} members are bound, {} seats are held for those to come", tally.taken, tally.held))
 }

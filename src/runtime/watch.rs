@@ -118,11 +118,20 @@ struct Line {
     facts: Sender<Fact>,
     backoff: Backoff,
     counters: Arc<ShellCounters>,
+    /// People were told that the kind is not served, or that nobody answers.
+    told: Option<Told>,
+}
+
+/// What people were told of a watch that is to be taken back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Unserved,
+    NoAnswer,
 }
 
 impl Line {
     fn new(kind: Kind, facts: Sender<Fact>, counters: Arc<ShellCounters>) -> Self {
-        Self { kind, conn: 0, stage: Stage::Asked, facts, backoff: Backoff::default(), counters }
+        Self { kind, conn: 0, stage: Stage::Asked, facts, backoff: Backoff::default(), counters, told: None }
     }
 
     async fn take<T: Watched>(&mut self, event: Result<Event<Item<T>>, watcher::Error>) -> Result<Then, Closed> {
@@ -130,20 +139,38 @@ impl Line {
             // Also said before a list that then fails: `ListBegin` waits for the first of it.
             Ok(Event::Init) => self.stage = Stage::Asked,
             Ok(Event::InitApply(item)) => {
+                self.take_back();
                 self.begin().await?;
                 self.say(WatchFact::Listed(item.seen)).await?;
             }
             Ok(Event::InitDone) => {
+                self.take_back();
                 self.begin().await?;
                 self.stage = Stage::Live;
                 self.counters.watch(self.kind).set_state(WatchState::Synced);
                 self.say(WatchFact::ListEnd).await?;
             }
-            Ok(Event::Apply(item)) => self.say(WatchFact::Upsert(item.seen)).await?,
-            Ok(Event::Delete(item)) => self.say(WatchFact::Gone(item.seen)).await?,
+            Ok(Event::Apply(item)) => {
+                self.take_back();
+                self.say(WatchFact::Upsert(item.seen)).await?;
+            }
+            Ok(Event::Delete(item)) => {
+                self.take_back();
+                self.say(WatchFact::Gone(item.seen)).await?;
+            }
             Err(error) => return self.fail(&error).await,
         }
         Ok(Then::Go)
+    }
+
+    /// What was said of the watch is over.
+    fn take_back(&mut self) {
+        let kind = self.kind.plural();
+        match self.told.take() {
+            Some(Told::Unserved) => tracing::info!(kind, "the kind is served now"),
+            Some(Told::NoAnswer) => tracing::info!("the API server answers again"),
+            None => {}
+        }
     }
 
     async fn begin(&mut self) -> Result<(), Closed> {
@@ -170,6 +197,7 @@ impl Line {
         self.counters.broke(self.kind, code);
         let then = if code == 404 {
             self.counters.watch(self.kind).set_state(WatchState::Unserved);
+            self.told = Some(Told::Unserved);
             self.say(WatchFact::Unserved).await?;
             // A watch that is only resumed would never see that its CRD is back with other objects.
             Then::Restart
@@ -184,10 +212,14 @@ impl Line {
 
     /// The first break in a row is for everybody, unless it is an ordinary one or the controller says it: a right that is
     /// missing, and what is too old to go on from.
-    fn tell(&self, code: u16, message: &str) {
+    fn tell(&mut self, code: u16, message: &str) {
         let kind = self.kind.plural();
-        if self.backoff.is_fresh(Instant::now()) && !matches!(code, 401 | 403 | 410) {
-            tracing::info!(kind, code, problem = message, "a watch broke; it is tried on");
+        // All watches are of one server: one speaks for it, at the second failure in a row.
+        let is_lost = code == 0 && self.kind == Kind::Pod && !self.backoff.is_fresh(Instant::now());
+        if is_lost && self.told.replace(Told::NoAnswer).is_none() {
+            tracing::warn!(problem = message, "the API server does not answer; trying again");
+        } else if self.backoff.is_fresh(Instant::now()) && !matches!(code, 401 | 403 | 410) {
+            tracing::info!(kind, code, problem = message, "a watch broke; trying again");
         } else {
             tracing::debug!(kind, code, problem = message, "watch broke");
         }

@@ -123,8 +123,22 @@ fn is_gated(spec: &PodSpec) -> bool {
     spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty())
 }
 
-/// A placeholder's label on a pod that is no placeholder of ours, or an empty name.
+/// Labels that mean something, or meant something to whoever copied a placeholder.
+const LABELS: [&str; 7] = [
+    names::TASK_GROUP,
+    names::APPLICATION,
+    names::QUEUE,
+    names::PLACEHOLDER,
+    names::SEAT,
+    names::INCARNATION,
+    names::ATTEMPT,
+];
+
+/// A placeholder's label on a pod that is no placeholder of ours, an empty name, or a label of our own that we do not
+/// know: a member whose label has a slip would start alone.
 fn labels_problem(pod: &Pod, role: &Role) -> Option<Unsupported> {
+    let unknown = pod.metadata.labels.iter().flatten().map(|(key, _)| &**key);
+    let unknown = || unknown.clone().find(|key| key.starts_with(names::PREFIX) && !LABELS.contains(key));
     let name = match role {
         Role::Foreign | Role::Placeholder(_) => return None,
         Role::Singleton | Role::Originator { .. } | Role::Member { .. } if label(pod, names::PLACEHOLDER).is_some() => {
@@ -132,7 +146,7 @@ fn labels_problem(pod: &Pod, role: &Role) -> Option<Unsupported> {
         }
         Role::Member { group } if group.is_empty() => names::TASK_GROUP,
         Role::Originator { application } if application.is_empty() => names::APPLICATION,
-        Role::Singleton | Role::Originator { .. } | Role::Member { .. } => return None,
+        Role::Singleton | Role::Originator { .. } | Role::Member { .. } => unknown()?,
     };
     Some(Unsupported { field: format!("metadata.labels[{name}]").into() })
 }
@@ -240,6 +254,8 @@ mod tests {
                 refused("metadata.labels[gangline.dev/application-id]"),
             ),
             (ours(&json!({"gangline.dev/placeholder": "true"})), refused("metadata.labels[gangline.dev/placeholder]")),
+            (ours(&json!({"gangline.dev/taskgroup": "g"})), refused("metadata.labels[gangline.dev/taskgroup]")),
+            (ours(&json!({"gangline.dev/task-group": "g", "other.dev/x": "y"})), Place::Pending),
         ] {
             assert_eq!(read(&pod).place, place, "{pod}");
         }

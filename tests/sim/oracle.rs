@@ -101,6 +101,7 @@ impl World {
             if is_member(body) {
                 numbers.bound += u32::from(bound);
                 numbers.running += u32::from(bound && !ended);
+                numbers.seated += u32::from(bound && !ended && seat_mark(body).is_some());
                 numbers.waiting += u32::from(!bound && !ended);
             } else if self.is_made(body) {
                 numbers.placeholders += 1;
@@ -142,8 +143,12 @@ impl World {
         }
     }
 
-    /// I5: a seat is held or had by one pod at a time.
+    /// I5: a seat is held or had by one pod at a time. What a process that died had sent may still happen, after the next
+    /// one has given the seat away.
     fn check_seats(&mut self) {
+        if self.has_died() {
+            return;
+        }
         let mut had: BTreeMap<(&str, &str), &Key> = BTreeMap::new();
         let lives = |body: &Body| matches!(body, Body::Pod(pod) if !has_ended(pod));
         let seated = self.pods().filter(|(_, body)| node_of(body).is_some() && lives(body));
@@ -178,7 +183,7 @@ impl World {
         }
         for (name, group) in groups {
             let numbers = self.of_group(&name, &group);
-            let seats = group.spec.min_member.saturating_sub(numbers.running);
+            let seats = group.spec.min_member.saturating_sub(numbers.seated);
             if numbers.placeholders > seats {
                 self.violated("I6", format!("{name} has more placeholders than seats: {numbers:?}"));
             }
@@ -378,6 +383,8 @@ struct Numbers {
     bound: u32,
     /// Those of them that have not ended.
     running: u32,
+    /// Those of them that were bound for a seat.
+    seated: u32,
     waiting: u32,
     placeholders: u32,
     /// Those of them that have a node.

@@ -551,6 +551,11 @@ impl World {
         }
     }
 
+    /// Whether this process is not the first.
+    pub(crate) const fn has_died(&self) -> bool {
+        self.processes > 1
+    }
+
     /// UIDs of the pods that the scheduler created.
     pub(crate) fn is_made(&self, pod: &gangline::shim::observation::Body) -> bool {
         metadata(pod).uid.as_ref().is_some_and(|uid| self.made.contains(uid))

@@ -39,7 +39,8 @@ Examples:
   gangline list -A -o json | jq '.items[] | select(.state != \"Running\")'
 
 Columns: MIN members that start together, HELD by placeholders, RUNNING members that have a node.
-State `Unseen`: the scheduler has not said anything about the object yet.";
+State `Unseen`: the scheduler has not said anything about the object yet. States and reasons are current, numbers as they
+were last written, at most every 30 seconds.";
 
 /// Help of `why`.
 pub(super) const WHY_HELP: &str = "\
@@ -67,4 +68,6 @@ pub(super) const QUEUE_HELP: &str = "\
 Examples:
   gangline queue                                the whole tree
   gangline queue root.data                      a queue and all below it
-  gangline queue -o json";
+  gangline queue -o json
+
+Numbers are as they were last written, at most every 30 seconds; PROBLEM and MAX are current.";
