@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::ask::{AskState, Rank, Shelf};
 use super::fill::{Demand, Placed, copies_on, fill_some};
 use super::ids::{AppId, AskId, ClassId, QueueId};
-use super::lifecycle::AppEvent;
+use super::lifecycle::{AppEvent, AppState};
 use super::queue::Ahead;
 use super::resources::Totals;
 use super::scheduler::{PLACED_PER_STEP, Scheduler};
@@ -37,7 +37,9 @@ impl Scheduler {
         let mut cramped: Vec<_> = cramped.map(|app| (first(&app), app)).collect();
         cramped.sort_unstable();
         for (_, app) in cramped {
-            for group in self.books.apps[app].groups.clone() {
+            // It may have ended since, and be reserving anew: only what has started swaps.
+            let running = self.books.apps[app].state == AppState::Running;
+            for group in self.books.apps[app].groups.iter().copied().filter(|_| running).collect::<Vec<_>>() {
                 self.fill_open_seats(group);
                 self.replace(group);
                 self.balance(group);

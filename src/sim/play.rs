@@ -108,7 +108,10 @@ impl Play {
 
     /// Lets everything happen that happens by itself, but nothing later than this; then tells what happened.
     pub fn run(mut self, until: Millis) -> Story {
-        while let Some(at) = self.next_at().filter(|at| *at <= until && at - self.happened_ms <= QUIET_MS) {
+        while let Some(at) = self.next_at().filter(|at| *at <= until) {
+            if self.agenda.is_empty() && at - self.happened_ms > QUIET_MS {
+                break;
+            }
             self.now_ms = self.now_ms.max(at);
             let mut due = false;
             while let Some(event) = self.agenda.first_entry().filter(|event| event.key().0 <= at) {
@@ -151,7 +154,7 @@ impl Play {
                 let starts = kubelet::task(&self.api, &key) == Some(kubelet::Task::Start);
                 kubelet::act(&mut self.api, &key, now);
                 if let (true, Some(lasts)) = (starts, self.lasts.get(&key)) {
-                    self.at(self.now_ms + lasts, Event::Ends(key));
+                    self.at(self.now_ms.saturating_add(*lasts), Event::Ends(key));
                 }
             }
             Event::Ends(key) => {

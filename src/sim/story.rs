@@ -194,7 +194,11 @@ impl Record {
     /// Nothing more happens.
     pub(super) fn end(mut self, now: Millis, api: &Api, core: &Scheduler) -> Story {
         self.look(now, core);
-        self.gangs.values_mut().for_each(|gang| gang.waits_no_more(now));
+        for (key, gang) in &mut self.gangs {
+            gang.waits_no_more(now);
+            let id = core.books.group_ids.get(key);
+            gang.message = id.map_or_else(|| std::mem::take(&mut gang.message), |id| core.group_message(*id));
+        }
         Story {
             ended: now,
             timeline: self.timeline,

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::batch::v1::Job;
@@ -24,6 +25,9 @@ const FILE_MAX: u64 = 64 << 20;
 /// Most documents of one file, and keys and values in all of them.
 const DOCUMENTS_MAX: usize = 200_000;
 const NODES_MAX: usize = 20_000_000;
+
+/// Most pods of one Job at a time: a gang of that size is played in seconds.
+const PARALLELISM_MAX: i32 = 100_000;
 
 /// What cannot be played.
 #[derive(Debug, thiserror::Error)]
@@ -156,7 +160,13 @@ fn add_one(input: &mut Input, file: &str, object: &Value, runs: Duration) -> Res
 /// An object that the scheduler watches, as it comes to it.
 fn body(kind: Kind, object: &Value) -> Result<Thing, String> {
     let seen = decode::seen(kind, &object.to_string()).ok_or_else(|| "metadata.name: missing".to_owned())?;
-    let body = seen.body.map_err(|bad| bad.problem.to_string())?;
+    let mut body = seen.body.map_err(|bad| bad.problem.to_string())?;
+    // What a cluster said of it is what the play is to find out.
+    match &mut body {
+        Body::TaskGroup(group) => Arc::make_mut(group).status = None,
+        Body::Queue(queue) => Arc::make_mut(queue).status = None,
+        Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => {}
+    }
     let Body::Node(node) = &body else { return Ok(Thing::Object(body)) };
     let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
     if allocatable.is_none() {
@@ -166,7 +176,13 @@ fn body(kind: Kind, object: &Value) -> Result<Thing, String> {
 }
 
 fn job(object: &Value) -> Result<Job, String> {
-    serde_path_to_error::deserialize(object).map_err(|error| format!("{}: {}", error.path(), error.inner()))
+    let job: Job =
+        serde_path_to_error::deserialize(object).map_err(|error| format!("{}: {}", error.path(), error.inner()))?;
+    let parallelism = job.spec.as_ref().and_then(|spec| spec.parallelism).unwrap_or(1);
+    if parallelism > PARALLELISM_MAX {
+        return Err(format!("spec.parallelism: {parallelism} pods at once are more than {PARALLELISM_MAX}"));
+    }
+    Ok(job)
 }
 
 fn is_of_another(what: &Thing) -> bool {

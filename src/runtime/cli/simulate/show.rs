@@ -142,11 +142,9 @@ fn pods(waiting: &[Waiting]) -> String {
 }
 
 fn summary(story: &Story) -> String {
-    let count = |is: fn(&Gang) -> bool| story.gangs.iter().filter(|gang| is(gang)).count();
-    let rejected = count(|gang| gang.state == "Rejected");
-    let finished = count(|gang| gang.finished.is_some()) - rejected;
-    let waiting = count(|gang| gang.started.is_none()) - rejected;
-    let running = story.gangs.len() - rejected - finished - waiting;
+    let count = |states: &[&str]| story.gangs.iter().filter(|gang| states.contains(&gang.state)).count();
+    let (rejected, finished) = (count(&["Rejected"]), count(&["Waiting", "Completed"]));
+    let (running, waiting) = (count(&["Running"]), count(&["New", "Accepted"]));
     let gangs = count_of(story.gangs.len(), "gang");
     let after = clock(story.ended);
     format!("{gangs} after {after}: {finished} finished, {running} running, {waiting} waiting, {rejected} rejected.\n")

@@ -156,6 +156,10 @@ fn wrong_input_names_file_object_and_field() {
             "f.yaml: Job j: spec.parallelism: invalid type: string \"many\", expected i32",
         ),
         (
+            "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: 2147483647, template: {}}}",
+            "f.yaml: Job j: spec.parallelism: 2147483647 pods at once are more than 100000",
+        ),
+        (
             "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {gangline.dev/simulated-run: long}}}",
             "f.yaml: Pod p: metadata.annotations[gangline.dev/simulated-run]: \"long\" is no duration as in \"90s\" or \"1h 30m\"",
         ),
@@ -189,4 +193,28 @@ fn a_chart_shows_the_most_of_each_column() {
     assert_eq!(bars, expected);
     let clocks = [0, 12_340, 599_999, 600_000, 36_000_000].map(show::clock);
     assert_eq!(clocks, ["0.0s", "12.3s", "599.9s", "10m00s", "10h00m"]);
+}
+
+/// Lengths that no clock reaches, and what an exported object says of itself.
+#[test]
+fn a_pod_may_run_for_ever_and_a_status_is_not_believed() {
+    let text = r#"
+apiVersion: gangline.dev/v1alpha1
+kind: TaskGroup
+metadata: {name: g}
+spec: {minMember: 1, minResource: {cpu: "1"}, reservation: Direct}
+status: {applicationState: Completed, incarnation: 3}
+---
+apiVersion: v1
+kind: Pod
+metadata:
+  name: g-0
+  labels: {gangline.dev/task-group: g}
+  annotations: {gangline.dev/simulated-run: 9000000000000000s}
+spec: {schedulerName: gangline, containers: [{name: main, resources: {requests: {cpu: "1"}}}]}
+"#;
+    let story = story(&[("g.yaml", text)], "1x4cpu,8Gi");
+    assert_eq!((gang(&story, "g").state, &*gang(&story, "g").message), ("Running", "1 of 1 members run or have run"));
+    let text = show::words(&story, false);
+    assert!(text.contains("0 finished, 1 running, 0 waiting, 0 rejected"), "{text}");
 }
