@@ -206,6 +206,20 @@ fn an_interrupted_gang_that_cannot_be_completed_does_not_hold_up_the_others() {
     assert_eq!((cluster.node_of("g-2"), cluster.report("g").reason), (Some("n2".into()), "Running"));
 }
 
+/// 01, 1.4: "An Open seat with a waiting member is planned for that member": for those of a seat's size before a larger
+/// one, which would take the room of another seat.
+#[test]
+fn a_larger_member_takes_no_room_of_an_open_seat() {
+    let mut cluster = interrupted(1, 4);
+    cluster.node("n0", 3);
+    cluster.change("g-1", |spec| spec.shape = cluster_shape(2));
+    cluster.restart().settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-2"]);
+    cluster.node("n1", 2);
+    cluster.settle();
+    assert_eq!((cluster.node_of("g-1"), cluster.report("g").placed), (Some("n1".into()), true));
+}
+
 fn cluster_shape(cpu: i64) -> std::sync::Arc<gangline::core::shape::Shape> {
     Cluster::unsynced().sized("", Role::Singleton, cpu).shape
 }

@@ -81,8 +81,7 @@ impl Controller {
         let within = match (show::is_urgent(facts.status.latest(), &report), progress && !starts) {
             (true, false) => 0,
             (true, true) => self.until_progress(&target),
-            (false, true) => self.until_more_numbers(&target),
-            (false, false) => self.until_numbers(&target),
+            (false, _) => self.until_numbers(&target, progress),
         };
         self.want_status(&target, within);
         if !progress {
@@ -139,16 +138,12 @@ impl Controller {
     }
 
     /// After another reason the numbers that follow from it come soon, and then seldom: who looks first sees no old ones.
-    fn until_numbers(&self, target: &Target) -> Millis {
+    /// Those of a stage that passes by itself wait: with the next stage they are others.
+    fn until_numbers(&self, target: &Target, progress: bool) -> Millis {
         let Some(last) = self.written.get(target) else { return 0 };
-        let rest = last.numbers.map_or(0, |at| NUMBERS_EVERY_MS.saturating_sub(self.now.mono.since(at)));
+        let since = if progress { Some(last.at) } else { last.numbers };
+        let rest = since.map_or(0, |at| NUMBERS_EVERY_MS.saturating_sub(self.now.mono.since(at)));
         rest.max(PROGRESS_MS)
-    }
-
-    /// Those of a stage that passes by itself wait longer: with the next stage they are others.
-    fn until_more_numbers(&self, target: &Target) -> Millis {
-        let last = self.written.get(target);
-        last.map_or(0, |last| NUMBERS_EVERY_MS.saturating_sub(self.now.mono.since(last.at)).max(PROGRESS_MS))
     }
 
     fn until_progress(&self, target: &Target) -> Millis {
@@ -232,7 +227,7 @@ impl Controller {
         }
         let urgent = self.is_queue_urgent(&path);
         let target = Target::Queue(path);
-        let within = if urgent { 0 } else { self.until_numbers(&target) };
+        let within = if urgent { 0 } else { self.until_numbers(&target, false) };
         self.want_status(&target, within);
     }
 

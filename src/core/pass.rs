@@ -37,7 +37,7 @@ impl Scheduler {
         let mut cramped: Vec<_> = cramped.map(|app| (first(&app), app)).collect();
         cramped.sort_unstable();
         for (_, app) in cramped {
-            // It may have ended since, and be reserving anew: only what has started swaps.
+            // It may have ended since: only what runs swaps.
             let running = self.books.apps[app].state == AppState::Running;
             for group in self.books.apps[app].groups.iter().copied().filter(|_| running).collect::<Vec<_>>() {
                 self.fill_open_seats(group);

@@ -171,7 +171,7 @@ impl Play {
                 if matches!(body, Body::Pod(_)) {
                     self.lasts.insert(arrival.key.clone(), arrival.lasts);
                 }
-                // What is there already was said twice, and stays as it was said first.
+                // A Job may have made a pod of this name.
                 let _ = self.api.create(&arrival.key, body, now);
             }
             Thing::Job(job) => {

@@ -168,11 +168,19 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
     pub runs: Duration,
     /// Nothing later than this is played
-    #[arg(long, value_name = "DURATION", default_value = "168h", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "168h", value_parser = until)]
     pub until: Duration,
     /// Form of the output
     #[arg(short, long, value_name = "FORM", default_value = "table")]
     pub output: PlainOutput,
+}
+
+/// The longest play: beyond it no timeout of anything ends, and no clock of it overflows.
+const UNTIL_MAX: Duration = Duration::from_secs(10 * 365 * 86_400);
+
+fn until(text: &str) -> Result<Duration, String> {
+    let most = format!("longer than {} days", UNTIL_MAX.as_secs() / 86_400);
+    duration(text).and_then(|duration| if duration <= UNTIL_MAX { Ok(duration) } else { Err(most) })
 }
 
 fn duration(text: &str) -> Result<Duration, String> {

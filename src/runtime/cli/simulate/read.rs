@@ -1,6 +1,6 @@
 //! Reads manifests as `kubectl apply` takes them. What is wrong is said with its file, object and field.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use super::{millis, nodes};
 use crate::api::names;
 use crate::core::ids::Key;
 use crate::runtime::args::SimulateArgs;
-use crate::runtime::text;
+use crate::runtime::text::{self, escape};
 use crate::shim::decode;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
@@ -54,15 +54,25 @@ pub(super) struct Input {
     pub(super) left_out: BTreeMap<String, u32>,
     /// How many pods name a scheduler that nobody plays.
     pub(super) of_others: u32,
+    /// Kind and name of everything that comes.
+    known: BTreeSet<(String, Key)>,
 }
 
 impl Input {
+    /// Nodes that no file names.
+    pub(super) fn take_nodes(&mut self, nodes: Vec<Arrival>) {
+        self.known.extend(nodes.iter().map(|node| ("Node".to_owned(), node.key.clone())));
+        self.arrivals.extend(nodes);
+    }
+
     /// What a reader should know of it; empty if nothing.
     pub(super) fn note(&self) -> String {
         let mut lines = Vec::new();
         if !self.left_out.is_empty() {
             let kinds: Vec<_> = self.left_out.iter().map(|(kind, count)| format!("{count} {kind}")).collect();
-            lines.push(format!("Left out, as kinds that are not simulated: {}.", kinds.join(", ")));
+            lines.push(
+                escape(&format!("Left out, as kinds that are not simulated: {}.", kinds.join(", "))).into_owned(),
+            );
         }
         if self.of_others > 0 {
             let (count, ours) = (self.of_others, names::SCHEDULER);
@@ -76,7 +86,7 @@ impl Input {
 pub(super) fn all(args: &SimulateArgs) -> Result<Input, InputError> {
     let mut input = Input::default();
     for (number, text) in args.nodes.iter().enumerate() {
-        input.arrivals.extend(nodes::of(text, number)?);
+        input.take_nodes(nodes::of(text, number)?);
     }
     for path in &args.files {
         let text = text_of(path)?;
@@ -142,6 +152,10 @@ fn add_one(input: &mut Input, file: &str, object: &Value, runs: Duration) -> Res
     };
     if name.is_empty() {
         return Err(wrong("metadata.name: missing".to_owned()));
+    }
+    // Applied twice it would be changed; played, each comes once, and which of two was meant nobody can tell.
+    if !input.known.insert((kind.to_owned(), key.clone())) {
+        return Err(wrong("there is one of this name already".to_owned()));
     }
     let what = match kind {
         "Job" => Thing::Job(Box::new(job(object).map_err(wrong)?)),

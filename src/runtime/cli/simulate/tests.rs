@@ -11,7 +11,8 @@ use crate::sim::story::{Gang, Story, Usage};
 const RUNS: Duration = Duration::from_secs(60);
 
 fn story(files: &[(&str, &str)], nodes: &str) -> Story {
-    let mut input = Input { arrivals: nodes::of(nodes, 0).expect("nodes"), ..Input::default() };
+    let mut input = Input::default();
+    input.take_nodes(nodes::of(nodes, 0).expect("nodes"));
     for (file, text) in files {
         add(&mut input, file, text, RUNS).expect("an example reads");
     }
@@ -132,7 +133,8 @@ fn what_is_left_out_is_said() {
     add(&mut input, "two.yaml", TWO, RUNS).expect("it reads");
     let other = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}";
     add(&mut input, "other.yaml", other, RUNS).expect("it reads");
-    let expected = "Left out, as kinds that are not simulated: 1 Service.\n\
+    add(&mut input, "evil.yaml", "{apiVersion: v1, kind: \"\\e[31mX\", metadata: {name: x}}", RUNS).expect("it reads");
+    let expected = "Left out, as kinds that are not simulated: 1 \\u{1b}[31mX, 1 Service.\n\
                     Pods or Jobs without schedulerName gangline: 1. Nobody places them here.";
     assert_eq!(input.note(), expected);
 }
@@ -168,6 +170,9 @@ fn wrong_input_names_file_object_and_field() {
     }
     assert!(of("a: [").is_err_and(|error| error.starts_with("f.yaml: ")));
     assert_eq!(of("---\n---\n"), Ok(()));
+    let queue = "{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root}, spec: {}}";
+    let twice = of(&format!("{queue}\n---\n{queue}"));
+    assert_eq!(twice, Err("f.yaml: Queue root: there is one of this name already".to_owned()));
 }
 
 #[test]
@@ -217,4 +222,16 @@ spec: {schedulerName: gangline, containers: [{name: main, resources: {requests: 
     assert_eq!((gang(&story, "g").state, &*gang(&story, "g").message), ("Running", "1 of 1 members run or have run"));
     let text = show::words(&story, false);
     assert!(text.contains("0 finished, 1 running, 0 waiting, 0 rejected"), "{text}");
+}
+
+#[test]
+fn a_play_has_an_end() {
+    let until = |text: &str| {
+        let line = ["gangline", "simulate", "-", "--until", text].map(std::ffi::OsString::from).to_vec();
+        crate::runtime::args::parse(line).map(drop).map_err(|error| error.to_string())
+    };
+    assert_eq!(until("2000h"), Ok(()));
+    for (text, problem) in [("9000000000000000s", "longer than 3650 days"), ("soon", "no duration")] {
+        assert!(until(text).is_err_and(|error| error.contains(problem)), "{text}");
+    }
 }
