@@ -1,5 +1,6 @@
 //! `simulate`: plays manifests in virtual time on the scheduler as it is, without a cluster.
 
+mod fields;
 mod nodes;
 mod read;
 mod show;

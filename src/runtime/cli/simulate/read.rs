@@ -9,7 +9,7 @@ use std::time::Duration;
 use k8s_openapi::api::batch::v1::Job;
 use serde_json::Value;
 
-use super::{millis, nodes};
+use super::{fields, millis, nodes};
 use crate::api::names;
 use crate::core::ids::Key;
 use crate::runtime::args::SimulateArgs;
@@ -156,6 +156,9 @@ fn add_one(input: &mut Input, file: &str, object: &Value, runs: Duration) -> Res
     // Applied twice it would be changed; played, each comes once, and which of two was meant nobody can tell.
     if !input.known.insert((kind.to_owned(), key.clone())) {
         return Err(wrong("there is one of this name already".to_owned()));
+    }
+    if let Some(field) = fields::unknown(kind, object).filter(|_| group == names::GROUP) {
+        return Err(wrong(format!("unknown field {field:?}")));
     }
     let what = match kind {
         "Job" => Thing::Job(Box::new(job(object).map_err(wrong)?)),

@@ -148,6 +148,14 @@ fn wrong_input_names_file_object_and_field() {
             "f.yaml: TaskGroup g: spec.minMember: invalid type: string \"two\", expected u32",
         ),
         (
+            "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, spec: {minmember: 2}}",
+            "f.yaml: TaskGroup g: unknown field \"spec.minmember\"",
+        ),
+        (
+            "{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root}, max: {cpu: 1}, spec: {}}",
+            "f.yaml: Queue root: unknown field \"max\"",
+        ),
+        (
             "{apiVersion: v1, kind: Node, metadata: {name: node0}}",
             "f.yaml: Node node0: status.allocatable: missing, so that nothing fits on it",
         ),
@@ -173,6 +181,24 @@ fn wrong_input_names_file_object_and_field() {
     let queue = "{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root}, spec: {}}";
     let twice = of(&format!("{queue}\n---\n{queue}"));
     assert_eq!(twice, Err("f.yaml: Queue root: there is one of this name already".to_owned()));
+}
+
+/// What the API server says of each case (`e2e/api.rs` asks it).
+#[test]
+fn the_schemas_know_the_fields_that_the_server_knows() {
+    let file = format!("{}/tests/golden/schema_cases.yaml", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(file).expect("the cases are there");
+    let options = serde_saphyr::options! { budget: None };
+    let cases: Vec<serde_json::Value> = serde_saphyr::from_str_with_options(&text, options).expect("they read");
+    let mut unknown = 0;
+    for case in &cases {
+        let kind = case["object"]["kind"].as_str().expect("each has a kind");
+        let said = fields::unknown(kind, &case["object"]).map(|field| format!("unknown field {field:?}"));
+        let expected = case["expected"].as_str().filter(|text| text.starts_with("unknown field"));
+        assert_eq!(said.as_deref(), expected, "{}", case["name"]);
+        unknown += usize::from(expected.is_some());
+    }
+    assert!(unknown > 1 && cases.len() > 50, "{unknown} of {}", cases.len());
 }
 
 #[test]
