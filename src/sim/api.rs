@@ -1,12 +1,15 @@
 //! What the API server makes of a request: the same codes and effects, as far as the scheduler's requests go. Every rule
 //! here was seen on a real one (design 04, 4.3; `e2e/`).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
 
-use super::store::{Store, kind, metadata, metadata_mut, seen};
+use super::admission::{Hook, Verdict};
+use super::edit;
+use super::namespace::Namespaces;
+use super::store::{Store, generated, kind, metadata, metadata_mut, seen};
 use crate::core::ids::{Key, Uid};
 use crate::core::time::Wall;
 use crate::shim::observation::{Body, Outcome, Seen};
@@ -24,6 +27,10 @@ const GRACE_SECONDS: i64 = 30;
 pub struct Api {
     /// The objects.
     pub store: Store,
+    /// Where they may be.
+    pub namespaces: Namespaces,
+    /// What is said of new pods; nothing, where it is not set.
+    pub admission: Option<Hook>,
     /// Names of events that exist.
     events: BTreeSet<Key>,
 }
@@ -35,20 +42,12 @@ impl Api {
     /// Carries out a request of the scheduler.
     pub fn call(&mut self, op: &Op, now: Wall) -> Outcome {
         let answer = match op {
-            Op::Bind { pod, uid, node, annotations } => self.change_pod(pod, |pod| {
-                expect_uid(pod, uid, 409)?;
-                bindable(pod)?;
-                pod.spec.get_or_insert_default().node_name = Some(node.to_string());
-                let own = pod.metadata.annotations.get_or_insert_default();
-                own.extend(annotations.iter().map(|(key, value)| (key.clone(), value.clone())));
-                set_condition(pod, &condition(SCHEDULED, "True"));
-                Ok(())
-            }),
+            Op::Bind { pod, uid, node, annotations } => self.bind(pod, uid, node, annotations),
             Op::DeletePod { pod, uid } => self.delete_pod(pod, Some(uid), now),
             Op::CreatePod(pod) => self.create_pod(pod, now),
             Op::GetPod { pod } => return self.get_pod(pod),
             Op::PatchPodCondition { pod, uid, condition } => self.change_pod(pod, |pod| {
-                expect_uid(pod, uid, 422)?;
+                expect_uid(pod, uid, 422, "Invalid")?;
                 set_condition(pod, condition);
                 Ok(())
             }),
@@ -69,13 +68,27 @@ impl Api {
                     event.metadata.namespace.as_deref().unwrap_or_default(),
                     event.metadata.name.as_deref().unwrap_or_default(),
                 );
-                if self.events.insert(name) { Ok(None) } else { Err(refused(409, "AlreadyExists")) }
+                self.create_event(name)
             }
         };
         match answer {
             Ok(seen) => Outcome::Ok(seen.filter(|_| matches!(op, Op::CreatePod(_))).map(Box::new)),
             Err(refusal) => refusal,
         }
+    }
+
+    /// A Binding is something new in its namespace.
+    fn bind(&mut self, pod: &Key, uid: &Uid, node: &str, annotations: &BTreeMap<String, String>) -> Answer {
+        self.namespaces.admit(&pod.namespace)?;
+        self.change_pod(pod, |pod| {
+            expect_uid(pod, uid, 409, "Conflict")?;
+            bindable(pod)?;
+            pod.spec.get_or_insert_default().node_name = Some(node.to_owned());
+            let own = pod.metadata.annotations.get_or_insert_default();
+            own.extend(annotations.iter().map(|(key, value)| (key.clone(), value.clone())));
+            set_condition(pod, &condition(SCHEDULED, "True"));
+            Ok(())
+        })
     }
 
     /// Deletes a pod as anybody may; with a UID only that one. One that was never bound, has ended, or has no grace is
@@ -92,7 +105,7 @@ impl Api {
     fn delete_within(&mut self, key: &Key, uid: Option<&Uid>, grace: Option<i64>, now: Wall) -> Answer {
         let Some(Body::Pod(pod)) = self.store.get(Kind::Pod, key) else { return Err(refused(404, "NotFound")) };
         if let Some(uid) = uid {
-            expect_uid(pod, uid, 409)?;
+            expect_uid(pod, uid, 409, "Conflict")?;
         }
         let spec = pod.spec.as_ref();
         let on_node = spec.is_some_and(|spec| spec.node_name.is_some());
@@ -105,28 +118,54 @@ impl Api {
             (None, wanted) if on_node && !has_ended(pod) => wanted.unwrap_or_else(own),
             (None, _) => 0,
         };
-        if grace == 0 && !is_held(pod) {
+        let goes = grace == 0 && !is_held(pod);
+        let seen = self.terminate(Kind::Pod, key, grace, now);
+        if goes {
+            // A watch tells of both.
             self.store.remove(Kind::Pod, key);
             return Ok(None);
         }
-        self.change_pod(key, |pod| {
-            pod.metadata.deletion_timestamp = time(now);
-            pod.metadata.deletion_grace_period_seconds = Some(grace);
-            Ok(())
-        })
+        Ok(seen)
     }
 
-    /// Whoever held a pod lets it go.
-    pub fn let_go(&mut self, key: &Key) -> Answer {
-        let answer = self.change_pod(key, |pod| {
-            pod.metadata.finalizers = None;
-            Ok(())
-        })?;
-        let Some(Body::Pod(pod)) = self.store.get(Kind::Pod, key) else { return Ok(answer) };
-        if pod.metadata.deletion_grace_period_seconds == Some(0) {
-            self.store.remove(Kind::Pod, key);
+    /// Deletes an object of any kind as anybody may; who is held stays, terminating.
+    ///
+    /// # Errors
+    /// There is none: 404.
+    pub fn delete(&mut self, kind: Kind, key: &Key, now: Wall) -> Answer {
+        if kind == Kind::Pod {
+            return self.delete_pod(key, None, now);
         }
-        Ok(answer)
+        let Some(body) = self.store.get(kind, key) else { return Err(refused(404, "NotFound")) };
+        let meta = metadata(body);
+        if meta.finalizers.as_ref().is_none_or(Vec::is_empty) {
+            self.store.remove(kind, key);
+            return Ok(None);
+        }
+        Ok(if meta.deletion_timestamp.is_some() { None } else { self.terminate(kind, key, 0, now) })
+    }
+
+    /// From now on it terminates.
+    fn terminate(&mut self, kind: Kind, key: &Key, grace: i64, now: Wall) -> Option<Seen> {
+        let mut body = self.store.get(kind, key)?.clone();
+        if metadata(&body).deletion_timestamp.is_none() {
+            edit::grow(&mut body);
+        }
+        let meta = metadata_mut(&mut body);
+        meta.deletion_timestamp = time(now);
+        meta.deletion_grace_period_seconds = Some(grace);
+        Some(self.store.put(key, body))
+    }
+
+    /// Whoever held an object lets it go.
+    pub fn let_go(&mut self, kind: Kind, key: &Key) -> Answer {
+        let Some(body) = self.store.get(kind, key) else { return Err(refused(404, "NotFound")) };
+        if metadata(body).deletion_timestamp.is_some() && metadata(body).deletion_grace_period_seconds == Some(0) {
+            // What a watch tells of is the object as it was before.
+            self.store.remove(kind, key);
+            return Ok(None);
+        }
+        self.edit(kind, key, |body| metadata_mut(body).finalizers = None)
     }
 
     fn create_pod(&mut self, pod: &Pod, now: Wall) -> Answer {
@@ -135,27 +174,54 @@ impl Api {
         self.create(&key, Body::Pod(Arc::new(pod.clone())), now)
     }
 
-    /// Creates an object as anybody may.
+    /// Creates an object as anybody may; without a name, under one that the server makes of `generateName`.
     ///
     /// # Errors
-    /// One of this name exists: 409.
-    pub fn create(&mut self, key: &Key, mut body: Body, now: Wall) -> Answer {
+    /// One of this name exists: 409. It has no name: 422. Its namespace does not exist: 404, or terminates: 403. A pod that
+    /// is not admitted: what the script says.
+    pub fn create(&mut self, key: &Key, body: Body, now: Wall) -> Answer {
+        let key = &self.named(key, &body)?;
+        self.namespaces.admit(&key.namespace)?;
+        let mut body = self.admitted(body)?;
         if self.store.get(kind(&body), key).is_some() {
             return Err(refused(409, "AlreadyExists"));
         }
+        edit::without_status(&mut body);
         if let Body::Pod(pod) = &mut body {
-            let status = Arc::make_mut(pod).status.get_or_insert_with(PodStatus::default);
-            status.phase.get_or_insert_with(|| "Pending".to_owned());
-            if is_gated(pod) {
-                let gated =
-                    PodCondition { reason: Some("SchedulingGated".to_owned()), ..condition(SCHEDULED, "False") };
-                set_condition(Arc::make_mut(pod), &gated);
-            }
+            begin(Arc::make_mut(pod));
         }
         let meta = metadata_mut(&mut body);
         meta.namespace = Some(key.namespace.to_string()).filter(|namespace| !namespace.is_empty());
         meta.name = Some(key.name.to_string());
         Ok(Some(self.store.create(key, body, now.0.div_euclid(SECOND))))
+    }
+
+    fn named(&self, key: &Key, body: &Body) -> Result<Key, Outcome> {
+        let prefix = metadata(body).generate_name.as_deref().filter(|prefix| !prefix.is_empty());
+        match prefix {
+            _ if !key.name.is_empty() => Ok(key.clone()),
+            Some(prefix) => Ok(Key { name: generated(prefix, self.store.revision()).into(), ..key.clone() }),
+            None => Err(refused(422, "Invalid")),
+        }
+    }
+
+    fn admitted(&self, body: Body) -> Result<Body, Outcome> {
+        let (Body::Pod(pod), Some(hook)) = (&body, self.admission) else { return Ok(body) };
+        match hook(&self.store, pod) {
+            Verdict::Allow => Ok(body),
+            Verdict::Mutate(pod) => Ok(Body::Pod(Arc::new(*pod))),
+            Verdict::Deny { code, reason } => Err(refused(code, reason)),
+        }
+    }
+
+    fn create_event(&mut self, name: Key) -> Answer {
+        self.namespaces.admit(&name.namespace)?;
+        if self.events.insert(name) { Ok(None) } else { Err(refused(409, "AlreadyExists")) }
+    }
+
+    /// The events of a namespace are gone.
+    pub(super) fn forget_events(&mut self, namespace: &str) {
+        self.events.retain(|name| &*name.namespace != namespace);
     }
 
     fn get_pod(&self, key: &Key) -> Outcome {
@@ -172,18 +238,43 @@ impl Api {
         Ok(if same { None } else { Some(self.store.put(key, Body::Pod(Arc::new(pod)))) })
     }
 
+    /// Changes the metadata and the spec of an object as anybody may; a change that changes nothing is none.
+    ///
+    /// # Errors
+    /// There is none: 404.
+    pub fn edit(&mut self, kind: Kind, key: &Key, change: impl FnOnce(&mut Body)) -> Answer {
+        let Some(old) = self.store.get(kind, key) else { return Err(refused(404, "NotFound")) };
+        let mut new = old.clone();
+        change(&mut new);
+        edit::keep_status(&mut new, old);
+        let new = edit::finished(old, new);
+        Ok(new.map(|new| self.store.put(key, new)))
+    }
+
+    /// Writes a status of ours.
     fn change(&mut self, kind: Kind, key: &Key, uid: &Uid, change: impl FnOnce(&mut Body)) -> Answer {
-        let Some(mut body) = self.store.get(kind, key).cloned() else { return Err(refused(404, "NotFound")) };
-        if metadata(&body).uid.as_deref() != Some(&*uid.0) {
+        let Some(old) = self.store.get(kind, key) else { return Err(refused(404, "NotFound")) };
+        if metadata(old).uid.as_deref() != Some(&*uid.0) {
             return Err(refused(422, "Invalid"));
         }
-        change(&mut body);
-        Ok(Some(self.store.put(key, body)))
+        let mut new = old.clone();
+        change(&mut new);
+        let new = edit::finished(old, new);
+        Ok(new.map(|new| self.store.put(key, new)))
     }
 }
 
-fn expect_uid(pod: &Pod, uid: &Uid, code: u16) -> Result<(), Outcome> {
-    if pod.metadata.uid.as_deref() == Some(&*uid.0) { Ok(()) } else { Err(refused(code, "Conflict")) }
+/// A pod begins.
+fn begin(pod: &mut Pod) {
+    pod.status.get_or_insert_with(PodStatus::default).phase = Some("Pending".to_owned());
+    if is_gated(pod) {
+        let gated = PodCondition { reason: Some("SchedulingGated".to_owned()), ..condition(SCHEDULED, "False") };
+        set_condition(pod, &gated);
+    }
+}
+
+fn expect_uid(pod: &Pod, uid: &Uid, code: u16, reason: &str) -> Result<(), Outcome> {
+    if pod.metadata.uid.as_deref() == Some(&*uid.0) { Ok(()) } else { Err(refused(code, reason)) }
 }
 
 /// Causes of a Binding's 409 look alike.
@@ -230,14 +321,13 @@ fn time(now: Wall) -> Option<k8s_openapi::apimachinery::pkg::apis::meta::v1::Tim
     jiff::Timestamp::from_second(now.0.div_euclid(SECOND)).ok().map(Into::into)
 }
 
-fn refused(code: u16, reason: &str) -> Outcome {
+/// A refusal; nobody reads the model's words.
+pub(super) fn refused(code: u16, reason: &str) -> Outcome {
     Outcome::Refused { code, reason: reason.into(), message: reason.into(), retry_after: None }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
-
     use super::super::kubelet;
     use super::*;
 
@@ -330,5 +420,46 @@ mod tests {
             condition: Box::new(condition("PodScheduled", "False")),
         };
         assert_eq!(code(&api.call(&condition, NOW)), 422, "the UID is a field that cannot be changed");
+    }
+
+    #[test]
+    fn the_server_makes_a_name_of_a_prefix() {
+        let mut api = Api::default();
+        let mut made = |prefix: &str| {
+            let mut pod = Pod::default();
+            pod.metadata.generate_name = Some(prefix.to_owned());
+            api.create(&Key::new("ns", ""), Body::Pod(Arc::new(pod)), NOW)
+                .map(|seen| seen.map(|seen| seen.key.name.to_string()))
+        };
+        let (one, other) = (made("p-").expect("it is made"), made("p-").expect("it is made"));
+        assert!(one != other && one.is_some_and(|name| name.starts_with("p-") && name.len() == 7));
+        let long = made(&"x".repeat(80)).expect("it is made");
+        assert_eq!(long.map(|name| name.len()), Some(63));
+        assert_eq!(made("").map_err(|refusal| code(&refusal)), Err(422), "no name and no prefix");
+    }
+
+    #[test]
+    fn admission_is_asked_before_anything_is_stored() {
+        fn script(store: &Store, pod: &Pod) -> Verdict {
+            match store.of_kind(Kind::Pod).count() {
+                0 => Verdict::Allow,
+                1 => {
+                    let mut pod = pod.clone();
+                    pod.metadata.labels = Some(BTreeMap::from([("added".to_owned(), String::new())]));
+                    Verdict::Mutate(Box::new(pod))
+                }
+                _ => Verdict::Deny { code: 403, reason: "Forbidden" },
+            }
+        }
+        let mut api = Api { admission: Some(script), ..Api::default() };
+        let mut make = |name: &str| api.create(&key(name), Body::Pod(Arc::default()), NOW);
+        let labels = |answer: Answer| match answer {
+            Ok(seen) => Ok(seen.and_then(|seen| seen.body.ok()).and_then(|body| metadata(&body).labels.clone())),
+            Err(refusal) => Err(code(&refusal)),
+        };
+        assert_eq!(labels(make("a")), Ok(None));
+        assert!(labels(make("b")).is_ok_and(|labels| labels.is_some()));
+        assert_eq!(labels(make("a")), Err(403), "before it is found that there is one");
+        assert_eq!(api.store.of_kind(Kind::Pod).count(), 2);
     }
 }

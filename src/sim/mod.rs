@@ -1,10 +1,13 @@
 //! A model of the API server and of those who act on it, as far as the scheduler can tell it from a real one (design 02,
 //! 2.1). Pure: what happens is what is called, and the time is an argument.
 
+pub mod admission;
 pub mod api;
+mod edit;
 pub mod garbage;
 pub mod job;
 pub mod kubelet;
+pub mod namespace;
 pub mod play;
 pub mod store;
 pub mod story;

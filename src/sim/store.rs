@@ -10,6 +10,11 @@ use crate::core::ids::{Key, Uid};
 use crate::shim::observation::{Body, Seen};
 use crate::shim::op::Kind;
 
+/// What generated names are made of: no vowels, so that no words come out.
+const LETTERS: &[u8; 27] = b"bcdfghjklmnpqrstvwxz2456789";
+/// A longer prefix of a generated name is cut off.
+const PREFIX_MAX: usize = 58;
+
 /// A change that a watch tells of.
 #[derive(Clone, Debug)]
 pub struct Change {
@@ -50,9 +55,12 @@ impl Store {
         self.objects.get(&(kind, key.clone()))
     }
 
-    /// The objects of a kind in the order of their names, and the revision from which to watch.
+    /// The objects of a kind in the order of their paths (`ns-a/x` comes before `ns/x`), and the revision from which to
+    /// watch.
     pub fn list(&self, kind: Kind) -> (u64, Vec<Seen>) {
-        (self.revision, self.of_kind(kind).map(|(key, body)| seen(key, body)).collect())
+        let mut all: Vec<Seen> = self.of_kind(kind).map(|(key, body)| seen(key, body)).collect();
+        all.sort_by(|one, other| path(&one.key).cmp(path(&other.key)));
+        (self.revision, all)
     }
 
     /// The objects of a kind in the order of their names.
@@ -91,9 +99,10 @@ impl Store {
     /// Stores a new object, with a UID of its own; `seconds` since the epoch is its creation time.
     pub fn create(&mut self, key: &Key, mut body: Body, seconds: i64) -> Seen {
         let uid = self.next_uid(kind(&body), key);
+        let generation = first_generation(kind(&body));
         let meta = metadata_mut(&mut body);
         meta.uid = Some(uid);
-        meta.generation = Some(1);
+        meta.generation = generation;
         meta.creation_timestamp = jiff::Timestamp::from_second(seconds).ok().map(Into::into);
         self.put(key, body)
     }
@@ -129,6 +138,26 @@ impl Store {
     fn note(&mut self, deleted: bool, seen: Seen) {
         let Ok(body) = &seen.body else { return };
         self.changes.push(Change { revision: self.revision, kind: kind(body), deleted, seen });
+    }
+}
+
+/// As the store sorts it.
+fn path(key: &Key) -> impl Iterator<Item = u8> {
+    key.namespace.bytes().chain(std::iter::once(b'/')).chain(key.name.bytes())
+}
+
+/// A name that the server makes: the prefix and five letters, which here follow from a number.
+pub fn generated(prefix: &str, number: u64) -> String {
+    let hash = Sha256::digest(format!("{prefix}{number}"));
+    let letters = hash.iter().take(5).map(|byte| char::from(LETTERS[usize::from(*byte) % LETTERS.len()]));
+    prefix.chars().take(PREFIX_MAX).chain(letters).collect()
+}
+
+/// Not every kind counts changes of its spec.
+const fn first_generation(kind: Kind) -> Option<i64> {
+    match kind {
+        Kind::Pod | Kind::TaskGroup | Kind::Queue => Some(1),
+        Kind::Node | Kind::ResourceQuota => None,
     }
 }
 

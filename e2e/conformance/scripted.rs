@@ -1,0 +1,247 @@
+//! Cases that chance does not bring: a namespace that goes, names that the server makes, a quota that is used up, watches
+//! from the past and from the future.
+
+use std::time::Duration;
+
+use gangline::core::ids::Key;
+use gangline::shim::observation::{Body, Outcome};
+use gangline::shim::op::{Kind, Op};
+use gangline::shim::wire;
+use gangline::sim::admission::Verdict;
+use gangline::sim::api::Api;
+use gangline::sim::store::Store;
+use http::Method;
+use k8s_openapi::api::core::v1::{Namespace, Pod, ResourceQuota};
+use serde_json::{Value, json};
+
+use super::model::{Model, NOW};
+use super::place::Place;
+use super::server::{Asked, Server, ask, collection, exchange, send};
+use super::steps::{Deed, Form, Step, Whose, object};
+use super::view::{Lives, answer};
+use super::{play_one, watches};
+use crate::harness::Context;
+use crate::support::components::Component;
+use crate::support::error::{During, Error, Result};
+use crate::support::objects::Objects;
+
+/// How long a watch from the future is listened to.
+const SILENCE: Duration = Duration::from_millis(1_500);
+/// No case takes so long: most take milliseconds.
+const LONG: Duration = Duration::from_secs(30);
+/// What generated names are made of.
+const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
+
+/// All of them, each in a place of its own.
+pub(super) async fn cases(t: &mut Context) -> Result<()> {
+    let [namespace, names, quota, watch, binding] =
+        super::fixtures::install(t, 5).await?.try_into().map_err(|_| Error::new("five places"))?;
+    in_time("a namespace goes", a_namespace_goes(t, namespace)).await?;
+    in_time("names", the_server_makes_names(t, &names)).await?;
+    in_time("a quota", a_quota_is_used_up(t, &quota)).await?;
+    in_time("a Binding", a_node_need_not_exist(t, &binding)).await?;
+    // A server that has just begun knows nothing of what was before it.
+    t.plane()?.restart(Component::ApiServer).await?;
+    in_time("watches", watches_have_limits(t, &watch)).await
+}
+
+async fn in_time(name: &str, case: impl Future<Output = Result<()>>) -> Result<()> {
+    tokio::time::timeout(LONG, case).await.during(name)?.during(name)
+}
+
+/// Nobody finishes the deletion of a namespace here: it terminates, refuses what is new, and what is in it lives on.
+async fn a_namespace_goes(t: &Context, place: Place) -> Result<()> {
+    let mut model = Model::new(&place);
+    let goes = place.namespaces[0].clone();
+    let mut server = Server { client: t.client.clone(), place, lives: Lives::default() };
+    let step = |kind, deed| Step { kind, second: false, deed };
+    for kind in [Kind::Pod, Kind::TaskGroup] {
+        play_one(&mut server, &mut model, step(kind, Deed::Create(Form::PLAIN))).await?;
+    }
+    t.everywhere::<Namespace>().delete(&goes).await?;
+    model.api.namespaces.delete(&goes);
+    wait_until_it_refuses(t, &goes).await?;
+    let steps = [
+        step(Kind::Pod, Deed::Create(Form::PLAIN)),
+        step(Kind::ResourceQuota, Deed::Create(Form::PLAIN)),
+        step(Kind::Pod, Deed::Event { nowhere: false }),
+        step(Kind::Pod, Deed::Bind(Whose::Own)),
+        step(Kind::Pod, Deed::Condition(Whose::Own, true)),
+        step(Kind::TaskGroup, Deed::Status(Whose::Own, 1)),
+        step(Kind::Pod, Deed::Delete(Whose::Own)),
+        step(Kind::Pod, Deed::End),
+        step(Kind::TaskGroup, Deed::Drop),
+        step(Kind::TaskGroup, Deed::Create(Form::PLAIN)),
+    ];
+    for step in steps {
+        play_one(&mut server, &mut model, step).await?;
+    }
+    Ok(())
+}
+
+/// The server's admission hears of a deletion by a watch of its own.
+async fn wait_until_it_refuses(t: &Context, namespace: &str) -> Result<()> {
+    let path = format!("{}?dryRun=All", collection(Kind::ResourceQuota, namespace));
+    let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {}});
+    for _ in 0..100 {
+        let body = quota.to_string().into_bytes();
+        let (code, said) = exchange(&t.client, Method::POST, &path, "application/json", body).await?;
+        let said: Value = serde_json::from_slice(&said).during(&path)?;
+        if (code, said["details"]["causes"][0]["reason"].as_str()) == (403, Some("NamespaceTerminating")) {
+            return Ok(());
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Err(Error::new(format!("{namespace} goes on taking objects")))
+}
+
+async fn the_server_makes_names(t: &Context, place: &Place) -> Result<()> {
+    let mut api = Api::default();
+    for prefix in ["made-", &"x".repeat(80), ""] {
+        let namespace = place.namespaces[0].as_str();
+        let mut pod = json!({"apiVersion": "v1", "kind": "Pod", "metadata": {"namespace": namespace},
+            "spec": {"schedulerName": "nobody", "containers": [{"name": "main", "image": "i"}]}});
+        pod["metadata"]["generateName"] = json!(prefix);
+        let path = collection(Kind::Pod, namespace);
+        let body = pod.to_string().into_bytes();
+        let (code, said) = exchange(&t.client, Method::POST, &path, "application/json", body).await?;
+        let said: Value = serde_json::from_slice(&said).during(&path)?;
+        let there = if code == 201 { shape(prefix, said["metadata"]["name"].as_str()) } else { json!(code) };
+        let pod: Pod = serde_json::from_value(pod).during("a pod")?;
+        let here = match api.create(&Key::new(namespace, ""), Body::Pod(pod.into()), NOW) {
+            Ok(seen) => shape(prefix, seen.as_ref().map(|seen| &*seen.key.name)),
+            Err(Outcome::Refused { code, .. }) => json!(code),
+            Err(Outcome::Ok(_) | Outcome::Pruned | Outcome::Unknown | Outcome::NotSent) => Value::Null,
+        };
+        same(&here, &there)?;
+    }
+    Ok(())
+}
+
+/// How much of the prefix is in a name, and whether the rest is made of the right letters.
+fn shape(prefix: &str, name: Option<&str>) -> Value {
+    let name = name.unwrap_or_default();
+    let own = name.chars().zip(prefix.chars()).take_while(|(one, other)| one == other).count();
+    json!([own, name.len(), name[own..].chars().all(|letter| LETTERS.contains(letter))])
+}
+
+/// The status is the quota controller's; here it is written by hand. Admission counts on from it.
+async fn a_quota_is_used_up(t: &Context, place: &Place) -> Result<()> {
+    let namespace = place.namespaces[0].as_str();
+    let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "pods"}, "spec": {"hard": {"pods": "1"}}});
+    let path = collection(Kind::ResourceQuota, namespace);
+    let asked = |method, path, content, body| Asked { method, path, content, body };
+    ask(&t.client, &asked(Method::POST, path.clone(), "application/json", quota)).await?;
+    let status = |status| {
+        let path = format!("{path}/pods/status");
+        asked(Method::PATCH, path, "application/merge-patch+json", json!({"status": status}))
+    };
+    ask(&t.client, &status(json!({"hard": {"pods": "1"}}))).await?;
+    // Until admission has heard of the quota it counts nothing; it refuses everything while nobody says what is used.
+    until_unknown(t, namespace).await?;
+    ask(&t.client, &status(json!({"used": {"pods": "0"}}))).await?;
+    let mut api = Api::default();
+    api.admission = Some(one_pod);
+    let (mut here, mut there) = (Lives::default(), Lives::default());
+    for name in ["first", "second"] {
+        let op = Op::CreatePod(Box::new(plain_pod(namespace, name)));
+        let told = loop {
+            let told = send(&t.client, &op).await?;
+            // Until the server's own watch has the status, it does not know what is used.
+            match &told {
+                Outcome::Refused { message, .. } if message.contains("status unknown") => {}
+                Outcome::Ok(_) | Outcome::Refused { .. } | Outcome::Pruned | Outcome::Unknown | Outcome::NotSent => {
+                    break told;
+                }
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        };
+        let said = answer(&api.call(&op, NOW), Kind::Pod, &mut here);
+        same(&said, &answer(&told, Kind::Pod, &mut there))?;
+    }
+    let used = Objects::<ResourceQuota>::of(&t.client, namespace).get("pods").await?.and_then(|quota| quota.status);
+    let used = used.and_then(|status| status.used).and_then(|used| used.get("pods").cloned());
+    if used.as_ref().map(|used| used.0.as_str()) == Some("1") {
+        Ok(())
+    } else {
+        Err(Error::new(format!("{used:?} used")))
+    }
+}
+
+async fn until_unknown(t: &Context, namespace: &str) -> Result<()> {
+    let path = format!("{}?dryRun=All", collection(Kind::Pod, namespace));
+    let pod = object(Kind::Pod, &Key::new(namespace, "try"), Form::PLAIN).to_string().into_bytes();
+    while exchange(&t.client, Method::POST, &path, "application/json", pod.clone()).await?.0 != 403 {
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    Ok(())
+}
+
+fn plain_pod(namespace: &str, name: &str) -> Pod {
+    let plain = object(Kind::Pod, &Key::new(namespace, name), Form::PLAIN);
+    serde_json::from_value(plain).expect("a pod")
+}
+
+/// A quota of one pod.
+fn one_pod(store: &Store, _: &Pod) -> Verdict {
+    match store.of_kind(Kind::Pod).count() {
+        0 => Verdict::Allow,
+        _ => Verdict::Deny { code: 403, reason: "Forbidden" },
+    }
+}
+
+/// One from before what is kept ends with 410, one from the future says nothing.
+async fn watches_have_limits(t: &Context, place: &Place) -> Result<()> {
+    let past = watches::follow(&t.client, Kind::Pod, 1, |_| false).await;
+    let said = past.err().map(|error| error.to_string()).unwrap_or_default();
+    if !said.contains("410") {
+        return Err(Error::new(format!("a watch from the past: {said}")));
+    }
+    let now = watches::list(&t.client, Kind::Pod, place).await?.0;
+    let namespace = place.namespaces[0].as_str();
+    let mut heard = 0;
+    let future = watches::follow(&t.client, Kind::Pod, now + 1_000_000, |_| {
+        heard += 1;
+        false
+    });
+    let writes = async {
+        for name in ["one", "other"] {
+            send(&t.client, &Op::CreatePod(Box::new(plain_pod(namespace, name)))).await?;
+        }
+        tokio::time::sleep(SILENCE).await;
+        Ok(())
+    };
+    tokio::select! {
+        ended = future => return ended.and_then(|()| Err(Error::new("a watch from the future ended"))),
+        done = writes => done?,
+    }
+    let mut api = Api::default();
+    let create = |api: &mut Api, name: &str| api.call(&Op::CreatePod(Box::new(plain_pod(namespace, name))), NOW);
+    create(&mut api, "one");
+    let told = api.store.after(Kind::Pod, 1_000_000).map(Iterator::count);
+    create(&mut api, "other");
+    api.store.compact();
+    let past = api.store.after(Kind::Pod, 1).map(Iterator::count);
+    // The server's 410 is an error of the model.
+    same(&json!([told.ok(), past.ok()]), &json!([heard, null]))
+}
+
+/// 201, and what is about it is on the pod.
+async fn a_node_need_not_exist(t: &Context, place: &Place) -> Result<()> {
+    let namespace = place.namespaces[0].as_str();
+    let made = send(&t.client, &Op::CreatePod(Box::new(plain_pod(namespace, "p")))).await?;
+    let Outcome::Ok(Some(seen)) = made else { return Err(Error::new(format!("{made:?}"))) };
+    let annotations = [("gangline.dev/binding".to_owned(), "queue=root.q".to_owned())].into();
+    let bind = Op::Bind { pod: seen.key.clone(), uid: seen.uid.clone(), node: "no-such-node".into(), annotations };
+    let request = wire::request(&bind).map(kube::client::Body::from);
+    let code = t.client.send(request).await.during("binding")?.status().as_u16();
+    let left = Objects::<Pod>::of(&t.client, namespace).get("p").await?;
+    let node = left.as_ref().and_then(|pod| pod.spec.as_ref()).and_then(|spec| spec.node_name.clone());
+    let marked =
+        left.and_then(|pod| pod.metadata.annotations).is_some_and(|all| all.contains_key("gangline.dev/binding"));
+    same(&json!([201, "no-such-node", true]), &json!([code, node, marked]))
+}
+
+fn same(here: &Value, there: &Value) -> Result<()> {
+    if here == there { Ok(()) } else { Err(Error::new(format!("the model: {here}\nthe server: {there}"))) }
+}

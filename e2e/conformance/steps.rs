@@ -1,0 +1,303 @@
+//! What a sequence asks for, drawn by chance: requests of the scheduler, and what others do between them.
+
+use std::collections::BTreeMap;
+
+use gangline::api::names::{BINDING, GROUP, VERSION};
+use gangline::api::queue::QueueStatus;
+use gangline::api::task_group::{Counts, TaskGroupStatus};
+use gangline::core::ids::{Key, Uid};
+use gangline::shim::op::{Kind, Op};
+use gangline::sim::api::condition;
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use proptest::prelude::*;
+use proptest::strategy::ValueTree;
+use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use serde_json::{Value, json};
+
+use crate::support::error::{Error, Result};
+
+/// Requests of a sequence.
+pub(super) const LENGTH: usize = 24;
+/// What keeps an object.
+const FINALIZER: &str = "e2e.gangline.dev/keep";
+/// Label of pods that admission does something about.
+pub(super) const ADMISSION: &str = "e2e.gangline.dev/admission";
+
+/// Something that happens to one of two objects of a kind.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Step {
+    pub(super) kind: Kind,
+    pub(super) second: bool,
+    pub(super) deed: Deed,
+}
+
+/// What happens.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Deed {
+    /// It is made: a pod by the scheduler, others by people.
+    Create(Form),
+    Bind(Whose),
+    Delete(Whose),
+    Get,
+    Condition(Whose, bool),
+    Status(Whose, u32),
+    /// An event about it, or into a namespace that does not exist.
+    Event {
+        nowhere: bool,
+    },
+    /// Somebody writes another number into its spec.
+    Edit(u32),
+    /// Somebody labels it.
+    Label(u32),
+    /// Somebody deletes it.
+    Drop,
+    /// Its node ends it.
+    End,
+    /// It is said to have ended by itself.
+    Finish(bool),
+    /// Whoever held it lets it go.
+    LetGo,
+}
+
+/// Whose UID a request names.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Whose {
+    /// That of the object that is there, or was last.
+    Own,
+    /// Another one's.
+    Other,
+}
+
+/// What a new object is like.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Form {
+    gated: bool,
+    held: bool,
+    /// Seconds, where it says.
+    grace: Option<i64>,
+    /// What admission is to do.
+    admission: Option<&'static str>,
+}
+
+impl Form {
+    /// Nothing special.
+    pub(super) const PLAIN: Self = Self { gated: false, held: false, grace: None, admission: None };
+}
+
+/// The sequences: the same in each run.
+pub(super) fn sequences(count: usize) -> Result<Vec<Vec<Step>>> {
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+    let mut runner = TestRunner::new_with_rng(Config::default(), rng);
+    let one = prop::collection::vec(step(), LENGTH);
+    let draw =
+        |_| one.new_tree(&mut runner).map(|tree| tree.current()).map_err(|problem| Error::new(problem.to_string()));
+    (0..count).map(draw).collect()
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let of = |kind| (Just(kind), prop::bool::weighted(0.25));
+    prop_oneof![
+        18 => (of(Kind::Pod), pod_deed()),
+        8 => (of(Kind::TaskGroup), deed(true)),
+        6 => (of(Kind::Queue), deed(true)),
+        2 => (of(Kind::Node), deed(false)),
+        1 => (of(Kind::ResourceQuota), deed(false)),
+    ]
+    .prop_map(|((kind, second), deed)| Step { kind, second, deed })
+}
+
+fn whose() -> impl Strategy<Value = Whose> {
+    prop_oneof![4 => Just(Whose::Own), 1 => Just(Whose::Other)]
+}
+
+fn pod_deed() -> impl Strategy<Value = Deed> {
+    let grace = prop_oneof![4 => Just(None), 1 => Just(Some(0)), 1 => Just(Some(7))];
+    let admission = prop_oneof![8 => Just(None), 1 => Just(Some("deny")), 1 => Just(Some("sidecar"))];
+    let form = (prop::bool::weighted(0.15), prop::bool::weighted(0.2), grace, admission);
+    let form = form.prop_map(|(gated, held, grace, admission)| Form { gated, held, grace, admission });
+    prop_oneof![
+        8 => form.prop_map(Deed::Create),
+        8 => whose().prop_map(Deed::Bind),
+        6 => whose().prop_map(Deed::Delete),
+        2 => Just(Deed::Get),
+        4 => (whose(), any::<bool>()).prop_map(|(whose, is)| Deed::Condition(whose, is)),
+        1 => any::<bool>().prop_map(|nowhere| Deed::Event { nowhere }),
+        1 => (0_u32..2).prop_map(Deed::Label),
+        2 => Just(Deed::Drop),
+        4 => Just(Deed::End),
+        4 => any::<bool>().prop_map(Deed::Finish),
+        2 => Just(Deed::LetGo),
+    ]
+}
+
+/// Of kinds that are not pods.
+fn deed(with_status: bool) -> impl Strategy<Value = Deed> {
+    let form = prop::bool::weighted(0.3).prop_map(|held| Form { held, ..Form::PLAIN });
+    prop_oneof![
+        4 => form.prop_map(Deed::Create),
+        if with_status { 6 } else { 0 } => (whose(), 0_u32..2).prop_map(|(whose, number)| Deed::Status(whose, number)),
+        3 => (1_u32..3).prop_map(Deed::Edit),
+        1 => (0_u32..2).prop_map(Deed::Label),
+        3 => Just(Deed::Drop),
+        2 => Just(Deed::LetGo),
+    ]
+}
+
+/// What the scheduler would send for a step; `None` for what others do.
+pub(super) fn op(key: &Key, uid: impl Fn(Whose) -> Uid, step: Step) -> Option<Op> {
+    let object = key.clone();
+    match step.deed {
+        Deed::Create(form) if step.kind == Kind::Pod => Some(Op::CreatePod(Box::new(pod(key, form)))),
+        Deed::Bind(whose) => {
+            let annotations = BTreeMap::from([(BINDING.to_owned(), "queue=root.q".to_owned())]);
+            Some(Op::Bind { pod: object, uid: uid(whose), node: "nowhere".into(), annotations })
+        }
+        Deed::Delete(whose) => Some(Op::DeletePod { pod: object, uid: uid(whose) }),
+        Deed::Get => Some(Op::GetPod { pod: object }),
+        Deed::Condition(whose, is) => {
+            let condition = condition("PodScheduled", if is { "True" } else { "False" });
+            let condition = Box::new(PodCondition { reason: Some("Why".to_owned()), ..condition });
+            Some(Op::PatchPodCondition { pod: object, uid: uid(whose), condition })
+        }
+        Deed::Status(whose, number) if step.kind == Kind::TaskGroup => {
+            let status = Box::new(group_status(number));
+            Some(Op::PatchTaskGroupStatus { group: object, uid: uid(whose), status })
+        }
+        Deed::Status(whose, number) => {
+            let status = Box::new(queue_status(number));
+            Some(Op::PatchQueueStatus { queue: object.name, uid: uid(whose), status })
+        }
+        Deed::Event { nowhere } => Some(Op::CreateEvent(Box::new(event(key, nowhere)))),
+        Deed::Create(_) | Deed::Edit(_) | Deed::Label(_) | Deed::Drop | Deed::End | Deed::Finish(_) | Deed::LetGo => {
+            None
+        }
+    }
+}
+
+fn pod(key: &Key, form: Form) -> Pod {
+    serde_json::from_value(object(Kind::Pod, key, form)).expect("a pod")
+}
+
+/// A new object as people write it.
+pub(super) fn object(kind: Kind, key: &Key, form: Form) -> Value {
+    let mut metadata = json!({"name": &*key.name});
+    if form.held {
+        metadata["finalizers"] = json!([FINALIZER]);
+    }
+    if !key.namespace.is_empty() {
+        metadata["namespace"] = json!(&*key.namespace);
+    }
+    form.admission.iter().for_each(|word| metadata["labels"] = json!({ADMISSION: word}));
+    let (version, name) = match kind {
+        Kind::Pod => ("v1".to_owned(), "Pod"),
+        Kind::Node => ("v1".to_owned(), "Node"),
+        Kind::ResourceQuota => ("v1".to_owned(), "ResourceQuota"),
+        Kind::TaskGroup => (format!("{GROUP}/{VERSION}"), "TaskGroup"),
+        Kind::Queue => (format!("{GROUP}/{VERSION}"), "Queue"),
+    };
+    let mut object = json!({"apiVersion": version, "kind": name, "metadata": metadata, "spec": spec(kind, form)});
+    match kind {
+        Kind::Node => object["status"] = json!({"allocatable": {"cpu": "4", "pods": "110"}}),
+        // The server does not listen to what people say here.
+        Kind::TaskGroup => object["status"] = json!({"applicationState": "Running"}),
+        Kind::Queue => object["status"] = json!({"observedGeneration": 7}),
+        Kind::Pod => object["status"] = json!({"phase": "Running"}),
+        Kind::ResourceQuota => {}
+    }
+    object
+}
+
+fn spec(kind: Kind, form: Form) -> Value {
+    match kind {
+        Kind::Pod => {
+            let mut spec = json!({"schedulerName": "nobody", "containers": [{"name": "main", "image": "i"}]});
+            if form.gated {
+                spec["schedulingGates"] = json!([{"name": "e2e.gangline.dev/gate"}]);
+            }
+            form.grace.iter().for_each(|grace| spec["terminationGracePeriodSeconds"] = json!(grace));
+            spec
+        }
+        Kind::Node => json!({}),
+        Kind::TaskGroup => json!({"minMember": 1, "minResource": {"cpu": "1"}}),
+        Kind::Queue => json!({"parent": "root", "max": {"cpu": "10"}}),
+        Kind::ResourceQuota => json!({"hard": {"services": "1"}}),
+    }
+}
+
+/// A merge patch for what somebody does to an object, if it is one.
+pub(super) fn patch(step: Step) -> Option<Value> {
+    match step.deed {
+        Deed::Label(number) => Some(json!({"metadata": {"labels": {"number": number.to_string()}}})),
+        Deed::Edit(number) => Some(match step.kind {
+            Kind::TaskGroup => json!({"spec": {"minMember": number, "completionTimeoutSeconds": 60}}),
+            Kind::Queue => json!({"spec": {"maxApplications": number}}),
+            Kind::Node => json!({"spec": {"unschedulable": (number == 1).then_some(true)}}),
+            Kind::ResourceQuota => json!({"spec": {"hard": {"services": number.to_string()}}}),
+            // Of a pod's spec nearly nothing can be changed.
+            Kind::Pod => json!({}),
+        }),
+        Deed::LetGo => Some(json!({"metadata": {"finalizers": null}})),
+        Deed::Create(_)
+        | Deed::Bind(_)
+        | Deed::Delete(_)
+        | Deed::Get
+        | Deed::Condition(..)
+        | Deed::Status(..)
+        | Deed::Event { .. }
+        | Deed::Drop
+        | Deed::End
+        | Deed::Finish(_) => None,
+    }
+}
+
+/// How a pod ends.
+pub(super) const fn phase(well: bool) -> &'static str {
+    if well { "Succeeded" } else { "Failed" }
+}
+
+/// Of an application that does not live: the spec of one that does cannot be edited.
+fn group_status(number: u32) -> TaskGroupStatus {
+    TaskGroupStatus {
+        observed_generation: i64::from(number),
+        application_state: "Rejected".to_owned(),
+        message: "\"quoted\"\n\u{1b}[31m ü".to_owned(),
+        counts: Counts { required: number, ..Counts::default() },
+        placeholder_ask: BTreeMap::from([("cpu".to_owned(), Quantity(format!("{number}500m")))]),
+        conditions: conditions(),
+        ..TaskGroupStatus::default()
+    }
+}
+
+fn queue_status(number: u32) -> QueueStatus {
+    QueueStatus {
+        allocated: BTreeMap::from([("cpu".to_owned(), Quantity(number.to_string()))]),
+        applications: BTreeMap::from([("Running".to_owned(), number)]),
+        conditions: conditions(),
+        ..QueueStatus::default()
+    }
+}
+
+fn conditions() -> Vec<Condition> {
+    vec![Condition {
+        type_: "Active".to_owned(),
+        status: "True".to_owned(),
+        reason: "Why".to_owned(),
+        message: String::new(),
+        last_transition_time: Time(jiff::Timestamp::UNIX_EPOCH),
+        observed_generation: None,
+    }]
+}
+
+fn event(key: &Key, nowhere: bool) -> k8s_openapi::api::events::v1::Event {
+    let namespace = if nowhere { format!("{}-nowhere", key.namespace) } else { key.namespace.to_string() };
+    let regarding = json!({"apiVersion": "v1", "kind": "Pod", "name": &*key.name, "namespace": namespace});
+    let event = json!({
+        "metadata": {"name": "about", "namespace": namespace},
+        "regarding": regarding, "type": "Normal", "reason": "Why", "action": "Waiting", "note": "why",
+        "eventTime": "2026-01-01T00:00:00.000000Z",
+        "reportingController": "gangline.dev/scheduler", "reportingInstance": "e2e",
+    });
+    serde_json::from_value(event).expect("an event")
+}

@@ -1,0 +1,70 @@
+//! What the server makes of a change: nothing where nothing differs, a generation more where the spec does.
+
+use std::sync::Arc;
+
+use super::store::{metadata, metadata_mut};
+use crate::shim::observation::Body;
+
+/// The object to be stored; `None` if the change changed nothing.
+pub(super) fn finished(old: &Body, mut new: Body) -> Option<Body> {
+    let spec = spec_differs(old, &new);
+    if !spec && !status_differs(old, &new) && metadata(old) == metadata(&new) {
+        return None;
+    }
+    if spec {
+        grow(&mut new);
+    }
+    Some(new)
+}
+
+/// The generation counts changes of the spec, and the beginning of the end. Not every kind has one.
+pub(super) fn grow(body: &mut Body) {
+    let meta = metadata_mut(body);
+    meta.generation = meta.generation.map(|generation| generation + 1);
+}
+
+/// What people write as a status is not read where the status is a resource of its own; a new pod is Pending.
+pub(super) fn without_status(body: &mut Body) {
+    match body {
+        Body::Pod(pod) => Arc::make_mut(pod).status = None,
+        Body::TaskGroup(group) => Arc::make_mut(group).status = None,
+        Body::Queue(queue) => Arc::make_mut(queue).status = None,
+        Body::ResourceQuota(quota) => Arc::make_mut(quota).status = None,
+        // A new node may say what it is.
+        Body::Node(_) => {}
+    }
+}
+
+/// An edit of the spec leaves the status as it was.
+pub(super) fn keep_status(body: &mut Body, old: &Body) {
+    match (body, old) {
+        (Body::Pod(new), Body::Pod(old)) => Arc::make_mut(new).status.clone_from(&old.status),
+        (Body::Node(new), Body::Node(old)) => Arc::make_mut(new).status.clone_from(&old.status),
+        (Body::TaskGroup(new), Body::TaskGroup(old)) => Arc::make_mut(new).status.clone_from(&old.status),
+        (Body::Queue(new), Body::Queue(old)) => Arc::make_mut(new).status.clone_from(&old.status),
+        (Body::ResourceQuota(new), Body::ResourceQuota(old)) => Arc::make_mut(new).status.clone_from(&old.status),
+        (Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_), _) => {}
+    }
+}
+
+fn spec_differs(old: &Body, new: &Body) -> bool {
+    match (old, new) {
+        (Body::Pod(old), Body::Pod(new)) => old.spec != new.spec,
+        (Body::Node(old), Body::Node(new)) => old.spec != new.spec,
+        (Body::TaskGroup(old), Body::TaskGroup(new)) => old.spec != new.spec,
+        (Body::Queue(old), Body::Queue(new)) => old.spec != new.spec,
+        (Body::ResourceQuota(old), Body::ResourceQuota(new)) => old.spec != new.spec,
+        (Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_), _) => true,
+    }
+}
+
+fn status_differs(old: &Body, new: &Body) -> bool {
+    match (old, new) {
+        (Body::Pod(old), Body::Pod(new)) => old.status != new.status,
+        (Body::Node(old), Body::Node(new)) => old.status != new.status,
+        (Body::TaskGroup(old), Body::TaskGroup(new)) => old.status != new.status,
+        (Body::Queue(old), Body::Queue(new)) => old.status != new.status,
+        (Body::ResourceQuota(old), Body::ResourceQuota(new)) => old.status != new.status,
+        (Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_), _) => true,
+    }
+}
