@@ -1,5 +1,7 @@
-//! L6: why something waits is true. In another play of the same plan the cause is taken away: it goes on, or waits for
-//! something else.
+//! What another play of the same plan shows.
+//!
+//! L6: why something waits is true. When the cause is taken away, it goes on or waits for something else. L1: what has
+//! completed stays so when another process comes, whatever was taken away before.
 
 use gangline::api::task_group::TaskGroup;
 use gangline::core::ids::Key;
@@ -28,8 +30,37 @@ const OF_GROUPS: &[(&str, Remedy)] = &[
 const OF_PODS: &[(&str, Remedy)] =
     &[("Unschedulable", |world, _| world.add_room()), ("WaitingForQuota", |world, _| world.lift_quotas())];
 
-/// Takes away every cause that a world at rest names, one at a time.
+/// Looks into a world at rest.
 pub(crate) fn check(plan: &Plan, world: &mut World) {
+    check_completed(plan, world);
+    check_reasons(plan, world);
+}
+
+/// A new process leaves alone what has completed.
+fn check_completed(plan: &Plan, world: &mut World) {
+    if completed(world).is_empty() {
+        return;
+    }
+    let mut fork = to_rest(World::new(plan.head.seed, plan.head.faults, None), plan);
+    let before = completed(&fork);
+    fork.process = None;
+    fork.start();
+    fork.rest();
+    let after = completed(&fork);
+    if let Some((name, life)) = before.into_iter().find(|one| !after.contains(one)) {
+        world.violated("L1", format!("{name} had completed its life {life}, and begins again with a new process"));
+    }
+}
+
+/// Task groups that have completed, with their incarnations.
+fn completed(world: &World) -> Vec<(String, u32)> {
+    let groups = world.groups().into_iter().filter_map(|(name, group)| Some((name, group.status?)));
+    let completed = groups.filter(|(_, status)| status.application_state == "Completed");
+    completed.map(|(name, status)| (name, status.incarnation)).collect()
+}
+
+/// Takes away every cause that is named, one at a time.
+fn check_reasons(plan: &Plan, world: &mut World) {
     let mut waiting: Vec<(String, &str, Remedy)> = Vec::new();
     for (name, group) in world.groups() {
         let status = group.status.unwrap_or_default();

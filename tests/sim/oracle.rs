@@ -45,6 +45,9 @@ const ABOUT_ROOM: &[&str] = &[
     "Settling",
 ];
 
+/// Reasons of gangs that have nothing of what they need.
+const WAITS_FOR_ROOM: &[&str] = &["WaitingForCapacity", "WaitingForQuota", "WaitingForApplications"];
+
 impl World {
     /// What holds whenever everything has come to rest.
     pub(crate) fn check_at_rest(&mut self) {
@@ -130,10 +133,15 @@ impl World {
         groups.into_iter().map(|(name, _)| name).collect()
     }
 
-    /// I4: a gang that runs runs with all its members, where nothing outside took some.
+    /// I4: a gang that waits for room holds nothing. One that runs runs with all its members, where nothing outside took
+    /// some.
     fn check_gangs(&mut self) {
         for (name, group) in self.groups() {
             let numbers = self.of_group(&name, &group);
+            let reason = group.status.as_ref().map_or("", |status| status.reason.as_str());
+            if WAITS_FOR_ROOM.contains(&reason) && numbers.held > 0 {
+                self.violated("I4", format!("{name} is {reason} and holds {} seats", numbers.held));
+            }
             // What was in force at its start: an edit that came before its status said so counts for its next life.
             let need = group.status.as_ref().map_or(group.spec.min_member, |status| status.counts.required);
             let partial = numbers.bound > 0 && numbers.bound + numbers.held < need;

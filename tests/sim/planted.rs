@@ -91,6 +91,11 @@ fn i2_a_node_is_given_more_than_it_has() {
     let mut world = world(false);
     assert_eq!(bind(&mut world, "large", "n0", "root.default"), Some("I2"));
     assert_eq!(bind(&mut world, "refused", "nowhere", "root.default"), Some("I2"), "a node that is not there");
+    world.act(&Act::Node { name: "n2".to_owned(), cpu: 64, cordoned: true });
+    world.rest();
+    world.pod("late", &json!({}), "30");
+    world.rest();
+    assert_eq!(bind(&mut world, "late", "n2", "root.default"), Some("I2"), "a node that takes no pods");
 }
 
 #[test]
@@ -105,6 +110,9 @@ fn i4_a_gang_runs_in_part() {
     let mut world = world(true);
     remove_pods(&mut world, |name| name == "g-0");
     assert_eq!(found(world, World::check_gangs), Some("I4"));
+    let mut world = self::world(false);
+    edit_status(&mut world, |status| "WaitingForCapacity".clone_into(&mut status.reason));
+    assert_eq!(found(world, World::check_gangs), Some("I4"), "it waits and holds its seats");
 }
 
 #[test]

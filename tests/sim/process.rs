@@ -54,6 +54,8 @@ struct NodeSeen {
     pods: u64,
     /// When something else than our own pods last changed what is left of it.
     changed_ms: u64,
+    /// Since when it takes no pods.
+    cordoned_ms: Option<u64>,
 }
 
 struct QueueSeen {
@@ -186,7 +188,10 @@ impl Process {
                     Some(old) if old.milli <= milli && old.pods <= pods => old.changed_ms,
                     Some(_) => self.now_ms,
                 };
-                self.nodes.insert(seen.key.clone(), NodeSeen { milli, pods, changed_ms });
+                let is_cordoned = node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true));
+                let since = self.nodes.get(&seen.key).and_then(|old| old.cordoned_ms).unwrap_or(self.now_ms);
+                let cordoned_ms = is_cordoned.then_some(since);
+                self.nodes.insert(seen.key.clone(), NodeSeen { milli, pods, changed_ms, cordoned_ms });
             }
             Body::Queue(queue) => {
                 let milli = limit_of(queue);
@@ -314,6 +319,9 @@ impl Process {
         let Some(node) = self.nodes.get(&Key::cluster(new.node.as_str())) else {
             return Err(Violation::new("I2", format!("{key} goes to {}, which is not there", new.node)));
         };
+        if node.cordoned_ms.is_some_and(|since| self.now_ms.saturating_sub(since) >= EXCUSED_MS) {
+            return Err(Violation::new("I2", format!("{key} goes to {}, which takes no pods", new.node)));
+        }
         if self.now_ms.saturating_sub(node.changed_ms) < EXCUSED_MS {
             return Ok(());
         }
