@@ -20,7 +20,7 @@ NAME_OPTION  := $(if $(NAME),--name $(NAME))
 KEEP_OPTION  := $(if $(KEEP),--keep)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fmt lint unit sim conformance e2e up down tools crds chart deny bench perf
+.PHONY: help demo test fmt lint unit sim reinject conformance e2e up down tools crds chart deny bench perf
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -42,6 +42,9 @@ unit: ## Unit tests and checks of the repository; no network, no control plane
 
 sim: ## Simulated clusters in which everything goes wrong; no control plane (SEEDS=, FIRST=)
 	@SEEDS=$(SEEDS) FIRST=$(FIRST) $(CARGO) test --locked --test checks -- --nocapture simulation::whatever
+
+reinject: ## Bugs of other schedulers put back in and looked for; writes their plans and the table
+	@REINJECT=1 $(CARGO) test --locked --test checks -- --nocapture rivals::
 
 conformance: ## The simulation's model of the API server against a real one (SEQUENCES=)
 	@CONFORMANCE=$(SEQUENCES) $(CARGO) test --locked --test e2e -- --nocapture conformance

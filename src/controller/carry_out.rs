@@ -11,6 +11,7 @@ use crate::core::ids::{AskId, GroupId, Key, Text};
 use crate::core::lifecycle::AppState;
 use crate::core::reason::{AskReason, Refusal};
 use crate::core::time::Millis;
+use crate::rivals::{self, Bug};
 use crate::shim::ledger::PodName;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
@@ -244,7 +245,7 @@ impl Controller {
     pub(super) fn call_off_bindings(&mut self, node: &Text) {
         let there: Vec<_> = self.bindings.iter().filter(|(_, (of, _))| of == node).map(|(ask, _)| *ask).collect();
         for ask in there {
-            if self.outbox.cancel(Slot::Bind, &Target::Ask(ask)) {
+            if !rivals::has(Bug::BindsToALostNode) && self.outbox.cancel(Slot::Bind, &Target::Ask(ask)) {
                 self.bindings.remove(&ask);
                 let refusal = Refusal { code: 404, message: format!("node {node} is gone").into() };
                 self.events.push(Event::Bind(ask, BindOutcome::Failed(refusal)));

@@ -18,6 +18,7 @@ use crate::core::ids::{AskId, Text};
 use crate::core::reason::AskReason;
 use crate::core::scheduler::Scheduler;
 use crate::core::time::{Mono, Now};
+use crate::rivals::{self, Bug};
 use crate::shim::ledger::Ledger;
 use crate::shim::observation::{Observation, Outcome, Seen, WatchFact};
 use crate::shim::op::{Kind, Rule};
@@ -200,7 +201,8 @@ impl Controller {
             Kind::Queue if list_ends => self.events.push(Event::QueuesListed),
             Kind::TaskGroup | Kind::Queue | Kind::Pod | Kind::Node | Kind::ResourceQuota => {}
         }
-        if listed && self.answered.len() == Kind::ALL.len() && !self.core.is_synced() {
+        let is_whole = self.answered.len() == Kind::ALL.len() || rivals::has(Bug::ActsOnHalfAPicture);
+        if listed && is_whole && !self.core.is_synced() {
             self.events.push(Event::Synced);
         }
     }

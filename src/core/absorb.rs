@@ -7,6 +7,7 @@ use super::ids::{AskId, GroupId};
 use super::lifecycle::AppState;
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
+use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// Finds the seat that a pod's own marks or our decision give it. Needs an accepted application; before that the
@@ -50,6 +51,9 @@ impl Scheduler {
                 }
             }
             SeatState::Releasing { placeholder, .. } if placeholder == id => {}
+            SeatState::Open(Reserve::None) if rivals::has(Bug::FoundPlaceholdersGo) => {
+                self.refuse_placeholder(id, group, name);
+            }
             SeatState::Open(Reserve::None | Reserve::Creating) if stays && self.is_wanted_now(group, is_bound) => {
                 self.adopt(id, group, name);
             }
@@ -95,7 +99,9 @@ impl Scheduler {
             self.books.seat(group, name.seat, SeatState::Open(Reserve::None));
         }
         self.books.groups[group].seats.next_attempt(name.seat, name.attempt.saturating_add(1));
-        self.release(id, TerminationType::StoppedByRm);
+        if !rivals::has(Bug::LateCreationStays) {
+            self.release(id, TerminationType::StoppedByRm);
+        }
     }
 
     /// Whether a placeholder can hold a seat: it is not on its way out, and its node exists.

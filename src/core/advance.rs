@@ -14,6 +14,7 @@ use super::resources::Totals;
 use super::scheduler::Scheduler;
 use super::seat::Seats;
 use super::time::Millis;
+use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// Looks at one application.
@@ -193,6 +194,10 @@ impl Scheduler {
 
     fn is_satisfied(&self, id: AppId) -> bool {
         let app = &self.books.apps[id];
+        let some = |group: &GroupId| self.books.groups[*group].seats.tally().held > 0;
+        if rivals::has(Bug::HalfAGangStarts) && app.groups.iter().any(some) {
+            return true;
+        }
         app.originators.is_empty() && app.groups.iter().all(|group| self.books.groups[*group].is_satisfied())
     }
 
@@ -253,7 +258,7 @@ impl Scheduler {
     }
 
     /// The gang starts: the members held back are bound, the others swap with their placeholders (01, 1.3, 1.4).
-    fn start(&mut self, id: AppId) {
+    pub(super) fn start(&mut self, id: AppId) {
         self.leave_contest(id);
         self.transit(id, AppEvent::Run);
         self.admit(id);
@@ -302,7 +307,7 @@ impl Scheduler {
             }
         }
         let app = &mut self.books.apps[id];
-        if app.active == 0 && app.pending == 0 {
+        if app.active == 0 && (app.pending == 0 || rivals::has(Bug::EndsWithPendingPods)) {
             self.transit(id, AppEvent::Idle);
         } else {
             app.idle = None;
@@ -354,7 +359,9 @@ impl Scheduler {
 
     /// Leftover placeholders go with the state change; the application leaves its queue when the last is gone.
     fn complete(&mut self, id: AppId) {
-        self.release_placeholders(id, TerminationType::Timeout);
+        if !rivals::has(Bug::LeftoversStay) {
+            self.release_placeholders(id, TerminationType::Timeout);
+        }
         self.transit(id, AppEvent::Complete);
         self.books.apps[id].idle = None;
         self.leave_queue_when_empty(id);

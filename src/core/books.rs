@@ -13,6 +13,7 @@ use super::queue::Queues;
 use super::resources::{Limit, Resources};
 use super::seat::SeatState;
 use super::shape::HostPort;
+use crate::rivals::{self, Bug};
 
 /// Everything the core knows.
 #[derive(Clone, Debug, Default)]
@@ -121,7 +122,9 @@ impl Books {
         if (old_app, old_group) == (app, group) {
             return;
         }
-        self.recount(old_app, old_group, (Some(standing), None));
+        if !standing.placeholder || !rivals::has(Bug::CounterDrifts) {
+            self.recount(old_app, old_group, (Some(standing), None));
+        }
         if old_group != group {
             if let Some(old) = old_group.and_then(|group| self.groups.get_mut(group)) {
                 old.asks.remove(&id);
@@ -225,7 +228,7 @@ impl Books {
             new.queue.into_iter().for_each(|queue| self.queues.charge(queue, &new.in_queue));
         }
         let old = std::mem::replace(&mut ask.charge, charge);
-        if let Some(old) = &old {
+        if let Some(old) = old.as_ref().filter(|_| ask.charge.is_none() || !rivals::has(Bug::AssumedTwice)) {
             self.nodes.discharge(old.node, &old.on_node, old_ports);
             old.queue.into_iter().for_each(|queue| self.queues.discharge(queue, &old.in_queue));
         }

@@ -12,6 +12,7 @@ use super::reason::{Reason, Refusal};
 use super::resources::Totals;
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
+use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// One turn of a gang in a pass. Returns how many pods it placed.
@@ -246,6 +247,9 @@ impl Scheduler {
         let (true, true, Some(app)) = (is_current, is_creating, group.app) else { return };
         self.books.seat(id, name.seat, SeatState::Open(Reserve::None));
         if self.books.apps[app].state == AppState::Accepted {
+            if rivals::has(Bug::RefusalStartsTheGang) {
+                return self.start(app);
+            }
             self.fall_back(app, Reason::PlaceholderRejected(refusal));
         }
     }
@@ -283,7 +287,7 @@ impl Scheduler {
 
     fn blocked(&mut self, id: AppId, short: Shortage) {
         let Shortage { class, fit, need, has_others, goes_on } = short;
-        if self.holds_something(id) {
+        if self.holds_something(id) && !rivals::has(Bug::HoldsAndWaits) {
             return self.fall_back(id, Reason::ReservationLost { short: need - fit });
         }
         let lacks_alone = !has_others && self.room.get(&class).is_some_and(|room| *room < need);

@@ -7,6 +7,7 @@ use super::rank::{hash, rank};
 use super::recent::Recent;
 use super::resources::{Resources, Totals};
 use super::shape::{HostPort, NodeSpec};
+use crate::rivals::{self, Bug};
 
 /// Nodes per block with a common upper bound of what is free: small enough that a block of full nodes is common in a
 /// packed cluster, large enough that 100k nodes need only 400 comparisons.
@@ -86,6 +87,9 @@ impl Nodes {
                 old.labels == spec.labels && old.taints == spec.taints && old.unschedulable == spec.unschedulable;
             (!fixed, spec.allocatable.first_beyond(&old.allocatable).is_some())
         });
+        if row.spec.is_none() && rivals::has(Bug::NodesLookFree) {
+            row.charged = Totals::default();
+        }
         row.spec = Some(spec);
         self.live.set(node.index as usize, true);
         self.refresh(node);

@@ -11,6 +11,7 @@ use super::resources::Limit;
 use super::scheduler::Scheduler;
 use super::seat::SeatState;
 use super::shape::NodeSpec;
+use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// A Queue as last observed and found valid.
@@ -105,7 +106,7 @@ impl Scheduler {
         }
         if change.eligibility || change.grew {
             self.grown.insert(change.node);
-            self.stirred = true;
+            self.stirred |= !rivals::has(Bug::NewNodeWakesNobody);
         }
     }
 

@@ -5,8 +5,10 @@ use super::decision::TerminationType;
 use super::event::{AskSpec, Place, Role};
 use super::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
 use super::queue::DEFAULT_QUEUE;
+use super::replace::excess_refused;
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
+use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// A pod as last observed.
@@ -142,7 +144,7 @@ impl Scheduler {
         let uid = self.books.groups[group].spec.as_ref().map(|spec| spec.uid.clone());
         let marked = self.books.asks[id].spec.mark.as_ref().and_then(|mark| mark.group.clone());
         match (marked, uid) {
-            (Some(marked), Some(uid)) if marked != uid => {
+            (Some(marked), Some(uid)) if marked != uid && !rivals::has(Bug::EarlierLifeCounts) => {
                 self.books.forget_group_if_idle(group);
                 (None, None)
             }
@@ -181,7 +183,12 @@ impl Scheduler {
         let node = self.books.nodes.id_of(node);
         let already = self.books.asks[id].charge.as_ref().map(|charge| charge.node);
         if already != Some(node) {
-            let queue = self.queue_of(id);
+            let queue = self.queue_of(id).filter(|queue| {
+                let request = self.books.request(id);
+                !rivals::has(Bug::QuotaAtRecovery)
+                    || self.synced
+                    || excess_refused(&self.books, *queue, request).is_none()
+            });
             self.grown.extend(already);
             self.stirred |= already.is_some();
             self.books.charge_whole(id, node, queue);
@@ -229,7 +236,9 @@ impl Scheduler {
         self.books.shelve(id, Shelf::Off);
         // A finished placeholder leaves its room to the member that waits for it, like one that is gone.
         self.confirm_replacement(id);
-        self.free(id);
+        if !rivals::has(Bug::EndedStaysCharged) {
+            self.free(id);
+        }
         self.books.change(id, |ask| ask.state = AskState::Finished);
         let succeeded = self.books.asks[id].spec.place == Place::Finished { succeeded: true };
         let is_placeholder = self.books.asks[id].is_placeholder();
@@ -255,7 +264,9 @@ impl Scheduler {
             self.free(id);
             // Who ended and has a seat succeeded: it is not for anybody else.
             let has_succeeded = state == AskState::Finished;
-            self.vacate(id, if has_succeeded { SeatState::Taken(None) } else { SeatState::Open(Reserve::None) });
+            let awaited = rivals::has(Bug::LostPlaceholderIsAwaited) && self.books.asks[id].is_placeholder();
+            let open = SeatState::Open(if awaited { Reserve::Creating } else { Reserve::None });
+            self.vacate(id, if has_succeeded { SeatState::Taken(None) } else { open });
         }
         self.books.shelve(id, Shelf::Off);
         self.books.link(id, None, None);
@@ -293,7 +304,9 @@ impl Scheduler {
 
     /// Takes back an assumption that was not sent.
     pub(super) fn unassume(&mut self, id: AskId) {
-        self.free(id);
+        if !rivals::has(Bug::FailedBindKeepsItsRoom) {
+            self.free(id);
+        }
         self.books.change(id, |ask| ask.state = AskState::Waiting);
         self.vacate(id, SeatState::Open(Reserve::None));
         // Its TaskGroup may have come or gone while it had a node.
