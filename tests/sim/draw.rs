@@ -6,7 +6,11 @@ use super::chance::mix;
 use super::plan::{Act, Denied, Faults, GroupAct, Head, Plan, PodAct};
 
 /// How long people act.
-pub(crate) const LENGTH_MS: u64 = 60_000;
+pub(crate) const LENGTH_MS: u64 = 360_000;
+/// In so many waves applications come, each when most of the one before has ended.
+const WAVES: u64 = 6;
+/// How long a wave lasts.
+const WAVE_MS: u64 = LENGTH_MS / WAVES;
 
 /// Numbers drawn one after the other.
 struct Dice(u64);
@@ -39,19 +43,27 @@ impl Dice {
 pub(crate) fn draw(seed: u64) -> Plan {
     let mut dice = Dice(mix(seed));
     let mut acts = Vec::new();
-    let nodes = cluster(&mut dice, &mut acts);
+    let is_large = dice.percent(1);
+    let count = if is_large { 60 } else { 1 + dice.few(5) };
+    let nodes = cluster(&mut dice, &mut acts, count);
     let queues = queues(&mut dice, &mut acts);
-    for number in 0..=dice.few(3) {
-        application(&mut dice, &mut acts, number, &queues);
+    let mut number = 0;
+    for wave in 0..WAVES {
+        let more = if is_large { 6 } else { dice.few(3) };
+        for _ in 0..=more {
+            let begins = wave * WAVE_MS + dice.below(WAVE_MS / 2);
+            application(&mut dice, &mut acts, (number, begins), &queues);
+            number += 1;
+        }
     }
-    (0..dice.few(3)).for_each(|number| single(&mut dice, &mut acts, number, &queues));
-    (0..dice.few(4)).for_each(|number| trouble(&mut dice, &mut acts, number, &nodes));
+    (0..dice.few(8)).for_each(|number| single(&mut dice, &mut acts, number, &queues));
+    (0..dice.few(8)).for_each(|number| trouble(&mut dice, &mut acts, number, &nodes));
     acts.sort_by_key(|(at, _)| *at);
     Plan { head: Head { seed, faults: faults(&mut dice) }, acts }
 }
 
-fn cluster(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) -> Vec<String> {
-    let nodes: Vec<String> = (0..=dice.few(5)).map(|number| format!("n{number}")).collect();
+fn cluster(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, count: u64) -> Vec<String> {
+    let nodes: Vec<String> = (0..count).map(|number| format!("n{number}")).collect();
     for name in &nodes {
         let at = if dice.percent(85) { 0 } else { dice.time() };
         let cpu = 1 + dice.below(6) as u32;
@@ -92,8 +104,7 @@ fn queues(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) -> Vec<Option<String>> {
     names
 }
 
-fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, queues: &[Option<String>]) {
-    let begins = dice.time() / 2;
+fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (number, begins): (u64, u64), queues: &[Option<String>]) {
     let count = if dice.percent(75) { 1 } else { 2 + dice.few(2) as usize };
     let names: Vec<String> = (0..count).map(|group| format!("g{number}{}", ["", "b", "c", "d"][group])).collect();
     let app = (count > 1).then(|| format!("app{number}"));
@@ -176,12 +187,13 @@ fn single(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, queues: &[Op
 
 fn trouble(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, nodes: &[String]) {
     let at = dice.time();
-    let act = match dice.below(7) {
+    let act = match dice.below(8) {
         0 | 1 => Act::Kill { down_ms: dice.of(&[0, 10, 1_000, 10_000]) },
         2 => Act::Cut { kind: dice.of(&Kind::ALL) },
         3 => Act::Foreign { name: format!("foreign{number}"), node: dice.of(nodes), cpu: 1 + dice.below(3) as u32 },
         4 => Act::Compact,
-        5 => Act::Jump { ms: dice.of(&[-3_600_000, -20_000, 1_500, 60_000, 3_600_000]) },
+        5 => Act::Overlap { for_ms: dice.of(&[10, 1_000, 30_000]), newer_ends: dice.percent(50) },
+        6 => Act::Jump { ms: dice.of(&[-3_600_000, -20_000, 1_500, 60_000, 3_600_000]) },
         _ => Act::Pod(PodAct {
             name: format!("forged{number}"),
             milli: 500,

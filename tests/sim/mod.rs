@@ -1,6 +1,7 @@
 //! The whole pure controller on the model of the API server, in virtual time, with everything that can go wrong.
 
 pub(crate) mod chance;
+pub(crate) mod coverage;
 pub(crate) mod draw;
 mod forks;
 pub(crate) mod oracle;

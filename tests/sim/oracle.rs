@@ -142,10 +142,9 @@ impl World {
             if WAITS_FOR_ROOM.contains(&reason) && numbers.held > 0 {
                 self.violated("I4", format!("{name} is {reason} and holds {} seats", numbers.held));
             }
-            // What was in force at its start: an edit that came before its status said so counts for its next life.
-            let need = group.status.as_ref().map_or(group.spec.min_member, |status| status.counts.required);
+            let need = in_force(&group);
             let partial = numbers.bound > 0 && numbers.bound + numbers.held < need;
-            if partial && !self.disturbed.contains(&name) {
+            if partial && !self.disturbed.contains(&name) && !self.overtaken.contains(&name) {
                 self.violated("I4", format!("{name} has {} of {need} members: {numbers:?}", numbers.bound));
             }
         }
@@ -191,7 +190,7 @@ impl World {
         }
         for (name, group) in groups {
             let numbers = self.of_group(&name, &group);
-            let seats = group.spec.min_member.saturating_sub(numbers.seated);
+            let seats = in_force(&group).saturating_sub(numbers.seated);
             if numbers.placeholders > seats {
                 self.violated("I6", format!("{name} has more placeholders than seats: {numbers:?}"));
             }
@@ -382,6 +381,14 @@ impl World {
             status.application_state, status.reason, counts.held, counts.running, numbers.bound, numbers.placeholders
         )
     }
+}
+
+/// How many members a group needs; once it has started, as many as it did at its start: an edit that came before its status
+/// said so counts for its next life.
+fn in_force(group: &TaskGroup) -> u32 {
+    let started = |state: &str| matches!(state, "Running" | "Waiting" | "Completed");
+    let status = group.status.as_ref().filter(|status| started(&status.application_state));
+    status.map_or(group.spec.min_member, |status| status.counts.required)
 }
 
 /// Pods of a group.

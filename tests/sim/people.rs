@@ -54,6 +54,7 @@ impl World {
             }
             Act::Foreign { name, node, cpu } => self.foreign(name, node, *cpu),
             Act::Kill { down_ms } => self.kill(*down_ms),
+            Act::Overlap { for_ms, newer_ends } => self.overlap(*for_ms, *newer_ends),
             Act::Cut { kind } => self.cut(*kind, 0),
             Act::Compact => self.api.store.compact(),
             Act::Jump { ms } => self.wall_ms += ms,
@@ -227,7 +228,9 @@ impl World {
         let on_it = |body: &&Body| node_of(body) == Some(name);
         let there: Vec<Body> = self.api.store.of_kind(Kind::Pod).map(|(_, body)| body).filter(on_it).cloned().collect();
         there.iter().for_each(|pod| self.disturb_group_of(pod));
-        self.unfinished().iter().for_each(|group| self.disturb(group));
+        // Who hears late may still give away what is there.
+        let on_their_way = if self.hears_late() { self.incomplete() } else { self.unfinished() };
+        on_their_way.iter().for_each(|group| self.disturb(group));
     }
 
     /// Another scheduler's pod on a node, whatever else is there.

@@ -121,6 +121,8 @@ pub(crate) enum Act {
     Foreign { name: String, node: String, cpu: u32 },
     /// The process is killed, and comes again.
     Kill { down_ms: u64 },
+    /// Another process begins while this one goes on; then the one that came, or the one that was there, ends.
+    Overlap { for_ms: u64, newer_ends: bool },
     /// A watch breaks.
     Cut {
         #[serde(with = "plural")]

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gangline::controller::Controller;
 use gangline::controller::settings::Settings;
 use gangline::core::ids::{Key, Uid};
-use gangline::core::time::Now;
+use gangline::core::time::{Mono, Now};
 use gangline::shim::observation::{Body, Observation, Outcome, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};
 
@@ -38,6 +38,12 @@ pub(crate) struct Process {
     /// What a list under way has not named.
     unnamed: BTreeMap<Kind, BTreeSet<Key>>,
     now_ms: u64,
+    /// Revision of its last list of pods.
+    pub(crate) pods_listed: u64,
+    /// When it looks at what it was told.
+    pub(crate) step_at: Option<u64>,
+    /// When it wants to be woken.
+    pub(crate) wake: Option<Mono>,
 }
 
 struct PodSeen {
@@ -99,7 +105,16 @@ impl Process {
             calls: BTreeMap::new(),
             unnamed: BTreeMap::new(),
             now_ms: 0,
+            pods_listed: 0,
+            step_at: None,
+            wake: None,
         }
+    }
+
+    /// When its next step is.
+    pub(crate) fn due_at(&self, now_ms: u64) -> Option<u64> {
+        let wake = self.wake.map(|at| at.0.max(now_ms));
+        self.step_at.into_iter().chain(wake).min()
     }
 
     /// Tells it something.

@@ -2,6 +2,7 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use super::coverage::{Coverage, Reached, SAMPLED};
 use super::draw::LENGTH_MS;
 use super::forks;
 use super::oracle::Violation;
@@ -18,6 +19,8 @@ pub(crate) struct Played {
     pub(crate) steps: u64,
     /// Every write, in its order.
     pub(crate) writes: Vec<String>,
+    /// What was reached, where that is noted.
+    pub(crate) reached: Reached,
 }
 
 /// Plays a plan. Our own mistakes are assertions: a panic is a broken promise like any other.
@@ -27,13 +30,20 @@ pub(crate) fn play(plan: &Plan, verbose: bool) -> Played {
     play_in(world, plan)
 }
 
+/// Plays a plan, and notes what it reaches if it is among those that are looked at.
+pub(crate) fn play_and_look(plan: &Plan) -> Played {
+    let mut world = World::new(plan.head.seed, plan.head.faults, None);
+    world.coverage = plan.head.seed.is_multiple_of(SAMPLED).then(|| Coverage::of(plan));
+    play_in(world, plan)
+}
+
 /// Plays a plan in a world that is about to begin.
 pub(crate) fn play_in(world: World, plan: &Plan) -> Played {
     catch_unwind(AssertUnwindSafe(|| play_on(world, plan))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let what = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         let violation = Violation::new("panic", what.unwrap_or_default());
-        Played { violation: Some(violation), steps: 0, writes: Vec::new() }
+        Played { violation: Some(violation), steps: 0, writes: Vec::new(), reached: Reached::new() }
     })
 }
 
@@ -67,5 +77,6 @@ fn play_on(world: World, plan: &Plan) -> Played {
             phase(&mut world);
         }
     }
-    Played { violation: world.violation, steps: world.steps, writes: world.writes }
+    let reached = world.coverage.map(|coverage| coverage.reached).unwrap_or_default();
+    Played { violation: world.violation, steps: world.steps, writes: world.writes, reached }
 }

@@ -6,16 +6,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use gangline::core::ids::Key;
 use gangline::core::time::{Mono, Now, Wall};
 use gangline::shim::observation::{Outcome, WatchFact};
-use gangline::shim::op::{Call, CallId, Kind, Op};
+use gangline::shim::op::{Call, CallId, Kind};
 use gangline::sim::api::Api;
 use gangline::sim::store::metadata;
 use gangline::sim::{garbage, kubelet};
 
 use super::chance::Chance;
+use super::coverage::Coverage;
 use super::oracle::Violation;
 use super::people::node_of;
 use super::plan::{Act, Faults};
 use super::process::Process;
+
+#[path = "calls.rs"]
+mod calls;
 
 /// How long a world is left alone until it counts as at rest: longer than every pause of the scheduler.
 const REST_MS: u64 = 300_000;
@@ -52,6 +56,8 @@ enum Event {
     Act(Box<Act>),
     /// A process starts.
     Start,
+    /// A process ends, and another goes on.
+    End(u64),
     /// A process gets the list of a kind.
     List(u64, Kind),
     /// The watch of a kind speaks to a process.
@@ -73,8 +79,10 @@ enum Fate {
     AnswerLost,
     /// It is refused with this code.
     Refused(u16),
-    /// It was given up before it arrived.
+    /// It was given up before it arrived, and is made a while after.
     Late,
+    /// It is carried out, and nobody waits for the answer any more.
+    Unheard,
 }
 
 /// A cluster.
@@ -91,7 +99,12 @@ pub(crate) struct World {
     pub(crate) verbose: bool,
     /// Groups from which something outside took members or seats.
     pub(crate) disturbed: BTreeSet<String>,
+    /// Groups that a process that had died had begun to start, as came to light when the next had planned without that.
+    pub(crate) overtaken: BTreeSet<String>,
+    /// The scheduler; of several the one that began last.
     pub(crate) process: Option<Process>,
+    /// Those that go on beside it.
+    older: Vec<Process>,
     chance: Chance,
     faults: Faults,
     processes: u64,
@@ -102,8 +115,6 @@ pub(crate) struct World {
     permuted: bool,
     agenda: BTreeMap<(u64, u64), Event>,
     serial: u64,
-    step_at: Option<u64>,
-    wake: Option<Mono>,
     /// How far the actors have seen.
     acted_on: u64,
     /// Watches that are going to speak.
@@ -113,6 +124,8 @@ pub(crate) struct World {
     /// UIDs of the pods that the scheduler created.
     made: BTreeSet<String>,
     death: Option<(usize, Death)>,
+    /// Notes what is reached, where it is to.
+    pub(crate) coverage: Option<Coverage>,
 }
 
 impl World {
@@ -125,7 +138,9 @@ impl World {
             violation: None,
             verbose: false,
             disturbed: BTreeSet::new(),
+            overtaken: BTreeSet::new(),
             process: None,
+            older: Vec::new(),
             chance: Chance::new(seed),
             faults,
             processes: 0,
@@ -134,13 +149,12 @@ impl World {
             permuted: false,
             agenda: BTreeMap::new(),
             serial: 0,
-            step_at: None,
-            wake: None,
             acted_on: 0,
             speaking: BTreeSet::new(),
             looked_at: BTreeSet::new(),
             made: BTreeSet::new(),
             death,
+            coverage: None,
         };
         world.start();
         world
@@ -199,8 +213,21 @@ impl World {
 
     fn next_at(&self) -> Option<u64> {
         let agenda = self.agenda.first_key_value().map(|((at, _), _)| *at);
-        let wake = self.wake.filter(|_| self.process.is_some()).map(|at| at.0.max(self.now_ms));
-        agenda.into_iter().chain(self.step_at).chain(wake).min()
+        agenda.into_iter().chain(self.next_step().map(|(at, _)| at)).min()
+    }
+
+    /// When which process takes its next step.
+    fn next_step(&self) -> Option<(u64, u64)> {
+        let due = |process: &Process| Some((process.due_at(self.now_ms)?, process.number));
+        self.running().filter_map(due).min()
+    }
+
+    fn running(&self) -> impl Iterator<Item = &Process> {
+        self.older.iter().chain(&self.process)
+    }
+
+    fn life(&mut self, number: u64) -> Option<&mut Process> {
+        self.older.iter_mut().chain(&mut self.process).find(|process| process.number == number)
     }
 
     /// The next thing happens.
@@ -213,7 +240,7 @@ impl World {
                 let event = event.remove();
                 self.handle(event);
             }
-            None => self.step(),
+            None => self.next_step().into_iter().for_each(|(_, number)| self.step(number)),
         }
         self.react();
     }
@@ -225,22 +252,17 @@ impl World {
                 self.act(&act);
             }
             Event::Start => self.start(),
-            Event::List(number, kind) => {
-                if self.is_alive(number) {
-                    self.list(kind);
-                }
-            }
+            Event::End(number) => self.stop(number),
+            Event::List(number, kind) => self.list(number, kind),
             Event::Watch(number, kind) => {
                 self.speaking.remove(&(number, kind));
-                if self.is_alive(number) {
-                    self.watch(kind);
-                }
+                self.watch(number, kind);
             }
             Event::Arrive(call, fate) => self.arrive(&call, fate),
             Event::Answer(number, id, outcome) => {
-                if let Some(process) = self.process.as_mut().filter(|process| process.number == number) {
+                if let Some(process) = self.life(number) {
                     process.answer(id, *outcome);
-                    self.step_soon();
+                    self.step_soon(number);
                 }
             }
             Event::Kubelet(key) => {
@@ -259,10 +281,6 @@ impl World {
         }
     }
 
-    fn is_alive(&self, number: u64) -> bool {
-        self.process.as_ref().is_some_and(|process| process.number == number)
-    }
-
     fn at(&mut self, at: u64, event: Event) {
         self.serial += 1;
         self.agenda.insert((at, self.serial), event);
@@ -271,86 +289,121 @@ impl World {
     /// The process starts anew, knows nothing, and lists everything.
     pub(crate) fn start(&mut self) {
         self.processes += 1;
-        self.say(|| "start".to_owned());
-        self.process = Some(Process::new(self.processes));
-        (self.step_at, self.wake) = (None, None);
+        let number = self.processes;
+        self.say(|| format!("start {number}"));
+        self.process = Some(Process::new(number));
         for kind in Kind::ALL {
             match self.chance.delay("list", kind.plural(), self.faults.lag_ms) {
-                0 => self.list(kind),
-                delay => self.at(self.now_ms + delay, Event::List(self.processes, kind)),
+                0 => self.list(number, kind),
+                delay => self.at(self.now_ms + delay, Event::List(number, kind)),
             }
         }
         if self.faults.lag_ms == 0 {
-            self.step();
+            self.step(number);
         }
     }
 
-    /// The process is killed, and comes again after a while.
+    /// Another process starts while this one goes on, for a while: then the one that came, or the one that was there, ends.
+    pub(crate) fn overlap(&mut self, for_ms: u64, newer_ends: bool) {
+        if !self.older.is_empty() {
+            return;
+        }
+        let Some(old) = self.process.take() else { return };
+        let ends = if newer_ends { self.processes + 1 } else { old.number };
+        self.at(self.now_ms + for_ms, Event::End(ends));
+        self.older.push(old);
+        self.start();
+    }
+
+    /// One process ends; after the last one another comes.
+    fn stop(&mut self, number: u64) {
+        self.say(|| format!("end {number}"));
+        self.older.retain(|process| process.number != number);
+        if self.process.as_ref().is_some_and(|process| process.number == number) {
+            self.process = self.older.pop();
+            if self.process.is_none() {
+                self.at(self.now_ms, Event::Start);
+            }
+        }
+    }
+
+    /// Every process is killed, and one comes again after a while.
     pub(crate) fn kill(&mut self, down_ms: u64) {
+        self.older.clear();
         if self.process.take().is_some() {
             self.say(|| format!("killed for {down_ms} ms"));
             self.at(self.now_ms + down_ms, Event::Start);
         }
     }
 
-    /// A watch breaks, and lists anew.
+    /// A watch of every process breaks, and lists anew.
     pub(crate) fn cut(&mut self, kind: Kind, code: u16) {
-        let (now, lag) = (self.now(), self.chance.delay("list", kind.plural(), self.faults.lag_ms));
-        let Some(process) = self.process.as_mut().filter(|process| process.listed.contains(&kind)) else { return };
-        process.hear(now, kind, WatchFact::Broken { code, message: "cut".into() });
-        let number = process.number;
-        self.at(self.now_ms + lag, Event::List(number, kind));
-        self.step_soon();
+        let numbers: Vec<u64> = self.running().map(|process| process.number).collect();
+        numbers.into_iter().for_each(|number| self.cut_one(number, kind, code));
     }
 
-    fn list(&mut self, kind: Kind) {
+    fn cut_one(&mut self, number: u64, kind: Kind, code: u16) {
+        let (now, lag) = (self.now(), self.chance.delay("list", kind.plural(), self.faults.lag_ms));
+        let Some(process) = self.life(number).filter(|process| process.listed.contains(&kind)) else { return };
+        process.hear(now, kind, WatchFact::Broken { code, message: "cut".into() });
+        self.at(self.now_ms + lag, Event::List(number, kind));
+        self.step_soon(number);
+    }
+
+    fn list(&mut self, number: u64, kind: Kind) {
         let now = self.now();
         let (revision, mut objects) = self.api.store.list(kind);
         if self.permuted {
             objects.reverse();
         }
-        let Some(process) = &mut self.process else { return };
+        let Some(process) = self.life(number) else { return };
         process.hear(now, kind, WatchFact::ListBegin);
         objects.into_iter().for_each(|seen| process.hear(now, kind, WatchFact::Listed(seen)));
         process.hear(now, kind, WatchFact::ListEnd);
         process.read.insert(kind, revision);
-        self.step_soon();
+        if kind == Kind::Pod {
+            process.pods_listed = revision;
+        }
+        self.step_soon(number);
     }
 
-    fn watch(&mut self, kind: Kind) {
-        let now = self.now();
-        let Some(process) = self.process.as_mut().filter(|process| process.listed.contains(&kind)) else { return };
-        let from = process.read.get(&kind).copied().unwrap_or(0);
-        let Ok(changes) = self.api.store.after(kind, from) else { return self.cut(kind, 410) };
+    fn watch(&mut self, number: u64, kind: Kind) {
+        let (now, revision) = (self.now(), self.api.store.revision());
+        let Some(process) = self.life(number).filter(|process| process.listed.contains(&kind)) else { return };
+        let from = process.read.insert(kind, revision).unwrap_or(0);
+        let Ok(changes) = self.api.store.after(kind, from).map(|changes| changes.cloned().collect::<Vec<_>>()) else {
+            return self.cut_one(number, kind, 410);
+        };
+        let Some(process) = self.life(number) else { return };
         for change in changes {
-            let seen = change.seen.clone();
-            process.hear(now, kind, if change.deleted { WatchFact::Gone(seen) } else { WatchFact::Upsert(seen) });
+            let fact = if change.deleted { WatchFact::Gone(change.seen) } else { WatchFact::Upsert(change.seen) };
+            process.hear(now, kind, fact);
         }
-        process.read.insert(kind, self.api.store.revision());
         if self.chance.percent("cut", kind.plural(), self.faults.cut) {
-            self.cut(kind, 0);
+            self.cut_one(number, kind, 0);
         }
-        self.step_soon();
+        self.step_soon(number);
     }
 
-    fn step_soon(&mut self) {
-        let pause = self.chance.delay("step", "", self.faults.stall_ms);
-        let at = self.now_ms + pause;
-        self.step_at = Some(self.step_at.map_or(at, |earlier| earlier.min(at)));
+    fn step_soon(&mut self, number: u64) {
+        let at = self.now_ms + self.chance.delay("step", "", self.faults.stall_ms);
+        if let Some(process) = self.life(number) {
+            process.step_at = Some(process.step_at.map_or(at, |earlier| earlier.min(at)));
+        }
     }
 
-    fn step(&mut self) {
-        self.step_at = None;
+    fn step(&mut self, number: u64) {
         let now = self.now();
         loop {
-            let Some(process) = &mut self.process else { return };
+            let Some(process) = self.life(number) else { return };
+            process.step_at = None;
             let turn = process.controller.step(now, &mut process.batch);
+            process.wake = turn.wake;
             self.steps += 1;
-            self.wake = turn.wake;
-            let number = process.number;
+            self.look();
             for call in turn.calls {
                 self.leave(call);
-                if !self.is_alive(number) {
+                if self.life(number).is_none() {
                     return;
                 }
             }
@@ -360,135 +413,16 @@ impl World {
         }
     }
 
+    /// Notes how far every process has come.
+    fn look(&mut self) {
+        let Some(coverage) = &mut self.coverage else { return };
+        for process in self.older.iter().chain(&self.process) {
+            coverage.step(process.number, process.controller.core());
+        }
+    }
+
     pub(crate) const fn now(&self) -> Now {
         Now { mono: Mono(self.now_ms), wall: Wall(1_700_000_000_000 + self.now_ms.cast_signed() + self.wall_ms) }
-    }
-
-    /// A call leaves the process, which may die over it.
-    fn leave(&mut self, call: Call) {
-        let Some(process) = &mut self.process else { return };
-        if let Err(violation) = process.judge(call.id, &call.op, &self.made) {
-            self.violation.get_or_insert(violation);
-        }
-        let name = name(&call.op);
-        let fate = if self.faults.denied.is_some_and(|denied| denied.concerns(&call.op)) {
-            Fate::Refused(403)
-        } else {
-            self.fate(&name)
-        };
-        let travels = CALL_MS + self.chance.delay("way", &name, self.faults.slow_ms);
-        self.say(|| format!("    -> {name} ({fate:?})"));
-        if matches!(call.op, Op::GetPod { .. }) {
-            return self.at(self.now_ms + travels, Event::Arrive(Box::new(call), fate));
-        }
-        let planned = self.death.filter(|(at, _)| *at == self.writes.len()).map(|(_, death)| death);
-        self.writes.push(name.clone());
-        let death = planned.or_else(|| {
-            let dies = self.chance.percent("crash", &name, self.faults.crash);
-            dies.then(|| Death::ALL[self.chance.below("death", &name, 4) as usize])
-        });
-        match death {
-            None => self.at(self.now_ms + travels, Event::Arrive(Box::new(call), fate)),
-            Some(death) => self.die(&call, death, planned.is_some()),
-        }
-    }
-
-    /// The process dies over a write; at once, and back at once, where a test counts its writes.
-    fn die(&mut self, call: &Call, death: Death, counted: bool) {
-        self.say(|| format!("dies: {death:?}"));
-        let down = if counted { 0 } else { self.chance.below("down", "", DOWN_MS) };
-        if death == Death::AnswerLost || death == Death::After {
-            let (outcome, now) = (self.carry_out(&call.op), self.now());
-            if let (Death::After, Some(process)) = (death, &mut self.process) {
-                process.answer(call.id, outcome);
-                process.controller.step(now, &mut process.batch);
-            }
-        }
-        if counted {
-            self.process = None;
-            self.start();
-        } else {
-            self.kill(down);
-        }
-        if death == Death::Late {
-            self.at(self.now_ms + down + 1, Event::Arrive(Box::new(call.clone()), Fate::Late));
-        }
-    }
-
-    fn fate(&mut self, name: &str) -> Fate {
-        let Faults { refused, answer_lost, lost, late, slow_ms, .. } = self.faults;
-        if self.chance.percent("refused", name, refused) {
-            let codes = [429, 500, 503, 504];
-            return Fate::Refused(codes[self.chance.below("code", name, 4) as usize]);
-        }
-        if self.chance.percent("answer lost", name, answer_lost) {
-            return Fate::AnswerLost;
-        }
-        // Not made, and told as if it might have been.
-        if self.chance.percent("lost", name, lost) {
-            return Fate::Refused(0);
-        }
-        if self.chance.percent("late", name, late) {
-            return Fate::Late;
-        }
-        Fate::Fine(CALL_MS + self.chance.delay("answer", name, slow_ms))
-    }
-
-    fn arrive(&mut self, call: &Call, fate: Fate) {
-        let number = call.id.incarnation;
-        let (delay, outcome) = match fate {
-            Fate::Fine(delay) => (delay, self.carry_out(&call.op)),
-            Fate::AnswerLost => {
-                self.carry_out(&call.op);
-                (GIVEN_UP_MS, Outcome::Unknown)
-            }
-            Fate::Refused(0) => (GIVEN_UP_MS, Outcome::Unknown),
-            Fate::Refused(code) => {
-                let message = "try again".into();
-                (CALL_MS, Outcome::Refused { code, reason: "Trouble".into(), message, retry_after: None })
-            }
-            Fate::Late => {
-                if self.is_alive(number) {
-                    // It is made a while after it was given up.
-                    let at = self.now_ms + GIVEN_UP_MS + self.chance.below("lateness", "", GIVEN_UP_MS);
-                    let call = Call { id: CallId { incarnation: 0, ..call.id }, ..call.clone() };
-                    self.at(at, Event::Arrive(Box::new(call), Fate::Late));
-                } else {
-                    self.carry_out(&call.op);
-                    self.say(|| format!("late: {}", name(&call.op)));
-                    return;
-                }
-                (GIVEN_UP_MS, Outcome::Unknown)
-            }
-        };
-        self.at(self.now_ms + delay, Event::Answer(number, call.id, Box::new(outcome)));
-    }
-
-    /// A question after a pod that a replica answers which has not heard of the last change.
-    fn late_answer(&mut self, op: &Op) -> Option<Outcome> {
-        let Op::GetPod { pod } = op else { return None };
-        if !self.chance.percent("stale", &pod.name, self.faults.stale) {
-            return None;
-        }
-        let all = self.api.store.all_after(0).ok()?;
-        let before = all.iter().rev().filter(|change| change.kind == Kind::Pod && change.seen.key == *pod).nth(1);
-        self.say(|| format!("    <- as it was: {}", name(op)));
-        let there = before.filter(|change| !change.deleted);
-        Some(there.map_or_else(
-            || Outcome::Refused { code: 404, reason: "NotFound".into(), message: "late".into(), retry_after: None },
-            |change| Outcome::Ok(Some(Box::new(change.seen.clone()))),
-        ))
-    }
-
-    fn carry_out(&mut self, op: &Op) -> Outcome {
-        let outcome = self.late_answer(op).unwrap_or_else(|| self.api.call(op, self.now().wall));
-        if let (Op::CreatePod(_), Outcome::Ok(Some(seen))) = (op, &outcome) {
-            self.made.insert(seen.uid.0.to_string());
-        }
-        if let Outcome::Refused { code, .. } = &outcome {
-            self.say(|| format!("    <- {code} {}", name(op)));
-        }
-        outcome
     }
 
     /// Those who watch the cluster notice what has changed.
@@ -514,12 +448,14 @@ impl World {
         }
     }
 
-    /// A watch is going to tell of it.
+    /// The watches are going to tell of it.
     fn announce(&mut self, kind: Kind) {
-        let Some(number) = self.process.as_ref().map(|process| process.number) else { return };
-        if self.speaking.insert((number, kind)) {
-            let lag = self.chance.delay("watch", kind.plural(), self.faults.lag_ms);
-            self.at(self.now_ms + lag, Event::Watch(number, kind));
+        let numbers: Vec<u64> = self.running().map(|process| process.number).collect();
+        for number in numbers {
+            if self.speaking.insert((number, kind)) {
+                let lag = self.chance.delay("watch", kind.plural(), self.faults.lag_ms);
+                self.at(self.now_ms + lag, Event::Watch(number, kind));
+            }
         }
     }
 
@@ -545,6 +481,11 @@ impl World {
         self.violation.get_or_insert(Violation::new(promise, what));
     }
 
+    /// Whether the process may decide by what is not so any more.
+    pub(crate) const fn hears_late(&self) -> bool {
+        self.faults.lag_ms > 0 || self.faults.stall_ms > 0
+    }
+
     pub(crate) fn say(&self, what: impl FnOnce() -> String) {
         if self.verbose {
             println!("{:>8} {}", self.now_ms, what());
@@ -560,21 +501,4 @@ impl World {
     pub(crate) fn is_made(&self, pod: &gangline::shim::observation::Body) -> bool {
         metadata(pod).uid.as_ref().is_some_and(|uid| self.made.contains(uid))
     }
-}
-
-/// `create pods/binding ns/g-0`.
-fn name(op: &Op) -> String {
-    let (resource, verb) = op.rule();
-    let about = match op {
-        Op::Bind { pod, .. } | Op::DeletePod { pod, .. } | Op::GetPod { pod } | Op::PatchPodCondition { pod, .. } => {
-            pod.to_string()
-        }
-        Op::CreatePod(pod) => pod.metadata.name.clone().unwrap_or_default(),
-        Op::PatchTaskGroupStatus { group, status, .. } => {
-            format!("{group} {} {}", status.application_state, status.reason)
-        }
-        Op::PatchQueueStatus { queue, .. } => queue.to_string(),
-        Op::CreateEvent(event) => event.note.clone().unwrap_or_default(),
-    };
-    format!("{verb} {resource} {about}")
 }

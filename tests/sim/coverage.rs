@@ -1,0 +1,246 @@
+//! What plays reach: every act, fault, end of a call, reason, and step of a state machine. What nothing reaches is not
+//! tested, whatever the number of plans.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gangline::core::codes::CODES;
+use gangline::core::ids::Key;
+use gangline::core::lifecycle::{AppEvent, AppState};
+use gangline::core::scheduler::Scheduler;
+use gangline::core::seat::{Reserve, SeatState};
+use gangline::shim::op::Op;
+
+use super::plan::{Act, Faults, Plan};
+use super::world::Death;
+
+/// Of how many plans one is looked at.
+pub(crate) const SAMPLED: u64 = 10;
+
+/// What was reached.
+pub(crate) type Reached = BTreeSet<String>;
+
+/// What no play reaches, and why.
+const OUT_OF_REACH: &[(&str, &str)] = &[];
+
+/// Steps of a seat that the design names (01, 1.1, 1.4), as they are between two looks.
+const SEAT_STEPS: &[(&str, &str)] = &[
+    ("Open", "Creating"),
+    ("Creating", "Pending"),
+    ("Creating", "Open"),
+    ("Pending", "Open"),
+    ("Pending", "Binding"),
+    ("Binding", "Held"),
+    ("Binding", "Open"),
+    ("Open", "Assumed"),
+    ("Assumed", "Open"),
+    ("Assumed", "Taken"),
+    ("Held", "Open"),
+    ("Held", "Leaving"),
+    ("Leaving", "Open"),
+    ("Held", "Releasing"),
+    ("Releasing", "Assumed"),
+    ("Releasing", "Open"),
+    ("Taken", "Open"),
+    ("Taken", "Gone"),
+    ("Open", "Taken"),
+];
+
+/// Looks at one play.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Coverage {
+    pub(crate) reached: Reached,
+    seats: BTreeMap<(u64, Key), Vec<&'static str>>,
+    apps: BTreeMap<(u64, Key), AppState>,
+}
+
+impl Coverage {
+    /// What is in a plan.
+    pub(crate) fn of(plan: &Plan) -> Self {
+        let acts = plan.acts.iter().map(|(_, act)| format!("act {}", act_name(act)));
+        let faults = fault_names(&plan.head.faults).into_iter().map(|name| format!("fault {name}"));
+        Self { reached: acts.chain(faults).collect(), ..Self::default() }
+    }
+
+    /// A call leaves, to meet this fate.
+    pub(crate) fn call(&mut self, op: &Op, fate: &str) {
+        self.reached.insert(call(op, fate));
+        let codes = match op {
+            Op::PatchTaskGroupStatus { status, .. } => {
+                let conditions = status.conditions.iter().map(|condition| condition.reason.clone());
+                conditions.chain([status.reason.clone()]).collect()
+            }
+            Op::PatchQueueStatus { status, .. } => {
+                status.conditions.iter().map(|condition| condition.reason.clone()).collect()
+            }
+            Op::PatchPodCondition { condition, .. } => {
+                let message = condition.message.as_deref().unwrap_or_default();
+                vec![message.split(':').next().unwrap_or_default().to_owned()]
+            }
+            Op::CreateEvent(event) => vec![event.reason.clone().unwrap_or_default()],
+            Op::Bind { .. } | Op::DeletePod { .. } | Op::CreatePod(_) | Op::GetPod { .. } => Vec::new(),
+        };
+        self.reached.extend(codes.into_iter().map(|code| format!("reason {code}")));
+    }
+
+    /// A process dies over a call.
+    pub(crate) fn death(&mut self, op: &Op, death: Death) {
+        self.reached.insert(call(op, &format!("{death:?}")));
+    }
+
+    /// A process has taken a step.
+    pub(crate) fn step(&mut self, number: u64, core: &Scheduler) {
+        for (_, app) in core.books.apps.iter() {
+            let before = self.apps.insert((number, app.key.clone()), app.state);
+            if let Some(before) = before.filter(|before| *before != app.state) {
+                self.reached.insert(app_step(before, app.state));
+            }
+        }
+        for (_, group) in core.books.groups.iter() {
+            let now: Vec<_> = group.seats.iter().map(|(_, seat)| word(seat.state)).collect();
+            let before = self.seats.insert((number, group.key.clone()), now.clone()).unwrap_or_default();
+            let steps = before.iter().zip(&now).filter(|(before, now)| before != now);
+            self.reached.extend(steps.map(|(before, now)| seat_step(before, now)));
+        }
+    }
+}
+
+/// Everything that plays are to reach and these did not, and what they reached that was said to be out of reach.
+pub(crate) fn problems(reached: &Reached) -> Vec<String> {
+    let excused = |what: &String| OUT_OF_REACH.iter().any(|(known, _)| known == what);
+    let missing = expected().into_iter().filter(|what| !reached.contains(what) && !excused(what));
+    let missing = missing.map(|what| format!("not reached: {what}"));
+    let found = OUT_OF_REACH.iter().filter(|(known, _)| reached.contains(*known));
+    missing.chain(found.map(|(known, _)| format!("reached after all: {known}"))).collect()
+}
+
+/// Everything that there is.
+fn expected() -> Reached {
+    let acts = ACTS.iter().map(|name| format!("act {name}"));
+    let faults = FAULTS.iter().map(|name| format!("fault {name}"));
+    let reasons = CODES.iter().map(|(code, _)| format!("reason {code}"));
+    let seats = SEAT_STEPS.iter().map(|(before, now)| seat_step(before, now));
+    let apps = AppState::ALL.into_iter().flat_map(|state| {
+        let next = AppEvent::ALL.into_iter().filter_map(move |event| state.next(event));
+        next.map(move |next| app_step(state, next))
+    });
+    let calls = CALLS.iter().flat_map(|call| FATES.iter().map(move |fate| format!("call {call}: {fate}")));
+    let deaths = CALLS.iter().filter(|call| !call.starts_with("get"));
+    let deaths = deaths.flat_map(|call| Death::ALL.map(|death| format!("call {call}: {death:?}")));
+    acts.chain(faults).chain(reasons).chain(seats).chain(apps).chain(calls).chain(deaths).collect()
+}
+
+const CALLS: &[&str] = &[
+    "create pods/binding",
+    "create pods",
+    "delete pods",
+    "get pods",
+    "patch pods/status",
+    "patch taskgroups/status",
+    "patch queues/status",
+    "create events",
+];
+
+/// Ways of a call to end.
+pub(crate) const FATES: [&str; 9] = [
+    "carried out",
+    "answer lost",
+    "lost",
+    "late",
+    "refused 403",
+    "refused 429",
+    "refused 500",
+    "refused 503",
+    "refused 504",
+];
+
+fn call(op: &Op, fate: &str) -> String {
+    let (resource, verb) = op.rule();
+    format!("call {verb} {resource}: {fate}")
+}
+
+fn app_step(before: AppState, now: AppState) -> String {
+    format!("application {before} to {now}")
+}
+
+fn seat_step(before: &str, now: &str) -> String {
+    format!("seat {before} to {now}")
+}
+
+const fn word(state: SeatState) -> &'static str {
+    match state {
+        SeatState::Open(Reserve::None) => "Open",
+        SeatState::Open(Reserve::Creating) => "Creating",
+        SeatState::Open(Reserve::Pending(_)) => "Pending",
+        SeatState::Assumed(_) => "Assumed",
+        SeatState::Binding(_) => "Binding",
+        SeatState::Held(_) => "Held",
+        SeatState::Leaving(_) => "Leaving",
+        SeatState::Releasing { .. } => "Releasing",
+        SeatState::Taken(Some(_)) => "Taken",
+        SeatState::Taken(None) => "Gone",
+    }
+}
+
+const ACTS: &[&str] = &[
+    "node",
+    "lose-node",
+    "queue",
+    "drop-queue",
+    "group",
+    "drop-group",
+    "pod",
+    "drop-pod",
+    "end",
+    "drop-placeholder",
+    "foreign",
+    "kill",
+    "overlap",
+    "cut",
+    "compact",
+    "jump",
+];
+
+const fn act_name(act: &Act) -> &'static str {
+    match act {
+        Act::Node { .. } => "node",
+        Act::LoseNode { .. } => "lose-node",
+        Act::Queue { .. } => "queue",
+        Act::DropQueue { .. } => "drop-queue",
+        Act::Group(_) => "group",
+        Act::DropGroup { .. } => "drop-group",
+        Act::Pod(_) => "pod",
+        Act::DropPod { .. } => "drop-pod",
+        Act::End { .. } => "end",
+        Act::DropPlaceholder { .. } => "drop-placeholder",
+        Act::Foreign { .. } => "foreign",
+        Act::Kill { .. } => "kill",
+        Act::Overlap { .. } => "overlap",
+        Act::Cut { .. } => "cut",
+        Act::Compact => "compact",
+        Act::Jump { .. } => "jump",
+    }
+}
+
+const FAULTS: &[&str] =
+    &["refused", "answer-lost", "lost", "late", "slow", "lag", "cut", "stall", "idle", "crash", "stale", "denied"];
+
+/// The faults that are on.
+fn fault_names(faults: &Faults) -> Vec<&'static str> {
+    let Faults { refused, answer_lost, lost, late, slow_ms, lag_ms, cut, stall_ms, idle_ms, crash, stale, denied } =
+        *faults;
+    let on = [
+        refused > 0,
+        answer_lost > 0,
+        lost > 0,
+        late > 0,
+        slow_ms > 0,
+        lag_ms > 0,
+        cut > 0,
+        stall_ms > 0,
+        idle_ms > 0,
+        crash > 0,
+        stale > 0,
+        denied.is_some(),
+    ];
+    FAULTS.iter().zip(on).filter(|(_, on)| *on).map(|(name, _)| *name).collect()
+}
