@@ -408,3 +408,20 @@ fn who_has_succeeded_takes_no_second_seat() {
     cluster.settle();
     assert_eq!(cluster.report("g").seats.taken, 1);
 }
+
+/// 01, 1.5: a seat is lost with its node; a placeholder that is seen on a node before the node itself is holds its seat when
+/// that comes.
+#[test]
+fn a_placeholder_is_seen_before_its_node() {
+    let mut cluster = Cluster::default();
+    let spec = cluster.all("g", 1);
+    cluster.apply("g", spec);
+    cluster.settle();
+    let name = cluster.pods.keys().find(|name| name.starts_with("ph-")).expect("it is created").clone();
+    cluster.change(&name, |spec| spec.place = Place::On { node: "n0".into(), running: true });
+    cluster.settle();
+    assert_eq!((cluster.report("g").reason, cluster.report("g").seats.held), ("PlaceholdersLeaving", 0));
+    cluster.node("n0", 1);
+    cluster.settle();
+    assert_eq!((cluster.report("g").reason, cluster.report("g").seats.held), ("WaitingForMembers", 1));
+}

@@ -1,6 +1,6 @@
 //! Recovery: a start, a leader change and a re-list are one code path (01, 1.11).
 
-use gangline::core::decision::TerminationType;
+use gangline::core::decision::{Decision, TerminationType};
 use gangline::core::event::{Event, GroupSpec, Place, Role};
 use gangline::core::ids::Key;
 use gangline::core::lifecycle::AppState;
@@ -170,6 +170,69 @@ fn a_start_that_nothing_tells_of_begins_anew() {
     cluster.pods.remove("g-0");
     cluster.restart().settle();
     assert_eq!((cluster.state("g"), cluster.report("g").reason), (AppState::Accepted, "WaitingForMembers"));
+}
+
+/// As above, when the Binding that a process had sent before it died comes to light while the next one, which could know
+/// of no start, reserves again: the gang goes on as after a restart that would have shown it.
+#[test]
+fn a_binding_of_an_earlier_process_comes_to_light_late() {
+    for rounds in 0..6 {
+        let mut cluster = Cluster::default().nodes(1, 3).queue("root.q", 3);
+        let spec = cluster.all("g", 3);
+        cluster.submit("g", "root.q", spec);
+        cluster.settle().members("g", 3);
+        cluster.step().carry("release");
+        let sent = cluster.decisions.iter().find_map(|decision| {
+            if let Decision::Allocate { mark, .. } = decision { Some(mark.clone()) } else { None }
+        });
+        let mark = sent.expect("members are bound");
+        assert_eq!((mark.seat, cluster.waiting()[0].as_str()), (Some(0), "bind g-0 n0 started"));
+        cluster.restart();
+        for _ in 0..rounds {
+            cluster.carry("");
+        }
+        if cluster.node_of("g-0").is_none() {
+            let place = Place::On { node: "n0".into(), running: true };
+            cluster.change("g-0", |spec| (spec.place, spec.mark) = (place, Some(mark)));
+        }
+        cluster.settle();
+        assert_eq!(
+            (cluster.bound(), cluster.placeholders()),
+            (vec!["g-0".into(), "g-1".into(), "g-2".into()], 0),
+            "{rounds}"
+        );
+        assert_eq!((cluster.state("g"), cluster.report("g").placed), (AppState::Running, true), "{rounds}");
+    }
+}
+
+/// 01, 1.11: who was bound for a seat has one, before a placeholder that was left, although the task group has fewer now.
+#[test]
+fn a_member_comes_before_a_placeholder_when_there_are_fewer_seats() {
+    let mut cluster = running();
+    let member = cluster.pods["g-0"].1.mark.clone().and_then(|mark| mark.seat);
+    assert_eq!((member, cluster.placeholders()), (Some(0), 2));
+    cluster.change("g-0", |spec| spec.mark.as_mut().expect("it was bound").seat = Some(2));
+    let mut fewer = cluster.groups["g"].clone();
+    fewer.min_member = 1;
+    cluster.groups.insert("g".into(), fewer);
+    cluster.restart().settle();
+    assert_eq!((cluster.placeholders(), cluster.report("g").seats.taken), (0, 1), "{:#?}", cluster.log);
+}
+
+/// 01, 1.12: "shrinking or deleting one never disturbs running work (a deleted queue drains)": within its limits, which the
+/// next process reads from an object that has no valid place any more.
+#[test]
+fn a_queue_without_a_place_keeps_its_limits_over_a_restart() {
+    let mut cluster = running();
+    cluster.node("n9", 4);
+    let max = cluster.queues["root.q"].clone();
+    cluster.queues.remove("root.q");
+    for number in 1..9 {
+        cluster.member(&format!("g-{number}"), "g");
+    }
+    cluster.restart_in_order(|objects| objects.insert(0, Event::QueueDisplaced("root.q".into(), max.clone())));
+    cluster.settle();
+    assert_eq!(cluster.cpu("root.q"), 9000, "its limit, although ten ask");
 }
 
 /// 01, 1.6: "Restart in the middle of binding (started members, no Placed=True): the gang is planned first, before
@@ -402,9 +465,7 @@ fn strays_are_deleted_once_task_groups_are_listed() {
     assert_eq!((blind.log.len(), blind.placeholders(), blind.cpu("root")), (0, 3, 3000));
     blind.tell(Event::GroupsListed);
     blind.step();
-    let stopped = |decision: &gangline::core::decision::Decision| {
-        matches!(decision, gangline::core::decision::Decision::Release(_, TerminationType::StoppedByRm))
-    };
+    let stopped = |decision: &Decision| matches!(decision, Decision::Release(_, TerminationType::StoppedByRm));
     assert_eq!(blind.decisions.iter().filter(|decision| stopped(decision)).count(), 3);
     blind.settle();
     assert_eq!(blind.clear_away(), [""; 0]);

@@ -241,3 +241,20 @@ fn a_refused_member_is_tried_again() {
     assert_eq!((cluster.bound(), cluster.state("g")), (vec!["g-0".into(), "g-1".into()], AppState::Running));
     assert!(cluster.report("g").placed);
 }
+
+/// 01, 1.4, step 3: "when the placeholder is gone, the member has the node"; where somebody else has bound the member by
+/// then, which the same batch tells, it stays where it is.
+#[test]
+fn a_member_that_somebody_else_binds_as_its_placeholder_goes() {
+    let mut cluster = held(9);
+    cluster.member("g-0", "g");
+    cluster.step();
+    let leaves = cluster.waiting().into_iter().find_map(|text| text.strip_prefix("release ").map(str::to_owned));
+    let leaves = leaves.expect("a swap begins").split(' ').next().expect("it has a name").to_owned();
+    cluster.delete(&leaves);
+    cluster.change("g-0", |spec| spec.place = Place::On { node: "n1".into(), running: true });
+    cluster.settle();
+    let report = cluster.report("g");
+    assert_eq!((report.state, report.seats.taken, report.seats.held), (AppState::Running, 1, 2));
+    assert_eq!((cluster.node_of("g-0"), cluster.cpu("root.q")), (Some("n1".into()), 3000));
+}

@@ -286,6 +286,7 @@ impl Controller {
             }
             Event::Group(..)
             | Event::Queue(..)
+            | Event::QueueDisplaced(..)
             | Event::Node(..)
             | Event::NodeGone(_)
             | Event::Namespace(..)

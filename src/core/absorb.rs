@@ -1,5 +1,6 @@
 //! Finds the seats of pods that exist: after a start, and when a pod appears or is bound (01, 1.11).
 
+use super::application::{App, Stage};
 use super::ask::{Ask, AskState};
 use super::decision::TerminationType;
 use super::event::{Place, PlaceholderName, Role};
@@ -144,11 +145,39 @@ impl Scheduler {
             return self.books.seat(group, seat, taken);
         }
         let seats = &self.books.groups[group].seats;
-        let is_open = |seat: &u32| matches!(seats.get(*seat).map(|seat| seat.state), Some(SeatState::Open(_)));
-        let marked = ask.spec.mark.as_ref().and_then(|mark| mark.seat).filter(is_open);
-        let Some(seat) = marked.or_else(|| seats.first_open()) else { return };
+        let Some(seat) = self.seat_it_was_bound_for(ask, group).or_else(|| seats.first_open()) else { return };
         self.clear_for_member(group, seat);
         self.books.seat(group, seat, taken);
+    }
+
+    /// The seat for which a member was bound, if no other member has it. A placeholder may hold it again: an earlier process
+    /// bound the member, and this one hears of it late.
+    fn seat_it_was_bound_for(&self, ask: &Ask, group: GroupId) -> Option<u32> {
+        let (mark, group) = (ask.spec.mark.as_ref()?, &self.books.groups[group]);
+        let is_of_this_life = mark.incarnation == self.books.apps[group.app?].incarnation;
+        mark.seat.filter(|seat| match group.seats.get(*seat).map(|seat| seat.state) {
+            Some(SeatState::Open(_)) => true,
+            Some(SeatState::Binding(_) | SeatState::Held(_) | SeatState::Leaving(_)) => is_of_this_life,
+            Some(SeatState::Assumed(_) | SeatState::Releasing { .. } | SeatState::Taken(_)) | None => false,
+        })
+    }
+
+    /// An earlier process had started this gang, and its Binding of a member comes to light when this one has begun to
+    /// reserve anew: the gang goes on as after a restart that would have shown it (01, 1.11).
+    pub(super) fn take_up_start(&mut self, id: AskId) {
+        let Some(app) = self.books.asks[id].app.filter(|_| self.synced) else { return };
+        let App { state, incarnation, .. } = self.books.apps[app];
+        if state != AppState::Accepted || !self.started_in(id, incarnation) {
+            return;
+        }
+        for group in self.books.apps[app].groups.clone() {
+            let seats = &self.books.groups[group].seats;
+            let pending = seats.open_with_placeholder().map(|(seat, _)| seat);
+            let unused: Vec<_> = seats.open_creating().chain(pending).collect();
+            unused.into_iter().for_each(|seat| self.clear_for_member(group, seat));
+        }
+        self.books.apps[app].stage = Stage::Reserve;
+        self.start(app);
     }
 
     /// A seat that was lost is had by a member beyond the seats that runs or has succeeded: a restart would see it so too
@@ -167,18 +196,20 @@ impl Scheduler {
         }
     }
 
-    /// A member takes an open seat: the placeholder that was to hold it is not wanted any more.
+    /// A member takes a seat: the placeholder that holds it, or was to hold it, is not wanted any more.
     pub(super) fn clear_for_member(&mut self, group: GroupId, seat: u32) {
         match self.books.groups[group].seats.get(seat).map(|seat| seat.state) {
-            Some(SeatState::Open(Reserve::Pending(placeholder))) => {
+            Some(
+                SeatState::Open(Reserve::Pending(placeholder))
+                | SeatState::Binding(placeholder)
+                | SeatState::Held(placeholder),
+            ) => {
                 self.give_back(placeholder, TerminationType::PlaceholderReplaced);
             }
             Some(SeatState::Open(Reserve::Creating)) => self.cancel_creation(group, seat),
             Some(
                 SeatState::Open(Reserve::None)
                 | SeatState::Assumed(_)
-                | SeatState::Binding(_)
-                | SeatState::Held(_)
                 | SeatState::Leaving(_)
                 | SeatState::Releasing { .. }
                 | SeatState::Taken(_),

@@ -10,6 +10,7 @@ use super::judge::{began_reserving, placeholder_ask, queue_of};
 use super::lifecycle::{AppEvent, AppState};
 use super::queue::DEFAULT_QUEUE;
 use super::reason::Reason;
+use super::replace::Reach;
 use super::resources::Totals;
 use super::scheduler::Scheduler;
 use super::seat::Seats;
@@ -117,11 +118,14 @@ impl Scheduler {
         let group = &mut self.books.groups[id];
         group.seats = Seats::new(count);
         (group.replaced, group.cut) = (0, None);
-        let asks = self.sorted_asks(id);
-        // Marked seats first, then the rest in the order of names.
-        let (marked, rest): (Vec<_>, Vec<_>) =
-            asks.iter().copied().partition(|ask| self.marked_seat(*ask).is_some_and(|seat| seat < count));
-        for ask in marked.into_iter().chain(rest) {
+        let mut asks = self.sorted_asks(id);
+        // Who was bound for a seat comes first, members before placeholders, even if that seat is no more; then the rest in
+        // the order of names.
+        asks.sort_by_key(|ask| {
+            let seat = self.marked_seat(*ask);
+            (seat.is_none(), self.books.asks[*ask].is_placeholder(), seat >= Some(count))
+        });
+        for ask in asks {
             self.absorb(ask);
             self.reshelve(ask);
         }
@@ -292,7 +296,7 @@ impl Scheduler {
             if self.is_interrupted(group) {
                 self.stirred |= self.cramped.insert(id);
             } else {
-                self.replace(group);
+                self.replace(group, Reach::Seat);
                 self.balance(group);
             }
         }

@@ -37,6 +37,7 @@ impl Scheduler {
             ("classes", books.classes.len()),
             ("nodes", books.nodes.names()),
             ("queues", books.queues.iter().count().saturating_sub(2)),
+            ("displaced queues", books.queues.displaced()),
             ("contending", self.contending.len()),
             ("cramped", self.cramped.len()),
             ("room", self.room.len()),

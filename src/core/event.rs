@@ -21,7 +21,9 @@ pub enum Event {
     GroupGone(Key),
     /// A Queue as last observed and found valid in the tree.
     Queue(Text, QueueSpec),
-    /// The Queue is gone, or has no valid place in the tree any more: it drains.
+    /// A Queue without a valid place in the tree: nothing new is accepted, what runs there has these limits.
+    QueueDisplaced(Text, QueueSpec),
+    /// The Queue is gone: it drains.
     QueueGone(Text),
     /// A Node as last observed.
     Node(Text, Box<NodeSpec>),

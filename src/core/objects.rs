@@ -21,14 +21,26 @@ impl Scheduler {
         }
     }
 
-    /// The Queue drains.
-    pub(super) fn lose_queue(&mut self, path: &Text) {
-        if let Some(id) = self.books.queues.find(path).filter(|id| self.books.queues[*id].defined) {
-            self.books.queues.retain(id);
-            self.books.queues.undefine(path);
-            self.queue_changed(id);
-            self.books.queues.release(id);
+    /// A Queue whose object is there and that has no valid place.
+    pub(super) fn displace_queue(&mut self, path: &Text, spec: QueueSpec) {
+        if let Some(id) = self.books.queues.displace(path, spec) {
+            self.drain(id);
         }
+    }
+
+    /// The Queue's object is gone.
+    pub(super) fn lose_queue(&mut self, path: &Text) {
+        self.books.queues.forget_limits(path);
+        if let Some(id) = self.books.queues.find(path).filter(|id| self.books.queues[*id].defined) {
+            self.drain(id);
+        }
+    }
+
+    fn drain(&mut self, id: QueueId) {
+        self.books.queues.retain(id);
+        self.books.queues.undefine(id);
+        self.queue_changed(id);
+        self.books.queues.release(id);
     }
 
     /// What was refused because a queue drains hears that it is gone, once nothing is left in it. Its object may be there
@@ -97,6 +109,7 @@ impl Scheduler {
     pub(super) fn see_node(&mut self, name: &Text, spec: NodeSpec) {
         let old = self.books.nodes.id(name).and_then(|id| self.books.nodes.spec(id));
         let shrank = old.is_some_and(|old| old.allocatable.first_beyond(&spec.allocatable).is_some());
+        let is_new = old.is_none();
         let change = self.books.nodes.see(name, spec);
         if change.eligibility {
             self.books.classes.node_changed(&self.books.nodes, change.node);
@@ -107,6 +120,17 @@ impl Scheduler {
         if change.eligibility || change.grew {
             self.grown.insert(change.node);
             self.stirred |= !rivals::has(Bug::NewNodeWakesNobody);
+        }
+        if is_new {
+            self.find_again(change.node);
+        }
+    }
+
+    /// A pod can be seen on a node before the node is: until then a placeholder there seemed to be on its way out.
+    fn find_again(&mut self, node: NodeId) {
+        for id in self.residents(node) {
+            self.absorb(id);
+            self.note(id);
         }
     }
 

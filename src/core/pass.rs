@@ -12,6 +12,7 @@ use super::fill::{Demand, Placed, copies_on, fill_some};
 use super::ids::{AppId, AskId, ClassId, QueueId};
 use super::lifecycle::{AppEvent, AppState};
 use super::queue::Ahead;
+use super::replace::Reach;
 use super::resources::Totals;
 use super::scheduler::{PLACED_PER_STEP, Scheduler};
 use super::seat::SeatState;
@@ -36,16 +37,16 @@ impl Scheduler {
         let cramped = std::mem::take(&mut self.cramped).into_iter();
         let mut cramped: Vec<_> = cramped.map(|app| (first(&app), app)).collect();
         cramped.sort_unstable();
-        for (_, app) in cramped {
-            // It may have ended since: only what runs swaps.
-            let running = self.books.apps[app].state == AppState::Running;
-            for group in self.books.apps[app].groups.iter().copied().filter(|_| running).collect::<Vec<_>>() {
-                self.fill_open_seats(group);
-                self.replace(group);
-                self.balance(group);
-            }
-            self.touch(Some(app));
+        // One may have ended since: only what runs swaps.
+        let running =
+            cramped.iter().map(|(_, app)| &self.books.apps[*app]).filter(|app| app.state == AppState::Running);
+        let groups: Vec<_> = running.flat_map(|app| app.groups.iter().copied()).collect();
+        groups.iter().for_each(|group| self.fill_open_seats(*group));
+        for group in groups {
+            self.replace(group, Reach::Beyond);
+            self.balance(group);
         }
+        cramped.into_iter().for_each(|(_, app)| self.touch(Some(app)));
     }
 
     /// Pods of one queue and class wait for the same thing; when it becomes another, all of them say so.

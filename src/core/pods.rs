@@ -196,6 +196,7 @@ impl Scheduler {
         }
         self.books.change(id, |ask| ask.state = AskState::Bound { node });
         self.absorb(id);
+        self.take_up_start(id);
     }
 
     /// Somebody else gave the pod a node: a swap for it is off, and a seat on another node does not wait for it.

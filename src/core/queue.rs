@@ -21,7 +21,7 @@ pub struct Queue {
     pub path: Text,
     /// The queue above; `None` for the root.
     pub parent: Option<QueueId>,
-    /// Its limits; those that it had last while it drains.
+    /// Its limits; while it drains those of its object, or that it had last.
     pub spec: QueueSpec,
     /// A Queue object defines it, or it is `root` or `root.default`. Otherwise it drains: what runs stays charged,
     /// nothing new is accepted.
@@ -45,6 +45,9 @@ pub struct Queue {
 pub struct Queues {
     arena: Arena<QueueId, Queue>,
     by_path: Lookup<Text, QueueId>,
+    /// Limits of queues that have an object and no valid place: what still runs there is within them, also for a process
+    /// that never saw them in force.
+    displaced: Lookup<Text, QueueSpec>,
     /// Paths of queues that had drained and that nothing refers to any more, since they were last asked for.
     drained: Vec<Text>,
 }
@@ -71,7 +74,12 @@ pub struct Kept {
 
 impl Default for Queues {
     fn default() -> Self {
-        let mut queues = Self { arena: Arena::default(), by_path: Lookup::default(), drained: Vec::new() };
+        let mut queues = Self {
+            arena: Arena::default(),
+            by_path: Lookup::default(),
+            displaced: Lookup::default(),
+            drained: Vec::new(),
+        };
         queues.define(DEFAULT_QUEUE, QueueSpec::default());
         queues.define(ROOT, QueueSpec::default());
         queues
@@ -118,7 +126,7 @@ impl Queues {
         let queue = Queue {
             path: path.into(),
             parent,
-            spec: QueueSpec::default(),
+            spec: self.displaced.get(path).cloned().unwrap_or_default(),
             defined: false,
             allocated: Totals::default(),
             admitted: 0,
@@ -138,6 +146,7 @@ impl Queues {
     /// Defines or changes a queue; returns whether anything changed.
     pub fn define(&mut self, path: &str, spec: QueueSpec) -> Option<QueueId> {
         let id = self.at(path);
+        self.displaced.remove(path);
         let queue = &mut self.arena[id];
         let (was_defined, parent) = (queue.defined, queue.parent);
         if was_defined && queue.spec == spec {
@@ -151,22 +160,38 @@ impl Queues {
         Some(id)
     }
 
-    /// The Queue object is gone: the queue drains within its last limits. `root` and `root.default` become unlimited.
-    pub fn undefine(&mut self, path: &str) -> Option<QueueId> {
+    /// The Queue object has no valid place: what runs there has these limits. The queue, where anything refers to it.
+    pub fn displace(&mut self, path: &Text, spec: QueueSpec) -> Option<QueueId> {
+        self.displaced.insert(path.clone(), spec.clone());
         let id = self.find(path)?;
+        self.arena[id].spec = spec;
+        Some(id)
+    }
+
+    /// The object of a queue without a valid place is gone, or it has one.
+    pub fn forget_limits(&mut self, path: &str) {
+        self.displaced.remove(path);
+    }
+
+    /// How many queues without a valid place have limits.
+    pub fn displaced(&self) -> usize {
+        self.displaced.len()
+    }
+
+    /// The queue drains within its limits. `root` and `root.default` become unlimited.
+    pub fn undefine(&mut self, id: QueueId) {
         let queue = &mut self.arena[id];
-        if path == ROOT || path == DEFAULT_QUEUE {
+        if *queue.path == *ROOT || *queue.path == *DEFAULT_QUEUE {
             queue.spec = QueueSpec::default();
-            return Some(id);
+            return;
         }
         if !std::mem::replace(&mut queue.defined, false) {
-            return Some(id);
+            return;
         }
         if let Some(parent) = queue.parent {
             self.arena[parent].children -= 1;
         }
         self.forget_if_idle(id);
-        Some(id)
     }
 
     /// Whether an application may be submitted to it.

@@ -21,27 +21,37 @@ use super::scratch::Scratch;
 use super::seat::{Reserve, SeatState};
 use crate::rivals::{self, Bug};
 
+/// What a swap may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// What the placeholder leaves.
+    Seat,
+    /// Also what the member needs beyond that, or another node: only in the pass, behind the open seats of gangs that were
+    /// interrupted in the middle of their start.
+    Beyond,
+}
+
 impl Scheduler {
     /// Starts as many swaps as members and held seats allow; one never waits for another. A seat that no member can use
     /// that counts on one is for any other member that can.
-    pub(super) fn replace(&mut self, id: GroupId) {
+    pub(super) fn replace(&mut self, id: GroupId, reach: Reach) {
         let mut tries = Tries::new();
         let waiting = self.books.groups[id].waiting.iter().map(|(_, ask)| *ask).collect();
-        let all_swap = self.swap_each(id, waiting, &mut tries);
+        let all_swap = self.swap_each(id, waiting, (&mut tries, reach));
         if self.books.groups[id].seats.tally().held > 0 {
             let others = self.books.groups[id].overflow.iter().map(|(_, ask)| *ask).collect();
-            self.swap_each(id, others, &mut tries);
+            self.swap_each(id, others, (&mut tries, reach));
         }
         if !all_swap && rivals::has(Bug::LargeMemberDropsTheSeats) {
             self.empty_seats(id, TerminationType::Timeout);
         }
-        if !all_swap {
-            self.cramped.extend(self.books.groups[id].app);
+        if let (false, Some(app)) = (all_swap, self.books.groups[id].app) {
+            self.stirred |= self.cramped.insert(app) && reach == Reach::Seat;
         }
     }
 
     /// Swaps as many of these members as can, while there are held seats; whether all could.
-    fn swap_each(&mut self, id: GroupId, members: Vec<AskId>, tries: &mut Tries) -> bool {
+    fn swap_each(&mut self, id: GroupId, members: Vec<AskId>, (tries, reach): (&mut Tries, Reach)) -> bool {
         let mut all_swap = true;
         for member in members {
             let Some(class) = self.books.asks[member].class else { continue };
@@ -49,7 +59,7 @@ impl Scheduler {
                 return false;
             }
             let from = tries.entry(class).or_insert(Some(0));
-            *from = from.and_then(|from| self.swap(id, member, class, from));
+            *from = from.and_then(|from| self.swap(id, member, class, (from, reach)));
             if from.is_none() {
                 all_swap = false;
                 self.shown_asks.insert(member);
@@ -60,13 +70,14 @@ impl Scheduler {
 
     /// Swaps a member for a held seat, looking from one on. Where the next of its class goes on looking; `None` if no
     /// seat will do.
-    fn swap(&mut self, group: GroupId, member: AskId, class: ClassId, from: u32) -> Option<u32> {
+    fn swap(&mut self, group: GroupId, member: AskId, class: ClassId, (from, reach): (u32, Reach)) -> Option<u32> {
         let queue = self.books.apps[self.books.groups[group].app?].queue?;
         let (books, scratch) = (&self.books, &mut self.scratch);
         let here = books.groups[group].seats.held_from(from).find_map(|(seat, placeholder)| {
             let node = books.asks[placeholder].node()?;
             let excess = books.request(member).excess_over(books.request(placeholder));
-            let fits = excess_refused(books, queue, &excess).is_none()
+            let fits = (reach == Reach::Beyond || is_nothing(&excess))
+                && excess_refused(books, queue, &excess).is_none()
                 && fits_instead(books, scratch, class, placeholder, node);
             fits.then_some((seat, placeholder, node, excess))
         });
@@ -76,7 +87,7 @@ impl Scheduler {
             return Some(seat + 1);
         }
         let seats = self.books.groups[group].seats.len();
-        self.swap_elsewhere(group, member, (class, queue)).then_some(seats)
+        (reach == Reach::Beyond && self.swap_elsewhere(group, member, (class, queue))).then_some(seats)
     }
 
     /// Whether members wait while a seat of their gang is open that never had one: its start was interrupted. What they
@@ -225,9 +236,13 @@ impl Scheduler {
 /// does not fit the next of its class: until the placeholders are gone there is only less room.
 type Tries = BTreeMap<ClassId, Option<u32>>;
 
+fn is_nothing(excess: &Resources) -> bool {
+    excess.iter().all(|(_, amount)| amount == 0)
+}
+
 /// Why the quota has no room for what a member needs beyond its seat.
 pub(super) fn excess_refused(books: &Books, queue: QueueId, excess: &Resources) -> Option<QuotaExcess> {
-    if excess.iter().all(|(_, amount)| amount == 0) {
+    if is_nothing(excess) {
         return None;
     }
     let mut asked = Totals::default();

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::ask::Rank;
+use super::ask::{AskState, Rank};
 use super::books::Books;
 use super::decision::Decision;
 use super::event::Event;
@@ -111,6 +111,7 @@ impl Scheduler {
             Event::Group(key, spec) => self.see_group(&key, *spec),
             Event::GroupGone(key) => self.lose_group(&key),
             Event::Queue(path, spec) => self.see_queue(&path, spec),
+            Event::QueueDisplaced(path, spec) => self.displace_queue(&path, spec),
             Event::QueueGone(path) => self.lose_queue(&path),
             Event::Node(name, spec) => self.see_node(&name, *spec),
             Event::NodeGone(name) => self.lose_node(&name),
@@ -139,12 +140,14 @@ impl Scheduler {
         }
     }
 
-    /// What an event made us decide, a later one of the same batch may have made wrong: the pod or its node is gone.
+    /// What an event made us decide, a later one of the same batch may have made wrong: the pod or its node is gone, or
+    /// somebody else has bound the pod.
     fn think_again(&mut self) {
         for decision in std::mem::take(&mut self.out) {
             match decision {
                 Decision::Allocate { ask, .. } if !self.still_fits(ask) => {
-                    if self.books.asks.get(ask).is_some() {
+                    let state = self.books.asks.get(ask).map(|ask| ask.state);
+                    if matches!(state, Some(AskState::Assumed { .. })) {
                         self.unassume(ask);
                     }
                 }

@@ -17,7 +17,8 @@ pub const MAX_RESOURCES: usize = 16;
 pub const IMPLICIT: [&str; 2] = ["root", "root.default"];
 
 /// All Queue objects. What one object says is judged together with the queues above it; a queue whose spec is wrong
-/// keeps the last spec that was right, a queue without a valid parent is in force no more. One that promises more than a
+/// keeps the last spec that was right; a queue without a valid parent is in force no more, and only limits what still runs
+/// there. One that promises more than a
 /// queue above has is in force all the same, since the smallest limit on a path counts: otherwise a restart would take
 /// away what shrinking the parent did not (ADR 0010).
 #[derive(Clone, Debug, Default)]
@@ -31,8 +32,28 @@ struct Known {
     said: Said,
     /// What is wrong now, with the object or its place.
     problems: Vec<SpecError>,
+    standing: Standing,
+}
+
+/// What becomes of what an object says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+enum Standing {
+    /// Nothing: it was never right.
+    #[default]
+    Void,
+    /// It has no valid place: this limits what runs there.
+    Displaced(QueueSpec),
     /// The last spec that was right, while the parent is in force.
-    in_force: Option<QueueSpec>,
+    InForce(QueueSpec),
+}
+
+impl Standing {
+    const fn in_force(&self) -> Option<&QueueSpec> {
+        match self {
+            Self::InForce(spec) => Some(spec),
+            Self::Void | Self::Displaced(_) => None,
+        }
+    }
 }
 
 /// What an object says by itself.
@@ -54,15 +75,17 @@ impl QueueTree {
         self.put(name, Said { spec: QueueSpec::default(), errors: vec![error] })
     }
 
-    /// Takes a Queue that was deleted. Queues below it go first, since they have no parent any more; `root` and
+    /// Takes a Queue that was deleted. Queues below it are displaced first, since they have no parent any more; `root` and
     /// `root.default` are back to what they are without an object.
     pub fn gone(&mut self, name: &str) -> Vec<Event> {
         let Some(known) = self.queues.remove(name) else { return Vec::new() };
         let mut events = self.judge_below(name);
-        match known.in_force {
-            Some(_) if IMPLICIT.contains(&name) => events.insert(0, Event::Queue(name.into(), QueueSpec::default())),
-            Some(_) => events.push(Event::QueueGone(name.into())),
-            None => {}
+        match known.standing {
+            Standing::InForce(_) if IMPLICIT.contains(&name) => {
+                events.insert(0, Event::Queue(name.into(), QueueSpec::default()));
+            }
+            Standing::InForce(_) | Standing::Displaced(_) => events.push(Event::QueueGone(name.into())),
+            Standing::Void => {}
         }
         events
     }
@@ -74,12 +97,12 @@ impl QueueTree {
 
     /// What is in force for a queue: `None` = it has no valid place, or never had a valid spec.
     pub fn in_force(&self, name: &str) -> Option<&QueueSpec> {
-        self.queues.get(name).and_then(|known| known.in_force.as_ref())
+        self.queues.get(name).and_then(|known| known.standing.in_force())
     }
 
     /// Whether the object's spec is wrong and an earlier one counts.
     pub fn keeps_earlier(&self, name: &str) -> bool {
-        self.queues.get(name).is_some_and(|known| known.in_force.is_some() && !known.said.errors.is_empty())
+        self.queues.get(name).is_some_and(|known| known.standing.in_force().is_some() && !known.said.errors.is_empty())
     }
 
     /// The queues below one, from the top down.
@@ -94,7 +117,9 @@ impl QueueTree {
             // Only status or metadata changed.
             Some(known) if known.said == said => return Vec::new(),
             Some(known) => known.said = said,
-            None => drop(self.queues.insert(name.into(), Known { said, problems: Vec::new(), in_force: None })),
+            None => {
+                drop(self.queues.insert(name.into(), Known { said, problems: Vec::new(), standing: Standing::Void }))
+            }
         }
         let own = self.judge(&Text::from(name));
         own.into_iter().chain(self.judge_below(name)).collect()
@@ -105,7 +130,7 @@ impl QueueTree {
         let below: Vec<Text> = self.below(name).cloned().collect();
         let (mut events, mut gone) = (Vec::new(), Vec::new());
         for event in below.iter().filter_map(|name| self.judge(name)) {
-            if matches!(event, Event::QueueGone(_)) { gone.push(event) } else { events.push(event) }
+            if matches!(event, Event::Queue(..)) { events.push(event) } else { gone.push(event) }
         }
         events.extend(gone.into_iter().rev());
         events
@@ -116,17 +141,21 @@ impl QueueTree {
         let (placed, problems) = self.problems_of(name);
         let known = self.queues.get_mut(name)?;
         known.problems = problems;
-        let before = known.in_force.clone();
-        if !placed {
-            known.in_force = None;
-        } else if known.said.errors.is_empty() {
-            known.in_force = Some(known.said.spec.clone());
+        let now = match (placed, known.said.errors.is_empty()) {
+            (true, true) => Standing::InForce(known.said.spec.clone()),
+            (true, false) => known.standing.in_force().cloned().map_or(Standing::Void, Standing::InForce),
+            (false, true) => Standing::Displaced(known.said.spec.clone()),
+            (false, false) => Standing::Void,
+        };
+        if known.standing == now {
+            return None;
         }
-        match (before, &known.in_force) {
-            (Some(_), None) => Some(Event::QueueGone(name.clone())),
-            (before, Some(now)) if before.as_ref() != Some(now) => Some(Event::Queue(name.clone(), now.clone())),
-            (Some(_) | None, _) => None,
-        }
+        known.standing = now.clone();
+        Some(match now {
+            Standing::InForce(spec) => Event::Queue(name.clone(), spec),
+            Standing::Displaced(spec) => Event::QueueDisplaced(name.clone(), spec),
+            Standing::Void => Event::QueueGone(name.clone()),
+        })
     }
 
     /// Whether the parent is in force, and everything wrong.
@@ -150,7 +179,7 @@ impl QueueTree {
 
     fn is_in_force(&self, name: &str) -> bool {
         match self.queues.get(name) {
-            Some(known) => known.in_force.is_some() || IMPLICIT.contains(&name),
+            Some(known) => known.standing.in_force().is_some() || IMPLICIT.contains(&name),
             None => IMPLICIT.contains(&name),
         }
     }
@@ -224,12 +253,17 @@ mod tests {
         serde_json::from_value(object).unwrap()
     }
 
-    /// `+root.a cpu=5` or `-root.a`.
+    /// `+root.a cpu=5`, `~root.a cpu=5` where it has no place, or `-root.a`.
     fn words(events: &[Event]) -> Vec<String> {
+        let limits = |spec: &QueueSpec| -> String {
+            spec.max.iter().map(|(name, amount)| format!(" {name}={amount}")).collect()
+        };
         let word = |event: &Event| {
             if let Event::Queue(name, spec) = event {
-                let max = spec.max.iter().map(|(name, amount)| format!(" {name}={amount}"));
-                return format!("+{name}{}", max.collect::<String>());
+                return format!("+{name}{}", limits(spec));
+            }
+            if let Event::QueueDisplaced(name, spec) = event {
+                return format!("~{name}{}", limits(spec));
             }
             let Event::QueueGone(name) = event else { panic!("{event:?}") };
             format!("-{name}")
@@ -248,8 +282,10 @@ mod tests {
     #[test]
     fn the_tree_is_the_same_whatever_the_order_of_the_objects() {
         let mut tree = QueueTree::default();
-        assert_eq!(put(&mut tree, "root.a.b.c", &json!({})), [""; 0]);
-        assert_eq!(put(&mut tree, "root.a.b", &json!({"pods": "3"})), [""; 0]);
+        assert_eq!(put(&mut tree, "root.a.b.c", &json!({})), ["~root.a.b.c"]);
+        assert_eq!(put(&mut tree, "root.a.b", &json!({"pods": "3"})), ["~root.a.b pods=3"]);
+        assert_eq!(put(&mut tree, "root.a.b", &json!({"pods": "-3"})), ["-root.a.b"], "nothing of it counts");
+        assert_eq!(put(&mut tree, "root.a.b", &json!({"pods": "3"})), ["~root.a.b pods=3"]);
         assert_eq!(problems(&tree, "root.a.b"), ["spec.parent: queue root.a does not exist or has no valid place"]);
         assert_eq!(put(&mut tree, "root.ab", &json!({})), ["+root.ab"]);
         assert_eq!(put(&mut tree, "root.default.x", &json!({})), ["+root.default.x"]);
@@ -258,8 +294,9 @@ mod tests {
             ["+root.a cpu=2000", "+root.a.b pods=3", "+root.a.b.c"]
         );
         assert_eq!(tree.problem("root.a.b"), None);
-        assert_eq!(words(&tree.gone("root.a")), ["-root.a.b.c", "-root.a.b", "-root.a"]);
+        assert_eq!(words(&tree.gone("root.a")), ["~root.a.b.c", "~root.a.b pods=3", "-root.a"]);
         assert_eq!(words(&tree.gone("root.a")), [""; 0]);
+        assert_eq!(words(&tree.gone("root.a.b")), ["-root.a.b"]);
     }
 
     #[test]
