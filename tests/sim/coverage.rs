@@ -221,13 +221,39 @@ const fn act_name(act: &Act) -> &'static str {
     }
 }
 
-const FAULTS: &[&str] =
-    &["refused", "answer-lost", "lost", "late", "slow", "lag", "cut", "stall", "idle", "crash", "stale", "denied"];
+const FAULTS: &[&str] = &[
+    "refused",
+    "answer-lost",
+    "lost",
+    "late",
+    "slow",
+    "lag",
+    "cut",
+    "stall",
+    "idle",
+    "crash",
+    "stale",
+    "denied",
+    "admission",
+];
 
 /// The faults that are on.
 fn fault_names(faults: &Faults) -> Vec<&'static str> {
-    let Faults { refused, answer_lost, lost, late, slow_ms, lag_ms, cut, stall_ms, idle_ms, crash, stale, denied } =
-        *faults;
+    let Faults {
+        refused,
+        answer_lost,
+        lost,
+        late,
+        slow_ms,
+        lag_ms,
+        cut,
+        stall_ms,
+        idle_ms,
+        crash,
+        stale,
+        denied,
+        admission,
+    } = *faults;
     let on = [
         refused > 0,
         answer_lost > 0,
@@ -241,6 +267,7 @@ fn fault_names(faults: &Faults) -> Vec<&'static str> {
         crash > 0,
         stale > 0,
         denied.is_some(),
+        admission.is_some(),
     ];
     FAULTS.iter().zip(on).filter(|(_, on)| *on).map(|(name, _)| *name).collect()
 }

@@ -3,7 +3,7 @@
 use gangline::shim::op::Kind;
 
 use super::chance::mix;
-use super::plan::{Act, Denied, Faults, GroupAct, Head, Plan, PodAct};
+use super::plan::{Act, Admission, Denied, Faults, GroupAct, Head, Plan, PodAct};
 
 /// How long people act.
 pub(crate) const LENGTH_MS: u64 = 360_000;
@@ -222,5 +222,6 @@ fn faults(dice: &mut Dice) -> Faults {
         crash: some(&[1, 5]) as u8,
         stale: some(&[5, 50]) as u8,
         denied: dice.percent(6).then(|| dice.of(&Denied::ALL)),
+        admission: dice.percent(6).then(|| dice.of(&Admission::ALL)),
     }
 }

@@ -67,7 +67,8 @@ impl World {
         let (key, mut body) = (seen.key, seen.body.expect("the object decodes"));
         let now = self.now().wall;
         match self.api.store.get(kind, &key) {
-            None => drop(self.api.create(&key, body, now).expect("it is new")),
+            // Admission may refuse it.
+            None => drop(self.api.create(&key, body, now)),
             Some(old) => {
                 let mut meta = metadata(old).clone();
                 meta.generation = meta.generation.map(|generation| generation + 1);

@@ -2,7 +2,13 @@
 //!
 //! First line: the seed of all choices and the faults. Each further line: the millisecond, and an act.
 
+use gangline::api::names;
+use gangline::shim::observation::Body;
 use gangline::shim::op::{Kind, Op};
+use gangline::sim::admission::{Hook, Verdict};
+use gangline::sim::store::Store;
+use k8s_openapi::api::core::v1::{Container, Pod, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::{Deserialize, Serialize};
 
 /// Everything that happens that does not follow from the rest.
@@ -49,6 +55,50 @@ pub(crate) struct Faults {
     /// The right to one thing is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) denied: Option<Denied>,
+    /// What admission does to new pods.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) admission: Option<Admission>,
+}
+
+/// What admission does to new pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Admission {
+    /// A quota of the namespace: no more than three placeholders at a time.
+    Quota,
+    /// Every pod gets one more container, of 100m.
+    Sidecar,
+}
+
+impl Admission {
+    /// All of them.
+    pub(crate) const ALL: [Self; 2] = [Self::Quota, Self::Sidecar];
+
+    /// As the model is told of it.
+    pub(crate) fn hook(self) -> Hook {
+        match self {
+            Self::Quota => quota,
+            Self::Sidecar => sidecar,
+        }
+    }
+}
+
+fn quota(store: &Store, pod: &Pod) -> Verdict {
+    let is_placeholder = |pod: &Pod| pod.metadata.labels.iter().flatten().any(|(key, _)| key == names::PLACEHOLDER);
+    let there = store.of_kind(Kind::Pod).filter(|(_, body)| matches!(body, Body::Pod(pod) if is_placeholder(pod)));
+    if is_placeholder(pod) && there.count() >= 3 {
+        return Verdict::Deny { code: 403, reason: "Forbidden" };
+    }
+    Verdict::Allow
+}
+
+fn sidecar(_: &Store, pod: &Pod) -> Verdict {
+    let requests = Some([("cpu".to_owned(), Quantity("100m".to_owned()))].into());
+    let resources = Some(ResourceRequirements { requests, ..ResourceRequirements::default() });
+    let mut pod = pod.clone();
+    let container = Container { name: "sidecar".to_owned(), resources, ..Container::default() };
+    pod.spec.get_or_insert_default().containers.push(container);
+    Verdict::Mutate(Box::new(pod))
 }
 
 /// What the role may lack.

@@ -34,6 +34,8 @@ pub(crate) struct Process {
     groups: BTreeSet<Uid>,
     /// Bindings that may have happened or may yet.
     intents: BTreeMap<Uid, Intent>,
+    /// Where each pod was last sent, and when that was decided.
+    sent: BTreeMap<Uid, (String, u64)>,
     calls: BTreeMap<CallId, Sent>,
     /// What a list under way has not named.
     unnamed: BTreeMap<Kind, BTreeSet<Key>>,
@@ -78,6 +80,8 @@ struct Intent {
     milli: u64,
     /// It may have happened, whatever later answers say.
     doubtful: bool,
+    /// When it was first sent: one that is refused for now is sent again.
+    decided_ms: u64,
 }
 
 /// A call in flight.
@@ -102,6 +106,7 @@ impl Process {
             queues: BTreeMap::new(),
             groups: BTreeSet::new(),
             intents: BTreeMap::new(),
+            sent: BTreeMap::new(),
             calls: BTreeMap::new(),
             unnamed: BTreeMap::new(),
             now_ms: 0,
@@ -322,7 +327,11 @@ impl Process {
         if !pod.ours {
             return Err(Violation::new("I8", format!("{key} goes to {node}, and is not ours")));
         }
-        let intent = Intent { node: node.to_owned(), queue: queue.to_owned(), milli: pod.milli, doubtful: false };
+        let before = self.sent.get(uid).filter(|(to, _)| to == node).map(|(_, at)| *at);
+        let decided_ms = before.unwrap_or(self.now_ms);
+        let (milli, doubtful) = (pod.milli, false);
+        let intent = Intent { node: node.to_owned(), queue: queue.to_owned(), milli, doubtful, decided_ms };
+        self.sent.insert(uid.clone(), (node.to_owned(), decided_ms));
         self.judge_node(key, &intent)?;
         self.judge_queues(key, &intent)?;
         self.intents.insert(uid.clone(), intent);
@@ -334,10 +343,10 @@ impl Process {
         let Some(node) = self.nodes.get(&Key::cluster(new.node.as_str())) else {
             return Err(Violation::new("I2", format!("{key} goes to {}, which is not there", new.node)));
         };
-        if node.cordoned_ms.is_some_and(|since| self.now_ms.saturating_sub(since) >= EXCUSED_MS) {
+        if node.cordoned_ms.is_some_and(|since| new.decided_ms.saturating_sub(since) >= EXCUSED_MS) {
             return Err(Violation::new("I2", format!("{key} goes to {}, which takes no pods", new.node)));
         }
-        if self.now_ms.saturating_sub(node.changed_ms) < EXCUSED_MS {
+        if new.decided_ms.saturating_sub(node.changed_ms) < EXCUSED_MS {
             return Ok(());
         }
         let there = self.pods.values().filter(|pod| !pod.ended && pod.node.as_deref() == Some(&new.node));
@@ -357,7 +366,7 @@ impl Process {
         for level in levels(&new.queue) {
             let Some(queue) = self.queues.get(&Key::cluster(level)) else { continue };
             let Some(most) = queue.milli else { continue };
-            if queue.lowered || self.now_ms.saturating_sub(queue.changed_ms) < EXCUSED_MS {
+            if queue.lowered || new.decided_ms.saturating_sub(queue.changed_ms) < EXCUSED_MS {
                 continue;
             }
             let within = |queue: &str| is_within(queue, level);

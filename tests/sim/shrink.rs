@@ -33,7 +33,7 @@ pub(crate) fn shrink(plan: &Plan) -> Plan {
     best
 }
 
-const WITHOUT: [fn(&mut Faults); 12] = [
+const WITHOUT: [fn(&mut Faults); 13] = [
     |faults| faults.refused = 0,
     |faults| faults.answer_lost = 0,
     |faults| faults.lost = 0,
@@ -46,4 +46,5 @@ const WITHOUT: [fn(&mut Faults); 12] = [
     |faults| faults.crash = 0,
     |faults| faults.stale = 0,
     |faults| faults.denied = None,
+    |faults| faults.admission = None,
 ];

@@ -15,7 +15,7 @@ use super::chance::Chance;
 use super::coverage::Coverage;
 use super::oracle::Violation;
 use super::people::node_of;
-use super::plan::{Act, Faults};
+use super::plan::{Act, Admission, Faults};
 use super::process::Process;
 
 #[path = "calls.rs"]
@@ -156,6 +156,7 @@ impl World {
             death,
             coverage: None,
         };
+        world.api.admission = faults.admission.map(Admission::hook);
         world.start();
         world
     }
@@ -177,6 +178,7 @@ impl World {
     pub(crate) fn calm_down(&mut self) {
         self.say(|| "calm".to_owned());
         self.faults = Faults::default();
+        self.api.admission = None;
     }
 
     /// Lets happen what happens in so much time.
