@@ -62,8 +62,6 @@ pub enum Bug {
     BindsToALostNode,
     /// A Binding without an answer counts as refused.
     AssumedPodExpires,
-    /// What is charged elsewhere stays charged where it was.
-    AssumedTwice,
     /// A Binding that fails changes nothing.
     FailedBindIsForgotten,
     /// What is not to be bound any more stays charged.

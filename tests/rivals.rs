@@ -53,7 +53,6 @@ const KNOWN: &[Known] = &[
     (Bug::SwapsOntoALostNode, "YuniKorn P6, S9", "A node that goes in the middle of a swap ends the process"),
     (Bug::BindsToALostNode, "YUNIKORN-2171", "A node is removed while something is placed on it"),
     (Bug::AssumedPodExpires, "k8s #106361", "A slow Binding expires, and its room is given away"),
-    (Bug::AssumedTwice, "k8s #26043", "A pod is assumed twice"),
     (Bug::FailedBindIsForgotten, "k8s #49314", "A pod whose Binding failed is stuck for ever"),
     (Bug::FailedBindKeepsItsRoom, "k8s #28883", "A Binding that failed corrupts the cache"),
     (Bug::SaidToRun, "volcano #4383", "A pod fails to be bound, and its PodGroup says Running"),

@@ -66,6 +66,8 @@ fn keeps_every_promise(first: u64, count: u64) -> Reached {
         let line = violation.what.lines().next().unwrap_or_default();
         say(&format!("seed {seed}: {} {line:.200}", violation.promise));
     }
+    let reached: Reached = played.iter().flat_map(|(_, one)| one.reached.clone()).collect();
+    problems(&reached).iter().filter(|_| count >= SEEDS).for_each(|problem| say(problem));
     let is_known = |seed: u64, promise: &str| KNOWN.contains(&(seed, promise));
     let found = broken.iter().filter(|(seed, violation)| is_known(*seed, violation.promise)).count();
     let expected = KNOWN.iter().filter(|(seed, _)| (first..first + count).contains(seed)).count();
@@ -75,7 +77,7 @@ fn keeps_every_promise(first: u64, count: u64) -> Reached {
         let violation = play(&small, false).violation.expect("it broke a promise before");
         panic!("seed {seed} breaks {}: {}\n{}", violation.promise, violation.what, small.text());
     }
-    played.into_iter().flat_map(|(_, one)| one.reached).collect()
+    reached
 }
 
 /// Says it, also where the words of tests that pass are kept.
@@ -147,7 +149,9 @@ fn the_same_plan_is_played_the_same() {
         let again = play(&plan, false).writes;
         assert_eq!(first, again, "seed {seed}");
         // When a call that failed is tried again goes by when it was first made. Where none fails, nothing goes by that.
-        let head = Head { faults: Faults::default(), ..plan.head };
+        let Faults { lag_ms, cut, stall_ms, idle_ms, admission, .. } = plan.head.faults;
+        let faults = Faults { lag_ms, cut, stall_ms, idle_ms, admission, ..Faults::default() };
+        let head = Head { faults, ..plan.head };
         let calm = Plan { head: head.clone(), ..plan };
         let world = World::new(head.seed, head.faults, None).permuted();
         let (one, other) = (play(&calm, false).writes, play_in(world, &calm).writes);

@@ -45,7 +45,7 @@ impl Scheduler {
                 if own == id =>
             {
                 match (stays, is_bound) {
-                    (true, true) => self.books.seat(group, name.seat, SeatState::Held(id)),
+                    (true, true) => self.hold(id, group, name.seat),
                     (true, false) => {}
                     (false, true) => self.books.seat(group, name.seat, SeatState::Leaving(id)),
                     (false, false) => self.vacate(id, SeatState::Open(Reserve::None)),
@@ -66,6 +66,15 @@ impl Scheduler {
             | SeatState::Releasing { .. }
             | SeatState::Taken(_) => self.refuse_placeholder(id, group, name),
         }
+    }
+
+    /// A placeholder is bound. After the start a member may wait for just this seat.
+    fn hold(&mut self, id: AskId, group: GroupId, number: u32) {
+        let group_of = &self.books.groups[group];
+        let is_new = group_of.seats.get(number).is_some_and(|seat| seat.state != SeatState::Held(id));
+        let started = group_of.app.is_some_and(|app| self.books.apps[app].has_started());
+        self.stirred |= is_new && started;
+        self.books.seat(group, number, SeatState::Held(id));
     }
 
     /// While a stray of this life exists, the next placeholder of its seat needs another name.

@@ -228,7 +228,7 @@ impl Books {
             new.queue.into_iter().for_each(|queue| self.queues.charge(queue, &new.in_queue));
         }
         let old = std::mem::replace(&mut ask.charge, charge);
-        if let Some(old) = old.as_ref().filter(|_| ask.charge.is_none() || !rivals::has(Bug::AssumedTwice)) {
+        if let Some(old) = &old {
             self.nodes.discharge(old.node, &old.on_node, old_ports);
             old.queue.into_iter().for_each(|queue| self.queues.discharge(queue, &old.in_queue));
         }

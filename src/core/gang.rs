@@ -153,6 +153,8 @@ impl Scheduler {
         if self.books.apps[id].stage != Stage::Gate {
             self.abandon(id, TerminationType::StoppedByRm);
         }
+        // Once it is through again it is planned again, and says what it waits for then.
+        self.books.apps[id].stuck = None;
         self.wait(id, reason);
     }
 

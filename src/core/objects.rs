@@ -114,15 +114,15 @@ impl Scheduler {
         if change.eligibility {
             self.books.classes.node_changed(&self.books.nodes, change.node);
         }
+        if is_new {
+            self.find_again(change.node);
+        }
         if change.eligibility || shrank {
             self.check_assumed(change.node);
         }
         if change.eligibility || change.grew {
             self.grown.insert(change.node);
             self.stirred |= !rivals::has(Bug::NewNodeWakesNobody);
-        }
-        if is_new {
-            self.find_again(change.node);
         }
     }
 

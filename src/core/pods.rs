@@ -251,6 +251,10 @@ impl Scheduler {
         }
         if is_placeholder {
             self.release(id, TerminationType::StoppedByRm);
+        } else {
+            // Its Binding, by an earlier process, may not have been seen.
+            self.absorb(id);
+            self.take_up_start(id);
         }
     }
 

@@ -133,7 +133,8 @@ impl World {
 
     /// A call is carried out, perhaps of a process that another does not know of, which has planned without that.
     fn make(&mut self, call: &Call) -> Outcome {
-        let is_known = call.id.incarnation == self.processes && self.older.is_empty();
+        let newest = self.process.as_ref().map_or(self.processes, |process| process.number);
+        let is_known = call.id.incarnation == newest && self.older.is_empty();
         if let (Op::Bind { pod, .. }, false) = (&call.op, is_known) {
             let group = self.api.store.get(Kind::Pod, pod).and_then(group_of).map(str::to_owned);
             self.overtaken.extend(group);

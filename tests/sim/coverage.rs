@@ -82,6 +82,11 @@ impl Coverage {
         self.reached.extend(codes.into_iter().map(|code| format!("reason {code}")));
     }
 
+    /// A new process says and does the same as the old one, where all gangs are asked, or all but some.
+    pub(crate) fn restart(&mut self, doubtful: usize) {
+        self.reached.insert(RESTARTS[usize::from(doubtful > 0)].to_owned());
+    }
+
     /// A process dies over a call.
     pub(crate) fn death(&mut self, op: &Op, death: Death) {
         self.reached.insert(call(op, &format!("{death:?}")));
@@ -126,8 +131,11 @@ fn expected() -> Reached {
     let calls = CALLS.iter().flat_map(|call| FATES.iter().map(move |fate| format!("call {call}: {fate}")));
     let deaths = CALLS.iter().filter(|call| !call.starts_with("get"));
     let deaths = deaths.flat_map(|call| Death::ALL.map(|death| format!("call {call}: {death:?}")));
-    acts.chain(faults).chain(reasons).chain(seats).chain(apps).chain(calls).chain(deaths).collect()
+    let restarts = RESTARTS.map(str::to_owned);
+    acts.chain(faults).chain(restarts).chain(reasons).chain(seats).chain(apps).chain(calls).chain(deaths).collect()
 }
+
+const RESTARTS: [&str; 2] = ["restart compared of all gangs", "restart compared of all gangs but some"];
 
 const CALLS: &[&str] = &[
     "create pods/binding",

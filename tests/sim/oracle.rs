@@ -1,6 +1,6 @@
 //! What must hold, read off the API server's objects (design 04, 4.2): when everything has come to rest, and in the end.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gangline::api::task_group::TaskGroup;
 use gangline::core::ids::Key;
@@ -122,6 +122,16 @@ impl World {
             let Numbers { bound, held, .. } = numbers(name, group);
             let started = group.status.as_ref().is_some_and(|status| status.application_state == "Running");
             (bound + held > 0 || started) && bound < group.spec.min_member
+        });
+        groups.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// Groups that have neither a member nor a placeholder for some of their seats, but for others.
+    pub(crate) fn in_a_swap(&self) -> Vec<String> {
+        let mut groups = self.groups();
+        groups.retain(|(name, group)| {
+            let Numbers { bound, held, .. } = self.of_group(name, group);
+            (1..in_force(group)).contains(&(bound + held))
         });
         groups.into_iter().map(|(name, _)| name).collect()
     }
@@ -251,30 +261,69 @@ impl World {
     /// A new process, with nothing but the objects, binds, creates and deletes nothing. It cannot know of members that
     /// ran and are gone (01, 1.11).
     pub(crate) fn check_restart(&mut self) {
-        let starts = |(name, group): &(String, TaskGroup)| {
-            let state = group.status.as_ref().map(|status| status.application_state.as_str());
-            state == Some("Running") && self.of_group(name, group).bound == 0
-        };
-        // Whether it came before the gate its date says to the second only.
-        let originator = |pod: &Body| node_of(pod).is_none() && label(pod, "gangline.dev/application-id").is_some();
-        let waits = self.pods().any(|(_, pod)| !is_placeholder(pod) && originator(pod));
-        let groups = self.groups();
-        if waits || !self.disturbed.is_empty() || groups.iter().any(|group| starts(group) || self.is_larger(group)) {
-            return;
-        }
+        let doubtful = self.doubtful();
         let (writes, before) = (self.writes.len(), self.summary());
         self.process = None;
         self.start();
         self.rest();
         let matters = |write: &&String| !write.contains("status") && !write.contains("events");
-        let more: Vec<String> = self.writes[writes..].iter().filter(matters).cloned().collect();
-        if !more.is_empty() {
-            self.violated("L1", format!("a new process finds something to do: {}", more.join(", ")));
-        }
+        let mut changes: Vec<String> = self.writes[writes..].iter().filter(matters).cloned().collect();
         let after = self.summary();
-        if before != after {
-            self.violated("L1", format!("a new process sees it otherwise:\n{before:#?}\n{after:#?}"));
+        changes.extend(before.iter().filter(|line| !after.contains(line)).map(|line| format!("- {line}")));
+        changes.extend(after.iter().filter(|line| !before.contains(line)).map(|line| format!("+ {line}")));
+        let groups = self.groups();
+        let known = groups.iter().map(|(name, _)| name).filter(|name| !doubtful.contains(*name));
+        let runs = |lines: &[String], name: &str| {
+            let line = format!("gang {name}: Running ");
+            lines.iter().any(|at| at.starts_with(&line))
+        };
+        // Whatever happens to others.
+        if let Some(name) = known.into_iter().find(|name| runs(&before, name) && !runs(&after, name)) {
+            self.violated("L1", format!("{name} runs, and does not for a new process"));
         }
+        // What one of them does differently changes the room of all others.
+        if !changes.is_empty() && !changes.iter().any(|change| doubtful.iter().any(|group| is_about(change, group))) {
+            self.violated("L1", format!("a new process does or sees something else: {changes:#?}"));
+        }
+        if changes.is_empty() {
+            self.coverage.iter_mut().for_each(|coverage| coverage.restart(doubtful.len()));
+        }
+    }
+
+    /// Groups of which a new process may know less, or decide otherwise, and those of the same applications.
+    fn doubtful(&self) -> BTreeSet<String> {
+        let starts = |(name, group): &(String, TaskGroup)| {
+            let state = group.status.as_ref().map(|status| status.application_state.as_str());
+            state == Some("Running") && self.of_group(name, group).bound == 0
+        };
+        // Whether it came before the gate its date says to the second only.
+        let waits = |pod: &Body| node_of(pod).is_none() && !is_placeholder(pod);
+        let originators = self.pods().filter(|(_, pod)| waits(pod));
+        let late: BTreeSet<&str> =
+            originators.filter_map(|(_, pod)| label(pod, "gangline.dev/application-id")).collect();
+        let groups = self.groups();
+        let app =
+            |(name, group): &(String, TaskGroup)| group.spec.application_id.clone().unwrap_or_else(|| name.clone());
+        let is_doubtful = |group: &(String, TaskGroup)| {
+            self.disturbed.contains(&group.0) || late.contains(&*app(group)) || starts(group) || self.is_larger(group)
+        };
+        let mut apps: BTreeSet<String> = groups.iter().filter(|group| is_doubtful(group)).map(app).collect();
+        // What one of them asks for is kept for it, before those behind it.
+        let reserves = |(_, group): &&(String, TaskGroup)| {
+            group.status.as_ref().is_some_and(|status| status.application_state == "Accepted")
+        };
+        if groups.iter().filter(reserves).any(|group| apps.contains(&app(group))) {
+            apps.extend(groups.iter().filter(reserves).map(app));
+        }
+        let all = groups.iter().filter(|group| apps.contains(&app(group))).map(|(name, _)| name.clone());
+        all.chain(self.disturbed.iter().cloned()).chain(apps.iter().cloned()).collect()
+    }
+
+    /// Groups that are submitted to a queue or to one below it.
+    pub(crate) fn groups_in(&self, path: &str) -> Vec<String> {
+        let mut groups = self.groups();
+        groups.retain(|(_, group)| levels(group.spec.queue.as_deref().unwrap_or("root.default")).any(|at| at == path));
+        groups.into_iter().map(|(name, _)| name).collect()
     }
 
     /// Whether a member that waits asks for more than its group announced. Its gang may have found out when it was about to
@@ -389,6 +438,16 @@ fn in_force(group: &TaskGroup) -> u32 {
     let started = |state: &str| matches!(state, "Running" | "Waiting" | "Completed");
     let status = group.status.as_ref().filter(|status| started(&status.application_state));
     status.map_or(group.spec.min_member, |status| status.counts.required)
+}
+
+/// Whether a write, or a line of a summary, is about a group, its pods, or a driver: whose gang that is its name does not say.
+fn is_about(change: &str, group: &str) -> bool {
+    let name = change.rsplit(['/', ' ']).next().unwrap_or_default();
+    let own = |name: &str| name.strip_prefix(group).is_some_and(|rest| rest.starts_with('-'));
+    change.contains(&format!("gang {group}:"))
+        || own(name)
+        || name.strip_prefix("tg-").is_some_and(own)
+        || name.starts_with("driver")
 }
 
 /// Pods of a group.

@@ -35,7 +35,7 @@ impl World {
             }
             Act::DropQueue { path } => {
                 // A gang whose driver runs keeps what it holds there; a new process gives it up.
-                self.disturb(path);
+                self.groups_in(path).iter().for_each(|group| self.disturb(group));
                 self.delete(Kind::Queue, path);
             }
             Act::Group(group) => self.set_group(group),
@@ -241,13 +241,13 @@ impl World {
         if gone || self.api.store.get(Kind::Pod, &key).is_some() {
             return;
         }
-        // A new process gives up the seats of a node that has too much on it at once, this one when its gang starts.
-        self.disturb(node);
         let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu.to_string()}}});
         let spec = json!({"schedulerName": "other", "nodeName": node, "containers": [container]});
         self.apply(Kind::Pod, &json!({"metadata": {"name": name, "namespace": "other"}, "spec": spec}));
+        // It may have the room of a swap, where neither the placeholder nor the member is on the node.
+        self.in_a_swap().iter().for_each(|group| self.disturb(group));
         if self.is_overdrawn(node) {
-            // The room of a swap, or what a process that hears late still gives away.
+            // Or what a process that hears late still gives away.
             let incomplete = self.incomplete();
             self.disturb_node(node);
             incomplete.iter().for_each(|group| self.disturb(group));

@@ -163,6 +163,9 @@ impl Process {
                 self.intents.entry(uid).and_modify(|intent| intent.doubtful = true);
             }
             Some(Sent::Bind(uid)) if code != 0 => {
+                if !matches!(code, 429 | 503) {
+                    self.sent.remove(&uid);
+                }
                 if code == 404 || self.intents.get(&uid).is_some_and(|intent| !intent.doubtful) {
                     self.intents.remove(&uid);
                 }

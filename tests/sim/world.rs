@@ -177,8 +177,11 @@ impl World {
     /// From now on nothing goes wrong any more.
     pub(crate) fn calm_down(&mut self) {
         self.say(|| "calm".to_owned());
+        if self.api.admission.take().is_some() {
+            // A gang may remember how large its placeholders came out.
+            self.incomplete().iter().for_each(|group| self.disturb(group));
+        }
         self.faults = Faults::default();
-        self.api.admission = None;
     }
 
     /// Lets happen what happens in so much time.

@@ -52,6 +52,8 @@ pub(super) struct Input {
     pub(super) arrivals: Vec<Arrival>,
     /// How many objects of each kind are left out.
     pub(super) left_out: BTreeMap<String, u32>,
+    /// Pods that have ended: they hold nothing.
+    ended: u32,
     /// How many pods name a scheduler that nobody plays.
     pub(super) of_others: u32,
     /// Kind and name of everything that comes.
@@ -73,6 +75,9 @@ impl Input {
             lines.push(
                 escape(&format!("Left out, as kinds that are not simulated: {}.", kinds.join(", "))).into_owned(),
             );
+        }
+        if self.ended > 0 {
+            lines.push(format!("Pods that have ended: {}. They are left out.", self.ended));
         }
         if self.of_others > 0 {
             let (count, ours) = (self.of_others, names::SCHEDULER);
@@ -160,6 +165,10 @@ fn add_one(input: &mut Input, file: &str, object: &Value, runs: Duration) -> Res
     if let Some(field) = fields::unknown(kind, object).filter(|_| group == names::GROUP) {
         return Err(wrong(format!("unknown field {field:?}")));
     }
+    if kind == "Pod" && matches!(text("/status/phase"), "Succeeded" | "Failed") {
+        input.ended += 1;
+        return Ok(());
+    }
     let what = match kind {
         "Job" => Thing::Job(Box::new(job(object).map_err(wrong)?)),
         "Pod" => body(Kind::Pod, object).map_err(wrong)?,
@@ -182,7 +191,8 @@ fn body(kind: Kind, object: &Value) -> Result<Thing, String> {
     match &mut body {
         Body::TaskGroup(group) => Arc::make_mut(group).status = None,
         Body::Queue(queue) => Arc::make_mut(queue).status = None,
-        Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => {}
+        Body::Pod(pod) => Arc::make_mut(pod).metadata.deletion_timestamp = None,
+        Body::Node(_) | Body::ResourceQuota(_) => {}
     }
     let Body::Node(node) = &body else { return Ok(Thing::Object(body)) };
     let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());

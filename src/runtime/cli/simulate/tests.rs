@@ -134,7 +134,10 @@ fn what_is_left_out_is_said() {
     let other = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}";
     add(&mut input, "other.yaml", other, RUNS).expect("it reads");
     add(&mut input, "evil.yaml", "{apiVersion: v1, kind: \"\\e[31mX\", metadata: {name: x}}", RUNS).expect("it reads");
+    let ended = "{apiVersion: v1, kind: Pod, metadata: {name: e}, spec: {containers: []}, status: {phase: Failed}}";
+    add(&mut input, "ended.yaml", ended, RUNS).expect("it reads");
     let expected = "Left out, as kinds that are not simulated: 1 \\u{1b}[31mX, 1 Service.\n\
+                    Pods that have ended: 1. They are left out.\n\
                     Pods or Jobs without schedulerName gangline: 1. Nobody places them here.";
     assert_eq!(input.note(), expected);
 }
