@@ -19,9 +19,6 @@ pub(crate) const SAMPLED: u64 = 10;
 /// What was reached.
 pub(crate) type Reached = BTreeSet<String>;
 
-/// What no play reaches, and why.
-const OUT_OF_REACH: &[(&str, &str)] = &[];
-
 /// Steps of a seat that the design names (01, 1.1, 1.4), as they are between two looks.
 const SEAT_STEPS: &[(&str, &str)] = &[
     ("Open", "Creating"),
@@ -72,11 +69,8 @@ impl Coverage {
             Op::PatchQueueStatus { status, .. } => {
                 status.conditions.iter().map(|condition| condition.reason.clone()).collect()
             }
-            Op::PatchPodCondition { condition, .. } => {
-                let message = condition.message.as_deref().unwrap_or_default();
-                vec![message.split(':').next().unwrap_or_default().to_owned()]
-            }
-            Op::CreateEvent(event) => vec![event.reason.clone().unwrap_or_default()],
+            Op::PatchPodCondition { condition, .. } => codes(condition.reason.as_ref(), condition.message.as_ref()),
+            Op::CreateEvent(event) => codes(event.reason.as_ref(), event.note.as_ref()),
             Op::Bind { .. } | Op::DeletePod { .. } | Op::CreatePod(_) | Op::GetPod { .. } => Vec::new(),
         };
         self.reached.extend(codes.into_iter().map(|code| format!("reason {code}")));
@@ -109,13 +103,9 @@ impl Coverage {
     }
 }
 
-/// Everything that plays are to reach and these did not, and what they reached that was said to be out of reach.
-pub(crate) fn problems(reached: &Reached) -> Vec<String> {
-    let excused = |what: &String| OUT_OF_REACH.iter().any(|(known, _)| known == what);
-    let missing = expected().into_iter().filter(|what| !reached.contains(what) && !excused(what));
-    let missing = missing.map(|what| format!("not reached: {what}"));
-    let found = OUT_OF_REACH.iter().filter(|(known, _)| reached.contains(*known));
-    missing.chain(found.map(|(known, _)| format!("reached after all: {known}"))).collect()
+/// Everything that there is and these plays did not reach.
+pub(crate) fn missed(reached: &Reached) -> Vec<String> {
+    expected().into_iter().filter(|what| !reached.contains(what)).collect()
 }
 
 /// Everything that there is.
@@ -160,6 +150,12 @@ pub(crate) const FATES: [&str; 9] = [
     "refused 503",
     "refused 504",
 ];
+
+/// A reason, and the code with which a text begins.
+fn codes(reason: Option<&String>, text: Option<&String>) -> Vec<String> {
+    let begins = text.and_then(|text| text.split_once(": ")).map(|(code, _)| code.to_owned());
+    reason.cloned().into_iter().chain(begins).collect()
+}
 
 fn call(op: &Op, fate: &str) -> String {
     let (resource, verb) = op.rule();
