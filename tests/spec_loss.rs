@@ -3,6 +3,7 @@
 use gangline::core::event::{GroupSpec, Place};
 use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
+use gangline::core::shape::NodeSpec;
 
 use crate::support::cluster::{Cluster, NS};
 use crate::support::phases::{held, phases, running};
@@ -113,7 +114,7 @@ fn the_target_of_a_swap_is_lost() {
     cluster.member("g-0", "g");
     cluster.settle();
     for name in ["n0", "n1"] {
-        cluster.show_node(name, gangline::core::shape::NodeSpec { unschedulable: true, ..cluster.nodes[name].clone() });
+        cluster.show_node(name, NodeSpec { unschedulable: true, ..cluster.nodes[name].clone() });
     }
     cluster.node("n2", 1);
     cluster.member("g-1", "g");
@@ -421,7 +422,17 @@ fn a_placeholder_is_seen_before_its_node() {
     cluster.change(&name, |spec| spec.place = Place::On { node: "n0".into(), running: true });
     cluster.settle();
     assert_eq!((cluster.report("g").reason, cluster.report("g").seats.held), ("PlaceholdersLeaving", 0));
+    let mut cordoned = cluster.clone();
     cluster.node("n0", 1);
     cluster.settle();
     assert_eq!((cluster.report("g").reason, cluster.report("g").seats.held), ("WaitingForMembers", 1));
+    let allocatable = cluster.nodes["n0"].allocatable.clone();
+    cordoned.show_node("n0", NodeSpec { allocatable, unschedulable: true, ..NodeSpec::default() });
+    cordoned.settle();
+    let report = cordoned.report("g");
+    assert_eq!(
+        (report.reason, report.seats.held, cordoned.logged("release")),
+        ("WaitingForCapacity", 0, 1),
+        "no member could come"
+    );
 }

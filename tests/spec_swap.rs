@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gangline::core::event::{Event, Place, PlaceholderName, Role};
+use gangline::core::event::{Event, Mark, Place, PlaceholderName, Role};
 use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::Refusal;
@@ -257,4 +257,49 @@ fn a_member_that_somebody_else_binds_as_its_placeholder_goes() {
     let report = cluster.report("g");
     assert_eq!((report.state, report.seats.taken, report.seats.held), (AppState::Running, 1, 2));
     assert_eq!((cluster.node_of("g-0"), cluster.cpu("root.q")), (Some("n1".into()), 3000));
+}
+
+/// 01, 1.4: the first in the order come first; one that needs more than its seat is not overtaken by one beyond the seats
+/// that does not.
+#[test]
+fn a_larger_member_is_not_overtaken_by_one_beyond_the_seats() {
+    let mut cluster = Cluster::default().nodes(1, 4).queue("root.q", 2);
+    let spec = cluster.all("g", 1);
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    cluster.large_member("g-0", "g", 2);
+    cluster.member("g-1", "g");
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.report("g").placed), (vec!["g-0".into()], true), "{:#?}", cluster.log);
+}
+
+/// 01, 1.11, after a start that came to light late: a seat that is held only then is for the member that waits beside one that
+/// is too small.
+#[test]
+fn a_seat_that_is_held_after_the_start_is_for_who_waits() {
+    let mut cluster = Cluster::default().nodes(3, 1);
+    let spec = cluster.all("g", 3);
+    cluster.apply("g", spec);
+    cluster.settle();
+    for lost in ["ph-g-1-0-0", "ph-g-1-2-0"] {
+        assert!(cluster.pods.remove(lost).is_some(), "it holds a seat");
+    }
+    cluster.restart().step().carry("create");
+    let sent = cluster.waiting();
+    let goes =
+        |pod: &str| sent.iter().find_map(|text| text.strip_prefix(&format!("bind {pod} "))).expect("it is bound");
+    let (first, last) = (goes("ph-g-1-0-0").to_owned(), goes("ph-g-1-2-0").to_owned());
+    let mut early = cluster.pod("g-0", Role::Member { group: "g".into() });
+    early.place = Place::On { node: first.as_str().into(), running: true };
+    let uid = Some(Uid::new("uid-g"));
+    early.mark = Some(Mark { group: uid, incarnation: 1, seat: Some(0), started: true, queue: "root.default".into() });
+    cluster.show(early);
+    cluster.large_member("g-1", "g", 2);
+    cluster.node(&last, 2);
+    cluster.step();
+    assert_eq!((cluster.state("g"), cluster.report("g").seats.held), (AppState::Running, 1));
+    cluster.carry("bind ph-g-1-2-0");
+    assert!(cluster.waiting().contains(&"release ph-g-1-2-0 replaced".to_owned()), "{:?}", cluster.waiting());
+    cluster.settle();
+    assert_eq!((cluster.node_of("g-1"), cluster.report("g").seats.taken), (Some(last), 2), "{:#?}", cluster.log);
 }

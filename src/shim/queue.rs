@@ -18,9 +18,8 @@ pub const IMPLICIT: [&str; 2] = ["root", "root.default"];
 
 /// All Queue objects. What one object says is judged together with the queues above it; a queue whose spec is wrong
 /// keeps the last spec that was right; a queue without a valid parent is in force no more, and only limits what still runs
-/// there. One that promises more than a
-/// queue above has is in force all the same, since the smallest limit on a path counts: otherwise a restart would take
-/// away what shrinking the parent did not (ADR 0010).
+/// there. One that promises more than a queue above has is in force all the same, since the smallest limit on a path
+/// counts: otherwise a restart would take away what shrinking the parent did not (ADR 0010).
 #[derive(Clone, Debug, Default)]
 pub struct QueueTree {
     // By path, so that a queue comes before those below it and these are adjacent.
@@ -36,10 +35,9 @@ struct Known {
 }
 
 /// What becomes of what an object says.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Standing {
-    /// Nothing: it was never right.
-    #[default]
+    /// Nothing: it was never right, or is wrong and has no valid place.
     Void,
     /// It has no valid place: this limits what runs there.
     Displaced(QueueSpec),

@@ -7,8 +7,8 @@ use crate::shim::observation::Body;
 
 /// The object to be stored; `None` if the change changed nothing.
 pub(super) fn finished(old: &Body, mut new: Body) -> Option<Body> {
-    let spec = spec_differs(old, &new);
-    if !spec && !status_differs(old, &new) && metadata(old) == metadata(&new) {
+    let (spec, status) = differs(old, &new);
+    if !spec && !status && metadata(old) == metadata(&new) {
         return None;
     }
     if spec {
@@ -36,7 +36,7 @@ pub(super) fn without_status(body: &mut Body) {
 }
 
 /// An edit of the spec leaves the status as it was.
-pub(super) fn keep_status(body: &mut Body, old: &Body) {
+pub fn keep_status(body: &mut Body, old: &Body) {
     match (body, old) {
         (Body::Pod(new), Body::Pod(old)) => Arc::make_mut(new).status.clone_from(&old.status),
         (Body::Node(new), Body::Node(old)) => Arc::make_mut(new).status.clone_from(&old.status),
@@ -47,24 +47,16 @@ pub(super) fn keep_status(body: &mut Body, old: &Body) {
     }
 }
 
-fn spec_differs(old: &Body, new: &Body) -> bool {
+/// Whether the specs differ, and whether the statuses do.
+fn differs(old: &Body, new: &Body) -> (bool, bool) {
     match (old, new) {
-        (Body::Pod(old), Body::Pod(new)) => old.spec != new.spec,
-        (Body::Node(old), Body::Node(new)) => old.spec != new.spec,
-        (Body::TaskGroup(old), Body::TaskGroup(new)) => old.spec != new.spec,
-        (Body::Queue(old), Body::Queue(new)) => old.spec != new.spec,
-        (Body::ResourceQuota(old), Body::ResourceQuota(new)) => old.spec != new.spec,
-        (Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_), _) => true,
-    }
-}
-
-fn status_differs(old: &Body, new: &Body) -> bool {
-    match (old, new) {
-        (Body::Pod(old), Body::Pod(new)) => old.status != new.status,
-        (Body::Node(old), Body::Node(new)) => old.status != new.status,
-        (Body::TaskGroup(old), Body::TaskGroup(new)) => old.status != new.status,
-        (Body::Queue(old), Body::Queue(new)) => old.status != new.status,
-        (Body::ResourceQuota(old), Body::ResourceQuota(new)) => old.status != new.status,
-        (Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_), _) => true,
+        (Body::Pod(old), Body::Pod(new)) => (old.spec != new.spec, old.status != new.status),
+        (Body::Node(old), Body::Node(new)) => (old.spec != new.spec, old.status != new.status),
+        (Body::TaskGroup(old), Body::TaskGroup(new)) => (old.spec != new.spec, old.status != new.status),
+        (Body::Queue(old), Body::Queue(new)) => (old.spec != new.spec, old.status != new.status),
+        (Body::ResourceQuota(old), Body::ResourceQuota(new)) => (old.spec != new.spec, old.status != new.status),
+        (Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_), _) => {
+            (true, true)
+        }
     }
 }

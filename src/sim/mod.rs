@@ -3,7 +3,7 @@
 
 pub mod admission;
 pub mod api;
-mod edit;
+pub mod edit;
 pub mod garbage;
 pub mod job;
 pub mod kubelet;

@@ -5,6 +5,7 @@ use gangline::shim::decode;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::has_ended;
+use gangline::sim::edit::keep_status;
 use gangline::sim::store::{metadata, metadata_mut};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use serde_json::{Value, json};
@@ -72,7 +73,10 @@ impl World {
             Some(old) => {
                 let mut meta = metadata(old).clone();
                 meta.generation = meta.generation.map(|generation| generation + 1);
-                keep_status(&mut body, old);
+                // What a node has is its status, and comes with it.
+                if kind != Kind::Node {
+                    keep_status(&mut body, old);
+                }
                 *metadata_mut(&mut body) = meta;
                 self.api.store.put(&key, body);
             }
@@ -290,15 +294,6 @@ impl World {
         if let Some(group) = label(pod, "gangline.dev/task-group") {
             self.disturb(group);
         }
-    }
-}
-
-fn keep_status(body: &mut Body, old: &Body) {
-    match (body, old) {
-        (Body::TaskGroup(new), Body::TaskGroup(old)) => std::sync::Arc::make_mut(new).status = old.status.clone(),
-        (Body::Queue(new), Body::Queue(old)) => std::sync::Arc::make_mut(new).status = old.status.clone(),
-        (Body::Pod(new), Body::Pod(old)) => std::sync::Arc::make_mut(new).status = old.status.clone(),
-        (Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_), _) => {}
     }
 }
 

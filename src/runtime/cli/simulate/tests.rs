@@ -142,6 +142,17 @@ fn what_is_left_out_is_said() {
     assert_eq!(input.note(), expected);
 }
 
+/// What a cluster did with a pod is what the play is to find out.
+#[test]
+fn a_pod_that_terminated_when_it_was_exported_is_played_from_its_beginning() {
+    let text = "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, \
+                spec: {minMember: 1, minResource: {cpu: 1}}}\n---\n\
+                {apiVersion: v1, kind: Pod, metadata: {name: p, deletionTimestamp: 2026-01-01T00:00:00Z, \
+                labels: {gangline.dev/task-group: g}}, spec: {schedulerName: gangline, containers: []}}";
+    let story = story(&[("pod.yaml", text)], "1x4cpu,8Gi");
+    assert!(gang(&story, "g").finished.is_some(), "{:?}", gang(&story, "g"));
+}
+
 #[test]
 fn wrong_input_names_file_object_and_field() {
     let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS).map_err(|error| error.to_string());
