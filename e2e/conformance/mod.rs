@@ -5,6 +5,7 @@
 //! `CONFORMANCE=5000 cargo test --test e2e -- conformance` plays so many sequences.
 
 mod fixtures;
+mod garbage;
 mod model;
 mod place;
 mod scripted;
@@ -42,6 +43,7 @@ pub(crate) fn tests() -> Vec<Test> {
     vec![
         test("conformance: the model answers as the API server does", needs(), conforms).without_gangline(),
         test("conformance: what chance does not bring", needs(), scripted::cases).without_gangline(),
+        test("conformance: what has no owner any more", Needs::Shared, garbage::collected),
     ]
 }
 

@@ -11,6 +11,7 @@ use gangline::sim::admission::Verdict;
 use gangline::sim::api::Api;
 use gangline::sim::store::Store;
 use http::Method;
+use http_body_util::BodyExt;
 use k8s_openapi::api::core::v1::{Namespace, Pod, ResourceQuota};
 use serde_json::{Value, json};
 
@@ -32,12 +33,13 @@ const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
 
 /// All of them, each in a place of its own.
 pub(super) async fn cases(t: &mut Context) -> Result<()> {
-    let [namespace, names, quota, watch, binding] =
-        super::fixtures::install(t, 5).await?.try_into().map_err(|_| Error::new("five places"))?;
+    let [namespace, names, quota, watch, binding, slow] =
+        super::fixtures::install(t, 6).await?.try_into().map_err(|_| Error::new("six places"))?;
     in_time("a namespace goes", a_namespace_goes(t, namespace)).await?;
     in_time("names", the_server_makes_names(t, &names)).await?;
     in_time("a quota", a_quota_is_used_up(t, &quota)).await?;
     in_time("a Binding", a_node_need_not_exist(t, &binding)).await?;
+    in_time("a slow store", a_write_takes_too_long(t, &slow)).await?;
     // A server that has just begun knows nothing of what was before it.
     t.plane()?.restart(Component::ApiServer).await?;
     in_time("watches", watches_have_limits(t, &watch)).await
@@ -239,6 +241,25 @@ async fn a_node_need_not_exist(t: &Context, place: &Place) -> Result<()> {
     let marked =
         left.and_then(|pod| pod.metadata.annotations).is_some_and(|all| all.contains_key("gangline.dev/binding"));
     same(&json!([201, "no-such-node", true]), &json!([code, node, marked]))
+}
+
+/// 504, and nobody knows: it is made when the store is back, or never. A simulated call that is `late` or `lost` is both.
+async fn a_write_takes_too_long(t: &mut Context, place: &Place) -> Result<()> {
+    let op = Op::CreatePod(Box::new(plain_pod(place.namespaces[0].as_str(), "slow")));
+    let mut request = wire::request(&op).map(kube::client::Body::from);
+    let sooner = request.uri().to_string().replace("timeout=10s", "timeout=1s");
+    *request.uri_mut() = sooner.parse().during("a path")?;
+    t.plane()?.pause(Component::Etcd)?;
+    let told = t.client.send(request).await;
+    t.plane()?.resume(Component::Etcd)?;
+    let (head, body) = told.during("creating")?.into_parts();
+    let body = body.collect().await.during("creating")?.to_bytes();
+    match wire::response(&op, head.status.as_u16(), &head.headers, &body) {
+        Outcome::Refused { code: 504, .. } => Ok(()),
+        told @ (Outcome::Refused { .. } | Outcome::Ok(_) | Outcome::Pruned | Outcome::Unknown | Outcome::NotSent) => {
+            Err(Error::new(format!("{told:?}")))
+        }
+    }
 }
 
 fn same(here: &Value, there: &Value) -> Result<()> {
