@@ -2,7 +2,8 @@
 #
 # NODES=… (up, demo, perf) chooses the number of nodes; NAME=… (up, down) one of several control planes side by side;
 # KEEP=1 leaves something behind: the running control plane (demo), the logs of each run (perf); SEEDS=, FIRST= choose
-# which clusters are simulated; SEQUENCES= how many sequences of requests are compared (conformance).
+# which clusters are simulated; SEQUENCES= how many sequences of requests are compared (conformance); SAMPLE=, DRAW=,
+# ONLY= which mutants are tried.
 
 CARGO := cargo
 LAB   := $(CARGO) build --locked --bin gangline --example lab && target/debug/examples/lab
@@ -20,7 +21,7 @@ NAME_OPTION  := $(if $(NAME),--name $(NAME))
 KEEP_OPTION  := $(if $(KEEP),--keep)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fmt lint unit sim reinject conformance e2e up down tools crds chart deny bench perf
+.PHONY: help demo test fmt lint unit sim reinject conformance mutants e2e up down tools crds chart deny bench perf
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -48,6 +49,9 @@ reinject: ## Bugs of other schedulers put back in and looked for; writes their p
 
 conformance: ## The simulation's model of the API server against a real one (SEQUENCES=)
 	@CONFORMANCE=$(SEQUENCES) $(CARGO) test --locked --test e2e -- --nocapture conformance
+
+mutants: ## The deciding layers broken in many places: how often a test notices (SAMPLE=, DRAW=, ONLY=)
+	@scripts/mutants
 
 e2e: ## End-to-end tests on a control plane of their own
 	@scripts/test tools e2e
