@@ -76,6 +76,10 @@ pub enum Bug {
     LeftoversStay,
     /// A node that comes wakes nobody.
     NewNodeWakesNobody,
+    /// What is made anew under its name is what it was before.
+    NameIsEnough,
+    /// What has completed never begins again.
+    EndsForEver,
 }
 
 #[cfg(debug_assertions)]

@@ -48,6 +48,40 @@ fn a_status_that_finds_no_object_is_written_seldom() {
     assert!((4..=15).contains(&written), "{written} times in five minutes");
 }
 
+/// Whatever keeps a Binding from leaving (here the server, which has too much to do), its node may change meanwhile.
+#[test]
+fn a_binding_that_has_not_left_does_not_go_to_a_node_that_takes_it_no_more() {
+    let pod = json!({"metadata": {"name": "p", "namespace": "ns"}, "spec": {"schedulerName": "gangline",
+                     "containers": [{"name": "main", "resources": {"requests": {"cpu": "2"}}}]}});
+    let sent_to = |driven: &mut Driven| {
+        let calls = driven.taken();
+        let to = calls.iter().filter_map(|call| if let Op::Bind { node, .. } = &call.op { Some(node) } else { None });
+        let to: Vec<String> = to.map(|node| node.to_string()).collect();
+        calls.iter().for_each(|call| driven.answer(call, refused(429)));
+        to
+    };
+    for change in ["none", "gone", "cordoned", "smaller"] {
+        let mut driven = Driven::synced();
+        driven.upsert(Kind::Node, &node("n2"));
+        driven.upsert(Kind::Pod, &pod);
+        let first = sent_to(&mut driven).pop().expect("it is bound");
+        let mut changed = node(&first);
+        match change {
+            "cordoned" => changed["spec"] = json!({"unschedulable": true}),
+            "smaller" => changed["status"]["allocatable"]["cpu"] = json!("1"),
+            _ => {}
+        }
+        let seen = driven.seen(Kind::Node, &changed);
+        driven.fact(Kind::Node, if change == "gone" { WatchFact::Gone(seen) } else { WatchFact::Upsert(seen) });
+        driven.step();
+        driven.wait(60_000);
+        let then = sent_to(&mut driven);
+        let other = if first == "n1" { "n2" } else { "n1" };
+        let expected = if change == "none" { &*first } else { other };
+        assert!(!then.is_empty() && then.iter().all(|node| node == expected), "{change}: {first}, then {then:?}");
+    }
+}
+
 /// The same of the reason that a pod shows: an autoscaler waits for it.
 #[test]
 fn a_condition_is_written_in_the_end_whatever_the_first_answer() {
@@ -64,6 +98,26 @@ fn a_condition_is_written_in_the_end_whatever_the_first_answer() {
         driven.wait(300_000);
         assert_eq!(driven.rules().get("patch pods/status"), Some(&1), "{outcome:?}");
     }
+}
+
+/// What a pod shares with its gang the gang's own event says; what concerns it alone has an event of its own.
+#[test]
+fn a_pod_has_an_event_for_a_reason_of_its_own() {
+    let mut driven = Driven::synced();
+    driven.upsert(Kind::TaskGroup, &group(&json!({"reservation": "Direct", "minMember": 2})));
+    driven.upsert(Kind::Pod, &member("m"));
+    let pod = json!({"metadata": {"name": "large", "namespace": "ns"}, "spec": {"schedulerName": "gangline",
+                     "containers": [{"name": "main", "resources": {"requests": {"cpu": "17"}}}]}});
+    driven.upsert(Kind::Pod, &pod);
+    driven.wait(5_000);
+    let events = driven.taken().into_iter().filter_map(|call| {
+        let Op::CreateEvent(event) = call.op else { return None };
+        let about = event.regarding.and_then(|object| object.name).unwrap_or_default();
+        let code = event.note.unwrap_or_default().split(':').next().unwrap_or_default().to_owned();
+        Some((about, event.reason.unwrap_or_default(), code))
+    });
+    let of_pods: Vec<_> = events.filter(|(.., reason, _)| reason == "FailedScheduling").collect();
+    assert_eq!(of_pods, [("large".to_owned(), "FailedScheduling".to_owned(), "Unschedulable".to_owned())]);
 }
 
 /// 01, 1.4: nothing is given up because a placeholder cannot be deleted yet, but everybody is told, and it is tried on.

@@ -5,9 +5,9 @@
 mod api_calls;
 #[cfg(feature = "runtime")]
 mod charts;
-#[cfg(feature = "runtime")]
 mod controller;
 mod crash_matrix;
+#[cfg(feature = "runtime")]
 mod crds;
 #[cfg(feature = "runtime")]
 mod process;

@@ -60,6 +60,8 @@ const KNOWN: &[Known] = &[
     (Bug::EndsWithPendingPods, "YUNIKORN-1205", "An application completes while its pods wait"),
     (Bug::LeftoversStay, "YUNIKORN-1900", "An application completes, and what it had placed is orphaned"),
     (Bug::NewNodeWakesNobody, "volcano #1689", "Some jobs are not scheduled until a restart"),
+    (Bug::NameIsEnough, "k8s #102761", "A pod that was made anew is taken for the earlier one of its name"),
+    (Bug::EndsForEver, "kuberay #5301", "A job that comes again under an id that has ended is never placed"),
 ];
 
 /// A plan in which a bug is found.

@@ -9,7 +9,7 @@ use crate::core::decision::{Decision, TerminationType};
 use crate::core::event::{BindOutcome, Event, Place, PlaceholderName, Role};
 use crate::core::ids::{AskId, GroupId, Key, Text};
 use crate::core::lifecycle::AppState;
-use crate::core::reason::{AskReason, Refusal};
+use crate::core::reason::AskReason;
 use crate::core::time::Millis;
 use crate::rivals::{self, Bug};
 use crate::shim::ledger::PodName;
@@ -39,6 +39,7 @@ impl Controller {
                 self.bindings.insert(ask, (node, mark));
                 self.want_pod(Slot::Bind, ask);
             }
+            Decision::Recall(ask) => self.recall(ask),
             Decision::CreatePlaceholder(name) => self.want_placeholder(name),
             Decision::CancelPlaceholder(name) => {
                 self.outbox.cancel(Slot::Create, &Target::Placeholder(Arc::new(name)));
@@ -240,16 +241,12 @@ impl Controller {
         conditions != facts.status.latest().conditions
     }
 
-    /// Bindings to a node that is gone: the API server would take them (design 04, 4.3). Those that have not left are
-    /// called off and planned again.
-    pub(super) fn call_off_bindings(&mut self, node: &Text) {
-        let there: Vec<_> = self.bindings.iter().filter(|(_, (of, _))| of == node).map(|(ask, _)| *ask).collect();
-        for ask in there {
-            if !rivals::has(Bug::BindsToALostNode) && self.outbox.cancel(Slot::Bind, &Target::Ask(ask)) {
-                self.bindings.remove(&ask);
-                let refusal = Refusal { code: 404, message: format!("node {node} is gone").into() };
-                self.events.push(Event::Bind(ask, BindOutcome::Failed(refusal)));
-            }
+    /// A Binding that has not left does not leave. The core hears of it in the next step.
+    fn recall(&mut self, ask: AskId) {
+        let is_wanted = self.bindings.contains_key(&ask) && !rivals::has(Bug::BindsToALostNode);
+        if is_wanted && self.outbox.cancel(Slot::Bind, &Target::Ask(ask)) {
+            self.bindings.remove(&ask);
+            self.events.push(Event::Bind(ask, BindOutcome::Recalled));
         }
     }
 
@@ -327,6 +324,7 @@ fn concerns_this_pod_alone(reason: &AskReason) -> bool {
 fn name(decision: &Decision) -> &'static str {
     match decision {
         Decision::Allocate { .. } => "allocate",
+        Decision::Recall(_) => "recall",
         Decision::CreatePlaceholder(_) => "create_placeholder",
         Decision::CancelPlaceholder(_) => "cancel_placeholder",
         Decision::Release(_, TerminationType::StoppedByRm) => "release_stopped",

@@ -222,9 +222,7 @@ impl Controller {
     fn take(&mut self, events: Vec<Event>) {
         for event in events {
             self.settle_calls(&event);
-            let node_gone = if let Event::NodeGone(node) = &event { Some(node.clone()) } else { None };
             self.events.push(event);
-            node_gone.into_iter().for_each(|node| self.call_off_bindings(&node));
         }
     }
 

@@ -6,9 +6,8 @@ use super::application::{App, Counted, Idle, Stage};
 use super::ask::{Ask, AskState};
 use super::decision::{Decision, TerminationType};
 use super::ids::{AppId, AskId, GroupId};
-use super::judge::{began_reserving, placeholder_ask, queue_of};
+use super::judge::{began_reserving, placeholder_ask, queue_of, queue_path_of};
 use super::lifecycle::{AppEvent, AppState};
-use super::queue::DEFAULT_QUEUE;
 use super::reason::Reason;
 use super::replace::Reach;
 use super::resources::Totals;
@@ -56,11 +55,10 @@ impl Scheduler {
 
     /// In its queue, with its seats; what exists already is found its seat.
     pub(super) fn accept(&mut self, id: AppId, started: bool) {
-        let queue = queue_of(&self.books, id).unwrap_or_else(|_| {
-            // Only for what runs already: it is charged where it says.
-            let group = self.books.apps[id].groups.first().map(|group| self.books.groups[*group].spec().queue.clone());
-            self.books.queues.at(group.as_deref().unwrap_or(DEFAULT_QUEUE))
-        });
+        let path = queue_path_of(&self.books, &self.books.apps[id]);
+        let is_known = self.books.queues.find(&path).is_some();
+        // One that is not defined is only for what runs already: it is charged where it says.
+        let queue = queue_of(&self.books, id).unwrap_or_else(|_| self.books.queues.at(&path));
         self.books.queues.retain(queue);
         self.shown_queues.insert(queue);
         let app = &mut self.books.apps[id];
@@ -81,6 +79,10 @@ impl Scheduler {
         }
         self.stand_where_left(id, started);
         self.stirred = true;
+        if !is_known {
+            // It drains. Others were told that it does not exist.
+            self.queue_changed(queue);
+        }
     }
 
     /// Whether the gate was open is known by what passed it.
@@ -378,6 +380,7 @@ impl Scheduler {
         self.leave_queue_when_empty(id);
         let app = &self.books.apps[id];
         match (app.pending > 0 || app.resubmitted, app.queue) {
+            (true, None) if rivals::has(Bug::EndsForEver) => {}
             (true, None) => self.renew(id),
             (true, Some(_)) => {
                 let members = app.groups.iter().map(|group| self.books.groups[*group].members);

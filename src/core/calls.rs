@@ -43,6 +43,13 @@ impl Scheduler {
             }
             BindOutcome::Failed(_) if rivals::has(Bug::FailedBindIsForgotten) => {}
             BindOutcome::Failed(refusal) => self.bind_failed(id, refusal),
+            BindOutcome::Recalled => {
+                // Nothing is wrong with the pod: planned again at once, a placeholder as another one.
+                self.unassume(id);
+                if self.books.asks[id].is_placeholder() {
+                    self.release(id, TerminationType::StoppedByRm);
+                }
+            }
         }
         self.note(id);
     }
@@ -62,6 +69,11 @@ impl Scheduler {
                 self.unassume(id);
             }
         }
+    }
+
+    /// Whether a Binding of the pod was decided, and has not ended as far as is known.
+    pub(super) fn is_being_bound(&self, id: AskId) -> bool {
+        self.books.asks.get(id).is_some_and(|ask| matches!(ask.state, AskState::Assumed { sent: true, .. }))
     }
 
     /// Whether the pod belongs to a gang that has started and is not complete yet.

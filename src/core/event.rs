@@ -56,6 +56,8 @@ pub enum BindOutcome {
     Bound,
     /// It certainly did not happen; the ask waits again.
     Failed(Refusal),
+    /// It was called off before it was sent.
+    Recalled,
 }
 
 /// One seat's placeholder of one incarnation (03, 3.5): determines the pod's name.

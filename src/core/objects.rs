@@ -56,7 +56,7 @@ impl Scheduler {
 
     /// Applications that wait or were refused because of a queue on their path are judged again; pods outside
     /// applications look for their queue again.
-    fn queue_changed(&mut self, changed: QueueId) {
+    pub(super) fn queue_changed(&mut self, changed: QueueId) {
         self.stirred = true;
         let path = self.books.queues[changed].path.clone();
         self.judge_all_of(&path);
@@ -134,15 +134,20 @@ impl Scheduler {
         }
     }
 
-    /// What was decided about a node before a gang's start and does not hold any more: members that were to be bound
-    /// there, and seats that could not be given to their members.
+    /// What was decided about a node and does not hold any more: pods that are to be bound there, and, before a gang's
+    /// start, seats that could not be given to their members.
     fn check_assumed(&mut self, node: NodeId) {
         for id in self.residents(node) {
-            if matches!(self.books.asks[id].state, AskState::Assumed { sent: false, .. }) {
-                if !self.still_fits(id) {
-                    self.unassume(id);
-                }
-            } else if self.awaits_start(id) && !self.may_stay(id) {
+            let assumed = match self.books.asks[id].state {
+                AskState::Assumed { sent, .. } => Some(sent),
+                AskState::Bound { .. } | AskState::Parked { .. } | AskState::Waiting | AskState::Finished => None,
+            };
+            match assumed.filter(|_| !self.still_fits(id)) {
+                Some(true) => self.decide(Decision::Recall(id)),
+                Some(false) => self.unassume(id),
+                None => {}
+            }
+            if self.awaits_start(id) && !self.may_stay(id) {
                 self.lose_seat(id);
             }
         }
@@ -212,6 +217,10 @@ impl Scheduler {
     }
 
     fn lose_place(&mut self, id: AskId, node: NodeId) {
+        if self.is_being_bound(id) {
+            // The API server would bind it (design 04, 4.3).
+            self.decide(Decision::Recall(id));
+        }
         let ask = &self.books.asks[id];
         let (app, group) = (ask.app, ask.group);
         match ask.state {

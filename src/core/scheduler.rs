@@ -152,7 +152,9 @@ impl Scheduler {
                     }
                 }
                 Decision::Release(ask, _) if self.books.asks.get(ask).is_none() => {}
+                Decision::Recall(ask) if self.still_fits(ask) || !self.is_being_bound(ask) => {}
                 Decision::Allocate { .. }
+                | Decision::Recall(_)
                 | Decision::Release(..)
                 | Decision::CreatePlaceholder(_)
                 | Decision::CancelPlaceholder(_)

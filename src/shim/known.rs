@@ -82,7 +82,7 @@ impl<V> Known<V> {
         let Some(entry) = self.objects.get_mut(key) else {
             return if self.rises(uid) { Sight::New } else { Sight::Stale };
         };
-        if entry.uid == *uid {
+        if entry.uid == *uid || rivals::has(Bug::NameIsEnough) {
             entry.list = list;
             if rv != 0 && rv <= entry.rv {
                 return Sight::Stale;

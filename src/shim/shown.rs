@@ -7,8 +7,8 @@ pub struct Shown<S> {
     confirmed: S,
     /// Written, if the API server took it.
     sent: Option<Box<S>>,
-    /// Last read soon after a write, and neither of the two: an older write of ours that the watch shows only now, or
-    /// one that came late and undid a newer. What is read next tells.
+    /// Last read soon after a write, or before its answer, and neither of the two: an older write of ours that the watch
+    /// shows only now, or one that came late and undid a newer. What is read next tells.
     doubt: Option<Box<S>>,
 }
 
@@ -51,7 +51,7 @@ impl<S: Clone + PartialEq> Shown<S> {
     /// Takes what was read, soon after a write or not; true: it is neither what we know of nor what is on its way.
     pub fn read(&mut self, status: S, soon: bool) -> bool {
         let is_other = status != self.confirmed && self.sent.as_deref() != Some(&status);
-        if soon {
+        if soon || self.sent.is_some() {
             self.doubt = is_other.then(|| Box::new(status));
         } else {
             (self.confirmed, self.doubt) = (status, None);
@@ -81,7 +81,9 @@ mod tests {
         assert!(shown.read(4, false) && !shown.read(4, false));
         assert!(shown.send(&5));
         assert!(!shown.read(5, false), "our own, seen before its answer");
-        assert!(shown.read(6, false));
+        assert!(shown.read(6, false), "somebody else's, after it, and before its answer");
+        shown.settle(true);
+        assert!(shown.send(&5), "the answer does not undo what was read");
     }
 
     /// An earlier write that timed out can be made after a later one.

@@ -39,8 +39,11 @@ impl World {
                 let again = |work: &Work| matches!(work, Work::Do(Decision::Release(own, _)) if own == ask);
                 assert!(!self.work.iter().any(again), "{name} is released twice");
             }
-            Decision::CancelPlaceholder(_) | Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => {
-            }
+            Decision::Recall(_)
+            | Decision::CancelPlaceholder(_)
+            | Decision::ShowGroup(_)
+            | Decision::ShowAsk(_)
+            | Decision::ShowQueue(_) => {}
         }
     }
 

@@ -85,6 +85,7 @@ impl World {
                     self.intents.insert(*ask, (node, mark.queue.clone()));
                     self.work.push(Work::Do(decision));
                 }
+                Decision::Recall(ask) => self.recall(*ask),
                 Decision::CancelPlaceholder(name) => self.cancel(&name.clone()),
                 Decision::CreatePlaceholder(_) | Decision::Release(..) | Decision::ShowGroup(_) => {
                     self.work.push(Work::Do(decision));
@@ -99,6 +100,17 @@ impl World {
     fn cancel(&mut self, name: &PlaceholderName) {
         let keep = self.faulty && self.dice.percent(20);
         self.work.retain(|work| keep || !matches!(work, Work::Do(Decision::CreatePlaceholder(own)) if own == name));
+    }
+
+    /// A Binding that was sent already is not taken back either.
+    fn recall(&mut self, ask: AskId) {
+        let is_it = |work: &Work| matches!(work, Work::Do(Decision::Allocate { ask: own, .. }) if *own == ask);
+        let waits = self.work.iter().any(is_it);
+        if waits && !(self.faulty && self.dice.percent(20)) {
+            self.work.retain(|work| !is_it(work));
+            self.intents.remove(&ask);
+            self.cluster.tell(Event::Bind(ask, BindOutcome::Recalled));
+        }
     }
 
     pub fn name_of(&self, ask: AskId) -> Option<String> {

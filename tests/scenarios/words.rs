@@ -157,7 +157,11 @@ fn refuse(cluster: &mut Cluster, what: &str, code: u16) -> Result<(), String> {
         Decision::Allocate { ask, .. } => cluster.tell(Event::Bind(ask, BindOutcome::Failed(refusal))),
         Decision::CreatePlaceholder(name) => cluster.tell(Event::CreateRefused(name, refusal)),
         Decision::Release(ask, _) => cluster.tell(Event::ReleaseRefused(ask, refusal)),
-        Decision::CancelPlaceholder(_) | Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => {
+        Decision::Recall(_)
+        | Decision::CancelPlaceholder(_)
+        | Decision::ShowGroup(_)
+        | Decision::ShowAsk(_)
+        | Decision::ShowQueue(_) => {
             return Err(format!("{what} cannot be refused"));
         }
     }

@@ -87,6 +87,10 @@ impl World {
 
     pub(super) fn arrive(&mut self, call: &Call, fate: Fate) {
         let number = call.id.incarnation;
+        if self.away_until().is_some() {
+            // Nobody answers the door.
+            return self.at(self.now_ms + CALL_MS, Event::Answer(number, call.id, Box::new(Outcome::NotSent)));
+        }
         let (delay, outcome) = match fate {
             Fate::Fine(delay) => (delay, self.make(call)),
             Fate::AnswerLost => {
@@ -95,6 +99,7 @@ impl World {
             }
             Fate::Unheard => {
                 self.say(|| format!("late: {}", name(&call.op)));
+                self.has_acted = true;
                 self.make(call);
                 return;
             }
@@ -143,7 +148,10 @@ impl World {
     }
 
     fn carry_out(&mut self, op: &Op) -> Outcome {
+        let before = self.api.store.revision();
         let outcome = self.api.call(op, self.now().wall);
+        let is_deed = matches!(op, Op::CreatePod(_) | Op::DeletePod { .. } | Op::Bind { .. });
+        self.deeds += usize::from(is_deed && self.api.store.revision() > before);
         if let (Op::CreatePod(_), Outcome::Ok(Some(seen))) = (op, &outcome) {
             self.made.insert(seen.uid.0.to_string());
         }

@@ -76,9 +76,11 @@ impl Coverage {
         self.reached.extend(codes.into_iter().map(|code| format!("reason {code}")));
     }
 
-    /// A new process says and does the same as the old one, where all gangs are asked, or all but some.
-    pub(crate) fn restart(&mut self, doubtful: usize) {
-        self.reached.insert(RESTARTS[usize::from(doubtful > 0)].to_owned());
+    /// A new process says and does the same as the old one about so many gangs of all.
+    pub(crate) fn restart(&mut self, compared: usize, all: usize) {
+        if compared > 0 {
+            self.reached.insert(RESTARTS[usize::from(2 * compared < all)].to_owned());
+        }
     }
 
     /// A process dies over a call.
@@ -103,9 +105,20 @@ impl Coverage {
     }
 }
 
-/// Everything that there is and these plays did not reach.
-pub(crate) fn missed(reached: &Reached) -> Vec<String> {
-    expected().into_iter().filter(|what| !reached.contains(what)).collect()
+/// What no plan can reach, and why.
+const IMPOSSIBLE: &[(&str, &str)] = &[
+    ("reason Submitted", "an application is judged in the step in which it becomes known"),
+    ("application Accepted to Waiting", "without a TaskGroup it has no timeout: it is Completed in the same step"),
+    ("application Waiting to New", "without a TaskGroup it is never seen Waiting, and with one it goes on or ends"),
+];
+
+/// What is wrong with what these plays reached: there is more, or it was taken to be impossible.
+pub(crate) fn gaps(reached: &Reached) -> Vec<String> {
+    let impossible = |what: &String| IMPOSSIBLE.iter().any(|(name, _)| name == what);
+    let missed = expected().into_iter().filter(|what| !reached.contains(what) && !impossible(what));
+    let missed = missed.map(|what| format!("not reached: {what}"));
+    let possible = IMPOSSIBLE.iter().filter(|(what, _)| reached.contains(*what) || !expected().contains(*what));
+    missed.chain(possible.map(|(what, _)| format!("not impossible: {what}"))).collect()
 }
 
 /// Everything that there is.
@@ -125,7 +138,7 @@ fn expected() -> Reached {
     acts.chain(faults).chain(restarts).chain(reasons).chain(seats).chain(apps).chain(calls).chain(deaths).collect()
 }
 
-const RESTARTS: [&str; 2] = ["restart compared of all gangs", "restart compared of all gangs but some"];
+const RESTARTS: [&str; 2] = ["restart compared of half of the gangs, or more", "restart compared of some gangs"];
 
 const CALLS: &[&str] = &[
     "create pods/binding",
@@ -188,18 +201,25 @@ const fn word(state: SeatState) -> &'static str {
 const ACTS: &[&str] = &[
     "node",
     "lose-node",
+    "drain",
+    "autoscale",
     "queue",
     "drop-queue",
     "group",
     "drop-group",
     "pod",
     "drop-pod",
+    "let-go",
     "end",
     "drop-placeholder",
     "foreign",
+    "quota",
+    "vanish",
     "kill",
     "overlap",
     "cut",
+    "mute",
+    "away",
     "compact",
     "jump",
 ];
@@ -208,18 +228,25 @@ const fn act_name(act: &Act) -> &'static str {
     match act {
         Act::Node { .. } => "node",
         Act::LoseNode { .. } => "lose-node",
+        Act::Drain { .. } => "drain",
+        Act::Autoscale { .. } => "autoscale",
         Act::Queue { .. } => "queue",
         Act::DropQueue { .. } => "drop-queue",
         Act::Group(_) => "group",
         Act::DropGroup { .. } => "drop-group",
         Act::Pod(_) => "pod",
         Act::DropPod { .. } => "drop-pod",
+        Act::LetGo { .. } => "let-go",
         Act::End { .. } => "end",
         Act::DropPlaceholder { .. } => "drop-placeholder",
         Act::Foreign { .. } => "foreign",
+        Act::Quota { .. } => "quota",
+        Act::Vanish { .. } => "vanish",
         Act::Kill { .. } => "kill",
         Act::Overlap { .. } => "overlap",
         Act::Cut { .. } => "cut",
+        Act::Mute { .. } => "mute",
+        Act::Away { .. } => "away",
         Act::Compact => "compact",
         Act::Jump { .. } => "jump",
     }
@@ -236,6 +263,7 @@ const FAULTS: &[&str] = &[
     "stall",
     "idle",
     "crash",
+    "unfit",
     "stale",
     "denied",
     "admission",
@@ -254,6 +282,7 @@ fn fault_names(faults: &Faults) -> Vec<&'static str> {
         stall_ms,
         idle_ms,
         crash,
+        unfit,
         stale,
         denied,
         admission,
@@ -269,6 +298,7 @@ fn fault_names(faults: &Faults) -> Vec<&'static str> {
         stall_ms > 0,
         idle_ms > 0,
         crash > 0,
+        unfit > 0,
         stale > 0,
         denied.is_some(),
         admission.is_some(),

@@ -3,7 +3,7 @@
 use gangline::shim::op::Kind;
 
 use super::chance::mix;
-use super::plan::{Act, Admission, Denied, Faults, GroupAct, Head, Plan, PodAct};
+use super::plan::{Act, Admission, Denied, Faults, Flaw, GroupAct, Head, Plan, PodAct};
 
 /// How long people act.
 pub(crate) const LENGTH_MS: u64 = 360_000;
@@ -57,6 +57,15 @@ pub(crate) fn draw(seed: u64) -> Plan {
         }
     }
     (0..dice.few(8)).for_each(|number| single(&mut dice, &mut acts, number, &queues));
+    (0..dice.few(3)).for_each(|number| alone(&mut dice, &mut acts, number, &queues));
+    if dice.percent(15) {
+        namespace_quota(&mut dice, &mut acts);
+    }
+    if dice.percent(6) {
+        let at = if dice.percent(50) { 0 } else { dice.time() };
+        let kind = dice.of(&[Kind::TaskGroup, Kind::Queue]);
+        acts.push((at, Act::Vanish { kind, for_ms: dice.of(&[1_000, 20_000]) }));
+    }
     (0..dice.few(8)).for_each(|number| trouble(&mut dice, &mut acts, number, &nodes));
     acts.sort_by_key(|(at, _)| *at);
     Plan { head: Head { seed, faults: faults(&mut dice) }, acts }
@@ -71,6 +80,13 @@ fn cluster(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, count: u64) -> Vec<Strin
         if dice.percent(10) {
             acts.push((dice.time(), Act::Node { name: name.clone(), cpu, cordoned: true }));
         }
+        if dice.percent(6) {
+            let cpu = 1 + dice.below(8) as u32;
+            acts.push((dice.time(), Act::Node { name: name.clone(), cpu, cordoned: false }));
+        }
+        if dice.percent(4) {
+            acts.push((dice.time(), Act::Drain { name: name.clone() }));
+        }
         if dice.percent(10) {
             let at = dice.time();
             acts.push((at, Act::LoseNode { name: name.clone() }));
@@ -78,6 +94,10 @@ fn cluster(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, count: u64) -> Vec<Strin
                 acts.push((at + 1 + dice.below(9_000), Act::Node { name: name.clone(), cpu, cordoned: false }));
             }
         }
+    }
+    for number in 0..dice.few(3) {
+        let cpu = 1 + dice.below(6) as u32;
+        acts.push((dice.time(), Act::Autoscale { name: format!("auto{number}"), cpu }));
     }
     nodes
 }
@@ -90,9 +110,11 @@ fn queues(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) -> Vec<Option<String>> {
             continue;
         }
         let at = if dice.percent(80) { 0 } else { dice.time() };
-        acts.push((at, Act::Queue { path: path.to_owned(), cpu: 2 + dice.below(10) as u32 }));
+        let apps = dice.percent(15).then(|| dice.few(3) as u32);
+        acts.push((at, Act::Queue { path: path.to_owned(), cpu: 2 + dice.below(10) as u32, apps }));
         if dice.percent(20) {
-            acts.push((dice.time(), Act::Queue { path: path.to_owned(), cpu: 1 + dice.below(12) as u32 }));
+            let apps = if dice.percent(80) { apps } else { None };
+            acts.push((dice.time(), Act::Queue { path: path.to_owned(), cpu: 1 + dice.below(12) as u32, apps }));
         }
         if path != "root" {
             if dice.percent(8) {
@@ -114,13 +136,22 @@ fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (number, begins): (u
             name: name.clone(),
             min: 1 + dice.few(5) as u32,
             milli: dice.of(&[1_000, 1_000, 500, 2_000]),
-            queue: queue.clone(),
+            // They should agree.
+            queue: if dice.percent(2) { dice.of(queues) } else { queue.clone() },
             direct,
             all: dice.percent(50),
             app: app.clone(),
             gang: if app.is_some() { names.clone() } else { Vec::new() },
+            flaw: dice.percent(2).then(|| dice.of(&Flaw::ALL)),
         };
         group(dice, acts, begins, &spec);
+    }
+    if dice.percent(3) {
+        // Nobody lists it.
+        let (name, app) = (format!("g{number}x"), app.clone().unwrap_or_else(|| names[0].clone()));
+        let spec = GroupAct { name, min: 1, milli: 500, queue, direct, app: Some(app), ..GroupAct::default() };
+        let comes = begins + dice.below(20_000);
+        group(dice, acts, comes, &spec);
     }
     if dice.percent(20) {
         let own = app.or_else(|| names.first().cloned());
@@ -152,8 +183,17 @@ fn group(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, begins: u64, spec: &GroupA
             acts.push((ends + dice.below(500), Act::End { name: format!("{name}-{number}"), well }));
         }
         if dice.percent(4) {
-            acts.push((dice.time(), Act::DropPod { name: format!("{name}-{number}") }));
+            let again = dice.percent(50);
+            acts.push((dice.time(), Act::DropPod { name: format!("{name}-{number}"), again }));
         }
+    }
+    if let (Some(ends), true) = (ends, dice.percent(10)) {
+        // Its application may be complete by then.
+        let comes = ends + dice.below(60_000);
+        let late =
+            PodAct { name: format!("{name}-late"), milli: spec.milli, group: Some(name.clone()), ..PodAct::default() };
+        acts.push((comes, Act::Pod(late)));
+        acts.push((comes + dice.below(30_000), Act::End { name: format!("{name}-late"), well: true }));
     }
     if dice.percent(12) {
         acts.push((
@@ -185,15 +225,54 @@ fn single(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, queues: &[Op
     }
 }
 
+/// An application of pods alone, which may be withdrawn, or get a task group later.
+fn alone(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, queues: &[Option<String>]) {
+    let (app, begins, queue) = (format!("alone{number}"), dice.time(), dice.of(queues));
+    for pod in 0..=dice.few(3) {
+        let (name, comes) = (format!("{app}-{pod}"), begins + dice.below(10_000));
+        let (app, queue, milli) = (Some(app.clone()), queue.clone(), dice.of(&[500, 1_000, 7_000]));
+        let held = dice.percent(20);
+        acts.push((comes, Act::Pod(PodAct { name: name.clone(), milli, app, queue, held, ..PodAct::default() })));
+        let ends = comes + dice.below(30_000);
+        acts.push(if dice.percent(50) {
+            (ends, Act::End { name: name.clone(), well: true })
+        } else {
+            (ends, Act::DropPod { name: name.clone(), again: dice.percent(30) })
+        });
+        if held && dice.percent(60) {
+            acts.push((ends + dice.below(60_000), Act::LetGo { name }));
+        }
+    }
+    if dice.percent(40) {
+        let name = format!("{app}g");
+        let spec = GroupAct { name, min: 1, milli: 500, queue, app: Some(app), ..GroupAct::default() };
+        let comes = begins + dice.below(60_000);
+        group(dice, acts, comes, &spec);
+    }
+}
+
+/// What all pods of the namespace may have together: for a while little, or less than some gang needs.
+fn namespace_quota(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    for _ in 0..=dice.few(2) {
+        let milli = 1_000 * (1 + dice.below(12)) as u32;
+        acts.push((dice.time(), Act::Quota { milli: Some(milli) }));
+    }
+    if dice.percent(50) {
+        acts.push((dice.time(), Act::Quota { milli: None }));
+    }
+}
+
 fn trouble(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, nodes: &[String]) {
     let at = dice.time();
-    let act = match dice.below(8) {
+    let act = match dice.below(10) {
         0 | 1 => Act::Kill { down_ms: dice.of(&[0, 10, 1_000, 10_000]) },
         2 => Act::Cut { kind: dice.of(&Kind::ALL) },
         3 => Act::Foreign { name: format!("foreign{number}"), node: dice.of(nodes), cpu: 1 + dice.below(3) as u32 },
         4 => Act::Compact,
         5 => Act::Overlap { for_ms: dice.of(&[10, 1_000, 30_000]), newer_ends: dice.percent(50) },
-        6 => Act::Jump { ms: dice.of(&[-3_600_000, -20_000, 1_500, 60_000, 3_600_000]) },
+        6 => Act::Mute { kind: dice.of(&Kind::ALL), for_ms: dice.of(&[500, 5_000, 40_000]) },
+        7 => Act::Away { for_ms: dice.of(&[500, 10_000, 60_000]) },
+        8 => Act::Jump { ms: dice.of(&[-3_600_000, -20_000, 1_500, 60_000, 3_600_000]) },
         _ => Act::Pod(PodAct {
             name: format!("forged{number}"),
             milli: 500,
@@ -208,6 +287,7 @@ fn trouble(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, nodes: &[St
 
 /// Which faults are on, and how strong: most plans have a few.
 fn faults(dice: &mut Dice) -> Faults {
+    let unfit = if dice.percent(8) { dice.of(&[2, 20]) } else { 0 };
     let mut some = |strengths: &[u64]| if dice.percent(40) { dice.of(strengths) } else { 0 };
     Faults {
         refused: some(&[2, 10, 40]) as u8,
@@ -220,8 +300,9 @@ fn faults(dice: &mut Dice) -> Faults {
         stall_ms: some(&[50, 4_000]),
         idle_ms: some(&[100, 3_000, 20_000]),
         crash: some(&[1, 5]) as u8,
+        unfit,
         stale: some(&[5, 50]) as u8,
-        denied: dice.percent(6).then(|| dice.of(&Denied::ALL)),
+        denied: dice.percent(10).then(|| dice.of(&Denied::ALL)),
         admission: dice.percent(6).then(|| dice.of(&Admission::ALL)),
     }
 }

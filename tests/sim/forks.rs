@@ -20,6 +20,8 @@ type Remedy = fn(&mut World, &str);
 const OF_GROUPS: &[(&str, Remedy)] = &[
     ("WaitingForQuota", |world, _| world.lift_quotas()),
     ("ExceedsMaxQuota", |world, _| world.lift_quotas()),
+    ("WaitingForApplications", |world, _| world.lift_quotas()),
+    ("NamespaceQuotaTooSmall", |world, _| world.set_namespace_quota(None)),
     ("WaitingForCapacity", |world, _| world.add_room()),
     ("WaitingForMembers", World::add_members),
     ("QueueNotFound", World::define_queue),
@@ -114,7 +116,9 @@ impl World {
                 super::process::group_of(body) == Some(group)
                     || label(body, "gangline.dev/application-id") == Some(application)
             };
+            // What terminates waits for its end.
             node_of(body).is_none()
+                && pod.metadata.deletion_timestamp.is_none()
                 && !is_placeholder(body)
                 && !draining.iter().any(is_of)
                 && scheduled.any(|one| one.status == "False" && one.reason.as_deref() == Some(reason))

@@ -43,7 +43,13 @@ const ABOUT_ROOM: &[&str] = &[
     "PlaceholdersLeaving",
     "ReservationLost",
     "Settling",
+    "NamespaceQuotaTooSmall",
 ];
+
+/// What had gone wrong has its consequences for so long.
+const AFTERMATH_MS: u64 = 60_000;
+/// So often nothing is as it was before, with deeds in between.
+const REPETITIONS: u32 = 3;
 
 /// Reasons of gangs that have nothing of what they need.
 const WAITS_FOR_ROOM: &[&str] = &["WaitingForCapacity", "WaitingForQuota", "WaitingForApplications"];
@@ -54,6 +60,7 @@ impl World {
         self.check_books();
         self.check_unresolved();
         self.check_gangs();
+        self.check_applications();
         self.check_seats();
         self.check_placeholders();
         self.check_statuses();
@@ -146,7 +153,11 @@ impl World {
     /// I4: a gang that waits for room holds nothing. One that runs runs with all its members, where nothing outside took
     /// some.
     fn check_gangs(&mut self) {
-        for (name, group) in self.groups() {
+        let app = |name: &str, group: &TaskGroup| group.spec.application_id.clone().unwrap_or_else(|| name.to_owned());
+        let groups = self.groups();
+        let overtaken = groups.iter().filter(|(name, _)| self.overtaken.contains(name));
+        let overtaken: BTreeSet<String> = overtaken.map(|(name, group)| app(name, group)).collect();
+        for (name, group) in groups {
             let numbers = self.of_group(&name, &group);
             let reason = group.status.as_ref().map_or("", |status| status.reason.as_str());
             if WAITS_FOR_ROOM.contains(&reason) && numbers.held > 0 {
@@ -154,9 +165,40 @@ impl World {
             }
             let need = in_force(&group);
             let partial = numbers.bound > 0 && numbers.bound + numbers.held < need;
-            if partial && !self.disturbed.contains(&name) && !self.overtaken.contains(&name) {
+            if partial && !self.disturbed.contains(&name) && !overtaken.contains(&app(&name, &group)) {
                 self.violated("I4", format!("{name} has {} of {need} members: {numbers:?}", numbers.bound));
             }
+        }
+    }
+
+    /// I3: no queue has more applications than it may, where it always had this limit. A new process forgets nothing that
+    /// runs, whatever the one before had begun.
+    fn check_applications(&mut self) {
+        if self.has_died() {
+            return;
+        }
+        let mut apps: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+        for (name, group) in self.groups() {
+            let state = group.status.as_ref().map(|status| status.application_state.as_str());
+            let holds = self.of_group(&name, &group).placeholders > 0;
+            if state == Some("Running") || state == Some("Accepted") && holds {
+                let app = group.spec.application_id.clone().unwrap_or_else(|| name.clone());
+                let queue = group.spec.queue.as_deref().unwrap_or("root.default");
+                levels(queue).for_each(|level| _ = apps.entry(level.to_owned()).or_default().insert(app.clone()));
+            }
+        }
+        let limits = self.api.store.of_kind(Kind::Queue).filter_map(|(key, body)| match body {
+            Body::Queue(queue) => Some((&key.name, queue.spec.max_applications? as usize)),
+            Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::ResourceQuota(_) => None,
+        });
+        let over = limits.filter(|(queue, _)| !self.relimited.contains(&***queue));
+        let mut over = over.filter_map(|(queue, most)| {
+            let found = apps.get(&**queue).filter(|apps| apps.len() > most)?;
+            Some(format!("queue {queue} has {found:?}, and may have {most}"))
+        });
+        if let Some(what) = over.next() {
+            drop(over);
+            self.violated("I3", what);
         }
     }
 
@@ -248,6 +290,41 @@ impl World {
         }
     }
 
+    /// L3: what was so does not come again and again while pods are bound, created and deleted: that would go on for ever.
+    /// (In the middle of a swap, where the placeholder is gone and its member not bound, all is as it was before the
+    /// placeholder was there.) `before` holds what was so since somebody last did something: how many deeds ago, how often.
+    pub(crate) fn check_no_repetition(&mut self, before: &mut BTreeMap<Vec<String>, (usize, u32)>) {
+        let is_quiet = self.is_calm_for(AFTERMATH_MS) && !self.are_two();
+        if std::mem::take(&mut self.has_acted) || !is_quiet {
+            return before.clear();
+        }
+        let deeds = self.deeds;
+        let now: Vec<String> = self.pods().map(|(key, body)| self.pod_line(key, body)).collect();
+        let (earlier, times) = before.entry(now).or_insert((deeds, 0));
+        if *earlier == deeds {
+            return;
+        }
+        (*earlier, *times) = (deeds, *times + 1);
+        if *times == REPETITIONS {
+            let last = &self.writes[self.writes.len().saturating_sub(10)..];
+            self.violated(
+                "L3",
+                format!("everything is as it was, for the {REPETITIONS}. time; the last writes: {last:#?}"),
+            );
+        }
+    }
+
+    /// Where a pod is; of a placeholder the seat counts, not the name.
+    fn pod_line(&self, key: &Key, body: &Body) -> String {
+        let Body::Pod(pod) = body else { return String::new() };
+        let name = match seat_label(body) {
+            Some((life, seat)) if self.is_made(body) => format!("seat {seat} of {life}"),
+            Some(_) | None => key.to_string(),
+        };
+        let leaves = metadata(body).deletion_timestamp.is_some();
+        format!("{name} {:?} {} {leaves}", node_of(body), has_ended(pod))
+    }
+
     /// L1: nothing more is written.
     fn check_fixed_point(&mut self) {
         let writes = self.writes.len();
@@ -272,7 +349,8 @@ impl World {
         changes.extend(before.iter().filter(|line| !after.contains(line)).map(|line| format!("- {line}")));
         changes.extend(after.iter().filter(|line| !before.contains(line)).map(|line| format!("+ {line}")));
         let groups = self.groups();
-        let known = groups.iter().map(|(name, _)| name).filter(|name| !doubtful.contains(*name));
+        let known: Vec<_> = groups.iter().map(|(name, _)| name).filter(|name| !doubtful.contains(*name)).collect();
+        let compared = known.len();
         let runs = |lines: &[String], name: &str| {
             let line = format!("gang {name}: Running ");
             lines.iter().any(|at| at.starts_with(&line))
@@ -286,7 +364,7 @@ impl World {
             self.violated("L1", format!("a new process does or sees something else: {changes:#?}"));
         }
         if changes.is_empty() {
-            self.coverage.iter_mut().for_each(|coverage| coverage.restart(doubtful.len()));
+            self.coverage.iter_mut().for_each(|coverage| coverage.restart(compared, groups.len()));
         }
     }
 
@@ -304,8 +382,13 @@ impl World {
         let groups = self.groups();
         let app =
             |(name, group): &(String, TaskGroup)| group.spec.application_id.clone().unwrap_or_else(|| name.clone());
+        // Who of those that hold nothing counts as one of the applications of a queue follows from when they came.
+        let counted = |(_, group): &(String, TaskGroup)| {
+            group.status.as_ref().is_some_and(|status| status.reason == "WaitingForApplications")
+        };
         let is_doubtful = |group: &(String, TaskGroup)| {
-            self.disturbed.contains(&group.0) || late.contains(&*app(group)) || starts(group) || self.is_larger(group)
+            let disturbed = self.disturbed.contains(&group.0) || counted(group);
+            disturbed || late.contains(&*app(group)) || starts(group) || self.is_larger(group)
         };
         let mut apps: BTreeSet<String> = groups.iter().filter(|group| is_doubtful(group)).map(app).collect();
         // What one of them asks for is kept for it, before those behind it.
@@ -340,6 +423,7 @@ impl World {
     pub(crate) fn enrich(&mut self) {
         self.say(|| "plenty".to_owned());
         self.lift_quotas();
+        self.set_namespace_quota(None);
         self.add_room();
         self.rest();
     }
@@ -359,9 +443,13 @@ impl World {
         levels(queue).skip(1).any(|level| !exists(level))
     }
 
-    /// L2: nobody waits for room.
+    /// L2: nobody waits for room, or for a gang that is over.
     pub(crate) fn check_everything_runs(&mut self) {
         for (name, group) in self.groups() {
+            let waiting = self.of_group(&name, &group).waiting;
+            if waiting > 0 && group.status.as_ref().is_some_and(|status| status.application_state == "Completed") {
+                self.violated("L2", format!("{name} is Completed, and {waiting} of its members wait"));
+            }
             let status = group.status.unwrap_or_default();
             let room = ABOUT_ROOM.contains(&status.reason.as_str()) || status.reason == "ExceedsMaxQuota";
             if room && status.application_state != "Running" {
@@ -381,6 +469,7 @@ impl World {
     /// Everything that people made is taken away.
     pub(crate) fn clear_away(&mut self) {
         self.say(|| "away with all".to_owned());
+        self.come_again.clear();
         let groups: Vec<Key> = self.api.store.of_kind(Kind::TaskGroup).map(|(key, _)| key.clone()).collect();
         groups.iter().for_each(|key| self.api.store.remove(Kind::TaskGroup, key));
         let made = |world: &Self, body: &Body| world.is_made(body);

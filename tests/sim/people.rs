@@ -10,7 +10,7 @@ use gangline::sim::store::{metadata, metadata_mut};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use serde_json::{Value, json};
 
-use super::plan::{Act, GroupAct, PodAct};
+use super::plan::{Act, Flaw, GroupAct, PodAct, within_quotas};
 use super::world::World;
 
 /// The namespace of everything.
@@ -22,30 +22,26 @@ impl World {
         match act {
             Act::Node { name, cpu, cordoned } => self.set_node(name, *cpu, *cordoned),
             Act::LoseNode { name } => self.lose_node(name),
-            Act::Queue { path, cpu } => {
-                let key = Key::cluster(path.as_str());
-                let most = match self.api.store.get(Kind::Queue, &key) {
-                    Some(Body::Queue(old)) => limit_of(old),
-                    Some(_) | None => None,
-                };
-                if most.is_none_or(|most| u64::from(*cpu) * 1_000 < most) {
-                    // Who was interrupted in the middle of a swap may find its seat's share gone.
-                    self.unfinished().iter().for_each(|group| self.disturb(group));
+            Act::Drain { name } => self.drain(name),
+            Act::Autoscale { name, cpu } => {
+                if !self.pods_waiting_for("Unschedulable").is_empty() || self.a_placeholder_finds_no_node() {
+                    self.node(name, *cpu);
                 }
-                self.queue(path, *cpu);
             }
-            Act::DropQueue { path } => {
-                // A gang whose driver runs keeps what it holds there; a new process gives it up.
-                self.groups_in(path).iter().for_each(|group| self.disturb(group));
-                self.delete(Kind::Queue, path);
-            }
+            Act::Queue { path, cpu, apps } => self.set_queue(path, *cpu, *apps),
+            Act::DropQueue { path } => self.drop_queue(path),
             Act::Group(group) => self.set_group(group),
-            Act::DropGroup { name } => {
-                self.disturb(name);
-                self.delete(Kind::TaskGroup, name);
-            }
+            Act::DropGroup { name } => self.drop_group(name),
             Act::Pod(pod) => self.set_pod(pod),
-            Act::DropPod { name } => drop(self.drop_pod(name)),
+            Act::DropPod { name, again } => {
+                let key = Key::new(NS, name.as_str());
+                if let (true, Some(Body::Pod(pod))) = (*again, self.api.store.get(Kind::Pod, &key)) {
+                    let anew = born_again(pod);
+                    self.come_again.insert(key, anew);
+                }
+                self.drop_pod(name);
+            }
+            Act::LetGo { name } => drop(self.api.let_go(Kind::Pod, &Key::new(NS, name.as_str()))),
             Act::End { name, well } => drop(self.end(name, *well)),
             Act::DropPlaceholder { group, nth } => {
                 let all = self.placeholders_of(group);
@@ -54,9 +50,13 @@ impl World {
                 }
             }
             Act::Foreign { name, node, cpu } => self.foreign(name, node, *cpu),
+            Act::Quota { milli } => self.set_namespace_quota(*milli),
+            Act::Vanish { kind, for_ms } => self.vanish(*kind, *for_ms),
             Act::Kill { down_ms } => self.kill(*down_ms),
             Act::Overlap { for_ms, newer_ends } => self.overlap(*for_ms, *newer_ends),
             Act::Cut { kind } => self.cut(*kind, 0),
+            Act::Mute { kind, for_ms } => self.mute(*kind, *for_ms),
+            Act::Away { for_ms } => self.go_away(*for_ms),
             Act::Compact => self.api.store.compact(),
             Act::Jump { ms } => self.wall_ms += ms,
         }
@@ -66,6 +66,8 @@ impl World {
     pub(crate) fn apply(&mut self, kind: Kind, object: &Value) {
         let seen = decode::seen(kind, &object.to_string()).expect("the object has a name");
         let (key, mut body) = (seen.key, seen.body.expect("the object decodes"));
+        // What the scheduler does not read.
+        metadata_mut(&mut body).finalizers = serde_json::from_value(object["metadata"]["finalizers"].clone()).ok();
         let now = self.now().wall;
         match self.api.store.get(kind, &key) {
             // Admission may refuse it.
@@ -89,7 +91,11 @@ impl World {
     }
 
     fn set_node(&mut self, name: &str, cpu: u32, cordoned: bool) {
-        if cordoned {
+        let before = match self.api.store.get(Kind::Node, &Key::cluster(name)) {
+            Some(Body::Node(node)) => allocatable_of(node).0,
+            Some(_) | None => 0,
+        };
+        if cordoned || u64::from(cpu) * 1_000 < before {
             self.disturb_node(name);
         }
         let allocatable = json!({"cpu": cpu.to_string(), "memory": "64Gi", "pods": "110"});
@@ -102,9 +108,66 @@ impl World {
 
     /// A queue of so many cores.
     pub(crate) fn queue(&mut self, path: &str, cpu: u32) {
+        self.queue_for(path, cpu, None);
+    }
+
+    /// A queue of so many cores, for so many applications at a time.
+    fn queue_for(&mut self, path: &str, cpu: u32, apps: Option<u32>) {
         let parent = path.rsplit_once('.').map(|(parent, _)| parent);
-        let spec = json!({"parent": parent, "max": {"cpu": cpu.to_string()}});
+        let mut spec = json!({"parent": parent, "max": {"cpu": cpu.to_string()}});
+        apps.iter().for_each(|apps| spec["maxApplications"] = json!(apps));
         self.apply(Kind::Queue, &json!({"metadata": {"name": path}, "spec": spec}));
+    }
+
+    fn set_queue(&mut self, path: &str, cpu: u32, apps: Option<u32>) {
+        let key = Key::cluster(path);
+        let most = match self.api.store.get(Kind::Queue, &key) {
+            Some(Body::Queue(old)) => limit_of(old),
+            Some(_) | None => None,
+        };
+        if most.is_none_or(|most| u64::from(cpu) * 1_000 < most) {
+            // Who was interrupted in the middle of a swap may find its seat's share gone.
+            self.unfinished().iter().for_each(|group| self.disturb(group));
+        }
+        let there_first = self.api.store.of_kind(Kind::TaskGroup).next().is_none() && most.is_none();
+        if apps.is_some() && !there_first {
+            self.relimited.insert(path.to_owned());
+        }
+        self.queue_for(path, cpu, apps);
+    }
+
+    fn drop_queue(&mut self, path: &str) {
+        // A gang whose driver runs keeps what it holds there; a new process gives it up.
+        self.groups_in(path).iter().for_each(|group| self.disturb(group));
+        self.delete(Kind::Queue, path);
+    }
+
+    /// What all pods of the namespace may request together, or no quota.
+    pub(crate) fn set_namespace_quota(&mut self, milli: Option<u32>) {
+        match milli {
+            None => self.api.store.remove(Kind::ResourceQuota, &Key::new(NS, "quota")),
+            Some(milli) => {
+                if self.calm_ms.is_none() {
+                    self.api.admission.get_or_insert(within_quotas);
+                }
+                let spec = json!({"hard": {"requests.cpu": format!("{milli}m")}});
+                self.apply(Kind::ResourceQuota, &json!({"metadata": {"name": "quota", "namespace": NS}, "spec": spec}));
+            }
+        }
+    }
+
+    /// The definition of a kind is deleted: all its objects go, then nobody is told of it any more, until it is back.
+    fn vanish(&mut self, kind: Kind, for_ms: u64) {
+        let names: Vec<String> = self.api.store.of_kind(kind).map(|(key, _)| key.name.to_string()).collect();
+        for name in names {
+            if kind == Kind::Queue { self.drop_queue(&name) } else { self.drop_group(&name) }
+        }
+        self.stop_serving(kind, for_ms);
+    }
+
+    fn drop_group(&mut self, name: &str) {
+        self.disturb(name);
+        self.delete(Kind::TaskGroup, name);
     }
 
     /// A task group of members of one core.
@@ -116,7 +179,7 @@ impl World {
     }
 
     fn set_group(&mut self, group: &GroupAct) {
-        let GroupAct { name, min, milli, queue, direct, all, app, gang } = group;
+        let GroupAct { name, min, milli, queue, direct, all, app, gang, flaw } = group;
         if self.lives(name) {
             // The API server refuses it: it lives.
             return;
@@ -126,6 +189,12 @@ impl World {
             self.disturb(name);
         }
         let mut spec = json!({"minMember": min, "minResource": {"cpu": format!("{milli}m")}});
+        match flaw {
+            None => {}
+            // The definition of an earlier version may have let it through.
+            Some(Flaw::Field) => spec["minResource"]["pods"] = json!("1"),
+            Some(Flaw::Huge) => spec["minResource"]["cpu"] = json!("9300000000000000"),
+        }
         spec["reservation"] = json!(if *direct { "Direct" } else { "Placeholder" });
         spec["placeholderFor"] = json!(if *all { "all" } else { "missing" });
         queue.iter().for_each(|queue| spec["queue"] = json!(queue));
@@ -152,18 +221,18 @@ impl World {
 
     /// A pod that Gangline schedules.
     pub(crate) fn pod(&mut self, name: &str, labels: &Value, cpu: &str) {
-        self.make_pod(name, labels, cpu, 0);
+        self.make_pod((name, labels, &[]), cpu, 0);
     }
 
-    fn make_pod(&mut self, name: &str, labels: &Value, cpu: &str, priority: i32) {
+    fn make_pod(&mut self, (name, labels, finalizers): (&str, &Value, &[&str]), cpu: &str, priority: i32) {
         let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu}}});
         let spec = json!({"schedulerName": "gangline", "containers": [container], "priority": priority});
-        let metadata = json!({"name": name, "namespace": NS, "labels": labels});
+        let metadata = json!({"name": name, "namespace": NS, "labels": labels, "finalizers": finalizers});
         self.apply(Kind::Pod, &json!({"metadata": metadata, "spec": spec}));
     }
 
     fn set_pod(&mut self, pod: &PodAct) {
-        let PodAct { name, milli, group, app, queue, priority, forged } = pod;
+        let PodAct { name, milli, group, app, queue, priority, held, forged } = pod;
         if self.api.store.get(Kind::Pod, &Key::new(NS, name.as_str())).is_some() {
             return;
         }
@@ -180,7 +249,8 @@ impl World {
             say("incarnation", &Some("uid-0.1".to_owned()));
             say("attempt", &Some("0".to_owned()));
         }
-        self.make_pod(name, &labels, &format!("{milli}m"), *priority);
+        let finalizers: &[&str] = if *held { &["example.com/hold"] } else { &[] };
+        self.make_pod((name, &labels, finalizers), &format!("{milli}m"), *priority);
     }
 
     /// A pod ends well.
@@ -215,6 +285,15 @@ impl World {
         self.api.delete_pod(&key, None, now).is_ok()
     }
 
+    /// The controller of a pod that is gone makes it anew.
+    pub(crate) fn make_again(&mut self, key: &Key) {
+        if let Some(pod) = self.come_again.remove(key) {
+            let now = self.now().wall;
+            // Admission may refuse it.
+            drop(self.api.create(key, Body::Pod(pod.into()), now));
+        }
+    }
+
     /// Somebody deletes an object that nothing keeps.
     pub(crate) fn delete(&mut self, kind: Kind, name: &str) {
         let key = if kind == Kind::TaskGroup { Key::new(NS, name) } else { Key::cluster(name) };
@@ -225,6 +304,37 @@ impl World {
     pub(crate) fn lose_node(&mut self, name: &str) {
         self.disturb_node(name);
         self.delete(Kind::Node, name);
+    }
+
+    /// A node takes no pods any more, and everything on it is deleted.
+    fn drain(&mut self, name: &str) {
+        let Some(Body::Node(node)) = self.api.store.get(Kind::Node, &Key::cluster(name)) else { return };
+        self.set_node(name, (allocatable_of(node).0 / 1_000) as u32, true);
+        let there = self.api.store.of_kind(Kind::Pod).filter(|(_, pod)| node_of(pod) == Some(name));
+        let there: Vec<Key> = there.map(|(key, _)| key.clone()).collect();
+        let now = self.now().wall;
+        there.iter().for_each(|key| drop(self.api.delete_pod(key, None, now)));
+    }
+
+    /// Whether a placeholder is marked for an autoscaler.
+    fn a_placeholder_finds_no_node(&self) -> bool {
+        let is_marked = |body: &Body| {
+            let Body::Pod(pod) = body else { return false };
+            let mut conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+            conditions.any(|one| one.type_ == "PodScheduled" && one.reason.as_deref() == Some("Unschedulable"))
+        };
+        self.api.store.of_kind(Kind::Pod).any(|(_, body)| is_placeholder(body) && is_marked(body))
+    }
+
+    /// The node of a pod does not take it.
+    pub(crate) fn end_on_node(&mut self, key: &Key) {
+        self.disturb_group_at(key);
+        // It is there: somebody has just looked.
+        drop(self.api.change_pod(key, |pod| {
+            let status = pod.status.get_or_insert_default();
+            (status.phase, status.reason) = (Some("Failed".to_owned()), Some("OutOfcpu".to_owned()));
+            Ok(())
+        }));
     }
 
     /// Members and seats on a node are lost, or cannot be had there any more. Who is in the middle of a swap has neither a
@@ -295,6 +405,14 @@ impl World {
             self.disturb(group);
         }
     }
+}
+
+/// What a controller makes when a pod of it is gone: as that was asked for, without what became of it.
+fn born_again(pod: &Pod) -> Pod {
+    let mut anew = Pod { spec: pod.spec.clone(), ..Pod::default() };
+    anew.spec.iter_mut().for_each(|spec| spec.node_name = None);
+    anew.metadata.labels.clone_from(&pod.metadata.labels);
+    anew
 }
 
 pub(crate) fn label<'a>(pod: &'a Body, key: &str) -> Option<&'a str> {

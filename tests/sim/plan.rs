@@ -6,10 +6,13 @@ use gangline::api::names;
 use gangline::shim::observation::Body;
 use gangline::shim::op::{Kind, Op};
 use gangline::sim::admission::{Hook, Verdict};
+use gangline::sim::api::has_ended;
 use gangline::sim::store::Store;
 use k8s_openapi::api::core::v1::{Container, Pod, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::{Deserialize, Serialize};
+
+use super::people::{milli, milli_of};
 
 /// Everything that happens that does not follow from the rest.
 #[derive(Clone, Debug, PartialEq)]
@@ -31,33 +34,52 @@ pub(crate) struct Head {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Faults {
     /// Calls are refused with 500, 503 or 429, and not made.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) refused: u8,
     /// Calls are made, and nobody hears of it.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) answer_lost: u8,
     /// Calls are not made, and nobody hears of it.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) lost: u8,
     /// Calls are made long after they were given up.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) late: u8,
     /// Longest way of a call, in milliseconds.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) slow_ms: u64,
     /// Longest delay of what a watch says.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) lag_ms: u64,
     /// What a watch says is its last word: it breaks, and lists anew.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) cut: u8,
     /// Longest pause between two steps of the process.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) stall_ms: u64,
     /// Longest delay of kubelets and garbage collection.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) idle_ms: u64,
     /// The process dies at a write: before it, after it, or having heard of it.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) crash: u8,
+    /// A kubelet does not take a pod that was bound to it (OutOfcpu): it fails.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) unfit: u8,
     /// A question after a pod is answered as it would have been before its last change.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) stale: u8,
     /// The right to one thing is missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) denied: Option<Denied>,
     /// What admission does to new pods.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) admission: Option<Admission>,
+}
+
+/// What says nothing is not written.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// What admission does to new pods.
@@ -77,28 +99,49 @@ impl Admission {
     /// As the model is told of it.
     pub(crate) fn hook(self) -> Hook {
         match self {
-            Self::Quota => quota,
+            Self::Quota => few_placeholders,
             Self::Sidecar => sidecar,
         }
     }
 }
 
-fn quota(store: &Store, pod: &Pod) -> Verdict {
+/// What every API server does: all pods of a namespace together request no more than its ResourceQuotas allow.
+pub(crate) fn within_quotas(store: &Store, pod: &Pod) -> Verdict {
+    let namespace = pod.metadata.namespace.as_deref();
+    let quotas = store.of_kind(Kind::ResourceQuota).filter(|(key, _)| Some(&*key.namespace) == namespace);
+    let most = quotas.filter_map(|(_, body)| match body {
+        Body::ResourceQuota(quota) => quota.spec.as_ref()?.hard.as_ref()?.get("requests.cpu").map(|cpu| milli(&cpu.0)),
+        Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) => None,
+    });
+    let used = store.of_kind(Kind::Pod).filter_map(|(key, body)| match body {
+        Body::Pod(other) if Some(&*key.namespace) == namespace && !has_ended(other) => Some(milli_of(other)),
+        Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => None,
+    });
+    match most.min() {
+        Some(most) if used.sum::<u64>() + milli_of(pod) > most => Verdict::Deny { code: 403, reason: "Forbidden" },
+        Some(_) | None => Verdict::Allow,
+    }
+}
+
+fn few_placeholders(store: &Store, pod: &Pod) -> Verdict {
     let is_placeholder = |pod: &Pod| pod.metadata.labels.iter().flatten().any(|(key, _)| key == names::PLACEHOLDER);
     let there = store.of_kind(Kind::Pod).filter(|(_, body)| matches!(body, Body::Pod(pod) if is_placeholder(pod)));
     if is_placeholder(pod) && there.count() >= 3 {
         return Verdict::Deny { code: 403, reason: "Forbidden" };
     }
-    Verdict::Allow
+    within_quotas(store, pod)
 }
 
-fn sidecar(_: &Store, pod: &Pod) -> Verdict {
+fn sidecar(store: &Store, pod: &Pod) -> Verdict {
     let requests = Some([("cpu".to_owned(), Quantity("100m".to_owned()))].into());
     let resources = Some(ResourceRequirements { requests, ..ResourceRequirements::default() });
     let mut pod = pod.clone();
     let container = Container { name: "sidecar".to_owned(), resources, ..Container::default() };
     pod.spec.get_or_insert_default().containers.push(container);
-    Verdict::Mutate(Box::new(pod))
+    match within_quotas(store, &pod) {
+        Verdict::Allow => Verdict::Mutate(Box::new(pod)),
+        verdict @ (Verdict::Mutate(_) | Verdict::Deny { .. }) => verdict,
+    }
 }
 
 /// What the role may lack.
@@ -151,8 +194,18 @@ pub(crate) enum Act {
     Node { name: String, cpu: u32, cordoned: bool },
     /// A node goes.
     LoseNode { name: String },
+    /// A node takes no pods any more, and everything on it is deleted.
+    Drain { name: String },
+    /// An autoscaler adds a node, if a pod is marked Unschedulable.
+    Autoscale { name: String, cpu: u32 },
     /// A queue comes, or changes.
-    Queue { path: String, cpu: u32 },
+    Queue {
+        path: String,
+        cpu: u32,
+        /// So many applications at a time.
+        #[serde(default, skip_serializing_if = "is_default")]
+        apps: Option<u32>,
+    },
     /// A queue's object goes.
     DropQueue { path: String },
     /// A task group comes, or is edited.
@@ -161,14 +214,28 @@ pub(crate) enum Act {
     DropGroup { name: String },
     /// A pod comes.
     Pod(PodAct),
-    /// Somebody deletes a pod.
-    DropPod { name: String },
+    /// Somebody deletes a pod; where its controller makes it anew, under its name, as soon as it is gone.
+    DropPod {
+        name: String,
+        #[serde(default, skip_serializing_if = "is_default")]
+        again: bool,
+    },
+    /// Whoever held a pod by a finalizer lets it go.
+    LetGo { name: String },
     /// A pod that runs ends, well or not.
     End { name: String, well: bool },
     /// Somebody deletes a placeholder of a group: the n-th by name.
     DropPlaceholder { group: String, nth: u32 },
     /// Another scheduler puts a pod on a node.
     Foreign { name: String, node: String, cpu: u32 },
+    /// A ResourceQuota of the namespace comes or changes, or goes.
+    Quota { milli: Option<u32> },
+    /// A kind of ours is not served for a while, and all its objects go: its definition was deleted.
+    Vanish {
+        #[serde(with = "plural")]
+        kind: Kind,
+        for_ms: u64,
+    },
     /// The process is killed, and comes again.
     Kill { down_ms: u64 },
     /// Another process begins while this one goes on; then the one that came, or the one that was there, ends.
@@ -178,10 +245,76 @@ pub(crate) enum Act {
         #[serde(with = "plural")]
         kind: Kind,
     },
+    /// A watch hears nothing for a while; then that is noticed, and it lists anew.
+    Mute {
+        #[serde(with = "plural")]
+        kind: Kind,
+        for_ms: u64,
+    },
+    /// The API server is away for a while, and comes back with what it has stored.
+    Away { for_ms: u64 },
     /// The API server forgets its history: a watch that is behind has to list anew (410).
     Compact,
     /// The wall clock is put forward or back.
     Jump { ms: i64 },
+}
+
+impl Act {
+    /// The kind of ours that has to be served for it.
+    pub(crate) const fn kind(&self) -> Option<Kind> {
+        match self {
+            Self::Queue { .. } | Self::DropQueue { .. } => Some(Kind::Queue),
+            Self::Group(_) | Self::DropGroup { .. } => Some(Kind::TaskGroup),
+            Self::Vanish { kind, .. } => Some(*kind),
+            Self::Node { .. }
+            | Self::LoseNode { .. }
+            | Self::Drain { .. }
+            | Self::Autoscale { .. }
+            | Self::Pod(_)
+            | Self::DropPod { .. }
+            | Self::LetGo { .. }
+            | Self::End { .. }
+            | Self::DropPlaceholder { .. }
+            | Self::Foreign { .. }
+            | Self::Quota { .. }
+            | Self::Kill { .. }
+            | Self::Overlap { .. }
+            | Self::Cut { .. }
+            | Self::Mute { .. }
+            | Self::Away { .. }
+            | Self::Compact
+            | Self::Jump { .. } => None,
+        }
+    }
+
+    /// Whether the API server is asked to do it.
+    pub(crate) const fn is_request(&self) -> bool {
+        match self {
+            Self::Node { .. }
+            | Self::LoseNode { .. }
+            | Self::Drain { .. }
+            | Self::Autoscale { .. }
+            | Self::Queue { .. }
+            | Self::DropQueue { .. }
+            | Self::Group(_)
+            | Self::DropGroup { .. }
+            | Self::Pod(_)
+            | Self::DropPod { .. }
+            | Self::LetGo { .. }
+            | Self::End { .. }
+            | Self::DropPlaceholder { .. }
+            | Self::Foreign { .. }
+            | Self::Quota { .. }
+            | Self::Vanish { .. } => true,
+            Self::Kill { .. }
+            | Self::Overlap { .. }
+            | Self::Cut { .. }
+            | Self::Mute { .. }
+            | Self::Away { .. }
+            | Self::Compact
+            | Self::Jump { .. } => false,
+        }
+    }
 }
 
 /// A task group.
@@ -189,14 +322,39 @@ pub(crate) enum Act {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct GroupAct {
     pub(crate) name: String,
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) min: u32,
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) milli: u32,
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) queue: Option<String>,
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) direct: bool,
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) all: bool,
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) app: Option<String>,
     /// All groups of its gang, where it is not alone.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) gang: Vec<String>,
+    /// What is wrong with it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) flaw: Option<Flaw>,
+}
+
+/// What can be wrong with a task group that the API server takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Flaw {
+    /// A field that no rule of the schema refuses.
+    Field,
+    /// Members so large that their sum cannot be counted.
+    Huge,
+}
+
+impl Flaw {
+    /// All of them.
+    pub(crate) const ALL: [Self; 2] = [Self::Field, Self::Huge];
 }
 
 /// A pod that Gangline schedules.
@@ -204,12 +362,21 @@ pub(crate) struct GroupAct {
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct PodAct {
     pub(crate) name: String,
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) milli: u32,
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) group: Option<String>,
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) app: Option<String>,
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) queue: Option<String>,
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) priority: i32,
+    /// Somebody holds it by a finalizer: deleted, it stays until it is let go.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) held: bool,
     /// Says that it is a placeholder of its group; it is not.
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) forged: bool,
 }
 

@@ -1,6 +1,6 @@
 //! Each promise is broken on purpose, and its judge says so. (I7 is `spec_audit.rs`.)
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use gangline::core::ids::{Key, Uid};
@@ -15,6 +15,7 @@ use super::super::plan::{Act, Faults, Head, Plan, PodAct};
 use super::super::process::Process;
 use super::super::run::to_rest;
 use super::super::world::World;
+use super::AFTERMATH_MS;
 
 /// A gang of three in a queue of six cores, started or not, and a pod that nothing is large enough for.
 fn world(started: bool) -> World {
@@ -103,6 +104,11 @@ fn i3_a_queue_is_given_more_than_it_has() {
     let mut world = world(false);
     assert_eq!(bind(&mut world, "refused", "n1", "root.q"), Some("I3"));
     assert_eq!(bind(&mut world, "refused", "n1", "root.q.below"), Some("I3"), "on a level above");
+    let mut one_too_many = self::world(true);
+    one_too_many.act(&Act::Queue { path: "root.q".to_owned(), cpu: 6, apps: Some(0) });
+    // As if it had always been so.
+    one_too_many.relimited.clear();
+    assert_eq!(found(one_too_many, World::check_applications), Some("I3"), "more applications than it may have");
 }
 
 #[test]
@@ -217,6 +223,34 @@ fn l2_somebody_waits_for_room() {
     remove_pods(&mut gang, |name| name == "large" || name == "refused");
     edit_status(&mut gang, |status| status.reason = "WaitingForQuota".to_owned());
     assert_eq!(found(gang, World::check_everything_runs), Some("L2"), "a gang");
+    let mut over = world_without_waiting();
+    assert_eq!(found(world_without_waiting(), World::check_everything_runs), None);
+    over.member("g", 9, "1000");
+    edit_status(&mut over, |status| status.application_state = "Completed".to_owned());
+    assert_eq!(found(over, World::check_everything_runs), Some("L2"), "a member of a gang that is over");
+}
+
+fn world_without_waiting() -> World {
+    let mut world = world(true);
+    remove_pods(&mut world, |name| name == "large" || name == "refused");
+    world
+}
+
+#[test]
+fn l3_all_is_as_it_was_again_and_again() {
+    let mut world = world(true);
+    world.calm_ms = Some(0);
+    world.run_for(AFTERMATH_MS);
+    let mut before = BTreeMap::new();
+    for _ in 0..3 {
+        world.check_no_repetition(&mut before);
+        world.deeds += 1;
+    }
+    world.check_no_repetition(&mut before.clone());
+    assert_eq!(world.violation.take().map(|violation| violation.promise), Some("L3"));
+    world.has_acted = true;
+    world.check_no_repetition(&mut before);
+    assert!(world.violation.is_none() && before.is_empty(), "somebody did something");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use super::oracle::Violation;
 use super::people::{allocatable_of, is_placeholder, label, levels, limit_of, milli_of, node_of};
 
 /// How long after something changed under a decision that decision may still be carried out.
-const EXCUSED_MS: u64 = 30_000;
+pub(crate) const EXCUSED_MS: u64 = 30_000;
 
 /// A process.
 pub(crate) struct Process {
@@ -50,6 +50,7 @@ pub(crate) struct Process {
 
 struct PodSeen {
     uid: Uid,
+    rv: u64,
     node: Option<String>,
     queue: Option<String>,
     milli: u64,
@@ -149,7 +150,12 @@ impl Process {
             WatchFact::Upsert(seen) => self.see(seen),
             WatchFact::Gone(seen) => self.forget(kind, &seen.key),
             WatchFact::Broken { .. } => drop(self.listed.remove(&kind)),
-            WatchFact::Unserved => {}
+            WatchFact::Unserved => {
+                self.listed.remove(&kind);
+                if self.ever.insert(kind) && self.is_synced() {
+                    self.mark_overdrawn();
+                }
+            }
         }
         self.batch.push(Observation::Watch { kind, conn: 1, fact });
     }
@@ -176,9 +182,9 @@ impl Process {
             }
             Some(Sent::Bind(_) | Sent::Delete(..)) | None => {}
         }
-        // The answer to a creation shows the pod, perhaps before the watch does.
+        // The answer to a creation shows the pod, or that to a question the next one of its name, before the watch does.
         if let Outcome::Ok(Some(seen)) = &outcome
-            && !self.pods.contains_key(&seen.key)
+            && self.pods.get(&seen.key).is_none_or(|known| known.uid != seen.uid && known.rv < seen.rv)
         {
             self.see(seen);
         }
@@ -192,12 +198,16 @@ impl Process {
 
     /// A queue that is over its limit when everything is first listed: it was lowered before.
     fn mark_overdrawn(&mut self) {
-        for (key, queue) in &mut self.queues {
-            let of_queue =
-                |pod: &&PodSeen| !pod.ended && pod.queue.as_deref().is_some_and(|of| is_within(of, &key.name));
-            let used: u64 = self.pods.values().filter(of_queue).map(|pod| pod.milli).sum();
+        let used: Vec<u64> = self.queues.keys().map(|key| self.used_in(&key.name)).collect();
+        for (queue, used) in self.queues.values_mut().zip(used) {
             queue.lowered |= queue.milli.is_some_and(|most| used > most);
         }
+    }
+
+    /// What is used in a queue and those below it.
+    fn used_in(&self, queue: &str) -> u64 {
+        let of_queue = |pod: &&PodSeen| !pod.ended && pod.queue.as_deref().is_some_and(|of| is_within(of, queue));
+        self.pods.values().filter(of_queue).map(|pod| pod.milli).sum()
     }
 
     fn see(&mut self, seen: &Seen) {
@@ -227,7 +237,9 @@ impl Process {
                 let implicit = matches!(&*seen.key.name, "root" | "root.default") && self.is_synced();
                 let old = self.queues.get(&seen.key);
                 let changed_ms = old.map_or(0, |old| old.changed_ms);
-                let lowered = old.map_or(implicit, |old| old.lowered || lowered(old));
+                // One that comes back may find more in use than it has.
+                let overdrawn = || milli.is_some_and(|most| self.used_in(&seen.key.name) > most);
+                let lowered = old.map_or_else(|| implicit || overdrawn(), |old| old.lowered || lowered(old));
                 self.queues.insert(seen.key.clone(), QueueSeen { milli, changed_ms, lowered });
             }
             Body::TaskGroup(_) => _ = self.groups.insert(seen.uid.clone()),
@@ -258,7 +270,7 @@ impl Process {
         }
         let ended = gangline::sim::api::has_ended(pod);
         let queue = queue_mark(body);
-        let seen_pod = PodSeen { uid: seen.uid.clone(), node, queue, milli: milli_of(pod), ended, ours };
+        let seen_pod = PodSeen { uid: seen.uid.clone(), rv: seen.rv, node, queue, milli: milli_of(pod), ended, ours };
         if let Some(old) = self.pods.insert(seen.key.clone(), seen_pod)
             && old.uid != seen.uid
         {

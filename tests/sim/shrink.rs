@@ -33,7 +33,7 @@ pub(crate) fn shrink(plan: &Plan) -> Plan {
     best
 }
 
-const WITHOUT: [fn(&mut Faults); 13] = [
+const WITHOUT: [fn(&mut Faults); 14] = [
     |faults| faults.refused = 0,
     |faults| faults.answer_lost = 0,
     |faults| faults.lost = 0,
@@ -44,6 +44,7 @@ const WITHOUT: [fn(&mut Faults); 13] = [
     |faults| faults.stall_ms = 0,
     |faults| faults.idle_ms = 0,
     |faults| faults.crash = 0,
+    |faults| faults.unfit = 0,
     |faults| faults.stale = 0,
     |faults| faults.denied = None,
     |faults| faults.admission = None,

@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gangline::core::ids::Key;
 use gangline::core::time::{Mono, Now, Wall};
-use gangline::shim::observation::{Outcome, WatchFact};
+use gangline::shim::observation::Outcome;
 use gangline::shim::op::{Call, CallId, Kind};
 use gangline::sim::api::Api;
-use gangline::sim::store::metadata;
+use gangline::sim::store::{Change, metadata};
 use gangline::sim::{garbage, kubelet};
+use k8s_openapi::api::core::v1::Pod;
 
 use super::chance::Chance;
 use super::coverage::Coverage;
@@ -17,9 +18,12 @@ use super::oracle::Violation;
 use super::people::node_of;
 use super::plan::{Act, Admission, Faults};
 use super::process::Process;
+use watching::Silence;
 
 #[path = "calls.rs"]
 mod calls;
+#[path = "watching.rs"]
+mod watching;
 
 /// How long a world is left alone until it counts as at rest: longer than every pause of the scheduler.
 const REST_MS: u64 = 300_000;
@@ -62,6 +66,10 @@ enum Event {
     List(u64, Kind),
     /// The watch of a kind speaks to a process.
     Watch(u64, Kind),
+    /// A kind is served again.
+    Serve(Kind),
+    /// It is noticed that a watch has said nothing for long.
+    Unmute(Kind),
     /// A call reaches the server.
     Arrive(Box<Call>, Fate),
     /// A process hears how a call ended.
@@ -91,6 +99,12 @@ pub(crate) struct World {
     pub(crate) api: Api,
     /// Every write so far: `create pods ns/g`.
     pub(crate) writes: Vec<String>,
+    /// Since when nothing goes wrong any more.
+    pub(crate) calm_ms: Option<u64>,
+    /// Whether somebody did something since it was last looked at.
+    pub(crate) has_acted: bool,
+    /// Pods that were bound, created or deleted so far.
+    pub(crate) deeds: usize,
     /// Steps so far.
     pub(crate) steps: u64,
     /// The first promise that was broken.
@@ -124,6 +138,14 @@ pub(crate) struct World {
     /// UIDs of the pods that the scheduler created.
     made: BTreeSet<String>,
     death: Option<(usize, Death)>,
+    /// Queues whose limit of applications came when they were in use, perhaps.
+    pub(crate) relimited: BTreeSet<String>,
+    /// Until then a process may decide by what is not so any more, since nobody told it.
+    deaf_until: u64,
+    /// What the server does not serve, and what it does not say.
+    silence: Silence,
+    /// Pods that are made anew when they are gone.
+    pub(crate) come_again: BTreeMap<Key, Pod>,
     /// Notes what is reached, where it is to.
     pub(crate) coverage: Option<Coverage>,
 }
@@ -134,6 +156,9 @@ impl World {
         let mut world = Self {
             api: Api::default(),
             writes: Vec::new(),
+            calm_ms: None,
+            has_acted: false,
+            deeds: 0,
             steps: 0,
             violation: None,
             verbose: false,
@@ -154,6 +179,10 @@ impl World {
             looked_at: BTreeSet::new(),
             made: BTreeSet::new(),
             death,
+            relimited: BTreeSet::new(),
+            deaf_until: 0,
+            silence: Silence::default(),
+            come_again: BTreeMap::new(),
             coverage: None,
         };
         world.api.admission = faults.admission.map(Admission::hook);
@@ -182,6 +211,8 @@ impl World {
             self.incomplete().iter().for_each(|group| self.disturb(group));
         }
         self.faults = Faults::default();
+        self.calm_ms = Some(self.now_ms);
+        self.serve_all();
     }
 
     /// Lets happen what happens in so much time.
@@ -196,6 +227,7 @@ impl World {
     /// Lets everything happen that happens by itself, and time pass.
     pub(crate) fn rest(&mut self) {
         self.react();
+        let mut before = BTreeMap::new();
         let mut until = self.now_ms + REST_MS;
         for _ in 0..EVENTS_MAX {
             match self.next_at() {
@@ -205,6 +237,7 @@ impl World {
                         until = until.max(at + REST_MS);
                     }
                     self.happen();
+                    self.check_no_repetition(&mut before);
                 }
                 _ => {
                     self.now_ms = until;
@@ -251,11 +284,21 @@ impl World {
     }
 
     fn handle(&mut self, event: Event) {
+        if let (Some(until), Event::Kubelet(_) | Event::Collect(_)) = (self.away_until(), &event) {
+            return self.at(until, event);
+        }
         match event {
-            Event::Act(act) => {
-                self.say(|| format!("{act:?}"));
-                self.act(&act);
-            }
+            Event::Act(act) => match self.refused_until(&act) {
+                // Who is refused tries again.
+                Some(until) => self.at(until, Event::Act(act)),
+                None => {
+                    self.say(|| format!("{act:?}"));
+                    self.has_acted = true;
+                    self.act(&act);
+                }
+            },
+            Event::Serve(kind) => self.serve(kind),
+            Event::Unmute(kind) => self.unmute(kind),
             Event::Start => self.start(),
             Event::End(number) => self.stop(number),
             Event::List(number, kind) => self.list(number, kind),
@@ -272,11 +315,7 @@ impl World {
             }
             Event::Kubelet(key) => {
                 self.looked_at.remove(&(true, key.clone()));
-                if kubelet::task(&self.api, &key) == Some(kubelet::Task::Collect) {
-                    self.disturb_group_at(&key);
-                }
-                let now = self.now().wall;
-                kubelet::act(&mut self.api, &key, now);
+                self.look_on_node(&key);
             }
             Event::Collect(key) => {
                 self.looked_at.remove(&(false, key.clone()));
@@ -289,6 +328,19 @@ impl World {
     fn at(&mut self, at: u64, event: Event) {
         self.serial += 1;
         self.agenda.insert((at, self.serial), event);
+    }
+
+    /// A kubelet, or the collector of what was on lost nodes, does what there is to do for a pod.
+    fn look_on_node(&mut self, key: &Key) {
+        match kubelet::task(&self.api, key) {
+            Some(kubelet::Task::Start) if self.chance.percent("unfit", &key.name, self.faults.unfit) => {
+                self.end_on_node(key);
+            }
+            Some(kubelet::Task::Collect) => self.disturb_group_at(key),
+            Some(kubelet::Task::Start | kubelet::Task::End) | None => {}
+        }
+        let now = self.now().wall;
+        kubelet::act(&mut self.api, key, now);
     }
 
     /// The process starts anew, knows nothing, and lists everything.
@@ -341,55 +393,6 @@ impl World {
         }
     }
 
-    /// A watch of every process breaks, and lists anew.
-    pub(crate) fn cut(&mut self, kind: Kind, code: u16) {
-        let numbers: Vec<u64> = self.running().map(|process| process.number).collect();
-        numbers.into_iter().for_each(|number| self.cut_one(number, kind, code));
-    }
-
-    fn cut_one(&mut self, number: u64, kind: Kind, code: u16) {
-        let (now, lag) = (self.now(), self.chance.delay("list", kind.plural(), self.faults.lag_ms));
-        let Some(process) = self.life(number).filter(|process| process.listed.contains(&kind)) else { return };
-        process.hear(now, kind, WatchFact::Broken { code, message: "cut".into() });
-        self.at(self.now_ms + lag, Event::List(number, kind));
-        self.step_soon(number);
-    }
-
-    fn list(&mut self, number: u64, kind: Kind) {
-        let now = self.now();
-        let (revision, mut objects) = self.api.store.list(kind);
-        if self.permuted {
-            objects.reverse();
-        }
-        let Some(process) = self.life(number) else { return };
-        process.hear(now, kind, WatchFact::ListBegin);
-        objects.into_iter().for_each(|seen| process.hear(now, kind, WatchFact::Listed(seen)));
-        process.hear(now, kind, WatchFact::ListEnd);
-        process.read.insert(kind, revision);
-        if kind == Kind::Pod {
-            process.pods_listed = revision;
-        }
-        self.step_soon(number);
-    }
-
-    fn watch(&mut self, number: u64, kind: Kind) {
-        let (now, revision) = (self.now(), self.api.store.revision());
-        let Some(process) = self.life(number).filter(|process| process.listed.contains(&kind)) else { return };
-        let from = process.read.insert(kind, revision).unwrap_or(0);
-        let Ok(changes) = self.api.store.after(kind, from).map(|changes| changes.cloned().collect::<Vec<_>>()) else {
-            return self.cut_one(number, kind, 410);
-        };
-        let Some(process) = self.life(number) else { return };
-        for change in changes {
-            let fact = if change.deleted { WatchFact::Gone(change.seen) } else { WatchFact::Upsert(change.seen) };
-            process.hear(now, kind, fact);
-        }
-        if self.chance.percent("cut", kind.plural(), self.faults.cut) {
-            self.cut_one(number, kind, 0);
-        }
-        self.step_soon(number);
-    }
-
     fn step_soon(&mut self, number: u64) {
         let at = self.now_ms + self.chance.delay("step", "", self.faults.stall_ms);
         if let Some(process) = self.life(number) {
@@ -430,37 +433,31 @@ impl World {
         Now { mono: Mono(self.now_ms), wall: Wall(1_700_000_000_000 + self.now_ms.cast_signed() + self.wall_ms) }
     }
 
-    /// Those who watch the cluster notice what has changed.
+    /// Those who watch the cluster notice what has changed, and what others then do at once.
     fn react(&mut self) {
-        let changes = self.api.store.all_after(self.acted_on).expect("nothing is compacted").to_vec();
-        self.acted_on = self.api.store.revision();
-        for change in changes {
-            self.announce(change.kind);
-            match change.kind {
-                Kind::Pod if !change.deleted => self.look_at(&change.seen.key),
-                Kind::TaskGroup | Kind::Node if change.deleted || change.kind == Kind::Node => {
-                    let node = &*change.seen.key.name;
-                    let concerned = |key: &Key, pod| {
-                        let there = change.kind == Kind::Node && node_of(pod) == Some(node);
-                        there || change.kind == Kind::TaskGroup && garbage::is_garbage(&self.api, key)
-                    };
-                    let pods = self.api.store.of_kind(Kind::Pod).filter(|(key, pod)| concerned(key, pod));
-                    let keys: Vec<Key> = pods.map(|(key, _)| key.clone()).collect();
-                    keys.iter().for_each(|key| self.look_at(key));
-                }
-                Kind::Pod | Kind::Node | Kind::TaskGroup | Kind::Queue | Kind::ResourceQuota => {}
-            }
+        while self.acted_on < self.api.store.revision() {
+            let changes = self.api.store.all_after(self.acted_on).expect("nothing is compacted").to_vec();
+            self.acted_on = self.api.store.revision();
+            changes.iter().for_each(|change| self.notice(change));
         }
     }
 
-    /// The watches are going to tell of it.
-    fn announce(&mut self, kind: Kind) {
-        let numbers: Vec<u64> = self.running().map(|process| process.number).collect();
-        for number in numbers {
-            if self.speaking.insert((number, kind)) {
-                let lag = self.chance.delay("watch", kind.plural(), self.faults.lag_ms);
-                self.at(self.now_ms + lag, Event::Watch(number, kind));
+    fn notice(&mut self, change: &Change) {
+        self.announce(change.kind);
+        match change.kind {
+            Kind::Pod if !change.deleted => self.look_at(&change.seen.key),
+            Kind::Pod => self.make_again(&change.seen.key),
+            Kind::TaskGroup | Kind::Node if change.deleted || change.kind == Kind::Node => {
+                let node = &*change.seen.key.name;
+                let concerned = |key: &Key, pod| {
+                    let there = change.kind == Kind::Node && node_of(pod) == Some(node);
+                    there || change.kind == Kind::TaskGroup && garbage::is_garbage(&self.api, key)
+                };
+                let pods = self.api.store.of_kind(Kind::Pod).filter(|(key, pod)| concerned(key, pod));
+                let keys: Vec<Key> = pods.map(|(key, _)| key.clone()).collect();
+                keys.iter().for_each(|key| self.look_at(key));
             }
+            Kind::Node | Kind::TaskGroup | Kind::Queue | Kind::ResourceQuota => {}
         }
     }
 
@@ -486,9 +483,19 @@ impl World {
         self.violation.get_or_insert(Violation::new(promise, what));
     }
 
+    /// Whether nothing has gone wrong for so long.
+    pub(crate) fn is_calm_for(&self, ms: u64) -> bool {
+        self.calm_ms.is_some_and(|since| self.now_ms >= since + ms)
+    }
+
+    /// Whether two processes go on beside each other.
+    pub(crate) const fn are_two(&self) -> bool {
+        !self.older.is_empty()
+    }
+
     /// Whether the process may decide by what is not so any more.
     pub(crate) const fn hears_late(&self) -> bool {
-        self.faults.lag_ms > 0 || self.faults.stall_ms > 0
+        self.faults.lag_ms > 0 || self.faults.stall_ms > 0 || self.now_ms < self.deaf_until
     }
 
     pub(crate) fn say(&self, what: impl FnOnce() -> String) {

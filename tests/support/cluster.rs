@@ -342,7 +342,7 @@ impl Cluster {
                 }
             }
             Decision::ShowGroup(group) => self.write_status(group),
-            Decision::CancelPlaceholder(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => {}
+            Decision::Recall(_) | Decision::CancelPlaceholder(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => {}
         }
     }
 
@@ -392,6 +392,7 @@ impl Cluster {
                 let started = if mark.started { " started" } else { "" };
                 Some(format!("bind {} {node}{started}", name(ask)))
             }
+            Decision::Recall(ask) => Some(format!("recall {}", name(ask))),
             Decision::CreatePlaceholder(name) => Some(format!("create {}/{}", name.group.name, name.seat)),
             Decision::CancelPlaceholder(name) => Some(format!("cancel {}/{}", name.group.name, name.seat)),
             Decision::Release(ask, why) => Some(format!("release {} {}", name(ask), word(*why))),

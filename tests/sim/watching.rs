@@ -1,0 +1,169 @@
+//! How the API server speaks to the processes: lists and watches, and when it does not: a watch breaks, a connection is
+//! half open, a kind is not served, the server is away.
+
+use std::collections::BTreeMap;
+
+use gangline::shim::observation::WatchFact;
+use gangline::shim::op::Kind;
+
+use super::{Act, Event, Process, World};
+use crate::sim::process::EXCUSED_MS;
+
+/// What the server does not serve, and what it does not say.
+#[derive(Debug, Default)]
+pub(super) struct Silence {
+    /// Kinds that are not served, and until when.
+    unserved: BTreeMap<Kind, u64>,
+    /// Kinds whose watches say nothing, and until when.
+    muted: BTreeMap<Kind, u64>,
+    /// The server is away until then.
+    away_until: u64,
+}
+
+impl World {
+    /// Until when an act is refused: the server is away, or does not serve its kind.
+    pub(super) fn refused_until(&self, act: &Act) -> Option<u64> {
+        let unserved = act.kind().and_then(|kind| self.silence.unserved.get(&kind)).copied();
+        let away = self.away_until().filter(|_| act.is_request());
+        unserved.max(away)
+    }
+
+    /// Until when the server is away, if it is.
+    pub(super) fn away_until(&self) -> Option<u64> {
+        Some(self.silence.away_until).filter(|until| *until > self.now_ms)
+    }
+
+    /// The server is away for a while, and comes back with what it has stored.
+    pub(crate) fn go_away(&mut self, for_ms: u64) {
+        self.silence.away_until = self.silence.away_until.max(self.now_ms + for_ms);
+        self.deaf_for(for_ms);
+        Kind::ALL.into_iter().for_each(|kind| self.cut(kind, 0));
+    }
+
+    /// The connection of a kind's watches is half open: nothing is heard until somebody notices.
+    pub(crate) fn mute(&mut self, kind: Kind, for_ms: u64) {
+        let until = self.now_ms + for_ms;
+        self.silence.muted.insert(kind, until);
+        self.deaf_for(for_ms);
+        self.at(until, Event::Unmute(kind));
+    }
+
+    /// What nobody hears may be decided against for a while longer.
+    fn deaf_for(&mut self, for_ms: u64) {
+        self.deaf_until = self.deaf_until.max(self.now_ms + for_ms + EXCUSED_MS);
+    }
+
+    pub(super) fn unmute(&mut self, kind: Kind) {
+        if self.silence.muted.get(&kind).is_some_and(|until| *until <= self.now_ms) {
+            self.silence.muted.remove(&kind);
+            self.cut(kind, 0);
+        }
+    }
+
+    /// From now on everything is served and said.
+    pub(super) fn serve_all(&mut self) {
+        self.silence.away_until = self.now_ms;
+        for kind in Kind::ALL {
+            self.silence.unserved.entry(kind).and_modify(|until| *until = self.now_ms);
+            self.silence.muted.entry(kind).and_modify(|until| *until = self.now_ms);
+            self.serve(kind);
+            self.unmute(kind);
+        }
+    }
+
+    /// A watch of every process breaks, and lists anew.
+    pub(crate) fn cut(&mut self, kind: Kind, code: u16) {
+        let numbers: Vec<u64> = self.running().map(|process| process.number).collect();
+        numbers.into_iter().for_each(|number| self.cut_one(number, kind, code));
+    }
+
+    fn cut_one(&mut self, number: u64, kind: Kind, code: u16) {
+        let (now, lag) = (self.now(), self.chance.delay("list", kind.plural(), self.faults.lag_ms));
+        let Some(process) = self.life(number).filter(|process| process.listed.contains(&kind)) else { return };
+        process.hear(now, kind, WatchFact::Broken { code, message: "cut".into() });
+        self.at(self.now_ms + lag, Event::List(number, kind));
+        self.step_soon(number);
+    }
+
+    /// From now on a kind is not served.
+    pub(crate) fn stop_serving(&mut self, kind: Kind, for_ms: u64) {
+        let until = self.now_ms + for_ms;
+        self.silence.unserved.insert(kind, until);
+        self.at(until, Event::Serve(kind));
+        self.announce(kind);
+    }
+
+    /// A kind is served again; everybody lists it.
+    pub(super) fn serve(&mut self, kind: Kind) {
+        if self.silence.unserved.get(&kind).is_none_or(|until| *until > self.now_ms) {
+            return;
+        }
+        self.say(|| format!("{} are served", kind.plural()));
+        self.silence.unserved.remove(&kind);
+        let waits = |process: &&Process| !process.listed.contains(&kind);
+        let numbers: Vec<u64> = self.running().filter(waits).map(|process| process.number).collect();
+        for number in numbers {
+            let lag = self.chance.delay("list", kind.plural(), self.faults.lag_ms);
+            self.at(self.now_ms + lag, Event::List(number, kind));
+        }
+    }
+
+    pub(super) fn list(&mut self, number: u64, kind: Kind) {
+        let now = self.now();
+        if let Some(until) = self.away_until() {
+            return self.at(until, Event::List(number, kind));
+        }
+        if self.silence.unserved.contains_key(&kind) {
+            self.life(number).into_iter().for_each(|process| process.hear(now, kind, WatchFact::Unserved));
+            return self.step_soon(number);
+        }
+        let (revision, mut objects) = self.api.store.list(kind);
+        if self.permuted {
+            objects.reverse();
+        }
+        let Some(process) = self.life(number) else { return };
+        process.hear(now, kind, WatchFact::ListBegin);
+        objects.into_iter().for_each(|seen| process.hear(now, kind, WatchFact::Listed(seen)));
+        process.hear(now, kind, WatchFact::ListEnd);
+        process.read.insert(kind, revision);
+        if kind == Kind::Pod {
+            process.pods_listed = revision;
+        }
+        self.step_soon(number);
+    }
+
+    pub(super) fn watch(&mut self, number: u64, kind: Kind) {
+        if self.silence.muted.contains_key(&kind) {
+            return;
+        }
+        let (now, revision) = (self.now(), self.api.store.revision());
+        let is_gone = self.silence.unserved.contains_key(&kind);
+        let Some(process) = self.life(number).filter(|process| process.listed.contains(&kind)) else { return };
+        let from = process.read.insert(kind, revision).unwrap_or(0);
+        let Ok(changes) = self.api.store.after(kind, from).map(|changes| changes.cloned().collect::<Vec<_>>()) else {
+            return self.cut_one(number, kind, 410);
+        };
+        let Some(process) = self.life(number) else { return };
+        for change in changes {
+            let fact = if change.deleted { WatchFact::Gone(change.seen) } else { WatchFact::Upsert(change.seen) };
+            process.hear(now, kind, fact);
+        }
+        if is_gone {
+            process.hear(now, kind, WatchFact::Unserved);
+        } else if self.chance.percent("cut", kind.plural(), self.faults.cut) {
+            self.cut_one(number, kind, 0);
+        }
+        self.step_soon(number);
+    }
+
+    /// The watches are going to tell of it.
+    pub(super) fn announce(&mut self, kind: Kind) {
+        let numbers: Vec<u64> = self.running().map(|process| process.number).collect();
+        for number in numbers {
+            if self.speaking.insert((number, kind)) {
+                let lag = self.chance.delay("watch", kind.plural(), self.faults.lag_ms);
+                self.at(self.now_ms + lag, Event::Watch(number, kind));
+            }
+        }
+    }
+}
