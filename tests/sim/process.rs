@@ -182,6 +182,9 @@ impl Process {
             }
             Some(Sent::Bind(_) | Sent::Delete(..)) | None => {}
         }
+        if let Outcome::Ok(Some(seen)) = &outcome {
+            self.settle(seen);
+        }
         // The answer to a creation shows the pod, or that to a question the next one of its name, before the watch does.
         if let Outcome::Ok(Some(seen)) = &outcome
             && self.pods.get(&seen.key).is_none_or(|known| known.uid != seen.uid && known.rv < seen.rv)
@@ -210,7 +213,16 @@ impl Process {
         self.pods.values().filter(of_queue).map(|pod| pod.milli).sum()
     }
 
+    /// What is being deleted without a node gets none any more, whatever is on its way.
+    fn settle(&mut self, seen: &Seen) {
+        let terminates = |body: &Body| gangline::sim::store::metadata(body).deletion_timestamp.is_some();
+        if seen.body.as_ref().is_ok_and(|body| terminates(body) && node_of(body).is_none()) {
+            self.intents.remove(&seen.uid);
+        }
+    }
+
     fn see(&mut self, seen: &Seen) {
+        self.settle(seen);
         let Ok(body) = &seen.body else { return };
         match body {
             Body::Pod(_) => self.see_pod(seen, body),

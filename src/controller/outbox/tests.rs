@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::entries::EVENTS_MAX;
 use super::*;
@@ -51,6 +53,14 @@ fn seen(uid: &str, node: Option<&str>) -> Outcome {
     let pod = Pod { spec: Some(spec), ..Pod::default() };
     let body = Ok(Body::Pod(Arc::new(pod)));
     Outcome::Ok(Some(Box::new(Seen { key: Key::new("ns", "a"), uid: Uid::new(uid), rv: 7, body })))
+}
+
+/// A pod without a node that is being deleted, and held.
+fn terminating() -> Outcome {
+    let Outcome::Ok(Some(mut seen)) = seen("u1", None) else { panic!("it is seen") };
+    let Ok(Body::Pod(pod)) = &mut seen.body else { panic!("it is a pod") };
+    Arc::make_mut(pod).metadata.deletion_timestamp = Some(Time(Timestamp::default()));
+    Outcome::Ok(Some(seen))
 }
 
 /// One word for a report.
@@ -110,6 +120,8 @@ fn every_answer_to_every_slot() {
         (Slot::Bind, vec![refused(500), refused(409), seen("u1", None)], "create:- create:- get:- create"),
         (Slot::Bind, vec![refused(502), refused(409), seen("u1", None)], "create:- create:- get:- create"),
         (Slot::Bind, vec![refused(504), refused(409), seen("u1", None)], "create:- create:- get:- create"),
+        // But one that shows that the pod is being deleted does: whatever is on its way is refused.
+        (Slot::Bind, vec![Unknown, refused(409), terminating()], "create:- create:- get:fact"),
         (Slot::Bind, vec![Unknown, refused(403), seen("u1", None)], "create:- create:- get:denied create"),
         (Slot::Bind, vec![Unknown, refused(403), seen("u1", Some("n1"))], "create:- create:- get:done"),
         (Slot::Bind, vec![Unknown, refused(429), ok()], "create:- create:- create:done"),

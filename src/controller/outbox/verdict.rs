@@ -40,8 +40,8 @@ impl Why {
 pub enum Verdict {
     /// It has happened, with the object if an answer carried it. Deleted objects may still be there, terminating.
     Done(Option<Box<Seen>>),
-    /// It did not happen and will not: the object is another one, or (Bind) is on another node. To be taken in like a
-    /// fact of the watch.
+    /// It did not happen and will not: the object is another one, or (Bind) is on another node or being deleted. To be
+    /// taken in like a fact of the watch.
     Fact(Box<Seen>),
     /// The object is gone.
     Gone,
@@ -199,6 +199,8 @@ fn found(slot: Slot, look: Look, attempt: u32, seen: Box<Seen>) -> Next {
             Next::Go { step: Step::Look(look), pace: Pace::Long, why }
         }
         (Some(wanted), Ok(body)) => match bound_to(body) {
+            // It can be bound by no attempt any more, not even by one that is on its way: deletion is never taken back.
+            None if terminates(body) => Next::End(Verdict::Fact(seen)),
             None => not_yet(look, attempt, Some(seen)),
             Some(node) if node == wanted => Next::End(Verdict::Done(Some(seen))),
             Some(_) => Next::End(Verdict::Fact(seen)),
@@ -281,6 +283,14 @@ fn node(op: &Op) -> Option<&str> {
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }
         | Op::CreateEvent(_) => None,
+    }
+}
+
+/// Whether a pod is being deleted.
+fn terminates(body: &Body) -> bool {
+    match body {
+        Body::Pod(pod) => pod.metadata.deletion_timestamp.is_some(),
+        Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => false,
     }
 }
 
