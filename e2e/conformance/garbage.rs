@@ -1,5 +1,6 @@
 //! The garbage collector, which is not the API server's but the controller manager's: what it takes, and what it leaves.
 
+use gangline::api::names::{GROUP, VERSION};
 use gangline::api::task_group::TaskGroup;
 use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
@@ -71,7 +72,7 @@ fn make(api: &mut Api, kind: Kind, key: &Key, owners: &[Value]) -> Result<()> {
 /// `earlier` is one of the name that lives, with a UID that nobody has.
 fn reference(owner: &str, uid: &str) -> Value {
     let name = if owner == "earlier" { "lives" } else { owner };
-    json!({"apiVersion": "gangline.dev/v1alpha1", "kind": "TaskGroup", "name": name, "uid": uid})
+    json!({"apiVersion": format!("{GROUP}/{VERSION}"), "kind": "TaskGroup", "name": name, "uid": uid})
 }
 
 fn uid_here(api: &Api, pod: &Key, owner: &str) -> String {

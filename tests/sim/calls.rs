@@ -88,7 +88,10 @@ impl World {
     pub(super) fn arrive(&mut self, call: &Call, fate: Fate) {
         let number = call.id.incarnation;
         if self.away_until().is_some() {
-            // Nobody answers the door.
+            // Nobody answers the door; nor does anybody wait for what was given up.
+            if matches!(fate, Fate::Unheard) {
+                return;
+            }
             return self.at(self.now_ms + CALL_MS, Event::Answer(number, call.id, Box::new(Outcome::NotSent)));
         }
         let (delay, outcome) = match fate {

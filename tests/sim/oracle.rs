@@ -153,10 +153,9 @@ impl World {
     /// I4: a gang that waits for room holds nothing. One that runs runs with all its members, where nothing outside took
     /// some.
     fn check_gangs(&mut self) {
-        let app = |name: &str, group: &TaskGroup| group.spec.application_id.clone().unwrap_or_else(|| name.to_owned());
         let groups = self.groups();
         let overtaken = groups.iter().filter(|(name, _)| self.overtaken.contains(name));
-        let overtaken: BTreeSet<String> = overtaken.map(|(name, group)| app(name, group)).collect();
+        let overtaken: BTreeSet<String> = overtaken.map(|(name, group)| application_of(name, group)).collect();
         for (name, group) in groups {
             let numbers = self.of_group(&name, &group);
             let reason = group.status.as_ref().map_or("", |status| status.reason.as_str());
@@ -165,7 +164,7 @@ impl World {
             }
             let need = in_force(&group);
             let partial = numbers.bound > 0 && numbers.bound + numbers.held < need;
-            if partial && !self.disturbed.contains(&name) && !overtaken.contains(&app(&name, &group)) {
+            if partial && !self.disturbed.contains(&name) && !overtaken.contains(&application_of(&name, &group)) {
                 self.violated("I4", format!("{name} has {} of {need} members: {numbers:?}", numbers.bound));
             }
         }
@@ -182,7 +181,7 @@ impl World {
             let state = group.status.as_ref().map(|status| status.application_state.as_str());
             let holds = self.of_group(&name, &group).placeholders > 0;
             if state == Some("Running") || state == Some("Accepted") && holds {
-                let app = group.spec.application_id.clone().unwrap_or_else(|| name.clone());
+                let app = application_of(&name, &group);
                 let queue = group.spec.queue.as_deref().unwrap_or("root.default");
                 levels(queue).for_each(|level| _ = apps.entry(level.to_owned()).or_default().insert(app.clone()));
             }
@@ -292,7 +291,7 @@ impl World {
 
     /// L3: what was so does not come again and again while pods are bound, created and deleted: that would go on for ever.
     /// (In the middle of a swap, where the placeholder is gone and its member not bound, all is as it was before the
-    /// placeholder was there.) `before` holds what was so since somebody last did something: how many deeds ago, how often.
+    /// placeholder was there.) `before` holds what was so since somebody last did something, with the deeds until then and how often.
     pub(crate) fn check_no_repetition(&mut self, before: &mut BTreeMap<Vec<String>, (usize, u32)>) {
         let is_quiet = self.is_calm_for(AFTERMATH_MS) && !self.are_two();
         if std::mem::take(&mut self.has_acted) || !is_quiet {
@@ -380,8 +379,7 @@ impl World {
         let late: BTreeSet<&str> =
             originators.filter_map(|(_, pod)| label(pod, "gangline.dev/application-id")).collect();
         let groups = self.groups();
-        let app =
-            |(name, group): &(String, TaskGroup)| group.spec.application_id.clone().unwrap_or_else(|| name.clone());
+        let app = |(name, group): &(String, TaskGroup)| application_of(name, group);
         // Who of those that hold nothing counts as one of the applications of a queue follows from when they came.
         let counted = |(_, group): &(String, TaskGroup)| {
             group.status.as_ref().is_some_and(|status| status.reason == "WaitingForApplications")
@@ -519,6 +517,11 @@ impl World {
             status.application_state, status.reason, counts.held, counts.running, numbers.bound, numbers.placeholders
         )
     }
+}
+
+/// The id of a group's application.
+pub(crate) fn application_of(name: &str, group: &TaskGroup) -> String {
+    group.spec.application_id.clone().unwrap_or_else(|| name.to_owned())
 }
 
 /// How many members a group needs; once it has started, as many as it did at its start: an edit that came before its status

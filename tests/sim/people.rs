@@ -191,7 +191,6 @@ impl World {
         let mut spec = json!({"minMember": min, "minResource": {"cpu": format!("{milli}m")}});
         match flaw {
             None => {}
-            // The definition of an earlier version may have let it through.
             Some(Flaw::Field) => spec["minResource"]["pods"] = json!("1"),
             Some(Flaw::Huge) => spec["minResource"]["cpu"] = json!("9300000000000000"),
         }

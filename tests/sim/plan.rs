@@ -259,60 +259,42 @@ pub(crate) enum Act {
     Jump { ms: i64 },
 }
 
-impl Act {
-    /// The kind of ours that has to be served for it.
-    pub(crate) const fn kind(&self) -> Option<Kind> {
-        match self {
-            Self::Queue { .. } | Self::DropQueue { .. } => Some(Kind::Queue),
-            Self::Group(_) | Self::DropGroup { .. } => Some(Kind::TaskGroup),
-            Self::Vanish { kind, .. } => Some(*kind),
-            Self::Node { .. }
-            | Self::LoseNode { .. }
-            | Self::Drain { .. }
-            | Self::Autoscale { .. }
-            | Self::Pod(_)
-            | Self::DropPod { .. }
-            | Self::LetGo { .. }
-            | Self::End { .. }
-            | Self::DropPlaceholder { .. }
-            | Self::Foreign { .. }
-            | Self::Quota { .. }
-            | Self::Kill { .. }
-            | Self::Overlap { .. }
-            | Self::Cut { .. }
-            | Self::Mute { .. }
-            | Self::Away { .. }
-            | Self::Compact
-            | Self::Jump { .. } => None,
-        }
-    }
+/// Who has to be there for an act to be done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Needs {
+    /// Nobody is asked.
+    Nobody,
+    /// The API server.
+    Server,
+    /// The API server, with the definition of a kind of ours.
+    Served(Kind),
+}
 
-    /// Whether the API server is asked to do it.
-    pub(crate) const fn is_request(&self) -> bool {
+impl Act {
+    /// Who has to be there for it.
+    pub(crate) const fn needs(&self) -> Needs {
         match self {
+            Self::Queue { .. } | Self::DropQueue { .. } => Needs::Served(Kind::Queue),
+            Self::Group(_) | Self::DropGroup { .. } => Needs::Served(Kind::TaskGroup),
+            Self::Vanish { kind, .. } => Needs::Served(*kind),
             Self::Node { .. }
             | Self::LoseNode { .. }
             | Self::Drain { .. }
             | Self::Autoscale { .. }
-            | Self::Queue { .. }
-            | Self::DropQueue { .. }
-            | Self::Group(_)
-            | Self::DropGroup { .. }
             | Self::Pod(_)
             | Self::DropPod { .. }
             | Self::LetGo { .. }
             | Self::End { .. }
             | Self::DropPlaceholder { .. }
             | Self::Foreign { .. }
-            | Self::Quota { .. }
-            | Self::Vanish { .. } => true,
+            | Self::Quota { .. } => Needs::Server,
             Self::Kill { .. }
             | Self::Overlap { .. }
             | Self::Cut { .. }
             | Self::Mute { .. }
             | Self::Away { .. }
             | Self::Compact
-            | Self::Jump { .. } => false,
+            | Self::Jump { .. } => Needs::Nobody,
         }
     }
 }
@@ -346,7 +328,7 @@ pub(crate) struct GroupAct {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Flaw {
-    /// A field that no rule of the schema refuses.
+    /// A field that only the definition of an earlier version let through.
     Field,
     /// Members so large that their sum cannot be counted.
     Huge,

@@ -7,6 +7,7 @@ use gangline::shim::observation::WatchFact;
 use gangline::shim::op::Kind;
 
 use super::{Act, Event, Process, World};
+use crate::sim::plan::Needs;
 use crate::sim::process::EXCUSED_MS;
 
 /// What the server does not serve, and what it does not say.
@@ -23,9 +24,11 @@ pub(super) struct Silence {
 impl World {
     /// Until when an act is refused: the server is away, or does not serve its kind.
     pub(super) fn refused_until(&self, act: &Act) -> Option<u64> {
-        let unserved = act.kind().and_then(|kind| self.silence.unserved.get(&kind)).copied();
-        let away = self.away_until().filter(|_| act.is_request());
-        unserved.max(away)
+        match act.needs() {
+            Needs::Nobody => None,
+            Needs::Server => self.away_until(),
+            Needs::Served(kind) => self.away_until().max(self.silence.unserved.get(&kind).copied()),
+        }
     }
 
     /// Until when the server is away, if it is.
