@@ -86,7 +86,8 @@ pub fn timeout(group: &TaskGroup) -> u32 {
 fn min_resource(group: &TaskGroup) -> Resources {
     let mut resources = Resources::default();
     for (name, amount) in &group.spec.min_resource {
-        let amount: Quantity = amount.0.parse().unwrap_or(Quantity::MAX);
+        // What cannot be read is an error of its own, and nothing can be said of its sum.
+        let amount: Quantity = amount.0.parse().unwrap_or(Quantity::ZERO);
         resources.set(name, requests::amount(name, amount).max(0));
     }
     resources.base[PODS] = 1;
@@ -256,6 +257,15 @@ mod tests {
         for (changes, error) in table {
             assert_eq!(errors(&changes), [error], "{changes}");
         }
+        let unread = group_spec(&group(&json!({"spec.minResource": {"cpu": "1core", "memory": "1Gi"}})));
+        let said: Vec<_> = unread.errors.iter().map(ToString::to_string).collect();
+        let expected =
+            "spec.minResource[cpu]: \"1core\" must be a number with an optional suffix, such as 500m, 2 or 4Gi";
+        assert_eq!(
+            (said, unread.min_resource),
+            (vec![expected.to_owned()], Resources::pod(0, 1 << 30)),
+            "no sum of it"
+        );
         let all = json!({"spec.minMember": 0, "spec.queue": "q", "spec.minResource": {"cpu": "x", "memory": "0"}});
         assert_eq!(errors(&all).len(), 4);
     }
