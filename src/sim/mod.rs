@@ -9,5 +9,6 @@ pub mod job;
 pub mod kubelet;
 pub mod namespace;
 pub mod play;
+pub mod priority;
 pub mod store;
 pub mod story;
