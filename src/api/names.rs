@@ -32,7 +32,9 @@ pub const PREFIX: &str = "gangline.dev/";
 /// Readiness gate of placeholders: never becomes true, so that no Service sends them traffic.
 pub const READINESS_GATE: &str = "gangline.dev/placeholder-is-never-ready";
 
+/// Prefix of what `gangline simulate` alone reads.
+pub const SIMULATED_PREFIX: &str = "gangline.dev/simulated-";
 /// Annotation on Pods and Jobs, read by `gangline simulate` alone: how long each pod runs, `90s`.
 pub const SIMULATED_RUN: &str = "gangline.dev/simulated-run";
-/// Annotation on any object, read by `gangline simulate` alone: when it is created, `5m` after the beginning.
+/// Annotation on any object that is played, read by `gangline simulate` alone: when it is created, `5m` after the beginning.
 pub const SIMULATED_START: &str = "gangline.dev/simulated-start";

@@ -1,75 +1,197 @@
-//! A Job as far as it makes pods: so many at a time, until so many have succeeded.
+//! Jobs as far as they make pods: so many at a time, until so many have succeeded.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::api::{Api, has_ended};
 use super::store::metadata;
 use crate::core::ids::Key;
-use crate::core::time::Wall;
+use crate::core::time::{Millis, Wall};
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
 
+/// All Jobs, with the pods of each counted as they come and end: none looks at the pods of others.
+#[derive(Clone, Debug, Default)]
+pub struct Jobs {
+    running: BTreeMap<Key, Running>,
+    counts: BTreeMap<Key, Count>,
+    /// Pods that have not ended, and the Job of each.
+    active: BTreeMap<Key, Key>,
+    /// Those that may want pods now.
+    stirred: BTreeSet<Key>,
+}
+
 /// A Job at work.
 #[derive(Clone, Debug)]
-pub struct Running {
-    key: Key,
+struct Running {
     job: Job,
-    /// Pods made so far.
-    made: u32,
+    /// How long each of its pods runs.
+    lasts: Millis,
+    /// Names used so far.
+    named: u32,
+}
+
+/// Pods of a Job.
+#[derive(Clone, Copy, Debug, Default)]
+struct Count {
+    active: u32,
+    succeeded: u32,
+}
+
+/// What the Jobs made.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Made {
+    /// New pods, and how long each runs.
+    pub pods: Vec<(Key, Millis)>,
+    /// A Job that wanted more than there may be.
+    pub lacks: Option<Key>,
+}
+
+impl Jobs {
+    /// A Job comes. One that was exported at work goes on from there: what has succeeded is not done again.
+    pub fn add(&mut self, key: &Key, job: Job, lasts: Millis) {
+        let succeeded = job.status.as_ref().and_then(|status| status.succeeded).unwrap_or(0).max(0).cast_unsigned();
+        self.counts.entry(key.clone()).or_default().succeeded += succeeded;
+        self.running.insert(key.clone(), Running { job, lasts, named: 0 });
+        self.stirred.insert(key.clone());
+    }
+
+    /// A pod came, changed, or is gone.
+    pub fn note(&mut self, pod: &Key, body: &Body, gone: bool) {
+        let (Some(job), Body::Pod(state)) = (owner(pod, body), body) else { return };
+        let count = self.counts.entry(job.clone()).or_default();
+        if !gone && !has_ended(state) {
+            if self.active.insert(pod.clone(), job).is_none() {
+                count.active += 1;
+            }
+        } else if self.active.remove(pod).is_some() {
+            let phase = state.status.as_ref().and_then(|status| status.phase.as_deref());
+            count.active -= 1;
+            count.succeeded += u32::from(phase == Some("Succeeded"));
+            self.stirred.insert(job);
+        }
+    }
+
+    /// Makes the pods that are wanted now, but no more than so many.
+    pub fn act(&mut self, api: &mut Api, now: Wall, most: usize) -> Made {
+        let mut made = Made::default();
+        for key in std::mem::take(&mut self.stirred) {
+            let Some(running) = self.running.get_mut(&key) else { continue };
+            let count = self.counts.entry(key.clone()).or_default();
+            for _ in 0..running.lacks(*count) {
+                if made.pods.len() >= most {
+                    made.lacks = Some(key);
+                    return made;
+                }
+                let Some(pod) = running.make(&key, api, now) else { break };
+                count.active += 1;
+                self.active.insert(pod.clone(), key.clone());
+                made.pods.push((pod, running.lasts));
+            }
+        }
+        made
+    }
 }
 
 impl Running {
-    /// A Job that has made nothing yet.
-    pub const fn new(key: Key, job: Job) -> Self {
-        Self { key, job, made: 0 }
-    }
-
-    /// Makes the pods that are wanted now; their names.
-    pub fn act(&mut self, api: &mut Api, now: Wall) -> Vec<Key> {
-        let (succeeded, active) = self.count(api);
-        let Some(spec) = self.job.spec.as_ref().filter(|spec| spec.suspend != Some(true)) else { return Vec::new() };
+    /// How many pods more it wants.
+    fn lacks(&self, count: Count) -> u32 {
+        let Some(spec) = self.job.spec.as_ref().filter(|spec| spec.suspend != Some(true)) else { return 0 };
         let parallelism = spec.parallelism.unwrap_or(1).max(0).cast_unsigned();
-        let completions = spec.completions.map_or(parallelism, |completions| completions.max(0).cast_unsigned());
-        let wanted = parallelism.min(completions.saturating_sub(succeeded));
-        (active..wanted).map(|_| self.make(api, now)).collect()
+        parallelism.min(completions(spec).saturating_sub(count.succeeded)).saturating_sub(count.active)
     }
 
-    /// Pods of it that have succeeded, and those that have not ended.
-    fn count(&self, api: &Api) -> (u32, u32) {
-        let is_own = |body: &&Body| {
-            let mut owners = metadata(body).owner_references.iter().flatten();
-            owners.any(|owner| owner.kind == "Job" && *owner.name == *self.key.name)
-        };
-        let in_namespace = api.store.of_kind(Kind::Pod).filter(|(key, _)| key.namespace == self.key.namespace);
-        in_namespace.map(|(_, body)| body).filter(is_own).fold((0, 0), |(succeeded, active), body| match body {
-            Body::Pod(pod) if !has_ended(pod) => (succeeded, active + 1),
-            Body::Pod(pod) => {
-                let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
-                (succeeded + u32::from(phase == Some("Succeeded")), active)
-            }
-            Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => (succeeded, active),
-        })
-    }
-
-    fn make(&mut self, api: &mut Api, now: Wall) -> Key {
-        let template = self.job.spec.as_ref().map(|spec| spec.template.clone()).unwrap_or_default();
+    /// A pod of it, under a name that nobody has; `None` if it is refused.
+    fn make(&mut self, job: &Key, api: &mut Api, now: Wall) -> Option<Key> {
+        let template = self.job.spec.as_ref()?.template.clone();
         let mut metadata = template.metadata.unwrap_or_default();
         metadata.owner_references = Some(vec![OwnerReference {
             api_version: "batch/v1".to_owned(),
             kind: "Job".to_owned(),
-            name: self.key.name.to_string(),
-            uid: format!("job-{}", self.key.name),
+            name: job.name.to_string(),
+            uid: format!("job-{}", job.name),
             ..OwnerReference::default()
         }]);
-        let key = Key { name: format!("{}-{}", self.key.name, self.made).into(), ..self.key.clone() };
-        self.made += 1;
-        let pod = Pod { metadata, spec: template.spec, status: None };
-        // Somebody else's pod of this name stands for the one that is wanted.
-        let _ = api.create(&key, Body::Pod(Arc::new(pod)), now);
-        key
+        let pod = Body::Pod(Arc::new(Pod { metadata, spec: template.spec, status: None }));
+        loop {
+            let key = Key { name: format!("{}-{}", job.name, self.named).into(), ..job.clone() };
+            self.named += 1;
+            if api.store.get(Kind::Pod, &key).is_none() {
+                return api.create(&key, pod, now).is_ok().then_some(key);
+            }
+        }
+    }
+}
+
+/// How many pods of a Job are to succeed.
+pub fn completions(spec: &JobSpec) -> u32 {
+    spec.completions.or(spec.parallelism).unwrap_or(1).max(0).cast_unsigned()
+}
+
+/// The Job that a pod belongs to.
+pub fn owner(pod: &Key, body: &Body) -> Option<Key> {
+    let mut owners = metadata(body).owner_references.iter().flatten();
+    let job = owners.find(|owner| owner.kind == "Job")?;
+    Some(Key { namespace: pod.namespace.clone(), name: job.name.as_str().into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    const NOW: Wall = Wall(0);
+
+    fn job(spec: &serde_json::Value, succeeded: i32) -> Job {
+        serde_json::from_value(json!({"spec": spec, "status": {"succeeded": succeeded}})).expect("a Job")
+    }
+
+    fn made(jobs: &mut Jobs, api: &mut Api, most: usize) -> Vec<String> {
+        jobs.act(api, NOW, most).pods.iter().map(|(pod, _)| pod.name.to_string()).collect()
+    }
+
+    fn end(jobs: &mut Jobs, api: &mut Api, name: &str, phase: &str) {
+        let key = Key::new("ns", name);
+        let mut pod = match api.store.get(Kind::Pod, &key) {
+            Some(Body::Pod(pod)) => (**pod).clone(),
+            other => panic!("{other:?}"),
+        };
+        pod.status.get_or_insert_default().phase = Some(phase.to_owned());
+        jobs.note(&key, &Body::Pod(Arc::new(pod)), false);
+    }
+
+    #[test]
+    fn so_many_at_a_time_until_so_many_have_succeeded() {
+        let (mut api, mut jobs) = (Api::default(), Jobs::default());
+        let key = Key::new("ns", "j");
+        // Somebody else has the name of the first.
+        api.create(&Key::new("ns", "j-0"), Body::Pod(Arc::default()), NOW).expect("it is made");
+        jobs.add(&key, job(&json!({"parallelism": 3, "completions": 5, "template": {}}), 1), 7);
+        assert_eq!(made(&mut jobs, &mut api, 9), ["j-1", "j-2", "j-3"]);
+        assert!(made(&mut jobs, &mut api, 9).is_empty(), "all that it wants is there");
+        end(&mut jobs, &mut api, "j-1", "Succeeded");
+        end(&mut jobs, &mut api, "j-1", "Succeeded");
+        end(&mut jobs, &mut api, "j-2", "Failed");
+        assert_eq!(made(&mut jobs, &mut api, 9), ["j-4", "j-5"], "3 more succeed, of which one runs");
+        for name in ["j-3", "j-4", "j-5"] {
+            end(&mut jobs, &mut api, name, "Succeeded");
+        }
+        assert!(made(&mut jobs, &mut api, 9).is_empty());
+    }
+
+    #[test]
+    fn no_more_are_made_than_there_may_be() {
+        let (mut api, mut jobs) = (Api::default(), Jobs::default());
+        let key = Key::new("ns", "j");
+        jobs.add(&key, job(&json!({"parallelism": 3, "suspend": true, "template": {}}), 0), 7);
+        assert_eq!(jobs.act(&mut api, NOW, 9), Made::default(), "it is suspended");
+        jobs.add(&key, job(&json!({"parallelism": 3, "template": {}}), 0), 7);
+        let made = jobs.act(&mut api, NOW, 2);
+        assert_eq!((made.pods.len(), made.lacks), (2, Some(key)));
     }
 }

@@ -12,3 +12,5 @@ pub mod play;
 pub mod priority;
 pub mod store;
 pub mod story;
+pub mod waiting;
+pub mod work;

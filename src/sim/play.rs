@@ -1,18 +1,21 @@
 //! Plays a cluster in virtual time, where nothing goes wrong: the scheduler as it is, and everybody that it meets.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use k8s_openapi::api::batch::v1::Job;
 
 use super::api::Api;
-use super::story::{Record, Story};
-use super::{garbage, job, kubelet};
+use super::job::Jobs;
+use super::priority::Classes;
+use super::story::{End, Ending, Later, Record, Story};
+use super::{garbage, kubelet};
 use crate::controller::Controller;
 use crate::controller::settings::Settings;
 use crate::core::ids::Key;
 use crate::core::time::{Millis, Mono, Now, Wall};
 use crate::shim::observation::{Body, Observation, Outcome, WatchFact};
-use crate::shim::op::{Call, CallId, Kind};
+use crate::shim::op::{Call, CallId, Kind, Op};
 
 /// When the cluster begins, milliseconds since the epoch: a round number, shown to nobody.
 const BEGINS: i64 = 1_700_000_000_000;
@@ -20,8 +23,11 @@ const BEGINS: i64 = 1_700_000_000_000;
 const CALL_MS: u64 = 4;
 /// How long a node takes to start a pod, or to end one.
 const NODE_MS: u64 = 500;
-/// Nothing more will happen when nothing did for so long: the longest timeout that a TaskGroup may have is shorter.
-const QUIET_MS: u64 = 30 * 24 * 3_600_000;
+/// Nothing more will happen when nothing did for so long: the longest timeout that a TaskGroup may have is half of it.
+const QUIET_MS: u64 = 2 * 24 * 3_600_000;
+/// Most pods that are made in one play, twice the largest gang: they stay, with some kilobytes each, and a Job without end
+/// has an answer within half a minute.
+pub const PODS_MAX: usize = 200_000;
 
 /// Something that comes into the cluster.
 #[derive(Clone, Debug)]
@@ -32,8 +38,8 @@ pub struct Arrival {
     pub key: Key,
     /// What it is.
     pub what: Thing,
-    /// How long a pod, or each pod of a Job, runs.
-    pub lasts: Millis,
+    /// How long a pod, or each pod of a Job, runs; `None`: for ever.
+    pub lasts: Option<Millis>,
 }
 
 /// What can come into the cluster.
@@ -43,6 +49,20 @@ pub enum Thing {
     Object(Body),
     /// A Job, which makes pods.
     Job(Box<Job>),
+}
+
+impl Arrival {
+    fn what_it_is(&self) -> String {
+        let kind = match &self.what {
+            Thing::Job(_) => "Job",
+            Thing::Object(Body::Pod(_)) => "Pod",
+            Thing::Object(Body::Node(_)) => "Node",
+            Thing::Object(Body::TaskGroup(_)) => "TaskGroup",
+            Thing::Object(Body::Queue(_)) => "Queue",
+            Thing::Object(Body::ResourceQuota(_)) => "ResourceQuota",
+        };
+        format!("{kind} {}", self.key)
+    }
 }
 
 enum Event {
@@ -69,15 +89,20 @@ pub struct Play {
     wake: Option<Mono>,
     /// How far the scheduler has been told, and the nodes and Jobs have looked.
     told: u64,
-    jobs: Vec<(job::Running, Millis)>,
-    /// Whether a Job has come, or a pod has ended, since they looked.
-    jobs_look: bool,
+    jobs: Jobs,
+    classes: Classes,
     lasts: BTreeMap<Key, Millis>,
+    /// Pods made so far, by Jobs and by the scheduler.
+    made: usize,
+    /// How many there may be.
+    most: usize,
+    /// A Job that wanted more than there may be.
+    lacks: Option<Key>,
 }
 
 impl Play {
     /// An empty cluster with a scheduler that has begun.
-    pub fn new(settings: Settings) -> Self {
+    pub fn new(settings: Settings, classes: Classes) -> Self {
         let mut play = Self {
             api: Api::default(),
             controller: Controller::new(settings),
@@ -89,9 +114,12 @@ impl Play {
             serial: 0,
             wake: None,
             told: 0,
-            jobs: Vec::new(),
-            jobs_look: false,
+            jobs: Jobs::default(),
+            classes,
             lasts: BTreeMap::new(),
+            made: 0,
+            most: PODS_MAX,
+            lacks: None,
         };
         for kind in Kind::ALL {
             let facts = [WatchFact::ListBegin, WatchFact::ListEnd].into_iter();
@@ -108,10 +136,7 @@ impl Play {
 
     /// Lets everything happen that happens by itself, but nothing later than this; then tells what happened.
     pub fn run(mut self, until: Millis) -> Story {
-        while let Some(at) = self.next_at().filter(|at| *at <= until) {
-            if self.agenda.is_empty() && at - self.happened_ms > QUIET_MS {
-                break;
-            }
+        while let Some(at) = self.next_at().filter(|at| *at <= until && self.lacks.is_none() && !self.is_quiet(*at)) {
             self.now_ms = self.now_ms.max(at);
             let mut due = false;
             while let Some(event) = self.agenda.first_entry().filter(|event| event.key().0 <= at) {
@@ -124,7 +149,41 @@ impl Play {
             }
             self.step();
         }
-        self.record.end(self.happened_ms, &self.api, self.controller.core())
+        let ending = self.ending(until);
+        self.record.end(ending, &self.api, self.controller.core())
+    }
+
+    /// Whether nothing can happen any more if the scheduler alone wakes, and not before this time.
+    fn is_quiet(&self, at: u64) -> bool {
+        self.agenda.is_empty() && at - self.happened_ms > QUIET_MS
+    }
+
+    fn ending(&self, until: Millis) -> Ending {
+        let (played, end) = match (self.lacks.is_some(), self.goes_on()) {
+            (true, _) => (self.now_ms, End::TooManyPods),
+            (false, true) => (until, End::Until),
+            (false, false) => (self.happened_ms, End::NothingMore),
+        };
+        let later = self.agenda.iter().filter_map(|((at, _), event)| match event {
+            Event::Arrives(arrival) => Some(Later { at: *at, what: arrival.what_it_is() }),
+            Event::Called(_) | Event::Answered(..) | Event::OnNode(_) | Event::Ends(_) => None,
+        });
+        Ending { played, end, lacks: self.lacks.clone(), later: later.collect() }
+    }
+
+    /// Whether anything would happen later: something is due, or the scheduler would do something by itself.
+    fn goes_on(&self) -> bool {
+        let (mut controller, mut next) = (self.controller.clone(), self.next_at());
+        while self.agenda.is_empty() {
+            let Some(at) = next.filter(|at| !self.is_quiet(*at)) else { return false };
+            let turn = controller.step(moment(at), &mut Vec::new());
+            if !turn.calls.is_empty() {
+                return true;
+            }
+            // A moment later at least, so that this has an end.
+            next = turn.wake.map(|wake| wake.0.max(at + 1));
+        }
+        true
     }
 
     fn next_at(&self) -> Option<u64> {
@@ -133,7 +192,7 @@ impl Play {
     }
 
     const fn now(&self) -> Now {
-        Now { mono: Mono(self.now_ms), wall: Wall(BEGINS + self.now_ms.cast_signed()) }
+        moment(self.now_ms)
     }
 
     fn at(&mut self, at: u64, event: Event) {
@@ -145,7 +204,8 @@ impl Play {
         let now = self.now().wall;
         match event {
             Event::Arrives(arrival) => self.arrive(*arrival),
-            Event::Called(call) => {
+            Event::Called(mut call) => {
+                self.admit(&mut call.op);
                 let outcome = self.api.call(&call.op, now);
                 self.at(self.now_ms + CALL_MS / 2, Event::Answered(call.id, Box::new(outcome)));
             }
@@ -157,38 +217,56 @@ impl Play {
                     self.at(self.now_ms.saturating_add(*lasts), Event::Ends(key));
                 }
             }
-            Event::Ends(key) => {
-                kubelet::succeed(&mut self.api, &key);
-                self.jobs_look = true;
-            }
+            Event::Ends(key) => kubelet::succeed(&mut self.api, &key),
+        }
+    }
+
+    /// A placeholder is a new pod like any other.
+    fn admit(&mut self, op: &mut Op) {
+        if let Op::CreatePod(pod) = op {
+            self.made += 1;
+            self.classes.admit(pod.spec.get_or_insert_default());
         }
     }
 
     fn arrive(&mut self, arrival: Arrival) {
         let now = self.now().wall;
         match arrival.what {
-            Thing::Object(body) => {
-                if matches!(body, Body::Pod(_)) {
-                    self.lasts.insert(arrival.key.clone(), arrival.lasts);
+            Thing::Object(mut body) => {
+                if let Body::Pod(pod) = &mut body {
+                    self.classes.admit(Arc::make_mut(pod).spec.get_or_insert_default());
+                    self.lasts.extend(arrival.lasts.map(|lasts| (arrival.key.clone(), lasts)));
                 }
                 // A Job may have made a pod of this name.
                 let _ = self.api.create(&arrival.key, body, now);
             }
-            Thing::Job(job) => {
-                self.jobs.push((job::Running::new(arrival.key, *job), arrival.lasts));
-                self.jobs_look = true;
+            Thing::Job(mut job) => {
+                if let Some(spec) = &mut job.spec {
+                    self.classes.admit(spec.template.spec.get_or_insert_default());
+                }
+                self.jobs.add(&arrival.key, *job, arrival.lasts.unwrap_or(Millis::MAX));
             }
         }
+    }
+
+    /// Jobs look at what became of their pods, and make those that they want.
+    fn jobs_act(&mut self) {
+        for change in self.api.store.all_after(self.told).unwrap_or_default() {
+            if let Ok(body) = &change.seen.body {
+                self.jobs.note(&change.seen.key, body, change.deleted);
+            }
+        }
+        let (now, most) = (self.now().wall, self.most.saturating_sub(self.made));
+        let made = self.jobs.act(&mut self.api, now, most);
+        self.made += made.pods.len();
+        self.lasts.extend(made.pods);
+        self.lacks = made.lacks;
     }
 
     /// Everybody looks at what has changed.
     fn react(&mut self) {
         let now = self.now().wall;
-        let jobs = if std::mem::take(&mut self.jobs_look) { &mut self.jobs[..] } else { &mut [] };
-        for (job, lasts) in jobs {
-            let made = job.act(&mut self.api, now);
-            self.lasts.extend(made.into_iter().map(|pod| (pod, *lasts)));
-        }
+        self.jobs_act();
         let changes = self.api.store.all_after(self.told).unwrap_or_default();
         let pods: Vec<Key> = (changes.iter())
             .filter(|change| change.kind == Kind::Pod && !change.deleted)
@@ -202,6 +280,9 @@ impl Play {
         }
         for change in self.api.store.all_after(self.told).unwrap_or_default() {
             let seen = change.seen.clone();
+            if let Ok(body) = &seen.body {
+                self.record.note_pod(self.now_ms, &seen.key, body, change.deleted);
+            }
             let fact = if change.deleted { WatchFact::Gone(seen) } else { WatchFact::Upsert(seen) };
             self.batch.push(Observation::Watch { kind: change.kind, conn: 1, fact });
         }
@@ -222,5 +303,53 @@ impl Play {
             }
         }
         self.record.look(self.now_ms, self.controller.core());
+    }
+}
+
+/// So long after the beginning.
+const fn moment(at: Millis) -> Now {
+    Now { mono: Mono(at), wall: Wall(BEGINS + at.cast_signed()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use k8s_openapi::api::core::v1::{Node, Pod};
+    use k8s_openapi::api::scheduling::v1::PriorityClass;
+    use serde_json::json;
+
+    use super::*;
+
+    fn play(classes: Classes) -> Play {
+        let settings =
+            Settings { scheduler_names: vec!["gangline".into()], placeholder_image: "p".into(), instance: 1 };
+        Play::new(settings, classes)
+    }
+
+    /// Pods that end at once, as often as there are numbers: a play ends all the same.
+    #[test]
+    fn a_job_without_end_has_one() {
+        let mut play = play(Classes::default());
+        play.most = 50;
+        let status = json!({"allocatable": {"cpu": "4", "pods": "110"}});
+        let node: Node = serde_json::from_value(json!({"status": status})).expect("a node");
+        let spec = json!({"parallelism": 20, "completions": 2_000_000_000,
+                          "template": {"spec": {"schedulerName": "gangline", "containers": []}}});
+        let job: Job = serde_json::from_value(json!({"spec": spec})).expect("a Job");
+        let arrival = |key, what| Arrival { at: 0, key, what, lasts: Some(0) };
+        play.expect(arrival(Key::cluster("n"), Thing::Object(Body::Node(Arc::new(node)))));
+        play.expect(arrival(Key::new("ns", "j"), Thing::Job(Box::new(job))));
+        let story = play.run(Millis::MAX / 2);
+        assert_eq!((story.end, story.lacks.as_deref(), story.outside[0].pods), (End::TooManyPods, Some("ns/j"), 50));
+    }
+
+    #[test]
+    fn placeholders_have_the_priority_of_their_class() {
+        let mut classes = Classes::default();
+        classes.add("high", &PriorityClass { value: Some(9), ..PriorityClass::default() });
+        let mut pod = Pod::default();
+        pod.spec.get_or_insert_default().priority_class_name = Some("high".to_owned());
+        let mut op = Op::CreatePod(Box::new(pod));
+        play(classes).admit(&mut op);
+        assert!(matches!(op, Op::CreatePod(pod) if pod.spec.as_ref().is_some_and(|spec| spec.priority == Some(9))));
     }
 }

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::api::{Api, has_ended};
+use super::api::Api;
+use super::waiting::{self, Waiting};
+use super::work::{Work, Works};
 use crate::core::ids::{GroupId, Key};
 use crate::core::lifecycle::AppState;
 use crate::core::resources::Amount;
@@ -12,21 +14,64 @@ use crate::core::scheduler::Scheduler;
 use crate::core::time::Millis;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
+use crate::shim::requests::amount;
 
 /// Everything that happened.
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Story {
-    /// When the last thing happened, milliseconds after the beginning.
-    pub ended: Millis,
+    /// How long was played, in milliseconds.
+    pub played: Millis,
+    /// Why no longer.
+    pub end: End,
+    /// The Job that wanted more pods than are made, if that is why.
+    pub lacks: Option<String>,
     /// In the order of time.
     pub timeline: Vec<Moment>,
     /// By namespace and name.
     pub gangs: Vec<Gang>,
+    /// What belongs to no TaskGroup, by name.
+    pub outside: Vec<Work>,
     /// By path.
     pub queues: Vec<Queue>,
-    /// Pods that have no node in the end, and why: by namespace and name.
+    /// What all nodes have in the end, by resource: in milli-cores, bytes, or pieces.
+    pub nodes_have: BTreeMap<String, i64>,
+    /// Pods that have no node in the end, and why.
     pub waiting: Vec<Waiting>,
+    /// What would have come later.
+    pub later: Vec<Later>,
+}
+
+/// Why a play ends.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum End {
+    /// Nothing more will happen, however long anybody waits.
+    #[default]
+    NothingMore,
+    /// No more was to be played.
+    Until,
+    /// There would be too many pods.
+    TooManyPods,
+}
+
+/// Something that was to come after the end.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Later {
+    /// When, milliseconds after the beginning.
+    pub at: Millis,
+    /// Kind and name.
+    pub what: String,
+}
+
+/// How a play ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ending {
+    pub(super) played: Millis,
+    pub(super) end: End,
+    pub(super) lacks: Option<Key>,
+    pub(super) later: Vec<Later>,
 }
 
 /// What happened so far.
@@ -35,6 +80,7 @@ pub(super) struct Record {
     timeline: Vec<Moment>,
     gangs: BTreeMap<Key, Gang>,
     queues: BTreeMap<String, Queue>,
+    works: Works,
 }
 
 /// Something became another.
@@ -79,8 +125,10 @@ pub struct Gang {
     pub reason: &'static str,
     /// The sentence in the end.
     pub message: String,
-    /// How long it waited before its start, and for what.
+    /// How long it waited before its start, and for what. What it waits for when nothing more will happen has no length.
     pub waited: BTreeMap<&'static str, Millis>,
+    /// Whether it waits for its start in the end.
+    pub still_waits: bool,
     #[serde(skip)]
     since: Millis,
 }
@@ -109,18 +157,6 @@ pub struct Usage {
     pub max_text: Option<String>,
     /// From these times on so much was used.
     pub over_time: Vec<(Millis, i64)>,
-}
-
-/// A pod that waits in the end.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Waiting {
-    /// `namespace/name`.
-    pub pod: String,
-    /// The reason at its condition `PodScheduled`, if it has one.
-    pub reason: Option<String>,
-    /// The sentence there.
-    pub message: Option<String>,
 }
 
 impl Record {
@@ -168,7 +204,9 @@ impl Record {
         };
         note(&mut gang.admitted, report.past_gate);
         note(&mut gang.started, report.state == AppState::Running);
-        note(&mut gang.placed, report.placed);
+        // Of an application with several task groups each has its own time.
+        let all_taken = report.state == AppState::Running && report.seats.taken >= report.required;
+        note(&mut gang.placed, report.placed || all_taken);
         match report.state {
             AppState::Waiting | AppState::Completed | AppState::Rejected => note(&mut gang.finished, true),
             AppState::New | AppState::Accepted | AppState::Running => gang.finished = None,
@@ -191,20 +229,34 @@ impl Record {
         gone.for_each(|(name, usage)| usage.note(now, name, 0));
     }
 
-    /// Nothing more happens.
-    pub(super) fn end(mut self, now: Millis, api: &Api, core: &Scheduler) -> Story {
-        self.look(now, core);
+    /// A pod came, changed, or is gone.
+    pub(super) fn note_pod(&mut self, now: Millis, pod: &Key, body: &Body, gone: bool) {
+        self.works.note(now, pod, body, gone);
+    }
+
+    /// The play is over. What is said of gangs and pods is what holds now, not what was written when it was news.
+    pub(super) fn end(mut self, ending: Ending, api: &Api, core: &Scheduler) -> Story {
+        let Ending { played, end, lacks, later } = ending;
+        self.look(played, core);
         for (key, gang) in &mut self.gangs {
-            gang.waits_no_more(now);
+            gang.still_waits = gang.waits();
+            if !(gang.still_waits && end == End::NothingMore) {
+                gang.waits_no_more(played);
+            }
             let id = core.books.group_ids.get(key);
             gang.message = id.map_or_else(|| std::mem::take(&mut gang.message), |id| core.group_message(*id));
         }
         Story {
-            ended: now,
+            played,
+            end,
+            lacks: lacks.map(|job| job.to_string()),
             timeline: self.timeline,
             gangs: self.gangs.into_values().collect(),
+            outside: self.works.end(),
             queues: self.queues.into_iter().map(|(name, queue)| Queue { name, ..queue }).collect(),
-            waiting: api.store.of_kind(Kind::Pod).filter_map(|(key, body)| waiting(key, body)).collect(),
+            nodes_have: nodes_have(api),
+            waiting: waiting::all(api, core),
+            later,
         }
     }
 }
@@ -213,10 +265,15 @@ impl Gang {
     /// The time until now is counted for what it waited for, if it had not started.
     fn waits_no_more(&mut self, now: Millis) {
         let waited = now - self.since;
-        if self.started.is_none() && waited > 0 && !matches!(self.state, "" | "Rejected" | "Completed") {
+        if self.waits() && waited > 0 {
             *self.waited.entry(self.reason).or_default() += waited;
         }
         self.since = now;
+    }
+
+    /// Whether it has not started and may.
+    fn waits(&self) -> bool {
+        self.started.is_none() && !matches!(self.state, "" | "Rejected" | "Completed")
     }
 }
 
@@ -237,22 +294,21 @@ impl Usage {
     }
 }
 
+/// What cannot be read is nothing.
+fn nodes_have(api: &Api) -> BTreeMap<String, i64> {
+    let mut sum: BTreeMap<String, i64> = BTreeMap::new();
+    for (_, body) in api.store.of_kind(Kind::Node) {
+        let Body::Node(node) = body else { continue };
+        let status = node.status.as_ref();
+        for (name, text) in status.and_then(|status| status.allocatable.as_ref()).into_iter().flatten() {
+            let entry = sum.entry(name.clone()).or_default();
+            *entry = entry.saturating_add(text.0.parse().map_or(0, |quantity| amount(name, quantity)));
+        }
+    }
+    sum
+}
+
 /// Nothing that is used or allowed is larger, but for what was saturated.
 fn whole(amount: i128) -> i64 {
     i64::try_from(amount).unwrap_or(i64::MAX)
-}
-
-fn waiting(key: &Key, body: &Body) -> Option<Waiting> {
-    let Body::Pod(pod) = body else { return None };
-    let bound = pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some());
-    if bound || has_ended(pod) {
-        return None;
-    }
-    let mut conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-    let scheduled = conditions.find(|condition| condition.type_ == "PodScheduled");
-    Some(Waiting {
-        pod: key.to_string(),
-        reason: scheduled.and_then(|condition| condition.reason.clone()),
-        message: scheduled.and_then(|condition| condition.message.clone()),
-    })
 }

@@ -51,10 +51,7 @@ pub fn execute(line: CommandLine) -> ExitCode {
         Command::List(args) => answer(list::list(&args)),
         Command::Why(args) => answer(why::why(&args)),
         Command::Queue(args) => answer(queue::queue(&args)),
-        Command::Simulate(args) => match simulate::simulate(&args) {
-            Ok(reply) => say(&reply),
-            Err(error) => fail(&error),
-        },
+        Command::Simulate(args) => say(&simulate::simulate(&args)),
         Command::Crds => say(&Reply::done(crds::manifest())),
         Command::Version(args) => say(&version::version(args.output)),
     }
@@ -86,6 +83,11 @@ fn say(reply: &Reply) -> ExitCode {
 
 /// Says what went wrong on standard error.
 pub(super) fn fail(error: &dyn std::error::Error) -> ExitCode {
-    output::complain(&format!("error: {}", escape_lines(&chain(error))));
+    output::complain(&complaint(error));
     ExitCode::from(FAILED)
+}
+
+/// What went wrong, safe to show.
+fn complaint(error: &dyn std::error::Error) -> String {
+    format!("error: {}", escape_lines(&chain(error)))
 }

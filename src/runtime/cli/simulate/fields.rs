@@ -1,9 +1,17 @@
-//! Fields that our kinds do not have: an API server that is asked strictly refuses them, and so does a simulation, since a
-//! slip of the pen would be played as if nothing had been said.
+//! Fields that an object does not have: a slip of the pen would be played as if nothing had been said. Of our own kinds an
+//! API server that is asked strictly refuses them, and so does a simulation; those of others may be of a newer Kubernetes.
 
 use std::sync::LazyLock;
 
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::scheduling::v1::PriorityClass;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use serde::de::DeserializeOwned;
+use serde_ignored::Path;
 use serde_json::{Value, json};
+
+use super::kinds::Played;
 
 /// The schemas of our kinds, as the API server has them.
 static SCHEMAS: LazyLock<Vec<Value>> = LazyLock::new(|| crate::api::crds().iter().map(|crd| json!(crd.spec)).collect());
@@ -32,5 +40,38 @@ fn find(path: &str, schema: &Value, value: &Value) -> Option<String> {
             items.iter().enumerate().find_map(at)
         }
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+    }
+}
+
+/// Fields that Kubernetes, as far as we know it, does not have in such an object: `spec.paralelism`.
+pub(super) fn ignored(played: Played, object: &Value) -> Vec<String> {
+    match played {
+        Played::Pod => of::<Pod>(object),
+        Played::Node => of::<Node>(object),
+        Played::Job => of::<Job>(object),
+        Played::PriorityClass => of::<PriorityClass>(object),
+        Played::TaskGroup | Played::Queue => {
+            let fields = object.get("metadata").map(of::<ObjectMeta>).unwrap_or_default();
+            fields.into_iter().map(|field| format!("metadata.{field}")).collect()
+        }
+    }
+}
+
+fn of<T: DeserializeOwned>(value: &Value) -> Vec<String> {
+    let mut fields = Vec::new();
+    // What does not decode is said by who needs it.
+    let _: Result<T, _> = serde_ignored::deserialize(value, |path| fields.push(shown(&path)));
+    fields
+}
+
+fn shown(path: &Path) -> String {
+    match path {
+        Path::Root => String::new(),
+        Path::Seq { parent, index } => format!("{}[{index}]", shown(parent)),
+        Path::Map { parent, key } => match shown(parent) {
+            above if above.is_empty() => key.clone(),
+            above => format!("{above}.{key}"),
+        },
+        Path::Some { parent } | Path::NewtypeStruct { parent } | Path::NewtypeVariant { parent } => shown(parent),
     }
 }

@@ -1,40 +1,54 @@
 //! `simulate`: plays manifests in virtual time on the scheduler as it is, without a cluster.
 
+mod annotations;
+mod chart;
+mod ending;
 mod fields;
+mod input;
+mod kinds;
 mod nodes;
+mod notes;
+mod object;
 mod read;
 mod show;
 
 use std::time::Duration;
 
-use super::Reply;
 use super::output::{self, json, yaml};
+use super::{FAILED, Reply, complaint};
 use crate::controller::settings::Settings;
 use crate::core::time::Millis;
 use crate::runtime::args::{PlainOutput, SimulateArgs};
 use crate::runtime::settings::PLACEHOLDER_IMAGE;
 use crate::sim::play::Play;
-use read::{Input, InputError};
+use crate::sim::story::Story;
+use input::Input;
 
-/// The answer to `simulate`.
-pub(super) fn simulate(args: &SimulateArgs) -> Result<Reply, InputError> {
-    let input = read::all(args)?;
-    let note = input.note();
+/// The answer to `simulate`. What was left out is said whether or not the rest could be read.
+pub(super) fn simulate(args: &SimulateArgs) -> Reply {
+    let mut input = Input::default();
+    let read = read::all(&mut input, args);
+    let note = input.notes.text();
+    if let Err(error) = read {
+        let lines = [note, complaint(&error)].into_iter().filter(|line| !line.is_empty());
+        return Reply { out: String::new(), note: lines.collect::<Vec<_>>().join("\n"), code: FAILED };
+    }
     let story = play(input, args);
     let out = match args.output {
         PlainOutput::Table => show::words(&story, output::colours()),
         PlainOutput::Json => json(&story),
         PlainOutput::Yaml => yaml(&story),
     };
-    Ok(Reply { out, note, code: 0 })
+    Reply { out, note, code: 0 }
 }
 
-fn play(input: Input, args: &SimulateArgs) -> crate::sim::story::Story {
-    let mut play = Play::new(Settings {
+fn play(input: Input, args: &SimulateArgs) -> Story {
+    let settings = Settings {
         scheduler_names: vec![crate::api::names::SCHEDULER.into()],
         placeholder_image: PLACEHOLDER_IMAGE.into(),
         instance: 1,
-    });
+    };
+    let mut play = Play::new(settings, input.classes);
     input.arrivals.into_iter().for_each(|arrival| play.expect(arrival));
     play.run(millis(args.until))
 }

@@ -37,7 +37,7 @@ pub(super) fn of(text: &str, flag: usize) -> Result<Vec<Arrival>, InputError> {
         let status = NodeStatus { allocatable: Some(allocatable.clone()), ..NodeStatus::default() };
         let node = Node { status: Some(status), ..Node::default() };
         let key = Key::cluster(format!("node{}-{number}", if flag == 0 { String::new() } else { flag.to_string() }));
-        Arrival { at: 0, key, what: Thing::Object(Body::Node(Arc::new(node))), lasts: 0 }
+        Arrival { at: 0, key, what: Thing::Object(Body::Node(Arc::new(node))), lasts: None }
     };
     Ok((0..count).map(node).collect())
 }

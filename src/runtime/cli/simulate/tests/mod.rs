@@ -1,8 +1,11 @@
 //! Manifests as text, and the story that comes of them.
 
+mod end;
+mod input;
+
 use std::time::Duration;
 
-use super::read::{Input, add};
+use super::read::add;
 use super::*;
 use crate::shim::observation::Body;
 use crate::sim::play::Thing;
@@ -11,12 +14,18 @@ use crate::sim::story::{Gang, Story, Usage};
 const RUNS: Duration = Duration::from_secs(60);
 
 fn story(files: &[(&str, &str)], nodes: &str) -> Story {
+    played(files, nodes, "168h")
+}
+
+/// What is played of these files until then.
+fn played(files: &[(&str, &str)], nodes: &str, until: &str) -> Story {
     let mut input = Input::default();
     input.take_nodes(nodes::of(nodes, 0).expect("nodes"));
     for (file, text) in files {
         add(&mut input, file, text, RUNS).expect("an example reads");
     }
-    let line = ["gangline", "simulate", "-"].map(std::ffi::OsString::from).to_vec();
+    input.settle();
+    let line = ["gangline", "simulate", "-", "--until", until].map(std::ffi::OsString::from).to_vec();
     let Ok(crate::runtime::args::Command::Simulate(args)) = crate::runtime::args::parse(line).map(|line| line.command)
     else {
         panic!("it is a command")
@@ -117,31 +126,6 @@ fn a_gang_waits_for_the_quota_that_another_has() {
     }
 }
 
-#[test]
-fn what_cannot_run_is_said_in_the_end() {
-    let story = story(&[("two.yaml", TWO)], "1x4cpu,8Gi");
-    let first = gang(&story, "first");
-    assert_eq!((first.state, first.reason, first.started), ("Accepted", "WaitingForCapacity", None));
-    let text = show::words(&story, false);
-    let words = ["WITHOUT A NODE IN THE END", "default/first-0  Unschedulable: ", "and 2 more", "2 waiting"];
-    assert!(words.iter().all(|words| text.contains(words)), "{text}");
-}
-
-#[test]
-fn what_is_left_out_is_said() {
-    let mut input = Input::default();
-    add(&mut input, "two.yaml", TWO, RUNS).expect("it reads");
-    let other = "{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}";
-    add(&mut input, "other.yaml", other, RUNS).expect("it reads");
-    add(&mut input, "evil.yaml", "{apiVersion: v1, kind: \"\\e[31mX\", metadata: {name: x}}", RUNS).expect("it reads");
-    let ended = "{apiVersion: v1, kind: Pod, metadata: {name: e}, spec: {containers: []}, status: {phase: Failed}}";
-    add(&mut input, "ended.yaml", ended, RUNS).expect("it reads");
-    let expected = "Left out, as kinds that are not simulated: 1 \\u{1b}[31mX, 1 Service.\n\
-                    Pods that have ended: 1. They are left out.\n\
-                    Pods or Jobs without schedulerName gangline: 1. Nobody places them here.";
-    assert_eq!(input.note(), expected);
-}
-
 /// What a cluster did with a pod is what the play is to find out.
 #[test]
 fn a_pod_that_terminated_when_it_was_exported_is_played_from_its_beginning() {
@@ -151,50 +135,6 @@ fn a_pod_that_terminated_when_it_was_exported_is_played_from_its_beginning() {
                 labels: {gangline.dev/task-group: g}}, spec: {schedulerName: gangline, containers: []}}";
     let story = story(&[("pod.yaml", text)], "1x4cpu,8Gi");
     assert!(gang(&story, "g").finished.is_some(), "{:?}", gang(&story, "g"));
-}
-
-#[test]
-fn wrong_input_names_file_object_and_field() {
-    let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS).map_err(|error| error.to_string());
-    for (text, expected) in [
-        (
-            "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, spec: {minMember: two}}",
-            "f.yaml: TaskGroup g: spec.minMember: invalid type: string \"two\", expected u32",
-        ),
-        (
-            "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, spec: {minmember: 2}}",
-            "f.yaml: TaskGroup g: unknown field \"spec.minmember\"",
-        ),
-        (
-            "{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root}, max: {cpu: 1}, spec: {}}",
-            "f.yaml: Queue root: unknown field \"max\"",
-        ),
-        (
-            "{apiVersion: v1, kind: Node, metadata: {name: node0}}",
-            "f.yaml: Node node0: status.allocatable: missing, so that nothing fits on it",
-        ),
-        ("{apiVersion: v1, kind: Pod, metadata: {}}", "f.yaml: an object of kind \"Pod\": metadata.name: missing"),
-        ("{apiVersion: v1}", "f.yaml: an object of kind \"\": kind: missing"),
-        (
-            "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: many}}",
-            "f.yaml: Job j: spec.parallelism: invalid type: string \"many\", expected i32",
-        ),
-        (
-            "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: 2147483647, template: {}}}",
-            "f.yaml: Job j: spec.parallelism: 2147483647 pods at once are more than 100000",
-        ),
-        (
-            "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {gangline.dev/simulated-run: long}}}",
-            "f.yaml: Pod p: metadata.annotations[gangline.dev/simulated-run]: \"long\" is no duration as in \"90s\" or \"1h 30m\"",
-        ),
-    ] {
-        assert_eq!(of(text), Err(expected.to_owned()));
-    }
-    assert!(of("a: [").is_err_and(|error| error.starts_with("f.yaml: ")));
-    assert_eq!(of("---\n---\n"), Ok(()));
-    let queue = "{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root}, spec: {}}";
-    let twice = of(&format!("{queue}\n---\n{queue}"));
-    assert_eq!(twice, Err("f.yaml: Queue root: there is one of this name already".to_owned()));
 }
 
 /// What the API server says of each case (`e2e/api.rs` asks it).
@@ -233,7 +173,7 @@ fn nodes_are_a_number_and_resources() {
 fn a_chart_shows_the_most_of_each_column() {
     let usage =
         Usage { max: Some(8), over_time: vec![(0, 8), (1_000, 4), (30_000, 0), (59_500, 1)], ..Usage::default() };
-    let bars = show::bars(&usage, 60_000);
+    let bars = chart::bars(&usage, 8, 60_000);
     let expected = format!("{}{}{}▁", '█', "▄".repeat(29), " ".repeat(29));
     assert_eq!(bars, expected);
     let clocks = [0, 12_340, 599_999, 600_000, 36_000_000].map(show::clock);

@@ -1,0 +1,128 @@
+//! Everything that is to be played, and what of it will not be as its author may think.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use k8s_openapi::api::core::v1::{Pod, PodSpec};
+
+use super::notes::{Note, Notes};
+use crate::api::names;
+use crate::core::ids::Key;
+use crate::core::time::Millis;
+use crate::shim::observation::Body;
+use crate::sim::job::owner;
+use crate::sim::play::{Arrival, Thing};
+use crate::sim::priority::Classes;
+
+/// Everything that is to be played.
+#[derive(Debug, Default)]
+pub(super) struct Input {
+    pub(super) arrivals: Vec<Arrival>,
+    pub(super) classes: Classes,
+    pub(super) notes: Notes,
+    /// Kind and name of everything that comes.
+    pub(super) known: BTreeSet<String>,
+}
+
+impl Input {
+    /// Nodes that no file names.
+    pub(super) fn take_nodes(&mut self, nodes: Vec<Arrival>) {
+        self.known.extend(nodes.iter().map(|node| format!("Node {}", node.key)));
+        self.arrivals.extend(nodes);
+    }
+
+    /// Everything is read: what an object needs of others is there or not.
+    pub(super) fn settle(&mut self) {
+        let Self { arrivals, classes, notes, known } = self;
+        arrivals.retain(|arrival| {
+            let strange = node(&arrival.what).filter(|node| !known.contains(&format!("Node {node}")));
+            if let Some(node) = strange {
+                notes.add(Note::Nodeless, format!("{} on {node}", arrival.key));
+            }
+            strange.is_none()
+        });
+        run_as_their_jobs(arrivals);
+        for arrival in arrivals {
+            look(arrival, classes, notes);
+        }
+    }
+}
+
+/// A pod that was exported with its Job runs as long as the Job's others, if it does not say.
+fn run_as_their_jobs(arrivals: &mut [Arrival]) {
+    let is_job = |arrival: &&Arrival| matches!(arrival.what, Thing::Job(_));
+    let jobs: BTreeMap<Key, Option<Millis>> =
+        arrivals.iter().filter(is_job).map(|job| (job.key.clone(), job.lasts)).collect();
+    for arrival in arrivals {
+        let Thing::Object(body @ Body::Pod(pod)) = &arrival.what else { continue };
+        let says = pod.metadata.annotations.iter().any(|all| all.contains_key(names::SIMULATED_RUN));
+        if let Some(lasts) = owner(&arrival.key, body).and_then(|job| jobs.get(&job)).filter(|_| !says) {
+            arrival.lasts = *lasts;
+        }
+    }
+}
+
+/// The node on which a pod is.
+fn node(what: &Thing) -> Option<&str> {
+    let Thing::Object(Body::Pod(pod)) = what else { return None };
+    pod.spec.as_ref()?.node_name.as_deref()
+}
+
+/// Whether a pod names our scheduler.
+pub(super) fn is_ours(spec: &PodSpec) -> bool {
+    spec.scheduler_name.as_deref() == Some(names::SCHEDULER)
+}
+
+/// Notes what of an object will not be as its author may think.
+fn look(arrival: &Arrival, classes: &Classes, notes: &mut Notes) {
+    let key = &arrival.key;
+    let mut class = |name: Option<&str>, title: &str| {
+        if let Some(name) = name.filter(|name| !name.is_empty() && !classes.has(name)) {
+            notes.add(Note::Classless, format!("{name} of {title} {key}"));
+        }
+    };
+    match &arrival.what {
+        Thing::Object(Body::TaskGroup(group)) => {
+            let template = group.spec.placeholder_template.as_ref();
+            class(template.and_then(|template| template.priority_class_name.as_deref()), "TaskGroup");
+        }
+        Thing::Object(Body::Pod(pod)) => {
+            let spec = pod.spec.as_ref().filter(|spec| spec.priority.is_none());
+            class(spec.and_then(|spec| spec.priority_class_name.as_deref()), "Pod");
+            look_at_pod(pod, &format!("Pod {key}"), notes);
+        }
+        Thing::Job(job) => {
+            let Some(spec) = &job.spec else { return };
+            let template = &spec.template;
+            let pod = Pod {
+                metadata: template.metadata.clone().unwrap_or_default(),
+                spec: template.spec.clone(),
+                status: None,
+            };
+            let named = template.spec.as_ref().filter(|spec| spec.priority.is_none());
+            class(named.and_then(|spec| spec.priority_class_name.as_deref()), "Job");
+            look_at_pod(&pod, &format!("Job {key}"), notes);
+            if spec.suspend == Some(true) {
+                notes.add(Note::Suspended, key.to_string());
+            }
+        }
+        Thing::Object(Body::Node(_) | Body::Queue(_) | Body::ResourceQuota(_)) => {}
+    }
+}
+
+/// A pod that we do not place. One that has a node needs nobody.
+fn look_at_pod(pod: &Pod, title: &str, notes: &mut Notes) {
+    let spec = pod.spec.as_ref();
+    if spec.is_some_and(is_ours) {
+        return;
+    }
+    let group = pod.metadata.labels.as_ref().and_then(|labels| labels.get(names::TASK_GROUP));
+    let scheduler = spec.and_then(|spec| spec.scheduler_name.as_deref());
+    match (group, scheduler) {
+        (Some(group), Some(name)) => {
+            notes.add(Note::Forgotten, format!("{title} of TaskGroup {group}: schedulerName {name}"));
+        }
+        (Some(group), None) => notes.add(Note::Forgotten, format!("{title} of TaskGroup {group}: no schedulerName")),
+        (None, _) if spec.is_none_or(|spec| spec.node_name.is_none()) => notes.add(Note::OfOthers, title.to_owned()),
+        (None, _) => {}
+    }
+}

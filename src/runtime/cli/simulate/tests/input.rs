@@ -1,0 +1,178 @@
+//! What is read of manifests, what is refused, and what is noted.
+
+use super::*;
+
+fn notes(text: &str) -> String {
+    let mut input = Input::default();
+    input.take_nodes(nodes::of("1x4cpu,8Gi", 0).expect("nodes"));
+    add(&mut input, "f.yaml", text, RUNS).expect("it reads");
+    input.settle();
+    input.notes.text()
+}
+
+/// A Job of one pod, as an export has it: fields of it, of its pod's metadata and of its pod.
+fn job(name: &str, fields: &str, metadata: &str, spec: &str) -> String {
+    format!(
+        "{{apiVersion: batch/v1, kind: Job, metadata: {{name: {name}}}, {fields}, \
+         spec: {{completions: 2, template: {{metadata: {{{metadata}}}, spec: {{{spec}}}}}}}}}"
+    )
+}
+
+#[test]
+fn what_is_left_out_is_said() {
+    let others = "\
+{apiVersion: v1, kind: Service, metadata: {name: s}}
+---
+{apiVersion: scheduling.volcano.sh/v1beta1, kind: Queue, metadata: {name: q}}
+---
+{apiVersion: v1, kind: \"\\e[31mX\", metadata: {name: x}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: p}, spec: {containers: []}}
+---
+{apiVersion: v1, kind: Pod, metadata: {name: e}, spec: {containers: []}, status: {phase: Failed}}
+";
+    let complete = job("done", "status: {conditions: [{type: Complete, status: 'True'}]}", "", "containers: []");
+    let enough = job("enough", "status: {succeeded: 2}", "", "containers: []");
+    let failing = job("failing", "status: {succeeded: 1, failed: 1}", "", "schedulerName: gangline, containers: []");
+    let expected = "Left out, as kinds that are not simulated: 1 \\u{1b}[31mX, 1 Queue of scheduling.volcano.sh, 1 Service.\n\
+                    Pods and Jobs that have ended: 3 (Pod default/e, Job default/done, Job default/enough). They are left out.\n\
+                    Pods or Jobs without schedulerName gangline: 1 (Pod default/p). Nobody places them here.";
+    assert_eq!(notes(&[others, &complete, &enough, &failing].join("\n---\n")), expected);
+}
+
+/// What was left out is said although the rest cannot be read.
+#[test]
+fn notes_are_said_beside_an_error() {
+    let file = tempfile::NamedTempFile::new().expect("a file");
+    let text = "{apiVersion: apps/v1, kind: Deployment, metadata: {name: d}}\n---\n{apiVersion: v7, kind: Pod}";
+    std::fs::write(file.path(), text).expect("it is written");
+    let line = ["gangline".into(), "simulate".into(), file.path().into()].to_vec();
+    let Ok(crate::runtime::args::Command::Simulate(args)) = crate::runtime::args::parse(line).map(|line| line.command)
+    else {
+        panic!("it is a command")
+    };
+    let reply = simulate(&args);
+    let expected = format!(
+        "Left out, as kinds that are not simulated: 1 Deployment.\nerror: {}: an object of kind \"Pod\": apiVersion: \
+         \"v7\" is not \"v1\"",
+        file.path().display()
+    );
+    assert_eq!((reply.code, reply.note, reply.out), (2, expected, String::new()));
+}
+
+#[test]
+fn what_will_not_be_as_its_author_may_think_is_said() {
+    let gangs = job("ns", "metadata: {}", "labels: {gangline.dev/task-group: g}", "containers: []");
+    let gangs = gangs.replace(", metadata: {},", ",");
+    let other = "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {gangline.dev/task-group: g}}, \
+                 spec: {schedulerName: other, nodeName: node-0, containers: []}}";
+    let suspended = "{apiVersion: batch/v1, kind: Job, metadata: {name: s}, spec: {suspend: true, template: {spec: \
+                     {schedulerName: gangline, priorityClassName: urgent, containers: []}}}}";
+    let known = "{apiVersion: v1, kind: Pod, metadata: {name: k}, spec: {schedulerName: gangline, containers: [], \
+                 priorityClassName: system-node-critical}}";
+    let group = "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, spec: {minMember: 1, \
+                 minResource: {cpu: 1}, placeholderTemplate: {priorityClassName: high}}}";
+    let expected = "Members of a TaskGroup without schedulerName gangline: 2 (Job default/ns of TaskGroup g: no schedulerName, \
+                    Pod default/p of TaskGroup g: schedulerName other). They do not join it.\n\
+                    Suspended Jobs: 1 (default/s). They make no pods.\n\
+                    PriorityClasses that are not in the files: 2 (urgent of Job default/s, high of TaskGroup default/g). \
+                    They count as none.";
+    assert_eq!(notes(&[&*gangs, other, suspended, known, group].join("\n---\n")), expected);
+}
+
+#[test]
+fn a_field_that_nobody_knows_is_named() {
+    let job = "{apiVersion: batch/v1, kind: Job, metadata: {name: g, lables: {}}, spec: {paralelism: 5, template: {spec: \
+               {schedulerName: gangline, containers: [{name: a}, {name: b, resource: {}}]}}}}";
+    let node =
+        "{apiVersion: v1, kind: Node, metadata: {name: node}, spec: {taint: []}, status: {allocatable: {cpu: 1}}}";
+    let queue = "{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root, anotations: {}}, spec: {}}";
+    let expected = "Unknown fields: 5 (f.yaml: Job default/g: metadata.lables, f.yaml: Job default/g: spec.paralelism, \
+                    f.yaml: Job default/g: spec.template.spec.containers[1].resource, f.yaml: Node node: spec.taint, \
+                    f.yaml: Queue root: metadata.anotations). They are not played.";
+    assert_eq!(notes(&[job, node, queue].join("\n---\n")), expected);
+}
+
+#[test]
+fn lists_of_one_kind_are_lists() {
+    let pod =
+        "{apiVersion: v1, kind: Pod, metadata: {generateName: x-}, spec: {schedulerName: gangline, containers: []}}";
+    let job = job("j", "status: {}", "", "schedulerName: gangline, containers: []");
+    let text = format!(
+        "{{apiVersion: v1, kind: PodList, items: [{pod}, {pod}]}}\n---\n\
+         {{apiVersion: batch/v1, kind: JobList, items: [{job}]}}\n---\n\
+         {{apiVersion: v1, kind: List, items: [{{apiVersion: v1, kind: NodeList, items: []}}]}}"
+    );
+    let mut input = Input::default();
+    add(&mut input, "f.yaml", &text, RUNS).expect("it reads");
+    let names: Vec<String> = input.arrivals.iter().map(|arrival| arrival.key.to_string()).collect();
+    assert!(names[..2].iter().all(|name| name.starts_with("default/x-") && name.len() == "default/x-".len() + 5));
+    assert!(names[0] != names[1] && names[2..] == ["default/j"], "{names:?}");
+}
+
+#[test]
+fn wrong_input_names_file_object_and_field() {
+    let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS).map_err(|error| error.to_string());
+    for (text, expected) in [
+        (
+            "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, spec: {minMember: two}}",
+            "f.yaml: TaskGroup g: spec.minMember: invalid type: string \"two\", expected 1 to 100000",
+        ),
+        (
+            "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, spec: {minmember: 2}}",
+            "f.yaml: TaskGroup g: unknown field \"spec.minmember\"",
+        ),
+        (
+            "{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root}, max: {cpu: 1}, spec: {}}",
+            "f.yaml: Queue root: unknown field \"max\"",
+        ),
+        (
+            "{apiVersion: v1, kind: Node, metadata: {name: node0}}",
+            "f.yaml: Node node0: status.allocatable: missing, so that nothing fits on it",
+        ),
+        ("{apiVersion: v1, kind: Pod, metadata: {}}", "f.yaml: an object of kind \"Pod\": metadata.name: missing"),
+        ("{apiVersion: v1}", "f.yaml: an object: kind: missing"),
+        (
+            "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, spec: {minMember: -1}}",
+            "f.yaml: TaskGroup g: spec.minMember: invalid value: integer `-1`, expected 1 to 100000",
+        ),
+        (
+            "{apiVersion: gangline.dev/v1beta9, kind: TaskGroup, metadata: {name: g}, spec: {minMember: 1}}",
+            "f.yaml: TaskGroup g: apiVersion: \"gangline.dev/v1beta9\" is not \"gangline.dev/v1alpha1\"",
+        ),
+        (
+            "{apiVersion: v1, kind: Pod, metadata: {name: p, namespace: 1}}",
+            "f.yaml: Pod p: metadata.namespace: must be text (quote it)",
+        ),
+        (
+            "{apiVersion: v1, kind: Pod, metadata: {name: p}, }\n---\n- kind: Pod",
+            "f.yaml: document 2: a list, not an object",
+        ),
+        ("hello", "f.yaml: document 1: a single value, not an object"),
+        (
+            "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: many}}",
+            "f.yaml: Job j: spec.parallelism: invalid type: string \"many\", expected i32",
+        ),
+        (
+            "{apiVersion: batch/v1, kind: Job, metadata: {name: j}, spec: {parallelism: 2147483647, template: {}}}",
+            "f.yaml: Job j: spec.parallelism: 2147483647 pods at once are more than 100000",
+        ),
+        (
+            "{apiVersion: v1, kind: Pod, metadata: {name: p, annotations: {gangline.dev/simulated-run: long}}}",
+            "f.yaml: Pod p: metadata.annotations[gangline.dev/simulated-run]: \"long\" is no duration as in \"90s\" or \"1h 30m\"",
+        ),
+    ] {
+        assert_eq!(of(text), Err(expected.to_owned()));
+    }
+    assert!(of("a: [").is_err_and(|error| error.starts_with("f.yaml: ")));
+    assert_eq!(of("---\n---\n"), Ok(()));
+    // In the YAML of Kubernetes a bare n is a boolean.
+    let bare = of("{apiVersion: v1, kind: Pod, metadata: {name: n}}");
+    assert_eq!(bare, Err("f.yaml: an object of kind \"Pod\": metadata.name: must be text (quote it)".to_owned()));
+    let twice = of("{apiVersion: v1, kind: Pod, kind: Node}").err().unwrap_or_default();
+    assert!(twice.starts_with("f.yaml: line 1") && twice.contains("duplicate"), "{twice}");
+    assert!(!twice.contains("Options") && !twice.contains("error: "), "{twice}");
+    let queue = "{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root}, spec: {}}";
+    let twice = of(&format!("{queue}\n---\n{queue}"));
+    assert_eq!(twice, Err("f.yaml: Queue root: there is one of this name already".to_owned()));
+}
