@@ -53,7 +53,7 @@ Examples:
 pub(super) const SIMULATE_HELP: &str = "\
 Examples:
   gangline simulate examples/*.yaml --nodes 20x32cpu,128Gi
-  kubectl get nodes -o yaml | gangline simulate - queues.yaml jobs.yaml      tonight's jobs on today's nodes
+  kubectl get nodes,pods -A -o yaml | gangline simulate - tonight.yaml       tonight's jobs on the cluster of today
   gangline simulate jobs.yaml --nodes 4x8cpu,32Gi -o json | jq '.gangs[] | {name, started, waited}'
 
 The scheduler is the one that runs on clusters; API server, nodes and Jobs are models in which nothing goes wrong, and time
@@ -61,7 +61,13 @@ is virtual. A pod runs for --runs, or as long as its annotation says (on a Job: 
   gangline.dev/simulated-run: 90s
 An object is there from the beginning, or when its annotation says:
   gangline.dev/simulated-start: 5m
-Not played: autoscalers, ResourceQuotas, priorities by PriorityClass, and kinds other than those above.";
+A pod that has a node already and names another scheduler stays, unless its annotation says how long.
+Not played: autoscalers, ResourceQuotas, and kinds other than those above.
+
+SUBMITTED: the TaskGroup was there. ADMITTED: its whole ask fitted the quota. STARTED: its members were let start, all at
+once. PLACED: each has a node. FINISHED: nothing of it runs or waits. A full column of a chart is the limit of the queue, or
+what all nodes have if it has none; each shows the most that was used within it.
+Exit codes: 0 = played, whatever came of it; 2 = the input is wrong.";
 
 /// Help of `queue`.
 pub(super) const QUEUE_HELP: &str = "\
