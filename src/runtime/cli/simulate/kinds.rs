@@ -38,8 +38,8 @@ impl Played {
 pub(super) enum Sort {
     /// One that is played.
     One(Played),
-    /// Its items are what it is.
-    List,
+    /// A list: of this kind, or of any.
+    List(Option<Played>),
     /// One that is left out, by this name.
     Other(String),
 }
@@ -64,14 +64,14 @@ pub(super) fn sort(api_version: &str, kind: &str) -> Result<Sort, String> {
     }
     let (group, _) = api_version.rsplit_once('/').unwrap_or_default();
     if kind == "List" {
-        return if api_version == "v1" { Ok(Sort::List) } else { Err(wrong(api_version, "v1")) };
+        return if api_version == "v1" { Ok(Sort::List(None)) } else { Err(wrong(api_version, "v1")) };
     }
     let single = kind.strip_suffix("List").unwrap_or(kind);
     match KINDS.iter().find(|(.., played)| played.name() == single) {
         // Without a group it is no kind of another project.
         Some((of, version, played)) if group == *of || group.is_empty() => {
             let expected = if of.is_empty() { (*version).to_owned() } else { format!("{of}/{version}") };
-            let sort = if single == kind { Sort::One(*played) } else { Sort::List };
+            let sort = if single == kind { Sort::One(*played) } else { Sort::List(Some(*played)) };
             if api_version == expected { Ok(sort) } else { Err(wrong(api_version, &expected)) }
         }
         Some(_) => Ok(Sort::Other(format!("{kind} of {group}"))),
@@ -98,10 +98,10 @@ mod tests {
             ("batch/v1", "Job", Ok(Sort::One(Played::Job))),
             ("gangline.dev/v1alpha1", "Queue", Ok(Sort::One(Played::Queue))),
             ("scheduling.k8s.io/v1", "PriorityClass", Ok(Sort::One(Played::PriorityClass))),
-            ("v1", "List", Ok(Sort::List)),
-            ("v1", "PodList", Ok(Sort::List)),
-            ("batch/v1", "JobList", Ok(Sort::List)),
-            ("gangline.dev/v1alpha1", "TaskGroupList", Ok(Sort::List)),
+            ("v1", "List", Ok(Sort::List(None))),
+            ("v1", "PodList", Ok(Sort::List(Some(Played::Pod)))),
+            ("batch/v1", "JobList", Ok(Sort::List(Some(Played::Job)))),
+            ("gangline.dev/v1alpha1", "TaskGroupList", Ok(Sort::List(Some(Played::TaskGroup)))),
             ("apps/v1", "Deployment", Ok(Sort::Other("Deployment".to_owned()))),
             ("scheduling.volcano.sh/v1beta1", "Queue", Ok(Sort::Other("Queue of scheduling.volcano.sh".to_owned()))),
             ("gangline.dev/v1beta9", "TaskGroup", Err("\"gangline.dev/v1beta9\" is not \"gangline.dev/v1alpha1\"")),

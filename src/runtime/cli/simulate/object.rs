@@ -45,16 +45,27 @@ pub(super) fn add(input: &mut Input, given: Given) -> Result<(), InputError> {
             input.notes.leave_out(kind);
             Ok(())
         }
-        Sort::List => {
+        Sort::List(of) => {
             let items = object.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default();
-            items.into_iter().try_for_each(|object| add(input, Given { file, object, runs }))
+            items.into_iter().try_for_each(|mut item| {
+                inherit(&mut item, of, &object["apiVersion"]);
+                add(input, Given { file, object: item, runs })
+            })
         }
         Sort::One(played) => {
             let times = times(&object, Some(played))?;
-            give_name(&mut object, input.arrivals.len()).map_err(|problem| wrong(&object, problem))?;
+            give_name(&mut object, input.known.len()).map_err(|problem| wrong(&object, problem))?;
             let one = One { file, object: &object, played, times, runs };
             add_one(input, &one).map_err(|problem| wrong(&object, problem))
         }
+    }
+}
+
+/// The server says once what the items of a list of one kind are.
+fn inherit(item: &mut Value, of: Option<Played>, api_version: &Value) {
+    if let (Some(of), Some(fields)) = (of, item.as_object_mut()) {
+        fields.entry("kind").or_insert_with(|| of.name().into());
+        fields.entry("apiVersion").or_insert_with(|| api_version.clone());
     }
 }
 

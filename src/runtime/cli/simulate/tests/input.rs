@@ -97,9 +97,10 @@ fn a_field_that_nobody_knows_is_named() {
 fn lists_of_one_kind_are_lists() {
     let pod =
         "{apiVersion: v1, kind: Pod, metadata: {generateName: x-}, spec: {schedulerName: gangline, containers: []}}";
+    let bare = pod.replace("apiVersion: v1, kind: Pod, ", "");
     let job = job("j", "status: {}", "", "schedulerName: gangline, containers: []");
     let text = format!(
-        "{{apiVersion: v1, kind: PodList, items: [{pod}, {pod}]}}\n---\n\
+        "{{apiVersion: v1, kind: PodList, items: [{pod}, {bare}]}}\n---\n\
          {{apiVersion: batch/v1, kind: JobList, items: [{job}]}}\n---\n\
          {{apiVersion: v1, kind: List, items: [{{apiVersion: v1, kind: NodeList, items: []}}]}}"
     );
