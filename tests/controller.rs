@@ -155,6 +155,23 @@ fn a_placeholder_that_cannot_be_deleted_keeps_its_seat_and_says_so() {
     assert!(driven.controller.stats().denied.is_empty(), "a right that is missing is found before an object is");
 }
 
+/// What metrics count: decisions by their names, and seats of all groups by their states.
+#[test]
+fn decisions_and_seats_are_counted() {
+    let mut driven = Driven::synced();
+    driven.upsert(Kind::TaskGroup, &group(&json!({"placeholderFor": "all"})));
+    let mut other = group(&json!({"placeholderFor": "all"}));
+    other["metadata"]["name"] = json!("other");
+    driven.upsert(Kind::TaskGroup, &other);
+    let made = driven.grant();
+    made.iter().for_each(|pod| driven.fact(Kind::Pod, WatchFact::Upsert(pod.clone())));
+    driven.step();
+    driven.grant();
+    let stats = driven.controller.stats();
+    assert_eq!((stats.decisions["create_placeholder"], stats.decisions["allocate"]), (4, 4));
+    assert_eq!((stats.seats["held"], stats.seats["open"]), (4, 0));
+}
+
 /// 02, 2.1: an answer can be newer than the list that a broken watch begins again with.
 #[test]
 fn a_list_older_than_an_answer_takes_nothing_away_for_good() {

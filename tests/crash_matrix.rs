@@ -238,6 +238,7 @@ fn play(story: &Story, death: Option<(usize, Death)>) -> (Vec<String>, Vec<Strin
     for act in story.acts {
         act(&mut world);
         world.rest();
+        world.check_at_rest();
     }
     assert_eq!(world.violation, None, "{}: {death:?}", story.name);
     (world.summary(), world.writes)

@@ -71,6 +71,20 @@ const MISTAKES: &[Mistake] = &[
     (|core, ids| core.books.asks[ids.single].shelf = Shelf::Queueless, "on shelf Queueless"),
     (|core, ids| core.books.asks[ids.single].shelf = Shelf::Off, "an ordinary ask waits that is not there"),
     (|core, ids| _ = core.books.groups[ids.group].asks.insert(AskId { index: 99, generation: 0 }), "lists pods that"),
+    (
+        |core, ids| {
+            let rank = core.books.asks[ids.single].rank();
+            core.books.groups[ids.group].waiting.insert((rank, ids.single));
+        },
+        "lists pods that",
+    ),
+    (
+        |core, ids| {
+            let rank = core.books.asks[ids.member].rank();
+            core.books.groups[ids.group].overflow.insert((rank, ids.member));
+        },
+        "lists pods that",
+    ),
     (|core, ids| _ = core.books.apps[ids.app].asks.insert(ids.single), "lists what is not there"),
     (|core, ids| core.books.apps[ids.app].admitted = false, "counts other applications"),
     (|core, ids| core.books.apps[ids.app].counted = None, "and counted as None"),

@@ -280,6 +280,26 @@ fn the_first_in_the_order_gets_the_place_whatever_it_belongs_to() {
     assert_eq!(cluster.bound(), ["b-0"]);
 }
 
+/// The same where the end of another application lets it in, and gives room for one.
+#[test]
+fn who_is_let_in_takes_its_turn_at_once() {
+    let mut cluster = Cluster::default().nodes(1, 1);
+    cluster.show_queue("root.q", QueueSpec { max: Limit::default(), max_applications: Some(1) });
+    for (pod, app, priority) in [("x-0", "x", 2), ("b-0", "b", 1)] {
+        let mut spec = cluster.pod(pod, Role::Originator { application: app.into() });
+        (spec.queue, spec.priority) = (Some("root.q".into()), priority);
+        cluster.show(spec);
+    }
+    cluster.settle();
+    cluster.single("a-single");
+    cluster.settle();
+    let waits = (cluster.bound(), cluster.why("b-0"), cluster.why("a-single"));
+    assert_eq!(waits, (vec!["x-0".into()], Some("WaitingForApplications"), Some("Unschedulable")));
+    cluster.delete("x-0");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["b-0"]);
+}
+
 /// 01, 1.2.5: "later applications that still fit may overtake it": what it waits for then is what they took.
 #[test]
 fn a_gang_that_was_overtaken_waits_for_the_quota_that_is_gone() {
@@ -309,4 +329,22 @@ fn a_gang_that_is_overtaken_by_another_waits_for_the_quota_that_it_took() {
     cluster.settle();
     assert_eq!(cluster.state("b"), AppState::Running);
     assert_eq!(cluster.why("a-0"), Some("WaitingForQuota"), "9 of 12 are asked for, and 6 are used");
+}
+
+/// Placeholders that came out larger than announced are too much for the queue, before any has a node: they go, and the
+/// gang says what it waits for.
+#[test]
+fn placeholders_that_wait_and_are_too_much_for_the_queue_go() {
+    let mut cluster = Cluster::default().queue("root.q", 3);
+    cluster.submit("g", "root.q", cluster.all("g", 3));
+    cluster.settle();
+    assert_eq!((cluster.placeholders(), cluster.report("g").reason), (3, "WaitingForCapacity"));
+    let names: Vec<String> = cluster.pods.keys().filter(|name| name.starts_with("ph-")).cloned().collect();
+    let larger = cluster.sized("larger", Role::Singleton, 2).shape;
+    for name in names {
+        cluster.change(&name, |spec| spec.shape = larger.clone());
+    }
+    cluster.node("n0", 9);
+    cluster.settle();
+    assert_eq!((cluster.placeholders(), cluster.bound()), (0, Vec::new()));
 }

@@ -256,3 +256,20 @@ fn a_started_gang_with_an_absurd_spec_runs_on() {
     assert_eq!((cluster.state("g"), cluster.bound().len()), (AppState::Running, 2));
     assert_eq!((cluster.report("g").seats.taken, cluster.report("g").seats.open), (2, 0));
 }
+
+/// 01, 1.11, 1.2.2: an originator that was there before the reservation began finds its node together with the gang, for a
+/// new process too.
+#[test]
+fn an_originator_from_before_the_gate_belongs_to_the_gang_after_a_restart() {
+    let mut cluster = Cluster::default().nodes(1, 2);
+    cluster.originator("driver", "g");
+    let spec = cluster.all("g", 2);
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.placeholders()), (Vec::new(), 2), "one cpu is missing");
+    cluster.restart().settle();
+    assert_eq!((cluster.bound(), cluster.placeholders()), (Vec::new(), 2));
+    cluster.node("n9", 1);
+    cluster.settle();
+    assert!(cluster.bound().contains(&"driver".to_owned()) && cluster.bound().len() == 3, "{:?}", cluster.bound());
+}

@@ -1,7 +1,7 @@
 //! Submission: whole, judged once with every reason, judged again, closed (01, 1.1 and 1.2).
 
 use gangline::core::event::{AskSpec, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Role};
-use gangline::core::ids::Uid;
+use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::SpecError;
 use gangline::core::resources::Limit;
@@ -21,6 +21,7 @@ fn a_gang_waits_until_every_listed_task_group_exists() {
         if name == "a" {
             assert_eq!((cluster.state("a"), cluster.report("a").reason), (AppState::New, "WaitingForTaskGroups"));
             assert_eq!(cluster.why("a-0"), Some("WaitingForTaskGroups"));
+            assert_eq!(cluster.report("a").message, "1 of 2 TaskGroups of the gang exist; missing: b");
             assert_eq!(cluster.bound(), [""; 0]);
         }
     }
@@ -506,4 +507,23 @@ fn direct_is_suggested_only_where_the_members_alone_fit() {
         assert_eq!(report.reason, "NamespaceQuotaTooSmall");
         assert_eq!(report.message.contains("use reservation Direct"), suggested, "{}", report.message);
     }
+}
+
+/// 01, 1.5: labels of a pod that waits can change: what it belonged to lacks it from then on, and is forgotten if nothing
+/// is left of it.
+#[test]
+fn a_pod_that_waits_may_change_sides() {
+    let mut cluster = Cluster::default();
+    let spec = cluster.direct("a", 2);
+    cluster.apply("a", spec);
+    cluster.members("a", 2);
+    cluster.originator("o", "x");
+    cluster.settle();
+    assert_eq!(cluster.report("a").reason, "WaitingForCapacity");
+    cluster.change("a-1", |spec| spec.role = Role::Member { group: "b".into() });
+    cluster.change("o", |spec| spec.role = Role::Originator { application: "y".into() });
+    cluster.settle();
+    assert_eq!((cluster.report("a").reason, cluster.why("a-1")), ("WaitingForMembers", Some("TaskGroupNotFound")));
+    let known = |name: &str| cluster.scheduler.books.app_ids.get(&Key::new(NS, name)).is_some();
+    assert_eq!((known("x"), known("y")), (false, true));
 }

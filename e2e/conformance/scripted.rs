@@ -56,7 +56,7 @@ async fn a_namespace_goes(t: &Context, place: Place) -> Result<()> {
     let mut server = Server { client: t.client.clone(), place, lives: Lives::default() };
     let step = |kind, deed| Step { kind, second: false, deed };
     for kind in [Kind::Pod, Kind::TaskGroup] {
-        play_one(&mut server, &mut model, step(kind, Deed::Create(Form::PLAIN))).await?;
+        play_one(&mut server, &mut model, step(kind, Deed::Create(Form::PLAIN)), false).await?;
     }
     t.everywhere::<Namespace>().delete(&goes).await?;
     model.api.namespaces.delete(&goes);
@@ -74,7 +74,7 @@ async fn a_namespace_goes(t: &Context, place: Place) -> Result<()> {
         step(Kind::TaskGroup, Deed::Create(Form::PLAIN)),
     ];
     for step in steps {
-        play_one(&mut server, &mut model, step).await?;
+        play_one(&mut server, &mut model, step, false).await?;
     }
     Ok(())
 }

@@ -65,8 +65,9 @@ impl Controller {
     }
 
     fn want_placeholder(&mut self, name: PlaceholderName) {
-        let Some(facts) = self.ledger.group(&name.group) else { return };
-        let pod = Key::new(name.group.namespace.clone(), pod_name(&name, &facts.blueprint.application));
+        let facts = self.ledger.group(&name.group);
+        let Some(blueprint) = facts.and_then(|facts| facts.blueprint.as_ref()) else { return };
+        let pod = Key::new(name.group.namespace.clone(), pod_name(&name, &blueprint.application));
         let want = Want::new(Slot::Create, Target::Placeholder(Arc::new(name)), Some((Kind::Pod, pod)));
         self.outbox.want(self.now.mono, want);
     }
@@ -282,6 +283,7 @@ impl Controller {
                 self.written.remove(&target);
             }
             Event::Group(..)
+            | Event::GroupRead(..)
             | Event::Queue(..)
             | Event::QueueDisplaced(..)
             | Event::Node(..)

@@ -40,7 +40,7 @@ impl Controller {
                 Some(Op::DeletePod { pod: pod.key.clone(), uid: pod.uid.clone() })
             }
             (Slot::Create, Target::Placeholder(name)) => {
-                let blueprint = &self.ledger.group(&name.group)?.blueprint;
+                let blueprint = self.ledger.group(&name.group)?.blueprint.as_ref()?;
                 let config = PlaceholderConfig {
                     scheduler_name: self.settings.scheduler_names.first()?.clone(),
                     image: self.settings.placeholder_image.clone(),

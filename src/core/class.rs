@@ -175,7 +175,7 @@ mod tests {
         for id in [one, big, other] {
             classes.release(id);
         }
-        assert_eq!((classes.len(), classes.by_constraints.len()), (1, 1));
+        assert_eq!((classes.len(), classes.is_empty(), classes.by_constraints.len()), (1, false, 1));
         classes.release(same);
         assert_eq!((classes.is_empty(), classes.by_constraints.is_empty()), (true, true));
         classes.intern(&shape("3", 1), &nodes);

@@ -17,6 +17,8 @@ pub enum Event {
     AskGone(AskId),
     /// A TaskGroup as last observed.
     Group(Key, Box<GroupSpec>),
+    /// A TaskGroup that could never be read, and now is: what was judged of it was judged of nothing.
+    GroupRead(Key, Box<GroupSpec>),
     /// The TaskGroup is gone.
     GroupGone(Key),
     /// A Queue as last observed and found valid in the tree.

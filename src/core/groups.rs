@@ -28,6 +28,20 @@ impl Scheduler {
         }
     }
 
+    /// A TaskGroup is read for the first time, of which only its name was known: it and its pods are found anew, as by a new
+    /// process.
+    pub(super) fn read_group(&mut self, key: &Key, spec: GroupSpec) {
+        let known = self.books.group_ids.get(key).copied().filter(|id| self.books.groups[*id].spec.is_some());
+        let Some(id) = known.filter(|_| !spec.terminating) else { return self.see_group(key, spec) };
+        let app = self.books.groups[id].app;
+        self.empty_seats(id, TerminationType::StoppedByRm);
+        self.detach(id);
+        let group = &mut self.books.groups[id];
+        (group.spec, group.edited, group.lived) = (Some(Box::new(spec)), None, 0);
+        app.into_iter().for_each(|app| self.lacks_a_group(app));
+        self.attach(id);
+    }
+
     fn add_group(&mut self, id: GroupId, spec: GroupSpec) {
         self.books.groups[id].spec = Some(Box::new(spec));
         self.attach(id);

@@ -81,6 +81,7 @@ impl Scheduler {
             let charge = self.books.asks[id].charge.as_ref();
             self.stirred |= charge.is_some();
             self.grown.extend(charge.map(|charge| charge.node));
+            self.shown_queues.extend(charge.and_then(|charge| charge.queue));
         }
     }
 

@@ -109,6 +109,7 @@ impl Scheduler {
             Event::Ask(id, spec) => self.see_ask(id, *spec),
             Event::AskGone(id) => self.lose_ask(id),
             Event::Group(key, spec) => self.see_group(&key, *spec),
+            Event::GroupRead(key, spec) => self.read_group(&key, *spec),
             Event::GroupGone(key) => self.lose_group(&key),
             Event::Queue(path, spec) => self.see_queue(&path, spec),
             Event::QueueDisplaced(path, spec) => self.displace_queue(&path, spec),

@@ -77,8 +77,8 @@ impl PodName {
 pub struct GroupFacts {
     /// Its UID.
     pub uid: Uid,
-    /// What its placeholders are made of.
-    pub blueprint: Blueprint,
+    /// What its placeholders are made of; `None` while it could never be read.
+    pub blueprint: Option<Blueprint>,
     /// Its status.
     pub status: Shown<TaskGroupStatus>,
 }
@@ -239,7 +239,9 @@ impl Ledger {
             Sight::Replaced(_) => events.push(Event::GroupGone(key.clone())),
             Sight::New | Sight::Changed => {}
         }
-        let blueprint = task_group::blueprint(group);
+        let blueprint = Some(task_group::blueprint(group));
+        let spec = Box::new(task_group::group_spec(group));
+        let is_first_reading = self.groups.get(&key).is_some_and(|facts| facts.blueprint.is_none());
         match self.groups.get_mut(&key) {
             Some(facts) => facts.blueprint = blueprint,
             None => {
@@ -247,7 +249,7 @@ impl Ledger {
                 self.groups.put(key.clone(), uid.clone(), rv, GroupFacts { uid, blueprint, status });
             }
         }
-        events.push(Event::Group(key, Box::new(task_group::group_spec(group))));
+        events.push(if is_first_reading { Event::GroupRead(key, spec) } else { Event::Group(key, spec) });
         events
     }
 
@@ -316,7 +318,7 @@ impl Ledger {
                 Sight::Stale | Sight::Changed => Vec::new(),
                 Sight::New | Sight::Replaced(_) => {
                     let status = Shown::default();
-                    let facts = GroupFacts { uid: uid.clone(), blueprint: Blueprint::default(), status };
+                    let facts = GroupFacts { uid: uid.clone(), blueprint: None, status };
                     self.groups.put(key.clone(), uid.clone(), rv, facts);
                     let spec = unreadable_group(&key, uid, generation, problem);
                     vec![Event::GroupGone(key.clone()), Event::Group(key, Box::new(spec))]

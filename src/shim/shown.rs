@@ -50,6 +50,10 @@ impl<S: Clone + PartialEq> Shown<S> {
 
     /// Takes what was read, soon after a write or not; true: it is neither what we know of nor what is on its way.
     pub fn read(&mut self, status: S, soon: bool) -> bool {
+        if self.sent.as_deref() == Some(&status) {
+            // It has arrived: what is read next, and is what it was before, came after it.
+            self.confirmed = status.clone();
+        }
         let is_other = status != self.confirmed && self.sent.as_deref() != Some(&status);
         if soon || self.sent.is_some() {
             self.doubt = is_other.then(|| Box::new(status));
@@ -84,6 +88,11 @@ mod tests {
         assert!(shown.read(6, false), "somebody else's, after it, and before its answer");
         shown.settle(true);
         assert!(shown.send(&5), "the answer does not undo what was read");
+        shown.settle(true);
+        assert!(shown.send(&6) && !shown.read(6, false));
+        assert!(shown.read(5, false), "an earlier 5 of ours came late");
+        shown.settle(true);
+        assert!(shown.send(&6), "what was read last is there");
     }
 
     /// An earlier write that timed out can be made after a later one.

@@ -398,8 +398,10 @@ mod tests {
         assert_eq!(code(&api.call(&delete(&uid), NOW)), 200);
         let terminating = pod(&api).expect("its node ends it");
         assert_eq!(terminating.metadata.deletion_grace_period_seconds, Some(30));
-        assert_eq!(kubelet::task(&api, &key("a")), Some(kubelet::Task::Collect), "without its node it is garbage");
+        assert_eq!(kubelet::task(&api, &key("a")), Some(kubelet::Task::Fail), "without its node it is garbage");
         api.store.create(&Key::cluster("n"), Body::Node(Arc::default()), 1);
+        assert_eq!(kubelet::task(&api, &key("a")), Some(kubelet::Task::Stop));
+        assert!(kubelet::act(&mut api, &key("a"), NOW) && pod(&api).is_some_and(has_ended), "its end is told first");
         assert_eq!(kubelet::task(&api, &key("a")), Some(kubelet::Task::End));
         assert!(kubelet::act(&mut api, &key("a"), NOW) && pod(&api).is_none());
     }

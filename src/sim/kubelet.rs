@@ -3,6 +3,8 @@
 use k8s_openapi::api::core::v1::Pod;
 
 use super::api::{Api, condition, has_ended, is_held, set_condition};
+use super::store::metadata;
+use crate::api::names;
 use crate::core::ids::Key;
 use crate::core::time::Wall;
 use crate::shim::observation::Body;
@@ -13,9 +15,13 @@ use crate::shim::op::Kind;
 pub enum Task {
     /// Start it.
     Start,
+    /// It is being deleted: its containers are stopped, and it says so.
+    Stop,
     /// Its containers have stopped: it goes.
     End,
-    /// Its node is gone: it goes.
+    /// Its node is gone: so are its containers, and somebody says so.
+    Fail,
+    /// Its node is gone, and its containers: it goes.
     Collect,
 }
 
@@ -24,16 +30,15 @@ pub fn task(api: &Api, key: &Key) -> Option<Task> {
     let Some(Body::Pod(pod)) = api.store.get(Kind::Pod, key) else { return None };
     let node = pod.spec.as_ref()?.node_name.as_deref()?;
     let leaves = pod.metadata.deletion_timestamp.is_some();
-    if leaves && is_held(pod) {
+    if leaves && is_held(pod) && has_ended(pod) {
         return None;
     }
-    if api.store.get(Kind::Node, &Key::cluster(node)).is_none() {
-        return Some(Task::Collect);
+    let (there, ended) = (api.store.get(Kind::Node, &Key::cluster(node)).is_some(), has_ended(pod));
+    match (there, leaves) {
+        (false, _) => Some(if ended { Task::Collect } else { Task::Fail }),
+        (true, true) => Some(if ended { Task::End } else { Task::Stop }),
+        (true, false) => (!ended && !runs(pod)).then_some(Task::Start),
     }
-    if leaves {
-        return Some(Task::End);
-    }
-    (!has_ended(pod) && !runs(pod)).then_some(Task::Start)
 }
 
 /// Whether a pod was admitted by its node.
@@ -41,11 +46,19 @@ fn runs(pod: &Pod) -> bool {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running")
 }
 
+fn is_placeholder(api: &Api, key: &Key) -> bool {
+    let Some(body) = api.store.get(Kind::Pod, key) else { return false };
+    metadata(body).labels.iter().flatten().any(|(name, _)| name == names::PLACEHOLDER)
+}
+
 /// Does what is to be done for a pod; false: nothing was.
 pub fn act(api: &mut Api, key: &Key, now: Wall) -> bool {
     match task(api, key) {
         None => false,
         Some(Task::Collect | Task::End) => api.end_pod(key, now).is_ok(),
+        // A placeholder does nothing, and ends well when it is told to.
+        Some(Task::Stop) if is_placeholder(api, key) => set_phase(api, key, "Succeeded"),
+        Some(Task::Stop | Task::Fail) => set_phase(api, key, "Failed"),
         Some(Task::Start) => api
             .change_pod(key, |pod| {
                 pod.status.get_or_insert_default().phase = Some("Running".to_owned());
@@ -56,11 +69,16 @@ pub fn act(api: &mut Api, key: &Key, now: Wall) -> bool {
     }
 }
 
-/// A pod has done its work.
+/// A pod has done its work, if it is there.
 pub fn succeed(api: &mut Api, key: &Key) {
-    // It may be gone.
-    let _ = api.change_pod(key, |pod| {
-        pod.status.get_or_insert_default().phase = Some("Succeeded".to_owned());
+    set_phase(api, key, "Succeeded");
+}
+
+/// A pod is in another phase; false: there is none.
+pub fn set_phase(api: &mut Api, key: &Key, phase: &str) -> bool {
+    let answer = api.change_pod(key, |pod| {
+        pod.status.get_or_insert_default().phase = Some(phase.to_owned());
         Ok(())
     });
+    answer.is_ok()
 }

@@ -4,19 +4,22 @@ use gangline::shim::observation::Outcome;
 use gangline::shim::op::{Call, Kind, Op};
 
 use super::{CALL_MS, DOWN_MS, Death, Event, Fate, Faults, GIVEN_UP_MS, World};
-use crate::sim::process::group_of;
+use crate::sim::marks::{group_of, seat_in};
 
 impl World {
     /// A call leaves the process, which may die over it.
     pub(super) fn leave(&mut self, call: Call) {
-        let number = call.id.incarnation;
+        let (number, now) = (call.id.incarnation, self.now());
         let Some(process) = self.older.iter_mut().chain(&mut self.process).find(|process| process.number == number)
         else {
             return;
         };
-        if let Err(violation) = process.judge(call.id, &call.op, &self.made) {
+        let (verdict, start) = (process.judge(now, call.id, &call.op, &self.made), process.start_in(&call.op));
+        if let Err(violation) = verdict {
             self.violation.get_or_insert(violation);
         }
+        self.check_starts();
+        start.into_iter().for_each(|start| self.note_start(number, start));
         let name = name(&call.op);
         let fate = if self.faults.denied.is_some_and(|denied| denied.concerns(&call.op)) {
             Fate::Refused(403)
@@ -47,9 +50,9 @@ impl World {
         self.coverage.iter_mut().for_each(|coverage| coverage.death(&call.op, death));
         let down = if counted { 0 } else { self.chance.below("down", "", DOWN_MS) };
         if death == Death::AnswerLost || death == Death::After {
-            let (outcome, now) = (self.carry_out(&call.op), self.now());
+            let (outcome, now) = (self.carry_out(call), self.now());
             if let (Death::After, Some(process)) = (death, self.life(call.id.incarnation)) {
-                process.answer(call.id, outcome);
+                process.answer(now, call.id, outcome);
                 process.controller.step(now, &mut process.batch);
             }
         }
@@ -67,6 +70,9 @@ impl World {
     }
 
     fn fate(&mut self, name: &str) -> Fate {
+        if let Some(code) = self.refuses() {
+            return Fate::Refused(code);
+        }
         let Faults { refused, answer_lost, lost, late, slow_ms, .. } = self.faults;
         if self.chance.percent("refused", name, refused) {
             let codes = [429, 500, 503, 504];
@@ -98,7 +104,7 @@ impl World {
             Fate::Fine(delay) => (delay, self.make(call)),
             Fate::AnswerLost => {
                 self.make(call);
-                (GIVEN_UP_MS, Outcome::Unknown)
+                self.in_doubt(call)
             }
             Fate::Unheard => {
                 self.say(|| format!("late: {}", name(&call.op)));
@@ -106,18 +112,32 @@ impl World {
                 self.make(call);
                 return;
             }
-            Fate::Refused(0) => (GIVEN_UP_MS, Outcome::Unknown),
-            Fate::Refused(code) => {
-                let message = "try again".into();
-                (CALL_MS, Outcome::Refused { code, reason: "Trouble".into(), message, retry_after: None })
-            }
+            Fate::Refused(0) => self.in_doubt(call),
+            Fate::Refused(code) => (CALL_MS, self.trouble(code)),
             Fate::Late => {
-                let at = self.now_ms + GIVEN_UP_MS + self.chance.below("lateness", "", GIVEN_UP_MS);
+                let (delay, outcome) = self.in_doubt(call);
+                let at = self.now_ms + delay + self.chance.below("lateness", &name(&call.op), GIVEN_UP_MS);
                 self.at(at, Event::Arrive(Box::new(call.clone()), Fate::Unheard));
-                (GIVEN_UP_MS, Outcome::Unknown)
+                (delay, outcome)
             }
         };
         self.at(self.now_ms + delay, Event::Answer(number, call.id, Box::new(outcome)));
+    }
+
+    /// What is said, and when, of a call that may have been made, or may be yet: nothing, or an error that says as little.
+    fn in_doubt(&mut self, call: &Call) -> (u64, Outcome) {
+        let codes = [0, 0, 0, 408, 500, 502, 504];
+        match codes[self.chance.below("doubt", &name(&call.op), codes.len() as u64) as usize] {
+            0 => (GIVEN_UP_MS, Outcome::Unknown),
+            code => (CALL_MS, self.trouble(code)),
+        }
+    }
+
+    /// A refusal; one that asks for patience says for how long, sometimes.
+    fn trouble(&mut self, code: u16) -> Outcome {
+        let says = matches!(code, 429 | 503) && self.chance.percent("retry-after", "", 50);
+        let retry_after = says.then(|| 1_000 * (1 + self.chance.below("patience", "", 5)));
+        Outcome::Refused { code, reason: "Trouble".into(), message: "try again".into(), retry_after }
     }
 
     /// A question after a pod that a replica answers which has not heard of the last change. It has heard of what the
@@ -141,18 +161,34 @@ impl World {
 
     /// A call is carried out, perhaps of a process that another does not know of, which has planned without that.
     fn make(&mut self, call: &Call) -> Outcome {
-        let newest = self.process.as_ref().map_or(self.processes, |process| process.number);
-        let is_known = call.id.incarnation == newest && self.older.is_empty();
-        if let (Op::Bind { pod, .. }, false) = (&call.op, is_known) {
+        if let (Op::Bind { pod, .. }, false) = (&call.op, self.is_of_the_only_one(call)) {
             let group = self.api.store.get(Kind::Pod, pod).and_then(group_of).map(str::to_owned);
             self.overtaken.extend(group);
         }
-        self.late_answer(call).unwrap_or_else(|| self.carry_out(&call.op))
+        let outcome = self.late_answer(call).unwrap_or_else(|| self.carry_out(call));
+        match outcome {
+            Outcome::Ok(Some(seen)) => Outcome::Ok(Some(Box::new(self.as_read(Kind::Pod, *seen)))),
+            Outcome::Ok(None) | Outcome::Pruned | Outcome::Refused { .. } | Outcome::Unknown | Outcome::NotSent => {
+                outcome
+            }
+        }
     }
 
-    fn carry_out(&mut self, op: &Op) -> Outcome {
+    /// Whether the process that made a call is the newest, and alone.
+    fn is_of_the_only_one(&self, call: &Call) -> bool {
+        let newest = self.process.as_ref().map_or(self.processes, |process| process.number);
+        call.id.incarnation == newest && self.older.is_empty()
+    }
+
+    fn carry_out(&mut self, call: &Call) -> Outcome {
+        let op = &call.op;
         let before = self.api.store.revision();
         let outcome = self.api.call(op, self.now().wall);
+        if let (Op::Bind { pod, uid, annotations, .. }, Outcome::Ok(_)) = (op, &outcome)
+            && let Some(seat) = seat_in(annotations)
+        {
+            self.note_seat(pod, uid, seat, self.is_of_the_only_one(call));
+        }
         let is_deed = matches!(op, Op::CreatePod(_) | Op::DeletePod { .. } | Op::Bind { .. });
         self.deeds += usize::from(is_deed && self.api.store.revision() > before);
         if let (Op::CreatePod(_), Outcome::Ok(Some(seen))) = (op, &outcome) {

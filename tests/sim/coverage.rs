@@ -8,9 +8,9 @@ use gangline::core::ids::Key;
 use gangline::core::lifecycle::{AppEvent, AppState};
 use gangline::core::scheduler::Scheduler;
 use gangline::core::seat::{Reserve, SeatState};
-use gangline::shim::op::Op;
+use gangline::shim::op::{Kind, Op};
 
-use super::plan::{Act, Faults, Plan};
+use super::plan::{Act, Admission, Denied, Faults, Flaw, GroupAct, Plan};
 use super::world::Death;
 
 /// Of how many plans one is looked at.
@@ -51,11 +51,48 @@ pub(crate) struct Coverage {
 }
 
 impl Coverage {
-    /// What is in a plan.
+    /// What is on in the whole of a plan.
     pub(crate) fn of(plan: &Plan) -> Self {
-        let acts = plan.acts.iter().map(|(_, act)| format!("act {}", act_name(act)));
         let faults = fault_names(&plan.head.faults).into_iter().map(|name| format!("fault {name}"));
-        Self { reached: acts.chain(faults).collect(), ..Self::default() }
+        let denied = plan.head.faults.denied.map(|denied| format!("denied {denied:?}"));
+        let admission = plan.head.faults.admission.map(|admission| format!("admission {admission:?}"));
+        Self { reached: faults.chain(denied).chain(admission).collect(), ..Self::default() }
+    }
+
+    /// Somebody did something that had an effect.
+    pub(crate) fn act(&mut self, act: &Act) {
+        self.reached.insert(format!("act {}", act_name(act)));
+        let details = match act {
+            Act::Group(GroupAct { flaw, .. }) => flaw.map(|flaw| format!("flaw {flaw:?}")),
+            Act::Garble { kind, .. } => Some(format!("garbled {kind:?}")),
+            Act::Node { .. }
+            | Act::LoseNode { .. }
+            | Act::Drain { .. }
+            | Act::Autoscale { .. }
+            | Act::Queue { .. }
+            | Act::DropQueue { .. }
+            | Act::DropGroup { .. }
+            | Act::Pod(_)
+            | Act::DropPod { .. }
+            | Act::LetGo { .. }
+            | Act::End { .. }
+            | Act::DropPlaceholder { .. }
+            | Act::Foreign { .. }
+            | Act::Resize { .. }
+            | Act::Quota { .. }
+            | Act::DropNamespace { .. }
+            | Act::Hang { .. }
+            | Act::Vanish { .. }
+            | Act::Kill { .. }
+            | Act::Overlap { .. }
+            | Act::Cut { .. }
+            | Act::Mute { .. }
+            | Act::Storm { .. }
+            | Act::Away { .. }
+            | Act::Compact
+            | Act::Jump { .. } => None,
+        };
+        self.reached.extend(details);
     }
 
     /// A call leaves, to meet this fate.
@@ -125,6 +162,11 @@ pub(crate) fn gaps(reached: &Reached) -> Vec<String> {
 fn expected() -> Reached {
     let acts = ACTS.iter().map(|name| format!("act {name}"));
     let faults = FAULTS.iter().map(|name| format!("fault {name}"));
+    let denied = Denied::ALL.iter().map(|denied| format!("denied {denied:?}"));
+    let admission = Admission::ALL.iter().map(|admission| format!("admission {admission:?}"));
+    let flaws = Flaw::ALL.iter().map(|flaw| format!("flaw {flaw:?}"));
+    let garbled = Kind::ALL.iter().map(|kind| format!("garbled {kind:?}"));
+    let details = denied.chain(admission).chain(flaws).chain(garbled);
     let reasons = CODES.iter().map(|(code, _)| format!("reason {code}"));
     let seats = SEAT_STEPS.iter().map(|(before, now)| seat_step(before, now));
     let apps = AppState::ALL.into_iter().flat_map(|state| {
@@ -135,7 +177,15 @@ fn expected() -> Reached {
     let deaths = CALLS.iter().filter(|call| !call.starts_with("get"));
     let deaths = deaths.flat_map(|call| Death::ALL.map(|death| format!("call {call}: {death:?}")));
     let restarts = RESTARTS.map(str::to_owned);
-    acts.chain(faults).chain(restarts).chain(reasons).chain(seats).chain(apps).chain(calls).chain(deaths).collect()
+    acts.chain(faults)
+        .chain(details)
+        .chain(restarts)
+        .chain(reasons)
+        .chain(seats)
+        .chain(apps)
+        .chain(calls)
+        .chain(deaths)
+        .collect()
 }
 
 const RESTARTS: [&str; 2] = ["restart compared of half of the gangs, or more", "restart compared of some gangs"];
@@ -213,12 +263,17 @@ const ACTS: &[&str] = &[
     "end",
     "drop-placeholder",
     "foreign",
+    "resize",
     "quota",
+    "drop-namespace",
+    "garble",
+    "hang",
     "vanish",
     "kill",
     "overlap",
     "cut",
     "mute",
+    "storm",
     "away",
     "compact",
     "jump",
@@ -240,12 +295,17 @@ const fn act_name(act: &Act) -> &'static str {
         Act::End { .. } => "end",
         Act::DropPlaceholder { .. } => "drop-placeholder",
         Act::Foreign { .. } => "foreign",
+        Act::Resize { .. } => "resize",
         Act::Quota { .. } => "quota",
+        Act::DropNamespace { .. } => "drop-namespace",
+        Act::Garble { .. } => "garble",
+        Act::Hang { .. } => "hang",
         Act::Vanish { .. } => "vanish",
         Act::Kill { .. } => "kill",
         Act::Overlap { .. } => "overlap",
         Act::Cut { .. } => "cut",
         Act::Mute { .. } => "mute",
+        Act::Storm { .. } => "storm",
         Act::Away { .. } => "away",
         Act::Compact => "compact",
         Act::Jump { .. } => "jump",

@@ -67,8 +67,85 @@ pub(crate) fn draw(seed: u64) -> Plan {
         acts.push((at, Act::Vanish { kind, for_ms: dice.of(&[1_000, 20_000]) }));
     }
     (0..dice.few(8)).for_each(|number| trouble(&mut dice, &mut acts, number, &nodes));
+    let faults = faults(&mut dice);
+    rare(&mut dice, &mut acts, &nodes);
     acts.sort_by_key(|(at, _)| *at);
-    Plan { head: Head { seed, faults: faults(&mut dice) }, acts }
+    Plan { head: Head { seed, faults }, acts }
+}
+
+/// What few clusters see. Drawn last: without it a plan is as it was.
+fn rare(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, nodes: &[String]) {
+    let group = format!("g{}", dice.few(8));
+    let member = format!("{group}-{}", dice.few(3));
+    if dice.percent(8) {
+        let kind = dice.of(&Kind::ALL);
+        let name = match kind {
+            Kind::Pod => member.clone(),
+            Kind::Node => dice.of(nodes),
+            Kind::TaskGroup => group.clone(),
+            Kind::Queue => dice.of(&["root", "root.a", "root.a.x", "root.b"]).to_owned(),
+            Kind::ResourceQuota => "quota".to_owned(),
+        };
+        acts.push((dice.time(), Act::Garble { kind, name, for_ms: dice.of(&[1_000, 20_000, 100_000]) }));
+    }
+    if dice.percent(8) {
+        let milli = dice.of(&[100, 1_500, 4_000]);
+        acts.push((dice.time(), Act::Resize { name: member, milli }));
+    }
+    if dice.percent(3) {
+        acts.push((dice.time(), Act::DropNamespace { for_ms: dice.of(&[0, 5_000]) }));
+    }
+    if dice.percent(6) {
+        acts.push((dice.time(), Act::Hang { node: dice.of(nodes), for_ms: dice.of(&[20_000, 200_000]) }));
+    }
+    if dice.percent(8) {
+        let code = dice.of(&[429, 500, 503]);
+        acts.push((dice.time(), Act::Storm { code, for_ms: dice.of(&[2_000, 30_000, 90_000]) }));
+    }
+    if dice.percent(8) {
+        let app = dice.percent(50).then(|| group.clone());
+        let pod = PodAct {
+            name: "abroad".to_owned(),
+            milli: 500,
+            group: Some(group),
+            app,
+            forged: dice.percent(30),
+            abroad: true,
+            ..PodAct::default()
+        };
+        acts.push((dice.time(), Act::Pod(pod)));
+    }
+    if dice.percent(8) {
+        hold_some(dice, acts);
+    }
+    if dice.percent(8) {
+        // All groups of an application should agree, and mostly are one.
+        let timeout = Some(dice.of(&[1, 10, 200]));
+        let mut groups =
+            acts.iter_mut().filter_map(|(_, act)| if let Act::Group(group) = act { Some(group) } else { None });
+        groups.nth(dice.few(4) as usize).into_iter().for_each(|group| group.timeout = timeout);
+    }
+}
+
+/// Somebody holds members by a finalizer, and may let them go.
+fn hold_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    let mut names = Vec::new();
+    for (_, act) in acts.iter_mut() {
+        if let Act::Pod(pod) = act
+            && dice.percent(20)
+        {
+            pod.held = true;
+            names.push(pod.name.clone());
+        }
+    }
+    for name in names {
+        if dice.percent(60) {
+            acts.push((dice.time(), Act::LetGo { name: name.clone() }));
+        }
+        if dice.percent(30) {
+            acts.push((dice.time(), Act::DropPod { name, again: false }));
+        }
+    }
 }
 
 fn cluster(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, count: u64) -> Vec<String> {
@@ -142,6 +219,7 @@ fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (number, begins): (u
             all: dice.percent(50),
             app: app.clone(),
             gang: if app.is_some() { names.clone() } else { Vec::new() },
+            timeout: None,
             flaw: dice.percent(2).then(|| dice.of(&Flaw::ALL)),
         };
         group(dice, acts, begins, &spec);

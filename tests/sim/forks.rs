@@ -113,7 +113,7 @@ impl World {
             let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
             let mut scheduled = conditions.filter(|one| one.type_ == "PodScheduled");
             let is_of = |(application, group): &(String, String)| {
-                super::process::group_of(body) == Some(group)
+                super::marks::group_of(body) == Some(group)
                     || label(body, "gangline.dev/application-id") == Some(application)
             };
             // What terminates waits for its end.

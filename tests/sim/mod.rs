@@ -4,6 +4,7 @@ pub(crate) mod chance;
 pub(crate) mod coverage;
 pub(crate) mod draw;
 mod forks;
+mod marks;
 pub(crate) mod oracle;
 mod people;
 pub(crate) mod plan;

@@ -10,12 +10,14 @@ use gangline::sim::api::has_ended;
 use gangline::sim::store::metadata;
 use serde_json::json;
 
+use super::marks::{Seat, group_of, is_member, queue_mark, seat_label, seat_mark, uid_mark};
 use super::people::{NS, is_placeholder, label, levels, milli, milli_of, node_of};
-use super::process::{group_of, is_member, queue_mark, seat_label, seat_mark, uid_mark};
-use super::world::World;
+use super::world::{GARBLED, World};
 
 #[path = "planted.rs"]
 mod planted;
+#[path = "plenty.rs"]
+mod plenty;
 
 /// A promise that was broken.
 #[derive(Clone, Debug, PartialEq)]
@@ -32,20 +34,6 @@ impl Violation {
     }
 }
 
-/// Reasons that room can end: none of them remains when there is plenty of it.
-const ABOUT_ROOM: &[&str] = &[
-    "WaitingForCapacity",
-    "WaitingForQuota",
-    "WaitingForApplications",
-    "CreatingPlaceholders",
-    "BindingPlaceholders",
-    "PlaceholderRejected",
-    "PlaceholdersLeaving",
-    "ReservationLost",
-    "Settling",
-    "NamespaceQuotaTooSmall",
-];
-
 /// What had gone wrong has its consequences for so long.
 const AFTERMATH_MS: u64 = 60_000;
 /// So often nothing is as it was before, with deeds in between.
@@ -57,6 +45,7 @@ const WAITS_FOR_ROOM: &[&str] = &["WaitingForCapacity", "WaitingForQuota", "Wait
 impl World {
     /// What holds whenever everything has come to rest.
     pub(crate) fn check_at_rest(&mut self) {
+        self.check_starts();
         self.check_books();
         self.check_unresolved();
         self.check_gangs();
@@ -64,6 +53,7 @@ impl World {
         self.check_seats();
         self.check_placeholders();
         self.check_statuses();
+        self.check_abroad();
         self.check_fixed_point();
     }
 
@@ -112,7 +102,7 @@ impl World {
                 numbers.bound += u32::from(bound);
                 numbers.running += u32::from(bound && !ended);
                 numbers.seated += u32::from(bound && !ended && seat_mark(body).is_some());
-                numbers.waiting += u32::from(!bound && !ended);
+                numbers.waiting += u32::from(!bound && !ended && pod.metadata.deletion_timestamp.is_none());
             } else if self.is_made(body) {
                 numbers.placeholders += 1;
                 numbers.held += u32::from(bound && !ended);
@@ -164,7 +154,7 @@ impl World {
             }
             let need = in_force(&group);
             let partial = numbers.bound > 0 && numbers.bound + numbers.held < need;
-            if partial && !self.disturbed.contains(&name) && !overtaken.contains(&application_of(&name, &group)) {
+            if partial && !self.disturbed.contains_key(&name) && !overtaken.contains(&application_of(&name, &group)) {
                 self.violated("I4", format!("{name} has {} of {need} members: {numbers:?}", numbers.bound));
             }
         }
@@ -207,12 +197,12 @@ impl World {
         if self.has_died() {
             return;
         }
-        let mut had: BTreeMap<(&str, &str), &Key> = BTreeMap::new();
+        let mut had: BTreeMap<Seat, &Key> = BTreeMap::new();
         let lives = |body: &Body| matches!(body, Body::Pod(pod) if !has_ended(pod));
         let seated = self.pods().filter(|(_, body)| node_of(body).is_some() && lives(body));
         let twice = seated.filter_map(|(key, body)| {
             let seat = if self.is_made(body) { seat_label(body) } else { seat_mark(body) }?;
-            had.insert(seat, key).map(|other| format!("{other} and {key} have seat {} of {}", seat.1, seat.0))
+            had.insert(seat.clone(), key).map(|other| format!("{other} and {key} have {seat:?}"))
         });
         if let Some(what) = twice.collect::<Vec<_>>().into_iter().next() {
             self.violated("I5", what);
@@ -250,6 +240,17 @@ impl World {
 
     /// I12 at rest: what statuses say is what is there.
     fn check_statuses(&mut self) {
+        let words = |body: &Body| match body {
+            Body::TaskGroup(group) => json!(group.status).to_string(),
+            Body::Queue(queue) => json!(queue.status).to_string(),
+            Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => String::new(),
+        };
+        let said = [Kind::TaskGroup, Kind::Queue].into_iter().flat_map(|kind| self.api.store.of_kind(kind));
+        let garbled: Vec<String> =
+            said.filter(|(_, body)| words(body).contains(GARBLED)).map(|(key, _)| key.to_string()).collect();
+        if !garbled.is_empty() {
+            self.violated("I12", format!("{garbled:?} are said to be unreadable, and are not"));
+        }
         for (name, group) in self.groups() {
             let numbers = self.of_group(&name, &group);
             let Some(status) = &group.status else {
@@ -289,6 +290,15 @@ impl World {
         }
     }
 
+    /// I11: who names a group of another namespace gets nothing by it. (That it does not count there is I12's.)
+    fn check_abroad(&mut self) {
+        let is_abroad = |key: &Key, body: &Body| &*key.namespace != NS && group_of(body).is_some();
+        let bound = self.pods().find(|(key, body)| is_abroad(key, body) && node_of(body).is_some());
+        if let Some(what) = bound.map(|(key, _)| format!("{key} is bound for a group of another namespace")) {
+            self.violated("I11", what);
+        }
+    }
+
     /// L3: what was so does not come again and again while pods are bound, created and deleted: that would go on for ever.
     /// (In the middle of a swap, where the placeholder is gone and its member not bound, all is as it was before the
     /// placeholder was there.) `before` holds what was so since somebody last did something, with the deeds until then and how often.
@@ -317,7 +327,7 @@ impl World {
     fn pod_line(&self, key: &Key, body: &Body) -> String {
         let Body::Pod(pod) = body else { return String::new() };
         let name = match seat_label(body) {
-            Some((life, seat)) if self.is_made(body) => format!("seat {seat} of {life}"),
+            Some(seat) if self.is_made(body) => format!("{seat:?}"),
             Some(_) | None => key.to_string(),
         };
         let leaves = metadata(body).deletion_timestamp.is_some();
@@ -385,7 +395,7 @@ impl World {
             group.status.as_ref().is_some_and(|status| status.reason == "WaitingForApplications")
         };
         let is_doubtful = |group: &(String, TaskGroup)| {
-            let disturbed = self.disturbed.contains(&group.0) || counted(group);
+            let disturbed = self.disturbed.contains_key(&group.0) || counted(group);
             disturbed || late.contains(&*app(group)) || starts(group) || self.is_larger(group)
         };
         let mut apps: BTreeSet<String> = groups.iter().filter(|group| is_doubtful(group)).map(app).collect();
@@ -397,7 +407,7 @@ impl World {
             apps.extend(groups.iter().filter(reserves).map(app));
         }
         let all = groups.iter().filter(|group| apps.contains(&app(group))).map(|(name, _)| name.clone());
-        all.chain(self.disturbed.iter().cloned()).chain(apps.iter().cloned()).collect()
+        all.chain(self.disturbed.keys().cloned()).chain(apps.iter().cloned()).collect()
     }
 
     /// Groups that are submitted to a queue or to one below it.
@@ -415,53 +425,6 @@ impl World {
             let Body::Pod(pod) = body else { return false };
             group_of(body) == Some(name) && is_member(body) && node_of(body).is_none() && milli_of(pod) > announced
         })
-    }
-
-    /// There is plenty of everything: what can run runs.
-    pub(crate) fn enrich(&mut self) {
-        self.say(|| "plenty".to_owned());
-        self.lift_quotas();
-        self.set_namespace_quota(None);
-        self.add_room();
-        self.rest();
-    }
-
-    pub(crate) fn lift_quotas(&mut self) {
-        let queues: Vec<String> = self.api.store.of_kind(Kind::Queue).map(|(key, _)| key.name.to_string()).collect();
-        queues.iter().for_each(|queue| self.queue(queue, 1_000));
-    }
-
-    pub(crate) fn add_room(&mut self) {
-        (0..6).for_each(|number| self.node(&format!("plenty{number}"), 64));
-    }
-
-    /// Whether a queue, or one above it, has no object.
-    pub(crate) fn drains(&self, queue: &str) -> bool {
-        let exists = |level: &str| self.api.store.get(Kind::Queue, &Key::cluster(level)).is_some();
-        levels(queue).skip(1).any(|level| !exists(level))
-    }
-
-    /// L2: nobody waits for room, or for a gang that is over.
-    pub(crate) fn check_everything_runs(&mut self) {
-        for (name, group) in self.groups() {
-            let waiting = self.of_group(&name, &group).waiting;
-            if waiting > 0 && group.status.as_ref().is_some_and(|status| status.application_state == "Completed") {
-                self.violated("L2", format!("{name} is Completed, and {waiting} of its members wait"));
-            }
-            let status = group.status.unwrap_or_default();
-            let room = ABOUT_ROOM.contains(&status.reason.as_str()) || status.reason == "ExceedsMaxQuota";
-            if room && status.application_state != "Running" {
-                self.violated(
-                    "L2",
-                    format!("{name}: {} {}: {}", status.application_state, status.reason, status.message),
-                );
-            }
-        }
-        for reason in ["Unschedulable", "WaitingForQuota"] {
-            for key in self.pods_waiting_for(reason) {
-                self.violated("L2", format!("{key} waits for room"));
-            }
-        }
     }
 
     /// Everything that people made is taken away.

@@ -5,16 +5,19 @@ use gangline::shim::decode;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::has_ended;
-use gangline::sim::edit::keep_status;
+use gangline::sim::kubelet;
 use gangline::sim::store::{metadata, metadata_mut};
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Container, ContainerStatus, Node, Pod, ResourceRequirements};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 
 use super::plan::{Act, Flaw, GroupAct, PodAct, within_quotas};
 use super::world::World;
 
-/// The namespace of everything.
+/// The namespace of everything that Gangline schedules.
 pub(crate) const NS: &str = "ns";
+/// Another one.
+pub(crate) const ABROAD: &str = "other";
 
 impl World {
     /// Does what a plan says; nothing where it makes no sense.
@@ -24,7 +27,7 @@ impl World {
             Act::LoseNode { name } => self.lose_node(name),
             Act::Drain { name } => self.drain(name),
             Act::Autoscale { name, cpu } => {
-                if !self.pods_waiting_for("Unschedulable").is_empty() || self.a_placeholder_finds_no_node() {
+                if self.somebody_finds_no_node() {
                     self.node(name, *cpu);
                 }
             }
@@ -50,12 +53,20 @@ impl World {
                 }
             }
             Act::Foreign { name, node, cpu } => self.foreign(name, node, *cpu),
+            Act::Resize { name, milli } => self.resize(name, *milli),
             Act::Quota { milli } => self.set_namespace_quota(*milli),
+            Act::DropNamespace { for_ms } => self.drop_namespace(*for_ms),
+            Act::Garble { kind, name, for_ms } => {
+                self.disturb_readers(*kind, name);
+                self.garble(*kind, &key_of(*kind, name), *for_ms);
+            }
+            Act::Hang { node, for_ms } => self.hang(node, *for_ms),
             Act::Vanish { kind, for_ms } => self.vanish(*kind, *for_ms),
             Act::Kill { down_ms } => self.kill(*down_ms),
             Act::Overlap { for_ms, newer_ends } => self.overlap(*for_ms, *newer_ends),
             Act::Cut { kind } => self.cut(*kind, 0),
             Act::Mute { kind, for_ms } => self.mute(*kind, *for_ms),
+            Act::Storm { code, for_ms } => self.storm(*code, *for_ms),
             Act::Away { for_ms } => self.go_away(*for_ms),
             Act::Compact => self.api.store.compact(),
             Act::Jump { ms } => self.wall_ms += ms,
@@ -73,14 +84,15 @@ impl World {
             // Admission may refuse it.
             None => drop(self.api.create(&key, body, now)),
             Some(old) => {
-                let mut meta = metadata(old).clone();
-                meta.generation = meta.generation.map(|generation| generation + 1);
+                *metadata_mut(&mut body) = metadata(old).clone();
                 // What a node has is its status, and comes with it.
-                if kind != Kind::Node {
-                    keep_status(&mut body, old);
+                if let (Body::Node(old), Body::Node(new)) = (old, &body) {
+                    if old != new {
+                        self.api.store.put(&key, body);
+                    }
+                } else {
+                    self.api.edit(kind, &key, |object| *object = body).expect("it is there");
                 }
-                *metadata_mut(&mut body) = meta;
-                self.api.store.put(&key, body);
             }
         }
     }
@@ -179,7 +191,7 @@ impl World {
     }
 
     fn set_group(&mut self, group: &GroupAct) {
-        let GroupAct { name, min, milli, queue, direct, all, app, gang, flaw } = group;
+        let GroupAct { name, min, milli, queue, direct, all, app, gang, timeout, flaw } = group;
         if self.lives(name) {
             // The API server refuses it: it lives.
             return;
@@ -193,13 +205,17 @@ impl World {
             None => {}
             Some(Flaw::Field) => spec["minResource"]["pods"] = json!("1"),
             Some(Flaw::Huge) => spec["minResource"]["cpu"] = json!("9300000000000000"),
+            Some(Flaw::Abroad) => {}
         }
         spec["reservation"] = json!(if *direct { "Direct" } else { "Placeholder" });
         spec["placeholderFor"] = json!(if *all { "all" } else { "missing" });
+        timeout.iter().for_each(|seconds| spec["completionTimeoutSeconds"] = json!(seconds));
         queue.iter().for_each(|queue| spec["queue"] = json!(queue));
         app.iter().for_each(|app| spec["applicationId"] = json!(app));
-        if !gang.is_empty() {
-            spec["gangGroup"] = gang.iter().map(|name| format!("{NS}/{name}")).collect();
+        let abroad = (*flaw == Some(Flaw::Abroad)).then(|| format!("{ABROAD}/{name}"));
+        if !gang.is_empty() || abroad.is_some() {
+            let own = if gang.is_empty() { std::slice::from_ref(name) } else { gang };
+            spec["gangGroup"] = own.iter().map(|name| format!("{NS}/{name}")).chain(abroad).collect();
         }
         self.apply(Kind::TaskGroup, &json!({"metadata": {"name": name, "namespace": NS}, "spec": spec}));
     }
@@ -220,19 +236,19 @@ impl World {
 
     /// A pod that Gangline schedules.
     pub(crate) fn pod(&mut self, name: &str, labels: &Value, cpu: &str) {
-        self.make_pod((name, labels, &[]), cpu, 0);
+        self.make_pod(&json!({"name": name, "namespace": NS, "labels": labels}), cpu, 0);
     }
 
-    fn make_pod(&mut self, (name, labels, finalizers): (&str, &Value, &[&str]), cpu: &str, priority: i32) {
+    fn make_pod(&mut self, metadata: &Value, cpu: &str, priority: i32) {
         let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu}}});
         let spec = json!({"schedulerName": "gangline", "containers": [container], "priority": priority});
-        let metadata = json!({"name": name, "namespace": NS, "labels": labels, "finalizers": finalizers});
         self.apply(Kind::Pod, &json!({"metadata": metadata, "spec": spec}));
     }
 
     fn set_pod(&mut self, pod: &PodAct) {
-        let PodAct { name, milli, group, app, queue, priority, held, forged } = pod;
-        if self.api.store.get(Kind::Pod, &Key::new(NS, name.as_str())).is_some() {
+        let PodAct { name, milli, group, app, queue, priority, held, forged, abroad } = pod;
+        let namespace = if *abroad { ABROAD } else { NS };
+        if self.api.store.get(Kind::Pod, &Key::new(namespace, name.as_str())).is_some() {
             return;
         }
         let mut labels = json!({});
@@ -249,7 +265,8 @@ impl World {
             say("attempt", &Some("0".to_owned()));
         }
         let finalizers: &[&str] = if *held { &["example.com/hold"] } else { &[] };
-        self.make_pod((name, &labels, finalizers), &format!("{milli}m"), *priority);
+        let metadata = json!({"name": name, "namespace": namespace, "labels": labels, "finalizers": finalizers});
+        self.make_pod(&metadata, &format!("{milli}m"), *priority);
     }
 
     /// A pod ends well.
@@ -263,12 +280,7 @@ impl World {
             return false;
         };
         self.disturb_group_of(&body);
-        let phase = if well { "Succeeded" } else { "Failed" };
-        let answer = self.api.change_pod(&key, |pod| {
-            pod.status.get_or_insert_default().phase = Some(phase.to_owned());
-            Ok(())
-        });
-        answer.is_ok()
+        kubelet::set_phase(&mut self.api, &key, if well { "Succeeded" } else { "Failed" })
     }
 
     /// Somebody deletes a pod.
@@ -293,10 +305,66 @@ impl World {
         }
     }
 
+    /// A pod that runs asks for another amount; its kubelet gives it where there is room, and goes on as before where not.
+    fn resize(&mut self, name: &str, wanted: u32) {
+        let key = Key::new(NS, name);
+        let Some(body) = self.api.store.get(Kind::Pod, &key).cloned() else { return };
+        let (Body::Pod(pod), Some(node)) = (&body, node_of(&body)) else { return };
+        if has_ended(pod) {
+            return;
+        }
+        let actual = pod.spec.as_ref().and_then(|spec| cpu_of(spec.containers.first()?.resources.as_ref()?));
+        let wanted = || Some([("cpu".to_owned(), Quantity(format!("{wanted}m")))].into());
+        self.disturb_group_of(&body);
+        self.take_room(node, |world| {
+            world.change_running(&key, |pod| {
+                let first = pod.spec.iter_mut().flat_map(|spec| &mut spec.containers).next();
+                first.into_iter().for_each(|first| first.resources.get_or_insert_default().requests = wanted());
+            });
+        });
+        let given = if self.is_overdrawn(node) { actual.map(|cpu| [("cpu".to_owned(), cpu)].into()) } else { wanted() };
+        self.change_running(&key, |pod| {
+            let resources = ResourceRequirements { requests: given.clone(), ..ResourceRequirements::default() };
+            let main = ContainerStatus {
+                name: "main".to_owned(),
+                resources: Some(resources),
+                allocated_resources: given,
+                ..ContainerStatus::default()
+            };
+            pod.status.get_or_insert_default().container_statuses = Some(vec![main]);
+        });
+    }
+
+    fn change_running(&mut self, key: &Key, change: impl FnOnce(&mut Pod)) {
+        let answer = self.api.change_pod(key, |pod| {
+            change(pod);
+            Ok(())
+        });
+        assert!(answer.is_ok(), "{key} is there");
+    }
+
+    /// The namespace is deleted; its controller takes what is in it.
+    fn drop_namespace(&mut self, for_ms: u64) {
+        let groups = self.groups();
+        groups.iter().for_each(|(name, _)| self.disturb(name));
+        self.api.namespaces.delete(NS);
+        self.sweep(for_ms);
+    }
+
+    /// What cannot be read is not known to a process that begins, and not seen to change by another.
+    fn disturb_readers(&mut self, kind: Kind, name: &str) {
+        match kind {
+            Kind::Pod => self.disturb_group_at(&Key::new(NS, name)),
+            Kind::Node => self.disturb_node(name),
+            Kind::TaskGroup => self.disturb(name),
+            Kind::Queue => self.groups_in(name).iter().for_each(|group| self.disturb(group)),
+            Kind::ResourceQuota => {}
+        }
+    }
+
     /// Somebody deletes an object that nothing keeps.
     pub(crate) fn delete(&mut self, kind: Kind, name: &str) {
-        let key = if kind == Kind::TaskGroup { Key::new(NS, name) } else { Key::cluster(name) };
-        self.api.store.remove(kind, &key);
+        self.api.store.remove(kind, &key_of(kind, name));
     }
 
     /// A node goes, and pod garbage collection takes its pods.
@@ -315,14 +383,14 @@ impl World {
         there.iter().for_each(|key| drop(self.api.delete_pod(key, None, now)));
     }
 
-    /// Whether a placeholder is marked for an autoscaler.
-    fn a_placeholder_finds_no_node(&self) -> bool {
+    /// Whether a pod without a node is marked for an autoscaler.
+    fn somebody_finds_no_node(&self) -> bool {
         let is_marked = |body: &Body| {
             let Body::Pod(pod) = body else { return false };
             let mut conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
             conditions.any(|one| one.type_ == "PodScheduled" && one.reason.as_deref() == Some("Unschedulable"))
         };
-        self.api.store.of_kind(Kind::Pod).any(|(_, body)| is_placeholder(body) && is_marked(body))
+        self.api.store.of_kind(Kind::Pod).any(|(_, body)| node_of(body).is_none() && is_marked(body))
     }
 
     /// The node of a pod does not take it.
@@ -349,15 +417,21 @@ impl World {
 
     /// Another scheduler's pod on a node, whatever else is there.
     fn foreign(&mut self, name: &str, node: &str, cpu: u32) {
-        let key = Key::new("other", name);
+        let key = Key::new(ABROAD, name);
         let gone = self.api.store.get(Kind::Node, &Key::cluster(node)).is_none();
         if gone || self.api.store.get(Kind::Pod, &key).is_some() {
             return;
         }
         let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu.to_string()}}});
         let spec = json!({"schedulerName": "other", "nodeName": node, "containers": [container]});
-        self.apply(Kind::Pod, &json!({"metadata": {"name": name, "namespace": "other"}, "spec": spec}));
-        // It may have the room of a swap, where neither the placeholder nor the member is on the node.
+        let pod = json!({"metadata": {"name": name, "namespace": ABROAD}, "spec": spec});
+        self.take_room(node, |world| world.apply(Kind::Pod, &pod));
+    }
+
+    /// Somebody takes room on a node, whatever else is there.
+    fn take_room(&mut self, node: &str, take: impl FnOnce(&mut Self)) {
+        take(self);
+        // It may be the room of a swap, where neither the placeholder nor the member is on the node.
         self.in_a_swap().iter().for_each(|group| self.disturb(group));
         if self.is_overdrawn(node) {
             // Or what a process that hears late still gives away.
@@ -427,11 +501,28 @@ pub(crate) fn node_of(pod: &Body) -> Option<&str> {
     pod.spec.as_ref()?.node_name.as_deref()
 }
 
-/// What the containers of a pod request, in thousandths of a core. Read by itself, not as the scheduler reads it.
+/// What the containers of a pod request or have, in thousandths of a core. Read by itself, not as the scheduler reads it.
 pub(crate) fn milli_of(pod: &Pod) -> u64 {
+    let amount = |resources: Option<&ResourceRequirements>| resources.and_then(cpu_of).map_or(0, |cpu| milli(&cpu.0));
+    let statuses = || pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten());
     let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
-    let requests = containers.filter_map(|container| container.resources.as_ref()?.requests.as_ref()?.get("cpu"));
-    requests.map(|cpu| milli(&cpu.0)).sum()
+    let of_container = |container: &Container| {
+        let has = statuses().find(|status| status.name == container.name);
+        amount(container.resources.as_ref()).max(amount(has.and_then(|status| status.resources.as_ref())))
+    };
+    containers.map(of_container).sum()
+}
+
+fn cpu_of(resources: &ResourceRequirements) -> Option<Quantity> {
+    resources.requests.as_ref()?.get("cpu").cloned()
+}
+
+/// The key of an object of this name.
+fn key_of(kind: Kind, name: &str) -> Key {
+    match kind {
+        Kind::Pod | Kind::TaskGroup | Kind::ResourceQuota => Key::new(NS, name),
+        Kind::Node | Kind::Queue => Key::cluster(name),
+    }
 }
 
 /// `2`, `500m`.

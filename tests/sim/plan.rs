@@ -228,8 +228,21 @@ pub(crate) enum Act {
     DropPlaceholder { group: String, nth: u32 },
     /// Another scheduler puts a pod on a node.
     Foreign { name: String, node: String, cpu: u32 },
+    /// A pod that runs asks for another amount, in place: its kubelet gives it where it can, and goes on as before where not.
+    Resize { name: String, milli: u32 },
     /// A ResourceQuota of the namespace comes or changes, or goes.
     Quota { milli: Option<u32> },
+    /// The namespace is deleted with everything in it, and made again some time after it is gone.
+    DropNamespace { for_ms: u64 },
+    /// An object cannot be read for a while: somebody wrote it in a form that this version does not know.
+    Garble {
+        #[serde(with = "plural")]
+        kind: Kind,
+        name: String,
+        for_ms: u64,
+    },
+    /// The kubelet of a node does nothing for a while.
+    Hang { node: String, for_ms: u64 },
     /// A kind of ours is not served for a while, and all its objects go: its definition was deleted.
     Vanish {
         #[serde(with = "plural")]
@@ -251,6 +264,8 @@ pub(crate) enum Act {
         kind: Kind,
         for_ms: u64,
     },
+    /// The API server refuses every call for a while.
+    Storm { code: u16, for_ms: u64 },
     /// The API server is away for a while, and comes back with what it has stored.
     Away { for_ms: u64 },
     /// The API server forgets its history: a watch that is behind has to list anew (410).
@@ -276,7 +291,7 @@ impl Act {
         match self {
             Self::Queue { .. } | Self::DropQueue { .. } => Needs::Served(Kind::Queue),
             Self::Group(_) | Self::DropGroup { .. } => Needs::Served(Kind::TaskGroup),
-            Self::Vanish { kind, .. } => Needs::Served(*kind),
+            Self::Vanish { kind, .. } | Self::Garble { kind, .. } => Needs::Served(*kind),
             Self::Node { .. }
             | Self::LoseNode { .. }
             | Self::Drain { .. }
@@ -287,11 +302,15 @@ impl Act {
             | Self::End { .. }
             | Self::DropPlaceholder { .. }
             | Self::Foreign { .. }
-            | Self::Quota { .. } => Needs::Server,
+            | Self::Resize { .. }
+            | Self::Quota { .. }
+            | Self::DropNamespace { .. } => Needs::Server,
             Self::Kill { .. }
             | Self::Overlap { .. }
             | Self::Cut { .. }
             | Self::Mute { .. }
+            | Self::Hang { .. }
+            | Self::Storm { .. }
             | Self::Away { .. }
             | Self::Compact
             | Self::Jump { .. } => Needs::Nobody,
@@ -319,6 +338,9 @@ pub(crate) struct GroupAct {
     /// All groups of its gang, where it is not alone.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) gang: Vec<String>,
+    /// How long its application waits for more when nothing of it runs, in seconds.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) timeout: Option<u32>,
     /// What is wrong with it.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) flaw: Option<Flaw>,
@@ -332,11 +354,13 @@ pub(crate) enum Flaw {
     Field,
     /// Members so large that their sum cannot be counted.
     Huge,
+    /// Its gang has a group in another namespace.
+    Abroad,
 }
 
 impl Flaw {
     /// All of them.
-    pub(crate) const ALL: [Self; 2] = [Self::Field, Self::Huge];
+    pub(crate) const ALL: [Self; 3] = [Self::Field, Self::Huge, Self::Abroad];
 }
 
 /// A pod that Gangline schedules.
@@ -360,6 +384,9 @@ pub(crate) struct PodAct {
     /// Says that it is a placeholder of its group; it is not.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) forged: bool,
+    /// It is in another namespace than the group that it names.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) abroad: bool,
 }
 
 /// A kind by its plural.

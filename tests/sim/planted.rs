@@ -3,18 +3,20 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use gangline::api::task_group::{Counts, TaskGroupStatus};
 use gangline::core::ids::{Key, Uid};
-use gangline::shim::observation::Body;
+use gangline::shim::observation::{Body, Malformed, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};
 use gangline::sim::store::metadata;
 use serde_json::json;
 
 use super::super::forks;
-use super::super::people::NS;
+use super::super::marks::seat_mark;
+use super::super::people::{ABROAD, NS};
 use super::super::plan::{Act, Faults, Head, Plan, PodAct};
-use super::super::process::Process;
+use super::super::process::{Process, Step};
 use super::super::run::to_rest;
-use super::super::world::World;
+use super::super::world::{GARBLED, START_MS, World};
 use super::AFTERMATH_MS;
 
 /// A gang of three in a queue of six cores, started or not, and a pod that nothing is large enough for.
@@ -48,8 +50,9 @@ fn uid(world: &World, pod: &str) -> Uid {
 
 fn judge(world: &mut World, op: &Op) -> Option<&'static str> {
     let id = CallId { incarnation: 0, sequence: 999 };
+    let now = world.now();
     let process = world.process.as_mut().expect("it runs");
-    process.judge(id, op, &BTreeSet::new()).err().map(|violation| violation.promise)
+    process.judge(now, id, op, &BTreeSet::new()).err().map(|violation| violation.promise)
 }
 
 fn bind(world: &mut World, pod: &str, node: &str, queue: &str) -> Option<&'static str> {
@@ -69,7 +72,7 @@ fn remove_pods(world: &mut World, wanted: impl Fn(&str) -> bool) {
     pods.iter().filter(|key| wanted(&key.name)).for_each(|key| world.api.store.remove(Kind::Pod, key));
 }
 
-fn edit_status(world: &mut World, edit: impl Fn(&mut gangline::api::task_group::TaskGroupStatus)) {
+fn edit_status(world: &mut World, edit: impl Fn(&mut TaskGroupStatus)) {
     let Some(Body::TaskGroup(group)) = world.api.store.get(Kind::TaskGroup, &key("g")) else { panic!("it is there") };
     let mut group = group.clone();
     edit(Arc::make_mut(&mut group).status.as_mut().expect("it has one"));
@@ -83,7 +86,8 @@ fn i1_a_pod_is_bound_twice() {
     assert_eq!(bind(&mut world, "refused", "n0", "root.default"), None);
     assert_eq!(bind(&mut world, "refused", "n0", "root.default"), None, "the same again");
     assert_eq!(bind(&mut world, "refused", "n1", "root.default"), Some("I1"), "elsewhere, while it may be on n0");
-    let gone = Op::Bind { pod: key("nobody"), uid: Uid::new("x"), node: "n0".into(), annotations: [].into() };
+    let annotations = [("gangline.dev/binding".to_owned(), "queue=root.default".to_owned())].into();
+    let gone = Op::Bind { pod: key("nobody"), uid: Uid::new("x"), node: "n0".into(), annotations };
     assert_eq!(judge(&mut world, &gone), Some("I1"), "it is not there");
 }
 
@@ -119,6 +123,64 @@ fn i4_a_gang_runs_in_part() {
     let mut world = self::world(false);
     edit_status(&mut world, |status| "WaitingForCapacity".clone_into(&mut status.reason));
     assert_eq!(found(world, World::check_gangs), Some("I4"), "it waits and holds its seats");
+}
+
+/// The UID of the gang.
+fn gang_uid(world: &World) -> Uid {
+    let body = world.api.store.get(Kind::TaskGroup, &key("g")).expect("it is there");
+    Uid::new(metadata(body).uid.clone().expect("it has one"))
+}
+
+#[test]
+fn i4_a_gang_starts_with_one_seat_that_nobody_holds() {
+    let starts = |world: &mut World| {
+        let uid = gang_uid(world);
+        world.note_start(1, (uid.clone(), format!("{}.1", uid.0), Step::Said { lost: false }));
+        world.run_for(START_MS);
+        world.check_starts();
+        world.violation.take().map(|violation| violation.promise)
+    };
+    assert_eq!(starts(&mut world(false)), None, "all are held");
+    let mut half = world(false);
+    let one = half.placeholders().first().cloned().expect("they are there");
+    let gone = Seen {
+        uid: uid(&half, &one),
+        key: key(&one),
+        rv: u64::MAX,
+        body: Err(Malformed { problem: "".into(), generation: 0 }),
+    };
+    let now = half.now();
+    half.process.as_mut().expect("it runs").hear(now, Kind::Pod, WatchFact::Gone(gone));
+    assert_eq!(starts(&mut half), Some("I4"));
+}
+
+#[test]
+fn i5_a_seat_is_given_twice() {
+    let mut world = world(true);
+    let body = world.api.store.get(Kind::Pod, &key("g-0")).expect("it is there");
+    let seat = seat_mark(body).expect("it is bound");
+    let other = uid(&world, "g-1");
+    world.note_seat(&key("g-1"), &other, seat, true);
+    assert_eq!(world.violation.map(|violation| violation.promise), Some("I5"));
+}
+
+/// A Binding of a member of another group, or of this one, with what it says on the pod.
+fn bind_as(world: &mut World, pod: &str, mark: String) -> Option<&'static str> {
+    let annotations = [("gangline.dev/binding".to_owned(), mark)].into();
+    let op = Op::Bind { pod: key(pod), uid: uid(world, pod), node: "n1".into(), annotations };
+    judge(world, &op)
+}
+
+#[test]
+fn i5_and_i3_a_member_is_bound_for_a_group_or_a_queue_that_is_not_its_own() {
+    let mut world = world(false);
+    let life = format!("incarnation={}.1", gang_uid(&world).0);
+    world.member("h", 0, "1");
+    world.member("g", 9, "100");
+    world.rest();
+    assert_eq!(bind_as(&mut world, "h-0", format!("queue=root.q {life}")), Some("I5"));
+    assert_eq!(bind_as(&mut world, "g-9", format!("queue=root.default {life}")), Some("I3"));
+    assert_eq!(bind_as(&mut world, "g-9", life), Some("I3"), "no queue");
 }
 
 #[test]
@@ -185,7 +247,37 @@ fn i10_a_process_acts_before_it_has_seen_everything() {
 }
 
 #[test]
+fn i11_a_pod_gets_a_node_for_a_group_of_another_namespace() {
+    let mut world = world(false);
+    let abroad = PodAct { name: "a".to_owned(), group: Some("g".to_owned()), abroad: true, ..PodAct::default() };
+    world.act(&Act::Pod(abroad));
+    world.rest();
+    assert_eq!(world.violation, None, "it waits");
+    let bound = world.api.change_pod(&Key::new(ABROAD, "a"), |pod| {
+        pod.spec.get_or_insert_default().node_name = Some("n0".to_owned());
+        Ok(())
+    });
+    assert!(bound.is_ok());
+    assert_eq!(found(world, World::check_abroad), Some("I11"));
+}
+
+#[test]
+fn i12_more_is_said_than_was_seen() {
+    let mut world = world(true);
+    let says = |running, placeholders| {
+        let counts = Counts { running, placeholders, ..Counts::default() };
+        let status = Box::new(TaskGroupStatus { counts, ..TaskGroupStatus::default() });
+        Op::PatchTaskGroupStatus { group: key("g"), uid: Uid::new("u"), status }
+    };
+    let verdicts = [says(3, 0), says(4, 0), says(3, 1)].map(|op| judge(&mut world, &op));
+    assert_eq!(verdicts, [None, Some("I12"), Some("I12")]);
+}
+
+#[test]
 fn i12_a_status_says_what_is_not_so() {
+    let mut readable = world(true);
+    edit_status(&mut readable, |status| status.message = GARBLED.to_owned());
+    assert_eq!(found(readable, World::check_statuses), Some("I12"), "of what can be read");
     let mut gang = world(true);
     edit_status(&mut gang, |status| status.counts.running = 2);
     assert_eq!(found(gang, World::check_statuses), Some("I12"));
@@ -228,6 +320,12 @@ fn l2_somebody_waits_for_room() {
     over.member("g", 9, "1000");
     edit_status(&mut over, |status| status.application_state = "Completed".to_owned());
     assert_eq!(found(over, World::check_everything_runs), Some("L2"), "a member of a gang that is over");
+    let mut forgotten = world_without_waiting();
+    forgotten.member("g", 9, "1");
+    assert_eq!(found(forgotten, World::check_all_have_nodes), Some("L2"), "a member of which nothing is said");
+    let mut alone = world_without_waiting();
+    alone.pod("forgotten", &json!({}), "1");
+    assert_eq!(found(alone, World::check_all_have_nodes), Some("L2"), "a pod of which nothing is said");
 }
 
 fn world_without_waiting() -> World {

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gangline::api::task_group::TaskGroup;
 use gangline::controller::Controller;
 use gangline::controller::settings::Settings;
 use gangline::core::ids::{Key, Uid};
@@ -9,8 +10,11 @@ use gangline::core::time::{Mono, Now};
 use gangline::shim::observation::{Body, Observation, Outcome, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};
 
-use super::oracle::Violation;
-use super::people::{allocatable_of, is_placeholder, label, levels, limit_of, milli_of, node_of};
+use super::marks::{Seat, group_of, queue_mark, seat_in, seat_label, seat_mark, uid_mark};
+use super::people::{allocatable_of, is_placeholder, limit_of, milli_of, node_of};
+
+#[path = "judge.rs"]
+mod judge;
 
 /// How long after something changed under a decision that decision may still be carried out.
 pub(crate) const EXCUSED_MS: u64 = 30_000;
@@ -30,13 +34,16 @@ pub(crate) struct Process {
     pods: BTreeMap<Key, PodSeen>,
     nodes: BTreeMap<Key, NodeSeen>,
     queues: BTreeMap<Key, QueueSeen>,
-    /// UIDs of all TaskGroups that it has seen.
-    groups: BTreeSet<Uid>,
+    /// All TaskGroups that it has seen, and which was the last of a name.
+    groups: BTreeMap<Uid, GroupSeen>,
+    group_uids: BTreeMap<Key, Uid>,
     /// Bindings that may have happened or may yet.
     intents: BTreeMap<Uid, Intent>,
     /// Where each pod was last sent, and when that was decided.
     sent: BTreeMap<Uid, (String, u64)>,
     calls: BTreeMap<CallId, Sent>,
+    /// Pods that have a node, by an answer.
+    answered: BTreeSet<Uid>,
     /// What a list under way has not named.
     unnamed: BTreeMap<Kind, BTreeSet<Key>>,
     now_ms: u64,
@@ -56,6 +63,23 @@ struct PodSeen {
     milli: u64,
     ended: bool,
     ours: bool,
+    /// The group that it names, and whether it says that it is a placeholder of it.
+    group: Option<String>,
+    placeholder: bool,
+    /// UID of the task group for which it is or was bound, and the seat that it holds or was given.
+    life_of: Option<Uid>,
+    seat: Option<u32>,
+}
+
+/// A TaskGroup as it was seen under one UID.
+struct GroupSeen {
+    key: Key,
+    /// `minMember`, where that was always the same.
+    min: Option<u32>,
+    /// Names of all task groups of its gang.
+    gang: Vec<Key>,
+    /// Every queue that it named.
+    queues: BTreeSet<String>,
 }
 
 struct NodeSeen {
@@ -85,6 +109,15 @@ struct Intent {
     decided_ms: u64,
 }
 
+/// What a call does in the start of a gang.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Step {
+    /// A member gets a seat.
+    Seat(u32),
+    /// It is said that the gang has started; perhaps that it lacks members that somebody took.
+    Said { lost: bool },
+}
+
 /// A call in flight.
 enum Sent {
     Bind(Uid),
@@ -105,10 +138,12 @@ impl Process {
             pods: BTreeMap::new(),
             nodes: BTreeMap::new(),
             queues: BTreeMap::new(),
-            groups: BTreeSet::new(),
+            groups: BTreeMap::new(),
+            group_uids: BTreeMap::new(),
             intents: BTreeMap::new(),
             sent: BTreeMap::new(),
             calls: BTreeMap::new(),
+            answered: BTreeSet::new(),
             unnamed: BTreeMap::new(),
             now_ms: 0,
             pods_listed: 0,
@@ -132,13 +167,14 @@ impl Process {
                     Kind::Pod => self.pods.keys().cloned().collect(),
                     Kind::Node => self.nodes.keys().cloned().collect(),
                     Kind::Queue => self.queues.keys().cloned().collect(),
-                    Kind::TaskGroup | Kind::ResourceQuota => BTreeSet::new(),
+                    Kind::TaskGroup => self.group_uids.keys().cloned().collect(),
+                    Kind::ResourceQuota => BTreeSet::new(),
                 };
                 self.unnamed.insert(kind, known);
             }
             WatchFact::Listed(seen) => {
                 self.unnamed.get_mut(&kind).map(|known| known.remove(&seen.key));
-                self.see(seen);
+                self.see(kind, seen);
             }
             WatchFact::ListEnd => {
                 self.unnamed.remove(&kind).unwrap_or_default().iter().for_each(|key| self.forget(kind, key));
@@ -147,7 +183,7 @@ impl Process {
                     self.mark_overdrawn();
                 }
             }
-            WatchFact::Upsert(seen) => self.see(seen),
+            WatchFact::Upsert(seen) => self.see(kind, seen),
             WatchFact::Gone(seen) => self.forget(kind, &seen.key),
             WatchFact::Broken { .. } => drop(self.listed.remove(&kind)),
             WatchFact::Unserved => {
@@ -161,26 +197,31 @@ impl Process {
     }
 
     /// Tells it how a call ended.
-    pub(crate) fn answer(&mut self, id: CallId, outcome: Outcome) {
+    pub(crate) fn answer(&mut self, now: Now, id: CallId, outcome: Outcome) {
+        self.now_ms = now.mono.0;
         let code = if let Outcome::Refused { code, .. } = &outcome { *code } else { 0 };
         let in_doubt = matches!(outcome, Outcome::Unknown) || matches!(code, 408 | 500 | 502 | 504);
-        match self.calls.remove(&id) {
+        let call = self.calls.remove(&id);
+        match &call {
             Some(Sent::Bind(uid)) if in_doubt => {
-                self.intents.entry(uid).and_modify(|intent| intent.doubtful = true);
+                self.intents.entry(uid.clone()).and_modify(|intent| intent.doubtful = true);
             }
             Some(Sent::Bind(uid)) if code != 0 => {
                 if !matches!(code, 429 | 503) {
-                    self.sent.remove(&uid);
+                    self.sent.remove(uid);
                 }
-                if code == 404 || self.intents.get(&uid).is_some_and(|intent| !intent.doubtful) {
-                    self.intents.remove(&uid);
+                if code == 404 || self.intents.get(uid).is_some_and(|intent| !intent.doubtful) {
+                    self.intents.remove(uid);
                 }
             }
             // Gone, before the watch says so.
-            Some(Sent::Delete(key, uid)) if code == 404 && self.pods.get(&key).is_some_and(|pod| pod.uid == uid) => {
-                self.forget(Kind::Pod, &key);
+            Some(Sent::Delete(key, uid)) if code == 404 && self.pods.get(key).is_some_and(|pod| pod.uid == *uid) => {
+                self.forget(Kind::Pod, &key.clone());
             }
             Some(Sent::Bind(_) | Sent::Delete(..)) | None => {}
+        }
+        if let (Some(Sent::Bind(uid)), Outcome::Ok(_)) = (&call, &outcome) {
+            self.answered.insert(uid.clone());
         }
         if let Outcome::Ok(Some(seen)) = &outcome {
             self.settle(seen);
@@ -189,7 +230,7 @@ impl Process {
         if let Outcome::Ok(Some(seen)) = &outcome
             && self.pods.get(&seen.key).is_none_or(|known| known.uid != seen.uid && known.rv < seen.rv)
         {
-            self.see(seen);
+            self.see(Kind::Pod, seen);
         }
         self.batch.push(Observation::Outcome { id, outcome });
     }
@@ -213,17 +254,20 @@ impl Process {
         self.pods.values().filter(of_queue).map(|pod| pod.milli).sum()
     }
 
-    /// What is being deleted without a node gets none any more, whatever is on its way.
+    /// What has a node has been bound; what is being deleted without one gets none any more, whatever is on its way.
     fn settle(&mut self, seen: &Seen) {
         let terminates = |body: &Body| gangline::sim::store::metadata(body).deletion_timestamp.is_some();
-        if seen.body.as_ref().is_ok_and(|body| terminates(body) && node_of(body).is_none()) {
+        let Ok(body) = &seen.body else { return };
+        if node_of(body).is_some() {
+            self.answered.insert(seen.uid.clone());
+        } else if terminates(body) {
             self.intents.remove(&seen.uid);
         }
     }
 
-    fn see(&mut self, seen: &Seen) {
+    fn see(&mut self, kind: Kind, seen: &Seen) {
         self.settle(seen);
-        let Ok(body) = &seen.body else { return };
+        let Ok(body) = &seen.body else { return self.see_unreadable(kind, seen) };
         match body {
             Body::Pod(_) => self.see_pod(seen, body),
             Body::Node(node) => {
@@ -254,8 +298,82 @@ impl Process {
                 let lowered = old.map_or_else(|| implicit || overdrawn(), |old| old.lowered || lowered(old));
                 self.queues.insert(seen.key.clone(), QueueSeen { milli, changed_ms, lowered });
             }
-            Body::TaskGroup(_) => _ = self.groups.insert(seen.uid.clone()),
+            Body::TaskGroup(group) => self.see_group(seen, group),
             Body::ResourceQuota(_) => {}
+        }
+    }
+
+    fn see_group(&mut self, seen: &Seen, group: &TaskGroup) {
+        self.group_uids.insert(seen.key.clone(), seen.uid.clone());
+        let min = group.spec.min_member;
+        let listed = group.spec.gang_group.iter().filter_map(|name| name.split_once('/'));
+        let gang: Vec<Key> = listed.map(|(namespace, name)| Key::new(namespace, name)).collect();
+        let gang = if gang.is_empty() { vec![seen.key.clone()] } else { gang };
+        let known = self.groups.entry(seen.uid.clone()).or_insert_with(|| GroupSeen {
+            key: seen.key.clone(),
+            min: Some(min),
+            gang: Vec::new(),
+            queues: BTreeSet::new(),
+        });
+        known.min = known.min.filter(|known| *known == min);
+        known.gang = gang;
+        known.queues.insert(group.spec.queue.clone().unwrap_or_else(|| "root.default".to_owned()));
+    }
+
+    /// All task groups of the gang of this one, with what each needs, where all of that is known.
+    pub(crate) fn gang_of(&self, uid: &Uid) -> Vec<(&Uid, &Key, u32)> {
+        let group = |key: &Key| {
+            let (uid, group) = self.groups.get_key_value(self.group_uids.get(key)?)?;
+            Some((uid, &group.key, group.min?))
+        };
+        let own = self.groups.get(uid).filter(|own| self.group_uids.get(&own.key) == Some(uid));
+        let all = own.and_then(|own| own.gang.iter().map(group).collect());
+        all.unwrap_or_default()
+    }
+
+    /// Seats of a task group that nobody holds or has, as far as this process was told, of so many. Who was bound for no
+    /// seat may count on any.
+    pub(crate) fn unseated(&self, uid: &Uid, min: u32) -> BTreeSet<u32> {
+        let has_node = |pod: &&PodSeen| pod.node.is_some() || self.answered.contains(&pod.uid);
+        let there = self.pods.values().filter(|pod| !(pod.placeholder && pod.ended)).filter(has_node);
+        let own: Vec<Option<u32>> = there.filter(|pod| pod.life_of.as_ref() == Some(uid)).map(|pod| pod.seat).collect();
+        let without = own.iter().filter(|seat| seat.is_none()).count();
+        (0..min).filter(|seat| !own.contains(&Some(*seat))).skip(without).collect()
+    }
+
+    /// What a call does to start a gang, or goes on with it: a member gets a seat, or it is said that it has started.
+    pub(crate) fn start_in(&self, op: &Op) -> Option<(Uid, String, Step)> {
+        match op {
+            Op::Bind { pod, annotations, .. } => {
+                let is_member = self.pods.get(pod).is_some_and(|pod| !pod.placeholder && pod.group.is_some());
+                let seat = seat_in(annotations).filter(|_| is_member)?;
+                Some((seat.uid(), seat.incarnation, Step::Seat(seat.number)))
+            }
+            Op::PatchTaskGroupStatus { uid, status, .. } if status.application_state == "Running" => {
+                let lost = status.reason == "PartiallyLost";
+                Some((uid.clone(), format!("{}.{}", uid.0, status.incarnation), Step::Said { lost }))
+            }
+            Op::DeletePod { .. }
+            | Op::CreatePod(_)
+            | Op::GetPod { .. }
+            | Op::PatchPodCondition { .. }
+            | Op::PatchTaskGroupStatus { .. }
+            | Op::PatchQueueStatus { .. }
+            | Op::CreateEvent(_) => None,
+        }
+    }
+
+    /// Of what cannot be read is known that whoever had its name before is gone.
+    fn see_unreadable(&mut self, kind: Kind, seen: &Seen) {
+        match kind {
+            Kind::Pod if self.pods.get(&seen.key).is_some_and(|pod| pod.uid != seen.uid && pod.rv < seen.rv) => {
+                self.forget(kind, &seen.key);
+            }
+            Kind::TaskGroup => {
+                let (key, gang, queues) = (seen.key.clone(), Vec::new(), BTreeSet::new());
+                self.groups.entry(seen.uid.clone()).or_insert(GroupSeen { key, min: None, gang, queues });
+            }
+            Kind::Pod | Kind::Node | Kind::Queue | Kind::ResourceQuota => {}
         }
     }
 
@@ -281,12 +399,31 @@ impl Process {
             self.intents.remove(&seen.uid);
         }
         let ended = gangline::sim::api::has_ended(pod);
-        let queue = queue_mark(body);
-        let seen_pod = PodSeen { uid: seen.uid.clone(), rv: seen.rv, node, queue, milli: milli_of(pod), ended, ours };
+        let (queue, milli) = (queue_mark(body), milli_of(pod));
+        let grows = known.is_some_and(|old| old.milli < milli) && node.is_some();
+        let (group, placeholder) = (group_of(body).map(str::to_owned), is_placeholder(body));
+        let (uid, rv) = (seen.uid.clone(), seen.rv);
+        let given = if placeholder { seat_label(body) } else { seat_mark(body) };
+        let life_of = given.as_ref().map(Seat::uid).or_else(|| uid_mark(body).map(Uid::new));
+        let seat = given.map(|given| given.number);
+        let seen_pod = PodSeen { uid, rv, node, queue, milli, ended, ours, group, placeholder, life_of, seat };
+        if grows {
+            self.take_room(&seen_pod);
+        }
         if let Some(old) = self.pods.insert(seen.key.clone(), seen_pod)
             && old.uid != seen.uid
         {
             self.intents.remove(&old.uid);
+        }
+    }
+
+    /// A pod that has a node asks for more: what is there is what it is, and may be too little.
+    fn take_room(&mut self, pod: &PodSeen) {
+        let node = pod.node.as_deref().and_then(|node| self.nodes.get_mut(&Key::cluster(node)));
+        node.into_iter().for_each(|node| node.changed_ms = self.now_ms);
+        let queue = pod.queue.as_deref().unwrap_or_default();
+        for (_, level) in self.queues.iter_mut().filter(|(key, _)| is_within(queue, &key.name)) {
+            (level.changed_ms, level.lowered) = (self.now_ms, true);
         }
     }
 
@@ -299,156 +436,13 @@ impl Process {
             }
             Kind::Node => drop(self.nodes.remove(key)),
             Kind::Queue => drop(self.queues.remove(key)),
-            Kind::TaskGroup | Kind::ResourceQuota => {}
+            Kind::TaskGroup => drop(self.group_uids.remove(key)),
+            Kind::ResourceQuota => {}
         }
-    }
-
-    /// Judges a call as it leaves, by what was observed until then.
-    pub(crate) fn judge(&mut self, id: CallId, op: &Op, made: &BTreeSet<String>) -> Result<(), Violation> {
-        if !self.is_synced() {
-            return Err(Violation::new("I10", format!("{op:?} leaves before everything is listed")));
-        }
-        match op {
-            Op::Bind { pod, uid, node, annotations } => {
-                let queue = annotations.get("gangline.dev/binding").and_then(|mark| queue_in(mark)).unwrap_or_default();
-                self.calls.insert(id, Sent::Bind(uid.clone()));
-                self.judge_bind(pod, uid, node, queue)
-            }
-            Op::DeletePod { pod, uid } if !made.contains(&*uid.0) => {
-                Err(Violation::new("I8", format!("{pod} is deleted, and is no placeholder of ours")))
-            }
-            Op::DeletePod { pod, uid } => {
-                self.calls.insert(id, Sent::Delete(pod.clone(), uid.clone()));
-                Ok(())
-            }
-            Op::CreatePod(pod) => self.judge_create(pod),
-            Op::GetPod { .. }
-            | Op::PatchPodCondition { .. }
-            | Op::PatchTaskGroupStatus { .. }
-            | Op::PatchQueueStatus { .. }
-            | Op::CreateEvent(_) => Ok(()),
-        }
-    }
-
-    /// I9: a placeholder goes with a TaskGroup that was seen, by its UID.
-    fn judge_create(&self, pod: &k8s_openapi::api::core::v1::Pod) -> Result<(), Violation> {
-        let mut owners = pod.metadata.owner_references.iter().flatten();
-        if owners.any(|owner| owner.kind == "TaskGroup" && self.groups.contains(&Uid::new(owner.uid.as_str()))) {
-            return Ok(());
-        }
-        Err(Violation::new("I9", format!("{:?} is made for nobody", pod.metadata.name)))
-    }
-
-    fn judge_bind(&mut self, key: &Key, uid: &Uid, node: &str, queue: &str) -> Result<(), Violation> {
-        if let Some(intent) = self.intents.get(uid) {
-            let same = intent.node == node;
-            let what = || format!("{key} goes to {node}, and may be bound to {} yet", intent.node);
-            return if same { Ok(()) } else { Err(Violation::new("I1", what())) };
-        }
-        let Some(pod) = self.pods.get(key).filter(|pod| pod.uid == *uid) else {
-            return Err(Violation::new("I1", format!("{key} goes to {node}, and is not there")));
-        };
-        if let Some(old) = &pod.node {
-            return Err(Violation::new("I1", format!("{key} goes to {node}, and is on {old}")));
-        }
-        if !pod.ours {
-            return Err(Violation::new("I8", format!("{key} goes to {node}, and is not ours")));
-        }
-        let before = self.sent.get(uid).filter(|(to, _)| to == node).map(|(_, at)| *at);
-        let decided_ms = before.unwrap_or(self.now_ms);
-        let (milli, doubtful) = (pod.milli, false);
-        let intent = Intent { node: node.to_owned(), queue: queue.to_owned(), milli, doubtful, decided_ms };
-        self.sent.insert(uid.clone(), (node.to_owned(), decided_ms));
-        self.judge_node(key, &intent)?;
-        self.judge_queues(key, &intent)?;
-        self.intents.insert(uid.clone(), intent);
-        Ok(())
-    }
-
-    /// I2: with everything that is on the node and may be.
-    fn judge_node(&self, key: &Key, new: &Intent) -> Result<(), Violation> {
-        let Some(node) = self.nodes.get(&Key::cluster(new.node.as_str())) else {
-            return Err(Violation::new("I2", format!("{key} goes to {}, which is not there", new.node)));
-        };
-        if node.cordoned_ms.is_some_and(|since| new.decided_ms.saturating_sub(since) >= EXCUSED_MS) {
-            return Err(Violation::new("I2", format!("{key} goes to {}, which takes no pods", new.node)));
-        }
-        if new.decided_ms.saturating_sub(node.changed_ms) < EXCUSED_MS {
-            return Ok(());
-        }
-        let there = self.pods.values().filter(|pod| !pod.ended && pod.node.as_deref() == Some(&new.node));
-        let coming = self.intents.values().filter(|intent| intent.node == new.node);
-        let all: Vec<u64> =
-            there.map(|pod| pod.milli).chain(coming.map(|intent| intent.milli)).chain([new.milli]).collect();
-        let (used, count) = (all.iter().sum::<u64>(), all.len() as u64);
-        if used > node.milli || count > node.pods {
-            let what = format!("{key} goes to {}: {used}m of {}m, {count} of {} pods", new.node, node.milli, node.pods);
-            return Err(Violation::new("I2", what));
-        }
-        Ok(())
-    }
-
-    /// I3: on every level of the queue's path.
-    fn judge_queues(&self, key: &Key, new: &Intent) -> Result<(), Violation> {
-        for level in levels(&new.queue) {
-            let Some(queue) = self.queues.get(&Key::cluster(level)) else { continue };
-            let Some(most) = queue.milli else { continue };
-            if queue.lowered || new.decided_ms.saturating_sub(queue.changed_ms) < EXCUSED_MS {
-                continue;
-            }
-            let within = |queue: &str| is_within(queue, level);
-            let there = self.pods.values().filter(|pod| !pod.ended && pod.queue.as_deref().is_some_and(within));
-            let coming = self.intents.values().filter(|intent| within(&intent.queue));
-            let used: u64 =
-                there.map(|pod| pod.milli).chain(coming.map(|intent| intent.milli)).sum::<u64>() + new.milli;
-            if used > most {
-                return Err(Violation::new("I3", format!("{key} takes {level} to {used}m of {most}m")));
-            }
-        }
-        Ok(())
     }
 }
 
 /// Whether a queue is another or lies below it.
 fn is_within(queue: &str, level: &str) -> bool {
     queue == level || queue.strip_prefix(level).is_some_and(|rest| rest.starts_with('.'))
-}
-
-/// The queue that a pod is charged to, by its Binding.
-pub(crate) fn queue_mark(pod: &Body) -> Option<String> {
-    node_of(pod)?;
-    let mark = gangline::sim::store::metadata(pod).annotations.as_ref()?.get("gangline.dev/binding")?;
-    queue_in(mark).map(str::to_owned)
-}
-
-/// UID of the TaskGroup for which a pod was bound, by its Binding.
-pub(crate) fn uid_mark(pod: &Body) -> Option<&str> {
-    let mark = gangline::sim::store::metadata(pod).annotations.as_ref()?.get("gangline.dev/binding")?;
-    mark.split(' ').find_map(|part| part.strip_prefix("incarnation="))?.rsplit_once('.').map(|(uid, _)| uid)
-}
-
-/// Incarnation and seat of a member, by its Binding.
-pub(crate) fn seat_mark(pod: &Body) -> Option<(&str, &str)> {
-    let mark = gangline::sim::store::metadata(pod).annotations.as_ref()?.get("gangline.dev/binding")?;
-    let of = |name| mark.split(' ').find_map(|part| part.strip_prefix(name));
-    of("incarnation=").zip(of("seat="))
-}
-
-/// Incarnation and seat of a placeholder.
-pub(crate) fn seat_label(pod: &Body) -> Option<(&str, &str)> {
-    label(pod, "gangline.dev/incarnation").zip(label(pod, "gangline.dev/seat"))
-}
-
-fn queue_in(mark: &str) -> Option<&str> {
-    mark.split(' ').find_map(|part| part.strip_prefix("queue="))
-}
-
-/// The group of a pod.
-pub(crate) fn group_of(pod: &Body) -> Option<&str> {
-    label(pod, "gangline.dev/task-group")
-}
-
-/// A member: not a placeholder, and not one that says so.
-pub(crate) fn is_member(pod: &Body) -> bool {
-    !is_placeholder(pod) && group_of(pod).is_some()
 }

@@ -1,10 +1,13 @@
 //! How the API server speaks to the processes: lists and watches, and when it does not: a watch breaks, a connection is
-//! half open, a kind is not served, the server is away.
+//! half open, a kind is not served, an object cannot be read, the server is away.
 
 use std::collections::BTreeMap;
+use std::ops::Range;
 
-use gangline::shim::observation::WatchFact;
+use gangline::core::ids::Key;
+use gangline::shim::observation::{Malformed, Seen, WatchFact};
 use gangline::shim::op::Kind;
+use gangline::sim::store::{Change, metadata};
 
 use super::{Act, Event, Process, World};
 use crate::sim::plan::Needs;
@@ -19,7 +22,14 @@ pub(super) struct Silence {
     muted: BTreeMap<Kind, u64>,
     /// The server is away until then.
     away_until: u64,
+    /// What calls are refused with, and until when.
+    storm: Option<(u16, u64)>,
+    /// Objects that cannot be read: from which revision on, and before which.
+    garbled: BTreeMap<(Kind, Key), Vec<Range<u64>>>,
 }
+
+/// What is said of an object that cannot be read.
+pub(crate) const GARBLED: &str = "no reader of this version";
 
 impl World {
     /// Until when an act is refused: the server is away, or does not serve its kind.
@@ -51,9 +61,55 @@ impl World {
         self.at(until, Event::Unmute(kind));
     }
 
+    /// Every call is refused for a while.
+    pub(crate) fn storm(&mut self, code: u16, for_ms: u64) {
+        self.silence.storm = Some((code, self.now_ms + for_ms));
+        self.ledger.excuse_all();
+    }
+
+    /// What every call is refused with, if it is.
+    pub(super) fn refuses(&self) -> Option<u16> {
+        self.silence.storm.filter(|(_, until)| *until > self.now_ms).map(|(code, _)| code)
+    }
+
+    /// Somebody writes an object in a form that cannot be read, and for a while every version of it is so.
+    pub(crate) fn garble(&mut self, kind: Kind, key: &Key, for_ms: u64) {
+        let Some(body) = self.api.store.get(kind, key).cloned() else { return };
+        let from = self.api.store.revision() + 1;
+        self.silence.garbled.entry((kind, key.clone())).or_default().push(from..u64::MAX);
+        self.api.store.put(key, body);
+        self.at(self.now_ms + for_ms, Event::Mend(kind, key.clone()));
+    }
+
+    /// Somebody writes an object as it should be.
+    pub(super) fn mend(&mut self, kind: Kind, key: &Key) {
+        let readable = self.api.store.revision() + 1;
+        let spans = self.silence.garbled.get_mut(&(kind, key.clone())).into_iter().flatten();
+        spans.for_each(|span| span.end = span.end.min(readable));
+        if let Some(body) = self.api.store.get(kind, key).cloned() {
+            self.api.store.put(key, body);
+        }
+    }
+
+    /// Whether an object can or could not be read.
+    pub(super) fn is_garbled(&self, kind: Kind, key: &Key) -> bool {
+        self.silence.garbled.contains_key(&(kind, key.clone()))
+    }
+
+    /// An object as a process reads it.
+    pub(super) fn as_read(&self, kind: Kind, mut seen: Seen) -> Seen {
+        let spans = self.silence.garbled.get(&(kind, seen.key.clone()));
+        if spans.into_iter().flatten().any(|span| span.contains(&seen.rv)) {
+            let generation = seen.body.as_ref().ok().and_then(|body| metadata(body).generation).unwrap_or(0);
+            seen.body = Err(Malformed { problem: GARBLED.into(), generation });
+        }
+        seen
+    }
+
     /// What nobody hears may be decided against for a while longer.
     fn deaf_for(&mut self, for_ms: u64) {
         self.deaf_until = self.deaf_until.max(self.now_ms + for_ms + EXCUSED_MS);
+        self.ledger.excuse_all();
     }
 
     pub(super) fn unmute(&mut self, kind: Kind) {
@@ -66,6 +122,9 @@ impl World {
     /// From now on everything is served and said.
     pub(super) fn serve_all(&mut self) {
         self.silence.away_until = self.now_ms;
+        self.silence.storm = None;
+        let garbled: Vec<(Kind, Key)> = self.silence.garbled.keys().cloned().collect();
+        garbled.iter().for_each(|(kind, key)| self.mend(*kind, key));
         for kind in Kind::ALL {
             self.silence.unserved.entry(kind).and_modify(|until| *until = self.now_ms);
             self.silence.muted.entry(kind).and_modify(|until| *until = self.now_ms);
@@ -120,7 +179,8 @@ impl World {
             self.life(number).into_iter().for_each(|process| process.hear(now, kind, WatchFact::Unserved));
             return self.step_soon(number);
         }
-        let (revision, mut objects) = self.api.store.list(kind);
+        let (revision, objects) = self.api.store.list(kind);
+        let mut objects: Vec<Seen> = objects.into_iter().map(|seen| self.as_read(kind, seen)).collect();
         if self.permuted {
             objects.reverse();
         }
@@ -143,13 +203,12 @@ impl World {
         let is_gone = self.silence.unserved.contains_key(&kind);
         let Some(process) = self.life(number).filter(|process| process.listed.contains(&kind)) else { return };
         let from = process.read.insert(kind, revision).unwrap_or(0);
-        let Ok(changes) = self.api.store.after(kind, from).map(|changes| changes.cloned().collect::<Vec<_>>()) else {
-            return self.cut_one(number, kind, 410);
-        };
+        let Ok(changes) = self.api.store.after(kind, from) else { return self.cut_one(number, kind, 410) };
+        let read = |change: &Change| (change.deleted, self.as_read(kind, change.seen.clone()));
+        let changes: Vec<(bool, Seen)> = changes.map(read).collect();
         let Some(process) = self.life(number) else { return };
-        for change in changes {
-            let fact = if change.deleted { WatchFact::Gone(change.seen) } else { WatchFact::Upsert(change.seen) };
-            process.hear(now, kind, fact);
+        for (deleted, seen) in changes {
+            process.hear(now, kind, if deleted { WatchFact::Gone(seen) } else { WatchFact::Upsert(seen) });
         }
         if is_gone {
             process.hear(now, kind, WatchFact::Unserved);

@@ -8,20 +8,27 @@ use gangline::core::time::{Mono, Now, Wall};
 use gangline::shim::observation::Outcome;
 use gangline::shim::op::{Call, CallId, Kind};
 use gangline::sim::api::Api;
-use gangline::sim::store::{Change, metadata};
-use gangline::sim::{garbage, kubelet};
+use gangline::sim::garbage;
+use gangline::sim::store::metadata;
 use k8s_openapi::api::core::v1::Pod;
 
 use super::chance::Chance;
 use super::coverage::Coverage;
 use super::oracle::Violation;
-use super::people::node_of;
-use super::plan::{Act, Admission, Faults};
+use super::people::NS;
+use super::plan::{Act, Admission, Faults, Needs};
 use super::process::Process;
+use ledger::Ledger;
+pub(crate) use ledger::START_MS;
+pub(crate) use watching::GARBLED;
 use watching::Silence;
 
+#[path = "actors.rs"]
+mod actors;
 #[path = "calls.rs"]
 mod calls;
+#[path = "ledger.rs"]
+mod ledger;
 #[path = "watching.rs"]
 mod watching;
 
@@ -76,6 +83,12 @@ enum Event {
     Answer(u64, CallId, Box<Outcome>),
     Kubelet(Key),
     Collect(Key),
+    /// The namespace controller looks; when nothing is left, somebody makes the namespace again after so long.
+    Sweep(u64),
+    /// Somebody makes the namespace.
+    Found,
+    /// An object is written so that it can be read.
+    Mend(Kind, Key),
 }
 
 /// What becomes of a call.
@@ -111,8 +124,8 @@ pub(crate) struct World {
     pub(crate) violation: Option<Violation>,
     /// Whether to print what happens.
     pub(crate) verbose: bool,
-    /// Groups from which something outside took members or seats.
-    pub(crate) disturbed: BTreeSet<String>,
+    /// Groups from which something outside took members or seats, and until when a process may not know of the last time.
+    pub(crate) disturbed: BTreeMap<String, u64>,
     /// Groups that a process that had died had begun to start, as came to light when the next had planned without that.
     pub(crate) overtaken: BTreeSet<String>,
     /// The scheduler; of several the one that began last.
@@ -135,6 +148,8 @@ pub(crate) struct World {
     speaking: BTreeSet<(u64, Kind)>,
     /// Pods that are going to be looked at, by kubelets and by garbage collection.
     looked_at: BTreeSet<(bool, Key)>,
+    /// Nodes whose kubelet does nothing, and until when.
+    hanging: BTreeMap<String, u64>,
     /// UIDs of the pods that the scheduler created.
     made: BTreeSet<String>,
     death: Option<(usize, Death)>,
@@ -146,6 +161,8 @@ pub(crate) struct World {
     silence: Silence,
     /// Pods that are made anew when they are gone.
     pub(crate) come_again: BTreeMap<Key, Pod>,
+    /// What was given to whom.
+    pub(crate) ledger: Ledger,
     /// Notes what is reached, where it is to.
     pub(crate) coverage: Option<Coverage>,
 }
@@ -162,7 +179,8 @@ impl World {
             steps: 0,
             violation: None,
             verbose: false,
-            disturbed: BTreeSet::new(),
+            disturbed: BTreeMap::new(),
+            ledger: Ledger::default(),
             overtaken: BTreeSet::new(),
             process: None,
             older: Vec::new(),
@@ -177,6 +195,7 @@ impl World {
             acted_on: 0,
             speaking: BTreeSet::new(),
             looked_at: BTreeSet::new(),
+            hanging: BTreeMap::new(),
             made: BTreeSet::new(),
             death,
             relimited: BTreeSet::new(),
@@ -211,6 +230,7 @@ impl World {
             self.incomplete().iter().for_each(|group| self.disturb(group));
         }
         self.faults = Faults::default();
+        self.hanging.clear();
         self.calm_ms = Some(self.now_ms);
         self.serve_all();
     }
@@ -284,7 +304,7 @@ impl World {
     }
 
     fn handle(&mut self, event: Event) {
-        if let (Some(until), Event::Kubelet(_) | Event::Collect(_)) = (self.away_until(), &event) {
+        if let Some(until) = self.not_before(&event) {
             return self.at(until, event);
         }
         match event {
@@ -294,7 +314,12 @@ impl World {
                 None => {
                     self.say(|| format!("{act:?}"));
                     self.has_acted = true;
+                    let before = self.api.store.revision();
                     self.act(&act);
+                    // What concerns objects had an effect if one changed.
+                    if act.needs() == Needs::Nobody || self.api.store.revision() > before {
+                        self.coverage.iter_mut().for_each(|coverage| coverage.act(&act));
+                    }
                 }
             },
             Event::Serve(kind) => self.serve(kind),
@@ -308,8 +333,9 @@ impl World {
             }
             Event::Arrive(call, fate) => self.arrive(&call, fate),
             Event::Answer(number, id, outcome) => {
+                let now = self.now();
                 if let Some(process) = self.life(number) {
-                    process.answer(id, *outcome);
+                    process.answer(now, id, *outcome);
                     self.step_soon(number);
                 }
             }
@@ -322,6 +348,9 @@ impl World {
                 let now = self.now().wall;
                 garbage::collect(&mut self.api, &key, now);
             }
+            Event::Sweep(for_ms) => self.sweep(for_ms),
+            Event::Found => self.api.namespaces.set_exists(NS, true),
+            Event::Mend(kind, key) => self.mend(kind, &key),
         }
     }
 
@@ -330,22 +359,10 @@ impl World {
         self.agenda.insert((at, self.serial), event);
     }
 
-    /// A kubelet, or the collector of what was on lost nodes, does what there is to do for a pod.
-    fn look_on_node(&mut self, key: &Key) {
-        match kubelet::task(&self.api, key) {
-            Some(kubelet::Task::Start) if self.chance.percent("unfit", &key.name, self.faults.unfit) => {
-                self.end_on_node(key);
-            }
-            Some(kubelet::Task::Collect) => self.disturb_group_at(key),
-            Some(kubelet::Task::Start | kubelet::Task::End) | None => {}
-        }
-        let now = self.now().wall;
-        kubelet::act(&mut self.api, key, now);
-    }
-
     /// The process starts anew, knows nothing, and lists everything.
     pub(crate) fn start(&mut self) {
         self.processes += 1;
+        self.ledger.excuse_all();
         let number = self.processes;
         self.say(|| format!("start {number}"));
         self.process = Some(Process::new(number));
@@ -442,40 +459,10 @@ impl World {
         }
     }
 
-    fn notice(&mut self, change: &Change) {
-        self.announce(change.kind);
-        match change.kind {
-            Kind::Pod if !change.deleted => self.look_at(&change.seen.key),
-            Kind::Pod => self.make_again(&change.seen.key),
-            Kind::TaskGroup | Kind::Node if change.deleted || change.kind == Kind::Node => {
-                let node = &*change.seen.key.name;
-                let concerned = |key: &Key, pod| {
-                    let there = change.kind == Kind::Node && node_of(pod) == Some(node);
-                    there || change.kind == Kind::TaskGroup && garbage::is_garbage(&self.api, key)
-                };
-                let pods = self.api.store.of_kind(Kind::Pod).filter(|(key, pod)| concerned(key, pod));
-                let keys: Vec<Key> = pods.map(|(key, _)| key.clone()).collect();
-                keys.iter().for_each(|key| self.look_at(key));
-            }
-            Kind::Node | Kind::TaskGroup | Kind::Queue | Kind::ResourceQuota => {}
-        }
-    }
-
-    fn look_at(&mut self, key: &Key) {
-        let idle = self.faults.idle_ms;
-        if kubelet::task(&self.api, key).is_some() && self.looked_at.insert((true, key.clone())) {
-            let delay = self.chance.delay("kubelet", &key.name, idle);
-            self.at(self.now_ms + delay, Event::Kubelet(key.clone()));
-        }
-        if garbage::is_garbage(&self.api, key) && self.looked_at.insert((false, key.clone())) {
-            let delay = self.chance.delay("garbage", &key.name, idle);
-            self.at(self.now_ms + delay, Event::Collect(key.clone()));
-        }
-    }
-
     /// Something outside took members or seats from a group.
     pub(crate) fn disturb(&mut self, group: &str) {
-        self.disturbed.insert(group.to_owned());
+        let heard_ms = self.now_ms + self.faults.lag_ms + self.faults.stall_ms;
+        self.disturbed.insert(group.to_owned(), heard_ms);
     }
 
     /// A promise is broken; the first one counts.

@@ -302,12 +302,21 @@ impl Cluster {
         for _round in 0..10_000 {
             let decisions = std::mem::take(&mut self.decisions);
             if decisions.is_empty() {
+                self.check_told();
                 return self;
             }
             decisions.into_iter().for_each(|decision| self.carry_out(decision));
             self.step();
         }
         panic!("decisions never end: {:?}", &self.log[self.log.len() - 20..]);
+    }
+
+    /// What was last told of every pod is so.
+    fn check_told(&self) {
+        for (id, ask) in self.scheduler.books.asks.iter() {
+            let is = self.scheduler.ask_reason(id).map(|reason| (reason.code(), reason.lasting_words()));
+            assert_eq!(ask.shown, is, "{} was told the one, and the other is so", ask.spec.key);
+        }
     }
 
     /// Carries out the waiting decisions whose text contains `what`, and steps.

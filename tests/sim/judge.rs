@@ -1,0 +1,161 @@
+//! Judges what leaves a process, by what that process was told until then (design 04, 4.2).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gangline::api::task_group::Counts;
+use gangline::core::ids::{Key, Uid};
+use gangline::core::time::Now;
+use gangline::shim::op::{CallId, Op};
+
+use super::{EXCUSED_MS, Intent, PodSeen, Process, Sent, is_within};
+use crate::sim::marks::{group_in, queue_in};
+use crate::sim::oracle::Violation;
+use crate::sim::people::levels;
+
+impl Process {
+    /// Judges a call as it leaves, by what was observed until then.
+    pub(crate) fn judge(&mut self, now: Now, id: CallId, op: &Op, made: &BTreeSet<String>) -> Result<(), Violation> {
+        self.now_ms = now.mono.0;
+        if !self.is_synced() {
+            return Err(Violation::new("I10", format!("{op:?} leaves before everything is listed")));
+        }
+        match op {
+            Op::Bind { pod, uid, node, annotations } => {
+                self.calls.insert(id, Sent::Bind(uid.clone()));
+                self.judge_mark(pod, annotations)?;
+                self.judge_bind(pod, uid, node, queue_in(annotations).unwrap_or_default())
+            }
+            Op::DeletePod { pod, uid } if !made.contains(&*uid.0) => {
+                Err(Violation::new("I8", format!("{pod} is deleted, and is no placeholder of ours")))
+            }
+            Op::DeletePod { pod, uid } => {
+                self.calls.insert(id, Sent::Delete(pod.clone(), uid.clone()));
+                Ok(())
+            }
+            Op::CreatePod(pod) => self.judge_create(pod),
+            Op::PatchTaskGroupStatus { group, status, .. } => self.judge_counts(group, &status.counts),
+            Op::GetPod { .. } | Op::PatchPodCondition { .. } | Op::PatchQueueStatus { .. } | Op::CreateEvent(_) => {
+                Ok(())
+            }
+        }
+    }
+
+    /// I9: a placeholder goes with a TaskGroup that was seen, by its UID.
+    fn judge_create(&self, pod: &k8s_openapi::api::core::v1::Pod) -> Result<(), Violation> {
+        let mut owners = pod.metadata.owner_references.iter().flatten();
+        if owners.any(|owner| owner.kind == "TaskGroup" && self.groups.contains_key(&Uid::new(owner.uid.as_str()))) {
+            return Ok(());
+        }
+        Err(Violation::new("I9", format!("{:?} is made for nobody", pod.metadata.name)))
+    }
+
+    /// I12: a status says no more than what was observed when it is sent.
+    fn judge_counts(&self, group: &Key, said: &Counts) -> Result<(), Violation> {
+        let is_bound = |pod: &PodSeen| pod.node.is_some() || self.answered.contains(&pod.uid);
+        let of_group =
+            |key: &Key, pod: &PodSeen| key.namespace == group.namespace && pod.group.as_deref() == Some(&group.name);
+        let pods = || self.pods.iter().filter(|(key, pod)| of_group(key, pod)).map(|(_, pod)| pod);
+        let running = pods().filter(|pod| !pod.placeholder && !pod.ended && is_bound(pod)).count();
+        let held = pods().filter(|pod| pod.placeholder && !pod.ended && is_bound(pod)).count();
+        let placeholders = pods().filter(|pod| pod.placeholder).count();
+        let found = [running, held, placeholders].map(|count| count as u32);
+        if [said.running, said.held, said.placeholders].iter().zip(&found).any(|(said, found)| said > found) {
+            return Err(Violation::new(
+                "I12",
+                format!("{group} says {said:?}, with {found:?} running, held, placeholders"),
+            ));
+        }
+        Ok(())
+    }
+
+    /// I5: who is bound for a task group names it, in its namespace. I3: it is charged to the queue of that.
+    fn judge_mark(&self, key: &Key, annotations: &BTreeMap<String, String>) -> Result<(), Violation> {
+        let queue = queue_in(annotations).unwrap_or_default();
+        let (Some(uid), Some(pod)) = (group_in(annotations), self.pods.get(key)) else {
+            let what = || format!("{key} is bound, and charged to no queue");
+            return if queue.is_empty() { Err(Violation::new("I3", what())) } else { Ok(()) };
+        };
+        let group = self.groups.get(&uid);
+        let named = pod.group.as_ref().map(|name| Key::new(key.namespace.clone(), name.as_str()));
+        // An originator is bound for its application.
+        if named.is_some() && group.map(|group| &group.key) != named.as_ref() {
+            return Err(Violation::new(
+                "I5",
+                format!("{key} is bound for the task group {uid:?}, and names {named:?}"),
+            ));
+        }
+        if group.is_some_and(|group| !group.queues.is_empty() && !group.queues.contains(queue)) {
+            return Err(Violation::new("I3", format!("{key} is charged to {queue}, which {named:?} does not name")));
+        }
+        Ok(())
+    }
+
+    fn judge_bind(&mut self, key: &Key, uid: &Uid, node: &str, queue: &str) -> Result<(), Violation> {
+        if let Some(intent) = self.intents.get(uid) {
+            let same = intent.node == node;
+            let what = || format!("{key} goes to {node}, and may be bound to {} yet", intent.node);
+            return if same { Ok(()) } else { Err(Violation::new("I1", what())) };
+        }
+        let Some(pod) = self.pods.get(key).filter(|pod| pod.uid == *uid) else {
+            return Err(Violation::new("I1", format!("{key} goes to {node}, and is not there")));
+        };
+        if let Some(old) = &pod.node {
+            return Err(Violation::new("I1", format!("{key} goes to {node}, and is on {old}")));
+        }
+        if !pod.ours {
+            return Err(Violation::new("I8", format!("{key} goes to {node}, and is not ours")));
+        }
+        let before = self.sent.get(uid).filter(|(to, _)| to == node).map(|(_, at)| *at);
+        let decided_ms = before.unwrap_or(self.now_ms);
+        let (node, queue, milli) = (node.to_owned(), queue.to_owned(), pod.milli);
+        let intent = Intent { node, queue, milli, doubtful: false, decided_ms };
+        self.sent.insert(uid.clone(), (intent.node.clone(), decided_ms));
+        self.judge_node(key, &intent)?;
+        self.judge_queues(key, &intent)?;
+        self.intents.insert(uid.clone(), intent);
+        Ok(())
+    }
+
+    /// I2: with everything that is on the node and may be.
+    fn judge_node(&self, key: &Key, new: &Intent) -> Result<(), Violation> {
+        let Some(node) = self.nodes.get(&Key::cluster(new.node.as_str())) else {
+            return Err(Violation::new("I2", format!("{key} goes to {}, which is not there", new.node)));
+        };
+        if node.cordoned_ms.is_some_and(|since| new.decided_ms.saturating_sub(since) >= EXCUSED_MS) {
+            return Err(Violation::new("I2", format!("{key} goes to {}, which takes no pods", new.node)));
+        }
+        if new.decided_ms.saturating_sub(node.changed_ms) < EXCUSED_MS {
+            return Ok(());
+        }
+        let there = self.pods.values().filter(|pod| !pod.ended && pod.node.as_deref() == Some(&new.node));
+        let coming = self.intents.values().filter(|intent| intent.node == new.node);
+        let all: Vec<u64> =
+            there.map(|pod| pod.milli).chain(coming.map(|intent| intent.milli)).chain([new.milli]).collect();
+        let (used, count) = (all.iter().sum::<u64>(), all.len() as u64);
+        if used > node.milli || count > node.pods {
+            let what = format!("{key} goes to {}: {used}m of {}m, {count} of {} pods", new.node, node.milli, node.pods);
+            return Err(Violation::new("I2", what));
+        }
+        Ok(())
+    }
+
+    /// I3: on every level of the queue's path.
+    fn judge_queues(&self, key: &Key, new: &Intent) -> Result<(), Violation> {
+        for level in levels(&new.queue) {
+            let Some(queue) = self.queues.get(&Key::cluster(level)) else { continue };
+            let Some(most) = queue.milli else { continue };
+            if queue.lowered || new.decided_ms.saturating_sub(queue.changed_ms) < EXCUSED_MS {
+                continue;
+            }
+            let within = |queue: &str| is_within(queue, level);
+            let there = self.pods.values().filter(|pod| !pod.ended && pod.queue.as_deref().is_some_and(within));
+            let coming = self.intents.values().filter(|intent| within(&intent.queue));
+            let used: u64 =
+                there.map(|pod| pod.milli).chain(coming.map(|intent| intent.milli)).sum::<u64>() + new.milli;
+            if used > most {
+                return Err(Violation::new("I3", format!("{key} takes {level} to {used}m of {most}m")));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,132 @@
+//! What was given to whom in the whole of a play: the start of every gang (I4), and every seat (I5).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gangline::core::ids::{Key, Uid};
+use gangline::shim::observation::Body;
+use gangline::shim::op::Kind;
+use gangline::sim::api::has_ended;
+use gangline::sim::store::metadata;
+
+use super::World;
+use crate::sim::marks::Seat;
+use crate::sim::people::node_of;
+use crate::sim::process::Step;
+
+/// How long after its first member every member of a gang is on its way, or has a seat that is held.
+pub(crate) const START_MS: u64 = 180_000;
+
+/// What was given to whom.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    /// The latest start of every task group, by its UID.
+    starts: BTreeMap<Uid, Start>,
+    /// Who has a seat, by its incarnation and number.
+    seats: BTreeMap<Seat, Holder>,
+}
+
+/// A member that was given a seat.
+#[derive(Debug)]
+struct Holder {
+    key: Key,
+    uid: Uid,
+    /// By the only process that there was, and not by one that had died.
+    known: bool,
+}
+
+/// Members of a task group begin to be bound.
+#[derive(Debug)]
+struct Start {
+    group: Key,
+    /// Which life of it, once a member says so.
+    incarnation: Option<String>,
+    at: u64,
+    /// Seats that nobody holds or has, and for which nobody was sent yet.
+    missing: BTreeSet<u32>,
+    /// Whether that need not be so.
+    excused: bool,
+}
+
+impl Ledger {
+    /// What follows from starts so far is not judged: the scheduler died, or is not heard or told.
+    pub(super) fn excuse_all(&mut self) {
+        self.starts.values_mut().for_each(|start| start.excused = true);
+    }
+}
+
+impl World {
+    /// A call leaves a process that binds a member for this life of a task group, or says that it has started: with the
+    /// first of them, every seat of its gang is held by a placeholder that the process knows to be bound, or its member is
+    /// bound or about to be.
+    pub(crate) fn note_start(&mut self, number: u64, (uid, life, step): (Uid, String, Step)) {
+        let begins = |start: &Start| start.incarnation.as_ref().is_some_and(|known| *known != life);
+        if self.ledger.starts.get(&uid).is_none_or(begins) {
+            let at = self.now_ms;
+            let Some(process) = self.life(number) else { return };
+            let gang = process.gang_of(&uid).into_iter();
+            let gang: Vec<_> =
+                gang.map(|(uid, key, min)| (uid.clone(), key.clone(), process.unseated(uid, min))).collect();
+            let excused = self.refuses().is_some() || at < self.deaf_until;
+            // Known as one that has started, also where its gang is not.
+            let own = Start { group: Key::cluster(""), incarnation: None, at, missing: BTreeSet::new(), excused };
+            self.ledger.starts.insert(uid.clone(), own);
+            for (of, group, missing) in gang {
+                let start = Start { group, incarnation: None, at, missing, excused };
+                if of == uid {
+                    self.ledger.starts.insert(of, start);
+                } else {
+                    // One that has started and one that joins are a gang too.
+                    self.ledger.starts.entry(of).or_insert(start);
+                }
+            }
+        }
+        let Some(start) = self.ledger.starts.get_mut(&uid) else { return };
+        start.incarnation = Some(life);
+        match step {
+            Step::Seat(seat) => _ = start.missing.remove(&seat),
+            Step::Said { lost } => start.excused |= lost && start.at == self.now_ms,
+        }
+    }
+
+    /// I4: a gang that starts starts with all its members, unless somebody took some, or the scheduler died over it.
+    pub(crate) fn check_starts(&mut self) {
+        let now = self.now_ms;
+        let disturbed = &self.disturbed;
+        let is_due = |start: &&mut Start| now >= start.at + START_MS && !start.missing.is_empty();
+        let mut half: Option<String> = None;
+        for start in self.ledger.starts.values_mut().filter(is_due) {
+            let is_disturbed = disturbed.get(&*start.group.name).is_some_and(|heard| *heard >= start.at);
+            if !start.excused && !is_disturbed {
+                half.get_or_insert(format!(
+                    "{} began to start at {}, without seats {:?}",
+                    start.group, start.at, start.missing
+                ));
+            }
+            start.missing.clear();
+        }
+        if let Some(what) = half {
+            self.violated("I4", what);
+        }
+    }
+
+    /// I5: a Binding is made. No other member has the seat, unless a process that had died gave or gives it.
+    pub(crate) fn note_seat(&mut self, key: &Key, uid: &Uid, seat: Seat, known: bool) {
+        if self.made.contains(&*uid.0) {
+            return;
+        }
+        let holder = Holder { key: key.clone(), uid: uid.clone(), known };
+        let before = self.ledger.seats.insert(seat.clone(), holder);
+        let Some(before) = before.filter(|before| before.uid != *uid && before.known && known) else { return };
+        let has = |body: &Body| {
+            let Body::Pod(pod) = body else { return false };
+            let same = metadata(body).uid.as_deref() == Some(&*before.uid.0);
+            same && node_of(body).is_some() && !has_ended(pod) && metadata(body).deletion_timestamp.is_none()
+        };
+        // Who begins while a pod cannot be read does not know of it.
+        let is_told = !self.is_garbled(Kind::Pod, &before.key);
+        if is_told && self.api.store.get(Kind::Pod, &before.key).is_some_and(has) {
+            let Seat { number, incarnation } = seat;
+            self.violated("I5", format!("{key} gets seat {number} of {incarnation}, which {} has", before.key));
+        }
+    }
+}

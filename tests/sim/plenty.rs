@@ -1,0 +1,153 @@
+//! Plenty of everything, and what must be so then (L2).
+
+use std::collections::BTreeSet;
+
+use gangline::api::task_group::TaskGroup;
+use gangline::core::ids::Key;
+use gangline::shim::observation::Body;
+use gangline::shim::op::Kind;
+use gangline::sim::api::has_ended;
+use gangline::sim::store::metadata;
+
+use super::application_of;
+use crate::sim::marks::{group_of, is_member, seat_mark};
+use crate::sim::people::{NS, label, levels, milli, node_of};
+use crate::sim::world::World;
+
+/// Reasons that room can end: none of them remains when there is plenty of it.
+const ABOUT_ROOM: &[&str] = &[
+    "WaitingForCapacity",
+    "WaitingForQuota",
+    "WaitingForApplications",
+    "CreatingPlaceholders",
+    "BindingPlaceholders",
+    "PlaceholderRejected",
+    "PlaceholdersLeaving",
+    "ReservationLost",
+    "Settling",
+    "NamespaceQuotaTooSmall",
+];
+/// More than anything has.
+const HUGE_MILLI: u64 = 1_000_000;
+
+impl World {
+    /// There is plenty of everything: what can run runs.
+    pub(crate) fn enrich(&mut self) {
+        self.say(|| "plenty".to_owned());
+        self.lift_quotas();
+        self.set_namespace_quota(None);
+        self.add_room();
+        self.rest();
+    }
+
+    pub(crate) fn lift_quotas(&mut self) {
+        let queues: Vec<String> = self.api.store.of_kind(Kind::Queue).map(|(key, _)| key.name.to_string()).collect();
+        queues.iter().for_each(|queue| self.queue(queue, 1_000));
+    }
+
+    pub(crate) fn add_room(&mut self) {
+        (0..6).for_each(|number| self.node(&format!("plenty{number}"), 64));
+    }
+
+    /// Whether a queue, or one above it, has no object.
+    pub(crate) fn drains(&self, queue: &str) -> bool {
+        let exists = |level: &str| self.api.store.get(Kind::Queue, &Key::cluster(level)).is_some();
+        levels(queue).skip(1).any(|level| !exists(level))
+    }
+
+    /// L2: nobody waits for room, or for a gang that is over.
+    pub(crate) fn check_everything_runs(&mut self) {
+        self.check_all_have_nodes();
+        for (name, group) in self.groups() {
+            let waiting = self.of_group(&name, &group).waiting;
+            if waiting > 0 && group.status.as_ref().is_some_and(|status| status.application_state == "Completed") {
+                self.violated("L2", format!("{name} is Completed, and {waiting} of its members wait"));
+            }
+            let status = group.status.unwrap_or_default();
+            let room = ABOUT_ROOM.contains(&status.reason.as_str()) || status.reason == "ExceedsMaxQuota";
+            if room && status.application_state != "Running" {
+                self.violated(
+                    "L2",
+                    format!("{name}: {} {}: {}", status.application_state, status.reason, status.message),
+                );
+            }
+        }
+        for reason in ["Unschedulable", "WaitingForQuota"] {
+            for key in self.pods_waiting_for(reason) {
+                self.violated("L2", format!("{key} waits for room"));
+            }
+        }
+    }
+
+    /// L2, by what is asked for, and not by what the scheduler says of it: with plenty of everything every pod that may have
+    /// a node has one.
+    pub(crate) fn check_all_have_nodes(&mut self) {
+        let groups = self.groups();
+        let sound: BTreeSet<&String> =
+            groups.iter().filter(|group| self.may_run(group, &groups)).map(|(name, _)| name).collect();
+        let applications: BTreeSet<String> = groups.iter().map(|(name, group)| application_of(name, group)).collect();
+        let may_have_one = |key: &Key, body: &Body| {
+            let application = label(body, "gangline.dev/application-id");
+            match group_of(body) {
+                _ if &*key.namespace != NS || label(body, "gangline.dev/placeholder").is_some() => false,
+                Some(group) => sound.contains(&group.to_owned()),
+                None if application.is_some_and(|application| applications.contains(application)) => false,
+                None => self.is_open(label(body, "gangline.dev/queue").unwrap_or("root.default")),
+            }
+        };
+        let waits = |body: &Body| {
+            let Body::Pod(pod) = body else { return false };
+            node_of(body).is_none() && !has_ended(pod) && pod.metadata.deletion_timestamp.is_none()
+        };
+        let left = self.pods().find(|(key, body)| waits(body) && may_have_one(key, body));
+        if let Some(what) = left.map(|(key, _)| format!("{key} has no node, with plenty of everything")) {
+            self.violated("L2", what);
+        }
+    }
+
+    /// Whether a queue exists, on every level, and takes applications: it is a leaf.
+    fn is_open(&self, queue: &str) -> bool {
+        let below = format!("{queue}.");
+        let is_leaf = self.api.store.of_kind(Kind::Queue).all(|(key, _)| !key.name.starts_with(&below));
+        is_leaf && (queue == "root.default" || !self.drains(queue) && queue != "root")
+    }
+
+    /// Whether a task group can be satisfied: its gang agrees with itself, has enough members, and is not over.
+    fn may_run(&self, own: &(String, TaskGroup), groups: &[(String, TaskGroup)]) -> bool {
+        let application = |(name, group): &(String, TaskGroup)| application_of(name, group);
+        let together: Vec<&(String, TaskGroup)> =
+            groups.iter().filter(|other| application(other) == application(own)).collect();
+        let names: BTreeSet<String> = together.iter().map(|(name, _)| format!("{NS}/{name}")).collect();
+        let agrees = |(name, group): &&(String, TaskGroup)| {
+            let listed: BTreeSet<String> = group.spec.gang_group.iter().cloned().collect();
+            let listed = if listed.is_empty() { [format!("{NS}/{name}")].into() } else { listed };
+            let (spec, first) = (&group.spec, &own.1.spec);
+            let same = spec.queue == first.queue
+                && spec.reservation == first.reservation
+                && spec.completion_timeout_seconds == first.completion_timeout_seconds;
+            let cpu = spec.min_resource.get("cpu").map_or(u64::MAX, |cpu| milli(&cpu.0));
+            listed == names && same && spec.min_resource.len() == 1 && cpu < HUGE_MILLI
+        };
+        let is_over = |(_, group): &&(String, TaskGroup)| {
+            group
+                .status
+                .as_ref()
+                .is_some_and(|status| matches!(status.application_state.as_str(), "Waiting" | "Completed"))
+        };
+        let has_enough = |(name, group): &&(String, TaskGroup)| self.in_this_life(name, group) >= group.spec.min_member;
+        let queue = own.1.spec.queue.as_deref().unwrap_or("root.default");
+        self.is_open(queue) && together.iter().all(|one| agrees(one) && has_enough(one) && !is_over(one))
+    }
+
+    /// Members that wait, or were bound in the present life of their task group.
+    fn in_this_life(&self, name: &str, group: &TaskGroup) -> u32 {
+        let life = group.status.as_ref().map_or(0, |status| status.incarnation);
+        let now = format!("{}.{life}", group.metadata.uid.as_deref().unwrap_or_default());
+        let counts = |body: &Body| match seat_mark(body) {
+            Some(seat) => seat.incarnation == now,
+            None => node_of(body).is_none() && metadata(body).deletion_timestamp.is_none(),
+        };
+        let own = |key: &Key, body: &Body| &*key.namespace == NS && is_member(body) && group_of(body) == Some(name);
+        self.pods().filter(|(key, body)| own(key, body) && counts(body)).count() as u32
+    }
+}
