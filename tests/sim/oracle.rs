@@ -308,12 +308,14 @@ impl World {
             return before.clear();
         }
         let deeds = self.deeds;
-        let now: Vec<String> = self.pods().map(|(key, body)| self.pod_line(key, body)).collect();
-        let (earlier, times) = before.entry(now).or_insert((deeds, 0));
-        if *earlier == deeds {
+        // Looked at after every deed, once.
+        if before.values().any(|(earlier, _)| *earlier == deeds) {
             return;
         }
-        (*earlier, *times) = (deeds, *times + 1);
+        let now: Vec<String> = self.pods().map(|(key, body)| self.pod_line(key, body)).collect();
+        let (earlier, times) = before.entry(now).or_insert((deeds, 0));
+        *times += u32::from(*earlier != deeds);
+        *earlier = deeds;
         if *times == REPETITIONS {
             let last = &self.writes[self.writes.len().saturating_sub(10)..];
             self.violated(
