@@ -58,7 +58,7 @@ pub enum Bug {
     SwapIsNotCounted,
     /// A swap ends on its node, whether that is there or not.
     SwapsOntoALostNode,
-    /// A Binding to a node that goes is sent all the same.
+    /// A Binding that waits is sent all the same when its node goes.
     BindsToALostNode,
     /// A Binding without an answer counts as refused.
     AssumedPodExpires,

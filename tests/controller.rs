@@ -82,6 +82,65 @@ fn a_binding_that_has_not_left_does_not_go_to_a_node_that_takes_it_no_more() {
     }
 }
 
+/// 01, 1.5: unbound members of a TaskGroup that is deleted park. So do those whose Binding has not left.
+#[test]
+fn a_binding_that_has_not_left_is_not_made_for_a_task_group_that_is_gone() {
+    for is_gone in [false, true] {
+        let mut driven = Driven::synced();
+        let spec = group(&json!({"reservation": "Direct", "minMember": 1}));
+        driven.upsert(Kind::TaskGroup, &spec);
+        driven.upsert(Kind::Pod, &member("m"));
+        driven.wait(1_000);
+        let is_binding = |call: &&Call| matches!(call.op, Op::Bind { .. });
+        let calls = driven.taken();
+        assert_eq!(calls.iter().filter(is_binding).count(), 1);
+        calls.iter().for_each(|call| driven.answer(call, refused(429)));
+        if is_gone {
+            let seen = driven.seen(Kind::TaskGroup, &spec);
+            driven.fact(Kind::TaskGroup, WatchFact::Gone(seen));
+            driven.step();
+        }
+        driven.wait(60_000);
+        let calls = driven.taken();
+        let says_so = |op: &Op| {
+            let Op::PatchPodCondition { condition, .. } = op else { return false };
+            condition.reason.as_deref() == Some("TaskGroupNotFound")
+        };
+        let parks = calls.iter().any(|call| says_so(&call.op));
+        assert_eq!((calls.iter().any(|call| is_binding(&call)), parks), (!is_gone, is_gone));
+    }
+}
+
+/// As above, where another TaskGroup of the name comes in the same batch, and the member is written meanwhile: the Binding
+/// that leaves is for the new one.
+#[test]
+fn a_binding_that_has_not_left_is_made_for_the_next_task_group_of_the_name() {
+    let mut driven = Driven::synced();
+    let spec = group(&json!({"reservation": "Direct", "minMember": 1}));
+    driven.upsert(Kind::TaskGroup, &spec);
+    driven.upsert(Kind::Pod, &member("m"));
+    driven.wait(1_000);
+    driven.taken().iter().for_each(|call| driven.answer(call, refused(429)));
+    let seen = driven.seen(Kind::TaskGroup, &spec);
+    driven.fact(Kind::TaskGroup, WatchFact::Gone(seen));
+    let mut next = spec.clone();
+    next["metadata"]["uid"] = json!("next");
+    let mut written = member("m");
+    written["spec"]["tolerations"] = json!([{"key": "other", "operator": "Exists"}]);
+    for (kind, object) in [(Kind::TaskGroup, &next), (Kind::Pod, &written)] {
+        let seen = driven.seen(kind, object);
+        driven.fact(kind, WatchFact::Upsert(seen));
+    }
+    driven.step();
+    driven.wait(60_000);
+    let calls = driven.taken();
+    let marks: Vec<&String> = calls
+        .iter()
+        .filter_map(|call| if let Op::Bind { annotations, .. } = &call.op { annotations.values().next() } else { None })
+        .collect();
+    assert!(!marks.is_empty() && marks.iter().all(|mark| mark.contains("incarnation=next.")), "{marks:?}");
+}
+
 /// The same of the reason that a pod shows: an autoscaler waits for it.
 #[test]
 fn a_condition_is_written_in_the_end_whatever_the_first_answer() {
@@ -112,7 +171,10 @@ fn a_pod_has_an_event_for_a_reason_of_its_own() {
     driven.wait(5_000);
     let events = driven.taken().into_iter().filter_map(|call| {
         let Op::CreateEvent(event) = call.op else { return None };
-        let about = event.regarding.and_then(|object| object.name).unwrap_or_default();
+        let about = event.regarding.unwrap_or_default();
+        // The API server takes it in the namespace of its object only.
+        assert_eq!((event.metadata.namespace, about.namespace), (Some("ns".to_owned()), Some("ns".to_owned())));
+        let about = about.name.unwrap_or_default();
         let code = event.note.unwrap_or_default().split(':').next().unwrap_or_default().to_owned();
         Some((about, event.reason.unwrap_or_default(), code))
     });

@@ -381,3 +381,28 @@ fn every_release_says_why() {
     cluster.step();
     assert_eq!(cluster.logged("release ph-g-1-0-0 stopped"), 1);
 }
+
+/// 03, 3.7: what was said is said again without another look as long as the core's revision is the same: it changes with
+/// what is seen and with what time brings, and not with an object that says nothing new.
+#[test]
+fn the_revision_changes_with_what_can_be_said_of_anything() {
+    let mut cluster = waiting();
+    let same = |cluster: &mut Cluster| {
+        let before = cluster.scheduler.revision();
+        cluster.step();
+        cluster.scheduler.revision() == before
+    };
+    let again = cluster.pods.values().next().expect("its placeholders are there").1.clone();
+    cluster.show(again);
+    assert!(same(&mut cluster), "a pod as it was");
+    cluster.node("n0", 4);
+    assert!(same(&mut cluster), "a node as it was");
+    cluster.node("n0", 5);
+    assert!(!same(&mut cluster), "a larger node");
+    cluster.settle();
+    assert!(same(&mut cluster), "nothing");
+    let before = cluster.scheduler.revision();
+    cluster.wait(30_000);
+    assert_eq!(cluster.state("g"), AppState::Completed);
+    assert_ne!(cluster.scheduler.revision(), before, "its deadline has passed");
+}

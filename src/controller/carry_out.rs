@@ -11,7 +11,6 @@ use crate::core::ids::{AskId, GroupId, Key, Text};
 use crate::core::lifecycle::AppState;
 use crate::core::reason::AskReason;
 use crate::core::time::Millis;
-use crate::rivals::{self, Bug};
 use crate::shim::ledger::PodName;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
@@ -244,8 +243,7 @@ impl Controller {
 
     /// A Binding that has not left does not leave. The core hears of it in the next step.
     fn recall(&mut self, ask: AskId) {
-        let is_wanted = self.bindings.contains_key(&ask) && !rivals::has(Bug::BindsToALostNode);
-        if is_wanted && self.outbox.cancel(Slot::Bind, &Target::Ask(ask)) {
+        if self.bindings.contains_key(&ask) && self.outbox.cancel(Slot::Bind, &Target::Ask(ask)) {
             self.bindings.remove(&ask);
             self.events.push(Event::Bind(ask, BindOutcome::Recalled));
         }

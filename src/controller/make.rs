@@ -88,16 +88,18 @@ impl Controller {
         Some(Op::PatchPodCondition { pod, uid, condition: Box::new(condition) })
     }
 
-    /// The sentence of a pod's reason. It can take a look at every node, so that pods which wait for the same thing in
-    /// one step share it.
+    /// The sentence of a pod's reason. It can take a look at every node and every member, so that pods which wait for the
+    /// same thing share it until something changes.
     pub(super) fn sentence(&mut self, reason: &AskReason) -> Text {
-        if let Some((last, sentence)) = &self.sentence
-            && last == reason
+        let revision = self.core.revision();
+        if let Some((then, last, sentence)) = &self.sentence
+            && (*then, last) == (revision, reason)
         {
+            debug_assert_eq!(**sentence, *self.core.ask_message(reason), "nothing has changed");
             return sentence.clone();
         }
         let sentence: Text = self.core.ask_message(reason).into();
-        self.sentence = Some((reason.clone(), sentence.clone()));
+        self.sentence = Some((revision, reason.clone(), sentence.clone()));
         sentence
     }
 

@@ -50,8 +50,8 @@ pub struct Controller {
     announced: BTreeMap<Target, Text>,
     /// Pods whose condition left in this step.
     explained: Vec<AskId>,
-    /// The sentence of this step that was asked for last.
-    sentence: Option<(AskReason, Text)>,
+    /// The sentence that was asked for last, and the core's revision then.
+    sentence: Option<(u64, AskReason, Text)>,
     /// The status of a TaskGroup or Queue that was last sent.
     written: BTreeMap<Target, Written>,
     denied: Denied,
@@ -114,7 +114,6 @@ impl Controller {
             return Turn::default();
         }
         let step = self.core.step(now, std::mem::take(&mut self.events));
-        self.sentence = None;
         step.decisions.into_iter().for_each(|decision| self.carry_out(decision));
         self.audit_sometimes();
         let calls = self.calls();

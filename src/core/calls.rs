@@ -2,7 +2,7 @@
 
 use super::ask::AskState;
 use super::decision::{Decision, TerminationType};
-use super::event::{BindOutcome, Mark};
+use super::event::{BindOutcome, Mark, Role};
 use super::ids::{AskId, QueueId};
 use super::lifecycle::AppState;
 use super::reason::{Reason, Refusal};
@@ -74,6 +74,12 @@ impl Scheduler {
     /// Whether a Binding of the pod was decided, and has not ended as far as is known.
     pub(super) fn is_being_bound(&self, id: AskId) -> bool {
         self.books.asks.get(id).is_some_and(|ask| matches!(ask.state, AskState::Assumed { sent: true, .. }))
+    }
+
+    /// Whether a member's TaskGroup is gone.
+    pub(super) fn lacks_its_group(&self, id: AskId) -> bool {
+        let ask = &self.books.asks[id];
+        matches!(ask.spec.role, Role::Member { .. }) && ask.group.is_none()
     }
 
     /// Whether the pod belongs to a gang that has started and is not complete yet.

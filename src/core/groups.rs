@@ -2,7 +2,7 @@
 
 use super::application::Group;
 use super::ask::{AskState, Shelf};
-use super::decision::TerminationType;
+use super::decision::{Decision, TerminationType};
 use super::event::GroupSpec;
 use super::ids::{AppId, AskId, GroupId, Key};
 use super::lifecycle::{AppEvent, AppState};
@@ -222,15 +222,18 @@ impl Scheduler {
         self.forget_app_if_idle(app);
     }
 
-    /// Pods without their TaskGroup: those with a node are nobody's, the others park until there is one again.
+    /// Pods without their TaskGroup: those with a node are nobody's, the others park until there is one again. So do those
+    /// whose Binding has not left.
     fn orphan(&mut self, id: GroupId) {
         for ask in self.sorted_asks(id) {
             let entry = &self.books.asks[ask];
             let parks = entry.is_placeholder() || entry.state == AskState::Waiting;
             self.books.shelve(ask, Shelf::Off);
             self.books.link(ask, None, parks.then_some(id));
-            if parks && self.books.asks[ask].is_placeholder() {
+            if self.books.asks[ask].is_placeholder() {
                 self.release(ask, TerminationType::StoppedByRm);
+            } else if self.is_being_bound(ask) {
+                self.decide(Decision::Recall(ask));
             }
             self.shown_asks.insert(ask);
         }

@@ -153,6 +153,11 @@ impl Scheduler {
         }
     }
 
+    /// Whether a Binding that was decided may leave, as far as its node goes.
+    pub(super) fn may_still_go(&mut self, id: AskId) -> bool {
+        self.still_fits(id) || rivals::has(Bug::BindsToALostNode)
+    }
+
     /// Whether a pod can still be bound to the node that it was given.
     pub(super) fn still_fits(&mut self, id: AskId) -> bool {
         let Some(ask) = self.books.asks.get(id) else { return false };

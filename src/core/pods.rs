@@ -16,7 +16,6 @@ impl Scheduler {
         let stood = self.books.asks.get(id).map_or(Shelf::Off, |ask| ask.shelf);
         match self.books.asks.get(id) {
             None => self.add_ask(id, spec),
-            Some(ask) if ask.spec == spec => return,
             Some(_) => self.replace_spec(id, spec),
         }
         self.relink(id);
@@ -113,10 +112,11 @@ impl Scheduler {
         }
     }
 
-    /// Links a pod to what it belongs to. Settled once it has a node and an application.
+    /// Links a pod to what it belongs to. Settled once it has a node and an application; and what is being bound for a
+    /// TaskGroup that is gone belongs to none until that has ended.
     pub(super) fn relink(&mut self, id: AskId) {
         let ask = &self.books.asks[id];
-        if ask.state != AskState::Waiting && ask.app.is_some() {
+        if ask.state != AskState::Waiting && ask.app.is_some() || self.is_being_bound(id) && self.lacks_its_group(id) {
             return;
         }
         let namespace = ask.spec.key.namespace.clone();

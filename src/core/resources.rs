@@ -183,11 +183,6 @@ impl Totals {
         base.chain(self.rare.iter().map(|(name, amount)| (&**name, *amount)))
     }
 
-    /// Whether nothing is used.
-    pub fn is_zero(&self) -> bool {
-        self.iter().next().is_none()
-    }
-
     /// Whether nothing here exceeds what a pod would need so large that it was saturated (see [`Resources`]).
     pub fn is_saturated(&self) -> bool {
         self.iter().any(|(_, amount)| amount >= i128::from(i64::MAX))

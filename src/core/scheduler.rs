@@ -52,6 +52,8 @@ pub struct Scheduler {
     pub(super) shown_queues: BTreeSet<QueueId>,
     pub(super) shown_groups: BTreeSet<GroupId>,
     pub(super) shown_asks: BTreeSet<AskId>,
+    /// Counts what may have changed anything.
+    revision: u64,
 }
 
 /// What a step decided.
@@ -79,8 +81,12 @@ impl Scheduler {
     /// scheduler.
     pub fn step(&mut self, now: Now, events: impl IntoIterator<Item = Event>) -> Step {
         self.now = now;
+        self.revision += u64::from(!self.is_at_rest());
         for event in events {
-            self.apply(event);
+            if !self.knows(&event) {
+                self.revision += 1;
+                self.apply(event);
+            }
         }
         self.think_again();
         if !self.synced {
@@ -97,6 +103,44 @@ impl Scheduler {
         self.report_changes();
         let more = self.stirred || self.unfinished || self.books.queues.has_drained();
         Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more }
+    }
+
+    /// Another number when something has changed: as long as it is the same, what was said of anything is true.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Whether a step without events changes nothing.
+    fn is_at_rest(&self) -> bool {
+        let is_due = self.wake().is_some_and(|at| at <= self.now.mono);
+        let has_more = self.stirred || self.unfinished || self.books.queues.has_drained();
+        !is_due && !has_more && self.dirty.is_empty()
+    }
+
+    /// Whether an event says nothing new: an object was written, and not in what is read of it.
+    fn knows(&self, event: &Event) -> bool {
+        match event {
+            Event::Ask(id, spec) => self.books.asks.get(*id).is_some_and(|ask| ask.spec == **spec),
+            Event::Node(name, spec) => {
+                self.books.nodes.id(name).and_then(|id| self.books.nodes.spec(id)) == Some(&**spec)
+            }
+            Event::AskGone(_)
+            | Event::Group(..)
+            | Event::GroupRead(..)
+            | Event::GroupGone(_)
+            | Event::Queue(..)
+            | Event::QueueDisplaced(..)
+            | Event::QueueGone(_)
+            | Event::NodeGone(_)
+            | Event::Namespace(..)
+            | Event::Bind(..)
+            | Event::CreateRefused(..)
+            | Event::ReleaseRefused(..)
+            | Event::ReleaseHeldUp(..)
+            | Event::GroupsListed
+            | Event::QueuesListed
+            | Event::Synced => false,
+        }
     }
 
     /// Whether decisions are made: every kind has been listed or is known to be unserved.
@@ -153,7 +197,8 @@ impl Scheduler {
                     }
                 }
                 Decision::Release(ask, _) if self.books.asks.get(ask).is_none() => {}
-                Decision::Recall(ask) if self.still_fits(ask) || !self.is_being_bound(ask) => {}
+                Decision::Recall(ask) if !self.is_being_bound(ask) => {}
+                Decision::Recall(ask) if !self.lacks_its_group(ask) && self.may_still_go(ask) => {}
                 Decision::Allocate { .. }
                 | Decision::Recall(_)
                 | Decision::Release(..)
