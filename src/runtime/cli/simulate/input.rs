@@ -9,7 +9,7 @@ use crate::api::names;
 use crate::core::ids::Key;
 use crate::core::time::Millis;
 use crate::shim::observation::Body;
-use crate::sim::job::owner;
+use crate::sim::job::{completions, owner};
 use crate::sim::play::{Arrival, Thing};
 use crate::sim::priority::Classes;
 
@@ -103,6 +103,8 @@ fn look(arrival: &Arrival, classes: &Classes, notes: &mut Notes) {
             look_at_pod(&pod, &format!("Job {key}"), notes);
             if spec.suspend == Some(true) {
                 notes.add(Note::Suspended, key.to_string());
+            } else if spec.parallelism == Some(0) || completions(spec) == 0 {
+                notes.add(Note::Idle, key.to_string());
             }
         }
         Thing::Object(Body::Node(_) | Body::Queue(_) | Body::ResourceQuota(_)) => {}

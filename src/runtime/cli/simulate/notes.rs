@@ -19,8 +19,10 @@ pub(super) enum Note {
     OfOthers,
     /// Members of a TaskGroup that name another scheduler.
     Forgotten,
-    /// Jobs that make nothing.
+    /// Jobs that make nothing yet.
     Suspended,
+    /// Jobs that ask for no pods.
+    Idle,
     /// Names of PriorityClasses that are not there.
     Classless,
     /// Fields that nobody knows.
@@ -40,6 +42,7 @@ impl Note {
                 return (format!("Members of a TaskGroup without schedulerName {SCHEDULER}"), "They do not join it.");
             }
             Self::Suspended => ("Suspended Jobs", "They make no pods."),
+            Self::Idle => ("Jobs with parallelism or completions 0", "They make no pods."),
             Self::Classless => ("PriorityClasses that are not in the files", "They count as none."),
             Self::Unknown => ("Unknown fields", "They are not played."),
         };

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::batch::v1::{Job, JobSpec};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -194,7 +194,13 @@ fn decoded<T: DeserializeOwned>(object: &Value) -> Result<T, String> {
 
 fn job(object: &Value) -> Result<Job, String> {
     let job: Job = decoded(object)?;
-    let parallelism = job.spec.as_ref().and_then(|spec| spec.parallelism).unwrap_or(1);
+    let number = |of: fn(&JobSpec) -> Option<i32>| job.spec.as_ref().and_then(of).unwrap_or(1);
+    let parallelism = number(|spec| spec.parallelism);
+    for (field, number) in [("parallelism", parallelism), ("completions", number(|spec| spec.completions))] {
+        if number < 0 {
+            return Err(format!("spec.{field}: {number} is below 0"));
+        }
+    }
     if parallelism > PARALLELISM_MAX {
         return Err(format!("spec.parallelism: {parallelism} pods at once are more than {PARALLELISM_MAX}"));
     }

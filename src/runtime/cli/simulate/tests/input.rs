@@ -72,12 +72,15 @@ fn what_will_not_be_as_its_author_may_think_is_said() {
                  priorityClassName: system-node-critical}}";
     let group = "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, spec: {minMember: 1, \
                  minResource: {cpu: 1}, placeholderTemplate: {priorityClassName: high}}}";
+    let idle = "{apiVersion: batch/v1, kind: Job, metadata: {name: i}, spec: {parallelism: 0, template: {spec: \
+                {schedulerName: gangline, containers: []}}}}";
     let expected = "Members of a TaskGroup without schedulerName gangline: 2 (Job default/ns of TaskGroup g: no schedulerName, \
                     Pod default/p of TaskGroup g: schedulerName other). They do not join it.\n\
                     Suspended Jobs: 1 (default/s). They make no pods.\n\
+                    Jobs with parallelism or completions 0: 1 (default/i). They make no pods.\n\
                     PriorityClasses that are not in the files: 2 (urgent of Job default/s, high of TaskGroup default/g). \
                     They count as none.";
-    assert_eq!(notes(&[&*gangs, other, suspended, known, group].join("\n---\n")), expected);
+    assert_eq!(notes(&[&*gangs, other, suspended, idle, known, group].join("\n---\n")), expected);
 }
 
 #[test]
@@ -109,6 +112,17 @@ fn lists_of_one_kind_are_lists() {
     let names: Vec<String> = input.arrivals.iter().map(|arrival| arrival.key.to_string()).collect();
     assert!(names[..2].iter().all(|name| name.starts_with("default/x-") && name.len() == "default/x-".len() + 5));
     assert!(names[0] != names[1] && names[2..] == ["default/j"], "{names:?}");
+}
+
+#[test]
+fn a_job_does_not_ask_for_less_than_nothing() {
+    for field in ["parallelism", "completions"] {
+        let text = format!(
+            "{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: {{{field}: -1, template: {{}}}}}}"
+        );
+        let answer = add(&mut Input::default(), "f.yaml", &text, RUNS).map_err(|error| error.to_string());
+        assert_eq!(answer, Err(format!("f.yaml: Job j: spec.{field}: -1 is below 0")));
+    }
 }
 
 #[test]
