@@ -95,6 +95,15 @@ fn every_sentence_has_its_counts_and_no_debug_text() {
 }
 
 #[test]
+fn who_failed_is_not_said_to_have_refused() {
+    let failed = |code| {
+        let reason = Reason::PlaceholderRejected(Refusal { code, ..refusal() });
+        (reason.code() == "PlaceholderFailed", reason.to_string().contains("failed to create"))
+    };
+    assert_eq!([403, 499, 500, 503].map(failed), [(false, false), (false, false), (true, true), (true, true)]);
+}
+
+#[test]
 fn the_page_is_what_the_code_says() {
     let rows: String = CODES.iter().map(|(code, meaning)| format!("| `{code}` | {meaning} |\n")).collect();
     let page = format!(

@@ -53,6 +53,20 @@ fn an_accepted_application_is_judged_by_its_new_spec() {
     assert_eq!((cluster.report("g").generation, cluster.placeholders()), (3, 0));
 }
 
+/// 01, 1.10: what is gone is not released any more.
+#[test]
+fn a_placeholder_that_goes_with_its_task_group_is_not_released() {
+    let mut cluster = Cluster::default().nodes(1, 8);
+    let spec = cluster.all("g", 1);
+    cluster.apply("g", spec);
+    cluster.settle();
+    cluster.taken();
+    cluster.lose_group("g");
+    cluster.delete("ph-g-1-0-0");
+    cluster.settle();
+    assert_eq!(cluster.taken(), Vec::<String>::new());
+}
+
 /// As above: nor does a member keep a node for a gang that its TaskGroup is not in any more.
 #[test]
 fn an_accepted_task_group_that_moves_gives_back_what_it_has() {

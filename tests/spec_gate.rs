@@ -347,4 +347,9 @@ fn placeholders_that_wait_and_are_too_much_for_the_queue_go() {
     cluster.node("n0", 9);
     cluster.settle();
     assert_eq!((cluster.placeholders(), cluster.bound()), (0, Vec::new()));
+    // Others would be as large, whoever comes meanwhile.
+    let made = created(&cluster.log).len();
+    cluster.member("g-0", "g");
+    cluster.settle();
+    assert_eq!(created(&cluster.log).len(), made, "it backs off before it makes others");
 }

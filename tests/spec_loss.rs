@@ -436,3 +436,17 @@ fn a_placeholder_is_seen_before_its_node() {
         "no member could come"
     );
 }
+
+/// 02, 2.1: the API server's word holds. A pod that somebody else bound elsewhere leaves the room that it was to have.
+#[test]
+fn a_pod_that_was_bound_elsewhere_gives_its_room_to_who_waits() {
+    let mut cluster = Cluster::default().nodes(1, 1);
+    cluster.single("a");
+    cluster.step();
+    cluster.single("b");
+    cluster.step();
+    assert_eq!(cluster.waiting(), ["bind a n0"]);
+    cluster.change("a", |spec| spec.place = Place::On { node: "elsewhere".into(), running: true });
+    cluster.step();
+    assert!(cluster.waiting().contains(&"bind b n0".to_owned()), "{:?}", cluster.waiting());
+}

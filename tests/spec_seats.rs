@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use gangline::core::codes::CODES;
-use gangline::core::event::{BindOutcome, Event, Place, Role};
+use gangline::core::event::{AskSpec, BindOutcome, Event, Place, Role};
+use gangline::core::ids::Key;
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::{Refusal, Unsupported};
 use gangline::core::shape::Shape;
@@ -301,20 +302,35 @@ fn unsupported_members_are_counted_as_what_they_are() {
     assert_eq!(cluster.report("g").message, "every seat is held; waiting for the first member");
 }
 
+/// 01, 1.2: a seat is had by a pod of the gang's namespace, whatever one of another says of itself.
+#[test]
+fn a_placeholder_of_another_namespace_is_none_of_the_gang() {
+    let mut cluster = Cluster::default().nodes(1, 8);
+    let spec = cluster.all("g", 2);
+    cluster.apply("g", spec);
+    cluster.settle();
+    let role = cluster.pods["ph-g-1-0-0"].1.role.clone();
+    let stranger = AskSpec { key: Key::new("other", "stranger"), ..cluster.pod("stranger", role) };
+    cluster.show(stranger);
+    // It is released, as a stray; until it is gone it does not count here.
+    cluster.step();
+    assert_eq!(cluster.report("g").members.placeholders, 2);
+}
+
 /// 01, 1.2.5: a gang that waits for nodes is charged virtually: who waits behind it is told so.
 #[test]
 fn the_virtual_charge_is_named() {
     let mut cluster = Cluster::default().nodes(1, 1).queue("root.q", 4);
-    for (name, min) in [("a", 3), ("b", 2)] {
+    for (name, min) in [("a", 2), ("b", 2), ("c", 2)] {
         let spec = cluster.direct(name, min);
         cluster.submit(name, "root.q", spec);
         cluster.members(name, min);
     }
     cluster.settle();
-    let text = "the gang asks for 2 cpu, but queue root.q has 4 left, of which earlier gangs that wait for nodes (1) have \
-                the first 3";
-    assert_eq!((cluster.report("a").reason, cluster.report("b").message), ("WaitingForCapacity", text.into()));
-    assert_eq!(cluster.why("b-0"), Some("WaitingForQuota"));
+    let text = "the gang asks for 2 cpu, but queue root.q has 4 left, of which earlier gangs that wait for nodes (2) have \
+                the first 4";
+    assert_eq!((cluster.report("b").reason, cluster.report("c").message), ("WaitingForCapacity", text.into()));
+    assert_eq!(cluster.why("c-0"), Some("WaitingForQuota"));
 }
 
 /// 02, 2.2: what waits says why: here for a placeholder that a finalizer holds after the end.

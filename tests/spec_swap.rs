@@ -112,6 +112,22 @@ fn a_seat_is_not_given_up_for_a_member_that_cannot_use_it() {
     assert_eq!(cluster.why("g-0"), Some("Unschedulable"));
 }
 
+/// 01, 1.4.1: what a pod takes besides resources is given back with it.
+#[test]
+fn a_host_port_is_free_again_when_its_pod_is_gone() {
+    let mut cluster = Cluster::default().nodes(1, 8);
+    let port = HostPort { address: "".into(), protocol: "TCP".into(), port: 80 };
+    let shape = Arc::new(Shape { request: size(1), ports: vec![port], ..Shape::default() });
+    for name in ["one", "other"] {
+        cluster.show(gangline::core::event::AskSpec { shape: shape.clone(), ..cluster.pod(name, Role::Singleton) });
+        cluster.settle();
+    }
+    assert_eq!(cluster.bound(), ["one"]);
+    cluster.delete("one");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["other"]);
+}
+
 /// 01, 1.4: "More members than minMember: normal allocation, never a reason to wait for seats that do not exist."
 #[test]
 fn more_members_than_seats_are_ordinary() {

@@ -205,6 +205,7 @@ mod tests {
         for name in ["a", "b"] {
             known.put(Key::new("ns", name), uid(name), 1, name);
         }
+        assert_eq!(known.from(&Key::new("ns", "aa")).map(|(_, name)| *name).collect::<Vec<_>>(), ["b"]);
         known.list_begins();
         assert_eq!(known.sight(&Key::new("ns", "b"), &uid("b"), 1), Sight::Stale);
         assert_eq!(known.list_ends(), [(Key::new("ns", "a"), "a")]);

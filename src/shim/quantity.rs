@@ -171,6 +171,12 @@ mod tests {
         }
     }
 
+    #[test]
+    fn there_is_no_suffix_beyond_the_last() {
+        let sum = |one: &str| (1..1024).fold(read(one), |sum, _| sum.plus(read(one)));
+        assert_eq!((sum("1Ei").to_string(), sum("1E").to_string()), ("1024Ei".to_owned(), "1024E".to_owned()));
+    }
+
     proptest! {
         #[test]
         fn the_canonical_form_reads_back(text in r"[+-]?[0-9]{0,20}(\.[0-9]{0,12})?(n|u|m||k|M|G|T|P|E|Ki|Mi|Gi|Ti|Pi|Ei|e-?[0-9]{1,2})") {

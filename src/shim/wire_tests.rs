@@ -93,7 +93,7 @@ fn requests_are_what_the_server_expects() {
              application/json-patch+json",
             json!([
                 {"op": "test", "path": "/metadata/uid", "value": "c4f15988"},
-                {"op": "add", "path": "/status", "value": value(&status)},
+                {"op": "add", "path": "/status", "value": status},
             ]),
         ),
         (
@@ -102,7 +102,7 @@ fn requests_are_what_the_server_expects() {
              application/json-patch+json",
             json!([
                 {"op": "test", "path": "/metadata/uid", "value": "c4f15988"},
-                {"op": "add", "path": "/status", "value": value(&QueueStatus::default())},
+                {"op": "add", "path": "/status", "value": QueueStatus::default()},
             ]),
         ),
         (
