@@ -6,8 +6,9 @@
 
 use std::io::Write;
 use std::ops::Range;
-use std::thread;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::{iter, thread};
 
 use crate::sim::coverage::{Reached, gaps};
 use crate::sim::draw::draw;
@@ -113,15 +114,13 @@ impl Outcome {
 /// Plays the plans of these seeds on all processors; in the order of the seeds.
 fn play_all(seeds: Range<u64>) -> Vec<(u64, Outcome)> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
+    // Some plans take longer than others: who is done takes the next.
+    let next = AtomicU64::new(seeds.start);
+    let take = || Some(next.fetch_add(1, Ordering::Relaxed)).filter(|seed| seeds.contains(seed));
+    let play = |seed| (seed, Outcome::of(play_and_look(&draw(seed))));
     let mut played: Vec<(u64, Outcome)> = thread::scope(|scope| {
-        let workers: Vec<_> = (0..workers)
-            .map(|worker| seeds.clone().skip(worker).step_by(workers))
-            .map(|seeds| {
-                scope.spawn(move || {
-                    seeds.map(|seed| (seed, Outcome::of(play_and_look(&draw(seed))))).collect::<Vec<_>>()
-                })
-            })
-            .collect();
+        let workers: Vec<_> =
+            (0..workers).map(|_| scope.spawn(|| iter::from_fn(take).map(play).collect::<Vec<_>>())).collect();
         workers.into_iter().flat_map(|worker| worker.join().expect("a play catches its panics")).collect()
     });
     played.sort_by_key(|(seed, _)| *seed);

@@ -3,8 +3,6 @@
 use k8s_openapi::api::core::v1::Pod;
 
 use super::api::{Api, condition, has_ended, is_held, set_condition};
-use super::store::metadata;
-use crate::api::names;
 use crate::core::ids::Key;
 use crate::core::time::Wall;
 use crate::shim::observation::Body;
@@ -46,18 +44,11 @@ fn runs(pod: &Pod) -> bool {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running")
 }
 
-fn is_placeholder(api: &Api, key: &Key) -> bool {
-    let Some(body) = api.store.get(Kind::Pod, key) else { return false };
-    metadata(body).labels.iter().flatten().any(|(name, _)| name == names::PLACEHOLDER)
-}
-
 /// Does what is to be done for a pod; false: nothing was.
 pub fn act(api: &mut Api, key: &Key, now: Wall) -> bool {
     match task(api, key) {
         None => false,
         Some(Task::Collect | Task::End) => api.end_pod(key, now).is_ok(),
-        // A placeholder does nothing, and ends well when it is told to.
-        Some(Task::Stop) if is_placeholder(api, key) => set_phase(api, key, "Succeeded"),
         Some(Task::Stop | Task::Fail) => set_phase(api, key, "Failed"),
         Some(Task::Start) => api
             .change_pod(key, |pod| {

@@ -1,5 +1,6 @@
 //! The way of calls from a process to the server and back: refused, lost, late, or deadly.
 
+use gangline::api::task_group::TaskGroupStatus;
 use gangline::shim::observation::Outcome;
 use gangline::shim::op::{Call, Kind, Op};
 
@@ -134,7 +135,7 @@ impl World {
     }
 
     /// A refusal; one that asks for patience says for how long, sometimes.
-    fn trouble(&mut self, code: u16) -> Outcome {
+    pub(crate) fn trouble(&mut self, code: u16) -> Outcome {
         let says = matches!(code, 429 | 503) && self.chance.percent("retry-after", "", 50);
         let retry_after = says.then(|| 1_000 * (1 + self.chance.below("patience", "", 5)));
         Outcome::Refused { code, reason: "Trouble".into(), message: "try again".into(), retry_after }
@@ -180,10 +181,22 @@ impl World {
         call.id.incarnation == newest && self.older.is_empty()
     }
 
+    /// A status as an older definition keeps it, where it drops a part.
+    fn pruned(&self, op: &Op) -> Option<Op> {
+        let Op::PatchTaskGroupStatus { group, uid, status } = op else { return None };
+        let drops = self.faults.prunes && status.deadlines.is_some();
+        let status = drops.then(|| Box::new(TaskGroupStatus { deadlines: None, ..(**status).clone() }))?;
+        Some(Op::PatchTaskGroupStatus { group: group.clone(), uid: uid.clone(), status })
+    }
+
     fn carry_out(&mut self, call: &Call) -> Outcome {
         let op = &call.op;
         let before = self.api.store.revision();
-        let outcome = self.api.call(op, self.now().wall);
+        let kept = self.pruned(op);
+        let mut outcome = self.api.call(kept.as_ref().unwrap_or(op), self.now().wall);
+        if kept.is_some() && matches!(outcome, Outcome::Ok(_)) {
+            outcome = Outcome::Pruned;
+        }
         if let (Op::Bind { pod, uid, annotations, .. }, Outcome::Ok(_)) = (op, &outcome)
             && let Some(seat) = seat_in(annotations)
         {

@@ -8,9 +8,11 @@ use gangline::core::ids::Key;
 use gangline::core::lifecycle::{AppEvent, AppState};
 use gangline::core::scheduler::Scheduler;
 use gangline::core::seat::{Reserve, SeatState};
+use gangline::shim::observation::Outcome;
 use gangline::shim::op::{Kind, Op};
 
-use super::plan::{Act, Admission, Denied, Faults, Flaw, GroupAct, Plan};
+use super::place::Place;
+use super::plan::{Act, Admission, Denied, Faults, Flaw, GroupAct, Plan, PodAct};
 use super::world::Death;
 
 /// Of how many plans one is looked at.
@@ -53,7 +55,7 @@ pub(crate) struct Coverage {
 impl Coverage {
     /// What is on in the whole of a plan.
     pub(crate) fn of(plan: &Plan) -> Self {
-        let faults = fault_names(&plan.head.faults).into_iter().map(|name| format!("fault {name}"));
+        let faults = plan.head.faults.names().into_iter().map(|name| format!("fault {name}"));
         let denied = plan.head.faults.denied.map(|denied| format!("denied {denied:?}"));
         let admission = plan.head.faults.admission.map(|admission| format!("admission {admission:?}"));
         Self { reached: faults.chain(denied).chain(admission).collect(), ..Self::default() }
@@ -61,10 +63,15 @@ impl Coverage {
 
     /// Somebody did something that had an effect.
     pub(crate) fn act(&mut self, act: &Act) {
-        self.reached.insert(format!("act {}", act_name(act)));
+        self.reached.insert(format!("act {}", act.name()));
         let details = match act {
-            Act::Group(GroupAct { flaw, .. }) => flaw.map(|flaw| format!("flaw {flaw:?}")),
-            Act::Garble { kind, .. } => Some(format!("garbled {kind:?}")),
+            Act::Group(GroupAct { flaw, place, .. }) => {
+                let flaw = flaw.map(|flaw| format!("flaw {flaw:?}"));
+                flaw.into_iter().chain(place.map(|place| format!("template {place:?}"))).collect()
+            }
+            Act::Pod(PodAct { place: Some(place), .. }) => vec![format!("place {place:?}")],
+            Act::Node { tainted: true, .. } => vec!["tainted".to_owned()],
+            Act::Garble { kind, .. } => vec![format!("garbled {kind:?}")],
             Act::Node { .. }
             | Act::LoseNode { .. }
             | Act::Drain { .. }
@@ -90,7 +97,7 @@ impl Coverage {
             | Act::Storm { .. }
             | Act::Away { .. }
             | Act::Compact
-            | Act::Jump { .. } => None,
+            | Act::Jump { .. } => Vec::new(),
         };
         self.reached.extend(details);
     }
@@ -111,6 +118,11 @@ impl Coverage {
             Op::Bind { .. } | Op::DeletePod { .. } | Op::CreatePod(_) | Op::GetPod { .. } => Vec::new(),
         };
         self.reached.extend(codes.into_iter().map(|code| format!("reason {code}")));
+    }
+
+    /// A call is answered.
+    pub(crate) fn answer(&mut self, outcome: &Outcome) {
+        self.reached.insert(format!("answer {}", answer(outcome)));
     }
 
     /// A new process says and does the same as the old one about so many gangs of all.
@@ -152,21 +164,26 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
 /// What is wrong with what these plays reached: there is more, or it was taken to be impossible.
 pub(crate) fn gaps(reached: &Reached) -> Vec<String> {
     let impossible = |what: &String| IMPOSSIBLE.iter().any(|(name, _)| name == what);
-    let missed = expected().into_iter().filter(|what| !reached.contains(what) && !impossible(what));
+    let all = expected();
+    let missed = all.iter().filter(|what| !reached.contains(*what) && !impossible(what));
     let missed = missed.map(|what| format!("not reached: {what}"));
-    let possible = IMPOSSIBLE.iter().filter(|(what, _)| reached.contains(*what) || !expected().contains(*what));
-    missed.chain(possible.map(|(what, _)| format!("not impossible: {what}"))).collect()
+    let is_new = |what: &&String| ["act ", "answer "].iter().any(|list| what.starts_with(list)) && !all.contains(*what);
+    let unlisted = reached.iter().filter(is_new);
+    let unlisted = unlisted.map(|what| format!("not listed: {what}"));
+    let possible = IMPOSSIBLE.iter().filter(|(what, _)| reached.contains(*what) || !all.contains(*what));
+    missed.chain(unlisted).chain(possible.map(|(what, _)| format!("not impossible: {what}"))).collect()
 }
 
 /// Everything that there is.
 fn expected() -> Reached {
     let acts = ACTS.iter().map(|name| format!("act {name}"));
-    let faults = FAULTS.iter().map(|name| format!("fault {name}"));
+    let faults = Faults::ALL.names().into_iter().map(|name| format!("fault {name}"));
     let denied = Denied::ALL.iter().map(|denied| format!("denied {denied:?}"));
     let admission = Admission::ALL.iter().map(|admission| format!("admission {admission:?}"));
     let flaws = Flaw::ALL.iter().map(|flaw| format!("flaw {flaw:?}"));
     let garbled = Kind::ALL.iter().map(|kind| format!("garbled {kind:?}"));
-    let details = denied.chain(admission).chain(flaws).chain(garbled);
+    let places = Place::ALL.iter().flat_map(|place| [format!("template {place:?}"), format!("place {place:?}")]);
+    let details = denied.chain(admission).chain(flaws).chain(garbled).chain(places).chain(["tainted".to_owned()]);
     let reasons = CODES.iter().map(|(code, _)| format!("reason {code}"));
     let seats = SEAT_STEPS.iter().map(|(before, now)| seat_step(before, now));
     let apps = AppState::ALL.into_iter().flat_map(|state| {
@@ -174,6 +191,7 @@ fn expected() -> Reached {
         next.map(move |next| app_step(state, next))
     });
     let calls = CALLS.iter().flat_map(|call| FATES.iter().map(move |fate| format!("call {call}: {fate}")));
+    let answers = ANSWERS.map(|answer| format!("answer {answer}"));
     let deaths = CALLS.iter().filter(|call| !call.starts_with("get"));
     let deaths = deaths.flat_map(|call| Death::ALL.map(|death| format!("call {call}: {death:?}")));
     let restarts = RESTARTS.map(str::to_owned);
@@ -184,6 +202,7 @@ fn expected() -> Reached {
         .chain(seats)
         .chain(apps)
         .chain(calls)
+        .chain(answers)
         .chain(deaths)
         .collect()
 }
@@ -213,6 +232,19 @@ pub(crate) const FATES: [&str; 9] = [
     "refused 503",
     "refused 504",
 ];
+
+/// Ways of a call to be answered.
+const ANSWERS: [&str; 5] = ["ok", "pruned", "refused", "unknown", "not sent"];
+
+const fn answer(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Ok(_) => "ok",
+        Outcome::Pruned => "pruned",
+        Outcome::Refused { .. } => "refused",
+        Outcome::Unknown => "unknown",
+        Outcome::NotSent => "not sent",
+    }
+}
 
 /// A reason, and the code with which a text begins.
 fn codes(reason: Option<&String>, text: Option<&String>) -> Vec<String> {
@@ -278,90 +310,3 @@ const ACTS: &[&str] = &[
     "compact",
     "jump",
 ];
-
-const fn act_name(act: &Act) -> &'static str {
-    match act {
-        Act::Node { .. } => "node",
-        Act::LoseNode { .. } => "lose-node",
-        Act::Drain { .. } => "drain",
-        Act::Autoscale { .. } => "autoscale",
-        Act::Queue { .. } => "queue",
-        Act::DropQueue { .. } => "drop-queue",
-        Act::Group(_) => "group",
-        Act::DropGroup { .. } => "drop-group",
-        Act::Pod(_) => "pod",
-        Act::DropPod { .. } => "drop-pod",
-        Act::LetGo { .. } => "let-go",
-        Act::End { .. } => "end",
-        Act::DropPlaceholder { .. } => "drop-placeholder",
-        Act::Foreign { .. } => "foreign",
-        Act::Resize { .. } => "resize",
-        Act::Quota { .. } => "quota",
-        Act::DropNamespace { .. } => "drop-namespace",
-        Act::Garble { .. } => "garble",
-        Act::Hang { .. } => "hang",
-        Act::Vanish { .. } => "vanish",
-        Act::Kill { .. } => "kill",
-        Act::Overlap { .. } => "overlap",
-        Act::Cut { .. } => "cut",
-        Act::Mute { .. } => "mute",
-        Act::Storm { .. } => "storm",
-        Act::Away { .. } => "away",
-        Act::Compact => "compact",
-        Act::Jump { .. } => "jump",
-    }
-}
-
-const FAULTS: &[&str] = &[
-    "refused",
-    "answer-lost",
-    "lost",
-    "late",
-    "slow",
-    "lag",
-    "cut",
-    "stall",
-    "idle",
-    "crash",
-    "unfit",
-    "stale",
-    "denied",
-    "admission",
-];
-
-/// The faults that are on.
-fn fault_names(faults: &Faults) -> Vec<&'static str> {
-    let Faults {
-        refused,
-        answer_lost,
-        lost,
-        late,
-        slow_ms,
-        lag_ms,
-        cut,
-        stall_ms,
-        idle_ms,
-        crash,
-        unfit,
-        stale,
-        denied,
-        admission,
-    } = *faults;
-    let on = [
-        refused > 0,
-        answer_lost > 0,
-        lost > 0,
-        late > 0,
-        slow_ms > 0,
-        lag_ms > 0,
-        cut > 0,
-        stall_ms > 0,
-        idle_ms > 0,
-        crash > 0,
-        unfit > 0,
-        stale > 0,
-        denied.is_some(),
-        admission.is_some(),
-    ];
-    FAULTS.iter().zip(on).filter(|(_, on)| *on).map(|(name, _)| *name).collect()
-}

@@ -1,8 +1,11 @@
 //! Draws plans: few nodes, queues and applications, everything that can happen to them, and which faults are on.
 
+use std::collections::BTreeSet;
+
 use gangline::shim::op::Kind;
 
 use super::chance::mix;
+use super::place::Place;
 use super::plan::{Act, Admission, Denied, Faults, Flaw, GroupAct, Head, Plan, PodAct};
 
 /// How long people act.
@@ -67,13 +70,14 @@ pub(crate) fn draw(seed: u64) -> Plan {
         acts.push((at, Act::Vanish { kind, for_ms: dice.of(&[1_000, 20_000]) }));
     }
     (0..dice.few(8)).for_each(|number| trouble(&mut dice, &mut acts, number, &nodes));
-    let faults = faults(&mut dice);
+    let mut faults = faults(&mut dice);
     rare(&mut dice, &mut acts, &nodes);
+    faults.prunes = dice.percent(5);
     acts.sort_by_key(|(at, _)| *at);
     Plan { head: Head { seed, faults }, acts }
 }
 
-/// What few clusters see. Drawn last: without it a plan is as it was.
+/// What few clusters see. Drawn when all else of the acts is: without it a plan is as it was.
 fn rare(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, nodes: &[String]) {
     let group = format!("g{}", dice.few(8));
     let member = format!("{group}-{}", dice.few(3));
@@ -125,6 +129,34 @@ fn rare(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, nodes: &[String]) {
             acts.iter_mut().filter_map(|(_, act)| if let Act::Group(group) = act { Some(group) } else { None });
         groups.nth(dice.few(4) as usize).into_iter().for_each(|group| group.timeout = timeout);
     }
+    if dice.percent(6) {
+        let node = Act::Node { name: dice.of(nodes), cpu: 1 + dice.below(6) as u32, cordoned: false, tainted: true };
+        acts.push((if dice.percent(50) { 0 } else { dice.time() }, node));
+    }
+    if dice.percent(10) {
+        place_some(dice, acts);
+    }
+}
+
+/// Some gangs cannot be everywhere, and do not always say the same of their placeholders and of their members.
+fn place_some(dice: &mut Dice, acts: &mut [(u64, Act)]) {
+    let (place, is_said) = (dice.of(&Place::ALL), dice.percent(85));
+    let mut placed = BTreeSet::new();
+    for (_, act) in acts.iter_mut() {
+        if let Act::Group(group) = act
+            && (placed.contains(&group.name) || dice.percent(40))
+        {
+            group.place = is_said.then_some(place);
+            placed.insert(group.name.clone());
+        }
+    }
+    for (_, act) in acts {
+        if let Act::Pod(pod) = act
+            && pod.group.as_ref().is_some_and(|group| placed.contains(group))
+        {
+            pod.place = dice.percent(95).then_some(place);
+        }
+    }
 }
 
 /// Somebody holds members by a finalizer, and may let them go.
@@ -153,13 +185,13 @@ fn cluster(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, count: u64) -> Vec<Strin
     for name in &nodes {
         let at = if dice.percent(85) { 0 } else { dice.time() };
         let cpu = 1 + dice.below(6) as u32;
-        acts.push((at, Act::Node { name: name.clone(), cpu, cordoned: false }));
+        acts.push((at, Act::Node { name: name.clone(), cpu, cordoned: false, tainted: false }));
         if dice.percent(10) {
-            acts.push((dice.time(), Act::Node { name: name.clone(), cpu, cordoned: true }));
+            acts.push((dice.time(), Act::Node { name: name.clone(), cpu, cordoned: true, tainted: false }));
         }
         if dice.percent(6) {
             let cpu = 1 + dice.below(8) as u32;
-            acts.push((dice.time(), Act::Node { name: name.clone(), cpu, cordoned: false }));
+            acts.push((dice.time(), Act::Node { name: name.clone(), cpu, cordoned: false, tainted: false }));
         }
         if dice.percent(4) {
             acts.push((dice.time(), Act::Drain { name: name.clone() }));
@@ -168,7 +200,10 @@ fn cluster(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, count: u64) -> Vec<Strin
             let at = dice.time();
             acts.push((at, Act::LoseNode { name: name.clone() }));
             if dice.percent(60) {
-                acts.push((at + 1 + dice.below(9_000), Act::Node { name: name.clone(), cpu, cordoned: false }));
+                acts.push((
+                    at + 1 + dice.below(9_000),
+                    Act::Node { name: name.clone(), cpu, cordoned: false, tainted: false },
+                ));
             }
         }
     }
@@ -220,6 +255,7 @@ fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (number, begins): (u
             app: app.clone(),
             gang: if app.is_some() { names.clone() } else { Vec::new() },
             timeout: None,
+            place: None,
             flaw: dice.percent(2).then(|| dice.of(&Flaw::ALL)),
         };
         group(dice, acts, begins, &spec);
@@ -382,5 +418,6 @@ fn faults(dice: &mut Dice) -> Faults {
         stale: some(&[5, 50]) as u8,
         denied: dice.percent(10).then(|| dice.of(&Denied::ALL)),
         admission: dice.percent(6).then(|| dice.of(&Admission::ALL)),
+        prunes: false,
     }
 }

@@ -3,34 +3,96 @@
 //! L6: why something waits is true. When the cause is taken away, it goes on or waits for something else. L1: what has
 //! completed stays so when another process comes, whatever was taken away before.
 
-use gangline::api::task_group::TaskGroup;
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use gangline::api::task_group::{TaskGroup, TaskGroupSpec};
+use gangline::core::codes::CODES;
 use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
+use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use serde_json::json;
 
-use super::people::{NS, is_placeholder, label, levels, node_of};
+use super::marks::{group_of, queue_mark};
+use super::oracle::application_of;
+use super::people::{NS, label, levels, node_of, says_placeholder};
 use super::plan::Plan;
 use super::run::to_rest;
 use super::world::World;
 
-/// How a cause that is named is taken away from a task group.
+/// The label that names a queue.
+const QUEUE: &str = "gangline.dev/queue";
+
+/// How a cause that is named is taken away: from a task group and its members, or, without a name, from other pods.
 type Remedy = fn(&mut World, &str);
 
-/// Reasons of task groups.
-const OF_GROUPS: &[(&str, Remedy)] = &[
-    ("WaitingForQuota", |world, _| world.lift_quotas()),
-    ("ExceedsMaxQuota", |world, _| world.lift_quotas()),
-    ("WaitingForApplications", |world, _| world.lift_quotas()),
-    ("NamespaceQuotaTooSmall", |world, _| world.set_namespace_quota(None)),
-    ("WaitingForCapacity", |world, _| world.add_room()),
-    ("WaitingForMembers", World::add_members),
-    ("QueueNotFound", World::define_queue),
-    ("QueueDraining", World::define_queue),
-];
+/// What is so of a reason when everything is at rest.
+#[derive(Clone, Copy)]
+enum Cause {
+    /// Who has it does not have it any more when its cause is gone.
+    Goes(Remedy),
+    /// It passes by itself: nobody has it.
+    Passes,
+    /// It has no cause that could be taken away, and why.
+    Stays(&'static str),
+}
 
-/// Reasons of pods.
-const OF_PODS: &[(&str, Remedy)] =
-    &[("Unschedulable", |world, _| world.add_room()), ("WaitingForQuota", |world, _| world.lift_quotas())];
+const ROOM: Cause = Cause::Goes(|world, _| world.add_room());
+const QUOTA: Cause = Cause::Goes(|world, _| world.lift_quotas());
+const QUEUES: Cause = Cause::Goes(World::define_queues);
+const SPEC: Cause = Cause::Goes(World::correct);
+const NOTHING: Cause = Cause::Stays("nothing is waited for");
+
+/// Every reason.
+const CAUSES: [(&str, Cause); CODES.len()] = [
+    ("Submitted", Cause::Passes),
+    ("InvalidSpec", SPEC),
+    ("GangGroupMismatch", Cause::Goes(World::agree)),
+    ("QueueNotFound", QUEUES),
+    ("QueueNotLeaf", Cause::Goes(|world, _| world.fell_queues())),
+    ("QueueDraining", QUEUES),
+    ("AskTooLarge", SPEC),
+    ("ExceedsMaxQuota", QUOTA),
+    ("NamespaceQuotaTooSmall", Cause::Goes(|world, _| world.set_namespace_quota(None))),
+    ("ApplicationClosed", Cause::Stays("until the application is over")),
+    ("TaskGroupNotFound", Cause::Goes(|world, _| world.define_groups())),
+    ("WaitingForTaskGroups", Cause::Goes(World::define_listed)),
+    ("WaitingForQueues", Cause::Passes),
+    ("WaitingForMembers", Cause::Goes(World::add_members)),
+    ("WaitingForQuota", QUOTA),
+    ("WaitingForApplications", QUOTA),
+    ("CreatingPlaceholders", Cause::Passes),
+    ("PlaceholderRejected", Cause::Passes),
+    ("PlaceholderFailed", Cause::Passes),
+    ("WaitingForCapacity", ROOM),
+    ("BindingPlaceholders", Cause::Passes),
+    ("PlaceholdersLeaving", Cause::Passes),
+    ("ReservationLost", Cause::Passes),
+    ("Accepted", NOTHING),
+    ("QuotaReserved", NOTHING),
+    ("Placed", NOTHING),
+    ("Starting", Cause::Goes(World::add_everybody)),
+    ("Running", NOTHING),
+    ("PartiallyLost", Cause::Goes(World::add_everybody)),
+    ("WaitingForCompletion", Cause::Passes),
+    ("Completed", NOTHING),
+    ("Unschedulable", ROOM),
+    ("UnsupportedConstraint", Cause::Stays("a pod stays as it is")),
+    ("SeatTooSmall", QUOTA),
+    ("PlaceholderKept", Cause::Passes),
+    ("BindRefused", Cause::Passes),
+    ("Active", NOTHING),
+];
+/// Reasons about the limits of a queue, which stay when it drains.
+const OF_LIMITS: &[&str] = &["ExceedsMaxQuota", "WaitingForQuota", "WaitingForApplications", "SeatTooSmall"];
+
+#[test]
+fn every_reason_has_its_cause_or_passes_or_stays() {
+    assert_eq!(CAUSES.map(|(reason, _)| reason), CODES.map(|(reason, _)| reason));
+    assert!(CAUSES.iter().all(|(_, cause)| !matches!(cause, Cause::Stays(why) if why.is_empty())));
+}
 
 /// Looks into a world at rest.
 pub(crate) fn check(plan: &Plan, world: &mut World) {
@@ -61,70 +123,91 @@ fn completed(world: &World) -> Vec<(String, u32)> {
     completed.map(|(name, status)| (name, status.incarnation)).collect()
 }
 
-/// Takes away every cause that is named, one at a time.
+/// What is said to wait waits for that: it does not when the causes are taken away, one at a time.
 fn check_reasons(plan: &Plan, world: &mut World) {
-    let mut waiting: Vec<(String, &str, Remedy)> = Vec::new();
-    for (name, group) in world.groups() {
-        let status = group.status.unwrap_or_default();
-        let drains = group.spec.queue.is_some_and(|queue| world.drains(&queue));
-        let remedy =
-            OF_GROUPS.iter().find(|(reason, _)| *reason == status.reason && status.application_state != "Running");
-        // The limits of a queue that drains stay.
-        waiting.extend(
-            remedy
-                .filter(|(reason, _)| !drains || reason.starts_with("Queue"))
-                .map(|(reason, remedy)| (name, *reason, *remedy)),
-        );
-    }
-    for (name, reason, remedy) in waiting {
-        let mut fork = to_rest(World::new(plan.head.seed, plan.head.faults, None), plan);
-        remedy(&mut fork, &name);
-        fork.rest();
-        let after = fork.groups().into_iter().find(|(of, _)| *of == name).and_then(|(_, group)| group.status);
-        if after.is_some_and(|after| after.reason == reason) {
-            world.violated("L6", format!("{name} is said to be {reason}, and is so when the cause is gone"));
-        }
-    }
-    for (reason, remedy) in OF_PODS {
-        let pods = world.pods_waiting_for(reason);
-        if pods.is_empty() {
-            continue;
-        }
-        let mut fork = to_rest(World::new(plan.head.seed, plan.head.faults, None), plan);
-        remedy(&mut fork, "");
-        fork.rest();
-        let still: Vec<_> = fork.pods_waiting_for(reason).into_iter().filter(|pod| pods.contains(pod)).collect();
-        if !still.is_empty() {
-            world.violated("L6", format!("{still:?} are {reason}, and are so when the cause is gone"));
+    for (reason, name) in world.waiting() {
+        let who = || if name.is_empty() { "somebody" } else { &name };
+        match CAUSES.iter().find(|(code, _)| *code == reason) {
+            None => world.violated("L6", format!("{} has no reason: {reason}", who())),
+            Some((_, Cause::Passes)) => world.violated("L6", format!("{} is {reason} at rest", who())),
+            Some((_, Cause::Stays(_))) => {}
+            Some((_, Cause::Goes(remedy))) => {
+                let before = world.who_are(&reason, &name);
+                let mut fork = without(plan, *remedy, &name);
+                fork.violation.take().into_iter().for_each(|found| _ = world.violation.get_or_insert(found));
+                let after = fork.who_are(&reason, &name);
+                let still: Vec<_> = before.intersection(&after).collect();
+                if !still.is_empty() {
+                    world.violated("L6", format!("{still:?} are {reason}, and are so when the cause is gone"));
+                }
+            }
         }
     }
 }
 
+/// Another play of the plan, where a cause is taken away in the end.
+fn without(plan: &Plan, remedy: Remedy, name: &str) -> World {
+    let mut fork = to_rest(World::new(plan.head.seed, plan.head.faults, None), plan);
+    remedy(&mut fork, name);
+    fork.rest();
+    fork
+}
+
 impl World {
-    /// Pods with this reason at `PodScheduled`: none of the scheduler's own, nor of a group or an application whose queue
-    /// drains, since the limits of that one stay.
-    pub(crate) fn pods_waiting_for(&self, reason: &str) -> Vec<Key> {
+    /// Reasons that are given, each with the name of the task group that has it or whose members have it; empty: of others.
+    fn waiting(&self) -> BTreeSet<(String, String)> {
+        let of_groups = self.groups().into_iter().map(|(name, group)| (group.status.unwrap_or_default().reason, name));
+        let of_pods = self.reasons_of_pods().into_iter().map(|(reason, _, group)| (reason, group));
+        of_groups.chain(of_pods).collect()
+    }
+
+    /// Who gives a reason: a task group, and its members; or pods without one.
+    fn who_are(&self, reason: &str, name: &str) -> BTreeSet<String> {
+        let has_limits = self.has_limits();
+        let judged = |group: &str| !OF_LIMITS.contains(&reason) || has_limits(group);
+        let has = |group: &TaskGroup| group.status.as_ref().is_some_and(|status| status.reason == reason);
+        let groups = self.groups().into_iter().filter(|(of, group)| of == name && has(group) && judged(of));
+        let is_one = |(why, _, group): &(String, Key, String)| why == reason && group == name && judged(group);
+        let pods = self.reasons_of_pods().into_iter().filter(is_one);
+        groups.map(|(name, _)| name).chain(pods.map(|(_, key, _)| key.to_string())).collect()
+    }
+
+    /// Pods that say why they wait, none of the scheduler's own, each with its task group, or one of its application's.
+    /// What terminates waits for its end.
+    fn reasons_of_pods(&self) -> Vec<(String, Key, String)> {
+        let groups = self.groups();
+        let group_of_application = |application: &str| {
+            let found = groups.iter().find(|(name, group)| application_of(name, group) == application);
+            found.map(|(name, _)| name.as_str())
+        };
+        let waits = |pod: &Pod| pod.metadata.deletion_timestamp.is_none() && !says_placeholder(pod);
+        let reason = |(key, body): (&Key, &Body)| {
+            let Body::Pod(pod) = body else { return None };
+            let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
+            let mut scheduled = conditions.filter(|one| one.type_ == "PodScheduled" && one.status == "False");
+            let reason = scheduled.find_map(|one| one.reason.clone())?;
+            let of_application = || label(body, "gangline.dev/application-id").and_then(group_of_application);
+            let group = group_of(body).or_else(of_application).filter(|_| &*key.namespace == NS);
+            let group = group.unwrap_or_default().to_owned();
+            (node_of(body).is_none() && waits(pod)).then(|| (reason, key.clone(), group))
+        };
+        self.api.store.of_kind(Kind::Pod).filter_map(reason).collect()
+    }
+
+    /// Whether the limits of a task group's queue can be changed: those of one that drains stay.
+    fn has_limits(&self) -> impl Fn(&str) -> bool {
         let drains = |group: &TaskGroup| group.spec.queue.as_ref().is_some_and(|queue| self.drains(queue));
         let draining = self.groups().into_iter().filter(|(_, group)| drains(group));
-        let draining: Vec<_> =
-            draining.map(|(name, group)| (group.spec.application_id.unwrap_or_else(|| name.clone()), name)).collect();
-        let waits = |body: &Body| {
-            let Body::Pod(pod) = body else { return false };
-            let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-            let mut scheduled = conditions.filter(|one| one.type_ == "PodScheduled");
-            let is_of = |(application, group): &(String, String)| {
-                super::marks::group_of(body) == Some(group)
-                    || label(body, "gangline.dev/application-id") == Some(application)
-            };
-            // What terminates waits for its end.
-            node_of(body).is_none()
-                && pod.metadata.deletion_timestamp.is_none()
-                && !is_placeholder(body)
-                && !draining.iter().any(is_of)
-                && scheduled.any(|one| one.status == "False" && one.reason.as_deref() == Some(reason))
-        };
-        let pods = self.api.store.of_kind(Kind::Pod).filter(|(_, body)| waits(body));
-        pods.map(|(key, _)| key.clone()).collect()
+        let draining: BTreeSet<String> = draining.map(|(name, _)| name).collect();
+        move |name| !draining.contains(name)
+    }
+
+    /// Pods with this reason at `PodScheduled`: none of a group or an application whose queue drains, since the limits of
+    /// that one stay.
+    pub(crate) fn pods_waiting_for(&self, reason: &str) -> Vec<Key> {
+        let has_limits = self.has_limits();
+        let is_one = |(why, _, group): &(String, Key, String)| why == reason && has_limits(group);
+        self.reasons_of_pods().into_iter().filter(is_one).map(|(_, key, _)| key).collect()
     }
 
     /// As many members as every group of a gang needs, and nobody is missing.
@@ -142,13 +225,123 @@ impl World {
         }
     }
 
-    /// The queue of a group exists, and every one above it.
-    fn define_queue(&mut self, group: &str) {
-        let Some(Body::TaskGroup(found)) = self.api.store.get(Kind::TaskGroup, &Key::new(NS, group)) else { return };
-        let Some(path) = found.spec.queue.clone() else { return };
-        for level in levels(&path).skip(1) {
-            if self.api.store.get(Kind::Queue, &Key::cluster(level)).is_none() {
-                self.queue(level, 1_000);
+    /// Everybody who can come, with room and quota.
+    fn add_everybody(&mut self, group: &str) {
+        self.lift_quotas();
+        self.add_room();
+        self.add_members(group);
+    }
+
+    /// Edits the specs of an application's task groups.
+    fn edit_together(&mut self, group: &str, edit: impl Fn(&str, &mut TaskGroupSpec)) {
+        let groups = self.groups();
+        let Some((_, own)) = groups.iter().find(|(name, _)| name == group) else { return };
+        let application = application_of(group, own);
+        for (name, _) in groups.iter().filter(|(name, group)| application_of(name, group) == application) {
+            let edited = self.api.edit(Kind::TaskGroup, &Key::new(NS, name.as_str()), |body| {
+                if let Body::TaskGroup(group) = body {
+                    edit(name, &mut Arc::make_mut(group).spec);
+                }
+            });
+            assert!(edited.is_ok(), "{name} can be edited");
+        }
+    }
+
+    /// A task group asks for what there may be, in a gang of what there is.
+    fn correct(&mut self, group: &str) {
+        self.edit_together(group, |_, spec| {
+            spec.min_resource = [("cpu".to_owned(), Quantity("1".to_owned()))].into();
+        });
+        self.agree(group);
+    }
+
+    /// All groups of an application agree with one of them: that one is edited only where it does not list them.
+    fn agree(&mut self, group: &str) {
+        let groups = self.groups();
+        let Some((_, own)) = groups.iter().find(|(name, _)| name == group) else { return };
+        let application = application_of(group, own);
+        let together = groups.iter().filter(|(name, group)| application_of(name, group) == application);
+        let mut gang_group: Vec<String> = together.map(|(name, _)| format!("{NS}/{name}")).collect();
+        let listed: BTreeSet<&String> = own.spec.gang_group.iter().collect();
+        if listed == gang_group.iter().collect() {
+            gang_group.clone_from(&own.spec.gang_group);
+        }
+        self.edit_together(group, |_, spec| {
+            *spec = TaskGroupSpec {
+                application_id: spec.application_id.clone(),
+                min_member: spec.min_member,
+                min_resource: spec.min_resource.clone(),
+                gang_group: gang_group.clone(),
+                ..own.spec.clone()
+            };
+        });
+    }
+
+    /// Every task group that one lists exists.
+    fn define_listed(&mut self, group: &str) {
+        let groups = self.groups();
+        let Some((_, own)) = groups.iter().find(|(name, _)| name == group) else { return };
+        for (namespace, name) in own.spec.gang_group.iter().filter_map(|listed| listed.split_once('/')) {
+            if self.api.store.get(Kind::TaskGroup, &Key::new(namespace, name)).is_none() {
+                let metadata = json!({"name": name, "namespace": namespace});
+                self.apply(Kind::TaskGroup, &json!({"metadata": metadata, "spec": own.spec}));
+            }
+        }
+    }
+
+    /// Queues that somebody names.
+    fn named_queues(&self) -> BTreeSet<String> {
+        let of_groups = self.groups().into_iter().filter_map(|(_, group)| group.spec.queue);
+        let pods = self.api.store.of_kind(Kind::Pod).filter_map(|(_, body)| label(body, QUEUE));
+        of_groups.chain(pods.map(str::to_owned)).collect()
+    }
+
+    /// The queue of a task group exists, or every one that somebody names, and those above.
+    fn define_queues(&mut self, group: &str) {
+        let own = self.groups().into_iter().find(|(name, _)| name == group).and_then(|(_, group)| group.spec.queue);
+        let paths = if group.is_empty() { self.named_queues() } else { own.into_iter().collect() };
+        for path in paths {
+            for level in levels(&path).skip(1) {
+                if self.api.store.get(Kind::Queue, &Key::cluster(level)).is_none() {
+                    self.queue(level, 1_000);
+                }
+            }
+        }
+    }
+
+    /// No queue lies below one that somebody names, nor is anything there.
+    fn fell_queues(&mut self) {
+        let named = self.named_queues();
+        let is_below = |path: &str| levels(path).any(|above| above != path && named.contains(above));
+        let of_group = |(_, group): &(String, TaskGroup)| group.spec.queue.as_deref().is_some_and(is_below);
+        let groups: BTreeSet<String> = self.groups().into_iter().filter(of_group).map(|(name, _)| name).collect();
+        let goes = |kind: Kind, key: &Key, body: &Body| match kind {
+            Kind::Queue => is_below(&key.name),
+            Kind::TaskGroup => groups.contains(&*key.name),
+            Kind::Pod => {
+                let charged = queue_mark(body);
+                let queues = [label(body, QUEUE), charged.as_deref()];
+                queues.into_iter().flatten().any(is_below) || group_of(body).is_some_and(|name| groups.contains(name))
+            }
+            Kind::Node | Kind::ResourceQuota => false,
+        };
+        for kind in Kind::ALL {
+            let all = self.api.store.of_kind(kind).filter(|(key, body)| goes(kind, key, body));
+            let gone: Vec<Key> = all.map(|(key, _)| key.clone()).collect();
+            gone.iter().for_each(|key| self.api.store.remove(kind, key));
+        }
+    }
+
+    /// Every task group that a pod names exists.
+    fn define_groups(&mut self) {
+        let pods = self.api.store.of_kind(Kind::Pod);
+        let named: BTreeSet<Key> =
+            pods.filter_map(|(key, body)| Some(Key { name: group_of(body)?.into(), ..key.clone() })).collect();
+        for Key { namespace, name } in named {
+            if self.api.store.get(Kind::TaskGroup, &Key::new(&*namespace, &*name)).is_none() {
+                let metadata = json!({"name": *name, "namespace": *namespace});
+                let spec = json!({"minMember": 1, "minResource": {"cpu": "1"}});
+                self.apply(Kind::TaskGroup, &json!({"metadata": metadata, "spec": spec}));
             }
         }
     }

@@ -76,6 +76,12 @@ impl Process {
             return if queue.is_empty() { Err(Violation::new("I3", what())) } else { Ok(()) };
         };
         let group = self.groups.get(&uid);
+        let is_gone = group.is_some_and(|group| self.group_uids.get(&group.key) != Some(&uid));
+        // One that may have been made is made again, to know.
+        let is_in_doubt = self.intents.get(&pod.uid).is_some_and(|intent| intent.doubtful);
+        if is_gone && !pod.placeholder && pod.group.is_some() && !is_in_doubt {
+            return Err(Violation::new("I5", format!("{key} is bound for a task group that is gone")));
+        }
         let named = pod.group.as_ref().map(|name| Key::new(key.namespace.clone(), name.as_str()));
         // An originator is bound for its application.
         if named.is_some() && group.map(|group| &group.key) != named.as_ref() {
@@ -121,8 +127,14 @@ impl Process {
         let Some(node) = self.nodes.get(&Key::cluster(new.node.as_str())) else {
             return Err(Violation::new("I2", format!("{key} goes to {}, which is not there", new.node)));
         };
-        if node.cordoned_ms.is_some_and(|since| new.decided_ms.saturating_sub(since) >= EXCUSED_MS) {
-            return Err(Violation::new("I2", format!("{key} goes to {}, which takes no pods", new.node)));
+        let is_long_so = |since: Option<u64>| since.is_some_and(|at| new.decided_ms.saturating_sub(at) >= EXCUSED_MS);
+        let pod = self.pods.get(key);
+        let is_kept_off = is_long_so(node.tainted_ms) && !pod.is_some_and(|pod| pod.wants.tolerates);
+        if is_long_so(node.cordoned_ms) || is_kept_off {
+            return Err(Violation::new("I2", format!("{key} goes to {}, which does not take it", new.node)));
+        }
+        if pod.is_some_and(|pod| !pod.wants.takes(node.zone.as_ref())) {
+            return Err(Violation::new("I2", format!("{key} goes to {}, in the wrong zone", new.node)));
         }
         if new.decided_ms.saturating_sub(node.changed_ms) < EXCUSED_MS {
             return Ok(());

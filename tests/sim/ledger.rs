@@ -37,7 +37,8 @@ struct Holder {
 /// Members of a task group begin to be bound.
 #[derive(Debug)]
 struct Start {
-    group: Key,
+    /// Which it is, where its gang is known and judged.
+    group: Option<Key>,
     /// Which life of it, once a member says so.
     incarnation: Option<String>,
     at: u64,
@@ -68,10 +69,10 @@ impl World {
                 gang.map(|(uid, key, min)| (uid.clone(), key.clone(), process.unseated(uid, min))).collect();
             let excused = self.refuses().is_some() || at < self.deaf_until;
             // Known as one that has started, also where its gang is not.
-            let own = Start { group: Key::cluster(""), incarnation: None, at, missing: BTreeSet::new(), excused };
+            let own = Start { group: None, incarnation: None, at, missing: BTreeSet::new(), excused };
             self.ledger.starts.insert(uid.clone(), own);
             for (of, group, missing) in gang {
-                let start = Start { group, incarnation: None, at, missing, excused };
+                let start = Start { group: Some(group), incarnation: None, at, missing, excused };
                 if of == uid {
                     self.ledger.starts.insert(of, start);
                 } else {
@@ -95,11 +96,12 @@ impl World {
         let is_due = |start: &&mut Start| now >= start.at + START_MS && !start.missing.is_empty();
         let mut half: Option<String> = None;
         for start in self.ledger.starts.values_mut().filter(is_due) {
-            let is_disturbed = disturbed.get(&*start.group.name).is_some_and(|heard| *heard >= start.at);
+            let Some(group) = &start.group else { continue };
+            let is_disturbed = disturbed.get(&*group.name).is_some_and(|heard| *heard >= start.at);
             if !start.excused && !is_disturbed {
                 half.get_or_insert(format!(
-                    "{} began to start at {}, without seats {:?}",
-                    start.group, start.at, start.missing
+                    "{group} began to start at {}, without seats {:?}",
+                    start.at, start.missing
                 ));
             }
             start.missing.clear();

@@ -3,10 +3,12 @@
 pub(crate) mod chance;
 pub(crate) mod coverage;
 pub(crate) mod draw;
+mod effects;
 mod forks;
 mod marks;
 pub(crate) mod oracle;
 mod people;
+mod place;
 pub(crate) mod plan;
 mod process;
 pub(crate) mod run;

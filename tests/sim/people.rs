@@ -1,5 +1,8 @@
 //! What people and machines do to a cluster, and what can be read off its objects.
 
+use std::collections::BTreeMap;
+
+use gangline::api::task_group::{PlaceholderFor, Reservation, TaskGroupSpec};
 use gangline::core::ids::Key;
 use gangline::shim::decode;
 use gangline::shim::observation::Body;
@@ -11,6 +14,7 @@ use k8s_openapi::api::core::v1::{Container, ContainerStatus, Node, Pod, Resource
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 
+use super::place::{self, Place, ZONE, is_tainted, zone_of};
 use super::plan::{Act, Flaw, GroupAct, PodAct, within_quotas};
 use super::world::World;
 
@@ -23,7 +27,7 @@ impl World {
     /// Does what a plan says; nothing where it makes no sense.
     pub(crate) fn act(&mut self, act: &Act) {
         match act {
-            Act::Node { name, cpu, cordoned } => self.set_node(name, *cpu, *cordoned),
+            Act::Node { name, cpu, cordoned, tainted } => self.set_node(name, *cpu, *cordoned, *tainted),
             Act::LoseNode { name } => self.lose_node(name),
             Act::Drain { name } => self.drain(name),
             Act::Autoscale { name, cpu } => {
@@ -99,23 +103,24 @@ impl World {
 
     /// A node of so many cores.
     pub(crate) fn node(&mut self, name: &str, cpu: u32) {
-        self.set_node(name, cpu, false);
+        self.set_node(name, cpu, false, false);
     }
 
-    fn set_node(&mut self, name: &str, cpu: u32, cordoned: bool) {
+    fn set_node(&mut self, name: &str, cpu: u32, cordoned: bool, tainted: bool) {
         let before = match self.api.store.get(Kind::Node, &Key::cluster(name)) {
             Some(Body::Node(node)) => allocatable_of(node).0,
             Some(_) | None => 0,
         };
-        if cordoned || u64::from(cpu) * 1_000 < before {
+        if cordoned || tainted || u64::from(cpu) * 1_000 < before {
             self.disturb_node(name);
         }
         let allocatable = json!({"cpu": cpu.to_string(), "memory": "64Gi", "pods": "110"});
-        let spec = json!({"unschedulable": cordoned});
-        self.apply(
-            Kind::Node,
-            &json!({"metadata": {"name": name}, "spec": spec, "status": {"allocatable": allocatable}}),
-        );
+        let mut spec = json!({"unschedulable": cordoned});
+        if tainted {
+            spec["taints"] = json!([place::taint()]);
+        }
+        let metadata = json!({"name": name, "labels": {ZONE: zone_of(name)}});
+        self.apply(Kind::Node, &json!({"metadata": metadata, "spec": spec, "status": {"allocatable": allocatable}}));
     }
 
     /// A queue of so many cores.
@@ -191,7 +196,7 @@ impl World {
     }
 
     fn set_group(&mut self, group: &GroupAct) {
-        let GroupAct { name, min, milli, queue, direct, all, app, gang, timeout, flaw } = group;
+        let GroupAct { name, min, milli, queue, direct, all, app, gang, timeout, flaw, place } = group;
         if self.lives(name) {
             // The API server refuses it: it lives.
             return;
@@ -200,23 +205,30 @@ impl World {
             // It may live, and its status not say so yet.
             self.disturb(name);
         }
-        let mut spec = json!({"minMember": min, "minResource": {"cpu": format!("{milli}m")}});
+        let mut asks = BTreeMap::from([("cpu".to_owned(), Quantity(format!("{milli}m")))]);
+        let mut gang_group: Vec<String> = gang.iter().map(|name| format!("{NS}/{name}")).collect();
         match flaw {
             None => {}
-            Some(Flaw::Field) => spec["minResource"]["pods"] = json!("1"),
-            Some(Flaw::Huge) => spec["minResource"]["cpu"] = json!("9300000000000000"),
-            Some(Flaw::Abroad) => {}
+            Some(Flaw::Field) => _ = asks.insert("pods".to_owned(), Quantity("1".to_owned())),
+            Some(Flaw::Huge) => _ = asks.insert("cpu".to_owned(), Quantity("9300000000000000".to_owned())),
+            Some(Flaw::Abroad) => {
+                if gang.is_empty() {
+                    gang_group.push(format!("{NS}/{name}"));
+                }
+                gang_group.push(format!("{ABROAD}/{name}"));
+            }
         }
-        spec["reservation"] = json!(if *direct { "Direct" } else { "Placeholder" });
-        spec["placeholderFor"] = json!(if *all { "all" } else { "missing" });
-        timeout.iter().for_each(|seconds| spec["completionTimeoutSeconds"] = json!(seconds));
-        queue.iter().for_each(|queue| spec["queue"] = json!(queue));
-        app.iter().for_each(|app| spec["applicationId"] = json!(app));
-        let abroad = (*flaw == Some(Flaw::Abroad)).then(|| format!("{ABROAD}/{name}"));
-        if !gang.is_empty() || abroad.is_some() {
-            let own = if gang.is_empty() { std::slice::from_ref(name) } else { gang };
-            spec["gangGroup"] = own.iter().map(|name| format!("{NS}/{name}")).chain(abroad).collect();
-        }
+        let spec = TaskGroupSpec {
+            application_id: app.clone(),
+            queue: queue.clone(),
+            min_member: *min,
+            min_resource: asks,
+            gang_group,
+            reservation: if *direct { Reservation::Direct } else { Reservation::Placeholder },
+            placeholder_for: if *all { PlaceholderFor::All } else { PlaceholderFor::Missing },
+            placeholder_template: place.map(Place::template),
+            completion_timeout_seconds: *timeout,
+        };
         self.apply(Kind::TaskGroup, &json!({"metadata": {"name": name, "namespace": NS}, "spec": spec}));
     }
 
@@ -236,17 +248,18 @@ impl World {
 
     /// A pod that Gangline schedules.
     pub(crate) fn pod(&mut self, name: &str, labels: &Value, cpu: &str) {
-        self.make_pod(&json!({"name": name, "namespace": NS, "labels": labels}), cpu, 0);
+        self.make_pod(&json!({"name": name, "namespace": NS, "labels": labels}), cpu, &json!({}));
     }
 
-    fn make_pod(&mut self, metadata: &Value, cpu: &str, priority: i32) {
+    fn make_pod(&mut self, metadata: &Value, cpu: &str, more: &Value) {
         let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu}}});
-        let spec = json!({"schedulerName": "gangline", "containers": [container], "priority": priority});
+        let mut spec = json!({"schedulerName": "gangline", "containers": [container], "priority": 0});
+        more.as_object().into_iter().flatten().for_each(|(field, value)| spec[field] = value.clone());
         self.apply(Kind::Pod, &json!({"metadata": metadata, "spec": spec}));
     }
 
     fn set_pod(&mut self, pod: &PodAct) {
-        let PodAct { name, milli, group, app, queue, priority, held, forged, abroad } = pod;
+        let PodAct { name, milli, group, app, queue, priority, held, forged, abroad, place } = pod;
         let namespace = if *abroad { ABROAD } else { NS };
         if self.api.store.get(Kind::Pod, &Key::new(namespace, name.as_str())).is_some() {
             return;
@@ -266,7 +279,9 @@ impl World {
         }
         let finalizers: &[&str] = if *held { &["example.com/hold"] } else { &[] };
         let metadata = json!({"name": name, "namespace": namespace, "labels": labels, "finalizers": finalizers});
-        self.make_pod(&metadata, &format!("{milli}m"), *priority);
+        let mut more = place.map_or_else(|| json!({}), Place::fields);
+        more["priority"] = json!(priority);
+        self.make_pod(&metadata, &format!("{milli}m"), &more);
     }
 
     /// A pod ends well.
@@ -376,7 +391,8 @@ impl World {
     /// A node takes no pods any more, and everything on it is deleted.
     fn drain(&mut self, name: &str) {
         let Some(Body::Node(node)) = self.api.store.get(Kind::Node, &Key::cluster(name)) else { return };
-        self.set_node(name, (allocatable_of(node).0 / 1_000) as u32, true);
+        let (cpu, tainted) = ((allocatable_of(node).0 / 1_000) as u32, is_tainted(node));
+        self.set_node(name, cpu, true, tainted);
         let there = self.api.store.of_kind(Kind::Pod).filter(|(_, pod)| node_of(pod) == Some(name));
         let there: Vec<Key> = there.map(|(key, _)| key.clone()).collect();
         let now = self.now().wall;
@@ -492,8 +508,13 @@ pub(crate) fn label<'a>(pod: &'a Body, key: &str) -> Option<&'a str> {
     metadata(pod).labels.as_ref()?.get(key).map(String::as_str)
 }
 
-pub(crate) fn is_placeholder(pod: &Body) -> bool {
-    label(pod, "gangline.dev/placeholder") == Some("true")
+/// Whether a pod says that it is a placeholder.
+pub(crate) fn is_placeholder(body: &Body) -> bool {
+    matches!(body, Body::Pod(pod) if says_placeholder(pod))
+}
+
+pub(crate) fn says_placeholder(pod: &Pod) -> bool {
+    pod.metadata.labels.iter().flatten().any(|(key, value)| key == "gangline.dev/placeholder" && value == "true")
 }
 
 pub(crate) fn node_of(pod: &Body) -> Option<&str> {

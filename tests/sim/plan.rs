@@ -2,7 +2,6 @@
 //!
 //! First line: the seed of all choices and the faults. Each further line: the millisecond, and an act.
 
-use gangline::api::names;
 use gangline::shim::observation::Body;
 use gangline::shim::op::{Kind, Op};
 use gangline::sim::admission::{Hook, Verdict};
@@ -11,8 +10,10 @@ use gangline::sim::store::Store;
 use k8s_openapi::api::core::v1::{Container, Pod, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
 
-use super::people::{milli, milli_of};
+use super::people::{is_placeholder, milli, milli_of, says_placeholder};
+use super::place::Place;
 
 /// Everything that happens that does not follow from the rest.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +76,49 @@ pub(crate) struct Faults {
     /// What admission does to new pods.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) admission: Option<Admission>,
+    /// The definition of TaskGroups is of a version that does not know their deadlines: the API server drops these.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) prunes: bool,
+}
+
+impl Faults {
+    /// All of them.
+    pub(crate) const ALL: Self = Self {
+        refused: 1,
+        answer_lost: 1,
+        lost: 1,
+        late: 1,
+        slow_ms: 1,
+        lag_ms: 1,
+        cut: 1,
+        stall_ms: 1,
+        idle_ms: 1,
+        crash: 1,
+        unfit: 1,
+        stale: 1,
+        denied: Some(Denied::Bindings),
+        admission: Some(Admission::Quota),
+        prunes: true,
+    };
+
+    /// Names of those that are on.
+    pub(crate) fn names(self) -> Vec<String> {
+        self.written().into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// The same without one of them.
+    pub(crate) fn without(self, name: &str) -> Self {
+        let mut faults = self.written();
+        faults.remove(name);
+        serde_json::from_value(Value::Object(faults)).expect("faults are data")
+    }
+
+    fn written(self) -> Map<String, Value> {
+        match serde_json::to_value(self) {
+            Ok(Value::Object(faults)) => faults,
+            other => panic!("faults are data: {other:?}"),
+        }
+    }
 }
 
 /// What says nothing is not written.
@@ -124,9 +168,8 @@ pub(crate) fn within_quotas(store: &Store, pod: &Pod) -> Verdict {
 }
 
 fn few_placeholders(store: &Store, pod: &Pod) -> Verdict {
-    let is_placeholder = |pod: &Pod| pod.metadata.labels.iter().flatten().any(|(key, _)| key == names::PLACEHOLDER);
-    let there = store.of_kind(Kind::Pod).filter(|(_, body)| matches!(body, Body::Pod(pod) if is_placeholder(pod)));
-    if is_placeholder(pod) && there.count() >= 3 {
+    let there = store.of_kind(Kind::Pod).filter(|(_, body)| is_placeholder(body));
+    if says_placeholder(pod) && there.count() >= 3 {
         return Verdict::Deny { code: 403, reason: "Forbidden" };
     }
     within_quotas(store, pod)
@@ -191,7 +234,14 @@ impl Denied {
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub(crate) enum Act {
     /// A node of so many cores comes, or changes.
-    Node { name: String, cpu: u32, cordoned: bool },
+    Node {
+        name: String,
+        cpu: u32,
+        cordoned: bool,
+        /// It takes only who tolerates that.
+        #[serde(default, skip_serializing_if = "is_default")]
+        tainted: bool,
+    },
     /// A node goes.
     LoseNode { name: String },
     /// A node takes no pods any more, and everything on it is deleted.
@@ -286,6 +336,16 @@ pub(crate) enum Needs {
 }
 
 impl Act {
+    /// Its name, as it is written.
+    pub(crate) fn name(&self) -> String {
+        let name = match serde_json::to_value(self) {
+            Ok(Value::Object(act)) => act.into_iter().next().map(|(name, _)| name),
+            Ok(Value::String(name)) => Some(name),
+            _ => None,
+        };
+        name.expect("an act is data")
+    }
+
     /// Who has to be there for it.
     pub(crate) const fn needs(&self) -> Needs {
         match self {
@@ -344,6 +404,9 @@ pub(crate) struct GroupAct {
     /// What is wrong with it.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) flaw: Option<Flaw>,
+    /// Where its placeholders may be.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) place: Option<Place>,
 }
 
 /// What can be wrong with a task group that the API server takes.
@@ -387,6 +450,9 @@ pub(crate) struct PodAct {
     /// It is in another namespace than the group that it names.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) abroad: bool,
+    /// Where it may be.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) place: Option<Place>,
 }
 
 /// A kind by its plural.

@@ -13,7 +13,8 @@ use serde_json::json;
 use super::super::forks;
 use super::super::marks::seat_mark;
 use super::super::people::{ABROAD, NS};
-use super::super::plan::{Act, Faults, Head, Plan, PodAct};
+use super::super::place::Place;
+use super::super::plan::{Act, Faults, GroupAct, Head, Plan, PodAct};
 use super::super::process::{Process, Step};
 use super::super::run::to_rest;
 use super::super::world::{GARBLED, START_MS, World};
@@ -96,11 +97,23 @@ fn i2_a_node_is_given_more_than_it_has() {
     let mut world = world(false);
     assert_eq!(bind(&mut world, "large", "n0", "root.default"), Some("I2"));
     assert_eq!(bind(&mut world, "refused", "nowhere", "root.default"), Some("I2"), "a node that is not there");
-    world.act(&Act::Node { name: "n2".to_owned(), cpu: 64, cordoned: true });
+    world.act(&Act::Node { name: "n2".to_owned(), cpu: 64, cordoned: true, tainted: false });
     world.rest();
     world.pod("late", &json!({}), "30");
     world.rest();
     assert_eq!(bind(&mut world, "late", "n2", "root.default"), Some("I2"), "a node that takes no pods");
+    world.act(&Act::Node { name: "n3".to_owned(), cpu: 64, cordoned: false, tainted: true });
+    for (name, place) in [("selected", Place::Selected), ("near", Place::Near)] {
+        let pod = PodAct { name: name.to_owned(), milli: 9_000, place: Some(place), ..PodAct::default() };
+        world.act(&Act::Pod(pod));
+    }
+    world.rest();
+    assert_eq!(bind(&mut world, "late", "n3", "root.default"), Some("I2"), "a node whose taint it does not tolerate");
+    world.act(&Act::Node { name: "n3".to_owned(), cpu: 64, cordoned: false, tainted: false });
+    world.rest();
+    for pod in ["selected", "near"] {
+        assert_eq!(bind(&mut world, pod, "n3", "root.default"), Some("I2"), "{pod}: a node of another zone");
+    }
 }
 
 #[test]
@@ -131,6 +144,22 @@ fn gang_uid(world: &World) -> Uid {
     Uid::new(metadata(body).uid.clone().expect("it has one"))
 }
 
+/// A gang with a seat that nobody holds any more, as its process was told.
+fn half_held() -> World {
+    let mut half = world(false);
+    let one = half.placeholders().first().cloned().expect("they are there");
+    let uid = uid(&half, &one);
+    is_gone(&mut half, Kind::Pod, &one, uid);
+    half
+}
+
+/// The process is told that something is gone.
+fn is_gone(world: &mut World, kind: Kind, name: &str, uid: Uid) {
+    let body = Err(Malformed { problem: "".into(), generation: 0 });
+    let (gone, now) = (Seen { uid, key: key(name), rv: u64::MAX, body }, world.now());
+    world.process.as_mut().expect("it runs").hear(now, kind, WatchFact::Gone(gone));
+}
+
 #[test]
 fn i4_a_gang_starts_with_one_seat_that_nobody_holds() {
     let starts = |world: &mut World| {
@@ -141,17 +170,22 @@ fn i4_a_gang_starts_with_one_seat_that_nobody_holds() {
         world.violation.take().map(|violation| violation.promise)
     };
     assert_eq!(starts(&mut world(false)), None, "all are held");
-    let mut half = world(false);
-    let one = half.placeholders().first().cloned().expect("they are there");
-    let gone = Seen {
-        uid: uid(&half, &one),
-        key: key(&one),
-        rv: u64::MAX,
-        body: Err(Malformed { problem: "".into(), generation: 0 }),
-    };
-    let now = half.now();
-    half.process.as_mut().expect("it runs").hear(now, Kind::Pod, WatchFact::Gone(gone));
-    assert_eq!(starts(&mut half), Some("I4"));
+    let mut half = half_held();
+    half.disturb("g");
+    half.run_for(1);
+    assert_eq!(starts(&mut half), Some("I4"), "somebody took something before it started");
+}
+
+#[test]
+fn i4_somebody_takes_a_seat_of_a_gang_that_starts() {
+    let mut half = half_held();
+    let uid = gang_uid(&half);
+    half.note_start(1, (uid.clone(), format!("{}.1", uid.0), Step::Said { lost: false }));
+    half.run_for(1);
+    half.disturb("g");
+    half.run_for(START_MS);
+    half.check_starts();
+    assert_eq!(half.violation, None);
 }
 
 #[test]
@@ -180,7 +214,10 @@ fn i5_and_i3_a_member_is_bound_for_a_group_or_a_queue_that_is_not_its_own() {
     world.rest();
     assert_eq!(bind_as(&mut world, "h-0", format!("queue=root.q {life}")), Some("I5"));
     assert_eq!(bind_as(&mut world, "g-9", format!("queue=root.default {life}")), Some("I3"));
-    assert_eq!(bind_as(&mut world, "g-9", life), Some("I3"), "no queue");
+    assert_eq!(bind_as(&mut world, "g-9", life.clone()), Some("I3"), "no queue");
+    let uid = gang_uid(&world);
+    is_gone(&mut world, Kind::TaskGroup, "g", uid);
+    assert_eq!(bind_as(&mut world, "g-9", format!("queue=root.q {life}")), Some("I5"), "its group is gone");
 }
 
 #[test]
@@ -351,22 +388,52 @@ fn l3_all_is_as_it_was_again_and_again() {
     assert!(world.violation.is_none() && before.is_empty(), "somebody did something");
 }
 
+/// A node of four cores, a pod that no room that is added is enough for, and such a gang.
+fn too_large() -> Plan {
+    let node = Act::Node { name: "n0".to_owned(), cpu: 4, cordoned: false, tainted: false };
+    let pod = |name: &str, group: Option<&str>| {
+        let group = group.map(str::to_owned);
+        Act::Pod(PodAct { name: name.to_owned(), milli: 100_000, group, ..PodAct::default() })
+    };
+    let group =
+        GroupAct { name: "g".to_owned(), min: 1, milli: 100_000, direct: true, all: true, ..GroupAct::default() };
+    let acts = [node, pod("huge", None), Act::Group(group), pod("g-0", Some("g"))];
+    let head = Head { seed: 1, faults: Faults::default() };
+    Plan { head, acts: acts.into_iter().map(|act| (0, act)).collect() }
+}
+
 #[test]
 fn l6_a_reason_is_not_true() {
-    let node = Act::Node { name: "n0".to_owned(), cpu: 4, cordoned: false };
-    // No room that is added is enough for it, so that its reason, which is about room, does not go.
-    let huge = Act::Pod(PodAct { name: "huge".to_owned(), milli: 100_000, ..PodAct::default() });
-    let head = Head { seed: 1, faults: Faults::default() };
-    let plan = Plan { head, acts: vec![(0, node), (1_000, huge)] };
-    let mut world = to_rest(World::new(1, Faults::default(), None), &plan);
-    forks::check(&plan, &mut world);
-    assert_eq!(world.violation.map(|violation| violation.promise), Some("L6"));
+    let of = |wrong: fn(&mut World)| {
+        let plan = too_large();
+        let mut world = to_rest(World::new(1, Faults::default(), None), &plan);
+        wrong(&mut world);
+        forks::check(&plan, &mut world);
+        world.violation.map(|violation| (violation.promise, violation.what)).unwrap_or_default()
+    };
+    // Reasons about room, which do not go when there is more.
+    assert_eq!(of(|world| remove_pods(world, |name| name != "huge")).0, "L6");
+    let of_gang = of(|world| remove_pods(world, |name| name == "huge"));
+    assert!(of_gang.0 == "L6" && of_gang.1.contains('g'), "{of_gang:?}");
+    let says = |reason: &'static str| {
+        move |world: &mut World| edit_status(world, |status| reason.clone_into(&mut status.reason))
+    };
+    let (passes, unknown) = (says("BindRefused"), says("Nonsense"));
+    for (wrong, word) in [(&passes as &dyn Fn(&mut World), "at rest"), (&unknown, "no reason")] {
+        let plan = too_large();
+        let mut world = to_rest(World::new(1, Faults::default(), None), &plan);
+        remove_pods(&mut world, |_| true);
+        wrong(&mut world);
+        forks::check(&plan, &mut world);
+        let found = world.violation.expect("it is found");
+        assert!(found.promise == "L6" && found.what.contains(word), "{found:?}");
+    }
 }
 
 #[test]
 fn l5_a_call_stays_in_doubt() {
     let mut world = world(false);
-    world.plan(&[(0, Act::Node { name: "n2".to_owned(), cpu: 64, cordoned: false })]);
+    world.plan(&[(0, Act::Node { name: "n2".to_owned(), cpu: 64, cordoned: false, tainted: false })]);
     // The step, and not yet the way of the call.
     world.run_for(1);
     let process = world.process.as_ref().expect("it runs");

@@ -11,7 +11,8 @@ use gangline::shim::observation::{Body, Observation, Outcome, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};
 
 use super::marks::{Seat, group_of, queue_mark, seat_in, seat_label, seat_mark, uid_mark};
-use super::people::{allocatable_of, is_placeholder, limit_of, milli_of, node_of};
+use super::people::{allocatable_of, is_placeholder, label, limit_of, milli_of, node_of};
+use super::place::{Wants, ZONE, is_tainted};
 
 #[path = "judge.rs"]
 mod judge;
@@ -63,6 +64,7 @@ struct PodSeen {
     milli: u64,
     ended: bool,
     ours: bool,
+    wants: Wants,
     /// The group that it names, and whether it says that it is a placeholder of it.
     group: Option<String>,
     placeholder: bool,
@@ -87,8 +89,10 @@ struct NodeSeen {
     pods: u64,
     /// When something else than our own pods last changed what is left of it.
     changed_ms: u64,
-    /// Since when it takes no pods.
+    /// Since when it takes no pods, and since when only those that tolerate its taint.
     cordoned_ms: Option<u64>,
+    tainted_ms: Option<u64>,
+    zone: Option<String>,
 }
 
 struct QueueSeen {
@@ -199,7 +203,12 @@ impl Process {
     /// Tells it how a call ended.
     pub(crate) fn answer(&mut self, now: Now, id: CallId, outcome: Outcome) {
         self.now_ms = now.mono.0;
-        let code = if let Outcome::Refused { code, .. } = &outcome { *code } else { 0 };
+        // What was not sent was not made either, and may be sent again.
+        let code = match &outcome {
+            Outcome::Refused { code, .. } => *code,
+            Outcome::NotSent => 503,
+            Outcome::Ok(_) | Outcome::Pruned | Outcome::Unknown => 0,
+        };
         let in_doubt = matches!(outcome, Outcome::Unknown) || matches!(code, 408 | 500 | 502 | 504);
         let call = self.calls.remove(&id);
         match &call {
@@ -278,9 +287,14 @@ impl Process {
                     Some(_) => self.now_ms,
                 };
                 let is_cordoned = node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true));
-                let since = self.nodes.get(&seen.key).and_then(|old| old.cordoned_ms).unwrap_or(self.now_ms);
-                let cordoned_ms = is_cordoned.then_some(since);
-                self.nodes.insert(seen.key.clone(), NodeSeen { milli, pods, changed_ms, cordoned_ms });
+                let old = self.nodes.get(&seen.key);
+                // One that was so when it was first seen was always so.
+                let since = |at: fn(&NodeSeen) -> Option<u64>| old.map_or(0, |old| at(old).unwrap_or(self.now_ms));
+                let cordoned_ms = is_cordoned.then(|| since(|old| old.cordoned_ms));
+                let tainted_ms = is_tainted(node).then(|| since(|old| old.tainted_ms));
+                let zone = label(body, ZONE).map(str::to_owned);
+                let node = NodeSeen { milli, pods, changed_ms, cordoned_ms, tainted_ms, zone };
+                self.nodes.insert(seen.key.clone(), node);
             }
             Body::Queue(queue) => {
                 let milli = limit_of(queue);
@@ -370,6 +384,7 @@ impl Process {
                 self.forget(kind, &seen.key);
             }
             Kind::TaskGroup => {
+                self.group_uids.insert(seen.key.clone(), seen.uid.clone());
                 let (key, gang, queues) = (seen.key.clone(), Vec::new(), BTreeSet::new());
                 self.groups.entry(seen.uid.clone()).or_insert(GroupSeen { key, min: None, gang, queues });
             }
@@ -406,7 +421,8 @@ impl Process {
         let given = if placeholder { seat_label(body) } else { seat_mark(body) };
         let life_of = given.as_ref().map(Seat::uid).or_else(|| uid_mark(body).map(Uid::new));
         let seat = given.map(|given| given.number);
-        let seen_pod = PodSeen { uid, rv, node, queue, milli, ended, ours, group, placeholder, life_of, seat };
+        let wants = Wants::of(pod);
+        let seen_pod = PodSeen { uid, rv, node, queue, milli, ended, ours, wants, group, placeholder, life_of, seat };
         if grows {
             self.take_room(&seen_pod);
         }

@@ -17,7 +17,7 @@ use super::coverage::Coverage;
 use super::oracle::Violation;
 use super::people::NS;
 use super::plan::{Act, Admission, Faults, Needs};
-use super::process::Process;
+use super::process::{EXCUSED_MS, Process};
 use ledger::Ledger;
 pub(crate) use ledger::START_MS;
 pub(crate) use watching::GARBLED;
@@ -187,7 +187,8 @@ impl World {
             chance: Chance::new(seed),
             faults,
             processes: 0,
-            now_ms: 1_000,
+            // Later than what happened long ago.
+            now_ms: 2 * EXCUSED_MS,
             wall_ms: 0,
             permuted: false,
             agenda: BTreeMap::new(),
@@ -222,7 +223,8 @@ impl World {
         }
     }
 
-    /// From now on nothing goes wrong any more.
+    /// From now on nothing goes wrong any more. Nor does a quota of the namespace refuse a pod: what is refused is tried
+    /// again for ever, and there would be no rest.
     pub(crate) fn calm_down(&mut self) {
         self.say(|| "calm".to_owned());
         if self.api.admission.take().is_some() {
@@ -237,6 +239,7 @@ impl World {
 
     /// Lets happen what happens in so much time.
     pub(crate) fn run_for(&mut self, span_ms: u64) {
+        self.react();
         let until = self.now_ms + span_ms;
         while self.violation.is_none() && self.next_at().is_some_and(|at| at <= until) {
             self.happen();
@@ -334,6 +337,7 @@ impl World {
             Event::Arrive(call, fate) => self.arrive(&call, fate),
             Event::Answer(number, id, outcome) => {
                 let now = self.now();
+                self.coverage.iter_mut().for_each(|coverage| coverage.answer(&outcome));
                 if let Some(process) = self.life(number) {
                     process.answer(now, id, *outcome);
                     self.step_soon(number);
