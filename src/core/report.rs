@@ -87,7 +87,8 @@ impl Scheduler {
     pub(super) fn show_app(&mut self, id: AppId) {
         let app = &self.books.apps[id];
         self.shown_groups.extend(app.groups.iter().chain(&app.latecomers));
-        self.shown_asks.extend(app.originators.iter().map(|(_, ask)| *ask));
+        // Those too that came after the gate: they wait with the gang, and for themselves once it has started.
+        self.shown_asks.extend(&app.asks);
         for group in &app.groups {
             let group = &self.books.groups[*group];
             self.shown_asks.extend(group.waiting.iter().map(|(_, ask)| *ask));
