@@ -104,9 +104,13 @@ fn patched(old: &Body, patch: Value) -> Body {
 fn admission(_: &Store, pod: &Pod) -> Verdict {
     let mut pod = pod.clone();
     if pod.metadata.namespace.as_deref().is_some_and(|name| name.ends_with("-b")) {
-        pod.spec.get_or_insert_default().containers.iter_mut().for_each(|one| request(one, "100m"));
-        let said = "LimitRanger plugin set: cpu request for container main".to_owned();
-        pod.metadata.annotations.get_or_insert_default().insert("kubernetes.io/limit-ranger".to_owned(), said);
+        let asks = |one: &Container| one.resources.as_ref().is_some_and(|all| all.requests.is_some());
+        let containers = pod.spec.get_or_insert_default().containers.iter_mut();
+        for container in containers.filter(|one| !asks(one)) {
+            request(container, "100m");
+            let said = "LimitRanger plugin set: cpu request for container main".to_owned();
+            pod.metadata.annotations.get_or_insert_default().insert("kubernetes.io/limit-ranger".to_owned(), said);
+        }
     }
     match pod.metadata.labels.as_ref().and_then(|labels| labels.get(ADMISSION)).map(String::as_str) {
         Some("deny") => return Verdict::Deny { code: 403, reason: "Forbidden" },

@@ -75,6 +75,8 @@ pub(super) enum Whose {
 pub(super) struct Form {
     gated: bool,
     held: bool,
+    /// Its container has a limit, and no request.
+    limited: bool,
     /// Seconds, where it says.
     grace: Option<i64>,
     /// What admission is to do.
@@ -83,7 +85,7 @@ pub(super) struct Form {
 
 impl Form {
     /// Nothing special.
-    pub(super) const PLAIN: Self = Self { gated: false, held: false, grace: None, admission: None };
+    pub(super) const PLAIN: Self = Self { gated: false, held: false, limited: false, grace: None, admission: None };
 }
 
 /// The sequences: the same in each run.
@@ -115,8 +117,9 @@ fn whose() -> impl Strategy<Value = Whose> {
 fn pod_deed() -> impl Strategy<Value = Deed> {
     let grace = prop_oneof![4 => Just(None), 1 => Just(Some(0)), 1 => Just(Some(7))];
     let admission = prop_oneof![8 => Just(None), 1 => Just(Some("deny")), 1 => Just(Some("sidecar"))];
-    let form = (prop::bool::weighted(0.15), prop::bool::weighted(0.2), grace, admission);
-    let form = form.prop_map(|(gated, held, grace, admission)| Form { gated, held, grace, admission });
+    let form = (prop::bool::weighted(0.15), prop::bool::weighted(0.2), prop::bool::weighted(0.2), grace, admission);
+    let form =
+        form.prop_map(|(gated, held, limited, grace, admission)| Form { gated, held, limited, grace, admission });
     prop_oneof![
         8 => form.prop_map(Deed::Create),
         8 => whose().prop_map(Deed::Bind),
@@ -215,6 +218,9 @@ fn spec(kind: Kind, form: Form) -> Value {
             let mut spec = json!({"schedulerName": "nobody", "containers": [{"name": "main", "image": "i"}]});
             if form.gated {
                 spec["schedulingGates"] = json!([{"name": "e2e.gangline.dev/gate"}]);
+            }
+            if form.limited {
+                spec["containers"][0]["resources"] = json!({"limits": {"cpu": "200m"}});
             }
             form.grace.iter().for_each(|grace| spec["terminationGracePeriodSeconds"] = json!(grace));
             spec

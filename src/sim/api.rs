@@ -7,9 +7,9 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
 
 use super::admission::{Hook, Verdict};
-use super::edit;
 use super::namespace::Namespaces;
 use super::store::{Store, generated, kind, metadata, metadata_mut, seen};
+use super::{defaults, edit};
 use crate::core::ids::{Key, Uid};
 use crate::core::time::Wall;
 use crate::shim::observation::{Body, Outcome, Seen};
@@ -182,7 +182,7 @@ impl Api {
     pub fn create(&mut self, key: &Key, body: Body, now: Wall) -> Answer {
         let key = &self.named(key, &body)?;
         self.namespaces.admit(&key.namespace)?;
-        let mut body = self.admitted(body)?;
+        let mut body = self.admitted(filled_in(body))?;
         if self.store.get(kind(&body), key).is_some() {
             return Err(refused(409, "AlreadyExists"));
         }
@@ -264,6 +264,14 @@ impl Api {
     }
 }
 
+/// An object with what the server fills in before anybody looks at it.
+fn filled_in(mut body: Body) -> Body {
+    if let Body::Pod(pod) = &mut body {
+        defaults::fill(Arc::make_mut(pod));
+    }
+    body
+}
+
 /// A pod begins.
 fn begin(pod: &mut Pod) {
     pod.status.get_or_insert_with(PodStatus::default).phase = Some("Pending".to_owned());
@@ -288,7 +296,8 @@ fn bindable(pod: &Pod) -> Result<(), Outcome> {
     }
 }
 
-fn is_gated(pod: &Pod) -> bool {
+/// Whether somebody holds a pod back from scheduling.
+pub fn is_gated(pod: &Pod) -> bool {
     pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty())
 }
 

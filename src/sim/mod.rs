@@ -3,6 +3,7 @@
 
 pub mod admission;
 pub mod api;
+mod defaults;
 pub mod edit;
 pub mod garbage;
 pub mod job;

@@ -9,6 +9,7 @@ use crate::api::names;
 use crate::core::ids::Key;
 use crate::core::time::Millis;
 use crate::shim::observation::Body;
+use crate::shim::queue::QueueTree;
 use crate::sim::job::{completions, owner};
 use crate::sim::play::{Arrival, Thing};
 use crate::sim::priority::Classes;
@@ -41,9 +42,27 @@ impl Input {
             strange.is_none()
         });
         run_as_their_jobs(arrivals);
+        look_at_queues(arrivals, notes);
         for arrival in arrivals {
             look(arrival, classes, notes);
         }
+    }
+}
+
+/// Notes the queues that will not be in force, even when all of them are there.
+fn look_at_queues(arrivals: &[Arrival], notes: &mut Notes) {
+    let queues = arrivals.iter().filter_map(|arrival| match &arrival.what {
+        Thing::Object(Body::Queue(queue)) => Some((&*arrival.key.name, &**queue)),
+        Thing::Object(Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::ResourceQuota(_)) | Thing::Job(_) => {
+            None
+        }
+    });
+    let mut tree = QueueTree::default();
+    let names: Vec<&str> =
+        queues.inspect(|(name, queue)| drop(tree.upsert(name, queue))).map(|(name, _)| name).collect();
+    for name in names {
+        let problems = tree.problem(name).unwrap_or_default().iter();
+        problems.for_each(|error| notes.add(Note::Void, format!("{name}: {}: {}", error.field, error.problem)));
     }
 }
 

@@ -1,5 +1,6 @@
 //! `simulate`: plays manifests in virtual time on the scheduler as it is, without a cluster.
 
+mod amounts;
 mod annotations;
 mod chart;
 mod ending;

@@ -25,6 +25,8 @@ pub(super) enum Note {
     Idle,
     /// Names of PriorityClasses that are not there.
     Classless,
+    /// Queues with a spec or a place that is wrong.
+    Void,
     /// Fields that nobody knows.
     Unknown,
 }
@@ -44,6 +46,7 @@ impl Note {
             Self::Suspended => ("Suspended Jobs", "They make no pods."),
             Self::Idle => ("Jobs with parallelism or completions 0", "They make no pods."),
             Self::Classless => ("PriorityClasses that are not in the files", "They count as none."),
+            Self::Void => ("Queues that are wrong", "They do not count, as on a cluster."),
             Self::Unknown => ("Unknown fields", "They are not played."),
         };
         (before.to_owned(), after)

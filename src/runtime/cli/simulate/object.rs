@@ -4,10 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use k8s_openapi::api::batch::v1::{Job, JobSpec};
+use k8s_openapi::api::core::v1::Node;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use super::amounts;
 use super::annotations::{self, Times};
 use super::input::{Input, is_ours};
 use super::kinds::{self, Played, Sort};
@@ -167,12 +169,19 @@ fn body(kind: Kind, object: &Value) -> Result<Thing, String> {
         Body::Pod(pod) => Arc::make_mut(pod).metadata.deletion_timestamp = None,
         Body::Node(_) | Body::ResourceQuota(_) => {}
     }
-    let Body::Node(node) = &body else { return Ok(Thing::Object(body)) };
-    let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
-    if allocatable.is_none() {
-        return Err("status.allocatable: missing, so that nothing fits on it".to_owned());
+    match &body {
+        Body::Node(node) => right_node(node)?,
+        Body::Pod(pod) => pod.spec.as_ref().map_or(Ok(()), |spec| amounts::of_pod("spec", spec))?,
+        Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => {}
     }
     Ok(Thing::Object(body))
+}
+
+fn right_node(node: &Node) -> Result<(), String> {
+    if node.status.as_ref().is_none_or(|status| status.allocatable.is_none()) {
+        return Err("status.allocatable: missing, so that nothing fits on it".to_owned());
+    }
+    amounts::of_node(node)
 }
 
 /// What a number of ours may be, instead of the type that holds it.
@@ -203,6 +212,9 @@ fn job(object: &Value) -> Result<Job, String> {
     }
     if parallelism > PARALLELISM_MAX {
         return Err(format!("spec.parallelism: {parallelism} pods at once are more than {PARALLELISM_MAX}"));
+    }
+    if let Some(spec) = job.spec.as_ref().and_then(|spec| spec.template.spec.as_ref()) {
+        amounts::of_pod("spec.template.spec", spec)?;
     }
     Ok(job)
 }

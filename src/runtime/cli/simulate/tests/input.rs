@@ -126,6 +126,49 @@ fn a_job_does_not_ask_for_less_than_nothing() {
 }
 
 #[test]
+fn amounts_that_a_cluster_does_not_take_are_refused() {
+    let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS).err().map(|error| error.to_string());
+    let pod = |resources: &str| {
+        let containers = format!("[{{name: c, resources: {resources}}}]");
+        of(&format!("{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{containers: {containers}}}}}"))
+    };
+    let said = |problem: &str| Some(format!("f.yaml: Pod p: spec.containers[c].resources.{problem}"));
+    assert_eq!(pod("{requests: {cpu: 1, memory: 1Gi}, limits: {cpu: 1}}"), None);
+    assert_eq!(pod("{requests: {cpu: abc}}"), said("requests[cpu]: \"abc\" is no amount, such as 500m or 2Gi"));
+    assert_eq!(pod("{limits: {cpu: -1}}"), said("limits[cpu]: \"-1\" is below 0"));
+    assert_eq!(pod("{requests: {cpu: 2}, limits: {cpu: 1500m}}"), said("requests[cpu]: more than the limit"));
+    let job = "{template: {spec: {initContainers: [{name: i, resources: {requests: {memory: 1GB}}}], containers: []}}}";
+    let job = of(&format!("{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: {job}}}"));
+    let field = "spec.template.spec.initContainers[i].resources.requests[memory]";
+    assert_eq!(job, Some(format!("f.yaml: Job j: {field}: \"1GB\" is no amount, such as 500m or 2Gi")));
+    let node = of("{apiVersion: v1, kind: Node, metadata: {name: node0}, status: {allocatable: {cpu: four}}}");
+    let problem = "status.allocatable[cpu]: \"four\" is no amount, such as 500m or 2Gi";
+    assert_eq!(node, Some(format!("f.yaml: Node node0: {problem}")));
+}
+
+#[test]
+fn queues_that_will_not_count_are_named() {
+    let queue = |name: &str, spec: &str| {
+        format!("{{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {{name: {name}}}, spec: {spec}}}")
+    };
+    let files = [
+        queue("root.a.b", "{parent: root.a}"),
+        queue("root.a", "{parent: root, max: {cpu: -1}}"),
+        queue("root.c.d", "{parent: root.c}"),
+        queue("root.c", "{parent: root}"),
+    ];
+    let mut input = Input::default();
+    add(&mut input, "f.yaml", &files.join("\n---\n"), RUNS).expect("they read");
+    input.settle();
+    let text = input.notes.text();
+    assert!(
+        text.starts_with("Queues that are wrong: 2 (root.a.b: spec.parent: ") && text.contains("root.a: spec.max"),
+        "{text}"
+    );
+    assert!(!text.contains("root.c"), "{text}");
+}
+
+#[test]
 fn wrong_input_names_file_object_and_field() {
     let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS).map_err(|error| error.to_string());
     for (text, expected) in [
