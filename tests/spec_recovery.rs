@@ -214,7 +214,14 @@ fn a_member_comes_before_a_placeholder_when_there_are_fewer_seats() {
     let mut member = cluster.pod("g-0", Role::Member { group: "g".into() });
     member.place = Place::On { node: "n0".into(), running: true };
     let uid = Some(Uid::new("uid-g"));
-    member.mark = Some(Mark { group: uid, incarnation: 1, seat: Some(2), started: true, queue: "root.q".into() });
+    member.mark = Some(Mark {
+        group: uid,
+        incarnation: 1,
+        seat: Some(2),
+        started: true,
+        queue: "root.q".into(),
+        ..Mark::default()
+    });
     cluster.show(member);
     let mut fewer = cluster.groups["g"].clone();
     fewer.min_member = 1;

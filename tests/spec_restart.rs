@@ -120,6 +120,32 @@ fn an_ended_gang_stays_ended_without_one_of_its_task_groups() {
     cluster.member("p0-1", "p0");
     cluster.settle();
     assert_eq!((cluster.state("p0"), cluster.why("p0-1")), (AppState::New, Some("WaitingForTaskGroups")));
+    // That it had started once is no start of what is not whole.
+    for _ in 0..2 {
+        cluster.restart().settle();
+        assert_eq!((cluster.state("p0"), cluster.bound().len()), (AppState::New, 0), "{:#?}", cluster.log);
+        assert_eq!((cluster.report("p0").incarnation, cluster.report("p0").placed), (1, false));
+    }
+}
+
+/// 01, 1.9: what ended and was judged and refused after that is Rejected, whoever looks: it is not the life that ended.
+#[test]
+fn refused_after_its_end_is_refused_after_a_restart() {
+    let (mut cluster, _) = ended_pair();
+    cluster.member("p0-1", "p0");
+    for (generation, queue) in [(2, "root.nowhere"), (3, "root.default")] {
+        for name in ["p0", "p1"] {
+            let spec = GroupSpec { generation, queue: queue.into(), ..cluster.groups[name].clone() };
+            cluster.apply(name, spec);
+        }
+        cluster.settle();
+        let before = cluster.report("p0");
+        assert_eq!((before.state == AppState::Rejected, before.placed), (generation == 2, false));
+        cluster.restart().settle();
+        let after = cluster.report("p0");
+        assert_eq!((after.state, after.reason, after.incarnation), (before.state, before.reason, before.incarnation));
+        assert_eq!(cluster.bound().len(), 0, "{:#?}", cluster.log);
+    }
 }
 
 /// 01, 1.11: "no placeholder is created for a gang that already started": its deadline of completion says so.

@@ -527,3 +527,19 @@ fn a_pod_that_waits_may_change_sides() {
     let known = |name: &str| cluster.scheduler.books.app_ids.get(&Key::new(NS, name)).is_some();
     assert_eq!((known("x"), known("y")), (false, true));
 }
+
+/// As above for one that has its place, and waits for the start: what it belongs to is settled with its Binding.
+#[test]
+fn a_member_that_is_held_back_may_change_sides() {
+    let mut cluster = Cluster::default().nodes(1, 4);
+    let spec = cluster.group("a", 2);
+    cluster.apply("a", spec);
+    cluster.member("a-0", "a");
+    cluster.step().wait(1_000).step().carry("create");
+    cluster.step();
+    assert_eq!(cluster.report("a").seats.assumed, 2, "{:?}", cluster.waiting());
+    cluster.change("a-0", |spec| spec.role = Role::Member { group: "b".into() });
+    cluster.settle();
+    assert_eq!((cluster.state("a"), cluster.report("a").seats.held), (AppState::Accepted, 2), "{:#?}", cluster.log);
+    assert_eq!((cluster.node_of("a-0"), cluster.why("a-0")), (None, Some("TaskGroupNotFound")));
+}

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gangline::core::event::{Event, Mark, Place, PlaceholderName, Role};
+use gangline::core::event::{Event, GroupSpec, Mark, Place, PlaceholderName, Role};
 use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::Refusal;
@@ -258,6 +258,28 @@ fn a_refused_member_is_tried_again() {
     assert!(cluster.report("g").placed);
 }
 
+/// As above for a driver whose gang is made anew before the next try: that is another gang, and has not started.
+#[test]
+fn a_refused_driver_starts_no_other_gang() {
+    let mut cluster = Cluster::default().nodes(3, 1);
+    let spec = cluster.direct("g", 1);
+    cluster.apply("g", spec);
+    cluster.originator("d", "g");
+    cluster.member("g-0", "g");
+    cluster.step();
+    let ask = cluster.pods["d"].0;
+    assert!(cluster.waiting().contains(&"bind d n0 started".to_owned()), "{:?}", cluster.waiting());
+    cluster.decisions.clear();
+    let refused = gangline::core::event::BindOutcome::Failed(Refusal { code: 403, message: "no".into() });
+    cluster.tell(Event::Bind(ask, refused));
+    cluster.lose_group("g");
+    let anew = GroupSpec { uid: Uid::new("uid-anew"), ..cluster.direct("g", 3) };
+    cluster.apply("g", anew);
+    cluster.step().wait(5_000).settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").reason), (AppState::Accepted, "WaitingForMembers"));
+    assert_eq!((cluster.bound(), cluster.why("d")), (vec![], Some("WaitingForMembers")), "{:#?}", cluster.log);
+}
+
 /// 01, 1.4, step 3: "when the placeholder is gone, the member has the node"; where somebody else has bound the member by
 /// then, which the same batch tells, it stays where it is.
 #[test]
@@ -308,7 +330,14 @@ fn a_seat_that_is_held_after_the_start_is_for_who_waits() {
     let mut early = cluster.pod("g-0", Role::Member { group: "g".into() });
     early.place = Place::On { node: first.as_str().into(), running: true };
     let uid = Some(Uid::new("uid-g"));
-    early.mark = Some(Mark { group: uid, incarnation: 1, seat: Some(0), started: true, queue: "root.default".into() });
+    early.mark = Some(Mark {
+        group: uid,
+        incarnation: 1,
+        seat: Some(0),
+        started: true,
+        queue: "root.default".into(),
+        ..Mark::default()
+    });
     cluster.show(early);
     cluster.large_member("g-1", "g", 2);
     cluster.node(&last, 2);

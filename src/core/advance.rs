@@ -68,7 +68,6 @@ impl Scheduler {
         if !started {
             let lived = groups.iter().map(|group| self.books.groups[*group].lived);
             app.incarnation = lived.fold(app.incarnation, u32::max).saturating_add(1);
-            app.placed = false;
         }
         let incarnation = app.incarnation;
         groups.iter().for_each(|group| self.books.groups[*group].lived = incarnation);

@@ -181,11 +181,21 @@ impl Scheduler {
         match (ask.leaving, ask.state) {
             (Some(_), _) if ask.spec.terminating => {}
             (Some(why), _) => self.decide(Decision::Release(id, why)),
-            // It kept its room; planned anew before anything else, it may have the same or a better one.
+            // It kept its room, and goes there: planned anew beside others of its gang, it might find none.
+            (None, AskState::Assumed { sent: true, .. }) if self.may_go_on(id) => self.send(id),
             (None, AskState::Assumed { sent: true, .. }) => self.unassume(id),
             (None, AskState::Assumed { sent: false, .. } | AskState::Waiting) => self.reshelve(id),
             (None, AskState::Parked { .. } | AskState::Bound { .. } | AskState::Finished) => {}
         }
+    }
+
+    /// Whether what was decided for a pod is still to be done: the same gang is being started, in the same queue, and the node
+    /// takes it.
+    fn may_go_on(&mut self, id: AskId) -> bool {
+        let ask = &self.books.asks[id];
+        let charged = ask.charge.as_ref().and_then(|charge| charge.queue);
+        let is_of_queue = ask.app.is_some_and(|app| self.books.apps[app].queue == charged);
+        is_of_queue && self.is_being_started(id) && !self.lacks_its_group(id) && self.still_fits(id)
     }
 
     /// What a Binding of this ask writes on the pod.
@@ -194,7 +204,16 @@ impl Scheduler {
         let app = ask.app.map(|app| &self.books.apps[app]);
         let first = app.and_then(|app| app.groups.first().copied());
         let group = ask.group.or(first).and_then(|group| self.books.groups.get(group)?.spec.as_ref());
+        // A life has a number from its acceptance on.
+        let group = group.filter(|_| app.is_some_and(|app| app.incarnation > 0));
+        let (task_group, application) = match &ask.spec.role {
+            Role::Member { group } => (Some(group.clone()), None),
+            Role::Originator { application } => (None, Some(application.clone())),
+            Role::Foreign | Role::Singleton | Role::Placeholder(_) => (None, None),
+        };
         Mark {
+            task_group,
+            application,
             group: group.map(|spec| spec.uid.clone()),
             incarnation: app.map_or(0, |app| app.incarnation),
             seat,

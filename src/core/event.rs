@@ -145,8 +145,12 @@ pub enum Place {
 }
 
 /// What a Binding of ours wrote on a pod with its node name (design 02, 2.1 "written ahead").
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
+    /// Name of the TaskGroup of which it is a member: labels can change, what it was bound as does not.
+    pub task_group: Option<Text>,
+    /// The application to which it belongs outside its task groups, likewise.
+    pub application: Option<Text>,
     /// UID of the TaskGroup it was bound for; `None` for a pod outside task groups.
     pub group: Option<Uid>,
     /// Incarnation of its application.
@@ -238,6 +242,8 @@ pub struct Remembered {
     pub placed: bool,
     /// `applicationState` is Completed.
     pub completed: bool,
+    /// `applicationState` is New or Rejected: that incarnation, if it had started, is over, and the next one not accepted yet.
+    pub unaccepted: bool,
     /// When Waiting ends.
     pub completion_deadline: Option<Wall>,
 }

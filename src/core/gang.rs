@@ -4,7 +4,7 @@ use super::application::{SETTLE_AT_MOST_MS, SETTLE_MS, Stage, Stuck};
 use super::ask::{AskState, Shelf};
 use super::decision::{Decision, TerminationType};
 use super::event::{PlaceholderFor, PlaceholderName, Reservation};
-use super::ids::{AppId, GroupId, NodeId, QueueId};
+use super::ids::{AppId, AskId, GroupId, NodeId, QueueId};
 use super::lifecycle::AppState;
 use super::plan::{Candidate, Shortage};
 use super::queue::Ahead;
@@ -334,10 +334,12 @@ impl Scheduler {
         }
     }
 
-    /// Whether a seat is held or assumed although others are open: no hold and wait (01, 1.3).
+    /// Whether a seat is held or assumed, or an originator has its node, although seats are open: no hold and wait (01, 1.3).
     fn holds_something(&self, id: AppId) -> bool {
-        let tallies = self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].seats.tally());
-        tallies.into_iter().any(|tally| tally.assumed + tally.held > 0)
+        let app = &self.books.apps[id];
+        let mut tallies = app.groups.iter().map(|group| self.books.groups[*group].seats.tally());
+        let is_assumed = |ask: &AskId| matches!(self.books.asks[*ask].state, AskState::Assumed { sent: false, .. });
+        tallies.any(|tally| tally.assumed + tally.held > 0) || app.party.iter().any(is_assumed)
     }
 
     /// Puts the whole plan on the books: placeholders are bound now, real pods when all seats are satisfied.

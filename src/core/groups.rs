@@ -81,10 +81,14 @@ impl Scheduler {
 
     /// What an application consists of changed: judged again, unless it started with what it had.
     fn renew_unless_started(&mut self, app: AppId) {
-        let entry = &self.books.apps[app];
-        // One that was pods alone gets its first TaskGroup: that is another application.
-        if entry.groups.len() == 1 || !entry.has_started() {
+        let is_first = self.books.apps[app].groups.len() == 1;
+        if is_first || !self.books.apps[app].has_started() {
             self.renew(app);
+        }
+        if is_first {
+            // With its first TaskGroup it is another application, with lives of its own.
+            let app = &mut self.books.apps[app];
+            (app.incarnation, app.placed) = (0, false);
         }
     }
 
@@ -305,7 +309,7 @@ impl Scheduler {
         let app = &mut self.books.apps[id];
         if let Some(next) = app.state.next(AppEvent::Renew) {
             (app.state, app.waits, app.idle, app.resubmitted) = (next, None, None, false);
-            (app.stuck, app.real_ask) = (None, None);
+            (app.stuck, app.real_ask, app.placed) = (None, None, false);
             app.rejected.clear();
             self.leave_contest(id);
             self.leave_queue(id);

@@ -63,11 +63,11 @@ impl Scheduler {
     fn replace_spec(&mut self, id: AskId, mut spec: AskSpec) {
         let ask = &self.books.asks[id];
         let is_reshaped = ask.spec.shape != spec.shape;
-        // Labels are mutable: what a pod belongs to is settled with its first decision.
-        if ask.is_placeholder() || ask.state != AskState::Waiting || ask.seat.is_some() {
+        // Labels are mutable: what a pod belongs to is settled with its Binding.
+        if ask.is_placeholder() || self.may_have_a_node(id) {
             spec.role = ask.spec.role.clone();
         }
-        if is_reshaped {
+        if is_reshaped || self.books.asks[id].spec.role != spec.role {
             self.take_back(id);
         }
         self.books.shelve(id, Shelf::Off);
@@ -84,12 +84,21 @@ impl Scheduler {
         }
     }
 
-    /// Takes back what was decided for a pod, where nothing was said to the API server yet.
+    /// Whether a pod has or had a node, or may have one before we hear of it.
+    fn may_have_a_node(&self, id: AskId) -> bool {
+        match self.books.asks[id].state {
+            AskState::Assumed { sent, .. } => sent && self.books.asks[id].refused.is_none(),
+            AskState::Bound { .. } | AskState::Finished => true,
+            AskState::Waiting | AskState::Parked { .. } => false,
+        }
+    }
+
+    /// Takes back what was decided for a pod, where nothing was said to the API server yet, or that was refused.
     fn take_back(&mut self, id: AskId) {
         match self.books.asks[id].state {
-            AskState::Assumed { sent: false, .. } => self.unassume(id),
+            AskState::Assumed { .. } if !self.may_have_a_node(id) => self.unassume(id),
             AskState::Parked { .. } => self.unpark(id),
-            AskState::Assumed { sent: true, .. } | AskState::Waiting | AskState::Bound { .. } | AskState::Finished => {}
+            AskState::Assumed { .. } | AskState::Waiting | AskState::Bound { .. } | AskState::Finished => {}
         }
     }
 
@@ -136,6 +145,7 @@ impl Scheduler {
         if old != (app, group) {
             self.touch(old.0);
             self.leave_idle(old.0, old.1);
+            self.shown_groups.extend(old.1.filter(|group| self.books.groups.get(*group).is_some()));
         }
     }
 

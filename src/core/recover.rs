@@ -19,7 +19,7 @@ enum Reached {
     },
     /// It is Completed.
     End,
-    /// It ended or had not started, and its spec was changed since: the next life begins.
+    /// It ended or had not started, and its spec was changed since, or it was not accepted again: the next life begins.
     Over,
 }
 
@@ -78,7 +78,13 @@ impl Scheduler {
         let placed = says(|status| status.placed);
         // A deadline of completion runs only after a start, of which nothing else may be left.
         let started = placed || says(|status| status.completion_deadline.is_some()) || self.has_started(id, life);
-        let reached = match (says(|status| status.completed) && !self.runs(id, life), started) {
+        let over = |what| says(what) && !self.runs(id, life);
+        let reached = match (life > 0 && over(|status| status.completed), started) {
+            (is_over, started)
+                if over(|status| status.unaccepted) && (is_over || started || !self.reserves(id, life)) =>
+            {
+                Reached::Over
+            }
             (true, _) if edited(0) => Reached::Over,
             (true, _) => Reached::End,
             (false, true) => Reached::Start { placed },
@@ -130,6 +136,11 @@ impl Scheduler {
     fn is_uid_of(&self, app: Option<AppId>, uid: &Uid) -> bool {
         app.and_then(|app| self.books.apps.get(app))
             .is_some_and(|app| app.groups.iter().any(|group| self.books.groups[*group].spec().uid == *uid))
+    }
+
+    /// Whether there are placeholders of this life.
+    fn reserves(&self, id: AppId, life: u32) -> bool {
+        self.app_asks(id).any(|ask| self.named_incarnation(ask) == Some(life))
     }
 
     /// Whether a member was bound in this life.

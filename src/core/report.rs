@@ -353,7 +353,8 @@ impl Scheduler {
         let state = app.map_or(AppState::Rejected, |app| app.state);
         Some(GroupReport {
             state,
-            incarnation: app.map_or(0, |app| app.incarnation),
+            // What an earlier process wrote is true until it is judged.
+            incarnation: app.map_or(0, |app| app.incarnation.max(spec.remembered.incarnation)),
             reason: self.group_reason(group),
             ask: group.app.map(|app| placeholder_ask(&self.books, app)).unwrap_or_default(),
             seats: group.seats.tally(),

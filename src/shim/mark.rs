@@ -1,4 +1,5 @@
-//! The mark that a Binding leaves on its pod, as text: `queue=root.data incarnation=UID.1 seat=3 started=true`.
+//! The mark that a Binding leaves on its pod, as text: `queue=root.data task-group=executors incarnation=UID.1 seat=3
+//! started=true`.
 //!
 //! One annotation for all of it: the API server accounts for every key of its own in every Binding (managed fields), and
 //! four keys cost it a twelfth of what the whole Binding does (docs/adr/0012).
@@ -6,18 +7,24 @@
 use super::pod::{incarnation, parse_incarnation};
 use super::syntax;
 use crate::core::event::Mark;
+use crate::core::ids::Text;
 
 const QUEUE: &str = "queue";
+const TASK_GROUP: &str = "task-group";
+const APPLICATION: &str = "application";
 const INCARNATION: &str = "incarnation";
 const SEAT: &str = "seat";
 const STARTED: &str = "started";
 
-/// Longest text that is looked at. A queue, a UID and numbers are 300 characters at most; an annotation may have 256 KiB.
+/// Longest text that is looked at. A queue, a name, a UID and numbers are 400 characters at most; an annotation may have 256 KiB.
 const MAX_TEXT: usize = 1_024;
 
 /// A mark as the value of `gangline.dev/binding`. What it does not have is absent.
 pub fn write(mark: &Mark) -> String {
     let mut text = format!("{QUEUE}={}", mark.queue);
+    for (word, name) in [(TASK_GROUP, &mark.task_group), (APPLICATION, &mark.application)] {
+        name.iter().for_each(|name| text.push_str(&format!(" {word}={name}")));
+    }
     if let Some(uid) = &mark.group {
         text.push_str(&format!(" {INCARNATION}={}", incarnation(uid, mark.incarnation)));
     }
@@ -44,6 +51,11 @@ pub fn read(text: &str) -> Option<Mark> {
         values.next().is_none().then_some(first)
     };
     let queue = once(QUEUE)?.filter(|queue| syntax::is_queue_path(queue))?;
+    let name = |word: &str| match once(word)? {
+        None => Some(None),
+        Some(name) => (!name.is_empty() && syntax::is_label_value(name)).then(|| Some(Text::from(name))),
+    };
+    let (task_group, application) = (name(TASK_GROUP)?, name(APPLICATION)?);
     let (group, incarnation) = match once(INCARNATION)? {
         Some(text) => parse_incarnation(text).map(|(uid, counter)| (Some(uid), counter))?,
         None => (None, 0),
@@ -54,7 +66,7 @@ pub fn read(text: &str) -> Option<Mark> {
         Some("true") => true,
         Some(_) => return None,
     };
-    Some(Mark { group, incarnation, seat, started, queue: queue.into() })
+    Some(Mark { task_group, application, group, incarnation, seat, started, queue: queue.into() })
 }
 
 #[cfg(test)]
@@ -64,14 +76,22 @@ mod tests {
     use super::*;
     use crate::core::ids::Uid;
 
-    const WHOLE: &str = "queue=root.a incarnation=6f1b.2 seat=3 started=true";
+    const WHOLE: &str = "queue=root.a task-group=g incarnation=6f1b.2 seat=3 started=true";
 
     fn whole() -> Mark {
-        Mark { group: Some(Uid::new("6f1b")), incarnation: 2, seat: Some(3), started: true, queue: "root.a".into() }
+        Mark {
+            task_group: Some("g".into()),
+            group: Some(Uid::new("6f1b")),
+            incarnation: 2,
+            seat: Some(3),
+            started: true,
+            queue: "root.a".into(),
+            ..Mark::default()
+        }
     }
 
     fn singleton() -> Mark {
-        Mark { group: None, incarnation: 0, seat: None, started: false, queue: "root.default".into() }
+        Mark { queue: "root.default".into(), ..Mark::default() }
     }
 
     #[test]
@@ -79,6 +99,8 @@ mod tests {
         assert_eq!(write(&whole()), WHOLE);
         assert_eq!(write(&singleton()), "queue=root.default");
         assert_eq!(read("queue=root.default"), Some(singleton()));
+        let driver = Mark { application: Some("a".into()), ..singleton() };
+        assert_eq!(write(&driver), "queue=root.default application=a");
     }
 
     #[test]
@@ -95,6 +117,8 @@ mod tests {
             "queue=root.a incarnation=.1",
             "queue=root.a incarnation=6f1b.0",
             "queue=root.a incarnation=6f1b.4294967296",
+            "queue=root.a task-group=",
+            "queue=root.a application=a/b",
             "queue=root.a seat=-1",
             "queue=root.a seat=",
             "queue=root.a seat=1 seat=1",
@@ -120,9 +144,11 @@ mod tests {
             seat in proptest::option::of(any::<u32>()),
             started in any::<bool>(),
             queue in "root(\\.[a-z][a-z0-9]{0,7}){0,3}",
+            names in proptest::array::uniform2(proptest::option::of("[A-Za-z0-9]([-A-Za-z0-9_.]{0,8}[A-Za-z0-9])?")),
         ) {
+            let [task_group, application] = names.map(|name| name.map(Text::from));
             let (group, incarnation) = group.map_or((None, 0), |(uid, counter)| (Some(Uid::new(uid.as_str())), counter));
-            let mark = Mark { group, incarnation, seat, started, queue: queue.as_str().into() };
+            let mark = Mark { task_group, application, group, incarnation, seat, started, queue: queue.as_str().into() };
             prop_assert_eq!(read(&write(&mark)), Some(mark));
         }
 

@@ -46,7 +46,7 @@ pub fn ask_spec(pod: &Pod, served: &Served) -> AskSpec {
     let (shape, supported) = shape(pod);
     let role = role(pod, served);
     let place = place(pod, &role, supported);
-    let mark = mark(pod, &role);
+    let mark = binding(pod).filter(|_| role != Role::Foreign);
     AskSpec {
         key: key(&pod.metadata),
         created: created(&pod.metadata),
@@ -93,10 +93,20 @@ fn role(pod: &Pod, served: &Served) -> Role {
     if let Some(name) = placeholder::recognise(pod, served) {
         return Role::Placeholder(name);
     }
-    match (label(pod, names::TASK_GROUP), label(pod, names::APPLICATION)) {
-        (Some(group), _) => Role::Member { group: group.into() },
-        (None, Some(application)) => Role::Originator { application: application.into() },
+    match belongs_to(pod) {
+        (Some(group), _) => Role::Member { group },
+        (None, Some(application)) => Role::Originator { application },
         (None, None) => Role::Singleton,
+    }
+}
+
+/// Task group and application of a pod that is no placeholder: by our Binding, since labels can change later, else by its
+/// labels. What was bound as a placeholder belongs to nothing when its labels do not say any more that it is one.
+pub fn belongs_to(pod: &Pod) -> (Option<Text>, Option<Text>) {
+    let labelled = |name: &str| label(pod, name).map(Text::from);
+    match binding(pod) {
+        Some(mark) => (mark.task_group, mark.application),
+        None => (labelled(names::TASK_GROUP), labelled(names::APPLICATION)),
     }
 }
 
@@ -153,12 +163,9 @@ fn labels_problem(pod: &Pod, role: &Role) -> Option<Unsupported> {
 
 /// What our Binding wrote. Only on a pod with a node, since it is written together with the node (a finished pod keeps
 /// it: its gang did start); a malformed mark is none.
-fn mark(pod: &Pod, role: &Role) -> Option<Mark> {
+fn binding(pod: &Pod) -> Option<Mark> {
     let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
-    if node.is_empty() || *role == Role::Foreign {
-        return None;
-    }
-    annotation(pod, names::BINDING).and_then(mark::read)
+    if node.is_empty() { None } else { annotation(pod, names::BINDING).and_then(mark::read) }
 }
 
 /// `UID.counter`, with a counter from 1.
@@ -270,9 +277,11 @@ mod tests {
             let pod = with(pod, "/metadata/annotations", json!({"gangline.dev/binding": text}));
             with(pod, "/spec/nodeName", json!("n"))
         };
-        let good = marked("queue=root.a incarnation=6f1b.2 seat=3 started=true");
+        let good = marked("queue=root.a task-group=g incarnation=6f1b.2 seat=3 started=true");
         let ask = read(&good);
         let mark = Mark {
+            task_group: Some("g".into()),
+            application: None,
             group: Some(Uid::new("6f1b")),
             incarnation: 2,
             seat: Some(3),
@@ -286,5 +295,26 @@ mod tests {
         assert!(read(&finished).mark.is_some_and(|mark| mark.started), "its gang did start");
         let unbound = with(good, "/spec/nodeName", json!(null));
         assert_eq!(read(&unbound).mark, None, "it is written together with the node");
+    }
+
+    #[test]
+    fn what_a_pod_was_bound_as_it_is_whatever_its_labels_say_later() {
+        let labels = json!({"gangline.dev/task-group": "other", "gangline.dev/application-id": "b"});
+        let marked = |text: &str| {
+            let pod = with(ours(&labels), "/metadata/annotations", json!({"gangline.dev/binding": text}));
+            with(pod, "/spec/nodeName", json!("n"))
+        };
+        let member = |group: &str| Role::Member { group: group.into() };
+        for (text, role) in [
+            ("queue=root.a task-group=g incarnation=6f1b.2 seat=3", member("g")),
+            ("queue=root.a application=a incarnation=6f1b.2", Role::Originator { application: "a".into() }),
+            ("queue=root.a", Role::Singleton),
+            ("queue=root.a incarnation=6f1b.2 seat=3", Role::Singleton),
+            ("queue=nowhere", member("other")),
+        ] {
+            assert_eq!(read(&marked(text)).role, role, "{text}");
+        }
+        let waiting = with(marked("queue=root.a task-group=g"), "/spec/nodeName", json!(null));
+        assert_eq!(read(&waiting).role, member("other"), "nobody bound it yet");
     }
 }

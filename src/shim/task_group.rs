@@ -110,6 +110,7 @@ fn remembered(status: Option<&TaskGroupStatus>) -> Remembered {
         generation: status.observed_generation,
         placed: status.conditions.iter().any(|condition| condition.type_ == "Placed" && condition.status == "True"),
         completed: status.application_state == "Completed",
+        unaccepted: matches!(&*status.application_state, "New" | "Rejected") && status.reason != "ApplicationClosed",
         completion_deadline: deadline.map(|time| Wall(time.0.as_millisecond())),
     }
 }
@@ -313,9 +314,19 @@ mod tests {
         };
         let completion_deadline = Some(Wall(2500));
         let remembered =
-            Remembered { incarnation: 4, generation: 3, placed: true, completed: false, completion_deadline };
+            Remembered { incarnation: 4, generation: 3, placed: true, completion_deadline, ..Remembered::default() };
         assert_eq!(read(status), remembered);
         let completed = read(json!({"applicationState": "Completed", "conditions": [condition("Placed", "False")]}));
         assert_eq!(completed, Remembered { completed: true, ..Remembered::default() });
+        for (state, reason, unaccepted) in [
+            ("Rejected", "ExceedsMaxQuota", true),
+            ("New", "WaitingForTaskGroups", true),
+            ("New", "WaitingForQueues", true),
+            ("Rejected", "ApplicationClosed", false),
+            ("Accepted", "WaitingForMembers", false),
+        ] {
+            let remembered = read(json!({"applicationState": state, "reason": reason}));
+            assert_eq!(remembered, Remembered { unaccepted, ..Remembered::default() }, "{state} {reason}");
+        }
     }
 }

@@ -82,6 +82,8 @@ impl Coverage {
             | Act::Pod(_)
             | Act::DropPod { .. }
             | Act::LetGo { .. }
+            | Act::Label { .. }
+            | Act::Ungate { .. }
             | Act::End { .. }
             | Act::DropPlaceholder { .. }
             | Act::Foreign { .. }
@@ -292,6 +294,8 @@ const ACTS: &[&str] = &[
     "pod",
     "drop-pod",
     "let-go",
+    "label",
+    "ungate",
     "end",
     "drop-placeholder",
     "foreign",

@@ -73,6 +73,12 @@ pub(crate) fn draw(seed: u64) -> Plan {
     let mut faults = faults(&mut dice);
     rare(&mut dice, &mut acts, &nodes);
     faults.prunes = dice.percent(5);
+    if dice.percent(8) {
+        label_some(&mut dice, &mut acts);
+    }
+    if dice.percent(6) {
+        gate_some(&mut dice, &mut acts);
+    }
     acts.sort_by_key(|(at, _)| *at);
     Plan { head: Head { seed, faults }, acts }
 }
@@ -178,6 +184,43 @@ fn hold_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
             acts.push((dice.time(), Act::DropPod { name, again: false }));
         }
     }
+}
+
+/// The names of the pods that come, and of what they belong to.
+fn pods(acts: &[(u64, Act)]) -> Vec<(u64, PodAct)> {
+    let pod = |(at, act): &(u64, Act)| if let Act::Pod(pod) = act { Some((*at, pod.clone())) } else { None };
+    acts.iter().filter_map(pod).collect()
+}
+
+/// Somebody edits what some pods say that they belong to, and may think better of it.
+fn label_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    let pods = pods(acts);
+    let count = if pods.is_empty() { 0 } else { 1 + dice.few(3) };
+    for _ in 0..count {
+        let (comes, PodAct { name, group, app, .. }) = dice.of(&pods);
+        let PodAct { group: other, app: elsewhere, .. } = dice.of(&pods).1;
+        let at = comes + dice.of(&[5, 500, 5_000, 40_000]) + dice.below(1_000);
+        if dice.percent(40) {
+            acts.push((at + dice.below(20_000), Act::Label { name: name.clone(), group, app }));
+        }
+        acts.push((at, Act::Label { name, group: other, app: elsewhere }));
+    }
+}
+
+/// Somebody holds some pods back, most of them for a while.
+fn gate_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    let mut lifted = Vec::new();
+    for (at, act) in acts.iter_mut() {
+        if let Act::Pod(pod) = act
+            && dice.percent(20)
+        {
+            pod.gated = true;
+            if dice.percent(80) {
+                lifted.push((*at + dice.of(&[100, 3_000, 60_000]), Act::Ungate { name: pod.name.clone() }));
+            }
+        }
+    }
+    acts.extend(lifted);
 }
 
 fn cluster(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, count: u64) -> Vec<String> {

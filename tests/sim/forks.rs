@@ -11,6 +11,7 @@ use gangline::core::codes::CODES;
 use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
+use gangline::sim::api::is_gated;
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::json;
@@ -85,8 +86,9 @@ const CAUSES: [(&str, Cause); CODES.len()] = [
     ("BindRefused", Cause::Passes),
     ("Active", NOTHING),
 ];
-/// Reasons about the limits of a queue, which stay when it drains.
-const OF_LIMITS: &[&str] = &["ExceedsMaxQuota", "WaitingForQuota", "WaitingForApplications", "SeatTooSmall"];
+/// Reasons about the limits of a queue, which stay when it drains; who would take a seat that was lost meets them too.
+const OF_LIMITS: &[&str] =
+    &["ExceedsMaxQuota", "WaitingForQuota", "WaitingForApplications", "SeatTooSmall", "PartiallyLost"];
 
 #[test]
 fn every_reason_has_its_cause_or_passes_or_stays() {
@@ -173,14 +175,14 @@ impl World {
     }
 
     /// Pods that say why they wait, none of the scheduler's own, each with its task group, or one of its application's.
-    /// What terminates waits for its end.
+    /// What terminates waits for its end, and what is gated says so by the API server.
     fn reasons_of_pods(&self) -> Vec<(String, Key, String)> {
         let groups = self.groups();
         let group_of_application = |application: &str| {
             let found = groups.iter().find(|(name, group)| application_of(name, group) == application);
             found.map(|(name, _)| name.as_str())
         };
-        let waits = |pod: &Pod| pod.metadata.deletion_timestamp.is_none() && !says_placeholder(pod);
+        let waits = |pod: &Pod| pod.metadata.deletion_timestamp.is_none() && !says_placeholder(pod) && !is_gated(pod);
         let reason = |(key, body): (&Key, &Body)| {
             let Body::Pod(pod) = body else { return None };
             let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());

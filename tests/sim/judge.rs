@@ -7,8 +7,8 @@ use gangline::core::ids::{Key, Uid};
 use gangline::core::time::Now;
 use gangline::shim::op::{CallId, Op};
 
-use super::{EXCUSED_MS, Intent, PodSeen, Process, Sent, is_within};
-use crate::sim::marks::{group_in, queue_in};
+use super::{EXCUSED_MS, GroupSeen, Intent, PodSeen, Process, Sent, is_within};
+use crate::sim::marks::{group_in, member_of, queue_in};
 use crate::sim::oracle::Violation;
 use crate::sim::people::levels;
 
@@ -53,7 +53,7 @@ impl Process {
     fn judge_counts(&self, group: &Key, said: &Counts) -> Result<(), Violation> {
         let is_bound = |pod: &PodSeen| pod.node.is_some() || self.answered.contains(&pod.uid);
         let of_group =
-            |key: &Key, pod: &PodSeen| key.namespace == group.namespace && pod.group.as_deref() == Some(&group.name);
+            |key: &Key, pod: &PodSeen| key.namespace == group.namespace && pod.names(Some(&group.name), self.now_ms);
         let pods = || self.pods.iter().filter(|(key, pod)| of_group(key, pod)).map(|(_, pod)| pod);
         let running = pods().filter(|pod| !pod.placeholder && !pod.ended && is_bound(pod)).count();
         let held = pods().filter(|pod| pod.placeholder && !pod.ended && is_bound(pod)).count();
@@ -76,24 +76,43 @@ impl Process {
             return if queue.is_empty() { Err(Violation::new("I3", what())) } else { Ok(()) };
         };
         let group = self.groups.get(&uid);
+        let member_of = member_of(annotations);
         let is_gone = group.is_some_and(|group| self.group_uids.get(&group.key) != Some(&uid));
         // One that may have been made is made again, to know.
         let is_in_doubt = self.intents.get(&pod.uid).is_some_and(|intent| intent.doubtful);
-        if is_gone && !pod.placeholder && pod.group.is_some() && !is_in_doubt {
+        if is_gone && !pod.placeholder && member_of.is_some() && !is_in_doubt {
             return Err(Violation::new("I5", format!("{key} is bound for a task group that is gone")));
         }
-        let named = pod.group.as_ref().map(|name| Key::new(key.namespace.clone(), name.as_str()));
-        // An originator is bound for its application.
-        if named.is_some() && group.map(|group| &group.key) != named.as_ref() {
+        self.judge_membership(key, pod, (member_of, group))?;
+        if group.is_some_and(|group| !group.queues.is_empty() && !group.queues.contains(queue)) {
             return Err(Violation::new(
-                "I5",
-                format!("{key} is bound for the task group {uid:?}, and names {named:?}"),
+                "I3",
+                format!("{key} is charged to {queue}, which its task group does not name"),
             ));
         }
-        if group.is_some_and(|group| !group.queues.is_empty() && !group.queues.contains(queue)) {
-            return Err(Violation::new("I3", format!("{key} is charged to {queue}, which {named:?} does not name")));
-        }
         Ok(())
+    }
+
+    /// I5: a member names its task group, which is the one that its Binding names; an originator names none.
+    fn judge_membership(
+        &self,
+        key: &Key,
+        pod: &PodSeen,
+        (member_of, group): (Option<&str>, Option<&GroupSeen>),
+    ) -> Result<(), Violation> {
+        let decided_ms = self.sent.get(&pod.uid).map_or(self.now_ms, |(_, at)| *at);
+        let is_its =
+            |name: &str| group.is_some_and(|group| group.key.namespace == key.namespace && &*group.key.name == name);
+        let group_of_placeholder = pod.group.as_deref().filter(|_| pod.placeholder);
+        let is_right = match member_of.or(group_of_placeholder) {
+            Some(name) => is_its(name) && pod.names(Some(name), decided_ms),
+            None => pod.names(None, decided_ms),
+        };
+        if is_right {
+            return Ok(());
+        }
+        let what = format!("{key} is bound as one of {member_of:?}, and names {:?}", pod.group);
+        Err(Violation::new("I5", what))
     }
 
     fn judge_bind(&mut self, key: &Key, uid: &Uid, node: &str, queue: &str) -> Result<(), Violation> {

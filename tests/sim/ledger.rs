@@ -49,6 +49,12 @@ struct Start {
 }
 
 impl Ledger {
+    /// Groups that have begun to start, with seats for which nobody was sent yet.
+    pub(crate) fn begun(&self) -> BTreeSet<String> {
+        let begun = self.starts.values().filter(|start| !start.missing.is_empty());
+        begun.filter_map(|start| Some(start.group.as_ref()?.name.to_string())).collect()
+    }
+
     /// What follows from starts so far is not judged: the scheduler died, or is not heard or told.
     pub(super) fn excuse_all(&mut self) {
         self.starts.values_mut().for_each(|start| start.excused = true);
@@ -62,12 +68,12 @@ impl World {
     pub(crate) fn note_start(&mut self, number: u64, (uid, life, step): (Uid, String, Step)) {
         let begins = |start: &Start| start.incarnation.as_ref().is_some_and(|known| *known != life);
         if self.ledger.starts.get(&uid).is_none_or(begins) {
-            let at = self.now_ms;
+            let (at, is_new) = (self.now_ms, !self.ledger.starts.contains_key(&uid));
             let Some(process) = self.life(number) else { return };
             let gang = process.gang_of(&uid).into_iter();
             let gang: Vec<_> =
                 gang.map(|(uid, key, min)| (uid.clone(), key.clone(), process.unseated(uid, min))).collect();
-            let excused = self.refuses().is_some() || at < self.deaf_until;
+            let excused = self.refuses().is_some() || at < self.deaf_until || is_new && self.joins(&uid, &life, &gang);
             // Known as one that has started, also where its gang is not.
             let own = Start { group: None, incarnation: None, at, missing: BTreeSet::new(), excused };
             self.ledger.starts.insert(uid.clone(), own);
@@ -87,6 +93,16 @@ impl World {
             Step::Seat(seat) => _ = start.missing.remove(&seat),
             Step::Said { lost } => start.excused |= lost && start.at == self.now_ms,
         }
+    }
+
+    /// Whether others of the gang had begun to start in that life before: a TaskGroup that comes, or comes again, then is
+    /// part of what runs (01, 1.5).
+    fn joins(&self, uid: &Uid, life: &str, gang: &[(Uid, Key, BTreeSet<u32>)]) -> bool {
+        let counter = |life: &str| life.rsplit('.').next().map(str::to_owned);
+        let others = gang.iter().filter(|(other, ..)| other != uid);
+        let mut begun =
+            others.filter_map(|(other, ..)| self.ledger.starts.get(other).filter(|start| start.at < self.now_ms));
+        begun.any(|start| start.incarnation.as_deref().is_some_and(|known| counter(known) == counter(life)))
     }
 
     /// I4: a gang that starts starts with all its members, unless somebody took some, or the scheduler died over it.

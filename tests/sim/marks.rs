@@ -49,6 +49,11 @@ pub(crate) fn group_in(annotations: &BTreeMap<String, String>) -> Option<Uid> {
     Some(Uid::new(uid_in(word(annotations.get(MARK)?, "incarnation")?)))
 }
 
+/// Name of the task group of which a Binding makes its pod a member.
+pub(crate) fn member_of(annotations: &BTreeMap<String, String>) -> Option<&str> {
+    word(annotations.get(MARK)?, "task-group")
+}
+
 /// The seat that a Binding gives.
 pub(crate) fn seat_in(annotations: &BTreeMap<String, String>) -> Option<Seat> {
     seat(annotations.get(MARK)?)
@@ -80,9 +85,13 @@ pub(crate) fn seat_label(pod: &Body) -> Option<Seat> {
     Some(Seat { incarnation, number: label(pod, "gangline.dev/seat")?.parse().ok()? })
 }
 
-/// The group of a pod.
+/// The group of a pod: the one that it was bound for, or the one that it names.
 pub(crate) fn group_of(pod: &Body) -> Option<&str> {
-    label(pod, "gangline.dev/task-group")
+    let labelled = label(pod, "gangline.dev/task-group");
+    match mark_of(pod).filter(|_| node_of(pod).is_some() && !is_placeholder(pod)) {
+        Some(mark) => word(mark, "task-group"),
+        None => labelled,
+    }
 }
 
 /// A member: not a placeholder, and not one that says so.

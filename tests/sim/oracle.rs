@@ -6,7 +6,7 @@ use gangline::api::task_group::TaskGroup;
 use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
-use gangline::sim::api::has_ended;
+use gangline::sim::api::{has_ended, is_gated};
 use gangline::sim::store::metadata;
 use serde_json::json;
 
@@ -102,7 +102,8 @@ impl World {
                 numbers.bound += u32::from(bound);
                 numbers.running += u32::from(bound && !ended);
                 numbers.seated += u32::from(bound && !ended && seat_mark(body).is_some());
-                numbers.waiting += u32::from(!bound && !ended && pod.metadata.deletion_timestamp.is_none());
+                let waits = !bound && !ended && !is_gated(pod) && pod.metadata.deletion_timestamp.is_none();
+                numbers.waiting += u32::from(waits);
             } else if self.is_made(body) {
                 numbers.placeholders += 1;
                 numbers.held += u32::from(bound && !ended);
@@ -393,8 +394,12 @@ impl World {
         let groups = self.groups();
         let app = |(name, group): &(String, TaskGroup)| application_of(name, group);
         // Who of those that hold nothing counts as one of the applications of a queue follows from when they came.
-        let counted = |(_, group): &(String, TaskGroup)| {
-            group.status.as_ref().is_some_and(|status| status.reason == "WaitingForApplications")
+        let counted = |(name, group): &(String, TaskGroup)| {
+            let queue = group.spec.queue.as_deref().unwrap_or("root.default");
+            let is_relimited = levels(queue).any(|level| self.relimited.contains(level));
+            let Numbers { bound, placeholders, .. } = self.of_group(name, group);
+            let waits = group.status.as_ref().is_some_and(|status| status.reason == "WaitingForApplications");
+            waits || is_relimited && bound + placeholders == 0
         };
         let is_doubtful = |group: &(String, TaskGroup)| {
             let disturbed = self.disturbed.contains_key(&group.0) || counted(group);

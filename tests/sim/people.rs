@@ -7,13 +7,14 @@ use gangline::core::ids::Key;
 use gangline::shim::decode;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
-use gangline::sim::api::has_ended;
+use gangline::sim::api::{has_ended, is_gated};
 use gangline::sim::kubelet;
 use gangline::sim::store::{metadata, metadata_mut};
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Node, Pod, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 
+use super::oracle::application_of;
 use super::place::{self, Place, ZONE, is_tainted, zone_of};
 use super::plan::{Act, Flaw, GroupAct, PodAct, within_quotas};
 use super::world::World;
@@ -22,6 +23,9 @@ use super::world::World;
 pub(crate) const NS: &str = "ns";
 /// Another one.
 pub(crate) const ABROAD: &str = "other";
+
+const TASK_GROUP: &str = "gangline.dev/task-group";
+const APPLICATION: &str = "gangline.dev/application-id";
 
 impl World {
     /// Does what a plan says; nothing where it makes no sense.
@@ -49,6 +53,8 @@ impl World {
                 self.drop_pod(name);
             }
             Act::LetGo { name } => drop(self.api.let_go(Kind::Pod, &Key::new(NS, name.as_str()))),
+            Act::Label { name, group, app } => self.relabel(name, group.as_deref(), app.as_deref()),
+            Act::Ungate { name } => self.ungate(name),
             Act::End { name, well } => drop(self.end(name, *well)),
             Act::DropPlaceholder { group, nth } => {
                 let all = self.placeholders_of(group);
@@ -259,7 +265,7 @@ impl World {
     }
 
     fn set_pod(&mut self, pod: &PodAct) {
-        let PodAct { name, milli, group, app, queue, priority, held, forged, abroad, place } = pod;
+        let PodAct { name, milli, group, app, queue, priority, held, gated, forged, abroad, place } = pod;
         let namespace = if *abroad { ABROAD } else { NS };
         if self.api.store.get(Kind::Pod, &Key::new(namespace, name.as_str())).is_some() {
             return;
@@ -281,6 +287,9 @@ impl World {
         let metadata = json!({"name": name, "namespace": namespace, "labels": labels, "finalizers": finalizers});
         let mut more = place.map_or_else(|| json!({}), Place::fields);
         more["priority"] = json!(priority);
+        if *gated {
+            more["schedulingGates"] = json!([{"name": "example.com/gate"}]);
+        }
         self.make_pod(&metadata, &format!("{milli}m"), &more);
     }
 
@@ -309,6 +318,42 @@ impl World {
         self.disturb_group_of(&body);
         let now = self.now().wall;
         self.api.delete_pod(&key, None, now).is_ok()
+    }
+
+    /// Somebody edits what a pod says that it belongs to.
+    fn relabel(&mut self, pod: &str, group: Option<&str>, app: Option<&str>) {
+        let key = Key::new(NS, pod);
+        let Some(old) = self.api.store.get(Kind::Pod, &key).cloned() else { return };
+        // It is there: somebody has just looked.
+        drop(self.api.change_pod(&key, |pod| {
+            let labels = pod.metadata.labels.get_or_insert_default();
+            for (name, value) in [(TASK_GROUP, group), (APPLICATION, app)] {
+                match value {
+                    Some(value) => _ = labels.insert(name.to_owned(), value.to_owned()),
+                    None => _ = labels.remove(name),
+                }
+            }
+            Ok(())
+        }));
+        let groups = [label(&old, TASK_GROUP), group].into_iter().flatten();
+        let of_applications = self.groups_of_applications([label(&old, APPLICATION), app]);
+        let all: Vec<String> = groups.map(str::to_owned).chain(of_applications).collect();
+        all.iter().for_each(|group| self.disturb(group));
+    }
+
+    fn groups_of_applications(&self, applications: [Option<&str>; 2]) -> Vec<String> {
+        let mut groups = self.groups();
+        groups.retain(|(name, group)| applications.contains(&Some(&*application_of(name, group))));
+        groups.into_iter().map(|(name, _)| name).collect()
+    }
+
+    /// Whoever held a pod back lifts its gates.
+    fn ungate(&mut self, pod: &str) {
+        // Nothing where there is none.
+        drop(self.api.change_pod(&Key::new(NS, pod), |pod| {
+            pod.spec.iter_mut().for_each(|spec| spec.scheduling_gates = None);
+            Ok(())
+        }));
     }
 
     /// The controller of a pod that is gone makes it anew.
@@ -426,6 +471,7 @@ impl World {
         let on_it = |body: &&Body| node_of(body) == Some(name);
         let there: Vec<Body> = self.api.store.of_kind(Kind::Pod).map(|(_, body)| body).filter(on_it).cloned().collect();
         there.iter().for_each(|pod| self.disturb_group_of(pod));
+        self.ledger.begun().iter().for_each(|group| self.disturb(group));
         // Who hears late may still give away what is there.
         let on_their_way = if self.hears_late() { self.incomplete() } else { self.unfinished() };
         on_their_way.iter().for_each(|group| self.disturb(group));
@@ -515,6 +561,11 @@ pub(crate) fn is_placeholder(body: &Body) -> bool {
 
 pub(crate) fn says_placeholder(pod: &Pod) -> bool {
     pod.metadata.labels.iter().flatten().any(|(key, value)| key == "gangline.dev/placeholder" && value == "true")
+}
+
+/// Whether somebody holds a pod back by a scheduling gate.
+pub(crate) fn is_held_back(body: &Body) -> bool {
+    matches!(body, Body::Pod(pod) if is_gated(pod))
 }
 
 pub(crate) fn node_of(pod: &Body) -> Option<&str> {

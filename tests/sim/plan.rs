@@ -272,6 +272,16 @@ pub(crate) enum Act {
     },
     /// Whoever held a pod by a finalizer lets it go.
     LetGo { name: String },
+    /// Somebody edits what a pod says that it belongs to; what is not given is taken away.
+    Label {
+        name: String,
+        #[serde(default, skip_serializing_if = "is_default")]
+        group: Option<String>,
+        #[serde(default, skip_serializing_if = "is_default")]
+        app: Option<String>,
+    },
+    /// Whoever held a pod back by a scheduling gate lifts it.
+    Ungate { name: String },
     /// A pod that runs ends, well or not.
     End { name: String, well: bool },
     /// Somebody deletes a placeholder of a group: the n-th by name.
@@ -359,6 +369,8 @@ impl Act {
             | Self::Pod(_)
             | Self::DropPod { .. }
             | Self::LetGo { .. }
+            | Self::Label { .. }
+            | Self::Ungate { .. }
             | Self::End { .. }
             | Self::DropPlaceholder { .. }
             | Self::Foreign { .. }
@@ -444,6 +456,9 @@ pub(crate) struct PodAct {
     /// Somebody holds it by a finalizer: deleted, it stays until it is let go.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) held: bool,
+    /// Somebody holds it back by a scheduling gate.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) gated: bool,
     /// Says that it is a placeholder of its group; it is not.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) forged: bool,

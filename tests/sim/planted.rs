@@ -208,7 +208,7 @@ fn bind_as(world: &mut World, pod: &str, mark: String) -> Option<&'static str> {
 #[test]
 fn i5_and_i3_a_member_is_bound_for_a_group_or_a_queue_that_is_not_its_own() {
     let mut world = world(false);
-    let life = format!("incarnation={}.1", gang_uid(&world).0);
+    let life = format!("task-group=g incarnation={}.1", gang_uid(&world).0);
     world.member("h", 0, "1");
     world.member("g", 9, "100");
     world.rest();

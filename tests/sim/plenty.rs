@@ -6,12 +6,12 @@ use gangline::api::task_group::TaskGroup;
 use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
-use gangline::sim::api::has_ended;
+use gangline::sim::api::{has_ended, is_gated};
 use gangline::sim::store::metadata;
 
 use super::application_of;
-use crate::sim::marks::{group_of, is_member, seat_mark};
-use crate::sim::people::{NS, label, levels, milli, node_of};
+use crate::sim::marks::{group_of, is_member, queue_mark, seat_mark};
+use crate::sim::people::{NS, is_held_back, label, levels, milli, node_of};
 use crate::sim::world::World;
 
 /// Reasons that room can end: none of them remains when there is plenty of it.
@@ -92,17 +92,29 @@ impl World {
                 _ if &*key.namespace != NS || label(body, "gangline.dev/placeholder").is_some() => false,
                 Some(group) => sound.contains(&group.to_owned()),
                 None if application.is_some_and(|application| applications.contains(application)) => false,
-                None => self.is_open(label(body, "gangline.dev/queue").unwrap_or("root.default")),
+                None => self.is_open(&self.queue_of(&key.namespace, body)),
             }
         };
         let waits = |body: &Body| {
             let Body::Pod(pod) = body else { return false };
-            node_of(body).is_none() && !has_ended(pod) && pod.metadata.deletion_timestamp.is_none()
+            node_of(body).is_none() && !has_ended(pod) && !is_gated(pod) && pod.metadata.deletion_timestamp.is_none()
         };
         let left = self.pods().find(|(key, body)| waits(body) && may_have_one(key, body));
         if let Some(what) = left.map(|(key, _)| format!("{key} has no node, with plenty of everything")) {
             self.violated("L2", what);
         }
+    }
+
+    /// The queue of a pod outside task groups: of an application it is the one of the first of its pods that has or names one.
+    fn queue_of(&self, namespace: &str, pod: &Body) -> String {
+        let queue = |body: &Body| queue_mark(body).or_else(|| label(body, "gangline.dev/queue").map(str::to_owned));
+        let application = label(pod, "gangline.dev/application-id");
+        let is_beside = |(key, body): &(&Key, &Body)| {
+            let same = label(body, "gangline.dev/application-id") == application && group_of(body).is_none();
+            application.is_some() && &*key.namespace == namespace && same
+        };
+        let of_application = self.pods().filter(is_beside).find_map(|(_, body)| queue(body));
+        of_application.or_else(|| queue(pod)).unwrap_or_else(|| "root.default".to_owned())
     }
 
     /// Whether a queue exists, on every level, and takes applications: it is a leaf.
@@ -145,7 +157,7 @@ impl World {
         let now = format!("{}.{life}", group.metadata.uid.as_deref().unwrap_or_default());
         let counts = |body: &Body| match seat_mark(body) {
             Some(seat) => seat.incarnation == now,
-            None => node_of(body).is_none() && metadata(body).deletion_timestamp.is_none(),
+            None => node_of(body).is_none() && !is_held_back(body) && metadata(body).deletion_timestamp.is_none(),
         };
         let own = |key: &Key, body: &Body| &*key.namespace == NS && is_member(body) && group_of(body) == Some(name);
         self.pods().filter(|(key, body)| own(key, body) && counts(body)).count() as u32

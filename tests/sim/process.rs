@@ -10,7 +10,7 @@ use gangline::core::time::{Mono, Now};
 use gangline::shim::observation::{Body, Observation, Outcome, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};
 
-use super::marks::{Seat, group_of, queue_mark, seat_in, seat_label, seat_mark, uid_mark};
+use super::marks::{Seat, group_of, member_of, queue_mark, seat_in, seat_label, seat_mark, uid_mark};
 use super::people::{allocatable_of, is_placeholder, label, limit_of, milli_of, node_of};
 use super::place::{Wants, ZONE, is_tainted};
 
@@ -65,12 +65,23 @@ struct PodSeen {
     ended: bool,
     ours: bool,
     wants: Wants,
-    /// The group that it names, and whether it says that it is a placeholder of it.
+    /// The group that it names; and the others, or none, that it named, while a Binding for them may be on its way.
     group: Option<String>,
+    earlier: BTreeSet<Option<String>>,
+    relabelled_ms: u64,
+    /// Whether it says that it is a placeholder.
     placeholder: bool,
     /// UID of the task group for which it is or was bound, and the seat that it holds or was given.
     life_of: Option<Uid>,
     seat: Option<u32>,
+}
+
+impl PodSeen {
+    /// Whether it names this group, or named it when its Binding may have been decided.
+    fn names(&self, group: Option<&str>, since_ms: u64) -> bool {
+        let earlier = || self.earlier.iter().any(|earlier| earlier.as_deref() == group);
+        self.group.as_deref() == group || since_ms <= self.relabelled_ms + EXCUSED_MS && earlier()
+    }
 }
 
 /// A TaskGroup as it was seen under one UID.
@@ -359,7 +370,8 @@ impl Process {
     pub(crate) fn start_in(&self, op: &Op) -> Option<(Uid, String, Step)> {
         match op {
             Op::Bind { pod, annotations, .. } => {
-                let is_member = self.pods.get(pod).is_some_and(|pod| !pod.placeholder && pod.group.is_some());
+                let is_member =
+                    self.pods.get(pod).is_some_and(|pod| !pod.placeholder && member_of(annotations).is_some());
                 let seat = seat_in(annotations).filter(|_| is_member)?;
                 Some((seat.uid(), seat.incarnation, Step::Seat(seat.number)))
             }
@@ -416,13 +428,34 @@ impl Process {
         let ended = gangline::sim::api::has_ended(pod);
         let (queue, milli) = (queue_mark(body), milli_of(pod));
         let grows = known.is_some_and(|old| old.milli < milli) && node.is_some();
-        let (group, placeholder) = (group_of(body).map(str::to_owned), is_placeholder(body));
+        let group = group_of(body).map(str::to_owned);
+        let (earlier, relabelled_ms) = match known.filter(|old| old.uid == seen.uid && node.is_none()) {
+            Some(old) if old.group != group => (old.earlier.iter().chain([&old.group]).cloned().collect(), self.now_ms),
+            Some(old) => (old.earlier.clone(), old.relabelled_ms),
+            None => (BTreeSet::new(), 0),
+        };
+        let placeholder = is_placeholder(body);
         let (uid, rv) = (seen.uid.clone(), seen.rv);
         let given = if placeholder { seat_label(body) } else { seat_mark(body) };
         let life_of = given.as_ref().map(Seat::uid).or_else(|| uid_mark(body).map(Uid::new));
         let seat = given.map(|given| given.number);
         let wants = Wants::of(pod);
-        let seen_pod = PodSeen { uid, rv, node, queue, milli, ended, ours, wants, group, placeholder, life_of, seat };
+        let seen_pod = PodSeen {
+            uid,
+            rv,
+            node,
+            queue,
+            milli,
+            ended,
+            ours,
+            wants,
+            group,
+            earlier,
+            relabelled_ms,
+            placeholder,
+            life_of,
+            seat,
+        };
         if grows {
             self.take_room(&seen_pod);
         }

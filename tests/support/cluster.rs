@@ -362,6 +362,8 @@ impl Cluster {
             generation: report.generation,
             placed: report.placed,
             completed: report.state == AppState::Completed,
+            unaccepted: matches!(report.state, AppState::New | AppState::Rejected)
+                && report.reason != "ApplicationClosed",
             completion_deadline: report.completes,
         };
         let name = self.scheduler.books.groups[group].key.name.to_string();

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::super::fetch::{Cluster, FetchError, Found};
 use super::Got;
-use crate::api::names;
+use super::pod::belonging;
 use crate::api::task_group::TaskGroup;
 
 /// The gang that a pod names, as far as it can be read.
@@ -24,10 +24,9 @@ impl Gang {
     /// The gang of a pod: its task group, or for an originator one of its application.
     pub(super) async fn of(cluster: &Cluster, pod: &Pod) -> Self {
         let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-        let label = |key: &str| pod.metadata.labels.as_ref().and_then(|labels| labels.get(key)).map(String::as_str);
-        match (label(names::TASK_GROUP), label(names::APPLICATION)) {
-            (Some(name), _) => Self::from_get(name, cluster.get(namespace, name).await),
-            (None, Some(application)) => Self::from_list(application, cluster.list(Some(namespace), None).await),
+        match belonging(pod) {
+            (Some(name), _) => Self::from_get(&name, cluster.get(namespace, &name).await),
+            (None, Some(application)) => Self::from_list(&application, cluster.list(Some(namespace), None).await),
             (None, None) => Self::None,
         }
     }

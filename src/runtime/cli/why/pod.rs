@@ -7,8 +7,10 @@ use super::group;
 use super::{Answer, Gang, Waiting};
 use crate::api::names;
 use crate::core::event::Mark;
+use crate::core::ids::Text;
 use crate::runtime::text::age;
 use crate::shim::mark;
+use crate::shim::pod::{belongs_to, label};
 
 /// Said of a pod whose mark somebody changed.
 const UNREADABLE_MARK: &str = "Its annotation gangline.dev/binding cannot be read: it counts as if it were not there.";
@@ -55,6 +57,15 @@ impl Stand {
             Self::Gated => "Gated",
             Self::Pending => "Pending",
         }
+    }
+}
+
+/// Task group and application of a pod; of a placeholder by its labels, which make it one.
+pub(super) fn belonging(pod: &Pod) -> (Option<Text>, Option<Text>) {
+    let labelled = |name: &str| label(pod, name).map(Text::from);
+    match label(pod, names::PLACEHOLDER) {
+        Some("true") => (labelled(names::TASK_GROUP), labelled(names::APPLICATION)),
+        Some(_) | None => belongs_to(pod),
     }
 }
 
@@ -108,10 +119,17 @@ impl Facts<'_> {
             namespace: text(self.pod.metadata.namespace.as_ref()),
             name: text(self.pod.metadata.name.as_ref()),
             state: stand.name().into(),
-            application: self.label(names::APPLICATION).map(str::to_owned),
+            application: self.application(),
             queue: charged.or_else(|| self.label(names::QUEUE).map(str::to_owned)),
             seat: self.label(names::SEAT).map(str::to_owned).or(taken),
             ..Answer::default()
+        }
+    }
+
+    fn application(&self) -> Option<String> {
+        match belonging(self.pod) {
+            (Some(_), _) => self.label(names::APPLICATION).map(str::to_owned),
+            (None, application) => application.map(|application| application.to_string()),
         }
     }
 
@@ -119,7 +137,7 @@ impl Facts<'_> {
     fn subject(&self) -> String {
         let key = |value: &Option<String>| value.clone().unwrap_or_default();
         let (namespace, name) = (key(&self.pod.metadata.namespace), key(&self.pod.metadata.name));
-        let role = match (self.label(names::TASK_GROUP), self.label(names::APPLICATION)) {
+        let role = match belonging(self.pod) {
             (Some(group), _) if self.is_placeholder() => {
                 let seat = self.label(names::SEAT).unwrap_or("?");
                 format!(", the placeholder that holds seat {seat} of TaskGroup {group},")

@@ -129,7 +129,7 @@ It has the label gangline.dev/task-group, which has no effect without spec.sched
 #[test]
 fn a_bound_member_says_where_since_when_and_in_which_seat() {
     let pod = member(
-        &json!({"metadata": {"annotations": {"gangline.dev/binding": "queue=root.data incarnation=u.1 seat=3"}},
+        &json!({"metadata": {"annotations": {"gangline.dev/binding": "queue=root.data task-group=executors incarnation=u.1 seat=3"}},
         "spec": {"nodeName": "node-7"}, "status": {"phase": "Running", "conditions": [
             {"type": "PodScheduled", "status": "True", "lastTransitionTime": "2026-01-01T00:59:15Z"}]}}),
     );
