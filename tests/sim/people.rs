@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::oracle::application_of;
 use super::place::{self, Place, ZONE, is_tainted, zone_of};
-use super::plan::{Act, Flaw, GroupAct, PodAct, within_quotas};
+use super::plan::{Act, Denied, Flaw, GroupAct, PodAct, within_quotas};
 use super::world::World;
 
 /// The namespace of everything that Gangline schedules.
@@ -495,6 +495,10 @@ impl World {
         take(self);
         // It may be the room of a swap, where neither the placeholder nor the member is on the node.
         self.in_a_swap().iter().for_each(|group| self.disturb(group));
+        if self.faults.denied == Some(Denied::Bindings) {
+            // Or of who was sent there, is refused all the time, and stands on no node of the server's.
+            self.unfinished().iter().for_each(|group| self.disturb(group));
+        }
         if self.is_overdrawn(node) {
             // Or what a process that hears late still gives away.
             let incomplete = self.incomplete();

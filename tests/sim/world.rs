@@ -133,7 +133,7 @@ pub(crate) struct World {
     /// Those that go on beside it.
     older: Vec<Process>,
     chance: Chance,
-    faults: Faults,
+    pub(crate) faults: Faults,
     processes: u64,
     now_ms: u64,
     /// How far the wall clock is from where it began, beside the time that has passed.
