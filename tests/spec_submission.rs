@@ -1,5 +1,6 @@
 //! Submission: whole, judged once with every reason, judged again, closed (01, 1.1 and 1.2).
 
+use gangline::core::decision::Decision;
 use gangline::core::event::{AskSpec, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Role};
 use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
@@ -526,6 +527,23 @@ fn a_pod_that_waits_may_change_sides() {
     assert_eq!((cluster.report("a").reason, cluster.why("a-1")), ("WaitingForMembers", Some("TaskGroupNotFound")));
     let known = |name: &str| cluster.scheduler.books.app_ids.get(&Key::new(NS, name)).is_some();
     assert_eq!((known("x"), known("y")), (false, true));
+}
+
+/// As above for a surplus member: the task group that it leaves says so.
+#[test]
+fn a_task_group_says_that_a_pod_has_left_it() {
+    let mut cluster = Cluster::default().nodes(1, 1);
+    let spec = cluster.direct("a", 1);
+    cluster.apply("a", spec);
+    cluster.members("a", 2);
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.report("a").pending), (vec!["a-0".to_owned()], 1));
+    cluster.change("a-1", |spec| spec.role = Role::Member { group: "b".into() });
+    cluster.step();
+    let left = *cluster.scheduler.books.group_ids.get(&Key::new(NS, "a")).expect("it is known");
+    let shown = |decision: &Decision| matches!(decision, Decision::ShowGroup(group) if *group == left);
+    assert_eq!(cluster.report("a").pending, 0);
+    assert!(cluster.decisions.iter().any(shown), "{:?}", cluster.decisions);
 }
 
 /// As above for one that has its place, and waits for the start: what it belongs to is settled with its Binding.

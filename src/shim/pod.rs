@@ -44,9 +44,10 @@ impl Default for Served {
 /// A pod in the core's words.
 pub fn ask_spec(pod: &Pod, served: &Served) -> AskSpec {
     let (shape, supported) = shape(pod);
-    let role = role(pod, served);
+    let mark = binding(pod);
+    let role = role(pod, served, mark.as_ref());
     let place = place(pod, &role, supported);
-    let mark = binding(pod).filter(|_| role != Role::Foreign);
+    let mark = mark.filter(|_| role != Role::Foreign);
     AskSpec {
         key: key(&pod.metadata),
         created: created(&pod.metadata),
@@ -86,14 +87,14 @@ fn annotation<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {
     pod.metadata.annotations.as_ref()?.get(name).map(String::as_str)
 }
 
-fn role(pod: &Pod, served: &Served) -> Role {
+fn role(pod: &Pod, served: &Served, mark: Option<&Mark>) -> Role {
     if !served.owns(pod) {
         return Role::Foreign;
     }
     if let Some(name) = placeholder::recognise(pod, served) {
         return Role::Placeholder(name);
     }
-    match belongs_to(pod) {
+    match belongs_to(pod, mark) {
         (Some(group), _) => Role::Member { group },
         (None, Some(application)) => Role::Originator { application },
         (None, None) => Role::Singleton,
@@ -102,10 +103,10 @@ fn role(pod: &Pod, served: &Served) -> Role {
 
 /// Task group and application of a pod that is no placeholder: by our Binding, since labels can change later, else by its
 /// labels. What was bound as a placeholder belongs to nothing when its labels do not say any more that it is one.
-pub fn belongs_to(pod: &Pod) -> (Option<Text>, Option<Text>) {
+pub fn belongs_to(pod: &Pod, mark: Option<&Mark>) -> (Option<Text>, Option<Text>) {
     let labelled = |name: &str| label(pod, name).map(Text::from);
-    match binding(pod) {
-        Some(mark) => (mark.task_group, mark.application),
+    match mark {
+        Some(mark) => (mark.task_group.clone(), mark.application.clone()),
         None => (labelled(names::TASK_GROUP), labelled(names::APPLICATION)),
     }
 }
@@ -163,7 +164,7 @@ fn labels_problem(pod: &Pod, role: &Role) -> Option<Unsupported> {
 
 /// What our Binding wrote. Only on a pod with a node, since it is written together with the node (a finished pod keeps
 /// it: its gang did start); a malformed mark is none.
-fn binding(pod: &Pod) -> Option<Mark> {
+pub fn binding(pod: &Pod) -> Option<Mark> {
     let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
     if node.is_empty() { None } else { annotation(pod, names::BINDING).and_then(mark::read) }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::Pod;
 use serde::Serialize;
 
-use super::api::{Api, has_ended};
+use super::api::{Api, has_ended, is_gated};
 use crate::api::names;
 use crate::core::event::Role;
 use crate::core::ids::{AskId, Key};
@@ -68,7 +68,7 @@ impl Words<'_> {
         if ask.is_none_or(|ask| self.core.books.asks[ask].spec.role == Role::Foreign) {
             return ("NotOurs".to_owned(), format!("it names the scheduler {scheduler}, which is not played"));
         }
-        if spec.and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty()) {
+        if is_gated(pod) {
             return ("SchedulingGated".to_owned(), "its scheduling gates are not removed by anybody".to_owned());
         }
         // It goes on by itself, if its gang does.

@@ -62,7 +62,10 @@ fn look_at_queues(arrivals: &[Arrival], notes: &mut Notes) {
         queues.inspect(|(name, queue)| drop(tree.upsert(name, queue))).map(|(name, _)| name).collect();
     for name in names {
         let problems = tree.problem(name).unwrap_or_default().iter();
-        problems.for_each(|error| notes.add(Note::Void, format!("{name}: {}: {}", error.field, error.problem)));
+        let problems: Vec<_> = problems.map(|error| format!("{}: {}", error.field, error.problem)).collect();
+        if !problems.is_empty() {
+            notes.add(Note::Void, format!("{name}: {}", problems.join("; ")));
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use crate::core::event::Mark;
 use crate::core::ids::Text;
 use crate::runtime::text::age;
 use crate::shim::mark;
-use crate::shim::pod::{belongs_to, label};
+use crate::shim::pod::{belongs_to, binding, label};
 
 /// Said of a pod whose mark somebody changed.
 const UNREADABLE_MARK: &str = "Its annotation gangline.dev/binding cannot be read: it counts as if it were not there.";
@@ -62,11 +62,8 @@ impl Stand {
 
 /// Task group and application of a pod; of a placeholder by its labels, which make it one.
 pub(super) fn belonging(pod: &Pod) -> (Option<Text>, Option<Text>) {
-    let labelled = |name: &str| label(pod, name).map(Text::from);
-    match label(pod, names::PLACEHOLDER) {
-        Some("true") => (labelled(names::TASK_GROUP), labelled(names::APPLICATION)),
-        Some(_) | None => belongs_to(pod),
-    }
+    let mark = binding(pod).filter(|_| label(pod, names::PLACEHOLDER) != Some("true"));
+    belongs_to(pod, mark.as_ref())
 }
 
 /// The answer about a pod.

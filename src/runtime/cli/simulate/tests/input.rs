@@ -153,7 +153,7 @@ fn queues_that_will_not_count_are_named() {
     };
     let files = [
         queue("root.a.b", "{parent: root.a}"),
-        queue("root.a", "{parent: root, max: {cpu: -1}}"),
+        queue("root.a", "{parent: root, max: {cpu: -1, memory: much}}"),
         queue("root.c.d", "{parent: root.c}"),
         queue("root.c", "{parent: root}"),
     ];
@@ -162,7 +162,7 @@ fn queues_that_will_not_count_are_named() {
     input.settle();
     let text = input.notes.text();
     assert!(
-        text.starts_with("Queues that are wrong: 2 (root.a.b: spec.parent: ") && text.contains("root.a: spec.max"),
+        text.starts_with("Queues that are wrong: 2 (root.a.b: spec.parent: ") && text.contains("root.a: spec.max[cpu]"),
         "{text}"
     );
     assert!(!text.contains("root.c"), "{text}");
