@@ -213,6 +213,11 @@ mod tests {
         ] {
             assert_eq!(filled(spec.clone()).1.err(), field.map(unsupported), "{spec}");
         }
+        for operator in ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"] {
+            let values = if operator.contains("Exist") { json!([]) } else { json!(["5"]) };
+            let spec = affinity(&json!([{"matchExpressions": [{"key": "a", "operator": operator, "values": values}]}]));
+            assert_eq!(filled(spec).1, Ok(()), "{operator}");
+        }
         let many: Vec<_> = (0..node_affinity::MAX_VALUES).map(|n| n.to_string()).collect();
         let (shape, result) =
             filled(affinity(&json!([{"matchExpressions": [{"key": "a", "operator": "In", "values": many}]}])));

@@ -172,6 +172,11 @@ mod tests {
     }
 
     #[test]
+    fn nothing_is_not_less_than_nothing() {
+        assert_eq!(["-1n", "0", "1n"].map(|text| read(text).is_negative()), [true, false, false]);
+    }
+
+    #[test]
     fn there_is_no_suffix_beyond_the_last() {
         let sum = |one: &str| (1..1024).fold(read(one), |sum, _| sum.plus(read(one)));
         assert_eq!((sum("1Ei").to_string(), sum("1E").to_string()), ("1024Ei".to_owned(), "1024E".to_owned()));

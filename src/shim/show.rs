@@ -216,3 +216,23 @@ pub fn event(notice: &Notice, instance: u64, number: u64, now: Wall) -> KubeEven
         ..KubeEvent::default()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As Kubernetes asks of conditions: the time is that of the last change of this one.
+    #[test]
+    fn the_time_of_a_condition_is_that_of_its_last_change() {
+        let at = |old: &[Condition], kind: &str, is: bool, now: i64| {
+            condition(kind, is, ("Why", ""), 1, old, Wall(now)).last_transition_time
+        };
+        let old = [
+            condition("Other", true, ("Why", ""), 1, &[], Wall(1)),
+            condition("Placed", false, ("Why", ""), 1, &[], Wall(2)),
+        ];
+        assert_eq!(at(&old, "Placed", false, 9), time(Wall(2)), "as it was");
+        assert_eq!(at(&old, "Placed", true, 9), time(Wall(9)), "changed");
+        assert_eq!(at(&old, "New", true, 9), time(Wall(9)), "new");
+    }
+}

@@ -258,6 +258,13 @@ mod tests {
         for (changes, error) in table {
             assert_eq!(errors(&changes), [error], "{changes}");
         }
+        let others = |count: usize| -> Vec<String> { (0..count).map(|at| format!("data/a{at}")).collect() };
+        assert_eq!(
+            errors(&json!({"spec.gangGroup": others(MAX_GANG)})),
+            ["spec.gangGroup: must list the TaskGroup itself: data/executors"]
+        );
+        let too_many = format!("spec.gangGroup: must have at most {MAX_GANG} entries, has {}", MAX_GANG + 1);
+        assert_eq!(errors(&json!({"spec.gangGroup": others(MAX_GANG + 1)})), [too_many], "it may be what was cut off");
         let unread = group_spec(&group(&json!({"spec.minResource": {"cpu": "1core", "memory": "1Gi"}})));
         let said: Vec<_> = unread.errors.iter().map(ToString::to_string).collect();
         let expected =
