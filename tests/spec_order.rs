@@ -1,12 +1,14 @@
 //! Order: the same history the same decisions, ties broken by content, first come first served (02, 2.2 and 2.6; 01, 1.2.5).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use gangline::core::event::{Event, Role};
 use gangline::core::ids::Key;
 use gangline::core::lifecycle::AppState;
+use gangline::core::shape::Shape;
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, size};
 
 /// More work than there is room and quota, with every tie there can be; nothing of it was looked at yet.
 fn crowded() -> Cluster {
@@ -238,4 +240,17 @@ fn a_gang_that_waits_for_quota_holds_nobody_up() {
     (0..4).for_each(|number| cluster.delete(&format!("runs-{number}")));
     cluster.settle();
     assert_eq!((cluster.cpu("root.p.b"), cluster.report("waits").reason), (4000, "Running"));
+}
+
+/// 01, 1.2.5: who waits is looked at when there is room, also where that comes of a pod that is made smaller in place.
+#[test]
+fn who_runs_and_becomes_smaller_makes_room() {
+    let mut cluster = Cluster::default().nodes(1, 4);
+    let large = cluster.sized("large", Role::Singleton, 4);
+    cluster.show(large);
+    cluster.settle();
+    cluster.single("late");
+    assert_eq!(cluster.settle().bound(), ["large"]);
+    cluster.change("large", |spec| spec.shape = Arc::new(Shape { request: size(2), ..Shape::default() }));
+    assert_eq!(cluster.settle().bound(), ["large", "late"]);
 }

@@ -79,12 +79,11 @@ impl Scheduler {
         // A deadline of completion runs only after a start, of which nothing else may be left.
         let started = placed || says(|status| status.completion_deadline.is_some()) || self.has_started(id, life);
         let over = |what| says(what) && !self.runs(id, life);
-        let reached = match (life > 0 && over(|status| status.completed), started) {
-            (is_over, started)
-                if over(|status| status.unaccepted) && (is_over || started || !self.reserves(id, life)) =>
-            {
-                Reached::Over
-            }
+        let is_over = life > 0 && over(|status| status.completed);
+        if over(|status| status.unaccepted) && (is_over || started || !self.reserves(id, life)) {
+            return (life, Reached::Over);
+        }
+        let reached = match (is_over, started) {
             (true, _) if edited(0) => Reached::Over,
             (true, _) => Reached::End,
             (false, true) => Reached::Start { placed },

@@ -2,6 +2,7 @@
 
 pub(crate) mod chance;
 pub(crate) mod coverage;
+mod disturb;
 pub(crate) mod draw;
 mod effects;
 mod forks;

@@ -1,4 +1,4 @@
-//! What people and machines do to a cluster, and what can be read off its objects.
+//! What people and machines do to a cluster, and what can be read off its objects. What of a gang that disturbs: `disturb`.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 
 use super::oracle::application_of;
 use super::place::{self, Place, ZONE, is_tainted, zone_of};
-use super::plan::{Act, Denied, Flaw, GroupAct, PodAct, within_quotas};
+use super::plan::{Act, Flaw, GroupAct, PodAct, within_quotas};
 use super::world::World;
 
 /// The namespace of everything that Gangline schedules.
@@ -24,7 +24,7 @@ pub(crate) const NS: &str = "ns";
 /// Another one.
 pub(crate) const ABROAD: &str = "other";
 
-const TASK_GROUP: &str = "gangline.dev/task-group";
+pub(super) const TASK_GROUP: &str = "gangline.dev/task-group";
 const APPLICATION: &str = "gangline.dev/application-id";
 
 impl World {
@@ -411,17 +411,6 @@ impl World {
         self.sweep(for_ms);
     }
 
-    /// What cannot be read is not known to a process that begins, and not seen to change by another.
-    fn disturb_readers(&mut self, kind: Kind, name: &str) {
-        match kind {
-            Kind::Pod => self.disturb_group_at(&Key::new(NS, name)),
-            Kind::Node => self.disturb_node(name),
-            Kind::TaskGroup => self.disturb(name),
-            Kind::Queue => self.groups_in(name).iter().for_each(|group| self.disturb(group)),
-            Kind::ResourceQuota => {}
-        }
-    }
-
     /// Somebody deletes an object that nothing keeps.
     pub(crate) fn delete(&mut self, kind: Kind, name: &str) {
         self.api.store.remove(kind, &key_of(kind, name));
@@ -465,18 +454,6 @@ impl World {
         }));
     }
 
-    /// Members and seats on a node are lost, or cannot be had there any more. Who is in the middle of a swap has neither a
-    /// placeholder nor a node any more, and may have been on its way there.
-    fn disturb_node(&mut self, name: &str) {
-        let on_it = |body: &&Body| node_of(body) == Some(name);
-        let there: Vec<Body> = self.api.store.of_kind(Kind::Pod).map(|(_, body)| body).filter(on_it).cloned().collect();
-        there.iter().for_each(|pod| self.disturb_group_of(pod));
-        self.ledger.begun().iter().for_each(|group| self.disturb(group));
-        // Who hears late may still give away what is there.
-        let on_their_way = if self.hears_late() { self.incomplete() } else { self.unfinished() };
-        on_their_way.iter().for_each(|group| self.disturb(group));
-    }
-
     /// Another scheduler's pod on a node, whatever else is there.
     fn foreign(&mut self, name: &str, node: &str, cpu: u32) {
         let key = Key::new(ABROAD, name);
@@ -490,36 +467,6 @@ impl World {
         self.take_room(node, |world| world.apply(Kind::Pod, &pod));
     }
 
-    /// Somebody takes room on a node, whatever else is there.
-    fn take_room(&mut self, node: &str, take: impl FnOnce(&mut Self)) {
-        take(self);
-        // It may be the room of a swap, where neither the placeholder nor the member is on the node.
-        self.in_a_swap().iter().for_each(|group| self.disturb(group));
-        if self.faults.denied == Some(Denied::Bindings) {
-            // Or of who was sent there, is refused all the time, and stands on no node of the server's.
-            self.unfinished().iter().for_each(|group| self.disturb(group));
-        }
-        if self.is_overdrawn(node) {
-            // Or what a process that hears late still gives away.
-            let incomplete = self.incomplete();
-            self.disturb_node(node);
-            incomplete.iter().for_each(|group| self.disturb(group));
-        }
-    }
-
-    /// Whether pods on a node ask for more than it has.
-    fn is_overdrawn(&self, node: &str) -> bool {
-        let Some(Body::Node(found)) = self.api.store.get(Kind::Node, &Key::cluster(node)) else { return false };
-        let allocatable = found.status.as_ref().and_then(|status| status.allocatable.as_ref());
-        let has = allocatable.and_then(|all| all.get("cpu")).map_or(0, |cpu| milli(&cpu.0));
-        let on_it = self.api.store.of_kind(Kind::Pod).filter(|(_, body)| node_of(body) == Some(node));
-        let asked = on_it.map(|(_, body)| match body {
-            Body::Pod(pod) if !has_ended(pod) => milli_of(pod),
-            Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => 0,
-        });
-        asked.sum::<u64>() > has
-    }
-
     /// Names of placeholders, sorted.
     pub(crate) fn placeholders(&self) -> Vec<String> {
         let pods = self.api.store.of_kind(Kind::Pod).filter(|(_, pod)| is_placeholder(pod));
@@ -527,22 +474,9 @@ impl World {
     }
 
     fn placeholders_of(&self, group: &str) -> Vec<String> {
-        let own = |pod: &Body| is_placeholder(pod) && label(pod, "gangline.dev/task-group") == Some(group);
+        let own = |pod: &Body| is_placeholder(pod) && label(pod, TASK_GROUP) == Some(group);
         let pods = self.api.store.of_kind(Kind::Pod).filter(|(_, pod)| own(pod));
         pods.map(|(key, _)| key.name.to_string()).collect()
-    }
-
-    /// The group of a pod that goes with its node.
-    pub(crate) fn disturb_group_at(&mut self, key: &Key) {
-        if let Some(pod) = self.api.store.get(Kind::Pod, key).cloned() {
-            self.disturb_group_of(&pod);
-        }
-    }
-
-    fn disturb_group_of(&mut self, pod: &Body) {
-        if let Some(group) = label(pod, "gangline.dev/task-group") {
-            self.disturb(group);
-        }
     }
 }
 

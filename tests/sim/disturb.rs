@@ -1,0 +1,78 @@
+//! Whom of the gangs a deed disturbs: what a judge then excuses, because somebody took something from it.
+
+use gangline::core::ids::Key;
+use gangline::shim::observation::Body;
+use gangline::shim::op::Kind;
+use gangline::sim::api::has_ended;
+
+use super::people::{NS, TASK_GROUP, label, milli, milli_of, node_of};
+use super::plan::Denied;
+use super::world::World;
+
+impl World {
+    /// What cannot be read is not known to a process that begins, and not seen to change by another.
+    pub(super) fn disturb_readers(&mut self, kind: Kind, name: &str) {
+        match kind {
+            Kind::Pod => self.disturb_group_at(&Key::new(NS, name)),
+            Kind::Node => self.disturb_node(name),
+            Kind::TaskGroup => self.disturb(name),
+            Kind::Queue => self.groups_in(name).iter().for_each(|group| self.disturb(group)),
+            Kind::ResourceQuota => {}
+        }
+    }
+
+    /// Members and seats on a node are lost, or cannot be had there any more. Who is in the middle of a swap has neither a
+    /// placeholder nor a node any more, and may have been on its way there.
+    pub(super) fn disturb_node(&mut self, name: &str) {
+        let on_it = |body: &&Body| node_of(body) == Some(name);
+        let there: Vec<Body> = self.api.store.of_kind(Kind::Pod).map(|(_, body)| body).filter(on_it).cloned().collect();
+        there.iter().for_each(|pod| self.disturb_group_of(pod));
+        self.ledger.begun().iter().for_each(|group| self.disturb(group));
+        // Who hears late may still give away what is there.
+        let on_their_way = if self.hears_late() { self.incomplete() } else { self.unfinished() };
+        on_their_way.iter().for_each(|group| self.disturb(group));
+    }
+
+    /// Somebody takes room on a node, whatever else is there.
+    pub(super) fn take_room(&mut self, node: &str, take: impl FnOnce(&mut Self)) {
+        take(self);
+        // It may be the room of a swap, where neither the placeholder nor the member is on the node.
+        self.in_a_swap().iter().for_each(|group| self.disturb(group));
+        if self.faults.denied == Some(Denied::Bindings) {
+            // Or of who was sent there, is refused all the time, and stands on no node of the server's.
+            self.unfinished().iter().for_each(|group| self.disturb(group));
+        }
+        if self.is_overdrawn(node) {
+            // Or what a process that hears late still gives away.
+            let incomplete = self.incomplete();
+            self.disturb_node(node);
+            incomplete.iter().for_each(|group| self.disturb(group));
+        }
+    }
+
+    /// Whether pods on a node ask for more than it has.
+    pub(super) fn is_overdrawn(&self, node: &str) -> bool {
+        let Some(Body::Node(found)) = self.api.store.get(Kind::Node, &Key::cluster(node)) else { return false };
+        let allocatable = found.status.as_ref().and_then(|status| status.allocatable.as_ref());
+        let has = allocatable.and_then(|all| all.get("cpu")).map_or(0, |cpu| milli(&cpu.0));
+        let on_it = self.api.store.of_kind(Kind::Pod).filter(|(_, body)| node_of(body) == Some(node));
+        let asked = on_it.map(|(_, body)| match body {
+            Body::Pod(pod) if !has_ended(pod) => milli_of(pod),
+            Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => 0,
+        });
+        asked.sum::<u64>() > has
+    }
+
+    /// The group of a pod that goes with its node.
+    pub(crate) fn disturb_group_at(&mut self, key: &Key) {
+        if let Some(pod) = self.api.store.get(Kind::Pod, key).cloned() {
+            self.disturb_group_of(&pod);
+        }
+    }
+
+    pub(super) fn disturb_group_of(&mut self, pod: &Body) {
+        if let Some(group) = label(pod, TASK_GROUP) {
+            self.disturb(group);
+        }
+    }
+}
