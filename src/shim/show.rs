@@ -228,11 +228,35 @@ mod tests {
             condition(kind, is, ("Why", ""), 1, old, Wall(now)).last_transition_time
         };
         let old = [
-            condition("Other", true, ("Why", ""), 1, &[], Wall(1)),
-            condition("Placed", false, ("Why", ""), 1, &[], Wall(2)),
+            condition("Other", true, ("Why", ""), 1, &[], Wall(1_000)),
+            condition("Placed", false, ("Why", ""), 1, &[], Wall(2_000)),
         ];
-        assert_eq!(at(&old, "Placed", false, 9), time(Wall(2)), "as it was");
-        assert_eq!(at(&old, "Placed", true, 9), time(Wall(9)), "changed");
-        assert_eq!(at(&old, "New", true, 9), time(Wall(9)), "new");
+        assert_eq!(at(&old, "Placed", false, 9_000), time(Wall(2_000)), "as it was");
+        assert_eq!(at(&old, "Placed", true, 9_000), time(Wall(9_000)), "changed");
+        assert_eq!(at(&old, "New", true, 9_000), time(Wall(9_000)), "new");
+    }
+
+    /// What `kubectl describe` and `kubectl events --for` look for, and what the server asks of an event.
+    #[test]
+    fn an_event_names_whom_it_is_about_and_who_says_it() {
+        let notice = Notice {
+            kind: "TaskGroup",
+            key: Key::new("data", "executors"),
+            uid: Uid::new("uid-1"),
+            warning: true,
+            reason: "Rejected".into(),
+            message: "why".into(),
+        };
+        let found = serde_json::to_value(event(&notice, 0xa, 0x1f, Wall(2_000))).expect("it is written");
+        let expected = serde_json::json!({
+            "apiVersion": "events.k8s.io/v1", "kind": "Event",
+            "metadata": {"name": "executors.a.1f", "namespace": "data"},
+            "regarding": {"apiVersion": "gangline.dev/v1alpha1", "kind": "TaskGroup", "namespace": "data", "name": "executors",
+                          "uid": "uid-1"},
+            "type": "Warning", "reason": "Rejected", "action": "Scheduling", "note": "why",
+            "eventTime": "1970-01-01T00:00:02.000000Z",
+            "reportingController": "gangline.dev/gangline", "reportingInstance": "gangline-a",
+        });
+        assert_eq!(found, expected);
     }
 }
