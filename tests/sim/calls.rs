@@ -167,6 +167,12 @@ impl World {
             self.overtaken.extend(group);
         }
         let outcome = self.late_answer(call).unwrap_or_else(|| self.carry_out(call));
+        if let (Op::Bind { node, .. }, Outcome::Ok(_)) = (&call.op, &outcome)
+            && call.id.incarnation != self.newest()
+        {
+            // To the newest it is as if another scheduler had bound it.
+            self.take_room(node, |_| ());
+        }
         match outcome {
             Outcome::Ok(Some(seen)) => Outcome::Ok(Some(Box::new(self.as_read(Kind::Pod, *seen)))),
             Outcome::Ok(None) | Outcome::Pruned | Outcome::Refused { .. } | Outcome::Unknown | Outcome::NotSent => {
@@ -177,8 +183,11 @@ impl World {
 
     /// Whether the process that made a call is the newest, and alone.
     fn is_of_the_only_one(&self, call: &Call) -> bool {
-        let newest = self.process.as_ref().map_or(self.processes, |process| process.number);
-        call.id.incarnation == newest && self.older.is_empty()
+        call.id.incarnation == self.newest() && self.older.is_empty()
+    }
+
+    fn newest(&self) -> u64 {
+        self.process.as_ref().map_or(self.processes, |process| process.number)
     }
 
     /// A status as an older definition keeps it, where it drops a part.
