@@ -7,41 +7,32 @@ use http::{Method, Request};
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::bounds::{Broken, broken};
 use crate::harness::words::condition;
 use crate::harness::{Context, Needs, Test, test};
-use crate::support::components::Options;
 use crate::support::error::{During, Error, Result};
 use crate::support::tools::Program;
 
-const CASES: &str = include_str!("../tests/golden/schema_cases.yaml");
 const QUANTITIES: &str = include_str!("../tests/golden/quantities.txt");
 
 /// How long the schema of a new kind may take to be published.
-const PUBLISHED_WITHIN: Duration = Duration::from_secs(60);
-/// How often kubectl looks for it: nothing tells.
-const POLL: Duration = Duration::from_millis(300);
-
-const QUEUES: &str = "/apis/gangline.dev/v1alpha1/queues";
-const TASK_GROUPS: &str = "/apis/gangline.dev/v1alpha1/namespaces/data/taskgroups";
+pub(crate) const PUBLISHED_WITHIN: Duration = Duration::from_secs(60);
+/// How often somebody looks whether a definition is in effect: nothing tells.
+pub(crate) const POLL: Duration = Duration::from_millis(300);
 
 /// Containers of one pod that carries quantities to the server.
 const BATCH: usize = 100;
 
 pub(crate) fn tests() -> Vec<Test> {
-    // No scheduler and no controllers: the cases set status themselves.
-    let server = Options { kwok: false, controllers: false, ..Options::default() };
     vec![
-        test("api: every case of the schemas", Needs::OwnControlPlane(server), schema_cases).without_gangline(),
         test("api: the server reads quantities as we do", Needs::Shared, quantities).without_gangline(),
         test("api: kubectl explains and lists TaskGroups and Queues", Needs::Nodes(1), kubectl),
     ]
 }
 
 /// Code and message of a refusal.
-type Answer = std::result::Result<Value, (u16, String)>;
+pub(crate) type Answer = std::result::Result<Value, (u16, String)>;
 
-async fn ask(client: &Client, method: Method, path: &str, body: &Value) -> Result<Answer> {
+pub(crate) async fn ask(client: &Client, method: Method, path: &str, body: &Value) -> Result<Answer> {
     let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
     let step = format!("{method} {path}");
     let request = Request::builder().method(method).uri(path).header("Content-Type", kind);
@@ -53,99 +44,7 @@ async fn ask(client: &Client, method: Method, path: &str, body: &Value) -> Resul
     }
 }
 
-async fn schema_cases(t: &mut Context) -> Result<()> {
-    t.cluster.install().await?;
-    let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "data"}});
-    ask(&t.client, Method::POST, "/api/v1/namespaces", &namespace).await?.map_err(refused)?;
-    // The cases are ours: many aliases of few anchors are no attack.
-    let options = serde_saphyr::options! { budget: None };
-    let mut cases: Vec<Value> = serde_saphyr::from_str_with_options(CASES, options).during("reading the cases")?;
-    cases.iter_mut().for_each(write_as_kubectl);
-    assert!(cases.len() > 50, "only {} cases", cases.len());
-    let mut wrong = Vec::new();
-    for case in &cases {
-        if let Some(problem) = schema_case(&t.client, case).await? {
-            wrong.push(format!("{}: {problem}", case["name"]));
-        }
-    }
-    assert!(wrong.is_empty(), "{} of {} cases:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
-    every_bound(&t.client).await
-}
-
-/// Breaks every bound of the specs, one at a time.
-async fn every_bound(client: &Client) -> Result<()> {
-    let (mut tried, mut wrong) = (0, Vec::new());
-    for crd in gangline::api::crds() {
-        let crd = serde_json::to_value(crd).during("writing the schema")?;
-        let collection = if crd["spec"]["names"]["kind"] == "Queue" { QUEUES } else { TASK_GROUPS };
-        let spec = &crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"];
-        let (api, name) = ("gangline.dev/v1alpha1", if collection == QUEUES { "root.bounds" } else { "bounds" });
-        for Broken { name: bound, value, expected } in broken("spec", spec) {
-            let mut object = json!({"apiVersion": api, "kind": crd["spec"]["names"]["kind"],
-                                    "metadata": {"name": name}, "spec": value});
-            if collection == QUEUES && object["spec"]["parent"].is_null() {
-                object["spec"]["parent"] = json!("root");
-            }
-            tried += 1;
-            match ask(client, Method::POST, &format!("{collection}?dryRun=All"), &object).await? {
-                Err((422, message)) if message.contains(&expected) => {}
-                answer => wrong.push(format!("{bound}: expected {expected:?}, but {answer:?}")),
-            }
-        }
-    }
-    assert!(wrong.is_empty(), "{} of {tried} bounds:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(tried > 50, "only {tried} bounds");
-    Ok(())
-}
-
-/// A whole number is written without a fraction (`1e9` is 1000000000), as kubectl does and `serde_json` does not.
-fn write_as_kubectl(value: &mut Value) {
-    match value {
-        Value::Number(number) => {
-            if let Some(whole) = number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0) {
-                *value = json!(whole as i64);
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(write_as_kubectl),
-        Value::Object(fields) => fields.iter_mut().for_each(|(_, value)| write_as_kubectl(value)),
-        Value::Null | Value::Bool(_) | Value::String(_) => {}
-    }
-}
-
-/// What is not as expected.
-async fn schema_case(client: &Client, case: &Value) -> Result<Option<String>> {
-    let collection = match case["object"]["kind"].as_str() {
-        Some("Queue") => QUEUES,
-        _ => TASK_GROUPS,
-    };
-    let options = "dryRun=All&fieldValidation=Strict";
-    let mut object = case["object"].clone();
-    let answer = if case["old"].is_null() {
-        ask(client, Method::POST, &format!("{collection}?{options}"), &object).await?
-    } else {
-        let old = &case["old"];
-        let path = format!("{collection}/{}", old["metadata"]["name"].as_str().unwrap_or_default());
-        let mut made = ask(client, Method::POST, collection, old).await?.map_err(refused)?;
-        if !old["status"].is_null() {
-            let status = json!({"status": old["status"]});
-            made = ask(client, Method::PATCH, &format!("{path}/status"), &status).await?.map_err(refused)?;
-        }
-        object["metadata"]["resourceVersion"] = made["metadata"]["resourceVersion"].clone();
-        let answer = ask(client, Method::PUT, &format!("{path}?{options}"), &object).await?;
-        ask(client, Method::DELETE, &path, &json!({})).await?.map_err(refused)?;
-        answer
-    };
-    let expected = case["expected"].as_str().unwrap_or_default();
-    Ok(match answer {
-        Ok(_) if expected == "ok" => None,
-        Ok(_) => Some(format!("taken, but expected {expected:?}")),
-        Err((422, message)) if expected != "ok" && message.contains(expected) => None,
-        Err((400, message)) if expected.starts_with("unknown field") && message.contains(expected) => None,
-        Err((code, message)) => Some(format!("{code} {message:?}, but expected {expected:?}")),
-    })
-}
-
-fn refused((code, message): (u16, String)) -> Error {
+pub(crate) fn refused((code, message): (u16, String)) -> Error {
     Error::new(format!("{code}: {message}"))
 }
 

@@ -72,7 +72,9 @@ fn of_fields(path: &str, schema: &Value) -> Vec<Broken> {
     let missing = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str).map(|field| {
         let mut value = whole.clone();
         value.as_object_mut().expect("only objects require fields").remove(field);
-        Broken { name: format!("{path}.{field} required"), value, expected: "Required value".to_owned() }
+        // An API server leaves out that it is of the status.
+        let path = path.strip_prefix("status.").unwrap_or(path);
+        Broken { name: format!("{path}.{field} required"), value, expected: format!("{path}.{field}: Required value") }
     });
     let fields = schema["properties"].as_object().into_iter().flatten();
     let wrong = fields.flat_map(|(field, schema)| {
@@ -87,7 +89,7 @@ fn of_fields(path: &str, schema: &Value) -> Vec<Broken> {
 }
 
 /// The least that a schema takes.
-fn least(schema: &Value) -> Value {
+pub(crate) fn least(schema: &Value) -> Value {
     if let Some(one) = schema["enum"].get(0) {
         return one.clone();
     }

@@ -25,6 +25,7 @@ mod harness;
 mod install;
 mod losses;
 mod rights;
+mod schemas;
 #[allow(dead_code, unreachable_pub, reason = "shared with the lab; each uses its part")]
 mod support;
 
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let suite = [
         control_plane::tests(),
         api::tests(),
+        schemas::tests(),
         encodings::tests(),
         conformance::tests(),
         fit::tests(),

@@ -47,7 +47,7 @@ pub(super) enum Deed {
     Event {
         nowhere: bool,
     },
-    /// Somebody writes another number into its spec.
+    /// Somebody writes another number into its spec; 0 is none that a TaskGroup or a Queue may have.
     Edit(u32),
     /// Somebody labels it.
     Label(u32),
@@ -81,11 +81,23 @@ pub(super) struct Form {
     grace: Option<i64>,
     /// What admission is to do.
     admission: Option<&'static str>,
+    /// Of a TaskGroup or a Queue: what its definition refuses.
+    wrong: Option<Wrong>,
+}
+
+/// What the definition of an object refuses: a bound, a rule about an entry, about a field, and about the whole.
+#[derive(Clone, Copy, Debug)]
+enum Wrong {
+    Number,
+    Amount,
+    Resource,
+    Relation,
 }
 
 impl Form {
     /// Nothing special.
-    pub(super) const PLAIN: Self = Self { gated: false, held: false, limited: false, grace: None, admission: None };
+    pub(super) const PLAIN: Self =
+        Self { gated: false, held: false, limited: false, grace: None, admission: None, wrong: None };
 }
 
 /// The sequences: the same in each run.
@@ -118,8 +130,10 @@ fn pod_deed() -> impl Strategy<Value = Deed> {
     let grace = prop_oneof![4 => Just(None), 1 => Just(Some(0)), 1 => Just(Some(7))];
     let admission = prop_oneof![8 => Just(None), 1 => Just(Some("deny")), 1 => Just(Some("sidecar"))];
     let form = (prop::bool::weighted(0.15), prop::bool::weighted(0.2), prop::bool::weighted(0.2), grace, admission);
-    let form =
-        form.prop_map(|(gated, held, limited, grace, admission)| Form { gated, held, limited, grace, admission });
+    let form = form.prop_map(|(gated, held, limited, grace, admission)| {
+        let wrong = None;
+        Form { gated, held, limited, grace, admission, wrong }
+    });
     prop_oneof![
         8 => form.prop_map(Deed::Create),
         8 => whose().prop_map(Deed::Bind),
@@ -137,11 +151,13 @@ fn pod_deed() -> impl Strategy<Value = Deed> {
 
 /// Of kinds that are not pods.
 fn deed(with_status: bool) -> impl Strategy<Value = Deed> {
-    let form = prop::bool::weighted(0.3).prop_map(|held| Form { held, ..Form::PLAIN });
+    let wrong = prop::sample::select(vec![Wrong::Number, Wrong::Amount, Wrong::Resource, Wrong::Relation]);
+    let wrong = prop_oneof![6 => Just(None), 1 => wrong.prop_map(Some)];
+    let form = (prop::bool::weighted(0.3), wrong).prop_map(|(held, wrong)| Form { held, wrong, ..Form::PLAIN });
     prop_oneof![
         4 => form.prop_map(Deed::Create),
-        if with_status { 6 } else { 0 } => (whose(), 0_u32..2).prop_map(|(whose, number)| Deed::Status(whose, number)),
-        3 => (1_u32..3).prop_map(Deed::Edit),
+        if with_status { 6 } else { 0 } => (whose(), 0_u32..3).prop_map(|(whose, number)| Deed::Status(whose, number)),
+        3 => (0_u32..3).prop_map(Deed::Edit),
         1 => (0_u32..2).prop_map(Deed::Label),
         3 => Just(Deed::Drop),
         2 => Just(Deed::LetGo),
@@ -226,8 +242,22 @@ fn spec(kind: Kind, form: Form) -> Value {
             spec
         }
         Kind::Node => json!({}),
-        Kind::TaskGroup => json!({"minMember": 1, "minResource": {"cpu": "1"}}),
-        Kind::Queue => json!({"parent": "root", "max": {"cpu": "10"}}),
+        Kind::TaskGroup => match form.wrong {
+            None => json!({"minMember": 1, "minResource": {"cpu": "1"}}),
+            Some(Wrong::Number) => json!({"minMember": 0, "minResource": {"cpu": "1"}}),
+            Some(Wrong::Amount) => json!({"minMember": 1, "minResource": {"cpu": "0"}}),
+            Some(Wrong::Resource) => json!({"minMember": 1, "minResource": {"mem": "1"}}),
+            Some(Wrong::Relation) => {
+                json!({"minMember": 1, "minResource": {"cpu": "1"}, "gangGroup": ["a/other"]})
+            }
+        },
+        Kind::Queue => match form.wrong {
+            None => json!({"parent": "root", "max": {"cpu": "10"}}),
+            Some(Wrong::Number) => json!({"parent": "", "max": {"cpu": "10"}}),
+            Some(Wrong::Amount) => json!({"parent": "root", "max": {"cpu": "-1"}}),
+            Some(Wrong::Resource) => json!({"parent": "root", "max": {"mem": "1"}}),
+            Some(Wrong::Relation) => json!({"parent": "root.other", "max": {"cpu": "10"}}),
+        },
         Kind::ResourceQuota => json!({"hard": {"services": "1"}}),
     }
 }
@@ -238,6 +268,7 @@ pub(super) fn patch(step: Step) -> Option<Value> {
         Deed::Label(number) => Some(json!({"metadata": {"labels": {"number": number.to_string()}}})),
         Deed::Edit(number) => Some(match step.kind {
             Kind::TaskGroup => json!({"spec": {"minMember": number, "completionTimeoutSeconds": 60}}),
+            Kind::Queue if number == 0 => json!({"spec": {"max": {"cpu": "-1"}}}),
             Kind::Queue => json!({"spec": {"maxApplications": number}}),
             Kind::Node => json!({"spec": {"unschedulable": (number == 1).then_some(true)}}),
             Kind::ResourceQuota => json!({"spec": {"hard": {"services": number.to_string()}}}),
@@ -263,11 +294,11 @@ pub(super) const fn phase(well: bool) -> &'static str {
     if well { "Succeeded" } else { "Failed" }
 }
 
-/// Of an application that does not live: the spec of one that does cannot be edited.
+/// The spec of an application that lives cannot be edited.
 fn group_status(number: u32) -> TaskGroupStatus {
     TaskGroupStatus {
         observed_generation: i64::from(number),
-        application_state: "Rejected".to_owned(),
+        application_state: if number == 2 { "Running" } else { "Rejected" }.to_owned(),
         message: "\"quoted\"\n\u{1b}[31m ü".to_owned(),
         counts: Counts { required: number, ..Counts::default() },
         placeholder_ask: BTreeMap::from([("cpu".to_owned(), Quantity(format!("{number}500m")))]),

@@ -9,7 +9,7 @@ pub mod queue;
 mod schema;
 pub mod task_group;
 
-pub use schema::SHOWN_AMOUNTS_MAX;
+pub use schema::{SHOWN_AMOUNTS_MAX, whole_numbers};
 
 /// The definitions of our kinds, as `crds/` holds them.
 pub fn crds() -> Vec<CustomResourceDefinition> {
@@ -43,6 +43,6 @@ pub fn crd_file(crd: &CustomResourceDefinition) -> String {
 #[cfg(feature = "runtime")]
 pub fn crd_yaml(crd: &CustomResourceDefinition) -> Result<String, serde_saphyr::ser::Error> {
     let mut crd = json!(crd);
-    schema::whole_numbers(&mut crd);
+    whole_numbers(&mut crd);
     serde_saphyr::to_string(&crd)
 }

@@ -7,7 +7,7 @@ use super::{constraints, node_affinity, syntax};
 use crate::api::task_group::{PlaceholderTemplate, TaskGroup};
 
 /// Most members of one task group: a million seats would cost memory before any quota refuses them.
-pub const MAX_MEMBERS: u32 = 100_000;
+const MAX_MEMBERS: u32 = 100_000;
 /// Most resources of one member; the CRD's own rules cost too much beyond (tried).
 pub const MAX_RESOURCES: usize = 16;
 

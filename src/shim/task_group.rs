@@ -20,7 +20,7 @@ pub const DEFAULT_QUEUE: &str = "root.default";
 /// Seconds in Waiting before Completed, if the TaskGroup does not say.
 const COMPLETION_TIMEOUT_SECONDS: u32 = 30;
 /// Longest completion timeout: a day.
-pub const MAX_COMPLETION_TIMEOUT_SECONDS: u32 = 86_400;
+pub(super) const MAX_COMPLETION_TIMEOUT_SECONDS: u32 = 86_400;
 
 /// A TaskGroup in the core's words. With `errors` the other fields are as good as can be had.
 pub fn group_spec(group: &TaskGroup) -> GroupSpec {

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
 use super::admission::{Hook, Verdict};
 use super::namespace::Namespaces;
 use super::store::{Store, generated, kind, metadata, metadata_mut, seen};
-use super::{defaults, edit};
+use super::{defaults, edit, schema};
 use crate::core::ids::{Key, Uid};
 use crate::core::time::Wall;
 use crate::shim::observation::{Body, Outcome, Seen};
@@ -31,6 +31,8 @@ pub struct Api {
     pub namespaces: Namespaces,
     /// What is said of new pods; nothing, where it is not set.
     pub admission: Option<Hook>,
+    /// The definitions of our kinds are those of an earlier version, which let everything through that was not a change.
+    pub lets_all_through: bool,
     /// Names of events that exist.
     events: BTreeSet<Key>,
 }
@@ -177,22 +179,23 @@ impl Api {
     /// Creates an object as anybody may; without a name, under one that the server makes of `generateName`.
     ///
     /// # Errors
-    /// One of this name exists: 409. It has no name: 422. Its namespace does not exist: 404, or terminates: 403. A pod that
-    /// is not admitted: what the script says.
+    /// One of this name exists: 409. It has no name, or is of ours and not as its definition says: 422. Its namespace does
+    /// not exist: 404, or terminates: 403. A pod that is not admitted: what the script says.
     pub fn create(&mut self, key: &Key, body: Body, now: Wall) -> Answer {
         let key = &self.named(key, &body)?;
         self.namespaces.admit(&key.namespace)?;
         let mut body = self.admitted(filled_in(body))?;
-        if self.store.get(kind(&body), key).is_some() {
-            return Err(refused(409, "AlreadyExists"));
-        }
         edit::without_status(&mut body);
-        if let Body::Pod(pod) = &mut body {
-            begin(Arc::make_mut(pod));
-        }
         let meta = metadata_mut(&mut body);
         meta.namespace = Some(key.namespace.to_string()).filter(|namespace| !namespace.is_empty());
         meta.name = Some(key.name.to_string());
+        self.validate(&body, None)?;
+        if self.store.get(kind(&body), key).is_some() {
+            return Err(refused(409, "AlreadyExists"));
+        }
+        if let Body::Pod(pod) = &mut body {
+            begin(Arc::make_mut(pod));
+        }
         Ok(Some(self.store.create(key, body, now.0.div_euclid(SECOND))))
     }
 
@@ -212,6 +215,13 @@ impl Api {
             Verdict::Mutate(pod) => Ok(Body::Pod(Arc::new(*pod))),
             Verdict::Deny { code, reason } => Err(refused(code, reason)),
         }
+    }
+
+    /// An object of ours, or a change of one, is as its definition says.
+    fn validate(&self, body: &Body, old: Option<&Body>) -> Result<(), Outcome> {
+        let mut problems = schema::problems_of(body, old).into_iter();
+        let is_refused = problems.any(|problem| problem.of_change || !self.lets_all_through);
+        if is_refused { Err(refused(422, "Invalid")) } else { Ok(()) }
     }
 
     fn create_event(&mut self, name: Key) -> Answer {
@@ -241,14 +251,13 @@ impl Api {
     /// Changes the metadata and the spec of an object as anybody may; a change that changes nothing is none.
     ///
     /// # Errors
-    /// There is none: 404.
+    /// There is none: 404. It is of ours, and the change is not as its definition says: 422.
     pub fn edit(&mut self, kind: Kind, key: &Key, change: impl FnOnce(&mut Body)) -> Answer {
         let Some(old) = self.store.get(kind, key) else { return Err(refused(404, "NotFound")) };
         let mut new = old.clone();
         change(&mut new);
         edit::keep_status(&mut new, old);
-        let new = edit::finished(old, new);
-        Ok(new.map(|new| self.store.put(key, new)))
+        self.put_changed(key, new)
     }
 
     /// Writes a status of ours.
@@ -259,6 +268,13 @@ impl Api {
         }
         let mut new = old.clone();
         change(&mut new);
+        self.put_changed(key, new)
+    }
+
+    /// Stores what became of an object, if that is allowed; nothing, where nothing differs.
+    fn put_changed(&mut self, key: &Key, new: Body) -> Answer {
+        let Some(old) = self.store.get(kind(&new), key) else { return Err(refused(404, "NotFound")) };
+        self.validate(&new, Some(old))?;
         let new = edit::finished(old, new);
         Ok(new.map(|new| self.store.put(key, new)))
     }
@@ -337,8 +353,11 @@ pub(super) fn refused(code: u16, reason: &str) -> Outcome {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::super::kubelet;
     use super::*;
+    use crate::api::task_group::TaskGroupStatus;
 
     const NOW: Wall = Wall(5_000);
 
@@ -472,5 +491,48 @@ mod tests {
         assert!(labels(make("b")).is_ok_and(|labels| labels.is_some()));
         assert_eq!(labels(make("a")), Err(403), "before it is found that there is one");
         assert_eq!(api.store.of_kind(Kind::Pod).count(), 2);
+    }
+
+    /// What the definitions say of each object is asked beside them (`schema/tests.rs`).
+    #[test]
+    fn objects_of_ours_are_as_their_definitions_say() {
+        let mut api = Api::default();
+        let key = key("g");
+        let group = |least: u32, listed: &str| {
+            let spec = json!({"minMember": least, "minResource": {"cpu": "1"}, "gangGroup": [format!("ns/{listed}")]});
+            let group = json!({"metadata": {"name": "g"}, "spec": spec});
+            Body::TaskGroup(Arc::new(serde_json::from_value(group).expect("it reads")))
+        };
+        let code = |answer: Answer| match answer {
+            Err(Outcome::Refused { code, .. }) => code,
+            Ok(_) => 0,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(code(api.create(&key, group(0, "g"), NOW)), 422, "a bound");
+        assert_eq!(code(api.create(&key, group(1, "h"), NOW)), 422, "a rule");
+        api.lets_all_through = true;
+        assert_eq!(code(api.create(&key, group(0, "g"), NOW)), 0, "an earlier definition");
+        let uid = Uid::new(metadata(api.store.get(Kind::TaskGroup, &key).expect("there")).uid.clone().expect("one"));
+        let says = |state: &str| {
+            let status = TaskGroupStatus { application_state: state.to_owned(), ..TaskGroupStatus::default() };
+            Op::PatchTaskGroupStatus { group: key.clone(), uid: uid.clone(), status: Box::new(status) }
+        };
+        let edit = |api: &mut Api, to: Body| {
+            code(api.edit(Kind::TaskGroup, &key, |body| {
+                let meta = metadata(body).clone();
+                *body = to;
+                *metadata_mut(body) = meta;
+            }))
+        };
+        assert_eq!(edit(&mut api, group(1, "h")), 0, "an earlier definition");
+        api.lets_all_through = false;
+        assert!(
+            matches!(api.call(&says("Rejected"), NOW), Outcome::Refused { code: 422, .. }),
+            "a rule over the whole"
+        );
+        assert_eq!(edit(&mut api, group(1, "g")), 0, "it is right now");
+        assert!(matches!(api.call(&says("Running"), NOW), Outcome::Ok(_)));
+        api.lets_all_through = true;
+        assert_eq!(edit(&mut api, group(2, "g")), 422, "a change of one that lives, whatever else is let through");
     }
 }

@@ -286,7 +286,8 @@ impl World {
         for (namespace, name) in own.spec.gang_group.iter().filter_map(|listed| listed.split_once('/')) {
             if self.api.store.get(Kind::TaskGroup, &Key::new(namespace, name)).is_none() {
                 let metadata = json!({"name": name, "namespace": namespace});
-                self.apply(Kind::TaskGroup, &json!({"metadata": metadata, "spec": own.spec}));
+                // What is wrong with one is wrong with the other.
+                self.apply_as_before(Kind::TaskGroup, &json!({"metadata": metadata, "spec": own.spec}));
             }
         }
     }

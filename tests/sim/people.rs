@@ -83,16 +83,24 @@ impl World {
         }
     }
 
-    /// Creates an object, or changes the spec of one that is there.
-    pub(crate) fn apply(&mut self, kind: Kind, object: &Value) {
+    /// The same under the definitions of an earlier version.
+    pub(crate) fn apply_as_before(&mut self, kind: Kind, object: &Value) -> bool {
+        self.api.lets_all_through = true;
+        let is_taken = self.apply(kind, object);
+        self.api.lets_all_through = false;
+        is_taken
+    }
+
+    /// Creates an object, or changes the spec of one that is there. Whether the server took it: admission may refuse what is
+    /// new, and its definition what is of ours.
+    pub(crate) fn apply(&mut self, kind: Kind, object: &Value) -> bool {
         let seen = decode::seen(kind, &object.to_string()).expect("the object has a name");
         let (key, mut body) = (seen.key, seen.body.expect("the object decodes"));
         // What the scheduler does not read.
         metadata_mut(&mut body).finalizers = serde_json::from_value(object["metadata"]["finalizers"].clone()).ok();
         let now = self.now().wall;
         match self.api.store.get(kind, &key) {
-            // Admission may refuse it.
-            None => drop(self.api.create(&key, body, now)),
+            None => self.api.create(&key, body, now).is_ok(),
             Some(old) => {
                 *metadata_mut(&mut body) = metadata(old).clone();
                 // What a node has is its status, and comes with it.
@@ -100,8 +108,9 @@ impl World {
                     if old != new {
                         self.api.store.put(&key, body);
                     }
+                    true
                 } else {
-                    self.api.edit(kind, &key, |object| *object = body).expect("it is there");
+                    self.api.edit(kind, &key, |object| *object = body).is_ok()
                 }
             }
         }
@@ -203,14 +212,7 @@ impl World {
 
     fn set_group(&mut self, group: &GroupAct) {
         let GroupAct { name, min, milli, queue, direct, all, app, gang, timeout, flaw, place } = group;
-        if self.lives(name) {
-            // The API server refuses it: it lives.
-            return;
-        }
-        if self.api.store.get(Kind::TaskGroup, &Key::new(NS, name.as_str())).is_some() {
-            // It may live, and its status not say so yet.
-            self.disturb(name);
-        }
+        let is_edit = self.api.store.get(Kind::TaskGroup, &Key::new(NS, name.as_str())).is_some();
         let mut asks = BTreeMap::from([("cpu".to_owned(), Quantity(format!("{milli}m")))]);
         let mut gang_group: Vec<String> = gang.iter().map(|name| format!("{NS}/{name}")).collect();
         match flaw {
@@ -235,16 +237,14 @@ impl World {
             placeholder_template: place.map(Place::template),
             completion_timeout_seconds: *timeout,
         };
-        self.apply(Kind::TaskGroup, &json!({"metadata": {"name": name, "namespace": NS}, "spec": spec}));
-    }
-
-    /// Whether a TaskGroup's application lives, by its status: then its spec cannot be changed.
-    fn lives(&self, name: &str) -> bool {
-        let Some(Body::TaskGroup(group)) = self.api.store.get(Kind::TaskGroup, &Key::new(NS, name)) else {
-            return false;
-        };
-        let state = group.status.as_ref().map(|status| status.application_state.as_str());
-        matches!(state, Some("Accepted" | "Running" | "Waiting"))
+        let object = json!({"metadata": {"name": name, "namespace": NS}, "spec": spec});
+        let is_old = flaw.is_some_and(Flaw::is_refused);
+        let is_taken =
+            if is_old { self.apply_as_before(Kind::TaskGroup, &object) } else { self.apply(Kind::TaskGroup, &object) };
+        if is_taken && is_edit {
+            // It may live, and its status not say so yet.
+            self.disturb(name);
+        }
     }
 
     /// A member of so many cores: GROUP-NUMBER.
@@ -464,7 +464,7 @@ impl World {
         let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu.to_string()}}});
         let spec = json!({"schedulerName": "other", "nodeName": node, "containers": [container]});
         let pod = json!({"metadata": {"name": name, "namespace": ABROAD}, "spec": spec});
-        self.take_room(node, |world| world.apply(Kind::Pod, &pod));
+        self.take_room(node, |world| _ = world.apply(Kind::Pod, &pod));
     }
 
     /// Names of placeholders, sorted.

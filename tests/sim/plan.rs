@@ -421,7 +421,7 @@ pub(crate) struct GroupAct {
     pub(crate) place: Option<Place>,
 }
 
-/// What can be wrong with a task group that the API server takes.
+/// What can be wrong with a task group that the API server takes, or took.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Flaw {
@@ -429,13 +429,21 @@ pub(crate) enum Flaw {
     Field,
     /// Members so large that their sum cannot be counted.
     Huge,
-    /// Its gang has a group in another namespace.
+    /// Its gang has a group in another namespace, which only the definition of an earlier version let through.
     Abroad,
 }
 
 impl Flaw {
     /// All of them.
     pub(crate) const ALL: [Self; 3] = [Self::Field, Self::Huge, Self::Abroad];
+
+    /// Whether the API server refuses it by the definition of today.
+    pub(crate) const fn is_refused(self) -> bool {
+        match self {
+            Self::Field | Self::Abroad => true,
+            Self::Huge => false,
+        }
+    }
 }
 
 /// A pod that Gangline schedules.

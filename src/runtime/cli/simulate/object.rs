@@ -18,12 +18,11 @@ use super::read::InputError;
 use super::{fields, millis};
 use crate::core::ids::Key;
 use crate::shim::decode;
-use crate::shim::group_check::MAX_MEMBERS;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
-use crate::shim::task_group::MAX_COMPLETION_TIMEOUT_SECONDS;
 use crate::sim::job::completions;
 use crate::sim::play::{Arrival, Thing};
+use crate::sim::schema;
 use crate::sim::store::generated;
 
 /// Most pods of one Job at a time: a gang of that size is played in seconds.
@@ -57,6 +56,11 @@ pub(super) fn add(input: &mut Input, given: Given) -> Result<(), InputError> {
         Sort::One(played) => {
             let times = times(&object, Some(played))?;
             give_name(&mut object, input.known.len()).map_err(|problem| wrong(&object, problem))?;
+            if matches!(played, Played::Queue | Played::TaskGroup) {
+                schema::without_nulls(&mut object);
+                // It is not read.
+                object.as_object_mut().and_then(|fields| fields.remove("status"));
+            }
             let one = One { file, object: &object, played, times, runs };
             add_one(input, &one).map_err(|problem| wrong(&object, problem))
         }
@@ -126,6 +130,7 @@ fn add_one(input: &mut Input, one: &One) -> Result<(), String> {
     if let Some(field) = fields::unknown(one.played.name(), one.object) {
         return Err(format!("unknown field {field:?}"));
     }
+    as_defined(one)?;
     for field in fields::ignored(one.played, one.object) {
         input.notes.add(Note::Unknown, format!("{}: {title}: {field}", one.file));
     }
@@ -149,6 +154,13 @@ fn add_one(input: &mut Input, one: &One) -> Result<(), String> {
     Ok(())
 }
 
+/// What its definition refuses of an object of ours, mostly in a cluster's words.
+fn as_defined(one: &One) -> Result<(), String> {
+    let problems = schema::problems(one.played.name(), one.object, None);
+    let said: Vec<_> = problems.into_iter().map(|problem| problem.said).collect();
+    if said.is_empty() { Ok(()) } else { Err(said.join("; ")) }
+}
+
 fn key(one: &One) -> Result<Key, String> {
     let name = text(one.object, "metadata.name")?.unwrap_or_default();
     let namespace = text(one.object, "metadata.namespace")?.filter(|namespace| !namespace.is_empty());
@@ -161,7 +173,7 @@ fn key(one: &One) -> Result<Key, String> {
 /// An object that the scheduler watches, as it comes to it.
 fn body(kind: Kind, object: &Value) -> Result<Thing, String> {
     let seen = decode::seen(kind, &object.to_string()).ok_or_else(|| "metadata.name: missing".to_owned())?;
-    let mut body = seen.body.map_err(|bad| in_words(&bad.problem))?;
+    let mut body = seen.body.map_err(|bad| bad.problem.to_string())?;
     // What a cluster said of it is what the play is to find out.
     match &mut body {
         Body::TaskGroup(group) => Arc::make_mut(group).status = None,
@@ -182,19 +194,6 @@ fn right_node(node: &Node) -> Result<(), String> {
         return Err("status.allocatable: missing, so that nothing fits on it".to_owned());
     }
     amounts::of_node(node)
-}
-
-/// What a number of ours may be, instead of the type that holds it.
-fn in_words(problem: &str) -> String {
-    let ranges = [
-        ("spec.minMember: ", format!("1 to {MAX_MEMBERS}")),
-        ("spec.completionTimeoutSeconds: ", format!("0 to {MAX_COMPLETION_TIMEOUT_SECONDS}")),
-    ];
-    let range = ranges.iter().find(|(field, _)| problem.starts_with(field));
-    match (problem.strip_suffix("expected u32"), range) {
-        (Some(start), Some((_, range))) => format!("{start}expected {range}"),
-        (Some(_) | None, _) => problem.to_owned(),
-    }
 }
 
 fn decoded<T: DeserializeOwned>(object: &Value) -> Result<T, String> {

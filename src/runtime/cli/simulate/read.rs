@@ -10,6 +10,7 @@ use serde_saphyr::{UserMessageFormatter, render_options};
 use super::input::Input;
 use super::nodes;
 use super::object::{self, Given};
+use crate::api::whole_numbers;
 use crate::runtime::args::SimulateArgs;
 use crate::shim::observation::Body;
 use crate::sim::play::Thing;
@@ -79,11 +80,12 @@ pub(super) fn add(input: &mut Input, file: &str, text: &str, runs: Duration) -> 
     let documents: Vec<Value> =
         serde_saphyr::from_multiple_with_options(text, serde_saphyr::options! { budget: budget })
             .map_err(|error| wrong(in_words(&error)))?;
-    for (number, object) in documents.into_iter().enumerate().filter(|(_, document)| !document.is_null()) {
+    for (number, mut object) in documents.into_iter().enumerate().filter(|(_, document)| !document.is_null()) {
         if !object.is_object() {
             let what = if object.is_array() { "a list" } else { "a single value" };
             return Err(wrong(format!("document {}: {what}, not an object", number + 1)));
         }
+        whole_numbers(&mut object);
         object::add(input, Given { file, object, runs })?;
     }
     Ok(())

@@ -137,7 +137,7 @@ fn a_pod_that_terminated_when_it_was_exported_is_played_from_its_beginning() {
     assert!(gang(&story, "g").finished.is_some(), "{:?}", gang(&story, "g"));
 }
 
-/// What the API server says of each case (`e2e/api.rs` asks it).
+/// What the API server says of each case (`e2e/schemas.rs` asks it).
 #[test]
 fn the_schemas_know_the_fields_that_the_server_knows() {
     let file = format!("{}/tests/golden/schema_cases.yaml", env!("CARGO_MANIFEST_DIR"));
@@ -145,7 +145,7 @@ fn the_schemas_know_the_fields_that_the_server_knows() {
     let options = serde_saphyr::options! { budget: None };
     let cases: Vec<serde_json::Value> = serde_saphyr::from_str_with_options(&text, options).expect("they read");
     let mut unknown = 0;
-    for case in &cases {
+    for case in cases.iter().filter(|case| !case["object"].is_null()) {
         let kind = case["object"]["kind"].as_str().expect("each has a kind");
         let said = fields::unknown(kind, &case["object"]).map(|field| format!("unknown field {field:?}"));
         let expected = case["expected"].as_str().filter(|text| text.starts_with("unknown field"));
