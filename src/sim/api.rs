@@ -33,6 +33,8 @@ pub struct Api {
     pub admission: Option<Hook>,
     /// The definitions of our kinds are those of an earlier version, which let everything through that was not a change.
     pub lets_all_through: bool,
+    /// What they let through so, of what there is.
+    let_through: BTreeSet<(Kind, Key)>,
     /// Names of events that exist.
     events: BTreeSet<Key>,
 }
@@ -189,13 +191,19 @@ impl Api {
         let meta = metadata_mut(&mut body);
         meta.namespace = Some(key.namespace.to_string()).filter(|namespace| !namespace.is_empty());
         meta.name = Some(key.name.to_string());
-        self.validate(&body, None)?;
+        let is_wrong = self.validate(key, &body, None)?;
         if self.store.get(kind(&body), key).is_some() {
             return Err(refused(409, "AlreadyExists"));
         }
         if let Body::Pod(pod) = &mut body {
             begin(Arc::make_mut(pod));
         }
+        let name = (kind(&body), key.clone());
+        if is_wrong {
+            self.let_through.insert(name)
+        } else {
+            self.let_through.remove(&name)
+        };
         Ok(Some(self.store.create(key, body, now.0.div_euclid(SECOND))))
     }
 
@@ -217,11 +225,14 @@ impl Api {
         }
     }
 
-    /// An object of ours, or a change of one, is as its definition says.
-    fn validate(&self, body: &Body, old: Option<&Body>) -> Result<(), Outcome> {
-        let mut problems = schema::problems_of(body, old).into_iter();
-        let is_refused = problems.any(|problem| problem.of_change || !self.lets_all_through);
-        if is_refused { Err(refused(422, "Invalid")) } else { Ok(()) }
+    /// An object of ours, or a change of one, is as its definition says. Whether that let something through.
+    fn validate(&self, key: &Key, body: &Body, old: Option<&Body>) -> Result<bool, Outcome> {
+        let was_right = old.is_some() && !self.let_through.contains(&(kind(body), key.clone()));
+        let problems = schema::problems_of(body, old, was_right);
+        if problems.iter().any(|problem| problem.of_change || !self.lets_all_through) {
+            return Err(refused(422, "Invalid"));
+        }
+        Ok(!problems.is_empty())
     }
 
     fn create_event(&mut self, name: Key) -> Answer {
@@ -273,9 +284,13 @@ impl Api {
 
     /// Stores what became of an object, if that is allowed; nothing, where nothing differs.
     fn put_changed(&mut self, key: &Key, new: Body) -> Answer {
-        let Some(old) = self.store.get(kind(&new), key) else { return Err(refused(404, "NotFound")) };
-        self.validate(&new, Some(old))?;
+        let kind = kind(&new);
+        let Some(old) = self.store.get(kind, key) else { return Err(refused(404, "NotFound")) };
+        let is_wrong = self.validate(key, &new, Some(old))?;
         let new = edit::finished(old, new);
+        if is_wrong {
+            self.let_through.insert((kind, key.clone()));
+        }
         Ok(new.map(|new| self.store.put(key, new)))
     }
 }

@@ -55,11 +55,12 @@ impl Problem {
 /// Everything that the definition of an object of ours refuses of it, as JSON without nulls, or of a change of one; nothing
 /// of other kinds.
 pub fn problems(kind: &str, object: &Value, old: Option<&Value>) -> Vec<Problem> {
-    DEFINITIONS.get(kind).map(|definition| of_change(definition, object, old)).unwrap_or_default()
+    DEFINITIONS.get(kind).map(|definition| of_change(definition, object, old, false)).unwrap_or_default()
 }
 
-/// The same of an object as it is stored.
-pub(super) fn problems_of(body: &Body, old: Option<&Body>) -> Vec<Problem> {
+/// The same of an object as it is stored. Where it is known that nothing was wrong before, no rule is asked about what is as
+/// it was.
+pub(super) fn problems_of(body: &Body, old: Option<&Body>, was_right: bool) -> Vec<Problem> {
     let json = |body: &Body| match body {
         Body::TaskGroup(group) => Some(("TaskGroup", json!(Arc::as_ref(group)))),
         Body::Queue(queue) => Some(("Queue", json!(Arc::as_ref(queue)))),
@@ -67,15 +68,16 @@ pub(super) fn problems_of(body: &Body, old: Option<&Body>) -> Vec<Problem> {
     };
     let Some((kind, object)) = json(body) else { return Vec::new() };
     let old = old.and_then(json).map(|(_, old)| old);
-    problems(kind, &object, old.as_ref())
+    let definition = DEFINITIONS.get(kind);
+    definition.map(|definition| of_change(definition, &object, old.as_ref(), was_right)).unwrap_or_default()
 }
 
-fn of_change(definition: &Node, object: &Value, old: Option<&Value>) -> Vec<Problem> {
+fn of_change(definition: &Node, object: &Value, old: Option<&Value>, was_right: bool) -> Vec<Problem> {
     let mut problems = definition.check(object, old);
     if problems.iter().any(|problem| problem.hides_rules) {
         problems.push(Problem::new("<nil>", NOT_ASKED));
     } else {
-        problems.extend(definition.ask(object, old));
+        problems.extend(definition.ask(object, old, was_right));
     }
     problems
 }

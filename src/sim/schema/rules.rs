@@ -54,8 +54,7 @@ impl Asked {
         let reads = |of: &str| rules.iter().flat_map(|rule| paths(&rule.rule, of)).collect();
         let (reads, reads_of_old) = (reads("self."), reads("oldSelf."));
         // Maps of whatever there is, as deep as our objects: the library writes names of other fields in another way.
-        let any = (0..DEPTH).fold(json!({}), |within, _| json!({"additionalProperties": within}));
-        let mut schema = any;
+        let mut schema = (0..DEPTH).fold(json!({}), |within, _| json!({"additionalProperties": within}));
         schema["x-kubernetes-validations"] = json!(rules);
         let rules = compile_schema(&schema);
         match rules.compilation_errors().first() {
@@ -109,26 +108,30 @@ impl Rules {
 }
 
 impl Node {
-    /// Every rule that an object breaks, but for those about what is as it was.
-    pub(super) fn ask(&self, object: &Value, old: Option<&Value>) -> Vec<Problem> {
+    /// Every rule that an object breaks, but for those about what is as it was. They are asked about the whole object in any
+    /// case, as by the server, unless it is known that they held.
+    pub(super) fn ask(&self, object: &Value, old: Option<&Value>, was_right: bool) -> Vec<Problem> {
         let mut wrong = Vec::new();
-        ask(&Part::whole(self, object, old), &mut wrong);
+        ask(&Part::whole(self, object, old), was_right, &mut wrong);
         wrong
     }
 }
 
-fn ask(part: &Part, wrong: &mut Vec<Problem>) {
+fn ask(part: &Part, was_right: bool, wrong: &mut Vec<Problem>) {
     let Part { node, value, old, .. } = part;
     if !node.is_ruled || part.is_as_it_was() {
         return;
     }
     if let Some(asked) = &node.rules.of_value {
-        wrong.extend(asked.errors(&read(node, value, &asked.reads), None).map(|error| problem(part, &error)));
+        let new = read(node, value, &asked.reads);
+        let held = was_right && old.is_some_and(|old| read(node, old, &asked.reads) == new);
+        let errors = (!held).then(|| asked.errors(&new, None));
+        wrong.extend(errors.into_iter().flatten().map(|error| problem(part, &error)));
     }
     if let Some((asked, old)) = node.rules.of_change.as_ref().zip(*old) {
         wrong.extend(of_change(part, asked, old));
     }
-    part.each(|part| ask(part, wrong));
+    part.each(|part| ask(part, was_right, wrong));
 }
 
 /// Where nothing changed that they read they are not asked: a server asks, but ours only say what must stay.
