@@ -171,7 +171,7 @@ impl World {
             && call.id.incarnation != self.newest()
         {
             // To the newest it is as if another scheduler had bound it.
-            self.take_room(node, |_| ());
+            self.room_taken(node);
         }
         match outcome {
             Outcome::Ok(Some(seen)) => Outcome::Ok(Some(Box::new(self.as_read(Kind::Pod, *seen)))),

@@ -33,9 +33,8 @@ impl World {
         on_their_way.iter().for_each(|group| self.disturb(group));
     }
 
-    /// Somebody takes room on a node, whatever else is there.
-    pub(super) fn take_room(&mut self, node: &str, take: impl FnOnce(&mut Self)) {
-        take(self);
+    /// Somebody took room on a node, whatever else is there.
+    pub(super) fn room_taken(&mut self, node: &str) {
         // It may be the room of a swap, where neither the placeholder nor the member is on the node.
         self.in_a_swap().iter().for_each(|group| self.disturb(group));
         if self.faults.denied == Some(Denied::Bindings) {

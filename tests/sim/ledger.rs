@@ -16,6 +16,9 @@ use crate::sim::process::Step;
 /// How long after its first member every member of a gang is on its way, or has a seat that is held.
 pub(crate) const START_MS: u64 = 180_000;
 
+/// How long a Binding that was decided on may wait until it is sent, where the server asks for patience.
+const HELD_MS: u64 = 10_000;
+
 /// What was given to whom.
 #[derive(Debug, Default)]
 pub(crate) struct Ledger {
@@ -42,6 +45,8 @@ struct Start {
     /// Which life of it, once a member says so.
     incarnation: Option<String>,
     at: u64,
+    /// When that was decided, at the earliest.
+    decided: u64,
     /// Seats that nobody holds or has, and for which nobody was sent yet.
     missing: BTreeSet<u32>,
     /// Whether that need not be so.
@@ -73,12 +78,16 @@ impl World {
             let gang = process.gang_of(&uid).into_iter();
             let gang: Vec<_> =
                 gang.map(|(uid, key, min)| (uid.clone(), key.clone(), process.unseated(uid, min))).collect();
+            // One of them is gone already: it may have been there when the others were sent, and these had to wait.
+            let is_short = gang.iter().any(|(_, key, missing)| process.waiting(key) < missing.len());
+            let is_held = is_short && self.faults.refused > 0 && matches!(step, Step::Seat(_));
+            let decided = if is_held { at.saturating_sub(HELD_MS) } else { at };
             let excused = self.refuses().is_some() || at < self.deaf_until || is_new && self.joins(&uid, &life, &gang);
             // Known as one that has started, also where its gang is not.
-            let own = Start { group: None, incarnation: None, at, missing: BTreeSet::new(), excused };
+            let own = Start { group: None, incarnation: None, at, decided, missing: BTreeSet::new(), excused };
             self.ledger.starts.insert(uid.clone(), own);
             for (of, group, missing) in gang {
-                let start = Start { group: Some(group), incarnation: None, at, missing, excused };
+                let start = Start { group: Some(group), incarnation: None, at, decided, missing, excused };
                 if of == uid {
                     self.ledger.starts.insert(of, start);
                 } else {
@@ -113,7 +122,7 @@ impl World {
         let mut half: Option<String> = None;
         for start in self.ledger.starts.values_mut().filter(is_due) {
             let Some(group) = &start.group else { continue };
-            let is_disturbed = disturbed.get(&*group.name).is_some_and(|heard| *heard >= start.at);
+            let is_disturbed = disturbed.get(&*group.name).is_some_and(|heard| *heard >= start.decided);
             if !start.excused && !is_disturbed {
                 half.get_or_insert(format!(
                     "{group} began to start at {}, without seats {:?}",

@@ -376,12 +376,11 @@ impl World {
         let actual = pod.spec.as_ref().and_then(|spec| cpu_of(spec.containers.first()?.resources.as_ref()?));
         let wanted = || Some([("cpu".to_owned(), Quantity(format!("{wanted}m")))].into());
         self.disturb_group_of(&body);
-        self.take_room(node, |world| {
-            world.change_running(&key, |pod| {
-                let first = pod.spec.iter_mut().flat_map(|spec| &mut spec.containers).next();
-                first.into_iter().for_each(|first| first.resources.get_or_insert_default().requests = wanted());
-            });
+        self.change_running(&key, |pod| {
+            let first = pod.spec.iter_mut().flat_map(|spec| &mut spec.containers).next();
+            first.into_iter().for_each(|first| first.resources.get_or_insert_default().requests = wanted());
         });
+        self.room_taken(node);
         let given = if self.is_overdrawn(node) { actual.map(|cpu| [("cpu".to_owned(), cpu)].into()) } else { wanted() };
         self.change_running(&key, |pod| {
             let resources = ResourceRequirements { requests: given.clone(), ..ResourceRequirements::default() };
@@ -464,7 +463,8 @@ impl World {
         let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu.to_string()}}});
         let spec = json!({"schedulerName": "other", "nodeName": node, "containers": [container]});
         let pod = json!({"metadata": {"name": name, "namespace": ABROAD}, "spec": spec});
-        self.take_room(node, |world| _ = world.apply(Kind::Pod, &pod));
+        self.apply(Kind::Pod, &pod);
+        self.room_taken(node);
     }
 
     /// Names of placeholders, sorted.

@@ -366,6 +366,14 @@ impl Process {
         (0..min).filter(|seat| !own.contains(&Some(*seat))).skip(without).collect()
     }
 
+    /// How many members of a task group live and have no node, as far as this process was told.
+    pub(crate) fn waiting(&self, group: &Key) -> usize {
+        let own = self.pods.iter().filter(|(key, pod)| {
+            key.namespace == group.namespace && pod.group.as_deref() == Some(&*group.name) && !pod.placeholder
+        });
+        own.filter(|(_, pod)| !pod.ended && pod.node.is_none() && !self.answered.contains(&pod.uid)).count()
+    }
+
     /// What a call does to start a gang, or goes on with it: a member gets a seat, or it is said that it has started.
     pub(crate) fn start_in(&self, op: &Op) -> Option<(Uid, String, Step)> {
         match op {

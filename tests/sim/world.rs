@@ -42,8 +42,6 @@ const GIVEN_UP_MS: u64 = 5_000;
 const EVENTS_MAX: u32 = 200_000;
 /// How long a process that crashed is away, at most.
 const DOWN_MS: u64 = 3_000;
-/// How long a call that was decided on may wait until it is sent, where the server asks for patience.
-const HELD_MS: u64 = 10_000;
 
 /// What happens to the process at a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -467,10 +465,7 @@ impl World {
 
     /// Something outside took members or seats from a group.
     pub(crate) fn disturb(&mut self, group: &str) {
-        // What was decided before may have to wait for its turn.
-        let waits = self.running().any(|process| process.controller.stats().outbox_waiting > 0);
-        let held_ms = if waits { HELD_MS } else { 0 };
-        let heard_ms = self.now_ms + self.faults.lag_ms + self.faults.stall_ms + held_ms;
+        let heard_ms = self.now_ms + self.faults.lag_ms + self.faults.stall_ms;
         self.disturbed.insert(group.to_owned(), heard_ms);
     }
 
