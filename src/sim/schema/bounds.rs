@@ -21,6 +21,12 @@ impl Node {
         wrong
     }
 
+    /// Whether a field without rules is within its bounds, or there is none.
+    pub(super) fn lets_through(&self, field: &str, value: &Value) -> bool {
+        let node = self.properties.get(field).filter(|node| !node.is_ruled);
+        value.is_null() || node.is_some_and(|node| node.check(value, None).is_empty())
+    }
+
     /// What is twice in a set, or in a list with keys.
     fn duplicates(&self, object: &Value) -> Vec<Problem> {
         let mut wrong = Vec::new();

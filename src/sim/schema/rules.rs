@@ -1,14 +1,17 @@
-//! Rules of a schema in CEL, as an API server asks them; the asking itself is a library's.
+//! Rules of a schema in CEL, as an API server asks them; the language itself is a library's.
 
-use kube_cel::{CompiledSchema, ErrorKind, ValidationError, compile_schema, validate_compiled};
-use serde::{Deserialize, Deserializer, Serialize};
-use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use kube_cel::KubeCelExt;
+use kube_cel::cel::extractors::This;
+use kube_cel::cel::{Context, ExecutionError, Program, Value as Cel};
+use regex::Regex;
+use serde::{Deserialize, Deserializer};
+use serde_json::{Map, Value};
 
 use super::Problem;
 use super::node::{Node, Part};
-
-/// Fields within fields of our objects, lists not counted.
-const DEPTH: usize = 12;
 
 /// The rules of one node of a schema, none of what lies below it.
 #[derive(Debug, Default)]
@@ -22,49 +25,117 @@ pub(super) struct Rules {
 /// Rules, and the fields that they read: to turn all others into what the library reads costs more than its answer.
 #[derive(Debug)]
 struct Asked {
-    rules: CompiledSchema,
+    rules: Vec<Rule>,
+    /// What the rules have texts match.
+    patterns: Arc<Patterns>,
     reads: Vec<Vec<String>>,
     reads_of_old: Vec<Vec<String>>,
 }
 
-/// A word that it does not know is an error.
-#[derive(Clone, Debug, Deserialize, Serialize)]
+/// The library would compile them anew for each question, which costs more than all the rest of it.
+type Patterns = BTreeMap<String, Regex>;
+
+/// As it is written. A word that it does not know is an error.
+#[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Rule {
+struct Written {
     rule: String,
     message: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    field_path: Option<String>,
+    #[serde(default)]
+    field_path: String,
+}
+
+#[derive(Debug)]
+struct Rule {
+    program: Program,
+    message: String,
+    field_path: String,
 }
 
 impl<'de> Deserialize<'de> for Rules {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        let rules = Vec::<Rule>::deserialize(from)?;
+        let rules = Vec::<Written>::deserialize(from)?;
         let (of_change, of_value): (Vec<_>, Vec<_>) = rules.into_iter().partition(|rule| rule.rule.contains("oldSelf"));
-        let asked = |rules: Vec<Rule>| Asked::new(&rules).map_err(serde::de::Error::custom);
+        let asked = |rules| Asked::new(rules).map_err(serde::de::Error::custom);
         Ok(Self { of_value: asked(of_value)?, of_change: asked(of_change)? })
     }
 }
 
 impl Asked {
-    fn new(rules: &[Rule]) -> Result<Option<Self>, String> {
-        if rules.is_empty() {
-            return Ok(None);
-        }
+    fn new(rules: Vec<Written>) -> Result<Option<Self>, String> {
         let reads = |of: &str| rules.iter().flat_map(|rule| paths(&rule.rule, of)).collect();
         let (reads, reads_of_old) = (reads("self."), reads("oldSelf."));
-        // Maps of whatever there is, as deep as our objects: the library writes names of other fields in another way.
-        let mut schema = (0..DEPTH).fold(json!({}), |within, _| json!({"additionalProperties": within}));
-        schema["x-kubernetes-validations"] = json!(rules);
-        let rules = compile_schema(&schema);
-        match rules.compilation_errors().first() {
-            Some(wrong) => Err(wrong.to_string()),
-            None => Ok(Some(Self { rules, reads, reads_of_old })),
+        let patterns = rules.iter().flat_map(|rule| patterns(&rule.rule)).collect::<Result<_, _>>();
+        let patterns = Arc::new(patterns.map_err(|error| error.to_string())?);
+        let rules = rules.into_iter().map(Rule::new).collect::<Result<Vec<_>, _>>()?;
+        Ok((!rules.is_empty()).then_some(Self { rules, patterns, reads, reads_of_old }))
+    }
+
+    /// What is wrong with a part that reads so.
+    fn problems(&self, part: &Part, new: &Value, old: Option<&Value>) -> impl Iterator<Item = Problem> {
+        let mut context = Context::default().with_all();
+        let patterns = Arc::clone(&self.patterns);
+        context.add_function("matches", move |This(text): This<Arc<String>>, pattern: Arc<String>| {
+            matches(&patterns, &text, &pattern)
+        });
+        context.add_variable_from_value("self", cel(new));
+        if let Some(old) = old {
+            context.add_variable_from_value("oldSelf", cel(old));
+        }
+        self.rules.iter().filter_map(move |rule| rule.problem(part, &context))
+    }
+}
+
+impl Rule {
+    fn new(written: Written) -> Result<Self, String> {
+        let Written { rule, message, field_path } = written;
+        let program = Program::compile(&rule).map_err(|error| format!("{rule}: {error}"))?;
+        Ok(Self { program, message, field_path })
+    }
+
+    fn problem(&self, part: &Part, context: &Context) -> Option<Problem> {
+        // A rule that cannot be answered met something that a bound does not let through.
+        let unanswered = |why: String| Problem::new("<nil>", &format!("Invalid value: \"object\": {why}"));
+        match self.program.execute(context) {
+            Ok(Cel::Bool(true)) => None,
+            Ok(Cel::Bool(false)) => Some(self.broken(part)),
+            Ok(_) => Some(unanswered("rule evaluation error: no such overload".to_owned())),
+            Err(error) => Some(unanswered(format!("rule evaluation error: {error}"))),
         }
     }
 
-    fn errors(&self, new: &Value, old: Option<&Value>) -> impl Iterator<Item = ValidationError> + use<> {
-        validate_compiled(&self.rules, new, old).err().into_iter().flatten()
+    fn broken(&self, part: &Part) -> Problem {
+        let at = format!("{}{}", part.rule_at(), self.field_path);
+        let is_shown = part.value.is_string() || part.value.is_number();
+        let value = if is_shown { format!("{}: ", part.value) } else { String::new() };
+        Problem::new(at.trim_start_matches('.'), &format!("Invalid value: {value}{}", self.message))
+    }
+}
+
+/// `^a` of `self.matches('^a')`.
+fn patterns(rule: &str) -> impl Iterator<Item = Result<(String, Regex), regex::Error>> {
+    let written = rule.split(".matches('").skip(1).filter_map(|rest| rest.split_once('\'')).map(|(pattern, _)| pattern);
+    written.map(|pattern| Ok((pattern.to_owned(), Regex::new(pattern)?)))
+}
+
+fn matches(known: &Patterns, text: &str, pattern: &String) -> Result<bool, ExecutionError> {
+    let unknown = || ExecutionError::function_error("matches", format!("no rule has the pattern {pattern}"));
+    known.get(pattern).map(|known| known.is_match(text)).ok_or_else(unknown)
+}
+
+/// Whole numbers as such, as a schema has them.
+fn cel(json: &Value) -> Cel {
+    match json {
+        Value::Null => Cel::Null,
+        Value::Bool(is) => Cel::Bool(*is),
+        Value::Number(number) => {
+            number.as_i64().map_or_else(|| Cel::Float(number.as_f64().unwrap_or_default()), Cel::Int)
+        }
+        Value::String(text) => text.as_str().into(),
+        Value::Array(items) => items.iter().map(cel).collect::<Vec<_>>().into(),
+        Value::Object(fields) => {
+            fields.iter().map(|(field, value)| (field.clone(), cel(value))).collect::<HashMap<_, _>>().into()
+        }
     }
 }
 
@@ -125,8 +196,9 @@ fn ask(part: &Part, was_right: bool, wrong: &mut Vec<Problem>) {
     if let Some(asked) = &node.rules.of_value {
         let new = read(node, value, &asked.reads);
         let held = was_right && old.is_some_and(|old| read(node, old, &asked.reads) == new);
-        let errors = (!held).then(|| asked.errors(&new, None));
-        wrong.extend(errors.into_iter().flatten().map(|error| problem(part, &error)));
+        if !held {
+            wrong.extend(asked.problems(part, &new, None));
+        }
     }
     if let Some((asked, old)) = node.rules.of_change.as_ref().zip(*old) {
         wrong.extend(of_change(part, asked, old));
@@ -145,17 +217,6 @@ fn of_change(part: &Part, asked: &Asked, old: &Value) -> Vec<Problem> {
     if new == read(old, &asked.reads) {
         return Vec::new();
     }
-    let errors = asked.errors(&new, Some(&read(old, &asked.reads_of_old)));
-    errors.map(|error| Problem { of_change: true, ..problem(part, &error) }).collect()
-}
-
-fn problem(part: &Part, error: &ValidationError) -> Problem {
-    if error.kind != ErrorKind::ValidationFailure {
-        // It met something that a bound does not let through.
-        return Problem::new("<nil>", &format!("Invalid value: \"object\": {}", error.message));
-    }
-    let at = format!("{}{}", part.rule_at(), error.field_path);
-    let is_shown = part.value.is_string() || part.value.is_number();
-    let value = if is_shown { format!("{}: ", part.value) } else { String::new() };
-    Problem::new(at.trim_start_matches('.'), &format!("Invalid value: {value}{}", error.message))
+    let old = read(old, &asked.reads_of_old);
+    asked.problems(part, &new, Some(&old)).map(|problem| Problem { of_change: true, ..problem }).collect()
 }
