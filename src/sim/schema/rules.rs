@@ -1,11 +1,11 @@
 //! Rules of a schema in CEL, as an API server asks them; the language itself is a library's.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use kube_cel::KubeCelExt;
 use kube_cel::cel::extractors::This;
-use kube_cel::cel::{Context, ExecutionError, Program, Value as Cel};
+use kube_cel::cel::{Context, ExecutionError, Program, Value as Cel, objects};
 use regex::Regex;
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
@@ -134,7 +134,8 @@ fn cel(json: &Value) -> Cel {
         Value::String(text) => text.as_str().into(),
         Value::Array(items) => items.iter().map(cel).collect::<Vec<_>>().into(),
         Value::Object(fields) => {
-            fields.iter().map(|(field, value)| (field.clone(), cel(value))).collect::<HashMap<_, _>>().into()
+            let entries = fields.iter().map(|(field, value)| (field.as_str().into(), cel(value)));
+            Cel::Map(objects::Map { map: Arc::new(entries.collect()) })
         }
     }
 }
