@@ -544,7 +544,7 @@ mod tests {
         assert_eq!(create(&mut api, group(1, "h")), 422, "a rule");
         assert_eq!(create(&mut api, group(1, "g")), 200);
         assert_eq!(edit(&mut api, group(1, "h")), 422, "a rule");
-        assert_eq!(say(&mut api, "Lingering"), 422, "a bound of a status");
+        assert_eq!(say(&mut api, &"x".repeat(33)), 422, "a bound of a status");
         assert_eq!(say(&mut api, "Running"), 200);
         assert_eq!(edit(&mut api, group(2, "g")), 422, "a change of one that lives");
         api.lets_all_through = true;
