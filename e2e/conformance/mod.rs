@@ -8,6 +8,7 @@ mod fixtures;
 mod garbage;
 mod model;
 mod place;
+mod quotas;
 mod scripted;
 mod server;
 mod steps;
@@ -46,6 +47,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("conformance: the model answers as the API server does", needs(), conforms).without_gangline(),
         test("conformance: what chance does not bring", needs(), scripted::cases).without_gangline(),
         test("conformance: what has no owner any more", Needs::Shared, garbage::collected),
+        test("conformance: what a quota leaves", Needs::Shared, quotas::counted),
     ]
 }
 

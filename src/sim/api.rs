@@ -186,11 +186,8 @@ impl Api {
     pub fn create(&mut self, key: &Key, body: Body, now: Wall) -> Answer {
         let key = &self.named(key, &body)?;
         self.namespaces.admit(&key.namespace)?;
-        let mut body = self.admitted(filled_in(body))?;
+        let mut body = self.admitted(filled_in(key, body))?;
         edit::without_status(&mut body);
-        let meta = metadata_mut(&mut body);
-        meta.namespace = Some(key.namespace.to_string()).filter(|namespace| !namespace.is_empty());
-        meta.name = Some(key.name.to_string());
         let is_wrong = self.validate(key, &body, None)?;
         if self.store.get(kind(&body), key).is_some() {
             return Err(refused(409, "AlreadyExists"));
@@ -296,7 +293,10 @@ impl Api {
 }
 
 /// An object with what the server fills in before anybody looks at it.
-fn filled_in(mut body: Body) -> Body {
+fn filled_in(key: &Key, mut body: Body) -> Body {
+    let meta = metadata_mut(&mut body);
+    meta.namespace = Some(key.namespace.to_string()).filter(|namespace| !namespace.is_empty());
+    meta.name = Some(key.name.to_string());
     if let Body::Pod(pod) = &mut body {
         defaults::fill(Arc::make_mut(pod));
     }

@@ -11,6 +11,7 @@ pub mod kubelet;
 pub mod namespace;
 pub mod play;
 pub mod priority;
+pub mod quota;
 pub mod schema;
 pub mod store;
 pub mod story;

@@ -8,15 +8,15 @@ use gangline::shim::decode;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::{has_ended, is_gated};
-use gangline::sim::kubelet;
 use gangline::sim::store::{metadata, metadata_mut};
+use gangline::sim::{kubelet, quota};
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Node, Pod, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 
 use super::oracle::application_of;
 use super::place::{self, Place, ZONE, is_tainted, zone_of};
-use super::plan::{Act, Flaw, GroupAct, PodAct, within_quotas};
+use super::plan::{Act, Flaw, GroupAct, PodAct};
 use super::world::World;
 
 /// The namespace of everything that Gangline schedules.
@@ -180,7 +180,7 @@ impl World {
             None => self.api.store.remove(Kind::ResourceQuota, &Key::new(NS, "quota")),
             Some(milli) => {
                 if self.calm_ms.is_none() {
-                    self.api.admission.get_or_insert(within_quotas);
+                    self.api.admission.get_or_insert(quota::admit);
                 }
                 let spec = json!({"hard": {"requests.cpu": format!("{milli}m")}});
                 self.apply(Kind::ResourceQuota, &json!({"metadata": {"name": "quota", "namespace": NS}, "spec": spec}));

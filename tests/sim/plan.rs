@@ -2,17 +2,16 @@
 //!
 //! First line: the seed of all choices and the faults. Each further line: the millisecond, and an act.
 
-use gangline::shim::observation::Body;
 use gangline::shim::op::{Kind, Op};
 use gangline::sim::admission::{Hook, Verdict};
-use gangline::sim::api::has_ended;
+use gangline::sim::quota;
 use gangline::sim::store::Store;
 use k8s_openapi::api::core::v1::{Container, Pod, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::people::{is_placeholder, milli, milli_of, says_placeholder};
+use super::people::{is_placeholder, says_placeholder};
 use super::place::Place;
 
 /// Everything that happens that does not follow from the rest.
@@ -149,30 +148,12 @@ impl Admission {
     }
 }
 
-/// What every API server does: all pods of a namespace together request no more than its ResourceQuotas allow.
-pub(crate) fn within_quotas(store: &Store, pod: &Pod) -> Verdict {
-    let namespace = pod.metadata.namespace.as_deref();
-    let quotas = store.of_kind(Kind::ResourceQuota).filter(|(key, _)| Some(&*key.namespace) == namespace);
-    let most = quotas.filter_map(|(_, body)| match body {
-        Body::ResourceQuota(quota) => quota.spec.as_ref()?.hard.as_ref()?.get("requests.cpu").map(|cpu| milli(&cpu.0)),
-        Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) => None,
-    });
-    let used = store.of_kind(Kind::Pod).filter_map(|(key, body)| match body {
-        Body::Pod(other) if Some(&*key.namespace) == namespace && !has_ended(other) => Some(milli_of(other)),
-        Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => None,
-    });
-    match most.min() {
-        Some(most) if used.sum::<u64>() + milli_of(pod) > most => Verdict::Deny { code: 403, reason: "Forbidden" },
-        Some(_) | None => Verdict::Allow,
-    }
-}
-
 fn few_placeholders(store: &Store, pod: &Pod) -> Verdict {
     let there = store.of_kind(Kind::Pod).filter(|(_, body)| is_placeholder(body));
     if says_placeholder(pod) && there.count() >= 3 {
         return Verdict::Deny { code: 403, reason: "Forbidden" };
     }
-    within_quotas(store, pod)
+    quota::admit(store, pod)
 }
 
 fn sidecar(store: &Store, pod: &Pod) -> Verdict {
@@ -181,7 +162,7 @@ fn sidecar(store: &Store, pod: &Pod) -> Verdict {
     let mut pod = pod.clone();
     let container = Container { name: "sidecar".to_owned(), resources, ..Container::default() };
     pod.spec.get_or_insert_default().containers.push(container);
-    match within_quotas(store, &pod) {
+    match quota::admit(store, &pod) {
         Verdict::Allow => Verdict::Mutate(Box::new(pod)),
         verdict @ (Verdict::Mutate(_) | Verdict::Deny { .. }) => verdict,
     }
