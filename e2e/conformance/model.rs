@@ -9,13 +9,14 @@ use gangline::shim::observation::{Body, Outcome, Seen};
 use gangline::shim::op::Kind;
 use gangline::sim::admission::Verdict;
 use gangline::sim::api::Api;
+use gangline::sim::resize::resize;
 use gangline::sim::store::{Store, kind, metadata, metadata_mut, seen};
 use k8s_openapi::api::core::v1::{Container, Pod, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::Value;
 
 use super::place::Place;
-use super::steps::{ADMISSION, Deed, Step, object, op, patch, phase};
+use super::steps::{ADMISSION, Deed, Step, cpu, object, op, patch, phase};
 use super::view::Lives;
 use crate::harness::context::merge;
 
@@ -55,6 +56,8 @@ impl Model {
                 let patch = patch(step).expect("an edit is a patch");
                 self.api.edit(kind, key, |old| *old = patched(old, patch))
             }
+            Deed::Ungate => self.api.ungate(key),
+            Deed::Resize(number) => resize(&mut self.api, key, cpu(number)),
             Deed::Bind(_)
             | Deed::Delete(_)
             | Deed::Get

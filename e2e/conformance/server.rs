@@ -118,8 +118,12 @@ fn others(key: &Key, step: Step) -> Asked {
         Deed::Finish(well) => {
             asked(Method::PATCH, format!("{at}/status"), merge, json!({"status": {"phase": phase(well)}}))
         }
-        Deed::Edit(_) | Deed::Label(_) | Deed::LetGo => {
+        Deed::Edit(_) | Deed::Label(_) | Deed::LetGo | Deed::Ungate => {
             asked(Method::PATCH, at, merge, patch(step).expect("an edit is a patch"))
+        }
+        Deed::Resize(_) => {
+            let patch = patch(step).expect("a resize is a patch");
+            asked(Method::PATCH, format!("{at}/resize"), "application/strategic-merge-patch+json", patch)
         }
         Deed::Bind(_) | Deed::Delete(_) | Deed::Get | Deed::Condition(..) | Deed::Status(..) | Deed::Event { .. } => {
             unreachable!("an op")

@@ -59,6 +59,10 @@ pub(super) enum Deed {
     Finish(bool),
     /// Whoever held it lets it go.
     LetGo,
+    /// Whoever held a pod back lifts its gates.
+    Ungate,
+    /// A pod's first container asks for another amount, in place: less than a limit, as much, or more.
+    Resize(u32),
 }
 
 /// Whose UID a request names.
@@ -129,7 +133,7 @@ fn whose() -> impl Strategy<Value = Whose> {
 fn pod_deed() -> impl Strategy<Value = Deed> {
     let grace = prop_oneof![4 => Just(None), 1 => Just(Some(0)), 1 => Just(Some(7))];
     let admission = prop_oneof![8 => Just(None), 1 => Just(Some("deny")), 1 => Just(Some("sidecar"))];
-    let form = (prop::bool::weighted(0.15), prop::bool::weighted(0.2), prop::bool::weighted(0.2), grace, admission);
+    let form = (prop::bool::weighted(0.25), prop::bool::weighted(0.2), prop::bool::weighted(0.2), grace, admission);
     let form = form.prop_map(|(gated, held, limited, grace, admission)| {
         let wrong = None;
         Form { gated, held, limited, grace, admission, wrong }
@@ -146,6 +150,8 @@ fn pod_deed() -> impl Strategy<Value = Deed> {
         4 => Just(Deed::End),
         4 => any::<bool>().prop_map(Deed::Finish),
         2 => Just(Deed::LetGo),
+        4 => Just(Deed::Ungate),
+        3 => (0_u32..4).prop_map(Deed::Resize),
     ]
 }
 
@@ -189,9 +195,15 @@ pub(super) fn op(key: &Key, uid: impl Fn(Whose) -> Uid, step: Step) -> Option<Op
             Some(Op::PatchQueueStatus { queue: object.name, uid: uid(whose), status })
         }
         Deed::Event { nowhere } => Some(Op::CreateEvent(Box::new(event(key, nowhere)))),
-        Deed::Create(_) | Deed::Edit(_) | Deed::Label(_) | Deed::Drop | Deed::End | Deed::Finish(_) | Deed::LetGo => {
-            None
-        }
+        Deed::Create(_)
+        | Deed::Edit(_)
+        | Deed::Label(_)
+        | Deed::Drop
+        | Deed::End
+        | Deed::Finish(_)
+        | Deed::LetGo
+        | Deed::Ungate
+        | Deed::Resize(_) => None,
     }
 }
 
@@ -276,6 +288,11 @@ pub(super) fn patch(step: Step) -> Option<Value> {
             Kind::Pod => json!({}),
         }),
         Deed::LetGo => Some(json!({"metadata": {"finalizers": null}})),
+        Deed::Ungate => Some(json!({"spec": {"schedulingGates": null}})),
+        Deed::Resize(number) => {
+            let resources = json!({"requests": {"cpu": cpu(number)}});
+            Some(json!({"spec": {"containers": [{"name": "main", "resources": resources}]}}))
+        }
         Deed::Create(_)
         | Deed::Bind(_)
         | Deed::Delete(_)
@@ -286,6 +303,16 @@ pub(super) fn patch(step: Step) -> Option<Value> {
         | Deed::Drop
         | Deed::End
         | Deed::Finish(_) => None,
+    }
+}
+
+/// What a pod asks for when it is resized.
+pub(super) const fn cpu(number: u32) -> &'static str {
+    match number {
+        0 => "0",
+        1 => "100m",
+        2 => "200m",
+        _ => "300m",
     }
 }
 

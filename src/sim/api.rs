@@ -40,7 +40,7 @@ pub struct Api {
 }
 
 /// A refusal, or a success that did nothing.
-type Answer = Result<Option<Seen>, Outcome>;
+pub(super) type Answer = Result<Option<Seen>, Outcome>;
 
 impl Api {
     /// Carries out a request of the scheduler.
@@ -247,13 +247,25 @@ impl Api {
         pod.map_or_else(|| refused(404, "NotFound"), |pod| Outcome::Ok(Some(Box::new(seen(key, pod)))))
     }
 
-    /// Changes a pod as anybody may; a change that changes nothing is none.
+    /// Changes what a pod is beside its spec, or gives it a node; a change that changes nothing is none.
     pub fn change_pod(&mut self, key: &Key, change: impl FnOnce(&mut Pod) -> Result<(), Outcome>) -> Answer {
         let Some(Body::Pod(found)) = self.store.get(Kind::Pod, key) else { return Err(refused(404, "NotFound")) };
         let mut pod = (**found).clone();
         change(&mut pod)?;
         let same = pod == **found;
         Ok(if same { None } else { Some(self.store.put(key, Body::Pod(Arc::new(pod)))) })
+    }
+
+    /// Whoever held a pod back by scheduling gates lifts them. That it was held back goes on being said at its condition.
+    ///
+    /// # Errors
+    /// There is none: 404.
+    pub fn ungate(&mut self, key: &Key) -> Answer {
+        self.edit(Kind::Pod, key, |body| {
+            if let Body::Pod(pod) = body {
+                Arc::make_mut(pod).spec.iter_mut().for_each(|spec| spec.scheduling_gates = None);
+            }
+        })
     }
 
     /// Changes the metadata and the spec of an object as anybody may; a change that changes nothing is none.
@@ -447,6 +459,18 @@ mod tests {
         assert!(kubelet::act(&mut api, &key("a"), NOW) && pod(&api).is_some_and(has_ended), "its end is told first");
         assert_eq!(kubelet::task(&api, &key("a")), Some(kubelet::Task::End));
         assert!(kubelet::act(&mut api, &key("a"), NOW) && pod(&api).is_none());
+    }
+
+    /// A Binding gives it a node, which counts as no change of the spec.
+    #[test]
+    fn a_generation_is_a_change_of_the_spec() {
+        let gate = k8s_openapi::api::core::v1::PodSchedulingGate { name: "g".to_owned() };
+        let (mut api, uid) = with_pod(|pod| pod.spec.get_or_insert_default().scheduling_gates = Some(vec![gate]));
+        let generation = |api: &Api| pod(api).and_then(|pod| pod.metadata.generation);
+        assert_eq!(generation(&api), Some(1));
+        assert!(api.ungate(&key("a")).is_ok_and(|seen| seen.is_some()));
+        assert!(api.ungate(&key("a")).is_ok_and(|seen| seen.is_none()), "it has none any more");
+        assert_eq!((code(&api.call(&bind(&uid), NOW)), generation(&api)), (200, Some(2)));
     }
 
     #[test]

@@ -12,6 +12,7 @@ pub mod namespace;
 pub mod play;
 pub mod priority;
 pub mod quota;
+pub mod resize;
 pub mod schema;
 pub mod store;
 pub mod story;

@@ -8,6 +8,7 @@ use gangline::shim::decode;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::{has_ended, is_gated};
+use gangline::sim::resize::resize;
 use gangline::sim::store::{metadata, metadata_mut};
 use gangline::sim::{kubelet, quota};
 use k8s_openapi::api::core::v1::{Container, ContainerStatus, Node, Pod, ResourceRequirements};
@@ -350,10 +351,7 @@ impl World {
     /// Whoever held a pod back lifts its gates.
     fn ungate(&mut self, pod: &str) {
         // Nothing where there is none.
-        drop(self.api.change_pod(&Key::new(NS, pod), |pod| {
-            pod.spec.iter_mut().for_each(|spec| spec.scheduling_gates = None);
-            Ok(())
-        }));
+        drop(self.api.ungate(&Key::new(NS, pod)));
     }
 
     /// The controller of a pod that is gone makes it anew.
@@ -365,7 +363,8 @@ impl World {
         }
     }
 
-    /// A pod that runs asks for another amount; its kubelet gives it where there is room, and goes on as before where not.
+    /// A pod that runs asks for another amount, if its node has as much at all; its kubelet gives it where there is room, and
+    /// goes on as before where not.
     fn resize(&mut self, name: &str, wanted: u32) {
         let key = Key::new(NS, name);
         let Some(body) = self.api.store.get(Kind::Pod, &key).cloned() else { return };
@@ -374,14 +373,14 @@ impl World {
             return;
         }
         let actual = pod.spec.as_ref().and_then(|spec| cpu_of(spec.containers.first()?.resources.as_ref()?));
-        let wanted = || Some([("cpu".to_owned(), Quantity(format!("{wanted}m")))].into());
+        let wanted = Quantity(format!("{wanted}m"));
+        if resize(&mut self.api, &key, &wanted.0).is_err() {
+            return;
+        }
+        let wanted = Some([("cpu".to_owned(), wanted)].into());
         self.disturb_group_of(&body);
-        self.change_running(&key, |pod| {
-            let first = pod.spec.iter_mut().flat_map(|spec| &mut spec.containers).next();
-            first.into_iter().for_each(|first| first.resources.get_or_insert_default().requests = wanted());
-        });
         self.room_taken(node);
-        let given = if self.is_overdrawn(node) { actual.map(|cpu| [("cpu".to_owned(), cpu)].into()) } else { wanted() };
+        let given = if self.is_overdrawn(node) { actual.map(|cpu| [("cpu".to_owned(), cpu)].into()) } else { wanted };
         self.change_running(&key, |pod| {
             let resources = ResourceRequirements { requests: given.clone(), ..ResourceRequirements::default() };
             let main = ContainerStatus {

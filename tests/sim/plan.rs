@@ -269,7 +269,8 @@ pub(crate) enum Act {
     DropPlaceholder { group: String, nth: u32 },
     /// Another scheduler puts a pod on a node.
     Foreign { name: String, node: String, cpu: u32 },
-    /// A pod that runs asks for another amount, in place: its kubelet gives it where it can, and goes on as before where not.
+    /// A pod that runs asks for another amount, in place, which is refused beyond its node: its kubelet gives it where it can,
+    /// and goes on as before where not.
     Resize { name: String, milli: u32 },
     /// A ResourceQuota of the namespace comes or changes, or goes.
     Quota { milli: Option<u32> },
