@@ -7,6 +7,7 @@
 mod fixtures;
 mod garbage;
 mod model;
+mod namespaces;
 mod place;
 mod quotas;
 mod scripted;
@@ -48,6 +49,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("conformance: what chance does not bring", needs(), scripted::cases).without_gangline(),
         test("conformance: what has no owner any more", Needs::Shared, garbage::collected),
         test("conformance: what a quota leaves", Needs::Shared, quotas::counted),
+        test("conformance: what is left of a namespace", Needs::Shared, namespaces::emptied),
     ]
 }
 

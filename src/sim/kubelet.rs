@@ -17,7 +17,7 @@ pub enum Task {
     Stop,
     /// Its containers have stopped: it goes.
     End,
-    /// Its node is gone: so are its containers, and somebody says so.
+    /// Its node is gone, and so are its containers, or it is being deleted and has no node: somebody says so.
     Fail,
     /// Its node is gone, and its containers: it goes.
     Collect,
@@ -26,12 +26,12 @@ pub enum Task {
 /// What is to be done for a pod, if anything.
 pub fn task(api: &Api, key: &Key) -> Option<Task> {
     let Some(Body::Pod(pod)) = api.store.get(Kind::Pod, key) else { return None };
-    let node = pod.spec.as_ref()?.node_name.as_deref()?;
-    let leaves = pod.metadata.deletion_timestamp.is_some();
-    if leaves && is_held(pod) && has_ended(pod) {
+    let (leaves, ended) = (pod.metadata.deletion_timestamp.is_some(), has_ended(pod));
+    if leaves && is_held(pod) && ended {
         return None;
     }
-    let (there, ended) = (api.store.get(Kind::Node, &Key::cluster(node)).is_some(), has_ended(pod));
+    let Some(node) = pod.spec.as_ref()?.node_name.as_deref() else { return (leaves && !ended).then_some(Task::Fail) };
+    let there = api.store.get(Kind::Node, &Key::cluster(node)).is_some();
     match (there, leaves) {
         (false, _) => Some(if ended { Task::Collect } else { Task::Fail }),
         (true, true) => Some(if ended { Task::End } else { Task::Stop }),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::api::{Api, refused};
 use super::store::metadata;
-use crate::core::ids::{Key, Text};
+use crate::core::ids::Text;
 use crate::core::time::Wall;
 use crate::shim::observation::Outcome;
 use crate::shim::op::Kind;
@@ -51,26 +51,35 @@ impl Namespaces {
     }
 }
 
-/// The namespace controller looks at a namespace that terminates: what is in it is deleted, as anybody would, and when
-/// nothing is left it is gone. False: it does not terminate.
+/// The namespace controller looks at a namespace that terminates: what is in it is deleted, as anybody would, pods first
+/// and the others when no pod is left; when nothing is left it is gone. False: it does not terminate.
 pub fn collect(api: &mut Api, name: &str, now: Wall) -> bool {
     if !api.namespaces.terminates(name) {
         return false;
     }
-    let inside = |kind: Kind| {
-        let all = api.store.of_kind(kind).filter(|(key, _)| &*key.namespace == name);
-        all.map(move |(key, body)| (kind, key.clone(), metadata(body).deletion_timestamp.is_some())).collect::<Vec<_>>()
-    };
-    let all: Vec<(Kind, Key, bool)> = Kind::ALL.into_iter().flat_map(inside).collect();
-    for (kind, key, _) in all.iter().filter(|(_, _, leaves)| !leaves) {
-        // It was there a moment ago.
-        let _ = api.delete(*kind, key, now);
+    if !empty(api, &[Kind::Pod], name, now) {
+        return true;
     }
     api.forget_events(name);
-    if !Kind::ALL.into_iter().any(|kind| api.store.of_kind(kind).any(|(key, _)| &*key.namespace == name)) {
+    if empty(api, &Kind::ALL, name, now) {
         api.namespaces.set_exists(name, false);
     }
     true
+}
+
+/// Deletes what there is of some kinds; whether nothing is left of it.
+fn empty(api: &mut Api, kinds: &[Kind], name: &str, now: Wall) -> bool {
+    let inside = |api: &Api, kind: Kind| {
+        let all = api.store.of_kind(kind).filter(|(key, _)| &*key.namespace == name);
+        all.map(|(key, body)| (key.clone(), metadata(body).deletion_timestamp.is_some())).collect::<Vec<_>>()
+    };
+    for kind in kinds {
+        for (key, _) in inside(api, *kind).iter().filter(|(_, leaves)| !leaves) {
+            // It was there a moment ago.
+            let _ = api.delete(*kind, key, now);
+        }
+    }
+    kinds.iter().all(|kind| inside(api, *kind).is_empty())
 }
 
 #[cfg(test)]
@@ -80,9 +89,10 @@ mod tests {
     use k8s_openapi::api::core::v1::Pod;
 
     use super::*;
+    use crate::core::ids::Key;
     use crate::shim::observation::Body;
 
-    /// `e2e/conformance` has the refusals; the rest is what the namespace controller does.
+    /// `e2e/conformance/namespaces.rs` puts the like to a real namespace controller.
     #[test]
     fn a_namespace_that_is_deleted_takes_everything_along() {
         let (mut api, now) = (Api::default(), Wall(5_000));
@@ -90,6 +100,8 @@ mod tests {
         held.metadata.finalizers = Some(vec!["example.com/f".to_owned()]);
         let mut make = |name: &str, pod: Pod| api.create(&Key::new("ns", name), Body::Pod(Arc::new(pod)), now).is_ok();
         assert!(make("free", Pod::default()) && make("held", held));
+        let quota = Key::new("ns", "quota");
+        api.store.put(&quota, Body::ResourceQuota(Arc::default()));
         assert!(!collect(&mut api, "ns", now), "nobody deletes it");
         api.namespaces.delete("ns");
         assert!(collect(&mut api, "ns", now));
@@ -98,6 +110,7 @@ mod tests {
             Ok(_) | Err(_) => 0,
         };
         assert_eq!((api.store.of_kind(Kind::Pod).count(), code(&mut api)), (1, 403), "one is held");
+        assert!(api.store.get(Kind::ResourceQuota, &quota).is_some(), "and a pod goes before what is no pod");
         api.let_go(Kind::Pod, &Key::new("ns", "held")).expect("it is there");
         assert!(collect(&mut api, "ns", now) && !collect(&mut api, "ns", now), "it is gone");
         assert_eq!(code(&mut api), 404);
