@@ -2,7 +2,8 @@
 //! (`shim/wire.rs`, `shim/decode.rs`), must have the same outcomes, leave the same objects, lists and changes in watches
 //! (issue 4; design 04, 4.2).
 //!
-//! `CONFORMANCE=5000 cargo test --test e2e -- conformance` plays so many sequences.
+//! `CONFORMANCE=5000 cargo test --test e2e -- conformance` plays so many sequences, `CONFORMANCE_SEED=17` that one of the
+//! fresh ones.
 
 mod fixtures;
 mod garbage;
@@ -18,7 +19,7 @@ mod view;
 mod watches;
 
 use std::sync::Mutex;
-use std::time::Instant;
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures::{StreamExt, TryStreamExt, stream};
 use gangline::shim::observation::Seen;
@@ -35,8 +36,10 @@ use server::Server;
 use steps::{Deed, LENGTH, Step};
 use view::Lives;
 
-/// How many sequences every run plays.
+/// How many sequences every run plays: the same ones, and some that no run has had before.
 const SEQUENCES: usize = 300;
+/// One in so many is fresh.
+const FRESH_ONE_IN: usize = 6;
 /// Of so many requests one may be a deletion that reads its pod as it was before its Binding; about a fifth was seen.
 const QUICK_ONCE_IN: usize = 10_000;
 /// Sequences at a time.
@@ -54,10 +57,11 @@ pub(crate) fn tests() -> Vec<Test> {
 }
 
 async fn conforms(t: &mut Context) -> Result<()> {
-    let count = std::env::var("CONFORMANCE").ok().map_or(Ok(SEQUENCES), |text| text.parse()).during("CONFORMANCE")?;
+    let sequences = chosen()?;
+    let count = sequences.len();
     let places = Mutex::new(fixtures::install(t, AT_ONCE).await?);
     let begun = Instant::now();
-    let plays = sequences(count, &places, &t.client)?;
+    let plays = plays(sequences, &places, &t.client);
     let quick: Vec<usize> = stream::iter(plays).buffer_unordered(AT_ONCE).try_collect().await?;
     let quick: usize = quick.iter().sum();
     println!(
@@ -71,23 +75,57 @@ async fn conforms(t: &mut Context) -> Result<()> {
     Ok(())
 }
 
+/// A sequence, and how to name it.
+type Sequence = (String, Vec<Step>);
+
+/// What is played: the fresh sequence that is asked for, or all.
+fn chosen() -> Result<Vec<Sequence>> {
+    if let Some(seed) = number("CONFORMANCE_SEED")? {
+        return Ok(vec![fresh(seed)?]);
+    }
+    let count = number("CONFORMANCE")?.map_or(SEQUENCES, |count| count as usize);
+    let (news, first) = (count / FRESH_ONE_IN, unheard(count)?);
+    println!("{news} of {count} sequences are fresh: from CONFORMANCE_SEED={first} on");
+    let fixed = steps::fixed(count - news)?.into_iter().enumerate();
+    let mut all: Vec<Sequence> = fixed.map(|(number, steps)| (format!("fixed sequence {number}"), steps)).collect();
+    for seed in (first..).take(news) {
+        all.push(fresh(seed)?);
+    }
+    Ok(all)
+}
+
+fn number(name: &str) -> Result<Option<u64>> {
+    std::env::var(name).ok().map(|text| text.parse()).transpose().during(name)
+}
+
+fn fresh(seed: u64) -> Result<Sequence> {
+    Ok((format!("CONFORMANCE_SEED={seed}"), steps::of_seed(seed)?))
+}
+
+/// Where numbers begin that no run has had before.
+fn unheard(count: usize) -> Result<u64> {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).during("the time")?;
+    Ok(since.as_secs() * count as u64)
+}
+
 /// Each plays where nobody else does.
-fn sequences<'a>(
-    count: usize,
+fn plays<'a>(
+    sequences: Vec<Sequence>,
     places: &'a Mutex<Vec<Place>>,
     client: &Client,
-) -> Result<Vec<impl Future<Output = Result<usize>> + use<'a>>> {
-    let plays = steps::sequences(count)?.into_iter().map(|steps| {
+) -> Vec<impl Future<Output = Result<usize>> + use<'a>> {
+    let plays = sequences.into_iter().map(|(name, steps)| {
         let client = client.clone();
         async move {
             let free = || places.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             let place = free().pop().ok_or_else(|| Error::new("more sequences than places"))?;
-            let quick = play(&mut Server { client, place: place.clone(), lives: Lives::default() }, &steps).await?;
+            let mut server = Server { client, place: place.clone(), lives: Lives::default() };
+            let quick = play(&mut server, &steps).await.during(name)?;
             free().push(place);
             Ok(quick)
         }
     });
-    Ok(plays.collect())
+    plays.collect()
 }
 
 /// Plays a sequence on both, compares after each request, and everything in the end. How many pods the server took away

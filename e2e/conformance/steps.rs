@@ -104,9 +104,20 @@ impl Form {
         Self { gated: false, held: false, limited: false, grace: None, admission: None, wrong: None };
 }
 
-/// The sequences: the same in each run.
-pub(super) fn sequences(count: usize) -> Result<Vec<Vec<Step>>> {
-    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &[7; 32]);
+/// Sequences that are the same in each run.
+pub(super) fn fixed(count: usize) -> Result<Vec<Vec<Step>>> {
+    drawn([7; 32], count)
+}
+
+/// The sequence of a number.
+pub(super) fn of_seed(seed: u64) -> Result<Vec<Step>> {
+    let mut bytes = [0; 32];
+    bytes[..8].copy_from_slice(&seed.to_le_bytes());
+    drawn(bytes, 1).map(|all| all.into_iter().flatten().collect())
+}
+
+fn drawn(seed: [u8; 32], count: usize) -> Result<Vec<Vec<Step>>> {
+    let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &seed);
     let mut runner = TestRunner::new_with_rng(Config::default(), rng);
     let one = prop::collection::vec(step(), LENGTH);
     let draw =
