@@ -53,6 +53,8 @@ fn waits() -> Vec<Reason> {
         Reason::PlaceholdersLeaving { count: 1 },
         Reason::PlaceholderRejected(refusal()),
         Reason::PlaceholderRejected(Refusal { code: 500, ..refusal() }),
+        Reason::RefusedByNode { node: "n".into(), reason: "OutOfcpu".into() },
+        Reason::RefusedByNode { node: "".into(), reason: "".into() },
         Reason::ReservationLost { short: 1 },
     ]
 }

@@ -1,5 +1,6 @@
 //! Losing seats, nodes and members; deleting TaskGroups in every phase (01, 1.5).
 
+use gangline::core::application::REFUSED_AGAIN_MS;
 use gangline::core::event::{GroupSpec, Place};
 use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
@@ -23,6 +24,43 @@ fn a_held_placeholder_that_goes_is_planned_again() {
         cluster.settle();
         assert_eq!(cluster.bound(), ["ph-g-1-0-0", "ph-g-1-1-1", "ph-g-1-2-0"], "{:#?}", cluster.log);
         assert_eq!((cluster.report("g").seats.held, cluster.placeholders()), (3, 3));
+    }
+}
+
+/// 01, 1.3 No hold and wait: what is lost is planned again at once; "if that fails, every seat returns to Open, bound
+/// placeholders are released …, with back-off". A node that refuses whatever comes would be asked without a pause else.
+#[test]
+fn a_node_that_refuses_placeholders_again_and_again_is_asked_less_and_less() {
+    let mut cluster = held();
+    cluster.finish("ph-g-1-1-0", false);
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 3, "once is nothing");
+    for round in 0..3 {
+        cluster.wait(1);
+        let refused = cluster.bound().pop().expect("it holds its seats");
+        let node = cluster.node_of(&refused).expect("it has a node");
+        cluster.finish(&refused, false);
+        cluster.settle();
+        let (report, said) =
+            (cluster.report("g"), format!("nodes refused placeholders more than once ({node}: Error), so"));
+        assert_eq!((cluster.placeholders(), report.reason), (0, "RefusedByNode"));
+        assert!(report.message.starts_with(&said), "{}", report.message);
+        cluster.wait(999 << round);
+        assert_eq!(cluster.waiting(), [""; 0]);
+        cluster.wait(1 << round).settle();
+        assert_eq!(cluster.report("g").seats.held, 3);
+    }
+}
+
+/// What a node puts off at one time, or long after, is planned again at once.
+#[test]
+fn refusals_at_one_time_or_far_apart_are_planned_again_at_once() {
+    let mut cluster = held();
+    for pair in [["ph-g-1-0-0", "ph-g-1-1-0"], ["ph-g-1-0-1", "ph-g-1-1-1"]] {
+        pair.into_iter().for_each(|name| cluster.finish(name, false));
+        cluster.settle();
+        assert_eq!((cluster.report("g").seats.held, cluster.report("g").reason), (3, "WaitingForMembers"));
+        cluster.wait(REFUSED_AGAIN_MS);
     }
 }
 

@@ -194,7 +194,7 @@ fn a_binding_of_an_earlier_process_comes_to_light_late() {
         if cluster.node_of("g-0").is_none() {
             let on = Place::On { node: "n0".into(), running: true };
             // Watches tell of the last change only, where they had to list anew.
-            let place = if ended { Place::Finished { succeeded: true } } else { on };
+            let place = if ended { Place::Succeeded } else { on };
             cluster.change("g-0", |spec| (spec.place, spec.mark) = (place, Some(mark)));
         }
         cluster.settle();

@@ -253,7 +253,7 @@ impl Controller {
     pub(super) fn settle_calls(&mut self, event: &Event) {
         match event {
             Event::Ask(ask, spec) => {
-                if let Place::On { .. } | Place::Finished { .. } = spec.place {
+                if let Place::On { .. } | Place::Succeeded | Place::Failed { .. } = spec.place {
                     self.outbox.settle(Slot::Bind, &Target::Ask(*ask));
                     self.bindings.remove(ask);
                 }

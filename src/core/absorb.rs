@@ -234,7 +234,7 @@ impl Scheduler {
         let is_of = |mark: &super::event::Mark| {
             mark.group.as_ref() == Some(uid) && mark.incarnation == self.books.apps[app].incarnation
         };
-        ask.spec.place == Place::Finished { succeeded: true } && ask.spec.mark.as_ref().is_some_and(is_of)
+        ask.spec.place == Place::Succeeded && ask.spec.mark.as_ref().is_some_and(is_of)
     }
 
     /// Placeholders found at the start whose group is gone or was re-created.

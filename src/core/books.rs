@@ -61,14 +61,13 @@ struct Standing {
 impl Standing {
     fn of(ask: &Ask) -> Self {
         let real = !ask.is_placeholder();
-        let finished = |succeeded| real && ask.spec.place == Place::Finished { succeeded };
         Self {
             active: ask.is_active(),
             // A parked ask is still to be allocated: it is pending.
             pending: real && (ask.is_pending() || matches!(ask.state, AskState::Parked { .. })),
             running: real && matches!(ask.state, AskState::Bound { .. }),
-            succeeded: finished(true),
-            failed: finished(false),
+            succeeded: real && ask.spec.place == Place::Succeeded,
+            failed: real && matches!(ask.spec.place, Place::Failed { .. }),
             unsupported: real && matches!(ask.spec.place, Place::Refused(_)),
             placeholder: !real,
         }

@@ -2,7 +2,7 @@
 
 /// Every code that users meet on TaskGroups, Queues, pods and events, with what it means and what helps.
 /// `docs/reasons.md` is made of it.
-pub const CODES: [(&str, &str); 37] = [
+pub const CODES: [(&str, &str); 38] = [
     ("Submitted", "The application is known and will be looked at in the next pass."),
     ("InvalidSpec", "A spec is wrong. Every error is listed with its field; correct the object."),
     ("GangGroupMismatch", "TaskGroups of one gang disagree about a field that they must share."),
@@ -34,6 +34,10 @@ pub const CODES: [(&str, &str); 37] = [
     ("CreatingPlaceholders", "Placeholders are being created."),
     ("PlaceholderRejected", "The API server refused a placeholder; nothing is held until the next attempt."),
     ("PlaceholderFailed", "The API server failed over a placeholder; nothing is held until the next attempt."),
+    (
+        "RefusedByNode",
+        "Nodes refused placeholders, or put them off, more than once; nothing is held until the next attempt.",
+    ),
     (
         "WaitingForCapacity",
         "The seats do not find nodes together; the message says how many do and what the others lack.",

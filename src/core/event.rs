@@ -137,10 +137,12 @@ pub enum Place {
         /// Whether its phase is Running.
         running: bool,
     },
-    /// Phase Succeeded or Failed: uses nothing.
-    Finished {
-        /// Phase Succeeded.
-        succeeded: bool,
+    /// Phase Succeeded: uses nothing.
+    Succeeded,
+    /// Phase Failed: uses nothing.
+    Failed {
+        /// `status.reason`: of a pod that its node did not take, why (`OutOfcpu`). May be empty.
+        reason: Text,
     },
 }
 

@@ -105,7 +105,7 @@ impl Scheduler {
     /// Gives a pod that we may place its class.
     fn intern(&mut self, id: AskId) {
         let ask = &self.books.asks[id];
-        let waits = !matches!(ask.spec.place, Place::On { .. } | Place::Finished { .. });
+        let waits = !matches!(ask.spec.place, Place::On { .. } | Place::Succeeded | Place::Failed { .. });
         if ask.class.is_none() && waits && ask.spec.role != Role::Foreign {
             let shape = ask.spec.shape.clone();
             self.books.asks[id].class = Some(self.books.classes.intern(&shape, &self.books.nodes));
@@ -177,9 +177,9 @@ impl Scheduler {
     fn follow_place(&mut self, id: AskId) {
         let ask = &self.books.asks[id];
         match (ask.spec.place.clone(), ask.state) {
-            (Place::On { .. }, AskState::Finished) | (Place::Finished { .. }, AskState::Finished) => {}
+            (Place::On { .. } | Place::Succeeded | Place::Failed { .. }, AskState::Finished) => {}
             (Place::On { node, .. }, _) => self.bound(id, &node),
-            (Place::Finished { .. }, _) => self.finish(id),
+            (Place::Succeeded | Place::Failed { .. }, _) => self.finish(id),
             (Place::Pending, AskState::Waiting) if ask.is_placeholder() => self.absorb(id),
             // A watch that lags behind our own Binding changes nothing; a member not yet bound gives its seat back.
             (Place::Gated | Place::Refused(_), _) => self.take_back(id),
@@ -242,6 +242,7 @@ impl Scheduler {
 
     /// Succeeded or failed: uses nothing any more. A finished placeholder is a lost seat.
     fn finish(&mut self, id: AskId) {
+        let node = self.books.asks[id].node().and_then(|node| self.books.nodes.name(node)).cloned();
         if matches!(self.books.asks[id].state, AskState::Parked { .. }) {
             self.unpark(id);
         }
@@ -252,7 +253,7 @@ impl Scheduler {
             self.free(id);
         }
         self.books.change(id, |ask| ask.state = AskState::Finished);
-        let succeeded = self.books.asks[id].spec.place == Place::Finished { succeeded: true };
+        let succeeded = self.books.asks[id].spec.place == Place::Succeeded;
         let is_placeholder = self.books.asks[id].is_placeholder();
         if succeeded && !is_placeholder {
             // It has its seat as long as its pod is there.
@@ -262,6 +263,7 @@ impl Scheduler {
         }
         if is_placeholder {
             self.release(id, TerminationType::StoppedByRm);
+            self.refused_by_node(id, node.unwrap_or_default());
         } else {
             // Its Binding, by an earlier process, may not have been seen.
             self.absorb(id);

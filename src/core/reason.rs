@@ -193,6 +193,13 @@ pub enum Reason {
     },
     /// A placeholder was refused, or the API server failed over it; nothing is held until the next attempt.
     PlaceholderRejected(Refusal),
+    /// Nodes refused placeholders, or put them off, more than once; nothing is held until the next attempt.
+    RefusedByNode {
+        /// The last of them; empty if that is not known.
+        node: Text,
+        /// In the kubelet's word; may be empty.
+        reason: Text,
+    },
     /// Seats were lost and could not be replaced; nothing is held until the next attempt.
     ReservationLost {
         /// Seats that found no node.
@@ -216,6 +223,7 @@ impl Reason {
             Self::PlaceholdersLeaving { .. } => "PlaceholdersLeaving",
             Self::PlaceholderRejected(refusal) if refusal.code >= 500 => "PlaceholderFailed",
             Self::PlaceholderRejected(_) => "PlaceholderRejected",
+            Self::RefusedByNode { .. } => "RefusedByNode",
             Self::ReservationLost { .. } => "ReservationLost",
         }
     }
@@ -235,6 +243,7 @@ impl Reason {
             | Self::WaitingForCapacity { .. }
             | Self::PlaceholdersLeaving { .. }
             | Self::PlaceholderRejected(_)
+            | Self::RefusedByNode { .. }
             | Self::ReservationLost { .. } => false,
         }
     }
@@ -305,6 +314,11 @@ impl fmt::Display for Reason {
             }
             Self::PlaceholderRejected(refusal) => {
                 write!(f, "a placeholder was refused by the API server, so nothing is held: {refusal}")
+            }
+            Self::RefusedByNode { node, reason } => {
+                let last: Vec<&str> = [&**node, reason].into_iter().filter(|word| !word.is_empty()).collect();
+                let last = if last.is_empty() { String::new() } else { format!(" ({})", last.join(": ")) };
+                write!(f, "nodes refused placeholders more than once{last}, so nothing is held; trying again soon")
             }
             Self::ReservationLost { short } => {
                 write!(f, "{short} seats were lost and found no other node, so nothing is held; trying again soon")

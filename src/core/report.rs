@@ -152,7 +152,7 @@ impl Scheduler {
         }
         match &ask.spec.place {
             Place::Refused(unsupported) => return Some(AskReason::Unsupported(unsupported.clone())),
-            Place::Gated | Place::On { .. } | Place::Finished { .. } => return None,
+            Place::Gated | Place::On { .. } | Place::Succeeded | Place::Failed { .. } => return None,
             Place::Pending => {}
         }
         if ask.leaving.is_some() {
@@ -307,6 +307,7 @@ impl Scheduler {
             | Reason::Held { .. }
             | Reason::PlaceholdersLeaving { .. }
             | Reason::PlaceholderRejected(_)
+            | Reason::RefusedByNode { .. }
             | Reason::ReservationLost { .. } => reason.to_string(),
         }
     }

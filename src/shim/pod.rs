@@ -5,6 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use super::escape::bounded;
 use super::{constraints, mark, placeholder, requests, syntax};
 use crate::api::names;
 use crate::core::event::{AskSpec, Mark, Place, Role};
@@ -14,6 +15,8 @@ use crate::core::shape::Shape;
 
 /// Longest UID that is believed; the API server's have 36 characters.
 const MAX_UID: usize = 128;
+/// Longest `status.reason` that is kept: kubelets have single words there.
+const REASON_MAX: usize = 64;
 
 /// The scheduler names that are served: pods with another `spec.schedulerName` are not ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -113,8 +116,12 @@ pub fn belongs_to(pod: &Pod, mark: Option<&Mark>) -> (Option<Text>, Option<Text>
 
 fn place(pod: &Pod, role: &Role, supported: Result<(), Unsupported>) -> Place {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default();
-    if phase == "Succeeded" || phase == "Failed" {
-        return Place::Finished { succeeded: phase == "Succeeded" };
+    if phase == "Succeeded" {
+        return Place::Succeeded;
+    }
+    if phase == "Failed" {
+        let reason = pod.status.as_ref().and_then(|status| status.reason.as_deref()).unwrap_or_default();
+        return Place::Failed { reason: bounded(reason, REASON_MAX) };
     }
     let spec = pod.spec.as_ref();
     if let Some(node) = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty()) {
@@ -245,6 +252,7 @@ mod tests {
         let pod = ours(&json!({}));
         let claim = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]);
         let bound = with(pod.clone(), "/spec/nodeName", json!("n"));
+        let failed = json!({"phase": "Failed", "reason": "OutOfcpu"});
         let on = |running| Place::On { node: "n".into(), running };
         for (pod, place) in [
             (pod.clone(), Place::Pending),
@@ -254,8 +262,9 @@ mod tests {
             (with(pod.clone(), "/spec/volumes", claim.clone()), refused("spec.volumes[v].persistentVolumeClaim")),
             (with(bound.clone(), "/spec/volumes", claim.clone()), on(false)),
             (with(bound.clone(), "/status/phase", json!("Running")), on(true)),
-            (with(bound, "/status/phase", json!("Succeeded")), Place::Finished { succeeded: true }),
-            (with(pod.clone(), "/status/phase", json!("Failed")), Place::Finished { succeeded: false }),
+            (with(bound, "/status/phase", json!("Succeeded")), Place::Succeeded),
+            (with(pod.clone(), "/status/phase", json!("Failed")), Place::Failed { reason: "".into() }),
+            (with(pod.clone(), "/status", failed), Place::Failed { reason: "OutOfcpu".into() }),
             (ours(&json!({"gangline.dev/task-group": ""})), refused("metadata.labels[gangline.dev/task-group]")),
             (
                 ours(&json!({"gangline.dev/application-id": ""})),

@@ -178,7 +178,8 @@ impl World {
         let succeeded = self.dice.percent(70);
         self.say(|| format!("{name} ends: {succeeded}"));
         self.disturb(&spec);
-        self.change(name, |spec| spec.place = Place::Finished { succeeded });
+        let place = if succeeded { Place::Succeeded } else { Place::Failed { reason: "Error".into() } };
+        self.change(name, |spec| spec.place = place);
     }
 
     fn ungate(&mut self) {

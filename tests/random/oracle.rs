@@ -82,7 +82,7 @@ impl World {
                 Place::Gated | Place::Refused(_) | Place::Pending => {
                     self.intents.get(id).is_some_and(|(own, _)| **own == *node)
                 }
-                Place::Finished { .. } => false,
+                Place::Succeeded | Place::Failed { .. } => false,
             })
             .map(|(_, spec)| spec)
     }
@@ -99,7 +99,7 @@ impl World {
 
     fn queue_of(&self, id: AskId, spec: &AskSpec) -> Option<gangline::core::ids::Text> {
         match &spec.place {
-            Place::Finished { .. } => None,
+            Place::Succeeded | Place::Failed { .. } => None,
             Place::On { .. } => spec.mark.as_ref().map(|mark| mark.queue.clone()),
             Place::Gated | Place::Refused(_) | Place::Pending => self.intents.get(&id).map(|(_, queue)| queue.clone()),
         }
@@ -184,7 +184,7 @@ impl World {
             match &spec.role {
                 Role::Member { group: own } if **own == *group => {
                     let counts = spec.mark.as_ref().is_some_and(|mark| mark.group.as_ref() == Some(&object.uid));
-                    let done = matches!(spec.place, Place::Finished { succeeded: true });
+                    let done = matches!(spec.place, Place::Succeeded);
                     real += u32::from(counts && (is_on || done));
                 }
                 Role::Placeholder(name) if name.uid == object.uid => held += u32::from(is_on),

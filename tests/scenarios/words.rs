@@ -142,8 +142,8 @@ fn change_pod(spec: &mut AskSpec, change: &str) {
     match change {
         "gate" => spec.place = Place::Gated,
         "ungate" => spec.place = Place::Pending,
-        "succeed" => spec.place = Place::Finished { succeeded: true },
-        "fail" => spec.place = Place::Finished { succeeded: false },
+        "succeed" => spec.place = Place::Succeeded,
+        "fail" => spec.place = Place::Failed { reason: "".into() },
         _ => spec.terminating = true,
     }
 }

@@ -255,7 +255,8 @@ impl Cluster {
 
     /// A pod ends.
     pub fn finish(&mut self, name: &str, succeeded: bool) {
-        self.change(name, |spec| spec.place = Place::Finished { succeeded });
+        let place = if succeeded { Place::Succeeded } else { Place::Failed { reason: "Error".into() } };
+        self.change(name, |spec| spec.place = place);
     }
 
     /// A pod outside any application comes.

@@ -37,7 +37,7 @@ impl Cluster {
     pub fn node_of(&self, pod: &str) -> Option<String> {
         match &self.pods[pod].1.place {
             Place::On { node, .. } => Some(node.to_string()),
-            Place::Gated | Place::Refused(_) | Place::Pending | Place::Finished { .. } => None,
+            Place::Gated | Place::Refused(_) | Place::Pending | Place::Succeeded | Place::Failed { .. } => None,
         }
     }
 

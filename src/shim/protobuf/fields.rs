@@ -161,6 +161,7 @@ const TOLERATION: &[Field] =
 const POD_STATUS: &[Field] = &[
     field(1, "phase", Text),
     field(2, "conditions", List(&Object(CONDITION))),
+    field(4, "reason", Text),
     field(8, "containerStatuses", List(&Object(CONTAINER_STATUS))),
     field(10, "initContainerStatuses", List(&Object(CONTAINER_STATUS))),
     field(19, "allocatedResources", Map(&Quantity)),
