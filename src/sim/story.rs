@@ -117,7 +117,7 @@ pub struct Gang {
     pub started: Option<Millis>,
     /// When every member had a node.
     pub placed: Option<Millis>,
-    /// When nothing of it ran or waited any more, or it was rejected.
+    /// When nothing of it ran or waited any more.
     pub finished: Option<Millis>,
     /// State of its application in the end.
     pub state: &'static str,
@@ -208,8 +208,8 @@ impl Record {
         let all_taken = report.state == AppState::Running && report.seats.taken >= report.required;
         note(&mut gang.placed, report.placed || all_taken);
         match report.state {
-            AppState::Waiting | AppState::Completed | AppState::Rejected => note(&mut gang.finished, true),
-            AppState::New | AppState::Accepted | AppState::Running => gang.finished = None,
+            AppState::Waiting | AppState::Completed => note(&mut gang.finished, true),
+            AppState::New | AppState::Accepted | AppState::Rejected | AppState::Running => gang.finished = None,
         }
     }
 

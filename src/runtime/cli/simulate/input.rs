@@ -111,6 +111,9 @@ fn look(arrival: &Arrival, classes: &Classes, notes: &mut Notes) {
             let spec = pod.spec.as_ref().filter(|spec| spec.priority.is_none());
             class(spec.and_then(|spec| spec.priority_class_name.as_deref()), "Pod");
             look_at_pod(pod, &format!("Pod {key}"), notes);
+            if pod.spec.as_ref().is_some_and(|spec| spec.active_deadline_seconds.is_some()) {
+                notes.add(Note::Bounded, format!("Pod {key}"));
+            }
         }
         Thing::Job(job) => {
             let Some(spec) = &job.spec else { return };
@@ -123,6 +126,10 @@ fn look(arrival: &Arrival, classes: &Classes, notes: &mut Notes) {
             let named = template.spec.as_ref().filter(|spec| spec.priority.is_none());
             class(named.and_then(|spec| spec.priority_class_name.as_deref()), "Job");
             look_at_pod(&pod, &format!("Job {key}"), notes);
+            let of_pods = template.spec.as_ref().and_then(|spec| spec.active_deadline_seconds);
+            if spec.active_deadline_seconds.or(of_pods).is_some() {
+                notes.add(Note::Bounded, format!("Job {key}"));
+            }
             if spec.suspend == Some(true) {
                 notes.add(Note::Suspended, key.to_string());
             } else if spec.parallelism == Some(0) || completions(spec) == 0 {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, NodeStatus};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::read::InputError;
 use crate::core::ids::Key;
@@ -16,6 +17,8 @@ use crate::sim::play::{Arrival, Thing};
 const NODES_MAX: u32 = 100_000;
 /// Pods that a kubelet takes.
 const PODS: &str = "110";
+/// What a kubelet writes on its node, beside the name.
+const LABELS: [(&str, &str); 2] = [("kubernetes.io/arch", "amd64"), ("kubernetes.io/os", "linux")];
 /// What a quantity of bytes ends in.
 const BYTES: [&str; 10] = ["Ki", "Mi", "Gi", "Ti", "Pi", "k", "M", "G", "T", "P"];
 
@@ -35,8 +38,12 @@ pub(super) fn of(text: &str, flag: usize) -> Result<Vec<Arrival>, InputError> {
     }
     let node = |number| {
         let status = NodeStatus { allocatable: Some(allocatable.clone()), ..NodeStatus::default() };
-        let node = Node { status: Some(status), ..Node::default() };
-        let key = Key::cluster(format!("node{}-{number}", if flag == 0 { String::new() } else { flag.to_string() }));
+        let name = format!("node{}-{number}", if flag == 0 { String::new() } else { flag.to_string() });
+        let labels = LABELS.into_iter().chain([("kubernetes.io/hostname", &*name)]);
+        let labels = labels.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let metadata = ObjectMeta { labels: Some(labels), ..ObjectMeta::default() };
+        let node = Node { metadata, status: Some(status), ..Node::default() };
+        let key = Key::cluster(name);
         Arrival { at: 0, key, what: Thing::Object(Body::Node(Arc::new(node))), lasts: None }
     };
     Ok((0..count).map(node).collect())

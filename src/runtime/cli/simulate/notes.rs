@@ -23,6 +23,8 @@ pub(super) enum Note {
     Suspended,
     /// Jobs that ask for no pods.
     Idle,
+    /// Pods and Jobs that may run for so long.
+    Bounded,
     /// Names of PriorityClasses that are not there.
     Classless,
     /// Queues with a spec or a place that is wrong.
@@ -45,6 +47,7 @@ impl Note {
             }
             Self::Suspended => ("Suspended Jobs", "They make no pods."),
             Self::Idle => ("Jobs with parallelism or completions 0", "They make no pods."),
+            Self::Bounded => ("Pods and Jobs with activeDeadlineSeconds", "Nothing ends them here before their time."),
             Self::Classless => ("PriorityClasses that are not in the files", "They count as none."),
             Self::Void => ("Queues that are wrong", "They do not count, as on a cluster."),
             Self::Unknown => ("Unknown fields", "They are not played."),

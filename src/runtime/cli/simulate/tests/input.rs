@@ -69,7 +69,7 @@ fn what_will_not_be_as_its_author_may_think_is_said() {
     let suspended = "{apiVersion: batch/v1, kind: Job, metadata: {name: s}, spec: {suspend: true, template: {spec: \
                      {schedulerName: gangline, priorityClassName: urgent, containers: []}}}}";
     let known = "{apiVersion: v1, kind: Pod, metadata: {name: k}, spec: {schedulerName: gangline, containers: [], \
-                 priorityClassName: system-node-critical}}";
+                 priorityClassName: system-node-critical, activeDeadlineSeconds: 9}}";
     let group = "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, spec: {minMember: 1, \
                  minResource: {cpu: 1}, placeholderTemplate: {priorityClassName: high}}}";
     let idle = "{apiVersion: batch/v1, kind: Job, metadata: {name: i}, spec: {parallelism: 0, template: {spec: \
@@ -78,6 +78,7 @@ fn what_will_not_be_as_its_author_may_think_is_said() {
                     Pod default/p of TaskGroup g: schedulerName other). They do not join it.\n\
                     Suspended Jobs: 1 (default/s). They make no pods.\n\
                     Jobs with parallelism or completions 0: 1 (default/i). They make no pods.\n\
+                    Pods and Jobs with activeDeadlineSeconds: 1 (Pod default/k). Nothing ends them here before their time.\n\
                     PriorityClasses that are not in the files: 2 (urgent of Job default/s, high of TaskGroup default/g). \
                     They count as none.";
     assert_eq!(notes(&[&*gangs, other, suspended, idle, known, group].join("\n---\n")), expected);
