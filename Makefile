@@ -2,8 +2,8 @@
 #
 # NODES=… (up, demo, perf) chooses the number of nodes; NAME=… (up, down) one of several control planes side by side;
 # KEEP=1 leaves something behind: the running control plane (demo), the logs of each run (perf); SEEDS=, FIRST= choose
-# which clusters are simulated; SEQUENCES= how many sequences of requests are compared (conformance); SAMPLE=, DRAW=,
-# ONLY= which mutants are tried.
+# which clusters are simulated, SEED= or PLAN= (and SHRINK=1) which one is shown; SEQUENCES= how many sequences of requests
+# are compared (conformance); SAMPLE=, DRAW=, ONLY= which mutants are tried.
 
 CARGO := cargo
 LAB   := $(CARGO) build --locked --bin gangline --example lab && target/debug/examples/lab
@@ -21,7 +21,7 @@ NAME_OPTION  := $(if $(NAME),--name $(NAME))
 KEEP_OPTION  := $(if $(KEEP),--keep)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fmt lint unit sim reinject conformance mutants e2e up down tools crds chart deny bench perf
+.PHONY: help demo test fmt lint unit sim sim-one reinject conformance mutants e2e up down tools crds chart deny bench perf
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -43,6 +43,10 @@ unit: ## Unit tests and checks of the repository; no network, no control plane
 
 sim: ## Simulated clusters in which everything goes wrong; no control plane (SEEDS=, FIRST=)
 	@SEEDS=$(SEEDS) FIRST=$(FIRST) $(CARGO) test --locked --test checks -- --nocapture simulation::whatever
+
+sim-one: ## One simulated cluster, printed as it goes (SEED= or PLAN=, SHRINK=1)
+	@$(if $(SEED)$(PLAN),,$(error SEED=number or PLAN=file says which one))
+	@$(CARGO) test --locked --test checks -- --nocapture simulation::whatever
 
 reinject: ## Bugs of other schedulers put back in and looked for; writes their plans and the table
 	@REINJECT=1 $(CARGO) test --locked --test checks -- --nocapture rivals::

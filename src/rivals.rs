@@ -80,6 +80,9 @@ pub enum Bug {
     NameIsEnough,
     /// What has completed never begins again.
     EndsForEver,
+    /// Of nodes that are as good as each other the one is taken that came first. (Nobody's in particular: to see that two
+    /// plays of a plan are compared.)
+    ArrivalDecides,
 }
 
 #[cfg(debug_assertions)]

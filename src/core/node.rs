@@ -70,7 +70,9 @@ impl Nodes {
         if let Some(id) = self.id(name) {
             return id;
         }
-        let (hash, charged) = (hash(name), Totals::default());
+        let arrival = self.rows.len() as u64;
+        let hash = if rivals::has(Bug::ArrivalDecides) { arrival << u32::BITS } else { hash(name) };
+        let charged = Totals::default();
         let id = self.rows.insert(Row { name: name.clone(), hash, spec: None, charges: 0, charged, ports: Vec::new() });
         self.ids.insert(name.clone(), id);
         self.make_room(id);

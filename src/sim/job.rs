@@ -76,7 +76,12 @@ impl Jobs {
         }
     }
 
-    /// Makes the pods that are wanted now, but no more than so many.
+    /// Whether a Job may want pods now.
+    pub fn want(&self) -> bool {
+        !self.stirred.is_empty()
+    }
+
+    /// Makes the pods that are wanted now, but no more than so many. A Job that is refused one tries again the next time.
     pub fn act(&mut self, api: &mut Api, now: Wall, most: usize) -> Made {
         let mut made = Made::default();
         for key in std::mem::take(&mut self.stirred) {
@@ -87,7 +92,10 @@ impl Jobs {
                     made.lacks = Some(key);
                     return made;
                 }
-                let Some(pod) = running.make(&key, api, now) else { break };
+                let Some(pod) = running.make(&key, api, now) else {
+                    self.stirred.insert(key);
+                    break;
+                };
                 count.active += 1;
                 self.active.insert(pod.clone(), key.clone());
                 made.pods.push((pod, running.lasts));

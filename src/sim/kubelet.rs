@@ -3,10 +3,12 @@
 use k8s_openapi::api::core::v1::Pod;
 
 use super::api::{Api, condition, has_ended, is_held, set_condition};
-use crate::core::ids::Key;
+use crate::core::ids::{Key, Text};
+use crate::core::resources::Resources;
 use crate::core::time::Wall;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
+use crate::shim::requests::{of_offer, of_pod};
 
 /// What a node has to do for a pod.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,6 +44,34 @@ pub fn task(api: &Api, key: &Key) -> Option<Task> {
 /// Whether a pod was admitted by its node.
 fn runs(pod: &Pod) -> bool {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some("Running")
+}
+
+/// What a pod asks for and its node has too little of, beside those that run there (`OutOfcpu`): whoever bound it knew of less.
+/// It looks at all pods.
+pub fn lacks(api: &Api, key: &Key) -> Option<Text> {
+    let Some(Body::Pod(pod)) = api.store.get(Kind::Pod, key) else { return None };
+    let node = pod.spec.as_ref()?.node_name.as_deref()?;
+    let Some(Body::Node(found)) = api.store.get(Kind::Node, &Key::cluster(node)) else { return None };
+    let allocatable = found.status.as_ref().and_then(|status| status.allocatable.as_ref());
+    let has = allocatable.map(of_offer).unwrap_or_default();
+    let running = api.store.of_kind(Kind::Pod).filter_map(|(_, body)| match body {
+        Body::Pod(other) if runs(other) && other.spec.as_ref()?.node_name.as_deref() == Some(node) => {
+            Some(of_pod(other))
+        }
+        Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => None,
+    });
+    let all: Resources = running.fold(of_pod(pod), |all, one| all.plus(&one));
+    of_pod(pod).iter().find(|(name, asked)| *asked > 0 && all.get(name) > has.get(name)).map(|(name, _)| name.into())
+}
+
+/// A pod has ended before its time: its node does not take it, or takes it off again. False: there is none.
+pub fn fail(api: &mut Api, key: &Key, reason: &str) -> bool {
+    let answer = api.change_pod(key, |pod| {
+        let status = pod.status.get_or_insert_default();
+        (status.phase, status.reason) = (Some("Failed".to_owned()), Some(reason.to_owned()));
+        Ok(())
+    });
+    answer.is_ok()
 }
 
 /// Does what is to be done for a pod; false: nothing was.

@@ -1,22 +1,36 @@
 //! Those who act by themselves: kubelets, garbage collection, the namespace controller, controllers of pods.
 
 use gangline::core::ids::Key;
+use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
-use gangline::sim::store::Change;
+use gangline::sim::api::has_ended;
+use gangline::sim::store::{Change, metadata};
 use gangline::sim::{garbage, kubelet, namespace};
 
-use super::{Event, World};
+use super::{Act, Event, World};
+use crate::sim::coverage::MEETINGS;
+use crate::sim::marks::{is_member, uid_mark};
 use crate::sim::people::{NS, node_of};
 
 /// How often the namespace controller looks at what is left.
 const SWEEP_MS: u64 = 1_000;
+/// How long nothing is heard of a node until it is marked.
+const MARKED_MS: u64 = 40_000;
+/// How long a controller waits that was refused something.
+const TRIES_AGAIN_MS: u64 = 5_000;
+/// How long a placeholder may be without its task group.
+const ORPHANED_MS: u64 = 60_000;
+/// How often an autoscaler looks.
+const LOOKS_MS: u64 = 10_000;
 
 impl World {
     /// When something can happen that cannot happen now: the server is away, or a kubelet does nothing.
     pub(super) fn not_before(&self, event: &Event) -> Option<u64> {
         match event {
             Event::Kubelet(key) => self.away_until().max(self.hangs_until(key)),
-            Event::Collect(_) | Event::Sweep(_) | Event::Found | Event::Mend(..) => self.away_until(),
+            Event::Collect(_) | Event::Sweep(_) | Event::Found | Event::Mend(..) | Event::Mark(_) | Event::Jobs => {
+                self.away_until()
+            }
             Event::Act(_)
             | Event::Start
             | Event::End(_)
@@ -41,12 +55,62 @@ impl World {
         self.hanging.get(node).copied().filter(|until| *until > self.now_ms)
     }
 
+    /// The machine of a node dies.
+    pub(crate) fn die_on(&mut self, node: &str) {
+        let is_there = self.api.store.get(Kind::Node, &Key::cluster(node)).is_some();
+        if is_there && self.dead.insert(node.to_owned()) {
+            self.at(self.now_ms + MARKED_MS, Event::Mark(node.to_owned()));
+        }
+    }
+
+    /// Whether the node of a pod is dead.
+    fn is_on_a_dead_node(&self, key: &Key) -> bool {
+        let node = self.api.store.get(Kind::Pod, key).and_then(node_of);
+        node.is_some_and(|node| self.dead.contains(node))
+    }
+
+    /// An autoscaler looks for pods that are marked Unschedulable, now and from now on.
+    pub(crate) fn autoscale(&mut self, name: &str, cpu: u32) {
+        if self.somebody_finds_no_node() {
+            self.node(name, cpu);
+        } else if self.calm_ms.is_none() {
+            let again = Act::Autoscale { name: name.to_owned(), cpu };
+            self.at(self.now_ms + LOOKS_MS, Event::Act(Box::new(again)));
+        }
+    }
+
+    /// The controller of Jobs is going to look, if one may want pods.
+    pub(super) fn jobs_look(&mut self, longest: u64) {
+        if self.jobs.want() && !self.jobs_due {
+            self.jobs_due = true;
+            let delay = self.chance.delay("jobs", "", longest);
+            self.at(self.now_ms + delay, Event::Jobs);
+        }
+    }
+
+    pub(crate) fn jobs_act(&mut self) {
+        self.jobs_due = false;
+        let now = self.now().wall;
+        self.jobs.act(&mut self.api, now, usize::MAX);
+        if self.jobs.want() {
+            self.jobs_due = true;
+            self.at(self.now_ms + TRIES_AGAIN_MS, Event::Jobs);
+        }
+    }
+
     /// The namespace controller looks at a namespace that terminates.
     pub(crate) fn sweep(&mut self, for_ms: u64) {
         if self.calm_ms.is_some() {
-            // Whoever holds something there lets it go.
+            // Whoever holds something there lets it go, and somebody takes away by force what no kubelet ends.
             let held: Vec<Key> = self.api.store.of_kind(Kind::Pod).map(|(key, _)| key.clone()).collect();
-            held.iter().filter(|key| &*key.namespace == NS).for_each(|key| drop(self.api.let_go(Kind::Pod, key)));
+            let now = self.now().wall;
+            for key in held.iter().filter(|key| &*key.namespace == NS) {
+                // Of what neither finds anything to do.
+                drop(self.api.let_go(Kind::Pod, key));
+                if self.is_on_a_dead_node(key) {
+                    drop(self.api.end_pod(key, now));
+                }
+            }
         }
         let now = self.now().wall;
         if namespace::collect(&mut self.api, NS, now) {
@@ -58,12 +122,22 @@ impl World {
 
     /// A kubelet, or the collector of what was on lost nodes, does what there is to do for a pod.
     pub(super) fn look_on_node(&mut self, key: &Key) {
+        if self.is_on_a_dead_node(key) {
+            return;
+        }
         match kubelet::task(&self.api, key) {
-            Some(kubelet::Task::Start) if self.chance.percent("unfit", &key.name, self.faults.unfit) => {
-                self.end_on_node(key);
+            Some(kubelet::Task::Start) => {
+                let unfit = self.happens("unfit", ("unfit", &key.name), self.faults.unfit).then(|| "cpu".into());
+                let lacks = kubelet::lacks(&self.api, key);
+                if lacks.is_some() {
+                    self.note(|| MEETINGS[3].to_owned());
+                }
+                if let Some(lacks) = lacks.or(unfit) {
+                    self.put_off(key, &format!("OutOf{lacks}"));
+                }
             }
             Some(kubelet::Task::Fail | kubelet::Task::Collect) => self.disturb_group_at(key),
-            Some(kubelet::Task::Start | kubelet::Task::Stop | kubelet::Task::End) | None => {}
+            Some(kubelet::Task::Stop | kubelet::Task::End) | None => {}
         }
         let now = self.now().wall;
         kubelet::act(&mut self.api, key, now);
@@ -71,9 +145,20 @@ impl World {
 
     pub(super) fn notice(&mut self, change: &Change) {
         self.announce(change.kind);
+        if change.kind == Kind::Pod {
+            self.remember(change);
+            change.seen.body.iter().for_each(|body| self.jobs.note(&change.seen.key, body, change.deleted));
+            self.jobs_look(self.faults.idle_ms);
+        }
+        if change.kind == Kind::TaskGroup && change.deleted {
+            self.went.insert(change.seen.uid.0.to_string(), self.now_ms);
+        }
         match change.kind {
             Kind::Pod if !change.deleted => self.look_at(&change.seen.key),
-            Kind::Pod => self.make_again(&change.seen.key),
+            Kind::Pod => {
+                change.seen.body.iter().for_each(|body| self.bury(&change.seen.key, body));
+                self.make_again(&change.seen.key);
+            }
             Kind::TaskGroup | Kind::Node if change.deleted || change.kind == Kind::Node => {
                 let node = &*change.seen.key.name;
                 let concerned = |key: &Key, pod| {
@@ -88,10 +173,26 @@ impl World {
         }
     }
 
+    /// A pod is gone: of a member that had ended nobody is left to tell. I6: a placeholder outlives its task group by a minute
+    /// at most, where nothing goes wrong.
+    pub(crate) fn bury(&mut self, key: &Key, body: &Body) {
+        let mut owners = metadata(body).owner_references.iter().flatten();
+        let went = owners.find_map(|owner| self.went.get(&owner.uid)).filter(|_| self.is_made(body));
+        let orphaned = went.zip(self.calm_ms).map(|(went, calm)| self.now_ms - calm.max(*went));
+        if let Some(orphaned) = orphaned.filter(|ms| *ms > ORPHANED_MS) {
+            self.violated("I6", format!("{key} outlived its task group by {orphaned} ms"));
+        }
+        let has_ended = matches!(body, Body::Pod(pod) if has_ended(pod));
+        if let Some(uid) = uid_mark(body).filter(|_| has_ended && is_member(body)) {
+            *self.ended.entry(uid.to_owned()).or_default() += 1;
+        }
+    }
+
     fn look_at(&mut self, key: &Key) {
         let idle = self.faults.idle_ms;
-        if kubelet::task(&self.api, key).is_some() && self.looked_at.insert((true, key.clone())) {
-            let delay = self.chance.delay("kubelet", &key.name, idle);
+        let has_work = !self.is_on_a_dead_node(key) && kubelet::task(&self.api, key).is_some();
+        if has_work && self.looked_at.insert((true, key.clone())) {
+            let delay = self.delayed("idle_ms", ("kubelet", &key.name), idle);
             self.at(self.now_ms + delay, Event::Kubelet(key.clone()));
         }
         if garbage::is_garbage(&self.api, key) && self.looked_at.insert((false, key.clone())) {

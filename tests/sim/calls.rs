@@ -3,9 +3,13 @@
 use gangline::api::task_group::TaskGroupStatus;
 use gangline::shim::observation::Outcome;
 use gangline::shim::op::{Call, Kind, Op};
+use gangline::sim::store::Change;
 
 use super::{CALL_MS, DOWN_MS, Death, Event, Fate, Faults, GIVEN_UP_MS, World};
+use crate::sim::coverage::MEETINGS;
 use crate::sim::marks::{group_of, seat_in};
+use crate::sim::people::node_of;
+use crate::sim::plan::Admission;
 
 impl World {
     /// A call leaves the process, which may die over it.
@@ -15,6 +19,7 @@ impl World {
         else {
             return;
         };
+        self.calls.iter_mut().for_each(|calls| calls.push(call.op.clone()));
         let (verdict, start) = (process.judge(now, call.id, &call.op, &self.made), process.start_in(&call.op));
         if let Err(violation) = verdict {
             self.violation.get_or_insert(violation);
@@ -22,12 +27,14 @@ impl World {
         self.check_starts();
         start.into_iter().for_each(|start| self.note_start(number, start));
         let name = name(&call.op);
-        let fate = if self.faults.denied.is_some_and(|denied| denied.concerns(&call.op)) {
-            Fate::Refused(403)
-        } else {
-            self.fate(&name)
+        let fate = match self.faults.denied.filter(|denied| denied.concerns(&call.op)) {
+            Some(denied) => {
+                self.note(|| format!("denied {denied:?}"));
+                Fate::Refused(403)
+            }
+            None => self.fate(&name),
         };
-        let travels = CALL_MS + self.chance.delay("way", &name, self.faults.slow_ms);
+        let travels = CALL_MS + self.delayed("slow_ms", ("way", &name), self.faults.slow_ms);
         self.say(|| format!("    -> {name} ({fate:?})"));
         self.coverage.iter_mut().for_each(|coverage| coverage.call(&call.op, word(fate)));
         if matches!(call.op, Op::GetPod { .. }) {
@@ -36,7 +43,7 @@ impl World {
         let planned = self.death.filter(|(at, _)| *at == self.writes.len()).map(|(_, death)| death);
         self.writes.push(name.clone());
         let death = planned.or_else(|| {
-            let dies = self.chance.percent("crash", &name, self.faults.crash);
+            let dies = self.happens("crash", ("crash", &name), self.faults.crash);
             dies.then(|| Death::ALL[self.chance.below("death", &name, 4) as usize])
         });
         match death {
@@ -49,7 +56,7 @@ impl World {
     fn die(&mut self, call: &Call, death: Death, counted: bool) {
         self.say(|| format!("dies: {death:?}"));
         self.coverage.iter_mut().for_each(|coverage| coverage.death(&call.op, death));
-        let down = if counted { 0 } else { self.chance.below("down", "", DOWN_MS) };
+        let down = if counted { 0 } else { self.chance.below("down", &name(&call.op), DOWN_MS) };
         if death == Death::AnswerLost || death == Death::After {
             let (outcome, now) = (self.carry_out(call), self.now());
             if let (Death::After, Some(process)) = (death, self.life(call.id.incarnation)) {
@@ -70,26 +77,34 @@ impl World {
         }
     }
 
+    /// Whether something goes wrong that does so often in a hundred.
+    pub(super) fn happens(&mut self, fault: &'static str, (site, object): (&str, &str), percent: u8) -> bool {
+        let happens = self.chance.percent(site, object, percent);
+        if happens {
+            self.note(|| format!("fault {fault}"));
+        }
+        happens
+    }
+
     fn fate(&mut self, name: &str) -> Fate {
         if let Some(code) = self.refuses() {
             return Fate::Refused(code);
         }
         let Faults { refused, answer_lost, lost, late, slow_ms, .. } = self.faults;
-        if self.chance.percent("refused", name, refused) {
+        if self.happens("refused", ("refused", name), refused) {
             let codes = [429, 500, 503, 504];
             return Fate::Refused(codes[self.chance.below("code", name, 4) as usize]);
         }
-        if self.chance.percent("answer lost", name, answer_lost) {
+        if self.happens("answer_lost", ("answer lost", name), answer_lost) {
             return Fate::AnswerLost;
         }
-        // Not made, and told as if it might have been.
-        if self.chance.percent("lost", name, lost) {
-            return Fate::Refused(0);
+        if self.happens("lost", ("lost", name), lost) {
+            return Fate::Lost;
         }
-        if self.chance.percent("late", name, late) {
+        if self.happens("late", ("late", name), late) {
             return Fate::Late;
         }
-        Fate::Fine(CALL_MS + self.chance.delay("answer", name, slow_ms))
+        Fate::Fine(CALL_MS + self.delayed("slow_ms", ("answer", name), slow_ms))
     }
 
     pub(super) fn arrive(&mut self, call: &Call, fate: Fate) {
@@ -113,9 +128,13 @@ impl World {
                 self.make(call);
                 return;
             }
-            Fate::Refused(0) => self.in_doubt(call),
-            Fate::Refused(code) => (CALL_MS, self.trouble(code)),
+            // Told as if it might have been made.
+            Fate::Lost => self.in_doubt(call),
+            Fate::Refused(code) => (CALL_MS, self.trouble(&name(&call.op), code)),
             Fate::Late => {
+                if let Op::Bind { pod, .. } = &call.op {
+                    self.late.insert(pod.clone(), false);
+                }
                 let (delay, outcome) = self.in_doubt(call);
                 let at = self.now_ms + delay + self.chance.below("lateness", &name(&call.op), GIVEN_UP_MS);
                 self.at(at, Event::Arrive(Box::new(call.clone()), Fate::Unheard));
@@ -130,14 +149,14 @@ impl World {
         let codes = [0, 0, 0, 408, 500, 502, 504];
         match codes[self.chance.below("doubt", &name(&call.op), codes.len() as u64) as usize] {
             0 => (GIVEN_UP_MS, Outcome::Unknown),
-            code => (CALL_MS, self.trouble(code)),
+            code => (CALL_MS, self.trouble(&name(&call.op), code)),
         }
     }
 
     /// A refusal; one that asks for patience says for how long, sometimes.
-    pub(crate) fn trouble(&mut self, code: u16) -> Outcome {
-        let says = matches!(code, 429 | 503) && self.chance.percent("retry-after", "", 50);
-        let retry_after = says.then(|| 1_000 * (1 + self.chance.below("patience", "", 5)));
+    pub(crate) fn trouble(&mut self, name: &str, code: u16) -> Outcome {
+        let says = matches!(code, 429 | 503) && self.chance.percent("retry-after", name, 50);
+        let retry_after = says.then(|| 1_000 * (1 + self.chance.below("patience", name, 5)));
         Outcome::Refused { code, reason: "Trouble".into(), message: "try again".into(), retry_after }
     }
 
@@ -149,15 +168,24 @@ impl World {
             return None;
         }
         let listed = self.life(call.id.incarnation)?.pods_listed;
-        let all = self.api.store.all_after(0).ok()?;
-        let mut changes = all.iter().rev().filter(|change| change.kind == Kind::Pod && change.seen.key == *pod);
-        changes.next().filter(|last| last.revision > listed)?;
-        let there = changes.next().filter(|change| !change.deleted);
+        let [before, last] = self.states.get(pod)?;
+        last.as_ref().filter(|last| last.revision > listed)?;
+        let there = before.clone().filter(|change| !change.deleted);
+        self.note(|| "fault stale".to_owned());
         self.say(|| format!("    <- as it was: {}", name(&call.op)));
         Some(there.map_or_else(
             || Outcome::Refused { code: 404, reason: "NotFound".into(), message: "late".into(), retry_after: None },
-            |change| Outcome::Ok(Some(Box::new(change.seen.clone()))),
+            |change| Outcome::Ok(Some(Box::new(change.seen))),
         ))
+    }
+
+    /// What a question after a pod may be answered by.
+    pub(super) fn remember(&mut self, change: &Change) {
+        if self.faults.stale > 0 {
+            let states = self.states.entry(change.seen.key.clone()).or_default();
+            states.rotate_left(1);
+            states[1] = Some(change.clone());
+        }
     }
 
     /// A call is carried out, perhaps of a process that another does not know of, which has planned without that.
@@ -198,6 +226,33 @@ impl World {
         Some(Op::PatchTaskGroupStatus { group: group.clone(), uid: uid.clone(), status })
     }
 
+    /// What admission made of a placeholder.
+    fn note_admission(&mut self, op: &Op, outcome: &Outcome) {
+        let Some(admission) = self.faults.admission.filter(|_| matches!(op, Op::CreatePod(_))) else { return };
+        let shows = match (admission, outcome) {
+            (Admission::Quota, Outcome::Refused { code, .. }) => *code == 403,
+            (Admission::Sidecar, Outcome::Ok(Some(_))) => true,
+            (Admission::Quota | Admission::Sidecar, _) => false,
+        };
+        if shows {
+            self.note(|| format!("admission {admission:?}"));
+        }
+    }
+
+    /// A Binding that is made late meets questions after its pod.
+    fn note_late(&mut self, op: &Op, outcome: &Outcome) {
+        if let (Op::Bind { pod, .. }, Outcome::Ok(_)) = (op, outcome)
+            && self.late.remove(pod) == Some(true)
+        {
+            self.note(|| MEETINGS[0].to_owned());
+        }
+        if let (Op::GetPod { pod }, Outcome::Ok(Some(seen))) = (op, outcome)
+            && seen.body.as_ref().is_ok_and(|body| node_of(body).is_none())
+        {
+            self.late.entry(pod.clone()).and_modify(|asked| *asked = true);
+        }
+    }
+
     fn carry_out(&mut self, call: &Call) -> Outcome {
         let op = &call.op;
         let before = self.api.store.revision();
@@ -205,7 +260,10 @@ impl World {
         let mut outcome = self.api.call(kept.as_ref().unwrap_or(op), self.now().wall);
         if kept.is_some() && matches!(outcome, Outcome::Ok(_)) {
             outcome = Outcome::Pruned;
+            self.note(|| "fault prunes".to_owned());
         }
+        self.note_admission(op, &outcome);
+        self.note_late(op, &outcome);
         if let (Op::Bind { pod, uid, annotations, .. }, Outcome::Ok(_)) = (op, &outcome)
             && let Some(seat) = seat_in(annotations)
         {
@@ -228,12 +286,13 @@ const fn word(fate: Fate) -> &'static str {
     match fate {
         Fate::Fine(_) => "carried out",
         Fate::AnswerLost => "answer lost",
-        Fate::Refused(0) => "lost",
+        Fate::Lost => "lost",
         Fate::Refused(403) => "refused 403",
         Fate::Refused(429) => "refused 429",
         Fate::Refused(500) => "refused 500",
         Fate::Refused(503) => "refused 503",
-        Fate::Refused(_) => "refused 504",
+        Fate::Refused(504) => "refused 504",
+        Fate::Refused(_) => "refused otherwise",
         Fate::Late | Fate::Unheard => "late",
     }
 }

@@ -43,7 +43,8 @@ impl Chance {
     }
 }
 
-fn hash(seed: u64, bytes: &[u8]) -> u64 {
+/// A number for some bytes, another one for each seed.
+pub(crate) fn hash(seed: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(mix(seed), |hash, byte| mix(hash ^ u64::from(*byte)))
 }
 

@@ -5,7 +5,8 @@ use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::has_ended;
 
-use super::people::{NS, TASK_GROUP, label, milli, milli_of, node_of};
+use super::amount::Amount;
+use super::people::{NS, TASK_GROUP, label, node_of};
 use super::plan::Denied;
 use super::world::World;
 
@@ -52,14 +53,14 @@ impl World {
     /// Whether pods on a node ask for more than it has.
     pub(super) fn is_overdrawn(&self, node: &str) -> bool {
         let Some(Body::Node(found)) = self.api.store.get(Kind::Node, &Key::cluster(node)) else { return false };
-        let allocatable = found.status.as_ref().and_then(|status| status.allocatable.as_ref());
-        let has = allocatable.and_then(|all| all.get("cpu")).map_or(0, |cpu| milli(&cpu.0));
         let on_it = self.api.store.of_kind(Kind::Pod).filter(|(_, body)| node_of(body) == Some(node));
         let asked = on_it.map(|(_, body)| match body {
-            Body::Pod(pod) if !has_ended(pod) => milli_of(pod),
-            Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => 0,
+            Body::Pod(pod) if !has_ended(pod) => Amount::of_pod(pod),
+            Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => {
+                Amount::default()
+            }
         });
-        asked.sum::<u64>() > has
+        !asked.sum::<Amount>().is_within(Amount::of_node(found))
     }
 
     /// The group of a pod that goes with its node.

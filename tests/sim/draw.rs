@@ -1,12 +1,11 @@
 //! Draws plans: few nodes, queues and applications, everything that can happen to them, and which faults are on.
 
-use std::collections::BTreeSet;
-
 use gangline::shim::op::Kind;
 
+use super::acts::{Act, Flaw, GroupAct, NodeAct, PodAct, QueueAct};
 use super::chance::mix;
-use super::place::Place;
-use super::plan::{Act, Admission, Denied, Faults, Flaw, GroupAct, Head, Plan, PodAct};
+use super::plan::{Admission, Denied, Faults, Head, Plan};
+use super::rare;
 
 /// How long people act.
 pub(crate) const LENGTH_MS: u64 = 360_000;
@@ -16,28 +15,28 @@ const WAVES: u64 = 6;
 const WAVE_MS: u64 = LENGTH_MS / WAVES;
 
 /// Numbers drawn one after the other.
-struct Dice(u64);
+pub(super) struct Dice(u64);
 
 impl Dice {
-    const fn below(&mut self, end: u64) -> u64 {
+    pub(super) const fn below(&mut self, end: u64) -> u64 {
         self.0 = mix(self.0);
         if end == 0 { 0 } else { self.0 % end }
     }
 
-    const fn percent(&mut self, percent: u64) -> bool {
+    pub(super) const fn percent(&mut self, percent: u64) -> bool {
         self.below(100) < percent
     }
 
     /// Small mostly: each further one half as likely.
-    fn few(&mut self, most: u64) -> u64 {
+    pub(super) fn few(&mut self, most: u64) -> u64 {
         (0..most).take_while(|_| self.percent(50)).count() as u64
     }
 
-    fn of<T: Clone>(&mut self, choices: &[T]) -> T {
+    pub(super) fn of<T: Clone>(&mut self, choices: &[T]) -> T {
         choices[self.below(choices.len() as u64) as usize].clone()
     }
 
-    const fn time(&mut self) -> u64 {
+    pub(super) const fn time(&mut self) -> u64 {
         self.below(LENGTH_MS)
     }
 }
@@ -71,156 +70,20 @@ pub(crate) fn draw(seed: u64) -> Plan {
     }
     (0..dice.few(8)).for_each(|number| trouble(&mut dice, &mut acts, number, &nodes));
     let mut faults = faults(&mut dice);
-    rare(&mut dice, &mut acts, &nodes);
+    rare::rare(&mut dice, &mut acts, &nodes);
     faults.prunes = dice.percent(5);
-    if dice.percent(8) {
-        label_some(&mut dice, &mut acts);
-    }
-    if dice.percent(6) {
-        gate_some(&mut dice, &mut acts);
-    }
+    rare::rarer(&mut dice, &mut acts, (&nodes, &queues));
     acts.sort_by_key(|(at, _)| *at);
     Plan { head: Head { seed, faults }, acts }
 }
 
-/// What few clusters see. Drawn when all else of the acts is: without it a plan is as it was.
-fn rare(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, nodes: &[String]) {
-    let group = format!("g{}", dice.few(8));
-    let member = format!("{group}-{}", dice.few(3));
-    if dice.percent(8) {
-        let kind = dice.of(&Kind::ALL);
-        let name = match kind {
-            Kind::Pod => member.clone(),
-            Kind::Node => dice.of(nodes),
-            Kind::TaskGroup => group.clone(),
-            Kind::Queue => dice.of(&["root", "root.a", "root.a.x", "root.b"]).to_owned(),
-            Kind::ResourceQuota => "quota".to_owned(),
-        };
-        acts.push((dice.time(), Act::Garble { kind, name, for_ms: dice.of(&[1_000, 20_000, 100_000]) }));
-    }
-    if dice.percent(8) {
-        let milli = dice.of(&[100, 1_500, 4_000]);
-        acts.push((dice.time(), Act::Resize { name: member, milli }));
-    }
-    if dice.percent(3) {
-        acts.push((dice.time(), Act::DropNamespace { for_ms: dice.of(&[0, 5_000]) }));
-    }
-    if dice.percent(6) {
-        acts.push((dice.time(), Act::Hang { node: dice.of(nodes), for_ms: dice.of(&[20_000, 200_000]) }));
-    }
-    if dice.percent(8) {
-        let code = dice.of(&[429, 500, 503]);
-        acts.push((dice.time(), Act::Storm { code, for_ms: dice.of(&[2_000, 30_000, 90_000]) }));
-    }
-    if dice.percent(8) {
-        let app = dice.percent(50).then(|| group.clone());
-        let pod = PodAct {
-            name: "abroad".to_owned(),
-            milli: 500,
-            group: Some(group),
-            app,
-            forged: dice.percent(30),
-            abroad: true,
-            ..PodAct::default()
-        };
-        acts.push((dice.time(), Act::Pod(pod)));
-    }
-    if dice.percent(8) {
-        hold_some(dice, acts);
-    }
-    if dice.percent(8) {
-        // All groups of an application should agree, and mostly are one.
-        let timeout = Some(dice.of(&[1, 10, 200]));
-        let mut groups =
-            acts.iter_mut().filter_map(|(_, act)| if let Act::Group(group) = act { Some(group) } else { None });
-        groups.nth(dice.few(4) as usize).into_iter().for_each(|group| group.timeout = timeout);
-    }
-    if dice.percent(6) {
-        let node = Act::Node { name: dice.of(nodes), cpu: 1 + dice.below(6) as u32, cordoned: false, tainted: true };
-        acts.push((if dice.percent(50) { 0 } else { dice.time() }, node));
-    }
-    if dice.percent(10) {
-        place_some(dice, acts);
-    }
+/// A node of so many cores, as it should be.
+fn plain_node(name: &str, cpu: u32) -> Act {
+    Act::Node(NodeAct { name: name.to_owned(), cpu, ..NodeAct::default() })
 }
 
-/// Some gangs cannot be everywhere, and do not always say the same of their placeholders and of their members.
-fn place_some(dice: &mut Dice, acts: &mut [(u64, Act)]) {
-    let (place, is_said) = (dice.of(&Place::ALL), dice.percent(85));
-    let mut placed = BTreeSet::new();
-    for (_, act) in acts.iter_mut() {
-        if let Act::Group(group) = act
-            && (placed.contains(&group.name) || dice.percent(40))
-        {
-            group.place = is_said.then_some(place);
-            placed.insert(group.name.clone());
-        }
-    }
-    for (_, act) in acts {
-        if let Act::Pod(pod) = act
-            && pod.group.as_ref().is_some_and(|group| placed.contains(group))
-        {
-            pod.place = dice.percent(95).then_some(place);
-        }
-    }
-}
-
-/// Somebody holds members by a finalizer, and may let them go.
-fn hold_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
-    let mut names = Vec::new();
-    for (_, act) in acts.iter_mut() {
-        if let Act::Pod(pod) = act
-            && dice.percent(20)
-        {
-            pod.held = true;
-            names.push(pod.name.clone());
-        }
-    }
-    for name in names {
-        if dice.percent(60) {
-            acts.push((dice.time(), Act::LetGo { name: name.clone() }));
-        }
-        if dice.percent(30) {
-            acts.push((dice.time(), Act::DropPod { name, again: false }));
-        }
-    }
-}
-
-/// The names of the pods that come, and of what they belong to.
-fn pods(acts: &[(u64, Act)]) -> Vec<(u64, PodAct)> {
-    let pod = |(at, act): &(u64, Act)| if let Act::Pod(pod) = act { Some((*at, pod.clone())) } else { None };
-    acts.iter().filter_map(pod).collect()
-}
-
-/// Somebody edits what some pods say that they belong to, and may think better of it.
-fn label_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
-    let pods = pods(acts);
-    let count = if pods.is_empty() { 0 } else { 1 + dice.few(3) };
-    for _ in 0..count {
-        let (comes, PodAct { name, group, app, .. }) = dice.of(&pods);
-        let PodAct { group: other, app: elsewhere, .. } = dice.of(&pods).1;
-        let at = comes + dice.of(&[5, 500, 5_000, 40_000]) + dice.below(1_000);
-        if dice.percent(40) {
-            acts.push((at + dice.below(20_000), Act::Label { name: name.clone(), group, app }));
-        }
-        acts.push((at, Act::Label { name, group: other, app: elsewhere }));
-    }
-}
-
-/// Somebody holds some pods back, most of them for a while.
-fn gate_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
-    let mut lifted = Vec::new();
-    for (at, act) in acts.iter_mut() {
-        if let Act::Pod(pod) = act
-            && dice.percent(20)
-        {
-            pod.gated = true;
-            if dice.percent(80) {
-                lifted.push((*at + dice.of(&[100, 3_000, 60_000]), Act::Ungate { name: pod.name.clone() }));
-            }
-        }
-    }
-    acts.extend(lifted);
+fn a_queue(path: &str, cpu: u32, apps: Option<u32>) -> Act {
+    Act::Queue(QueueAct { path: path.to_owned(), cpu, apps, ..QueueAct::default() })
 }
 
 fn cluster(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, count: u64) -> Vec<String> {
@@ -228,13 +91,16 @@ fn cluster(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, count: u64) -> Vec<Strin
     for name in &nodes {
         let at = if dice.percent(85) { 0 } else { dice.time() };
         let cpu = 1 + dice.below(6) as u32;
-        acts.push((at, Act::Node { name: name.clone(), cpu, cordoned: false, tainted: false }));
+        acts.push((at, plain_node(name, cpu)));
         if dice.percent(10) {
-            acts.push((dice.time(), Act::Node { name: name.clone(), cpu, cordoned: true, tainted: false }));
+            acts.push((
+                dice.time(),
+                Act::Node(NodeAct { name: name.clone(), cpu, cordoned: true, ..NodeAct::default() }),
+            ));
         }
         if dice.percent(6) {
             let cpu = 1 + dice.below(8) as u32;
-            acts.push((dice.time(), Act::Node { name: name.clone(), cpu, cordoned: false, tainted: false }));
+            acts.push((dice.time(), plain_node(name, cpu)));
         }
         if dice.percent(4) {
             acts.push((dice.time(), Act::Drain { name: name.clone() }));
@@ -243,10 +109,7 @@ fn cluster(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, count: u64) -> Vec<Strin
             let at = dice.time();
             acts.push((at, Act::LoseNode { name: name.clone() }));
             if dice.percent(60) {
-                acts.push((
-                    at + 1 + dice.below(9_000),
-                    Act::Node { name: name.clone(), cpu, cordoned: false, tainted: false },
-                ));
+                acts.push((at + 1 + dice.below(9_000), plain_node(name, cpu)));
             }
         }
     }
@@ -266,10 +129,10 @@ fn queues(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) -> Vec<Option<String>> {
         }
         let at = if dice.percent(80) { 0 } else { dice.time() };
         let apps = dice.percent(15).then(|| dice.few(3) as u32);
-        acts.push((at, Act::Queue { path: path.to_owned(), cpu: 2 + dice.below(10) as u32, apps }));
+        acts.push((at, a_queue(path, 2 + dice.below(10) as u32, apps)));
         if dice.percent(20) {
             let apps = if dice.percent(80) { apps } else { None };
-            acts.push((dice.time(), Act::Queue { path: path.to_owned(), cpu: 1 + dice.below(12) as u32, apps }));
+            acts.push((dice.time(), a_queue(path, 1 + dice.below(12) as u32, apps)));
         }
         if path != "root" {
             if dice.percent(8) {
@@ -291,6 +154,7 @@ fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (number, begins): (u
             name: name.clone(),
             min: 1 + dice.few(5) as u32,
             milli: dice.of(&[1_000, 1_000, 500, 2_000]),
+            mib: 0,
             // They should agree.
             queue: if dice.percent(2) { dice.of(queues) } else { queue.clone() },
             direct,
@@ -355,7 +219,7 @@ fn group(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, begins: u64, spec: &GroupA
     if dice.percent(12) {
         acts.push((
             begins + dice.below(20_000),
-            Act::DropPlaceholder { group: name.clone(), nth: dice.below(5) as u32 },
+            Act::DropPlaceholder { group: name.clone(), nth: dice.below(5) as u32, fails: false },
         ));
     }
     if dice.percent(10) {

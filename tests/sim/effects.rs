@@ -4,9 +4,11 @@ use gangline::api::task_group::TaskGroupStatus;
 use gangline::core::ids::Key;
 use gangline::shim::observation::{Body, Outcome};
 use gangline::shim::op::Kind;
+use gangline::sim::store::metadata;
 use serde_json::json;
 
-use super::people::{NS, node_of};
+use super::acts::{Act, JobAct};
+use super::people::{ABROAD, NS, node_of};
 use super::plan::Faults;
 use super::world::World;
 
@@ -43,7 +45,7 @@ fn a_storm_refuses_every_call_until_it_is_over() {
 fn who_is_asked_for_patience_is_told_for_how_long_sometimes() {
     let mut world = world(Faults::default());
     let mut patience = |code| {
-        let troubles = (0..100).map(|_| world.trouble(code));
+        let troubles = (0..100).map(|_| world.trouble("a call", code));
         let told = |outcome: &Outcome| matches!(outcome, Outcome::Refused { retry_after: Some(1_000..=5_000), .. });
         troubles.filter(told).count()
     };
@@ -76,4 +78,96 @@ fn an_older_definition_drops_what_it_does_not_know() {
         (application_state, deadlines.is_some())
     };
     assert_eq!([status(false), status(true)], [("Waiting".to_owned(), true), ("Waiting".to_owned(), false)]);
+}
+
+#[test]
+fn a_job_has_another_pod_for_one_that_fails_or_goes_until_enough_have_succeeded() {
+    let mut world = world(Faults::default());
+    let job = JobAct { name: "j".to_owned(), milli: 500, parallelism: 1, completions: 1, ..JobAct::default() };
+    world.act(&Act::Job(job));
+    world.rest();
+    world.act(&Act::End { name: "j-0".to_owned(), well: false });
+    world.rest();
+    assert_eq!((phase(&world, "j-1").as_deref(), node_of(body(&world, "j-1"))), (Some("Running"), Some("n0")));
+    world.delete_pod("j-1");
+    world.rest();
+    world.succeed("j-2");
+    world.rest();
+    assert_eq!(world.api.store.of_kind(Kind::Pod).count(), 2, "one that failed and one that succeeded");
+}
+
+#[test]
+fn a_node_without_room_for_a_pod_that_was_bound_to_it_does_not_take_it() {
+    let mut world = world(Faults::default());
+    world.pod("p", &json!({}), "3");
+    world.rest();
+    let foreign = |name: &str| Act::Foreign { name: name.to_owned(), node: "n0".to_owned(), cpu: 1 };
+    world.act(&foreign("fits"));
+    world.act(&foreign("does-not"));
+    world.rest();
+    let phase = |name: &str| match world.api.store.get(Kind::Pod, &Key::new(ABROAD, name)) {
+        Some(Body::Pod(pod)) => pod.status.clone().map(|status| (status.phase, status.reason)),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(phase("fits"), Some((Some("Running".to_owned()), None)));
+    assert_eq!(phase("does-not"), Some((Some("Failed".to_owned()), Some("OutOfcpu".to_owned()))));
+}
+
+#[test]
+fn who_is_on_a_dead_node_stays_there_until_it_is_back_or_gone() {
+    let mut world = world(Faults::default());
+    world.pod("p", &json!({}), "1");
+    world.rest();
+    let node = || "n0".to_owned();
+    world.act(&Act::Die { node: node() });
+    world.rest();
+    world.pod("later", &json!({}), "1");
+    world.rest();
+    assert_eq!(node_of(body(&world, "later")), None, "nobody is sent there any more");
+    world.act(&Act::Evict { node: node() });
+    world.rest();
+    assert!(metadata(body(&world, "p")).deletion_timestamp.is_some(), "it terminates, and nobody ends it");
+    world.act(&Act::Revive { node: node() });
+    world.rest();
+    assert!(world.api.store.get(Kind::Pod, &Key::new(NS, "p")).is_none());
+    assert_eq!(node_of(body(&world, "later")), Some("n0"));
+    world.act(&Act::Die { node: node() });
+    world.act(&Act::Evict { node: node() });
+    world.act(&Act::LoseNode { name: node() });
+    world.rest();
+    assert_eq!(world.api.store.of_kind(Kind::Pod).count(), 0);
+}
+
+#[test]
+fn a_node_puts_a_placeholder_off() {
+    let mut world = world(Faults::default());
+    world.group("g", 2, &json!({"placeholderFor": "all"}));
+    world.rest();
+    let before = world.placeholders();
+    world.act(&Act::DropPlaceholder { group: "g".to_owned(), nth: 0, fails: true });
+    assert_eq!(phase(&world, &before[0]).as_deref(), Some("Failed"));
+    world.rest();
+    assert_ne!(world.placeholders(), before, "its seat is held by another one");
+}
+
+#[test]
+fn an_autoscaler_adds_a_node_when_somebody_needs_one() {
+    let mut world = world(Faults::default());
+    let is_there = |world: &World| world.api.store.get(Kind::Node, &Key::cluster("auto")).is_some();
+    world.plan(&[(0, Act::Autoscale { name: "auto".to_owned(), cpu: 8 })]);
+    world.run_for(60_000);
+    assert!(!is_there(&world), "nobody needs one");
+    world.pod("p", &json!({}), "6");
+    world.run_for(60_000);
+    assert!(is_there(&world));
+}
+
+/// Kubelets that take nothing: whoever binds placeholders there again and again is not to load the API server with it.
+#[test]
+fn a_gang_whose_nodes_refuse_everything_tries_less_and_less() {
+    let mut world = world(Faults { unfit: 100, ..Faults::default() });
+    world.group("g", 3, &json!({"placeholderFor": "all"}));
+    world.run_for(360_000);
+    let made = world.writes.iter().filter(|write| write.starts_with("create pods tg-")).count();
+    assert!((12..60).contains(&made), "{made} placeholders in six minutes");
 }

@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use gangline::api::task_group::Counts;
 use gangline::core::ids::{Key, Uid};
 use gangline::core::time::Now;
-use gangline::shim::op::{CallId, Op};
+use gangline::shim::op::{CallId, Kind, Op};
 
 use super::{EXCUSED_MS, GroupSeen, Intent, PodSeen, Process, Sent, is_within};
+use crate::sim::amount::Amount;
 use crate::sim::marks::{group_in, member_of, queue_in};
 use crate::sim::oracle::Violation;
 use crate::sim::people::levels;
@@ -33,10 +34,15 @@ impl Process {
                 Ok(())
             }
             Op::CreatePod(pod) => self.judge_create(pod),
-            Op::PatchTaskGroupStatus { group, status, .. } => self.judge_counts(group, &status.counts),
-            Op::GetPod { .. } | Op::PatchPodCondition { .. } | Op::PatchQueueStatus { .. } | Op::CreateEvent(_) => {
-                Ok(())
+            Op::PatchTaskGroupStatus { group, uid, status } => {
+                self.judge_uid(Kind::TaskGroup, group, uid)?;
+                self.judge_counts(group, &status.counts)
             }
+            Op::PatchPodCondition { pod, uid, condition: _ } => self.judge_uid(Kind::Pod, pod, uid),
+            Op::PatchQueueStatus { queue, uid, status: _ } => {
+                self.judge_uid(Kind::Queue, &Key::cluster(queue.clone()), uid)
+            }
+            Op::GetPod { .. } | Op::CreateEvent(_) => Ok(()),
         }
     }
 
@@ -47,6 +53,15 @@ impl Process {
             return Ok(());
         }
         Err(Violation::new("I9", format!("{:?} is made for nobody", pod.metadata.name)))
+    }
+
+    /// I9: what is written about an object is written about the one that was seen last under its name.
+    fn judge_uid(&self, kind: Kind, key: &Key, uid: &Uid) -> Result<(), Violation> {
+        let seen = self.uids.get(&(kind, key.clone()));
+        if seen == Some(uid) {
+            return Ok(());
+        }
+        Err(Violation::new("I9", format!("{key} is written about as {}, and was seen as {seen:?}", uid.0)))
     }
 
     /// I12: a status says no more than what was observed when it is sent.
@@ -132,8 +147,8 @@ impl Process {
         }
         let before = self.sent.get(uid).filter(|(to, _)| to == node).map(|(_, at)| *at);
         let decided_ms = before.unwrap_or(self.now_ms);
-        let (node, queue, milli) = (node.to_owned(), queue.to_owned(), pod.milli);
-        let intent = Intent { node, queue, milli, doubtful: false, decided_ms };
+        let (node, queue, asks) = (node.to_owned(), queue.to_owned(), pod.asks);
+        let intent = Intent { node, queue, asks, doubtful: false, decided_ms };
         self.sent.insert(uid.clone(), (intent.node.clone(), decided_ms));
         self.judge_node(key, &intent)?;
         self.judge_queues(key, &intent)?;
@@ -160,11 +175,11 @@ impl Process {
         }
         let there = self.pods.values().filter(|pod| !pod.ended && pod.node.as_deref() == Some(&new.node));
         let coming = self.intents.values().filter(|intent| intent.node == new.node);
-        let all: Vec<u64> =
-            there.map(|pod| pod.milli).chain(coming.map(|intent| intent.milli)).chain([new.milli]).collect();
-        let (used, count) = (all.iter().sum::<u64>(), all.len() as u64);
-        if used > node.milli || count > node.pods {
-            let what = format!("{key} goes to {}: {used}m of {}m, {count} of {} pods", new.node, node.milli, node.pods);
+        let all: Vec<Amount> =
+            there.map(|pod| pod.asks).chain(coming.map(|intent| intent.asks)).chain([new.asks]).collect();
+        let (used, count) = (all.iter().copied().sum::<Amount>(), all.len() as u64);
+        if !node.has.lets_in(new.asks, used) || count > node.pods {
+            let what = format!("{key} goes to {}: {used:?} of {:?}, {count} of {} pods", new.node, node.has, node.pods);
             return Err(Violation::new("I2", what));
         }
         Ok(())
@@ -174,17 +189,15 @@ impl Process {
     fn judge_queues(&self, key: &Key, new: &Intent) -> Result<(), Violation> {
         for level in levels(&new.queue) {
             let Some(queue) = self.queues.get(&Key::cluster(level)) else { continue };
-            let Some(most) = queue.milli else { continue };
             if queue.lowered || new.decided_ms.saturating_sub(queue.changed_ms) < EXCUSED_MS {
                 continue;
             }
             let within = |queue: &str| is_within(queue, level);
             let there = self.pods.values().filter(|pod| !pod.ended && pod.queue.as_deref().is_some_and(within));
             let coming = self.intents.values().filter(|intent| within(&intent.queue));
-            let used: u64 =
-                there.map(|pod| pod.milli).chain(coming.map(|intent| intent.milli)).sum::<u64>() + new.milli;
-            if used > most {
-                return Err(Violation::new("I3", format!("{key} takes {level} to {used}m of {most}m")));
+            let used = there.map(|pod| pod.asks).chain(coming.map(|intent| intent.asks)).sum::<Amount>() + new.asks;
+            if !queue.most.lets_in(new.asks, used) {
+                return Err(Violation::new("I3", format!("{key} takes {level} to {used:?} of {:?}", queue.most)));
             }
         }
         Ok(())

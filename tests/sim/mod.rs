@@ -1,17 +1,22 @@
 //! The whole pure controller on the model of the API server, in virtual time, with everything that can go wrong.
 
+mod acts;
+mod amount;
 pub(crate) mod chance;
 pub(crate) mod coverage;
 mod disturb;
 pub(crate) mod draw;
 mod effects;
 mod forks;
+mod machines;
 mod marks;
 pub(crate) mod oracle;
 mod people;
 mod place;
 pub(crate) mod plan;
 mod process;
+mod rare;
 pub(crate) mod run;
+mod same;
 pub(crate) mod shrink;
 pub(crate) mod world;

@@ -7,11 +7,13 @@ use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::{has_ended, is_gated};
+use gangline::sim::job::Jobs;
 use gangline::sim::store::metadata;
 use serde_json::json;
 
+use super::amount::Amount;
 use super::marks::{Seat, group_of, is_member, queue_mark, seat_label, seat_mark, uid_mark};
-use super::people::{NS, is_placeholder, label, levels, milli, milli_of, node_of};
+use super::people::{NS, is_placeholder, label, levels, node_of};
 use super::world::{GARBLED, World};
 
 #[path = "planted.rs"]
@@ -39,6 +41,8 @@ const AFTERMATH_MS: u64 = 60_000;
 /// So often nothing is as it was before, with deeds in between.
 const REPETITIONS: u32 = 3;
 
+/// Reasons of gangs that lack nobody.
+const ALL_IS_WELL: &[&str] = &["Running", "Placed"];
 /// Reasons of gangs that have nothing of what they need.
 const WAITS_FOR_ROOM: &[&str] = &["WaitingForCapacity", "WaitingForQuota", "WaitingForApplications"];
 
@@ -142,7 +146,7 @@ impl World {
     }
 
     /// I4: a gang that waits for room holds nothing. One that runs runs with all its members, where nothing outside took
-    /// some.
+    /// some; and where something did, it says so.
     fn check_gangs(&mut self) {
         let groups = self.groups();
         let overtaken = groups.iter().filter(|(name, _)| self.overtaken.contains(name));
@@ -155,6 +159,11 @@ impl World {
             }
             let need = in_force(&group);
             let partial = numbers.bound > 0 && numbers.bound + numbers.held < need;
+            let uid = group.metadata.uid.as_deref().unwrap_or_default();
+            let ended = self.ended.get(uid).copied().unwrap_or(0);
+            if partial && numbers.bound + numbers.held + ended < need && ALL_IS_WELL.contains(&reason) {
+                self.violated("I4", format!("{name} has {} of {need} members, and is {reason}", numbers.bound));
+            }
             if partial && !self.disturbed.contains_key(&name) && !overtaken.contains(&application_of(&name, &group)) {
                 self.violated("I4", format!("{name} has {} of {need} members: {numbers:?}", numbers.bound));
             }
@@ -264,29 +273,31 @@ impl World {
                 self.violated("I12", format!("{name} says {said:?} run, are held, are placeholders: {found:?}"));
             }
         }
-        let mut used: BTreeMap<String, u64> = BTreeMap::new();
+        let mut used: BTreeMap<String, Amount> = BTreeMap::new();
         for (_, body) in self.pods() {
             if let (Some(queue), Body::Pod(pod)) = (queue_mark(body), body)
                 && !has_ended(pod)
             {
-                levels(&queue).for_each(|level| *used.entry(level.to_owned()).or_default() += milli_of(pod));
+                for level in levels(&queue) {
+                    let sum = used.entry(level.to_owned()).or_default();
+                    *sum = *sum + Amount::of_pod(pod);
+                }
             }
         }
-        let said: Vec<(String, u64)> = self
+        let said: Vec<(String, Amount)> = self
             .api
             .store
             .of_kind(Kind::Queue)
             .filter_map(|(key, body)| {
                 let Body::Queue(queue) = body else { return None };
                 let allocated = &queue.status.as_ref()?.allocated;
-                let cpu = allocated.get("cpu").map_or("0", |cpu| cpu.0.as_str());
-                Some((key.name.to_string(), milli(cpu)))
+                Some((key.name.to_string(), Amount::of(Some(allocated), Amount::default())))
             })
             .collect();
         for (queue, said) in said {
-            let found = used.get(&queue).copied().unwrap_or(0);
+            let found = used.get(&queue).copied().unwrap_or_default();
             if said != found {
-                self.violated("I12", format!("queue {queue} says that {said}m are used: {found}m"));
+                self.violated("I12", format!("queue {queue} says that {said:?} is used: {found:?}"));
             }
         }
     }
@@ -427,10 +438,11 @@ impl World {
     /// Whether a member that waits asks for more than its group announced. Its gang may have found out when it was about to
     /// start, that the quota is too small; a new process reserves once and finds out likewise.
     fn is_larger(&self, (name, group): &(String, TaskGroup)) -> bool {
-        let announced = group.spec.min_resource.get("cpu").map_or(0, |cpu| milli(&cpu.0));
+        let announced = Amount::of(Some(&group.spec.min_resource), Amount::default());
         self.pods().any(|(_, body)| {
             let Body::Pod(pod) = body else { return false };
-            group_of(body) == Some(name) && is_member(body) && node_of(body).is_none() && milli_of(pod) > announced
+            let waits = group_of(body) == Some(name) && is_member(body) && node_of(body).is_none();
+            waits && !Amount::of_pod(pod).is_within(announced)
         })
     }
 
@@ -438,6 +450,7 @@ impl World {
     pub(crate) fn clear_away(&mut self) {
         self.say(|| "away with all".to_owned());
         self.come_again.clear();
+        self.jobs = Jobs::default();
         let groups: Vec<Key> = self.api.store.of_kind(Kind::TaskGroup).map(|(key, _)| key.clone()).collect();
         groups.iter().for_each(|key| self.api.store.remove(Kind::TaskGroup, key));
         let made = |world: &Self, body: &Body| world.is_made(body);

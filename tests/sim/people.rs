@@ -2,22 +2,26 @@
 
 use std::collections::BTreeMap;
 
+use gangline::api::queue::QueueSpec;
 use gangline::api::task_group::{PlaceholderFor, Reservation, TaskGroupSpec};
 use gangline::core::ids::Key;
 use gangline::shim::decode;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::{has_ended, is_gated};
+use gangline::sim::job::Jobs;
 use gangline::sim::resize::resize;
 use gangline::sim::store::{metadata, metadata_mut};
 use gangline::sim::{kubelet, quota};
-use k8s_openapi::api::core::v1::{Container, ContainerStatus, Node, Pod, ResourceRequirements};
+use k8s_openapi::api::core::v1::{ContainerStatus, Pod, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 
+use super::acts::{Act, Flaw, GroupAct, JobAct, PodAct, QueueAct};
+use super::amount::Amount;
+use super::coverage::MEETINGS;
 use super::oracle::application_of;
-use super::place::{self, Place, ZONE, is_tainted, zone_of};
-use super::plan::{Act, Flaw, GroupAct, PodAct};
+use super::place::Place;
 use super::world::World;
 
 /// The namespace of everything that Gangline schedules.
@@ -32,19 +36,19 @@ impl World {
     /// Does what a plan says; nothing where it makes no sense.
     pub(crate) fn act(&mut self, act: &Act) {
         match act {
-            Act::Node { name, cpu, cordoned, tainted } => self.set_node(name, *cpu, *cordoned, *tainted),
+            Act::Node(node) => self.set_node(node),
             Act::LoseNode { name } => self.lose_node(name),
             Act::Drain { name } => self.drain(name),
-            Act::Autoscale { name, cpu } => {
-                if self.somebody_finds_no_node() {
-                    self.node(name, *cpu);
-                }
-            }
-            Act::Queue { path, cpu, apps } => self.set_queue(path, *cpu, *apps),
+            Act::Die { node } => self.die_on(node),
+            Act::Evict { node } => self.evict(node),
+            Act::Revive { node } => self.revive(node),
+            Act::Autoscale { name, cpu } => self.autoscale(name, *cpu),
+            Act::Queue(queue) => self.set_queue(queue),
             Act::DropQueue { path } => self.drop_queue(path),
             Act::Group(group) => self.set_group(group),
             Act::DropGroup { name } => self.drop_group(name),
             Act::Pod(pod) => self.set_pod(pod),
+            Act::Job(job) => self.set_job(job),
             Act::DropPod { name, again } => {
                 let key = Key::new(NS, name.as_str());
                 if let (true, Some(Body::Pod(pod))) = (*again, self.api.store.get(Kind::Pod, &key)) {
@@ -57,10 +61,14 @@ impl World {
             Act::Label { name, group, app } => self.relabel(name, group.as_deref(), app.as_deref()),
             Act::Ungate { name } => self.ungate(name),
             Act::End { name, well } => drop(self.end(name, *well)),
-            Act::DropPlaceholder { group, nth } => {
+            Act::DropPlaceholder { group, nth, fails } => {
                 let all = self.placeholders_of(group);
-                if let Some(name) = all.get(*nth as usize % all.len().max(1)) {
-                    self.drop_pod(&name.clone());
+                let Some(name) = all.get(*nth as usize % all.len().max(1)) else { return };
+                let key = Key::new(NS, name.as_str());
+                if *fails && self.runs(&key) {
+                    self.put_off(&key, "Evicted");
+                } else if !fails {
+                    self.drop_pod(name);
                 }
             }
             Act::Foreign { name, node, cpu } => self.foreign(name, node, *cpu),
@@ -117,56 +125,40 @@ impl World {
         }
     }
 
-    /// A node of so many cores.
-    pub(crate) fn node(&mut self, name: &str, cpu: u32) {
-        self.set_node(name, cpu, false, false);
-    }
-
-    fn set_node(&mut self, name: &str, cpu: u32, cordoned: bool, tainted: bool) {
-        let before = match self.api.store.get(Kind::Node, &Key::cluster(name)) {
-            Some(Body::Node(node)) => allocatable_of(node).0,
-            Some(_) | None => 0,
-        };
-        if cordoned || tainted || u64::from(cpu) * 1_000 < before {
-            self.disturb_node(name);
-        }
-        let allocatable = json!({"cpu": cpu.to_string(), "memory": "64Gi", "pods": "110"});
-        let mut spec = json!({"unschedulable": cordoned});
-        if tainted {
-            spec["taints"] = json!([place::taint()]);
-        }
-        let metadata = json!({"name": name, "labels": {ZONE: zone_of(name)}});
-        self.apply(Kind::Node, &json!({"metadata": metadata, "spec": spec, "status": {"allocatable": allocatable}}));
-    }
-
     /// A queue of so many cores.
     pub(crate) fn queue(&mut self, path: &str, cpu: u32) {
-        self.queue_for(path, cpu, None);
+        self.write_queue(&QueueAct { path: path.to_owned(), cpu, ..QueueAct::default() });
     }
 
-    /// A queue of so many cores, for so many applications at a time.
-    fn queue_for(&mut self, path: &str, cpu: u32, apps: Option<u32>) {
-        let parent = path.rsplit_once('.').map(|(parent, _)| parent);
-        let mut spec = json!({"parent": parent, "max": {"cpu": cpu.to_string()}});
-        apps.iter().for_each(|apps| spec["maxApplications"] = json!(apps));
+    fn write_queue(&mut self, queue: &QueueAct) {
+        let QueueAct { path, cpu, mib, apps } = queue;
+        let cpu = Some(("cpu".to_owned(), Quantity(cpu.to_string())));
+        let memory = mib.map(|mib| ("memory".to_owned(), Quantity(format!("{mib}Mi"))));
+        let spec = QueueSpec {
+            parent: path.rsplit_once('.').map(|(parent, _)| parent.to_owned()),
+            max: cpu.into_iter().chain(memory).collect(),
+            max_applications: *apps,
+        };
         self.apply(Kind::Queue, &json!({"metadata": {"name": path}, "spec": spec}));
     }
 
-    fn set_queue(&mut self, path: &str, cpu: u32, apps: Option<u32>) {
-        let key = Key::cluster(path);
+    fn set_queue(&mut self, queue: &QueueAct) {
+        let QueueAct { path, cpu, mib, apps } = queue;
+        let key = Key::cluster(path.as_str());
         let most = match self.api.store.get(Kind::Queue, &key) {
-            Some(Body::Queue(old)) => limit_of(old),
+            Some(Body::Queue(old)) => Some(Amount::of_queue(old)),
             Some(_) | None => None,
         };
-        if most.is_none_or(|most| u64::from(cpu) * 1_000 < most) {
+        let now = Amount { milli: u64::from(*cpu) * 1_000, mib: mib.map_or(u64::MAX, u64::from) };
+        if most.is_none_or(|most| !most.is_within(now)) {
             // Who was interrupted in the middle of a swap may find its seat's share gone.
             self.unfinished().iter().for_each(|group| self.disturb(group));
         }
         let there_first = self.api.store.of_kind(Kind::TaskGroup).next().is_none() && most.is_none();
         if apps.is_some() && !there_first {
-            self.relimited.insert(path.to_owned());
+            self.relimited.insert(path.clone());
         }
-        self.queue_for(path, cpu, apps);
+        self.write_queue(queue);
     }
 
     fn drop_queue(&mut self, path: &str) {
@@ -199,6 +191,7 @@ impl World {
     }
 
     fn drop_group(&mut self, name: &str) {
+        self.note_deed(name, "deleted");
         self.disturb(name);
         self.delete(Kind::TaskGroup, name);
     }
@@ -212,9 +205,9 @@ impl World {
     }
 
     fn set_group(&mut self, group: &GroupAct) {
-        let GroupAct { name, min, milli, queue, direct, all, app, gang, timeout, flaw, place } = group;
+        let GroupAct { name, min, milli, mib, queue, direct, all, app, gang, timeout, flaw, place } = group;
         let is_edit = self.api.store.get(Kind::TaskGroup, &Key::new(NS, name.as_str())).is_some();
-        let mut asks = BTreeMap::from([("cpu".to_owned(), Quantity(format!("{milli}m")))]);
+        let mut asks = requests(*milli, *mib);
         let mut gang_group: Vec<String> = gang.iter().map(|name| format!("{NS}/{name}")).collect();
         match flaw {
             None => {}
@@ -242,9 +235,33 @@ impl World {
         let is_old = flaw.is_some_and(Flaw::is_refused);
         let is_taken =
             if is_old { self.apply_as_before(Kind::TaskGroup, &object) } else { self.apply(Kind::TaskGroup, &object) };
+        if !is_edit {
+            self.note_twins(name);
+        }
         if is_taken && is_edit {
+            self.note_deed(name, "edited");
             // It may live, and its status not say so yet.
             self.disturb(name);
+        }
+    }
+
+    /// Somebody does something to a task group, which is in some state.
+    fn note_deed(&mut self, name: &str, deed: &'static str) {
+        let group = self.groups().into_iter().find(|(known, _)| known == name);
+        let state = group.and_then(|(_, group)| Some(group.status?.application_state));
+        state.into_iter().for_each(|state| self.note(|| format!("group {deed} while {state}")));
+    }
+
+    /// A task group comes: perhaps not alone.
+    fn note_twins(&mut self, name: &str) {
+        let groups = self.groups();
+        let came = |name: &str| {
+            let group = groups.iter().find(|(known, _)| known == name);
+            group.and_then(|(_, group)| group.metadata.creation_timestamp.clone())
+        };
+        let own = came(name);
+        if own.is_some() && groups.iter().any(|(other, _)| other != name && came(other) == own) {
+            self.note(|| MEETINGS[2].to_owned());
         }
     }
 
@@ -255,18 +272,18 @@ impl World {
 
     /// A pod that Gangline schedules.
     pub(crate) fn pod(&mut self, name: &str, labels: &Value, cpu: &str) {
-        self.make_pod(&json!({"name": name, "namespace": NS, "labels": labels}), cpu, &json!({}));
+        self.make_pod(&json!({"name": name, "namespace": NS, "labels": labels}), &json!({"cpu": cpu}), &json!({}));
     }
 
-    fn make_pod(&mut self, metadata: &Value, cpu: &str, more: &Value) {
-        let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu}}});
+    fn make_pod(&mut self, metadata: &Value, requests: &Value, more: &Value) {
+        let container = json!({"name": "main", "resources": {"requests": requests}});
         let mut spec = json!({"schedulerName": "gangline", "containers": [container], "priority": 0});
         more.as_object().into_iter().flatten().for_each(|(field, value)| spec[field] = value.clone());
         self.apply(Kind::Pod, &json!({"metadata": metadata, "spec": spec}));
     }
 
     fn set_pod(&mut self, pod: &PodAct) {
-        let PodAct { name, milli, group, app, queue, priority, held, gated, forged, abroad, place } = pod;
+        let PodAct { name, milli, mib, group, app, queue, priority, held, gated, forged, abroad, place } = pod;
         let namespace = if *abroad { ABROAD } else { NS };
         if self.api.store.get(Kind::Pod, &Key::new(namespace, name.as_str())).is_some() {
             return;
@@ -291,7 +308,20 @@ impl World {
         if *gated {
             more["schedulingGates"] = json!([{"name": "example.com/gate"}]);
         }
-        self.make_pod(&metadata, &format!("{milli}m"), &more);
+        self.make_pod(&metadata, &json!(requests(*milli, *mib)), &more);
+    }
+
+    /// A Job comes.
+    fn set_job(&mut self, job: &JobAct) {
+        let JobAct { name, group, milli, mib, parallelism, completions } = job;
+        let labels = group.as_ref().map_or_else(|| json!({}), |group| json!({TASK_GROUP: group}));
+        let container = json!({"name": "main", "resources": {"requests": requests(*milli, *mib)}});
+        let pod = json!({"schedulerName": "gangline", "containers": [container], "priority": 0});
+        let template = json!({"metadata": {"labels": labels}, "spec": pod});
+        let spec = json!({"parallelism": parallelism, "completions": completions, "template": template});
+        let job = serde_json::from_value(json!({"spec": spec})).expect("a Job");
+        self.jobs.add(&Key::new(NS, name.as_str()), job, 0);
+        self.jobs_act();
     }
 
     /// A pod ends well.
@@ -372,15 +402,15 @@ impl World {
         if has_ended(pod) {
             return;
         }
-        let actual = pod.spec.as_ref().and_then(|spec| cpu_of(spec.containers.first()?.resources.as_ref()?));
+        let actual = pod.spec.as_ref().and_then(|spec| spec.containers.first()?.resources.as_ref()?.requests.clone());
         let wanted = Quantity(format!("{wanted}m"));
         if resize(&mut self.api, &key, &wanted.0).is_err() {
             return;
         }
-        let wanted = Some([("cpu".to_owned(), wanted)].into());
         self.disturb_group_of(&body);
         self.room_taken(node);
-        let given = if self.is_overdrawn(node) { actual.map(|cpu| [("cpu".to_owned(), cpu)].into()) } else { wanted };
+        let changed = || actual.clone().unwrap_or_default().into_iter().chain([("cpu".to_owned(), wanted)]).collect();
+        let given = if self.is_overdrawn(node) { actual.clone() } else { Some(changed()) };
         self.change_running(&key, |pod| {
             let resources = ResourceRequirements { requests: given.clone(), ..ResourceRequirements::default() };
             let main = ContainerStatus {
@@ -405,6 +435,7 @@ impl World {
     fn drop_namespace(&mut self, for_ms: u64) {
         let groups = self.groups();
         groups.iter().for_each(|(name, _)| self.disturb(name));
+        self.jobs = Jobs::default();
         self.api.namespaces.delete(NS);
         self.sweep(for_ms);
     }
@@ -414,42 +445,15 @@ impl World {
         self.api.store.remove(kind, &key_of(kind, name));
     }
 
-    /// A node goes, and pod garbage collection takes its pods.
-    pub(crate) fn lose_node(&mut self, name: &str) {
-        self.disturb_node(name);
-        self.delete(Kind::Node, name);
-    }
-
-    /// A node takes no pods any more, and everything on it is deleted.
-    fn drain(&mut self, name: &str) {
-        let Some(Body::Node(node)) = self.api.store.get(Kind::Node, &Key::cluster(name)) else { return };
-        let (cpu, tainted) = ((allocatable_of(node).0 / 1_000) as u32, is_tainted(node));
-        self.set_node(name, cpu, true, tainted);
-        let there = self.api.store.of_kind(Kind::Pod).filter(|(_, pod)| node_of(pod) == Some(name));
-        let there: Vec<Key> = there.map(|(key, _)| key.clone()).collect();
-        let now = self.now().wall;
-        there.iter().for_each(|key| drop(self.api.delete_pod(key, None, now)));
-    }
-
-    /// Whether a pod without a node is marked for an autoscaler.
-    fn somebody_finds_no_node(&self) -> bool {
-        let is_marked = |body: &Body| {
-            let Body::Pod(pod) = body else { return false };
-            let mut conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
-            conditions.any(|one| one.type_ == "PodScheduled" && one.reason.as_deref() == Some("Unschedulable"))
-        };
-        self.api.store.of_kind(Kind::Pod).any(|(_, body)| node_of(body).is_none() && is_marked(body))
-    }
-
-    /// The node of a pod does not take it.
-    pub(crate) fn end_on_node(&mut self, key: &Key) {
+    /// The node of a pod does not take it, or takes it off again.
+    pub(crate) fn put_off(&mut self, key: &Key, reason: &str) {
         self.disturb_group_at(key);
-        // It is there: somebody has just looked.
-        drop(self.api.change_pod(key, |pod| {
-            let status = pod.status.get_or_insert_default();
-            (status.phase, status.reason) = (Some("Failed".to_owned()), Some("OutOfcpu".to_owned()));
-            Ok(())
-        }));
+        kubelet::fail(&mut self.api, key, reason);
+    }
+
+    fn runs(&self, key: &Key) -> bool {
+        let found = self.api.store.get(Kind::Pod, key);
+        found.is_some_and(|body| matches!(body, Body::Pod(pod) if node_of(body).is_some() && !has_ended(pod)))
     }
 
     /// Another scheduler's pod on a node, whatever else is there.
@@ -510,20 +514,10 @@ pub(crate) fn node_of(pod: &Body) -> Option<&str> {
     pod.spec.as_ref()?.node_name.as_deref()
 }
 
-/// What the containers of a pod request or have, in thousandths of a core. Read by itself, not as the scheduler reads it.
-pub(crate) fn milli_of(pod: &Pod) -> u64 {
-    let amount = |resources: Option<&ResourceRequirements>| resources.and_then(cpu_of).map_or(0, |cpu| milli(&cpu.0));
-    let statuses = || pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten());
-    let containers = pod.spec.iter().flat_map(|spec| &spec.containers);
-    let of_container = |container: &Container| {
-        let has = statuses().find(|status| status.name == container.name);
-        amount(container.resources.as_ref()).max(amount(has.and_then(|status| status.resources.as_ref())))
-    };
-    containers.map(of_container).sum()
-}
-
-fn cpu_of(resources: &ResourceRequirements) -> Option<Quantity> {
-    resources.requests.as_ref()?.get("cpu").cloned()
+/// Requests of cpu, and of memory where there are any.
+fn requests(milli: u32, mib: u32) -> BTreeMap<String, Quantity> {
+    let memory = (mib > 0).then(|| ("memory".to_owned(), Quantity(format!("{mib}Mi"))));
+    [("cpu".to_owned(), Quantity(format!("{milli}m")))].into_iter().chain(memory).collect()
 }
 
 /// The key of an object of this name.
@@ -534,27 +528,7 @@ fn key_of(kind: Kind, name: &str) -> Key {
     }
 }
 
-/// `2`, `500m`.
-pub(crate) fn milli(text: &str) -> u64 {
-    match text.strip_suffix('m') {
-        Some(milli) => milli.parse().expect("a number"),
-        None => text.parse::<u64>().expect("a number") * 1_000,
-    }
-}
-
 /// A queue and all above it, from the root on.
 pub(crate) fn levels(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('.').map(|(at, _)| at).chain([path.len()]).map(|end| &path[..end])
-}
-
-/// Cores, in thousandths, and pods of a node.
-pub(crate) fn allocatable_of(node: &Node) -> (u64, u64) {
-    let all = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
-    let of = |name: &str| all.and_then(|all| all.get(name)).map(|amount| amount.0.as_str());
-    (of("cpu").map_or(0, milli), of("pods").map_or(0, |pods| pods.parse().expect("a number")))
-}
-
-/// Cores, in thousandths, that a queue may use.
-pub(crate) fn limit_of(queue: &gangline::api::queue::Queue) -> Option<u64> {
-    queue.spec.max.get("cpu").map(|cpu| milli(&cpu.0))
 }

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 /// The label of nodes that says their zone.
 pub(crate) const ZONE: &str = "zone";
 const TAINT: &str = "dedicated";
+const UNREACHABLE: &str = "node.kubernetes.io/unreachable";
 
 /// What a pod says of where it may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -68,6 +69,24 @@ pub(crate) fn taint() -> Taint {
 
 pub(crate) fn is_tainted(node: &Node) -> bool {
     node.spec.iter().flat_map(|spec| spec.taints.iter().flatten()).any(|taint| taint.key == TAINT)
+}
+
+/// The taints of a node of which nothing is heard.
+pub(crate) fn unreachable() -> [Taint; 2] {
+    ["NoSchedule", "NoExecute"].map(|effect| Taint {
+        key: UNREACHABLE.to_owned(),
+        effect: effect.to_owned(),
+        ..Taint::default()
+    })
+}
+
+pub(crate) fn is_unreachable(taint: &Taint) -> bool {
+    taint.key == UNREACHABLE
+}
+
+/// Whether nothing is heard of a node.
+pub(crate) fn is_dead(node: &Node) -> bool {
+    node.spec.iter().flat_map(|spec| spec.taints.iter().flatten()).any(is_unreachable)
 }
 
 /// Where a pod may be. Read by itself, not as the scheduler reads it.

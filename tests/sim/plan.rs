@@ -11,8 +11,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::acts::Act;
 use super::people::{is_placeholder, says_placeholder};
-use super::place::Place;
 
 /// Everything that happens that does not follow from the rest.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +33,7 @@ pub(crate) struct Head {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub(crate) struct Faults {
-    /// Calls are refused with 500, 503 or 429, and not made.
+    /// Calls are refused with 429, 500, 503 or 504, and not made.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) refused: u8,
     /// Calls are made, and nobody hears of it.
@@ -60,7 +60,7 @@ pub(crate) struct Faults {
     /// Longest delay of kubelets and garbage collection.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) idle_ms: u64,
-    /// The process dies at a write: before it, after it, or having heard of it.
+    /// The process dies at a write, in one of the four ways of [`Death`](super::world::Death).
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) crash: u8,
     /// A kubelet does not take a pod that was bound to it (OutOfcpu): it fails.
@@ -121,7 +121,7 @@ impl Faults {
 }
 
 /// What says nothing is not written.
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+pub(super) fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
@@ -207,273 +207,6 @@ impl Denied {
             Op::PatchQueueStatus { .. } => matches!(self, Self::QueueStatuses),
             Op::CreateEvent(_) => matches!(self, Self::Events),
         }
-    }
-}
-
-/// What people and machines do.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum Act {
-    /// A node of so many cores comes, or changes.
-    Node {
-        name: String,
-        cpu: u32,
-        cordoned: bool,
-        /// It takes only who tolerates that.
-        #[serde(default, skip_serializing_if = "is_default")]
-        tainted: bool,
-    },
-    /// A node goes.
-    LoseNode { name: String },
-    /// A node takes no pods any more, and everything on it is deleted.
-    Drain { name: String },
-    /// An autoscaler adds a node, if a pod is marked Unschedulable.
-    Autoscale { name: String, cpu: u32 },
-    /// A queue comes, or changes.
-    Queue {
-        path: String,
-        cpu: u32,
-        /// So many applications at a time.
-        #[serde(default, skip_serializing_if = "is_default")]
-        apps: Option<u32>,
-    },
-    /// A queue's object goes.
-    DropQueue { path: String },
-    /// A task group comes, or is edited.
-    Group(GroupAct),
-    /// A task group goes.
-    DropGroup { name: String },
-    /// A pod comes.
-    Pod(PodAct),
-    /// Somebody deletes a pod; where its controller makes it anew, under its name, as soon as it is gone.
-    DropPod {
-        name: String,
-        #[serde(default, skip_serializing_if = "is_default")]
-        again: bool,
-    },
-    /// Whoever held a pod by a finalizer lets it go.
-    LetGo { name: String },
-    /// Somebody edits what a pod says that it belongs to; what is not given is taken away.
-    Label {
-        name: String,
-        #[serde(default, skip_serializing_if = "is_default")]
-        group: Option<String>,
-        #[serde(default, skip_serializing_if = "is_default")]
-        app: Option<String>,
-    },
-    /// Whoever held a pod back by a scheduling gate lifts it.
-    Ungate { name: String },
-    /// A pod that runs ends, well or not.
-    End { name: String, well: bool },
-    /// Somebody deletes a placeholder of a group: the n-th by name.
-    DropPlaceholder { group: String, nth: u32 },
-    /// Another scheduler puts a pod on a node.
-    Foreign { name: String, node: String, cpu: u32 },
-    /// A pod that runs asks for another amount, in place, which is refused beyond its node: its kubelet gives it where it can,
-    /// and goes on as before where not.
-    Resize { name: String, milli: u32 },
-    /// A ResourceQuota of the namespace comes or changes, or goes.
-    Quota { milli: Option<u32> },
-    /// The namespace is deleted with everything in it, and made again some time after it is gone.
-    DropNamespace { for_ms: u64 },
-    /// An object cannot be read for a while: somebody wrote it in a form that this version does not know.
-    Garble {
-        #[serde(with = "plural")]
-        kind: Kind,
-        name: String,
-        for_ms: u64,
-    },
-    /// The kubelet of a node does nothing for a while.
-    Hang { node: String, for_ms: u64 },
-    /// A kind of ours is not served for a while, and all its objects go: its definition was deleted.
-    Vanish {
-        #[serde(with = "plural")]
-        kind: Kind,
-        for_ms: u64,
-    },
-    /// The process is killed, and comes again.
-    Kill { down_ms: u64 },
-    /// Another process begins while this one goes on; then the one that came, or the one that was there, ends.
-    Overlap { for_ms: u64, newer_ends: bool },
-    /// A watch breaks.
-    Cut {
-        #[serde(with = "plural")]
-        kind: Kind,
-    },
-    /// A watch hears nothing for a while; then that is noticed, and it lists anew.
-    Mute {
-        #[serde(with = "plural")]
-        kind: Kind,
-        for_ms: u64,
-    },
-    /// The API server refuses every call for a while.
-    Storm { code: u16, for_ms: u64 },
-    /// The API server is away for a while, and comes back with what it has stored.
-    Away { for_ms: u64 },
-    /// The API server forgets its history: a watch that is behind has to list anew (410).
-    Compact,
-    /// The wall clock is put forward or back.
-    Jump { ms: i64 },
-}
-
-/// Who has to be there for an act to be done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Needs {
-    /// Nobody is asked.
-    Nobody,
-    /// The API server.
-    Server,
-    /// The API server, with the definition of a kind of ours.
-    Served(Kind),
-}
-
-impl Act {
-    /// Its name, as it is written.
-    pub(crate) fn name(&self) -> String {
-        let name = match serde_json::to_value(self) {
-            Ok(Value::Object(act)) => act.into_iter().next().map(|(name, _)| name),
-            Ok(Value::String(name)) => Some(name),
-            _ => None,
-        };
-        name.expect("an act is data")
-    }
-
-    /// Who has to be there for it.
-    pub(crate) const fn needs(&self) -> Needs {
-        match self {
-            Self::Queue { .. } | Self::DropQueue { .. } => Needs::Served(Kind::Queue),
-            Self::Group(_) | Self::DropGroup { .. } => Needs::Served(Kind::TaskGroup),
-            Self::Vanish { kind, .. } | Self::Garble { kind, .. } => Needs::Served(*kind),
-            Self::Node { .. }
-            | Self::LoseNode { .. }
-            | Self::Drain { .. }
-            | Self::Autoscale { .. }
-            | Self::Pod(_)
-            | Self::DropPod { .. }
-            | Self::LetGo { .. }
-            | Self::Label { .. }
-            | Self::Ungate { .. }
-            | Self::End { .. }
-            | Self::DropPlaceholder { .. }
-            | Self::Foreign { .. }
-            | Self::Resize { .. }
-            | Self::Quota { .. }
-            | Self::DropNamespace { .. } => Needs::Server,
-            Self::Kill { .. }
-            | Self::Overlap { .. }
-            | Self::Cut { .. }
-            | Self::Mute { .. }
-            | Self::Hang { .. }
-            | Self::Storm { .. }
-            | Self::Away { .. }
-            | Self::Compact
-            | Self::Jump { .. } => Needs::Nobody,
-        }
-    }
-}
-
-/// A task group.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct GroupAct {
-    pub(crate) name: String,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) min: u32,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) milli: u32,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) queue: Option<String>,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) direct: bool,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) all: bool,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) app: Option<String>,
-    /// All groups of its gang, where it is not alone.
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) gang: Vec<String>,
-    /// How long its application waits for more when nothing of it runs, in seconds.
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) timeout: Option<u32>,
-    /// What is wrong with it.
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) flaw: Option<Flaw>,
-    /// Where its placeholders may be.
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) place: Option<Place>,
-}
-
-/// What can be wrong with a task group that the API server takes, or took.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Flaw {
-    /// A field that only the definition of an earlier version let through.
-    Field,
-    /// Members so large that their sum cannot be counted.
-    Huge,
-    /// Its gang has a group in another namespace, which only the definition of an earlier version let through.
-    Abroad,
-}
-
-impl Flaw {
-    /// All of them.
-    pub(crate) const ALL: [Self; 3] = [Self::Field, Self::Huge, Self::Abroad];
-
-    /// Whether the API server refuses it by the definition of today.
-    pub(crate) const fn is_refused(self) -> bool {
-        match self {
-            Self::Field | Self::Abroad => true,
-            Self::Huge => false,
-        }
-    }
-}
-
-/// A pod that Gangline schedules.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub(crate) struct PodAct {
-    pub(crate) name: String,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) milli: u32,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) group: Option<String>,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) app: Option<String>,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) queue: Option<String>,
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) priority: i32,
-    /// Somebody holds it by a finalizer: deleted, it stays until it is let go.
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) held: bool,
-    /// Somebody holds it back by a scheduling gate.
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) gated: bool,
-    /// Says that it is a placeholder of its group; it is not.
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) forged: bool,
-    /// It is in another namespace than the group that it names.
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) abroad: bool,
-    /// Where it may be.
-    #[serde(skip_serializing_if = "is_default")]
-    pub(crate) place: Option<Place>,
-}
-
-/// A kind by its plural.
-mod plural {
-    use gangline::shim::op::Kind;
-    use serde::{Deserialize, Deserializer, Serializer, de};
-
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde's form")]
-    pub(super) fn serialize<S: Serializer>(kind: &Kind, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(kind.plural())
-    }
-
-    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        let found = Kind::ALL.into_iter().find(|kind| kind.plural() == name);
-        found.ok_or_else(|| de::Error::custom(format!("no kind {name:?}")))
     }
 }
 

@@ -10,11 +10,12 @@ use gangline::shim::op::{CallId, Kind, Op};
 use gangline::sim::store::metadata;
 use serde_json::json;
 
+use super::super::acts::{Act, GroupAct, NodeAct, PodAct, QueueAct};
 use super::super::forks;
 use super::super::marks::seat_mark;
 use super::super::people::{ABROAD, NS};
 use super::super::place::Place;
-use super::super::plan::{Act, Faults, GroupAct, Head, Plan, PodAct};
+use super::super::plan::{Faults, Head, Plan};
 use super::super::process::{Process, Step};
 use super::super::run::to_rest;
 use super::super::world::{GARBLED, START_MS, World};
@@ -38,6 +39,10 @@ fn world(started: bool) -> World {
     world.rest();
     assert_eq!(world.violation, None);
     world
+}
+
+fn node(name: &str, cpu: u32, cordoned: bool, tainted: bool) -> Act {
+    Act::Node(NodeAct { name: name.to_owned(), cpu, cordoned, tainted, ..NodeAct::default() })
 }
 
 fn key(pod: &str) -> Key {
@@ -97,19 +102,19 @@ fn i2_a_node_is_given_more_than_it_has() {
     let mut world = world(false);
     assert_eq!(bind(&mut world, "large", "n0", "root.default"), Some("I2"));
     assert_eq!(bind(&mut world, "refused", "nowhere", "root.default"), Some("I2"), "a node that is not there");
-    world.act(&Act::Node { name: "n2".to_owned(), cpu: 64, cordoned: true, tainted: false });
+    world.act(&node("n2", 64, true, false));
     world.rest();
     world.pod("late", &json!({}), "30");
     world.rest();
     assert_eq!(bind(&mut world, "late", "n2", "root.default"), Some("I2"), "a node that takes no pods");
-    world.act(&Act::Node { name: "n3".to_owned(), cpu: 64, cordoned: false, tainted: true });
+    world.act(&node("n3", 64, false, true));
     for (name, place) in [("selected", Place::Selected), ("near", Place::Near)] {
         let pod = PodAct { name: name.to_owned(), milli: 9_000, place: Some(place), ..PodAct::default() };
         world.act(&Act::Pod(pod));
     }
     world.rest();
     assert_eq!(bind(&mut world, "late", "n3", "root.default"), Some("I2"), "a node whose taint it does not tolerate");
-    world.act(&Act::Node { name: "n3".to_owned(), cpu: 64, cordoned: false, tainted: false });
+    world.act(&node("n3", 64, false, false));
     world.rest();
     for pod in ["selected", "near"] {
         assert_eq!(bind(&mut world, pod, "n3", "root.default"), Some("I2"), "{pod}: a node of another zone");
@@ -122,7 +127,7 @@ fn i3_a_queue_is_given_more_than_it_has() {
     assert_eq!(bind(&mut world, "refused", "n1", "root.q"), Some("I3"));
     assert_eq!(bind(&mut world, "refused", "n1", "root.q.below"), Some("I3"), "on a level above");
     let mut one_too_many = self::world(true);
-    one_too_many.act(&Act::Queue { path: "root.q".to_owned(), cpu: 6, apps: Some(0) });
+    one_too_many.act(&Act::Queue(QueueAct { path: "root.q".to_owned(), cpu: 6, apps: Some(0), ..QueueAct::default() }));
     // As if it had always been so.
     one_too_many.relimited.clear();
     assert_eq!(found(one_too_many, World::check_applications), Some("I3"), "more applications than it may have");
@@ -133,6 +138,14 @@ fn i4_a_gang_runs_in_part() {
     let mut world = world(true);
     remove_pods(&mut world, |name| name == "g-0");
     assert_eq!(found(world, World::check_gangs), Some("I4"));
+    let excused = |reason: &str| {
+        let mut world = self::world(true);
+        world.disturb("g");
+        remove_pods(&mut world, |name| name == "g-0");
+        edit_status(&mut world, |status| reason.clone_into(&mut status.reason));
+        found(world, World::check_gangs)
+    };
+    assert_eq!([excused("PartiallyLost"), excused("Running")], [None, Some("I4")], "it is to say so");
     let mut world = self::world(false);
     edit_status(&mut world, |status| "WaitingForCapacity".clone_into(&mut status.reason));
     assert_eq!(found(world, World::check_gangs), Some("I4"), "it waits and holds its seats");
@@ -253,6 +266,21 @@ fn i6_a_placeholder_is_left() {
 }
 
 #[test]
+fn i6_a_placeholder_outlives_its_task_group() {
+    let outlives = |ms: u64| {
+        let mut world = world(false);
+        let made = world.placeholders().first().cloned().expect("it holds seats");
+        let Some(body) = world.api.store.get(Kind::Pod, &key(&made)).cloned() else { panic!("it is there") };
+        world.calm_down();
+        world.api.store.remove(Kind::TaskGroup, &key("g"));
+        world.run_for(ms);
+        world.bury(&key(&made), &body);
+        world.violation.map(|violation| violation.promise)
+    };
+    assert_eq!([outlives(50_000), outlives(70_000)], [None, Some("I6")]);
+}
+
+#[test]
 fn i8_a_pod_of_somebody_else_is_touched() {
     let mut world = world(false);
     let op = Op::DeletePod { pod: key("single"), uid: uid(&world, "single") };
@@ -274,6 +302,19 @@ fn i9_a_placeholder_is_made_for_nobody() {
     assert_eq!(judge(&mut world, &Op::CreatePod(Box::new(known))), None);
     other.metadata.owner_references.iter_mut().flatten().for_each(|owner| owner.uid = "unseen".to_owned());
     assert_eq!(judge(&mut world, &Op::CreatePod(Box::new(other))), Some("I9"));
+}
+
+#[test]
+fn i9_something_is_written_about_an_earlier_one_of_the_name() {
+    let mut world = world(false);
+    let unseen = || Uid::new("unseen");
+    let status = Box::default();
+    let ops = [
+        Op::PatchTaskGroupStatus { group: key("g"), uid: unseen(), status },
+        Op::PatchQueueStatus { queue: "root.q".into(), uid: unseen(), status: Box::default() },
+        Op::PatchPodCondition { pod: key("large"), uid: unseen(), condition: Box::default() },
+    ];
+    assert_eq!(ops.map(|op| judge(&mut world, &op)), [Some("I9"); 3]);
 }
 
 #[test]
@@ -301,10 +342,11 @@ fn i11_a_pod_gets_a_node_for_a_group_of_another_namespace() {
 #[test]
 fn i12_more_is_said_than_was_seen() {
     let mut world = world(true);
+    let uid = gang_uid(&world);
     let says = |running, placeholders| {
         let counts = Counts { running, placeholders, ..Counts::default() };
         let status = Box::new(TaskGroupStatus { counts, ..TaskGroupStatus::default() });
-        Op::PatchTaskGroupStatus { group: key("g"), uid: Uid::new("u"), status }
+        Op::PatchTaskGroupStatus { group: key("g"), uid: uid.clone(), status }
     };
     let verdicts = [says(3, 0), says(4, 0), says(3, 1)].map(|op| judge(&mut world, &op));
     assert_eq!(verdicts, [None, Some("I12"), Some("I12")]);
@@ -390,7 +432,7 @@ fn l3_all_is_as_it_was_again_and_again() {
 
 /// A node of four cores, a pod that no room that is added is enough for, and such a gang.
 fn too_large() -> Plan {
-    let node = Act::Node { name: "n0".to_owned(), cpu: 4, cordoned: false, tainted: false };
+    let node = node("n0", 4, false, false);
     let pod = |name: &str, group: Option<&str>| {
         let group = group.map(str::to_owned);
         Act::Pod(PodAct { name: name.to_owned(), milli: 100_000, group, ..PodAct::default() })
@@ -433,7 +475,7 @@ fn l6_a_reason_is_not_true() {
 #[test]
 fn l5_a_call_stays_in_doubt() {
     let mut world = world(false);
-    world.plan(&[(0, Act::Node { name: "n2".to_owned(), cpu: 64, cordoned: false, tainted: false })]);
+    world.plan(&[(0, node("n2", 64, false, false))]);
     // The step, and not yet the way of the call.
     world.run_for(1);
     let process = world.process.as_ref().expect("it runs");

@@ -10,8 +10,9 @@ use gangline::sim::api::{has_ended, is_gated};
 use gangline::sim::store::metadata;
 
 use super::application_of;
+use crate::sim::amount::Amount;
 use crate::sim::marks::{group_of, is_member, queue_mark, seat_mark};
-use crate::sim::people::{NS, is_held_back, label, levels, milli, node_of};
+use crate::sim::people::{NS, is_held_back, label, levels, node_of};
 use crate::sim::world::World;
 
 /// Reasons that room can end: none of them remains when there is plenty of it.
@@ -137,8 +138,9 @@ impl World {
             let same = spec.queue == first.queue
                 && spec.reservation == first.reservation
                 && spec.completion_timeout_seconds == first.completion_timeout_seconds;
-            let cpu = spec.min_resource.get("cpu").map_or(u64::MAX, |cpu| milli(&cpu.0));
-            listed == names && same && spec.min_resource.len() == 1 && cpu < HUGE_MILLI
+            let is_known = spec.min_resource.keys().all(|name| matches!(name.as_str(), "cpu" | "memory"));
+            let asks = Amount::of(Some(&spec.min_resource), Amount::ENDLESS);
+            listed == names && same && is_known && asks.milli < HUGE_MILLI
         };
         let is_over = |(_, group): &&(String, TaskGroup)| {
             group

@@ -10,9 +10,10 @@ use gangline::core::time::{Mono, Now};
 use gangline::shim::observation::{Body, Observation, Outcome, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};
 
+use super::amount::{Amount, pods_of_node};
 use super::marks::{Seat, group_of, member_of, queue_mark, seat_in, seat_label, seat_mark, uid_mark};
-use super::people::{allocatable_of, is_placeholder, label, limit_of, milli_of, node_of};
-use super::place::{Wants, ZONE, is_tainted};
+use super::people::{is_placeholder, label, node_of};
+use super::place::{Wants, ZONE, is_dead, is_tainted};
 
 #[path = "judge.rs"]
 mod judge;
@@ -38,6 +39,8 @@ pub(crate) struct Process {
     /// All TaskGroups that it has seen, and which was the last of a name.
     groups: BTreeMap<Uid, GroupSeen>,
     group_uids: BTreeMap<Key, Uid>,
+    /// Who was seen last under each name.
+    uids: BTreeMap<(Kind, Key), Uid>,
     /// Bindings that may have happened or may yet.
     intents: BTreeMap<Uid, Intent>,
     /// Where each pod was last sent, and when that was decided.
@@ -61,7 +64,7 @@ struct PodSeen {
     rv: u64,
     node: Option<String>,
     queue: Option<String>,
-    milli: u64,
+    asks: Amount,
     ended: bool,
     ours: bool,
     wants: Wants,
@@ -96,7 +99,7 @@ struct GroupSeen {
 }
 
 struct NodeSeen {
-    milli: u64,
+    has: Amount,
     pods: u64,
     /// When something else than our own pods last changed what is left of it.
     changed_ms: u64,
@@ -107,7 +110,7 @@ struct NodeSeen {
 }
 
 struct QueueSeen {
-    milli: Option<u64>,
+    most: Amount,
     /// When something else than our own decisions last changed what is left of it.
     changed_ms: u64,
     /// Its limit was lowered, perhaps below what is used: a member may still take the seat that is held for it.
@@ -117,7 +120,7 @@ struct QueueSeen {
 struct Intent {
     node: String,
     queue: String,
-    milli: u64,
+    asks: Amount,
     /// It may have happened, whatever later answers say.
     doubtful: bool,
     /// When it was first sent: one that is refused for now is sent again.
@@ -155,6 +158,7 @@ impl Process {
             queues: BTreeMap::new(),
             groups: BTreeMap::new(),
             group_uids: BTreeMap::new(),
+            uids: BTreeMap::new(),
             intents: BTreeMap::new(),
             sent: BTreeMap::new(),
             calls: BTreeMap::new(),
@@ -171,6 +175,11 @@ impl Process {
     pub(crate) fn due_at(&self, now_ms: u64) -> Option<u64> {
         let wake = self.wake.map(|at| at.0.max(now_ms));
         self.step_at.into_iter().chain(wake).min()
+    }
+
+    /// Whether it knows another pod under a name.
+    pub(crate) fn knew_another(&self, kind: Kind, seen: &Seen) -> bool {
+        kind == Kind::Pod && self.pods.get(&seen.key).is_some_and(|known| known.uid != seen.uid)
     }
 
     /// Tells it something.
@@ -262,16 +271,16 @@ impl Process {
 
     /// A queue that is over its limit when everything is first listed: it was lowered before.
     fn mark_overdrawn(&mut self) {
-        let used: Vec<u64> = self.queues.keys().map(|key| self.used_in(&key.name)).collect();
+        let used: Vec<Amount> = self.queues.keys().map(|key| self.used_in(&key.name)).collect();
         for (queue, used) in self.queues.values_mut().zip(used) {
-            queue.lowered |= queue.milli.is_some_and(|most| used > most);
+            queue.lowered |= !used.is_within(queue.most);
         }
     }
 
     /// What is used in a queue and those below it.
-    fn used_in(&self, queue: &str) -> u64 {
+    fn used_in(&self, queue: &str) -> Amount {
         let of_queue = |pod: &&PodSeen| !pod.ended && pod.queue.as_deref().is_some_and(|of| is_within(of, queue));
-        self.pods.values().filter(of_queue).map(|pod| pod.milli).sum()
+        self.pods.values().filter(of_queue).map(|pod| pod.asks).sum()
     }
 
     /// What has a node has been bound; what is being deleted without one gets none any more, whatever is on its way.
@@ -287,41 +296,39 @@ impl Process {
 
     fn see(&mut self, kind: Kind, seen: &Seen) {
         self.settle(seen);
+        self.uids.insert((kind, seen.key.clone()), seen.uid.clone());
         let Ok(body) = &seen.body else { return self.see_unreadable(kind, seen) };
         match body {
             Body::Pod(_) => self.see_pod(seen, body),
             Body::Node(node) => {
-                let (milli, pods) = allocatable_of(node);
+                let (has, pods) = (Amount::of_node(node), pods_of_node(node));
                 let changed_ms = match self.nodes.get(&seen.key) {
                     None => 0,
-                    Some(old) if old.milli <= milli && old.pods <= pods => old.changed_ms,
+                    Some(old) if old.has.is_within(has) && old.pods <= pods => old.changed_ms,
                     Some(_) => self.now_ms,
                 };
-                let is_cordoned = node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true));
+                let is_cordoned =
+                    is_dead(node) || node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true));
                 let old = self.nodes.get(&seen.key);
                 // One that was so when it was first seen was always so.
                 let since = |at: fn(&NodeSeen) -> Option<u64>| old.map_or(0, |old| at(old).unwrap_or(self.now_ms));
                 let cordoned_ms = is_cordoned.then(|| since(|old| old.cordoned_ms));
                 let tainted_ms = is_tainted(node).then(|| since(|old| old.tainted_ms));
                 let zone = label(body, ZONE).map(str::to_owned);
-                let node = NodeSeen { milli, pods, changed_ms, cordoned_ms, tainted_ms, zone };
+                let node = NodeSeen { has, pods, changed_ms, cordoned_ms, tainted_ms, zone };
                 self.nodes.insert(seen.key.clone(), node);
             }
             Body::Queue(queue) => {
-                let milli = limit_of(queue);
-                let lowered = |old: &QueueSeen| match (old.milli, milli) {
-                    (Some(old), Some(new)) => new < old,
-                    (None, Some(_)) => true,
-                    (_, None) => false,
-                };
+                let most = Amount::of_queue(queue);
+                let lowered = |old: &QueueSeen| !old.most.is_within(most);
                 // These exist without an object, unlimited.
                 let implicit = matches!(&*seen.key.name, "root" | "root.default") && self.is_synced();
                 let old = self.queues.get(&seen.key);
                 let changed_ms = old.map_or(0, |old| old.changed_ms);
                 // One that comes back may find more in use than it has.
-                let overdrawn = || milli.is_some_and(|most| self.used_in(&seen.key.name) > most);
+                let overdrawn = || !self.used_in(&seen.key.name).is_within(most);
                 let lowered = old.map_or_else(|| implicit || overdrawn(), |old| old.lowered || lowered(old));
-                self.queues.insert(seen.key.clone(), QueueSeen { milli, changed_ms, lowered });
+                self.queues.insert(seen.key.clone(), QueueSeen { most, changed_ms, lowered });
             }
             Body::TaskGroup(group) => self.see_group(seen, group),
             Body::ResourceQuota(_) => {}
@@ -434,8 +441,8 @@ impl Process {
             self.intents.remove(&seen.uid);
         }
         let ended = gangline::sim::api::has_ended(pod);
-        let (queue, milli) = (queue_mark(body), milli_of(pod));
-        let grows = known.is_some_and(|old| old.milli < milli) && node.is_some();
+        let (queue, asks) = (queue_mark(body), Amount::of_pod(pod));
+        let grows = known.is_some_and(|old| !asks.is_within(old.asks)) && node.is_some();
         let group = group_of(body).map(str::to_owned);
         let (earlier, relabelled_ms) = match known.filter(|old| old.uid == seen.uid && node.is_none()) {
             Some(old) if old.group != group => (old.earlier.iter().chain([&old.group]).cloned().collect(), self.now_ms),
@@ -453,7 +460,7 @@ impl Process {
             rv,
             node,
             queue,
-            milli,
+            asks,
             ended,
             ours,
             wants,
@@ -485,6 +492,7 @@ impl Process {
     }
 
     fn forget(&mut self, kind: Kind, key: &Key) {
+        self.uids.remove(&(kind, key.clone()));
         match kind {
             Kind::Pod => {
                 if let Some(old) = self.pods.remove(key) {

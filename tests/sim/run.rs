@@ -2,6 +2,8 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use gangline::shim::op::Op;
+
 use super::coverage::{Coverage, Reached, SAMPLED};
 use super::draw::LENGTH_MS;
 use super::forks;
@@ -19,6 +21,8 @@ pub(crate) struct Played {
     pub(crate) steps: u64,
     /// Every write, in its order.
     pub(crate) writes: Vec<String>,
+    /// Every call, where that is noted.
+    pub(crate) calls: Vec<Op>,
     /// What was reached, where that is noted.
     pub(crate) reached: Reached,
 }
@@ -33,7 +37,7 @@ pub(crate) fn play(plan: &Plan, verbose: bool) -> Played {
 /// Plays a plan, and notes what it reaches if it is among those that are looked at.
 pub(crate) fn play_and_look(plan: &Plan) -> Played {
     let mut world = World::new(plan.head.seed, plan.head.faults, None);
-    world.coverage = plan.head.seed.is_multiple_of(SAMPLED).then(|| Coverage::of(plan));
+    world.coverage = plan.head.seed.is_multiple_of(SAMPLED).then(Coverage::default);
     play_in(world, plan)
 }
 
@@ -43,7 +47,7 @@ pub(crate) fn play_in(world: World, plan: &Plan) -> Played {
         let text = panic.downcast_ref::<String>().cloned();
         let what = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
         let violation = Violation::new("panic", what.unwrap_or_default());
-        Played { violation: Some(violation), steps: 0, writes: Vec::new(), reached: Reached::new() }
+        Played { violation: Some(violation), steps: 0, writes: Vec::new(), calls: Vec::new(), reached: Reached::new() }
     })
 }
 
@@ -78,5 +82,6 @@ fn play_on(world: World, plan: &Plan) -> Played {
         }
     }
     let reached = world.coverage.map(|coverage| coverage.reached).unwrap_or_default();
-    Played { violation: world.violation, steps: world.steps, writes: world.writes, reached }
+    let calls = world.calls.unwrap_or_default();
+    Played { violation: world.violation, steps: world.steps, writes: world.writes, calls, reached }
 }

@@ -10,7 +10,9 @@ use gangline::shim::op::Kind;
 use gangline::sim::store::{Change, metadata};
 
 use super::{Act, Event, Process, World};
-use crate::sim::plan::Needs;
+use crate::sim::acts::Needs;
+use crate::sim::chance::hash;
+use crate::sim::coverage::MEETINGS;
 use crate::sim::process::EXCUSED_MS;
 
 /// What the server does not serve, and what it does not say.
@@ -181,8 +183,12 @@ impl World {
         }
         let (revision, objects) = self.api.store.list(kind);
         let mut objects: Vec<Seen> = objects.into_iter().map(|seen| self.as_read(kind, seen)).collect();
-        if self.permuted {
-            objects.reverse();
+        if let Some(order) = self.order {
+            objects.sort_by_cached_key(|seen| hash(order, seen.key.to_string().as_bytes()));
+        }
+        let Some(process) = self.life(number) else { return };
+        if objects.iter().any(|seen| process.knew_another(kind, seen)) {
+            self.note(|| MEETINGS[1].to_owned());
         }
         let Some(process) = self.life(number) else { return };
         process.hear(now, kind, WatchFact::ListBegin);
@@ -212,7 +218,7 @@ impl World {
         }
         if is_gone {
             process.hear(now, kind, WatchFact::Unserved);
-        } else if self.chance.percent("cut", kind.plural(), self.faults.cut) {
+        } else if self.happens("cut", ("cut", kind.plural()), self.faults.cut) {
             self.cut_one(number, kind, 0);
         }
         self.step_soon(number);
@@ -223,7 +229,7 @@ impl World {
         let numbers: Vec<u64> = self.running().map(|process| process.number).collect();
         for number in numbers {
             if self.speaking.insert((number, kind)) {
-                let lag = self.chance.delay("watch", kind.plural(), self.faults.lag_ms);
+                let lag = self.delayed("lag_ms", ("watch", kind.plural()), self.faults.lag_ms);
                 self.at(self.now_ms + lag, Event::Watch(number, kind));
             }
         }

@@ -6,17 +6,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use gangline::core::ids::Key;
 use gangline::core::time::{Mono, Now, Wall};
 use gangline::shim::observation::Outcome;
-use gangline::shim::op::{Call, CallId, Kind};
+use gangline::shim::op::{Call, CallId, Kind, Op};
 use gangline::sim::api::Api;
 use gangline::sim::garbage;
-use gangline::sim::store::metadata;
+use gangline::sim::job::Jobs;
+use gangline::sim::store::{Change, metadata};
 use k8s_openapi::api::core::v1::Pod;
 
+use super::acts::{Act, Needs};
 use super::chance::Chance;
 use super::coverage::Coverage;
 use super::oracle::Violation;
 use super::people::NS;
-use super::plan::{Act, Admission, Faults, Needs};
+use super::plan::{Admission, Faults};
 use super::process::{EXCUSED_MS, Process};
 use ledger::Ledger;
 pub(crate) use ledger::START_MS;
@@ -36,6 +38,8 @@ mod watching;
 const REST_MS: u64 = 300_000;
 /// How long a call is on its way, and its answer.
 const CALL_MS: u64 = 3;
+/// What takes longer is slow.
+const LONG_MS: u64 = 20;
 /// After this time a call without an answer is given up.
 const GIVEN_UP_MS: u64 = 5_000;
 /// Most events of one rest: a world that does not come to rest is a finding.
@@ -89,6 +93,10 @@ enum Event {
     Found,
     /// An object is written so that it can be read.
     Mend(Kind, Key),
+    /// Nothing was heard of a node for a while.
+    Mark(String),
+    /// The controller of Jobs looks at its pods.
+    Jobs,
 }
 
 /// What becomes of a call.
@@ -98,6 +106,8 @@ enum Fate {
     Fine(u64),
     /// The same, and the answer is lost.
     AnswerLost,
+    /// It never arrives.
+    Lost,
     /// It is refused with this code.
     Refused(u16),
     /// It was given up before it arrived, and is made a while after.
@@ -138,8 +148,10 @@ pub(crate) struct World {
     now_ms: u64,
     /// How far the wall clock is from where it began, beside the time that has passed.
     pub(crate) wall_ms: i64,
-    /// Whether lists come in another order.
-    permuted: bool,
+    /// In which order lists come, if not in the server's.
+    order: Option<u64>,
+    /// Every call as it left, where that is compared.
+    pub(crate) calls: Option<Vec<Op>>,
     agenda: BTreeMap<(u64, u64), Event>,
     serial: u64,
     /// How far the actors have seen.
@@ -150,6 +162,11 @@ pub(crate) struct World {
     looked_at: BTreeSet<(bool, Key)>,
     /// Nodes whose kubelet does nothing, and until when.
     hanging: BTreeMap<String, u64>,
+    /// Nodes whose machine is dead.
+    pub(crate) dead: BTreeSet<String>,
+    /// What Jobs have and want, and whether their controller is going to look.
+    pub(crate) jobs: Jobs,
+    jobs_due: bool,
     /// UIDs of the pods that the scheduler created.
     made: BTreeSet<String>,
     death: Option<(usize, Death)>,
@@ -159,6 +176,14 @@ pub(crate) struct World {
     deaf_until: u64,
     /// What the server does not serve, and what it does not say.
     silence: Silence,
+    /// How many members of a task group, by its UID, had ended and are gone.
+    pub(crate) ended: BTreeMap<String, u32>,
+    /// When task groups went, by their UID.
+    went: BTreeMap<String, u64>,
+    /// Pods whose Binding is made late, and whether a question was answered meanwhile that they have no node.
+    late: BTreeMap<Key, bool>,
+    /// The last two states of each pod, where a question after it may be answered by the one before.
+    states: BTreeMap<Key, [Option<Change>; 2]>,
     /// Pods that are made anew when they are gone.
     pub(crate) come_again: BTreeMap<Key, Pod>,
     /// What was given to whom.
@@ -190,18 +215,26 @@ impl World {
             // Later than what happened long ago.
             now_ms: 2 * EXCUSED_MS,
             wall_ms: 0,
-            permuted: false,
+            order: None,
+            calls: None,
             agenda: BTreeMap::new(),
             serial: 0,
             acted_on: 0,
             speaking: BTreeSet::new(),
             looked_at: BTreeSet::new(),
             hanging: BTreeMap::new(),
+            dead: BTreeSet::new(),
+            jobs: Jobs::default(),
+            jobs_due: false,
             made: BTreeSet::new(),
             death,
             relimited: BTreeSet::new(),
             deaf_until: 0,
             silence: Silence::default(),
+            ended: BTreeMap::new(),
+            went: BTreeMap::new(),
+            late: BTreeMap::new(),
+            states: BTreeMap::new(),
             come_again: BTreeMap::new(),
             coverage: None,
         };
@@ -210,9 +243,15 @@ impl World {
         world
     }
 
-    /// With lists in another order.
-    pub(crate) fn permuted(mut self) -> Self {
-        self.permuted = true;
+    /// With lists in another order, one for each number.
+    pub(crate) const fn listing_in_order(mut self, order: u64) -> Self {
+        self.order = Some(order);
+        self
+    }
+
+    /// With a record of every call.
+    pub(crate) fn noting_calls(mut self) -> Self {
+        self.calls = Some(Vec::new());
         self
     }
 
@@ -355,6 +394,8 @@ impl World {
             Event::Sweep(for_ms) => self.sweep(for_ms),
             Event::Found => self.api.namespaces.set_exists(NS, true),
             Event::Mend(kind, key) => self.mend(kind, &key),
+            Event::Mark(node) => self.mark_dead(&node),
+            Event::Jobs => self.jobs_act(),
         }
     }
 
@@ -415,7 +456,7 @@ impl World {
     }
 
     fn step_soon(&mut self, number: u64) {
-        let at = self.now_ms + self.chance.delay("step", "", self.faults.stall_ms);
+        let at = self.now_ms + self.delayed("stall_ms", ("step", ""), self.faults.stall_ms);
         if let Some(process) = self.life(number) {
             process.step_at = Some(process.step_at.map_or(at, |earlier| earlier.min(at)));
         }
@@ -461,6 +502,22 @@ impl World {
             self.acted_on = self.api.store.revision();
             changes.iter().for_each(|change| self.notice(change));
         }
+    }
+
+    /// Something was reached.
+    pub(crate) fn note(&mut self, what: impl FnOnce() -> String) {
+        if let Some(coverage) = &mut self.coverage {
+            coverage.reached.insert(what());
+        }
+    }
+
+    /// A delay that a fault makes long, now and then.
+    fn delayed(&mut self, fault: &'static str, (site, object): (&str, &str), longest: u64) -> u64 {
+        let delay = self.chance.delay(site, object, longest);
+        if delay > LONG_MS {
+            self.note(|| format!("fault {fault}"));
+        }
+        delay
     }
 
     /// Something outside took members or seats from a group.

@@ -1,0 +1,291 @@
+//! Draws what few clusters see: drawn when all else of the acts is, so that without it a plan is as it was.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gangline::shim::op::Kind;
+
+use super::acts::{Act, GroupAct, JobAct, NodeAct, PodAct};
+use super::coverage::STORMS;
+use super::draw::Dice;
+use super::place::Place;
+
+/// What changes little of the rest.
+pub(super) fn rare(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, nodes: &[String]) {
+    let group = format!("g{}", dice.few(8));
+    let member = format!("{group}-{}", dice.few(3));
+    if dice.percent(8) {
+        let kind = dice.of(&Kind::ALL);
+        let name = match kind {
+            Kind::Pod => member.clone(),
+            Kind::Node => dice.of(nodes),
+            Kind::TaskGroup => group.clone(),
+            Kind::Queue => dice.of(&["root", "root.a", "root.a.x", "root.b"]).to_owned(),
+            Kind::ResourceQuota => "quota".to_owned(),
+        };
+        acts.push((dice.time(), Act::Garble { kind, name, for_ms: dice.of(&[1_000, 20_000, 100_000]) }));
+    }
+    if dice.percent(8) {
+        let milli = dice.of(&[100, 1_500, 4_000]);
+        acts.push((dice.time(), Act::Resize { name: member, milli }));
+    }
+    if dice.percent(3) {
+        acts.push((dice.time(), Act::DropNamespace { for_ms: dice.of(&[0, 5_000]) }));
+    }
+    if dice.percent(6) {
+        acts.push((dice.time(), Act::Hang { node: dice.of(nodes), for_ms: dice.of(&[20_000, 200_000]) }));
+    }
+    if dice.percent(8) {
+        let code = dice.of(&STORMS);
+        acts.push((dice.time(), Act::Storm { code, for_ms: dice.of(&[2_000, 30_000, 90_000]) }));
+    }
+    if dice.percent(8) {
+        let app = dice.percent(50).then(|| group.clone());
+        let pod = PodAct {
+            name: "abroad".to_owned(),
+            milli: 500,
+            group: Some(group),
+            app,
+            forged: dice.percent(30),
+            abroad: true,
+            ..PodAct::default()
+        };
+        acts.push((dice.time(), Act::Pod(pod)));
+    }
+    if dice.percent(8) {
+        hold_some(dice, acts);
+    }
+    if dice.percent(8) {
+        // All groups of an application should agree, and mostly are one.
+        let timeout = Some(dice.of(&[1, 10, 200]));
+        let mut groups =
+            acts.iter_mut().filter_map(|(_, act)| if let Act::Group(group) = act { Some(group) } else { None });
+        groups.nth(dice.few(4) as usize).into_iter().for_each(|group| group.timeout = timeout);
+    }
+    if dice.percent(6) {
+        let (name, cpu) = (dice.of(nodes), 1 + dice.below(6) as u32);
+        let node = Act::Node(NodeAct { name, cpu, tainted: true, ..NodeAct::default() });
+        acts.push((if dice.percent(50) { 0 } else { dice.time() }, node));
+    }
+    if dice.percent(10) {
+        place_some(dice, acts);
+    }
+}
+
+/// What changes whole clusters.
+pub(super) fn rarer(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (nodes, queues): (&[String], &[Option<String>])) {
+    if dice.percent(8) {
+        label_some(dice, acts);
+    }
+    if dice.percent(6) {
+        gate_some(dice, acts);
+    }
+    if dice.percent(10) {
+        jobs(dice, acts);
+    }
+    if dice.percent(6) {
+        machine_dies(dice, acts, nodes);
+    }
+    if dice.percent(6) {
+        placeholders_fail(dice, acts);
+    }
+    if dice.percent(15) {
+        edit_some(dice, acts, queues);
+    }
+    if dice.percent(12) {
+        scarce(dice, acts);
+    }
+}
+
+/// Some gangs cannot be everywhere, and do not always say the same of their placeholders and of their members.
+fn place_some(dice: &mut Dice, acts: &mut [(u64, Act)]) {
+    let (place, is_said) = (dice.of(&Place::ALL), dice.percent(85));
+    let mut placed = BTreeSet::new();
+    for (_, act) in acts.iter_mut() {
+        if let Act::Group(group) = act
+            && (placed.contains(&group.name) || dice.percent(40))
+        {
+            group.place = is_said.then_some(place);
+            placed.insert(group.name.clone());
+        }
+    }
+    for (_, act) in acts {
+        if let Act::Pod(pod) = act
+            && pod.group.as_ref().is_some_and(|group| placed.contains(group))
+        {
+            pod.place = dice.percent(95).then_some(place);
+        }
+    }
+}
+
+/// Somebody holds members by a finalizer, and may let them go.
+fn hold_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    let mut names = Vec::new();
+    for (_, act) in acts.iter_mut() {
+        if let Act::Pod(pod) = act
+            && dice.percent(20)
+        {
+            pod.held = true;
+            names.push(pod.name.clone());
+        }
+    }
+    for name in names {
+        if dice.percent(60) {
+            acts.push((dice.time(), Act::LetGo { name: name.clone() }));
+        }
+        if dice.percent(30) {
+            acts.push((dice.time(), Act::DropPod { name, again: false }));
+        }
+    }
+}
+
+/// The names of the pods that come, and of what they belong to.
+fn pods(acts: &[(u64, Act)]) -> Vec<(u64, PodAct)> {
+    let pod = |(at, act): &(u64, Act)| if let Act::Pod(pod) = act { Some((*at, pod.clone())) } else { None };
+    acts.iter().filter_map(pod).collect()
+}
+
+/// Somebody edits what some pods say that they belong to, and may think better of it.
+fn label_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    let pods = pods(acts);
+    let count = if pods.is_empty() { 0 } else { 1 + dice.few(3) };
+    for _ in 0..count {
+        let (comes, PodAct { name, group, app, .. }) = dice.of(&pods);
+        let PodAct { group: other, app: elsewhere, .. } = dice.of(&pods).1;
+        let at = comes + dice.of(&[5, 500, 5_000, 40_000]) + dice.below(1_000);
+        if dice.percent(40) {
+            acts.push((at + dice.below(20_000), Act::Label { name: name.clone(), group, app }));
+        }
+        acts.push((at, Act::Label { name, group: other, app: elsewhere }));
+    }
+}
+
+/// Somebody holds some pods back, most of them for a while.
+fn gate_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    let mut lifted = Vec::new();
+    for (at, act) in acts.iter_mut() {
+        if let Act::Pod(pod) = act
+            && dice.percent(20)
+        {
+            pod.gated = true;
+            if dice.percent(80) {
+                lifted.push((*at + dice.of(&[100, 3_000, 60_000]), Act::Ungate { name: pod.name.clone() }));
+            }
+        }
+    }
+    acts.extend(lifted);
+}
+
+/// Somebody edits some task groups, whatever becomes of them meanwhile.
+fn edit_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, queues: &[Option<String>]) {
+    let group = |(at, act): &(u64, Act)| if let Act::Group(group) = act { Some((*at, group.clone())) } else { None };
+    let groups: Vec<(u64, GroupAct)> = acts.iter().filter_map(group).collect();
+    for _ in 0..=dice.few(4) {
+        let (at, mut group) = dice.of(&groups);
+        match dice.below(5) {
+            0 => group.queue = dice.of(queues),
+            1 => group.milli = dice.of(&[500, 1_000, 3_000]),
+            2 => group.timeout = Some(dice.of(&[1, 60])),
+            3 => group.place = Some(dice.of(&Place::ALL)),
+            _ => group.min = 1 + dice.few(4) as u32,
+        }
+        acts.push((at + dice.of(&[500, 5_000, 40_000, 120_000]) + dice.below(1_000), Act::Group(group)));
+    }
+}
+
+/// Jobs have the members of some groups: with new names in the place of those that fail or go.
+fn jobs(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    let mut groups: Vec<(u64, GroupAct)> = Vec::new();
+    for (at, act) in acts.iter() {
+        if let Act::Group(group) = act
+            && !groups.iter().any(|(_, known)| known.name == group.name)
+            && dice.percent(40)
+        {
+            groups.push((*at, group.clone()));
+        }
+    }
+    for (at, group) in groups {
+        if dice.percent(70) {
+            acts.retain(|(_, act)| !matches!(act, Act::Pod(pod) if pod.group.as_ref() == Some(&group.name)));
+        }
+        job(dice, acts, at, &group);
+    }
+}
+
+/// A Job of a group, and what becomes of its pods.
+fn job(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, at: u64, group: &GroupAct) {
+    let (name, parallelism) = (format!("{}-job", group.name), group.min + dice.few(2) as u32);
+    let completions = parallelism + dice.few(3) as u32;
+    let comes = (at + dice.below(4_000)).saturating_sub(2_000);
+    let job = JobAct {
+        name: name.clone(),
+        group: Some(group.name.clone()),
+        milli: group.milli,
+        mib: group.mib,
+        parallelism,
+        completions,
+    };
+    acts.push((comes, Act::Job(job)));
+    for number in 0..completions + 2 {
+        let name = format!("{name}-{number}");
+        let ends = comes + dice.below(80_000);
+        if dice.percent(10) {
+            acts.push((ends, Act::DropPod { name, again: false }));
+        } else if dice.percent(70) {
+            acts.push((ends, Act::End { name, well: dice.percent(60) }));
+        }
+    }
+}
+
+/// The machine of a node dies; in time what is on it is given up, and it comes back, or goes.
+fn machine_dies(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, nodes: &[String]) {
+    let (node, at) = (dice.of(nodes), dice.time());
+    acts.push((at, Act::Die { node: node.clone() }));
+    if dice.percent(80) {
+        acts.push((at + 45_000 + dice.below(30_000), Act::Evict { node: node.clone() }));
+    }
+    let later = at + dice.of(&[5_000, 60_000, 120_000]) + dice.below(20_000);
+    match dice.below(3) {
+        0 => {}
+        1 => acts.push((later, Act::Revive { node })),
+        _ => acts.push((later, Act::LoseNode { name: node })),
+    }
+}
+
+/// Nodes put off some placeholders.
+fn placeholders_fail(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    let group =
+        |(at, act): &(u64, Act)| if let Act::Group(group) = act { Some((*at, group.name.clone())) } else { None };
+    let groups: Vec<(u64, String)> = acts.iter().filter_map(group).collect();
+    for _ in 0..=dice.few(3) {
+        let (at, group) = dice.of(&groups);
+        let nth = dice.below(5) as u32;
+        acts.push((at + dice.below(30_000), Act::DropPlaceholder { group, nth, fails: true }));
+    }
+}
+
+/// Memory is scarce on nodes and in queues, or there may be few pods on a node.
+fn scarce(dice: &mut Dice, acts: &mut [(u64, Act)]) {
+    let (memory, pods) = (dice.percent(70), dice.percent(40));
+    let mut of_groups = BTreeMap::new();
+    for (_, act) in acts.iter_mut() {
+        if let Act::Node(node) = act {
+            node.mib = memory.then(|| 512 * (1 + dice.below(8) as u32));
+            node.pods = pods.then(|| 2 + dice.below(5) as u32);
+        } else if let (Act::Queue(queue), true) = (&mut *act, memory) {
+            queue.mib = dice.percent(50).then(|| 512 * (1 + dice.below(12) as u32));
+        } else if let (Act::Group(group), true) = (act, memory) {
+            group.mib = *of_groups.entry(group.name.clone()).or_insert_with(|| dice.of(&[0, 256, 512, 1_024]));
+        }
+    }
+    for (_, act) in acts {
+        let (group, mib) = if let Act::Pod(pod) = act {
+            (&pod.group, &mut pod.mib)
+        } else if let Act::Job(job) = act {
+            (&job.group, &mut job.mib)
+        } else {
+            continue;
+        };
+        let announced = group.as_ref().and_then(|group| of_groups.get(group)).copied().unwrap_or(0);
+        *mib = if dice.percent(6) { announced + 256 } else { announced };
+    }
+}

@@ -1,0 +1,104 @@
+//! I14: what follows from a plan follows each time: from the same objects and answers the same calls, each with every
+//! choice in it, in whatever process, and whatever order lists come in.
+
+use std::env;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::process::Command;
+
+use gangline::shim::op::Op;
+
+use super::draw::draw;
+use super::plan::{Faults, Head, Plan};
+use super::run::play_in;
+use super::world::World;
+use crate::simulation::number;
+
+/// How many plans are played more than once; of few plans fewer.
+const PLAYED_TWICE: u64 = 200;
+/// Tells another process to say what it does.
+const OTHER: &str = "PLANS_OF_ANOTHER_PROCESS";
+/// Begins a line that says it: a seed, and all calls as one number.
+const SAYS: &str = "calls of plan ";
+
+/// Every call of a play as it left.
+fn calls(world: World, plan: &Plan) -> Vec<Op> {
+    play_in(world.noting_calls(), plan).calls
+}
+
+fn world(head: &Head) -> World {
+    World::new(head.seed, head.faults, None)
+}
+
+/// All calls of a plan, as one number. The hasher of the standard library has the same keys each time if it is made so.
+fn digest(seed: u64) -> u64 {
+    let plan = draw(seed);
+    let mut hasher = DefaultHasher::new();
+    calls(world(&plan.head), &plan).iter().for_each(|op| format!("{op:?}").hash(&mut hasher));
+    hasher.finish()
+}
+
+/// Which nodes and seats pods are given, and which are made and deleted. Of calls that leave in one step, which comes first
+/// is told by nobody; when a call that failed is tried again goes by when it was first made: here none fails.
+fn deeds(plan: &Plan, order: Option<u64>) -> Vec<String> {
+    let Faults { lag_ms, cut, stall_ms, idle_ms, admission, .. } = plan.head.faults;
+    let faults = Faults { lag_ms, cut, stall_ms, idle_ms, admission, ..Faults::default() };
+    let calm = Plan { head: Head { seed: plan.head.seed, faults }, acts: plan.acts.clone() };
+    let world = world(&calm.head);
+    let world = match order {
+        Some(order) => world.listing_in_order(order),
+        None => world,
+    };
+    let deed = |op: &Op| match op {
+        Op::Bind { pod, node, annotations, .. } => Some(format!("bind {pod} to {node} as {annotations:?}")),
+        Op::CreatePod(pod) => Some(format!("create {:?}", pod.metadata.name)),
+        Op::DeletePod { pod, .. } => Some(format!("delete {pod}")),
+        Op::GetPod { .. }
+        | Op::PatchPodCondition { .. }
+        | Op::PatchTaskGroupStatus { .. }
+        | Op::PatchQueueStatus { .. }
+        | Op::CreateEvent(_) => None,
+    };
+    let mut deeds: Vec<String> = calls(world, &calm).iter().filter_map(deed).collect();
+    deeds.sort_unstable();
+    deeds
+}
+
+/// A number, an address or an order that nothing promises, and that gets into a decision, is another one in another process.
+#[test]
+fn the_same_plan_is_played_the_same_in_another_process() {
+    let plans = number("SEEDS").map_or(PLAYED_TWICE, |seeds| PLAYED_TWICE.min(seeds / 10));
+    if env::var_os(OTHER).is_some() {
+        return (0..plans).for_each(|seed| println!("\n{SAYS}{seed}: {:x}", digest(seed)));
+    }
+    let other = Command::new(env::current_exe().expect("this one runs"))
+        .args(["--exact", "--nocapture", "sim::same::the_same_plan_is_played_the_same_in_another_process"])
+        .env(OTHER, "1")
+        .output()
+        .expect("it runs once more");
+    let said = String::from_utf8(other.stdout).expect("text");
+    let said: Vec<&str> = said.lines().filter(|line| line.starts_with(SAYS)).collect();
+    let own: Vec<String> = (0..plans).map(|seed| format!("{SAYS}{seed}: {:x}", digest(seed))).collect();
+    assert_eq!(said, own);
+}
+
+/// As [`the_same_plan_is_played_the_same_in_another_process`], where lists come in other orders.
+#[test]
+fn the_same_plan_is_played_the_same_whatever_order_lists_come_in() {
+    let plans = number("SEEDS").map_or(PLAYED_TWICE, |seeds| PLAYED_TWICE.min(seeds / 10));
+    for seed in 0..plans {
+        let plan = draw(seed);
+        assert_eq!(deeds(&plan, None), deeds(&plan, Some(seed)), "seed {seed}");
+    }
+}
+
+/// A choice that follows from what came first is noticed.
+#[cfg(debug_assertions)]
+#[test]
+fn an_order_that_counts_is_noticed() {
+    use gangline::rivals::{Bug, with};
+    let differs = |seed| {
+        let plan = draw(seed);
+        with(Bug::ArrivalDecides, || deeds(&plan, None) != deeds(&plan, Some(seed)))
+    };
+    assert!((0..20).any(differs));
+}
