@@ -4,7 +4,7 @@ use gangline::core::codes::CODES;
 use gangline::core::ids::{AppId, AskId, ClassId};
 use gangline::core::lifecycle::{AppEvent, AppState};
 use gangline::core::queue::{Kept, QuotaExcess};
-use gangline::core::reason::{AskReason, Reason, Refusal, RejectReason, SpecError, Unsupported};
+use gangline::core::reason::{AskReason, Loss, Reason, Refusal, RejectReason, SpecError, Unsupported};
 use gangline::core::resources::Excess;
 
 fn excess() -> QuotaExcess {
@@ -53,8 +53,9 @@ fn waits() -> Vec<Reason> {
         Reason::PlaceholdersLeaving { count: 1 },
         Reason::PlaceholderRejected(refusal()),
         Reason::PlaceholderRejected(Refusal { code: 500, ..refusal() }),
-        Reason::RefusedByNode { node: "n".into(), reason: "OutOfcpu".into() },
-        Reason::RefusedByNode { node: "".into(), reason: "".into() },
+        Reason::PlaceholdersLost(Loss::Refused { node: "n".into(), reason: "OutOfcpu".into() }),
+        Reason::PlaceholdersLost(Loss::Refused { node: "".into(), reason: "".into() }),
+        Reason::PlaceholdersLost(Loss::Deleted),
         Reason::ReservationLost { short: 1 },
     ]
 }

@@ -1,6 +1,6 @@
 //! Losing seats, nodes and members; deleting TaskGroups in every phase (01, 1.5).
 
-use gangline::core::application::REFUSED_AGAIN_MS;
+use gangline::core::application::LOST_AGAIN_MS;
 use gangline::core::event::{GroupSpec, Place};
 use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
@@ -28,39 +28,61 @@ fn a_held_placeholder_that_goes_is_planned_again() {
 }
 
 /// 01, 1.3 No hold and wait: what is lost is planned again at once; "if that fails, every seat returns to Open, bound
-/// placeholders are released …, with back-off". A node that refuses whatever comes would be asked without a pause else.
+/// placeholders are released …, with back-off". Who takes whatever comes would be given more without a pause else.
 #[test]
-fn a_node_that_refuses_placeholders_again_and_again_is_asked_less_and_less() {
-    let mut cluster = held();
-    cluster.finish("ph-g-1-1-0", false);
-    cluster.settle();
-    assert_eq!(cluster.report("g").seats.held, 3, "once is nothing");
-    for round in 0..3 {
-        cluster.wait(1);
-        let refused = cluster.bound().pop().expect("it holds its seats");
-        let node = cluster.node_of(&refused).expect("it has a node");
-        cluster.finish(&refused, false);
+fn who_takes_placeholders_again_and_again_is_given_less_and_less() {
+    let acts: [(fn(&mut Cluster, &str), &str); 3] = [
+        (
+            |cluster, name| cluster.finish(name, false),
+            "was refused or put off by its node (n0: Error) more than once, so",
+        ),
+        (|cluster, name| cluster.delete(name), "was deleted by somebody else more than once, so"),
+        (
+            |cluster, name| {
+                cluster.change(name, |spec| spec.terminating = true);
+                cluster.delete(name);
+            },
+            "was deleted by somebody else more than once, so",
+        ),
+    ];
+    for (act, said) in acts {
+        let mut cluster = Cluster::default().nodes(1, 4);
+        let spec = cluster.all("g", 3);
+        cluster.apply("g", spec);
         cluster.settle();
-        let (report, said) =
-            (cluster.report("g"), format!("nodes refused placeholders more than once ({node}: Error), so"));
-        assert_eq!((cluster.placeholders(), report.reason), (0, "RefusedByNode"));
-        assert!(report.message.starts_with(&said), "{}", report.message);
-        cluster.wait(999 << round);
-        assert_eq!(cluster.waiting(), [""; 0]);
-        cluster.wait(1 << round).settle();
-        assert_eq!(cluster.report("g").seats.held, 3);
+        let take = |cluster: &mut Cluster| {
+            let taken = cluster.bound().remove(1);
+            act(cluster, &taken);
+            cluster.settle();
+        };
+        take(&mut cluster);
+        assert_eq!(cluster.report("g").seats.held, 3, "once is nothing");
+        for round in 0..3 {
+            cluster.wait(1);
+            take(&mut cluster);
+            let report = cluster.report("g");
+            assert_eq!((cluster.placeholders(), report.reason), (0, "PlaceholdersLost"));
+            assert!(report.message.contains(said), "{}", report.message);
+            cluster.wait(999 << round);
+            assert_eq!(cluster.waiting(), [""; 0]);
+            cluster.wait(1 << round).settle();
+            assert_eq!(cluster.report("g").seats.held, 3);
+        }
     }
 }
 
-/// What a node puts off at one time, or long after, is planned again at once.
+/// Who takes the placeholders of many seats once, as a drain does, or one of a seat long after another, is given others.
 #[test]
-fn refusals_at_one_time_or_far_apart_are_planned_again_at_once() {
+fn a_seat_that_is_lost_once_in_a_while_is_planned_again_at_once() {
     let mut cluster = held();
-    for pair in [["ph-g-1-0-0", "ph-g-1-1-0"], ["ph-g-1-0-1", "ph-g-1-1-1"]] {
-        pair.into_iter().for_each(|name| cluster.finish(name, false));
-        cluster.settle();
-        assert_eq!((cluster.report("g").seats.held, cluster.report("g").reason), (3, "WaitingForMembers"));
-        cluster.wait(REFUSED_AGAIN_MS);
+    for names in [["ph-g-1-0-0", "ph-g-1-1-0", "ph-g-1-2-0"], ["ph-g-1-0-1", "ph-g-1-1-1", "ph-g-1-2-1"]] {
+        for name in names {
+            cluster.delete(name);
+            cluster.settle();
+            assert_eq!((cluster.report("g").seats.held, cluster.report("g").reason), (3, "WaitingForMembers"));
+            cluster.wait(1);
+        }
+        cluster.wait(LOST_AGAIN_MS);
     }
 }
 

@@ -47,8 +47,6 @@ pub struct App {
     pub waits: Option<Reason>,
     /// Failed attempts to reserve in a row, for the back-off.
     pub failures: u32,
-    /// When a node last refused a placeholder of it.
-    pub refused_at: Option<Mono>,
     /// Since when it waits for its end.
     pub idle: Option<Idle>,
     /// Its place among the gangs that contend in a pass.
@@ -157,8 +155,8 @@ pub const SETTLE_AT_MOST_MS: Millis = 5_000;
 pub const BACK_OFF_MS: Millis = 1_000;
 /// Longest pause: an administrator who makes room does not wait longer than this.
 pub const BACK_OFF_AT_MOST_MS: Millis = 60_000;
-/// Within this time a second refusal by a node is one again: longer than the longest pause between two attempts.
-pub const REFUSED_AGAIN_MS: Millis = 2 * BACK_OFF_AT_MOST_MS;
+/// Within this time a seat whose placeholder is lost to somebody else has lost another: longer than the longest pause between two attempts.
+pub const LOST_AGAIN_MS: Millis = 2 * BACK_OFF_AT_MOST_MS;
 
 /// A named set of equal members.
 #[derive(Clone, Debug)]
@@ -270,7 +268,6 @@ impl App {
             rejected: Vec::new(),
             waits: None,
             failures: 0,
-            refused_at: None,
             idle: None,
             contends: None,
             active: 0,

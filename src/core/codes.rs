@@ -35,8 +35,8 @@ pub const CODES: [(&str, &str); 38] = [
     ("PlaceholderRejected", "The API server refused a placeholder; nothing is held until the next attempt."),
     ("PlaceholderFailed", "The API server failed over a placeholder; nothing is held until the next attempt."),
     (
-        "RefusedByNode",
-        "Nodes refused placeholders, or put them off, more than once; nothing is held until the next attempt.",
+        "PlaceholdersLost",
+        "Nodes refused placeholders of a seat, or somebody deleted them, more than once; nothing is held until the next attempt.",
     ),
     (
         "WaitingForCapacity",

@@ -1,14 +1,14 @@
 //! A gang before its start: the gate, its placeholders, and the plan that places all of its seats or none (01, 1.2.5, 1.3).
 
-use super::application::{REFUSED_AGAIN_MS, SETTLE_AT_MOST_MS, SETTLE_MS, Stage, Stuck};
+use super::application::{LOST_AGAIN_MS, SETTLE_AT_MOST_MS, SETTLE_MS, Stage, Stuck};
 use super::ask::{AskState, Shelf};
 use super::decision::{Decision, TerminationType};
-use super::event::{Place, PlaceholderFor, PlaceholderName, Reservation};
-use super::ids::{AppId, AskId, GroupId, NodeId, QueueId, Text};
+use super::event::{PlaceholderFor, PlaceholderName, Reservation};
+use super::ids::{AppId, AskId, GroupId, NodeId, QueueId};
 use super::lifecycle::AppState;
 use super::plan::{Candidate, Shortage};
 use super::queue::Ahead;
-use super::reason::{Reason, Refusal};
+use super::reason::{Loss, Reason, Refusal};
 use super::resources::Totals;
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
@@ -256,21 +256,16 @@ impl Scheduler {
         }
     }
 
-    /// A node did not take a placeholder, or put it off: its seat is planned again at once. A node that does so again and
-    /// again would be asked for ever, as fast as the API server takes it: the second time within [`REFUSED_AGAIN_MS`] the gang
-    /// gives everything back, and waits before it tries again, longer each time.
-    pub(super) fn refused_by_node(&mut self, placeholder: AskId, node: Text) {
-        let ask = &self.books.asks[placeholder];
-        let (Place::Failed { reason }, Some(id)) = (ask.spec.place.clone(), ask.app) else { return };
-        let app = &mut self.books.apps[id];
-        if app.state != AppState::Accepted {
-            return;
-        }
-        let now = self.now.mono;
-        let before = app.refused_at.replace(now);
-        // What comes in one step is one refusal.
-        if before.is_some_and(|at| at < now && now < at.after(REFUSED_AGAIN_MS)) {
-            self.fall_back(id, Reason::RefusedByNode { node, reason });
+    /// The placeholder of a seat is lost: its node refuses it or puts it off, or somebody deletes it. The seat is planned
+    /// again at once. Where that happens again and again (01, 1.3: "if that fails"), placeholders would be made for ever, as
+    /// fast as the API server takes it: the second time within [`LOST_AGAIN_MS`] the gang gives everything back, and waits
+    /// before it tries again, longer each time.
+    pub(super) fn placeholder_lost(&mut self, group: GroupId, seat: u32, how: Loss) {
+        let (now, group) = (self.now.mono, &mut self.books.groups[group]);
+        let again = group.seats.lost_again(seat, now, LOST_AGAIN_MS);
+        let app = group.app.filter(|app| again && self.books.apps[*app].state == AppState::Accepted);
+        if let Some(app) = app {
+            self.fall_back(app, Reason::PlaceholdersLost(how));
         }
     }
 

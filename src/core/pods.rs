@@ -5,6 +5,7 @@ use super::decision::TerminationType;
 use super::event::{AskSpec, Place, Role};
 use super::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
 use super::queue::DEFAULT_QUEUE;
+use super::reason::Loss;
 use super::replace::excess_refused;
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
@@ -242,6 +243,7 @@ impl Scheduler {
 
     /// Succeeded or failed: uses nothing any more. A finished placeholder is a lost seat.
     fn finish(&mut self, id: AskId) {
+        let lost = self.seat_of_placeholder(id);
         let node = self.books.asks[id].node().and_then(|node| self.books.nodes.name(node)).cloned();
         if matches!(self.books.asks[id].state, AskState::Parked { .. }) {
             self.unpark(id);
@@ -263,7 +265,9 @@ impl Scheduler {
         }
         if is_placeholder {
             self.release(id, TerminationType::StoppedByRm);
-            self.refused_by_node(id, node.unwrap_or_default());
+            if let (Some((group, seat)), Place::Failed { reason }) = (lost, self.books.asks[id].spec.place.clone()) {
+                self.placeholder_lost(group, seat, Loss::Refused { node: node.unwrap_or_default(), reason });
+            }
         } else {
             // Its Binding, by an earlier process, may not have been seen.
             self.absorb(id);
@@ -271,10 +275,17 @@ impl Scheduler {
         }
     }
 
+    /// The seat for which a placeholder is that nobody has given up.
+    fn seat_of_placeholder(&self, id: AskId) -> Option<(GroupId, u32)> {
+        let ask = &self.books.asks[id];
+        ask.group.zip(ask.seat).filter(|_| ask.is_placeholder() && ask.leaving.is_none())
+    }
+
     /// The pod is gone: confirms a release, or takes an ask or allocation away.
     pub(super) fn lose_ask(&mut self, id: AskId) {
         let Some(ask) = self.books.asks.get(id) else { return };
         let (app, group, state, shelf) = (ask.app, ask.group, ask.state, ask.shelf);
+        let lost = self.seat_of_placeholder(id);
         if !self.confirm_replacement(id) {
             if let AskState::Parked { .. } = state {
                 self.unpark(id);
@@ -293,6 +304,9 @@ impl Scheduler {
         self.books.asks.remove(id);
         self.left_shelf(shelf);
         self.shown_asks.remove(&id);
+        if let Some((group, seat)) = lost {
+            self.placeholder_lost(group, seat, Loss::Deleted);
+        }
         self.shown_groups.extend(group.filter(|group| self.books.groups.get(*group).is_some()));
         self.touch(app);
         self.leave_idle(app, group);

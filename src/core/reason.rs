@@ -193,18 +193,40 @@ pub enum Reason {
     },
     /// A placeholder was refused, or the API server failed over it; nothing is held until the next attempt.
     PlaceholderRejected(Refusal),
-    /// Nodes refused placeholders, or put them off, more than once; nothing is held until the next attempt.
-    RefusedByNode {
-        /// The last of them; empty if that is not known.
-        node: Text,
-        /// In the kubelet's word; may be empty.
-        reason: Text,
-    },
+    /// Somebody else took the placeholder of a seat more than once; nothing is held until the next attempt.
+    PlaceholdersLost(Loss),
     /// Seats were lost and could not be replaced; nothing is held until the next attempt.
     ReservationLost {
         /// Seats that found no node.
         short: u32,
     },
+}
+
+/// How a placeholder was lost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Loss {
+    /// Its node did not take it, or put it off.
+    Refused {
+        /// Which; empty if that is not known.
+        node: Text,
+        /// In the kubelet's word (`OutOfcpu`, `Evicted`); may be empty.
+        reason: Text,
+    },
+    /// Somebody else deleted it.
+    Deleted,
+}
+
+impl fmt::Display for Loss {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Refused { node, reason } => {
+                let last: Vec<&str> = [&**node, reason].into_iter().filter(|word| !word.is_empty()).collect();
+                let last = if last.is_empty() { String::new() } else { format!(" ({})", last.join(": ")) };
+                write!(f, "a seat's placeholder was refused or put off by its node{last}")
+            }
+            Self::Deleted => f.write_str("a seat's placeholder was deleted by somebody else"),
+        }
+    }
 }
 
 impl Reason {
@@ -223,7 +245,7 @@ impl Reason {
             Self::PlaceholdersLeaving { .. } => "PlaceholdersLeaving",
             Self::PlaceholderRejected(refusal) if refusal.code >= 500 => "PlaceholderFailed",
             Self::PlaceholderRejected(_) => "PlaceholderRejected",
-            Self::RefusedByNode { .. } => "RefusedByNode",
+            Self::PlaceholdersLost(_) => "PlaceholdersLost",
             Self::ReservationLost { .. } => "ReservationLost",
         }
     }
@@ -243,7 +265,7 @@ impl Reason {
             | Self::WaitingForCapacity { .. }
             | Self::PlaceholdersLeaving { .. }
             | Self::PlaceholderRejected(_)
-            | Self::RefusedByNode { .. }
+            | Self::PlaceholdersLost(_)
             | Self::ReservationLost { .. } => false,
         }
     }
@@ -315,10 +337,8 @@ impl fmt::Display for Reason {
             Self::PlaceholderRejected(refusal) => {
                 write!(f, "a placeholder was refused by the API server, so nothing is held: {refusal}")
             }
-            Self::RefusedByNode { node, reason } => {
-                let last: Vec<&str> = [&**node, reason].into_iter().filter(|word| !word.is_empty()).collect();
-                let last = if last.is_empty() { String::new() } else { format!(" ({})", last.join(": ")) };
-                write!(f, "nodes refused placeholders more than once{last}, so nothing is held; trying again soon")
+            Self::PlaceholdersLost(how) => {
+                write!(f, "{how} more than once, so nothing is held; trying again soon")
             }
             Self::ReservationLost { short } => {
                 write!(f, "{short} seats were lost and found no other node, so nothing is held; trying again soon")

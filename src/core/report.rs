@@ -307,7 +307,7 @@ impl Scheduler {
             | Reason::Held { .. }
             | Reason::PlaceholdersLeaving { .. }
             | Reason::PlaceholderRejected(_)
-            | Reason::RefusedByNode { .. }
+            | Reason::PlaceholdersLost(_)
             | Reason::ReservationLost { .. } => reason.to_string(),
         }
     }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::ids::AskId;
+use super::time::{Millis, Mono};
 
 /// The place guaranteed to one member.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub struct Seat {
     pub state: SeatState,
     /// Attempt of its current or next placeholder; rises after the previous one was seen terminal or deleting.
     pub attempt: u32,
+    /// When a placeholder of it was last lost: its node refused it, or somebody deleted it.
+    pub lost_at: Option<Mono>,
 }
 
 /// Where a seat stands.
@@ -110,7 +113,7 @@ impl Tally {
 impl Seats {
     /// `count` open seats.
     pub fn new(count: u32) -> Self {
-        let seat = Seat { state: SeatState::Open(Reserve::None), attempt: 0 };
+        let seat = Seat { state: SeatState::Open(Reserve::None), attempt: 0, lost_at: None };
         let tally = Tally { open: count, ..Tally::default() };
         Self { seats: vec![seat; count as usize], bare: (0..count).collect(), tally, ..Self::default() }
     }
@@ -172,6 +175,12 @@ impl Seats {
     pub fn next_attempt(&mut self, number: u32, at_least: u32) {
         let seat = &mut self.seats[number as usize];
         seat.attempt = seat.attempt.max(at_least);
+    }
+
+    /// The placeholder of a seat is lost. Whether another one was before: earlier, but not longer ago than this.
+    pub fn lost_again(&mut self, number: u32, now: Mono, within: Millis) -> bool {
+        let before = self.seats[number as usize].lost_at.replace(now);
+        before.is_some_and(|at| at < now && now < at.after(within))
     }
 
     /// The open seat with the lowest number, if possible one without a placeholder.

@@ -67,7 +67,7 @@ const CAUSES: [(&str, Cause); CODES.len()] = [
     ("CreatingPlaceholders", Cause::Passes),
     ("PlaceholderRejected", Cause::Passes),
     ("PlaceholderFailed", Cause::Passes),
-    ("RefusedByNode", Cause::Passes),
+    ("PlaceholdersLost", Cause::Passes),
     ("WaitingForCapacity", ROOM),
     ("BindingPlaceholders", Cause::Passes),
     ("PlaceholdersLeaving", Cause::Passes),
