@@ -31,7 +31,9 @@ fn a_held_placeholder_that_goes_is_planned_again() {
 /// placeholders are released …, with back-off". Who takes whatever comes would be given more without a pause else.
 #[test]
 fn who_takes_placeholders_again_and_again_is_given_less_and_less() {
-    let acts: [(fn(&mut Cluster, &str), &str); 3] = [
+    /// What somebody does to a placeholder, and what is said of it.
+    type Taken = (fn(&mut Cluster, &str), &'static str);
+    let acts: [Taken; 3] = [
         (
             |cluster, name| cluster.finish(name, false),
             "was refused or put off by its node (n0: Error) more than once, so",

@@ -125,7 +125,10 @@ fn a_bug_of_a_rival_is_put_in_at_one_place() {
     once.dedup();
     assert_eq!(points, once, "a bug with two patch points");
     assert_eq!(points, variants(root), "a bug without a patch point");
-    assert_eq!(points, named(&paths_of(RIVALS[1])), "a bug that no plan shows");
+    // Orders are compared by a test of their own.
+    let mut shown = [named(&paths_of(RIVALS[1])), named(&paths_of("tests/sim/same.rs"))].concat();
+    shown.sort();
+    assert_eq!(points, shown, "a bug that nothing shows");
     let asks = product.iter().filter(|parts| parts.iter().any(|part| part == "rivals"));
     let other: Vec<_> =
         asks.filter(|parts| !matches!(parts.last().map(String::as_str), Some("rivals" | "has" | "Bug"))).collect();

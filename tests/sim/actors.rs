@@ -130,7 +130,7 @@ impl World {
                 let unfit = self.happens("unfit", ("unfit", &key.name), self.faults.unfit).then(|| "cpu".into());
                 let lacks = kubelet::lacks(&self.api, key);
                 if lacks.is_some() {
-                    self.note(|| MEETINGS[3].to_owned());
+                    self.note(|| MEETINGS[2].to_owned());
                 }
                 if let Some(lacks) = lacks.or(unfit) {
                     self.put_off(key, &format!("OutOf{lacks}"));

@@ -184,7 +184,6 @@ impl Act {
             Self::Node(_)
             | Self::LoseNode { .. }
             | Self::Drain { .. }
-            | Self::Die { .. }
             | Self::Evict { .. }
             | Self::Revive { .. }
             | Self::Autoscale { .. }
@@ -205,6 +204,7 @@ impl Act {
             | Self::Cut { .. }
             | Self::Mute { .. }
             | Self::Hang { .. }
+            | Self::Die { .. }
             | Self::Storm { .. }
             | Self::Away { .. }
             | Self::Compact

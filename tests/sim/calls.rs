@@ -6,9 +6,7 @@ use gangline::shim::op::{Call, Kind, Op};
 use gangline::sim::store::Change;
 
 use super::{CALL_MS, DOWN_MS, Death, Event, Fate, Faults, GIVEN_UP_MS, World};
-use crate::sim::coverage::MEETINGS;
 use crate::sim::marks::{group_of, seat_in};
-use crate::sim::people::node_of;
 use crate::sim::plan::Admission;
 
 impl World {
@@ -52,11 +50,11 @@ impl World {
         }
     }
 
-    /// The process dies over a write; at once, and back at once, where a test counts its writes.
+    /// The process dies over a write; where a test counts its writes it is back as soon as it can be.
     fn die(&mut self, call: &Call, death: Death, counted: bool) {
         self.say(|| format!("dies: {death:?}"));
         self.coverage.iter_mut().for_each(|coverage| coverage.death(&call.op, death));
-        let down = if counted { 0 } else { self.chance.below("down", &name(&call.op), DOWN_MS) };
+        let down = if counted { CALL_MS + 1 } else { self.chance.below("down", &name(&call.op), DOWN_MS) };
         if death == Death::AnswerLost || death == Death::After {
             let (outcome, now) = (self.carry_out(call), self.now());
             if let (Death::After, Some(process)) = (death, self.life(call.id.incarnation)) {
@@ -65,8 +63,8 @@ impl World {
             }
         }
         if counted {
-            self.process = None;
-            self.start();
+            // What was on its way arrives before anybody is back.
+            self.kill(down);
         } else if self.running().count() > 1 {
             self.stop(call.id.incarnation);
         } else {
@@ -132,9 +130,6 @@ impl World {
             Fate::Lost => self.in_doubt(call),
             Fate::Refused(code) => (CALL_MS, self.trouble(&name(&call.op), code)),
             Fate::Late => {
-                if let Op::Bind { pod, .. } = &call.op {
-                    self.late.insert(pod.clone(), false);
-                }
                 let (delay, outcome) = self.in_doubt(call);
                 let at = self.now_ms + delay + self.chance.below("lateness", &name(&call.op), GIVEN_UP_MS);
                 self.at(at, Event::Arrive(Box::new(call.clone()), Fate::Unheard));
@@ -239,20 +234,6 @@ impl World {
         }
     }
 
-    /// A Binding that is made late meets questions after its pod.
-    fn note_late(&mut self, op: &Op, outcome: &Outcome) {
-        if let (Op::Bind { pod, .. }, Outcome::Ok(_)) = (op, outcome)
-            && self.late.remove(pod) == Some(true)
-        {
-            self.note(|| MEETINGS[0].to_owned());
-        }
-        if let (Op::GetPod { pod }, Outcome::Ok(Some(seen))) = (op, outcome)
-            && seen.body.as_ref().is_ok_and(|body| node_of(body).is_none())
-        {
-            self.late.entry(pod.clone()).and_modify(|asked| *asked = true);
-        }
-    }
-
     fn carry_out(&mut self, call: &Call) -> Outcome {
         let op = &call.op;
         let before = self.api.store.revision();
@@ -263,7 +244,6 @@ impl World {
             self.note(|| "fault prunes".to_owned());
         }
         self.note_admission(op, &outcome);
-        self.note_late(op, &outcome);
         if let (Op::Bind { pod, uid, annotations, .. }, Outcome::Ok(_)) = (op, &outcome)
             && let Some(seat) = seat_in(annotations)
         {

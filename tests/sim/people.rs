@@ -261,7 +261,7 @@ impl World {
         };
         let own = came(name);
         if own.is_some() && groups.iter().any(|(other, _)| other != name && came(other) == own) {
-            self.note(|| MEETINGS[2].to_owned());
+            self.note(|| MEETINGS[1].to_owned());
         }
     }
 

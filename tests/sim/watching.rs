@@ -188,7 +188,7 @@ impl World {
         }
         let Some(process) = self.life(number) else { return };
         if objects.iter().any(|seen| process.knew_another(kind, seen)) {
-            self.note(|| MEETINGS[1].to_owned());
+            self.note(|| MEETINGS[0].to_owned());
         }
         let Some(process) = self.life(number) else { return };
         process.hear(now, kind, WatchFact::ListBegin);

@@ -180,8 +180,6 @@ pub(crate) struct World {
     pub(crate) ended: BTreeMap<String, u32>,
     /// When task groups went, by their UID.
     went: BTreeMap<String, u64>,
-    /// Pods whose Binding is made late, and whether a question was answered meanwhile that they have no node.
-    late: BTreeMap<Key, bool>,
     /// The last two states of each pod, where a question after it may be answered by the one before.
     states: BTreeMap<Key, [Option<Change>; 2]>,
     /// Pods that are made anew when they are gone.
@@ -233,7 +231,6 @@ impl World {
             silence: Silence::default(),
             ended: BTreeMap::new(),
             went: BTreeMap::new(),
-            late: BTreeMap::new(),
             states: BTreeMap::new(),
             come_again: BTreeMap::new(),
             coverage: None,
