@@ -56,6 +56,8 @@ fn waits() -> Vec<Reason> {
         Reason::PlaceholdersLost(Loss::Refused { node: "n".into(), reason: "OutOfcpu".into() }),
         Reason::PlaceholdersLost(Loss::Refused { node: "".into(), reason: "".into() }),
         Reason::PlaceholdersLost(Loss::Deleted),
+        Reason::PlaceholdersLost(Loss::Changed),
+        Reason::PlaceholdersLost(Loss::Ended),
         Reason::ReservationLost { short: 1 },
     ]
 }

@@ -1,9 +1,11 @@
 //! Losing seats, nodes and members; deleting TaskGroups in every phase (01, 1.5).
 
 use gangline::core::application::LOST_AGAIN_MS;
-use gangline::core::event::{GroupSpec, Place};
+use gangline::core::decision::Decision;
+use gangline::core::event::{BindOutcome, Event, GroupSpec, Place};
 use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
+use gangline::core::reason::Refusal;
 use gangline::core::shape::NodeSpec;
 
 use crate::support::cluster::{Cluster, NS};
@@ -27,24 +29,35 @@ fn a_held_placeholder_that_goes_is_planned_again() {
     }
 }
 
-/// 01, 1.3 No hold and wait: what is lost is planned again at once; "if that fails, every seat returns to Open, bound
-/// placeholders are released …, with back-off". Who takes whatever comes would be given more without a pause else.
+/// 01, 1.5: what is lost is planned again at once. Who takes whatever comes would be given more without a pause else
+/// (docs/adr/0015).
 #[test]
 fn who_takes_placeholders_again_and_again_is_given_less_and_less() {
-    /// What somebody does to a placeholder, and what is said of it.
+    /// What somebody does to a placeholder that holds a seat, and what is said of it.
     type Taken = (fn(&mut Cluster, &str), &'static str);
-    let acts: [Taken; 3] = [
-        (
-            |cluster, name| cluster.finish(name, false),
-            "was refused or put off by its node (n0: Error) more than once, so",
-        ),
-        (|cluster, name| cluster.delete(name), "was deleted by somebody else more than once, so"),
+    fn terminates(cluster: &mut Cluster, name: &str) {
+        cluster.change(name, |spec| spec.terminating = true);
+        cluster.step();
+    }
+    let acts: [Taken; 5] = [
+        (|cluster, name| cluster.finish(name, false), "was refused or put off by node n0 (Error)"),
+        (|cluster, name| cluster.finish(name, true), "ended by itself"),
+        (|cluster, name| cluster.delete(name), "was deleted by somebody else"),
         (
             |cluster, name| {
-                cluster.change(name, |spec| spec.terminating = true);
-                cluster.delete(name);
+                terminates(cluster, name);
+                cluster.wait(1).delete(name);
             },
-            "was deleted by somebody else more than once, so",
+            "was deleted by somebody else",
+        ),
+        (
+            |cluster, name| {
+                terminates(cluster, name);
+                cluster.wait(1).finish(name, false);
+                // That it is gone in the end is no second loss.
+                cluster.wait(1).delete(name);
+            },
+            "was deleted by somebody else",
         ),
     ];
     for (act, said) in acts {
@@ -52,24 +65,72 @@ fn who_takes_placeholders_again_and_again_is_given_less_and_less() {
         let spec = cluster.all("g", 3);
         cluster.apply("g", spec);
         cluster.settle();
+        is_given_less_and_less(&mut cluster, |cluster| act(cluster, &cluster.bound().remove(1)), said);
+    }
+}
+
+/// As above, of placeholders that wait for nodes: their deletion is told twice, or at once.
+#[test]
+fn who_takes_pending_placeholders_again_and_again_is_given_less_and_less() {
+    for told_twice in [false, true] {
+        let mut cluster = Cluster::default().nodes(1, 2);
+        let spec = cluster.all("g", 3);
+        cluster.apply("g", spec);
+        cluster.settle();
         let take = |cluster: &mut Cluster| {
-            let taken = cluster.bound().remove(1);
-            act(cluster, &taken);
-            cluster.settle();
+            let name = cluster.pods.keys().find(|name| name.starts_with("ph-g-1-1-")).cloned().expect("it waits");
+            if told_twice {
+                cluster.change(&name, |spec| spec.terminating = true);
+                cluster.step();
+            }
+            cluster.delete(&name);
         };
-        take(&mut cluster);
-        assert_eq!(cluster.report("g").seats.held, 3, "once is nothing");
-        for round in 0..3 {
-            cluster.wait(1);
-            take(&mut cluster);
-            let report = cluster.report("g");
-            assert_eq!((cluster.placeholders(), report.reason), (0, "PlaceholdersLost"));
-            assert!(report.message.contains(said), "{}", report.message);
-            cluster.wait(999 << round);
-            assert_eq!(cluster.waiting(), [""; 0]);
-            cluster.wait(1 << round).settle();
-            assert_eq!(cluster.report("g").seats.held, 3);
-        }
+        is_given_less_and_less(&mut cluster, take, "was deleted by somebody else");
+    }
+}
+
+/// As above, where it is noticed by the answer to its Binding.
+#[test]
+fn who_changes_placeholders_while_they_are_bound_is_given_less_and_less() {
+    let mut cluster = Cluster::default().nodes(1, 4);
+    let spec = cluster.all("g", 3);
+    cluster.apply("g", spec);
+    let refuse = |cluster: &mut Cluster| {
+        cluster.step().carry("create");
+        let name = cluster.pods.keys().find(|name| name.starts_with("ph-g-1-1-")).cloned().expect("it is there");
+        let (ask, _) = cluster.pods[&name];
+        let is_its = |decision: &Decision| matches!(decision, Decision::Allocate { ask: own, .. } if *own == ask);
+        cluster.decisions.retain(|decision| !is_its(decision));
+        let refusal = Refusal { code: 409, message: "changed".into() };
+        cluster.tell(Event::Bind(ask, BindOutcome::Failed(refusal)));
+        cluster.step();
+    };
+    refuse(&mut cluster);
+    cluster.wait(1).carry("release").carry("create");
+    refuse(&mut cluster);
+    cluster.settle();
+    let report = cluster.report("g");
+    assert_eq!((cluster.placeholders(), report.reason), (0, "PlaceholdersLost"), "{:#?}", cluster.log);
+    assert!(report.message.contains("was deleted or changed by somebody else while it was being bound"));
+}
+
+fn is_given_less_and_less(cluster: &mut Cluster, take: impl Fn(&mut Cluster), said: &str) {
+    let there = cluster.placeholders();
+    take(cluster);
+    cluster.settle();
+    assert_eq!((cluster.placeholders(), there), (3, 3), "once is nothing");
+    for round in 0..3 {
+        cluster.wait(1);
+        take(cluster);
+        cluster.settle();
+        let report = cluster.report("g");
+        assert_eq!((cluster.placeholders(), report.reason), (0, "PlaceholdersLost"), "{said}");
+        assert!(report.message.contains(said), "{}", report.message);
+        // Since it was taken.
+        cluster.wait(998 << round);
+        assert_eq!(cluster.waiting(), [""; 0]);
+        cluster.wait(2 << round).settle();
+        assert_eq!(cluster.placeholders(), 3);
     }
 }
 

@@ -6,6 +6,7 @@ use super::decision::TerminationType;
 use super::event::{Place, PlaceholderName, Role};
 use super::ids::{AskId, GroupId};
 use super::lifecycle::AppState;
+use super::reason::Loss;
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
 use crate::rivals::{self, Bug};
@@ -48,7 +49,12 @@ impl Scheduler {
                     (true, true) => self.hold(id, group, name.seat),
                     (true, false) => {}
                     (false, true) => self.books.seat(group, name.seat, SeatState::Leaving(id)),
-                    (false, false) => self.vacate(id, SeatState::Open(Reserve::None)),
+                    (false, false) => {
+                        self.vacate(id, SeatState::Open(Reserve::None));
+                        if self.books.asks[id].leaving.is_none() {
+                            self.placeholder_lost(group, name.seat, Loss::Deleted);
+                        }
+                    }
                 }
             }
             SeatState::Releasing { placeholder, .. } if placeholder == id => {}

@@ -155,7 +155,8 @@ pub const SETTLE_AT_MOST_MS: Millis = 5_000;
 pub const BACK_OFF_MS: Millis = 1_000;
 /// Longest pause: an administrator who makes room does not wait longer than this.
 pub const BACK_OFF_AT_MOST_MS: Millis = 60_000;
-/// Within this time a seat whose placeholder is lost to somebody else has lost another: longer than the longest pause between two attempts.
+/// Two losses of placeholders of one seat within this time are one too many: longer than the longest pause between two
+/// attempts.
 pub const LOST_AGAIN_MS: Millis = 2 * BACK_OFF_AT_MOST_MS;
 
 /// A named set of equal members.

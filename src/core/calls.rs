@@ -5,7 +5,7 @@ use super::decision::{Decision, TerminationType};
 use super::event::{BindOutcome, Mark, Role};
 use super::ids::{AskId, QueueId};
 use super::lifecycle::AppState;
-use super::reason::{Reason, Refusal};
+use super::reason::{Loss, Reason, Refusal};
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
 use super::time::Millis;
@@ -91,9 +91,14 @@ impl Scheduler {
     /// A placeholder that changed under our hands, or whose node is gone, is a lost seat, planned again at once. One that
     /// may not be bound would not be bound the next time either: the gang gives back what it holds and backs off.
     fn placeholder_not_bound(&mut self, id: AskId, refusal: Refusal, has_node: bool) {
-        let is_lost = !has_node || self.books.asks[id].leaving.is_some() || matches!(refusal.code, 404 | 409);
+        let is_changed = matches!(refusal.code, 404 | 409);
+        let is_lost = !has_node || self.books.asks[id].leaving.is_some() || is_changed;
+        let seat = self.seat_of_placeholder(id).filter(|_| has_node && is_changed);
         self.unassume(id);
         self.release(id, TerminationType::StoppedByRm);
+        if let Some((group, seat)) = seat {
+            self.placeholder_lost(group, seat, Loss::Changed);
+        }
         if let Some(app) = self.books.asks[id].app
             && !is_lost
             && self.books.apps[app].state == AppState::Accepted

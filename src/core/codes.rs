@@ -36,7 +36,8 @@ pub const CODES: [(&str, &str); 38] = [
     ("PlaceholderFailed", "The API server failed over a placeholder; nothing is held until the next attempt."),
     (
         "PlaceholdersLost",
-        "Nodes refused placeholders of a seat, or somebody deleted them, more than once; nothing is held until the next attempt.",
+        "Two placeholders of a seat were refused by nodes or deleted by somebody within two minutes; nothing is held until the next \
+         attempt.",
     ),
     (
         "WaitingForCapacity",

@@ -257,9 +257,9 @@ impl Scheduler {
     }
 
     /// The placeholder of a seat is lost: its node refuses it or puts it off, or somebody deletes it. The seat is planned
-    /// again at once. Where that happens again and again (01, 1.3: "if that fails"), placeholders would be made for ever, as
-    /// fast as the API server takes it: the second time within [`LOST_AGAIN_MS`] the gang gives everything back, and waits
-    /// before it tries again, longer each time.
+    /// again at once. Where that happens again and again, placeholders would be made for ever, as fast as the API server takes
+    /// it: the second time within [`LOST_AGAIN_MS`] the gang gives everything back, and waits before it tries again, longer
+    /// each time (docs/adr/0015).
     pub(super) fn placeholder_lost(&mut self, group: GroupId, seat: u32, how: Loss) {
         let (now, group) = (self.now.mono, &mut self.books.groups[group]);
         let again = group.seats.lost_again(seat, now, LOST_AGAIN_MS);

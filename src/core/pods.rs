@@ -265,9 +265,8 @@ impl Scheduler {
         }
         if is_placeholder {
             self.release(id, TerminationType::StoppedByRm);
-            if let (Some((group, seat)), Place::Failed { reason }) = (lost, self.books.asks[id].spec.place.clone()) {
-                self.placeholder_lost(group, seat, Loss::Refused { node: node.unwrap_or_default(), reason });
-            }
+            let how = self.how_it_ended(id, node);
+            lost.into_iter().for_each(|(group, seat)| self.placeholder_lost(group, seat, how.clone()));
         } else {
             // Its Binding, by an earlier process, may not have been seen.
             self.absorb(id);
@@ -275,8 +274,17 @@ impl Scheduler {
         }
     }
 
+    fn how_it_ended(&self, placeholder: AskId, node: Option<Text>) -> Loss {
+        let spec = &self.books.asks[placeholder].spec;
+        match &spec.place {
+            _ if spec.terminating => Loss::Deleted,
+            Place::Failed { reason } => Loss::Refused { node: node.unwrap_or_default(), reason: reason.clone() },
+            Place::Gated | Place::Refused(_) | Place::Pending | Place::On { .. } | Place::Succeeded => Loss::Ended,
+        }
+    }
+
     /// The seat for which a placeholder is that nobody has given up.
-    fn seat_of_placeholder(&self, id: AskId) -> Option<(GroupId, u32)> {
+    pub(super) fn seat_of_placeholder(&self, id: AskId) -> Option<(GroupId, u32)> {
         let ask = &self.books.asks[id];
         ask.group.zip(ask.seat).filter(|_| ask.is_placeholder() && ask.leaving.is_none())
     }

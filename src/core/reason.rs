@@ -193,7 +193,8 @@ pub enum Reason {
     },
     /// A placeholder was refused, or the API server failed over it; nothing is held until the next attempt.
     PlaceholderRejected(Refusal),
-    /// Somebody else took the placeholder of a seat more than once; nothing is held until the next attempt.
+    /// Two placeholders of a seat were lost within [`LOST_AGAIN_MS`](super::application::LOST_AGAIN_MS); nothing is held until
+    /// the next attempt.
     PlaceholdersLost(Loss),
     /// Seats were lost and could not be replaced; nothing is held until the next attempt.
     ReservationLost {
@@ -214,17 +215,27 @@ pub enum Loss {
     },
     /// Somebody else deleted it.
     Deleted,
+    /// Somebody else deleted or changed it while it was being bound.
+    Changed,
+    /// It ended well.
+    Ended,
 }
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Refused { node, reason } => {
-                let last: Vec<&str> = [&**node, reason].into_iter().filter(|word| !word.is_empty()).collect();
-                let last = if last.is_empty() { String::new() } else { format!(" ({})", last.join(": ")) };
-                write!(f, "a seat's placeholder was refused or put off by its node{last}")
+                let why = if reason.is_empty() { String::new() } else { format!(" ({reason})") };
+                match &**node {
+                    "" => write!(f, "a seat's placeholder failed{why}"),
+                    node => write!(f, "a seat's placeholder was refused or put off by node {node}{why}"),
+                }
             }
             Self::Deleted => f.write_str("a seat's placeholder was deleted by somebody else"),
+            Self::Changed => {
+                f.write_str("a seat's placeholder was deleted or changed by somebody else while it was being bound")
+            }
+            Self::Ended => f.write_str("a seat's placeholder ended by itself"),
         }
     }
 }
@@ -338,7 +349,7 @@ impl fmt::Display for Reason {
                 write!(f, "a placeholder was refused by the API server, so nothing is held: {refusal}")
             }
             Self::PlaceholdersLost(how) => {
-                write!(f, "{how} more than once, so nothing is held; trying again soon")
+                write!(f, "{how}, within two minutes of the loss of another, so nothing is held; trying again soon")
             }
             Self::ReservationLost { short } => {
                 write!(f, "{short} seats were lost and found no other node, so nothing is held; trying again soon")

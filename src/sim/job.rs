@@ -19,8 +19,10 @@ use crate::shim::op::Kind;
 pub struct Jobs {
     running: BTreeMap<Key, Running>,
     counts: BTreeMap<Key, Count>,
-    /// Pods that have not ended, and the Job of each.
+    /// Pods that have not ended and are not being deleted, and the Job of each.
     active: BTreeMap<Key, Key>,
+    /// Those that are being deleted: others come in their place at once (`podReplacementPolicy: TerminatingOrFailed`).
+    leaving: BTreeSet<Key>,
     /// Those that may want pods now.
     stirred: BTreeSet<Key>,
 }
@@ -64,13 +66,22 @@ impl Jobs {
     pub fn note(&mut self, pod: &Key, body: &Body, gone: bool) {
         let (Some(job), Body::Pod(state)) = (owner(pod, body), body) else { return };
         let count = self.counts.entry(job.clone()).or_default();
-        if !gone && !has_ended(state) {
+        let (ends, leaves) = (gone || has_ended(state), state.metadata.deletion_timestamp.is_some());
+        if !ends && !leaves {
             if self.active.insert(pod.clone(), job).is_none() {
                 count.active += 1;
             }
-        } else if self.active.remove(pod).is_some() {
-            let phase = state.status.as_ref().and_then(|status| status.phase.as_deref());
+            return;
+        }
+        let was_active = self.active.remove(pod).is_some();
+        if was_active {
             count.active -= 1;
+            self.stirred.insert(job.clone());
+        }
+        if !ends {
+            self.leaving.insert(pod.clone());
+        } else if self.leaving.remove(pod) || was_active {
+            let phase = state.status.as_ref().and_then(|status| status.phase.as_deref());
             count.succeeded += u32::from(phase == Some("Succeeded"));
             self.stirred.insert(job);
         }
@@ -190,6 +201,26 @@ mod tests {
             end(&mut jobs, &mut api, name, "Succeeded");
         }
         assert!(made(&mut jobs, &mut api, 9).is_empty());
+    }
+
+    #[test]
+    fn who_is_being_deleted_is_replaced_at_once_and_may_still_succeed() {
+        let (mut api, mut jobs) = (Api::default(), Jobs::default());
+        jobs.add(&Key::new("ns", "j"), job(&json!({"parallelism": 1, "completions": 2, "template": {}}), 0), 7);
+        assert_eq!(made(&mut jobs, &mut api, 9), ["j-0"]);
+        let key = Key::new("ns", "j-0");
+        api.change_pod(&key, |pod| {
+            pod.spec.get_or_insert_default().node_name = Some("n".to_owned());
+            Ok(())
+        })
+        .expect("it is there");
+        api.delete_pod(&key, None, NOW).expect("it is there");
+        let body = api.store.get(Kind::Pod, &key).cloned().expect("it terminates");
+        jobs.note(&key, &body, false);
+        assert_eq!(made(&mut jobs, &mut api, 9), ["j-1"]);
+        end(&mut jobs, &mut api, "j-0", "Succeeded");
+        end(&mut jobs, &mut api, "j-1", "Succeeded");
+        assert!(made(&mut jobs, &mut api, 9).is_empty(), "two have succeeded");
     }
 
     #[test]

@@ -6,6 +6,7 @@ use gangline::shim::op::{Call, Kind, Op};
 use gangline::sim::store::Change;
 
 use super::{CALL_MS, DOWN_MS, Death, Event, Fate, Faults, GIVEN_UP_MS, World};
+use crate::sim::acts::Act;
 use crate::sim::marks::{group_of, seat_in};
 use crate::sim::plan::Admission;
 
@@ -253,6 +254,11 @@ impl World {
         self.deeds += usize::from(is_deed && self.api.store.revision() > before);
         if let (Op::CreatePod(_), Outcome::Ok(Some(seen))) = (op, &outcome) {
             self.made.insert(seen.uid.0.to_string());
+            let name = seen.key.name.to_string();
+            if self.happens("taken", ("taken", &name), self.faults.taken) {
+                let at = self.now_ms + self.chance.below("taken at", &name, 50);
+                self.at(at, Event::Act(Box::new(Act::DropPod { name, again: false })));
+            }
         }
         if let Outcome::Refused { code, .. } = &outcome {
             self.say(|| format!("    <- {code} {}", name(op)));

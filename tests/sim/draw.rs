@@ -72,6 +72,7 @@ pub(crate) fn draw(seed: u64) -> Plan {
     let mut faults = faults(&mut dice);
     rare::rare(&mut dice, &mut acts, &nodes);
     faults.prunes = dice.percent(5);
+    faults.taken = if dice.percent(4) { dice.of(&[10, 50, 100]) } else { 0 };
     rare::rarer(&mut dice, &mut acts, (&nodes, &queues));
     acts.sort_by_key(|(at, _)| *at);
     Plan { head: Head { seed, faults }, acts }
@@ -326,5 +327,6 @@ fn faults(dice: &mut Dice) -> Faults {
         denied: dice.percent(10).then(|| dice.of(&Denied::ALL)),
         admission: dice.percent(6).then(|| dice.of(&Admission::ALL)),
         prunes: false,
+        taken: 0,
     }
 }

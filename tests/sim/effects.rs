@@ -162,12 +162,17 @@ fn an_autoscaler_adds_a_node_when_somebody_needs_one() {
     assert!(is_there(&world));
 }
 
-/// Kubelets that take nothing: whoever binds placeholders there again and again is not to load the API server with it.
+/// Who takes all placeholders is not to be given more and more of them: that would load the API server without an end.
 #[test]
-fn a_gang_whose_nodes_refuse_everything_tries_less_and_less() {
-    let mut world = world(Faults { unfit: 100, ..Faults::default() });
-    world.group("g", 3, &json!({"placeholderFor": "all"}));
-    world.run_for(360_000);
-    let made = world.writes.iter().filter(|write| write.starts_with("create pods tg-")).count();
-    assert!((12..60).contains(&made), "{made} placeholders in six minutes");
+fn a_gang_that_loses_every_placeholder_tries_less_and_less() {
+    for faults in [Faults { unfit: 100, ..Faults::default() }, Faults { taken: 100, ..Faults::default() }] {
+        for members in [3, 5] {
+            // Of five one finds no node: all of them are pending.
+            let mut world = world(faults);
+            world.group("g", members, &json!({"placeholderFor": "all"}));
+            world.run_for(360_000);
+            let made = world.writes.iter().filter(|write| write.starts_with("create pods tg-")).count();
+            assert!((5..100).contains(&made), "{made} placeholders in six minutes: {faults:?}, {members}");
+        }
+    }
 }

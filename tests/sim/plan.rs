@@ -78,6 +78,9 @@ pub(crate) struct Faults {
     /// The definition of TaskGroups is of a version that does not know their deadlines: the API server drops these.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) prunes: bool,
+    /// Somebody deletes placeholders as they come.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) taken: u8,
 }
 
 impl Faults {
@@ -98,6 +101,7 @@ impl Faults {
         denied: Some(Denied::Bindings),
         admission: Some(Admission::Quota),
         prunes: true,
+        taken: 1,
     };
 
     /// Names of those that are on.
