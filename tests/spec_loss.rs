@@ -114,6 +114,24 @@ fn who_changes_placeholders_while_they_are_bound_is_given_less_and_less() {
     assert!(report.message.contains("was deleted or changed by somebody else while it was being bound"));
 }
 
+/// A member that comes and goes before the start is no placeholder that is lost.
+#[test]
+fn a_member_that_goes_again_and_again_loses_no_placeholder() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let spec = cluster.group("g", 3);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.settle().wait(1_000).carry("create");
+    for _ in 0..3 {
+        assert_eq!(cluster.report("g").reason, "BindingPlaceholders", "g-0 has a seat");
+        cluster.delete("g-0");
+        cluster.wait(1);
+        assert_ne!(cluster.report("g").reason, "PlaceholdersLost");
+        cluster.member("g-0", "g");
+        cluster.wait(1);
+    }
+}
+
 fn is_given_less_and_less(cluster: &mut Cluster, take: impl Fn(&mut Cluster), said: &str) {
     let there = cluster.placeholders();
     take(cluster);

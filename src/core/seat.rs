@@ -238,3 +238,18 @@ impl Seats {
         tally
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_loss_counts_if_it_is_later_and_not_too_late() {
+        let again = |first: u64, second: u64| {
+            let mut seats = Seats::new(1);
+            assert!(!seats.lost_again(0, Mono(first), 100), "there was none before");
+            seats.lost_again(0, Mono(second), 100)
+        };
+        assert_eq!([again(5, 5), again(5, 6), again(5, 104), again(5, 105)], [false, true, true, false]);
+    }
+}
