@@ -100,10 +100,10 @@ impl World {
 
     /// The namespace controller looks at a namespace that terminates.
     pub(crate) fn sweep(&mut self, for_ms: u64) {
+        let now = self.now().wall;
         if self.calm_ms.is_some() {
             // Whoever holds something there lets it go, and somebody takes away by force what no kubelet ends.
             let held: Vec<Key> = self.api.store.of_kind(Kind::Pod).map(|(key, _)| key.clone()).collect();
-            let now = self.now().wall;
             for key in held.iter().filter(|key| &*key.namespace == NS) {
                 // Of what neither finds anything to do.
                 drop(self.api.let_go(Kind::Pod, key));
@@ -112,7 +112,6 @@ impl World {
                 }
             }
         }
-        let now = self.now().wall;
         if namespace::collect(&mut self.api, NS, now) {
             self.at(self.now_ms + SWEEP_MS, Event::Sweep(for_ms));
         } else {

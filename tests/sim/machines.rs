@@ -72,7 +72,7 @@ impl World {
 
     /// A node of which nothing is heard is marked, so that nobody is sent there.
     pub(crate) fn mark_dead(&mut self, name: &str) {
-        if self.dead.contains(name) {
+        if self.dead.contains(name) && !self.is_marked(name) {
             self.disturb_node(name);
             self.set_taints(name, |taints| taints.extend(place::unreachable()));
         }
