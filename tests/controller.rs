@@ -308,6 +308,29 @@ fn a_status_that_somebody_else_wrote_is_written_again() {
     assert_eq!(driven.rules().get("patch taskgroups/status"), Some(&1));
 }
 
+/// Design 01, 1.12: what is wrong with a Queue is said on it, also when the last valid spec stays in force, so that nothing
+/// changes for the core.
+#[test]
+fn a_queue_that_becomes_wrong_says_so_at_once() {
+    let mut driven = Driven::synced();
+    let mut queue = json!({"metadata": {"name": "root.a", "generation": 1},
+                           "spec": {"parent": "root", "max": {"cpu": "4"}}});
+    let mut said = |queue: &Value| {
+        driven.upsert(Kind::Queue, queue);
+        driven.wait(100);
+        let calls = driven.taken();
+        calls.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+        let [Call { op: Op::PatchQueueStatus { status, .. }, .. }] = &*calls else { panic!("{calls:?}") };
+        let condition = &status.conditions[0];
+        (condition.reason.clone(), condition.message.clone())
+    };
+    assert_eq!(said(&queue).0, "Active");
+    queue["metadata"]["generation"] = json!(2);
+    queue["spec"]["max"]["cpu"] = json!("-4");
+    let message = "spec.max[cpu]: must not be negative; the last valid spec stays in force";
+    assert_eq!(said(&queue), ("InvalidSpec".to_owned(), message.to_owned()));
+}
+
 /// What an earlier process wrote and announced is not written and announced again.
 #[test]
 fn a_restart_repeats_nothing() {

@@ -537,12 +537,12 @@ fn a_task_group_says_that_a_pod_has_left_it() {
     cluster.apply("a", spec);
     cluster.members("a", 2);
     cluster.settle();
-    assert_eq!((cluster.bound(), cluster.report("a").pending), (vec!["a-0".to_owned()], 1));
+    assert_eq!((cluster.bound(), cluster.report("a").members.pending), (vec!["a-0".to_owned()], 1));
     cluster.change("a-1", |spec| spec.role = Role::Member { group: "b".into() });
     cluster.step();
     let left = *cluster.scheduler.books.group_ids.get(&Key::new(NS, "a")).expect("it is known");
     let shown = |decision: &Decision| matches!(decision, Decision::ShowGroup(group) if *group == left);
-    assert_eq!(cluster.report("a").pending, 0);
+    assert_eq!(cluster.report("a").members.pending, 0);
     assert!(cluster.decisions.iter().any(shown), "{:?}", cluster.decisions);
 }
 

@@ -222,6 +222,19 @@ impl Controller {
         self.want_queue_status(path);
     }
 
+    /// Nothing is written any more about Queues that are gone, and nothing remembered of what was. (The core hears only of
+    /// those that were in force.)
+    pub(super) fn forget_queues(&mut self) {
+        let queues = self.written.range(Target::Queue("".into())..Target::Event(0)).map(|(target, _)| target);
+        let is_gone =
+            |target: &&Target| matches!(target, Target::Queue(path) if self.ledger.queue(path).is_none());
+        let gone: Vec<Target> = queues.filter(is_gone).cloned().collect();
+        for target in gone {
+            self.outbox.cancel(Slot::Status, &target);
+            self.written.remove(&target);
+        }
+    }
+
     /// Another condition or generation is written at once, numbers now and then.
     fn want_queue_status(&mut self, path: Text) {
         if self.ledger.queue(&path).is_none() {
@@ -275,14 +288,10 @@ impl Controller {
                 self.written.remove(&target);
                 self.announced.remove(&target);
             }
-            Event::QueueGone(path) => {
-                let target = Target::Queue(path.clone());
-                self.outbox.cancel(Slot::Status, &target);
-                self.written.remove(&target);
-            }
             Event::Group(..)
             | Event::GroupRead(..)
             | Event::Queue(..)
+            | Event::QueueGone(_)
             | Event::QueueDisplaced(..)
             | Event::Node(..)
             | Event::NodeGone(_)

@@ -170,6 +170,7 @@ impl Controller {
         }
         let listed = matches!(fact, WatchFact::ListEnd | WatchFact::Unserved);
         let list_ends = matches!(fact, WatchFact::ListEnd);
+        let may_be_gone = list_ends || matches!(fact, WatchFact::Gone(_));
         let queue = match &fact {
             WatchFact::Listed(seen) | WatchFact::Upsert(seen) | WatchFact::Gone(seen) if kind == Kind::Queue => {
                 Some(seen.key.name.clone())
@@ -194,6 +195,9 @@ impl Controller {
         self.take(events);
         seen.into_iter().for_each(|(key, body)| self.look_at_status(&key, &body));
         pod.into_iter().for_each(|key| self.look_at_condition(&key));
+        if kind == Kind::Queue && may_be_gone {
+            self.forget_queues();
+        }
         queue.into_iter().for_each(|queue| self.show_queues_from(queue));
         match kind {
             Kind::TaskGroup if list_ends => self.events.push(Event::GroupsListed),

@@ -37,6 +37,21 @@ impl Controller {
         }
     }
 
+    /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). What
+    /// tells late news from news, and rights, are kept within bounds.
+    pub fn leftovers(&self) -> Vec<&'static str> {
+        let own = [
+            ("calls", self.outbox.waiting() + self.outbox.in_flight()),
+            ("bindings", self.bindings.len()),
+            ("notices", self.notices.len()),
+            ("announced", self.announced.len()),
+            ("explained", self.explained.len()),
+            ("written", self.written.len()),
+        ];
+        let own = own.into_iter().filter(|(_, count)| *count > 0).map(|(name, _)| name);
+        own.chain(self.ledger.leftovers()).chain(self.core.leftovers()).collect()
+    }
+
     fn seats(&self) -> BTreeMap<&'static str, u64> {
         let mut seats = BTreeMap::new();
         for (_, group) in self.core.books.groups.iter() {

@@ -195,6 +195,8 @@ pub struct Group {
 /// A task group's members by what became of them (a tally, changed where a pod's place changes).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Members {
+    /// Wait for a node.
+    pub pending: u32,
     /// Have a node and are not finished.
     pub running: u32,
     /// Succeeded.

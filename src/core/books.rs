@@ -103,6 +103,7 @@ impl Books {
         }
         if let Some(members) = group.and_then(|group| self.groups.get_mut(group)).map(|group| &mut group.members) {
             for (tally, (was, is)) in [
+                (&mut members.pending, both(|s| s.pending)),
                 (&mut members.running, both(|s| s.running)),
                 (&mut members.succeeded, both(|s| s.succeeded)),
                 (&mut members.failed, both(|s| s.failed)),

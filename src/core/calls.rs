@@ -55,10 +55,9 @@ impl Scheduler {
     }
 
     fn bind_failed(&mut self, id: AskId, refusal: Refusal) {
-        let has_node = self.books.asks[id].node().is_some_and(|node| self.books.nodes.spec(node).is_some());
         if self.books.asks[id].is_placeholder() {
-            self.placeholder_not_bound(id, refusal, has_node);
-        } else if !has_node {
+            self.placeholder_not_bound(id, refusal);
+        } else if self.books.asks[id].node().is_none_or(|node| self.books.nodes.spec(node).is_none()) {
             // Nothing is wrong with the pod: planned again at once.
             self.unassume(id);
         } else {
@@ -88,12 +87,13 @@ impl Scheduler {
         app.is_some_and(|app| app.state == AppState::Running && !app.placed && !app.groups.is_empty())
     }
 
-    /// A placeholder that changed under our hands, or whose node is gone, is a lost seat, planned again at once. One that
-    /// may not be bound would not be bound the next time either: the gang gives back what it holds and backs off.
-    fn placeholder_not_bound(&mut self, id: AskId, refusal: Refusal, has_node: bool) {
+    /// A placeholder that changed under our hands is a lost seat, planned again at once, and one that is on its way out
+    /// (its node is gone, say) was given up before. One that may not be bound would not be bound the next time either: the
+    /// gang gives back what it holds and backs off.
+    fn placeholder_not_bound(&mut self, id: AskId, refusal: Refusal) {
         let is_changed = matches!(refusal.code, 404 | 409);
-        let is_lost = !has_node || self.books.asks[id].leaving.is_some() || is_changed;
-        let seat = self.seat_of_placeholder(id).filter(|_| has_node && is_changed);
+        let is_lost = self.books.asks[id].leaving.is_some() || is_changed;
+        let seat = self.seat_of_placeholder(id).filter(|_| is_changed);
         self.unassume(id);
         self.release(id, TerminationType::StoppedByRm);
         if let Some((group, seat)) = seat {

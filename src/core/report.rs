@@ -33,8 +33,6 @@ pub struct GroupReport {
     pub seats: Tally,
     /// `minMember`.
     pub required: u32,
-    /// Members that wait for a node.
-    pub pending: u32,
     /// Members and placeholders by what became of them.
     pub members: super::application::Members,
     /// Placeholders that gave their seat to a member.
@@ -360,7 +358,6 @@ impl Scheduler {
             ask: group.app.map(|app| placeholder_ask(&self.books, app)).unwrap_or_default(),
             seats: group.seats.tally(),
             required: spec.min_member,
-            pending: (group.waiting.len() + group.overflow.len()) as u32 + group.seats.tally().releasing,
             members: group.members,
             replaced: group.replaced,
             accepted: !matches!(state, AppState::New | AppState::Rejected),

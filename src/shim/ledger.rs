@@ -405,6 +405,17 @@ impl Ledger {
         }
     }
 
+    /// What is still remembered though every object is gone, as names of maps.
+    pub fn leftovers(&self) -> impl Iterator<Item = &'static str> {
+        let kinds = Kind::ALL.map(|kind| (kind.plural(), self.count(kind)));
+        let own = [
+            ("names of pods", self.asks.len()),
+            ("tree of queues", self.tree.len()),
+            ("quarantine", self.quarantine.len()),
+        ];
+        kinds.into_iter().chain(own).filter(|(_, count)| *count > 0).map(|(name, _)| name)
+    }
+
     /// Objects of a kind that do not decode, with the decoder's words.
     pub fn malformed(&self, kind: Kind) -> impl Iterator<Item = (&Key, &Text)> {
         let of_kind = self.quarantine.iter().filter(move |((of, _), _)| *of == kind);

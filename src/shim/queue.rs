@@ -103,6 +103,16 @@ impl QueueTree {
         self.queues.get(name).is_some_and(|known| known.standing.in_force().is_some() && !known.said.errors.is_empty())
     }
 
+    /// How many objects there are.
+    pub fn len(&self) -> usize {
+        self.queues.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.queues.is_empty()
+    }
+
     /// The queues below one, from the top down.
     pub fn below(&self, name: &str) -> impl Iterator<Item = &Text> {
         let prefix = format!("{name}.");

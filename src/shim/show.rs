@@ -51,7 +51,7 @@ pub fn group_status(
         placeholder_ask: quantities(&report.ask),
         counts: Counts {
             required: report.required,
-            pending: report.pending,
+            pending: report.members.pending,
             held: seats.held + seats.releasing,
             placeholders: report.members.placeholders,
             replaced: report.replaced,

@@ -12,14 +12,16 @@ use gangline::sim::store::metadata;
 use serde_json::json;
 
 use super::amount::Amount;
-use super::marks::{Seat, group_of, is_member, queue_mark, seat_label, seat_mark, uid_mark};
+use super::marks::{Seat, group_of, is_member, seat_label, seat_mark, uid_mark};
 use super::people::{NS, is_placeholder, label, levels, node_of};
-use super::world::{GARBLED, World};
+use super::world::World;
 
 #[path = "planted.rs"]
 mod planted;
 #[path = "plenty.rs"]
 mod plenty;
+#[path = "statuses.rs"]
+mod statuses;
 
 /// A promise that was broken.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,13 +63,14 @@ impl World {
         self.check_fixed_point();
     }
 
-    /// I7: the books are what they are when computed anew.
+    /// I7: the books are what they are when computed anew, and always were when the process looked itself.
     fn check_books(&mut self) {
         let Some(process) = &self.process else { return };
         let problems = process.controller.core().audit();
         if !problems.is_empty() {
             self.violated("I7", problems.join("; "));
         }
+        self.check_audits();
     }
 
     /// L5: nothing is in flight or in doubt.
@@ -248,60 +251,6 @@ impl World {
         }
     }
 
-    /// I12 at rest: what statuses say is what is there.
-    fn check_statuses(&mut self) {
-        let words = |body: &Body| match body {
-            Body::TaskGroup(group) => json!(group.status).to_string(),
-            Body::Queue(queue) => json!(queue.status).to_string(),
-            Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => String::new(),
-        };
-        let said = [Kind::TaskGroup, Kind::Queue].into_iter().flat_map(|kind| self.api.store.of_kind(kind));
-        let garbled: Vec<String> =
-            said.filter(|(_, body)| words(body).contains(GARBLED)).map(|(key, _)| key.to_string()).collect();
-        if !garbled.is_empty() {
-            self.violated("I12", format!("{garbled:?} are said to be unreadable, and are not"));
-        }
-        for (name, group) in self.groups() {
-            let numbers = self.of_group(&name, &group);
-            let Some(status) = &group.status else {
-                self.violated("I12", format!("{name} has no status"));
-                continue;
-            };
-            let said = (status.counts.running, status.counts.held, status.counts.placeholders);
-            let found = (numbers.running, numbers.held, numbers.placeholders);
-            if said != found {
-                self.violated("I12", format!("{name} says {said:?} run, are held, are placeholders: {found:?}"));
-            }
-        }
-        let mut used: BTreeMap<String, Amount> = BTreeMap::new();
-        for (_, body) in self.pods() {
-            if let (Some(queue), Body::Pod(pod)) = (queue_mark(body), body)
-                && !has_ended(pod)
-            {
-                for level in levels(&queue) {
-                    let sum = used.entry(level.to_owned()).or_default();
-                    *sum = *sum + Amount::of_pod(pod);
-                }
-            }
-        }
-        let said: Vec<(String, Amount)> = self
-            .api
-            .store
-            .of_kind(Kind::Queue)
-            .filter_map(|(key, body)| {
-                let Body::Queue(queue) = body else { return None };
-                let allocated = &queue.status.as_ref()?.allocated;
-                Some((key.name.to_string(), Amount::of(Some(allocated), Amount::default())))
-            })
-            .collect();
-        for (queue, said) in said {
-            let found = used.get(&queue).copied().unwrap_or_default();
-            if said != found {
-                self.violated("I12", format!("queue {queue} says that {said:?} is used: {found:?}"));
-            }
-        }
-    }
-
     /// I11: who names a group of another namespace gets nothing by it. (That it does not count there is I12's.)
     fn check_abroad(&mut self) {
         let is_abroad = |key: &Key, body: &Body| &*key.namespace != NS && group_of(body).is_some();
@@ -469,7 +418,7 @@ impl World {
         if !left.is_empty() {
             self.violated("I6", format!("left: {left:?}"));
         }
-        let leftovers = self.process.as_ref().map(|process| process.controller.core().leftovers()).unwrap_or_default();
+        let leftovers = self.process.as_ref().map(|process| process.controller.leftovers()).unwrap_or_default();
         if !leftovers.is_empty() {
             self.violated("I13", format!("still remembered: {leftovers:?}"));
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use gangline::api::task_group::TaskGroup;
+use gangline::core::codes::CODES;
 use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
@@ -23,13 +24,21 @@ const ABOUT_ROOM: &[&str] = &[
     "CreatingPlaceholders",
     "BindingPlaceholders",
     "PlaceholderRejected",
+    "PlaceholderFailed",
+    "PlaceholdersLost",
     "PlaceholdersLeaving",
     "ReservationLost",
-    "Settling",
     "NamespaceQuotaTooSmall",
 ];
 /// More than anything has.
 const HUGE_MILLI: u64 = 1_000_000;
+/// What can run runs after so long: longer than the longest pause between two tries.
+const SOON_MS: u64 = 360_000;
+
+#[test]
+fn reasons_about_room_are_reasons() {
+    assert!(ABOUT_ROOM.iter().all(|reason| CODES.iter().any(|(code, _)| code == reason)));
+}
 
 impl World {
     /// There is plenty of everything: what can run runs.
@@ -38,6 +47,8 @@ impl World {
         self.lift_quotas();
         self.set_namespace_quota(None);
         self.add_room();
+        self.run_for(SOON_MS);
+        self.check_everything_runs();
         self.rest();
     }
 

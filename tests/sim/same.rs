@@ -40,8 +40,20 @@ fn digest(seed: u64) -> u64 {
 /// Which nodes and seats pods are given, and which are made and deleted. Of calls that leave in one step, which comes first
 /// is told by nobody; when a call that failed is tried again goes by when it was first made: here none fails.
 fn deeds(plan: &Plan, order: Option<u64>) -> Vec<String> {
-    let Faults { lag_ms, cut, stall_ms, idle_ms, admission, .. } = plan.head.faults;
-    let faults = Faults { lag_ms, cut, stall_ms, idle_ms, admission, ..Faults::default() };
+    let faults = Faults {
+        refused: 0,
+        answer_lost: 0,
+        lost: 0,
+        late: 0,
+        slow_ms: 0,
+        crash: 0,
+        unfit: 0,
+        stale: 0,
+        denied: None,
+        prunes: false,
+        taken: 0,
+        ..plan.head.faults
+    };
     let calm = Plan { head: Head { seed: plan.head.seed, faults }, acts: plan.acts.clone() };
     let world = world(&calm.head);
     let world = match order {

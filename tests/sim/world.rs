@@ -433,6 +433,7 @@ impl World {
 
     /// One process ends; after the last one another comes.
     fn stop(&mut self, number: u64) {
+        self.check_audits();
         self.say(|| format!("end {number}"));
         self.older.retain(|process| process.number != number);
         if self.process.as_ref().is_some_and(|process| process.number == number) {
@@ -445,10 +446,19 @@ impl World {
 
     /// Every process is killed, and one comes again after a while.
     pub(crate) fn kill(&mut self, down_ms: u64) {
+        self.check_audits();
         self.older.clear();
         if self.process.take().is_some() {
             self.say(|| format!("killed for {down_ms} ms"));
             self.at(self.now_ms + down_ms, Event::Start);
+        }
+    }
+
+    /// I7: no process has found, once a minute, that its books do not add up.
+    pub(crate) fn check_audits(&mut self) {
+        let found: u64 = self.running().map(|process| process.controller.stats().violations).sum();
+        if found > 0 {
+            self.violated("I7", format!("a process found {found} times that its books do not add up"));
         }
     }
 

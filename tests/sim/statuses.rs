@@ -1,0 +1,192 @@
+//! I12 at rest: what statuses say is what is there.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use gangline::api::queue::{Queue, QueueStatus};
+use gangline::api::task_group::{TaskGroup, TaskGroupStatus};
+use gangline::shim::observation::Body;
+use gangline::shim::op::Kind;
+use gangline::sim::api::has_ended;
+use serde_json::json;
+
+use super::{Numbers, application_of};
+use crate::sim::amount::Amount;
+use crate::sim::marks::{group_of, is_member, queue_mark, uid_mark};
+use crate::sim::people::{NS, label, levels, node_of};
+use crate::sim::world::{GARBLED, World};
+
+impl World {
+    /// I12 at rest: what statuses say is what is there.
+    pub(super) fn check_statuses(&mut self) {
+        self.check_garbled();
+        for (name, group) in self.groups() {
+            let wrong = match &group.status {
+                None => Some("no status".to_owned()),
+                Some(status) => {
+                    let numbers = self.of_group(&name, &group);
+                    self.wrong_counts(&name, &group, status, numbers).or_else(|| wrong_conditions(&group, status))
+                }
+            };
+            if let Some(wrong) = wrong {
+                self.violated("I12", format!("{name}: {wrong}"));
+            }
+        }
+        let queues: Vec<(String, Queue)> = self.queues();
+        let used = self.used();
+        for (name, queue) in &queues {
+            let Some(status) = &queue.status else { continue };
+            let wrong = wrong_use(name, status, &used).or_else(|| self.wrong_applications(name, status));
+            if let Some(wrong) = wrong.or_else(|| wrong_place(name, queue, status, &queues)) {
+                self.violated("I12", format!("queue {name}: {wrong}"));
+            }
+        }
+    }
+
+    /// Nobody is said to be unreadable who can be read.
+    fn check_garbled(&mut self) {
+        let words = |body: &Body| match body {
+            Body::TaskGroup(group) => json!(group.status).to_string(),
+            Body::Queue(queue) => json!(queue.status).to_string(),
+            Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => String::new(),
+        };
+        let said = [Kind::TaskGroup, Kind::Queue].into_iter().flat_map(|kind| self.api.store.of_kind(kind));
+        let garbled: Vec<String> =
+            said.filter(|(_, body)| words(body).contains(GARBLED)).map(|(key, _)| key.to_string()).collect();
+        if !garbled.is_empty() {
+            self.violated("I12", format!("{garbled:?} are said to be unreadable, and are not"));
+        }
+    }
+
+    fn queues(&self) -> Vec<(String, Queue)> {
+        let queues = self.api.store.of_kind(Kind::Queue).filter_map(|(key, body)| match body {
+            Body::Queue(queue) => Some((key.name.to_string(), (**queue).clone())),
+            Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::ResourceQuota(_) => None,
+        });
+        queues.collect()
+    }
+
+    fn wrong_counts(
+        &self,
+        name: &str,
+        group: &TaskGroup,
+        status: &TaskGroupStatus,
+        numbers: Numbers,
+    ) -> Option<String> {
+        let counts = &status.counts;
+        let ended = |phase: &str| self.ended_as(name, group, phase);
+        let numbers = [
+            ("running", counts.running, numbers.running),
+            ("held", counts.held, numbers.held),
+            ("placeholders", counts.placeholders, numbers.placeholders),
+            ("succeeded", counts.succeeded, ended("Succeeded")),
+            ("failed", counts.failed, ended("Failed")),
+            ("pending", counts.pending, numbers.waiting),
+        ];
+        let wrong = numbers.iter().find(|(_, said, found)| said != found);
+        wrong.map(|(what, said, found)| {
+            format!("{} {}: {said} are said to be {what}, and {found} are", status.application_state, status.reason)
+        })
+    }
+
+    /// How many members have ended so, and are there: of this life, or without a node.
+    fn ended_as(&self, name: &str, group: &TaskGroup, phase: &str) -> u32 {
+        let uid = group.metadata.uid.as_deref();
+        let is_its = |body: &Body| node_of(body).is_none() || uid_mark(body) == uid;
+        let own = |body: &Body| is_member(body) && group_of(body) == Some(name) && is_its(body);
+        let is_so = |body: &Body| {
+            let Body::Pod(pod) = body else { return false };
+            pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some(phase)
+        };
+        self.pods().filter(|(key, body)| &*key.namespace == NS && own(body) && is_so(body)).count() as u32
+    }
+
+    /// What is used of each queue.
+    fn used(&self) -> BTreeMap<String, Amount> {
+        let mut used: BTreeMap<String, Amount> = BTreeMap::new();
+        for (_, body) in self.pods() {
+            if let (Some(queue), Body::Pod(pod)) = (queue_mark(body), body)
+                && !has_ended(pod)
+            {
+                for level in levels(&queue) {
+                    let sum = used.entry(level.to_owned()).or_default();
+                    *sum = *sum + Amount::of_pod(pod);
+                }
+            }
+        }
+        used
+    }
+
+    /// Applications that run in a queue, or below it. Those of pods alone have no object that says where they stand.
+    fn wrong_applications(&self, name: &str, status: &QueueStatus) -> Option<String> {
+        let groups = self.groups();
+        let applications: BTreeSet<String> = groups.iter().map(|(name, group)| application_of(name, group)).collect();
+        let alone = self.pods().any(|(_, body)| {
+            label(body, "gangline.dev/application-id").is_some_and(|application| !applications.contains(application))
+        });
+        let mut found: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for (own, group) in &groups {
+            let Some(status) = &group.status else { continue };
+            if levels(&status.queue).any(|level| level == name) {
+                found.entry(&status.application_state).or_default().insert(application_of(own, group));
+            }
+        }
+        let wrong = ["Accepted", "Running", "Waiting"].into_iter().find(|state| {
+            let said = status.applications.get(*state).copied().unwrap_or(0) as usize;
+            let found = found.get(state).map_or(0, BTreeSet::len);
+            said < found || said > found && !alone
+        })?;
+        let said = status.applications.get(wrong);
+        Some(format!("{said:?} applications are said to be {wrong}, and {:?} are", found.get(wrong)))
+    }
+}
+
+/// Conditions say what the state and the counts beside them say, of the spec that they name.
+fn wrong_conditions(group: &TaskGroup, status: &TaskGroupStatus) -> Option<String> {
+    let state = status.application_state.as_str();
+    let is_over_gate = matches!(state, "Running" | "Waiting" | "Completed");
+    let expected = [
+        ("Accepted", Some(!matches!(state, "New" | "Rejected"))),
+        ("QuotaReserved", is_over_gate.then_some(true)),
+        ("Placed", (!is_over_gate).then_some(false)),
+        ("Running", Some(state == "Running")),
+        ("Finished", Some(state == "Completed")),
+    ];
+    let found: Vec<_> = status.conditions.iter().map(|one| (one.type_.as_str(), one.status == "True")).collect();
+    let is_so = |((kind, is), (expected, wanted)): (&(&str, bool), &(&str, Option<bool>))| {
+        kind == expected && wanted.is_none_or(|wanted| wanted == *is)
+    };
+    if found.len() != expected.len() || !found.iter().zip(&expected).all(is_so) {
+        return Some(format!("{state}, and its conditions are {found:?}"));
+    }
+    let generation = group.metadata.generation.unwrap_or(0);
+    let generations = status.conditions.iter().map(|one| one.observed_generation);
+    if status.observed_generation > generation
+        || generations.flatten().any(|observed| observed != status.observed_generation)
+    {
+        return Some(format!("generation {generation}, and its status is about {}", status.observed_generation));
+    }
+    None
+}
+
+fn wrong_use(name: &str, status: &QueueStatus, used: &BTreeMap<String, Amount>) -> Option<String> {
+    let said = Amount::of(Some(&status.allocated), Amount::default());
+    let found = used.get(name).copied().unwrap_or_default();
+    (said != found).then(|| format!("{said:?} is said to be used: {found:?}"))
+}
+
+/// What is left of the limits of a queue and those above, and whether it has a place at all.
+fn wrong_place(name: &str, queue: &Queue, status: &QueueStatus, queues: &[(String, Queue)]) -> Option<String> {
+    let generation = queue.metadata.generation.unwrap_or(0);
+    let observed = (status.observed_generation, status.conditions.first().and_then(|one| one.observed_generation));
+    if observed != (generation, Some(generation)) {
+        return Some(format!("generation {generation}, and its status is about {observed:?}"));
+    }
+    let exists = |level: &str| {
+        matches!(level, "root" | "root.default") || queues.iter().any(|(known, _)| known == level)
+    };
+    let is_active = status.conditions.iter().any(|one| one.type_ == "Active" && one.status == "True");
+    if is_active && !levels(name).all(exists) {
+        return Some("it is said to be Active, and has no queue above it".to_owned());
+    }
+    None
+}
