@@ -21,6 +21,9 @@ impl Scheduler {
         if self.recovers(id) {
             return;
         }
+        if self.runs_alone(id) {
+            return self.accept(id, false);
+        }
         let missing = self.missing_groups(id);
         self.await_groups(id, &missing);
         let mut reasons = self.found_elsewhere(id, &missing);

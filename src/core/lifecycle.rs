@@ -71,7 +71,8 @@ impl AppState {
             // Only without a TaskGroup object, when everything is withdrawn.
             (Self::Accepted | Self::Running, E::Idle) => Some(Self::Waiting),
             (Self::Waiting, E::Complete) => Some(Self::Completed),
-            // Running and Waiting: only an application of pods alone that gets its first TaskGroup.
+            // Running and Waiting: only an application of pods alone, that gets its first TaskGroup, or of which some wait
+            // and none runs.
             (Self::Accepted | Self::Running | Self::Waiting | Self::Rejected | Self::Completed, E::Renew) => {
                 Some(Self::New)
             }

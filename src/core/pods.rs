@@ -342,7 +342,7 @@ impl Scheduler {
         self.stirred = true;
     }
 
-    /// Takes back an assumption that was not sent.
+    /// Takes back an assumption: the pod waits again.
     pub(super) fn unassume(&mut self, id: AskId) {
         if !rivals::has(Bug::FailedBindKeepsItsRoom) {
             self.free(id);
@@ -351,8 +351,7 @@ impl Scheduler {
         self.vacate(id, SeatState::Open(Reserve::None));
         // Its TaskGroup may have come or gone while it had a node.
         self.relink(id);
-        let app = self.books.asks[id].app;
-        self.touch(app);
+        self.note(id);
         self.reshelve(id);
     }
 }

@@ -38,6 +38,17 @@ impl Scheduler {
         true
     }
 
+    /// Whether it is one of pods alone, of which our Bindings say that some run: like a gang that has started it goes on in
+    /// its queue, whatever became of that.
+    pub(super) fn runs_alone(&self, id: AppId) -> bool {
+        let app = &self.books.apps[id];
+        let runs = |ask: &AskId| {
+            let ask = &self.books.asks[*ask];
+            ask.is_active() && ask.spec.mark.is_some()
+        };
+        app.groups.is_empty() && app.asks.iter().any(runs)
+    }
+
     fn stays_ended(&mut self, id: AppId, life: u32) {
         self.books.apps[id].incarnation = life;
         self.forget_remembered(id);

@@ -177,7 +177,7 @@ impl World {
 
     /// Pods that say why they wait, none of the scheduler's own, each with its task group, or one of its application's.
     /// What terminates waits for its end, and what is gated says so by the API server.
-    fn reasons_of_pods(&self) -> Vec<(String, Key, String)> {
+    pub(crate) fn reasons_of_pods(&self) -> Vec<(String, Key, String)> {
         let groups = self.groups();
         let group_of_application = |application: &str| {
             let found = groups.iter().find(|(name, group)| application_of(name, group) == application);

@@ -69,6 +69,11 @@ pub(crate) fn queue_mark(pod: &Body) -> Option<String> {
     word(mark_of(pod)?, "queue").map(str::to_owned)
 }
 
+/// The application of a pod outside task groups, by its Binding.
+pub(crate) fn application_mark(pod: &Body) -> Option<&str> {
+    word(mark_of(pod)?, "application")
+}
+
 /// UID of the TaskGroup for which a pod was bound, by its Binding.
 pub(crate) fn uid_mark(pod: &Body) -> Option<&str> {
     word(mark_of(pod)?, "incarnation").map(uid_in)

@@ -40,6 +40,8 @@ impl Violation {
 
 /// What had gone wrong has its consequences for so long.
 const AFTERMATH_MS: u64 = 60_000;
+/// Pods outside gangs, in a summary.
+const OTHERS: &str = "of others";
 /// So often nothing is as it was before, with deeds in between.
 const REPETITIONS: u32 = 3;
 
@@ -374,7 +376,8 @@ impl World {
             apps.extend(groups.iter().filter(reserves).map(app));
         }
         let all = groups.iter().filter(|group| apps.contains(&app(group))).map(|(name, _)| name.clone());
-        all.chain(self.disturbed.keys().cloned()).chain(apps.iter().cloned()).collect()
+        let others = (!self.relimited.is_empty()).then(|| OTHERS.to_owned());
+        all.chain(self.disturbed.keys().cloned()).chain(apps.iter().cloned()).chain(others).collect()
     }
 
     /// Groups that are submitted to a queue or to one below it.
@@ -435,6 +438,7 @@ impl World {
         }
         let bound = |pod: &Body| !is_placeholder(pod) && group_of(pod).is_none() && node_of(pod).is_some();
         lines.push(format!("other pods bound: {}", self.pods().filter(|(_, pod)| bound(pod)).count()));
+        lines.extend(self.waiting_lines());
         let forged = |pod: &Body| label(pod, "gangline.dev/placeholder").is_some() && !self.is_made(pod);
         lines.push(format!("forged placeholders: {}", self.pods().filter(|(_, pod)| forged(pod)).count()));
         lines
@@ -444,10 +448,25 @@ impl World {
         let status = group.status.clone().unwrap_or_default();
         let numbers = self.of_group(name, group);
         let counts = &status.counts;
+        let conditions = status.conditions.iter().filter(|condition| condition.status == "True");
+        let conditions: Vec<&str> = conditions.map(|condition| condition.type_.as_str()).collect();
         format!(
-            "gang {name}: {} {} held {} running {}; {} members bound, {} placeholders",
+            "gang {name}: {} {} held {} running {}; {} members bound, {} placeholders; {conditions:?}",
             status.application_state, status.reason, counts.held, counts.running, numbers.bound, numbers.placeholders
         )
+    }
+
+    /// What pods say that they wait for: how many of each group say what.
+    fn waiting_lines(&self) -> impl Iterator<Item = String> {
+        let mut waiting: BTreeMap<(String, String), u32> = BTreeMap::new();
+        for (reason, _, group) in self.reasons_of_pods() {
+            *waiting.entry((group, reason)).or_default() += 1;
+        }
+        let line = |((group, reason), count): ((String, String), u32)| match &*group {
+            "" => format!("gang {OTHERS}: {count} pods are {reason}"),
+            group => format!("gang {group}: {count} pods are {reason}"),
+        };
+        waiting.into_iter().map(line)
     }
 }
 

@@ -11,7 +11,7 @@ use serde_json::json;
 
 use super::{Numbers, application_of};
 use crate::sim::amount::Amount;
-use crate::sim::marks::{group_of, is_member, queue_mark, uid_mark};
+use crate::sim::marks::{application_mark, group_of, queue_mark, uid_mark};
 use crate::sim::people::{NS, label, levels, node_of};
 use crate::sim::world::{GARBLED, World};
 
@@ -92,7 +92,7 @@ impl World {
     fn ended_as(&self, name: &str, group: &TaskGroup, phase: &str) -> u32 {
         let uid = group.metadata.uid.as_deref();
         let is_its = |body: &Body| node_of(body).is_none() || uid_mark(body) == uid;
-        let own = |body: &Body| is_member(body) && group_of(body) == Some(name) && is_its(body);
+        let own = |body: &Body| !self.is_made(body) && group_of(body) == Some(name) && is_its(body);
         let is_so = |body: &Body| {
             let Body::Pod(pod) = body else { return false };
             pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some(phase)
@@ -121,7 +121,8 @@ impl World {
         let groups = self.groups();
         let applications: BTreeSet<String> = groups.iter().map(|(name, group)| application_of(name, group)).collect();
         let alone = self.pods().any(|(_, body)| {
-            label(body, "gangline.dev/application-id").is_some_and(|application| !applications.contains(application))
+            let application = application_mark(body).or_else(|| label(body, "gangline.dev/application-id"));
+            application.is_some_and(|application| !applications.contains(application))
         });
         let mut found: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
         for (own, group) in &groups {
