@@ -24,6 +24,8 @@ pub enum Bug {
     CordonIsMissed,
     /// What a list does not show is still there.
     ListBuriesNobody,
+    /// Of the quotas on a path the lowest counts alone.
+    OnlyTheLeafCounts,
     /// What a new process finds beyond its quota is not counted.
     QuotaAtRecovery,
     /// A new process begins anew with what has completed.

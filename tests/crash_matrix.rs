@@ -207,6 +207,17 @@ const STORIES: &[Story] = &[
         ],
     },
     Story {
+        name: "somebody forges the next placeholder of a seat, as it is named",
+        acts: &[
+            |world| {
+                two_nodes(world);
+                world.group("g", 2, &json!({"queue": "root.q", "placeholderFor": "all"}));
+            },
+            |world| world.forge("g", 1_000, false),
+            |world| members(world, "g", 2),
+        ],
+    },
+    Story {
         name: "a member is lost after the start",
         acts: &[
             |world| {

@@ -34,6 +34,7 @@ const KNOWN: &[Known] = &[
     (Bug::ForeignPodsMissing, "YUNIKORN-3317", "Pods of other schedulers are not known"),
     (Bug::CordonIsMissed, "YUNIKORN-3269", "That a node is cordoned is not seen"),
     (Bug::ListBuriesNobody, "YUNIKORN-3374", "After a node flapped, pods that are gone stay assumed"),
+    (Bug::OnlyTheLeafCounts, "volcano #3932", "Of the limits of a queue and those above it only its own is checked"),
     (Bug::QuotaAtRecovery, "YUNIKORN-3228", "Recovery rejects what runs beyond a quota"),
     (Bug::ReadmitsTheFinished, "kueue #1654", "A restart admits finished work again"),
     (Bug::RunningGangReservesAgain, "YuniKorn P3, S1", "A restart reserves again for a gang that runs"),

@@ -1,6 +1,6 @@
 //! The simulation's model of the API server against a real one: the same random requests, made and read by what ships
 //! (`shim/wire.rs`, `shim/decode.rs`), must have the same outcomes, leave the same objects, lists and changes in watches
-//! (issue 4; design 04, 4.2).
+//! (design 04, 4.2).
 //!
 //! `CONFORMANCE=5000 cargo test --test e2e -- conformance` plays so many sequences, `CONFORMANCE_SEED=17` that one of the
 //! fresh ones.

@@ -17,8 +17,11 @@ enum Reached {
         /// `Placed=True`.
         placed: bool,
     },
-    /// It is Completed.
-    End,
+    /// It is Completed; `placed`: all of its members had been bound.
+    End {
+        /// `Placed=True`.
+        placed: bool,
+    },
     /// It ended or had not started, and its spec was changed since, or it was not accepted again: the next life begins.
     Over,
 }
@@ -29,11 +32,13 @@ impl Scheduler {
     pub(super) fn recovers(&mut self, id: AppId) -> bool {
         let own = self.books.apps[id].incarnation;
         match self.latest_life(id) {
-            (life, Reached::End) if life >= own && !rivals::has(Bug::ReadmitsTheFinished) => self.stays_ended(id, life),
+            (life, Reached::End { placed }) if life >= own && !rivals::has(Bug::ReadmitsTheFinished) => {
+                self.stays_ended(id, life, placed);
+            }
             (life, Reached::Start { placed }) if life > own && !rivals::has(Bug::RunningGangReservesAgain) => {
                 self.goes_on(id, life, placed)
             }
-            (_, Reached::Reserve | Reached::Start { .. } | Reached::End | Reached::Over) => return false,
+            (_, Reached::Reserve | Reached::Start { .. } | Reached::End { .. } | Reached::Over) => return false,
         }
         true
     }
@@ -49,8 +54,9 @@ impl Scheduler {
         app.groups.is_empty() && app.asks.iter().any(runs)
     }
 
-    fn stays_ended(&mut self, id: AppId, life: u32) {
-        self.books.apps[id].incarnation = life;
+    fn stays_ended(&mut self, id: AppId, life: u32, placed: bool) {
+        let app = &mut self.books.apps[id];
+        (app.incarnation, app.placed) = (life, placed);
         self.forget_remembered(id);
         self.release_placeholders(id, TerminationType::Timeout);
         self.transit(id, AppEvent::Complete);
@@ -96,7 +102,7 @@ impl Scheduler {
         }
         let reached = match (is_over, started) {
             (true, _) if edited(0) => Reached::Over,
-            (true, _) => Reached::End,
+            (true, _) => Reached::End { placed },
             (false, true) => Reached::Start { placed },
             (false, false) if edited(1) => Reached::Over,
             (false, false) => Reached::Reserve,

@@ -64,6 +64,9 @@ pub(crate) enum Act {
         #[serde(default, skip_serializing_if = "is_default")]
         fails: bool,
     },
+    /// Somebody makes the placeholder that comes next for the first seat of a group, who knows how it is named; or another
+    /// pod of that name, which an administrator takes away in the end.
+    Forge { group: String, milli: u32, squats: bool },
     /// Another scheduler puts a pod on a node.
     Foreign { name: String, node: String, cpu: u32 },
     /// A pod that runs asks for another amount, in place, which is refused beyond its node: its kubelet gives it where it can,
@@ -195,6 +198,7 @@ impl Act {
             | Self::Ungate { .. }
             | Self::End { .. }
             | Self::DropPlaceholder { .. }
+            | Self::Forge { .. }
             | Self::Foreign { .. }
             | Self::Resize { .. }
             | Self::Quota { .. }

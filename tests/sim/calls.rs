@@ -1,13 +1,16 @@
 //! The way of calls from a process to the server and back: refused, lost, late, or deadly.
 
 use gangline::api::task_group::TaskGroupStatus;
+use gangline::core::ids::Key;
 use gangline::shim::observation::Outcome;
 use gangline::shim::op::{Call, Kind, Op};
 use gangline::sim::store::Change;
 
 use super::{CALL_MS, DOWN_MS, Death, Event, Fate, Faults, GIVEN_UP_MS, World};
 use crate::sim::acts::Act;
+use crate::sim::coverage::MEETINGS;
 use crate::sim::marks::{group_of, seat_in};
+use crate::sim::people::NS;
 use crate::sim::plan::Admission;
 
 impl World {
@@ -45,6 +48,9 @@ impl World {
             let dies = self.happens("crash", ("crash", &name), self.faults.crash);
             dies.then(|| Death::ALL[self.chance.below("death", &name, 4) as usize])
         });
+        // What the server refuses is not made by one that dies either.
+        let is_refused = matches!(fate, Fate::Refused(_)) || self.away_until().is_some();
+        let death = death.map(|death| if is_refused { Death::Before } else { death });
         match death {
             None => self.at(self.now_ms + travels, Event::Arrive(Box::new(call), fate)),
             Some(death) => self.die(&call, death, planned.is_some()),
@@ -260,6 +266,17 @@ impl World {
                 self.at(at, Event::Act(Box::new(Act::DropPod { name, again: false })));
             }
         }
+        let meets = match (op, &outcome) {
+            (Op::Bind { pod, .. }, Outcome::Ok(_)) => {
+                self.api.store.get(Kind::Pod, pod).is_some_and(|body| self.is_forged(body)).then_some(MEETINGS[3])
+            }
+            (Op::CreatePod(pod), Outcome::Refused { code: 409, .. }) => {
+                let name = pod.metadata.name.as_deref().unwrap_or_default();
+                self.is_squatter(&Key::new(NS, name)).then_some(MEETINGS[4])
+            }
+            (_, _) => None,
+        };
+        meets.into_iter().for_each(|meeting| self.note(|| meeting.to_owned()));
         if let Outcome::Refused { code, .. } = &outcome {
             self.say(|| format!("    <- {code} {}", name(op)));
         }

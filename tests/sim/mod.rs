@@ -7,6 +7,7 @@ pub(crate) mod coverage;
 mod disturb;
 pub(crate) mod draw;
 mod effects;
+mod forge;
 mod forks;
 mod machines;
 mod marks;

@@ -237,7 +237,7 @@ impl World {
                 let owner = metadata(pod).owner_references.iter().flatten().next().map(|owner| owner.uid.clone());
                 let state = group.status.as_ref().map(|status| status.application_state.clone()).unwrap_or_default();
                 let lives = matches!(state.as_str(), "Accepted" | "Running" | "Waiting");
-                let fine = owner == group.metadata.uid && lives;
+                let fine = (owner == group.metadata.uid || self.is_forged(pod)) && lives;
                 (!fine).then(|| format!("{key} is left of {:?} ({state})", group.metadata.name))
             })
             .collect();

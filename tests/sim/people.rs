@@ -71,6 +71,7 @@ impl World {
                     self.drop_pod(name);
                 }
             }
+            Act::Forge { group, milli, squats } => self.forge(group, *milli, *squats),
             Act::Foreign { name, node, cpu } => self.foreign(name, node, *cpu),
             Act::Resize { name, milli } => self.resize(name, *milli),
             Act::Quota { milli } => self.set_namespace_quota(*milli),

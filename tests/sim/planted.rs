@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use gangline::api::queue::QueueStatus;
 use gangline::api::task_group::{Counts, TaskGroupStatus};
 use gangline::core::ids::{Key, Uid};
 use gangline::shim::observation::{Body, Malformed, Seen, WatchFact};
@@ -85,6 +86,15 @@ fn edit_status(world: &mut World, edit: impl Fn(&mut TaskGroupStatus)) {
     world.api.store.put(&key("g"), Body::TaskGroup(group));
 }
 
+fn edit_queue_status(world: &mut World, edit: impl Fn(&mut QueueStatus)) {
+    let name = Key::cluster("root.q");
+    let name = if world.api.store.get(Kind::Queue, &name).is_some() { name } else { Key::cluster("root.q.below") };
+    let Some(Body::Queue(queue)) = world.api.store.get(Kind::Queue, &name) else { panic!("it is there") };
+    let mut queue = queue.clone();
+    edit(Arc::make_mut(&mut queue).status.get_or_insert_default());
+    world.api.store.put(&name, Body::Queue(queue));
+}
+
 #[test]
 fn i1_a_pod_is_bound_twice() {
     let mut world = world(false);
@@ -119,6 +129,31 @@ fn i2_a_node_is_given_more_than_it_has() {
     for pod in ["selected", "near"] {
         assert_eq!(bind(&mut world, pod, "n3", "root.default"), Some("I2"), "{pod}: a node of another zone");
     }
+}
+
+/// Pods that the scheduler leaves alone, which ask for memory.
+fn gated(world: &mut World) {
+    for name in ["one", "two"] {
+        let pod = PodAct { name: name.to_owned(), milli: 100, mib: 1_024, gated: true, ..PodAct::default() };
+        world.act(&Act::Pod(pod));
+    }
+}
+
+#[test]
+fn i2_and_i3_of_memory_and_of_the_number_of_pods() {
+    let mut world = world(false);
+    gated(&mut world);
+    let small = |name: &str| NodeAct { name: name.to_owned(), cpu: 64, cordoned: false, ..NodeAct::default() };
+    remove_pods(&mut world, |name| !["one", "two"].contains(&name));
+    world.act(&Act::Node(NodeAct { mib: Some(512), ..small("n4") }));
+    world.act(&Act::Node(NodeAct { pods: Some(1), ..small("n5") }));
+    let queue = QueueAct { path: "root.m".to_owned(), cpu: 64, mib: Some(1_536), ..QueueAct::default() };
+    world.act(&Act::Queue(queue));
+    world.rest();
+    assert_eq!(bind(&mut world, "one", "n4", "root.default"), Some("I2"), "memory of a node");
+    assert_eq!(bind(&mut world, "one", "n5", "root.m"), None);
+    assert_eq!(bind(&mut world, "two", "n5", "root.default"), Some("I2"), "pods of a node");
+    assert_eq!(bind(&mut world, "two", "n0", "root.m"), Some("I3"), "memory of a queue");
 }
 
 #[test]
@@ -357,12 +392,44 @@ fn i12_a_status_says_what_is_not_so() {
     let mut readable = world(true);
     edit_status(&mut readable, |status| status.message = GARBLED.to_owned());
     assert_eq!(found(readable, World::check_statuses), Some("I12"), "of what can be read");
-    let mut gang = world(true);
-    edit_status(&mut gang, |status| status.counts.running = 2);
-    assert_eq!(found(gang, World::check_statuses), Some("I12"));
-    let mut queue = world(true);
-    remove_pods(&mut queue, |name| name == "single");
-    assert_eq!(found(queue, World::check_statuses), Some("I12"), "of a queue");
+    let edits: [fn(&mut TaskGroupStatus); 10] = [
+        |status| status.counts.running = 2,
+        |status| status.counts.held = 1,
+        |status| status.counts.placeholders = 1,
+        |status| status.counts.pending = 1,
+        |status| status.counts.succeeded = 1,
+        |status| status.counts.failed = 1,
+        |status| status.conditions[3].status = "False".to_owned(),
+        |status| drop(status.conditions.pop()),
+        |status| status.conditions[0].observed_generation = Some(7),
+        |status| status.observed_generation = 2,
+    ];
+    for (number, edit) in edits.into_iter().enumerate() {
+        let mut gang = world(true);
+        edit_status(&mut gang, edit);
+        assert_eq!(found(gang, World::check_statuses), Some("I12"), "edit {number} of a gang");
+    }
+    let edits: [fn(&mut QueueStatus); 4] = [
+        |status| _ = status.applications.insert("Running".to_owned(), 2),
+        |status| status.applications.clear(),
+        |status| drop(status.allocated.remove("cpu")),
+        |status| status.observed_generation = 2,
+    ];
+    for (number, edit) in edits.into_iter().enumerate() {
+        let mut queue = world(true);
+        edit_queue_status(&mut queue, edit);
+        assert_eq!(found(queue, World::check_statuses), Some("I12"), "edit {number} of a queue");
+    }
+    let mut nowhere = world(true);
+    nowhere.api.store.remove(Kind::Queue, &Key::cluster("root.q"));
+    nowhere.queue("root.q.below", 1);
+    edit_queue_status(&mut nowhere, |status| {
+        *status = serde_json::from_value(json!({"observedGeneration": 1, "conditions": [
+            {"type": "Active", "status": "True", "observedGeneration": 1, "reason": "Active", "message": "",
+             "lastTransitionTime": "2026-01-01T00:00:00Z"}]}))
+        .expect("a status");
+    });
+    assert_eq!(found(nowhere, World::check_statuses), Some("I12"), "a queue without a place");
 }
 
 #[test]
@@ -370,6 +437,14 @@ fn i13_what_is_gone_is_remembered() {
     let mut world = world(false);
     remove_pods(&mut world, |_| true);
     assert_eq!(found(world, World::check_nothing_is_left), Some("I13"), "nobody told the process");
+}
+
+#[test]
+fn l1_there_is_no_rest() {
+    let mut world = world(false);
+    let acts: Vec<_> = (0..=200_000).map(|at| (at, Act::Compact)).collect();
+    world.plan(&acts);
+    assert_eq!(found(world, World::rest), Some("L1"));
 }
 
 #[test]

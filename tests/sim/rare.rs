@@ -94,6 +94,9 @@ pub(super) fn rarer(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (nodes, queues)
     if dice.percent(12) {
         scarce(dice, acts);
     }
+    if dice.percent(8) {
+        forge_some(dice, acts);
+    }
 }
 
 /// Some gangs cannot be everywhere, and do not always say the same of their placeholders and of their members.
@@ -189,6 +192,19 @@ fn edit_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, queues: &[Option<Strin
             _ => group.min = 1 + dice.few(4) as u32,
         }
         acts.push((at + dice.of(&[500, 5_000, 40_000, 120_000]) + dice.below(1_000), Act::Group(group)));
+    }
+}
+
+/// Somebody knows how placeholders are named.
+fn forge_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    let group =
+        |(at, act): &(u64, Act)| if let Act::Group(group) = act { Some((*at, group.name.clone())) } else { None };
+    let groups: Vec<(u64, String)> = acts.iter().filter_map(group).collect();
+    let count = if groups.is_empty() { 0 } else { 1 + dice.few(3) };
+    for _ in 0..count {
+        let (at, group) = dice.of(&groups);
+        let at = at + dice.of(&[0, 1_000, 10_000]) + dice.below(1_000);
+        acts.push((at, Act::Forge { group, milli: dice.of(&[100, 1_000, 3_000]), squats: dice.percent(40) }));
     }
 }
 

@@ -73,26 +73,28 @@ impl World {
         numbers: Numbers,
     ) -> Option<String> {
         let counts = &status.counts;
-        let ended = |phase: &str| self.ended_as(name, group, phase);
+        let ended = |phase: &str, is_its: fn(&Body, &TaskGroup) -> bool| self.ended_as(name, group, phase, is_its);
+        // Who ended without a node has no mark that says for which life: it may have been an earlier one.
+        let between = |phase| (ended(phase, was_bound_for), ended(phase, may_be_of));
+        let exactly = |found: u32| (found, found);
         let numbers = [
-            ("running", counts.running, numbers.running),
-            ("held", counts.held, numbers.held),
-            ("placeholders", counts.placeholders, numbers.placeholders),
-            ("succeeded", counts.succeeded, ended("Succeeded")),
-            ("failed", counts.failed, ended("Failed")),
-            ("pending", counts.pending, numbers.waiting),
+            ("running", counts.running, exactly(numbers.running)),
+            ("held", counts.held, exactly(numbers.held)),
+            ("placeholders", counts.placeholders, exactly(numbers.placeholders)),
+            ("succeeded", counts.succeeded, between("Succeeded")),
+            ("failed", counts.failed, between("Failed")),
+            ("pending", counts.pending, exactly(numbers.waiting)),
         ];
-        let wrong = numbers.iter().find(|(_, said, found)| said != found);
-        wrong.map(|(what, said, found)| {
-            format!("{} {}: {said} are said to be {what}, and {found} are", status.application_state, status.reason)
+        let wrong = numbers.iter().find(|(_, said, (least, most))| !(*least..=*most).contains(said));
+        wrong.map(|(what, said, (least, most))| {
+            let (state, reason) = (&status.application_state, &status.reason);
+            format!("{state} {reason}: {said} are said to be {what}, and {least} to {most} are")
         })
     }
 
-    /// How many members have ended so, and are there: of this life, or without a node.
-    fn ended_as(&self, name: &str, group: &TaskGroup, phase: &str) -> u32 {
-        let uid = group.metadata.uid.as_deref();
-        let is_its = |body: &Body| node_of(body).is_none() || uid_mark(body) == uid;
-        let own = |body: &Body| !self.is_made(body) && group_of(body) == Some(name) && is_its(body);
+    /// How many pods of a group have ended so, and are there.
+    fn ended_as(&self, name: &str, group: &TaskGroup, phase: &str, is_its: fn(&Body, &TaskGroup) -> bool) -> u32 {
+        let own = |body: &Body| !self.is_made(body) && group_of(body) == Some(name) && is_its(body, group);
         let is_so = |body: &Body| {
             let Body::Pod(pod) = body else { return false };
             pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some(phase)
@@ -139,6 +141,14 @@ impl World {
         let said = status.applications.get(wrong);
         Some(format!("{said:?} applications are said to be {wrong}, and {:?} are", found.get(wrong)))
     }
+}
+
+fn was_bound_for(body: &Body, group: &TaskGroup) -> bool {
+    uid_mark(body).is_some() && uid_mark(body) == group.metadata.uid.as_deref()
+}
+
+fn may_be_of(body: &Body, group: &TaskGroup) -> bool {
+    node_of(body).is_none() || was_bound_for(body, group)
 }
 
 /// Conditions say what the state and the counts beside them say, of the spec that they name.

@@ -167,8 +167,10 @@ pub(crate) struct World {
     /// What Jobs have and want, and whether their controller is going to look.
     pub(crate) jobs: Jobs,
     jobs_due: bool,
-    /// UIDs of the pods that the scheduler created.
+    /// UIDs of the placeholders: pods that the scheduler created, and those that nothing tells from these.
     made: BTreeSet<String>,
+    /// UIDs of the latter.
+    forged: BTreeSet<String>,
     death: Option<(usize, Death)>,
     /// Queues whose limit of applications came when they were in use, perhaps.
     pub(crate) relimited: BTreeSet<String>,
@@ -225,6 +227,7 @@ impl World {
             jobs: Jobs::default(),
             jobs_due: false,
             made: BTreeSet::new(),
+            forged: BTreeSet::new(),
             death,
             relimited: BTreeSet::new(),
             deaf_until: 0,
@@ -268,6 +271,7 @@ impl World {
             self.incomplete().iter().for_each(|group| self.disturb(group));
         }
         self.faults = Faults::default();
+        self.clear_squatters();
         self.hanging.clear();
         self.calm_ms = Some(self.now_ms);
         self.serve_all();
@@ -564,7 +568,19 @@ impl World {
         self.processes > 1
     }
 
-    /// UIDs of the pods that the scheduler created.
+    /// A placeholder that somebody else made is one as far as anybody can tell.
+    pub(crate) fn take_for_made(&mut self, pod: &Key) {
+        let uid = self.api.store.get(Kind::Pod, pod).and_then(|body| metadata(body).uid.clone());
+        self.forged.extend(uid.clone());
+        self.made.extend(uid);
+    }
+
+    /// Whether somebody else made a placeholder.
+    pub(crate) fn is_forged(&self, pod: &gangline::shim::observation::Body) -> bool {
+        metadata(pod).uid.as_ref().is_some_and(|uid| self.forged.contains(uid))
+    }
+
+    /// Whether it is a placeholder, and not a pod that only says so.
     pub(crate) fn is_made(&self, pod: &gangline::shim::observation::Body) -> bool {
         metadata(pod).uid.as_ref().is_some_and(|uid| self.made.contains(uid))
     }
