@@ -331,6 +331,49 @@ fn a_queue_that_becomes_wrong_says_so_at_once() {
     assert_eq!(said(&queue), ("InvalidSpec".to_owned(), message.to_owned()));
 }
 
+/// Design 01, 1.2.3: the ResourceQuotas of a namespace limit its own gangs, the smallest of them counts, and no others do.
+#[test]
+fn the_quotas_of_a_namespace_limit_its_own_gangs() {
+    for (quotas, is_too_small) in [
+        ([("ns", "a", "9"), ("nt", "a", "1")], false),
+        ([("na", "a", "1"), ("ns", "a", "9")], false),
+        ([("ns", "a", "9"), ("ns", "b", "1")], true),
+        ([("ns", "a", "1"), ("nt", "a", "9")], true),
+    ] {
+        let mut driven = Driven::synced();
+        for (namespace, name, cpu) in quotas {
+            let quota = json!({"metadata": {"name": name, "namespace": namespace},
+                               "spec": {"hard": {"requests.cpu": cpu}}});
+            driven.upsert(Kind::ResourceQuota, &quota);
+        }
+        driven.upsert(Kind::TaskGroup, &group(&json!({})));
+        driven.wait(5_000);
+        let said = driven.taken().into_iter().find_map(|call| {
+            if let Op::PatchTaskGroupStatus { status, .. } = call.op { Some(status.reason) } else { None }
+        });
+        assert_eq!(said.as_deref() == Some("NamespaceQuotaTooSmall"), is_too_small, "{quotas:?}: {said:?}");
+        assert!(said.is_some());
+    }
+}
+
+/// Design 04, 4.2 I13: nothing is remembered of a Queue that is gone, not even of one that never was in force.
+#[test]
+fn a_queue_that_was_never_right_leaves_nothing() {
+    let mut driven = Driven::synced();
+    let wrong = json!({"metadata": {"name": "root.a", "generation": 1}, "spec": {"parent": "root.b"}});
+    let right = json!({"metadata": {"name": "root", "generation": 1}, "spec": {}});
+    for queue in [wrong, right] {
+        driven.upsert(Kind::Queue, &queue);
+        driven.wait(60_000);
+        driven.taken().iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+        assert!(driven.controller.leftovers().contains(&"written"));
+        let seen = driven.seen(Kind::Queue, &queue);
+        driven.fact(Kind::Queue, WatchFact::Gone(seen));
+        driven.step();
+        assert_eq!(driven.controller.leftovers(), ["nodes", "nodes"], "of the shim, and of the core");
+    }
+}
+
 /// What an earlier process wrote and announced is not written and announced again.
 #[test]
 fn a_restart_repeats_nothing() {

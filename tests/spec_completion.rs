@@ -23,6 +23,21 @@ fn placeholders_keep_no_application_running() {
     assert_eq!(cluster.report("g").completes, Some(cluster.now.wall.after(30_000)));
 }
 
+/// 01, 1.11: what a condition said of a gang that is over stays so for a new process.
+#[test]
+fn who_has_completed_was_placed_over_a_restart() {
+    let mut cluster = Cluster::default().nodes(1, 2);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.settle();
+    ["g-0", "g-1"].into_iter().for_each(|pod| cluster.finish(pod, true));
+    cluster.settle().wait(30_000).settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").placed), (AppState::Completed, true));
+    cluster.restart().settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").placed), (AppState::Completed, true));
+}
+
 /// As above: a finished member is no allocation; a pending ask keeps the application running, one in a swap included.
 #[test]
 fn a_pending_ask_keeps_the_application_running() {

@@ -142,6 +142,7 @@ fn a_lost_node_before_the_start_is_replaced_or_everything_is_given_back() {
     cluster.settle();
     assert_eq!(cluster.bound().len(), 0, "{:#?}", cluster.log);
     assert_eq!(cluster.report("g").reason, "ReservationLost");
+    assert!(cluster.report("g").message.starts_with("2 seats were lost"), "{}", cluster.report("g").message);
     cluster.node("n0", 2);
     cluster.settle().wait(1_000).settle();
     assert_eq!(cluster.bound().len(), 4, "{:#?}", cluster.log);

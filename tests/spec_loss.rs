@@ -29,6 +29,23 @@ fn a_held_placeholder_that_goes_is_planned_again() {
     }
 }
 
+/// 01, 1.3: a member that is being deleted before its gang starts has no part in it: its seat is planned for somebody else.
+#[test]
+fn a_member_that_terminates_while_the_gang_reserves_gives_its_seat_back() {
+    let mut cluster = Cluster::default().nodes(1, 4);
+    cluster.member("g-0", "g");
+    let spec = cluster.group("g", 2);
+    cluster.apply("g", spec);
+    cluster.settle().wait(1_000).carry("create");
+    // One for the placeholder, which is being bound.
+    assert_eq!((cluster.placeholders(), cluster.report("g").seats.assumed), (1, 2), "{:?}", cluster.waiting());
+    cluster.change("g-0", |spec| spec.terminating = true);
+    cluster.step();
+    assert_eq!(cluster.report("g").seats.assumed, 1);
+    cluster.settle();
+    assert_eq!((cluster.placeholders(), cluster.report("g").seats.held), (2, 2), "{:#?}", cluster.log);
+}
+
 /// 01, 1.5: what is lost is planned again at once. Who takes whatever comes would be given more without a pause else
 /// (docs/adr/0015).
 #[test]

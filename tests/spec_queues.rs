@@ -24,6 +24,41 @@ fn limits(max: &[(&str, i128)], max_applications: Option<u32>) -> QueueSpec {
     QueueSpec { max: Limit::new(max.iter().map(|(name, amount)| ((*name).into(), *amount))), max_applications }
 }
 
+/// A pod of an application that has no task groups.
+fn alone(cluster: &mut Cluster, name: &str, queue: &str) {
+    let mut spec = cluster.sized(name, Role::Originator { application: "app".into() }, 1);
+    spec.queue = Some(queue.into());
+    cluster.show(spec);
+}
+
+/// 01, 1.12: "shrinking or deleting one never disturbs running work": of an application of pods alone, what comes goes on
+/// in its queue while some of it runs, also for a new process. When nothing does, it is as if it had just come.
+#[test]
+fn an_application_of_pods_alone_goes_on_in_its_queue() {
+    let changes: [(fn(&mut Cluster), &str); 2] = [
+        (|cluster| cluster.show_queue("root.q.below", limits(&[], None)), "QueueNotLeaf"),
+        (|cluster| cluster.lose_queue("root.q"), "QueueNotFound"),
+    ];
+    for (change, reason) in changes {
+        let mut cluster = Cluster::default().nodes(1, 2).queue("root.q", 10);
+        ["a-0", "a-1", "a-2"].into_iter().for_each(|pod| alone(&mut cluster, pod, "root.q"));
+        cluster.settle();
+        assert_eq!((cluster.bound(), cluster.why("a-2")), (vec!["a-0".into(), "a-1".into()], Some("Unschedulable")));
+        change(&mut cluster);
+        cluster.settle().restart().settle();
+        assert_eq!(cluster.why("a-2"), Some("Unschedulable"), "with {reason}");
+        cluster.delete("a-0");
+        cluster.settle();
+        assert_eq!(cluster.bound(), ["a-1", "a-2"], "with {reason}");
+        alone(&mut cluster, "a-3", "root.q");
+        ["a-1", "a-2"].into_iter().for_each(|pod| cluster.delete(pod));
+        cluster.step();
+        assert_eq!((cluster.bound(), cluster.why("a-3")), (vec![], Some(reason)));
+        cluster.restart().settle();
+        assert_eq!((cluster.bound(), cluster.why("a-3")), (vec![], Some(reason)));
+    }
+}
+
 /// 01, 1.12: "`root` and `root.default` exist implicitly, unlimited"; who names no queue is in `root.default`.
 #[test]
 fn root_and_the_default_queue_exist_by_themselves() {

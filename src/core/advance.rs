@@ -193,6 +193,9 @@ impl Scheduler {
             self.reshelve_own(id);
         } else if pending == 0 && !app.asks.is_empty() {
             self.transit(id, AppEvent::Idle);
+        } else if app.queue.is_some_and(|queue| self.books.queues[queue].path != queue_path_of(&self.books, app)) {
+            // Another pod came, or said something else.
+            return self.renew(id);
         }
         self.contend_again(id);
     }

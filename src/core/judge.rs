@@ -55,7 +55,7 @@ impl Scheduler {
 
     /// What limits an accepted application changed: it is judged again, unless something of it runs.
     pub(super) fn judge_again(&mut self, id: AppId) {
-        if self.has_real_allocations(id) {
+        if self.has_real_allocations(id) || self.runs_alone(id) {
             return;
         }
         let reasons = reject_reasons(&self.books, id, true);
@@ -223,12 +223,14 @@ pub(super) fn queue_of(books: &Books, id: AppId) -> Result<QueueId, RejectReason
     usable_queue(books, &queue_path_of(books, &books.apps[id]))
 }
 
-/// The path of the queue that an application names: by its TaskGroups, else by the first of its pods, in the order of
-/// their names, that names one.
+/// The path of the queue that an application names: by its TaskGroups, else by the first of its pods that were bound in
+/// one, or that name one, in the order of their names.
 pub(super) fn queue_path_of(books: &Books, app: &App) -> Text {
+    // Where some of them run the others go too.
     let of_pods = || {
-        let asks = app.asks.iter().map(|ask| &books.asks[*ask].spec);
-        asks.filter(|spec| spec.queue.is_some()).min_by(|a, b| a.key.cmp(&b.key)).and_then(|spec| spec.queue.clone())
+        let asks = app.asks.iter().map(|ask| &books.asks[*ask]).filter(|ask| ask.spec.queue.is_some());
+        let first = asks.min_by_key(|ask| (!ask.is_active() || ask.spec.mark.is_none(), &ask.spec.key));
+        first.and_then(|ask| ask.spec.queue.clone())
     };
     let of_group = app.groups.first().map(|group| books.groups[*group].spec().queue.clone());
     of_group.or_else(of_pods).unwrap_or_else(|| DEFAULT_QUEUE.into())

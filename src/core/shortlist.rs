@@ -64,6 +64,7 @@ impl Shortlists {
 impl Shortlists {
     /// Whether every list is in order and holds nothing from its end on.
     pub(super) fn are_sound(&self) -> bool {
+        assert!(self.0.len() <= LISTS, "whatever the number of classes");
         let ranks = |list: &Shortlist| list.candidates.iter().map(|listed| listed.0).collect::<Vec<_>>();
         self.0.iter().all(|list| ranks(list).is_sorted() && ranks(list).last().is_none_or(|last| *last < list.end))
     }

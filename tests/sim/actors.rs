@@ -4,12 +4,12 @@ use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::has_ended;
-use gangline::sim::store::{Change, metadata};
+use gangline::sim::store::Change;
 use gangline::sim::{garbage, kubelet, namespace};
 
 use super::{Act, Event, World};
 use crate::sim::coverage::MEETINGS;
-use crate::sim::marks::{is_member, uid_mark};
+use crate::sim::marks::{is_member, seat_label, uid_mark};
 use crate::sim::people::{NS, node_of};
 
 /// How often the namespace controller looks at what is left.
@@ -175,8 +175,9 @@ impl World {
     /// A pod is gone: of a member that had ended nobody is left to tell. I6: a placeholder outlives its task group by a minute
     /// at most, where nothing goes wrong.
     pub(crate) fn bury(&mut self, key: &Key, body: &Body) {
-        let mut owners = metadata(body).owner_references.iter().flatten();
-        let went = owners.find_map(|owner| self.went.get(&owner.uid)).filter(|_| self.is_made(body));
+        // Garbage collection takes those with an owner, of others only the scheduler.
+        let group = seat_label(body).map(|seat| seat.uid().0.to_string());
+        let went = group.and_then(|group| self.went.get(&group)).filter(|_| self.is_made(body));
         let orphaned = went.zip(self.calm_ms).map(|(went, calm)| self.now_ms - calm.max(*went));
         if let Some(orphaned) = orphaned.filter(|ms| *ms > ORPHANED_MS) {
             self.violated("I6", format!("{key} outlived its task group by {orphaned} ms"));

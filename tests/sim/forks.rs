@@ -18,11 +18,13 @@ use serde_json::json;
 
 use super::marks::{group_of, queue_mark};
 use super::oracle::application_of;
-use super::people::{NS, label, levels, node_of, says_placeholder};
+use super::people::{NS, is_placeholder, label, levels, node_of, says_placeholder};
 use super::plan::Plan;
 use super::run::to_rest;
 use super::world::World;
 
+/// The label that makes a placeholder.
+const PLACEHOLDER: &str = "gangline.dev/placeholder";
 /// The label that names a queue.
 const QUEUE: &str = "gangline.dev/queue";
 
@@ -81,7 +83,7 @@ const CAUSES: [(&str, Cause); CODES.len()] = [
     ("WaitingForCompletion", Cause::Passes),
     ("Completed", NOTHING),
     ("Unschedulable", ROOM),
-    ("UnsupportedConstraint", Cause::Stays("a pod stays as it is")),
+    ("UnsupportedConstraint", Cause::Goes(World::unmask)),
     ("SeatTooSmall", QUOTA),
     ("PlaceholderKept", Cause::Passes),
     ("BindRefused", Cause::Passes),
@@ -233,6 +235,21 @@ impl World {
         self.lift_quotas();
         self.add_room();
         self.add_members(group);
+    }
+
+    /// Nobody says any more of a pod that it is a placeholder, which it is not: nothing else in plans is not supported.
+    fn unmask(&mut self, group: &str) {
+        let says = |body: &Body| is_placeholder(body) && !self.is_made(body);
+        let own = |body: &Body| group.is_empty() || label(body, "gangline.dev/task-group") == Some(group);
+        let pods = self.api.store.of_kind(Kind::Pod).filter(|(_, body)| says(body) && own(body));
+        let pods: Vec<Key> = pods.map(|(key, _)| key.clone()).collect();
+        for pod in pods {
+            let edited = self.api.change_pod(&pod, |pod| {
+                pod.metadata.labels.iter_mut().for_each(|labels| labels.retain(|name, _| name != PLACEHOLDER));
+                Ok(())
+            });
+            assert!(edited.is_ok(), "{pod} can be edited");
+        }
     }
 
     /// Edits the specs of an application's task groups.

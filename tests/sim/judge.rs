@@ -186,19 +186,16 @@ impl Process {
     }
 
     /// I3: on every level of the queue's path.
-    fn judge_queues(&mut self, key: &Key, new: &Intent) -> Result<(), Violation> {
+    fn judge_queues(&self, key: &Key, new: &Intent) -> Result<(), Violation> {
         for level in levels(&new.queue) {
-            let Some(queue) = self.queues.get_mut(&Key::cluster(level)) else { continue };
-            let within = |queue: &str| is_within(queue, level);
-            let there = self.pods.values().filter(|pod| !pod.ended && pod.queue.as_deref().is_some_and(within));
-            let coming = self.intents.values().filter(|intent| within(&intent.queue));
-            let used: Vec<Amount> = there.map(|pod| pod.asks).chain(coming.map(|intent| intent.asks)).collect();
-            // Nothing is left of what had been there when it was lowered.
-            queue.lowered &= !used.is_empty();
+            let Some(queue) = self.queues.get(&Key::cluster(level)) else { continue };
             if queue.lowered || new.decided_ms.saturating_sub(queue.changed_ms) < EXCUSED_MS {
                 continue;
             }
-            let used = used.into_iter().sum::<Amount>() + new.asks;
+            let within = |queue: &str| is_within(queue, level);
+            let there = self.pods.values().filter(|pod| !pod.ended && pod.queue.as_deref().is_some_and(within));
+            let coming = self.intents.values().filter(|intent| within(&intent.queue));
+            let used = there.map(|pod| pod.asks).chain(coming.map(|intent| intent.asks)).sum::<Amount>() + new.asks;
             if !queue.most.lets_in(new.asks, used) {
                 return Err(Violation::new("I3", format!("{key} takes {level} to {used:?} of {:?}", queue.most)));
             }

@@ -12,7 +12,7 @@ use gangline::sim::store::metadata;
 use serde_json::json;
 
 use super::amount::Amount;
-use super::marks::{Seat, group_of, is_member, seat_label, seat_mark, uid_mark};
+use super::marks::{Seat, group_of, is_member, queue_mark, seat_label, seat_mark, uid_mark};
 use super::people::{NS, is_placeholder, label, levels, node_of};
 use super::world::World;
 
@@ -312,7 +312,7 @@ impl World {
     /// A new process, with nothing but the objects, binds, creates and deletes nothing. It cannot know of members that
     /// ran and are gone (01, 1.11).
     pub(crate) fn check_restart(&mut self) {
-        let doubtful = self.doubtful();
+        let mut doubtful = self.doubtful();
         let (writes, before) = (self.writes.len(), self.summary());
         self.process = None;
         self.start();
@@ -322,6 +322,11 @@ impl World {
         let after = self.summary();
         changes.extend(before.iter().filter(|line| !after.contains(line)).map(|line| format!("- {line}")));
         changes.extend(after.iter().filter(|line| !before.contains(line)).map(|line| format!("+ {line}")));
+        // As of gangs: who of those that hold nothing counts as one of the applications follows from when they came.
+        let is_counted = |change: &String| change.contains(OTHERS) && change.contains("WaitingForApplications");
+        if changes.iter().any(is_counted) {
+            doubtful.insert(OTHERS.to_owned());
+        }
         let groups = self.groups();
         let known: Vec<_> = groups.iter().map(|(name, _)| name).filter(|name| !doubtful.contains(*name)).collect();
         let compared = known.len();
@@ -376,7 +381,12 @@ impl World {
             apps.extend(groups.iter().filter(reserves).map(app));
         }
         let all = groups.iter().filter(|group| apps.contains(&app(group))).map(|(name, _)| name.clone());
-        let others = (!self.relimited.is_empty()).then(|| OTHERS.to_owned());
+        // The limits of a queue without an object are known only while somebody remembers them.
+        let drains = |(_, pod): (&Key, &Body)| {
+            let queue = queue_mark(pod).or_else(|| label(pod, "gangline.dev/queue").map(str::to_owned));
+            group_of(pod).is_none() && queue.is_some_and(|queue| queue != "root.default" && self.drains(&queue))
+        };
+        let others = (!self.relimited.is_empty() || self.pods().any(drains)).then(|| OTHERS.to_owned());
         all.chain(self.disturbed.keys().cloned()).chain(apps.iter().cloned()).chain(others).collect()
     }
 

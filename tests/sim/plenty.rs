@@ -119,14 +119,15 @@ impl World {
 
     /// The queue of a pod outside task groups: of an application it is the one of the first of its pods that has or names one.
     fn queue_of(&self, namespace: &str, pod: &Body) -> String {
-        let queue = |body: &Body| queue_mark(body).or_else(|| label(body, "gangline.dev/queue").map(str::to_owned));
+        let named = |body: &Body| label(body, "gangline.dev/queue").map(str::to_owned);
         let application = label(pod, "gangline.dev/application-id");
         let is_beside = |(key, body): &(&Key, &Body)| {
             let same = label(body, "gangline.dev/application-id") == application && group_of(body).is_none();
             application.is_some() && &*key.namespace == namespace && same
         };
-        let of_application = self.pods().filter(is_beside).find_map(|(_, body)| queue(body));
-        of_application.or_else(|| queue(pod)).unwrap_or_else(|| "root.default".to_owned())
+        let beside = || self.pods().filter(is_beside).map(|(_, body)| body);
+        let of_application = beside().find_map(queue_mark).or_else(|| beside().find_map(named));
+        of_application.or_else(|| named(pod)).unwrap_or_else(|| "root.default".to_owned())
     }
 
     /// Whether a queue exists, on every level, and takes applications: it is a leaf.

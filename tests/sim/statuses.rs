@@ -73,9 +73,11 @@ impl World {
         numbers: Numbers,
     ) -> Option<String> {
         let counts = &status.counts;
-        let ended = |phase: &str, is_its: fn(&Body, &TaskGroup) -> bool| self.ended_as(name, group, phase, is_its);
-        // Who ended without a node has no mark that says for which life: it may have been an earlier one.
-        let between = |phase| (ended(phase, was_bound_for), ended(phase, may_be_of));
+        // Who ended without a node has no mark that says for whom: for an earlier life, or another group, perhaps.
+        let between = |phase| {
+            let least = self.ended_as(phase, |body| group_of(body) == Some(name) && was_bound_for(body, group));
+            (least, least + self.ended_as(phase, |body| node_of(body).is_none()))
+        };
         let exactly = |found: u32| (found, found);
         let numbers = [
             ("running", counts.running, exactly(numbers.running)),
@@ -92,9 +94,9 @@ impl World {
         })
     }
 
-    /// How many pods of a group have ended so, and are there.
-    fn ended_as(&self, name: &str, group: &TaskGroup, phase: &str, is_its: fn(&Body, &TaskGroup) -> bool) -> u32 {
-        let own = |body: &Body| !self.is_made(body) && group_of(body) == Some(name) && is_its(body, group);
+    /// How many of these pods have ended so, and are there.
+    fn ended_as(&self, phase: &str, which: impl Fn(&Body) -> bool) -> u32 {
+        let own = |body: &Body| !self.is_made(body) && which(body);
         let is_so = |body: &Body| {
             let Body::Pod(pod) = body else { return false };
             pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some(phase)
@@ -145,10 +147,6 @@ impl World {
 
 fn was_bound_for(body: &Body, group: &TaskGroup) -> bool {
     uid_mark(body).is_some() && uid_mark(body) == group.metadata.uid.as_deref()
-}
-
-fn may_be_of(body: &Body, group: &TaskGroup) -> bool {
-    node_of(body).is_none() || was_bound_for(body, group)
 }
 
 /// Conditions say what the state and the counts beside them say, of the spec that they name.
