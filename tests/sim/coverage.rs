@@ -23,7 +23,7 @@ pub(crate) const SAMPLED: u64 = 10;
 /// What was reached.
 pub(crate) type Reached = BTreeSet<String>;
 
-/// Steps of a seat that the design names (01, 1.1, 1.4), as they are between two looks.
+/// Steps of a seat (01, 1.1, 1.4), as they are between two looks.
 const SEAT_STEPS: &[(&str, &str)] = &[
     ("Open", "Creating"),
     ("Creating", "Pending"),
@@ -44,6 +44,33 @@ const SEAT_STEPS: &[(&str, &str)] = &[
     ("Taken", "Open"),
     ("Taken", "Gone"),
     ("Open", "Taken"),
+    // Several of these at once: much can have happened since the last look, and a new life can have begun. What stands here
+    // neither is none: a seat that a member has had is not held again, say.
+    ("Binding", "Assumed"),
+    ("Binding", "Creating"),
+    ("Binding", "Leaving"),
+    ("Binding", "Releasing"),
+    ("Binding", "Taken"),
+    ("Creating", "Assumed"),
+    ("Creating", "Binding"),
+    ("Creating", "Held"),
+    ("Creating", "Releasing"),
+    ("Creating", "Taken"),
+    ("Held", "Assumed"),
+    ("Held", "Binding"),
+    ("Held", "Creating"),
+    ("Held", "Taken"),
+    ("Leaving", "Assumed"),
+    ("Leaving", "Creating"),
+    ("Open", "Binding"),
+    ("Open", "Pending"),
+    ("Pending", "Assumed"),
+    ("Pending", "Creating"),
+    ("Pending", "Held"),
+    ("Pending", "Releasing"),
+    ("Releasing", "Taken"),
+    ("Taken", "Assumed"),
+    ("Taken", "Creating"),
 ];
 
 /// Looks at one play.
