@@ -226,8 +226,7 @@ impl Controller {
     /// those that were in force.)
     pub(super) fn forget_queues(&mut self) {
         let queues = self.written.range(Target::Queue("".into())..Target::Event(0)).map(|(target, _)| target);
-        let is_gone =
-            |target: &&Target| matches!(target, Target::Queue(path) if self.ledger.queue(path).is_none());
+        let is_gone = |target: &&Target| matches!(target, Target::Queue(path) if self.ledger.queue(path).is_none());
         let gone: Vec<Target> = queues.filter(is_gone).cloned().collect();
         for target in gone {
             self.outbox.cancel(Slot::Status, &target);

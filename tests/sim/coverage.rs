@@ -160,8 +160,9 @@ pub(crate) fn gaps(reached: &Reached) -> Vec<String> {
     let all = expected();
     let missed = all.iter().filter(|what| !reached.contains(*what) && !impossible(what));
     let missed = missed.map(|what| format!("not reached: {what}"));
-    let is_new =
-        |what: &&String| ["act ", "answer ", "call ", "seat "].iter().any(|list| what.starts_with(list)) && !all.contains(*what);
+    let is_new = |what: &&String| {
+        ["act ", "answer ", "call ", "seat "].iter().any(|list| what.starts_with(list)) && !all.contains(*what)
+    };
     let unlisted = reached.iter().filter(is_new);
     let unlisted = unlisted.map(|what| format!("not listed: {what}"));
     let possible = IMPOSSIBLE.iter().filter(|(what, _)| reached.contains(*what) || !all.contains(*what));

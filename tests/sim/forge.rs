@@ -38,10 +38,8 @@ impl World {
         let scheduler = if squats { "other" } else { "gangline" };
         let container = json!({"name": "main", "resources": {"requests": {"cpu": format!("{milli}m")}}});
         let spec = json!({"schedulerName": scheduler, "containers": [container], "priority": 0});
-        let is_taken = self.apply(
-            Kind::Pod,
-            &json!({"metadata": {"name": name, "namespace": NS, "labels": labels}, "spec": spec}),
-        );
+        let is_taken = self
+            .apply(Kind::Pod, &json!({"metadata": {"name": name, "namespace": NS, "labels": labels}, "spec": spec}));
         if is_taken && !squats {
             // Nothing tells it from one that the scheduler made.
             self.disturb(group);

@@ -190,9 +190,8 @@ fn wrong_place(name: &str, queue: &Queue, status: &QueueStatus, queues: &[(Strin
     if observed != (generation, Some(generation)) {
         return Some(format!("generation {generation}, and its status is about {observed:?}"));
     }
-    let exists = |level: &str| {
-        matches!(level, "root" | "root.default") || queues.iter().any(|(known, _)| known == level)
-    };
+    let exists =
+        |level: &str| matches!(level, "root" | "root.default") || queues.iter().any(|(known, _)| known == level);
     let is_active = status.conditions.iter().any(|one| one.type_ == "Active" && one.status == "True");
     if is_active && !levels(name).all(exists) {
         return Some("it is said to be Active, and has no queue above it".to_owned());
