@@ -35,7 +35,9 @@ fn alone(cluster: &mut Cluster, name: &str, queue: &str) {
 /// in its queue while some of it runs, also for a new process. When nothing does, it is as if it had just come.
 #[test]
 fn an_application_of_pods_alone_goes_on_in_its_queue() {
-    let changes: [(fn(&mut Cluster), &str); 2] = [
+    /// What becomes of a queue, and what is said of who comes to it then.
+    type Change = (fn(&mut Cluster), &'static str);
+    let changes: [Change; 2] = [
         (|cluster| cluster.show_queue("root.q.below", limits(&[], None)), "QueueNotLeaf"),
         (|cluster| cluster.lose_queue("root.q"), "QueueNotFound"),
     ];

@@ -42,7 +42,11 @@ impl Process {
             Op::PatchQueueStatus { queue, uid, status: _ } => {
                 self.judge_uid(Kind::Queue, &Key::cluster(queue.clone()), uid)
             }
-            Op::GetPod { .. } | Op::CreateEvent(_) => Ok(()),
+            Op::GetPod { pod } => {
+                self.calls.insert(id, Sent::Get(pod.clone()));
+                Ok(())
+            }
+            Op::CreateEvent(_) => Ok(()),
         }
     }
 

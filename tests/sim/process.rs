@@ -140,6 +140,7 @@ pub(crate) enum Step {
 enum Sent {
     Bind(Uid),
     Delete(Key, Uid),
+    Get(Key),
 }
 
 impl Process {
@@ -247,7 +248,8 @@ impl Process {
             Some(Sent::Delete(key, uid)) if code == 404 && self.pods.get(key).is_some_and(|pod| pod.uid == *uid) => {
                 self.forget(Kind::Pod, &key.clone());
             }
-            Some(Sent::Bind(_) | Sent::Delete(..)) | None => {}
+            Some(Sent::Get(key)) if code == 404 => self.forget(Kind::Pod, &key.clone()),
+            Some(Sent::Bind(_) | Sent::Delete(..) | Sent::Get(_)) | None => {}
         }
         if let (Some(Sent::Bind(uid)), Outcome::Ok(_)) = (&call, &outcome) {
             self.answered.insert(uid.clone());
