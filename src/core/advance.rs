@@ -316,7 +316,7 @@ impl Scheduler {
         }
         let app = &mut self.books.apps[id];
         if app.active == 0 && app.pending > 0 && app.groups.is_empty() {
-            // Nothing of it tells a new process that it ran: those that wait come as if they were the first.
+            // Nothing tells a new process that it ran: those that wait come as if they were the first (ADR 16).
             self.renew(id);
         } else if app.active == 0 && (app.pending == 0 || rivals::has(Bug::EndsWithPendingPods)) {
             self.transit(id, AppEvent::Idle);

@@ -410,7 +410,7 @@ impl Ledger {
         let kinds = Kind::ALL.map(|kind| (kind.plural(), self.count(kind)));
         let own = [
             ("names of pods", self.asks.len()),
-            ("tree of queues", self.tree.len()),
+            ("tree of queues", usize::from(!self.tree.is_empty())),
             ("quarantine", self.quarantine.len()),
         ];
         kinds.into_iter().chain(own).filter(|(_, count)| *count > 0).map(|(name, _)| name)

@@ -103,12 +103,7 @@ impl QueueTree {
         self.queues.get(name).is_some_and(|known| known.standing.in_force().is_some() && !known.said.errors.is_empty())
     }
 
-    /// How many objects there are.
-    pub fn len(&self) -> usize {
-        self.queues.len()
-    }
-
-    /// Whether there is none.
+    /// Whether there is no object.
     pub fn is_empty(&self) -> bool {
         self.queues.is_empty()
     }
