@@ -1,5 +1,7 @@
 //! Shim, core and outbox together, at the level of Kubernetes objects: what is said to the API server, and how often.
 
+use std::collections::BTreeMap;
+
 use gangline::shim::observation::{Outcome, WatchFact};
 use gangline::shim::op::{Call, Kind, Op};
 use serde_json::{Value, json};
@@ -329,6 +331,43 @@ fn a_queue_that_becomes_wrong_says_so_at_once() {
     queue["spec"]["max"]["cpu"] = json!("-4");
     let message = "spec.max[cpu]: must not be negative; the last valid spec stays in force";
     assert_eq!(said(&queue), ("InvalidSpec".to_owned(), message.to_owned()));
+}
+
+/// Design 01, 1.12: "headroom is the minimum over the path": what one queue uses is missing in those beside it, on every level,
+/// and their statuses say so, in time.
+#[test]
+fn what_one_queue_uses_is_missing_in_those_beside_it() {
+    let mut driven = Driven::synced();
+    for (name, parent, max) in [
+        ("root", None, json!({"cpu": "10"})),
+        ("root.a", Some("root"), json!({})),
+        ("root.b", Some("root"), json!({"cpu": "8"})),
+        ("root.b.c", Some("root.b"), json!({})),
+        ("root.default.d", Some("root.default"), json!({})),
+    ] {
+        let spec = json!({"parent": parent, "max": max});
+        driven.upsert(Kind::Queue, &json!({"metadata": {"name": name, "generation": 1}, "spec": spec}));
+    }
+    driven.wait(1_000);
+    driven.grant();
+    let pod = json!({"metadata": {"name": "p", "namespace": "ns", "labels": {"gangline.dev/queue": "root.a"}},
+                     "spec": {"schedulerName": "gangline",
+                              "containers": [{"name": "main", "resources": {"requests": {"cpu": "4"}}}]}});
+    driven.upsert(Kind::Pod, &pod);
+    let mut left = BTreeMap::new();
+    for _ in 0..4 {
+        driven.wait(40_000);
+        for call in driven.taken() {
+            if let Op::PatchQueueStatus { queue, status, .. } = &call.op {
+                left.insert(queue.to_string(), status.headroom["cpu"].0.clone());
+            }
+            driven.answer(&call, Outcome::Ok(None));
+        }
+    }
+    let all = ["root", "root.a", "root.b", "root.b.c", "root.default.d"];
+    assert_eq!(left, all.map(|queue| (queue.to_owned(), "6".to_owned())).into());
+    driven.wait(300_000);
+    assert_eq!(driven.rules(), [].into(), "and there is an end to it");
 }
 
 /// Design 01, 1.2.3: the ResourceQuotas of a namespace limit its own gangs, the smallest of them counts, and no others do.

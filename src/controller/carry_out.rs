@@ -222,6 +222,19 @@ impl Controller {
         self.want_queue_status(path);
     }
 
+    /// What is left of a queue is no more than what is left above it: other headroom is told from level to level, at the pace
+    /// of numbers.
+    pub(super) fn show_headroom_below(&mut self, path: &Text) {
+        let above = |queue: &str| queue.rsplit_once('.').map(|(above, _)| above.to_owned());
+        let shown_above = |queue: &Text| {
+            let mut all = std::iter::successors(above(queue), |queue| above(queue));
+            all.find(|queue| self.ledger.queue(queue).is_some())
+        };
+        let below = self.ledger.queues_below(path).filter(|queue| shown_above(queue).as_deref() == Some(&**path));
+        let below: Vec<Text> = below.cloned().collect();
+        below.into_iter().for_each(|queue| self.want_queue_status(queue));
+    }
+
     /// Nothing is written any more about Queues that are gone, and nothing remembered of what was. (The core hears only of
     /// those that were in force.)
     pub(super) fn forget_queues(&mut self) {

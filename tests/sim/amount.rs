@@ -60,6 +60,18 @@ impl Amount {
         (asked.milli == 0 || used.milli <= self.milli) && (asked.mib == 0 || used.mib <= self.mib)
     }
 
+    /// The smaller of each.
+    pub(crate) fn smaller(self, other: Self) -> Self {
+        Self { milli: self.milli.min(other.milli), mib: self.mib.min(other.mib) }
+    }
+
+    /// What is left of it; what is endless stays so.
+    pub(crate) const fn less(self, used: Self) -> Self {
+        let milli = if self.milli == u64::MAX { self.milli } else { self.milli.saturating_sub(used.milli) };
+        let mib = if self.mib == u64::MAX { self.mib } else { self.mib.saturating_sub(used.mib) };
+        Self { milli, mib }
+    }
+
     fn larger(self, other: Self) -> Self {
         Self { milli: self.milli.max(other.milli), mib: self.mib.max(other.mib) }
     }

@@ -409,7 +409,8 @@ fn i12_a_status_says_what_is_not_so() {
         edit_status(&mut gang, edit);
         assert_eq!(found(gang, World::check_statuses), Some("I12"), "edit {number} of a gang");
     }
-    let edits: [fn(&mut QueueStatus); 4] = [
+    let edits: [fn(&mut QueueStatus); 5] = [
+        |status| drop(status.headroom.remove("cpu")),
         |status| _ = status.applications.insert("Running".to_owned(), 2),
         |status| status.applications.clear(),
         |status| drop(status.allocated.remove("cpu")),

@@ -36,7 +36,8 @@ impl World {
         for (name, queue) in &queues {
             let Some(status) = &queue.status else { continue };
             let wrong = wrong_use(name, status, &used).or_else(|| self.wrong_applications(name, status));
-            if let Some(wrong) = wrong.or_else(|| wrong_place(name, queue, status, &queues)) {
+            let wrong = wrong.or_else(|| wrong_place(name, queue, status, &queues));
+            if let Some(wrong) = wrong.or_else(|| wrong_headroom(name, status, &queues, &used)) {
                 self.violated("I12", format!("queue {name}: {wrong}"));
             }
         }
@@ -183,7 +184,28 @@ fn wrong_use(name: &str, status: &QueueStatus, used: &BTreeMap<String, Amount>) 
     (said != found).then(|| format!("{said:?} is said to be used: {found:?}"))
 }
 
-/// What is left of the limits of a queue and those above, and whether it has a place at all.
+/// What is left of the limits of a queue and of those above it.
+fn wrong_headroom(
+    name: &str,
+    status: &QueueStatus,
+    queues: &[(String, Queue)],
+    used: &BTreeMap<String, Amount>,
+) -> Option<String> {
+    let left = |level: &str| {
+        let (_, queue) = queues.iter().find(|(known, _)| known == level)?;
+        Some(Amount::of_queue(queue).less(used.get(level).copied().unwrap_or_default()))
+    };
+    let found = levels(name).filter_map(left).fold(Amount::ENDLESS, Amount::smaller);
+    let said = Amount::of(Some(&status.headroom), Amount::ENDLESS);
+    // Whether limits of queues without an object count follows from who remembers them.
+    let is_whole = levels(name)
+        .skip(1)
+        .filter(|level| *level != "root.default")
+        .all(|level| queues.iter().any(|(known, _)| known == level));
+    (is_whole && said != found).then(|| format!("{said:?} is said to be left: {found:?}"))
+}
+
+/// Whether a queue has a place, and its status is of today.
 fn wrong_place(name: &str, queue: &Queue, status: &QueueStatus, queues: &[(String, Queue)]) -> Option<String> {
     let generation = queue.metadata.generation.unwrap_or(0);
     let observed = (status.observed_generation, status.conditions.first().and_then(|one| one.observed_generation));
