@@ -24,10 +24,10 @@ impl Controller {
         let mut calls = outbox.next(self.now.mono, &mut |slot, target| self.make(slot, target));
         self.outbox = outbox;
         // Conditions that left now are told of by events, which are the last to leave.
-        let (explained, narrowed) = (std::mem::take(&mut self.explained), std::mem::take(&mut self.narrowed));
-        if !explained.is_empty() || !narrowed.is_empty() {
+        let (explained, limited) = (std::mem::take(&mut self.explained), std::mem::take(&mut self.limited));
+        if !explained.is_empty() || !limited.is_empty() {
             explained.into_iter().for_each(|ask| self.announce_pod(ask));
-            narrowed.into_iter().for_each(|queue| self.show_headroom_below(&queue));
+            limited.into_iter().for_each(|queue| self.show_headroom_below(&queue));
             calls.extend(self.calls());
         }
         calls
@@ -130,16 +130,15 @@ impl Controller {
         let facts = self.ledger.queue_mut(path)?;
         let status =
             show::queue_status(&report, &problems, (facts.generation, keeps), facts.status.latest(), self.now.wall);
-        let latest = facts.status.latest();
-        let is_news = status.conditions != latest.conditions;
-        let is_narrowed = status.headroom != latest.headroom;
+        let is_news = status.conditions != facts.status.latest().conditions;
+        if !status.headroom.is_empty() {
+            // Said already or not: what is below may have looked in between.
+            self.limited.push(path.clone());
+        }
         if !facts.status.send(&status) {
             return None;
         }
         let uid = facts.uid.clone();
-        if is_narrowed {
-            self.narrowed.push(path.clone());
-        }
         self.note_written(Target::Queue(path.clone()), false, is_news);
         Some(Op::PatchQueueStatus { queue: path.clone(), uid, status: Box::new(status) })
     }

@@ -50,8 +50,8 @@ pub struct Controller {
     announced: BTreeMap<Target, Text>,
     /// Pods whose condition left in this step.
     explained: Vec<AskId>,
-    /// Queues of which other headroom left in this step.
-    narrowed: Vec<Text>,
+    /// Queues with a limit, here or above, that were looked at in this step.
+    limited: Vec<Text>,
     /// The sentence that was asked for last, and the core's revision then.
     sentence: Option<(u64, AskReason, Text)>,
     /// The status of a TaskGroup or Queue that was last sent.
@@ -96,7 +96,7 @@ impl Controller {
             next_notice: 0,
             announced: BTreeMap::new(),
             explained: Vec::new(),
-            narrowed: Vec::new(),
+            limited: Vec::new(),
             sentence: None,
             written: BTreeMap::new(),
             denied: Denied::default(),

@@ -177,7 +177,7 @@ impl Process {
         if new.decided_ms.saturating_sub(node.changed_ms) < EXCUSED_MS {
             return Ok(());
         }
-        let there = self.pods.values().filter(|pod| !pod.ended && pod.node.as_deref() == Some(&new.node));
+        let there = self.pods.values().filter(|pod| pod.has_room() && pod.node.as_deref() == Some(&new.node));
         let coming = self.intents.values().filter(|intent| intent.node == new.node);
         let all: Vec<Amount> =
             there.map(|pod| pod.asks).chain(coming.map(|intent| intent.asks)).chain([new.asks]).collect();
@@ -197,7 +197,7 @@ impl Process {
                 continue;
             }
             let within = |queue: &str| is_within(queue, level);
-            let there = self.pods.values().filter(|pod| !pod.ended && pod.queue.as_deref().is_some_and(within));
+            let there = self.pods.values().filter(|pod| pod.has_room() && pod.queue.as_deref().is_some_and(within));
             let coming = self.intents.values().filter(|intent| within(&intent.queue));
             let used = there.map(|pod| pod.asks).chain(coming.map(|intent| intent.asks)).sum::<Amount>() + new.asks;
             if !queue.most.lets_in(new.asks, used) {

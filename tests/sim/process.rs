@@ -66,6 +66,8 @@ struct PodSeen {
     queue: Option<String>,
     asks: Amount,
     ended: bool,
+    /// A question was answered by 404 since: its room is free, for who believes that.
+    perhaps_gone: bool,
     ours: bool,
     wants: Wants,
     /// The group that it names; and the others, or none, that it named, while a Binding for them may be on its way.
@@ -80,6 +82,11 @@ struct PodSeen {
 }
 
 impl PodSeen {
+    /// Whether nobody else may have its room.
+    const fn has_room(&self) -> bool {
+        !self.ended && !self.perhaps_gone
+    }
+
     /// Whether it names this group, or named it when its Binding may have been decided.
     fn names(&self, group: Option<&str>, since_ms: u64) -> bool {
         let earlier = || self.earlier.iter().any(|earlier| earlier.as_deref() == group);
@@ -248,7 +255,12 @@ impl Process {
             Some(Sent::Delete(key, uid)) if code == 404 && self.pods.get(key).is_some_and(|pod| pod.uid == *uid) => {
                 self.forget(Kind::Pod, &key.clone());
             }
-            Some(Sent::Get(key)) if code == 404 => self.forget(Kind::Pod, &key.clone()),
+            Some(Sent::Get(key)) if code == 404 => {
+                if let Some(pod) = self.pods.get_mut(key) {
+                    pod.perhaps_gone = true;
+                    self.intents.remove(&pod.uid);
+                }
+            }
             Some(Sent::Bind(_) | Sent::Delete(..) | Sent::Get(_)) | None => {}
         }
         if let (Some(Sent::Bind(uid)), Outcome::Ok(_)) = (&call, &outcome) {
@@ -464,6 +476,7 @@ impl Process {
             queue,
             asks,
             ended,
+            perhaps_gone: false,
             ours,
             wants,
             group,
