@@ -88,7 +88,7 @@ fn keeps_every_promise(first: u64, count: u64) {
             format!("again: make sim-one SEED={seed} SHRINK=1, or, of a file with the above: make sim-one PLAN=FILE");
         panic!("seed {seed} breaks {}: {}\n{}\n{again}", violation.promise, violation.what, small.text());
     }
-    if (first, count) == (0, SEEDS) {
+    if count >= SEEDS {
         assert!(steps >= STEPS, "{steps} steps: the plans have become shorter");
         assert_eq!(gaps(&reached), Vec::<String>::new());
     }

@@ -15,6 +15,7 @@ use crate::shim::ledger::PodName;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
 use crate::shim::placeholder::pod_name;
+use crate::shim::queue::parent;
 use crate::shim::show::{self, Notice};
 
 /// Numbers of a status are written at most this often per object (design 03, 3.7).
@@ -225,13 +226,11 @@ impl Controller {
     /// What is left of a queue is no more than what is left above it: other headroom is told from level to level, at the pace
     /// of numbers.
     pub(super) fn show_headroom_below(&mut self, path: &Text) {
-        let above = |queue: &str| queue.rsplit_once('.').map(|(above, _)| above.to_owned());
-        let shown_above = |queue: &Text| {
-            let mut all = std::iter::successors(above(queue), |queue| above(queue));
-            all.find(|queue| self.ledger.queue(queue).is_some())
+        let is_next = |queue: &&Text| {
+            let mut above = std::iter::successors(parent(queue), |queue| parent(queue));
+            above.find(|queue| self.ledger.queue(queue).is_some()) == Some(&**path)
         };
-        let below = self.ledger.queues_below(path).filter(|queue| shown_above(queue).as_deref() == Some(&**path));
-        let below: Vec<Text> = below.cloned().collect();
+        let below: Vec<Text> = self.ledger.queues_below(path).filter(is_next).cloned().collect();
         below.into_iter().for_each(|queue| self.want_queue_status(queue));
     }
 

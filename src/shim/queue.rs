@@ -196,7 +196,7 @@ impl QueueTree {
 }
 
 /// The path of the queue above.
-fn parent(name: &str) -> Option<&str> {
+pub fn parent(name: &str) -> Option<&str> {
     name.rsplit_once('.').map(|(parent, _)| parent)
 }
 
