@@ -1,7 +1,5 @@
 //! Shim, core and outbox together, at the level of Kubernetes objects: what is said to the API server, and how often.
 
-use std::collections::BTreeMap;
-
 use gangline::shim::observation::{Outcome, WatchFact};
 use gangline::shim::op::{Call, Kind, Op};
 use serde_json::{Value, json};
@@ -308,109 +306,6 @@ fn a_status_that_somebody_else_wrote_is_written_again() {
     driven.list(&[(Kind::Node, &node("n1")), (Kind::TaskGroup, &object)]);
     driven.wait(60_000);
     assert_eq!(driven.rules().get("patch taskgroups/status"), Some(&1));
-}
-
-/// Design 01, 1.12: what is wrong with a Queue is said on it, also when the last valid spec stays in force, so that nothing
-/// changes for the core.
-#[test]
-fn a_queue_that_becomes_wrong_says_so_at_once() {
-    let mut driven = Driven::synced();
-    let mut queue = json!({"metadata": {"name": "root.a", "generation": 1},
-                           "spec": {"parent": "root", "max": {"cpu": "4"}}});
-    let mut said = |queue: &Value| {
-        driven.upsert(Kind::Queue, queue);
-        driven.wait(100);
-        let calls = driven.taken();
-        calls.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
-        let [Call { op: Op::PatchQueueStatus { status, .. }, .. }] = &*calls else { panic!("{calls:?}") };
-        let condition = &status.conditions[0];
-        (condition.reason.clone(), condition.message.clone())
-    };
-    assert_eq!(said(&queue).0, "Active");
-    queue["metadata"]["generation"] = json!(2);
-    queue["spec"]["max"]["cpu"] = json!("-4");
-    let message = "spec.max[cpu]: must not be negative; the last valid spec stays in force";
-    assert_eq!(said(&queue), ("InvalidSpec".to_owned(), message.to_owned()));
-}
-
-/// Design 01, 1.12: "headroom is the minimum over the path": what one queue uses is missing in those beside it, on every level,
-/// and their statuses say so, in time.
-#[test]
-fn what_one_queue_uses_is_missing_in_those_beside_it() {
-    let mut driven = Driven::synced();
-    for (name, parent, max) in [
-        ("root", None, json!({"cpu": "10"})),
-        ("root.a", Some("root"), json!({})),
-        ("root.b", Some("root"), json!({"cpu": "8"})),
-        ("root.b.c", Some("root.b"), json!({})),
-        ("root.default.d", Some("root.default"), json!({})),
-    ] {
-        let spec = json!({"parent": parent, "max": max});
-        driven.upsert(Kind::Queue, &json!({"metadata": {"name": name, "generation": 1}, "spec": spec}));
-    }
-    driven.wait(1_000);
-    driven.grant();
-    let pod = json!({"metadata": {"name": "p", "namespace": "ns", "labels": {"gangline.dev/queue": "root.a"}},
-                     "spec": {"schedulerName": "gangline",
-                              "containers": [{"name": "main", "resources": {"requests": {"cpu": "4"}}}]}});
-    driven.upsert(Kind::Pod, &pod);
-    let mut left = BTreeMap::new();
-    for _ in 0..4 {
-        driven.wait(40_000);
-        for call in driven.taken() {
-            if let Op::PatchQueueStatus { queue, status, .. } = &call.op {
-                left.insert(queue.to_string(), status.headroom["cpu"].0.clone());
-            }
-            driven.answer(&call, Outcome::Ok(None));
-        }
-    }
-    let all = ["root", "root.a", "root.b", "root.b.c", "root.default.d"];
-    assert_eq!(left, all.map(|queue| (queue.to_owned(), "6".to_owned())).into());
-    driven.wait(300_000);
-    assert_eq!(driven.rules(), [].into(), "and there is an end to it");
-}
-
-/// Design 01, 1.2.3: the ResourceQuotas of a namespace limit its own gangs, the smallest of them counts, and no others do.
-#[test]
-fn the_quotas_of_a_namespace_limit_its_own_gangs() {
-    for (quotas, is_too_small) in [
-        ([("ns", "a", "9"), ("nt", "a", "1")], false),
-        ([("na", "a", "1"), ("ns", "a", "9")], false),
-        ([("ns", "a", "9"), ("ns", "b", "1")], true),
-        ([("ns", "a", "1"), ("nt", "a", "9")], true),
-    ] {
-        let mut driven = Driven::synced();
-        for (namespace, name, cpu) in quotas {
-            let quota = json!({"metadata": {"name": name, "namespace": namespace},
-                               "spec": {"hard": {"requests.cpu": cpu}}});
-            driven.upsert(Kind::ResourceQuota, &quota);
-        }
-        driven.upsert(Kind::TaskGroup, &group(&json!({})));
-        driven.wait(5_000);
-        let said = driven.taken().into_iter().find_map(|call| {
-            if let Op::PatchTaskGroupStatus { status, .. } = call.op { Some(status.reason) } else { None }
-        });
-        assert_eq!(said.as_deref() == Some("NamespaceQuotaTooSmall"), is_too_small, "{quotas:?}: {said:?}");
-        assert!(said.is_some());
-    }
-}
-
-/// Design 04, 4.2 I13: nothing is remembered of a Queue that is gone, not even of one that never was in force.
-#[test]
-fn a_queue_that_was_never_right_leaves_nothing() {
-    let mut driven = Driven::synced();
-    let wrong = json!({"metadata": {"name": "root.a", "generation": 1}, "spec": {"parent": "root.b"}});
-    let right = json!({"metadata": {"name": "root", "generation": 1}, "spec": {}});
-    for queue in [wrong, right] {
-        driven.upsert(Kind::Queue, &queue);
-        driven.wait(60_000);
-        driven.taken().iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
-        assert!(driven.controller.leftovers().contains(&"written"));
-        let seen = driven.seen(Kind::Queue, &queue);
-        driven.fact(Kind::Queue, WatchFact::Gone(seen));
-        driven.step();
-        assert_eq!(driven.controller.leftovers(), ["nodes", "nodes"], "of the shim, and of the core");
-    }
 }
 
 /// What an earlier process wrote and announced is not written and announced again.

@@ -6,6 +6,7 @@ mod api_calls;
 #[cfg(feature = "runtime")]
 mod charts;
 mod controller;
+mod controller_queues;
 mod crash_matrix;
 #[cfg(feature = "runtime")]
 mod crds;
@@ -41,6 +42,7 @@ mod spec_edits;
 mod spec_gang;
 mod spec_gate;
 mod spec_loss;
+mod spec_lost_again;
 mod spec_order;
 mod spec_queues;
 mod spec_recovery;

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::outbox::Slot;
 use super::target::Target;
-use super::{Controller, Written};
+use super::{Controller, Follow, Written};
 use crate::api::names;
 use crate::core::ids::{AskId, Key, Text};
 use crate::core::reason::AskReason;
@@ -23,11 +23,14 @@ impl Controller {
         let mut outbox = std::mem::replace(&mut self.outbox, super::Outbox::new(self.settings.instance));
         let mut calls = outbox.next(self.now.mono, &mut |slot, target| self.make(slot, target));
         self.outbox = outbox;
-        // Conditions that left now are told of by events, which are the last to leave.
-        let (explained, limited) = (std::mem::take(&mut self.explained), std::mem::take(&mut self.limited));
-        if !explained.is_empty() || !limited.is_empty() {
-            explained.into_iter().for_each(|ask| self.announce_pod(ask));
-            limited.into_iter().for_each(|queue| self.show_headroom_below(&queue));
+        let follows = std::mem::take(&mut self.follows);
+        if !follows.is_empty() {
+            for follow in follows {
+                match follow {
+                    Follow::Announce(ask) => self.announce_pod(ask),
+                    Follow::Headroom(queue) => self.show_headroom_below(&queue),
+                }
+            }
             calls.extend(self.calls());
         }
         calls
@@ -85,7 +88,7 @@ impl Controller {
         }
         let (pod, uid) = (pod.key.clone(), pod.uid.clone());
         self.ledger.forget_said(ask);
-        self.explained.push(ask);
+        self.follows.push(Follow::Announce(ask));
         Some(Op::PatchPodCondition { pod, uid, condition: Box::new(condition) })
     }
 
@@ -133,7 +136,7 @@ impl Controller {
         let is_news = status.conditions != facts.status.latest().conditions;
         if !status.headroom.is_empty() {
             // Said already or not: what is below may have looked in between.
-            self.limited.push(path.clone());
+            self.follows.push(Follow::Headroom(path.clone()));
         }
         if !facts.status.send(&status) {
             return None;

@@ -48,10 +48,8 @@ pub struct Controller {
     next_notice: u64,
     /// The reason last announced of a TaskGroup or pod.
     announced: BTreeMap<Target, Text>,
-    /// Pods whose condition left in this step.
-    explained: Vec<AskId>,
-    /// Queues with a limit, here or above, that were looked at in this step.
-    limited: Vec<Text>,
+    /// What follows from the calls that left in this step.
+    follows: Vec<Follow>,
     /// The sentence that was asked for last, and the core's revision then.
     sentence: Option<(u64, AskReason, Text)>,
     /// The status of a TaskGroup or Queue that was last sent.
@@ -62,6 +60,15 @@ pub struct Controller {
     audited: Mono,
     stopping: bool,
     now: Now,
+}
+
+/// What follows from a call that leaves, once all that were ready have left.
+#[derive(Clone, Debug)]
+enum Follow {
+    /// The condition of a pod: an event tells of it.
+    Announce(AskId),
+    /// A look at a queue with a limit, here or above: what is left to those below it may have changed.
+    Headroom(Text),
 }
 
 /// A status that was sent.
@@ -95,8 +102,7 @@ impl Controller {
             notices: BTreeMap::new(),
             next_notice: 0,
             announced: BTreeMap::new(),
-            explained: Vec::new(),
-            limited: Vec::new(),
+            follows: Vec::new(),
             sentence: None,
             written: BTreeMap::new(),
             denied: Denied::default(),

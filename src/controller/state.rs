@@ -45,7 +45,7 @@ impl Controller {
             ("bindings", self.bindings.len()),
             ("notices", self.notices.len()),
             ("announced", self.announced.len()),
-            ("explained", self.explained.len() + self.limited.len()),
+            ("follows", self.follows.len()),
             ("written", self.written.len()),
         ];
         let own = own.into_iter().filter(|(_, count)| *count > 0).map(|(name, _)| name);
