@@ -42,6 +42,13 @@ fn seat_of(scheduler: &Scheduler, ask: AskId) -> u32 {
     scheduler.books.asks[ask].seat.expect("it has a seat")
 }
 
+/// The seat of a pod would be that of a swap, of whose two pods one has no part in it.
+fn releases(core: &mut Scheduler, own: AskId, placeholder: AskId, member: AskId) {
+    let seat = seat_of(core, own);
+    let group = core.books.asks[own].group.expect("it is in one");
+    core.books.groups[group].seats.set(seat, SeatState::Releasing { placeholder, member });
+}
+
 const MISTAKES: &[Mistake] = &[
     (|core, ids| core.books.asks[ids.member].charge = None, "its charge is"),
     (
@@ -59,6 +66,9 @@ const MISTAKES: &[Mistake] = &[
         "queue root is charged otherwise than by its pods",
     ),
     (|core, ids| core.books.asks[ids.placeholder].seat = None, "but its pod says otherwise"),
+    (|core, ids| core.books.asks[ids.placeholder].group = None, "but its pod says otherwise"),
+    (|core, ids| releases(core, ids.placeholder, ids.placeholder, ids.single), "but its pod says otherwise"),
+    (|core, ids| releases(core, ids.member, ids.single, ids.member), "but its pod says otherwise"),
     (
         |core, ids| {
             let seat = seat_of(core, ids.placeholder);

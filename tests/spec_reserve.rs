@@ -38,6 +38,23 @@ fn direct_skips_many_candidates() {
     assert_eq!(cluster.bound(), ["g-60", "g-61"]);
 }
 
+/// As above, while there is no room for the others yet: they are tried when there is, whatever the large one waits for.
+#[test]
+fn direct_goes_on_looking_while_a_candidate_fits_nowhere() {
+    let mut cluster = Cluster::default().nodes(1, 2);
+    cluster.single("in-the-way");
+    cluster.settle();
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.large_member("g-0", "g", 3);
+    (1..3).for_each(|number| cluster.member(&format!("g-{number}"), "g"));
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.report("g").reason), (vec!["in-the-way".into()], "WaitingForCapacity"));
+    cluster.finish("in-the-way", true);
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-1", "g-2"]);
+}
+
 /// 01, 1.3 Autoscaler: "exactly those and no others": the surplus of a gang that fits no nodes is not Unschedulable.
 #[test]
 fn surplus_members_of_a_waiting_gang_are_not_unschedulable() {
