@@ -506,3 +506,12 @@ fn a_status_on_its_way_is_what_news_are_compared_with() {
     let told: Vec<Call> = driven.taken().into_iter().filter(is_status).collect();
     assert_eq!(told.iter().map(reason).collect::<Vec<_>>(), ["WaitingForCapacity"]);
 }
+
+/// Design 04, 4.2: the books are audited once a minute, not with every step: an audit reads all of them.
+#[test]
+fn the_books_are_audited_once_a_minute() {
+    let mut driven = Driven::synced();
+    let before = driven.controller.stats().audits;
+    driven.wait(180_000);
+    assert_eq!(driven.controller.stats().audits - before, 3);
+}

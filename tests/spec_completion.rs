@@ -421,3 +421,26 @@ fn the_revision_changes_with_what_can_be_said_of_anything() {
     assert_eq!(cluster.state("g"), AppState::Completed);
     assert_ne!(cluster.scheduler.revision(), before, "its deadline has passed");
 }
+
+/// 01, 1.6 and 03, 3.7: what somebody got after a gang that waits may be what this gang waits for now: the scheduler looks
+/// again by itself, and what was said of the gang before may be said no more.
+#[test]
+fn the_revision_changes_with_what_goes_on_by_itself() {
+    let mut cluster = Cluster::default().nodes(1, 4);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    ["g-0", "g-1"].into_iter().for_each(|name| cluster.large_member(name, "g", 3));
+    cluster.single("after");
+    let events = std::mem::take(&mut cluster.events);
+    let step = cluster.scheduler.step(cluster.now, events);
+    assert!(
+        step.more && step.decisions.iter().any(|decision| matches!(decision, Decision::Allocate { .. })),
+        "{step:?}"
+    );
+    let before = cluster.scheduler.revision();
+    assert!(!cluster.scheduler.step(cluster.now, []).more);
+    let after = cluster.scheduler.revision();
+    assert_ne!(after, before);
+    cluster.scheduler.step(cluster.now, []);
+    assert_eq!(cluster.scheduler.revision(), after, "it is at rest");
+}

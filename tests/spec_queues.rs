@@ -1,5 +1,6 @@
 //! Queues: the tree, its usage and limits, and their changes (01, 1.12).
 
+use gangline::core::decision::Decision;
 use gangline::core::event::{QueueSpec, Role};
 use gangline::core::lifecycle::AppState;
 use gangline::core::resources::{Limit, Totals};
@@ -392,4 +393,23 @@ fn a_gang_whose_driver_ran_before_it_is_judged_when_its_queue_shrinks() {
     cluster.set_queue("root.q", 1);
     cluster.settle();
     assert_eq!((cluster.bound(), cluster.state("g")), (vec!["driver".to_owned()], AppState::Rejected));
+}
+
+/// 01, 1.12: a change of a queue concerns those above and below it, and no other.
+#[test]
+fn a_queue_that_changes_is_shown_with_those_on_its_path() {
+    let mut cluster = Cluster::default();
+    for path in ["root.a", "root.a.b", "root.a.c", "root.ab", "root.d"] {
+        cluster.show_queue(path, limits(&[], None));
+    }
+    cluster.settle();
+    cluster.set_queue("root.a.b", 7);
+    cluster.step();
+    let shown: Vec<&str> = (cluster.decisions.iter())
+        .map(|decision| {
+            let Decision::ShowQueue(path) = decision else { panic!("{decision:?}") };
+            &**path
+        })
+        .collect();
+    assert_eq!(shown, ["root", "root.a", "root.a.b"]);
 }

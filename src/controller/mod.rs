@@ -56,6 +56,7 @@ pub struct Controller {
     written: BTreeMap<Target, Written>,
     denied: Denied,
     decided: BTreeMap<&'static str, u64>,
+    audits: u64,
     violations: u64,
     audited: Mono,
     stopping: bool,
@@ -107,6 +108,7 @@ impl Controller {
             written: BTreeMap::new(),
             denied: Denied::default(),
             decided: BTreeMap::new(),
+            audits: 0,
             violations: 0,
             audited: Mono(0),
             stopping: false,
@@ -180,20 +182,7 @@ impl Controller {
         let listed = matches!(fact, WatchFact::ListEnd | WatchFact::Unserved);
         let list_ends = matches!(fact, WatchFact::ListEnd);
         let may_be_gone = list_ends || matches!(fact, WatchFact::Gone(_));
-        let queue = match &fact {
-            WatchFact::Listed(seen) | WatchFact::Upsert(seen) | WatchFact::Gone(seen) if kind == Kind::Queue => {
-                Some(seen.key.name.clone())
-            }
-            // Some may be gone.
-            WatchFact::ListEnd if kind == Kind::Queue => Some("root".into()),
-            WatchFact::Listed(_)
-            | WatchFact::Upsert(_)
-            | WatchFact::Unserved
-            | WatchFact::ListBegin
-            | WatchFact::ListEnd
-            | WatchFact::Gone(_)
-            | WatchFact::Broken { .. } => None,
-        };
+        let queue = (kind == Kind::Queue).then(|| named_queue(&fact)).flatten();
         self.warn_of_malformed(kind, &fact);
         let shown = shown(&fact);
         let pod = shown.filter(|_| kind == Kind::Pod).map(|seen| seen.key.clone());
@@ -243,6 +232,7 @@ impl Controller {
             return;
         }
         self.audited = self.now.mono;
+        self.audits += 1;
         let violations = self.core.audit();
         self.violations += violations.len() as u64;
         for violation in violations {
@@ -258,6 +248,15 @@ impl Controller {
     /// The deciding part, to be looked at.
     pub fn core(&self) -> &Scheduler {
         &self.core
+    }
+}
+
+/// The queue that a fact about Queues concerns, with those below it: after a list any, since some may be gone.
+fn named_queue(fact: &WatchFact) -> Option<Text> {
+    match fact {
+        WatchFact::Listed(seen) | WatchFact::Upsert(seen) | WatchFact::Gone(seen) => Some(seen.key.name.clone()),
+        WatchFact::ListEnd => Some("root".into()),
+        WatchFact::Unserved | WatchFact::ListBegin | WatchFact::Broken { .. } => None,
     }
 }
 

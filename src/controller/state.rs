@@ -32,6 +32,7 @@ impl Controller {
             applications,
             pending_pods: self.core.books.asks.iter().filter(|(_, ask)| ask.is_pending()).count() as u64,
             denied: self.denied.iter().map(|(rule, _)| *rule).collect(),
+            audits: self.audits,
             violations: self.violations,
             queues: self.queue_use(),
         }
@@ -127,6 +128,7 @@ impl Controller {
             "denied": denied,
             "malformed": malformed,
             "outbox": {"waiting": self.outbox.waiting(), "inFlight": self.outbox.in_flight(), "window": self.outbox.window()},
+            "audits": self.audits,
             "violations": self.violations,
         })
     }

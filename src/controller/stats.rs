@@ -34,6 +34,8 @@ pub struct Stats {
     pub pending_pods: u64,
     /// What the API server denies us.
     pub denied: Vec<Rule>,
+    /// Audits of the books so far.
+    pub audits: u64,
     /// Violations that the audit of the books found so far.
     pub violations: u64,
     /// Use of each queue.

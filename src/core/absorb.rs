@@ -76,10 +76,8 @@ impl Scheduler {
 
     /// A placeholder is bound. After the start a member may wait for just this seat.
     fn hold(&mut self, id: AskId, group: GroupId, number: u32) {
-        let group_of = &self.books.groups[group];
-        let is_new = group_of.seats.get(number).is_some_and(|seat| seat.state != SeatState::Held(id));
-        let started = group_of.app.is_some_and(|app| self.books.apps[app].has_started());
-        self.stirred |= is_new && started;
+        let app = self.books.groups[group].app;
+        self.stirred |= app.is_some_and(|app| self.books.apps[app].has_started());
         self.books.seat(group, number, SeatState::Held(id));
     }
 

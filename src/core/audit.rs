@@ -52,9 +52,8 @@ impl Scheduler {
         let mut nodes: BTreeMap<NodeId, Totals> = BTreeMap::new();
         let mut queues: BTreeMap<QueueId, Totals> = BTreeMap::new();
         for (_, ask) in self.books.asks.iter() {
-            if (ask.node().is_some() || matches!(ask.state, AskState::Parked { .. })) != ask.charge.is_some()
-                && !matches!(ask.state, AskState::Parked { .. })
-            {
+            let is_parked = matches!(ask.state, AskState::Parked { .. });
+            if !is_parked && ask.node().is_some() != ask.charge.is_some() {
                 violations.push(format!("{} is {:?} but its charge is {:?}", ask.spec.key, ask.state, ask.charge));
             }
             let Some(charge) = &ask.charge else { continue };

@@ -210,8 +210,8 @@ impl Scheduler {
         if existing < wanted {
             let seats: Vec<_> = group.seats.open_without_placeholder().take((wanted - existing) as usize).collect();
             seats.into_iter().for_each(|seat| self.create_placeholder(id, seat));
-        } else if existing > wanted {
-            // Those that do not exist yet go first.
+        } else {
+            // Those that are too many, if any; of these first what does not exist yet.
             let pending = group.seats.open_with_placeholder().map(|(seat, _)| seat);
             let spare: Vec<_> = group.seats.open_creating().chain(pending).take((existing - wanted) as usize).collect();
             spare.into_iter().for_each(|seat| self.clear_for_member(id, seat));

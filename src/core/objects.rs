@@ -1,5 +1,7 @@
 //! Queues, Nodes and ResourceQuotas come, change and go.
 
+use std::collections::BTreeSet;
+
 use super::ask::AskState;
 use super::decision::{Decision, TerminationType};
 use super::event::QueueSpec;
@@ -7,6 +9,7 @@ use super::ids::{AskId, NodeId, QueueId, Text};
 use super::judge::queue_path_of;
 use super::lifecycle::AppState;
 use super::misfit::{fits, fits_shape};
+use super::queue::Queue;
 use super::resources::Limit;
 use super::scheduler::Scheduler;
 use super::seat::SeatState;
@@ -60,16 +63,16 @@ impl Scheduler {
         self.stirred = true;
         let path = self.books.queues[changed].path.clone();
         self.judge_all_of(&path);
-        let concerns = |name: &str| is_within(name, &path) || is_within(&path, name);
-        self.shown_queues.extend(self.books.queues.iter().filter(|(_, queue)| concerns(&queue.path)).map(|(id, _)| id));
-        self.reshelve_singles(changed);
+        let concerned = |(_, queue): &(QueueId, &Queue)| is_on_one_path(&queue.path, &path);
+        let concerned = self.books.queues.iter().filter(concerned).map(|(id, _)| id).collect();
+        self.reshelve_singles(&concerned);
+        self.shown_queues.extend(concerned);
     }
 
     /// Judges again what names this queue, one above or one below.
     fn judge_all_of(&mut self, path: &str) {
-        let concerns = |name: &str| is_within(name, path) || is_within(path, name);
         let apps: Vec<_> = (self.books.apps.iter())
-            .filter(|(_, app)| concerns(&queue_path_of(&self.books, app)))
+            .filter(|(_, app)| is_on_one_path(&queue_path_of(&self.books, app), path))
             .map(|(id, app)| (app.key.clone(), id))
             .collect();
         self.renew_each(apps);
@@ -89,11 +92,10 @@ impl Scheduler {
     }
 
     /// Pods outside applications whose queue may take them no more, or again: a queue below makes one above no leaf.
-    fn reshelve_singles(&mut self, changed: QueueId) {
-        let path: Vec<_> = self.books.queues.path(changed).collect();
+    fn reshelve_singles(&mut self, concerned: &BTreeSet<QueueId>) {
         let mut asks: Vec<AskId> = self.books.queueless.iter().copied().collect();
         for ((queue, _), waiting) in &self.books.ordinary {
-            if path.contains(queue) || self.books.queues.is_within(*queue, changed) {
+            if concerned.contains(queue) {
                 asks.extend(waiting.iter().map(|(_, ask)| *ask));
             }
         }
@@ -264,6 +266,11 @@ impl Scheduler {
             .collect();
         self.renew_each(apps);
     }
+}
+
+/// Whether one of two queues is the other or lies below it.
+fn is_on_one_path(one: &str, other: &str) -> bool {
+    is_within(one, other) || is_within(other, one)
 }
 
 /// Whether one path is another or lies below it.

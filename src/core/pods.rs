@@ -195,12 +195,7 @@ impl Scheduler {
         let node = self.books.nodes.id_of(node);
         let already = self.books.asks[id].charge.as_ref().map(|charge| charge.node);
         if already != Some(node) {
-            let queue = self.queue_of(id).filter(|queue| {
-                let request = self.books.request(id);
-                !rivals::has(Bug::QuotaAtRecovery)
-                    || self.synced
-                    || excess_refused(&self.books, *queue, request).is_none()
-            });
+            let queue = self.queue_of(id).filter(|queue| !self.is_left_out(id, *queue));
             self.grown.extend(already);
             self.stirred |= already.is_some();
             self.books.charge_whole(id, node, queue);
@@ -209,6 +204,12 @@ impl Scheduler {
         self.books.change(id, |ask| ask.state = AskState::Bound { node });
         self.absorb(id);
         self.take_up_start(id);
+    }
+
+    /// A bug of others: what a new process finds beyond a quota is not counted.
+    fn is_left_out(&self, id: AskId, queue: QueueId) -> bool {
+        let is_in = rivals::has(Bug::QuotaAtRecovery) && !self.synced;
+        is_in && excess_refused(&self.books, queue, self.books.request(id)).is_some()
     }
 
     /// Somebody else gave the pod a node: a swap for it is off, and a seat on another node does not wait for it.

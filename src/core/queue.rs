@@ -210,11 +210,6 @@ impl Queues {
         self.arena.iter()
     }
 
-    /// Whether `id` is `above` or lies below it.
-    pub fn is_within(&self, id: QueueId, above: QueueId) -> bool {
-        self.path(id).any(|queue| queue == above)
-    }
-
     /// Why `asked` can never run here: for each resource the nearest queue whose limit it exceeds, from the leaf upwards
     /// (01, 1.2.3: every reason at once).
     pub fn exceeds_max(&self, id: QueueId, asked: &Totals) -> Vec<QuotaExcess> {

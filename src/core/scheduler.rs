@@ -96,13 +96,13 @@ impl Scheduler {
         self.expire();
         self.drained_queues_go();
         self.advance_dirty();
-        if std::mem::take(&mut self.stirred) || std::mem::take(&mut self.unfinished) {
+        if self.stirred || self.unfinished {
+            (self.stirred, self.unfinished) = (false, false);
             self.pass();
             self.advance_dirty();
         }
         self.report_changes();
-        let more = self.stirred || self.unfinished || self.books.queues.has_drained();
-        Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more }
+        Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more: self.has_more() }
     }
 
     /// Another number when something has changed: as long as it is the same, what was said of anything is true.
@@ -113,8 +113,12 @@ impl Scheduler {
     /// Whether a step without events changes nothing.
     fn is_at_rest(&self) -> bool {
         let is_due = self.wake().is_some_and(|at| at <= self.now.mono);
-        let has_more = self.stirred || self.unfinished || self.books.queues.has_drained();
-        !is_due && !has_more && self.dirty.is_empty()
+        !is_due && !self.has_more() && self.dirty.is_empty()
+    }
+
+    /// Whether there is more to decide, whatever happens.
+    fn has_more(&self) -> bool {
+        self.stirred || self.unfinished || self.books.queues.has_drained()
     }
 
     /// Whether an event says nothing new: an object was written, and not in what is read of it.

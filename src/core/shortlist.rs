@@ -35,7 +35,7 @@ struct Shortlist {
 
 impl Shortlists {
     /// Appends the first `count` candidates of a class, as the plan sees them, in no useful order, and more of those
-    /// the plan touched. Returns whether there are no others.
+    /// the plan touched. Returns whether there are no others but more than `count`.
     pub(super) fn first(
         &mut self,
         (search, class): (&Search<'_>, ClassId),
@@ -52,19 +52,19 @@ impl Shortlists {
             list.class = Some(class);
             list.rebuild(search, out);
         }
-        let before = out.len();
         out.extend(search.touched(scratch).filter(|touched| touched.0 < list.end));
         let untouched = list.candidates.iter().filter(|listed| !scratch.is_touched(listed.1 as usize));
         out.extend(untouched.take(count));
-        list.end == u64::MAX && out.len() - before < count
+        list.end == u64::MAX
     }
 }
 
 #[cfg(test)]
 impl Shortlists {
-    /// Whether every list is in order and holds nothing from its end on.
+    /// Whether every list is in order, no longer than it may be, and holds nothing from its end on.
     pub(super) fn are_sound(&self) -> bool {
         assert!(self.0.len() <= LISTS, "whatever the number of classes");
+        assert!(self.0.iter().all(|list| list.candidates.len() <= 2 * LENGTH), "however many nodes come back");
         let ranks = |list: &Shortlist| list.candidates.iter().map(|listed| listed.0).collect::<Vec<_>>();
         self.0.iter().all(|list| ranks(list).is_sorted() && ranks(list).last().is_none_or(|last| *last < list.end))
     }

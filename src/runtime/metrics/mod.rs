@@ -102,6 +102,9 @@ impl Set {
             "Events that too many others crowded out, or that the API server refused",
             dropped,
         );
+        let audits = Counter::<u64>::default();
+        audits.inc_by(stats.audits);
+        self.0.register("invariant_audits", "Audits of the books: one a minute, when something happens", audits);
         let help = "Violations of its invariants that the audit of the books found; above 0 is a bug in Gangline";
         let violations = Counter::<u64>::default();
         violations.inc_by(stats.violations);

@@ -26,6 +26,7 @@ fn busy() -> (Stats, ShellCounters) {
         applications: [("Running", 1)].into(),
         pending_pods: 5,
         denied: vec![("events", "create")],
+        audits: 4,
         violations: 0,
         queues: vec![used("root.data", "cpu", 2500, Some(10_000)), used("root.data", "memory", 1 << 30, None)],
     };
@@ -52,6 +53,7 @@ fn amounts_are_in_base_units() {
         r#"gangline_calls_total{verb="create",resource="pods/binding",code="0"} 1"#,
         r#"gangline_watch_lag_seconds{kind="nodes"} 1.5"#,
         r#"gangline_watch_errors_total{kind="pods",code="410"} 1"#,
+        "gangline_invariant_audits_total 4",
         "gangline_invariant_violations_total 0",
         "gangline_answering 1.0",
     ] {
