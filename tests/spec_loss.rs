@@ -204,6 +204,24 @@ fn members_that_end_after_the_start() {
     }
 }
 
+/// 01, 1.6, `OnceSatisfied`: "afterwards members are ordinary pods": once a gang has been complete, who comes for a lost seat
+/// waits in the order of all.
+#[test]
+fn who_comes_for_a_lost_seat_does_not_go_first() {
+    let mut cluster = Cluster::default().nodes(1, 2);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.settle();
+    cluster.single("urgent");
+    cluster.change("urgent", |spec| spec.priority = 1);
+    cluster.settle();
+    cluster.delete("g-0");
+    cluster.member("g-2", "g");
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.why("g-2")), (vec!["g-1".into(), "urgent".into()], Some("Unschedulable")));
+}
+
 /// A node lost after the start: its members are facts until their pods go; then they are lost, and others are placed.
 #[test]
 fn a_node_lost_after_the_start() {

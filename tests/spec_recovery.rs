@@ -206,28 +206,49 @@ fn a_binding_of_an_earlier_process_comes_to_light_late() {
     }
 }
 
-/// 01, 1.11: who was bound for a seat has one, before a placeholder that was left, although the task group has fewer now.
-#[test]
-fn a_member_comes_before_a_placeholder_when_there_are_fewer_seats() {
-    let mut cluster = held();
-    cluster.pods.remove("ph-g-1-2-0");
-    let mut member = cluster.pod("g-0", Role::Member { group: "g".into() });
+/// A member of `g` that an earlier process bound for a seat.
+fn runs_in(cluster: &mut Cluster, name: &str, seat: u32) {
+    let mut member = cluster.pod(name, Role::Member { group: "g".into() });
     member.place = Place::On { node: "n0".into(), running: true };
-    let uid = Some(Uid::new("uid-g"));
     member.mark = Some(Mark {
-        group: uid,
+        group: Some(Uid::new("uid-g")),
         incarnation: 1,
-        seat: Some(2),
+        seat: Some(seat),
         started: true,
         queue: "root.q".into(),
         ..Mark::default()
     });
     cluster.show(member);
-    let mut fewer = cluster.groups["g"].clone();
-    fewer.min_member = 1;
-    cluster.groups.insert("g".into(), fewer);
+}
+
+/// The task group `g` as it is seen by the next process.
+fn shrink(cluster: &mut Cluster, min_member: u32) {
+    cluster.groups.get_mut("g").expect("it is there").min_member = min_member;
+}
+
+/// 01, 1.11: who was bound for a seat has one, before a placeholder that was left, although the task group has fewer now.
+#[test]
+fn a_member_comes_before_a_placeholder_when_there_are_fewer_seats() {
+    let mut cluster = held();
+    cluster.pods.remove("ph-g-1-2-0");
+    runs_in(&mut cluster, "g-0", 2);
+    shrink(&mut cluster, 1);
     cluster.restart().settle();
     assert_eq!((cluster.placeholders(), cluster.report("g").seats.taken), (0, 1), "{:#?}", cluster.log);
+}
+
+/// 01, 1.11: of those that were bound for seats, who has one that is still there keeps it.
+#[test]
+fn a_member_keeps_its_seat_when_there_are_fewer() {
+    let mut cluster = held();
+    cluster.pods.clear();
+    for (name, seat) in [("g-0", 2), ("g-1", 0), ("g-2", 1)] {
+        runs_in(&mut cluster, name, seat);
+    }
+    shrink(&mut cluster, 2);
+    cluster.restart().settle();
+    let seats = ["g-0", "g-1", "g-2"].map(|name| cluster.scheduler.books.asks[cluster.pods[name].0].seat);
+    assert_eq!(seats, [None, Some(0), Some(1)]);
 }
 
 /// 01, 1.12: "shrinking or deleting one never disturbs running work (a deleted queue drains)": within its limits, which the

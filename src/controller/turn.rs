@@ -10,6 +10,6 @@ pub struct Turn {
     pub calls: Vec<Call>,
     /// When `step` must be called again even if nothing happens.
     pub wake: Option<Mono>,
-    /// Whether there is more to decide now: the step stopped at its bound.
+    /// Whether there is more to decide now, without anything else happening.
     pub more: bool,
 }

@@ -120,8 +120,8 @@ impl Scheduler {
         group.seats = Seats::new(count);
         (group.replaced, group.cut) = (0, None);
         let mut asks = self.sorted_asks(id);
-        // Who was bound for a seat comes first, even if that seat is no more; members before placeholders, each in the order
-        // of names.
+        // Who was bound for a seat comes first, even if that seat is no more, but after those whose seat is; members before
+        // placeholders, each in the order of names.
         asks.sort_by_key(|ask| {
             let seat = self.marked_seat(*ask);
             (seat.is_none(), self.books.asks[*ask].is_placeholder(), seat >= Some(count))

@@ -148,10 +148,10 @@ impl Filler<'_> {
         let mut lists = std::mem::take(&mut self.scratch.shortlists);
         candidates.clear();
         let of = (&search, demand.class);
-        let complete = lists.first(of, self.scratch, demand.count as usize, candidates);
+        let whole = lists.first(of, self.scratch, demand.count as usize, candidates);
         self.scratch.shortlists = lists;
         let placed = self.take_first(at, demand, candidates);
-        if complete || placed == demand.count { Ok(placed) } else { Err(placed) }
+        if whole || placed == demand.count { Ok(placed) } else { Err(placed) }
     }
 
     /// Places a demand by one scan of all nodes.

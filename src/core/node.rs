@@ -379,6 +379,24 @@ mod tests {
     }
 
     #[test]
+    fn a_full_node_is_not_overdrawn() {
+        let (mut nodes, node) = (Nodes::default(), name("a"));
+        let id = nodes.id_of(&node);
+        assert!(nodes.is_overdrawn(id), "there is no node yet");
+        let rare = |amount| Resources { rare: vec![("gpu".into(), amount)], ..Resources::pod(2000, 20) };
+        let _ =
+            nodes.see(&node, NodeSpec { allocatable: Resources { base: [4000, 40, 0, 2], ..rare(2) }, ..spec(0, 0) });
+        nodes.charge(id, &rare(1), &[]);
+        nodes.charge(id, &rare(1), &[]);
+        assert!(!nodes.is_overdrawn(id), "full");
+        nodes.charge(id, &rare(0), &[]);
+        assert!(nodes.is_overdrawn(id), "too much of what all ask for");
+        nodes.discharge(id, &rare(0), &[]);
+        nodes.charge(id, &Resources { base: [0; 4], ..rare(1) }, &[]);
+        assert!(nodes.is_overdrawn(id), "too much of a rare one");
+    }
+
+    #[test]
     fn a_change_says_what_it_may_open() {
         let (mut nodes, node) = (Nodes::default(), name("a"));
         let _ = nodes.see(&node, spec(4000, 40));

@@ -84,7 +84,7 @@ impl Scheduler {
         if let Some((seat, placeholder, node, excess)) = here {
             let charge = Charge { node, on_node: excess.clone(), queue: Some(queue), in_queue: excess };
             self.park(group, (seat, placeholder, member), charge);
-            return Some(seat + 1);
+            return Some(seat);
         }
         let seats = self.books.groups[group].seats.len();
         (reach == Reach::Beyond && self.swap_elsewhere(group, member, (class, queue))).then_some(seats)

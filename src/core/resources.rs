@@ -235,7 +235,7 @@ impl Limit {
     pub fn all_refused(&self, used: &Totals, asked: &Totals) -> impl Iterator<Item = Excess> {
         self.0.iter().filter_map(|(name, max)| {
             let (asked, left) = (asked.get(name), (max - used.get(name)).max(0));
-            (asked > 0 && asked > left).then(|| Excess { resource: name.clone(), asked, left })
+            (asked > left).then(|| Excess { resource: name.clone(), asked, left })
         })
     }
 }

@@ -35,7 +35,7 @@ struct Shortlist {
 
 impl Shortlists {
     /// Appends the first `count` candidates of a class, as the plan sees them, in no useful order, and more of those
-    /// the plan touched. Returns whether there are no others but more than `count`.
+    /// the plan touched. Returns whether the list is whole: then these are as many as `count` pods need, or all there are.
     pub(super) fn first(
         &mut self,
         (search, class): (&Search<'_>, ClassId),

@@ -38,7 +38,7 @@ impl World {
         };
         let travels = CALL_MS + self.delayed("slow_ms", ("way", &name), self.faults.slow_ms);
         self.say(|| format!("    -> {name} ({fate:?})"));
-        self.coverage.iter_mut().for_each(|coverage| coverage.call(&call.op, word(fate)));
+        self.coverage.iter_mut().for_each(|coverage| coverage.call(&call, word(fate)));
         if matches!(call.op, Op::GetPod { .. }) {
             return self.at(self.now_ms + travels, Event::Arrive(Box::new(call), fate));
         }

@@ -8,11 +8,12 @@ use gangline::core::ids::Key;
 use gangline::core::lifecycle::{AppEvent, AppState};
 use gangline::core::scheduler::Scheduler;
 use gangline::core::seat::{Reserve, SeatState};
-use gangline::shim::observation::Outcome;
-use gangline::shim::op::{Kind, Op};
+use gangline::shim::observation::{Observation, Outcome};
+use gangline::shim::op::{Call, Kind, Op};
 use serde_json::json;
 
 use super::acts::{Act, Flaw};
+use super::heard::{self, Calls};
 use super::place::Place;
 use super::plan::{Admission, Denied, Faults};
 use super::world::Death;
@@ -82,6 +83,7 @@ pub(crate) struct Coverage {
     pub(crate) reached: Reached,
     seats: BTreeMap<(u64, Key), Vec<&'static str>>,
     apps: BTreeMap<(u64, Key), AppState>,
+    about_seats: Calls,
 }
 
 impl Coverage {
@@ -99,9 +101,10 @@ impl Coverage {
     }
 
     /// A call leaves, to meet this fate.
-    pub(crate) fn call(&mut self, op: &Op, fate: &str) {
-        self.reached.insert(call(op, fate));
-        let codes = match op {
+    pub(crate) fn call(&mut self, leaving: &Call, fate: &str) {
+        self.about_seats.leave(leaving);
+        self.reached.insert(call(&leaving.op, fate));
+        let codes = match &leaving.op {
             Op::PatchTaskGroupStatus { status, .. } => {
                 let conditions = status.conditions.iter().map(|condition| condition.reason.clone());
                 conditions.chain([status.reason.clone()]).collect()
@@ -131,6 +134,11 @@ impl Coverage {
     /// A process dies over a call.
     pub(crate) fn death(&mut self, op: &Op, death: Death) {
         self.reached.insert(call(op, &format!("{death:?}")));
+    }
+
+    /// A process is about to look at what it was told.
+    pub(crate) fn told(&mut self, core: &Scheduler, batch: &[Observation]) {
+        self.about_seats.told(core, batch, &mut self.reached);
     }
 
     /// A process has taken a step.
@@ -166,10 +174,11 @@ pub(crate) fn gaps(reached: &Reached) -> Vec<String> {
     let is_new = |what: &&String| {
         let is_jump = SEAT_JUMPS.iter().any(|(before, now)| seat_step(before, now) == **what);
         let is_listed = all.contains(*what) || is_jump;
-        ["act ", "answer ", "call ", "seat "].iter().any(|list| what.starts_with(list)) && !is_listed
+        let is_step = what.starts_with("seat ") && !what.contains(": ");
+        (is_step || ["act ", "answer ", "call "].iter().any(|list| what.starts_with(list))) && !is_listed
     };
     let unlisted = reached.iter().filter(is_new);
-    let unlisted = unlisted.map(|what| format!("not listed: {what}"));
+    let unlisted = unlisted.map(|what| format!("not listed: {what}")).chain(heard::impossible(reached));
     let possible = IMPOSSIBLE.iter().filter(|(what, _)| reached.contains(*what) || !all.contains(*what));
     missed.chain(unlisted).chain(possible.map(|(what, _)| format!("not impossible: {what}"))).collect()
 }
@@ -203,6 +212,7 @@ fn expected() -> Reached {
         .chain(reasons)
         .chain(seats)
         .chain(apps)
+        .chain(heard::expected())
         .chain(calls)
         .chain(answers)
         .chain(deaths)
@@ -278,7 +288,7 @@ pub(crate) const FATES: [&str; 9] = [
 /// Ways of a call to be answered.
 const ANSWERS: [&str; 5] = ["ok", "pruned", "refused", "unknown", "not sent"];
 
-const fn answer(outcome: &Outcome) -> &'static str {
+pub(crate) const fn answer(outcome: &Outcome) -> &'static str {
     match outcome {
         Outcome::Ok(_) => "ok",
         Outcome::Pruned => "pruned",
@@ -307,7 +317,7 @@ fn seat_step(before: &str, now: &str) -> String {
     format!("seat {before} to {now}")
 }
 
-const fn word(state: SeatState) -> &'static str {
+pub(crate) const fn word(state: SeatState) -> &'static str {
     match state {
         SeatState::Open(Reserve::None) => "Open",
         SeatState::Open(Reserve::Creating) => "Creating",
@@ -319,5 +329,14 @@ const fn word(state: SeatState) -> &'static str {
         SeatState::Releasing { .. } => "Releasing",
         SeatState::Taken(Some(_)) => "Taken",
         SeatState::Taken(None) => "Gone",
+    }
+}
+
+/// Each step of an application is of one event: who reaches the steps has reached every event in every state.
+#[test]
+fn a_step_of_an_application_tells_its_event() {
+    for state in AppState::ALL {
+        let next: Vec<_> = AppEvent::ALL.into_iter().filter_map(|event| state.next(event)).collect();
+        assert_eq!(BTreeSet::from_iter(&next).len(), next.len(), "from {state}: {next:?}");
     }
 }

@@ -6,6 +6,7 @@ use gangline::api::task_group::Counts;
 use gangline::core::ids::{Key, Uid};
 use gangline::core::time::Now;
 use gangline::shim::op::{CallId, Kind, Op};
+use k8s_openapi::api::events::v1::Event;
 
 use super::{EXCUSED_MS, GroupSeen, Intent, PodSeen, Process, Sent, is_within};
 use crate::sim::amount::Amount;
@@ -46,7 +47,7 @@ impl Process {
                 self.calls.insert(id, Sent::Get(pod.clone()));
                 Ok(())
             }
-            Op::CreateEvent(_) => Ok(()),
+            Op::CreateEvent(event) => self.judge_event(event),
         }
     }
 
@@ -57,6 +58,15 @@ impl Process {
             return Ok(());
         }
         Err(Violation::new("I9", format!("{:?} is made for nobody", pod.metadata.name)))
+    }
+
+    /// I9: an event is about an object that was seen. It may be gone since: an event waits for all else.
+    fn judge_event(&self, event: &Event) -> Result<(), Violation> {
+        let about = event.regarding.clone().unwrap_or_default();
+        let kind = if about.kind.as_deref() == Some("Pod") { Kind::Pod } else { Kind::TaskGroup };
+        let (namespace, name) = (about.namespace.unwrap_or_default(), about.name.unwrap_or_default());
+        let (key, uid) = (Key::new(namespace, name), Uid::new(about.uid.unwrap_or_default()));
+        if self.ever_seen.contains(&(kind, uid.clone())) { Ok(()) } else { self.judge_uid(kind, &key, &uid) }
     }
 
     /// I9: what is written about an object is written about the one that was seen last under its name.

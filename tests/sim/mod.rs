@@ -9,6 +9,7 @@ pub(crate) mod draw;
 mod effects;
 mod forge;
 mod forks;
+mod heard;
 mod machines;
 mod marks;
 pub(crate) mod oracle;

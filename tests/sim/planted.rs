@@ -1,4 +1,4 @@
-//! Each promise is broken on purpose, and its judge says so. (I7 is `spec_audit.rs`.)
+//! Each promise is broken on purpose, and its judge says so. (What the audit of I7 finds is in `spec_audit.rs`.)
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,6 +6,7 @@ use std::sync::Arc;
 use gangline::api::queue::QueueStatus;
 use gangline::api::task_group::{Counts, TaskGroupStatus};
 use gangline::core::ids::{Key, Uid};
+use gangline::rivals::{Bug, with};
 use gangline::shim::observation::{Body, Malformed, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};
 use gangline::sim::store::metadata;
@@ -329,6 +330,22 @@ fn i8_a_pod_of_somebody_else_is_touched() {
 }
 
 #[test]
+fn i7_the_books_do_not_add_up() {
+    with(Bug::EndedStaysCharged, || {
+        let mut world = world(true);
+        world.act(&Act::End { name: "single".to_owned(), well: true });
+        world.run_for(1_000);
+        world.check_books();
+        let found = world.violation.take().expect("they are computed anew");
+        assert!(found.promise == "I7" && found.what.contains("but its charge is"), "{found:?}");
+        world.run_for(120_000);
+        world.check_audits();
+        let found = world.violation.expect("the process has looked");
+        assert!(found.promise == "I7" && found.what.contains("a process found"), "{found:?}");
+    });
+}
+
+#[test]
 fn i9_a_placeholder_is_made_for_nobody() {
     let mut world = world(false);
     let made = world.placeholders().first().cloned().expect("it holds seats");
@@ -348,8 +365,18 @@ fn i9_something_is_written_about_an_earlier_one_of_the_name() {
         Op::PatchTaskGroupStatus { group: key("g"), uid: unseen(), status },
         Op::PatchQueueStatus { queue: "root.q".into(), uid: unseen(), status: Box::default() },
         Op::PatchPodCondition { pod: key("large"), uid: unseen(), condition: Box::default() },
+        event("unseen"),
     ];
-    assert_eq!(ops.map(|op| judge(&mut world, &op)), [Some("I9"); 3]);
+    assert_eq!(ops.map(|op| judge(&mut world, &op)), [Some("I9"); 4]);
+    let uid = uid(&world, "large");
+    assert_eq!(judge(&mut world, &event(&uid.0)), None);
+}
+
+/// An event about the pod `large`.
+fn event(uid: &str) -> Op {
+    let about = json!({"kind": "Pod", "namespace": NS, "name": "large", "uid": uid});
+    let event = json!({"metadata": {}, "eventTime": null, "regarding": about});
+    Op::CreateEvent(Box::new(serde_json::from_value(event).expect("it is one")))
 }
 
 #[test]

@@ -136,7 +136,11 @@ impl World {
                 found.entry(&status.application_state).or_default().insert(application_of(own, group));
             }
         }
-        let wrong = ["Accepted", "Running", "Waiting"].into_iter().find(|state| {
+        let counted = ["Accepted", "Running", "Waiting"];
+        if let Some(other) = status.applications.keys().find(|state| !counted.contains(&&***state)) {
+            return Some(format!("applications that are {other} are said to be in it"));
+        }
+        let wrong = counted.into_iter().find(|state| {
             let said = status.applications.get(*state).copied().unwrap_or(0) as usize;
             let found = found.get(state).map_or(0, BTreeSet::len);
             said < found || said > found && !alone
@@ -212,11 +216,12 @@ fn wrong_place(name: &str, queue: &Queue, status: &QueueStatus, queues: &[(Strin
     if observed != (generation, Some(generation)) {
         return Some(format!("generation {generation}, and its status is about {observed:?}"));
     }
-    let exists =
-        |level: &str| matches!(level, "root" | "root.default") || queues.iter().any(|(known, _)| known == level);
+    let find = |level: &str| queues.iter().find(|(known, _)| known == level).map(|(_, queue)| queue);
+    let has_place = levels(name).all(|level| matches!(level, "root" | "root.default") || find(level).is_some());
+    // The nearest limit of those above.
+    let above = levels(name).filter(|level| *level != name).filter_map(find);
+    let limit = above.fold(Amount::ENDLESS, |limit, queue| Amount::of(Some(&queue.spec.max), limit));
+    let is_right = has_place && Amount::of(Some(&queue.spec.max), Amount::default()).is_within(limit);
     let is_active = status.conditions.iter().any(|one| one.type_ == "Active" && one.status == "True");
-    if is_active && !levels(name).all(exists) {
-        return Some("it is said to be Active, and has no queue above it".to_owned());
-    }
-    None
+    (is_active != is_right).then(|| format!("it has its place: {is_right}; its conditions: {:?}", status.conditions))
 }

@@ -478,6 +478,8 @@ impl World {
         loop {
             let Some(process) = self.life(number) else { return };
             process.step_at = None;
+            self.listen(number);
+            let Some(process) = self.life(number) else { return };
             let turn = process.controller.step(now, &mut process.batch);
             process.wake = turn.wake;
             self.steps += 1;
@@ -492,6 +494,13 @@ impl World {
                 break;
             }
         }
+    }
+
+    /// Notes what a process is about to hear.
+    fn listen(&mut self, number: u64) {
+        let Some(coverage) = &mut self.coverage else { return };
+        let process = self.older.iter().chain(&self.process).find(|process| process.number == number);
+        process.into_iter().for_each(|process| coverage.told(process.controller.core(), &process.batch));
     }
 
     /// Notes how far every process has come.

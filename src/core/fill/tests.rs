@@ -73,6 +73,21 @@ impl World {
     }
 }
 
+/// A list that has to be made anew saves the scan that it costs: the first candidates are on it.
+#[test]
+fn a_new_shortlist_has_what_is_asked_for() {
+    let node = |number| Node {
+        name: format!("n{number}"),
+        spec: NodeSpec { allocatable: Resources::pod(4000, 40), ..NodeSpec::default() },
+        pods: Vec::new(),
+    };
+    let mut world = World::of(&(0..9).map(node).collect::<Vec<_>>());
+    let class = world.demand(&Shape { request: Resources::pod(1000, 10), ..Shape::default() }, 3).class;
+    let (search, mut out) = (Search::new(&world.nodes, &world.classes, class), Vec::new());
+    let whole = Scratch::default().shortlists.first((&search, class), &Scratch::default(), 3, &mut out);
+    assert_eq!((whole, out.len()), (false, 3));
+}
+
 fn total(placed: &[Placed]) -> u32 {
     placed.iter().map(|placed| placed.count).sum()
 }

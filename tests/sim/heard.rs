@@ -1,0 +1,213 @@
+//! What happens to the pods of seats, and to calls about them, by where each seat stands when its process hears of it.
+
+use std::collections::BTreeMap;
+use std::iter;
+
+use gangline::core::ask::Ask;
+use gangline::core::event::Place;
+use gangline::core::ids::Key;
+use gangline::core::scheduler::Scheduler;
+use gangline::core::seat::SeatState;
+use gangline::shim::observation::{Body, Observation, Outcome, Seen, WatchFact};
+use gangline::shim::op::{Call, CallId, Kind, Op};
+
+use super::coverage::{Reached, answer, word};
+use super::marks::seat_label;
+use super::people::label;
+
+/// Where a seat stands; while a placeholder gives way to a member, for which of the two pods.
+const SEATS: [&str; 11] = [
+    "Open",
+    "Creating",
+    "Pending",
+    "Assumed",
+    "Binding",
+    "Held",
+    "Leaving",
+    "Releasing (placeholder)",
+    "Releasing (member)",
+    "Taken",
+    "Gone",
+];
+
+const BOUND: &str = "its pod is bound";
+const TERMINATES: &str = "its pod terminates";
+const FAILS: &str = "its pod fails";
+const SUCCEEDS: &str = "its pod succeeds";
+const GONE: &str = "its pod is gone";
+const NEWS: [&str; 5] = [BOUND, TERMINATES, FAILS, SUCCEEDS, GONE];
+
+const BINDING: &str = "Binding";
+const CREATION: &str = "creation";
+const DELETION: &str = "deletion";
+const CALLS: [&str; 3] = [BINDING, CREATION, DELETION];
+
+/// Ways of such a call to be answered. (That it was not sent is among the answers to all calls.)
+const ANSWERS: [&str; 3] = ["ok", "refused", "unknown"];
+
+/// Everything that could be heard: the seat, and what happens, or the call and how it is answered.
+fn all() -> impl Iterator<Item = (&'static str, &'static str, Option<&'static str>)> {
+    let calls = || CALLS.into_iter().flat_map(|call| ANSWERS.map(|answer| (call, Some(answer))));
+    let heard = move || NEWS.into_iter().map(|news| (news, None)).chain(calls());
+    SEATS.into_iter().flat_map(move |seat| heard().map(move |(what, answer)| (seat, what, answer)))
+}
+
+fn name(seat: &str, what: &str, answer: Option<&str>) -> String {
+    iter::once(format!("seat {seat}: {what}")).chain(answer.map(str::to_owned)).collect::<Vec<_>>().join(" ")
+}
+
+/// All that plans reach.
+pub(crate) fn expected() -> impl Iterator<Item = String> {
+    let reached = all().filter(|(seat, what, answer)| !is_rare(seat, what, *answer) && why_not(seat, what).is_none());
+    reached.map(|(seat, what, answer)| name(seat, what, answer))
+}
+
+/// What was reached although it is taken to be impossible.
+pub(crate) fn impossible(reached: &Reached) -> impl Iterator<Item = String> {
+    let impossible = all().filter_map(|(seat, what, answer)| Some((name(seat, what, answer), why_not(seat, what)?)));
+    impossible
+        .filter(|(name, _)| reached.contains(name))
+        .map(|(name, why)| format!("not impossible: {name}, though {why}"))
+}
+
+/// So rare that not every set of plans has it.
+fn is_rare(seat: &str, what: &str, answer: Option<&str>) -> bool {
+    match (seat, what) {
+        // Another process, which overlaps with this one, bound it, and it may have ended within the same look.
+        ("Pending" | "Releasing (member)", BOUND) | ("Releasing (member)", FAILS | SUCCEEDS) => true,
+        // Several things within one look.
+        ("Assumed", SUCCEEDS) | ("Leaving", BOUND | FAILS | BINDING) => true,
+        // The seat has gone on, and the answer comes afterwards.
+        ("Assumed" | "Held" | "Leaving" | "Releasing (placeholder)" | "Releasing (member)" | "Gone", CREATION) => true,
+        ("Taken", CREATION) | ("Leaving", DELETION) => answer != Some("ok"),
+        _ => false,
+    }
+}
+
+/// Why something is not heard of a seat.
+fn why_not(seat: &str, what: &str) -> Option<&'static str> {
+    match (seat, what) {
+        ("Open" | "Creating" | "Gone", BOUND | TERMINATES | FAILS | SUCCEEDS | GONE | BINDING | DELETION) => {
+            Some("it has no pod")
+        }
+        ("Pending", FAILS | SUCCEEDS) => Some("a pod without a node does not end"),
+        ("Pending", BINDING) => Some("as long as a Binding is in doubt it is Binding"),
+        ("Releasing (member)", BINDING) => Some("the member is bound when the placeholder is gone"),
+        ("Binding" | "Held" | "Leaving" | "Releasing (placeholder)", SUCCEEDS) => {
+            Some("a placeholder runs until it is stopped")
+        }
+        ("Pending" | "Binding" | "Held", DELETION) => {
+            Some("a placeholder that is deleted gives its seat to a member, or has none any more")
+        }
+        ("Assumed" | "Releasing (member)" | "Taken", DELETION) => Some("members are not deleted"),
+        _ => None,
+    }
+}
+
+/// Calls about seats that were not answered yet.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Calls(BTreeMap<CallId, About>);
+
+/// Whose call it is.
+#[derive(Clone, Debug)]
+enum About {
+    /// A pod that may have a seat.
+    Pod(&'static str, Key),
+    /// A placeholder that is to be made for a seat of this task group.
+    Seat(Key, u32),
+}
+
+impl Calls {
+    /// A call leaves.
+    pub(crate) fn leave(&mut self, call: &Call) {
+        let about = match &call.op {
+            Op::Bind { pod, .. } => Some(About::Pod(BINDING, pod.clone())),
+            Op::DeletePod { pod, .. } => Some(About::Pod(DELETION, pod.clone())),
+            Op::CreatePod(pod) => {
+                let body = Body::Pod(pod.clone().into());
+                let group = label(&body, "gangline.dev/task-group");
+                let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
+                group.zip(seat_label(&body)).map(|(group, seat)| About::Seat(Key::new(namespace, group), seat.number))
+            }
+            Op::GetPod { .. }
+            | Op::PatchPodCondition { .. }
+            | Op::PatchTaskGroupStatus { .. }
+            | Op::PatchQueueStatus { .. }
+            | Op::CreateEvent(_) => None,
+        };
+        self.0.extend(about.map(|about| (call.id, about)));
+    }
+
+    /// A process is about to look at what it was told.
+    pub(crate) fn told(&mut self, core: &Scheduler, batch: &[Observation], reached: &mut Reached) {
+        for observation in batch {
+            match observation {
+                Observation::Watch { kind: Kind::Pod, fact, .. } => {
+                    let Some((seen, is_gone)) = seen(fact) else { continue };
+                    let Some((ask, seat)) = seat_of(core, &seen.key) else { continue };
+                    reached.extend(news(ask, seen, is_gone).map(|news| name(&seat, news, None)));
+                }
+                Observation::Outcome { id, outcome } => {
+                    let Some(about) = self.0.remove(id) else { continue };
+                    reached.extend(answered(core, about, outcome));
+                }
+                Observation::Watch { .. } | Observation::Stop => {}
+            }
+        }
+    }
+}
+
+/// What became of a call, by where its seat stands.
+fn answered(core: &Scheduler, about: About, outcome: &Outcome) -> Option<String> {
+    let (call, seat) = match about {
+        About::Pod(call, pod) => (call, seat_of(core, &pod)?.1),
+        About::Seat(group, number) => {
+            let group = &core.books.groups[*core.books.group_ids.get(&group)?];
+            (CREATION, word(group.seats.get(number)?.state).to_owned())
+        }
+    };
+    Some(name(&seat, call, Some(answer(outcome))))
+}
+
+/// A pod, and where its seat stands, and which of the two pods that is, if there are two.
+fn seat_of<'a>(core: &'a Scheduler, pod: &Key) -> Option<(&'a Ask, String)> {
+    let (_, ask) = core.books.asks.iter().find(|(_, ask)| ask.spec.key == *pod)?;
+    let state = core.books.groups.get(ask.group?)?.seats.get(ask.seat?)?.state;
+    let whose = match state {
+        SeatState::Releasing { .. } if ask.is_placeholder() => " (placeholder)",
+        SeatState::Releasing { .. } => " (member)",
+        SeatState::Open(_)
+        | SeatState::Assumed(_)
+        | SeatState::Binding(_)
+        | SeatState::Held(_)
+        | SeatState::Leaving(_)
+        | SeatState::Taken(_) => "",
+    };
+    Some((ask, format!("{}{whose}", word(state))))
+}
+
+const fn seen(fact: &WatchFact) -> Option<(&Seen, bool)> {
+    match fact {
+        WatchFact::Listed(seen) | WatchFact::Upsert(seen) => Some((seen, false)),
+        WatchFact::Gone(seen) => Some((seen, true)),
+        WatchFact::Unserved | WatchFact::ListBegin | WatchFact::ListEnd | WatchFact::Broken { .. } => None,
+    }
+}
+
+/// What is new about a pod.
+fn news(ask: &Ask, seen: &Seen, is_gone: bool) -> impl Iterator<Item = &'static str> {
+    let (mut terminates, mut bound, mut ended) = (false, false, None);
+    if let Ok(Body::Pod(pod)) = &seen.body {
+        let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref());
+        terminates = pod.metadata.deletion_timestamp.is_some() && !ask.spec.terminating;
+        bound = pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some()) && ask.spec.place == Place::Pending;
+        ended = match (phase, &ask.spec.place) {
+            (_, Place::Succeeded | Place::Failed { .. }) => None,
+            (Some("Succeeded"), _) => Some(SUCCEEDS),
+            (Some("Failed"), _) => Some(FAILS),
+            _ => None,
+        };
+    }
+    let facts = [(is_gone, GONE), (terminates, TERMINATES), (bound, BOUND)];
+    facts.into_iter().filter(|(is_so, _)| *is_so).map(|(_, news)| news).chain(ended)
+}
