@@ -204,6 +204,24 @@ fn members_that_end_after_the_start() {
     }
 }
 
+/// 01, 1.4: a gang that has been complete does not start again while somebody comes for a lost seat.
+#[test]
+fn a_gang_that_is_completed_again_runs() {
+    let mut cluster = Cluster::default().nodes(1, 2);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.settle();
+    cluster.delete("g-0");
+    cluster.settle();
+    assert_eq!(cluster.report("g").reason, "PartiallyLost");
+    cluster.member("g-2", "g");
+    cluster.step();
+    assert_eq!(cluster.waiting(), ["bind g-2 n0 started"]);
+    let shown = cluster.report("g");
+    assert_eq!((shown.reason, &*shown.message), ("Running", "1 of 2 members run or have run"));
+}
+
 /// 01, 1.6, `OnceSatisfied`: "afterwards members are ordinary pods": once a gang has been complete, who comes for a lost seat
 /// waits in the order of all.
 #[test]

@@ -1,6 +1,6 @@
 //! Reserving: Direct, placeholders for missing members or all, no hold and wait (01, 1.3).
 
-use gangline::core::event::{BindOutcome, Event, Place, Role};
+use gangline::core::event::{BindOutcome, Event, GroupSpec, Place, Role};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::{Refusal, Unsupported};
 
@@ -53,6 +53,26 @@ fn direct_goes_on_looking_while_a_candidate_fits_nowhere() {
     cluster.finish("in-the-way", true);
     cluster.settle();
     assert_eq!(cluster.bound(), ["g-1", "g-2"]);
+}
+
+/// 01, 1.3 Placeholder: "when they exist, the plan places and binds all or none": until then it is said how many do, of all
+/// task groups of the gang.
+#[test]
+fn placeholders_that_are_still_to_come_are_counted() {
+    let mut cluster = Cluster::default().nodes(1, 9);
+    for name in ["a", "b"] {
+        let gang = ["a", "b"].map(Into::into).into();
+        let spec = GroupSpec { application: "app".into(), gang, ..cluster.all(name, 2) };
+        cluster.apply(name, spec);
+    }
+    for (create, exist) in ["create a/0", "create a/1", "create b/0"].into_iter().zip(1..) {
+        cluster.step().carry(create);
+        let shown = cluster.report("b");
+        assert_eq!((shown.reason, shown.message), ("CreatingPlaceholders", format!("{exist} of 4 placeholders exist")));
+        assert_eq!(cluster.logged("bind"), 0);
+    }
+    cluster.settle();
+    assert_eq!((cluster.report("b").seats.held, cluster.report("a").seats.held), (2, 2));
 }
 
 /// 01, 1.3 Autoscaler: "exactly those and no others": the surplus of a gang that fits no nodes is not Unschedulable.

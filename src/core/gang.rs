@@ -176,14 +176,14 @@ impl Scheduler {
             }
             self.books.apps[id].begin_reserving();
         }
-        let (mut have, mut need) = (0, 0);
+        let (mut have, mut creating) = (0, 0);
         for group in self.books.apps[id].groups.clone() {
             self.create_placeholders(group);
-            let group = &self.books.groups[group];
-            have += group.seats.tally().pending + group.seats.tally().held;
-            need += group.seats.tally().pending + group.seats.tally().held + group.seats.tally().creating;
+            let tally = self.books.groups[group].seats.tally();
+            have += tally.pending + tally.held;
+            creating += tally.creating;
         }
-        (have < need).then_some(Reason::CreatingPlaceholders { have, need })
+        (creating > 0).then_some(Reason::CreatingPlaceholders { have, need: have + creating })
     }
 
     /// A member came while the gang settles: it waits a little longer for more.
@@ -284,12 +284,9 @@ impl Scheduler {
 
     /// One transaction over all open seats.
     fn plan_or_wait(&mut self, id: AppId) -> u32 {
-        let candidates = match self.candidates(id) {
-            Ok(candidates) => candidates,
-            Err(reason) => {
-                self.wait(id, reason);
-                return 0;
-            }
+        let Some(candidates) = self.candidates(id) else {
+            debug_assert!(false, "a gang that lacks members or placeholders waits for these");
+            return 0;
         };
         match self.plan(&candidates) {
             Ok(plan) => self.commit(id, &plan),

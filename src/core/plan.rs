@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, VecDeque};
 use super::event::PlaceholderFor;
 use super::fill::{Demand, Placed, Shortfall, fill, fill_until_short};
 use super::ids::{AppId, AskId, ClassId, GroupId, NodeId};
-use super::reason::Reason;
 use super::scheduler::Scheduler;
 use super::scratch::Scratch;
 
@@ -37,8 +36,9 @@ pub(super) struct Shortage {
 const ROUNDS: u32 = 16;
 
 impl Scheduler {
-    /// Who would take the open seats: members first where they may, placeholders for the rest, and the originators.
-    pub(super) fn candidates(&self, id: AppId) -> Result<Vec<Vec<Candidate>>, Reason> {
+    /// Who would take the open seats: members first where they may, placeholders for the rest, and the originators. `None`
+    /// while there are fewer than seats.
+    pub(super) fn candidates(&self, id: AppId) -> Option<Vec<Vec<Candidate>>> {
         let app = &self.books.apps[id];
         let mut all = Vec::with_capacity(app.groups.len() + 1);
         for id in &app.groups {
@@ -51,15 +51,14 @@ impl Scheduler {
                 (true, PlaceholderFor::Missing) => members().chain(placeholders()).collect(),
                 (true, PlaceholderFor::All) => placeholders().collect(),
             };
-            let open = group.seats.tally().open;
-            if (of_group.len() as u32) < open {
-                return Err(Reason::CreatingPlaceholders { have: of_group.len() as u32, need: open });
+            if (of_group.len() as u32) < group.seats.tally().open {
+                return None;
             }
             all.push(of_group);
         }
         let originator = |ask: AskId| Some(Candidate { ask, class: self.books.asks[ask].class?, group: None });
         all.push(app.originators.iter().filter_map(|(_, ask)| originator(*ask)).collect());
-        Ok(all)
+        Some(all)
     }
 
     /// Chooses candidates for every seat and a node for each, all or none. A candidate that fits nowhere is skipped for
@@ -105,7 +104,7 @@ impl Scheduler {
     /// Where a plan of the gang's first candidates would fall short now: the demand, how many of it fit, and the nodes
     /// as the next one sees them. `None` if it would not.
     pub(super) fn shortfall_now(&self, id: AppId) -> Option<(Demand, u32, Scratch)> {
-        let demands = demands_of(&self.choose(&self.candidates(id).ok()?, &BTreeMap::new(), |_| None)?);
+        let demands = demands_of(&self.choose(&self.candidates(id)?, &BTreeMap::new(), |_| None)?);
         let mut scratch = Scratch::default();
         let short = fill_until_short(&self.books.nodes, &self.books.classes, &mut scratch, &demands)?;
         Some((demands[short.demand], short.fit, scratch))
