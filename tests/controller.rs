@@ -515,3 +515,30 @@ fn the_books_are_audited_once_a_minute() {
     driven.wait(180_000);
     assert_eq!(driven.controller.stats().audits - before, 3);
 }
+
+/// Design 03, 3.5: a pod that says the right reason in other words is told the right ones.
+#[test]
+fn a_condition_in_other_words_is_written() {
+    let words = |said: Option<&str>| {
+        let mut driven = Driven::synced();
+        let mut pod = member("m0");
+        pod["metadata"]["labels"] = json!({});
+        pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("100");
+        if let Some(message) = said {
+            let condition =
+                json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message});
+            pod["status"]["conditions"] = json!([condition]);
+        }
+        driven.upsert(Kind::Pod, &pod);
+        driven.wait(5_000);
+        let told = driven.taken().into_iter().find_map(|call| match call.op {
+            Op::PatchPodCondition { condition, .. } => Some((condition.reason, condition.message)),
+            _ => None,
+        });
+        told.map(|(reason, message)| (reason.unwrap_or_default(), message.unwrap_or_default()))
+    };
+    let told = words(None).expect("it waits for a node");
+    assert_eq!(told.0, "Unschedulable");
+    assert_eq!(words(Some("otherwise")).as_ref(), Some(&told));
+    assert_eq!(words(Some(&told.1)), None, "it says so already");
+}

@@ -59,6 +59,10 @@ const MISTAKES: &[Mistake] = &[
         "is charged otherwise than by its pods",
     ),
     (
+        |core, ids| core.books.asks[ids.member].charge.as_mut().expect("it runs").on_node.base[0] -= 1,
+        "not charged whole",
+    ),
+    (
         |core, ids| {
             let charge = core.books.asks[ids.member].charge.as_mut().expect("it runs");
             charge.in_queue.base[0] += 1;

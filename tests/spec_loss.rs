@@ -204,6 +204,26 @@ fn members_that_end_after_the_start() {
     }
 }
 
+/// 02, 2.1: the API server's word holds. Another instance binds a member that waits here for its placeholder to go: it is
+/// charged whole, also on the node where only what it needs beyond its seat was.
+#[test]
+fn a_member_that_another_instance_binds_in_its_swap_is_charged_whole() {
+    for larger in [false, true] {
+        let mut cluster = held();
+        let cpu = 1 + i64::from(larger);
+        cluster.large_member("g-0", "g", cpu);
+        cluster.step();
+        assert_eq!(
+            (cluster.waiting(), cluster.report("g").seats.releasing),
+            (vec!["release ph-g-1-0-0 replaced".into()], 1)
+        );
+        let node = cluster.node_of("ph-g-1-0-0").expect("it holds a seat");
+        cluster.change("g-0", |spec| spec.place = Place::On { node: node.as_str().into(), running: true });
+        cluster.settle();
+        assert_eq!((cluster.cpu("root.q"), cluster.report("g").seats.taken), (i128::from(2 + cpu) * 1000, 1));
+    }
+}
+
 /// 01, 1.4: a gang that has been complete does not start again while somebody comes for a lost seat.
 #[test]
 fn a_gang_that_is_completed_again_runs() {

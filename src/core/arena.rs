@@ -64,13 +64,8 @@ impl<I: Id, T> Arena<I, T> {
     }
 
     /// How many values there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.live
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.live == 0
     }
 
     /// All values in slot order: for sums and audits, never to choose one.
@@ -138,13 +133,8 @@ impl<K: Eq + Hash, V> Lookup<K, V> {
     }
 
     /// How many keys there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.0.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.0.is_empty()
     }
 }
 
@@ -193,13 +183,8 @@ impl<I: Id, T> Table<I, T> {
     }
 
     /// How many values there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.live
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.live == 0
     }
 
     /// All values in slot order: for sums and audits, never to choose one.

@@ -51,12 +51,15 @@ impl Scheduler {
     fn audit_charges(&self, violations: &mut Vec<String>) {
         let mut nodes: BTreeMap<NodeId, Totals> = BTreeMap::new();
         let mut queues: BTreeMap<QueueId, Totals> = BTreeMap::new();
-        for (_, ask) in self.books.asks.iter() {
+        for (id, ask) in self.books.asks.iter() {
             let is_parked = matches!(ask.state, AskState::Parked { .. });
             if !is_parked && ask.node().is_some() != ask.charge.is_some() {
                 violations.push(format!("{} is {:?} but its charge is {:?}", ask.spec.key, ask.state, ask.charge));
             }
             let Some(charge) = &ask.charge else { continue };
+            if matches!(ask.state, AskState::Bound { .. }) && charge.on_node != *self.books.request(id) {
+                violations.push(format!("{} is bound and not charged whole: {charge:?}", ask.spec.key));
+            }
             nodes.entry(charge.node).or_default().add(&charge.on_node, 1);
             let path = charge.queue.into_iter().flat_map(|queue| self.books.queues.path(queue));
             path.for_each(|queue| queues.entry(queue).or_default().add(&charge.in_queue, 1));

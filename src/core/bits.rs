@@ -28,13 +28,8 @@ impl Bits {
     }
 
     /// How many numbers are in the set, in O(1).
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.len
-    }
-
-    /// Whether the set is empty.
-    pub fn is_empty(&self) -> bool {
-        self.len == 0
     }
 
     /// Members 64·`at` to 64·`at`+63 as bits; 0 beyond the end.

@@ -143,18 +143,13 @@ impl Nodes {
     }
 
     /// How many nodes there are, ghosts not included.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.live.len()
     }
 
     /// How many names are known, ghosts included.
     pub fn names(&self) -> usize {
         self.rows.len()
-    }
-
-    /// Whether there is no node.
-    pub fn is_empty(&self) -> bool {
-        self.live.is_empty()
     }
 
     /// The name under a live id.
@@ -173,6 +168,7 @@ impl Nodes {
     }
 
     /// What is free on a node, by the resources it offers; `None` for a ghost.
+    #[cfg(test)]
     pub fn free(&self, id: NodeId) -> Option<Resources> {
         let row = self.rows.get(id)?;
         let mut free = Resources { base: row.free().map(clamp), rare: Vec::new() };

@@ -189,9 +189,9 @@ impl Scheduler {
         }
     }
 
-    /// The API server has the pod on a node: charged there, whatever we had decided. A seat that it was to get, there or
-    /// elsewhere, it has.
+    /// The API server has the pod on a node: charged there, whatever we had decided.
     pub(super) fn bound(&mut self, id: AskId, node: &Text) {
+        self.take_back_elsewhere(id, node);
         let node = self.books.nodes.id_of(node);
         let already = self.books.asks[id].charge.as_ref().map(|charge| charge.node);
         if already != Some(node) {
@@ -210,6 +210,19 @@ impl Scheduler {
     fn is_left_out(&self, id: AskId, queue: QueueId) -> bool {
         let is_in = rivals::has(Bug::QuotaAtRecovery) && !self.synced;
         is_in && excess_refused(&self.books, queue, self.books.request(id)).is_some()
+    }
+
+    /// Somebody else gave the pod a node: a swap for it is off, with what was charged for it beyond its seat, and a seat on
+    /// another node does not wait for it.
+    fn take_back_elsewhere(&mut self, id: AskId, node: &Text) {
+        match self.books.asks[id].state {
+            AskState::Parked { .. } => self.unpark(id),
+            AskState::Assumed { node: other, sent: false } if self.books.nodes.name(other) != Some(node) => {
+                self.unassume(id);
+            }
+            AskState::Assumed { .. } | AskState::Waiting | AskState::Bound { .. } | AskState::Finished => {}
+        }
+        self.books.shelve(id, Shelf::Off);
     }
 
     /// The queue a pod with a node is charged to; `None` for other schedulers' pods.

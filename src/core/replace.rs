@@ -38,7 +38,7 @@ impl Scheduler {
         let mut tries = Tries::new();
         let waiting = self.books.groups[id].waiting.iter().map(|(_, ask)| *ask).collect();
         let all_swap = self.swap_each(id, waiting, (&mut tries, reach));
-        if reach == Reach::Beyond && self.books.groups[id].seats.tally().held > 0 {
+        if reach == Reach::Beyond {
             let others = self.books.groups[id].overflow.iter().map(|(_, ask)| *ask).collect();
             self.swap_each(id, others, (&mut tries, reach));
         }

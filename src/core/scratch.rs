@@ -94,7 +94,7 @@ impl Scratch {
 
     fn delta(&self, index: usize) -> Option<&Delta> {
         let (epoch, at) = *self.marks.get(index)?;
-        (epoch == self.epoch && self.used > 0).then(|| &self.deltas[at as usize])
+        (epoch == self.epoch).then(|| &self.deltas[at as usize])
     }
 }
 
@@ -151,7 +151,7 @@ impl Scratch {
         let held = nodes.ports_at(index).iter().filter(|(port, count)| i64::from(*count) + change(port) > 0);
         let taken = changes.iter().filter(|(_, change)| *change > 0);
         let mut used = held.map(|(port, _)| port).chain(taken.map(|(port, _)| port));
-        !wanted.is_empty() && used.any(|port| wanted.iter().any(|wanted| ports_conflict(port, wanted)))
+        used.any(|port| wanted.iter().any(|wanted| ports_conflict(port, wanted)))
     }
 }
 

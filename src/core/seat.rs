@@ -119,13 +119,8 @@ impl Seats {
     }
 
     /// Number of seats.
-    pub fn len(&self) -> u32 {
+    pub(crate) fn len(&self) -> u32 {
         self.seats.len() as u32
-    }
-
-    /// Whether there are none: the application is not accepted.
-    pub fn is_empty(&self) -> bool {
-        self.seats.is_empty()
     }
 
     /// One seat.

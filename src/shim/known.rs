@@ -148,29 +148,14 @@ impl<V> Known<V> {
         self.objects.get_mut(key).map(|entry| &mut entry.value)
     }
 
-    /// The UID under a name.
-    pub fn uid(&self, key: &Key) -> Option<&Uid> {
-        self.objects.get(key).map(|entry| &entry.uid)
-    }
-
-    /// All objects in the order of their keys.
-    pub fn iter(&self) -> impl Iterator<Item = (&Key, &V)> {
-        self.objects.iter().map(|(key, entry)| (key, &entry.value))
-    }
-
     /// Objects from a key on, in the order of their keys.
     pub fn from(&self, key: &Key) -> impl Iterator<Item = (&Key, &V)> {
         self.objects.range(key.clone()..).map(|(key, entry)| (key, &entry.value))
     }
 
     /// How many there are.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.objects.len()
-    }
-
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.objects.is_empty()
     }
 }
 
