@@ -531,9 +531,9 @@ fn a_condition_in_other_words_is_written() {
         }
         driven.upsert(Kind::Pod, &pod);
         driven.wait(5_000);
-        let told = driven.taken().into_iter().find_map(|call| match call.op {
-            Op::PatchPodCondition { condition, .. } => Some((condition.reason, condition.message)),
-            _ => None,
+        let told = driven.taken().into_iter().find_map(|call| {
+            let Op::PatchPodCondition { condition, .. } = call.op else { return None };
+            Some((condition.reason, condition.message))
         });
         told.map(|(reason, message)| (reason.unwrap_or_default(), message.unwrap_or_default()))
     };
