@@ -84,6 +84,7 @@ const MISTAKES: &[Mistake] = &[
     (|core, ids| core.books.apps[ids.app].pending += 1, "active and pending pods"),
     (|core, ids| core.books.asks[ids.single].shelf = Shelf::Queueless, "on shelf Queueless"),
     (|core, ids| core.books.asks[ids.single].shelf = Shelf::Off, "an ordinary ask waits that is not there"),
+    (|core, _| core.books.ordinary.clear(), "on shelf Ordinary"),
     (|core, ids| _ = core.books.groups[ids.group].asks.insert(AskId { index: 99, generation: 0 }), "lists pods that"),
     (
         |core, ids| {

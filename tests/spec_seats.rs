@@ -193,6 +193,22 @@ fn a_refused_release_is_tried_again() {
     assert!(!cluster.pods.contains_key("ph-g-1-0-0"), "{:#?}", cluster.log);
 }
 
+/// As above where the placeholder's node went: its seat is open, though the pod is there, and planned again.
+#[test]
+fn a_refused_release_opens_the_seat() {
+    let mut cluster = held(Cluster::default().nodes(4, 1).queue("root.q", 9), 3);
+    let node = node_of(&cluster, "ph-g-1-1-0");
+    cluster.lose_node(&node);
+    cluster.step();
+    let ask = cluster.pods["ph-g-1-1-0"].0;
+    assert_eq!(cluster.report("g").seats.leaving, 1);
+    cluster.decisions.retain(|decision| !format!("{decision:?}").starts_with("Release"));
+    cluster.tell(Event::ReleaseRefused(ask, refusal(400)));
+    cluster.settle();
+    assert_eq!((cluster.report("g").seats.leaving, cluster.report("g").seats.held), (0, 3), "{:#?}", cluster.log);
+    assert_eq!(cluster.placeholders(), 4);
+}
+
 /// As above where the placeholder had been given up with its task group.
 #[test]
 fn a_refused_release_of_a_stray_is_tried_again() {
