@@ -240,11 +240,6 @@ impl Controller {
         }
     }
 
-    /// Whether every kind was listed or is known to be unserved.
-    pub fn is_synced(&self) -> bool {
-        self.core.is_synced()
-    }
-
     /// The deciding part, to be looked at.
     pub fn core(&self) -> &Scheduler {
         &self.core
