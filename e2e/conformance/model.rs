@@ -103,7 +103,7 @@ fn patched(old: &Body, patch: Value) -> Body {
     new
 }
 
-/// What the fixtures of `fixtures.rs` do: a LimitRange in each second namespace, an injector, and a policy that refuses.
+/// What the objects of `fixtures.rs` do: a LimitRange in each second namespace, an injector, and a policy that refuses.
 fn admission(_: &Store, pod: &Pod) -> Verdict {
     let mut pod = pod.clone();
     if pod.metadata.namespace.as_deref().is_some_and(|name| name.ends_with("-b")) {

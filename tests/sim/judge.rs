@@ -64,9 +64,12 @@ impl Process {
     fn judge_event(&self, event: &Event) -> Result<(), Violation> {
         let about = event.regarding.clone().unwrap_or_default();
         let kind = if about.kind.as_deref() == Some("Pod") { Kind::Pod } else { Kind::TaskGroup };
-        let (namespace, name) = (about.namespace.unwrap_or_default(), about.name.unwrap_or_default());
-        let (key, uid) = (Key::new(namespace, name), Uid::new(about.uid.unwrap_or_default()));
-        if self.ever_seen.contains(&(kind, uid.clone())) { Ok(()) } else { self.judge_uid(kind, &key, &uid) }
+        let key = Key::new(about.namespace.unwrap_or_default(), about.name.unwrap_or_default());
+        let seen = (kind, key, Uid::new(about.uid.unwrap_or_default()));
+        if self.ever_seen.contains(&seen) {
+            return Ok(());
+        }
+        Err(Violation::new("I9", format!("an event is about {seen:?}, which was never seen")))
     }
 
     /// I9: what is written about an object is written about the one that was seen last under its name.

@@ -436,9 +436,11 @@ fn i12_a_status_says_what_is_not_so() {
         edit_status(&mut gang, edit);
         assert_eq!(found(gang, World::check_statuses), Some("I12"), "edit {number} of a gang");
     }
-    let edits: [fn(&mut QueueStatus); 5] = [
+    let edits: [fn(&mut QueueStatus); 7] = [
         |status| drop(status.headroom.remove("cpu")),
         |status| _ = status.applications.insert("Running".to_owned(), 2),
+        |status| _ = status.applications.insert("Rejected".to_owned(), 1),
+        |status| status.conditions[0].status = "False".to_owned(),
         |status| status.applications.clear(),
         |status| drop(status.allocated.remove("cpu")),
         |status| status.observed_generation = 2,

@@ -41,8 +41,8 @@ pub(crate) struct Process {
     group_uids: BTreeMap<Key, Uid>,
     /// Who was seen last under each name.
     uids: BTreeMap<(Kind, Key), Uid>,
-    /// Who was seen ever.
-    ever_seen: BTreeSet<(Kind, Uid)>,
+    /// Who was seen ever, under which name.
+    ever_seen: BTreeSet<(Kind, Key, Uid)>,
     /// Bindings that may have happened or may yet.
     intents: BTreeMap<Uid, Intent>,
     /// Where each pod was last sent, and when that was decided.
@@ -314,7 +314,7 @@ impl Process {
     fn see(&mut self, kind: Kind, seen: &Seen) {
         self.settle(seen);
         self.uids.insert((kind, seen.key.clone()), seen.uid.clone());
-        self.ever_seen.insert((kind, seen.uid.clone()));
+        self.ever_seen.insert((kind, seen.key.clone(), seen.uid.clone()));
         let Ok(body) = &seen.body else { return self.see_unreadable(kind, seen) };
         match body {
             Body::Pod(_) => self.see_pod(seen, body),
