@@ -308,6 +308,53 @@ fn a_status_that_somebody_else_wrote_is_written_again() {
     assert_eq!(driven.rules().get("patch taskgroups/status"), Some(&1));
 }
 
+/// 01, 1.11: a kind that comes to be served while we run is known when its list ends, and not when that begins: until then
+/// a placeholder's TaskGroup may still come, and so may a gang's queue.
+#[test]
+fn a_kind_that_is_served_later_is_known_when_its_list_ends() {
+    let mut before = Driven::synced();
+    let group = group(&json!({"placeholderFor": "all", "queue": "root.late"}));
+    let queue = json!({"metadata": {"name": "root.late", "generation": 1}, "spec": {"parent": "root"}});
+    before.upsert(Kind::Queue, &queue);
+    before.upsert(Kind::TaskGroup, &group);
+    let placeholders = before.grant();
+    assert_eq!(placeholders.len(), 2);
+
+    let mut driven = Driven::unsynced();
+    for kind in [Kind::TaskGroup, Kind::Queue] {
+        driven.fact(kind, WatchFact::Unserved);
+    }
+    let node = driven.seen(Kind::Node, &node("n1"));
+    driven.fact(Kind::Node, WatchFact::Listed(node));
+    placeholders.iter().for_each(|pod| driven.fact(Kind::Pod, WatchFact::Listed(pod.clone())));
+    for kind in [Kind::Node, Kind::Pod, Kind::ResourceQuota] {
+        driven.fact(kind, WatchFact::ListEnd);
+    }
+    let (group, queue) = (driven.seen(Kind::TaskGroup, &group), driven.seen(Kind::Queue, &queue));
+    let facts = [
+        (Kind::TaskGroup, WatchFact::ListBegin),
+        (Kind::TaskGroup, WatchFact::Listed(group)),
+        (Kind::TaskGroup, WatchFact::ListEnd),
+        (Kind::Queue, WatchFact::ListBegin),
+        (Kind::Queue, WatchFact::Listed(queue)),
+        (Kind::Queue, WatchFact::ListEnd),
+    ];
+    let mut bound = 0;
+    for (kind, fact) in facts {
+        driven.fact(kind, fact.clone());
+        driven.wait(1_000);
+        let state = driven.controller.state();
+        let is_rejected =
+            state["taskGroups"].as_array().is_some_and(|all| all.iter().any(|g| g["state"] == "Rejected"));
+        let calls = driven.taken();
+        calls.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+        let is_deleted = calls.iter().any(|call| matches!(call.op, Op::DeletePod { .. }));
+        assert_eq!((is_deleted, is_rejected), (false, false), "after {fact:?} of {kind:?}");
+        bound += calls.iter().filter(|call| matches!(call.op, Op::Bind { .. })).count();
+    }
+    assert_eq!(bound, 2, "{}", driven.controller.state());
+}
+
 /// What an earlier process wrote and announced is not written and announced again.
 #[test]
 fn a_restart_repeats_nothing() {
