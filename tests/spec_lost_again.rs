@@ -1,6 +1,6 @@
 //! Placeholders that are lost again and again: given less and less, and told of (01, 1.5; docs/adr/0015).
 
-use gangline::core::application::LOST_AGAIN_MS;
+use gangline::core::application::{BACK_OFF_AT_MOST_MS, BACK_OFF_MS, LOST_AGAIN_MS};
 use gangline::core::decision::Decision;
 use gangline::core::event::{BindOutcome, Event};
 use gangline::core::reason::Refusal;
@@ -116,17 +116,19 @@ fn is_given_less_and_less(cluster: &mut Cluster, take: impl Fn(&mut Cluster), sa
     take(cluster);
     cluster.settle();
     assert_eq!((cluster.placeholders(), there), (3, 3), "once is nothing");
-    for round in 0..3 {
-        cluster.wait(1);
+    let pauses = std::iter::successors(Some(BACK_OFF_MS), |pause| Some(BACK_OFF_AT_MOST_MS.min(2 * pause)));
+    for (round, pause) in pauses.take(9).enumerate() {
+        // Longer than a moment after the longest pause too.
+        cluster.wait(if round < 3 { 1 } else { 5_000 });
         take(cluster);
         cluster.settle();
         let report = cluster.report("g");
         assert_eq!((cluster.placeholders(), report.reason), (0, "PlaceholdersLost"), "{said}");
         assert!(report.message.contains(said), "{}", report.message);
         // Since it was taken.
-        cluster.wait(998 << round);
+        cluster.wait(pause - 2);
         assert_eq!(cluster.waiting(), [""; 0]);
-        cluster.wait(2 << round).settle();
+        cluster.wait(2).settle();
         assert_eq!(cluster.placeholders(), 3);
     }
 }

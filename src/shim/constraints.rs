@@ -224,6 +224,21 @@ mod tests {
         assert!(result.is_err() && shape.affinity == Some(vec![]));
     }
 
+    /// As the API server reads it: only a toleration without a key is one of every taint.
+    #[test]
+    fn a_toleration_is_of_the_key_that_it_names() {
+        let spec = json!({"tolerations": [{"key": "a", "operator": "Exists", "effect": "NoExecute"},
+                                          {"key": "b", "value": "c"}, {"key": "", "operator": "Exists"}]});
+        let (effect, exists) = (Some(Effect::NoExecute), true);
+        let of = |key: &str| Some(Text::from(key));
+        let expected = [
+            Toleration { key: None, exists, value: "".into(), effect: None },
+            Toleration { key: of("a"), exists, value: "".into(), effect },
+            Toleration { key: of("b"), exists: false, value: "c".into(), effect: None },
+        ];
+        assert_eq!(filled(spec).0.tolerations, expected);
+    }
+
     #[test]
     fn equal_demands_have_equal_shapes() {
         let (left, right) = (

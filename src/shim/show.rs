@@ -220,6 +220,8 @@ pub fn event(notice: &Notice, instance: u64, number: u64, now: Wall) -> KubeEven
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::application::Members;
+    use crate::core::seat::Tally;
 
     /// As Kubernetes asks of conditions: the time is that of the last change of this one.
     #[test]
@@ -234,6 +236,43 @@ mod tests {
         assert_eq!(at(&old, "Placed", false, 9_000), time(Wall(2_000)), "as it was");
         assert_eq!(at(&old, "Placed", true, 9_000), time(Wall(9_000)), "changed");
         assert_eq!(at(&old, "New", true, 9_000), time(Wall(9_000)), "new");
+    }
+
+    /// 01, 1.11: each of these alone is news that a restart builds on, or that somebody waits for; a number is not.
+    #[test]
+    fn state_incarnation_generation_reason_and_conditions_are_written_at_once() {
+        let report = GroupReport {
+            state: AppState::Accepted,
+            incarnation: 1,
+            reason: "WaitingForMembers",
+            ask: Totals::default(),
+            seats: Tally::default(),
+            required: 3,
+            members: Members::default(),
+            replaced: 0,
+            accepted: true,
+            past_gate: false,
+            placed: false,
+            completes: None,
+            generation: 1,
+            queue: "root.default".into(),
+        };
+        let said = TaskGroupStatus {
+            application_state: "Accepted".into(),
+            incarnation: 1,
+            observed_generation: 1,
+            reason: "WaitingForMembers".into(),
+            conditions: group_conditions(&report, "", &[], Wall(1_000)),
+            ..TaskGroupStatus::default()
+        };
+        let says = |new: GroupReport| is_urgent(&said, &new);
+        assert!(!says(report.clone()));
+        assert!(!says(GroupReport { replaced: 1, required: 9, ..report.clone() }));
+        assert!(says(GroupReport { state: AppState::Rejected, ..report.clone() }));
+        assert!(says(GroupReport { incarnation: 2, ..report.clone() }));
+        assert!(says(GroupReport { generation: 2, ..report.clone() }));
+        assert!(says(GroupReport { reason: "WaitingForQuota", ..report.clone() }));
+        assert!(says(GroupReport { past_gate: true, ..report }));
     }
 
     /// What `kubectl describe` and `kubectl events --for` look for, and what the server asks of an event.
