@@ -156,6 +156,8 @@ impl World {
         let groups = self.groups();
         let overtaken = groups.iter().filter(|(name, _)| self.overtaken.contains(name));
         let overtaken: BTreeSet<String> = overtaken.map(|(name, group)| application_of(name, group)).collect();
+        let runs = groups.iter().filter(|(name, group)| self.of_group(name, group).bound > 0);
+        let runs: BTreeSet<String> = runs.map(|(name, group)| application_of(name, group)).collect();
         for (name, group) in groups {
             let numbers = self.of_group(&name, &group);
             let reason = group.status.as_ref().map_or("", |status| status.reason.as_str());
@@ -163,7 +165,9 @@ impl World {
                 self.violated("I4", format!("{name} is {reason} and holds {} seats", numbers.held));
             }
             let need = in_force(&group);
-            let partial = numbers.bound > 0 && numbers.bound + numbers.held < need;
+            let says_so = group.status.as_ref().is_some_and(|status| status.application_state == "Running");
+            let runs = numbers.bound > 0 || says_so && runs.contains(&application_of(&name, &group));
+            let partial = runs && numbers.bound + numbers.held < need;
             let uid = group.metadata.uid.as_deref().unwrap_or_default();
             let ended = self.ended.get(uid).copied().unwrap_or(0);
             if partial && numbers.bound + numbers.held + ended < need && ALL_IS_WELL.contains(&reason) {

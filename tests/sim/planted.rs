@@ -96,6 +96,18 @@ fn edit_queue_status(world: &mut World, edit: impl Fn(&mut QueueStatus)) {
     world.api.store.put(&name, Body::Queue(queue));
 }
 
+/// The queue below is said to be in its place, and to be empty, with what the gang leaves of the one above it.
+fn call_active(world: &mut World) {
+    let name = Key::cluster("root.q.below");
+    let Some(Body::Queue(queue)) = world.api.store.get(Kind::Queue, &name) else { panic!("it is there") };
+    let mut queue = queue.clone();
+    let status = json!({"observedGeneration": 1, "headroom": {"cpu": "3"}, "conditions": [
+        {"type": "Active", "status": "True", "observedGeneration": 1, "reason": "Active", "message": "",
+         "lastTransitionTime": "2026-01-01T00:00:00Z"}]});
+    Arc::make_mut(&mut queue).status = Some(serde_json::from_value(status).expect("a status"));
+    world.api.store.put(&name, Body::Queue(queue));
+}
+
 #[test]
 fn i1_a_pod_is_bound_twice() {
     let mut world = world(false);
@@ -174,6 +186,15 @@ fn i4_a_gang_runs_in_part() {
     let mut world = world(true);
     remove_pods(&mut world, |name| name == "g-0");
     assert_eq!(found(world, World::check_gangs), Some("I4"));
+    let mut other = self::world(true);
+    other.group("h", 1, &json!({"queue": "root.q", "applicationId": "g"}));
+    let Some(Body::TaskGroup(group)) = other.api.store.get(Kind::TaskGroup, &key("h")) else { panic!("it is there") };
+    let mut group = group.clone();
+    let counts = Counts { required: 1, ..Counts::default() };
+    let running = TaskGroupStatus { application_state: "Running".to_owned(), counts, ..TaskGroupStatus::default() };
+    Arc::make_mut(&mut group).status = Some(running);
+    other.api.store.put(&key("h"), Body::TaskGroup(group));
+    assert_eq!(found(other, World::check_gangs), Some("I4"), "without one of its task groups");
     let excused = |reason: &str| {
         let mut world = self::world(true);
         world.disturb("g");
@@ -453,13 +474,15 @@ fn i12_a_status_says_what_is_not_so() {
     let mut nowhere = world(true);
     nowhere.api.store.remove(Kind::Queue, &Key::cluster("root.q"));
     nowhere.queue("root.q.below", 1);
-    edit_queue_status(&mut nowhere, |status| {
-        *status = serde_json::from_value(json!({"observedGeneration": 1, "conditions": [
-            {"type": "Active", "status": "True", "observedGeneration": 1, "reason": "Active", "message": "",
-             "lastTransitionTime": "2026-01-01T00:00:00Z"}]}))
-        .expect("a status");
-    });
+    call_active(&mut nowhere);
     assert_eq!(found(nowhere, World::check_statuses), Some("I12"), "a queue without a place");
+    let within = |cpu| {
+        let mut world = world(true);
+        world.queue("root.q.below", cpu);
+        call_active(&mut world);
+        found(world, World::check_statuses)
+    };
+    assert_eq!([within(6), within(7)], [None, Some("I12")], "a queue that may use more than the one above it");
 }
 
 #[test]
