@@ -330,6 +330,7 @@ fn a_kind_that_is_served_later_is_known_when_its_list_ends() {
     for kind in [Kind::Node, Kind::Pod, Kind::ResourceQuota] {
         driven.fact(kind, WatchFact::ListEnd);
     }
+    driven.step();
     let (group, queue) = (driven.seen(Kind::TaskGroup, &group), driven.seen(Kind::Queue, &queue));
     let facts = [
         (Kind::TaskGroup, WatchFact::ListBegin),

@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(at(&old, "New", true, 9_000), time(Wall(9_000)), "new");
     }
 
-    /// 01, 1.11: each of these alone is news that a restart builds on, or that somebody waits for; a number is not.
+    /// 02, 2.6: each of these alone is written at once, a number that changed is not.
     #[test]
     fn state_incarnation_generation_reason_and_conditions_are_written_at_once() {
         let report = GroupReport {

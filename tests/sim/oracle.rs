@@ -153,27 +153,30 @@ impl World {
     /// I4: a gang that waits for room holds nothing. One that runs runs with all its members, where nothing outside took
     /// some; and where something did, it says so.
     fn check_gangs(&mut self) {
-        let groups = self.groups();
-        let overtaken = groups.iter().filter(|(name, _)| self.overtaken.contains(name));
-        let overtaken: BTreeSet<String> = overtaken.map(|(name, group)| application_of(name, group)).collect();
-        let runs = groups.iter().filter(|(name, group)| self.of_group(name, group).bound > 0);
-        let runs: BTreeSet<String> = runs.map(|(name, group)| application_of(name, group)).collect();
-        for (name, group) in groups {
-            let numbers = self.of_group(&name, &group);
+        let of_each = |(name, group): (String, _)| (self.of_group(&name, &group), name, group);
+        let groups: Vec<_> = self.groups().into_iter().map(of_each).collect();
+        let applications = |wanted: &dyn Fn(&str, &Numbers) -> bool| -> BTreeSet<String> {
+            let groups = groups.iter().filter(|(numbers, name, _)| wanted(name, numbers));
+            groups.map(|(_, name, group)| application_of(name, group)).collect()
+        };
+        let overtaken = applications(&|name, _| self.overtaken.contains(name));
+        let running = applications(&|_, numbers| numbers.bound > 0);
+        for (numbers, name, group) in groups {
+            let app = application_of(&name, &group);
             let reason = group.status.as_ref().map_or("", |status| status.reason.as_str());
             if WAITS_FOR_ROOM.contains(&reason) && numbers.held > 0 {
                 self.violated("I4", format!("{name} is {reason} and holds {} seats", numbers.held));
             }
             let need = in_force(&group);
             let says_so = group.status.as_ref().is_some_and(|status| status.application_state == "Running");
-            let runs = numbers.bound > 0 || says_so && runs.contains(&application_of(&name, &group));
+            let runs = numbers.bound > 0 || says_so && running.contains(&app);
             let partial = runs && numbers.bound + numbers.held < need;
             let uid = group.metadata.uid.as_deref().unwrap_or_default();
             let ended = self.ended.get(uid).copied().unwrap_or(0);
             if partial && numbers.bound + numbers.held + ended < need && ALL_IS_WELL.contains(&reason) {
                 self.violated("I4", format!("{name} has {} of {need} members, and is {reason}", numbers.bound));
             }
-            if partial && !self.disturbed.contains_key(&name) && !overtaken.contains(&application_of(&name, &group)) {
+            if partial && !self.disturbed.contains_key(&name) && !overtaken.contains(&app) {
                 self.violated("I4", format!("{name} has {} of {need} members: {numbers:?}", numbers.bound));
             }
         }

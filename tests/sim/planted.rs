@@ -80,32 +80,20 @@ fn remove_pods(world: &mut World, wanted: impl Fn(&str) -> bool) {
     pods.iter().filter(|key| wanted(&key.name)).for_each(|key| world.api.store.remove(Kind::Pod, key));
 }
 
-fn edit_status(world: &mut World, edit: impl Fn(&mut TaskGroupStatus)) {
-    let Some(Body::TaskGroup(group)) = world.api.store.get(Kind::TaskGroup, &key("g")) else { panic!("it is there") };
+fn edit_status(world: &mut World, name: &str, edit: impl Fn(&mut TaskGroupStatus)) {
+    let key = key(name);
+    let Some(Body::TaskGroup(group)) = world.api.store.get(Kind::TaskGroup, &key) else { panic!("it is there") };
     let mut group = group.clone();
-    edit(Arc::make_mut(&mut group).status.as_mut().expect("it has one"));
-    world.api.store.put(&key("g"), Body::TaskGroup(group));
+    edit(Arc::make_mut(&mut group).status.get_or_insert_default());
+    world.api.store.put(&key, Body::TaskGroup(group));
 }
 
-fn edit_queue_status(world: &mut World, edit: impl Fn(&mut QueueStatus)) {
-    let name = Key::cluster("root.q");
-    let name = if world.api.store.get(Kind::Queue, &name).is_some() { name } else { Key::cluster("root.q.below") };
-    let Some(Body::Queue(queue)) = world.api.store.get(Kind::Queue, &name) else { panic!("it is there") };
+fn edit_queue_status(world: &mut World, path: &str, edit: impl Fn(&mut QueueStatus)) {
+    let key = Key::cluster(path);
+    let Some(Body::Queue(queue)) = world.api.store.get(Kind::Queue, &key) else { panic!("it is there") };
     let mut queue = queue.clone();
     edit(Arc::make_mut(&mut queue).status.get_or_insert_default());
-    world.api.store.put(&name, Body::Queue(queue));
-}
-
-/// The queue below is said to be in its place, and to be empty, with what the gang leaves of the one above it.
-fn call_active(world: &mut World) {
-    let name = Key::cluster("root.q.below");
-    let Some(Body::Queue(queue)) = world.api.store.get(Kind::Queue, &name) else { panic!("it is there") };
-    let mut queue = queue.clone();
-    let status = json!({"observedGeneration": 1, "headroom": {"cpu": "3"}, "conditions": [
-        {"type": "Active", "status": "True", "observedGeneration": 1, "reason": "Active", "message": "",
-         "lastTransitionTime": "2026-01-01T00:00:00Z"}]});
-    Arc::make_mut(&mut queue).status = Some(serde_json::from_value(status).expect("a status"));
-    world.api.store.put(&name, Body::Queue(queue));
+    world.api.store.put(&key, Body::Queue(queue));
 }
 
 #[test]
@@ -188,23 +176,21 @@ fn i4_a_gang_runs_in_part() {
     assert_eq!(found(world, World::check_gangs), Some("I4"));
     let mut other = self::world(true);
     other.group("h", 1, &json!({"queue": "root.q", "applicationId": "g"}));
-    let Some(Body::TaskGroup(group)) = other.api.store.get(Kind::TaskGroup, &key("h")) else { panic!("it is there") };
-    let mut group = group.clone();
-    let counts = Counts { required: 1, ..Counts::default() };
-    let running = TaskGroupStatus { application_state: "Running".to_owned(), counts, ..TaskGroupStatus::default() };
-    Arc::make_mut(&mut group).status = Some(running);
-    other.api.store.put(&key("h"), Body::TaskGroup(group));
+    edit_status(&mut other, "h", |status| {
+        "Running".clone_into(&mut status.application_state);
+        status.counts.required = 1;
+    });
     assert_eq!(found(other, World::check_gangs), Some("I4"), "without one of its task groups");
     let excused = |reason: &str| {
         let mut world = self::world(true);
         world.disturb("g");
         remove_pods(&mut world, |name| name == "g-0");
-        edit_status(&mut world, |status| reason.clone_into(&mut status.reason));
+        edit_status(&mut world, "g", |status| reason.clone_into(&mut status.reason));
         found(world, World::check_gangs)
     };
     assert_eq!([excused("PartiallyLost"), excused("Running")], [None, Some("I4")], "it is to say so");
     let mut world = self::world(false);
-    edit_status(&mut world, |status| "WaitingForCapacity".clone_into(&mut status.reason));
+    edit_status(&mut world, "g", |status| "WaitingForCapacity".clone_into(&mut status.reason));
     assert_eq!(found(world, World::check_gangs), Some("I4"), "it waits and holds its seats");
 }
 
@@ -317,7 +303,7 @@ fn i6_a_placeholder_is_left() {
     orphaned.api.store.remove(Kind::TaskGroup, &key("g"));
     assert_eq!(found(orphaned, World::check_placeholders), Some("I6"), "its group is gone");
     let mut ended = world(false);
-    edit_status(&mut ended, |status| status.application_state = "Rejected".to_owned());
+    edit_status(&mut ended, "g", |status| status.application_state = "Rejected".to_owned());
     assert_eq!(found(ended, World::check_placeholders), Some("I6"), "its gang is not alive");
     assert_eq!(found(world(false), World::check_nothing_is_left), Some("I6"), "in the end");
 }
@@ -438,7 +424,7 @@ fn i12_more_is_said_than_was_seen() {
 #[test]
 fn i12_a_status_says_what_is_not_so() {
     let mut readable = world(true);
-    edit_status(&mut readable, |status| status.message = GARBLED.to_owned());
+    edit_status(&mut readable, "g", |status| status.message = GARBLED.to_owned());
     assert_eq!(found(readable, World::check_statuses), Some("I12"), "of what can be read");
     let edits: [fn(&mut TaskGroupStatus); 10] = [
         |status| status.counts.running = 2,
@@ -454,7 +440,7 @@ fn i12_a_status_says_what_is_not_so() {
     ];
     for (number, edit) in edits.into_iter().enumerate() {
         let mut gang = world(true);
-        edit_status(&mut gang, edit);
+        edit_status(&mut gang, "g", edit);
         assert_eq!(found(gang, World::check_statuses), Some("I12"), "edit {number} of a gang");
     }
     let edits: [fn(&mut QueueStatus); 7] = [
@@ -468,20 +454,25 @@ fn i12_a_status_says_what_is_not_so() {
     ];
     for (number, edit) in edits.into_iter().enumerate() {
         let mut queue = world(true);
-        edit_queue_status(&mut queue, edit);
+        edit_queue_status(&mut queue, "root.q", edit);
         assert_eq!(found(queue, World::check_statuses), Some("I12"), "edit {number} of a queue");
     }
-    let mut nowhere = world(true);
-    nowhere.api.store.remove(Kind::Queue, &Key::cluster("root.q"));
-    nowhere.queue("root.q.below", 1);
-    call_active(&mut nowhere);
-    assert_eq!(found(nowhere, World::check_statuses), Some("I12"), "a queue without a place");
-    let within = |cpu| {
-        let mut world = world(true);
+    let said_to_be_active = |mut world: World, cpu| {
         world.queue("root.q.below", cpu);
-        call_active(&mut world);
+        edit_queue_status(&mut world, "root.q.below", |status| {
+            *status = serde_json::from_value(json!({
+                // What the gang leaves of the queue above.
+                "observedGeneration": 1, "headroom": {"cpu": "3"},
+                "conditions": [{"type": "Active", "status": "True", "observedGeneration": 1, "reason": "Active",
+                                "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}))
+            .expect("a status");
+        });
         found(world, World::check_statuses)
     };
+    let mut nowhere = world(true);
+    nowhere.api.store.remove(Kind::Queue, &Key::cluster("root.q"));
+    assert_eq!(said_to_be_active(nowhere, 1), Some("I12"), "a queue without a place");
+    let within = |cpu| said_to_be_active(world(true), cpu);
     assert_eq!([within(6), within(7)], [None, Some("I12")], "a queue that may use more than the one above it");
 }
 
@@ -511,7 +502,7 @@ fn l1_there_is_something_to_do_at_rest() {
     more_room(&mut anew);
     assert_eq!(found(anew, World::check_restart), Some("L1"), "for the next");
     let mut otherwise = world(true);
-    edit_status(&mut otherwise, |status| status.reason = "Other".to_owned());
+    edit_status(&mut otherwise, "g", |status| status.reason = "Other".to_owned());
     assert_eq!(found(otherwise, World::check_restart), Some("L1"), "the next sees it otherwise");
 }
 
@@ -520,12 +511,12 @@ fn l2_somebody_waits_for_room() {
     assert_eq!(found(world(false), World::check_everything_runs), Some("L2"), "a pod");
     let mut gang = world(false);
     remove_pods(&mut gang, |name| name == "large" || name == "refused");
-    edit_status(&mut gang, |status| status.reason = "WaitingForQuota".to_owned());
+    edit_status(&mut gang, "g", |status| status.reason = "WaitingForQuota".to_owned());
     assert_eq!(found(gang, World::check_everything_runs), Some("L2"), "a gang");
     let mut over = world_without_waiting();
     assert_eq!(found(world_without_waiting(), World::check_everything_runs), None);
     over.member("g", 9, "1000");
-    edit_status(&mut over, |status| status.application_state = "Completed".to_owned());
+    edit_status(&mut over, "g", |status| status.application_state = "Completed".to_owned());
     assert_eq!(found(over, World::check_everything_runs), Some("L2"), "a member of a gang that is over");
     let mut forgotten = world_without_waiting();
     forgotten.member("g", 9, "1");
@@ -586,7 +577,7 @@ fn l6_a_reason_is_not_true() {
     let of_gang = of(|world| remove_pods(world, |name| name == "huge"));
     assert!(of_gang.0 == "L6" && of_gang.1.contains('g'), "{of_gang:?}");
     let says = |reason: &'static str| {
-        move |world: &mut World| edit_status(world, |status| reason.clone_into(&mut status.reason))
+        move |world: &mut World| edit_status(world, "g", |status| reason.clone_into(&mut status.reason))
     };
     let (passes, unknown) = (says("BindRefused"), says("Nonsense"));
     for (wrong, word) in [(&passes as &dyn Fn(&mut World), "at rest"), (&unknown, "no reason")] {
