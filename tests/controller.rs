@@ -590,3 +590,34 @@ fn a_condition_in_other_words_is_written() {
     assert_eq!(words(Some("otherwise")).as_ref(), Some(&told));
     assert_eq!(words(Some(&told.1)), None, "it says so already");
 }
+
+/// A placeholder that was made and is gone before pods are listed anew, which nobody tells of: its answer, if it comes only
+/// then, is no fact. The call is made again; so it is where the list is on its way when the answer comes.
+#[test]
+fn what_an_answer_shows_that_is_older_than_a_list_is_not_believed() {
+    use WatchFact::{ListBegin, ListEnd};
+    let broken = || WatchFact::Broken { code: 0, message: "cut".into() };
+    let lists: [(Vec<WatchFact>, bool); 4] = [
+        (vec![], true),
+        (vec![broken(), ListBegin, ListEnd], false),
+        (vec![broken(), ListBegin], false),
+        // The next list shows what is there.
+        (vec![broken(), ListBegin, broken()], true),
+    ];
+    for (list, is_believed) in lists {
+        let mut driven = Driven::synced();
+        driven.upsert(Kind::TaskGroup, &group(&json!({"placeholderFor": "all", "minMember": 1})));
+        let is_creation = |call: &Call| matches!(call.op, Op::CreatePod(_));
+        let mut creations: Vec<Call> = driven.taken().into_iter().filter(is_creation).collect();
+        let creation = creations.pop().expect("a placeholder is made");
+        let Op::CreatePod(pod) = &creation.op else { unreachable!("a creation") };
+        let pod = driven.seen(Kind::Pod, &serde_json::to_value(pod).expect("a pod is JSON"));
+        list.into_iter().for_each(|fact| driven.fact(Kind::Pod, fact));
+        driven.answer(&creation, Outcome::Ok(Some(Box::new(pod))));
+        driven.wait(10_000);
+        let calls = driven.taken();
+        let (bound, again) =
+            (calls.iter().any(|call| matches!(call.op, Op::Bind { .. })), calls.iter().any(is_creation));
+        assert_eq!((bound, again), (is_believed, !is_believed), "{calls:?}");
+    }
+}

@@ -2,10 +2,12 @@
 //!
 //! `make sim SEEDS=100000 FIRST=5000` plays so many from there on. `make sim-one SEED=17` plays one and prints it,
 //! `make sim-one PLAN=FILE` one from a file; with `SHRINK=1` the smallest that breaks the same promise, and with `SHRINK=0`
-//! those that are found are printed as they are.
+//! those that are found are printed as they are. `make sim REACH="seat Held: creation ok"` looks for a plan that reaches this,
+//! and prints the smallest part of it that does.
 
 use std::io::Write;
 use std::ops::Range;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use std::{iter, thread};
@@ -15,7 +17,7 @@ use crate::sim::draw::draw;
 use crate::sim::oracle::Violation;
 use crate::sim::plan::Plan;
 use crate::sim::run::{Played, play, play_and_look};
-use crate::sim::shrink::shrink;
+use crate::sim::shrink::{shrink, smallest};
 
 /// How many plans every run of the tests plays, always the same ones.
 const SEEDS: u64 = 20_000;
@@ -39,11 +41,24 @@ fn whatever_goes_wrong_every_promise_is_kept() {
     if let Some(seed) = number("SEED") {
         return show(&draw(seed));
     }
+    if let Some(what) = variable("REACH") {
+        return find(&what, number("FIRST").unwrap_or(0), number("SEEDS").unwrap_or(SEEDS));
+    }
     if let Some(count) = number("SEEDS") {
         return keeps_every_promise(number("FIRST").unwrap_or(0), count);
     }
     keeps_every_promise(0, SEEDS);
     keeps_every_promise(fresh(), FRESH);
+}
+
+/// Prints the smallest part of the first plan that reaches something and breaks no promise.
+fn find(what: &str, first: u64, count: u64) {
+    let reaches = |plan: &Plan| {
+        let played = play_and_look(plan);
+        played.violation.is_none() && played.reached.contains(what)
+    };
+    let plan = (first..first + count).map(draw).find(reaches).expect("a plan that reaches it");
+    println!("{}", smallest(&plan, reaches).text());
 }
 
 fn variable(name: &str) -> Option<String> {
@@ -90,7 +105,8 @@ fn keeps_every_promise(first: u64, count: u64) {
     }
     if count >= SEEDS {
         assert!(steps >= STEPS, "{steps} steps: the plans have become shorter");
-        assert_eq!(gaps(&reached), Vec::<String>::new());
+        let rare = plans("reached").into_iter().flat_map(|(_, plan)| play_and_look(&plan).reached);
+        assert_eq!(gaps(&reached.into_iter().chain(rare).collect()), Vec::<String>::new());
     }
 }
 
@@ -133,16 +149,43 @@ fn play_all(seeds: Range<u64>) -> Vec<(u64, Outcome)> {
 /// Every bug that the simulation found is a plan that failed before its fix.
 #[test]
 fn plans_that_broke_a_promise_once_keep_it() {
-    let dir = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sim/plans");
-    let entries = std::fs::read_dir(&dir).expect("the plans are there");
-    let mut paths: Vec<_> = entries.map(|entry| entry.expect("it can be read").path()).collect();
-    paths.sort();
-    assert!(paths.len() >= 8, "{paths:?}");
-    for path in paths {
-        let text = std::fs::read_to_string(&path).expect("a file that can be read");
-        let plan = Plan::parse(&text).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
+    let plans = plans("plans");
+    assert!(plans.len() >= 8, "{} plans", plans.len());
+    for (path, plan) in plans {
         assert_eq!(play(&plan, false).violation, None, "make sim-one PLAN={}", path.display());
     }
+}
+
+/// What few or none of the fixed plans reach has one of its own, which is named after it.
+#[test]
+fn plans_reach_what_they_are_named_after() {
+    for (path, plan) in plans("reached") {
+        let played = play_and_look(&plan);
+        assert_eq!(played.violation, None, "make sim-one PLAN={}", path.display());
+        let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        assert!(played.reached.iter().any(|what| slug(what) == name), "{name} is not reached");
+    }
+}
+
+/// As a file is named: lower case, and nothing but hyphens between words.
+fn slug(what: &str) -> String {
+    let lower = what.to_lowercase();
+    let words = lower.split(|letter: char| !letter.is_alphanumeric()).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join("-")
+}
+
+/// The plans in a directory beside the simulation.
+fn plans(directory: &str) -> Vec<(PathBuf, Plan)> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/sim").join(directory);
+    let entries = std::fs::read_dir(&dir).expect("the plans are there");
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be read").path()).collect();
+    paths.sort();
+    let read = |path: PathBuf| {
+        let text = std::fs::read_to_string(&path).expect("a file that can be read");
+        let plan = Plan::parse(&text).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
+        (path, plan)
+    };
+    paths.into_iter().map(read).collect()
 }
 
 fn show(plan: &Plan) {

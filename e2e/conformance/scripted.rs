@@ -1,5 +1,5 @@
-//! Cases that chance does not bring: a namespace that goes, names that the server makes, a quota that is used up, watches
-//! from the past and from the future.
+//! Cases that chance does not bring: a namespace that goes, names that the server makes, a quota that is used up, a node that
+//! is not there; what watches are told of the past and of the future, and a store that does not answer, are beside it.
 
 use std::time::Duration;
 
@@ -11,7 +11,6 @@ use gangline::sim::admission::Verdict;
 use gangline::sim::api::Api;
 use gangline::sim::store::Store;
 use http::Method;
-use http_body_util::BodyExt;
 use k8s_openapi::api::core::v1::{Namespace, Pod, ResourceQuota};
 use serde_json::{Value, json};
 
@@ -20,9 +19,8 @@ use super::place::Place;
 use super::server::{Asked, Server, ask, collection, exchange, send};
 use super::steps::{Deed, Form, Step, Whose, object};
 use super::view::{Lives, answer};
-use super::{play_one, watches};
+use super::{history, play_one, slow};
 use crate::harness::Context;
-use crate::support::components::Component;
 use crate::support::error::{During, Error, Result};
 use crate::support::objects::Objects;
 
@@ -33,16 +31,15 @@ const LETTERS: &str = "bcdfghjklmnpqrstvwxz2456789";
 
 /// All of them, each in a place of its own.
 pub(super) async fn cases(t: &mut Context) -> Result<()> {
-    let [namespace, names, quota, watch, binding, slow] =
-        super::fixtures::install(t, 6).await?.try_into().map_err(|_| Error::new("six places"))?;
+    let [namespace, names, quota, past, future, binding, slow] =
+        super::fixtures::install(t, 7).await?.try_into().map_err(|_| Error::new("seven places"))?;
     in_time("a namespace goes", a_namespace_goes(t, namespace)).await?;
     in_time("names", the_server_makes_names(t, &names)).await?;
     in_time("a quota", a_quota_is_used_up(t, &quota)).await?;
     in_time("a Binding", a_node_need_not_exist(t, &binding)).await?;
-    in_time("a slow store", a_write_takes_too_long(t, &slow)).await?;
-    // A server that has just begun knows nothing of what was before it.
-    t.plane()?.restart(Component::ApiServer).await?;
-    in_time("watches", watches_have_limits(t, &watch)).await
+    in_time("a slow store", slow::a_write_takes_too_long(t, slow)).await?;
+    in_time("the future", history::has_not_happened(t, &future)).await?;
+    in_time("the past", history::is_forgotten(t, &past)).await
 }
 
 async fn in_time(name: &str, case: impl Future<Output = Result<()>>) -> Result<()> {
@@ -178,7 +175,8 @@ async fn until_unknown(t: &Context, namespace: &str) -> Result<()> {
     Ok(())
 }
 
-fn plain_pod(namespace: &str, name: &str) -> Pod {
+/// A pod of nobody.
+pub(super) fn plain_pod(namespace: &str, name: &str) -> Pod {
     let plain = object(Kind::Pod, &Key::new(namespace, name), Form::PLAIN);
     serde_json::from_value(plain).expect("a pod")
 }
@@ -189,43 +187,6 @@ fn one_pod(store: &Store, _: &Pod) -> Verdict {
         0 => Verdict::Allow,
         _ => Verdict::Deny { code: 403, reason: "Forbidden" },
     }
-}
-
-/// One from before what is kept ends with 410, one from the future says nothing.
-async fn watches_have_limits(t: &Context, place: &Place) -> Result<()> {
-    let past = watches::follow(&t.client, Kind::Pod, 1, |_| false).await;
-    let said = past.err().map(|error| error.to_string()).unwrap_or_default();
-    if !said.contains("410") {
-        return Err(Error::new(format!("a watch from the past: {said}")));
-    }
-    let now = watches::list(&t.client, Kind::Pod, place).await?.0;
-    let namespace = place.namespaces[0].as_str();
-    let mut heard = 0;
-    let future = watches::follow(&t.client, Kind::Pod, now + 1_000_000, |_| {
-        heard += 1;
-        false
-    });
-    // Another watch, from the present, has told of both when this one is asked what it heard.
-    let writes = async {
-        for name in ["one", "other"] {
-            send(&t.client, &Op::CreatePod(Box::new(plain_pod(namespace, name)))).await?;
-        }
-        watches::watch(&t.client, Kind::Pod, place, now, &Key::new(namespace, "other")).await
-    };
-    let told = tokio::select! {
-        ended = future => return ended.and_then(|()| Err(Error::new("a watch from the future ended"))),
-        told = writes => told?.len(),
-    };
-    same(&json!(1), &json!(told))?;
-    let mut api = Api::default();
-    let create = |api: &mut Api, name: &str| api.call(&Op::CreatePod(Box::new(plain_pod(namespace, name))), NOW);
-    create(&mut api, "one");
-    let told = api.store.after(Kind::Pod, 1_000_000).map(Iterator::count);
-    create(&mut api, "other");
-    api.store.compact();
-    let past = api.store.after(Kind::Pod, 1).map(Iterator::count);
-    // The server's 410 is an error of the model.
-    same(&json!([told.ok(), past.ok()]), &json!([heard, null]))
 }
 
 /// 201, and what is about it is on the pod.
@@ -244,25 +205,7 @@ async fn a_node_need_not_exist(t: &Context, place: &Place) -> Result<()> {
     same(&json!([201, "no-such-node", true]), &json!([code, node, marked]))
 }
 
-/// 504, and nobody knows: it is made when the store is back, or never. A simulated call that is `late` or `lost` is both.
-async fn a_write_takes_too_long(t: &mut Context, place: &Place) -> Result<()> {
-    let op = Op::CreatePod(Box::new(plain_pod(place.namespaces[0].as_str(), "slow")));
-    let mut request = wire::request(&op).map(kube::client::Body::from);
-    let sooner = request.uri().to_string().replace("timeout=10s", "timeout=1s");
-    *request.uri_mut() = sooner.parse().during("a path")?;
-    t.plane()?.pause(Component::Etcd)?;
-    let told = t.client.send(request).await;
-    t.plane()?.resume(Component::Etcd)?;
-    let (head, body) = told.during("creating")?.into_parts();
-    let body = body.collect().await.during("creating")?.to_bytes();
-    match wire::response(&op, head.status.as_u16(), &head.headers, &body) {
-        Outcome::Refused { code: 504, .. } => Ok(()),
-        told @ (Outcome::Refused { .. } | Outcome::Ok(_) | Outcome::Pruned | Outcome::Unknown | Outcome::NotSent) => {
-            Err(Error::new(format!("{told:?}")))
-        }
-    }
-}
-
-fn same(here: &Value, there: &Value) -> Result<()> {
+/// The model and the server say the same.
+pub(super) fn same(here: &Value, there: &Value) -> Result<()> {
     if here == there { Ok(()) } else { Err(Error::new(format!("the model: {here}\nthe server: {there}"))) }
 }

@@ -87,6 +87,11 @@ impl Ports {
     pub fn take() -> Result<Self> {
         Ok(Self { etcd: ports::free()?, etcd_peer: ports::free()?, api_server: ports::free()?, kwok: ports::free()? })
     }
+
+    /// The store's address.
+    pub fn store(&self) -> String {
+        format!("http://127.0.0.1:{}", self.etcd)
+    }
 }
 
 /// The controllers that users of batch workloads meet. Those of nodes are not among them: they would taint and empty
@@ -132,7 +137,7 @@ pub fn spec(component: Component, dir: &StateDir, ports: &Ports, options: &Optio
 }
 
 fn etcd(dir: &StateDir, ports: &Ports) -> Vec<String> {
-    let (client, peer) = (format!("http://127.0.0.1:{}", ports.etcd), format!("http://127.0.0.1:{}", ports.etcd_peer));
+    let (client, peer) = (ports.store(), format!("http://127.0.0.1:{}", ports.etcd_peer));
     vec![
         format!("--data-dir={}", dir.join("etcd")),
         format!("--listen-client-urls={client}"),
@@ -158,7 +163,7 @@ fn api_server(dir: &StateDir, ports: &Ports, options: &Options) -> Vec<String> {
         disabled.push("ServiceAccount");
     }
     let mut args = vec![
-        format!("--etcd-servers=http://127.0.0.1:{}", ports.etcd),
+        format!("--etcd-servers={}", ports.store()),
         "--bind-address=127.0.0.1".to_owned(),
         "--advertise-address=127.0.0.1".to_owned(),
         format!("--secure-port={}", ports.api_server),

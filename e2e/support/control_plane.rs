@@ -73,6 +73,12 @@ impl ControlPlane {
         self.client.clone()
     }
 
+    /// A client of the store's own HTTP gateway.
+    pub fn store(&self) -> Result<Client> {
+        let address = self.ports.store().parse().during("the store's address")?;
+        Client::try_from(kube::Config::new(address)).during("a client of the store")
+    }
+
     /// The kubeconfig of that client.
     pub fn kubeconfig(&self) -> PathBuf {
         self.kubeconfig_of("admin")

@@ -5,6 +5,7 @@ mod carry_out;
 mod denied;
 mod make;
 pub mod outbox;
+mod pod_list;
 pub mod settings;
 mod state;
 pub mod stats;
@@ -21,11 +22,12 @@ use crate::core::time::{Mono, Now};
 use crate::rivals::{self, Bug};
 use crate::shim::ledger::Ledger;
 use crate::shim::observation::{Observation, Outcome, Seen, WatchFact};
-use crate::shim::op::{Kind, Rule};
+use crate::shim::op::{CallId, Kind, Rule};
 use crate::shim::pod::Served;
 use crate::shim::show::Notice;
 use denied::Denied;
 use outbox::Outbox;
+use pod_list::PodList;
 use settings::Settings;
 use target::Target;
 use turn::Turn;
@@ -41,6 +43,7 @@ pub struct Controller {
     answered: BTreeSet<Kind>,
     /// Kinds of which the last answer was that they are not served.
     unserved: BTreeSet<Kind>,
+    pod_list: PodList,
     events: Vec<Event>,
     /// Bindings decided and not settled.
     bindings: BTreeMap<AskId, (Text, Mark)>,
@@ -98,6 +101,7 @@ impl Controller {
             settings,
             answered: BTreeSet::new(),
             unserved: BTreeSet::new(),
+            pod_list: PodList::default(),
             events: Vec::new(),
             bindings: BTreeMap::new(),
             notices: BTreeMap::new(),
@@ -139,12 +143,19 @@ impl Controller {
             Observation::Watch { kind, fact, .. } => self.watch(kind, fact),
             Observation::Outcome { id, outcome } => {
                 self.outbox.rule(id).into_iter().for_each(|rule| self.rights(rule, &outcome));
+                let outcome = if self.is_outdated(id, &outcome) { Outcome::Unknown } else { outcome };
                 if let Some(report) = self.outbox.outcome(self.now.mono, id, outcome) {
                     self.answer(report);
                 }
             }
             Observation::Stop => self.stopping = true,
         }
+    }
+
+    /// Whether an answer shows a pod that is not known, and pods were listed since its call left: the pod may be gone, and
+    /// nobody would say so. The call is one without an answer then, and looked into.
+    fn is_outdated(&self, id: CallId, outcome: &Outcome) -> bool {
+        matches!(outcome, Outcome::Ok(Some(seen)) if !self.ledger.knows_pod(seen)) && self.pod_list.is_after(id)
     }
 
     /// What an answer says about our rights, beside what it says about its object.
@@ -158,6 +169,9 @@ impl Controller {
     }
 
     fn watch(&mut self, kind: Kind, fact: WatchFact) {
+        if kind == Kind::Pod {
+            self.pod_list.hear(&fact, self.outbox.newest());
+        }
         match &fact {
             WatchFact::Unserved => {
                 if self.unserved.insert(kind) {

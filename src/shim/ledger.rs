@@ -159,6 +159,12 @@ impl Ledger {
         if self.pods.is_buried(&seen.uid) { Vec::new() } else { self.see(Kind::Pod, seen) }
     }
 
+    /// Whether this very pod is there, or gone, as far as is known.
+    pub fn knows_pod(&self, seen: &Seen) -> bool {
+        let there = self.pods.get(&seen.key).and_then(|ask| self.asks.get(*ask));
+        there.is_some_and(|pod| pod.uid == seen.uid) || self.pods.is_buried(&seen.uid)
+    }
+
     /// Takes one object as seen at one version.
     pub fn see(&mut self, kind: Kind, seen: Seen) -> Vec<Event> {
         let Seen { key, uid, rv, body } = seen;

@@ -373,6 +373,11 @@ fn time(now: Wall) -> Option<k8s_openapi::apimachinery::pkg::apis::meta::v1::Tim
     jiff::Timestamp::from_second(now.0.div_euclid(SECOND)).ok().map(Into::into)
 }
 
+/// What a server says that waited too long for its store: 504. The write may have been made, or may be yet.
+pub fn gave_up() -> Outcome {
+    refused(504, "Timeout")
+}
+
 /// A refusal; nobody reads the model's words.
 pub(super) fn refused(code: u16, reason: &str) -> Outcome {
     Outcome::Refused { code, reason: reason.into(), message: reason.into(), retry_after: None }

@@ -288,7 +288,7 @@ impl Play {
         }
         self.told = self.api.store.revision();
         // Nobody reads further back.
-        self.api.store.compact();
+        self.api.store.forget(self.told);
     }
 
     fn step(&mut self) {

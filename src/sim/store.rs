@@ -39,7 +39,7 @@ pub struct Store {
     objects: BTreeMap<(Kind, Key), Body>,
     changes: Vec<Change>,
     /// Changes up to here are forgotten.
-    compacted: u64,
+    forgotten: u64,
     /// How often a name was used.
     lives: BTreeMap<(Kind, Key), u32>,
 }
@@ -83,17 +83,21 @@ impl Store {
     /// # Errors
     /// That much history is not kept.
     pub fn all_after(&self, revision: u64) -> Result<&[Change], TooOld> {
-        if revision < self.compacted {
+        if revision < self.forgotten {
             return Err(TooOld);
         }
         let from = self.changes.partition_point(|change| change.revision <= revision);
         Ok(&self.changes[from..])
     }
 
-    /// Forgets the history up to now.
-    pub fn compact(&mut self) {
-        self.compacted = self.revision;
-        self.changes.clear();
+    /// Forgets the changes up to a revision, that one too; who has read less than that is told so (HTTP 410).
+    ///
+    /// A server that begins at revision R has forgotten what was up to R, a store that is compacted at R what was before R
+    /// (`e2e/conformance/history.rs`).
+    pub fn forget(&mut self, up_to: u64) {
+        self.forgotten = self.forgotten.max(up_to.min(self.revision));
+        let forgotten = self.changes.partition_point(|change| change.revision <= self.forgotten);
+        self.changes.drain(..forgotten);
     }
 
     /// Stores a new object, with a UID of its own; `seconds` since the epoch is its creation time.
@@ -223,9 +227,12 @@ mod tests {
         };
         let all: Result<Vec<_>, TooOld> = told(&store, revision);
         assert_eq!(all, Ok(vec![("b".to_owned(), false, 3), ("a".to_owned(), true, 4)]));
-        store.compact();
+        store.forget(3);
         assert_eq!(told(&store, revision), Err(TooOld));
-        assert_eq!(told(&store, 4), Ok(Vec::new()), "who is up to date goes on");
+        assert_eq!(told(&store, 3), Ok(vec![("a".to_owned(), true, 4)]), "who has read what is forgotten goes on");
+        store.forget(9);
+        assert_eq!(told(&store, 3), Err(TooOld));
+        assert_eq!(told(&store, 4), Ok(Vec::new()), "nothing is forgotten that did not happen yet");
     }
 
     #[test]

@@ -4,6 +4,7 @@ use gangline::api::task_group::TaskGroupStatus;
 use gangline::core::ids::Key;
 use gangline::shim::observation::Outcome;
 use gangline::shim::op::{Call, Kind, Op};
+use gangline::sim::api::gave_up;
 use gangline::sim::store::Change;
 
 use super::{CALL_MS, DOWN_MS, Death, Event, Fate, Faults, GIVEN_UP_MS, World};
@@ -157,6 +158,9 @@ impl World {
 
     /// A refusal; one that asks for patience says for how long, sometimes.
     pub(crate) fn trouble(&mut self, name: &str, code: u16) -> Outcome {
+        if code == 504 {
+            return gave_up();
+        }
         let says = matches!(code, 429 | 503) && self.chance.percent("retry-after", name, 50);
         let retry_after = says.then(|| 1_000 * (1 + self.chance.below("patience", name, 5)));
         Outcome::Refused { code, reason: "Trouble".into(), message: "try again".into(), retry_after }

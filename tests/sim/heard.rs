@@ -5,7 +5,7 @@ use std::iter;
 
 use gangline::core::ask::Ask;
 use gangline::core::event::Place;
-use gangline::core::ids::Key;
+use gangline::core::ids::{Key, Uid};
 use gangline::core::scheduler::Scheduler;
 use gangline::core::seat::SeatState;
 use gangline::shim::observation::{Body, Observation, Outcome, Seen, WatchFact};
@@ -58,7 +58,7 @@ fn name(seat: &str, what: &str, answer: Option<&str>) -> String {
 
 /// All that plans reach.
 pub(crate) fn expected() -> impl Iterator<Item = String> {
-    let reached = all().filter(|(seat, what, answer)| !is_rare(seat, what, *answer) && why_not(seat, what).is_none());
+    let reached = all().filter(|(seat, what, _)| why_not(seat, what).is_none());
     reached.map(|(seat, what, answer)| name(seat, what, answer))
 }
 
@@ -70,49 +70,39 @@ pub(crate) fn impossible(reached: &Reached) -> impl Iterator<Item = String> {
         .map(|(name, why)| format!("not impossible: {name}, though {why}"))
 }
 
-/// So rare that not every set of plans has it.
-fn is_rare(seat: &str, what: &str, answer: Option<&str>) -> bool {
-    match (seat, what) {
-        // Another process, which overlaps with this one, bound it, and it may have ended within the same look.
-        ("Pending" | "Releasing (member)", BOUND) | ("Releasing (member)", FAILS | SUCCEEDS) => true,
-        // Several things within one look.
-        ("Assumed", SUCCEEDS) | ("Leaving", BOUND | FAILS | BINDING) => true,
-        // The seat has gone on, and the answer comes afterwards.
-        ("Assumed" | "Held" | "Leaving" | "Releasing (placeholder)" | "Releasing (member)" | "Gone", CREATION) => true,
-        ("Taken", CREATION) | ("Leaving", DELETION) => answer != Some("ok"),
-        _ => false,
-    }
-}
-
 /// Why something is not heard of a seat.
 fn why_not(seat: &str, what: &str) -> Option<&'static str> {
     match (seat, what) {
         ("Open" | "Creating" | "Gone", BOUND | TERMINATES | FAILS | SUCCEEDS | GONE | BINDING | DELETION) => {
             Some("it has no pod")
         }
-        ("Pending", FAILS | SUCCEEDS) => Some("a pod without a node does not end"),
         ("Pending", BINDING) => Some("as long as a Binding is in doubt it is Binding"),
         ("Releasing (member)", BINDING) => Some("the member is bound when the placeholder is gone"),
-        ("Binding" | "Held" | "Leaving" | "Releasing (placeholder)", SUCCEEDS) => {
+        ("Pending" | "Binding" | "Held" | "Leaving" | "Releasing (placeholder)", SUCCEEDS) => {
             Some("a placeholder runs until it is stopped")
         }
         ("Pending" | "Binding" | "Held", DELETION) => {
             Some("a placeholder that is deleted gives its seat to a member, or has none any more")
         }
         ("Assumed" | "Releasing (member)" | "Taken", DELETION) => Some("members are not deleted"),
+        ("Releasing (member)", CREATION) => Some("what is made is the placeholder"),
         _ => None,
     }
 }
 
-/// Calls about seats that were not answered yet.
+/// What processes were told of pods, and calls about seats that were not answered yet.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Calls(BTreeMap<CallId, About>);
+pub(crate) struct Calls {
+    about: BTreeMap<CallId, About>,
+    /// Which pod of its name each process knows.
+    known: BTreeMap<(u64, Key), Uid>,
+}
 
 /// Whose call it is.
 #[derive(Clone, Debug)]
 enum About {
     /// A pod that may have a seat.
-    Pod(&'static str, Key),
+    Pod(&'static str, Key, Uid),
     /// A placeholder that is to be made for a seat of this task group.
     Seat(Key, u32),
 }
@@ -121,8 +111,8 @@ impl Calls {
     /// A call leaves.
     pub(crate) fn leave(&mut self, call: &Call) {
         let about = match &call.op {
-            Op::Bind { pod, .. } => Some(About::Pod(BINDING, pod.clone())),
-            Op::DeletePod { pod, .. } => Some(About::Pod(DELETION, pod.clone())),
+            Op::Bind { pod, uid, .. } => Some(About::Pod(BINDING, pod.clone(), uid.clone())),
+            Op::DeletePod { pod, uid } => Some(About::Pod(DELETION, pod.clone(), uid.clone())),
             Op::CreatePod(pod) => {
                 let body = Body::Pod(pod.clone().into());
                 let group = label(&body, "gangline.dev/task-group");
@@ -135,46 +125,65 @@ impl Calls {
             | Op::PatchQueueStatus { .. }
             | Op::CreateEvent(_) => None,
         };
-        self.0.extend(about.map(|about| (call.id, about)));
+        self.about.extend(about.map(|about| (call.id, about)));
     }
 
     /// A process is about to look at what it was told.
-    pub(crate) fn told(&mut self, core: &Scheduler, batch: &[Observation], reached: &mut Reached) {
+    pub(crate) fn told(&mut self, number: u64, core: &Scheduler, batch: &[Observation], reached: &mut Reached) {
         for observation in batch {
             match observation {
                 Observation::Watch { kind: Kind::Pod, fact, .. } => {
                     let Some((seen, is_gone)) = seen(fact) else { continue };
+                    let before = self.see(number, seen);
+                    let is_same = before.is_none_or(|before| before == seen.uid);
                     let Some((ask, seat)) = seat_of(core, &seen.key) else { continue };
-                    reached.extend(news(ask, seen, is_gone).map(|news| name(&seat, news, None)));
+                    if is_same {
+                        reached.extend(news(ask, seen, is_gone).map(|news| name(&seat, news, None)));
+                    }
                 }
                 Observation::Outcome { id, outcome } => {
-                    let Some(about) = self.0.remove(id) else { continue };
-                    reached.extend(answered(core, about, outcome));
+                    if let Some(about) = self.about.remove(id) {
+                        reached.extend(self.answered(number, core, about, outcome));
+                    }
+                    if let Outcome::Ok(Some(seen)) = outcome {
+                        self.see(number, seen);
+                    }
                 }
                 Observation::Watch { .. } | Observation::Stop => {}
             }
         }
     }
-}
 
-/// What became of a call, by where its seat stands.
-fn answered(core: &Scheduler, about: About, outcome: &Outcome) -> Option<String> {
-    let (call, seat) = match about {
-        About::Pod(call, pod) => (call, seat_of(core, &pod)?.1),
-        About::Seat(group, number) => {
-            let group = &core.books.groups[*core.books.group_ids.get(&group)?];
-            (CREATION, word(group.seats.get(number)?.state).to_owned())
-        }
-    };
-    Some(name(&seat, call, Some(answer(outcome))))
+    /// A process sees a pod; which one of the name it knew.
+    fn see(&mut self, number: u64, seen: &Seen) -> Option<Uid> {
+        self.known.insert((number, seen.key.clone()), seen.uid.clone())
+    }
+
+    /// What became of a call, by where its seat stands, if that is still about the pod of the call.
+    fn answered(&self, number: u64, core: &Scheduler, about: About, outcome: &Outcome) -> Option<String> {
+        let (call, seat) = match about {
+            About::Pod(_, pod, uid) if self.known.get(&(number, pod.clone())) != Some(&uid) => return None,
+            About::Pod(call, pod, _) => (call, seat_of(core, &pod)?.1),
+            About::Seat(group, seat) => {
+                let group = &core.books.groups[*core.books.group_ids.get(&group)?];
+                (CREATION, stands(group.seats.get(seat)?.state, true))
+            }
+        };
+        Some(name(&seat, call, Some(answer(outcome))))
+    }
 }
 
 /// A pod, and where its seat stands, and which of the two pods that is, if there are two.
 fn seat_of<'a>(core: &'a Scheduler, pod: &Key) -> Option<(&'a Ask, String)> {
     let (_, ask) = core.books.asks.iter().find(|(_, ask)| ask.spec.key == *pod)?;
     let state = core.books.groups.get(ask.group?)?.seats.get(ask.seat?)?.state;
+    Some((ask, stands(state, ask.is_placeholder())))
+}
+
+/// Where a seat stands, for its placeholder or its member.
+fn stands(state: SeatState, for_placeholder: bool) -> String {
     let whose = match state {
-        SeatState::Releasing { .. } if ask.is_placeholder() => " (placeholder)",
+        SeatState::Releasing { .. } if for_placeholder => " (placeholder)",
         SeatState::Releasing { .. } => " (member)",
         SeatState::Open(_)
         | SeatState::Assumed(_)
@@ -183,7 +192,7 @@ fn seat_of<'a>(core: &'a Scheduler, pod: &Key) -> Option<(&'a Ask, String)> {
         | SeatState::Leaving(_)
         | SeatState::Taken(_) => "",
     };
-    Some((ask, format!("{}{whose}", word(state))))
+    format!("{}{whose}", word(state))
 }
 
 const fn seen(fact: &WatchFact) -> Option<(&Seen, bool)> {

@@ -11,7 +11,7 @@ use gangline::sim::store::metadata;
 use super::World;
 use crate::sim::marks::Seat;
 use crate::sim::people::node_of;
-use crate::sim::process::Step;
+use crate::sim::process::{Missing, Step};
 
 /// How long after its first member every member of a gang is on its way, or has a seat that is held.
 pub(crate) const START_MS: u64 = 180_000;
@@ -48,7 +48,7 @@ struct Start {
     /// When that was decided, at the earliest.
     decided: u64,
     /// Seats that nobody holds or has, and for which nobody was sent yet.
-    missing: BTreeSet<u32>,
+    missing: Missing,
     /// Whether that need not be so.
     excused: bool,
 }
@@ -56,8 +56,13 @@ struct Start {
 impl Ledger {
     /// Groups that have begun to start, with seats for which nobody was sent yet.
     pub(crate) fn begun(&self) -> BTreeSet<String> {
-        let begun = self.starts.values().filter(|start| !start.missing.is_empty());
+        let begun = self.starts.values().filter(|start| start.missing.count() > 0);
         begun.filter_map(|start| Some(start.group.as_ref()?.name.to_string())).collect()
+    }
+
+    /// Groups that have begun to start.
+    pub(crate) fn started(&self) -> BTreeSet<String> {
+        self.starts.values().filter_map(|start| Some(start.group.as_ref()?.name.to_string())).collect()
     }
 
     /// What follows from starts so far is not judged: the scheduler died, or is not heard or told.
@@ -79,12 +84,12 @@ impl World {
             let gang: Vec<_> =
                 gang.map(|(uid, key, min)| (uid.clone(), key.clone(), process.unseated(uid, min))).collect();
             // One of them is gone already: it may have been there when the others were sent, and these had to wait.
-            let is_short = gang.iter().any(|(_, key, missing)| process.waiting(key) < missing.len());
+            let is_short = gang.iter().any(|(_, key, missing)| process.waiting(key) < missing.count());
             let is_held = is_short && self.faults.refused > 0 && matches!(step, Step::Seat(_));
             let decided = if is_held { at.saturating_sub(HELD_MS) } else { at };
             let excused = self.refuses().is_some() || at < self.deaf_until || is_new && self.joins(&uid, &life, &gang);
             // Known as one that has started, also where its gang is not.
-            let own = Start { group: None, incarnation: None, at, decided, missing: BTreeSet::new(), excused };
+            let own = Start { group: None, incarnation: None, at, decided, missing: Missing::default(), excused };
             self.ledger.starts.insert(uid.clone(), own);
             for (of, group, missing) in gang {
                 let start = Start { group: Some(group), incarnation: None, at, decided, missing, excused };
@@ -99,14 +104,14 @@ impl World {
         let Some(start) = self.ledger.starts.get_mut(&uid) else { return };
         start.incarnation = Some(life);
         match step {
-            Step::Seat(seat) => _ = start.missing.remove(&seat),
+            Step::Seat(seat) => _ = start.missing.seats.remove(&seat),
             Step::Said { lost } => start.excused |= lost && start.at == self.now_ms,
         }
     }
 
     /// Whether others of the gang had begun to start in that life before: a TaskGroup that comes, or comes again, then is
     /// part of what runs (01, 1.5).
-    fn joins(&self, uid: &Uid, life: &str, gang: &[(Uid, Key, BTreeSet<u32>)]) -> bool {
+    fn joins(&self, uid: &Uid, life: &str, gang: &[(Uid, Key, Missing)]) -> bool {
         let counter = |life: &str| life.rsplit('.').next().map(str::to_owned);
         let others = gang.iter().filter(|(other, ..)| other != uid);
         let mut begun =
@@ -118,21 +123,21 @@ impl World {
     pub(crate) fn check_starts(&mut self) {
         let now = self.now_ms;
         let disturbed = &self.disturbed;
-        let is_due = |start: &&mut Start| now >= start.at + START_MS && !start.missing.is_empty();
-        let mut half: Option<String> = None;
+        let is_due = |start: &&mut Start| now >= start.at + START_MS && start.missing.count() > 0;
+        let mut half: Vec<(Key, String)> = Vec::new();
         for start in self.ledger.starts.values_mut().filter(is_due) {
             let Some(group) = &start.group else { continue };
             let is_disturbed = disturbed.get(&*group.name).is_some_and(|heard| *heard >= start.decided);
             if !start.excused && !is_disturbed {
-                half.get_or_insert(format!(
-                    "{group} began to start at {}, without seats {:?}",
-                    start.at, start.missing
-                ));
+                let what = format!("{group} began to start at {}, without seats {:?}", start.at, start.missing.seats);
+                half.push((group.clone(), what));
             }
-            start.missing.clear();
+            start.missing = Missing::default();
         }
-        if let Some(what) = half {
-            self.violated("I4", what);
+        for (group, what) in half {
+            if !self.is_overtaken(&group.name) {
+                self.violated("I4", what);
+            }
         }
     }
 

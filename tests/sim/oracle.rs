@@ -133,12 +133,14 @@ impl World {
         groups.into_iter().map(|(name, _)| name).collect()
     }
 
-    /// Groups that have neither a member nor a placeholder for some of their seats, but for others.
+    /// Groups that have neither a member nor a placeholder for some of their seats, but for others, or whose placeholders
+    /// are perhaps being deleted for members.
     pub(crate) fn in_a_swap(&self) -> Vec<String> {
-        let mut groups = self.groups();
+        let (mut groups, started) = (self.groups(), self.ledger.started());
         groups.retain(|(name, group)| {
             let Numbers { bound, held, .. } = self.of_group(name, group);
-            (1..in_force(group)).contains(&(bound + held))
+            let need = in_force(group);
+            (1..need).contains(&(bound + held)) || started.contains(name) && bound < need
         });
         groups.into_iter().map(|(name, _)| name).collect()
     }
@@ -150,6 +152,18 @@ impl World {
         groups.into_iter().map(|(name, _)| name).collect()
     }
 
+    /// Applications of which a member was bound by a process that another did not know of.
+    fn overtaken_applications(&self) -> BTreeSet<String> {
+        let groups = self.groups().into_iter().filter(|(name, _)| self.overtaken.contains(name));
+        groups.map(|(name, group)| application_of(&name, &group)).collect()
+    }
+
+    /// Whether a group is of such an application.
+    pub(crate) fn is_overtaken(&self, name: &str) -> bool {
+        let own = self.groups().into_iter().find(|(own, _)| own == name);
+        own.is_some_and(|(name, group)| self.overtaken_applications().contains(&application_of(&name, &group)))
+    }
+
     /// I4: a gang that waits for room holds nothing. One that runs runs with all its members, where nothing outside took
     /// some; and where something did, it says so.
     fn check_gangs(&mut self) {
@@ -159,7 +173,7 @@ impl World {
             let groups = groups.iter().filter(|(numbers, name, _)| wanted(name, numbers));
             groups.map(|(_, name, group)| application_of(name, group)).collect()
         };
-        let overtaken = applications(&|name, _| self.overtaken.contains(name));
+        let overtaken = self.overtaken_applications();
         let running = applications(&|_, numbers| numbers.bound > 0);
         for (numbers, name, group) in groups {
             let app = application_of(&name, &group);

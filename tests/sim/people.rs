@@ -88,7 +88,7 @@ impl World {
             Act::Mute { kind, for_ms } => self.mute(*kind, *for_ms),
             Act::Storm { code, for_ms } => self.storm(*code, *for_ms),
             Act::Away { for_ms } => self.go_away(*for_ms),
-            Act::Compact => self.api.store.compact(),
+            Act::Compact => self.api.store.forget(u64::MAX),
             Act::Jump { ms } => self.wall_ms += ms,
         }
     }

@@ -68,6 +68,7 @@ struct PodSeen {
     queue: Option<String>,
     asks: Amount,
     ended: bool,
+    terminating: bool,
     /// A question was answered by 404 since: its room is free, for who believes that.
     perhaps_gone: bool,
     ours: bool,
@@ -134,6 +135,21 @@ struct Intent {
     doubtful: bool,
     /// When it was first sent: one that is refused for now is sent again.
     decided_ms: u64,
+}
+
+/// Seats that nobody holds or has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Missing {
+    pub(crate) seats: BTreeSet<u32>,
+    /// Members that count on any of them.
+    spare: usize,
+}
+
+impl Missing {
+    /// How many members are missing.
+    pub(crate) fn count(&self) -> usize {
+        self.seats.len().saturating_sub(self.spare)
+    }
 }
 
 /// What a call does in the start of a gang.
@@ -381,22 +397,23 @@ impl Process {
         all.unwrap_or_default()
     }
 
-    /// Seats of a task group that nobody holds or has, as far as this process was told, of so many. Who was bound for no
-    /// seat may count on any.
-    pub(crate) fn unseated(&self, uid: &Uid, min: u32) -> BTreeSet<u32> {
+    /// Seats of a task group that nobody holds or has, as far as this process was told, of so many; and how many were bound
+    /// for no seat, who may count on any.
+    pub(crate) fn unseated(&self, uid: &Uid, min: u32) -> Missing {
         let has_node = |pod: &&PodSeen| pod.node.is_some() || self.answered.contains(&pod.uid);
         let there = self.pods.values().filter(|pod| !(pod.placeholder && pod.ended)).filter(has_node);
         let own: Vec<Option<u32>> = there.filter(|pod| pod.life_of.as_ref() == Some(uid)).map(|pod| pod.seat).collect();
-        let without = own.iter().filter(|seat| seat.is_none()).count();
-        (0..min).filter(|seat| !own.contains(&Some(*seat))).skip(without).collect()
+        let spare = own.iter().filter(|seat| seat.is_none()).count();
+        Missing { seats: (0..min).filter(|seat| !own.contains(&Some(*seat))).collect(), spare }
     }
 
-    /// How many members of a task group live and have no node, as far as this process was told.
+    /// How many members of a task group have no node and may get one, as far as this process was told.
     pub(crate) fn waiting(&self, group: &Key) -> usize {
         let own = self.pods.iter().filter(|(key, pod)| {
             key.namespace == group.namespace && pod.group.as_deref() == Some(&*group.name) && !pod.placeholder
         });
-        own.filter(|(_, pod)| !pod.ended && pod.node.is_none() && !self.answered.contains(&pod.uid)).count()
+        let waits = |pod: &PodSeen| !pod.ended && !pod.terminating && pod.node.is_none();
+        own.filter(|(_, pod)| waits(pod) && !self.answered.contains(&pod.uid)).count()
     }
 
     /// What a call does to start a gang, or goes on with it: a member gets a seat, or it is said that it has started.
@@ -480,6 +497,7 @@ impl Process {
             queue,
             asks,
             ended,
+            terminating: pod.metadata.deletion_timestamp.is_some(),
             perhaps_gone: false,
             ours,
             wants,

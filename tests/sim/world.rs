@@ -500,7 +500,7 @@ impl World {
     fn listen(&mut self, number: u64) {
         let Some(coverage) = &mut self.coverage else { return };
         let process = self.older.iter().chain(&self.process).find(|process| process.number == number);
-        process.into_iter().for_each(|process| coverage.told(process.controller.core(), &process.batch));
+        process.into_iter().for_each(|process| coverage.told(number, process.controller.core(), &process.batch));
     }
 
     /// Notes how far every process has come.

@@ -132,6 +132,11 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         self.judge(now, flight, outcome)
     }
 
+    /// The sequence of the last call that has left.
+    pub(super) const fn newest(&self) -> u64 {
+        self.newest
+    }
+
     /// What a call in flight needs.
     pub fn rule(&self, id: CallId) -> Option<Rule> {
         self.flights.get(&id.sequence).filter(|_| id.incarnation == self.incarnation).map(|flight| flight.rule)
