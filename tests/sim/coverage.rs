@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gangline::core::codes::CODES;
-use gangline::core::ids::Key;
+use gangline::core::ids::{AppId, GroupId};
 use gangline::core::lifecycle::{AppEvent, AppState};
 use gangline::core::scheduler::Scheduler;
 use gangline::core::seat::{Reserve, SeatState};
@@ -88,8 +88,8 @@ const SEAT_JUMPS: &[(&str, &str)] = &[
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Coverage {
     pub(crate) reached: Reached,
-    seats: BTreeMap<(u64, Key), Vec<&'static str>>,
-    apps: BTreeMap<(u64, Key), AppState>,
+    seats: BTreeMap<(u64, GroupId), Vec<&'static str>>,
+    apps: BTreeMap<(u64, AppId), AppState>,
     about_seats: Calls,
 }
 
@@ -150,15 +150,15 @@ impl Coverage {
 
     /// A process has taken a step.
     pub(crate) fn step(&mut self, number: u64, core: &Scheduler) {
-        for (_, app) in core.books.apps.iter() {
-            let before = self.apps.insert((number, app.key.clone()), app.state);
+        for (id, app) in core.books.apps.iter() {
+            let before = self.apps.insert((number, id), app.state);
             if let Some(before) = before.filter(|before| *before != app.state) {
                 self.reached.insert(app_step(before, app.state));
             }
         }
-        for (_, group) in core.books.groups.iter() {
+        for (id, group) in core.books.groups.iter() {
             let now: Vec<_> = group.seats.iter().map(|(_, seat)| word(seat.state)).collect();
-            let before = self.seats.insert((number, group.key.clone()), now.clone()).unwrap_or_default();
+            let before = self.seats.insert((number, id), now.clone()).unwrap_or_default();
             let steps = before.iter().zip(&now).filter(|(before, now)| before != now);
             self.reached.extend(steps.map(|(before, now)| seat_step(before, now)));
         }
@@ -166,8 +166,10 @@ impl Coverage {
 }
 
 /// What no plan can reach, and why.
-const IMPOSSIBLE: &[(&str, &str)] =
-    &[("reason Submitted", "an application is judged in the step in which it becomes known")];
+const IMPOSSIBLE: &[(&str, &str)] = &[
+    ("reason Submitted", "an application is judged in the step in which it becomes known"),
+    ("application Waiting to New", "without a TaskGroup it is never seen Waiting, and with one it goes on or ends"),
+];
 
 /// What is wrong with what these plays reached: there is more, or it was taken to be impossible.
 pub(crate) fn gaps(reached: &Reached) -> Vec<String> {
