@@ -41,7 +41,7 @@ lint: ## Format check, clippy, and the pure layers without the runtime
 unit: ## Unit tests and checks of the repository; no network, no control plane
 	@scripts/test unit
 
-sim: ## Simulated clusters in which everything goes wrong; no control plane (SEEDS=, FIRST=)
+sim: ## Simulated clusters in which everything goes wrong; no control plane (SEEDS=, FIRST=, REACH=)
 	@SEEDS=$(SEEDS) FIRST=$(FIRST) $(CARGO) test --locked --test checks -- --nocapture simulation::whatever
 
 sim-one: ## One simulated cluster, printed as it goes (SEED= or PLAN=, SHRINK=1)

@@ -23,8 +23,6 @@ use crate::support::error::{During, Error, Result};
 
 /// The kind that is read from the store itself.
 const FROM_STORE: Kind = Kind::ResourceQuota;
-/// The last object of each kind.
-const LAST: &str = "c";
 /// So many changes do not happen meanwhile.
 const FAR: u64 = 1_000_000;
 /// What ends a watch of somebody who has read too little.
@@ -49,42 +47,56 @@ impl Revision {
 /// A store that is compacted has forgotten what was before, for whom it serves itself: who has read too little is told so,
 /// and a watch that follows goes on. Who is served from memory notices nothing, until the server begins anew.
 pub(super) async fn is_forgotten(t: &mut Context, place: &Place) -> Result<()> {
-    let etcd = t.plane()?.store()?;
     let mut model = Model::new(place);
     let mut all = Vec::new();
     for (name, kind) in [("a", FROM_STORE), ("a", Kind::Pod), ("b", FROM_STORE), ("b", Kind::Pod)] {
         all.push(create(t, &mut model, place, kind, name).await?);
     }
-    let [first, first_pod, last, _] = all.try_into().map_err(|_| Error::new("four changes"))?;
-
-    let (heard, mut news) = unbounded_channel();
-    let follows = follow(&t.client, FROM_STORE, first.before().there, |told| heard.send(told.seen.key).is_err());
-    let compaction = async {
-        until(&mut news, "b").await?;
-        compact(&etcd, last.there).await?;
-        for kind in [FROM_STORE, Kind::Pod] {
-            create(t, &mut model, place, kind, LAST).await?;
-        }
-        until(&mut news, LAST).await
-    };
-    tokio::select! {
-        ended = follows => ended.and_then(|()| Err(Error::new("the watch ended over it")))?,
-        told = compaction => told?,
-    }
+    let [first, first_pod, last, last_pod] = all.try_into().map_err(|_| Error::new("four changes"))?;
+    goes_on_over_a_compaction(t, &mut model, place, (first.before(), last)).await?;
     let memory = model.api.store.clone();
     model.api.store.forget(last.before().here);
     for from in [first.before(), first, last.before(), last] {
-        tells(t, place, &model.api.store, FROM_STORE, from).await?;
+        tells(t, place, &model.api.store, (FROM_STORE, "c"), from).await?;
     }
-    for from in [first_pod.before(), first_pod] {
-        tells(t, place, &memory, Kind::Pod, from).await?;
+    for from in [first_pod.before(), first_pod, last_pod] {
+        tells(t, place, &memory, (Kind::Pod, "c"), from).await?;
     }
 
     t.plane()?.restart(Component::ApiServer).await?;
-    let mut memory = memory;
-    memory.forget(u64::MAX);
-    tells(t, place, &memory, Kind::Pod, first_pod).await?;
-    tells(t, place, &model.api.store, FROM_STORE, last).await
+    tells(t, place, &model.api.store, (FROM_STORE, "c"), last).await?;
+    model.api.store.forget(u64::MAX);
+    let listed = Revision { here: model.api.store.revision(), there: list(&t.client, Kind::Pod, place).await?.0 };
+    create(t, &mut model, place, Kind::Pod, "d").await?;
+    // The first is older than the compaction, the other is not: of that the server's own memory has nothing.
+    for from in [first_pod, last_pod, listed] {
+        tells(t, place, &model.api.store, (Kind::Pod, "d"), from).await?;
+    }
+    Ok(())
+}
+
+/// The store is compacted at a revision while a watch follows that has heard of it, and of what comes after.
+async fn goes_on_over_a_compaction(
+    t: &mut Context,
+    model: &mut Model,
+    place: &Place,
+    (from, at): (Revision, Revision),
+) -> Result<()> {
+    let etcd = t.plane()?.store()?;
+    let (heard, mut news) = unbounded_channel();
+    let follows = follow(&t.client, FROM_STORE, from.there, |told| heard.send(told.seen.key).is_err());
+    let compaction = async {
+        until(&mut news, "b").await?;
+        compact(&etcd, at.there).await?;
+        for kind in [FROM_STORE, Kind::Pod] {
+            create(t, model, place, kind, "c").await?;
+        }
+        until(&mut news, "c").await
+    };
+    tokio::select! {
+        ended = follows => ended.and_then(|()| Err(Error::new("the watch ended over it"))),
+        told = compaction => told,
+    }
 }
 
 /// Somebody makes an object, of which the model hears too.
@@ -126,10 +138,10 @@ async fn compact(etcd: &Client, revision: u64) -> Result<()> {
     }
 }
 
-/// Who has read up to a revision is told the same by the server as by a store of the model, up to the third object of the
-/// kind; or of both that it has read too little.
-async fn tells(t: &Context, place: &Place, store: &Store, kind: Kind, from: Revision) -> Result<()> {
-    let last = named(place, kind, LAST);
+/// Who has read up to a revision is told the same by the server as by a store of the model, up to an object of the kind; or
+/// by both that it has read too little.
+async fn tells(t: &Context, place: &Place, store: &Store, (kind, last): (Kind, &str), from: Revision) -> Result<()> {
+    let last = named(place, kind, last);
     let here = store.after(kind, from.here).map(|changes| changes.map(|change| change.seen.key.to_string()).collect());
     let here: Value = here.map_or_else(|TooOld| json!(410), |names: Vec<String>| json!(names));
     let there = match watch(&t.client, kind, place, from.there, &last).await {
@@ -153,16 +165,16 @@ pub(super) async fn has_not_happened(t: &mut Context, place: &Place) -> Result<(
     });
     // Another watch, from the present, has told of both when this one is asked what it heard.
     let writes = async {
-        for name in ["one", LAST] {
+        for name in ["a", "b"] {
             create(t, &mut model, place, Kind::Pod, name).await?;
         }
-        watch(&t.client, Kind::Pod, place, now, &named(place, Kind::Pod, LAST)).await
+        watch(&t.client, Kind::Pod, place, now, &named(place, Kind::Pod, "b")).await
     };
     let told = tokio::select! {
         ended = future => return ended.and_then(|()| Err(Error::new("a watch from the future ended"))),
         told = writes => told?.len(),
     };
-    same(&json!(1), &json!(told))?;
-    let told = model.api.store.after(Kind::Pod, FAR).map(Iterator::count);
-    same(&json!(told.ok()), &json!(heard))
+    let here = |from| model.api.store.after(Kind::Pod, from).map(Iterator::count).ok();
+    // That of the present ends with the second.
+    same(&json!([here(0), here(FAR)]), &json!([told + 1, heard]))
 }

@@ -49,11 +49,11 @@ const AT_ONCE: usize = 16;
 
 pub(crate) fn tests() -> Vec<Test> {
     let needs = || Needs::OwnControlPlane(Options::bare());
-    let flags = vec![history::FLAG.to_owned()];
-    let scripted = || Needs::OwnControlPlane(Options { api_server_flags: flags, ..Options::bare() });
+    let scripted = Options { api_server_flags: vec![history::FLAG.to_owned()], ..Options::bare() };
+    let scripted = Needs::OwnControlPlane(scripted);
     vec![
         test("conformance: the model answers as the API server does", needs(), conforms).without_gangline(),
-        test("conformance: what chance does not bring", scripted(), scripted::cases).without_gangline(),
+        test("conformance: what chance does not bring", scripted, scripted::cases).without_gangline(),
         test("conformance: what has no owner any more", Needs::Shared, garbage::collected),
         test("conformance: what a quota leaves", Needs::Shared, quotas::counted),
         test("conformance: what is left of a namespace", Needs::Shared, namespaces::emptied),

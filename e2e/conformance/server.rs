@@ -161,8 +161,13 @@ pub(super) async fn exchange(
 
 /// Sends a request of the scheduler as its executor does.
 pub(super) async fn send(client: &Client, op: &Op) -> Result<Outcome> {
+    answered(client, op, wire::request(op)).await
+}
+
+/// Sends a request for an operation of the scheduler, and reads the answer as it does.
+pub(super) async fn answered(client: &Client, op: &Op, request: Request<Vec<u8>>) -> Result<Outcome> {
     let step = format!("{:?}", op.rule());
-    let (head, body) = client.send(wire::request(op).map(Body::from)).await.during(&step)?.into_parts();
+    let (head, body) = client.send(request.map(Body::from)).await.during(&step)?.into_parts();
     let body = body.collect().await.during(&step)?.to_bytes();
     Ok(wire::response(op, head.status.as_u16(), &head.headers, &body))
 }

@@ -143,19 +143,21 @@ impl Controller {
             Observation::Watch { kind, fact, .. } => self.watch(kind, fact),
             Observation::Outcome { id, outcome } => {
                 self.outbox.rule(id).into_iter().for_each(|rule| self.rights(rule, &outcome));
-                let outcome = if self.is_outdated(id, &outcome) { Outcome::Unknown } else { outcome };
-                if let Some(report) = self.outbox.outcome(self.now.mono, id, outcome) {
-                    self.answer(report);
-                }
+                let report = if self.is_outdated(id, &outcome) {
+                    self.outbox.outdated(self.now.mono, id, &outcome)
+                } else {
+                    self.outbox.outcome(self.now.mono, id, outcome)
+                };
+                report.into_iter().for_each(|report| self.answer(report));
             }
             Observation::Stop => self.stopping = true,
         }
     }
 
     /// Whether an answer shows a pod that is not known, and pods were listed since its call left: the pod may be gone, and
-    /// nobody would say so. The call is one without an answer then, and looked into.
+    /// nobody would say so. The call counts as one without an answer then, and is settled as such a one is.
     fn is_outdated(&self, id: CallId, outcome: &Outcome) -> bool {
-        matches!(outcome, Outcome::Ok(Some(seen)) if !self.ledger.knows_pod(seen)) && self.pod_list.is_after(id)
+        matches!(outcome, Outcome::Ok(Some(seen)) if !self.ledger.knows_pod(seen)) && self.pod_list.may_hide(id)
     }
 
     /// What an answer says about our rights, beside what it says about its object.

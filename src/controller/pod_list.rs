@@ -19,14 +19,14 @@ impl PodList {
             WatchFact::ListBegin => self.open = true,
             WatchFact::ListEnd => *self = Self { open: false, newest },
             // The list that follows shows what is there then.
-            WatchFact::Broken { .. } => self.open = false,
-            WatchFact::Unserved | WatchFact::Listed(_) | WatchFact::Upsert(_) | WatchFact::Gone(_) => {}
+            WatchFact::Broken { .. } | WatchFact::Unserved => self.open = false,
+            WatchFact::Listed(_) | WatchFact::Upsert(_) | WatchFact::Gone(_) => {}
         }
     }
 
-    /// Whether what the answer to a call shows may have gone before the list was made: then the list does not show it, and
-    /// the watch after it does not tell.
-    pub(super) const fn is_after(&self, call: CallId) -> bool {
+    /// Whether what a call made may have gone again before the list: then the list does not show it, and the watch after it
+    /// does not tell.
+    pub(super) const fn may_hide(&self, call: CallId) -> bool {
         self.open || call.sequence <= self.newest
     }
 }

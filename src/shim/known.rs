@@ -31,6 +31,7 @@ enum Death {
 struct Entry<V> {
     uid: Uid,
     rv: u64,
+    /// The last list that showed it.
     list: u64,
     value: V,
 }
@@ -76,14 +77,19 @@ impl<V> Known<V> {
         self.buried.contains_key(uid)
     }
 
+    /// The list that goes on shows an object of this name, or an earlier one, which the watch after it follows. (An answer
+    /// that comes meanwhile may be older than the list, and shows nothing that is there.)
+    pub fn listed(&mut self, key: &Key) {
+        let list = self.list;
+        self.objects.get_mut(key).into_iter().for_each(|entry| entry.list = list);
+    }
+
     /// Notes that an object was seen; the caller then stores its value with [`Self::put`] unless it is stale.
     pub fn sight(&mut self, key: &Key, uid: &Uid, rv: u64) -> Sight<V> {
-        let list = self.list;
         let Some(entry) = self.objects.get_mut(key) else {
             return if self.rises(uid) { Sight::New } else { Sight::Stale };
         };
         if entry.uid == *uid || rivals::has(Bug::NameIsEnough) {
-            entry.list = list;
             if rv != 0 && rv <= entry.rv {
                 return Sight::Stale;
             }
@@ -108,8 +114,7 @@ impl<V> Known<V> {
 
     /// Stores what is kept of an object.
     pub fn put(&mut self, key: Key, uid: Uid, rv: u64, value: V) {
-        let list = self.list;
-        self.objects.insert(key, Entry { uid, rv, list, value });
+        self.objects.insert(key, Entry { uid, rv, list: 0, value });
     }
 
     /// An object is gone; its last value. `None` if another one has the name now.
@@ -192,7 +197,8 @@ mod tests {
         }
         assert_eq!(known.from(&Key::new("ns", "aa")).map(|(_, name)| *name).collect::<Vec<_>>(), ["b"]);
         known.list_begins();
-        assert_eq!(known.sight(&Key::new("ns", "b"), &uid("b"), 1), Sight::Stale);
+        known.listed(&Key::new("ns", "b"));
+        assert_eq!(known.sight(&Key::new("ns", "a"), &uid("a"), 2), Sight::Changed, "an answer");
         assert_eq!(known.list_ends(), [(Key::new("ns", "a"), "a")]);
         assert_eq!(known.len(), 1);
     }

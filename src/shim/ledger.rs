@@ -117,7 +117,13 @@ impl Ledger {
                 self.list_begins(kind);
                 Vec::new()
             }
-            WatchFact::Listed(seen) | WatchFact::Upsert(seen) => self.see(kind, seen),
+            WatchFact::Listed(seen) => {
+                let key = seen.key.clone();
+                let events = self.see(kind, seen);
+                self.listed(kind, &key);
+                events
+            }
+            WatchFact::Upsert(seen) => self.see(kind, seen),
             WatchFact::Gone(seen) => self.lose(kind, &seen.key, &seen.uid),
             WatchFact::ListEnd => self.list_ends(kind),
             // A kind that is not served has no objects to be seen; what was known stays until a list says otherwise.
@@ -134,6 +140,16 @@ impl Ledger {
             Kind::TaskGroup => self.groups.list_begins(),
             Kind::Queue => self.queues.list_begins(),
             Kind::ResourceQuota => self.quotas.list_begins(),
+        }
+    }
+
+    fn listed(&mut self, kind: Kind, key: &Key) {
+        match kind {
+            Kind::Pod => self.pods.listed(key),
+            Kind::Node => self.nodes.listed(key),
+            Kind::TaskGroup => self.groups.listed(key),
+            Kind::Queue => self.queues.listed(key),
+            Kind::ResourceQuota => self.quotas.listed(key),
         }
     }
 

@@ -126,9 +126,8 @@ pub fn response(op: &Op, status: u16, headers: &HeaderMap, body: &[u8]) -> Outco
 fn accepted(op: &Op, headers: &HeaderMap, body: &[u8]) -> Outcome {
     match op {
         Op::PatchTaskGroupStatus { .. } | Op::PatchQueueStatus { .. } if drops_fields(headers) => Outcome::Pruned,
-        Op::CreatePod(_) => Outcome::Ok(pod(body)),
-        // Without the pod a GET has answered nothing.
-        Op::GetPod { .. } => pod(body).map_or(Outcome::Unknown, |seen| Outcome::Ok(Some(seen))),
+        // Without the pod a GET has answered nothing; nor has a creation: its pod may be gone before a watch can show it.
+        Op::CreatePod(_) | Op::GetPod { .. } => pod(body).map_or(Outcome::Unknown, |seen| Outcome::Ok(Some(seen))),
         Op::Bind { .. }
         | Op::DeletePod { .. }
         | Op::PatchPodCondition { .. }

@@ -28,6 +28,9 @@ impl World {
             self.violation.get_or_insert(violation);
         }
         self.check_starts();
+        if let Op::DeletePod { uid, .. } = &call.op {
+            self.called_off.insert(uid.0.to_string());
+        }
         start.into_iter().for_each(|start| self.note_start(number, start));
         let name = name(&call.op);
         let fate = match self.faults.denied.filter(|denied| denied.concerns(&call.op)) {
@@ -198,7 +201,8 @@ impl World {
     fn make(&mut self, call: &Call) -> Outcome {
         if let (Op::Bind { pod, .. }, false) = (&call.op, self.is_of_the_only_one(call)) {
             let group = self.api.store.get(Kind::Pod, pod).and_then(group_of).map(str::to_owned);
-            self.overtaken.extend(group);
+            let heard_ms = self.heard_ms();
+            self.overtaken.extend(group.map(|group| (group, heard_ms)));
         }
         let outcome = self.late_answer(call).unwrap_or_else(|| self.carry_out(call));
         if let (Op::Bind { node, .. }, Outcome::Ok(_)) = (&call.op, &outcome)

@@ -10,9 +10,10 @@ use gangline::core::scheduler::Scheduler;
 use gangline::core::seat::SeatState;
 use gangline::shim::observation::{Body, Observation, Outcome, Seen, WatchFact};
 use gangline::shim::op::{Call, CallId, Kind, Op};
+use gangline::shim::pod::incarnation;
 
 use super::coverage::{Reached, answer, word};
-use super::marks::seat_label;
+use super::marks::{Seat, seat_label};
 use super::people::label;
 
 /// Where a seat stands; while a placeholder gives way to a member, for which of the two pods.
@@ -79,10 +80,10 @@ fn why_not(seat: &str, what: &str) -> Option<&'static str> {
         ("Pending", BINDING) => Some("as long as a Binding is in doubt it is Binding"),
         ("Releasing (member)", BINDING) => Some("the member is bound when the placeholder is gone"),
         ("Pending" | "Binding" | "Held" | "Leaving" | "Releasing (placeholder)", SUCCEEDS) => {
-            Some("a placeholder runs until it is stopped")
+            Some("a placeholder runs until it is stopped, and who is stopped fails in the model")
         }
         ("Pending" | "Binding" | "Held", DELETION) => {
-            Some("a placeholder that is deleted gives its seat to a member, or has none any more")
+            Some("a placeholder that is deleted gives its seat to a member, leaves it, or has none any more")
         }
         ("Assumed" | "Releasing (member)" | "Taken", DELETION) => Some("members are not deleted"),
         ("Releasing (member)", CREATION) => Some("what is made is the placeholder"),
@@ -104,7 +105,7 @@ enum About {
     /// A pod that may have a seat.
     Pod(&'static str, Key, Uid),
     /// A placeholder that is to be made for a seat of this task group.
-    Seat(Key, u32),
+    Seat(Key, Seat),
 }
 
 impl Calls {
@@ -117,7 +118,7 @@ impl Calls {
                 let body = Body::Pod(pod.clone().into());
                 let group = label(&body, "gangline.dev/task-group");
                 let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
-                group.zip(seat_label(&body)).map(|(group, seat)| About::Seat(Key::new(namespace, group), seat.number))
+                group.zip(seat_label(&body)).map(|(group, seat)| About::Seat(Key::new(namespace, group), seat))
             }
             Op::GetPod { .. }
             | Op::PatchPodCondition { .. }
@@ -166,7 +167,9 @@ impl Calls {
             About::Pod(call, pod, _) => (call, seat_of(core, &pod)?.1),
             About::Seat(group, seat) => {
                 let group = &core.books.groups[*core.books.group_ids.get(&group)?];
-                (CREATION, stands(group.seats.get(seat)?.state, true))
+                let life = incarnation(&group.spec.as_ref()?.uid, group.lived);
+                let seat = group.seats.get(seat.number).filter(|_| seat.incarnation == life)?;
+                (CREATION, stands(seat.state, true))
             }
         };
         Some(name(&seat, call, Some(answer(outcome))))

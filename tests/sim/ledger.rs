@@ -60,11 +60,6 @@ impl Ledger {
         begun.filter_map(|start| Some(start.group.as_ref()?.name.to_string())).collect()
     }
 
-    /// Groups that have begun to start.
-    pub(crate) fn started(&self) -> BTreeSet<String> {
-        self.starts.values().filter_map(|start| Some(start.group.as_ref()?.name.to_string())).collect()
-    }
-
     /// What follows from starts so far is not judged: the scheduler died, or is not heard or told.
     pub(super) fn excuse_all(&mut self) {
         self.starts.values_mut().for_each(|start| start.excused = true);
@@ -122,22 +117,24 @@ impl World {
     /// I4: a gang that starts starts with all its members, unless somebody took some, or the scheduler died over it.
     pub(crate) fn check_starts(&mut self) {
         let now = self.now_ms;
-        let disturbed = &self.disturbed;
+        let (disturbed, overtaken) = (&self.disturbed, &self.overtaken);
         let is_due = |start: &&mut Start| now >= start.at + START_MS && start.missing.count() > 0;
-        let mut half: Vec<(Key, String)> = Vec::new();
+        let mut half: Option<String> = None;
         for start in self.ledger.starts.values_mut().filter(is_due) {
             let Some(group) = &start.group else { continue };
-            let is_disturbed = disturbed.get(&*group.name).is_some_and(|heard| *heard >= start.decided);
+            let mut heard = [disturbed, overtaken].into_iter().filter_map(|heard| heard.get(&*group.name));
+            let is_disturbed = heard.any(|heard| *heard >= start.decided);
             if !start.excused && !is_disturbed {
-                let what = format!("{group} began to start at {}, without seats {:?}", start.at, start.missing.seats);
-                half.push((group.clone(), what));
+                let (missing, at) = (start.missing.count(), start.at);
+                half.get_or_insert(format!(
+                    "{group} began to start at {at}, without {missing} for seats {:?}",
+                    start.missing.seats
+                ));
             }
             start.missing = Missing::default();
         }
-        for (group, what) in half {
-            if !self.is_overtaken(&group.name) {
-                self.violated("I4", what);
-            }
+        if let Some(what) = half {
+            self.violated("I4", what);
         }
     }
 

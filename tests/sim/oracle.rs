@@ -116,6 +116,8 @@ impl World {
             } else if self.is_made(body) {
                 numbers.placeholders += 1;
                 numbers.held += u32::from(bound && !ended);
+                let deleted = metadata(body).uid.as_ref().is_some_and(|uid| self.called_off.contains(uid));
+                numbers.called_off += u32::from(bound && !ended && deleted);
             }
         }
         numbers
@@ -133,14 +135,12 @@ impl World {
         groups.into_iter().map(|(name, _)| name).collect()
     }
 
-    /// Groups that have neither a member nor a placeholder for some of their seats, but for others, or whose placeholders
-    /// are perhaps being deleted for members.
+    /// Groups that have neither a member nor a placeholder for some of their seats, but for others, or will not have.
     pub(crate) fn in_a_swap(&self) -> Vec<String> {
-        let (mut groups, started) = (self.groups(), self.ledger.started());
+        let mut groups = self.groups();
         groups.retain(|(name, group)| {
-            let Numbers { bound, held, .. } = self.of_group(name, group);
-            let need = in_force(group);
-            (1..need).contains(&(bound + held)) || started.contains(name) && bound < need
+            let Numbers { bound, held, called_off, .. } = self.of_group(name, group);
+            called_off > 0 || (1..in_force(group)).contains(&(bound + held))
         });
         groups.into_iter().map(|(name, _)| name).collect()
     }
@@ -154,14 +154,8 @@ impl World {
 
     /// Applications of which a member was bound by a process that another did not know of.
     fn overtaken_applications(&self) -> BTreeSet<String> {
-        let groups = self.groups().into_iter().filter(|(name, _)| self.overtaken.contains(name));
+        let groups = self.groups().into_iter().filter(|(name, _)| self.overtaken.contains_key(name));
         groups.map(|(name, group)| application_of(&name, &group)).collect()
-    }
-
-    /// Whether a group is of such an application.
-    pub(crate) fn is_overtaken(&self, name: &str) -> bool {
-        let own = self.groups().into_iter().find(|(own, _)| own == name);
-        own.is_some_and(|(name, group)| self.overtaken_applications().contains(&application_of(&name, &group)))
     }
 
     /// I4: a gang that waits for room holds nothing. One that runs runs with all its members, where nothing outside took
@@ -537,4 +531,6 @@ struct Numbers {
     placeholders: u32,
     /// Those of them that have a node.
     held: u32,
+    /// Those of these whose deletion was sent.
+    called_off: u32,
 }

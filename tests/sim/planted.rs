@@ -7,6 +7,7 @@ use gangline::api::queue::QueueStatus;
 use gangline::api::task_group::{Counts, TaskGroupStatus};
 use gangline::core::ids::{Key, Uid};
 use gangline::rivals::{Bug, with};
+use gangline::shim::decode;
 use gangline::shim::observation::{Body, Malformed, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};
 use gangline::sim::store::metadata;
@@ -216,15 +217,55 @@ fn is_gone(world: &mut World, kind: Kind, name: &str, uid: Uid) {
     world.process.as_mut().expect("it runs").hear(now, kind, WatchFact::Gone(gone));
 }
 
+/// The process is told of a member that was bound for no seat.
+fn is_spare(world: &mut World) {
+    let mark = format!("queue=root.q task-group=g incarnation={}.1", gang_uid(world).0);
+    let pod = json!({
+        "metadata": {"name": "spare", "namespace": NS, "uid": "spare", "resourceVersion": "999999",
+                     "labels": {"gangline.dev/task-group": "g"}, "annotations": {"gangline.dev/binding": mark}},
+        "spec": {"schedulerName": "gangline", "nodeName": "n1", "containers": [{"name": "main"}]},
+    });
+    let (seen, now) = (decode::seen(Kind::Pod, &pod.to_string()).expect("a pod"), world.now());
+    world.process.as_mut().expect("it runs").hear(now, Kind::Pod, WatchFact::Upsert(seen));
+}
+
+/// What is said of a gang that starts now.
+fn starts(world: &mut World) -> Option<&'static str> {
+    let uid = gang_uid(world);
+    world.note_start(1, (uid.clone(), format!("{}.1", uid.0), Step::Said { lost: false }));
+    world.run_for(START_MS);
+    world.check_starts();
+    world.violation.take().map(|violation| violation.promise)
+}
+
+#[test]
+fn i4_a_member_that_was_bound_for_no_seat_counts_once() {
+    let mut half = half_held();
+    is_spare(&mut half);
+    assert_eq!(starts(&mut half), None, "one seat, and one member");
+    let mut less = half_held();
+    let other = less.placeholders().pop().expect("they are there");
+    let uid = uid(&less, &other);
+    is_gone(&mut less, Kind::Pod, &other, uid);
+    is_spare(&mut less);
+    assert_eq!(starts(&mut less), Some("I4"), "two seats, and one member");
+}
+
+#[test]
+fn i4_room_is_taken_where_nothing_is_swapped() {
+    let taken = |called_off: bool| {
+        let mut world = world(false);
+        let placeholder = world.placeholders().pop().expect("they are there");
+        let uid = uid(&world, &placeholder);
+        world.called_off.extend(called_off.then(|| uid.0.to_string()));
+        world.act(&Act::Foreign { name: "foreign".to_owned(), node: "n1".to_owned(), cpu: 1 });
+        world.disturbed.contains_key("g")
+    };
+    assert_eq!([taken(false), taken(true)], [false, true]);
+}
+
 #[test]
 fn i4_a_gang_starts_with_one_seat_that_nobody_holds() {
-    let starts = |world: &mut World| {
-        let uid = gang_uid(world);
-        world.note_start(1, (uid.clone(), format!("{}.1", uid.0), Step::Said { lost: false }));
-        world.run_for(START_MS);
-        world.check_starts();
-        world.violation.take().map(|violation| violation.promise)
-    };
     assert_eq!(starts(&mut world(false)), None, "all are held");
     let mut half = half_held();
     half.disturb("g");

@@ -136,8 +136,8 @@ pub(crate) struct World {
     pub(crate) verbose: bool,
     /// Groups from which something outside took members or seats, and until when a process may not know of the last time.
     pub(crate) disturbed: BTreeMap<String, u64>,
-    /// Groups that a process that had died had begun to start, as came to light when the next had planned without that.
-    pub(crate) overtaken: BTreeSet<String>,
+    /// Groups of which a member was bound by a process that another did not know of, and until when one may not have heard.
+    pub(crate) overtaken: BTreeMap<String, u64>,
     /// The scheduler; of several the one that began last.
     pub(crate) process: Option<Process>,
     /// Those that go on beside it.
@@ -169,6 +169,8 @@ pub(crate) struct World {
     jobs_due: bool,
     /// UIDs of the placeholders: pods that the scheduler created, and those that nothing tells from these.
     made: BTreeSet<String>,
+    /// UIDs of those whose deletion was sent.
+    pub(crate) called_off: BTreeSet<String>,
     /// UIDs of the latter.
     forged: BTreeSet<String>,
     death: Option<(usize, Death)>,
@@ -206,7 +208,7 @@ impl World {
             verbose: false,
             disturbed: BTreeMap::new(),
             ledger: Ledger::default(),
-            overtaken: BTreeSet::new(),
+            overtaken: BTreeMap::new(),
             process: None,
             older: Vec::new(),
             chance: Chance::new(seed),
@@ -227,6 +229,7 @@ impl World {
             jobs: Jobs::default(),
             jobs_due: false,
             made: BTreeSet::new(),
+            called_off: BTreeSet::new(),
             forged: BTreeSet::new(),
             death,
             relimited: BTreeSet::new(),
@@ -542,8 +545,13 @@ impl World {
 
     /// Something outside took members or seats from a group.
     pub(crate) fn disturb(&mut self, group: &str) {
-        let heard_ms = self.now_ms + self.faults.lag_ms + self.faults.stall_ms;
+        let heard_ms = self.heard_ms();
         self.disturbed.insert(group.to_owned(), heard_ms);
+    }
+
+    /// When at the latest a process hears of what happens now.
+    pub(crate) const fn heard_ms(&self) -> u64 {
+        self.now_ms + self.faults.lag_ms + self.faults.stall_ms
     }
 
     /// A promise is broken; the first one counts.

@@ -120,16 +120,27 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
 
     /// Takes the answer of a call; says what is known now about its entry, if that is something new.
     pub fn outcome(&mut self, now: Mono, id: CallId, outcome: Outcome) -> Option<Report<K>> {
+        let flight = self.land(now, id, &outcome)?;
+        self.judge(now, flight, outcome)
+    }
+
+    /// Takes the answer of a call that shows what may not be so any more: it was answered, and nothing follows from that.
+    pub(super) fn outdated(&mut self, now: Mono, id: CallId, outcome: &Outcome) -> Option<Report<K>> {
+        let flight = self.land(now, id, outcome)?;
+        self.judge(now, flight, Outcome::Unknown)
+    }
+
+    fn land(&mut self, now: Mono, id: CallId, outcome: &Outcome) -> Option<Flight<K>> {
         if id.incarnation != self.incarnation {
             return None;
         }
         let flight = self.flights.remove(&id.sequence)?;
-        self.windows.ended(now, flight.rank, id.sequence, self.newest, &outcome);
-        self.count(flight.rule, &outcome);
+        self.windows.ended(now, flight.rank, id.sequence, self.newest, outcome);
+        self.count(flight.rule, outcome);
         if let Some(object) = &flight.object {
             self.entries.land(object);
         }
-        self.judge(now, flight, outcome)
+        Some(flight)
     }
 
     /// The sequence of the last call that has left.
