@@ -23,12 +23,12 @@ use crate::support::error::{During, Error, Result};
 
 /// The kind that is read from the store itself.
 const FROM_STORE: Kind = Kind::ResourceQuota;
+/// What makes it so.
+pub(super) const FLAG: &str = "--watch-cache-sizes=resourcequotas#0";
 /// So many changes do not happen meanwhile.
 const FAR: u64 = 1_000_000;
 /// What ends a watch of somebody who has read too little.
 const GONE: &str = "\"code\":410";
-/// What makes it so.
-pub(super) const FLAG: &str = "--watch-cache-sizes=resourcequotas#0";
 
 /// A change, as the model and the server number it.
 #[derive(Clone, Copy, Debug)]

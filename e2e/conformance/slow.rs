@@ -18,7 +18,7 @@ use crate::support::components::Component;
 use crate::support::error::{During, Error, Result};
 
 /// 504: the write is made when the store is back, or never, as a simulated call that is `late` or `lost`. (Never, more often:
-/// of four about one is made.) Who sends it again learns which, as only one of the two is the first; the answer to that one,
+/// of 44 that were seen 14 were made.) Who sends it again learns which, as only one of the two is the first; the answer to that one,
 /// and what is left, are the model's.
 pub(super) async fn a_write_takes_too_long(t: &mut Context, place: Place) -> Result<()> {
     let mut model = Model::new(&place);

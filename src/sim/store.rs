@@ -92,8 +92,8 @@ impl Store {
 
     /// Forgets the changes up to a revision, that one too; who has read less than that is told so (HTTP 410).
     ///
-    /// A server that begins at revision R has forgotten what was up to R, a store that is compacted at R what was before R
-    /// (`e2e/conformance/history.rs`).
+    /// A store that is compacted at revision R has forgotten what was before R; a server that begins anew, what was before it:
+    /// there who was behind is told so, and who lists goes on (`e2e/conformance/history.rs`; not where exactly that begins).
     pub fn forget(&mut self, up_to: u64) {
         self.forgotten = self.forgotten.max(up_to.min(self.revision));
         let forgotten = self.changes.partition_point(|change| change.revision <= self.forgotten);

@@ -169,10 +169,10 @@ pub(crate) struct World {
     jobs_due: bool,
     /// UIDs of the placeholders: pods that the scheduler created, and those that nothing tells from these.
     made: BTreeSet<String>,
-    /// UIDs of those whose deletion was sent.
-    pub(crate) called_off: BTreeSet<String>,
     /// UIDs of the latter.
     forged: BTreeSet<String>,
+    /// UIDs of pods whose deletion was sent.
+    pub(crate) called_off: BTreeSet<String>,
     death: Option<(usize, Death)>,
     /// Queues whose limit of applications came when they were in use, perhaps.
     pub(crate) relimited: BTreeSet<String>,
@@ -229,8 +229,8 @@ impl World {
             jobs: Jobs::default(),
             jobs_due: false,
             made: BTreeSet::new(),
-            called_off: BTreeSet::new(),
             forged: BTreeSet::new(),
+            called_off: BTreeSet::new(),
             death,
             relimited: BTreeSet::new(),
             deaf_until: 0,
