@@ -6,9 +6,8 @@
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
-use std::{fs, panic, thread};
+use std::{fs, panic};
 
 use gangline::rivals::{Bug, with};
 
@@ -16,11 +15,10 @@ use crate::sim::draw::draw;
 use crate::sim::plan::Plan;
 use crate::sim::run::play;
 use crate::sim::shrink::shrink;
+use crate::sim::sweep::first_that;
 
 /// A bug is to be found within so many plans.
 const PLANS_MAX: u64 = 10_000;
-/// Plans from one sign of life to the next.
-const PLANS_PER_DOT: u64 = 1_000;
 /// Where the table begins and ends in the page.
 const TABLE: [&str; 2] = ["<!-- make reinject: begin -->\n", "<!-- make reinject: end -->\n"];
 
@@ -119,27 +117,7 @@ fn find_anew(known: &Known) -> bool {
 
 /// The first seed whose plan breaks a promise with the bug in.
 fn search(bug: Bug) -> Option<u64> {
-    let (next, first) = (AtomicU64::new(0), AtomicU64::new(PLANS_MAX));
-    let workers = thread::available_parallelism().map_or(1, usize::from);
-    thread::scope(|scope| {
-        for _ in 0..workers {
-            scope.spawn(|| {
-                loop {
-                    let seed = next.fetch_add(1, Ordering::Relaxed);
-                    if seed >= first.load(Ordering::Relaxed) {
-                        return;
-                    }
-                    if seed % PLANS_PER_DOT == PLANS_PER_DOT - 1 {
-                        say(".");
-                    }
-                    if with(bug, || play(&draw(seed), false)).violation.is_some() {
-                        first.fetch_min(seed, Ordering::Relaxed);
-                    }
-                }
-            });
-        }
-    });
-    Some(first.into_inner()).filter(|seed| *seed < PLANS_MAX)
+    first_that(0..PLANS_MAX, |_| say("."), |seed| with(bug, || play(&draw(seed), false)).violation.is_some())
 }
 
 /// Prints a part of a line at once.

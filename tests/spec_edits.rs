@@ -2,7 +2,9 @@
 
 use crate::spec_submission::of_pair;
 use crate::support::cluster::Cluster;
-use gangline::core::event::{GroupSpec, Reservation};
+use gangline::core::decision::Decision;
+use gangline::core::event::{GroupSpec, PlaceholderFor, Reservation};
+use gangline::core::ids::GroupId;
 use gangline::core::lifecycle::AppState;
 use gangline::core::time::Mono;
 
@@ -32,6 +34,60 @@ fn a_started_application_keeps_its_spec() {
     cluster.member("g-3", "g");
     cluster.settle();
     assert_eq!((cluster.state("g"), cluster.report("g").incarnation), (AppState::Running, 2));
+}
+
+/// ADR 0009: a new process takes the latest specs for those in force. Where they name several queues by now the application
+/// is counted in one of them, and all of its task groups say in which.
+#[test]
+fn the_queue_that_is_said_is_the_one_that_counts() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 8).queue("root.r", 8);
+    for name in ["p0", "p1"] {
+        let spec = of_pair(&cluster, name);
+        cluster.submit(name, "root.q", spec);
+        cluster.member(&format!("{name}-0"), name);
+    }
+    cluster.settle();
+    let said = |cluster: &Cluster| ["p0", "p1"].map(|name| cluster.report(name).queue.to_string());
+    let edited = GroupSpec { generation: 2, queue: "root.r".into(), ..cluster.groups["p0"].clone() };
+    cluster.apply("p0", edited);
+    cluster.settle();
+    assert_eq!((said(&cluster), cluster.state("p0")), (["root.q"; 2].map(Into::into), AppState::Running));
+    cluster.restart().settle();
+    assert_eq!((said(&cluster), cluster.state("p0")), (["root.r"; 2].map(Into::into), AppState::Running));
+    let running = |queue: &str| cluster.applications(queue);
+    assert_eq!([running("root.q"), running("root.r")], [vec![], vec![(AppState::Running, 1)]]);
+}
+
+/// As above: from the end on the edit holds, when the last placeholder is gone; all task groups are shown anew then.
+#[test]
+fn the_queue_that_is_said_changes_when_the_application_leaves_its_queue() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 8).queue("root.r", 8);
+    for name in ["p0", "p1"] {
+        let spec = GroupSpec {
+            reservation: Reservation::Placeholder,
+            placeholder_for: PlaceholderFor::All,
+            ..of_pair(&cluster, name)
+        };
+        cluster.submit(name, "root.q", spec);
+    }
+    cluster.settle().member("p0-0", "p0");
+    cluster.settle();
+    let edited = GroupSpec { generation: 2, queue: "root.r".into(), ..cluster.groups["p0"].clone() };
+    cluster.apply("p0", edited);
+    cluster.finish("p0-0", true);
+    cluster.settle().wait(30_000);
+    assert_eq!(
+        (cluster.state("p0"), cluster.waiting()),
+        (AppState::Completed, vec!["release ph-p1-1-0-0 timeout".into()])
+    );
+    assert_eq!(&*cluster.report("p0").queue, "root.q", "where what is left is charged");
+    cluster.decisions.retain(|decision| matches!(decision, Decision::Release(..)));
+    cluster.carry("release");
+    assert_eq!(&*cluster.report("p0").queue, "root.r");
+    let is_of_p0 = |group: &GroupId| &*cluster.scheduler.books.groups[*group].key.name == "p0";
+    let shown =
+        cluster.decisions.iter().any(|decision| matches!(decision, Decision::ShowGroup(group) if is_of_p0(group)));
+    assert!(shown, "{:?}", cluster.decisions);
 }
 
 /// ADR 0009: until it starts an accepted application is judged again, and gives back what it holds by the old spec.

@@ -1,10 +1,10 @@
 //! Recovery: a start, a leader change and a re-list are one code path (01, 1.11).
 
 use gangline::core::decision::{Decision, TerminationType};
-use gangline::core::event::{Event, GroupSpec, Mark, Place, Role};
+use gangline::core::event::{BindOutcome, Event, GroupSpec, Mark, Place, Role};
 use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
-use gangline::core::reason::SpecError;
+use gangline::core::reason::{Refusal, SpecError};
 use gangline::core::scheduler::Scheduler;
 use gangline::core::time::Mono;
 
@@ -204,6 +204,64 @@ fn a_binding_of_an_earlier_process_comes_to_light_late() {
         let report = cluster.report("g");
         assert_eq!((report.state, report.placed, report.seats.taken), (AppState::Running, true, 3), "{what}");
     }
+}
+
+/// As above, where the next process has rejected the gang for a limit that was lowered: before it had looked at it, or after it
+/// had accepted it in the same life.
+#[test]
+fn a_binding_of_an_earlier_process_comes_to_light_after_a_rejection() {
+    for accepted in [false, true] {
+        let mut cluster = Cluster::default().nodes(1, 3).queue("root.q", 3);
+        let spec = cluster.all("g", 2);
+        cluster.submit("g", "root.q", spec);
+        cluster.settle();
+        if accepted {
+            cluster.restart().step();
+            assert_eq!((cluster.state("g"), cluster.report("g").incarnation), (AppState::Accepted, 1));
+            cluster.set_queue("root.q", 1);
+        } else {
+            cluster.set_queue("root.q", 1);
+            cluster.restart();
+        }
+        cluster.settle();
+        assert_eq!((cluster.state("g"), cluster.placeholders()), (AppState::Rejected, 0));
+        runs_in(&mut cluster, "g-0", 0);
+        cluster.settle();
+        let said =
+            |cluster: &Cluster| (cluster.state("g"), cluster.report("g").reason, cluster.report("g").incarnation);
+        assert_eq!(said(&cluster), (AppState::Running, "PartiallyLost", 1), "accepted before: {accepted}");
+        cluster.restart().settle();
+        assert_eq!(said(&cluster), (AppState::Running, "PartiallyLost", 1), "the same anew");
+    }
+}
+
+/// 01, 1.5: as above for a member that had been bound for an earlier TaskGroup of that name, and is about to be bound for this
+/// one: it counts for none, and its seat is open.
+#[test]
+fn a_binding_for_an_earlier_task_group_comes_to_light_late() {
+    let mut cluster = Cluster::default().nodes(1, 4);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.step();
+    assert_eq!(cluster.waiting(), ["bind g-0 n0 started", "bind g-1 n0 started"]);
+    let sent = cluster.decisions.iter().position(|decision| matches!(decision, Decision::Allocate { .. }));
+    let sent = cluster.decisions.remove(sent.expect("it is there"));
+    let Decision::Allocate { ask, mut mark, .. } = sent else { panic!("a Binding") };
+    mark.group = Some(Uid::new("uid-earlier"));
+    let on = Place::On { node: "n0".into(), running: true };
+    cluster.change("g-0", |spec| (spec.place, spec.mark) = (on, Some(mark)));
+    cluster.step();
+    let conflict = Refusal { code: 409, message: "is already assigned".into() };
+    cluster.tell(Event::Bind(ask, BindOutcome::Failed(conflict)));
+    cluster.settle();
+    let said = |cluster: &Cluster| {
+        let report = cluster.report("g");
+        (report.state, report.reason, report.members.running, report.seats.taken)
+    };
+    assert_eq!(said(&cluster), (AppState::Running, "PartiallyLost", 1, 1));
+    cluster.restart().settle();
+    assert_eq!(said(&cluster), (AppState::Running, "PartiallyLost", 1, 1), "the same anew");
 }
 
 /// A member of `g` that an earlier process bound for a seat.

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use gangline::core::codes::CODES;
-use gangline::core::event::{AskSpec, BindOutcome, Event, Place, Role};
-use gangline::core::ids::Key;
+use gangline::core::decision::Decision;
+use gangline::core::event::{AskSpec, BindOutcome, Event, GroupSpec, Place, Role};
+use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::{Refusal, Unsupported};
 use gangline::core::shape::Shape;
@@ -431,8 +432,7 @@ fn a_group_that_moves_away_takes_no_node_along() {
     cluster.member("g-0", "g");
     cluster.step();
     cluster.wait(1_000).carry("create").step();
-    let moved =
-        gangline::core::event::GroupSpec { generation: 2, application: "h".into(), ..cluster.groups["g"].clone() };
+    let moved = GroupSpec { generation: 2, application: "h".into(), ..cluster.groups["g"].clone() };
     cluster.apply("g", moved);
     cluster.settle();
     cluster.wait(6_000).settle();
@@ -450,4 +450,42 @@ fn a_finished_placeholder_found_at_the_start_keeps_its_name() {
     assert_eq!(cluster.waiting(), ["release ph-g-1-0-0 stopped", "create g/0"]);
     cluster.carry("create");
     assert!(cluster.pods.contains_key("ph-g-1-0-1"), "{:?}", cluster.pods.keys());
+}
+
+/// 01, 1.5: a member that runs under the UID of another TaskGroup of its name never counts for this one: nor when the answer
+/// to its Binding is there, its mark not seen yet, and something else of the pod is seen first.
+#[test]
+fn a_member_whose_mark_is_not_seen_yet_counts_for_no_later_task_group() {
+    let unsupported = Unsupported { field: "spec.volumes".into() };
+    let seen_first = [Place::Pending, Place::Refused(unsupported), Place::Failed { reason: "".into() }];
+    for place in seen_first {
+        let mut cluster = Cluster::default().nodes(1, 4);
+        let spec = cluster.direct("g", 1);
+        cluster.apply("g", spec.clone());
+        cluster.member("g-0", "g");
+        cluster.step();
+        let decided = std::mem::take(&mut cluster.decisions);
+        let allocation = decided.into_iter().find(|decision| matches!(decision, Decision::Allocate { .. }));
+        let Some(Decision::Allocate { ask, mark, .. }) = allocation else { panic!("it is bound") };
+        cluster.tell(Event::Bind(ask, BindOutcome::Bound));
+        cluster.lose_group("g");
+        cluster.step();
+        cluster.apply("g", GroupSpec { uid: Uid::new("later"), ..spec });
+        let has_ended = matches!(place, Place::Failed { .. });
+        cluster.change("g-0", |spec| (spec.priority, spec.place) = (1, place.clone()));
+        cluster.step();
+        let counted = |cluster: &Cluster| {
+            let report = cluster.report("g");
+            (report.state, report.members.running, report.members.failed, report.seats.taken)
+        };
+        assert_eq!(counted(&cluster), (AppState::Accepted, 0, 0, 0), "{place:?}");
+        let on = Place::On { node: "n0".into(), running: true };
+        cluster
+            .change("g-0", |spec| (spec.place, spec.mark) = (if has_ended { place.clone() } else { on }, Some(mark)));
+        cluster.step();
+        assert_eq!(counted(&cluster), (AppState::Accepted, 0, 0, 0), "{place:?}");
+        cluster.member("g-1", "g");
+        cluster.settle();
+        assert_eq!(counted(&cluster), (AppState::Running, 1, 0, 1), "{place:?}");
+    }
 }

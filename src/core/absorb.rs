@@ -1,10 +1,10 @@
 //! Finds the seats of pods that exist: after a start, and when a pod appears or is bound (01, 1.11).
 
-use super::application::{App, Stage};
+use super::application::Stage;
 use super::ask::{Ask, AskState};
 use super::decision::TerminationType;
 use super::event::{Place, PlaceholderName, Role};
-use super::ids::{AskId, GroupId};
+use super::ids::{AppId, AskId, GroupId};
 use super::lifecycle::AppState;
 use super::reason::Loss;
 use super::scheduler::Scheduler;
@@ -176,13 +176,22 @@ impl Scheduler {
     }
 
     /// An earlier process had started this gang, and its Binding of a member comes to light when this one has begun to
-    /// reserve anew: the gang goes on as after a restart that would have shown it (01, 1.11).
+    /// reserve anew, or has rejected it: the gang goes on as after a restart that would have shown it (01, 1.11).
     pub(super) fn take_up_start(&mut self, id: AskId) {
         let Some(app) = self.books.asks[id].app.filter(|_| self.synced) else { return };
-        let App { state, incarnation, .. } = self.books.apps[app];
-        if state != AppState::Accepted || !self.started_in(id, incarnation) {
-            return;
+        match self.books.apps[app].state {
+            AppState::Accepted if self.started_in(id, self.books.apps[app].incarnation) => self.start_as_found(app),
+            AppState::Rejected if self.started_after(id, self.books.apps[app].incarnation) => self.renew(app),
+            AppState::New
+            | AppState::Accepted
+            | AppState::Running
+            | AppState::Waiting
+            | AppState::Rejected
+            | AppState::Completed => {}
         }
+    }
+
+    fn start_as_found(&mut self, app: AppId) {
         for group in self.books.apps[app].groups.clone() {
             let seats = &self.books.groups[group].seats;
             let pending = seats.open_with_placeholder().map(|(seat, _)| seat);

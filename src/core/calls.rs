@@ -2,7 +2,7 @@
 
 use super::ask::AskState;
 use super::decision::{Decision, TerminationType};
-use super::event::{BindOutcome, Mark, Role};
+use super::event::{BindOutcome, Mark, Place, Role};
 use super::ids::{AskId, QueueId};
 use super::lifecycle::AppState;
 use super::reason::{Loss, Reason, Refusal};
@@ -73,6 +73,13 @@ impl Scheduler {
     /// Whether a Binding of the pod was decided, and has not ended as far as is known.
     pub(super) fn is_being_bound(&self, id: AskId) -> bool {
         self.books.asks.get(id).is_some_and(|ask| matches!(ask.state, AskState::Assumed { sent: true, .. }))
+    }
+
+    /// Whether a Binding of the pod was decided, and the pod was not seen with it: for whom that is only its mark says.
+    pub(super) fn is_bound_unseen(&self, id: AskId) -> bool {
+        let ask = &self.books.asks[id];
+        let is_seen = ask.spec.mark.is_some() || matches!(ask.spec.place, Place::On { .. });
+        matches!(ask.state, AskState::Bound { .. }) && !is_seen || self.is_being_bound(id)
     }
 
     /// Whether a member's TaskGroup is gone.

@@ -345,6 +345,7 @@ impl Scheduler {
         self.shown_queues.extend(self.books.count_app(id, None));
         if let Some(queue) = self.books.apps[id].queue.take() {
             self.shown_queues.insert(queue);
+            self.shown_groups.extend(&self.books.apps[id].groups);
             self.books.queues.release(queue);
             self.stirred = true;
         }

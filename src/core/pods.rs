@@ -19,6 +19,9 @@ impl Scheduler {
             None => self.add_ask(id, spec),
             Some(_) => self.replace_spec(id, spec),
         }
+        if self.was_bound_for_another(id) {
+            self.take_all_back(id);
+        }
         self.relink(id);
         self.follow_place(id);
         self.reshelve(id);
@@ -96,11 +99,27 @@ impl Scheduler {
 
     /// Takes back what was decided for a pod, where nothing was said to the API server yet, or that was refused.
     fn take_back(&mut self, id: AskId) {
-        match self.books.asks[id].state {
-            AskState::Assumed { .. } if !self.may_have_a_node(id) => self.unassume(id),
-            AskState::Parked { .. } => self.unpark(id),
-            AskState::Assumed { .. } | AskState::Waiting | AskState::Bound { .. } | AskState::Finished => {}
+        if !self.may_have_a_node(id) {
+            self.take_all_back(id);
         }
+    }
+
+    fn take_all_back(&mut self, id: AskId) {
+        match self.books.asks[id].state {
+            AskState::Assumed { .. } => self.unassume(id),
+            AskState::Parked { .. } => self.unpark(id),
+            AskState::Waiting | AskState::Bound { .. } | AskState::Finished => {}
+        }
+    }
+
+    /// Whether an earlier process bound a member for an earlier TaskGroup of that name, and this one was about to give it a
+    /// seat.
+    fn was_bound_for_another(&self, id: AskId) -> bool {
+        let ask = &self.books.asks[id];
+        let marked = ask.spec.mark.as_ref().and_then(|mark| mark.group.as_ref());
+        let own = ask.group.and_then(|group| self.books.groups[group].spec.as_ref());
+        let decided = matches!(ask.state, AskState::Assumed { .. } | AskState::Parked { .. });
+        decided && marked.zip(own).is_some_and(|(marked, own)| *marked != own.uid)
     }
 
     /// Gives a pod that we may place its class.
@@ -122,11 +141,11 @@ impl Scheduler {
         }
     }
 
-    /// Links a pod to what it belongs to. Settled once it has a node and an application; and what is being bound for a
-    /// TaskGroup that is gone belongs to none until that has ended.
+    /// Links a pod to what it belongs to. Settled once it has a node and an application; and what was bound for a
+    /// TaskGroup that is gone belongs to none until its mark is seen.
     pub(super) fn relink(&mut self, id: AskId) {
         let ask = &self.books.asks[id];
-        if ask.state != AskState::Waiting && ask.app.is_some() || self.is_being_bound(id) && self.lacks_its_group(id) {
+        if ask.state != AskState::Waiting && ask.app.is_some() || self.is_bound_unseen(id) && self.lacks_its_group(id) {
             return;
         }
         let namespace = ask.spec.key.namespace.clone();

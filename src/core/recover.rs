@@ -35,8 +35,10 @@ impl Scheduler {
             (life, Reached::End { placed }) if life >= own && !rivals::has(Bug::ReadmitsTheFinished) => {
                 self.stays_ended(id, life, placed);
             }
-            (life, Reached::Start { placed }) if life > own && !rivals::has(Bug::RunningGangReservesAgain) => {
-                self.goes_on(id, life, placed)
+            (life, Reached::Start { placed })
+                if (life > own || self.runs(id, life)) && !rivals::has(Bug::RunningGangReservesAgain) =>
+            {
+                self.goes_on(id, life, placed);
             }
             (_, Reached::Reserve | Reached::Start { .. } | Reached::End { .. } | Reached::Over) => return false,
         }
@@ -173,6 +175,12 @@ impl Scheduler {
     pub(super) fn started_in(&self, ask: AskId, life: u32) -> bool {
         let is_started = self.books.asks[ask].spec.mark.as_ref().is_some_and(|mark| mark.started);
         is_started && self.marked_incarnation(ask) == Some(life)
+    }
+
+    /// Whether a pod's Binding says that its gang had started in a life after that one, or runs in it.
+    pub(super) fn started_after(&self, ask: AskId, life: u32) -> bool {
+        let is_of = |marked: u32| marked > life || marked == life && self.books.asks[ask].is_active();
+        self.marked_incarnation(ask).is_some_and(|marked| is_of(marked) && self.started_in(ask, marked))
     }
 
     /// Whether the cluster shows that a task group was accepted before.

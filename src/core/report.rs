@@ -47,7 +47,7 @@ pub struct GroupReport {
     pub completes: Option<Wall>,
     /// The generation of the spec in force.
     pub generation: i64,
-    /// The queue that it names.
+    /// The queue in which its application is counted; of one that is in none, the queue that the spec names.
     pub queue: Text,
 }
 
@@ -367,8 +367,13 @@ impl Scheduler {
             placed: app.is_some_and(|app| app.placed),
             completes: app.and_then(|app| Some(app.idle?.ends(self.completion_timeout(app)).1)),
             generation: spec.generation,
-            queue: spec.queue.clone(),
+            queue: self.queue_shown(group),
         })
+    }
+
+    fn queue_shown(&self, group: &Group) -> Text {
+        let own = group.app.and_then(|app| self.books.apps[app].queue);
+        own.map_or_else(|| group.spec().queue.clone(), |queue| self.books.queues[queue].path.clone())
     }
 
     /// Code of the one reason that says most.

@@ -1,11 +1,11 @@
 //! The way of calls from a process to the server and back: refused, lost, late, or deadly.
 
 use gangline::api::task_group::TaskGroupStatus;
-use gangline::core::ids::Key;
+use gangline::core::ids::{Key, Uid};
 use gangline::shim::observation::Outcome;
 use gangline::shim::op::{Call, Kind, Op};
 use gangline::sim::api::gave_up;
-use gangline::sim::store::Change;
+use gangline::sim::store::{Change, metadata};
 
 use super::{CALL_MS, DOWN_MS, Death, Event, Fate, Faults, GIVEN_UP_MS, World};
 use crate::sim::acts::Act;
@@ -198,16 +198,19 @@ impl World {
     }
 
     /// A call is carried out, perhaps of a process that another does not know of, which has planned without that.
-    fn make(&mut self, call: &Call) -> Outcome {
+    pub(crate) fn make(&mut self, call: &Call) -> Outcome {
         if let (Op::Bind { pod, .. }, false) = (&call.op, self.is_of_the_only_one(call)) {
             let group = self.api.store.get(Kind::Pod, pod).and_then(group_of).map(str::to_owned);
             let heard_ms = self.heard_ms();
             self.overtaken.extend(group.map(|group| (group, heard_ms)));
         }
+        let is_of_the_newest = call.id.incarnation == self.newest();
+        if let (Op::DeletePod { pod, uid }, false) = (&call.op, is_of_the_newest) {
+            // To the newest it is as if a user had deleted a placeholder that it had found.
+            self.placeholder_of_a_living_group(pod, uid).iter().for_each(|group| self.disturb(group));
+        }
         let outcome = self.late_answer(call).unwrap_or_else(|| self.carry_out(call));
-        if let (Op::Bind { node, .. }, Outcome::Ok(_)) = (&call.op, &outcome)
-            && call.id.incarnation != self.newest()
-        {
+        if let (Op::Bind { node, .. }, Outcome::Ok(_), false) = (&call.op, &outcome, is_of_the_newest) {
             // To the newest it is as if another scheduler had bound it.
             self.room_taken(node);
         }
@@ -217,6 +220,16 @@ impl World {
                 outcome
             }
         }
+    }
+
+    /// The task group of a placeholder, if it is the one that the placeholder was made for, and nobody deletes that yet.
+    fn placeholder_of_a_living_group(&self, pod: &Key, uid: &Uid) -> Option<String> {
+        let body = self.api.store.get(Kind::Pod, pod)?;
+        let is_it = metadata(body).uid.as_deref() == Some(&*uid.0) && metadata(body).deletion_timestamp.is_none();
+        let name = group_of(body).filter(|_| is_it && self.is_made(body))?;
+        let owner = metadata(body).owner_references.iter().flatten().next()?;
+        let group = self.api.store.get(Kind::TaskGroup, &Key::new(NS, name))?;
+        (metadata(group).uid.as_ref() == Some(&owner.uid)).then(|| name.to_owned())
     }
 
     /// Whether the process that made a call is the newest, and alone.

@@ -45,7 +45,8 @@ const SEAT_STEPS: &[(&str, &str)] = &[
 ];
 
 /// Several of these between two looks, in which much can have happened, and a new life begun. Some are rare, and none has to
-/// be reached. What stands in neither list does not happen: a seat that a member has had is not held again, say.
+/// be reached. Of the fixed plans it is known that they reach no others, so that a new kind of step is noticed; with enough
+/// plans any of the states follows on any.
 const SEAT_JUMPS: &[(&str, &str)] = &[
     ("Assumed", "Creating"),
     ("Binding", "Assumed"),
@@ -165,22 +166,39 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     ("application Waiting to New", "without a TaskGroup it is never seen Waiting, and with one it goes on or ends"),
 ];
 
-/// What is wrong with what these plays reached: there is more, or it was taken to be impossible.
+/// Whether something could be reached that is called so.
+pub(crate) fn could_be(what: &str) -> bool {
+    let words = || SEAT_STEPS.iter().flat_map(|(before, now)| [before, now]);
+    let is_step = words().any(|before| words().any(|now| before != now && seat_step(before, now) == what));
+    is_step || expected().contains(what) && !IMPOSSIBLE.iter().any(|(name, _)| *name == what)
+}
+
+fn is_listed_step(what: &str) -> bool {
+    SEAT_STEPS.iter().chain(SEAT_JUMPS).any(|(before, now)| seat_step(before, now) == what)
+}
+
+/// What the fixed plans do not reach, and how their seats move beyond what is listed.
 pub(crate) fn gaps(reached: &Reached) -> Vec<String> {
     let impossible = |what: &String| IMPOSSIBLE.iter().any(|(name, _)| name == what);
-    let all = expected();
-    let missed = all.iter().filter(|what| !reached.contains(*what) && !impossible(what));
+    let missed = expected().into_iter().filter(|what| !reached.contains(what) && !impossible(what));
     let missed = missed.map(|what| format!("not reached: {what}"));
-    let is_new = |what: &&String| {
-        let is_jump = SEAT_JUMPS.iter().any(|(before, now)| seat_step(before, now) == **what);
-        let is_listed = all.contains(*what) || is_jump;
-        let is_step = what.starts_with("seat ") && !what.contains(": ");
-        (is_step || ["act ", "answer ", "call "].iter().any(|list| what.starts_with(list))) && !is_listed
-    };
-    let unlisted = reached.iter().filter(is_new);
-    let unlisted = unlisted.map(|what| format!("not listed: {what}")).chain(heard::impossible(reached));
+    let is_step = |what: &&String| what.starts_with("seat ") && !what.contains(": ");
+    let unlisted = reached.iter().filter(is_step).filter(|what| !is_listed_step(what));
+    missed.chain(unlisted.map(|what| format!("not listed: {what}"))).collect()
+}
+
+/// What any plan shows to be untrue: that there is no more to do and to be told than is listed, or that something is
+/// impossible.
+pub(crate) fn untrue(reached: &Reached) -> Vec<String> {
+    let all = expected();
+    let is_new =
+        |what: &&String| ["act ", "answer ", "call "].iter().any(|list| what.starts_with(list)) && !all.contains(*what);
+    let unlisted = reached.iter().filter(is_new).map(|what| format!("not listed: {what}"));
     let possible = IMPOSSIBLE.iter().filter(|(what, _)| reached.contains(*what) || !all.contains(*what));
-    missed.chain(unlisted).chain(possible.map(|(what, _)| format!("not impossible: {what}"))).collect()
+    unlisted
+        .chain(heard::impossible(reached))
+        .chain(possible.map(|(what, _)| format!("not impossible: {what}")))
+        .collect()
 }
 
 /// Everything that there is.

@@ -21,4 +21,5 @@ mod rare;
 pub(crate) mod run;
 mod same;
 pub(crate) mod shrink;
+pub(crate) mod sweep;
 pub(crate) mod world;

@@ -16,7 +16,7 @@ use super::marks::{Seat, group_of, is_member, queue_mark, seat_label, seat_mark,
 use super::people::{NS, is_placeholder, label, levels, node_of};
 use super::world::World;
 
-#[path = "planted.rs"]
+#[path = "planted/mod.rs"]
 mod planted;
 #[path = "plenty.rs"]
 mod plenty;
@@ -202,8 +202,8 @@ impl World {
             let holds = self.of_group(&name, &group).placeholders > 0;
             if state == Some("Running") || state == Some("Accepted") && holds {
                 let app = application_of(&name, &group);
-                let queue = group.spec.queue.as_deref().unwrap_or("root.default");
-                levels(queue).for_each(|level| _ = apps.entry(level.to_owned()).or_default().insert(app.clone()));
+                levels(queue_of(&group))
+                    .for_each(|level| _ = apps.entry(level.to_owned()).or_default().insert(app.clone()));
             }
         }
         let limits = self.api.store.of_kind(Kind::Queue).filter_map(|(key, body)| match body {
@@ -377,8 +377,7 @@ impl World {
         let app = |(name, group): &(String, TaskGroup)| application_of(name, group);
         // Who of those that hold nothing counts as one of the applications of a queue follows from when they came.
         let counted = |(name, group): &(String, TaskGroup)| {
-            let queue = group.spec.queue.as_deref().unwrap_or("root.default");
-            let is_relimited = levels(queue).any(|level| self.relimited.contains(level));
+            let is_relimited = levels(queue_of(group)).any(|level| self.relimited.contains(level));
             let Numbers { bound, placeholders, .. } = self.of_group(name, group);
             let waits = group.status.as_ref().is_some_and(|status| status.reason == "WaitingForApplications");
             waits || is_relimited && bound + placeholders == 0
@@ -408,7 +407,9 @@ impl World {
     /// Groups that are submitted to a queue or to one below it.
     pub(crate) fn groups_in(&self, path: &str) -> Vec<String> {
         let mut groups = self.groups();
-        groups.retain(|(_, group)| levels(group.spec.queue.as_deref().unwrap_or("root.default")).any(|at| at == path));
+        let named = |group: &TaskGroup| group.spec.queue.clone().unwrap_or_else(|| "root.default".to_owned());
+        let is_in = |queue: &str| levels(queue).any(|at| at == path);
+        groups.retain(|(_, group)| is_in(queue_of(group)) || is_in(&named(group)));
         groups.into_iter().map(|(name, _)| name).collect()
     }
 
@@ -476,8 +477,14 @@ impl World {
         let conditions = status.conditions.iter().filter(|condition| condition.status == "True");
         let conditions: Vec<&str> = conditions.map(|condition| condition.type_.as_str()).collect();
         format!(
-            "gang {name}: {} {} held {} running {}; {} members bound, {} placeholders; {conditions:?}",
-            status.application_state, status.reason, counts.held, counts.running, numbers.bound, numbers.placeholders
+            "gang {name}: {} {} held {} running {}; {} members bound, {} placeholders; {conditions:?} in {}",
+            status.application_state,
+            status.reason,
+            counts.held,
+            counts.running,
+            numbers.bound,
+            numbers.placeholders,
+            status.queue
         )
     }
 
@@ -506,6 +513,12 @@ fn in_force(group: &TaskGroup) -> u32 {
     let started = |state: &str| matches!(state, "Running" | "Waiting" | "Completed");
     let status = group.status.as_ref().filter(|status| started(&status.application_state));
     status.map_or(group.spec.min_member, |status| status.counts.required)
+}
+
+/// The queue in which a gang is said to be counted, else the one that it names.
+fn queue_of(group: &TaskGroup) -> &str {
+    let said = group.status.as_ref().map(|status| status.queue.as_str()).filter(|queue| !queue.is_empty());
+    said.or(group.spec.queue.as_deref()).unwrap_or("root.default")
 }
 
 /// Whether a write, or a line of a summary, is about a group, its pods, or a driver: whose gang that is its name does not say.

@@ -73,7 +73,7 @@ impl Gang {
         let status = group.status.clone().unwrap_or_default();
         Self {
             application: group.spec.application_id.clone().unwrap_or_else(|| name.clone()),
-            queue: group.spec.queue.clone().unwrap_or_else(|| DEFAULT_QUEUE.into()),
+            queue: queue_of(group),
             min: group.spec.min_member,
             held: status.counts.held,
             running: status.counts.running,
@@ -91,6 +91,13 @@ impl Gang {
 pub(super) fn state(group: &TaskGroup) -> &str {
     let state = group.status.as_ref().map_or("", |status| &status.application_state);
     if state.is_empty() { UNSEEN } else { state }
+}
+
+/// The queue in which a gang is counted, as far as Gangline has said so, else the one that it names: a spec that is edited
+/// while the gang runs waits.
+pub(super) fn queue_of(group: &TaskGroup) -> String {
+    let said = group.status.as_ref().map(|status| status.queue.clone()).filter(|queue| !queue.is_empty());
+    said.or_else(|| group.spec.queue.clone()).unwrap_or_else(|| DEFAULT_QUEUE.into())
 }
 
 /// Whether `queue` is `above` or lies below it.
@@ -170,8 +177,8 @@ mod tests {
             "old",
             "2026-01-01T00:10:00Z",
             &serde_json::json!({
-            "spec": {"minMember": 4, "minResource": {"cpu": "1"}, "queue": "root.b", "applicationId": "etl"},
-            "status": {"applicationState": "Accepted", "reason": "WaitingForQuota", "counts": {"held": 2, "running": 1},
+            "spec": {"minMember": 4, "minResource": {"cpu": "1"}, "queue": "root.edited", "applicationId": "etl"},
+            "status": {"queue": "root.b", "applicationState": "Accepted", "reason": "WaitingForQuota", "counts": {"held": 2, "running": 1},
                 "message": "waits for 3 cpu of queue root.b\u{1b}[2J"}}),
         );
         let young = found(

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
-use super::super::list::{DEFAULT_QUEUE, UNSEEN, state};
+use super::super::list::{UNSEEN, queue_of, state};
 use super::{Answer, Waiting};
 use crate::api::task_group::{Counts, TaskGroup, TaskGroupStatus};
 use crate::runtime::text::age;
@@ -34,7 +34,7 @@ pub(super) fn answer(group: &TaskGroup, now: Timestamp) -> Answer {
         kind: "TaskGroup",
         state: state(group).to_owned(),
         application: Some(group.spec.application_id.clone().unwrap_or_else(|| name.clone())),
-        queue: Some(group.spec.queue.clone().unwrap_or_else(|| DEFAULT_QUEUE.into())),
+        queue: Some(queue_of(group)),
         hints: hints(group, &status, now),
         namespace,
         name,

@@ -26,8 +26,8 @@ fn merged(mut base: Value, over: &Value) -> Value {
 fn tg(over: &Value) -> TaskGroup {
     let base = json!({"apiVersion": "gangline.dev/v1alpha1", "kind": "TaskGroup",
         "metadata": {"name": "executors", "namespace": "data", "generation": 1, "creationTimestamp": CREATED},
-        "spec": {"minMember": 10, "minResource": {"cpu": "2"}, "applicationId": "spark-pi", "queue": "root.data"},
-        "status": {"observedGeneration": 1, "applicationState": "Accepted", "reason": "WaitingForCapacity",
+        "spec": {"minMember": 10, "minResource": {"cpu": "2"}, "applicationId": "spark-pi", "queue": "root.edited"},
+        "status": {"queue": "root.data", "observedGeneration": 1, "applicationState": "Accepted", "reason": "WaitingForCapacity",
             "message": "4 of 10 seats fit no node: 38 nodes have too little cpu", "counts": {"held": 6, "pending": 4},
             "conditions": [condition("Placed", "False", "WaitingForCapacity"), condition("Accepted", "True", "Accepted")]}});
     serde_json::from_value(merged(base, over)).unwrap()

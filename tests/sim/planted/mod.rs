@@ -24,6 +24,8 @@ use super::super::run::to_rest;
 use super::super::world::{GARBLED, START_MS, World};
 use super::AFTERMATH_MS;
 
+mod gangs;
+
 /// A gang of three in a queue of six cores, started or not, and a pod that nothing is large enough for.
 fn world(started: bool) -> World {
     let mut world = World::new(1, Faults::default(), None);
@@ -68,6 +70,19 @@ fn bind(world: &mut World, pod: &str, node: &str, queue: &str) -> Option<&'stati
     let annotations = [("gangline.dev/binding".to_owned(), format!("queue={queue}"))].into();
     let op = Op::Bind { pod: key(pod), uid: uid(world, pod), node: node.into(), annotations };
     judge(world, &op)
+}
+
+/// The UID of the gang.
+fn gang_uid(world: &World) -> Uid {
+    let body = world.api.store.get(Kind::TaskGroup, &key("g")).expect("it is there");
+    Uid::new(metadata(body).uid.clone().expect("it has one"))
+}
+
+/// The process is told that something is gone.
+fn is_gone(world: &mut World, kind: Kind, name: &str, uid: Uid) {
+    let body = Err(Malformed { problem: "".into(), generation: 0 });
+    let (gone, now) = (Seen { uid, key: key(name), rv: u64::MAX, body }, world.now());
+    world.process.as_mut().expect("it runs").hear(now, kind, WatchFact::Gone(gone));
 }
 
 /// What the checks of a cluster at rest say first.
@@ -168,174 +183,6 @@ fn i3_a_queue_is_given_more_than_it_has() {
     // As if it had always been so.
     one_too_many.relimited.clear();
     assert_eq!(found(one_too_many, World::check_applications), Some("I3"), "more applications than it may have");
-}
-
-#[test]
-fn i4_a_gang_runs_in_part() {
-    let mut world = world(true);
-    remove_pods(&mut world, |name| name == "g-0");
-    assert_eq!(found(world, World::check_gangs), Some("I4"));
-    let mut other = self::world(true);
-    other.group("h", 1, &json!({"queue": "root.q", "applicationId": "g"}));
-    edit_status(&mut other, "h", |status| {
-        "Running".clone_into(&mut status.application_state);
-        status.counts.required = 1;
-    });
-    assert_eq!(found(other, World::check_gangs), Some("I4"), "without one of its task groups");
-    let excused = |reason: &str| {
-        let mut world = self::world(true);
-        world.disturb("g");
-        remove_pods(&mut world, |name| name == "g-0");
-        edit_status(&mut world, "g", |status| reason.clone_into(&mut status.reason));
-        found(world, World::check_gangs)
-    };
-    assert_eq!([excused("PartiallyLost"), excused("Running")], [None, Some("I4")], "it is to say so");
-    let mut world = self::world(false);
-    edit_status(&mut world, "g", |status| "WaitingForCapacity".clone_into(&mut status.reason));
-    assert_eq!(found(world, World::check_gangs), Some("I4"), "it waits and holds its seats");
-}
-
-/// The UID of the gang.
-fn gang_uid(world: &World) -> Uid {
-    let body = world.api.store.get(Kind::TaskGroup, &key("g")).expect("it is there");
-    Uid::new(metadata(body).uid.clone().expect("it has one"))
-}
-
-/// A gang with a seat that nobody holds any more, as its process was told.
-fn half_held() -> World {
-    let mut half = world(false);
-    let one = half.placeholders().first().cloned().expect("they are there");
-    let uid = uid(&half, &one);
-    is_gone(&mut half, Kind::Pod, &one, uid);
-    half
-}
-
-/// The process is told that something is gone.
-fn is_gone(world: &mut World, kind: Kind, name: &str, uid: Uid) {
-    let body = Err(Malformed { problem: "".into(), generation: 0 });
-    let (gone, now) = (Seen { uid, key: key(name), rv: u64::MAX, body }, world.now());
-    world.process.as_mut().expect("it runs").hear(now, kind, WatchFact::Gone(gone));
-}
-
-/// The process is told of a member that was bound for no seat.
-fn is_spare(world: &mut World) {
-    let mark = format!("queue=root.q task-group=g incarnation={}.1", gang_uid(world).0);
-    let pod = json!({
-        "metadata": {"name": "spare", "namespace": NS, "uid": "spare", "resourceVersion": "999999",
-                     "labels": {"gangline.dev/task-group": "g"}, "annotations": {"gangline.dev/binding": mark}},
-        "spec": {"schedulerName": "gangline", "nodeName": "n1", "containers": [{"name": "main"}]},
-    });
-    let (seen, now) = (decode::seen(Kind::Pod, &pod.to_string()).expect("a pod"), world.now());
-    world.process.as_mut().expect("it runs").hear(now, Kind::Pod, WatchFact::Upsert(seen));
-}
-
-/// What is said of a gang that starts now.
-fn starts(world: &mut World) -> Option<&'static str> {
-    let uid = gang_uid(world);
-    world.note_start(1, (uid.clone(), format!("{}.1", uid.0), Step::Said { lost: false }));
-    world.run_for(START_MS);
-    world.check_starts();
-    world.violation.take().map(|violation| violation.promise)
-}
-
-#[test]
-fn i4_a_member_that_was_bound_for_no_seat_counts_once() {
-    let mut half = half_held();
-    is_spare(&mut half);
-    assert_eq!(starts(&mut half), None, "one seat, and one member");
-    let mut less = half_held();
-    let other = less.placeholders().pop().expect("they are there");
-    let uid = uid(&less, &other);
-    is_gone(&mut less, Kind::Pod, &other, uid);
-    is_spare(&mut less);
-    assert_eq!(starts(&mut less), Some("I4"), "two seats, and one member");
-}
-
-#[test]
-fn i4_room_is_taken_where_nothing_is_swapped() {
-    let taken = |called_off: bool| {
-        let mut world = world(false);
-        let placeholder = world.placeholders().pop().expect("they are there");
-        let uid = uid(&world, &placeholder);
-        world.called_off.extend(called_off.then(|| uid.0.to_string()));
-        world.act(&Act::Foreign { name: "foreign".to_owned(), node: "n1".to_owned(), cpu: 1 });
-        world.disturbed.contains_key("g")
-    };
-    assert_eq!([taken(false), taken(true)], [false, true]);
-}
-
-#[test]
-fn i4_a_gang_starts_with_one_seat_that_nobody_holds() {
-    assert_eq!(starts(&mut world(false)), None, "all are held");
-    let mut half = half_held();
-    half.disturb("g");
-    half.run_for(1);
-    assert_eq!(starts(&mut half), Some("I4"), "somebody took something before it started");
-}
-
-#[test]
-fn i4_somebody_takes_a_seat_of_a_gang_that_starts() {
-    let mut half = half_held();
-    let uid = gang_uid(&half);
-    half.note_start(1, (uid.clone(), format!("{}.1", uid.0), Step::Said { lost: false }));
-    half.run_for(1);
-    half.disturb("g");
-    half.run_for(START_MS);
-    half.check_starts();
-    assert_eq!(half.violation, None);
-}
-
-#[test]
-fn i5_a_seat_is_given_twice() {
-    let mut world = world(true);
-    let body = world.api.store.get(Kind::Pod, &key("g-0")).expect("it is there");
-    let seat = seat_mark(body).expect("it is bound");
-    let other = uid(&world, "g-1");
-    world.note_seat(&key("g-1"), &other, seat, true);
-    assert_eq!(world.violation.map(|violation| violation.promise), Some("I5"));
-}
-
-/// A Binding of a member of another group, or of this one, with what it says on the pod.
-fn bind_as(world: &mut World, pod: &str, mark: String) -> Option<&'static str> {
-    let annotations = [("gangline.dev/binding".to_owned(), mark)].into();
-    let op = Op::Bind { pod: key(pod), uid: uid(world, pod), node: "n1".into(), annotations };
-    judge(world, &op)
-}
-
-#[test]
-fn i5_and_i3_a_member_is_bound_for_a_group_or_a_queue_that_is_not_its_own() {
-    let mut world = world(false);
-    let life = format!("task-group=g incarnation={}.1", gang_uid(&world).0);
-    world.member("h", 0, "1");
-    world.member("g", 9, "100");
-    world.rest();
-    assert_eq!(bind_as(&mut world, "h-0", format!("queue=root.q {life}")), Some("I5"));
-    assert_eq!(bind_as(&mut world, "g-9", format!("queue=root.default {life}")), Some("I3"));
-    assert_eq!(bind_as(&mut world, "g-9", life.clone()), Some("I3"), "no queue");
-    let uid = gang_uid(&world);
-    is_gone(&mut world, Kind::TaskGroup, "g", uid);
-    assert_eq!(bind_as(&mut world, "g-9", format!("queue=root.q {life}")), Some("I5"), "its group is gone");
-}
-
-#[test]
-fn i5_two_have_one_seat() {
-    let mut world = world(true);
-    let mark = |world: &World, pod: &str| {
-        let body = world.api.store.get(Kind::Pod, &key(pod)).expect("it is there");
-        metadata(body)
-            .annotations
-            .as_ref()
-            .and_then(|all| all.get("gangline.dev/binding"))
-            .cloned()
-            .expect("it is bound")
-    };
-    let first = mark(&world, "g-0");
-    let changed = world.api.change_pod(&key("g-1"), |pod| {
-        pod.metadata.annotations.get_or_insert_default().insert("gangline.dev/binding".to_owned(), first);
-        Ok(())
-    });
-    assert!(changed.is_ok());
-    assert_eq!(found(world, World::check_seats), Some("I5"));
 }
 
 #[test]
