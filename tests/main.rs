@@ -6,6 +6,8 @@ mod api_calls;
 #[cfg(feature = "runtime")]
 mod charts;
 mod controller;
+mod controller_bindings;
+mod controller_lists;
 mod controller_queues;
 mod crash_matrix;
 #[cfg(feature = "runtime")]
