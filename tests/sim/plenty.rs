@@ -117,7 +117,8 @@ impl World {
         }
     }
 
-    /// The queue of a pod outside task groups: of an application it is the one of the first of its pods that has or names one.
+    /// The queue of a pod outside task groups: of an application it is that of the first of its pods that runs, else the one
+    /// that the first of its pods names (ADR 0016).
     fn queue_of(&self, namespace: &str, pod: &Body) -> String {
         let named = |body: &Body| label(body, "gangline.dev/queue").map(str::to_owned);
         let application = label(pod, "gangline.dev/application-id");
@@ -126,7 +127,9 @@ impl World {
             application.is_some() && &*key.namespace == namespace && same
         };
         let beside = || self.pods().filter(is_beside).map(|(_, body)| body);
-        let of_application = beside().find_map(queue_mark).or_else(|| beside().find_map(named));
+        let runs = |body: &&Body| !matches!(body, Body::Pod(pod) if has_ended(pod));
+        let says = |body: &Body| queue_mark(body).or_else(|| named(body));
+        let of_application = beside().filter(runs).find_map(queue_mark).or_else(|| beside().find_map(says));
         of_application.or_else(|| named(pod)).unwrap_or_else(|| "root.default".to_owned())
     }
 
