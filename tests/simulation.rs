@@ -36,8 +36,7 @@ const TRY: &str = "one of \"seat Held: creation ok\", \"reason WaitingForQuota\"
 #[test]
 fn whatever_goes_wrong_every_promise_is_kept() {
     if let Some(path) = variable("PLAN") {
-        let text = std::fs::read_to_string(path).expect("a file that can be read");
-        return show(&Plan::parse(&text).expect("a plan"));
+        return show(&read(Path::new(&path)));
     }
     if let Some(seed) = number("SEED") {
         return show(&draw(seed));
@@ -46,6 +45,7 @@ fn whatever_goes_wrong_every_promise_is_kept() {
         return find(&what, number("FIRST").unwrap_or(0), number("SEEDS").unwrap_or(SEEDS));
     }
     let parts = match number("SEEDS") {
+        Some(0) => panic!("SEEDS is how many plans to play, from 1 on"),
         Some(count) => parts(number("FIRST").unwrap_or(0), count),
         None => vec![0..SEEDS, fresh()],
     };
@@ -77,9 +77,10 @@ fn variable(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 
-/// A number from the environment.
+/// A number from the environment. What is empty is not given, as make passes it on.
 pub(crate) fn number(name: &str) -> Option<u64> {
-    variable(name).map(|text| text.parse().expect("a number"))
+    let text = variable(name).filter(|text| !text.is_empty())?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} is a whole number from 0 on, not {text:?}")))
 }
 
 /// Plans that no run has had before.
@@ -189,12 +190,16 @@ fn plans(directory: &str) -> Vec<(PathBuf, Plan)> {
     let entries = std::fs::read_dir(&dir).expect("the plans are there");
     let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be read").path()).collect();
     paths.sort();
-    let read = |path: PathBuf| {
-        let text = std::fs::read_to_string(&path).expect("a file that can be read");
-        let plan = Plan::parse(&text).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
+    let with_plan = |path: PathBuf| {
+        let plan = read(&path);
         (path, plan)
     };
-    paths.into_iter().map(read).collect()
+    paths.into_iter().map(with_plan).collect()
+}
+
+fn read(path: &Path) -> Plan {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()));
+    Plan::parse(&text).unwrap_or_else(|problem| panic!("{}: {problem}", path.display()))
 }
 
 fn show(plan: &Plan) {

@@ -30,7 +30,7 @@ use outbox::Outbox;
 use pod_list::PodList;
 use settings::Settings;
 use target::Target;
-use turn::Turn;
+use turn::{News, Turn};
 
 /// Everything that is known and wanted. `Clone`, so that a test can fork it.
 #[derive(Clone, Debug)]
@@ -129,13 +129,14 @@ impl Controller {
             return Turn::default();
         }
         let step = self.core.step(now, std::mem::take(&mut self.events));
+        let news = step.decisions.iter().filter_map(News::of).collect();
         step.decisions.into_iter().for_each(|decision| self.carry_out(decision));
         self.audit_sometimes();
         let calls = self.calls();
         // Before everything is synced nothing leaves, so there is nothing to wake for.
         let outbox = self.core.is_synced().then(|| self.outbox.wake(now.mono)).flatten();
         let wake = step.wake.into_iter().chain(outbox).min();
-        Turn { calls, wake, more: step.more || !self.events.is_empty() }
+        Turn { calls, wake, more: step.more || !self.events.is_empty(), news }
     }
 
     fn observe(&mut self, observation: Observation) {

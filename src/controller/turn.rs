@@ -1,5 +1,7 @@
 //! What a step of the controller hands to the shell.
 
+use crate::core::decision::Decision;
+use crate::core::ids::{GroupId, Text};
 use crate::core::time::Mono;
 use crate::shim::op::Call;
 
@@ -12,4 +14,31 @@ pub struct Turn {
     pub wake: Option<Mono>,
     /// Whether there is more to decide now, without anything else happening.
     pub more: bool,
+    /// Of what there is something new to say, which `calls` write down sooner or later.
+    pub news: Vec<News>,
+}
+
+/// Something of which there is something new to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum News {
+    /// A task group.
+    Group(GroupId),
+    /// A queue, by its path.
+    Queue(Text),
+}
+
+impl News {
+    /// The news that a decision is.
+    pub(super) fn of(decision: &Decision) -> Option<Self> {
+        match decision {
+            Decision::ShowGroup(group) => Some(Self::Group(*group)),
+            Decision::ShowQueue(path) => Some(Self::Queue(path.clone())),
+            Decision::Allocate { .. }
+            | Decision::Recall(_)
+            | Decision::CreatePlaceholder(_)
+            | Decision::CancelPlaceholder(_)
+            | Decision::Release(..)
+            | Decision::ShowAsk(_) => None,
+        }
+    }
 }

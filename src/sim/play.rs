@@ -134,10 +134,12 @@ impl Play {
         self.at(arrival.at, Event::Arrives(Box::new(arrival)));
     }
 
-    /// Lets everything happen that happens by itself, but nothing later than this; then tells what happened.
-    pub fn run(mut self, until: Millis) -> Story {
+    /// Lets everything happen that happens by itself, but nothing later than this; then tells what happened. `sign` is told
+    /// again and again how far it is.
+    pub fn run(mut self, until: Millis, mut sign: impl FnMut(Millis)) -> Story {
         while let Some(at) = self.next_at().filter(|at| *at <= until && self.lacks.is_none() && !self.is_quiet(*at)) {
             self.now_ms = self.now_ms.max(at);
+            sign(self.now_ms);
             let mut due = false;
             while let Some(event) = self.agenda.first_entry().filter(|event| event.key().0 <= at) {
                 let event = event.remove();
@@ -292,9 +294,11 @@ impl Play {
     }
 
     fn step(&mut self) {
+        let mut news = Vec::new();
         loop {
             let turn = self.controller.step(self.now(), &mut self.batch);
             self.wake = turn.wake;
+            news.extend(turn.news);
             for call in turn.calls {
                 self.at(self.now_ms + CALL_MS / 2, Event::Called(Box::new(call)));
             }
@@ -302,7 +306,7 @@ impl Play {
                 break;
             }
         }
-        self.record.look(self.now_ms, self.controller.core());
+        self.record.look(self.now_ms, self.controller.core(), news);
     }
 }
 
@@ -338,7 +342,7 @@ mod tests {
         let arrival = |key, what| Arrival { at: 0, key, what, lasts: Some(0) };
         play.expect(arrival(Key::cluster("n"), Thing::Object(Body::Node(Arc::new(node)))));
         play.expect(arrival(Key::new("ns", "j"), Thing::Job(Box::new(job))));
-        let story = play.run(Millis::MAX / 2);
+        let story = play.run(Millis::MAX / 2, |_| {});
         assert_eq!((story.end, story.lacks.as_deref(), story.outside[0].pods), (End::TooManyPods, Some("ns/j"), 50));
     }
 

@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::api::Api;
 use super::waiting::{self, Waiting};
 use super::work::{Work, Works};
+use crate::controller::turn::News;
 use crate::core::ids::{GroupId, Key};
 use crate::core::lifecycle::AppState;
 use crate::core::resources::Amount;
@@ -103,8 +104,10 @@ pub struct Moment {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Gang {
-    /// `namespace/name`.
+    /// `namespace/name` of its TaskGroup.
     pub name: String,
+    /// The application, whose TaskGroups start together: `namespace/applicationId`.
+    pub application: String,
     /// Its queue.
     pub queue: String,
     /// `minMember`.
@@ -160,23 +163,26 @@ pub struct Usage {
 }
 
 impl Record {
-    /// Looks at gangs and queues as they are now.
-    pub(super) fn look(&mut self, now: Millis, core: &Scheduler) {
-        let mut groups: Vec<(Key, GroupId)> =
-            core.books.groups.iter().map(|(id, group)| (group.key.clone(), id)).collect();
-        groups.sort_unstable();
-        for (key, id) in groups {
-            self.look_at_gang(now, core, &key, id);
+    /// Looks at the gangs and queues of which there is something new to say, gangs in the order of their names.
+    pub(super) fn look(&mut self, now: Millis, core: &Scheduler, news: Vec<News>) {
+        let mut groups: BTreeMap<&Key, GroupId> = BTreeMap::new();
+        for one in &news {
+            match one {
+                News::Group(id) => groups.extend(core.books.groups.get(*id).map(|group| (&group.key, *id))),
+                News::Queue(path) => {
+                    let queue = core.books.queues.find(path);
+                    queue.into_iter().for_each(|id| self.look_at_queue(now, &core.books.queues[id]));
+                }
+            }
         }
-        for (_, queue) in core.books.queues.iter() {
-            self.look_at_queue(now, queue);
-        }
+        groups.into_iter().for_each(|(key, id)| self.look_at_gang(now, core, key, id));
     }
 
     fn look_at_gang(&mut self, now: Millis, core: &Scheduler, key: &Key, id: GroupId) {
         let Some(report) = core.group_report(id) else { return };
         let gang = self.gangs.entry(key.clone()).or_insert_with(|| Gang {
             name: key.to_string(),
+            application: application(core, key, id),
             queue: report.queue.to_string(),
             members: report.required,
             submitted: now,
@@ -237,7 +243,6 @@ impl Record {
     /// The play is over. What is said of gangs and pods is what holds now, not what was written when it was news.
     pub(super) fn end(mut self, ending: Ending, api: &Api, core: &Scheduler) -> Story {
         let Ending { played, end, lacks, later } = ending;
-        self.look(played, core);
         for (key, gang) in &mut self.gangs {
             gang.still_waits = gang.waits();
             if !(gang.still_waits && end == End::NothingMore) {
@@ -259,6 +264,11 @@ impl Record {
             later,
         }
     }
+}
+
+fn application(core: &Scheduler, key: &Key, id: GroupId) -> String {
+    let spec = core.books.groups.get(id).and_then(|group| group.spec.as_ref());
+    spec.map_or_else(String::new, |spec| key.beside(&spec.application).to_string())
 }
 
 impl Gang {

@@ -100,7 +100,7 @@ impl Process {
         Ok(())
     }
 
-    /// I5: who is bound for a task group names it, in its namespace. I3: it is charged to the queue of that.
+    /// I5: who is bound for a task group names it, in its namespace. I3: it is charged to the queue of its gang.
     fn judge_mark(&self, key: &Key, annotations: &BTreeMap<String, String>) -> Result<(), Violation> {
         let queue = queue_in(annotations).unwrap_or_default();
         let (Some(uid), Some(pod)) = (group_in(annotations), self.pods.get(key)) else {
@@ -116,13 +116,20 @@ impl Process {
             return Err(Violation::new("I5", format!("{key} is bound for a task group that is gone")));
         }
         self.judge_membership(key, pod, (member_of, group))?;
-        if group.is_some_and(|group| !group.queues.is_empty() && !group.queues.contains(queue)) {
+        if group.is_some_and(|group| !group.queues.is_empty() && !self.is_of_gang(group, queue)) {
             return Err(Violation::new(
                 "I3",
-                format!("{key} is charged to {queue}, which its task group does not name"),
+                format!("{key} is charged to {queue}, which no task group of its gang names"),
             ));
         }
         Ok(())
+    }
+
+    /// Whether a task group names a queue, or another of its gang does: where one was edited while the gang ran, a new process
+    /// counts all of it in one of these (ADR 0009).
+    fn is_of_gang(&self, group: &GroupSeen, queue: &str) -> bool {
+        let others = group.gang.iter().filter_map(|key| self.groups.get(self.group_uids.get(key)?));
+        others.chain([group]).any(|one| one.queues.contains(queue))
     }
 
     /// I5: a member names its task group, which is the one that its Binding names; an originator names none.

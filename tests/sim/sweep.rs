@@ -1,11 +1,13 @@
 //! Plays the plans of many seeds, on all processors.
 
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
-/// Seeds from one sign of life to the next.
-const SEEDS_PER_SIGN: u64 = 1_000;
+/// From one sign of life to the next.
+const SIGN: Duration = Duration::from_secs(15);
 
 /// The first seed of which something holds; those after it are not all looked at. `sign` is called again and again, with
 /// how many were begun.
@@ -15,6 +17,15 @@ pub(crate) fn first_that(
     holds: impl Fn(u64) -> bool + Sync,
 ) -> Option<u64> {
     let (next, end) = (AtomicU64::new(seeds.start), AtomicU64::new(seeds.end));
+    let signed = Mutex::new(Instant::now());
+    let is_due = || {
+        let mut signed = signed.lock().expect("nobody fails over a clock");
+        let is_due = signed.elapsed() >= SIGN;
+        if is_due {
+            *signed = Instant::now();
+        }
+        is_due
+    };
     let work = || {
         // Some plans take longer than others: who is done takes the next.
         loop {
@@ -22,9 +33,8 @@ pub(crate) fn first_that(
             if seed >= end.load(Ordering::Relaxed) {
                 return;
             }
-            let begun = seed - seeds.start;
-            if begun > 0 && begun.is_multiple_of(SEEDS_PER_SIGN) {
-                sign(begun);
+            if is_due() {
+                sign(seed - seeds.start);
             }
             if holds(seed) {
                 end.fetch_min(seed, Ordering::Relaxed);

@@ -1,5 +1,7 @@
 //! How a play ended: who has no node, what would have come later, and why no more was played.
 
+use std::collections::BTreeSet;
+
 use super::show::clock;
 use crate::runtime::text::{count as count_of, escape};
 use crate::sim::play::PODS_MAX;
@@ -52,10 +54,12 @@ pub(super) fn later(later: &[Later]) -> String {
 
 /// The last line: numbers, how long was played, and why no longer.
 pub(super) fn summary(story: &Story) -> String {
-    let count = |states: &[&str]| story.gangs.iter().filter(|gang| states.contains(&gang.state)).count();
+    // The TaskGroups of an application are one gang; one that it is closed to is Rejected, and none of it.
+    let gangs: BTreeSet<_> = story.gangs.iter().map(|gang| (&gang.application, gang.state)).collect();
+    let count = |states: &[&str]| gangs.iter().filter(|(_, state)| states.contains(state)).count();
     let (rejected, finished) = (count(&["Rejected"]), count(&["Waiting", "Completed"]));
     let (running, waiting) = (count(&["Running"]), count(&["New", "Accepted"]));
-    let gangs = count_of(story.gangs.len(), "gang");
+    let gangs = count_of(gangs.len(), "gang");
     let after = clock(story.played);
     let numbers = format!("{finished} finished, {running} running, {waiting} waiting, {rejected} rejected");
     format!("{gangs} after {after}: {numbers}. {}\n", why(story))

@@ -13,7 +13,8 @@ mod object;
 mod read;
 mod show;
 
-use std::time::Duration;
+use std::io::Write;
+use std::time::{Duration, Instant};
 
 use super::output::{self, json, yaml};
 use super::{FAILED, Reply, complaint};
@@ -51,7 +52,20 @@ fn play(input: Input, args: &SimulateArgs) -> Story {
     };
     let mut play = Play::new(settings, input.classes);
     input.arrivals.into_iter().for_each(|arrival| play.expect(arrival));
-    play.run(millis(args.until))
+    play.run(millis(args.until), says_how_far())
+}
+
+/// Says how far a play is, where it takes more than a second, and then seldom.
+fn says_how_far() -> impl FnMut(Millis) {
+    let (begun, mut next) = (Instant::now(), Duration::from_secs(1));
+    move |played| {
+        let took = begun.elapsed();
+        if took >= next {
+            next = took + Duration::from_secs(5);
+            // Whoever does not listen misses nothing.
+            let _ = writeln!(std::io::stderr(), "played {} so far", show::clock(played));
+        }
+    }
 }
 
 fn millis(duration: Duration) -> Millis {

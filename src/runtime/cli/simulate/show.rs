@@ -43,7 +43,7 @@ fn timeline(moments: &[Moment], colours: bool) -> String {
     if rows.is_empty() {
         String::new()
     } else {
-        output::table(&["AT", "GANG", "STATE", "REASON", "MESSAGE"], &rows, colours)
+        output::table(&["AT", "TASKGROUP", "STATE", "REASON", "MESSAGE"], &rows, colours)
     }
 }
 
@@ -76,8 +76,18 @@ fn gangs(story: &Story, colours: bool) -> String {
         (tone(gang.state), cells)
     };
     let rows: Vec<_> = story.gangs.iter().map(row).collect();
-    let header =
-        ["GANG", "QUEUE", "MEMBERS", "SUBMITTED", "ADMITTED", "STARTED", "PLACED", "FINISHED", "STATE", "WAITED FOR"];
+    let header = [
+        "TASKGROUP",
+        "QUEUE",
+        "MEMBERS",
+        "SUBMITTED",
+        "ADMITTED",
+        "STARTED",
+        "PLACED",
+        "FINISHED",
+        "STATE",
+        "WAITED FOR",
+    ];
     if rows.is_empty() { String::new() } else { output::table(&header, &rows, colours) }
 }
 
