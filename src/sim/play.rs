@@ -306,7 +306,7 @@ impl Play {
                 break;
             }
         }
-        self.record.look(self.now_ms, self.controller.core(), news);
+        self.record.look(self.now_ms, self.controller.core(), &news);
     }
 }
 

@@ -164,9 +164,9 @@ pub struct Usage {
 
 impl Record {
     /// Looks at the gangs and queues of which there is something new to say, gangs in the order of their names.
-    pub(super) fn look(&mut self, now: Millis, core: &Scheduler, news: Vec<News>) {
+    pub(super) fn look(&mut self, now: Millis, core: &Scheduler, news: &[News]) {
         let mut groups: BTreeMap<&Key, GroupId> = BTreeMap::new();
-        for one in &news {
+        for one in news {
             match one {
                 News::Group(id) => groups.extend(core.books.groups.get(*id).map(|group| (&group.key, *id))),
                 News::Queue(path) => {

@@ -82,7 +82,10 @@ impl World {
             let is_short = gang.iter().any(|(_, key, missing)| process.waiting(key) < missing.count());
             let is_held = is_short && self.faults.refused > 0 && matches!(step, Step::Seat(_));
             let decided = if is_held { at.saturating_sub(HELD_MS) } else { at };
-            let excused = self.refuses().is_some() || at < self.deaf_until || is_new && self.joins(&uid, &life, &gang);
+            // It says itself that it lacks members, of whichever of its task groups.
+            let is_lost = matches!(step, Step::Said { lost: true });
+            let is_excused = is_lost || self.refuses().is_some() || at < self.deaf_until;
+            let excused = is_excused || is_new && self.joins(&uid, &life, &gang);
             // Known as one that has started, also where its gang is not.
             let own = Start { group: None, incarnation: None, at, decided, missing: Missing::default(), excused };
             self.ledger.starts.insert(uid.clone(), own);

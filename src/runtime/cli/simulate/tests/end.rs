@@ -160,4 +160,6 @@ fn a_task_group_and_an_unlimited_queue_have_measures_of_their_own() {
     assert!(placed[0] < 5_000 && (15_000..20_000).contains(&placed[1]), "{placed:?}");
     let text = show::words(&story, false);
     assert!(text.contains("peak 2, unlimited; the nodes have 8") && text.contains("▂▂▂"), "{text}");
+    assert!(text.contains("\n1 gang after") && text.contains(": 1 finished, 0 running"), "{text}");
+    assert_eq!(gang(&story, "two").application, "default/a");
 }
