@@ -1,5 +1,6 @@
 //! Shim, core and outbox together, at the level of Kubernetes objects: what is said to the API server, and how often.
 
+use gangline::controller::turn::News;
 use gangline::shim::observation::{Outcome, WatchFact};
 use gangline::shim::op::{Call, Kind, Op};
 use serde_json::json;
@@ -122,6 +123,21 @@ fn a_placeholder_that_cannot_be_deleted_keeps_its_seat_and_says_so() {
     let bound = calls.iter().any(|call| matches!(&call.op, Op::Bind { pod, .. } if &*pod.name == "m"));
     assert!(bound, "the swap ends as it began: {calls:#?}");
     assert!(driven.controller.stats().denied.is_empty(), "a right that is missing is found before an object is");
+}
+
+/// Who tells a story looks at what there is news of, and at nothing else: of a gang that comes at its task group and its queue.
+#[test]
+fn there_is_news_of_what_changed() {
+    let mut driven = Driven::synced();
+    driven.news.clear();
+    let spec = group(&json!({"placeholderFor": "all"}));
+    driven.upsert(Kind::TaskGroup, &spec);
+    let groups: Vec<_> = driven.controller.core().books.groups.iter().map(|(id, _)| News::Group(id)).collect();
+    assert!(groups.len() == 1 && groups.iter().all(|news| driven.news.contains(news)), "{:?}", driven.news);
+    assert!(driven.news.contains(&News::Queue("root.default".into())), "{:?}", driven.news);
+    driven.news.clear();
+    driven.upsert(Kind::TaskGroup, &spec);
+    assert_eq!(driven.news, []);
 }
 
 /// What metrics count: decisions by their names, and seats of all groups by their states.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use gangline::controller::Controller;
 use gangline::controller::settings::Settings;
+use gangline::controller::turn::News;
 use gangline::core::time::{Mono, Now, Wall};
 use gangline::shim::decode;
 use gangline::shim::observation::{Observation, Outcome, Seen, WatchFact};
@@ -22,6 +23,8 @@ pub struct Driven {
     now_ms: u64,
     batch: Vec<Observation>,
     calls: Vec<Call>,
+    /// Of what there was something new to say, so far.
+    pub news: Vec<News>,
     version: u64,
 }
 
@@ -31,7 +34,7 @@ impl Driven {
         let settings =
             Settings { scheduler_names: vec!["gangline".into()], placeholder_image: "pause".into(), instance: 1 };
         let controller = Controller::new(settings);
-        Self { controller, now_ms: 1_000, batch: Vec::new(), calls: Vec::new(), version: 100 }
+        Self { controller, now_ms: 1_000, batch: Vec::new(), calls: Vec::new(), news: Vec::new(), version: 100 }
     }
 
     /// One in an empty cluster with a node of 16 cpu.
@@ -83,6 +86,7 @@ impl Driven {
             let wall = Wall(1_700_000_000_000 + self.now_ms.cast_signed());
             let turn = self.controller.step(Now { mono: Mono(self.now_ms), wall }, &mut self.batch);
             self.calls.extend(turn.calls);
+            self.news.extend(turn.news);
             if !turn.more {
                 return;
             }
