@@ -340,6 +340,33 @@ fn an_interrupted_gang_goes_first() {
     assert_eq!((cluster.bound().len(), cluster.report("g").placed), (4, true));
 }
 
+/// As above: its largest members first. A small one would take the room that a large one had: 2 of 8 cores are less of a
+/// node than 1 of 2.
+#[test]
+fn the_largest_members_of_an_interrupted_gang_go_first() {
+    let mut cluster = Cluster::default();
+    cluster.node("small", 2);
+    cluster.node("large", 8);
+    let mut other = cluster.sized("other", Role::Foreign, 6);
+    other.place = Place::On { node: "large".into(), running: true };
+    cluster.show(other);
+    let gang = vec!["a".into(), "b".into(), "c".into()];
+    for (name, cpu) in [("a", 1), ("b", 2), ("c", 1)] {
+        let shape = cluster_shape(cpu);
+        let (gang, min_resource) = (gang.clone(), shape.request.clone());
+        cluster
+            .apply(name, GroupSpec { application: "p".into(), gang, shape, min_resource, ..cluster.direct(name, 1) });
+        cluster.large_member(&format!("{name}-0"), name, cpu);
+    }
+    let (group, queue) = (Some(Uid::new("uid-c")), "root.default".into());
+    let mark = Mark { group, incarnation: 1, seat: Some(0), started: true, queue, ..Mark::default() };
+    let on = Place::On { node: "small".into(), running: true };
+    cluster.change("c-0", |spec| (spec.place, spec.mark) = (on, Some(mark)));
+    cluster.restart().settle();
+    let nodes = ["a-0", "b-0"].map(|pod| cluster.node_of(pod));
+    assert_eq!(nodes, ["small", "large"].map(|node| Some(node.to_owned())));
+}
+
 /// 01, 1.6: "if it cannot be completed it is PartiallyLost, its remaining members become ordinary asks, and the cluster
 /// goes on."
 #[test]

@@ -5,15 +5,16 @@
 //!    too small try again (01, 1.6: "planned first, before anything else").
 //! 3. Gangs and ordinary asks, merged by rank, are planned and committed one after the other.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use super::ask::{AskState, Rank, Shelf};
 use super::fill::{Demand, Placed, copies_on, fill_some};
-use super::ids::{AppId, AskId, ClassId, QueueId};
+use super::ids::{AppId, AskId, ClassId, GroupId, QueueId};
 use super::lifecycle::{AppEvent, AppState};
 use super::queue::Ahead;
 use super::replace::Reach;
-use super::resources::Totals;
+use super::resources::{CPU, MEMORY, Totals};
 use super::scheduler::{PLACED_PER_STEP, Scheduler};
 use super::seat::SeatState;
 
@@ -40,13 +41,23 @@ impl Scheduler {
         // One may have ended since: only what runs swaps.
         let running =
             cramped.iter().map(|(_, app)| &self.books.apps[*app]).filter(|app| app.state == AppState::Running);
-        let groups: Vec<_> = running.flat_map(|app| app.groups.iter().copied()).collect();
+        let groups: Vec<_> = running.flat_map(|app| self.largest_first(&app.groups)).collect();
         groups.iter().for_each(|group| self.fill_open_seats(*group));
         for group in groups {
             self.replace(group, Reach::Beyond);
             self.balance(group);
         }
         cramped.into_iter().for_each(|(_, app)| self.touch(Some(app)));
+    }
+
+    /// As [`super::fill::fill`] has it: what is hard to place chooses before what is easy.
+    fn largest_first(&self, groups: &[GroupId]) -> Vec<GroupId> {
+        let mut groups = groups.to_vec();
+        groups.sort_by_key(|group| {
+            let size = &self.books.groups[*group].spec().min_resource;
+            Reverse((size.base[CPU], size.base[MEMORY]))
+        });
+        groups
     }
 
     /// Pods of one queue and class wait for the same thing; when it becomes another, all of them say so.
