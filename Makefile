@@ -3,7 +3,7 @@
 # NODES=… (up, demo, perf) chooses the number of nodes; NAME=… (up, down) one of several control planes side by side;
 # KEEP=1 leaves something behind: the running control plane (demo), the logs of each run (perf); SEEDS=, FIRST= choose
 # which clusters are simulated, SEED= or PLAN= (and SHRINK=1) which one is shown; SEQUENCES= how many sequences of requests
-# are compared (conformance); SAMPLE=, DRAW=, ONLY= which mutants are tried.
+# are compared (conformance); SAMPLE=, DRAW=, SINCE=, ONLY= which mutants are tried.
 
 CARGO := cargo
 LAB   := $(CARGO) build --locked --bin gangline --example lab && target/debug/examples/lab
@@ -54,7 +54,7 @@ reinject: ## Bugs of other schedulers put back in and looked for; writes their p
 conformance: ## The simulation's model of the API server against a real one (SEQUENCES=)
 	@CONFORMANCE=$(SEQUENCES) $(CARGO) test --locked --test e2e -- --nocapture conformance
 
-mutants: ## The deciding layers broken in many places: how often a test notices (SAMPLE=, DRAW=, ONLY=)
+mutants: ## The deciding layers broken in many places: how often a test notices (SAMPLE=, SINCE=, ONLY=)
 	@scripts/mutants
 
 e2e: ## End-to-end tests on a control plane of their own

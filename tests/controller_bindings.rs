@@ -91,12 +91,54 @@ fn a_binding_that_has_not_left_is_made_for_the_next_task_group_of_the_name() {
     }
     driven.step();
     driven.wait(60_000);
-    let calls = driven.taken();
-    let marks: Vec<&String> = calls
-        .iter()
-        .filter_map(|call| if let Op::Bind { annotations, .. } = &call.op { annotations.values().next() } else { None })
-        .collect();
+    let marks = marks_of(&driven.taken());
     assert!(!marks.is_empty() && marks.iter().all(|mark| mark.contains("incarnation=next.")), "{marks:?}");
+}
+
+/// Labels are mutable: what a pod belongs to is settled with its Binding, and one that has not left does not leave. Where it
+/// was on its way, that holds which became of it.
+#[test]
+fn a_member_that_names_another_task_group_before_it_is_bound_is_bound_for_that() {
+    let mut other = group(&json!({"reservation": "Direct", "minMember": 1}));
+    other["metadata"]["name"] = json!("other");
+    // How the first Binding is answered, before or after the edit, and for whom the pod is bound in the end.
+    for (answer, is_before, uid) in
+        [(refused(429), true, "uid-other"), (refused(403), false, "uid-other"), (Outcome::Ok(None), false, "uid-g")]
+    {
+        let mut driven = Driven::synced();
+        driven.upsert(Kind::TaskGroup, &group(&json!({"reservation": "Direct", "minMember": 1})));
+        driven.upsert(Kind::TaskGroup, &other);
+        driven.upsert(Kind::Pod, &member("m"));
+        driven.wait(1_000);
+        let mut edited = member("m");
+        edited["metadata"]["labels"]["gangline.dev/task-group"] = json!("other");
+        let calls = driven.taken();
+        let mut marks = marks_of(&calls);
+        assert!(marks.len() == 1 && marks[0].contains("incarnation=uid-g."), "{marks:?}");
+        if !is_before {
+            driven.upsert(Kind::Pod, &edited);
+        }
+        calls.iter().for_each(|call| driven.answer(call, answer.clone()));
+        if is_before {
+            driven.upsert(Kind::Pod, &edited);
+        }
+        for _ in 0..3 {
+            driven.wait(5_000);
+            let calls = driven.taken();
+            marks.extend(marks_of(&calls));
+            calls.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+        }
+        let last = marks.last().expect("it is bound");
+        assert!(last.contains(&format!("incarnation={uid}.")), "{answer:?}: {marks:?}");
+    }
+}
+
+/// What the Bindings among these calls write to their pods.
+fn marks_of(calls: &[Call]) -> Vec<String> {
+    let marks = calls.iter().filter_map(|call| {
+        if let Op::Bind { annotations, .. } = &call.op { annotations.values().next() } else { None }
+    });
+    marks.cloned().collect()
 }
 
 /// 04, 4.3: a Binding to a node that does not exist is taken by the API server, so that it must not leave.

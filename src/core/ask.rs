@@ -25,6 +25,8 @@ pub struct Rank {
 pub struct Ask {
     /// As last observed.
     pub spec: AskSpec,
+    /// What its labels say now, where they were edited when its Binding had been decided: it counts if that is not made.
+    pub relabelled: Option<Role>,
     /// Its shape, while it may be placed by us.
     pub class: Option<ClassId>,
     /// Its application.

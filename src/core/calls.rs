@@ -51,6 +51,7 @@ impl Scheduler {
                 }
             }
         }
+        self.follow_labels(id);
         self.note(id);
     }
 
@@ -80,6 +81,11 @@ impl Scheduler {
         let ask = &self.books.asks[id];
         let is_seen = ask.spec.mark.is_some() || matches!(ask.spec.place, Place::On { .. });
         matches!(ask.state, AskState::Bound { .. }) && !is_seen || self.is_being_bound(id)
+    }
+
+    /// Whether a pod belongs where it did when its Binding was decided.
+    pub(super) fn is_bound_as_decided(&self, id: AskId) -> bool {
+        !self.lacks_its_group(id) && self.books.asks[id].relabelled.is_none()
     }
 
     /// Whether a member's TaskGroup is gone.

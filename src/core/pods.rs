@@ -1,7 +1,7 @@
 //! Pods come, change and go: what each means for seats and books (01, 1.4, 1.5).
 
 use super::ask::{Ask, AskState, Shelf};
-use super::decision::TerminationType;
+use super::decision::{Decision, TerminationType};
 use super::event::{AskSpec, Place, Role};
 use super::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
 use super::queue::DEFAULT_QUEUE;
@@ -48,6 +48,7 @@ impl Scheduler {
 
     fn add_ask(&mut self, id: AskId, spec: AskSpec) {
         let ask = Ask {
+            relabelled: None,
             class: None,
             app: None,
             group: None,
@@ -67,9 +68,10 @@ impl Scheduler {
     fn replace_spec(&mut self, id: AskId, mut spec: AskSpec) {
         let ask = &self.books.asks[id];
         let is_reshaped = ask.spec.shape != spec.shape;
-        // Labels are mutable: what a pod belongs to is settled with its Binding.
         if ask.is_placeholder() || self.may_have_a_node(id) {
-            spec.role = ask.spec.role.clone();
+            self.settle_role(id, &mut spec.role);
+        } else {
+            self.books.asks[id].relabelled = None;
         }
         if is_reshaped || self.books.asks[id].spec.role != spec.role {
             self.take_back(id);
@@ -85,6 +87,27 @@ impl Scheduler {
             self.stirred |= charge.is_some();
             self.grown.extend(charge.map(|charge| charge.node));
             self.shown_queues.extend(charge.and_then(|charge| charge.queue));
+        }
+    }
+
+    /// Labels are mutable: what a pod belongs to is settled with its Binding. One that has not left does not leave.
+    fn settle_role(&mut self, id: AskId, said: &mut Role) {
+        let ask = &mut self.books.asks[id];
+        let said = std::mem::replace(said, ask.spec.role.clone());
+        ask.relabelled = (said != ask.spec.role && !ask.is_placeholder()).then_some(said);
+        if ask.relabelled.is_some() && self.is_being_bound(id) {
+            self.decide(Decision::Recall(id));
+        }
+    }
+
+    /// Where a Binding was not made, what the labels of its pod say now counts.
+    pub(super) fn follow_labels(&mut self, id: AskId) {
+        if self.may_have_a_node(id) {
+            return;
+        }
+        if let Some(role) = self.books.asks[id].relabelled.take() {
+            let spec = AskSpec { role, ..self.books.asks[id].spec.clone() };
+            self.see_ask(id, spec);
         }
     }
 

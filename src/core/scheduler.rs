@@ -198,11 +198,12 @@ impl Scheduler {
                     let state = self.books.asks.get(ask).map(|ask| ask.state);
                     if matches!(state, Some(AskState::Assumed { .. })) {
                         self.unassume(ask);
+                        self.follow_labels(ask);
                     }
                 }
                 Decision::Release(ask, _) if self.books.asks.get(ask).is_none() => {}
                 Decision::Recall(ask) if !self.is_being_bound(ask) => {}
-                Decision::Recall(ask) if !self.lacks_its_group(ask) && self.may_still_go(ask) => {}
+                Decision::Recall(ask) if self.is_bound_as_decided(ask) && self.may_still_go(ask) => {}
                 Decision::Allocate { .. }
                 | Decision::Recall(_)
                 | Decision::Release(..)

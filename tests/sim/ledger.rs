@@ -16,7 +16,7 @@ use crate::sim::process::{Missing, Step};
 /// How long after its first member every member of a gang is on its way, or has a seat that is held.
 pub(crate) const START_MS: u64 = 180_000;
 
-/// How long a Binding that was decided on may wait until it is sent, where the server asks for patience.
+/// How long a Binding that was decided on may wait until it is sent, where the server asks for patience, or did until then.
 const HELD_MS: u64 = 10_000;
 
 /// What was given to whom.
@@ -80,8 +80,7 @@ impl World {
                 gang.map(|(uid, key, min)| (uid.clone(), key.clone(), process.unseated(uid, min))).collect();
             // One of them is gone already: it may have been there when the others were sent, and these had to wait.
             let is_short = gang.iter().any(|(_, key, missing)| process.waiting(key) < missing.count());
-            let is_held = is_short && self.faults.refused > 0 && matches!(step, Step::Seat(_));
-            let decided = if is_held { at.saturating_sub(HELD_MS) } else { at };
+            let decided = if is_short && matches!(step, Step::Seat(_)) { self.held_since() } else { at };
             // It says itself that it lacks members, of whichever of its task groups.
             let is_lost = matches!(step, Step::Said { lost: true });
             let is_excused = is_lost || self.refuses().is_some() || at < self.deaf_until;
@@ -105,6 +104,12 @@ impl World {
             Step::Seat(seat) => _ = start.missing.seats.remove(&seat),
             Step::Said { lost } => start.excused |= lost && start.at == self.now_ms,
         }
+    }
+
+    /// Since when a Binding that was decided on may have waited until it is sent, as the server asked for patience.
+    fn held_since(&self) -> u64 {
+        let refused = (self.faults.refused > 0).then(|| self.now_ms.saturating_sub(HELD_MS));
+        self.storm_within(HELD_MS).into_iter().chain(refused).min().unwrap_or(self.now_ms)
     }
 
     /// Whether others of the gang had begun to start in that life before: a TaskGroup that comes, or comes again, then is

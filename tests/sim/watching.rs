@@ -24,10 +24,18 @@ pub(super) struct Silence {
     muted: BTreeMap<Kind, u64>,
     /// The server is away until then.
     away_until: u64,
-    /// What calls are refused with, and until when.
-    storm: Option<(u16, u64)>,
+    /// The latest time in which every call is refused.
+    storm: Option<Storm>,
     /// Objects that cannot be read: from which revision on, and before which.
     garbled: BTreeMap<(Kind, Key), Vec<Range<u64>>>,
+}
+
+/// Every call is refused for a while.
+#[derive(Clone, Copy, Debug)]
+struct Storm {
+    code: u16,
+    since: u64,
+    until: u64,
 }
 
 /// What is said of an object that cannot be read.
@@ -65,13 +73,18 @@ impl World {
 
     /// Every call is refused for a while.
     pub(crate) fn storm(&mut self, code: u16, for_ms: u64) {
-        self.silence.storm = Some((code, self.now_ms + for_ms));
+        self.silence.storm = Some(Storm { code, since: self.now_ms, until: self.now_ms + for_ms });
         self.ledger.excuse_all();
     }
 
     /// What every call is refused with, if it is.
     pub(super) fn refuses(&self) -> Option<u16> {
-        self.silence.storm.filter(|(_, until)| *until > self.now_ms).map(|(code, _)| code)
+        self.silence.storm.filter(|storm| storm.until > self.now_ms).map(|storm| storm.code)
+    }
+
+    /// When the storm began that was on less than this time ago.
+    pub(super) fn storm_within(&self, ms: u64) -> Option<u64> {
+        self.silence.storm.filter(|storm| storm.until + ms > self.now_ms).map(|storm| storm.since)
     }
 
     /// Somebody writes an object in a form that cannot be read, and for a while every version of it is so.
@@ -124,7 +137,7 @@ impl World {
     /// From now on everything is served and said.
     pub(super) fn serve_all(&mut self) {
         self.silence.away_until = self.now_ms;
-        self.silence.storm = None;
+        self.silence.storm.iter_mut().for_each(|storm| storm.until = storm.until.min(self.now_ms));
         let garbled: Vec<(Kind, Key)> = self.silence.garbled.keys().cloned().collect();
         garbled.iter().for_each(|(kind, key)| self.mend(*kind, key));
         for kind in Kind::ALL {

@@ -107,6 +107,33 @@ fn i4_somebody_takes_a_seat_of_a_gang_that_starts() {
 }
 
 #[test]
+fn i4_somebody_takes_a_seat_of_a_gang_whose_bindings_have_to_wait() {
+    // When somebody takes one (minutes), and when the first Binding leaves (ms after the storm, from minute 1 to 2).
+    let held = |taken: u64, leaves: u64| {
+        let mut half = half_held();
+        let uid = gang_uid(&half);
+        for minute in 0..2 {
+            if minute == 1 {
+                half.storm(503, 60_000);
+            }
+            half.run_for(30_000);
+            if minute == taken {
+                half.disturb("g");
+            }
+            half.run_for(30_000);
+        }
+        half.run_for(leaves);
+        half.note_start(1, (uid.clone(), format!("{}.1", uid.0), Step::Seat(99)));
+        half.run_for(START_MS);
+        half.check_starts();
+        half.violation.map(|violation| violation.promise)
+    };
+    assert_eq!(held(1, 5_000), None, "the start may have been decided before");
+    assert_eq!(held(0, 5_000), Some("I4"), "before the storm a Binding leaves at once");
+    assert_eq!(held(1, 11_000), Some("I4"), "and so it does after the storm");
+}
+
+#[test]
 fn i5_a_seat_is_given_twice() {
     let mut world = world(true);
     let body = world.api.store.get(Kind::Pod, &key("g-0")).expect("it is there");
