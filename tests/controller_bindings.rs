@@ -95,41 +95,73 @@ fn a_binding_that_has_not_left_is_made_for_the_next_task_group_of_the_name() {
     assert!(!marks.is_empty() && marks.iter().all(|mark| mark.contains("incarnation=next.")), "{marks:?}");
 }
 
-/// Labels are mutable: what a pod belongs to is settled with its Binding, and one that has not left does not leave. Where it
-/// was on its way, that holds which became of it.
+/// Labels are mutable: what a pod belongs to is settled with its Binding. One that has not left does not leave; one that has
+/// counts if it is made, and if not, what the labels say by then.
 #[test]
 fn a_member_that_names_another_task_group_before_it_is_bound_is_bound_for_that() {
-    let mut other = group(&json!({"reservation": "Direct", "minMember": 1}));
-    other["metadata"]["name"] = json!("other");
-    // How the first Binding is answered, before or after the edit, and for whom the pod is bound in the end.
-    for (answer, is_before, uid) in
-        [(refused(429), true, "uid-other"), (refused(403), false, "uid-other"), (Outcome::Ok(None), false, "uid-g")]
-    {
+    let ok = || Outcome::Ok(None);
+    // What it names, edit by edit, until its first Binding is answered; the answer; what it names after that, edit by edit
+    // in one batch; and for whom it is bound in the end.
+    let cases: [(&[&str], Outcome, &[&str], &str); 7] = [
+        (&[], refused(429), &["other"], "other"),
+        (&[], refused(429), &["other", "g"], "g"),
+        (&["other"], refused(429), &[], "other"),
+        (&["other"], refused(403), &[], "other"),
+        (&["other", "g"], refused(403), &[], "g"),
+        (&["other"], ok(), &[], "g"),
+        (&[], ok(), &["other"], "g"),
+    ];
+    for (before, answer, after, named) in cases {
         let mut driven = Driven::synced();
-        driven.upsert(Kind::TaskGroup, &group(&json!({"reservation": "Direct", "minMember": 1})));
-        driven.upsert(Kind::TaskGroup, &other);
+        for name in ["g", "other"] {
+            let mut group = group(&json!({"reservation": "Direct", "minMember": 1}));
+            group["metadata"]["name"] = json!(name);
+            driven.upsert(Kind::TaskGroup, &group);
+        }
         driven.upsert(Kind::Pod, &member("m"));
         driven.wait(1_000);
-        let mut edited = member("m");
-        edited["metadata"]["labels"]["gangline.dev/task-group"] = json!("other");
         let calls = driven.taken();
         let mut marks = marks_of(&calls);
         assert!(marks.len() == 1 && marks[0].contains("incarnation=uid-g."), "{marks:?}");
-        if !is_before {
-            driven.upsert(Kind::Pod, &edited);
-        }
+        let naming = |name: &str| {
+            let mut pod = member("m");
+            pod["metadata"]["labels"]["gangline.dev/task-group"] = json!(name);
+            pod
+        };
+        before.iter().for_each(|name| driven.upsert(Kind::Pod, &naming(name)));
         calls.iter().for_each(|call| driven.answer(call, answer.clone()));
-        if is_before {
-            driven.upsert(Kind::Pod, &edited);
+        for name in after {
+            let seen = driven.seen(Kind::Pod, &naming(name));
+            driven.fact(Kind::Pod, WatchFact::Upsert(seen));
         }
+        driven.step();
         for _ in 0..3 {
             driven.wait(5_000);
             let calls = driven.taken();
             marks.extend(marks_of(&calls));
-            calls.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+            calls.iter().for_each(|call| driven.answer(call, ok()));
         }
         let last = marks.last().expect("it is bound");
-        assert!(last.contains(&format!("incarnation={uid}.")), "{answer:?}: {marks:?}");
+        let is_right = last.contains(&format!("incarnation=uid-{named}."));
+        assert!(is_right, "{before:?}, then {answer:?}, then {after:?}: {marks:?}");
+    }
+}
+
+/// A pod of which it is said that it is not placed is not bound.
+#[test]
+fn a_binding_that_has_not_left_is_not_made_for_a_pod_that_asks_for_what_there_is_not() {
+    for is_edited in [false, true] {
+        let mut driven = Driven::synced();
+        driven.upsert(Kind::TaskGroup, &group(&json!({"reservation": "Direct", "minMember": 1})));
+        driven.upsert(Kind::Pod, &member("m"));
+        driven.wait(1_000);
+        driven.taken().iter().for_each(|call| driven.answer(call, refused(429)));
+        let mut edited = member("m");
+        let label = if is_edited { "gangline.dev/no-such-thing" } else { "example.com/other" };
+        edited["metadata"]["labels"][label] = json!("x");
+        driven.upsert(Kind::Pod, &edited);
+        driven.wait(60_000);
+        assert_eq!(marks_of(&driven.taken()).is_empty(), is_edited);
     }
 }
 

@@ -23,9 +23,9 @@ pub struct Rank {
 /// One pod.
 #[derive(Clone, Debug)]
 pub struct Ask {
-    /// As last observed.
+    /// As last observed, but for the role: that is settled with its Binding.
     pub spec: AskSpec,
-    /// What its labels say now, where they were edited when its Binding had been decided: it counts if that is not made.
+    /// What its labels say now, if that is another role: it counts where the Binding is not made.
     pub relabelled: Option<Role>,
     /// Its shape, while it may be placed by us.
     pub class: Option<ClassId>,

@@ -83,9 +83,11 @@ impl Scheduler {
         matches!(ask.state, AskState::Bound { .. }) && !is_seen || self.is_being_bound(id)
     }
 
-    /// Whether a pod belongs where it did when its Binding was decided.
-    pub(super) fn is_bound_as_decided(&self, id: AskId) -> bool {
-        !self.lacks_its_group(id) && self.books.asks[id].relabelled.is_none()
+    /// Whether a pod belongs where it did when its Binding was decided, and asks for nothing that we cannot give.
+    pub(super) fn is_as_decided(&self, id: AskId) -> bool {
+        let ask = &self.books.asks[id];
+        let is_refused = matches!(ask.spec.place, Place::Refused(_)) && !ask.is_placeholder();
+        !self.lacks_its_group(id) && ask.relabelled.is_none() && !is_refused
     }
 
     /// Whether a member's TaskGroup is gone.

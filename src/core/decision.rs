@@ -28,8 +28,8 @@ pub enum Decision {
         /// What the Binding writes on the pod.
         mark: Mark,
     },
-    /// Do not bind the pod where it was to go, if that has not been sent yet: its node does not take it any more, or its
-    /// TaskGroup is gone.
+    /// Do not bind the pod where it was to go, if that has not been sent yet: its node does not take it any more, its
+    /// TaskGroup is gone, or its labels say something else now.
     Recall(AskId),
     /// Create the placeholder pod of a seat.
     CreatePlaceholder(PlaceholderName),

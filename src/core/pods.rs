@@ -24,6 +24,9 @@ impl Scheduler {
         }
         self.relink(id);
         self.follow_place(id);
+        if self.is_being_bound(id) && !self.is_as_decided(id) {
+            self.decide(Decision::Recall(id));
+        }
         self.reshelve(id);
         let (stands, app) = (self.books.asks[id].shelf, self.books.asks[id].app);
         if stood != stands {
@@ -90,14 +93,11 @@ impl Scheduler {
         }
     }
 
-    /// Labels are mutable: what a pod belongs to is settled with its Binding. One that has not left does not leave.
+    /// Labels are mutable: what a pod belongs to is settled with its Binding.
     fn settle_role(&mut self, id: AskId, said: &mut Role) {
         let ask = &mut self.books.asks[id];
         let said = std::mem::replace(said, ask.spec.role.clone());
         ask.relabelled = (said != ask.spec.role && !ask.is_placeholder()).then_some(said);
-        if ask.relabelled.is_some() && self.is_being_bound(id) {
-            self.decide(Decision::Recall(id));
-        }
     }
 
     /// Where a Binding was not made, what the labels of its pod say now counts.

@@ -124,7 +124,10 @@ impl Scheduler {
     /// Whether an event says nothing new: an object was written, and not in what is read of it.
     fn knows(&self, event: &Event) -> bool {
         match event {
-            Event::Ask(id, spec) => self.books.asks.get(*id).is_some_and(|ask| ask.spec == **spec),
+            // Of one that was relabelled the role is not what was observed.
+            Event::Ask(id, spec) => {
+                self.books.asks.get(*id).is_some_and(|ask| ask.relabelled.is_none() && ask.spec == **spec)
+            }
             Event::Node(name, spec) => {
                 self.books.nodes.id(name).and_then(|id| self.books.nodes.spec(id)) == Some(&**spec)
             }
@@ -189,8 +192,8 @@ impl Scheduler {
         }
     }
 
-    /// What an event made us decide, a later one of the same batch may have made wrong: the pod or its node is gone, or
-    /// somebody else has bound the pod.
+    /// What an event made us decide, a later one of the same batch may have made wrong: the pod or its node is gone,
+    /// somebody else has bound the pod, or what called its Binding off holds no more.
     fn think_again(&mut self) {
         for decision in std::mem::take(&mut self.out) {
             match decision {
@@ -203,7 +206,7 @@ impl Scheduler {
                 }
                 Decision::Release(ask, _) if self.books.asks.get(ask).is_none() => {}
                 Decision::Recall(ask) if !self.is_being_bound(ask) => {}
-                Decision::Recall(ask) if self.is_bound_as_decided(ask) && self.may_still_go(ask) => {}
+                Decision::Recall(ask) if self.is_as_decided(ask) && self.may_still_go(ask) => {}
                 Decision::Allocate { .. }
                 | Decision::Recall(_)
                 | Decision::Release(..)

@@ -16,7 +16,8 @@ use crate::sim::process::{Missing, Step};
 /// How long after its first member every member of a gang is on its way, or has a seat that is held.
 pub(crate) const START_MS: u64 = 180_000;
 
-/// How long a Binding that was decided on may wait until it is sent, where the server asks for patience, or did until then.
+/// How long a Binding that was decided on may wait until it is sent, where the server asks for patience, or has just ceased
+/// to.
 const HELD_MS: u64 = 10_000;
 
 /// What was given to whom.
