@@ -30,6 +30,35 @@ fn node_of(cluster: &Cluster, pod: &str) -> String {
     }
 }
 
+/// A Binding that was decided is called off for what its pod says now, not because that was written; that of a placeholder for
+/// nothing that somebody writes on it.
+#[test]
+fn a_binding_is_called_off_by_what_its_pod_says_and_by_nothing_else() {
+    let is_called_off = |placeholder: bool, change: fn(&mut AskSpec)| {
+        let mut cluster = Cluster::default().nodes(1, 4);
+        let spec = if placeholder { cluster.all("g", 1) } else { cluster.direct("g", 1) };
+        cluster.submit("g", "root.q", spec);
+        cluster.members("g", 1);
+        cluster.step().carry("create");
+        let pod = cluster.pods.keys().find(|pod| pod.starts_with("ph-") == placeholder).expect("it is there").clone();
+        assert!(
+            cluster.waiting().iter().any(|what| what.contains(&format!("bind {pod} n0"))),
+            "{:?}",
+            cluster.waiting()
+        );
+        cluster.change(&pod, change);
+        cluster.step();
+        cluster.waiting().contains(&format!("recall {pod}"))
+    };
+    let changes: [fn(&mut AskSpec); 3] = [
+        |pod| pod.queue = Some("root.other".into()),
+        |pod| pod.role = Role::Member { group: "other".into() },
+        |pod| pod.place = Place::Refused(Unsupported { field: "metadata.labels".into() }),
+    ];
+    assert_eq!(changes.map(|change| is_called_off(false, change)), [false, true, true]);
+    assert_eq!(changes.map(|change| is_called_off(true, change)), [false; 3]);
+}
+
 /// 01, 1.3: all members or none, also of what only some nodes have: an accelerator that another scheduler gives away at
 /// the same moment is found before the start.
 #[test]
