@@ -37,7 +37,7 @@ fn a_binding_is_called_off_by_what_its_pod_says_and_by_nothing_else() {
     let is_called_off = |placeholder: bool, change: fn(&mut AskSpec)| {
         let mut cluster = Cluster::default().nodes(1, 4);
         let spec = if placeholder { cluster.all("g", 1) } else { cluster.direct("g", 1) };
-        cluster.submit("g", "root.q", spec);
+        cluster.apply("g", spec);
         cluster.members("g", 1);
         cluster.step().carry("create");
         let pod = cluster.pods.keys().find(|pod| pod.starts_with("ph-") == placeholder).expect("it is there").clone();

@@ -5,7 +5,9 @@
 mod source;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::process::Command;
 
 /// A directory or file under `src/`, which other layers it may use, and what it must never mention.
 struct Layer {
@@ -100,6 +102,21 @@ fn the_repository_is_tidy() {
         .flat_map(|file| check(file, &fs::read_to_string(root.join(file)).expect("a source file is UTF-8")))
         .collect();
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
+}
+
+/// CI knows of a run no more than the status with which it ends.
+#[test]
+fn a_step_that_fails_fails_the_run() {
+    let bin = tempfile::tempdir().expect("a directory");
+    let run = |status: i32| {
+        let cargo = bin.path().join("cargo");
+        fs::write(&cargo, format!("#!/bin/sh\nexit {status}\n")).expect("a file");
+        fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).expect("it is ours");
+        let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").expect("there is one"));
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/test");
+        Command::new(script).arg("format").env("PATH", path).output().expect("it runs").status.code()
+    };
+    assert_eq!([run(0), run(1)], [Some(0), Some(1)]);
 }
 
 /// One patch point for each bug, and a row in the table; and nothing of the product puts one in.
