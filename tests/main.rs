@@ -43,6 +43,7 @@ mod spec_completion;
 mod spec_edits;
 mod spec_gang;
 mod spec_gate;
+mod spec_interrupted;
 mod spec_loss;
 mod spec_lost_again;
 mod spec_order;

@@ -413,3 +413,22 @@ fn a_queue_that_changes_is_shown_with_those_on_its_path() {
         .collect();
     assert_eq!(shown, ["root", "root.a", "root.a.b"]);
 }
+
+/// A pod outside applications is charged to the queue that it names when it is bound: one that waits may be edited into another,
+/// and of one that runs that means nothing.
+#[test]
+fn a_pod_that_is_edited_into_another_queue() {
+    let mut cluster = Cluster::default().nodes(1, 4).queue("root.a", 0).queue("root.b", 4);
+    single(&mut cluster, "s", "root.a");
+    cluster.settle();
+    assert_eq!((cluster.why("s"), cluster.bound().len()), (Some("ExceedsMaxQuota"), 0));
+    let name = |cluster: &mut Cluster, queue: &str| {
+        cluster.change("s", |spec| spec.queue = Some(queue.into()));
+        cluster.settle();
+        (cluster.cpu("root.a"), cluster.cpu("root.b"))
+    };
+    assert_eq!(name(&mut cluster, "root.b"), (0, 1000));
+    assert_eq!(name(&mut cluster, "root.a"), (0, 1000));
+    cluster.restart().settle();
+    assert_eq!((cluster.cpu("root.a"), cluster.cpu("root.b")), (0, 1000));
+}

@@ -2,11 +2,12 @@
 
 use std::sync::Arc;
 
+use gangline::core::decision::Decision;
 use gangline::core::event::{Event, GroupSpec, Mark, Place, PlaceholderName, Role};
 use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::Refusal;
-use gangline::core::shape::{HostPort, Shape};
+use gangline::core::shape::{HostPort, NodeSpec, Shape};
 
 use crate::support::cluster::{Cluster, NS, size};
 
@@ -295,6 +296,31 @@ fn a_member_that_somebody_else_binds_as_its_placeholder_goes() {
     let report = cluster.report("g");
     assert_eq!((report.state, report.seats.taken, report.seats.held), (AppState::Running, 1, 2));
     assert_eq!((cluster.node_of("g-0"), cluster.cpu("root.q")), (Some("n1".into()), 3000));
+}
+
+/// 01, 1.5: labels are mutable until the Binding leaves. One batch tells that a placeholder is gone, that its member is none
+/// any more, and that their node takes nothing: the member is placed elsewhere, as what it says it is.
+#[test]
+fn a_member_that_is_relabelled_as_its_placeholder_goes_and_its_node_closes() {
+    let mut cluster = held(9);
+    cluster.member("g-0", "g");
+    cluster.step();
+    let seat = cluster.decisions.iter().find_map(|decision| match decision {
+        Decision::Release(ask, _) => cluster.pods.iter().find(|(_, (id, _))| id == ask).map(|(name, _)| name.clone()),
+        _ => None,
+    });
+    let seat = seat.expect("a swap begins");
+    let node = cluster.node_of(&seat).expect("it holds a seat");
+    cluster.delete(&seat);
+    cluster.change("g-0", |spec| spec.role = Role::Singleton);
+    let closed = NodeSpec { unschedulable: true, ..cluster.nodes[&node].clone() };
+    cluster.show_node(&node, closed);
+    cluster.decisions.clear();
+    cluster.settle();
+    let report = cluster.report("g");
+    assert_eq!((report.seats.taken, report.members.running), (0, 0), "{:#?}", cluster.log);
+    assert_eq!((cluster.cpu("root.q"), cluster.cpu("root.default")), (2000, 1000), "{:#?}", cluster.log);
+    assert!(cluster.node_of("g-0").is_some_and(|other| other != node), "{:#?}", cluster.log);
 }
 
 /// 01, 1.4: the first in the order come first; one that needs more than its seat is not overtaken by one beyond the seats

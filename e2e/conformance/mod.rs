@@ -20,11 +20,12 @@ mod story;
 mod view;
 mod watches;
 
+use std::collections::BTreeSet;
 use std::sync::Mutex;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use gangline::shim::observation::Seen;
+use gangline::shim::observation::{Outcome, Seen};
 use gangline::shim::op::Kind;
 use kube::Client;
 use serde_json::{Value, json};
@@ -138,11 +139,14 @@ async fn play(server: &mut Server, steps: &[Step]) -> Result<usize> {
     let begins = watches::list(&server.client, Kind::Pod, &server.place).await?.0;
     let mut model = Model::new(&server.place);
     let mut quick = 0;
+    // Pods whose last request was a Binding that was made.
+    let mut bound = BTreeSet::new();
     for (number, step) in steps.iter().enumerate() {
-        let before = steps[..number].iter().rev().find(|one| (one.kind, one.second) == (step.kind, step.second));
-        let just_bound = before.is_some_and(|before| matches!(before.deed, Deed::Bind(_)));
-        let was_quick = play_one(server, &mut model, *step, just_bound).await;
-        quick += usize::from(was_quick.map_err(|error| after(&error, &steps[..=number]))?);
+        let pod = (step.kind, step.second);
+        let played = play_one(server, &mut model, *step, bound.remove(&pod)).await;
+        let (was_quick, is_done) = played.map_err(|error| after(&error, &steps[..=number]))?;
+        quick += usize::from(was_quick);
+        bound.extend((is_done && matches!(step.deed, Deed::Bind(_))).then_some(pod));
     }
     // What a node that was quick left out cannot be told.
     if quick == 0 {
@@ -157,8 +161,8 @@ fn after(error: &Error, steps: &[Step]) -> Error {
     Error::new(format!("{error}\nafter {}", steps.join("\n")))
 }
 
-/// Whether the server took a pod away as if its node had been quick.
-async fn play_one(server: &mut Server, model: &mut Model, step: Step, just_bound: bool) -> Result<bool> {
+/// Whether the server took a pod away as if its node had been quick, and whether what was asked for was done.
+async fn play_one(server: &mut Server, model: &mut Model, step: Step, just_bound: bool) -> Result<(bool, bool)> {
     let key = server.place.key(step.kind, step.second);
     let said = (model.ask(&key, step), server.ask(&key, step).await?);
     let there = server.get(step.kind, &key).await?;
@@ -169,13 +173,14 @@ async fn play_one(server: &mut Server, model: &mut Model, step: Step, just_bound
         // and takes it away without grace. To the scheduler it is a node that was quick.
         model.api.end_pod(&key, NOW).ok();
     }
+    let is_done = matches!(said.1, Outcome::Ok(_));
     let here = model.get(step.kind, &key);
     let show = |outcome, left: &Option<Seen>, lives: &mut Lives| -> Value {
         json!([view::answer(outcome, step.kind, lives), left.as_ref().map(|seen| view::whole(seen, lives))])
     };
     let (here, there) = (show(&said.0, &here, &mut model.lives), show(&said.1, &there, &mut server.lives));
     if here == there {
-        return Ok(quick);
+        return Ok((quick, is_done));
     }
     Err(Error::new(format!("the model: {here}\nthe server: {there}")))
 }

@@ -41,16 +41,41 @@ impl Controller {
     /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). What
     /// tells late news from news, and rights, are kept within bounds.
     pub fn leftovers(&self) -> Vec<&'static str> {
+        let Self {
+            settings: _,
+            ledger,
+            core,
+            outbox,
+            answered: _,
+            unserved: _,
+            pod_list: _,
+            events,
+            bindings,
+            notices,
+            next_notice: _,
+            announced,
+            follows,
+            sentence: _,
+            written,
+            denied: _,
+            decided: _,
+            audits: _,
+            violations: _,
+            audited: _,
+            stopping: _,
+            now: _,
+        } = self;
         let own = [
-            ("calls", self.outbox.waiting() + self.outbox.in_flight()),
-            ("bindings", self.bindings.len()),
-            ("notices", self.notices.len()),
-            ("announced", self.announced.len()),
-            ("follows", self.follows.len()),
-            ("written", self.written.len()),
+            ("calls", outbox.waiting() + outbox.in_flight()),
+            ("events", events.len()),
+            ("bindings", bindings.len()),
+            ("notices", notices.len()),
+            ("announced", announced.len()),
+            ("follows", follows.len()),
+            ("written", written.len()),
         ];
         let own = own.into_iter().filter(|(_, count)| *count > 0).map(|(name, _)| name);
-        own.chain(self.ledger.leftovers()).chain(self.core.leftovers()).collect()
+        own.chain(ledger.leftovers()).chain(core.leftovers()).collect()
     }
 
     fn seats(&self) -> BTreeMap<&'static str, u64> {

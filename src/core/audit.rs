@@ -24,28 +24,49 @@ impl Scheduler {
     }
 
     /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). The two
-    /// queues that always exist do not count.
+    /// queues that always exist do not count. Every field is named, so that a new one is not forgotten here.
     pub fn leftovers(&self) -> Vec<&'static str> {
-        let books = &self.books;
-        let left = [
-            ("asks", books.asks.len()),
-            ("groups", books.groups.len().max(books.group_ids.len())),
-            ("apps", books.apps.len().max(books.app_ids.len())),
-            ("ordinary", books.ordinary.len()),
-            ("residents", books.residents.len()),
-            ("namespace limits", books.namespace_limits.len()),
-            ("classes", books.classes.len()),
-            ("nodes", books.nodes.names()),
-            ("queues", books.queues.iter().count().saturating_sub(2)),
-            ("displaced queues", books.queues.displaced()),
-            ("contending", self.contending.len()),
-            ("cramped", self.cramped.len()),
-            ("room", self.room.len()),
-            ("timers", self.timers.len()),
-            ("retries", self.retries.len()),
-            ("queueless", books.queueless.len()),
+        let Self {
+            books,
+            // Room for one plan, not knowledge.
+            scratch: _,
+            placed: _,
+            synced: _,
+            groups_listed: _,
+            queues_listed: _,
+            now: _,
+            out,
+            dirty,
+            contending,
+            cramped,
+            room,
+            grown,
+            growth: _,
+            verdicts,
+            stirred: _,
+            unfinished: _,
+            timers,
+            retries,
+            shown_queues,
+            shown_groups,
+            shown_asks,
+            revision: _,
+        } = self;
+        let own = [
+            ("decisions", out.len()),
+            ("dirty", dirty.len()),
+            ("contending", contending.len()),
+            ("cramped", cramped.len()),
+            ("room", room.len()),
+            ("grown", grown.len()),
+            ("verdicts", verdicts.len()),
+            ("timers", timers.len()),
+            ("retries", retries.len()),
+            ("queues to be shown", shown_queues.len()),
+            ("groups to be shown", shown_groups.len()),
+            ("asks to be shown", shown_asks.len()),
         ];
-        left.into_iter().filter(|(_, count)| *count > 0).map(|(name, _)| name).collect()
+        own.into_iter().chain(books.sizes()).filter(|(_, count)| *count > 0).map(|(name, _)| name).collect()
     }
 
     fn audit_charges(&self, violations: &mut Vec<String>) {

@@ -79,6 +79,39 @@ fn adjust(tally: &mut u32, was: bool, is: bool) {
 }
 
 impl Books {
+    /// How much each map remembers, the two queues that always exist not counted.
+    pub(super) fn sizes(&self) -> [(&'static str, usize); 12] {
+        let Self {
+            nodes,
+            classes,
+            queues,
+            asks,
+            groups,
+            group_ids,
+            apps,
+            app_ids,
+            awaited,
+            ordinary,
+            queueless,
+            residents,
+            namespace_limits,
+        } = self;
+        [
+            ("nodes", nodes.names()),
+            ("classes", classes.len()),
+            ("queues", queues.iter().count().saturating_sub(2)),
+            ("displaced queues", queues.displaced()),
+            ("asks", asks.len()),
+            ("groups", groups.len().max(group_ids.len())),
+            ("apps", apps.len().max(app_ids.len())),
+            ("awaited task groups", awaited.len()),
+            ("ordinary", ordinary.len()),
+            ("queueless", queueless.len()),
+            ("residents", residents.len()),
+            ("namespace limits", namespace_limits.len()),
+        ]
+    }
+
     /// Changes an ask and keeps the tallies of its application and group: the one function that does.
     pub fn change<R>(&mut self, id: AskId, change: impl FnOnce(&mut Ask) -> R) -> R {
         let ask = &mut self.asks[id];

@@ -53,7 +53,7 @@ pub struct Scheduler {
     pub(super) shown_groups: BTreeSet<GroupId>,
     pub(super) shown_asks: BTreeSet<AskId>,
     /// Counts what may have changed anything.
-    revision: u64,
+    pub(super) revision: u64,
 }
 
 /// What a step decided.

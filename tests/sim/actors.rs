@@ -152,6 +152,9 @@ impl World {
         if change.kind == Kind::TaskGroup && change.deleted {
             self.went.insert(change.seen.uid.0.to_string(), self.now_ms);
         }
+        if let Ok(Body::TaskGroup(group)) = &change.seen.body {
+            self.mins.entry(change.seen.uid.0.to_string()).or_default().insert(group.spec.min_member);
+        }
         match change.kind {
             Kind::Pod if !change.deleted => self.look_at(&change.seen.key),
             Kind::Pod => {

@@ -82,7 +82,9 @@ impl World {
             self.kill(down);
         }
         if death == Death::Late {
-            self.at(self.now_ms + down + 1, Event::Arrive(Box::new(call.clone()), Fate::Unheard));
+            // Lists are late by as much as watches.
+            let at = self.now_ms + down + self.faults.lag_ms + 1;
+            self.at(at, Event::Arrive(Box::new(call.clone()), Fate::Unheard));
         }
     }
 
@@ -148,6 +150,15 @@ impl World {
             }
         };
         self.at(self.now_ms + delay, Event::Answer(number, call.id, Box::new(outcome)));
+    }
+
+    /// The answer to a call, unless the server has gone away before it said it: then nobody knows.
+    pub(super) fn unless_away(&mut self, outcome: Box<Outcome>) -> Box<Outcome> {
+        if self.away_until().is_none() || matches!(*outcome, Outcome::NotSent | Outcome::Unknown) {
+            return outcome;
+        }
+        self.note(|| MEETINGS[6].to_owned());
+        Box::new(Outcome::Unknown)
     }
 
     /// What is said, and when, of a call that may have been made, or may be yet: nothing, or an error that says as little.

@@ -269,12 +269,14 @@ pub(crate) const STORMS: [u16; 3] = [429, 500, 503];
 const DEEDS: [&str; 2] = ["edited", "deleted"];
 
 /// What has to meet for a rare case to be played.
-pub(crate) const MEETINGS: [&str; 5] = [
+pub(crate) const MEETINGS: [&str; 7] = [
     "a list shows another pod under a name, whose end nobody heard of",
     "two task groups are of one second",
     "a node has no room for a pod that was bound to it",
     "a placeholder that somebody else made holds a seat",
     "another pod has the name of a placeholder",
+    "a watch goes on from where it was, and that is forgotten",
+    "the server goes away over a call that it has carried out or refused",
 ];
 
 const RESTARTS: [&str; 2] = ["restart compared of half of the gangs, or more", "restart compared of some gangs"];

@@ -25,7 +25,8 @@ impl Process {
             Op::Bind { pod, uid, node, annotations } => {
                 self.calls.insert(id, Sent::Bind(uid.clone()));
                 self.judge_mark(pod, annotations)?;
-                self.judge_bind(pod, uid, node, queue_in(annotations).unwrap_or_default())
+                self.judge_bind(pod, uid, node, queue_in(annotations).unwrap_or_default())?;
+                self.judge_own_queue(pod, annotations)
             }
             Op::DeletePod { pod, uid } if !made.contains(&*uid.0) => {
                 Err(Violation::new("I8", format!("{pod} is deleted, and is no placeholder of ours")))
@@ -103,10 +104,7 @@ impl Process {
     /// I5: who is bound for a task group names it, in its namespace. I3: it is charged to the queue of its gang.
     fn judge_mark(&self, key: &Key, annotations: &BTreeMap<String, String>) -> Result<(), Violation> {
         let queue = queue_in(annotations).unwrap_or_default();
-        let (Some(uid), Some(pod)) = (group_in(annotations), self.pods.get(key)) else {
-            let what = || format!("{key} is bound, and charged to no queue");
-            return if queue.is_empty() { Err(Violation::new("I3", what())) } else { Ok(()) };
-        };
+        let (Some(uid), Some(pod)) = (group_in(annotations), self.pods.get(key)) else { return Ok(()) };
         let group = self.groups.get(&uid);
         let member_of = member_of(annotations);
         let is_gone = group.is_some_and(|group| self.group_uids.get(&group.key) != Some(&uid));
@@ -121,6 +119,18 @@ impl Process {
                 "I3",
                 format!("{key} is charged to {queue}, which no task group of its gang names"),
             ));
+        }
+        Ok(())
+    }
+
+    /// I3: what is bound is charged to a queue; a pod outside gangs and applications to the one that it names.
+    fn judge_own_queue(&self, key: &Key, annotations: &BTreeMap<String, String>) -> Result<(), Violation> {
+        let charged = queue_in(annotations).unwrap_or_default();
+        let is_alone = |pod: &&PodSeen| pod.group.is_none() && pod.earlier.is_empty() && !pod.is_of_application;
+        let alone = self.pods.get(key).filter(is_alone);
+        let named = alone.map(|pod| pod.names_queue.as_deref().unwrap_or("root.default"));
+        if charged.is_empty() || named.is_some_and(|named| named != charged) {
+            return Err(Violation::new("I3", format!("{key} is charged to {charged:?}, and names {named:?}")));
         }
         Ok(())
     }

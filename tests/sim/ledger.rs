@@ -82,9 +82,11 @@ impl World {
             // One of them is gone already: it may have been there when the others were sent, and these had to wait.
             let is_short = gang.iter().any(|(_, key, missing)| process.waiting(key) < missing.count());
             let decided = if is_short && matches!(step, Step::Seat(_)) { self.held_since() } else { at };
-            // It says itself that it lacks members, of whichever of its task groups.
+            // It says itself that it lacks members, of whichever of its task groups, and somebody took some.
             let is_lost = matches!(step, Step::Said { lost: true });
-            let is_excused = is_lost || self.refuses().is_some() || at < self.deaf_until;
+            let is_excused = is_lost && self.was_disturbed(gang.iter().map(|(_, key, _)| key))
+                || self.refuses().is_some()
+                || at < self.deaf_until;
             let excused = is_excused || is_new && self.joins(&uid, &life, &gang);
             // Known as one that has started, also where its gang is not.
             let own = Start { group: None, incarnation: None, at, decided, missing: Missing::default(), excused };
@@ -99,12 +101,20 @@ impl World {
                 }
             }
         }
+        let gang = self.life(number).into_iter().flat_map(|process| process.gang_of(&uid));
+        let gang: Vec<Key> = gang.map(|(_, key, _)| key.clone()).collect();
+        let is_disturbed = self.was_disturbed(gang.iter());
         let Some(start) = self.ledger.starts.get_mut(&uid) else { return };
         start.incarnation = Some(life);
         match step {
             Step::Seat(seat) => _ = start.missing.seats.remove(&seat),
-            Step::Said { lost } => start.excused |= lost && start.at == self.now_ms,
+            Step::Said { lost } => start.excused |= lost && is_disturbed && start.at == self.now_ms,
         }
+    }
+
+    /// Whether somebody ever took members or seats from one of these task groups, or another process bound some.
+    fn was_disturbed<'a>(&self, mut groups: impl Iterator<Item = &'a Key>) -> bool {
+        groups.any(|key| [&self.disturbed, &self.overtaken].iter().any(|heard| heard.contains_key(&*key.name)))
     }
 
     /// Since when a Binding that was decided on may have waited until it is sent, as the server asked for patience.

@@ -29,6 +29,9 @@ pub(crate) const NS: &str = "ns";
 /// Another one.
 pub(crate) const ABROAD: &str = "other";
 
+/// How long another scheduler takes for a pod.
+const FOREIGN_MS: u64 = 200;
+
 pub(super) const TASK_GROUP: &str = "gangline.dev/task-group";
 const APPLICATION: &str = "gangline.dev/application-id";
 
@@ -457,18 +460,27 @@ impl World {
         found.is_some_and(|body| matches!(body, Body::Pod(pod) if node_of(body).is_some() && !has_ended(pod)))
     }
 
-    /// Another scheduler's pod on a node, whatever else is there.
+    /// Another scheduler's pod comes, and a moment later that one binds it to a node, whatever else is there.
     fn foreign(&mut self, name: &str, node: &str, cpu: u32) {
         let key = Key::new(ABROAD, name);
-        let gone = self.api.store.get(Kind::Node, &Key::cluster(node)).is_none();
-        if gone || self.api.store.get(Kind::Pod, &key).is_some() {
-            return;
+        let is_there = self.api.store.get(Kind::Node, &Key::cluster(node)).is_some();
+        match self.api.store.get(Kind::Pod, &key).map(|body| node_of(body).is_some()) {
+            None if is_there => {
+                let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu.to_string()}}});
+                let spec = json!({"schedulerName": "other", "containers": [container]});
+                self.apply(Kind::Pod, &json!({"metadata": {"name": name, "namespace": ABROAD}, "spec": spec}));
+                let again = Act::Foreign { name: name.to_owned(), node: node.to_owned(), cpu };
+                self.plan(&[(FOREIGN_MS, again)]);
+            }
+            Some(false) if is_there => {
+                let bound = self.api.change_pod(&key, |pod| {
+                    pod.spec.get_or_insert_default().node_name = Some(node.to_owned());
+                    Ok(())
+                });
+                bound.is_ok().then(|| self.room_taken(node));
+            }
+            None | Some(_) => {}
         }
-        let container = json!({"name": "main", "resources": {"requests": {"cpu": cpu.to_string()}}});
-        let spec = json!({"schedulerName": "other", "nodeName": node, "containers": [container]});
-        let pod = json!({"metadata": {"name": name, "namespace": ABROAD}, "spec": spec});
-        self.apply(Kind::Pod, &pod);
-        self.room_taken(node);
     }
 
     /// Names of placeholders, sorted.

@@ -76,6 +76,9 @@ struct PodSeen {
     /// The group that it names; and the others, or none, that it named, while a Binding for them may be on its way.
     group: Option<String>,
     earlier: BTreeSet<Option<String>>,
+    /// The queue that it names for itself, and whether it ever named an application, whose queue counts.
+    names_queue: Option<String>,
+    is_of_application: bool,
     relabelled_ms: u64,
     /// Whether it says that it is a placeholder.
     placeholder: bool,
@@ -484,6 +487,9 @@ impl Process {
             Some(old) => (old.earlier.clone(), old.relabelled_ms),
             None => (BTreeSet::new(), 0),
         };
+        let is_of_application = label(body, "gangline.dev/application-id").is_some();
+        let is_of_application = is_of_application || known.is_some_and(|old| old.is_of_application);
+        let names_queue = label(body, "gangline.dev/queue").map(str::to_owned);
         let placeholder = is_placeholder(body);
         let (uid, rv) = (seen.uid.clone(), seen.rv);
         let given = if placeholder { seat_label(body) } else { seat_mark(body) };
@@ -503,6 +509,8 @@ impl Process {
             wants,
             group,
             earlier,
+            names_queue,
+            is_of_application,
             relabelled_ms,
             placeholder,
             life_of,

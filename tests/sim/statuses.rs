@@ -74,6 +74,15 @@ impl World {
         numbers: Numbers,
     ) -> Option<String> {
         let counts = &status.counts;
+        // A gang that has started needs what it needed then, whatever is edited.
+        let had = self.mins.get(group.metadata.uid.as_deref().unwrap_or_default());
+        let is_needed = |required| match status.application_state.as_str() {
+            "Running" | "Waiting" | "Completed" => had.is_some_and(|had| had.contains(&required)),
+            _ => required == group.spec.min_member,
+        };
+        if !is_needed(counts.required) {
+            return Some(format!("{} are said to be required, and were never", counts.required));
+        }
         // Who ended without a node has no mark that says for whom: for an earlier life, or another group, perhaps.
         let between = |phase| {
             let least = self.ended_as(phase, |body| group_of(body) == Some(name) && was_bound_for(body, group));
@@ -121,7 +130,8 @@ impl World {
         used
     }
 
-    /// Applications that run in a queue, or below it. Those of pods alone have no object that says where they stand.
+    /// Applications that run in a queue, or below it. Those of pods alone have no object that says where they stand, and are
+    /// in the queue of a TaskGroup that is gone, perhaps.
     fn wrong_applications(&self, name: &str, status: &QueueStatus) -> Option<String> {
         let groups = self.groups();
         let applications: BTreeSet<String> = groups.iter().map(|(name, group)| application_of(name, group)).collect();

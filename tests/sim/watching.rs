@@ -222,7 +222,10 @@ impl World {
         let is_gone = self.silence.unserved.contains_key(&kind);
         let Some(process) = self.life(number).filter(|process| process.listed.contains(&kind)) else { return };
         let from = process.read.insert(kind, revision).unwrap_or(0);
-        let Ok(changes) = self.api.store.after(kind, from) else { return self.cut_one(number, kind, 410) };
+        let Ok(changes) = self.api.store.after(kind, from) else {
+            self.note(|| MEETINGS[5].to_owned());
+            return self.cut_one(number, kind, 410);
+        };
         let read = |change: &Change| (change.deleted, self.as_read(kind, change.seen.clone()));
         let changes: Vec<(bool, Seen)> = changes.map(read).collect();
         let Some(process) = self.life(number) else { return };

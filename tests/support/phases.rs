@@ -83,3 +83,17 @@ fn before_the_start() -> Vec<(&'static str, Cluster)> {
         ("starting", starting),
     ]
 }
+
+/// Three members of a Direct gang, `bound` of them bound before the process died.
+pub fn interrupted(bound: u32, cpu: i64) -> Cluster {
+    let mut cluster = Cluster::default().nodes(1, cpu).queue("root.q", 9);
+    let spec = cluster.direct("g", 3);
+    cluster.submit("g", "root.q", spec);
+    cluster.members("g", 3);
+    cluster.step();
+    for number in 0..bound {
+        cluster.carry(&format!("g-{number}"));
+    }
+    cluster.taken();
+    cluster
+}

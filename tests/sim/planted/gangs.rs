@@ -52,11 +52,30 @@ fn is_spare(world: &mut World) {
 
 /// What is said of a gang that starts now.
 fn starts(world: &mut World) -> Option<&'static str> {
+    starts_as(world, false)
+}
+
+/// As above, where it says that it lacks members, or not.
+fn starts_as(world: &mut World, lost: bool) -> Option<&'static str> {
     let uid = gang_uid(world);
-    world.note_start(1, (uid.clone(), format!("{}.1", uid.0), Step::Said { lost: false }));
+    world.note_start(1, (uid.clone(), format!("{}.1", uid.0), Step::Said { lost }));
     world.run_for(START_MS);
     world.check_starts();
     world.violation.take().map(|violation| violation.promise)
+}
+
+/// Who says that it lacks members is believed where somebody had taken some.
+#[test]
+fn i4_a_gang_starts_short_and_says_so() {
+    let short = |taken: bool, lost: bool| {
+        let mut half = half_held();
+        if taken {
+            half.disturb("g");
+        }
+        half.run_for(1);
+        starts_as(&mut half, lost)
+    };
+    assert_eq!([short(false, true), short(true, false), short(true, true)], [Some("I4"), Some("I4"), None]);
 }
 
 #[test]
@@ -80,6 +99,7 @@ fn i4_room_is_taken_where_nothing_is_swapped() {
         let uid = uid(&world, &placeholder);
         world.called_off.extend(called_off.then(|| uid.0.to_string()));
         world.act(&Act::Foreign { name: "foreign".to_owned(), node: "n1".to_owned(), cpu: 1 });
+        world.run_for(1_000);
         world.disturbed.contains_key("g")
     };
     assert_eq!([taken(false), taken(true)], [false, true]);

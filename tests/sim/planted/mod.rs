@@ -116,9 +116,10 @@ fn edit_queue_status(world: &mut World, path: &str, edit: impl Fn(&mut QueueStat
 fn i1_a_pod_is_bound_twice() {
     let mut world = world(false);
     assert_eq!(bind(&mut world, "single", "n1", "root.default"), Some("I1"), "it is on a node");
-    assert_eq!(bind(&mut world, "refused", "n0", "root.default"), None);
-    assert_eq!(bind(&mut world, "refused", "n0", "root.default"), None, "the same again");
-    assert_eq!(bind(&mut world, "refused", "n1", "root.default"), Some("I1"), "elsewhere, while it may be on n0");
+    gated(&mut world, &[("one", 100, "root.default")]);
+    assert_eq!(bind(&mut world, "one", "n0", "root.default"), None);
+    assert_eq!(bind(&mut world, "one", "n0", "root.default"), None, "the same again");
+    assert_eq!(bind(&mut world, "one", "n1", "root.default"), Some("I1"), "elsewhere, while it may be on n0");
     let annotations = [("gangline.dev/binding".to_owned(), "queue=root.default".to_owned())].into();
     let gone = Op::Bind { pod: key("nobody"), uid: Uid::new("x"), node: "n0".into(), annotations };
     assert_eq!(judge(&mut world, &gone), Some("I1"), "it is not there");
@@ -148,18 +149,20 @@ fn i2_a_node_is_given_more_than_it_has() {
     }
 }
 
-/// Pods that the scheduler leaves alone, which ask for memory.
-fn gated(world: &mut World) {
-    for name in ["one", "two"] {
-        let pod = PodAct { name: name.to_owned(), milli: 100, mib: 1_024, gated: true, ..PodAct::default() };
-        world.act(&Act::Pod(pod));
+/// Pods that the scheduler leaves alone, which ask for memory, with what they ask for beside and the queues that they name.
+fn gated(world: &mut World, pods: &[(&str, u32, &str)]) {
+    for (name, milli, queue) in pods {
+        let (name, milli, queue) = ((*name).to_owned(), *milli, Some((*queue).to_owned()));
+        world.act(&Act::Pod(PodAct { name, milli, mib: 1_024, gated: true, queue, ..PodAct::default() }));
     }
+    world.rest();
 }
 
 #[test]
 fn i2_and_i3_of_memory_and_of_the_number_of_pods() {
     let mut world = world(false);
-    gated(&mut world);
+    let in_m = "root.m";
+    gated(&mut world, &[("one", 100, in_m), ("two", 100, in_m)]);
     let small = |name: &str| NodeAct { name: name.to_owned(), cpu: 64, cordoned: false, ..NodeAct::default() };
     remove_pods(&mut world, |name| !["one", "two"].contains(&name));
     world.act(&Act::Node(NodeAct { mib: Some(512), ..small("n4") }));
@@ -167,17 +170,22 @@ fn i2_and_i3_of_memory_and_of_the_number_of_pods() {
     let queue = QueueAct { path: "root.m".to_owned(), cpu: 64, mib: Some(1_536), ..QueueAct::default() };
     world.act(&Act::Queue(queue));
     world.rest();
-    assert_eq!(bind(&mut world, "one", "n4", "root.default"), Some("I2"), "memory of a node");
-    assert_eq!(bind(&mut world, "one", "n5", "root.m"), None);
-    assert_eq!(bind(&mut world, "two", "n5", "root.default"), Some("I2"), "pods of a node");
-    assert_eq!(bind(&mut world, "two", "n0", "root.m"), Some("I3"), "memory of a queue");
+    assert_eq!(bind(&mut world, "one", "n4", in_m), Some("I2"), "memory of a node");
+    assert_eq!(bind(&mut world, "one", "n5", in_m), None);
+    assert_eq!(bind(&mut world, "two", "n5", in_m), Some("I2"), "pods of a node");
+    assert_eq!(bind(&mut world, "two", "n0", in_m), Some("I3"), "memory of a queue");
 }
 
 #[test]
 fn i3_a_queue_is_given_more_than_it_has() {
     let mut world = world(false);
     assert_eq!(bind(&mut world, "refused", "n1", "root.q"), Some("I3"));
-    assert_eq!(bind(&mut world, "refused", "n1", "root.q.below"), Some("I3"), "on a level above");
+    gated(&mut world, &[("one", 100, "root.q"), ("two", 4_000, "root.q.below"), ("three", 100, "root.default")]);
+    assert_eq!(bind(&mut world, "two", "n1", "root.q.below"), Some("I3"), "on a level above");
+    let wrong = ["root.default", "", "root"].map(|queue| bind(&mut world, "one", "n1", queue));
+    assert_eq!(wrong, [Some("I3"); 3], "a queue that it does not name");
+    assert_eq!(bind(&mut world, "three", "n1", "root.q"), Some("I3"), "nor does one that names the usual one");
+    assert_eq!(bind(&mut world, "one", "n1", "root.q"), None);
     let mut one_too_many = self::world(true);
     one_too_many.act(&Act::Queue(QueueAct { path: "root.q".to_owned(), cpu: 6, apps: Some(0), ..QueueAct::default() }));
     // As if it had always been so.
@@ -314,7 +322,8 @@ fn i12_a_status_says_what_is_not_so() {
     let mut readable = world(true);
     edit_status(&mut readable, "g", |status| status.message = GARBLED.to_owned());
     assert_eq!(found(readable, World::check_statuses), Some("I12"), "of what can be read");
-    let edits: [fn(&mut TaskGroupStatus); 10] = [
+    let edits: [fn(&mut TaskGroupStatus); 11] = [
+        |status| status.counts.required = 1,
         |status| status.counts.running = 2,
         |status| status.counts.held = 1,
         |status| status.counts.placeholders = 1,

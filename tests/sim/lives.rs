@@ -1,0 +1,137 @@
+//! Processes of the scheduler in a world: they start, take steps beside each other, end and are killed.
+
+use gangline::shim::op::Kind;
+
+use super::{Event, Process, World};
+
+impl World {
+    /// When which process takes its next step.
+    pub(super) fn next_step(&self) -> Option<(u64, u64)> {
+        let due = |process: &Process| Some((process.due_at(self.now_ms)?, process.number));
+        self.running().filter_map(due).min()
+    }
+
+    pub(super) fn running(&self) -> impl Iterator<Item = &Process> {
+        self.older.iter().chain(&self.process)
+    }
+
+    pub(super) fn life(&mut self, number: u64) -> Option<&mut Process> {
+        self.older.iter_mut().chain(&mut self.process).find(|process| process.number == number)
+    }
+
+    /// The process starts anew, knows nothing, and lists everything.
+    pub(crate) fn start(&mut self) {
+        self.processes += 1;
+        self.ledger.excuse_all();
+        let number = self.processes;
+        self.say(|| format!("start {number}"));
+        self.process = Some(Process::new(number));
+        for kind in Kind::ALL {
+            match self.chance.delay("list", kind.plural(), self.faults.lag_ms) {
+                0 => self.list(number, kind),
+                delay => self.at(self.now_ms + delay, Event::List(number, kind)),
+            }
+        }
+        if self.faults.lag_ms == 0 {
+            self.step(number);
+        }
+    }
+
+    /// Another process starts while this one goes on, for a while: then the one that came, or the one that was there, ends.
+    pub(crate) fn overlap(&mut self, for_ms: u64, newer_ends: bool) {
+        if !self.older.is_empty() {
+            return;
+        }
+        let Some(old) = self.process.take() else { return };
+        let ends = if newer_ends { self.processes + 1 } else { old.number };
+        self.at(self.now_ms + for_ms, Event::End(ends));
+        self.older.push(old);
+        self.start();
+    }
+
+    /// One process ends; after the last one another comes.
+    pub(super) fn stop(&mut self, number: u64) {
+        self.check_audits();
+        self.say(|| format!("end {number}"));
+        self.older.retain(|process| process.number != number);
+        if self.process.as_ref().is_some_and(|process| process.number == number) {
+            self.process = self.older.pop();
+            if self.process.is_none() {
+                self.at(self.now_ms, Event::Start);
+            }
+        }
+    }
+
+    /// Every process is killed, and one comes again after a while.
+    pub(crate) fn kill(&mut self, down_ms: u64) {
+        self.check_audits();
+        self.older.clear();
+        if self.process.take().is_some() {
+            self.say(|| format!("killed for {down_ms} ms"));
+            self.at(self.now_ms + down_ms, Event::Start);
+        }
+    }
+
+    /// I7: no process has found, once a minute, that its books do not add up.
+    pub(crate) fn check_audits(&mut self) {
+        let found: u64 = self.running().map(|process| process.controller.stats().violations).sum();
+        if found > 0 {
+            self.violated("I7", format!("a process found {found} times that its books do not add up"));
+        }
+    }
+
+    pub(super) fn step_soon(&mut self, number: u64) {
+        let at = self.now_ms + self.delayed("stall_ms", ("step", ""), self.faults.stall_ms);
+        if let Some(process) = self.life(number) {
+            process.step_at = Some(process.step_at.map_or(at, |earlier| earlier.min(at)));
+        }
+    }
+
+    pub(super) fn step(&mut self, number: u64) {
+        let now = self.now();
+        loop {
+            let Some(process) = self.life(number) else { return };
+            process.step_at = None;
+            self.listen(number);
+            let Some(process) = self.life(number) else { return };
+            let turn = process.controller.step(now, &mut process.batch);
+            process.wake = turn.wake;
+            self.steps += 1;
+            self.look();
+            for call in turn.calls {
+                self.leave(call);
+                if self.life(number).is_none() {
+                    return;
+                }
+            }
+            if !turn.more {
+                break;
+            }
+        }
+    }
+
+    /// Notes what a process is about to hear.
+    fn listen(&mut self, number: u64) {
+        let Some(coverage) = &mut self.coverage else { return };
+        let process = self.older.iter().chain(&self.process).find(|process| process.number == number);
+        process.into_iter().for_each(|process| coverage.told(number, process.controller.core(), &process.batch));
+    }
+
+    /// Notes how far every process has come.
+    fn look(&mut self) {
+        let Some(coverage) = &mut self.coverage else { return };
+        for process in self.older.iter().chain(&self.process) {
+            coverage.step(process.number, process.controller.core());
+        }
+    }
+
+    /// Whether two processes go on beside each other.
+    pub(crate) const fn are_two(&self) -> bool {
+        !self.older.is_empty()
+    }
+
+    /// Whether this process is not the first.
+    pub(crate) const fn has_died(&self) -> bool {
+        self.processes > 1
+    }
+}
