@@ -28,17 +28,21 @@ use crate::sim::store::generated;
 /// Most pods of one Job at a time: a gang of that size is played in seconds.
 const PARALLELISM_MAX: i32 = 100_000;
 
-/// An object of a file, and how long its pods run if they do not say.
+/// An object of a file, where it stands there (`document 2, item 3`), and how long its pods run if they do not say.
 pub(super) struct Given<'a> {
     pub(super) file: &'a str,
+    pub(super) place: String,
     pub(super) object: Value,
     pub(super) runs: Duration,
 }
 
 /// Adds an object, or the items of a list.
 pub(super) fn add(input: &mut Input, given: Given) -> Result<(), InputError> {
-    let Given { file, mut object, runs } = given;
-    let wrong = |object: &Value, problem| InputError::Object { file: file.to_owned(), object: title(object), problem };
+    let Given { file, place, mut object, runs } = given;
+    let wrong = |object: &Value, problem| {
+        let object = title(object, &place);
+        InputError::Object { file: file.to_owned(), object, problem }
+    };
     let times = |object: &Value, played| annotations::times(object, played).map_err(|problem| wrong(object, problem));
     match sort(&object).map_err(|problem| wrong(&object, problem))? {
         Sort::Other(kind) => {
@@ -48,9 +52,9 @@ pub(super) fn add(input: &mut Input, given: Given) -> Result<(), InputError> {
         }
         Sort::List(of) => {
             let items = object.get_mut("items").and_then(Value::as_array_mut).map(std::mem::take).unwrap_or_default();
-            items.into_iter().try_for_each(|mut item| {
+            items.into_iter().zip(1..).try_for_each(|(mut item, number)| {
                 inherit(&mut item, of, &object["apiVersion"]);
-                add(input, Given { file, object: item, runs })
+                add(input, Given { file, place: format!("{place}, item {number}"), object: item, runs })
             })
         }
         Sort::One(played) => {
@@ -80,13 +84,12 @@ fn sort(object: &Value) -> Result<Sort, String> {
     kinds::sort(api_version.unwrap_or_default(), kind.unwrap_or_default())
 }
 
-/// How an object is called when something is wrong with it.
-fn title(object: &Value) -> String {
+/// How an object is called when something is wrong with it: by its name, or where it stands.
+fn title(object: &Value, place: &str) -> String {
     match (text(object, "kind"), text(object, "metadata.name")) {
         (Ok(Some(kind)), Ok(Some(name))) if !name.is_empty() => format!("{kind} {name}"),
-        (Ok(Some(kind)), _) => format!("an object of kind {kind:?}"),
-        _ if object.is_object() => "an object".to_owned(),
-        _ => "an item".to_owned(),
+        (Ok(Some(kind)), _) => format!("{place}, of kind {kind:?}"),
+        _ => place.to_owned(),
     }
 }
 
@@ -125,7 +128,7 @@ fn add_one(input: &mut Input, one: &One) -> Result<(), String> {
     let title = format!("{} {key}", one.played.name());
     // Applied twice it would be changed; played, each comes once, and which of two was meant nobody can tell.
     if !input.known.insert(title.clone()) {
-        return Err("there is one of this name already".to_owned());
+        return Err("metadata.name: there is one of this name already".to_owned());
     }
     if let Some(field) = fields::unknown(one.played.name(), one.object) {
         return Err(format!("unknown field {field:?}"));

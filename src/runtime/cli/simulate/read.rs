@@ -81,12 +81,13 @@ pub(super) fn add(input: &mut Input, file: &str, text: &str, runs: Duration) -> 
         serde_saphyr::from_multiple_with_options(text, serde_saphyr::options! { budget: budget })
             .map_err(|error| wrong(in_words(&error)))?;
     for (number, mut object) in documents.into_iter().enumerate().filter(|(_, document)| !document.is_null()) {
+        let place = format!("document {}", number + 1);
         if !object.is_object() {
             let what = if object.is_array() { "a list" } else { "a single value" };
-            return Err(wrong(format!("document {}: {what}, not an object", number + 1)));
+            return Err(wrong(format!("{place}: {what}, not an object")));
         }
         whole_numbers(&mut object);
-        object::add(input, Given { file, object, runs })?;
+        object::add(input, Given { file, place, object, runs })?;
     }
     Ok(())
 }

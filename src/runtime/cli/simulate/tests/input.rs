@@ -53,7 +53,7 @@ fn notes_are_said_beside_an_error() {
     };
     let reply = simulate(&args);
     let expected = format!(
-        "Left out, as kinds that are not simulated: 1 Deployment.\nerror: {}: an object of kind \"Pod\": apiVersion: \
+        "Left out, as kinds that are not simulated: 1 Deployment.\nerror: {}: document 2, of kind \"Pod\": apiVersion: \
          \"v7\" is not \"v1\"",
         file.path().display()
     );
@@ -192,8 +192,12 @@ fn wrong_input_names_file_object_and_field() {
             "{apiVersion: v1, kind: Node, metadata: {name: node0}}",
             "f.yaml: Node node0: status.allocatable: missing, so that nothing fits on it",
         ),
-        ("{apiVersion: v1, kind: Pod, metadata: {}}", "f.yaml: an object of kind \"Pod\": metadata.name: missing"),
-        ("{apiVersion: v1}", "f.yaml: an object: kind: missing"),
+        ("{apiVersion: v1, kind: Pod, metadata: {}}", "f.yaml: document 1, of kind \"Pod\": metadata.name: missing"),
+        ("---\n---\n{apiVersion: v1}", "f.yaml: document 2: kind: missing"),
+        (
+            "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Secret}, 7]}",
+            "f.yaml: document 1, item 2: kind: missing",
+        ),
         (
             "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, spec: {minMember: -1, \
               minResource: {cpu: 1}}}",
@@ -237,11 +241,11 @@ fn text_that_is_no_object_is_refused_where_it_stands() {
     assert_eq!(of("---\n---\n"), Ok(()));
     // In the YAML of Kubernetes a bare n is a boolean.
     let bare = of("{apiVersion: v1, kind: Pod, metadata: {name: n}}");
-    assert_eq!(bare, Err("f.yaml: an object of kind \"Pod\": metadata.name: must be text (quote it)".to_owned()));
+    assert_eq!(bare, Err("f.yaml: document 1, of kind \"Pod\": metadata.name: must be text (quote it)".to_owned()));
     let twice = of("{apiVersion: v1, kind: Pod, kind: Node}").err().unwrap_or_default();
     assert!(twice.starts_with("f.yaml: line 1") && twice.contains("duplicate"), "{twice}");
     assert!(!twice.contains("Options") && !twice.contains("error: "), "{twice}");
     let queue = "{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root}, spec: {}}";
     let twice = of(&format!("{queue}\n---\n{queue}"));
-    assert_eq!(twice, Err("f.yaml: Queue root: there is one of this name already".to_owned()));
+    assert_eq!(twice, Err("f.yaml: Queue root: metadata.name: there is one of this name already".to_owned()));
 }
