@@ -55,6 +55,19 @@ fn a_pending_ask_keeps_the_application_running() {
     assert_eq!(cluster.state("g"), AppState::Waiting);
 }
 
+/// 01, 1.8: "Waiting → Running": on a member that is found on a node too, which another instance has bound.
+#[test]
+fn a_member_that_is_found_bound_ends_the_waiting() {
+    let mut cluster = waiting();
+    let mut found = cluster.pod("g-9", Role::Member { group: "g".into() });
+    found.place = Place::On { node: "n0".into(), running: true };
+    cluster.show(found);
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").completes), (AppState::Running, None));
+    cluster.wait(60_000).settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").members.running), (AppState::Running, 1));
+}
+
 /// 01, 1.8: "Waiting → Running on a new ask"; the member has a seat, and the deadline is off.
 #[test]
 fn a_new_ask_ends_the_waiting() {

@@ -66,7 +66,8 @@ impl Controller {
             now: _,
         } = self;
         let own = [
-            ("calls", outbox.waiting() + outbox.in_flight()),
+            ("calls that wait", outbox.waiting()),
+            ("calls in flight", outbox.in_flight()),
             ("events", events.len()),
             ("bindings", bindings.len()),
             ("notices", notices.len()),
