@@ -193,7 +193,7 @@ fn wrong_input_names_file_object_and_field() {
             "f.yaml: Node node0: status.allocatable: missing, so that nothing fits on it",
         ),
         ("{apiVersion: v1, kind: Pod, metadata: {}}", "f.yaml: document 1, of kind \"Pod\": metadata.name: missing"),
-        ("---\n---\n{apiVersion: v1}", "f.yaml: document 2: kind: missing"),
+        ("{apiVersion: v1, kind: Secret}\n---\n{apiVersion: v1}", "f.yaml: document 2: kind: missing"),
         (
             "{apiVersion: v1, kind: List, items: [{apiVersion: v1, kind: Secret}, 7]}",
             "f.yaml: document 1, item 2: kind: missing",
