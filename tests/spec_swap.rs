@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use gangline::core::decision::Decision;
 use gangline::core::event::{Event, GroupSpec, Mark, Place, PlaceholderName, Role};
 use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
@@ -25,6 +24,12 @@ fn held(quota: i64) -> Cluster {
 fn cpu(cluster: &Cluster, queue: &str) -> i128 {
     let books = &cluster.scheduler.books;
     books.queues[books.queues.find(queue).expect("a known queue")].allocated.get("cpu")
+}
+
+/// The placeholder that is about to be deleted.
+fn leaves(cluster: &Cluster) -> String {
+    let leaves = cluster.waiting().into_iter().find_map(|text| text.strip_prefix("release ").map(str::to_owned));
+    leaves.expect("a swap begins").split(' ').next().expect("it has a name").to_owned()
 }
 
 /// Seed 000 step 2: "no allocations are released in the core at this point"; step 5: "as one update", same node.
@@ -288,9 +293,8 @@ fn a_member_that_somebody_else_binds_as_its_placeholder_goes() {
     let mut cluster = held(9);
     cluster.member("g-0", "g");
     cluster.step();
-    let leaves = cluster.waiting().into_iter().find_map(|text| text.strip_prefix("release ").map(str::to_owned));
-    let leaves = leaves.expect("a swap begins").split(' ').next().expect("it has a name").to_owned();
-    cluster.delete(&leaves);
+    let seat = leaves(&cluster);
+    cluster.delete(&seat);
     cluster.change("g-0", |spec| spec.place = Place::On { node: "n1".into(), running: true });
     cluster.settle();
     let report = cluster.report("g");
@@ -305,11 +309,7 @@ fn a_member_that_is_relabelled_as_its_placeholder_goes_and_its_node_closes() {
     let mut cluster = held(9);
     cluster.member("g-0", "g");
     cluster.step();
-    let seat = cluster.decisions.iter().find_map(|decision| match decision {
-        Decision::Release(ask, _) => cluster.pods.iter().find(|(_, (id, _))| id == ask).map(|(name, _)| name.clone()),
-        _ => None,
-    });
-    let seat = seat.expect("a swap begins");
+    let seat = leaves(&cluster);
     let node = cluster.node_of(&seat).expect("it holds a seat");
     cluster.delete(&seat);
     cluster.change("g-0", |spec| spec.role = Role::Singleton);

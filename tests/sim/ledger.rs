@@ -72,6 +72,8 @@ impl World {
     /// first of them, every seat of its gang is held by a placeholder that the process knows to be bound, or its member is
     /// bound or about to be.
     pub(crate) fn note_start(&mut self, number: u64, (uid, life, step): (Uid, String, Step)) {
+        // It says itself that it lacks members, of whichever of its task groups, and somebody took some.
+        let is_lost = matches!(step, Step::Said { lost: true }) && self.was_disturbed(number, &uid);
         let begins = |start: &Start| start.incarnation.as_ref().is_some_and(|known| *known != life);
         if self.ledger.starts.get(&uid).is_none_or(begins) {
             let (at, is_new) = (self.now_ms, !self.ledger.starts.contains_key(&uid));
@@ -82,11 +84,7 @@ impl World {
             // One of them is gone already: it may have been there when the others were sent, and these had to wait.
             let is_short = gang.iter().any(|(_, key, missing)| process.waiting(key) < missing.count());
             let decided = if is_short && matches!(step, Step::Seat(_)) { self.held_since() } else { at };
-            // It says itself that it lacks members, of whichever of its task groups, and somebody took some.
-            let is_lost = matches!(step, Step::Said { lost: true });
-            let is_excused = is_lost && self.was_disturbed(gang.iter().map(|(_, key, _)| key))
-                || self.refuses().is_some()
-                || at < self.deaf_until;
+            let is_excused = is_lost || self.refuses().is_some() || at < self.deaf_until;
             let excused = is_excused || is_new && self.joins(&uid, &life, &gang);
             // Known as one that has started, also where its gang is not.
             let own = Start { group: None, incarnation: None, at, decided, missing: Missing::default(), excused };
@@ -101,20 +99,20 @@ impl World {
                 }
             }
         }
-        let gang = self.life(number).into_iter().flat_map(|process| process.gang_of(&uid));
-        let gang: Vec<Key> = gang.map(|(_, key, _)| key.clone()).collect();
-        let is_disturbed = self.was_disturbed(gang.iter());
         let Some(start) = self.ledger.starts.get_mut(&uid) else { return };
         start.incarnation = Some(life);
         match step {
             Step::Seat(seat) => _ = start.missing.seats.remove(&seat),
-            Step::Said { lost } => start.excused |= lost && is_disturbed && start.at == self.now_ms,
+            Step::Said { .. } => start.excused |= is_lost && start.at == self.now_ms,
         }
     }
 
-    /// Whether somebody ever took members or seats from one of these task groups, or another process bound some.
-    fn was_disturbed<'a>(&self, mut groups: impl Iterator<Item = &'a Key>) -> bool {
-        groups.any(|key| [&self.disturbed, &self.overtaken].iter().any(|heard| heard.contains_key(&*key.name)))
+    /// Whether somebody ever took members or seats from a task group of this gang, as the process knows it, or another
+    /// process bound some.
+    fn was_disturbed(&self, number: u64, uid: &Uid) -> bool {
+        let process = self.running().find(|process| process.number == number);
+        let mut gang = process.into_iter().flat_map(|process| process.gang_of(uid));
+        gang.any(|(_, key, _)| [&self.disturbed, &self.overtaken].iter().any(|heard| heard.contains_key(&*key.name)))
     }
 
     /// Since when a Binding that was decided on may have waited until it is sent, as the server asked for patience.
