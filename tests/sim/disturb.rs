@@ -1,12 +1,16 @@
 //! Whom of the gangs a deed disturbs: what a judge then excuses, because somebody took something from it.
 
+use std::collections::BTreeSet;
+
 use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::has_ended;
 
 use super::amount::Amount;
-use super::people::{NS, TASK_GROUP, label, node_of};
+use super::marks::group_of;
+use super::oracle::{Counted, in_force};
+use super::people::{APPLICATION, NS, TASK_GROUP, label, node_of};
 use super::plan::Denied;
 use super::world::World;
 
@@ -61,6 +65,49 @@ impl World {
             }
         });
         !asked.sum::<Amount>().is_within(Amount::of_node(found))
+    }
+
+    /// Groups that lack members, of gangs that have something of what they need.
+    pub(super) fn unfinished(&self) -> Vec<String> {
+        let groups = self.counted();
+        let has_begun = |Counted { numbers, group, .. }: &&Counted| {
+            let started = group.status.as_ref().is_some_and(|status| status.application_state == "Running");
+            numbers.bound + numbers.held > 0 || started
+        };
+        let begun: BTreeSet<&String> = groups.iter().filter(has_begun).map(|counted| &counted.application).collect();
+        let lacks = |counted: &&Counted| {
+            begun.contains(&counted.application) && counted.numbers.bound < counted.group.spec.min_member
+        };
+        groups.iter().filter(lacks).map(|counted| counted.name.clone()).collect()
+    }
+
+    /// Groups that have neither a member nor a placeholder for some of their seats, or will not have, of gangs that have
+    /// one for others.
+    fn in_a_swap(&self) -> Vec<String> {
+        let groups = self.counted();
+        let has_some = |counted: &&Counted| counted.numbers.bound + counted.numbers.held > 0;
+        let begun: BTreeSet<&String> = groups.iter().filter(has_some).map(|counted| &counted.application).collect();
+        let lacks = |Counted { numbers, group, application, .. }: &&Counted| {
+            let short = numbers.bound + numbers.held < in_force(group);
+            numbers.called_off > 0 || short && begun.contains(application)
+        };
+        groups.iter().filter(lacks).map(|counted| counted.name.clone()).collect()
+    }
+
+    /// Groups that do not have every member yet.
+    pub(super) fn incomplete(&self) -> Vec<String> {
+        let mut groups = self.counted();
+        groups.retain(|counted| counted.numbers.bound < counted.group.spec.min_member);
+        groups.into_iter().map(|counted| counted.name).collect()
+    }
+
+    /// The groups of a gang that a pod belongs to: that of a member, or, of a driver, all of its application.
+    pub(super) fn groups_of_pod(&self, key: &Key) -> Vec<String> {
+        let Some(pod) = self.api.store.get(Kind::Pod, key) else { return Vec::new() };
+        match group_of(pod) {
+            Some(group) => vec![group.to_owned()],
+            None => self.groups_of_applications(&[label(pod, APPLICATION)]),
+        }
     }
 
     /// The group of a pod that goes with its node.

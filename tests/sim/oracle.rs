@@ -123,33 +123,15 @@ impl World {
         numbers
     }
 
-    /// Groups that have something of what they need, and not every member yet.
-    pub(crate) fn unfinished(&self) -> Vec<String> {
-        let numbers = |name: &str, group: &TaskGroup| self.of_group(name, group);
-        let mut groups = self.groups();
-        groups.retain(|(name, group)| {
-            let Numbers { bound, held, .. } = numbers(name, group);
-            let started = group.status.as_ref().is_some_and(|status| status.application_state == "Running");
-            (bound + held > 0 || started) && bound < group.spec.min_member
-        });
-        groups.into_iter().map(|(name, _)| name).collect()
-    }
-
-    /// Groups that have neither a member nor a placeholder for some of their seats, but for others, or will not have.
-    pub(crate) fn in_a_swap(&self) -> Vec<String> {
-        let mut groups = self.groups();
-        groups.retain(|(name, group)| {
-            let Numbers { bound, held, called_off, .. } = self.of_group(name, group);
-            called_off > 0 || (1..in_force(group)).contains(&(bound + held))
-        });
-        groups.into_iter().map(|(name, _)| name).collect()
-    }
-
-    /// Groups that do not have every member yet.
-    pub(crate) fn incomplete(&self) -> Vec<String> {
-        let mut groups = self.groups();
-        groups.retain(|(name, group)| self.of_group(name, group).bound < group.spec.min_member);
-        groups.into_iter().map(|(name, _)| name).collect()
+    /// All groups, with what they have.
+    pub(super) fn counted(&self) -> Vec<Counted> {
+        let counted = |(name, group): (String, TaskGroup)| Counted {
+            numbers: self.of_group(&name, &group),
+            application: application_of(&name, &group),
+            name,
+            group,
+        };
+        self.groups().into_iter().map(counted).collect()
     }
 
     /// Applications of which a member was bound by a process that another did not know of.
@@ -161,16 +143,11 @@ impl World {
     /// I4: a gang that waits for room holds nothing. One that runs runs with all its members, where nothing outside took
     /// some; and where something did, it says so.
     fn check_gangs(&mut self) {
-        let of_each = |(name, group): (String, _)| (self.of_group(&name, &group), name, group);
-        let groups: Vec<_> = self.groups().into_iter().map(of_each).collect();
-        let applications = |wanted: &dyn Fn(&str, &Numbers) -> bool| -> BTreeSet<String> {
-            let groups = groups.iter().filter(|(numbers, name, _)| wanted(name, numbers));
-            groups.map(|(_, name, group)| application_of(name, group)).collect()
-        };
+        let groups = self.counted();
         let overtaken = self.overtaken_applications();
-        let running = applications(&|_, numbers| numbers.bound > 0);
-        for (numbers, name, group) in groups {
-            let app = application_of(&name, &group);
+        let running = groups.iter().filter(|counted| counted.numbers.bound > 0);
+        let running: BTreeSet<String> = running.map(|counted| counted.application.clone()).collect();
+        for Counted { numbers, name, group, application: app } in groups {
             let reason = group.status.as_ref().map_or("", |status| status.reason.as_str());
             if WAITS_FOR_ROOM.contains(&reason) && numbers.held > 0 {
                 self.violated("I4", format!("{name} is {reason} and holds {} seats", numbers.held));
@@ -509,7 +486,7 @@ pub(crate) fn application_of(name: &str, group: &TaskGroup) -> String {
 
 /// How many members a group needs; once it has started, as many as it did at its start: an edit that came before its status
 /// said so counts for its next life.
-fn in_force(group: &TaskGroup) -> u32 {
+pub(super) fn in_force(group: &TaskGroup) -> u32 {
     let started = |state: &str| matches!(state, "Running" | "Waiting" | "Completed");
     let status = group.status.as_ref().filter(|status| started(&status.application_state));
     status.map_or(group.spec.min_member, |status| status.counts.required)
@@ -531,19 +508,27 @@ fn is_about(change: &str, group: &str) -> bool {
         || name.starts_with("driver")
 }
 
+/// A group, and what it has.
+pub(super) struct Counted {
+    pub(super) name: String,
+    pub(super) application: String,
+    pub(super) group: TaskGroup,
+    pub(super) numbers: Numbers,
+}
+
 /// Pods of a group.
 #[derive(Clone, Copy, Debug, Default)]
-struct Numbers {
+pub(super) struct Numbers {
     /// Members that have or had a node.
-    bound: u32,
+    pub(super) bound: u32,
     /// Those of them that have not ended.
-    running: u32,
+    pub(super) running: u32,
     /// Those of them that were bound for a seat.
-    seated: u32,
-    waiting: u32,
-    placeholders: u32,
+    pub(super) seated: u32,
+    pub(super) waiting: u32,
+    pub(super) placeholders: u32,
     /// Those of them that have a node.
-    held: u32,
+    pub(super) held: u32,
     /// Those of these whose deletion was sent.
-    called_off: u32,
+    pub(super) called_off: u32,
 }

@@ -33,7 +33,7 @@ pub(crate) const ABROAD: &str = "other";
 const FOREIGN_MS: u64 = 200;
 
 pub(super) const TASK_GROUP: &str = "gangline.dev/task-group";
-const APPLICATION: &str = "gangline.dev/application-id";
+pub(super) const APPLICATION: &str = "gangline.dev/application-id";
 
 impl World {
     /// Does what a plan says; nothing where it makes no sense.
@@ -371,12 +371,12 @@ impl World {
             Ok(())
         }));
         let groups = [label(&old, TASK_GROUP), group].into_iter().flatten();
-        let of_applications = self.groups_of_applications([label(&old, APPLICATION), app]);
+        let of_applications = self.groups_of_applications(&[label(&old, APPLICATION), app]);
         let all: Vec<String> = groups.map(str::to_owned).chain(of_applications).collect();
         all.iter().for_each(|group| self.disturb(group));
     }
 
-    fn groups_of_applications(&self, applications: [Option<&str>; 2]) -> Vec<String> {
+    pub(super) fn groups_of_applications(&self, applications: &[Option<&str>]) -> Vec<String> {
         let mut groups = self.groups();
         groups.retain(|(name, group)| applications.contains(&Some(&*application_of(name, group))));
         groups.into_iter().map(|(name, _)| name).collect()

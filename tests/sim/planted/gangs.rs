@@ -105,6 +105,39 @@ fn i4_room_is_taken_where_nothing_is_swapped() {
     assert_eq!([taken(false), taken(true)], [false, true]);
 }
 
+/// Of a gang one task group has members; the other one lacks some, and may lose the room or the quota for them.
+#[test]
+fn i4_something_is_taken_from_a_gang_of_which_another_task_group_has_begun() {
+    let disturbed = |application: &str, act: Act| {
+        let mut world = world(true);
+        world.group("h", 1, &json!({"queue": "root.q", "applicationId": application}));
+        world.act(&act);
+        world.run_for(1_000);
+        world.disturbed.keys().cloned().collect::<Vec<_>>()
+    };
+    let smaller = || Act::Queue(QueueAct { path: "root.q".to_owned(), cpu: 3, ..QueueAct::default() });
+    let foreign = || Act::Foreign { name: "foreign".to_owned(), node: "n1".to_owned(), cpu: 1 };
+    assert_eq!([disturbed("g", smaller()), disturbed("g", foreign())], [["h"], ["h"]]);
+    assert_eq!([disturbed("h", smaller()), disturbed("h", foreign())], [[""; 0], [""; 0]], "it has nothing");
+}
+
+/// A process that is gone had sent a Binding: the next one may have decided without it.
+#[test]
+fn i4_a_pod_of_the_gang_is_bound_by_a_process_that_is_gone() {
+    let overtaken = |incarnation: u64, labels: &serde_json::Value| {
+        let mut world = world(false);
+        world.pod("late", labels, "1");
+        let op = Op::Bind { pod: key("late"), uid: uid(&world, "late"), node: "n0".into(), annotations: [].into() };
+        let id = CallId { incarnation, sequence: 999 };
+        world.make(&Call { id, not_after: world.now().mono.after(1), op });
+        world.overtaken.contains_key("g")
+    };
+    let (member, driver) = (json!({"gangline.dev/task-group": "g"}), json!({"gangline.dev/application-id": "g"}));
+    assert_eq!([overtaken(0, &member), overtaken(0, &driver)], [true, true]);
+    assert_eq!([overtaken(1, &member), overtaken(1, &driver)], [false, false], "it is the only one");
+    assert!(!overtaken(0, &json!({"gangline.dev/application-id": "h"})), "of another application");
+}
+
 #[test]
 fn i4_a_gang_starts_with_one_seat_that_nobody_holds() {
     assert_eq!(starts(&mut world(false)), None, "all are held");
