@@ -72,7 +72,7 @@ impl Scheduler {
         let incarnation = app.incarnation;
         groups.iter().for_each(|group| self.books.groups[*group].lived = incarnation);
         self.transit(id, if started { AppEvent::Run } else { AppEvent::Accept });
-        self.load_deadline(id);
+        self.load_remembered(id);
         for group in groups {
             self.make_seats(group);
         }
@@ -118,7 +118,7 @@ impl Scheduler {
         self.books.clear_seats(id);
         let group = &mut self.books.groups[id];
         group.seats = Seats::new(count);
-        (group.replaced, group.cut) = (0, None);
+        group.cut = None;
         let mut asks = self.sorted_asks(id);
         // Who was bound for a seat comes first, even if that seat is no more, but after those whose seat is; members before
         // placeholders, each in the order of names.
@@ -357,14 +357,15 @@ impl Scheduler {
         timeouts.max().unwrap_or(0)
     }
 
-    /// A deadline that status remembers goes on across a restart.
-    fn load_deadline(&mut self, id: AppId) {
+    /// A deadline that status remembers goes on across a restart, and so does the count of seats that were handed over.
+    fn load_remembered(&mut self, id: AppId) {
         let app = &self.books.apps[id];
         let remembered = app.groups.iter().map(|group| &self.books.groups[*group].spec().remembered);
         let of_this_life = remembered.filter(|status| status.incarnation == app.incarnation);
         let deadline = of_this_life.filter_map(|status| status.completion_deadline).max();
         let idle = deadline.map(|deadline| Idle::ending(self.now, deadline, self.completion_timeout(app)));
         self.books.apps[id].idle = idle;
+        self.books.apps[id].groups.clone().into_iter().for_each(|group| self.load_replaced(group));
         self.forget_remembered(id);
     }
 

@@ -248,6 +248,8 @@ pub struct Remembered {
     pub unaccepted: bool,
     /// When Waiting ends.
     pub completion_deadline: Option<Wall>,
+    /// How many placeholders of that incarnation had given their seat to a member (ADR 0017).
+    pub replaced: u32,
 }
 
 /// A queue as the core sees it.

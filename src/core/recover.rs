@@ -59,6 +59,7 @@ impl Scheduler {
     fn stays_ended(&mut self, id: AppId, life: u32, placed: bool) {
         let app = &mut self.books.apps[id];
         (app.incarnation, app.placed) = (life, placed);
+        app.groups.clone().into_iter().for_each(|group| self.load_replaced(group));
         self.forget_remembered(id);
         self.release_placeholders(id, TerminationType::Timeout);
         self.transit(id, AppEvent::Complete);
@@ -122,6 +123,14 @@ impl Scheduler {
         let next = known.saturating_add(1);
         let has_begun = self.app_asks(id).any(|ask| self.named_incarnation(ask) == Some(next));
         if has_begun && !self.runs(id, known) { next } else { known }
+    }
+
+    /// How many seats of a task group were handed over in the present life, as status says (ADR 0017).
+    pub(super) fn load_replaced(&mut self, id: GroupId) {
+        let group = &self.books.groups[id];
+        let life = group.app.map(|app| self.books.apps[app].incarnation);
+        let of_this_life = Some(&group.spec().remembered).filter(|status| Some(status.incarnation) == life);
+        self.books.groups[id].replaced = of_this_life.map_or(0, |status| status.replaced);
     }
 
     /// Status is read once: afterwards this process knows better.

@@ -112,6 +112,7 @@ fn remembered(status: Option<&TaskGroupStatus>) -> Remembered {
         completed: status.application_state == "Completed",
         unaccepted: matches!(&*status.application_state, "New" | "Rejected") && status.reason != "ApplicationClosed",
         completion_deadline: deadline.map(|time| Wall(time.0.as_millisecond())),
+        replaced: status.counts.replaced,
     }
 }
 
@@ -312,7 +313,7 @@ mod tests {
         let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "reason": "R", "message": "", "lastTransitionTime": "1970-01-01T00:00:00Z"});
         let status = json!({
             "incarnation": 4, "observedGeneration": 3, "applicationState": "Waiting", "deadlines": {"completion": "1970-01-01T00:00:02.5Z"},
-            "conditions": [condition("Accepted", "True"), condition("Placed", "True")],
+            "conditions": [condition("Accepted", "True"), condition("Placed", "True")], "counts": {"required": 3, "pending": 0, "replaced": 2, "running": 3, "succeeded": 0, "failed": 0},
         });
         let read = |status: Value| {
             let mut group = serde_json::to_value(group(&json!({}))).unwrap();
@@ -320,8 +321,14 @@ mod tests {
             group_spec(&serde_json::from_value(group).unwrap()).remembered
         };
         let completion_deadline = Some(Wall(2500));
-        let remembered =
-            Remembered { incarnation: 4, generation: 3, placed: true, completion_deadline, ..Remembered::default() };
+        let remembered = Remembered {
+            incarnation: 4,
+            generation: 3,
+            placed: true,
+            completion_deadline,
+            replaced: 2,
+            ..Remembered::default()
+        };
         assert_eq!(read(status), remembered);
         let completed = read(json!({"applicationState": "Completed", "conditions": [condition("Placed", "False")]}));
         assert_eq!(completed, Remembered { completed: true, ..Remembered::default() });

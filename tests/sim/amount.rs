@@ -72,6 +72,11 @@ impl Amount {
         Self { milli, mib }
     }
 
+    /// So many of it.
+    pub(crate) const fn times(self, count: u32) -> Self {
+        Self { milli: self.milli * count as u64, mib: self.mib * count as u64 }
+    }
+
     fn larger(self, other: Self) -> Self {
         Self { milli: self.milli.max(other.milli), mib: self.mib.max(other.mib) }
     }

@@ -8,10 +8,9 @@ use gangline::shim::op::Kind;
 use gangline::sim::api::has_ended;
 
 use super::amount::Amount;
-use super::marks::group_of;
+use super::marks::{application_of_pod, group_of};
 use super::oracle::{Counted, in_force};
-use super::people::{APPLICATION, NS, TASK_GROUP, label, node_of};
-use super::plan::Denied;
+use super::people::{NS, TASK_GROUP, label, node_of};
 use super::world::World;
 
 impl World {
@@ -26,31 +25,39 @@ impl World {
         }
     }
 
-    /// Members and seats on a node are lost, or cannot be had there any more. Who is in the middle of a swap has neither a
-    /// placeholder nor a node any more, and may have been on its way there.
+    /// Members and seats on a node are lost, or cannot be had there any more.
     pub(super) fn disturb_node(&mut self, name: &str) {
         let on_it = |body: &&Body| node_of(body) == Some(name);
         let there: Vec<Body> = self.api.store.of_kind(Kind::Pod).map(|(_, body)| body).filter(on_it).cloned().collect();
         there.iter().for_each(|pod| self.disturb_group_of(pod));
-        self.ledger.begun().iter().for_each(|group| self.disturb(group));
-        // Who hears late may still give away what is there.
-        let on_their_way = if self.hears_late() { self.incomplete() } else { self.unfinished() };
+        let on_their_way = self.on_their_way(name).unwrap_or_else(|| {
+            // Who hears late may still give away what is there.
+            let perhaps = if self.hears_late() { self.incomplete() } else { self.unfinished() };
+            perhaps.into_iter().chain(self.ledger.begun()).collect()
+        });
         on_their_way.iter().for_each(|group| self.disturb(group));
+    }
+
+    /// Groups of pods that the scheduler has sent to a node, and that are not there: whose Binding is on its way or has to
+    /// wait, or who is in the middle of a swap. `None` where it may decide by what is not so any more, or is not there.
+    fn on_their_way(&self, node: &str) -> Option<Vec<String>> {
+        let mut processes = self.running();
+        let (process, others) = (processes.next()?, processes.next());
+        if others.is_some() || self.hears_late() || !process.is_synced() {
+            return None;
+        }
+        let is_there = |pod: &&Key| self.api.store.get(Kind::Pod, pod).is_some_and(|pod| node_of(pod) == Some(node));
+        let sent = process.residents(node).filter(|pod| !is_there(pod));
+        Some(sent.flat_map(|pod| self.groups_of_pod(pod)).collect())
     }
 
     /// Somebody took room on a node, whatever else is there.
     pub(super) fn room_taken(&mut self, node: &str) {
-        // It may be the room of a swap, where neither the placeholder nor the member is on the node.
-        self.in_a_swap().iter().for_each(|group| self.disturb(group));
-        if self.faults.denied == Some(Denied::Bindings) {
-            // Or of who was sent there, is refused all the time, and stands on no node of the server's.
-            self.unfinished().iter().for_each(|group| self.disturb(group));
-        }
+        // It may be the room of a swap.
+        let on_their_way = self.on_their_way(node).unwrap_or_else(|| self.in_a_swap());
+        on_their_way.iter().for_each(|group| self.disturb(group));
         if self.is_overdrawn(node) {
-            // Or what a process that hears late still gives away.
-            let incomplete = self.incomplete();
             self.disturb_node(node);
-            incomplete.iter().for_each(|group| self.disturb(group));
         }
     }
 
@@ -106,7 +113,7 @@ impl World {
         let Some(pod) = self.api.store.get(Kind::Pod, key) else { return Vec::new() };
         match group_of(pod) {
             Some(group) => vec![group.to_owned()],
-            None => self.groups_of_applications(&[label(pod, APPLICATION)]),
+            None => self.groups_of_applications(&[application_of_pod(pod)]),
         }
     }
 

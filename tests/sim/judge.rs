@@ -21,6 +21,7 @@ impl Process {
         if !self.is_synced() {
             return Err(Violation::new("I10", format!("{op:?} leaves before everything is listed")));
         }
+        self.forget_overdrawn();
         match op {
             Op::Bind { pod, uid, node, annotations } => {
                 self.calls.insert(id, Sent::Bind(uid.clone()));

@@ -11,7 +11,7 @@ impl World {
         self.running().filter_map(due).min()
     }
 
-    pub(super) fn running(&self) -> impl Iterator<Item = &Process> {
+    pub(crate) fn running(&self) -> impl Iterator<Item = &Process> {
         self.older.iter().chain(&self.process)
     }
 

@@ -23,13 +23,12 @@ impl World {
     pub(super) fn set_node(&mut self, node: &NodeAct) {
         let NodeAct { name, cpu, mib, pods, cordoned, tainted } = node;
         let (mib, pods) = (mib.unwrap_or(64 << 10), pods.unwrap_or(110));
-        let (before, pods_before) = match self.api.store.get(Kind::Node, &Key::cluster(name.as_str())) {
-            Some(Body::Node(node)) => (Amount::of_node(node), pods_of_node(node)),
-            Some(_) | None => Default::default(),
-        };
         let has = Amount { milli: u64::from(*cpu) * 1_000, mib: mib.into() };
-        if *cordoned || *tainted || !before.is_within(has) || u64::from(pods) < pods_before {
-            self.disturb_node(name);
+        if let Some(Body::Node(node)) = self.api.store.get(Kind::Node, &Key::cluster(name.as_str())) {
+            let shrinks = !Amount::of_node(node).is_within(has) || u64::from(pods) < pods_of_node(node);
+            if *cordoned || *tainted || shrinks {
+                self.disturb_node(name);
+            }
         }
         let memory = format!("{mib}Mi");
         let allocatable = json!({"cpu": cpu.to_string(), "memory": memory, "pods": pods.to_string()});

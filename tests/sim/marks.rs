@@ -6,7 +6,7 @@ use gangline::core::ids::Uid;
 use gangline::shim::observation::Body;
 use gangline::sim::store::metadata;
 
-use super::people::{is_placeholder, label, node_of};
+use super::people::{APPLICATION, TASK_GROUP, is_placeholder, label, node_of};
 
 /// The annotation that a Binding leaves.
 const MARK: &str = "gangline.dev/binding";
@@ -69,11 +69,6 @@ pub(crate) fn queue_mark(pod: &Body) -> Option<String> {
     word(mark_of(pod)?, "queue").map(str::to_owned)
 }
 
-/// The application of a pod outside task groups, by its Binding.
-pub(crate) fn application_mark(pod: &Body) -> Option<&str> {
-    word(mark_of(pod)?, "application")
-}
-
 /// UID of the TaskGroup for which a pod was bound, by its Binding.
 pub(crate) fn uid_mark(pod: &Body) -> Option<&str> {
     word(mark_of(pod)?, "incarnation").map(uid_in)
@@ -92,10 +87,19 @@ pub(crate) fn seat_label(pod: &Body) -> Option<Seat> {
 
 /// The group of a pod: the one that it was bound for, or the one that it names.
 pub(crate) fn group_of(pod: &Body) -> Option<&str> {
-    let labelled = label(pod, "gangline.dev/task-group");
+    bound_for(pod, "task-group", TASK_GROUP)
+}
+
+/// The application of a pod outside task groups: the one that it was bound for, or the one that it names.
+pub(crate) fn application_of_pod(pod: &Body) -> Option<&str> {
+    bound_for(pod, "application", APPLICATION)
+}
+
+/// What our Binding says, since labels can change later, else what a label says.
+fn bound_for<'a>(pod: &'a Body, name: &str, labelled: &str) -> Option<&'a str> {
     match mark_of(pod).filter(|_| node_of(pod).is_some() && !is_placeholder(pod)) {
-        Some(mark) => word(mark, "task-group"),
-        None => labelled,
+        Some(mark) => word(mark, name),
+        None => label(pod, labelled),
     }
 }
 

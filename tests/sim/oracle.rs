@@ -305,7 +305,7 @@ impl World {
     /// ran and are gone (01, 1.11).
     pub(crate) fn check_restart(&mut self) {
         let mut doubtful = self.doubtful();
-        let (writes, before) = (self.writes.len(), self.summary());
+        let (writes, before, replaced) = (self.writes.len(), self.summary(), self.replaced());
         self.process = None;
         self.start();
         self.rest();
@@ -335,8 +335,21 @@ impl World {
             self.violated("L1", format!("a new process does or sees something else: {changes:#?}"));
         }
         if changes.is_empty() {
+            // What had happened, and nobody can see any more.
+            let now = self.replaced();
+            if let Some((life, _)) =
+                replaced.iter().find(|(life, count)| now.get(*life).is_some_and(|now| now != *count))
+            {
+                self.violated("L1", format!("{life:?}: replaced {replaced:?}, and {now:?} for a new process"));
+            }
             self.coverage.iter_mut().for_each(|coverage| coverage.restart(compared, groups.len()));
         }
+    }
+
+    /// How many placeholders of each life of a task group are said to have been replaced.
+    fn replaced(&self) -> BTreeMap<(String, u32), u32> {
+        let groups = self.groups().into_iter().filter_map(|(name, group)| Some((name, group.status?)));
+        groups.map(|(name, status)| ((name, status.incarnation), status.counts.replaced)).collect()
     }
 
     /// Groups of which a new process may know less, or decide otherwise, and those of the same applications.

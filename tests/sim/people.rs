@@ -156,7 +156,8 @@ impl World {
         let now = Amount { milli: u64::from(*cpu) * 1_000, mib: mib.map_or(u64::MAX, u64::from) };
         if most.is_none_or(|most| !most.is_within(now)) {
             // Who was interrupted in the middle of a swap may find its seat's share gone.
-            self.unfinished().iter().for_each(|group| self.disturb(group));
+            let there = self.groups_in(path);
+            self.unfinished().iter().filter(|group| there.contains(group)).for_each(|group| self.disturb(group));
         }
         let there_first = self.api.store.of_kind(Kind::TaskGroup).next().is_none() && most.is_none();
         if apps.is_some() && !there_first {

@@ -12,7 +12,7 @@ use gangline::sim::store::metadata;
 
 use super::application_of;
 use crate::sim::amount::Amount;
-use crate::sim::marks::{group_of, is_member, queue_mark, seat_mark};
+use crate::sim::marks::{application_of_pod, group_of, is_member, queue_mark, seat_mark};
 use crate::sim::people::{NS, is_held_back, label, levels, node_of};
 use crate::sim::world::World;
 
@@ -121,9 +121,9 @@ impl World {
     /// that the first of its pods names (ADR 0016).
     fn queue_of(&self, namespace: &str, pod: &Body) -> String {
         let named = |body: &Body| label(body, "gangline.dev/queue").map(str::to_owned);
-        let application = label(pod, "gangline.dev/application-id");
+        let application = application_of_pod(pod);
         let is_beside = |(key, body): &(&Key, &Body)| {
-            let same = label(body, "gangline.dev/application-id") == application && group_of(body).is_none();
+            let same = application_of_pod(body) == application && group_of(body).is_none();
             application.is_some() && &*key.namespace == namespace && same
         };
         let beside = || self.pods().filter(is_beside).map(|(_, body)| body);

@@ -126,7 +126,7 @@ struct QueueSeen {
     most: Amount,
     /// When something else than our own decisions last changed what is left of it.
     changed_ms: u64,
-    /// Its limit was lowered, perhaps below what is used: a member may still take the seat that is held for it.
+    /// Its limit was lowered below what is used: a member may still take the seat that is held for it.
     lowered: bool,
 }
 
@@ -300,8 +300,38 @@ impl Process {
         self.batch.push(Observation::Outcome { id, outcome });
     }
 
+    /// Pods that it has on a node, or sends there, by its own books.
+    pub(crate) fn residents(&self, node: &str) -> impl Iterator<Item = &Key> {
+        let books = &self.controller.core().books;
+        let there = books.nodes.id(node).and_then(|node| books.residents.get(&node));
+        there.into_iter().flatten().map(|ask| &books.asks[*ask].spec.key)
+    }
+
+    /// What it counts in a queue and those below it, by its own books: also for seats that it has not made placeholders for.
+    fn counted_in(&self, queue: &str) -> Amount {
+        let queues = &self.controller.core().books.queues;
+        let found = queues.find(queue).and_then(|queue| queues.get(queue));
+        let amount = |name| found.map_or(0, |queue| queue.allocated.get(name)) as u64;
+        Amount { milli: amount("cpu"), mib: amount("memory") >> 20 }
+    }
+
+    /// Whether more is used in a queue than this, or is to be.
+    fn is_overdrawn(&self, queue: &str, most: Amount) -> bool {
+        !self.used_in(queue).is_within(most) || !self.counted_in(queue).is_within(most)
+    }
+
+    /// A queue that is within its limit again is judged again.
+    fn forget_overdrawn(&mut self) {
+        let lowered = self.queues.iter().filter(|(_, queue)| queue.lowered);
+        let within =
+            lowered.filter(|(key, queue)| !self.is_overdrawn(&key.name, queue.most)).map(|(key, _)| key.clone());
+        for key in within.collect::<Vec<_>>() {
+            self.queues.entry(key).and_modify(|queue| queue.lowered = false);
+        }
+    }
+
     /// Whether every kind was listed once.
-    fn is_synced(&self) -> bool {
+    pub(crate) fn is_synced(&self) -> bool {
         self.ever.len() == Kind::ALL.len()
     }
 
@@ -357,14 +387,11 @@ impl Process {
             }
             Body::Queue(queue) => {
                 let most = Amount::of_queue(queue);
-                let lowered = |old: &QueueSeen| !old.most.is_within(most);
-                // These exist without an object, unlimited.
-                let implicit = matches!(&*seen.key.name, "root" | "root.default") && self.is_synced();
                 let old = self.queues.get(&seen.key);
                 let changed_ms = old.map_or(0, |old| old.changed_ms);
-                // One that comes back may find more in use than it has.
-                let overdrawn = || !self.used_in(&seen.key.name).is_within(most);
-                let lowered = old.map_or_else(|| implicit || overdrawn(), |old| old.lowered || lowered(old));
+                // Who comes, or comes back, may find more in use than it has too.
+                let lowered = old.is_none_or(|old| old.lowered || !old.most.is_within(most));
+                let lowered = lowered && self.is_overdrawn(&seen.key.name, most);
                 self.queues.insert(seen.key.clone(), QueueSeen { most, changed_ms, lowered });
             }
             Body::TaskGroup(group) => self.see_group(seen, group),

@@ -9,10 +9,10 @@ use gangline::shim::op::Kind;
 use gangline::sim::api::has_ended;
 use serde_json::json;
 
-use super::{Numbers, application_of};
+use super::{Numbers, WAITS_FOR_ROOM, application_of};
 use crate::sim::amount::Amount;
-use crate::sim::marks::{application_mark, group_of, queue_mark, uid_mark};
-use crate::sim::people::{NS, label, levels, node_of};
+use crate::sim::marks::{application_of_pod, group_of, queue_mark, uid_mark};
+use crate::sim::people::{NS, levels, node_of};
 use crate::sim::world::{GARBLED, World};
 
 impl World {
@@ -37,6 +37,7 @@ impl World {
             let Some(status) = &queue.status else { continue };
             let wrong = wrong_use(name, status, &used).or_else(|| self.wrong_applications(name, status));
             let wrong = wrong.or_else(|| wrong_place(name, queue, status, &queues));
+            let wrong = wrong.or_else(|| self.wrong_pending(name, status));
             if let Some(wrong) = wrong.or_else(|| wrong_headroom(name, status, &queues, &used)) {
                 self.violated("I12", format!("queue {name}: {wrong}"));
             }
@@ -130,15 +131,40 @@ impl World {
         used
     }
 
+    /// What gangs in a queue, or below it, ask for and wait for. Whether drivers wait with them follows from when they came.
+    fn wrong_pending(&self, name: &str, status: &QueueStatus) -> Option<String> {
+        let (mut least, mut most, mut applications) = (Amount::default(), Amount::default(), BTreeSet::new());
+        for (own, group) in self.groups() {
+            let Some(status) = &group.status else { continue };
+            if status.application_state != "Accepted" || levels(&status.queue).all(|level| level != name) {
+                continue;
+            }
+            let asks = Amount::of(Some(&group.spec.min_resource), Amount::default()).times(group.spec.min_member);
+            if WAITS_FOR_ROOM.contains(&&*status.reason) {
+                least = least + asks;
+            }
+            most = most + asks;
+            applications.insert(application_of(&own, &group));
+        }
+        for (key, body) in self.pods() {
+            let is_driver = application_of_pod(body).is_some_and(|application| applications.contains(application));
+            if let (true, None, Body::Pod(pod)) = (is_driver && &*key.namespace == NS, node_of(body), body) {
+                most = most + Amount::of_pod(pod);
+            }
+        }
+        let said = Amount::of(Some(&status.pending), Amount::default());
+        let is_right = least.is_within(said) && said.is_within(most);
+        (!is_right).then(|| format!("{said:?} are said to be pending: {least:?} to {most:?}"))
+    }
+
     /// Applications that run in a queue, or below it. Those of pods alone have no object that says where they stand, and are
     /// in the queue of a TaskGroup that is gone, perhaps.
     fn wrong_applications(&self, name: &str, status: &QueueStatus) -> Option<String> {
         let groups = self.groups();
         let applications: BTreeSet<String> = groups.iter().map(|(name, group)| application_of(name, group)).collect();
-        let alone = self.pods().any(|(_, body)| {
-            let application = application_mark(body).or_else(|| label(body, "gangline.dev/application-id"));
-            application.is_some_and(|application| !applications.contains(application))
-        });
+        let alone = self
+            .pods()
+            .any(|(_, body)| application_of_pod(body).is_some_and(|application| !applications.contains(application)));
         let mut found: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
         for (own, group) in &groups {
             let Some(status) = &group.status else { continue };

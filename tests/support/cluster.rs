@@ -366,6 +366,7 @@ impl Cluster {
             unaccepted: matches!(report.state, AppState::New | AppState::Rejected)
                 && report.reason != "ApplicationClosed",
             completion_deadline: report.completes,
+            replaced: report.replaced,
         };
         let name = self.scheduler.books.groups[group].key.name.to_string();
         self.statuses.insert(name, status);

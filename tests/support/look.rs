@@ -64,7 +64,8 @@ impl Cluster {
     fn group_line(&self, name: &str) -> String {
         let report = self.report(name);
         let (state, life, reason, seats) = (report.state, report.incarnation, report.reason, report.seats);
-        format!("{name} {state} {life} {reason} placed={} ends={:?} {seats:?}", report.placed, report.completes)
+        let (placed, replaced, ends) = (report.placed, report.replaced, report.completes);
+        format!("{name} {state} {life} {reason} placed={placed} replaced={replaced} ends={ends:?} {seats:?}")
     }
 
     /// Every object goes; what is still remembered then.

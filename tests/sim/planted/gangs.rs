@@ -91,34 +91,57 @@ fn i4_a_member_that_was_bound_for_no_seat_counts_once() {
     assert_eq!(starts(&mut less), Some("I4"), "two seats, and one member");
 }
 
-#[test]
-fn i4_room_is_taken_where_nothing_is_swapped() {
-    let taken = |called_off: bool| {
-        let mut world = world(false);
-        let placeholder = world.placeholders().pop().expect("they are there");
-        let uid = uid(&world, &placeholder);
-        world.called_off.extend(called_off.then(|| uid.0.to_string()));
-        world.act(&Act::Foreign { name: "foreign".to_owned(), node: "n1".to_owned(), cpu: 1 });
-        world.run_for(1_000);
-        world.disturbed.contains_key("g")
-    };
-    assert_eq!([taken(false), taken(true)], [false, true]);
+/// Whom an act disturbs, in a world that was changed.
+fn disturbed_by(change: impl FnOnce(&mut World), act: &Act) -> Vec<String> {
+    let mut world = world(false);
+    change(&mut world);
+    world.act(act);
+    world.run_for(1_000);
+    world.disturbed.into_keys().collect()
 }
 
-/// Of a gang one task group has members; the other one lacks some, and may lose the room or the quota for them.
+fn foreign(node: &str, cpu: u32) -> Act {
+    Act::Foreign { name: "foreign".to_owned(), node: node.to_owned(), cpu }
+}
+
+/// All seats are on n1: what becomes of other nodes takes nothing from the gang, where its process hears at once.
+#[test]
+fn i4_nodes_go_and_are_filled_where_a_gang_is_and_elsewhere() {
+    let unchanged = |_: &mut World| {};
+    let lost = |name: &str| Act::LoseNode { name: name.to_owned() };
+    let excused = [lost("n1"), node("n1", 1, false, false), node("n1", 8, true, false), foreign("n1", 5)];
+    excused.iter().for_each(|act| assert_eq!(disturbed_by(unchanged, act), ["g"], "{act:?}"));
+    let elsewhere = [lost("n0"), node("n9", 1, true, true), node("n1", 9, false, false), foreign("n1", 4)];
+    elsewhere.iter().for_each(|act| assert_eq!(disturbed_by(unchanged, act), [""; 0], "{act:?}"));
+    let late = |world: &mut World| world.faults.lag_ms = 1;
+    assert_eq!(disturbed_by(late, &lost("n0")), ["g"], "somebody may be sent there yet");
+    assert_eq!(disturbed_by(late, &foreign("n1", 1)), [""; 0], "nothing is swapped");
+    let called_off = |world: &mut World| {
+        late(world);
+        let placeholder = world.placeholders().pop().expect("they are there");
+        let uid = uid(world, &placeholder);
+        world.called_off.insert(uid.0.to_string());
+    };
+    assert_eq!(disturbed_by(called_off, &foreign("n1", 1)), ["g"]);
+}
+
+/// Of a gang one task group has its seats; the other one has nothing yet, and may lose the quota or the room.
 #[test]
 fn i4_something_is_taken_from_a_gang_of_which_another_task_group_has_begun() {
-    let disturbed = |application: &str, act: Act| {
-        let mut world = world(true);
-        world.group("h", 1, &json!({"queue": "root.q", "applicationId": application}));
-        world.act(&act);
-        world.run_for(1_000);
-        world.disturbed.keys().cloned().collect::<Vec<_>>()
+    let beside = |application: &'static str| {
+        move |world: &mut World| {
+            world.group("h", 1, &json!({"queue": "root.q", "applicationId": application}));
+            world.faults.lag_ms = 1;
+        }
     };
-    let smaller = || Act::Queue(QueueAct { path: "root.q".to_owned(), cpu: 3, ..QueueAct::default() });
-    let foreign = || Act::Foreign { name: "foreign".to_owned(), node: "n1".to_owned(), cpu: 1 };
-    assert_eq!([disturbed("g", smaller()), disturbed("g", foreign())], [["h"], ["h"]]);
-    assert_eq!([disturbed("h", smaller()), disturbed("h", foreign())], [[""; 0], [""; 0]], "it has nothing");
+    let smaller = |path: &str, cpu: u32| Act::Queue(QueueAct { path: path.to_owned(), cpu, ..QueueAct::default() });
+    assert_eq!(disturbed_by(beside("g"), &smaller("root.q", 3)), ["g", "h"]);
+    assert_eq!(disturbed_by(beside("g"), &smaller("root", 3)), ["g", "h"]);
+    assert_eq!(disturbed_by(beside("g"), &foreign("n1", 1)), ["h"]);
+    assert_eq!(disturbed_by(beside("h"), &smaller("root.q", 3)), ["g"], "the other one has nothing");
+    assert_eq!(disturbed_by(beside("h"), &foreign("n1", 1)), [""; 0]);
+    let not_smaller = [smaller("root.q", 7), smaller("root.z", 1), smaller("root.q.z", 1)];
+    not_smaller.iter().for_each(|act| assert_eq!(disturbed_by(beside("g"), act), [""; 0], "{act:?}"));
 }
 
 /// A process that is gone had sent a Binding: the next one may have decided without it.

@@ -11,6 +11,7 @@ use gangline::shim::decode;
 use gangline::shim::observation::{Body, Malformed, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};
 use gangline::sim::store::metadata;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::json;
 
 use super::super::acts::{Act, GroupAct, NodeAct, PodAct, QueueAct};
@@ -340,7 +341,8 @@ fn i12_a_status_says_what_is_not_so() {
         edit_status(&mut gang, "g", edit);
         assert_eq!(found(gang, World::check_statuses), Some("I12"), "edit {number} of a gang");
     }
-    let edits: [fn(&mut QueueStatus); 7] = [
+    let edits: [fn(&mut QueueStatus); 8] = [
+        |status| _ = status.pending.insert("cpu".to_owned(), Quantity("1".to_owned())),
         |status| drop(status.headroom.remove("cpu")),
         |status| _ = status.applications.insert("Running".to_owned(), 2),
         |status| _ = status.applications.insert("Rejected".to_owned(), 1),
@@ -354,6 +356,12 @@ fn i12_a_status_says_what_is_not_so() {
         edit_queue_status(&mut queue, "root.q", edit);
         assert_eq!(found(queue, World::check_statuses), Some("I12"), "edit {number} of a queue");
     }
+    let mut waits = world(true);
+    waits.group("h", 5, &json!({"queue": "root.q", "placeholderFor": "all"}));
+    waits.rest();
+    assert_eq!(waits.violation, None);
+    edit_queue_status(&mut waits, "root", |status| status.pending.clear());
+    assert_eq!(found(waits, World::check_statuses), Some("I12"), "a gang waits");
     let said_to_be_active = |mut world: World, cpu| {
         world.queue("root.q.below", cpu);
         edit_queue_status(&mut world, "root.q.below", |status| {
