@@ -309,6 +309,12 @@ impl Books {
         }
     }
 
+    /// The present life of a group is over, and what was counted in it.
+    pub fn end_life(&mut self, group: GroupId) {
+        self.clear_seats(group);
+        self.groups[group].replaced = 0;
+    }
+
     /// Takes all seats of a group away, as if they had never been.
     pub fn clear_seats(&mut self, group: GroupId) {
         let seats = std::mem::take(&mut self.groups[group].seats);

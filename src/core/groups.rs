@@ -95,7 +95,7 @@ impl Scheduler {
 
     /// Takes a TaskGroup out of its application, or from those that wait outside.
     fn detach(&mut self, id: GroupId) {
-        self.books.clear_seats(id);
+        self.books.end_life(id);
         let group = &mut self.books.groups[id];
         group.closed_out = false;
         let app = group.app.take();
@@ -315,7 +315,7 @@ impl Scheduler {
             self.leave_contest(id);
             self.leave_queue(id);
             for group in self.books.apps[id].groups.clone() {
-                self.books.clear_seats(group);
+                self.books.end_life(group);
             }
             self.reshelve_own(id);
             self.show_app(id);

@@ -211,7 +211,7 @@ impl World {
     /// A call is carried out, perhaps of a process that another does not know of, which has planned without that.
     pub(crate) fn make(&mut self, call: &Call) -> Outcome {
         if let (Op::Bind { pod, .. }, false) = (&call.op, self.is_of_the_only_one(call)) {
-            let (groups, heard_ms) = (self.groups_of_pod(pod), self.heard_ms());
+            let (groups, heard_ms) = (self.gang_of_pod(pod), self.heard_ms());
             self.overtaken.extend(groups.into_iter().map(|group| (group, heard_ms)));
         }
         let is_of_the_newest = call.id.incarnation == self.newest();

@@ -9,7 +9,7 @@ use gangline::sim::api::has_ended;
 
 use super::amount::Amount;
 use super::marks::{application_of_pod, group_of};
-use super::oracle::{Counted, in_force};
+use super::oracle::{Counted, application_of, in_force};
 use super::people::{NS, TASK_GROUP, label, node_of};
 use super::world::World;
 
@@ -108,8 +108,18 @@ impl World {
         groups.into_iter().map(|counted| counted.name).collect()
     }
 
-    /// The groups of a gang that a pod belongs to: that of a member, or, of a driver, all of its application.
-    pub(super) fn groups_of_pod(&self, key: &Key) -> Vec<String> {
+    /// All groups of the gang that a pod belongs to.
+    pub(super) fn gang_of_pod(&self, key: &Key) -> BTreeSet<String> {
+        let own = self.groups_of_pod(key);
+        let groups = self.groups();
+        let applications = groups.iter().filter(|(name, _)| own.contains(name));
+        let applications: Vec<String> = applications.map(|(name, group)| application_of(name, group)).collect();
+        let applications: Vec<Option<&str>> = applications.iter().map(|one| Some(&**one)).collect();
+        self.groups_of_applications(&applications).into_iter().chain(own).collect()
+    }
+
+    /// The groups that a pod is of: that of a member, or, of a driver, all of its application.
+    fn groups_of_pod(&self, key: &Key) -> Vec<String> {
         let Some(pod) = self.api.store.get(Kind::Pod, key) else { return Vec::new() };
         match group_of(pod) {
             Some(group) => vec![group.to_owned()],

@@ -53,10 +53,15 @@ impl Process {
         }
     }
 
-    /// I9: a placeholder goes with a TaskGroup that was seen, by its UID.
-    fn judge_create(&self, pod: &k8s_openapi::api::core::v1::Pod) -> Result<(), Violation> {
+    /// I9: a placeholder goes with a TaskGroup that is there, by its UID. One that may have been made is made again, to know.
+    fn judge_create(&mut self, pod: &k8s_openapi::api::core::v1::Pod) -> Result<(), Violation> {
         let mut owners = pod.metadata.owner_references.iter().flatten();
-        if owners.any(|owner| owner.kind == "TaskGroup" && self.groups.contains_key(&Uid::new(owner.uid.as_str()))) {
+        let owner = owners.find(|owner| owner.kind == "TaskGroup").map(|owner| Uid::new(owner.uid.as_str()));
+        let is_there =
+            |uid: &Uid| self.groups.get(uid).is_some_and(|group| self.group_uids.get(&group.key) == Some(uid));
+        let is_known = owner.as_ref().is_some_and(is_there);
+        let is_again = !self.created.insert((pod.metadata.name.clone(), owner));
+        if is_known || is_again {
             return Ok(());
         }
         Err(Violation::new("I9", format!("{:?} is made for nobody", pod.metadata.name)))

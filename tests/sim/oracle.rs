@@ -134,17 +134,10 @@ impl World {
         self.groups().into_iter().map(counted).collect()
     }
 
-    /// Applications of which a member was bound by a process that another did not know of.
-    fn overtaken_applications(&self) -> BTreeSet<String> {
-        let groups = self.groups().into_iter().filter(|(name, _)| self.overtaken.contains_key(name));
-        groups.map(|(name, group)| application_of(&name, &group)).collect()
-    }
-
     /// I4: a gang that waits for room holds nothing. One that runs runs with all its members, where nothing outside took
     /// some; and where something did, it says so.
     fn check_gangs(&mut self) {
         let groups = self.counted();
-        let overtaken = self.overtaken_applications();
         let running = groups.iter().filter(|counted| counted.numbers.bound > 0);
         let running: BTreeSet<String> = running.map(|counted| counted.application.clone()).collect();
         for Counted { numbers, name, group, application: app } in groups {
@@ -161,7 +154,7 @@ impl World {
             if partial && numbers.bound + numbers.held + ended < need && ALL_IS_WELL.contains(&reason) {
                 self.violated("I4", format!("{name} has {} of {need} members, and is {reason}", numbers.bound));
             }
-            if partial && !self.disturbed.contains_key(&name) && !overtaken.contains(&app) {
+            if partial && !self.disturbed.contains_key(&name) && !self.overtaken.contains_key(&name) {
                 self.violated("I4", format!("{name} has {} of {need} members: {numbers:?}", numbers.bound));
             }
         }

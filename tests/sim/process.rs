@@ -48,6 +48,8 @@ pub(crate) struct Process {
     /// Where each pod was last sent, and when that was decided.
     sent: BTreeMap<Uid, (String, u64)>,
     calls: BTreeMap<CallId, Sent>,
+    /// Placeholders that it made or tried to, by name, with their TaskGroups.
+    created: BTreeSet<(Option<String>, Option<Uid>)>,
     /// Pods that have a node, by an answer.
     answered: BTreeSet<Uid>,
     /// What a list under way has not named.
@@ -192,6 +194,7 @@ impl Process {
             intents: BTreeMap::new(),
             sent: BTreeMap::new(),
             calls: BTreeMap::new(),
+            created: BTreeSet::new(),
             answered: BTreeSet::new(),
             unnamed: BTreeMap::new(),
             now_ms: 0,

@@ -138,7 +138,8 @@ pub(crate) struct World {
     pub(crate) verbose: bool,
     /// Groups from which something outside took members or seats, and until when a process may not know of the last time.
     pub(crate) disturbed: BTreeMap<String, u64>,
-    /// Groups of which a member was bound by a process that another did not know of, and until when one may not have heard.
+    /// Groups of gangs of which a pod was bound by a process that another did not know of, and until when one may not have
+    /// heard.
     pub(crate) overtaken: BTreeMap<String, u64>,
     /// The scheduler; of several the one that began last.
     pub(crate) process: Option<Process>,

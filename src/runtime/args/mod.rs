@@ -165,10 +165,10 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "NUMBERxRESOURCES")]
     pub nodes: Vec<String>,
     /// How long a pod runs if it does not say (annotation gangline.dev/simulated-run)
-    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration)]
+    #[arg(long, value_name = "DURATION", default_value = "60s", value_parser = duration, allow_hyphen_values = true)]
     pub runs: Duration,
     /// Nothing later than this is played
-    #[arg(long, value_name = "DURATION", default_value = "168h", value_parser = until)]
+    #[arg(long, value_name = "DURATION", default_value = "168h", value_parser = until, allow_hyphen_values = true)]
     pub until: Duration,
     /// Form of the output
     #[arg(short, long, value_name = "FORM", default_value = "table")]
@@ -184,7 +184,7 @@ fn until(text: &str) -> Result<Duration, String> {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    text::duration(text).ok_or_else(|| "no duration as in 90s or 1h30m".to_owned())
+    text::duration(text).ok_or_else(|| "no duration as in 90s or 1h30m, from 0s on".to_owned())
 }
 
 /// Flags of `version`.

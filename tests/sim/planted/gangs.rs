@@ -149,16 +149,17 @@ fn i4_something_is_taken_from_a_gang_of_which_another_task_group_has_begun() {
 fn i4_a_pod_of_the_gang_is_bound_by_a_process_that_is_gone() {
     let overtaken = |incarnation: u64, labels: &serde_json::Value| {
         let mut world = world(false);
+        world.group("h", 1, &json!({"queue": "root.q", "applicationId": "g"}));
         world.pod("late", labels, "1");
         let op = Op::Bind { pod: key("late"), uid: uid(&world, "late"), node: "n0".into(), annotations: [].into() };
         let id = CallId { incarnation, sequence: 999 };
         world.make(&Call { id, not_after: world.now().mono.after(1), op });
-        world.overtaken.contains_key("g")
+        world.overtaken.into_keys().collect::<Vec<_>>()
     };
     let (member, driver) = (json!({"gangline.dev/task-group": "g"}), json!({"gangline.dev/application-id": "g"}));
-    assert_eq!([overtaken(0, &member), overtaken(0, &driver)], [true, true]);
-    assert_eq!([overtaken(1, &member), overtaken(1, &driver)], [false, false], "it is the only one");
-    assert!(!overtaken(0, &json!({"gangline.dev/application-id": "h"})), "of another application");
+    assert_eq!([overtaken(0, &member), overtaken(0, &driver)], [["g", "h"], ["g", "h"]]);
+    assert_eq!([overtaken(1, &member), overtaken(1, &driver)], [[""; 0], [""; 0]], "it is the only one");
+    assert_eq!(overtaken(0, &json!({"gangline.dev/application-id": "h"})), [""; 0], "of another application");
 }
 
 #[test]

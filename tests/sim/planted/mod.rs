@@ -257,7 +257,13 @@ fn i9_a_placeholder_is_made_for_nobody() {
     let (known, mut other) = ((**pod).clone(), (**pod).clone());
     assert_eq!(judge(&mut world, &Op::CreatePod(Box::new(known))), None);
     other.metadata.owner_references.iter_mut().flatten().for_each(|owner| owner.uid = "unseen".to_owned());
-    assert_eq!(judge(&mut world, &Op::CreatePod(Box::new(other))), Some("I9"));
+    assert_eq!(judge(&mut world, &Op::CreatePod(Box::new(other.clone()))), Some("I9"));
+    let uid = gang_uid(&world);
+    other.metadata.owner_references.iter_mut().flatten().for_each(|owner| owner.uid = uid.0.to_string());
+    is_gone(&mut world, Kind::TaskGroup, "g", uid);
+    assert_eq!(judge(&mut world, &Op::CreatePod(Box::new(other.clone()))), None, "it may have been made");
+    other.metadata.name = Some("another".to_owned());
+    assert_eq!(judge(&mut world, &Op::CreatePod(Box::new(other))), Some("I9"), "its TaskGroup is gone");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::show::clock;
-use crate::core::resources::Amount;
+use crate::core::resources::{Amount, BASE_NAMES};
 use crate::core::time::Millis;
 use crate::runtime::text::escape;
 use crate::sim::story::{Queue, Story, Usage};
@@ -13,7 +13,8 @@ const COLUMNS: u64 = 60;
 /// Eighths of a column.
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-/// One line for each resource that a queue limits, or that was used in one without limits.
+/// One line for each resource that a queue limits, or that was used and only some nodes have; of one without limits also
+/// for its use of cpu.
 pub(super) fn queues(story: &Story) -> String {
     let used = |queue: &&Queue| queue.resources.values().any(|usage| usage.peak > 0);
     let lines: Vec<_> = story.queues.iter().filter(used).flat_map(|queue| charts(queue, story)).collect();
@@ -26,10 +27,8 @@ pub(super) fn queues(story: &Story) -> String {
 
 fn charts(queue: &Queue, story: &Story) -> Vec<(String, String, String)> {
     let limits = queue.resources.values().any(|usage| usage.max.is_some());
-    let shown = queue
-        .resources
-        .iter()
-        .filter(|(name, usage)| if limits { usage.max.is_some() } else { *name == "cpu" && usage.peak > 0 });
+    let tells = |name: &str| !BASE_NAMES.contains(&name) || !limits && name == "cpu";
+    let shown = queue.resources.iter().filter(|(name, usage)| usage.max.is_some() || usage.peak > 0 && tells(name));
     let line = |(name, usage): (&String, &Usage)| {
         let (whole, of) = whole(name, usage, &story.nodes_have);
         let peak = if usage.peak == 0 { "0" } else { &usage.peak_text };

@@ -75,9 +75,22 @@ pub(super) fn sort(api_version: &str, kind: &str) -> Result<Sort, String> {
             if api_version == expected { Ok(sort) } else { Err(wrong(api_version, &expected)) }
         }
         Some(_) => Ok(Sort::Other(format!("{kind} of {group}"))),
-        None if group == names::GROUP => Err(format!("kind: {kind:?} is no kind of {group}; TaskGroup and Queue are")),
-        None => Ok(Sort::Other(kind.to_owned())),
+        None => match meant(group, kind) {
+            Some(meant) => Err(format!("kind: {kind:?} is not {meant:?}")),
+            None if group == names::GROUP => {
+                Err(format!("kind: {kind:?} is no kind of {group}; TaskGroup and Queue are"))
+            }
+            None => Ok(Sort::Other(kind.to_owned())),
+        },
     }
+}
+
+/// The kind of a group that was meant, where the case is wrong, or it is named as many are.
+fn meant(group: &str, kind: &str) -> Option<&'static str> {
+    let of_group = KINDS.iter().filter(|(of, ..)| group == *of || group.is_empty());
+    let mut names = of_group.map(|(.., played)| played.name());
+    let endings = ["", "s", "es"];
+    names.find(|name| endings.iter().any(|ending| kind.eq_ignore_ascii_case(&format!("{name}{ending}"))))
 }
 
 fn wrong(api_version: &str, expected: &str) -> String {
@@ -114,6 +127,16 @@ mod tests {
             let expected = expected.map_err(|problem| format!("apiVersion: {problem}"));
             assert_eq!(sort(api_version, kind), expected, "{api_version} {kind}");
         }
+        for (api_version, kind, meant) in [
+            ("v1", "pod", "Pod"),
+            ("v1", "NODES", "Node"),
+            ("batch/v1", "Jobs", "Job"),
+            ("gangline.dev/v1alpha1", "Taskgroup", "TaskGroup"),
+            ("scheduling.k8s.io/v1", "PriorityClasses", "PriorityClass"),
+        ] {
+            assert_eq!(sort(api_version, kind), Err(format!("kind: {kind:?} is not {meant:?}")), "{api_version}");
+        }
+        assert_eq!(sort("example.com/v1", "Jobs"), Ok(Sort::Other("Jobs".to_owned())), "of another project");
         let strange = sort("gangline.dev/v1alpha1", "TaskGrp");
         assert_eq!(strange, Err("kind: \"TaskGrp\" is no kind of gangline.dev; TaskGroup and Queue are".to_owned()));
     }

@@ -1,6 +1,6 @@
 //! `--nodes 20x32cpu,256Gi`: nodes that are alike.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Node, NodeStatus};
@@ -32,8 +32,12 @@ pub(super) fn of(text: &str, flag: usize) -> Result<Vec<Arrival>, InputError> {
         .filter(|count| (1..=NODES_MAX).contains(count))
         .ok_or_else(|| wrong(&format!("{count:?} is no number of nodes from 1 to {NODES_MAX}")))?;
     let mut allocatable = BTreeMap::from([("pods".to_owned(), Text(PODS.to_owned()))]);
+    let mut given = BTreeSet::new();
     for part in resources.split(',') {
         let (name, amount) = resource(part).ok_or_else(|| wrong(&format!("{part:?} is no amount of a resource")))?;
+        if !given.insert(name) {
+            return Err(wrong(&format!("{name} is given twice")));
+        }
         allocatable.insert(name.to_owned(), Text(amount.to_owned()));
     }
     let node = |number| {

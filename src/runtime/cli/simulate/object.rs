@@ -84,10 +84,14 @@ fn sort(object: &Value) -> Result<Sort, String> {
     kinds::sort(api_version.unwrap_or_default(), kind.unwrap_or_default())
 }
 
-/// How an object is called when something is wrong with it: by its name, or where it stands.
+/// How an object is called when something is wrong with it: by its name, with the namespace that it names, or where it
+/// stands.
 fn title(object: &Value, place: &str) -> String {
     match (text(object, "kind"), text(object, "metadata.name")) {
-        (Ok(Some(kind)), Ok(Some(name))) if !name.is_empty() => format!("{kind} {name}"),
+        (Ok(Some(kind)), Ok(Some(name))) if !name.is_empty() => match text(object, "metadata.namespace") {
+            Ok(Some(namespace)) if !namespace.is_empty() => format!("{kind} {namespace}/{name}"),
+            Ok(_) | Err(_) => format!("{kind} {name}"),
+        },
         (Ok(Some(kind)), _) => format!("{place}, of kind {kind:?}"),
         _ => place.to_owned(),
     }

@@ -160,6 +160,17 @@ fn a_task_group_and_an_unlimited_queue_have_measures_of_their_own() {
     assert!(placed[0] < 5_000 && (15_000..20_000).contains(&placed[1]), "{placed:?}");
     let text = show::words(&story, false);
     assert!(text.contains("peak 2, unlimited; the nodes have 8") && text.contains("▂▂▂"), "{text}");
+    assert!(!text.contains("root.default memory"), "{text}");
     assert!(text.contains("\n1 gang after") && text.contains(": 1 finished, 0 running"), "{text}");
     assert_eq!(gang(&story, "two").application, "default/a");
+}
+
+/// What only some nodes have is what one waits for, limited or not.
+#[test]
+fn use_of_devices_is_shown() {
+    let gang = direct("g", 2, "30s").replace("requests: {cpu: 1}", "requests: {cpu: 1}, limits: {nvidia.com/gpu: 2}");
+    let gang = gang.replace("minResource: {cpu: 1}", "minResource: {cpu: 1, nvidia.com/gpu: 2}");
+    let text = show::words(&story(&[("g.yaml", &gang)], "2x4cpu,8Gi,4nvidia.com/gpu"), false);
+    assert!(text.contains("peak 4, unlimited; the nodes have 8"), "{text}");
+    assert!(text.contains("root.default nvidia.com/gpu"), "{text}");
 }

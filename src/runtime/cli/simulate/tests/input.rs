@@ -249,3 +249,12 @@ fn text_that_is_no_object_is_refused_where_it_stands() {
     let twice = of(&format!("{queue}\n---\n{queue}"));
     assert_eq!(twice, Err("f.yaml: Queue root: metadata.name: there is one of this name already".to_owned()));
 }
+
+#[test]
+fn a_kind_that_was_meant_and_a_namespace_are_named() {
+    let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS).map_err(|error| error.to_string());
+    let wrong = of("{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: b}, spec: {parallelism: many}}");
+    assert_eq!(wrong, Err("f.yaml: Job b/j: spec.parallelism: invalid type: string \"many\", expected i32".to_owned()));
+    let misspelt = of("{apiVersion: batch/v1, kind: Jobs, metadata: {name: j}}");
+    assert_eq!(misspelt, Err("f.yaml: Jobs j: kind: \"Jobs\" is not \"Job\"".to_owned()));
+}

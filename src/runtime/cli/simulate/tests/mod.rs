@@ -165,7 +165,7 @@ fn nodes_are_a_number_and_resources() {
     assert_eq!(all, ["cpu=32", "memory=256Gi", "nvidia.com/gpu=8", "pods=110"]);
     let labels: Vec<_> = node.metadata.labels.iter().flatten().map(|(key, value)| format!("{key}={value}")).collect();
     assert_eq!(labels, ["kubernetes.io/arch=amd64", "kubernetes.io/hostname=node-1", "kubernetes.io/os=linux"]);
-    for text in ["20", "0x4cpu", "x4cpu", "2x", "2xcpu", "2x4cores", "2x4cpu,", "9999999x1cpu"] {
+    for text in ["20", "0x4cpu", "x4cpu", "2x", "2xcpu", "2x4cores", "2x4cpu,", "9999999x1cpu", "1x4cpu,8cpu"] {
         let error = nodes::of(text, 0).err().map(|error| error.to_string()).unwrap_or_default();
         assert!(error.starts_with(&format!("--nodes {text}: ")) && error.contains("20x32cpu"), "{error}");
     }
