@@ -97,6 +97,27 @@ fn placeholders_found_are_replaced_like_others() {
     assert_eq!((cluster.bound(), cluster.logged("release")), (vec!["g-0".into(), "g-1".into(), "g-2".into()], 3));
 }
 
+/// What happened and is over only status tells (ADR 0017); what somebody else wrote there does no harm.
+#[test]
+fn the_count_of_replaced_placeholders_goes_on() {
+    for (said, then) in [(1, 2), (u32::MAX, u32::MAX)] {
+        let mut cluster = held();
+        cluster.member("g-0", "g");
+        cluster.settle();
+        cluster.statuses.get_mut("g").expect("it was shown").replaced = said;
+        cluster.restart().settle();
+        assert_eq!(cluster.report("g").replaced, said);
+        cluster.member("g-1", "g");
+        cluster.settle();
+        assert_eq!(cluster.report("g").replaced, then);
+        let spec = cluster.all("g", 3);
+        cluster.lose_group("g");
+        cluster.apply("g", spec);
+        cluster.settle();
+        assert_eq!(cluster.report("g").replaced, 0, "of another TaskGroup");
+    }
+}
+
 /// 01, 1.11: "missing seats up to minMember are planned again only if no member carries the started annotation".
 #[test]
 fn seats_lost_while_we_are_down() {

@@ -181,7 +181,9 @@ impl Scheduler {
         if leaves != placeholder {
             return false;
         }
-        self.books.groups[group].replaced += 1;
+        let count = &mut self.books.groups[group].replaced;
+        // A status is what anybody may have written.
+        *count = count.saturating_add(1);
         let chosen = self.books.asks[member].charge.as_ref().map(|charge| charge.node);
         let queue = self.books.asks[member].app.and_then(|app| self.books.apps[app].queue);
         self.free(placeholder);
