@@ -194,6 +194,20 @@ fn i3_a_queue_is_given_more_than_it_has() {
     assert_eq!(found(one_too_many, World::check_applications), Some("I3"), "more applications than it may have");
 }
 
+/// Three are used. A limit below that excuses what comes until it is above again.
+#[test]
+fn i3_a_queue_whose_limit_was_lowered_is_given_more_than_it_has() {
+    let after = |limits: &[u32]| {
+        let mut world = world(true);
+        for cpu in limits {
+            world.act(&Act::Queue(QueueAct { path: "root.q".to_owned(), cpu: *cpu, ..QueueAct::default() }));
+            world.run_for(1_000);
+        }
+        bind(&mut world, "refused", "n1", "root.q")
+    };
+    assert_eq!([after(&[5]), after(&[2]), after(&[2, 5])], [Some("I3"), None, Some("I3")]);
+}
+
 #[test]
 fn i6_a_placeholder_is_left() {
     let mut orphaned = world(false);
