@@ -1,11 +1,14 @@
 //! What a process that died had begun: a start in the middle, seats that members had, and Bindings that come to light only
 //! later (01, 1.6 and 1.11).
 
+use std::sync::Arc;
+
 use gangline::core::decision::Decision;
-use gangline::core::event::{BindOutcome, Event, GroupSpec, Mark, Place, Role};
+use gangline::core::event::{AskSpec, BindOutcome, Event, GroupSpec, Mark, Place, Role};
 use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::Refusal;
+use gangline::core::shape::NodeSpec;
 
 use crate::support::cluster::{Cluster, NS};
 use crate::support::phases::{held, interrupted};
@@ -189,6 +192,42 @@ fn the_largest_members_of_an_interrupted_gang_go_first() {
     assert_eq!(nodes, ["small", "large"].map(|node| Some(node.to_owned())));
 }
 
+/// As above, and before these who may be on the fewest nodes: a large one would take the only room of one without a choice.
+#[test]
+fn members_of_an_interrupted_gang_without_a_choice_go_first() {
+    for (only, other) in [("n0", "n1"), ("n1", "n0")] {
+        let mut cluster = Cluster::default();
+        for name in ["n0", "n1", "n2"] {
+            let allocatable = cluster_shape(2).request.plus(&cluster_shape(0).request);
+            let labels = [("name".into(), name.into())].into();
+            cluster.show_node(name, NodeSpec { allocatable, labels, ..NodeSpec::default() });
+        }
+        let gang = vec!["a".into(), "b".into(), "c".into()];
+        for (name, cpu) in [("a", 2), ("b", 1), ("c", 2)] {
+            let mut shape = (*cluster_shape(cpu)).clone();
+            shape.selector.extend((name == "b").then(|| ("name".into(), only.into())));
+            let (gang, min_resource, shape) = (gang.clone(), shape.request.clone(), Arc::new(shape));
+            let member = AskSpec { shape: shape.clone(), ..cluster.pod(&format!("{name}-0"), member_of(name)) };
+            cluster.apply(
+                name,
+                GroupSpec { application: "p".into(), gang, shape, min_resource, ..cluster.direct(name, 1) },
+            );
+            cluster.show(member);
+        }
+        let (group, queue) = (Some(Uid::new("uid-c")), "root.default".into());
+        let mark = Mark { group, incarnation: 1, seat: Some(0), started: true, queue, ..Mark::default() };
+        let on = Place::On { node: "n2".into(), running: true };
+        cluster.change("c-0", |spec| (spec.place, spec.mark) = (on, Some(mark)));
+        cluster.restart().settle();
+        let nodes = ["a-0", "b-0"].map(|pod| cluster.node_of(pod));
+        assert_eq!(nodes, [other, only].map(|node| Some(node.to_owned())));
+    }
+}
+
+fn member_of(group: &str) -> Role {
+    Role::Member { group: group.into() }
+}
+
 /// 01, 1.6: "if it cannot be completed it is PartiallyLost, its remaining members become ordinary asks, and the cluster
 /// goes on."
 #[test]
@@ -222,6 +261,6 @@ fn a_larger_member_takes_no_room_of_an_open_seat() {
     assert_eq!((cluster.node_of("g-1"), cluster.report("g").placed), (Some("n1".into()), true));
 }
 
-fn cluster_shape(cpu: i64) -> std::sync::Arc<gangline::core::shape::Shape> {
+fn cluster_shape(cpu: i64) -> Arc<gangline::core::shape::Shape> {
     Cluster::unsynced().sized("", Role::Singleton, cpu).shape
 }

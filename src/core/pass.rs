@@ -41,7 +41,7 @@ impl Scheduler {
         // One may have ended since: only what runs swaps.
         let running =
             cramped.iter().map(|(_, app)| &self.books.apps[*app]).filter(|app| app.state == AppState::Running);
-        let groups: Vec<_> = running.flat_map(|app| self.largest_first(&app.groups)).collect();
+        let groups: Vec<_> = running.flat_map(|app| self.hardest_first(&app.groups)).collect();
         groups.iter().for_each(|group| self.fill_open_seats(*group));
         for group in groups {
             self.replace(group, Reach::Beyond);
@@ -50,12 +50,16 @@ impl Scheduler {
         cramped.into_iter().for_each(|(_, app)| self.touch(Some(app)));
     }
 
-    /// As [`super::fill::fill`] has it: what is hard to place chooses before what is easy.
-    fn largest_first(&self, groups: &[GroupId]) -> Vec<GroupId> {
+    /// As [`super::fill::fill`] has it: what is hard to place chooses before what is easy. Members are alike: the first that
+    /// waits tells where they may be.
+    fn hardest_first(&self, groups: &[GroupId]) -> Vec<GroupId> {
         let mut groups = groups.to_vec();
-        groups.sort_by_key(|group| {
-            let size = &self.books.groups[*group].spec().min_resource;
-            Reverse((size.base[CPU], size.base[MEMORY]))
+        groups.sort_by_cached_key(|group| {
+            let group = &self.books.groups[*group];
+            let class = group.without_node().next().and_then(|(_, ask)| self.books.asks[*ask].class);
+            let choice = class.map_or(usize::MAX, |class| self.books.classes.eligible_count(class));
+            let size = &group.spec().min_resource;
+            (choice, Reverse((size.base[CPU], size.base[MEMORY])))
         });
         groups
     }

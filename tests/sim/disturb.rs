@@ -54,7 +54,8 @@ impl World {
     /// Somebody took room on a node, whatever else is there.
     pub(super) fn room_taken(&mut self, node: &str) {
         // It may be the room of a swap.
-        let on_their_way = self.on_their_way(node).unwrap_or_else(|| self.in_a_swap());
+        let perhaps = || self.in_a_swap().into_iter().chain(self.ledger.begun()).collect();
+        let on_their_way: Vec<String> = self.on_their_way(node).unwrap_or_else(perhaps);
         on_their_way.iter().for_each(|group| self.disturb(group));
         if self.is_overdrawn(node) {
             self.disturb_node(node);
@@ -74,31 +75,27 @@ impl World {
         !asked.sum::<Amount>().is_within(Amount::of_node(found))
     }
 
-    /// Groups that lack members, of gangs that have something of what they need.
+    /// Groups that lack members, of gangs that have something of what they need, or say that they run.
     pub(super) fn unfinished(&self) -> Vec<String> {
+        self.of_begun(|Counted { numbers, group, .. }| numbers.bound < group.spec.min_member)
+    }
+
+    /// Groups that have neither a member nor a placeholder for some of their seats, or will not have, of gangs as above.
+    fn in_a_swap(&self) -> Vec<String> {
+        self.of_begun(|Counted { numbers, group, .. }| {
+            numbers.called_off > 0 || numbers.bound + numbers.held < in_force(group)
+        })
+    }
+
+    fn of_begun(&self, lacks: impl Fn(&Counted) -> bool) -> Vec<String> {
         let groups = self.counted();
         let has_begun = |Counted { numbers, group, .. }: &&Counted| {
             let started = group.status.as_ref().is_some_and(|status| status.application_state == "Running");
             numbers.bound + numbers.held > 0 || started
         };
         let begun: BTreeSet<&String> = groups.iter().filter(has_begun).map(|counted| &counted.application).collect();
-        let lacks = |counted: &&Counted| {
-            begun.contains(&counted.application) && counted.numbers.bound < counted.group.spec.min_member
-        };
-        groups.iter().filter(lacks).map(|counted| counted.name.clone()).collect()
-    }
-
-    /// Groups that have neither a member nor a placeholder for some of their seats, or will not have, of gangs that have
-    /// one for others.
-    fn in_a_swap(&self) -> Vec<String> {
-        let groups = self.counted();
-        let has_some = |counted: &&Counted| counted.numbers.bound + counted.numbers.held > 0;
-        let begun: BTreeSet<&String> = groups.iter().filter(has_some).map(|counted| &counted.application).collect();
-        let lacks = |Counted { numbers, group, application, .. }: &&Counted| {
-            let short = numbers.bound + numbers.held < in_force(group);
-            numbers.called_off > 0 || short && begun.contains(application)
-        };
-        groups.iter().filter(lacks).map(|counted| counted.name.clone()).collect()
+        let found = groups.iter().filter(|counted| begun.contains(&counted.application) && lacks(counted));
+        found.map(|counted| counted.name.clone()).collect()
     }
 
     /// Groups that do not have every member yet.

@@ -169,11 +169,13 @@ impl World {
     /// Who gives a reason: a task group, and its members; or pods without one.
     fn who_are(&self, reason: &str, name: &str) -> BTreeSet<String> {
         let has_limits = self.has_limits();
-        let judged = |group: &str| !OF_LIMITS.contains(&reason) || has_limits(group);
+        let of_limits = OF_LIMITS.contains(&reason);
+        let judged = |group: &str| !of_limits || has_limits(group);
         let has = |group: &TaskGroup| group.status.as_ref().is_some_and(|status| status.reason == reason);
         let groups = self.groups().into_iter().filter(|(of, group)| of == name && has(group) && judged(of));
         let is_one = |(why, _, group): &(String, Key, String)| why == reason && group == name && judged(group);
         let pods = self.reasons_of_pods().into_iter().filter(is_one);
+        let pods = pods.filter(|(_, key, group)| !of_limits || !group.is_empty() || self.may_have_more(key));
         groups.map(|(name, _)| name).chain(pods.map(|(_, key, _)| key.to_string())).collect()
     }
 
@@ -207,11 +209,19 @@ impl World {
         move |name| !draining.contains(name)
     }
 
+    /// As above of a pod outside task groups.
+    fn may_have_more(&self, key: &Key) -> bool {
+        let queue = self.api.store.get(Kind::Pod, key).map(|body| self.queue_of(&key.namespace, body));
+        queue.is_none_or(|queue| queue == "root.default" || !self.drains(&queue))
+    }
+
     /// Pods with this reason at `PodScheduled`: none of a group or an application whose queue drains, since the limits of
     /// that one stay.
     pub(crate) fn pods_waiting_for(&self, reason: &str) -> Vec<Key> {
         let has_limits = self.has_limits();
-        let is_one = |(why, _, group): &(String, Key, String)| why == reason && has_limits(group);
+        let may_have_more =
+            |key: &Key, group: &str| if group.is_empty() { self.may_have_more(key) } else { has_limits(group) };
+        let is_one = |(why, key, group): &(String, Key, String)| why == reason && may_have_more(key, group);
         self.reasons_of_pods().into_iter().filter(is_one).map(|(_, key, _)| key).collect()
     }
 

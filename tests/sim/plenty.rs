@@ -119,7 +119,7 @@ impl World {
 
     /// The queue of a pod outside task groups: of an application it is that of the first of its pods that runs, else the one
     /// that the first of its pods names (ADR 0016).
-    fn queue_of(&self, namespace: &str, pod: &Body) -> String {
+    pub(crate) fn queue_of(&self, namespace: &str, pod: &Body) -> String {
         let named = |body: &Body| label(body, "gangline.dev/queue").map(str::to_owned);
         let application = application_of_pod(pod);
         let is_beside = |(key, body): &(&Key, &Body)| {
