@@ -183,10 +183,7 @@ fn the_largest_members_of_an_interrupted_gang_go_first() {
             .apply(name, GroupSpec { application: "p".into(), gang, shape, min_resource, ..cluster.direct(name, 1) });
         cluster.large_member(&format!("{name}-0"), name, cpu);
     }
-    let (group, queue) = (Some(Uid::new("uid-c")), "root.default".into());
-    let mark = Mark { group, incarnation: 1, seat: Some(0), started: true, queue, ..Mark::default() };
-    let on = Place::On { node: "small".into(), running: true };
-    cluster.change("c-0", |spec| (spec.place, spec.mark) = (on, Some(mark)));
+    bound_before(&mut cluster, "c", "small");
     cluster.restart().settle();
     let nodes = ["a-0", "b-0"].map(|pod| cluster.node_of(pod));
     assert_eq!(nodes, ["small", "large"].map(|node| Some(node.to_owned())));
@@ -214,14 +211,19 @@ fn members_of_an_interrupted_gang_without_a_choice_go_first() {
             );
             cluster.show(member);
         }
-        let (group, queue) = (Some(Uid::new("uid-c")), "root.default".into());
-        let mark = Mark { group, incarnation: 1, seat: Some(0), started: true, queue, ..Mark::default() };
-        let on = Place::On { node: "n2".into(), running: true };
-        cluster.change("c-0", |spec| (spec.place, spec.mark) = (on, Some(mark)));
+        bound_before(&mut cluster, "c", "n2");
         cluster.restart().settle();
         let nodes = ["a-0", "b-0"].map(|pod| cluster.node_of(pod));
         assert_eq!(nodes, [other, only].map(|node| Some(node.to_owned())));
     }
+}
+
+/// The first member of a task group was bound by a process that had begun to start its gang.
+fn bound_before(cluster: &mut Cluster, group: &str, node: &str) {
+    let (uid, queue) = (Some(Uid::new(format!("uid-{group}"))), "root.default".into());
+    let mark = Mark { group: uid, incarnation: 1, seat: Some(0), started: true, queue, ..Mark::default() };
+    let on = Place::On { node: node.into(), running: true };
+    cluster.change(&format!("{group}-0"), |spec| (spec.place, spec.mark) = (on, Some(mark)));
 }
 
 fn member_of(group: &str) -> Role {

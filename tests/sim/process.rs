@@ -128,7 +128,8 @@ struct QueueSeen {
     most: Amount,
     /// When something else than our own decisions last changed what is left of it.
     changed_ms: u64,
-    /// Its limit was lowered below what is used: a member may still take the seat that is held for it.
+    /// More was used than it has when its limit came or was lowered, or a pod grew, and still is: a member may take the seat
+    /// that is held for it.
     lowered: bool,
 }
 
