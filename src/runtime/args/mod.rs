@@ -247,6 +247,14 @@ mod tests {
     }
 
     #[test]
+    fn a_duration_below_zero_is_refused_as_one() {
+        for flag in ["--runs", "--until"] {
+            let refusal = help(&["gangline", "simulate", "f.yaml", flag, "-5s"]);
+            assert!(refusal.contains(&format!("'-5s' for '{flag} <DURATION>': no duration as in 90s")), "{refusal}");
+        }
+    }
+
+    #[test]
     fn the_definition_is_sound() {
         CommandLine::command().debug_assert();
     }
