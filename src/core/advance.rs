@@ -72,7 +72,7 @@ impl Scheduler {
         let incarnation = app.incarnation;
         groups.iter().for_each(|group| self.books.groups[*group].lived = incarnation);
         self.transit(id, if started { AppEvent::Run } else { AppEvent::Accept });
-        self.load_remembered(id);
+        self.go_on_with_remembered(id);
         for group in groups {
             self.make_seats(group);
         }
@@ -358,15 +358,14 @@ impl Scheduler {
     }
 
     /// A deadline that status remembers goes on across a restart, and so does the count of seats that were handed over.
-    fn load_remembered(&mut self, id: AppId) {
+    fn go_on_with_remembered(&mut self, id: AppId) {
         let app = &self.books.apps[id];
-        let remembered = app.groups.iter().map(|group| &self.books.groups[*group].spec().remembered);
-        let of_this_life = remembered.filter(|status| status.incarnation == app.incarnation);
-        let deadline = of_this_life.filter_map(|status| status.completion_deadline).max();
+        let groups = app.groups.clone();
+        let remembered = groups.iter().filter_map(|group| self.remembered_of_this_life(*group));
+        let deadline = remembered.filter_map(|status| status.completion_deadline).max();
         let idle = deadline.map(|deadline| Idle::ending(self.now, deadline, self.completion_timeout(app)));
         self.books.apps[id].idle = idle;
-        self.books.apps[id].groups.clone().into_iter().for_each(|group| self.load_replaced(group));
-        self.forget_remembered(id);
+        groups.into_iter().for_each(|group| self.load_remembered(group));
     }
 
     /// Leftover placeholders go with the state change; the application leaves its queue when the last is gone.

@@ -75,8 +75,7 @@ impl Scheduler {
     /// A TaskGroup comes back into a gang that runs: its seats are open, and nothing begins anew.
     fn join(&mut self, app: AppId, id: GroupId) {
         self.books.groups[id].lived = self.books.apps[app].incarnation;
-        self.load_replaced(id);
-        self.forget_remembered(app);
+        self.load_remembered(id);
         self.make_seats(id);
     }
 

@@ -59,8 +59,7 @@ impl Scheduler {
     fn stays_ended(&mut self, id: AppId, life: u32, placed: bool) {
         let app = &mut self.books.apps[id];
         (app.incarnation, app.placed) = (life, placed);
-        app.groups.clone().into_iter().for_each(|group| self.load_replaced(group));
-        self.forget_remembered(id);
+        app.groups.clone().into_iter().for_each(|group| self.load_remembered(group));
         self.release_placeholders(id, TerminationType::Timeout);
         self.transit(id, AppEvent::Complete);
     }
@@ -80,7 +79,7 @@ impl Scheduler {
         if life > app.incarnation {
             app.incarnation = life - u32::from(reached != Reached::Over);
         }
-        self.forget_remembered(id);
+        app.groups.clone().into_iter().for_each(|group| self.forget_remembered(group));
         life > 0
     }
 
@@ -125,20 +124,23 @@ impl Scheduler {
         if has_begun && !self.runs(id, known) { next } else { known }
     }
 
-    /// How many seats of a task group were handed over in the present life, as status says (ADR 0017).
-    pub(super) fn load_replaced(&mut self, id: GroupId) {
+    /// What status says of a task group, if that is of the present life of its application.
+    pub(super) fn remembered_of_this_life(&self, id: GroupId) -> Option<&Remembered> {
         let group = &self.books.groups[id];
-        let life = group.app.map(|app| self.books.apps[app].incarnation);
-        let of_this_life = Some(&group.spec().remembered).filter(|status| Some(status.incarnation) == life);
-        self.books.groups[id].replaced = of_this_life.map_or(0, |status| status.replaced);
+        let life = self.books.apps[group.app?].incarnation;
+        Some(&group.spec().remembered).filter(|status| status.incarnation == life)
+    }
+
+    /// How many seats of a task group were handed over (ADR 0017).
+    pub(super) fn load_remembered(&mut self, id: GroupId) {
+        self.books.groups[id].replaced = self.remembered_of_this_life(id).map_or(0, |status| status.replaced);
+        self.forget_remembered(id);
     }
 
     /// Status is read once: afterwards this process knows better.
-    pub(super) fn forget_remembered(&mut self, id: AppId) {
-        for group in self.books.apps[id].groups.clone() {
-            if let Some(spec) = &mut self.books.groups[group].spec {
-                spec.remembered = Remembered { generation: spec.generation, ..Remembered::default() };
-            }
+    fn forget_remembered(&mut self, id: GroupId) {
+        if let Some(spec) = &mut self.books.groups[id].spec {
+            spec.remembered = Remembered { generation: spec.generation, ..Remembered::default() };
         }
     }
 
