@@ -3,7 +3,7 @@
 use gangline::controller::turn::News;
 use gangline::shim::observation::{Outcome, WatchFact};
 use gangline::shim::op::{Call, Kind, Op};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::driven::{Driven, group, member, node, refused};
 
@@ -339,29 +339,63 @@ fn the_books_are_audited_once_a_minute() {
     assert_eq!(driven.controller.stats().audits - before, 3);
 }
 
+/// A condition that waits for a node, in these words.
+fn condition(reason: &str, message: &str) -> Value {
+    json!([{"type": "PodScheduled", "status": "False", "reason": reason, "message": message}])
+}
+
+/// A pod that no node has room for.
+fn too_large() -> Value {
+    let mut pod = member("m0");
+    pod["metadata"]["labels"] = json!({});
+    pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("100");
+    pod
+}
+
+/// The reason and the message of the first condition that was written since the last time. All that was written is granted.
+fn told(driven: &mut Driven) -> Option<(String, String)> {
+    let calls = driven.taken();
+    calls.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+    let told = calls.into_iter().find_map(|call| {
+        let Op::PatchPodCondition { condition, .. } = call.op else { return None };
+        Some((condition.reason, condition.message))
+    });
+    told.map(|(reason, message)| (reason.unwrap_or_default(), message.unwrap_or_default()))
+}
+
 /// Design 03, 3.5: a pod that says the right reason in other words is told the right ones.
 #[test]
 fn a_condition_in_other_words_is_written() {
     let words = |said: Option<&str>| {
         let mut driven = Driven::synced();
-        let mut pod = member("m0");
-        pod["metadata"]["labels"] = json!({});
-        pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("100");
+        let mut pod = too_large();
         if let Some(message) = said {
-            let condition =
-                json!({"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message});
-            pod["status"]["conditions"] = json!([condition]);
+            pod["status"]["conditions"] = condition("Unschedulable", message);
         }
         driven.upsert(Kind::Pod, &pod);
         driven.wait(5_000);
-        let told = driven.taken().into_iter().find_map(|call| {
-            let Op::PatchPodCondition { condition, .. } = call.op else { return None };
-            Some((condition.reason, condition.message))
-        });
-        told.map(|(reason, message)| (reason.unwrap_or_default(), message.unwrap_or_default()))
+        told(&mut driven)
     };
     let told = words(None).expect("it waits for a node");
     assert_eq!(told.0, "Unschedulable");
     assert_eq!(words(Some("otherwise")).as_ref(), Some(&told));
     assert_eq!(words(Some(&told.1)), None, "it says so already");
+}
+
+/// As above, of another reason: somebody else wrote it, or an earlier write of ours came late.
+#[test]
+fn a_condition_with_another_reason_is_written_again() {
+    let mut driven = Driven::synced();
+    let mut pod = too_large();
+    driven.upsert(Kind::Pod, &pod);
+    driven.wait(5_000);
+    let (reason, message) = told(&mut driven).expect("it waits for a node");
+    pod["status"]["conditions"] = condition("WaitingForQuota", "late");
+    driven.upsert(Kind::Pod, &pod);
+    driven.wait(60_000);
+    assert_eq!(told(&mut driven).map(|(reason, _)| reason).as_deref(), Some("Unschedulable"));
+    pod["status"]["conditions"] = condition(&reason, &message);
+    driven.upsert(Kind::Pod, &pod);
+    driven.wait(60_000);
+    assert_eq!(told(&mut driven), None, "it says so");
 }

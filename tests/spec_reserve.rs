@@ -1,5 +1,6 @@
 //! Reserving: Direct, placeholders for missing members or all, no hold and wait (01, 1.3).
 
+use gangline::core::decision::Decision;
 use gangline::core::event::{BindOutcome, Event, GroupSpec, Place, Role};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::{Refusal, Unsupported};
@@ -288,4 +289,26 @@ fn what_the_next_seat_lacks_is_said() {
     assert_eq!(cluster.report("g").message, expected);
     let reason = cluster.scheduler.ask_reason(cluster.pods["g-4"].0).unwrap();
     assert_eq!((reason.code(), cluster.scheduler.ask_message(&reason).as_str()), ("Unschedulable", expected));
+}
+
+/// 01, 1.11: a placeholder of an earlier attempt, which was thought to be called off, takes the seat; the one that is being
+/// made for it is called off, and that of this attempt is not.
+#[test]
+fn a_placeholder_that_comes_late_calls_the_next_one_off() {
+    for (later, called_off) in [(0, 0), (1, 1)] {
+        let mut cluster = Cluster::default().nodes(1, 2);
+        let spec = cluster.all("g", 1);
+        cluster.apply("g", spec);
+        cluster.step();
+        let made = cluster.decisions.iter().find_map(|decision| {
+            if let Decision::CreatePlaceholder(name) = decision { Some(name.clone()) } else { None }
+        });
+        let mut late = made.expect("one is made");
+        late.attempt += later;
+        cluster.create(&late);
+        cluster.step();
+        assert_eq!(cluster.log.iter().filter(|line| *line == "cancel g/0").count(), called_off, "{:#?}", cluster.log);
+        let seat = cluster.report("g").seats;
+        assert_eq!((seat.open, seat.assumed), (0, 1), "{seat:?}");
+    }
 }

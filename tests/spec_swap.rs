@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gangline::core::event::{Event, GroupSpec, Mark, Place, PlaceholderName, Role};
+use gangline::core::event::{AskSpec, Event, GroupSpec, Mark, Place, PlaceholderName, Role};
 use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::Refusal;
@@ -262,6 +262,28 @@ fn a_refused_member_is_tried_again() {
     cluster.wait(1_000).settle();
     assert_eq!((cluster.bound(), cluster.state("g")), (vec!["g-0".into(), "g-1".into()], AppState::Running));
     assert!(cluster.report("g").placed);
+}
+
+/// As above: it goes where its room is, although it would be sent elsewhere if it were planned anew.
+#[test]
+fn a_refused_member_goes_where_its_room_is() {
+    let mut cluster = Cluster::default().nodes(2, 1);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 2);
+    cluster.step().carry("g-0");
+    let ask = cluster.pods["g-1"].0;
+    let sent = cluster.waiting();
+    assert_eq!(sent, ["bind g-1 n0 started"]);
+    cluster.decisions.clear();
+    let refused = gangline::core::event::BindOutcome::Failed(Refusal { code: 422, message: "no".into() });
+    cluster.tell(Event::Bind(ask, refused));
+    // Half full, which goes before an empty one.
+    cluster.node("other", 2);
+    let single = cluster.pod("s", Role::Singleton);
+    cluster.show(AskSpec { place: Place::On { node: "other".into(), running: true }, ..single });
+    cluster.settle().wait(5_000).step();
+    assert_eq!(cluster.waiting(), sent);
 }
 
 /// As above for a driver whose gang is made anew before the next try: that is another gang, and has not started.
