@@ -1,7 +1,7 @@
 //! Reserving: Direct, placeholders for missing members or all, no hold and wait (01, 1.3).
 
 use gangline::core::decision::Decision;
-use gangline::core::event::{BindOutcome, Event, GroupSpec, Place, Role};
+use gangline::core::event::{BindOutcome, Event, GroupSpec, Place, PlaceholderName, Role};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::{Refusal, Unsupported};
 
@@ -9,6 +9,15 @@ use crate::support::cluster::Cluster;
 
 fn refusal(code: u16) -> Refusal {
     Refusal { code, message: "no".into() }
+}
+
+/// The first placeholder that waits to be made.
+fn wanted(cluster: &Cluster) -> PlaceholderName {
+    let wanted = cluster
+        .decisions
+        .iter()
+        .find_map(|decision| if let Decision::CreatePlaceholder(name) = decision { Some(name.clone()) } else { None });
+    wanted.unwrap_or_else(|| panic!("a placeholder is wanted: {:?}", cluster.waiting()))
 }
 
 /// 01, 1.3 Direct: "Candidates by priority, creation, name; one that fits nowhere is skipped for another".
@@ -182,14 +191,7 @@ fn a_refused_placeholder_gives_everything_back_and_backs_off() {
     cluster.apply("g", spec);
     for (round, code) in (1_u32..).zip([403, 422, 400]) {
         cluster.step().carry("create g/0").carry("create g/1");
-        let Some(gangline::core::decision::Decision::CreatePlaceholder(name)) = cluster
-            .decisions
-            .iter()
-            .find(|decision| matches!(decision, gangline::core::decision::Decision::CreatePlaceholder(_)))
-            .cloned()
-        else {
-            panic!("the third is wanted: {:?}", cluster.waiting());
-        };
+        let name = wanted(&cluster);
         cluster.decisions.clear();
         cluster.tell(Event::CreateRefused(name, refusal(code)));
         cluster.settle();
@@ -211,9 +213,7 @@ fn a_placeholder_that_may_not_be_bound_backs_off() {
         cluster.apply("g", spec);
         cluster.step().carry("create");
         let (ask, _) = cluster.pods["ph-g-1-0-0"];
-        cluster.decisions.retain(
-            |decision| !matches!(decision, gangline::core::decision::Decision::Allocate { ask: own, .. } if *own == ask),
-        );
+        cluster.decisions.retain(|decision| !matches!(decision, Decision::Allocate { ask: own, .. } if *own == ask));
         cluster.tell(Event::Bind(ask, BindOutcome::Failed(refusal(code))));
         cluster.settle();
         assert_eq!(cluster.report("g").reason, reason, "{:#?}", cluster.log);
@@ -300,10 +300,7 @@ fn a_placeholder_that_comes_late_calls_the_next_one_off() {
         let spec = cluster.all("g", 1);
         cluster.apply("g", spec);
         cluster.step();
-        let made = cluster.decisions.iter().find_map(|decision| {
-            if let Decision::CreatePlaceholder(name) = decision { Some(name.clone()) } else { None }
-        });
-        let mut late = made.expect("one is made");
+        let mut late = wanted(&cluster);
         late.attempt += later;
         cluster.create(&late);
         cluster.step();

@@ -67,10 +67,7 @@ fn all_swaps_are_in_flight_at_once() {
 fn a_smaller_member_returns_the_difference() {
     let mut cluster = held(3);
     let half = Shape { request: gangline::core::resources::Resources::pod(500, 1 << 20), ..Shape::default() };
-    let spec = gangline::core::event::AskSpec {
-        shape: Arc::new(half),
-        ..cluster.pod("g-0", Role::Member { group: "g".into() })
-    };
+    let spec = AskSpec { shape: Arc::new(half), ..cluster.pod("g-0", Role::Member { group: "g".into() }) };
     cluster.show(spec);
     cluster.step();
     assert_eq!(cpu(&cluster, "root.q"), 3000);
@@ -111,7 +108,7 @@ fn a_seat_is_not_given_up_for_a_member_that_cannot_use_it() {
         (foreign.shape, foreign.place) = (shape.clone(), Place::On { node: node.into(), running: true });
         cluster.show(foreign);
     }
-    let spec = gangline::core::event::AskSpec { shape, ..cluster.pod("g-0", Role::Member { group: "g".into() }) };
+    let spec = AskSpec { shape, ..cluster.pod("g-0", Role::Member { group: "g".into() }) };
     cluster.show(spec);
     cluster.settle();
     assert_eq!((cluster.log.len(), cluster.report("g").seats.held), (0, 3));
@@ -125,7 +122,7 @@ fn a_host_port_is_free_again_when_its_pod_is_gone() {
     let port = HostPort { address: "".into(), protocol: "TCP".into(), port: 80 };
     let shape = Arc::new(Shape { request: size(1), ports: vec![port], ..Shape::default() });
     for name in ["one", "other"] {
-        cluster.show(gangline::core::event::AskSpec { shape: shape.clone(), ..cluster.pod(name, Role::Singleton) });
+        cluster.show(AskSpec { shape: shape.clone(), ..cluster.pod(name, Role::Singleton) });
         cluster.settle();
     }
     assert_eq!(cluster.bound(), ["one"]);
