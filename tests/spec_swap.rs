@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gangline::core::event::{AskSpec, Event, GroupSpec, Mark, Place, PlaceholderName, Role};
+use gangline::core::event::{AskSpec, BindOutcome, Event, GroupSpec, Mark, Place, PlaceholderName, Role};
 use gangline::core::ids::{Key, Uid};
 use gangline::core::lifecycle::AppState;
 use gangline::core::reason::Refusal;
@@ -238,19 +238,29 @@ fn a_forged_placeholder_takes_no_seat() {
     }
 }
 
-/// 01, 1.3: a Binding refused after the start is tried again, its reason goes with it, and nobody has its room
-/// meanwhile.
-#[test]
-fn a_refused_member_is_tried_again() {
+/// A gang of two has begun to start: `g-0` has its node, and the Binding of `g-1` waits.
+fn half_started() -> Cluster {
     let mut cluster = Cluster::default().nodes(2, 1);
     let spec = cluster.direct("g", 2);
     cluster.apply("g", spec);
     cluster.members("g", 2);
     cluster.step().carry("g-0");
-    let ask = cluster.pods["g-1"].0;
+    cluster
+}
+
+/// The Binding of a pod is refused.
+fn refuse_binding(cluster: &mut Cluster, pod: &str, code: u16) {
+    let ask = cluster.pods[pod].0;
+    cluster.tell(Event::Bind(ask, BindOutcome::Failed(Refusal { code, message: "no".into() })));
+}
+
+/// 01, 1.3: a Binding refused after the start is tried again, its reason goes with it, and nobody has its room
+/// meanwhile.
+#[test]
+fn a_refused_member_is_tried_again() {
+    let mut cluster = half_started();
     cluster.decisions.clear();
-    let refused = gangline::core::event::BindOutcome::Failed(Refusal { code: 422, message: "no".into() });
-    cluster.tell(Event::Bind(ask, refused));
+    refuse_binding(&mut cluster, "g-1", 422);
     cluster.settle();
     assert_eq!((cluster.why("g-1"), cluster.report("g").reason), (Some("BindRefused"), "Starting"));
     cluster.single("rival");
@@ -264,17 +274,11 @@ fn a_refused_member_is_tried_again() {
 /// As above: it goes where its room is, although it would be sent elsewhere if it were planned anew.
 #[test]
 fn a_refused_member_goes_where_its_room_is() {
-    let mut cluster = Cluster::default().nodes(2, 1);
-    let spec = cluster.direct("g", 2);
-    cluster.apply("g", spec);
-    cluster.members("g", 2);
-    cluster.step().carry("g-0");
-    let ask = cluster.pods["g-1"].0;
+    let mut cluster = half_started();
     let sent = cluster.waiting();
     assert_eq!(sent, ["bind g-1 n0 started"]);
     cluster.decisions.clear();
-    let refused = gangline::core::event::BindOutcome::Failed(Refusal { code: 422, message: "no".into() });
-    cluster.tell(Event::Bind(ask, refused));
+    refuse_binding(&mut cluster, "g-1", 422);
     // Half full, which goes before an empty one.
     cluster.node("other", 2);
     let single = cluster.pod("s", Role::Singleton);
@@ -292,11 +296,9 @@ fn a_refused_driver_starts_no_other_gang() {
     cluster.originator("d", "g");
     cluster.member("g-0", "g");
     cluster.step();
-    let ask = cluster.pods["d"].0;
     assert!(cluster.waiting().contains(&"bind d n0 started".to_owned()), "{:?}", cluster.waiting());
     cluster.decisions.clear();
-    let refused = gangline::core::event::BindOutcome::Failed(Refusal { code: 403, message: "no".into() });
-    cluster.tell(Event::Bind(ask, refused));
+    refuse_binding(&mut cluster, "d", 403);
     cluster.lose_group("g");
     let anew = GroupSpec { uid: Uid::new("uid-anew"), ..cluster.direct("g", 3) };
     cluster.apply("g", anew);

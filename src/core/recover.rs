@@ -131,7 +131,7 @@ impl Scheduler {
         Some(&group.spec().remembered).filter(|status| status.incarnation == life)
     }
 
-    /// How many seats of a task group were handed over (ADR 0017).
+    /// Takes up how many seats of a task group were handed over, as status says (ADR 0017), which is not asked again.
     pub(super) fn load_remembered(&mut self, id: GroupId) {
         self.books.groups[id].replaced = self.remembered_of_this_life(id).map_or(0, |status| status.replaced);
         self.forget_remembered(id);
