@@ -130,7 +130,7 @@ fn the_diagram_is_what_the_code_says() {
         }
     }
     let page = format!(
-        "# States of an application\n\nGenerated from `src/core/lifecycle.rs`, the one transition table.\n\n\
+        "# States of an application\n\nGenerated from `src/core/model/lifecycle.rs`, the one transition table.\n\n\
          ```mermaid\nstateDiagram-v2\n    [*] --> New\n{arrows}```\n"
     );
     compare("docs/states.md", &page);

@@ -1,7 +1,7 @@
 //! What the core asks of the shim. Each decision is complete: it can be carried out with no choice left.
 
-use super::event::{Mark, PlaceholderName};
-use super::ids::{AskId, GroupId, NodeId, Text};
+use crate::core::base::ids::{AskId, GroupId, NodeId, Text};
+use crate::core::event::{Mark, PlaceholderName};
 
 /// Why an allocation or ask is given back (seed 000 "TerminationType").
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

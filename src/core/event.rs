@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use super::ids::{AskId, Key, Text, Uid};
-use super::reason::{Refusal, SpecError, Unsupported};
-use super::resources::{Limit, Resources};
-use super::shape::{NodeSpec, Shape};
-use super::time::Wall;
+use crate::core::base::ids::{AskId, Key, Text, Uid};
+use crate::core::base::resources::{Limit, Resources};
+use crate::core::reason::{Refusal, SpecError, Unsupported};
+use crate::core::shape::{NodeSpec, Shape};
+use crate::core::time::Wall;
 
 /// A fact for the core.
 #[derive(Clone, Debug)]

@@ -1,49 +1,34 @@
 //! Decides: what starts, where, and why something waits. Pure: no I/O, no clock, no thread, no lock.
 //!
-//! [`scheduler::Scheduler::step`] is the only way in: facts and a time go in, decisions come out. Planning reads,
-//! committing writes; application, queue and node change together in [`books`].
+//! [`step::Scheduler::step`] is the only way in: facts and a time go in, decisions come out. One step goes through the
+//! rooms of this directory in this order:
+//!
+//! 1. [`facts`] puts what was observed into the books ([`model`]).
+//! 2. [`gang`] moves each application on as far as it goes without competing for room.
+//! 3. [`order`] says whose turn it is, [`place`] where that finds nodes, and the books take it all at once.
+//! 4. [`show`] says what users are to be told.
+//!
+//! [`base`] knows nothing of scheduling; [`audit`] recomputes the books from scratch.
 
-mod absorb;
-mod advance;
-pub mod application;
-pub mod arena;
-pub mod ask;
 mod audit;
-pub mod bits;
-pub mod books;
-mod calls;
-pub mod class;
+pub mod base;
 pub mod codes;
-mod contest;
 pub mod decision;
 pub mod event;
-pub mod fill;
-pub mod fit;
+mod facts;
 mod gang;
-mod groups;
-pub mod ids;
-mod judge;
-pub mod lifecycle;
-pub mod misfit;
-pub mod node;
-mod objects;
-mod outside;
-mod pass;
-mod plan;
-mod pods;
-pub mod queue;
-mod rank;
+pub mod model;
+mod order;
+pub mod place;
 pub mod reason;
-pub mod recent;
-mod recover;
-mod replace;
-pub mod report;
-pub mod resources;
-pub mod scheduler;
-pub mod scratch;
-mod search;
-pub mod seat;
 pub mod shape;
-mod shelves;
-mod shortlist;
+pub mod show;
+pub mod step;
 pub mod time;
+
+// The words that every layer uses, without the room they are defined in.
+pub use base::{arena, bits, ids, resources};
+pub use model::{application, ask, books, class, fit, lifecycle, node, queue, seat};
+pub use place::{fill, misfit, overlay as scratch};
+pub use show::report;
+pub use step as scheduler;

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use super::ids::{AppId, AskId, ClassId, Text};
-use super::queue::{Kept, QuotaExcess};
-use super::resources::Amount;
+use crate::core::base::ids::{AppId, AskId, ClassId, Text};
+use crate::core::base::resources::Amount;
+use crate::core::model::queue::{Kept, QuotaExcess};
 
 /// One thing wrong with a spec, naming its field.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,7 +75,7 @@ pub enum RejectReason {
         /// The namespace.
         namespace: Text,
         /// What is asked and what the quota allows.
-        excess: super::resources::Excess,
+        excess: crate::core::base::resources::Excess,
         /// Whether it could hold the members alone.
         members_fit: bool,
     },
@@ -193,7 +193,7 @@ pub enum Reason {
     },
     /// A placeholder was refused, or the API server failed over it; nothing is held until the next attempt.
     PlaceholderRejected(Refusal),
-    /// Two placeholders of a seat were lost within [`LOST_AGAIN_MS`](super::application::LOST_AGAIN_MS); nothing is held until
+    /// Two placeholders of a seat were lost within [`LOST_AGAIN_MS`](crate::core::model::application::LOST_AGAIN_MS); nothing is held until
     /// the next attempt.
     PlaceholdersLost(Loss),
     /// Seats were lost and could not be replaced; nothing is held until the next attempt.

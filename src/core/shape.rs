@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::ids::Text;
-use super::resources::Resources;
+use crate::core::base::ids::Text;
+use crate::core::base::resources::Resources;
 
 /// Everything about a pod that decides which nodes it fits: pods with equal shapes are placed alike.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,0 +1,231 @@
+//! The books recomputed from scratch and compared: what does not add up is a bug of ours (04, I7).
+
+use std::collections::BTreeMap;
+
+use crate::core::base::ids::{AskId, NodeId, QueueId};
+use crate::core::base::resources::Totals;
+use crate::core::model::ask::{AskState, Shelf};
+use crate::core::model::books::asks_of;
+use crate::core::model::lifecycle::AppState;
+use crate::core::model::seat::SeatState;
+use crate::core::step::Scheduler;
+
+impl Scheduler {
+    /// Every inconsistency of the books, as sentences; empty when all adds up.
+    pub fn audit(&self) -> Vec<String> {
+        let mut violations = Vec::new();
+        self.audit_charges(&mut violations);
+        self.audit_seats(&mut violations);
+        self.audit_tallies(&mut violations);
+        self.audit_shelves(&mut violations);
+        self.audit_ghosts(&mut violations);
+        self.audit_queues(&mut violations);
+        violations
+    }
+
+    /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). The two
+    /// queues that always exist do not count. Every field is named, so that a new one is not forgotten here.
+    pub fn leftovers(&self) -> Vec<&'static str> {
+        let Self {
+            books,
+            // Room for one plan, not knowledge.
+            scratch: _,
+            placed: _,
+            synced: _,
+            groups_listed: _,
+            queues_listed: _,
+            now: _,
+            out,
+            dirty,
+            contending,
+            cramped,
+            room,
+            grown,
+            growth: _,
+            verdicts,
+            stirred: _,
+            unfinished: _,
+            timers,
+            retries,
+            shown_queues,
+            shown_groups,
+            shown_asks,
+            revision: _,
+        } = self;
+        let own = [
+            ("decisions", out.len()),
+            ("dirty", dirty.len()),
+            ("contending", contending.len()),
+            ("cramped", cramped.len()),
+            ("room", room.len()),
+            ("grown", grown.len()),
+            ("verdicts", verdicts.len()),
+            ("timers", timers.len()),
+            ("retries", retries.len()),
+            ("queues to be shown", shown_queues.len()),
+            ("groups to be shown", shown_groups.len()),
+            ("asks to be shown", shown_asks.len()),
+        ];
+        own.into_iter().chain(books.sizes()).filter(|(_, count)| *count > 0).map(|(name, _)| name).collect()
+    }
+
+    fn audit_charges(&self, violations: &mut Vec<String>) {
+        let mut nodes: BTreeMap<NodeId, Totals> = BTreeMap::new();
+        let mut queues: BTreeMap<QueueId, Totals> = BTreeMap::new();
+        for (id, ask) in self.books.asks.iter() {
+            let is_parked = matches!(ask.state, AskState::Parked { .. });
+            if !is_parked && ask.node().is_some() != ask.charge.is_some() {
+                violations.push(format!("{} is {:?} but its charge is {:?}", ask.spec.key, ask.state, ask.charge));
+            }
+            let Some(charge) = &ask.charge else { continue };
+            if matches!(ask.state, AskState::Bound { .. }) && charge.on_node != *self.books.request(id) {
+                violations.push(format!("{} is bound and not charged whole: {charge:?}", ask.spec.key));
+            }
+            nodes.entry(charge.node).or_default().add(&charge.on_node, 1);
+            let path = charge.queue.into_iter().flat_map(|queue| self.books.queues.path(queue));
+            path.for_each(|queue| queues.entry(queue).or_default().add(&charge.in_queue, 1));
+        }
+        for (node, expected) in nodes {
+            if self.books.nodes.charged(node) != Some(&expected) {
+                violations
+                    .push(format!("node {:?} is charged otherwise than by its pods", self.books.nodes.name(node)));
+            }
+        }
+        for (id, queue) in self.books.queues.iter() {
+            if queue.allocated != queues.remove(&id).unwrap_or_default() {
+                violations.push(format!("queue {} is charged otherwise than by its pods", queue.path));
+            }
+        }
+    }
+
+    fn audit_seats(&self, violations: &mut Vec<String>) {
+        for (id, group) in self.books.groups.iter() {
+            if group.seats.recount() != group.seats.tally() {
+                violations.push(format!("the tally of {} is wrong", group.key));
+            }
+            for (number, seat) in group.seats.iter() {
+                let state = seat.state;
+                let holds =
+                    |ask| self.books.asks.get(ask).is_some_and(|ask| ask.seat == Some(number) && ask.group == Some(id));
+                let fine = match state {
+                    SeatState::Open(crate::core::model::seat::Reserve::Pending(ask))
+                    | SeatState::Assumed(ask)
+                    | SeatState::Binding(ask)
+                    | SeatState::Held(ask)
+                    | SeatState::Leaving(ask)
+                    | SeatState::Taken(Some(ask)) => holds(ask),
+                    SeatState::Releasing { placeholder, member } => holds(placeholder) && holds(member),
+                    SeatState::Open(_) | SeatState::Taken(None) => true,
+                };
+                if !fine {
+                    violations.push(format!("seat {number} of {} is {state:?}, but its pod says otherwise", group.key));
+                }
+            }
+        }
+    }
+
+    fn audit_tallies(&self, violations: &mut Vec<String>) {
+        let mut active = BTreeMap::new();
+        let mut pending = BTreeMap::new();
+        for (_, ask) in self.books.asks.iter() {
+            let Some(app) = ask.app else { continue };
+            *active.entry(app).or_insert(0) += u32::from(ask.is_active());
+            let parked = matches!(ask.state, AskState::Parked { .. });
+            *pending.entry(app).or_insert(0) += u32::from(!ask.is_placeholder() && (ask.is_pending() || parked));
+        }
+        for (id, app) in self.books.apps.iter() {
+            let expected = (active.remove(&id).unwrap_or(0), pending.remove(&id).unwrap_or(0));
+            if (app.active, app.pending) != expected {
+                let own = (app.active, app.pending);
+                violations.push(format!("{} counts {own:?} active and pending pods, there are {expected:?}", app.key));
+            }
+        }
+    }
+
+    fn audit_shelves(&self, violations: &mut Vec<String>) {
+        for (id, ask) in self.books.asks.iter() {
+            let has = |set: &std::collections::BTreeSet<(crate::core::model::ask::Rank, AskId)>| {
+                set.contains(&(ask.rank(), id))
+            };
+            let stands = match ask.shelf {
+                Shelf::Off => true,
+                Shelf::Seat(group) => has(&self.books.groups[group].waiting),
+                Shelf::Originator(app) => has(&self.books.apps[app].originators),
+                Shelf::Ordinary(queue, class) => {
+                    let group = ask.group.and_then(|group| self.books.groups.get(group));
+                    self.books.ordinary.get(&(queue, class)).is_some_and(has)
+                        && group.is_none_or(|group| has(&group.overflow))
+                }
+                Shelf::Queueless => self.books.queueless.contains(&id),
+            };
+            if !stands || (ask.shelf != Shelf::Off && !ask.is_pending()) {
+                violations.push(format!("{} is {:?} on shelf {:?}", ask.spec.key, ask.state, ask.shelf));
+            }
+        }
+    }
+
+    /// Nothing stands on a shelf, in a seat or in a tally that is not there.
+    fn audit_ghosts(&self, violations: &mut Vec<String>) {
+        let on = |ask: &AskId, shelf: fn(Shelf) -> bool| self.books.asks.get(*ask).is_some_and(|ask| shelf(ask.shelf));
+        for (_, group) in self.books.groups.iter() {
+            let waits = group.waiting.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Seat(_))));
+            let ordinary = group.overflow.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Ordinary(..))));
+            if !waits || !ordinary || group.asks.iter().any(|ask| self.books.asks.get(*ask).is_none()) {
+                violations.push(format!("{} lists pods that are not there", group.key));
+            }
+        }
+        for (id, app) in self.books.apps.iter() {
+            let waits = app.originators.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Originator(_))));
+            let asks = app.asks.iter().all(|ask| self.books.asks.get(*ask).is_some_and(|ask| ask.app == Some(id)));
+            let groups =
+                app.groups.iter().all(|group| self.books.groups.get(*group).is_some_and(|group| group.app == Some(id)));
+            if !waits || !asks || !groups || app.contends.is_some() != self.contending.values().any(|own| *own == id) {
+                violations.push(format!("{} lists what is not there", app.key));
+            }
+        }
+        for asks in self.books.ordinary.values() {
+            if !asks.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Ordinary(..)))) {
+                violations.push("an ordinary ask waits that is not there".into());
+            }
+        }
+        for (id, ask) in self.books.asks.iter() {
+            let seated = ask.seat.is_none_or(|seat| {
+                let group = ask.group.and_then(|group| self.books.groups.get(group));
+                group
+                    .and_then(|group| group.seats.get(seat))
+                    .is_some_and(|seat| asks_of(seat.state).any(|own| own == id))
+            });
+            if !seated {
+                violations.push(format!("{} believes to have seat {:?}", ask.spec.key, ask.seat));
+            }
+        }
+    }
+
+    /// What the queues count of applications.
+    fn audit_queues(&self, violations: &mut Vec<String>) {
+        let mut counts: BTreeMap<QueueId, ([u32; AppState::ALL.len()], Totals, u32)> = BTreeMap::new();
+        for (_, app) in self.books.apps.iter() {
+            if app.counted.as_ref().map(|counted| (counted.queue, counted.state))
+                != app.queue.map(|queue| (queue, app.state))
+                && self.synced
+            {
+                violations.push(format!("{} is {} and counted as {:?}", app.key, app.state, app.counted));
+            }
+            for queue in app.queue.into_iter().flat_map(|queue| self.books.queues.path(queue)) {
+                counts.entry(queue).or_default().2 += u32::from(app.admitted);
+            }
+            let Some(counted) = &app.counted else { continue };
+            for queue in self.books.queues.path(counted.queue) {
+                let count = counts.entry(queue).or_default();
+                count.0[counted.state as usize] += 1;
+                count.1.add_all(&counted.pending);
+            }
+        }
+        for (id, queue) in self.books.queues.iter() {
+            let (applications, pending, admitted) = counts.remove(&id).unwrap_or_default();
+            if (queue.applications, &queue.pending, queue.admitted) != (applications, &pending, admitted) {
+                violations.push(format!("queue {} counts other applications than there are", queue.path));
+            }
+        }
+    }
+}

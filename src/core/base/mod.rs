@@ -1,0 +1,7 @@
+//! What knows nothing of scheduling: storage by id, bit sets, exact quantities, names.
+
+pub mod arena;
+pub mod bits;
+pub mod ids;
+pub mod recent;
+pub mod resources;

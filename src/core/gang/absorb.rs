@@ -1,0 +1,264 @@
+//! Finds the seats of pods that exist: after a start, and when a pod appears or is bound (01, 1.11).
+
+use crate::core::base::ids::{AppId, AskId, GroupId};
+use crate::core::decision::TerminationType;
+use crate::core::event::{Place, PlaceholderName, Role};
+use crate::core::model::application::Stage;
+use crate::core::model::ask::{Ask, AskState};
+use crate::core::model::lifecycle::AppState;
+use crate::core::model::seat::{Reserve, SeatState};
+use crate::core::reason::Loss;
+use crate::core::step::Scheduler;
+use crate::rivals::{self, Bug};
+
+impl Scheduler {
+    /// Finds the seat that a pod's own marks or our decision give it. Needs an accepted application; before that the
+    /// pod is only charged, and acceptance comes back to it.
+    pub(in crate::core) fn absorb(&mut self, id: AskId) {
+        let ask = &self.books.asks[id];
+        match &ask.spec.role {
+            Role::Placeholder(name) => {
+                let name = name.clone();
+                self.absorb_placeholder(id, &name);
+            }
+            Role::Member { .. } => self.absorb_member(id),
+            Role::Foreign | Role::Singleton | Role::Originator { .. } => {}
+        }
+    }
+
+    fn absorb_placeholder(&mut self, id: AskId, name: &PlaceholderName) {
+        let Some(group) = self.books.asks[id].group else { return };
+        if !self.synced {
+            return;
+        }
+        if self.is_stray(group, id, name) {
+            self.give_up_name(group, name);
+            return self.release(id, TerminationType::StoppedByRm);
+        }
+        let Some(seat) = self.books.groups[group].seats.get(name.seat) else { return };
+        let ask = &self.books.asks[id];
+        let (is_bound, stays) = (matches!(ask.state, AskState::Bound { .. }), self.may_hold(ask));
+        match seat.state {
+            SeatState::Open(Reserve::Pending(own))
+            | SeatState::Binding(own)
+            | SeatState::Held(own)
+            | SeatState::Leaving(own)
+                if own == id =>
+            {
+                match (stays, is_bound) {
+                    (true, true) => self.hold(id, group, name.seat),
+                    (true, false) => {}
+                    (false, true) => self.books.seat(group, name.seat, SeatState::Leaving(id)),
+                    (false, false) => {
+                        self.vacate(id, SeatState::Open(Reserve::None));
+                        if self.books.asks[id].leaving.is_none() {
+                            self.placeholder_lost(group, name.seat, Loss::Deleted);
+                        }
+                    }
+                }
+            }
+            SeatState::Releasing { placeholder, .. } if placeholder == id => {}
+            SeatState::Open(Reserve::None) if rivals::has(Bug::FoundPlaceholdersGo) => {
+                self.refuse_placeholder(id, group, name);
+            }
+            SeatState::Open(Reserve::None | Reserve::Creating) if stays && self.is_wanted_now(group, is_bound) => {
+                self.adopt(id, group, name);
+            }
+            SeatState::Open(_)
+            | SeatState::Assumed(_)
+            | SeatState::Binding(_)
+            | SeatState::Held(_)
+            | SeatState::Leaving(_)
+            | SeatState::Releasing { .. }
+            | SeatState::Taken(_) => self.refuse_placeholder(id, group, name),
+        }
+    }
+
+    /// A placeholder is bound. After the start a member may wait for just this seat.
+    fn hold(&mut self, id: AskId, group: GroupId, number: u32) {
+        let app = self.books.groups[group].app;
+        self.stirred |= app.is_some_and(|app| self.books.apps[app].has_started());
+        self.books.seat(group, number, SeatState::Held(id));
+    }
+
+    /// While a stray of this life exists, the next placeholder of its seat needs another name.
+    fn give_up_name(&mut self, group: GroupId, name: &PlaceholderName) {
+        let entry = &self.books.groups[group];
+        let incarnation = entry.app.map(|app| self.books.apps[app].incarnation);
+        let is_of_this_life = entry.spec.as_ref().is_some_and(|spec| spec.uid == name.uid);
+        if is_of_this_life && incarnation == Some(name.incarnation) && entry.seats.get(name.seat).is_some() {
+            self.books.groups[group].seats.next_attempt(name.seat, name.attempt.saturating_add(1));
+        }
+    }
+
+    /// A pending or bound placeholder of ours takes its open seat.
+    fn adopt(&mut self, id: AskId, group: GroupId, name: &PlaceholderName) {
+        let Some(seat) = self.books.groups[group].seats.get(name.seat) else { return };
+        if seat.state == SeatState::Open(Reserve::Creating) && seat.attempt != name.attempt {
+            // An earlier creation that was thought to be called off: the later one is not needed.
+            self.cancel_creation(group, name.seat);
+        }
+        let is_bound = matches!(self.books.asks[id].state, AskState::Bound { .. });
+        let state = if is_bound { SeatState::Held(id) } else { SeatState::Open(Reserve::Pending(id)) };
+        self.books.seat(group, name.seat, state);
+        self.books.groups[group].seats.next_attempt(name.seat, name.attempt);
+        self.stirred = true;
+    }
+
+    /// A placeholder that finds its seat otherwise occupied, or not to be held now.
+    fn refuse_placeholder(&mut self, id: AskId, group: GroupId, name: &PlaceholderName) {
+        let seat = self.books.groups[group].seats.get(name.seat);
+        if seat.is_some_and(|seat| seat.state == SeatState::Open(Reserve::Creating) && seat.attempt <= name.attempt) {
+            // It is the one that was created, and already on its way out.
+            self.books.seat(group, name.seat, SeatState::Open(Reserve::None));
+        }
+        self.books.groups[group].seats.next_attempt(name.seat, name.attempt.saturating_add(1));
+        if !rivals::has(Bug::LateCreationStays) {
+            self.release(id, TerminationType::StoppedByRm);
+        }
+    }
+
+    /// Whether a placeholder can hold a seat: it is not on its way out, and its node exists.
+    fn may_hold(&self, ask: &Ask) -> bool {
+        let has_node = ask.node().is_none_or(|node| self.books.nodes.spec(node).is_some());
+        has_node && !ask.spec.terminating && ask.leaving.is_none() && ask.state != AskState::Finished
+    }
+
+    /// Before the gate a gang has no placeholders; after the start only those that hold a node are of use.
+    fn is_wanted_now(&self, group: GroupId, is_bound: bool) -> bool {
+        let app = self.books.groups[group].app.map(|app| &self.books.apps[app]);
+        app.is_some_and(|app| app.is_past_gate() && (is_bound || !app.has_started()))
+    }
+
+    /// A placeholder that no seat can want: another incarnation's, a deleted group's, or of a gang that needs none.
+    fn is_stray(&self, group: GroupId, id: AskId, name: &PlaceholderName) -> bool {
+        let group = &self.books.groups[group];
+        let Some((spec, app)) = group.spec.as_ref().zip(group.app) else { return self.groups_listed };
+        let app = &self.books.apps[app];
+        let is_known = matches!(app.state, AppState::Accepted | AppState::Running | AppState::Waiting);
+        let is_wanted = is_known && name.incarnation == app.incarnation && name.seat < group.seats.len();
+        // Before it is judged again nothing is thrown away.
+        let is_open = is_wanted || app.state == AppState::New;
+        spec.uid != name.uid || !is_open || self.books.asks[id].state == AskState::Finished
+    }
+
+    fn absorb_member(&mut self, id: AskId) {
+        let ask = &self.books.asks[id];
+        let (Some(group), Some(_)) = (ask.group, ask.app) else { return };
+        let has_part = match ask.state {
+            AskState::Bound { .. } => true,
+            AskState::Finished => self.succeeded_here(ask),
+            AskState::Waiting | AskState::Parked { .. } | AskState::Assumed { .. } => false,
+        };
+        if !has_part {
+            return;
+        }
+        let taken = SeatState::Taken(Some(id));
+        if let Some(seat) = ask.seat {
+            return self.books.seat(group, seat, taken);
+        }
+        let seats = &self.books.groups[group].seats;
+        let Some(seat) = self.seat_it_was_bound_for(ask, group).or_else(|| seats.first_open()) else { return };
+        self.clear_for_member(group, seat);
+        self.books.seat(group, seat, taken);
+    }
+
+    /// The seat for which a member was bound, if no other member has it. A placeholder may hold it again: an earlier process
+    /// bound the member, and this one hears of it late.
+    fn seat_it_was_bound_for(&self, ask: &Ask, group: GroupId) -> Option<u32> {
+        let (mark, group) = (ask.spec.mark.as_ref()?, &self.books.groups[group]);
+        let is_of_this_life = mark.incarnation == self.books.apps[group.app?].incarnation;
+        mark.seat.filter(|seat| match group.seats.get(*seat).map(|seat| seat.state) {
+            Some(SeatState::Open(_)) => true,
+            Some(SeatState::Binding(_) | SeatState::Held(_) | SeatState::Leaving(_)) => is_of_this_life,
+            Some(SeatState::Assumed(_) | SeatState::Releasing { .. } | SeatState::Taken(_)) | None => false,
+        })
+    }
+
+    /// An earlier process had started this gang, and its Binding of a member comes to light when this one has begun to
+    /// reserve anew, or has rejected it: the gang goes on as after a restart that would have shown it (01, 1.11).
+    pub(in crate::core) fn take_up_start(&mut self, id: AskId) {
+        let Some(app) = self.books.asks[id].app.filter(|_| self.synced) else { return };
+        match self.books.apps[app].state {
+            AppState::Accepted if self.started_in(id, self.books.apps[app].incarnation) => self.start_as_found(app),
+            AppState::Rejected if self.started_after(id, self.books.apps[app].incarnation) => self.renew(app),
+            AppState::New
+            | AppState::Accepted
+            | AppState::Running
+            | AppState::Waiting
+            | AppState::Rejected
+            | AppState::Completed => {}
+        }
+    }
+
+    fn start_as_found(&mut self, app: AppId) {
+        for group in self.books.apps[app].groups.clone() {
+            let seats = &self.books.groups[group].seats;
+            let pending = seats.open_with_placeholder().map(|(seat, _)| seat);
+            let unused: Vec<_> = seats.open_creating().chain(pending).collect();
+            unused.into_iter().for_each(|seat| self.clear_for_member(group, seat));
+        }
+        self.books.apps[app].stage = Stage::Reserve;
+        self.start(app);
+    }
+
+    /// A seat that was lost is had by a member beyond the seats that runs or has succeeded: a restart would see it so too
+    /// (01, 1.11).
+    pub(in crate::core) fn seat_surplus(&mut self, id: GroupId) {
+        let group = &self.books.groups[id];
+        let tally = group.seats.tally();
+        let has_surplus = group.members.running + group.members.succeeded > tally.taken - tally.gone;
+        if tally.open == 0 || !has_surplus {
+            return;
+        }
+        for ask in self.sorted_asks(id) {
+            if self.books.asks[ask].seat.is_none() && !self.books.asks[ask].is_placeholder() {
+                self.absorb_member(ask);
+            }
+        }
+    }
+
+    /// A member takes a seat: the placeholder that holds it, or was to hold it, is not wanted any more.
+    pub(in crate::core) fn clear_for_member(&mut self, group: GroupId, seat: u32) {
+        match self.books.groups[group].seats.get(seat).map(|seat| seat.state) {
+            Some(
+                SeatState::Open(Reserve::Pending(placeholder))
+                | SeatState::Binding(placeholder)
+                | SeatState::Held(placeholder),
+            ) => {
+                self.give_back(placeholder, TerminationType::PlaceholderReplaced);
+            }
+            Some(SeatState::Open(Reserve::Creating)) => self.cancel_creation(group, seat),
+            Some(
+                SeatState::Open(Reserve::None)
+                | SeatState::Assumed(_)
+                | SeatState::Leaving(_)
+                | SeatState::Releasing { .. }
+                | SeatState::Taken(_),
+            )
+            | None => {}
+        }
+    }
+
+    /// Whether a finished member succeeded in this incarnation: it keeps its seat.
+    fn succeeded_here(&self, ask: &Ask) -> bool {
+        let (Some(group), Some(app)) = (ask.group, ask.app) else { return false };
+        let uid = &self.books.groups[group].spec().uid;
+        let is_of = |mark: &crate::core::event::Mark| {
+            mark.group.as_ref() == Some(uid) && mark.incarnation == self.books.apps[app].incarnation
+        };
+        ask.spec.place == Place::Succeeded && ask.spec.mark.as_ref().is_some_and(is_of)
+    }
+
+    /// Placeholders found at the start whose group is gone or was re-created.
+    pub(in crate::core) fn release_strays(&mut self) {
+        let mut found: Vec<_> = (self.books.asks.iter())
+            .filter(|(_, ask)| ask.is_placeholder())
+            .map(|(id, ask)| (ask.spec.key.clone(), id))
+            .collect();
+        found.sort_unstable();
+        for (_, id) in found {
+            self.absorb(id);
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! Submission: is the application whole, and can it ever start? (01, 1.2)
+
+use std::collections::BTreeSet;
+
+use crate::core::base::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
+use crate::core::base::resources::{Excess, Limit, Resources, Totals};
+use crate::core::decision::TerminationType;
+use crate::core::event::{GroupSpec, Reservation, Role};
+use crate::core::model::application::App;
+use crate::core::model::ask::AskState;
+use crate::core::model::books::Books;
+use crate::core::model::lifecycle::{AppEvent, AppState};
+use crate::core::model::queue::DEFAULT_QUEUE;
+use crate::core::reason::{Reason, RejectReason};
+use crate::core::step::Scheduler;
+
+impl Scheduler {
+    /// A new application: waits until it is whole, then is judged once, with every reason.
+    pub(in crate::core) fn judge(&mut self, id: AppId) {
+        self.shut_out_unlisted(id);
+        if self.recovers(id) {
+            return;
+        }
+        if self.runs_alone(id) {
+            return self.accept(id, false);
+        }
+        let missing = self.missing_groups(id);
+        self.await_groups(id, &missing);
+        let mut reasons = self.found_elsewhere(id, &missing);
+        if !missing.is_empty() && reasons.is_empty() {
+            return self.lacks_groups(id, missing);
+        }
+        if let Some(queue) = self.lacks_queue(id) {
+            return self.wait(id, Reason::WaitingForQueues { queue });
+        }
+        let was_accepted = self.number_life(id);
+        reasons.extend(reject_reasons(&self.books, id, was_accepted));
+        if reasons.is_empty() { self.accept(id, false) } else { self.reject(id, reasons) }
+    }
+
+    /// The queue that it names, if nobody can know yet whether it exists: what was reserved under it stays.
+    fn lacks_queue(&self, id: AppId) -> Option<Text> {
+        match queue_of(&self.books, id).err()? {
+            RejectReason::QueueNotFound(queue) | RejectReason::QueueDraining(queue) => {
+                (!self.queues_listed).then_some(queue)
+            }
+            RejectReason::QueueNotLeaf(_)
+            | RejectReason::InvalidSpec { .. }
+            | RejectReason::GangGroupMismatch { .. }
+            | RejectReason::AskTooLarge
+            | RejectReason::ExceedsMaxQuota(_)
+            | RejectReason::NamespaceQuotaTooSmall { .. } => None,
+        }
+    }
+
+    /// What limits an accepted application changed: it is judged again, unless something of it runs.
+    pub(in crate::core) fn judge_again(&mut self, id: AppId) {
+        if self.has_real_allocations(id) || self.runs_alone(id) {
+            return;
+        }
+        let reasons = reject_reasons(&self.books, id, true);
+        if !reasons.is_empty() {
+            self.renew(id);
+            self.reject(id, reasons);
+        }
+    }
+
+    /// Whether a member of it runs already or is on its way, however it came to its node, or an originator that started
+    /// with it. One that ran before is no start: a restart would not take it for one.
+    fn has_real_allocations(&self, id: AppId) -> bool {
+        let app = &self.books.apps[id];
+        let counts = |ask: AskId| {
+            let is_on_its_way = matches!(self.books.asks[ask].state, AskState::Assumed { sent: true, .. });
+            self.books.asks[ask].group.is_some() || is_on_its_way || self.started_in(ask, app.incarnation)
+        };
+        app.active > 0
+            && self.app_asks(id).any(|ask| {
+                let entry = &self.books.asks[ask];
+                entry.is_active() && !matches!(entry.state, AskState::Assumed { sent: false, .. }) && counts(ask)
+            })
+    }
+
+    fn reject(&mut self, id: AppId, reasons: Vec<RejectReason>) {
+        self.transit(id, AppEvent::Reject);
+        let app = &mut self.books.apps[id];
+        (app.rejected, app.waits) = (reasons, None);
+        self.release_placeholders(id, TerminationType::StoppedByRm);
+        self.show_app(id);
+    }
+
+    /// An application consists of exactly the TaskGroups that its gang lists (01, 1.1): others stay outside.
+    fn shut_out_unlisted(&mut self, id: AppId) {
+        let Some(first) = self.first_group(id) else { return };
+        let listed = &self.books.groups[first].spec().gang;
+        let is_outside = |group: &GroupId| *group != first && !listed.contains(&self.books.groups[*group].key.name);
+        let outside: Vec<_> = self.books.apps[id].groups.iter().copied().filter(is_outside).collect();
+        outside.into_iter().for_each(|group| self.shut_out(id, group));
+    }
+
+    /// The TaskGroup whose list of the gang counts where they differ: one that was accepted before, else the oldest.
+    fn first_group(&self, id: AppId) -> Option<GroupId> {
+        let groups = &self.books.apps[id].groups;
+        let gang = |group: &GroupId| &self.books.groups[*group].spec().gang;
+        if groups.windows(2).all(|pair| gang(&pair[0]) == gang(&pair[1])) {
+            return groups.first().copied();
+        }
+        groups.iter().copied().min_by_key(|group| {
+            let entry = &self.books.groups[*group];
+            (!self.has_history(*group), entry.spec().created, entry.key.clone())
+        })
+    }
+
+    /// The TaskGroups that the gang lists and that the application does not have: it is whole without any.
+    fn missing_groups(&self, id: AppId) -> Vec<Text> {
+        let Some(first) = self.first_group(id) else { return Vec::new() };
+        let groups = &self.books.apps[id].groups;
+        let exists = |name: &Text| groups.iter().any(|group| self.books.groups[*group].key.name == *name);
+        self.books.groups[first].spec().gang.iter().filter(|name| !exists(name)).cloned().collect()
+    }
+
+    fn lacks_groups(&mut self, id: AppId, missing: Vec<Text>) {
+        // Found after a restart without all TaskGroups: what is not whole holds nothing.
+        self.release_placeholders(id, TerminationType::StoppedByRm);
+        let listed = (self.books.apps[id].groups.len() + missing.len()) as u32;
+        self.wait(id, Reason::WaitingForTaskGroups { missing, listed });
+    }
+
+    /// Listed TaskGroups that exist and belong to another application.
+    fn found_elsewhere(&self, id: AppId, missing: &[Text]) -> Vec<RejectReason> {
+        let application = &self.books.apps[id].key.name;
+        let is_elsewhere = |name: &&Text| {
+            let group = self.books.group_ids.get(&self.key_beside(id, name)).map(|group| &self.books.groups[*group]);
+            group.and_then(|group| group.spec.as_ref()).is_some_and(|spec| spec.application != *application)
+        };
+        let mismatch = |name: &Text| RejectReason::GangGroupMismatch { group: name.clone(), field: "applicationId" };
+        missing.iter().filter(is_elsewhere).map(mismatch).collect()
+    }
+
+    /// Notes the TaskGroups of which one that comes, changes or goes lets the application be judged again.
+    pub(in crate::core) fn await_groups(&mut self, id: AppId, names: &[Text]) {
+        for name in std::mem::replace(&mut self.books.apps[id].awaits, names.to_vec()) {
+            let key = self.key_beside(id, &name);
+            if let Some(waiting) = self.books.awaited.get_mut(&key) {
+                waiting.remove(&id);
+                if waiting.is_empty() {
+                    self.books.awaited.remove(&key);
+                }
+            }
+        }
+        for name in names {
+            let key = self.key_beside(id, name);
+            match self.books.awaited.get_mut(&key) {
+                Some(waiting) => drop(waiting.insert(id)),
+                None => drop(self.books.awaited.insert(key, BTreeSet::from([id]))),
+            }
+        }
+    }
+
+    /// A TaskGroup came, changed or went: who lists it from another application is judged again.
+    pub(in crate::core) fn wake_awaiting(&mut self, key: &Key) {
+        for id in self.books.awaited.get(key).cloned().unwrap_or_default() {
+            if self.books.apps[id].state == AppState::Rejected {
+                self.renew(id);
+            }
+            self.touch(Some(id));
+        }
+    }
+
+    fn key_beside(&self, id: AppId, name: &Text) -> Key {
+        self.books.apps[id].key.beside(name)
+    }
+}
+
+/// Every reason at once why an application is refused.
+fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectReason> {
+    let mut reasons = spec_reasons(books, &books.apps[id], was_accepted);
+    match queue_of(books, id) {
+        Err(reason) => reasons.push(reason),
+        Ok(queue) => {
+            let ask = placeholder_ask(books, id);
+            if ask.is_saturated() {
+                reasons.push(RejectReason::AskTooLarge);
+            } else {
+                reasons.extend(books.queues.exceeds_max(queue, &ask).into_iter().map(RejectReason::ExceedsMaxQuota));
+            }
+        }
+    }
+    reasons.extend(namespace_reason(books, &books.apps[id]));
+    reasons
+}
+
+fn spec_reasons(books: &Books, app: &App, was_accepted: bool) -> Vec<RejectReason> {
+    let mut reasons = Vec::new();
+    let Some(first) = app.groups.first().map(|group| books.groups[*group].spec()) else { return reasons };
+    for group in app.groups.iter().map(|group| &books.groups[*group]) {
+        let (name, spec) = (&group.key.name, group.spec());
+        let errors = spec.errors.iter().cloned();
+        reasons.extend(errors.map(|error| RejectReason::InvalidSpec { group: name.clone(), error }));
+        let fields = disagreements(first, spec, was_accepted);
+        reasons.extend(fields.map(|field| RejectReason::GangGroupMismatch { group: name.clone(), field }));
+    }
+    reasons
+}
+
+/// Fields that the TaskGroups of one gang must share and do not. Once accepted, timeouts may be changed, one object after
+/// the other.
+pub(in crate::core) fn disagreements(
+    first: &GroupSpec,
+    other: &GroupSpec,
+    was_accepted: bool,
+) -> impl Iterator<Item = &'static str> {
+    let differ = [
+        ("gangGroup", first.gang != other.gang),
+        ("queue", first.queue != other.queue),
+        ("reservation", first.reservation != other.reservation),
+        ("completionTimeoutSeconds", !was_accepted && first.completion_timeout_ms != other.completion_timeout_ms),
+    ];
+    differ.into_iter().filter(|(_, differs)| *differs).map(|(field, _)| field)
+}
+
+/// The queue that the application names, if it takes applications.
+pub(in crate::core) fn queue_of(books: &Books, id: AppId) -> Result<QueueId, RejectReason> {
+    usable_queue(books, &queue_path_of(books, &books.apps[id]))
+}
+
+/// The path of the queue that an application names: by its TaskGroups, else by the first of its pods that were bound in
+/// one, or that name one, in the order of their names.
+pub(in crate::core) fn queue_path_of(books: &Books, app: &App) -> Text {
+    // Where some of them run the others go too.
+    let of_pods = || {
+        let asks = app.asks.iter().map(|ask| &books.asks[*ask]).filter(|ask| ask.spec.queue.is_some());
+        let first = asks.min_by_key(|ask| (!ask.is_active() || ask.spec.mark.is_none(), &ask.spec.key));
+        first.and_then(|ask| ask.spec.queue.clone())
+    };
+    let of_group = app.groups.first().map(|group| books.groups[*group].spec().queue.clone());
+    of_group.or_else(of_pods).unwrap_or_else(|| DEFAULT_QUEUE.into())
+}
+
+/// The queue of a path, if it takes work.
+pub(in crate::core) fn usable_queue(books: &Books, path: &str) -> Result<QueueId, RejectReason> {
+    let Some(id) = books.queues.find(path) else { return Err(RejectReason::QueueNotFound(path.into())) };
+    let queue = &books.queues[id];
+    if !queue.defined {
+        return Err(RejectReason::QueueDraining(queue.path.clone()));
+    }
+    if !books.queues.is_leaf(id) { Err(RejectReason::QueueNotLeaf(queue.path.clone())) } else { Ok(id) }
+}
+
+/// When an application that is found with placeholders had begun to reserve, at the latest: seconds, as the API server
+/// dates pods. Originators that were created later are ordinary asks (01, 1.2.2), also for a process that was not there.
+pub(in crate::core) fn began_reserving(books: &Books, id: AppId) -> Option<i64> {
+    let asks = books.apps[id].groups.iter().flat_map(|group| &books.groups[*group].asks).map(|ask| &books.asks[*ask]);
+    let dates = asks.filter(|ask| !ask.spec.terminating).filter_map(|ask| match &ask.spec.role {
+        Role::Placeholder(name) => Some((std::cmp::Reverse(name.incarnation), ask.spec.created)),
+        Role::Foreign | Role::Singleton | Role::Originator { .. } | Role::Member { .. } => None,
+    });
+    // The first of its latest life.
+    dates.min().map(|(_, created)| created)
+}
+
+/// placeholderAsk: the sum over all task groups of minMember × minResource, and the originators that wait (01, 1.2.2).
+pub(in crate::core) fn placeholder_ask(books: &Books, id: AppId) -> Totals {
+    let app = &books.apps[id];
+    let mut ask = Totals::default();
+    for group in &app.groups {
+        let spec = books.groups[*group].spec();
+        ask.add(&spec.min_resource, spec.min_member);
+    }
+    if app.groups.is_empty() || app.originators.is_empty() {
+        // Without a task group nothing is reserved: each pod is an ask of its own.
+        return ask;
+    }
+    // Later the party is known.
+    let found = (app.state == AppState::New).then(|| began_reserving(books, id)).flatten();
+    let gate = found.unwrap_or(i64::MAX);
+    for (_, originator) in &app.originators {
+        if books.asks[*originator].spec.created <= gate {
+            ask.add(books.request(*originator), 1);
+        }
+    }
+    ask
+}
+
+/// With a ResourceQuota equal to the gang the creation of a member gets 403 for ever, since its placeholder still counts.
+fn namespace_reason(books: &Books, app: &App) -> Option<RejectReason> {
+    let limit: &Limit = books.namespace_limits.get(&app.key.namespace)?;
+    let (mut asked, mut largest) = (Totals::default(), Resources::default());
+    for spec in app.groups.iter().map(|group| books.groups[*group].spec()) {
+        if spec.reservation == Reservation::Placeholder {
+            asked.add(&spec.min_resource, spec.min_member);
+            largest = largest.larger(&spec.min_resource);
+        }
+    }
+    let members_fit = limit.refuses(&Totals::default(), &asked).is_none();
+    asked.add(&largest, 1);
+    let excess: Excess = limit.refuses(&Totals::default(), &asked)?;
+    Some(RejectReason::NamespaceQuotaTooSmall { namespace: app.key.namespace.clone(), excess, members_fit })
+}

@@ -1,0 +1,424 @@
+//! Moves an application on as far as the facts allow without competing for capacity.
+
+use std::collections::BTreeSet;
+
+use crate::core::base::ids::{AppId, AskId, GroupId};
+use crate::core::base::resources::Totals;
+use crate::core::decision::{Decision, TerminationType};
+use crate::core::gang::judge::{began_reserving, placeholder_ask, queue_of, queue_path_of};
+use crate::core::gang::replace::Reach;
+use crate::core::model::application::{App, Counted, Idle, Stage};
+use crate::core::model::ask::{Ask, AskState};
+use crate::core::model::lifecycle::{AppEvent, AppState};
+use crate::core::model::seat::Seats;
+use crate::core::reason::Reason;
+use crate::core::step::Scheduler;
+use crate::core::time::Millis;
+use crate::rivals::{self, Bug};
+
+impl Scheduler {
+    /// Looks at one application.
+    pub(in crate::core) fn advance(&mut self, id: AppId) {
+        let Some(app) = self.books.apps.get(id) else { return };
+        match app.state {
+            AppState::New => self.judge(id),
+            AppState::Accepted => self.reserve_or_start(id),
+            AppState::Running => self.run_on(id),
+            AppState::Waiting => self.wait_on(id),
+            AppState::Completed => self.come_again(id),
+            AppState::Rejected => {}
+        }
+        self.count(id);
+    }
+
+    /// Brings up to date what the queues count of an application.
+    fn count(&mut self, id: AppId) {
+        let Some(app) = self.books.apps.get(id) else { return };
+        let waits = app.state == AppState::Accepted && (app.stage != Stage::Reserve || app.contends.is_some());
+        let counted = app.queue.map(|queue| Counted {
+            queue,
+            state: app.state,
+            pending: if waits { placeholder_ask(&self.books, id) } else { Totals::default() },
+        });
+        self.shown_queues.extend(self.books.count_app(id, counted));
+    }
+
+    /// Takes an event of the state machine; the one function that sets a state (a renewal apart).
+    pub(in crate::core) fn transit(&mut self, id: AppId, event: AppEvent) {
+        let app = &mut self.books.apps[id];
+        if let Some(next) = app.state.next(event) {
+            app.state = next;
+            self.show_app(id);
+            self.dirty.insert(id);
+        }
+    }
+
+    /// In its queue, with its seats; what exists already is found its seat.
+    pub(in crate::core) fn accept(&mut self, id: AppId, started: bool) {
+        let path = queue_path_of(&self.books, &self.books.apps[id]);
+        let is_known = self.books.queues.find(&path).is_some();
+        // One that is not defined is only for what runs already: it is charged where it says.
+        let queue = queue_of(&self.books, id).unwrap_or_else(|_| self.books.queues.at(&path));
+        self.books.queues.retain(queue);
+        self.shown_queues.insert(queue);
+        let app = &mut self.books.apps[id];
+        // What is found of an earlier process is past the gate.
+        (app.queue, app.stage, app.waits, app.failures) = (Some(queue), Stage::Reserve, None, 0);
+        let groups = app.groups.clone();
+        if !started {
+            let lived = groups.iter().map(|group| self.books.groups[*group].lived);
+            app.incarnation = lived.fold(app.incarnation, u32::max).saturating_add(1);
+        }
+        let incarnation = app.incarnation;
+        groups.iter().for_each(|group| self.books.groups[*group].lived = incarnation);
+        self.transit(id, if started { AppEvent::Run } else { AppEvent::Accept });
+        self.go_on_with_remembered(id);
+        for group in groups {
+            self.make_seats(group);
+        }
+        self.stand_where_left(id, started);
+        self.stirred = true;
+        if !is_known {
+            // It drains. Others were told that it does not exist.
+            self.queue_changed(queue);
+        }
+    }
+
+    /// Whether the gate was open is known by what passed it.
+    fn stand_where_left(&mut self, id: AppId, started: bool) {
+        let found = |group: &GroupId| {
+            let group = &self.books.groups[*group];
+            let tally = group.seats.tally();
+            tally.open < group.seats.len() || tally.pending > 0
+        };
+        if started || self.books.apps[id].groups.iter().any(found) {
+            self.reshelve_own(id);
+            self.books.apps[id].party = self.party_of_then(id);
+            self.admit(id);
+            if !started {
+                // Their nodes may have changed since.
+                let held = self.held_seats(id, |_| true);
+                self.loses_seats(held);
+            }
+        } else {
+            self.books.apps[id].stage = Stage::Gate;
+        }
+        self.reshelve_own(id);
+    }
+
+    /// The originators that were there when the reservation began, as far as dates can say it.
+    fn party_of_then(&self, id: AppId) -> BTreeSet<AskId> {
+        let gate = began_reserving(&self.books, id).unwrap_or(i64::MAX);
+        let was_there = |ask: &Ask| ask.is_pending() && ask.spec.created <= gate;
+        self.books.apps[id].asks.iter().copied().filter(|ask| was_there(&self.books.asks[*ask])).collect()
+    }
+
+    pub(in crate::core) fn make_seats(&mut self, id: GroupId) {
+        let count = self.seat_count(id);
+        self.books.clear_seats(id);
+        let group = &mut self.books.groups[id];
+        group.seats = Seats::new(count);
+        group.cut = None;
+        let mut asks = self.sorted_asks(id);
+        // Who was bound for a seat comes first, even if that seat is no more, but after those whose seat is; members before
+        // placeholders, each in the order of names.
+        asks.sort_by_key(|ask| {
+            let seat = self.marked_seat(*ask);
+            (seat.is_none(), self.books.asks[*ask].is_placeholder(), seat >= Some(count))
+        });
+        for ask in asks {
+            self.absorb(ask);
+            self.reshelve(ask);
+        }
+    }
+
+    /// `minMember`. A gang that had started before its spec went wrong has seats for the pods that it has.
+    fn seat_count(&self, id: GroupId) -> u32 {
+        let group = &self.books.groups[id];
+        let spec = group.spec();
+        if spec.errors.is_empty() { spec.min_member } else { spec.min_member.min(group.asks.len() as u32) }
+    }
+
+    fn marked_seat(&self, ask: AskId) -> Option<u32> {
+        self.books.asks[ask].spec.mark.as_ref()?.seat
+    }
+
+    /// Satisfied, with somebody to run: the start. Otherwise the gang goes on contending.
+    fn reserve_or_start(&mut self, id: AppId) {
+        let app = &mut self.books.apps[id];
+        // Something about it changed: it may fit now.
+        app.stuck = None;
+        if app.groups.is_empty() {
+            self.run_without_groups(id);
+        } else if self.is_satisfied(id) && self.somebody_comes(id) && !self.takes_misfits_back(id) {
+            self.start(id);
+        } else {
+            self.contend_again(id);
+            self.note_progress(id);
+        }
+    }
+
+    /// Says how far the gang is where no plan will say it: its members come, or every seat has a node.
+    fn note_progress(&mut self, id: AppId) {
+        let app = &self.books.apps[id];
+        if let Some(Reason::WaitingForMembers { .. }) = app.waits {
+            return self.lacks_members(id).into_iter().for_each(|reason| self.wait(id, reason));
+        }
+        if app.contends.is_some() || app.stage != Stage::Reserve {
+            return;
+        }
+        let (have, need) = self.progress(id);
+        let tallies = app.groups.iter().map(|group| self.books.groups[*group].seats.tally());
+        let reason = match tallies.map(|tally| tally.leaving).sum() {
+            0 if have == need => Reason::Held { unsupported: self.unsupported_members(id) },
+            0 => Reason::BindingPlaceholders { have, need },
+            count => Reason::PlaceholdersLeaving { count },
+        };
+        self.wait(id, reason);
+    }
+
+    /// Members that are there and that nothing can place: they use what this version does not honour.
+    fn unsupported_members(&self, id: AppId) -> u32 {
+        self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].members.unsupported).sum()
+    }
+
+    /// An application without TaskGroups is its pods: nothing to reserve, and each goes its own way once the application
+    /// counts as one of its queue's. What runs already does.
+    fn run_without_groups(&mut self, id: AppId) {
+        let app = &self.books.apps[id];
+        let (active, pending) = (app.active, app.pending);
+        if active > 0 {
+            self.admit(id);
+            self.transit(id, AppEvent::Run);
+            self.reshelve_own(id);
+        } else if pending == 0 && !app.asks.is_empty() {
+            self.transit(id, AppEvent::Idle);
+        } else if app.queue.is_some_and(|queue| self.books.queues[queue].path != queue_path_of(&self.books, app)) {
+            // Another pod came, or said something else.
+            return self.renew(id);
+        }
+        self.contend_again(id);
+    }
+
+    fn is_satisfied(&self, id: AppId) -> bool {
+        let app = &self.books.apps[id];
+        let some = |group: &GroupId| self.books.groups[*group].seats.tally().held > 0;
+        if rivals::has(Bug::HalfAGangStarts) && app.groups.iter().any(some) {
+            return true;
+        }
+        app.originators.is_empty() && app.groups.iter().all(|group| self.books.groups[*group].is_satisfied())
+    }
+
+    /// Whether a real pod of the application waits or is assumed: without one there is nothing to start.
+    fn somebody_comes(&self, id: AppId) -> bool {
+        let app = &self.books.apps[id];
+        app.active > 0 || app.pending > 0
+    }
+
+    /// Takes back the members, and gives up the seats, whose node somebody else overloaded meanwhile; whether there were
+    /// any.
+    fn takes_misfits_back(&mut self, id: AppId) -> bool {
+        let mut found = false;
+        for ask in self.held_back(id) {
+            if self.may_not_fit(ask) && !self.still_fits(ask) {
+                self.unassume(ask);
+                found = true;
+            }
+        }
+        let is_overdrawn = |ask: &Ask| ask.node().is_none_or(|node| self.books.nodes.is_overdrawn(node));
+        let doubtful = self.held_seats(id, is_overdrawn);
+        self.loses_seats(doubtful) || found
+    }
+
+    /// The placeholders that hold seats of an application and of which something is true, in the order of their seats.
+    fn held_seats(&self, id: AppId, which: impl Fn(&Ask) -> bool) -> Vec<AskId> {
+        let groups = self.books.apps[id].groups.iter().map(|group| &self.books.groups[*group]);
+        let held = groups.flat_map(|group| group.seats.held()).map(|(_, placeholder)| placeholder);
+        held.filter(|placeholder| which(&self.books.asks[*placeholder])).collect()
+    }
+
+    /// Gives up those of these seats that no member could take where they are; whether there were any.
+    fn loses_seats(&mut self, held: Vec<AskId>) -> bool {
+        let mut found = false;
+        for placeholder in held {
+            if !self.may_stay(placeholder) {
+                self.lose_seat(placeholder);
+                found = true;
+            }
+        }
+        found
+    }
+
+    /// Cheaper than [`Self::still_fits`], and right about most that do.
+    fn may_not_fit(&self, ask: AskId) -> bool {
+        let ask = &self.books.asks[ask];
+        !ask.spec.shape.ports.is_empty() || ask.node().is_none_or(|node| self.books.nodes.is_overdrawn(node))
+    }
+
+    /// The members and originators that have a node and wait for the start, in the order of a pass.
+    fn held_back(&self, id: AppId) -> Vec<AskId> {
+        let mut asks: Vec<_> = (self.app_asks(id))
+            .filter(|ask| matches!(self.books.asks[*ask].state, AskState::Assumed { sent: false, .. }))
+            .map(|ask| (self.books.asks[ask].rank(), ask))
+            .collect();
+        asks.sort_unstable();
+        asks.into_iter().map(|(_, ask)| ask).collect()
+    }
+
+    /// The gang starts: the members held back are bound, the others swap with their placeholders (01, 1.3, 1.4).
+    pub(in crate::core) fn start(&mut self, id: AppId) {
+        self.leave_contest(id);
+        self.transit(id, AppEvent::Run);
+        self.admit(id);
+        let app = &mut self.books.apps[id];
+        (app.waits, app.failures) = (None, 0);
+        app.party.clear();
+        self.held_back(id).into_iter().for_each(|ask| self.send(ask));
+        self.reshelve_own(id);
+        for group in self.books.apps[id].groups.clone() {
+            self.balance(group);
+        }
+    }
+
+    /// Decides the Binding of an assumed ask.
+    pub(in crate::core) fn send(&mut self, ask: AskId) {
+        let entry = &self.books.asks[ask];
+        let (Some(node), Some(queue)) = (entry.node(), entry.charge.as_ref().and_then(|charge| charge.queue)) else {
+            return;
+        };
+        let mark = self.mark(ask, queue, entry.seat, !entry.is_placeholder());
+        self.books.change(ask, |ask| ask.state = AskState::Assumed { node, sent: true });
+        self.shown_queues.insert(queue);
+        self.decide(Decision::Allocate { ask, node, mark });
+    }
+
+    /// A running application: swaps, and its end.
+    fn run_on(&mut self, id: AppId) {
+        for group in self.books.apps[id].groups.clone() {
+            self.seat_surplus(group);
+            self.balance(group);
+            if self.is_interrupted(group) {
+                self.stirred |= self.cramped.insert(id);
+            } else {
+                self.replace(group, Reach::Seat);
+                self.balance(group);
+            }
+        }
+        let app = &mut self.books.apps[id];
+        if !app.placed && !app.groups.is_empty() {
+            let all = |group: &GroupId| {
+                self.books.groups[*group].seats.tally().taken == self.books.groups[*group].seats.len()
+            };
+            if self.books.apps[id].groups.iter().all(all) && self.all_taken_are_bound(id) {
+                self.books.apps[id].placed = true;
+                self.show_app(id);
+            }
+        }
+        let app = &mut self.books.apps[id];
+        if app.active == 0 && app.pending > 0 && app.groups.is_empty() {
+            // Nothing tells a new process that it ran: those that wait come as if they were the first (ADR 16).
+            self.renew(id);
+        } else if app.active == 0 && (app.pending == 0 || rivals::has(Bug::EndsWithPendingPods)) {
+            self.transit(id, AppEvent::Idle);
+        } else {
+            app.idle = None;
+        }
+    }
+
+    fn all_taken_are_bound(&self, id: AppId) -> bool {
+        let app = &self.books.apps[id];
+        app.asks.iter().all(|ask| !matches!(self.books.asks[*ask].state, AskState::Assumed { .. }))
+    }
+
+    /// Nothing active, nothing pending: back to Running on a new ask, Completed at the deadline (01, 1.8).
+    fn wait_on(&mut self, id: AppId) {
+        let app = &self.books.apps[id];
+        if app.active > 0 || app.pending > 0 {
+            self.books.apps[id].idle = None;
+            return self.transit(id, AppEvent::Run);
+        }
+        if app.groups.is_empty() {
+            return self.complete(id);
+        }
+        let idle = app.idle.unwrap_or(Idle::beginning(self.now));
+        let (due, _) = idle.ends(self.completion_timeout(app));
+        if due <= self.now.mono {
+            return self.complete(id);
+        }
+        if self.books.apps[id].idle.replace(idle).is_none() {
+            self.show_app(id);
+        }
+        self.set_timer(id, due);
+    }
+
+    /// The longest of its task groups.
+    pub(in crate::core) fn completion_timeout(&self, app: &App) -> Millis {
+        let timeouts = app.groups.iter().map(|group| self.books.groups[*group].spec().completion_timeout_ms);
+        timeouts.max().unwrap_or(0)
+    }
+
+    /// A deadline that status remembers goes on across a restart, and so does the count of seats that were handed over.
+    fn go_on_with_remembered(&mut self, id: AppId) {
+        let app = &self.books.apps[id];
+        let groups = app.groups.clone();
+        let remembered = groups.iter().filter_map(|group| self.remembered_of_this_life(*group));
+        let deadline = remembered.filter_map(|status| status.completion_deadline).max();
+        let idle = deadline.map(|deadline| Idle::ending(self.now, deadline, self.completion_timeout(app)));
+        self.books.apps[id].idle = idle;
+        groups.into_iter().for_each(|group| self.load_remembered(group));
+    }
+
+    /// Leftover placeholders go with the state change; the application leaves its queue when the last is gone.
+    fn complete(&mut self, id: AppId) {
+        if !rivals::has(Bug::LeftoversStay) {
+            self.release_placeholders(id, TerminationType::Timeout);
+        }
+        self.transit(id, AppEvent::Complete);
+        self.books.apps[id].idle = None;
+        self.leave_queue_when_empty(id);
+        self.take_up_edits(id);
+        self.let_latecomers_in(id);
+    }
+
+    /// A new ask under an ended ID is a new incarnation (01, 1.8).
+    fn come_again(&mut self, id: AppId) {
+        self.leave_queue_when_empty(id);
+        let app = &self.books.apps[id];
+        match (app.pending > 0 || app.resubmitted, app.queue) {
+            (true, None) if rivals::has(Bug::EndsForEver) => {}
+            (true, None) => self.renew(id),
+            (true, Some(_)) => {
+                let members = app.groups.iter().map(|group| self.books.groups[*group].members);
+                self.wait(id, Reason::PlaceholdersLeaving { count: members.map(|members| members.placeholders).sum() });
+            }
+            (false, _) if app.waits.is_some() => {
+                self.books.apps[id].waits = None;
+                self.show_app(id);
+            }
+            (false, _) => {}
+        }
+    }
+
+    fn leave_queue_when_empty(&mut self, id: AppId) {
+        let groups = &self.books.apps[id].groups;
+        if groups.iter().all(|group| self.books.groups[*group].members.placeholders == 0) {
+            groups.clone().into_iter().for_each(|group| self.books.clear_seats(group));
+            self.leave_queue(id);
+        }
+    }
+
+    /// Releases every placeholder of the application.
+    pub(in crate::core) fn release_placeholders(&mut self, id: AppId, why: TerminationType) {
+        for group in self.books.apps[id].groups.clone() {
+            if self.books.groups[group].members.placeholders == 0 {
+                continue;
+            }
+            self.empty_seats(group, why);
+            for ask in self.sorted_asks(group) {
+                if self.books.asks[ask].is_placeholder() {
+                    self.release(ask, why);
+                }
+            }
+        }
+    }
+}

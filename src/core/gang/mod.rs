@@ -1,0 +1,9 @@
+//! The life of an application's gang: a file for each phase.
+
+mod absorb;
+pub(in crate::core) mod judge;
+mod life;
+mod outside;
+pub(in crate::core) mod replace;
+mod reserve;
+mod restart;

@@ -1,0 +1,262 @@
+//! Replacing a placeholder: the seed's steps 1 to 6 (01, 1.4).
+//!
+//! 1. A held seat is chosen that the member fits with the placeholder gone; the same node first. (Open seats before any.)
+//! 2. The seat is marked Releasing, the member parked, the placeholder's deletion decided. Nothing is freed yet.
+//! 3. When the placeholder is gone, in one update: it leaves the books, and the member has the node.
+//! 4. Its Binding is decided.
+
+use std::collections::BTreeMap;
+
+use crate::core::base::ids::{AskId, ClassId, GroupId, NodeId, QueueId};
+use crate::core::base::resources::{Resources, Totals};
+use crate::core::decision::TerminationType;
+use crate::core::model::ask::{AskState, Charge, Shelf};
+use crate::core::model::books::Books;
+use crate::core::model::lifecycle::AppState;
+use crate::core::model::queue::{Ahead, QuotaExcess};
+use crate::core::model::seat::{Reserve, SeatState};
+use crate::core::place::fill::{Demand, fill_some};
+use crate::core::place::misfit::fits;
+use crate::core::place::overlay::Scratch;
+use crate::core::step::Scheduler;
+use crate::rivals::{self, Bug};
+
+/// What a swap may take.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::core) enum Reach {
+    /// What the placeholder leaves.
+    Seat,
+    /// Also what the member needs beyond that, or another node: only in the pass, behind the open seats of gangs that were
+    /// interrupted in the middle of their start.
+    Beyond,
+}
+
+impl Scheduler {
+    /// Starts as many swaps as members and held seats allow; one never waits for another. A seat that no member can use
+    /// that counts on one is for any other member that can.
+    pub(in crate::core) fn replace(&mut self, id: GroupId, reach: Reach) {
+        let mut tries = Tries::new();
+        let waiting = self.books.groups[id].waiting.iter().map(|(_, ask)| *ask).collect();
+        let all_swap = self.swap_each(id, waiting, (&mut tries, reach));
+        if reach == Reach::Beyond {
+            let others = self.books.groups[id].overflow.iter().map(|(_, ask)| *ask).collect();
+            self.swap_each(id, others, (&mut tries, reach));
+        }
+        if !all_swap && rivals::has(Bug::LargeMemberDropsTheSeats) {
+            self.empty_seats(id, TerminationType::Timeout);
+        }
+        if let (false, Some(app)) = (all_swap, self.books.groups[id].app) {
+            self.stirred |= self.cramped.insert(app) && reach == Reach::Seat;
+        }
+    }
+
+    /// Swaps as many of these members as can, while there are held seats; whether all could.
+    fn swap_each(&mut self, id: GroupId, members: Vec<AskId>, (tries, reach): (&mut Tries, Reach)) -> bool {
+        let mut all_swap = true;
+        for member in members {
+            let Some(class) = self.books.asks[member].class else { continue };
+            if self.books.groups[id].seats.tally().held == 0 {
+                return false;
+            }
+            let from = tries.entry(class).or_insert(Some(0));
+            *from = from.and_then(|from| self.swap(id, member, class, (from, reach)));
+            if from.is_none() {
+                all_swap = false;
+                self.shown_asks.insert(member);
+            }
+        }
+        all_swap
+    }
+
+    /// Swaps a member for a held seat, looking from one on. Where the next of its class goes on looking; `None` if no
+    /// seat will do.
+    fn swap(&mut self, group: GroupId, member: AskId, class: ClassId, (from, reach): (u32, Reach)) -> Option<u32> {
+        let queue = self.books.apps[self.books.groups[group].app?].queue?;
+        let (books, scratch) = (&self.books, &mut self.scratch);
+        let here = books.groups[group].seats.held_from(from).find_map(|(seat, placeholder)| {
+            let node = books.asks[placeholder].node()?;
+            let excess = books.request(member).excess_over(books.request(placeholder));
+            let fits = (reach == Reach::Beyond || is_nothing(&excess))
+                && excess_refused(books, queue, &excess).is_none()
+                && fits_instead(books, scratch, class, placeholder, node);
+            fits.then_some((seat, placeholder, node, excess))
+        });
+        if let Some((seat, placeholder, node, excess)) = here {
+            let charge = Charge { node, on_node: excess.clone(), queue: Some(queue), in_queue: excess };
+            self.park(group, (seat, placeholder, member), charge);
+            return Some(seat);
+        }
+        let seats = self.books.groups[group].seats.len();
+        (reach == Reach::Beyond && self.swap_elsewhere(group, member, (class, queue))).then_some(seats)
+    }
+
+    /// Whether members wait while a seat of their gang is open that never had one: its start was interrupted. What they
+    /// need is given in the pass, in the order of the gangs.
+    pub(in crate::core) fn is_interrupted(&self, id: GroupId) -> bool {
+        let group = &self.books.groups[id];
+        let app = group.app.map(|app| &self.books.apps[app]);
+        app.is_some_and(|app| app.state == AppState::Running && !app.placed && app.queue.is_some())
+            && group.seats.tally().open > 0
+            && group.without_node().next().is_some()
+    }
+
+    /// "An Open seat with a waiting member is planned for that member" (01, 1.4), before one is given up that a placeholder
+    /// holds: a process that ended in the middle of a start leaves such seats. Members of a seat's size come first. A larger
+    /// one needs more than a seat, which would be the room of another that is open: its gang had that, and is to have it.
+    pub(in crate::core) fn fill_open_seats(&mut self, id: GroupId) {
+        let group = &self.books.groups[id];
+        let queue = group.app.and_then(|app| self.books.apps[app].queue);
+        let Some(queue) = queue.filter(|_| self.is_interrupted(id)) else { return };
+        let size = &group.spec().min_resource;
+        let is_larger = |ask: &AskId| self.books.request(*ask).first_beyond(size).is_some();
+        let mut members: Vec<_> = group.without_node().map(|(rank, ask)| (is_larger(ask), rank, *ask)).collect();
+        members.sort_unstable();
+        for member in members.into_iter().map(|(.., ask)| ask).collect::<Vec<_>>() {
+            if self.books.groups[id].seats.tally().open == 0 {
+                return;
+            }
+            self.take_open_seat(member, queue);
+        }
+        self.cramped.extend(self.books.groups[id].app);
+    }
+
+    fn take_open_seat(&mut self, member: AskId, queue: QueueId) {
+        let Some(class) = self.books.asks[member].class else { return };
+        let request = self.books.request(member).clone();
+        if excess_refused(&self.books, queue, &request).is_none()
+            && let Some(node) = self.find_node(class)
+        {
+            self.allocate(member, node, queue);
+        }
+    }
+
+    /// The target is charged now, the old node until confirmation, the queue once.
+    fn swap_elsewhere(&mut self, group: GroupId, member: AskId, (class, queue): (ClassId, QueueId)) -> bool {
+        let Some((seat, placeholder)) = self.books.groups[group].seats.held().next() else { return false };
+        let request = self.books.request(member).clone();
+        let excess = request.excess_over(self.books.request(placeholder));
+        if excess_refused(&self.books, queue, &excess).is_some() {
+            return false;
+        }
+        let Some(node) = self.find_node(class) else { return false };
+        let charge = Charge { node, on_node: request, queue: Some(queue), in_queue: excess };
+        self.park(group, (seat, placeholder, member), charge);
+        true
+    }
+
+    fn park(&mut self, group: GroupId, (seat, placeholder, member): (u32, AskId, AskId), charge: Charge) {
+        self.books.shelve(member, Shelf::Off);
+        self.books.charge(member, charge);
+        self.books.change(member, |ask| ask.state = AskState::Parked { placeholder });
+        self.books.seat(group, seat, SeatState::Releasing { placeholder, member });
+        self.shown_asks.insert(member);
+        self.release(placeholder, TerminationType::PlaceholderReplaced);
+    }
+
+    fn find_node(&mut self, class: ClassId) -> Option<NodeId> {
+        if self.room.get(&class) == Some(&0) {
+            return None;
+        }
+        let mut placed = std::mem::take(&mut self.placed);
+        placed.clear();
+        self.scratch.begin();
+        fill_some(&self.books.nodes, &self.books.classes, &mut self.scratch, Demand { class, count: 1 }, &mut placed);
+        let node = placed.first().map(|placed| placed.node);
+        self.placed = placed;
+        if node.is_none() {
+            self.room.insert(class, 0);
+        }
+        node
+    }
+
+    /// The placeholder of a swap is gone: one update of application, queue and node. `false` if it was no swap.
+    pub(in crate::core) fn confirm_replacement(&mut self, placeholder: AskId) -> bool {
+        let ask = &self.books.asks[placeholder];
+        let Some((group, seat)) = ask.group.zip(ask.seat) else { return false };
+        let Some(SeatState::Releasing { placeholder: leaves, member }) =
+            self.books.groups[group].seats.get(seat).map(|seat| seat.state)
+        else {
+            return false;
+        };
+        if leaves != placeholder {
+            return false;
+        }
+        let count = &mut self.books.groups[group].replaced;
+        // A status is what anybody may have written.
+        *count = count.saturating_add(1);
+        let chosen = self.books.asks[member].charge.as_ref().map(|charge| charge.node);
+        let queue = self.books.asks[member].app.and_then(|app| self.books.apps[app].queue);
+        self.free(placeholder);
+        self.free(member);
+        let class = self.books.asks[member].class;
+        self.scratch.begin();
+        let still = |node: &NodeId| {
+            class.is_some_and(|class| fits(&self.books.nodes, &self.books.classes, &self.scratch, class, *node).is_ok())
+                || rivals::has(Bug::SwapsOntoALostNode)
+        };
+        let node = chosen.filter(still).or_else(|| class.and_then(|class| self.find_node(class)));
+        match node.zip(queue) {
+            Some((node, queue)) => {
+                self.books.charge_whole(member, node, Some(queue));
+                if rivals::has(Bug::SwapIsNotCounted) {
+                    let on_node = self.books.request(member).clone();
+                    self.books
+                        .charge(member, Charge { node, on_node, queue: Some(queue), in_queue: Resources::default() });
+                }
+                self.books.change(member, |ask| ask.state = AskState::Assumed { node, sent: false });
+                self.books.seat(group, seat, SeatState::Assumed(member));
+                self.send(member);
+            }
+            None => self.reopen(group, seat, member),
+        }
+        self.shown_asks.insert(member);
+        self.touch(self.books.asks[member].app);
+        true
+    }
+
+    /// The member becomes an ordinary ask, the seat is open.
+    fn reopen(&mut self, group: GroupId, seat: u32, member: AskId) {
+        self.books.change(member, |ask| ask.state = AskState::Waiting);
+        let attempt = self.books.groups[group].seats.get(seat).map_or(0, |seat| seat.attempt.saturating_add(1));
+        self.books.seat(group, seat, SeatState::Open(Reserve::None));
+        self.books.groups[group].seats.next_attempt(seat, attempt);
+        self.reshelve(member);
+    }
+
+    /// A swap is called off from the member's side; the placeholder leaves all the same.
+    pub(in crate::core) fn unpark(&mut self, member: AskId) {
+        self.free(member);
+        let (group, seat) = (self.books.asks[member].group, self.books.asks[member].seat);
+        match group.zip(seat) {
+            Some((group, seat)) => self.reopen(group, seat, member),
+            None => self.books.change(member, |ask| ask.state = AskState::Waiting),
+        }
+    }
+}
+
+/// Where the members of each class go on looking for a seat; `None` where no seat will do. What did not fit one member
+/// does not fit the next of its class: until the placeholders are gone there is only less room.
+type Tries = BTreeMap<ClassId, Option<u32>>;
+
+fn is_nothing(excess: &Resources) -> bool {
+    excess.iter().all(|(_, amount)| amount == 0)
+}
+
+/// Why the quota has no room for what a member needs beyond its seat.
+pub(in crate::core) fn excess_refused(books: &Books, queue: QueueId, excess: &Resources) -> Option<QuotaExcess> {
+    if is_nothing(excess) {
+        return None;
+    }
+    let mut asked = Totals::default();
+    asked.add(excess, 1);
+    books.queues.refuses(queue, &Ahead::default(), &asked)
+}
+
+/// Whether a class fits a node with one placeholder gone from it: ports and everything else included, so that a slot is
+/// never given up for a member that cannot use it.
+fn fits_instead(books: &Books, scratch: &mut Scratch, class: ClassId, placeholder: AskId, node: NodeId) -> bool {
+    let shape = &books.asks[placeholder].spec.shape;
+    scratch.begin();
+    scratch.credit(node, &shape.request, &shape.ports, 1);
+    fits(&books.nodes, &books.classes, scratch, class, node).is_ok()
+}

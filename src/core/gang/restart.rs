@@ -1,0 +1,210 @@
+//! What the cluster shows of earlier lives of an application: a start, a leader change and a re-list are one path (01, 1.11).
+
+use crate::core::base::ids::{AppId, AskId, GroupId, Uid};
+use crate::core::decision::TerminationType;
+use crate::core::event::{Remembered, Role};
+use crate::core::model::lifecycle::AppEvent;
+use crate::core::step::Scheduler;
+use crate::rivals::{self, Bug};
+
+/// How far the cluster shows an application's latest life to have come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reached {
+    /// It reserves at most.
+    Reserve,
+    /// Members of it were bound; `placed`: all of them.
+    Start {
+        /// `Placed=True`.
+        placed: bool,
+    },
+    /// It is Completed; `placed`: all of its members had been bound.
+    End {
+        /// `Placed=True`.
+        placed: bool,
+    },
+    /// It ended or had not started, and its spec was changed since, or it was not accepted again: the next life begins.
+    Over,
+}
+
+impl Scheduler {
+    /// An application that the cluster shows to have started, or to have ended, is not judged again (01, 1.11), not even
+    /// where a TaskGroup of it is gone.
+    pub(in crate::core) fn recovers(&mut self, id: AppId) -> bool {
+        let own = self.books.apps[id].incarnation;
+        match self.latest_life(id) {
+            (life, Reached::End { placed }) if life >= own && !rivals::has(Bug::ReadmitsTheFinished) => {
+                self.stays_ended(id, life, placed);
+            }
+            (life, Reached::Start { placed })
+                if (life > own || self.runs(id, life)) && !rivals::has(Bug::RunningGangReservesAgain) =>
+            {
+                self.goes_on(id, life, placed);
+            }
+            (_, Reached::Reserve | Reached::Start { .. } | Reached::End { .. } | Reached::Over) => return false,
+        }
+        true
+    }
+
+    /// Whether it is one of pods alone, of which our Bindings say that some run: like a gang that has started it goes on in
+    /// its queue, whatever became of that.
+    pub(in crate::core) fn runs_alone(&self, id: AppId) -> bool {
+        let app = &self.books.apps[id];
+        let runs = |ask: &AskId| {
+            let ask = &self.books.asks[*ask];
+            ask.is_active() && ask.spec.mark.is_some()
+        };
+        app.groups.is_empty() && app.asks.iter().any(runs)
+    }
+
+    fn stays_ended(&mut self, id: AppId, life: u32, placed: bool) {
+        let app = &mut self.books.apps[id];
+        (app.incarnation, app.placed) = (life, placed);
+        app.groups.clone().into_iter().for_each(|group| self.load_remembered(group));
+        self.release_placeholders(id, TerminationType::Timeout);
+        self.transit(id, AppEvent::Complete);
+    }
+
+    fn goes_on(&mut self, id: AppId, life: u32, placed: bool) {
+        let app = &mut self.books.apps[id];
+        (app.incarnation, app.placed) = (life, placed);
+        self.shut_out_misfits(id);
+        self.accept(id, true);
+    }
+
+    /// Before it is judged: the same life goes on where it had not started, so that its placeholders keep their names.
+    /// Whether it was accepted once.
+    pub(in crate::core) fn number_life(&mut self, id: AppId) -> bool {
+        let (life, reached) = self.latest_life(id);
+        let app = &mut self.books.apps[id];
+        if life > app.incarnation {
+            app.incarnation = life - u32::from(reached != Reached::Over);
+        }
+        app.groups.clone().into_iter().for_each(|group| self.forget_remembered(group));
+        life > 0
+    }
+
+    /// The latest incarnation that anything tells of, and how far it came. What the status of a TaskGroup says counts
+    /// only for the incarnation that it is about: statuses are written one by one.
+    fn latest_life(&self, id: AppId) -> (u32, Reached) {
+        let life = self.latest_incarnation(id);
+        let specs = || self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].spec());
+        let says = |what: fn(&Remembered) -> bool| {
+            specs().any(|spec| spec.remembered.incarnation == life && what(&spec.remembered))
+        };
+        // What was never written down was not changed since, but it had no part in what ended either.
+        let edited =
+            |written_from: i64| specs().any(|spec| spec.is_edited() && spec.remembered.generation >= written_from);
+        let placed = says(|status| status.placed);
+        // A deadline of completion runs only after a start, of which nothing else may be left.
+        let started = placed || says(|status| status.completion_deadline.is_some()) || self.has_started(id, life);
+        let over = |what| says(what) && !self.runs(id, life);
+        let is_over = life > 0 && over(|status| status.completed);
+        if over(|status| status.unaccepted) && (is_over || started || !self.reserves(id, life)) {
+            return (life, Reached::Over);
+        }
+        let reached = match (is_over, started) {
+            (true, _) if edited(0) => Reached::Over,
+            (true, _) => Reached::End { placed },
+            (false, true) => Reached::Start { placed },
+            (false, false) if edited(1) => Reached::Over,
+            (false, false) => Reached::Reserve,
+        };
+        (life, reached)
+    }
+
+    /// By status and by the pods that we bound. Placeholders that nobody bound yet tell of the next life at most, and only
+    /// where this one does not run: anybody can create a pod of that name.
+    fn latest_incarnation(&self, id: AppId) -> u32 {
+        let app = &self.books.apps[id];
+        let remembered = app.groups.iter().map(|group| self.books.groups[*group].spec().remembered.incarnation);
+        let marked = self.app_asks(id).filter_map(|ask| self.marked_incarnation(ask));
+        let known = remembered.chain(marked).fold(app.incarnation, u32::max);
+        let next = known.saturating_add(1);
+        let has_begun = self.app_asks(id).any(|ask| self.named_incarnation(ask) == Some(next));
+        if has_begun && !self.runs(id, known) { next } else { known }
+    }
+
+    /// What status says of a task group, if that is of the present life of its application.
+    pub(in crate::core) fn remembered_of_this_life(&self, id: GroupId) -> Option<&Remembered> {
+        let group = &self.books.groups[id];
+        let life = self.books.apps[group.app?].incarnation;
+        Some(&group.spec().remembered).filter(|status| status.incarnation == life)
+    }
+
+    /// Takes up how many seats of a task group were handed over, as status says (ADR 0017), which is not asked again.
+    pub(in crate::core) fn load_remembered(&mut self, id: GroupId) {
+        self.books.groups[id].replaced = self.remembered_of_this_life(id).map_or(0, |status| status.replaced);
+        self.forget_remembered(id);
+    }
+
+    /// Status is read once: afterwards this process knows better.
+    fn forget_remembered(&mut self, id: GroupId) {
+        if let Some(spec) = &mut self.books.groups[id].spec {
+            spec.remembered = Remembered { generation: spec.generation, ..Remembered::default() };
+        }
+    }
+
+    /// The incarnation that our Binding wrote on a pod.
+    fn marked_incarnation(&self, ask: AskId) -> Option<u32> {
+        let ask = &self.books.asks[ask];
+        let mark = ask.spec.mark.as_ref()?;
+        self.is_uid_of(ask.app, mark.group.as_ref()?).then_some(mark.incarnation)
+    }
+
+    /// The incarnation in a placeholder's name.
+    fn named_incarnation(&self, ask: AskId) -> Option<u32> {
+        let ask = &self.books.asks[ask];
+        match &ask.spec.role {
+            Role::Placeholder(name) if self.is_uid_of(ask.app, &name.uid) => Some(name.incarnation),
+            Role::Placeholder(_) | Role::Foreign | Role::Singleton | Role::Originator { .. } | Role::Member { .. } => {
+                None
+            }
+        }
+    }
+
+    fn is_uid_of(&self, app: Option<AppId>, uid: &Uid) -> bool {
+        app.and_then(|app| self.books.apps.get(app))
+            .is_some_and(|app| app.groups.iter().any(|group| self.books.groups[*group].spec().uid == *uid))
+    }
+
+    /// Whether there are placeholders of this life.
+    fn reserves(&self, id: AppId, life: u32) -> bool {
+        self.app_asks(id).any(|ask| self.named_incarnation(ask) == Some(life))
+    }
+
+    /// Whether a member was bound in this life.
+    fn has_started(&self, id: AppId, life: u32) -> bool {
+        self.app_asks(id).any(|ask| self.started_in(ask, life))
+    }
+
+    /// Whether a member that was bound in this life still runs.
+    fn runs(&self, id: AppId, life: u32) -> bool {
+        self.app_asks(id).any(|ask| self.books.asks[ask].is_active() && self.started_in(ask, life))
+    }
+
+    /// Whether a pod's Binding says that the gang had started in that life.
+    pub(in crate::core) fn started_in(&self, ask: AskId, life: u32) -> bool {
+        let is_started = self.books.asks[ask].spec.mark.as_ref().is_some_and(|mark| mark.started);
+        is_started && self.marked_incarnation(ask) == Some(life)
+    }
+
+    /// Whether a pod's Binding says that its gang had started in a life after that one, or runs in it.
+    pub(in crate::core) fn started_after(&self, ask: AskId, life: u32) -> bool {
+        let is_of = |marked: u32| marked > life || marked == life && self.books.asks[ask].is_active();
+        self.marked_incarnation(ask).is_some_and(|marked| is_of(marked) && self.started_in(ask, marked))
+    }
+
+    /// Whether the cluster shows that a task group was accepted before.
+    pub(in crate::core) fn has_history(&self, id: GroupId) -> bool {
+        let group = &self.books.groups[id];
+        group.spec().remembered.incarnation > 0
+            || group.asks.iter().any(|ask| self.marked_incarnation(*ask).or(self.named_incarnation(*ask)).is_some())
+    }
+
+    /// All pods of an application, in no order.
+    pub(in crate::core) fn app_asks(&self, id: AppId) -> impl Iterator<Item = AskId> {
+        let app = &self.books.apps[id];
+        let of_groups = app.groups.iter().flat_map(|group| self.books.groups[*group].asks.iter());
+        app.asks.iter().chain(of_groups).copied()
+    }
+}

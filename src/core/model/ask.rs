@@ -1,0 +1,134 @@
+//! Asks: one per pod that is ours, from its first sight to its end; and what each has on the books.
+
+use std::cmp::Reverse;
+
+use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, Key, NodeId, QueueId};
+use crate::core::base::resources::Resources;
+use crate::core::decision::TerminationType;
+use crate::core::event::{AskSpec, Place, Role};
+use crate::core::reason::Refusal;
+use crate::core::time::Mono;
+
+/// Order of a pass (01, 1.2.5): priority, submission, namespace/name.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Rank {
+    /// Higher first.
+    pub priority: Reverse<i32>,
+    /// Seconds since the epoch, earlier first.
+    pub created: i64,
+    /// Breaks ties by content.
+    pub key: Key,
+}
+
+/// One pod.
+#[derive(Clone, Debug)]
+pub struct Ask {
+    /// As last observed, but for the role: that is settled with its Binding.
+    pub spec: AskSpec,
+    /// What its labels say now, if that is another role: it counts where the Binding is not made.
+    pub relabelled: Option<Role>,
+    /// Its shape, while it may be placed by us.
+    pub class: Option<ClassId>,
+    /// Its application.
+    pub app: Option<AppId>,
+    /// Its task group.
+    pub group: Option<GroupId>,
+    /// Where it stands in our decisions.
+    pub state: AskState,
+    /// The seat of its group that it has or that is kept for it; [`crate::core::model::seat::Seats`] says the same from its side.
+    pub seat: Option<u32>,
+    /// What it has on the books.
+    pub charge: Option<Charge>,
+    /// Where it waits.
+    pub shelf: Shelf,
+    /// A placeholder whose deletion was decided: it may not be released again (seed "released").
+    pub leaving: Option<TerminationType>,
+    /// Its last Binding, or the deletion of a placeholder, was refused: not tried again before this time.
+    pub refused: Option<(Refusal, Mono)>,
+    /// What was last reported for it: the reason's code, and its words where they change rarely.
+    pub shown: Option<(&'static str, String)>,
+}
+
+/// Where an ask stands in our decisions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AskState {
+    /// No node yet: waits, is gated, refused, or parked without its TaskGroup.
+    Waiting,
+    /// Waits for the confirmation that a placeholder is gone, whose seat it takes (01, 1.4.2).
+    Parked {
+        /// The placeholder that leaves.
+        placeholder: AskId,
+    },
+    /// Has a node on the books.
+    Assumed {
+        /// The node.
+        node: NodeId,
+        /// Whether its Binding was decided; until the gang is satisfied real members are held back.
+        sent: bool,
+    },
+    /// The API server has it on that node.
+    Bound {
+        /// The node.
+        node: NodeId,
+    },
+    /// Succeeded or failed: uses nothing.
+    Finished,
+}
+
+/// What one ask has on the books: node and queue change together.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Charge {
+    /// The node.
+    pub node: NodeId,
+    /// What is charged there.
+    pub on_node: Resources,
+    /// The queue, unless the pod is another scheduler's.
+    pub queue: Option<QueueId>,
+    /// What is charged there: less than on the node while the placeholder it replaces is still charged.
+    pub in_queue: Resources,
+}
+
+/// Where a waiting ask is found by the pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shelf {
+    /// Nowhere: it cannot be placed now.
+    Off,
+    /// Among its group's members that wait for a seat.
+    Seat(GroupId),
+    /// Among its application's originators that wait for the start.
+    Originator(AppId),
+    /// Among the ordinary asks.
+    Ordinary(QueueId, ClassId),
+    /// Among the pods outside applications whose queue takes nothing now.
+    Queueless,
+}
+
+impl Ask {
+    /// Whether it holds a seat for somebody else.
+    pub fn is_placeholder(&self) -> bool {
+        matches!(self.spec.role, Role::Placeholder(_))
+    }
+
+    /// Whether it could be given a node if there were one: a pending ask.
+    pub fn is_pending(&self) -> bool {
+        self.state == AskState::Waiting && self.spec.place == Place::Pending && !self.spec.terminating
+    }
+
+    /// Whether it is a real allocation: decided or bound, not finished, not a placeholder.
+    pub fn is_active(&self) -> bool {
+        !self.is_placeholder() && self.node().is_some()
+    }
+
+    /// The node it has or is to have.
+    pub fn node(&self) -> Option<NodeId> {
+        match self.state {
+            AskState::Assumed { node, .. } | AskState::Bound { node } => Some(node),
+            AskState::Waiting | AskState::Parked { .. } | AskState::Finished => None,
+        }
+    }
+
+    /// Its place in the order of a pass.
+    pub fn rank(&self) -> Rank {
+        Rank { priority: Reverse(self.spec.priority), created: self.spec.created, key: self.spec.key.clone() }
+    }
+}

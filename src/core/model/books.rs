@@ -1,0 +1,391 @@
+//! The books: everything the core knows, and the only functions that change more than one of its parts at once.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::core::base::arena::{Arena, Lookup, Table};
+use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, Key, NodeId, QueueId};
+use crate::core::base::resources::{Limit, Resources};
+use crate::core::event::{AskSpec, Place};
+use crate::core::model::application::{App, Counted, Group};
+use crate::core::model::ask::{Ask, AskState, Charge, Rank, Shelf};
+use crate::core::model::class::Classes;
+use crate::core::model::node::Nodes;
+use crate::core::model::queue::Queues;
+use crate::core::model::seat::SeatState;
+use crate::core::shape::HostPort;
+use crate::rivals::{self, Bug};
+
+/// Everything the core knows.
+#[derive(Clone, Debug, Default)]
+pub struct Books {
+    /// Nodes, with what is charged on them.
+    pub nodes: Nodes,
+    /// Shapes of the pods that we may place.
+    pub classes: Classes,
+    /// The quota tree, with what is charged in it.
+    pub queues: Queues,
+    /// Pods.
+    pub asks: Table<AskId, Ask>,
+    /// Task groups.
+    pub groups: Arena<GroupId, Group>,
+    /// Task groups by namespace and name.
+    pub group_ids: Lookup<Key, GroupId>,
+    /// Applications.
+    pub apps: Arena<AppId, App>,
+    /// Applications by namespace and application id.
+    pub app_ids: Lookup<Key, AppId>,
+    /// Applications that list a TaskGroup which they do not have.
+    pub awaited: Lookup<Key, BTreeSet<AppId>>,
+    /// Ordinary asks that wait, by queue and class, in the order of a pass.
+    pub ordinary: BTreeMap<(QueueId, ClassId), BTreeSet<(Rank, AskId)>>,
+    /// Pods outside applications whose queue takes nothing now.
+    pub queueless: BTreeSet<AskId>,
+    /// Pods charged on each node.
+    pub residents: Lookup<NodeId, BTreeSet<AskId>>,
+    /// What the ResourceQuotas of a namespace allow at all.
+    pub namespace_limits: Lookup<crate::core::base::ids::Text, Limit>,
+}
+
+/// What an ask counts as in the tallies of its application and group.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Standing {
+    active: bool,
+    pending: bool,
+    running: bool,
+    succeeded: bool,
+    failed: bool,
+    unsupported: bool,
+    placeholder: bool,
+}
+
+impl Standing {
+    fn of(ask: &Ask) -> Self {
+        let real = !ask.is_placeholder();
+        Self {
+            active: ask.is_active(),
+            // A parked ask is still to be allocated: it is pending.
+            pending: real && (ask.is_pending() || matches!(ask.state, AskState::Parked { .. })),
+            running: real && matches!(ask.state, AskState::Bound { .. }),
+            succeeded: real && ask.spec.place == Place::Succeeded,
+            failed: real && matches!(ask.spec.place, Place::Failed { .. }),
+            unsupported: real && matches!(ask.spec.place, Place::Refused(_)),
+            placeholder: !real,
+        }
+    }
+}
+
+fn adjust(tally: &mut u32, was: bool, is: bool) {
+    *tally = *tally + u32::from(is) - u32::from(was);
+}
+
+impl Books {
+    /// How much each map remembers, the two queues that always exist not counted.
+    pub(in crate::core) fn sizes(&self) -> [(&'static str, usize); 12] {
+        let Self {
+            nodes,
+            classes,
+            queues,
+            asks,
+            groups,
+            group_ids,
+            apps,
+            app_ids,
+            awaited,
+            ordinary,
+            queueless,
+            residents,
+            namespace_limits,
+        } = self;
+        [
+            ("nodes", nodes.names()),
+            ("classes", classes.len()),
+            ("queues", queues.iter().count().saturating_sub(2)),
+            ("displaced queues", queues.displaced()),
+            ("asks", asks.len()),
+            ("groups", groups.len().max(group_ids.len())),
+            ("apps", apps.len().max(app_ids.len())),
+            ("awaited task groups", awaited.len()),
+            ("ordinary", ordinary.len()),
+            ("queueless", queueless.len()),
+            ("residents", residents.len()),
+            ("namespace limits", namespace_limits.len()),
+        ]
+    }
+
+    /// Changes an ask and keeps the tallies of its application and group: the one function that does.
+    pub fn change<R>(&mut self, id: AskId, change: impl FnOnce(&mut Ask) -> R) -> R {
+        let ask = &mut self.asks[id];
+        let was = Standing::of(ask);
+        let result = change(ask);
+        let is = Standing::of(ask);
+        let (app, group) = (ask.app, ask.group);
+        self.recount(app, group, (Some(was), Some(is)));
+        result
+    }
+
+    fn recount(&mut self, app: Option<AppId>, group: Option<GroupId>, (was, is): (Option<Standing>, Option<Standing>)) {
+        let of = |standing: Option<Standing>, what: fn(Standing) -> bool| standing.is_some_and(what);
+        let both = |what: fn(Standing) -> bool| (of(was, what), of(is, what));
+        if was == is {
+            return;
+        }
+        if let Some(app) = app.and_then(|app| self.apps.get_mut(app)) {
+            let (active, pending) = (both(|s| s.active), both(|s| s.pending));
+            adjust(&mut app.active, active.0, active.1);
+            adjust(&mut app.pending, pending.0, pending.1);
+        }
+        if let Some(members) = group.and_then(|group| self.groups.get_mut(group)).map(|group| &mut group.members) {
+            for (tally, (was, is)) in [
+                (&mut members.pending, both(|s| s.pending)),
+                (&mut members.running, both(|s| s.running)),
+                (&mut members.succeeded, both(|s| s.succeeded)),
+                (&mut members.failed, both(|s| s.failed)),
+                (&mut members.unsupported, both(|s| s.unsupported)),
+                (&mut members.placeholders, both(|s| s.placeholder)),
+            ] {
+                adjust(tally, was, is);
+            }
+        }
+    }
+
+    /// Links an ask to its application and group, or to none.
+    pub fn link(&mut self, id: AskId, app: Option<AppId>, group: Option<GroupId>) {
+        let ask = &self.asks[id];
+        let (standing, old_app, old_group) = (Standing::of(ask), ask.app, ask.group);
+        if (old_app, old_group) == (app, group) {
+            return;
+        }
+        if !standing.placeholder || !rivals::has(Bug::CounterDrifts) {
+            self.recount(old_app, old_group, (Some(standing), None));
+        }
+        if old_group != group {
+            if let Some(old) = old_group.and_then(|group| self.groups.get_mut(group)) {
+                old.asks.remove(&id);
+            }
+            if let Some(group) = group {
+                self.groups[group].asks.insert(id);
+            }
+        }
+        if let Some(old) = old_app.and_then(|app| self.apps.get_mut(app)) {
+            old.asks.remove(&id);
+            old.party.remove(&id);
+        }
+        if let (Some(app), None) = (app, group) {
+            self.apps[app].asks.insert(id);
+        }
+        let ask = &mut self.asks[id];
+        (ask.app, ask.group) = (app, group);
+        self.recount(app, group, (None, Some(standing)));
+    }
+
+    /// Puts a waiting ask where the pass finds it, or takes it from there.
+    pub fn shelve(&mut self, id: AskId, shelf: Shelf) {
+        let old = std::mem::replace(&mut self.asks[id].shelf, shelf);
+        if old == shelf {
+            return;
+        }
+        self.unshelve(id, old);
+        let entry = (self.asks[id].rank(), id);
+        match shelf {
+            Shelf::Off => {}
+            Shelf::Seat(group) => drop(self.groups[group].waiting.insert(entry)),
+            Shelf::Originator(app) => drop(self.apps[app].originators.insert(entry)),
+            Shelf::Ordinary(queue, class) => {
+                if let Some(group) = self.group_of(id) {
+                    group.overflow.insert(entry.clone());
+                }
+                self.ordinary.entry((queue, class)).or_default().insert(entry);
+            }
+            Shelf::Queueless => drop(self.queueless.insert(id)),
+        }
+    }
+
+    fn unshelve(&mut self, id: AskId, shelf: Shelf) {
+        let entry = (self.asks[id].rank(), id);
+        match shelf {
+            Shelf::Off => {}
+            Shelf::Seat(group) => drop(self.groups.get_mut(group).map(|group| group.waiting.remove(&entry))),
+            Shelf::Originator(app) => drop(self.apps.get_mut(app).map(|app| app.originators.remove(&entry))),
+            Shelf::Ordinary(queue, class) => {
+                if let Some(group) = self.group_of(id) {
+                    group.overflow.remove(&entry);
+                }
+                self.leave_ordinary((queue, class), &entry);
+            }
+            Shelf::Queueless => drop(self.queueless.remove(&id)),
+        }
+    }
+
+    fn group_of(&mut self, id: AskId) -> Option<&mut Group> {
+        self.groups.get_mut(self.asks[id].group?)
+    }
+
+    fn leave_ordinary(&mut self, key: (QueueId, ClassId), entry: &(Rank, AskId)) {
+        let Some(asks) = self.ordinary.get_mut(&key) else { return };
+        asks.remove(entry);
+        if asks.is_empty() {
+            self.ordinary.remove(&key);
+        }
+    }
+
+    /// Charges an ask: node and queue together. Replaces what it had on the books.
+    pub fn charge(&mut self, id: AskId, charge: Charge) {
+        let ports = self.asks[id].spec.shape.ports.clone();
+        self.recharge(id, Some(charge), &ports);
+    }
+
+    /// Takes an ask off the books; returns what it had there.
+    pub fn discharge(&mut self, id: AskId) -> Option<Charge> {
+        let ports = self.asks[id].spec.shape.ports.clone();
+        self.recharge(id, None, &ports)
+    }
+
+    /// Gives an ask another spec; what it has on the books becomes what it requests now.
+    pub fn respec(&mut self, id: AskId, spec: AskSpec) {
+        let old_ports = self.asks[id].spec.shape.ports.clone();
+        let is_reshaped = self.asks[id].spec.shape != spec.shape;
+        self.change(id, |ask| ask.spec = spec);
+        if let Some(Charge { node, queue, .. }) = self.asks[id].charge.clone().filter(|_| is_reshaped) {
+            let request = self.request(id).clone();
+            let charge = Charge { node, on_node: request.clone(), queue, in_queue: request };
+            self.recharge(id, Some(charge), &old_ports);
+        }
+    }
+
+    /// The new charge comes before the old one goes: a node without an object, or a queue that drains, is forgotten with
+    /// its last charge.
+    fn recharge(&mut self, id: AskId, charge: Option<Charge>, old_ports: &[HostPort]) -> Option<Charge> {
+        let ask = &mut self.asks[id];
+        if let Some(new) = &charge {
+            self.nodes.charge(new.node, &new.on_node, &ask.spec.shape.ports);
+            new.queue.into_iter().for_each(|queue| self.queues.charge(queue, &new.in_queue));
+        }
+        let old = std::mem::replace(&mut ask.charge, charge);
+        if let Some(old) = &old {
+            self.nodes.discharge(old.node, &old.on_node, old_ports);
+            old.queue.into_iter().for_each(|queue| self.queues.discharge(queue, &old.in_queue));
+        }
+        self.reside(id, old.as_ref().map(|charge| charge.node));
+        old
+    }
+
+    fn reside(&mut self, id: AskId, old: Option<NodeId>) {
+        let new = self.asks[id].charge.as_ref().map(|charge| charge.node);
+        if old == new {
+            return;
+        }
+        if let Some((old, residents)) = old.and_then(|old| Some((old, self.residents.get_mut(&old)?))) {
+            residents.remove(&id);
+            if residents.is_empty() {
+                self.residents.remove(&old);
+            }
+        }
+        if let Some(new) = new {
+            match self.residents.get_mut(&new) {
+                Some(residents) => drop(residents.insert(id)),
+                None => drop(self.residents.insert(new, BTreeSet::from([id]))),
+            }
+        }
+    }
+
+    /// Charges an ask with all it requests.
+    pub fn charge_whole(&mut self, id: AskId, node: NodeId, queue: Option<QueueId>) {
+        let request = self.asks[id].spec.shape.request.clone();
+        self.charge(id, Charge { node, on_node: request.clone(), queue, in_queue: request });
+    }
+
+    /// Gives a seat a new state and keeps the asks' side of it.
+    pub fn seat(&mut self, group: GroupId, number: u32, state: SeatState) {
+        let seats = &mut self.groups[group].seats;
+        let Some(old) = seats.get(number) else { return };
+        for ask in asks_of(old.state) {
+            if let Some(ask) = self.asks.get_mut(ask) {
+                ask.seat = None;
+            }
+        }
+        seats.set(number, state);
+        for ask in asks_of(state) {
+            self.asks[ask].seat = Some(number);
+        }
+    }
+
+    /// The present life of a group is over, and what was counted in it.
+    pub fn end_life(&mut self, group: GroupId) {
+        self.clear_seats(group);
+        self.groups[group].replaced = 0;
+    }
+
+    /// Takes all seats of a group away, as if they had never been.
+    pub fn clear_seats(&mut self, group: GroupId) {
+        let seats = std::mem::take(&mut self.groups[group].seats);
+        for ask in seats.iter().flat_map(|(_, seat)| asks_of(seat.state)) {
+            if let Some(ask) = self.asks.get_mut(ask) {
+                ask.seat = None;
+            }
+        }
+    }
+
+    /// What the queues on an application's path count of it: by state, and what it waits for.
+    pub fn count_app(&mut self, id: AppId, counted: Option<Counted>) -> Option<QueueId> {
+        if self.apps[id].counted == counted {
+            return None;
+        }
+        let queue = counted.as_ref().map(|counted| counted.queue);
+        if let Some(new) = &counted {
+            self.queues.count_app(new.queue, new.state, &new.pending, true);
+        }
+        let old = std::mem::replace(&mut self.apps[id].counted, counted);
+        if let Some(old) = &old {
+            self.queues.count_app(old.queue, old.state, &old.pending, false);
+        }
+        queue.or(old.map(|old| old.queue))
+    }
+
+    /// The group of a key; one without an object is made where none is known.
+    pub fn group_at(&mut self, key: &Key) -> GroupId {
+        if let Some(id) = self.group_ids.get(key) {
+            return *id;
+        }
+        let id = self.groups.insert(Group::unseen(key.clone()));
+        self.group_ids.insert(key.clone(), id);
+        id
+    }
+
+    /// The application of a key; a new one is made where none is known.
+    pub fn app_at(&mut self, key: &Key) -> AppId {
+        if let Some(id) = self.app_ids.get(key) {
+            return *id;
+        }
+        let id = self.apps.insert(App::new(key.clone()));
+        self.app_ids.insert(key.clone(), id);
+        id
+    }
+
+    /// Forgets a group that neither an object nor a pod names any more.
+    pub fn forget_group_if_idle(&mut self, id: GroupId) {
+        if self.groups.get(id).is_some_and(|group| group.spec.is_none() && group.asks.is_empty()) {
+            let group = self.groups.remove(id).expect("looked at just now");
+            self.group_ids.remove(&group.key);
+        }
+    }
+
+    /// What one ask requests.
+    pub fn request(&self, id: AskId) -> &Resources {
+        &self.asks[id].spec.shape.request
+    }
+}
+
+pub(in crate::core) fn asks_of(state: SeatState) -> impl Iterator<Item = AskId> {
+    use crate::core::model::seat::Reserve;
+    let (one, other) = match state {
+        SeatState::Open(Reserve::None | Reserve::Creating) => (None, None),
+        SeatState::Open(Reserve::Pending(ask))
+        | SeatState::Assumed(ask)
+        | SeatState::Binding(ask)
+        | SeatState::Held(ask)
+        | SeatState::Leaving(ask) => (Some(ask), None),
+        SeatState::Releasing { placeholder, member } => (Some(placeholder), Some(member)),
+        SeatState::Taken(ask) => (ask, None),
+    };
+    one.into_iter().chain(other)
+}

@@ -1,0 +1,12 @@
+//! The books: everything that the core knows, and the only functions that change more than one of its parts at once.
+
+pub mod application;
+pub mod ask;
+pub mod books;
+pub mod class;
+pub mod fit;
+pub(in crate::core) mod fullness;
+pub mod lifecycle;
+pub mod node;
+pub mod queue;
+pub mod seat;

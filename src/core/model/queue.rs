@@ -1,0 +1,365 @@
+//! The quota tree: what each queue and all below it use and may use (01, 1.12).
+
+use std::collections::BTreeMap;
+
+use crate::core::base::arena::{Arena, Lookup};
+use crate::core::base::ids::{QueueId, Text};
+use crate::core::base::resources::{Excess, Resources, Totals};
+use crate::core::event::QueueSpec;
+use crate::core::model::lifecycle::AppState;
+use crate::rivals::{self, Bug};
+
+/// The queue of pods and task groups that name none.
+pub const DEFAULT_QUEUE: &str = "root.default";
+
+/// The root of the tree.
+pub const ROOT: &str = "root";
+
+/// One queue.
+#[derive(Clone, Debug)]
+pub struct Queue {
+    /// Its path, `root.data`.
+    pub path: Text,
+    /// The queue above; `None` for the root.
+    pub parent: Option<QueueId>,
+    /// Its limits; while it drains those of its object, or that it had last.
+    pub spec: QueueSpec,
+    /// A Queue object defines it, or it is `root` or `root.default`. Otherwise it drains: what runs stays charged,
+    /// nothing new is accepted.
+    pub defined: bool,
+    /// Used by the queue and all below it, placeholders included.
+    pub allocated: Totals,
+    /// Applications past the gate in the queue and all below it.
+    pub admitted: u32,
+    /// Applications in the queue and all below it, by state in the order of [`AppState::ALL`].
+    pub applications: [u32; AppState::ALL.len()],
+    /// What the waiting ones among them ask for.
+    pub pending: Totals,
+    /// Number of defined queues directly below: a leaf has none.
+    pub children: u32,
+    /// Charges, applications and queues that refer to it: it is forgotten when nothing does.
+    pub referrers: u32,
+}
+
+/// The tree.
+#[derive(Clone, Debug)]
+pub struct Queues {
+    arena: Arena<QueueId, Queue>,
+    by_path: Lookup<Text, QueueId>,
+    /// Limits of queues that have an object and no valid place: what still runs there is within them, also for a process
+    /// that never saw them in force.
+    displaced: Lookup<Text, QueueSpec>,
+    /// Paths of queues that had drained and that nothing refers to any more, since they were last asked for.
+    drained: Vec<Text>,
+}
+
+/// Why a queue does not let something in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct QuotaExcess {
+    /// Path of the queue that refuses: the leaf or an ancestor.
+    pub queue: Text,
+    /// What is asked and what is left.
+    pub excess: Excess,
+    /// What of it is kept for others, where that makes the difference.
+    pub kept: Option<Kept>,
+}
+
+/// What gangs earlier in the order that wait for nodes are to have of a queue (01, 1.2.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// How many such gangs.
+    pub gangs: u32,
+    /// How much of the resource.
+    pub amount: i128,
+}
+
+impl Default for Queues {
+    fn default() -> Self {
+        let mut queues = Self {
+            arena: Arena::default(),
+            by_path: Lookup::default(),
+            displaced: Lookup::default(),
+            drained: Vec::new(),
+        };
+        queues.define(DEFAULT_QUEUE, QueueSpec::default());
+        queues.define(ROOT, QueueSpec::default());
+        queues
+    }
+}
+
+impl std::ops::Index<QueueId> for Queues {
+    type Output = Queue;
+    fn index(&self, id: QueueId) -> &Queue {
+        &self.arena[id]
+    }
+}
+
+impl Queues {
+    /// A queue that may have been forgotten.
+    pub fn get(&self, id: QueueId) -> Option<&Queue> {
+        self.arena.get(id)
+    }
+
+    /// What is left of each resource that the queue or an ancestor limits: the minimum over the path.
+    pub fn headroom(&self, id: QueueId) -> Vec<(Text, i128)> {
+        let mut left: BTreeMap<Text, i128> = BTreeMap::new();
+        for queue in self.path(id).map(|at| &self.arena[at]) {
+            for (name, max) in queue.spec.max.iter() {
+                let here = (max - queue.allocated.get(name)).max(0);
+                let entry = left.entry(name.into()).or_insert(here);
+                *entry = here.min(*entry);
+            }
+        }
+        left.into_iter().collect()
+    }
+
+    /// The queue of a path, if it is known.
+    pub fn find(&self, path: &str) -> Option<QueueId> {
+        self.by_path.get(path).copied()
+    }
+
+    /// The queue of a path; an undefined one is made where none is known, so that running work is charged somewhere.
+    pub fn at(&mut self, path: &str) -> QueueId {
+        if let Some(id) = self.find(path) {
+            return id;
+        }
+        let parent = path.rsplit_once('.').map(|(above, _)| self.at(above));
+        let queue = Queue {
+            path: path.into(),
+            parent,
+            spec: self.displaced.get(path).cloned().unwrap_or_default(),
+            defined: false,
+            allocated: Totals::default(),
+            admitted: 0,
+            applications: [0; AppState::ALL.len()],
+            pending: Totals::default(),
+            children: 0,
+            referrers: 0,
+        };
+        let id = self.arena.insert(queue);
+        self.by_path.insert(path.into(), id);
+        if let Some(parent) = parent {
+            self.arena[parent].referrers += 1;
+        }
+        id
+    }
+
+    /// Defines or changes a queue; returns whether anything changed.
+    pub fn define(&mut self, path: &str, spec: QueueSpec) -> Option<QueueId> {
+        let id = self.at(path);
+        self.displaced.remove(path);
+        let queue = &mut self.arena[id];
+        let (was_defined, parent) = (queue.defined, queue.parent);
+        if was_defined && queue.spec == spec {
+            return None;
+        }
+        queue.defined = true;
+        queue.spec = spec;
+        if let (false, Some(parent)) = (was_defined, parent) {
+            self.arena[parent].children += 1;
+        }
+        Some(id)
+    }
+
+    /// The Queue object has no valid place: what runs there has these limits. The queue, where anything refers to it.
+    pub fn displace(&mut self, path: &Text, spec: QueueSpec) -> Option<QueueId> {
+        self.displaced.insert(path.clone(), spec.clone());
+        let id = self.find(path)?;
+        self.arena[id].spec = spec;
+        Some(id)
+    }
+
+    /// The object of a queue without a valid place is gone, or it has one.
+    pub fn forget_limits(&mut self, path: &str) {
+        self.displaced.remove(path);
+    }
+
+    /// How many queues without a valid place have limits.
+    pub fn displaced(&self) -> usize {
+        self.displaced.len()
+    }
+
+    /// The queue drains within its limits. `root` and `root.default` become unlimited.
+    pub fn undefine(&mut self, id: QueueId) {
+        let queue = &mut self.arena[id];
+        if *queue.path == *ROOT || *queue.path == *DEFAULT_QUEUE {
+            queue.spec = QueueSpec::default();
+            return;
+        }
+        if !std::mem::replace(&mut queue.defined, false) {
+            return;
+        }
+        if let Some(parent) = queue.parent {
+            self.arena[parent].children -= 1;
+        }
+        self.forget_if_idle(id);
+    }
+
+    /// Whether an application may be submitted to it.
+    pub fn is_leaf(&self, id: QueueId) -> bool {
+        self.arena[id].children == 0
+    }
+
+    /// The queue and its ancestors, leaf first.
+    pub fn path(&self, id: QueueId) -> impl Iterator<Item = QueueId> {
+        std::iter::successors(Some(id), |id| self.arena[*id].parent)
+    }
+
+    /// All queues, to be shown in order of their paths.
+    pub fn iter(&self) -> impl Iterator<Item = (QueueId, &Queue)> {
+        self.arena.iter()
+    }
+
+    /// Why `asked` can never run here: for each resource the nearest queue whose limit it exceeds, from the leaf upwards
+    /// (01, 1.2.3: every reason at once).
+    pub fn exceeds_max(&self, id: QueueId, asked: &Totals) -> Vec<QuotaExcess> {
+        let mut found: Vec<QuotaExcess> = Vec::new();
+        for at in self.path(id) {
+            let queue = &self.arena[at];
+            for excess in queue.spec.max.all_refused(&Totals::default(), asked) {
+                if found.iter().all(|known| known.excess.resource != excess.resource) {
+                    found.push(QuotaExcess { queue: queue.path.clone(), excess, kept: None });
+                }
+            }
+        }
+        found
+    }
+
+    /// Why `asked` does not fit now, on top of what is allocated and of `ahead`: charges of this pass per queue.
+    pub fn refuses(&self, id: QueueId, ahead: &Ahead, asked: &Totals) -> Option<QuotaExcess> {
+        self.path(id).find_map(|at| {
+            let queue = &self.arena[at];
+            if queue.spec.max.is_unlimited() || at != id && rivals::has(Bug::OnlyTheLeafCounts) {
+                return None;
+            }
+            let refused = self.refusal(at, &queue.allocated, asked);
+            refused.or_else(|| self.refusal_behind(at, ahead.of(at)?, asked))
+        })
+    }
+
+    /// Why `asked` would fit what is left, but not beside what is kept.
+    fn refusal_behind(&self, id: QueueId, (gangs, extra): (u32, &Totals), asked: &Totals) -> Option<QuotaExcess> {
+        let mut used = self.arena[id].allocated.clone();
+        used.add_all(extra);
+        let mut refused = self.refusal(id, &used, asked)?;
+        let queue = &self.arena[id];
+        let (name, max) = (&refused.excess.resource, &queue.spec.max);
+        let amount = extra.get(name);
+        refused.excess.left = max.get(name).map_or(0, |max| (max - queue.allocated.get(name)).max(0));
+        refused.kept = Some(Kept { gangs, amount });
+        Some(refused)
+    }
+
+    fn refusal(&self, id: QueueId, used: &Totals, asked: &Totals) -> Option<QuotaExcess> {
+        let queue = &self.arena[id];
+        let excess = queue.spec.max.refuses(used, asked)?;
+        Some(QuotaExcess { queue: queue.path.clone(), excess, kept: None })
+    }
+
+    /// The queue of the path that has no place for one more application, with its limit.
+    pub fn full_of_applications(&self, id: QueueId) -> Option<(Text, u32)> {
+        self.path(id).find_map(|at| {
+            let queue = &self.arena[at];
+            queue.spec.max_applications.filter(|max| queue.admitted >= *max).map(|max| (queue.path.clone(), max))
+        })
+    }
+
+    /// Charges `request` to the queue and its ancestors.
+    pub fn charge(&mut self, id: QueueId, request: &Resources) {
+        self.arena[id].referrers += 1;
+        self.up(id, |queue| queue.allocated.add(request, 1));
+    }
+
+    /// Takes a charge back.
+    pub fn discharge(&mut self, id: QueueId, request: &Resources) {
+        self.up(id, |queue| queue.allocated.sub(request, 1));
+        self.release(id);
+    }
+
+    /// Counts an application past the gate.
+    pub fn admit(&mut self, id: QueueId) {
+        self.up(id, |queue| queue.admitted += 1);
+    }
+
+    /// Takes it back.
+    pub fn dismiss(&mut self, id: QueueId) {
+        self.up(id, |queue| queue.admitted -= 1);
+    }
+
+    /// Counts an application by its state and what it waits for, or takes it back.
+    pub fn count_app(&mut self, id: QueueId, state: AppState, pending: &Totals, comes: bool) {
+        self.up(id, |queue| {
+            let count = &mut queue.applications[state as usize];
+            *count = count.checked_add_signed(if comes { 1 } else { -1 }).expect("an application is counted once");
+            if comes { queue.pending.add_all(pending) } else { queue.pending.sub_all(pending) }
+        });
+    }
+
+    /// The queues that were forgotten since this was last asked.
+    pub fn take_drained(&mut self) -> Vec<Text> {
+        std::mem::take(&mut self.drained)
+    }
+
+    /// Whether [`Self::take_drained`] has something to tell.
+    pub const fn has_drained(&self) -> bool {
+        !self.drained.is_empty()
+    }
+
+    /// Keeps a queue known while something refers to it.
+    pub fn retain(&mut self, id: QueueId) {
+        self.arena[id].referrers += 1;
+    }
+
+    /// Ends a [`Self::retain`].
+    pub fn release(&mut self, id: QueueId) {
+        self.arena[id].referrers -= 1;
+        self.forget_if_idle(id);
+    }
+
+    fn up(&mut self, id: QueueId, mut change: impl FnMut(&mut Queue)) {
+        let mut next = Some(id);
+        while let Some(at) = next {
+            let queue = &mut self.arena[at];
+            change(queue);
+            next = queue.parent;
+        }
+    }
+
+    fn forget_if_idle(&mut self, id: QueueId) {
+        let queue = &self.arena[id];
+        if queue.defined || queue.referrers > 0 {
+            return;
+        }
+        let (path, parent) = (queue.path.clone(), queue.parent);
+        self.by_path.remove(&path);
+        self.arena.remove(id);
+        self.drained.push(path);
+        if let Some(parent) = parent {
+            self.release(parent);
+        }
+    }
+}
+
+/// What gangs that are past the gate but blocked by nodes would use, and how many they are: charged virtually for one
+/// pass (01, 1.2.5).
+#[derive(Clone, Debug, Default)]
+pub struct Ahead(Vec<(QueueId, u32, Totals)>);
+
+impl Ahead {
+    fn of(&self, id: QueueId) -> Option<(u32, &Totals)> {
+        self.0.iter().find(|(queue, ..)| *queue == id).map(|(_, gangs, totals)| (*gangs, totals))
+    }
+
+    /// Charges what one gang asks to the limited queues of a path.
+    pub fn charge(&mut self, queues: &Queues, id: QueueId, asked: &Totals) {
+        for at in queues.path(id).filter(|at| !queues[*at].spec.max.is_unlimited()) {
+            match self.0.iter_mut().find(|(queue, ..)| *queue == at) {
+                Some((_, gangs, totals)) => {
+                    *gangs += 1;
+                    totals.add_all(asked);
+                }
+                None => self.0.push((at, 1, asked.clone())),
+            }
+        }
+    }
+}

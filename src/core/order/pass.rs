@@ -1,0 +1,253 @@
+//! One pass over waiting work, in order: gangs before their start and runs of ordinary asks (01, 1.2.5).
+//!
+//! 1. Bounds on room are brought up to date with the nodes that got more.
+//! 2. Gangs that were interrupted in the middle of their start get what they lack, and members beside a held seat that is
+//!    too small try again (01, 1.6: "planned first, before anything else").
+//! 3. Gangs and ordinary asks, merged by rank, are planned and committed one after the other.
+
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
+
+use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, QueueId};
+use crate::core::base::resources::{CPU, MEMORY, Totals};
+use crate::core::gang::replace::Reach;
+use crate::core::model::ask::{AskState, Rank, Shelf};
+use crate::core::model::lifecycle::{AppEvent, AppState};
+use crate::core::model::queue::Ahead;
+use crate::core::model::seat::SeatState;
+use crate::core::place::fill::{Demand, Placed, copies_on, fill_some};
+use crate::core::step::{PLACED_PER_STEP, Scheduler};
+
+impl Scheduler {
+    /// Plans and commits what waits.
+    pub(in crate::core) fn pass(&mut self) {
+        self.widen();
+        self.serve_cramped();
+        self.advance_dirty();
+        let mut runs = self.run_heads();
+        self.place_in_order(&mut runs);
+        self.judge_waiting();
+    }
+
+    /// Members of gangs that have started, in the order of the first of each that waits.
+    fn serve_cramped(&mut self) {
+        let first = |app: &AppId| {
+            let groups = self.books.apps[*app].groups.iter().map(|group| &self.books.groups[*group]);
+            groups.filter_map(|group| group.without_node().map(|(rank, _)| rank).min()).min().cloned()
+        };
+        let cramped = std::mem::take(&mut self.cramped).into_iter();
+        let mut cramped: Vec<_> = cramped.map(|app| (first(&app), app)).collect();
+        cramped.sort_unstable();
+        // One may have ended since: only what runs swaps.
+        let running =
+            cramped.iter().map(|(_, app)| &self.books.apps[*app]).filter(|app| app.state == AppState::Running);
+        let groups: Vec<_> = running.flat_map(|app| self.hardest_first(&app.groups)).collect();
+        groups.iter().for_each(|group| self.fill_open_seats(*group));
+        for group in groups {
+            self.replace(group, Reach::Beyond);
+            self.balance(group);
+        }
+        cramped.into_iter().for_each(|(_, app)| self.touch(Some(app)));
+    }
+
+    /// As [`crate::core::place::fill::fill`] has it: what is hard to place chooses before what is easy. Members are alike: the first that
+    /// waits tells where they may be.
+    fn hardest_first(&self, groups: &[GroupId]) -> Vec<GroupId> {
+        let mut groups = groups.to_vec();
+        groups.sort_by_cached_key(|group| {
+            let group = &self.books.groups[*group];
+            let class = group.without_node().next().and_then(|(_, ask)| self.books.asks[*ask].class);
+            let choice = class.map_or(usize::MAX, |class| self.books.classes.eligible_count(class));
+            let size = &group.spec().min_resource;
+            (choice, Reverse((size.base[CPU], size.base[MEMORY])))
+        });
+        groups
+    }
+
+    /// Pods of one queue and class wait for the same thing; when it becomes another, all of them say so.
+    fn judge_waiting(&mut self) {
+        let mut verdicts = std::collections::BTreeMap::new();
+        for ((queue, class), asks) in &self.books.ordinary {
+            let mut one = Totals::default();
+            one.add(&self.books.classes.shape(*class).request, 1);
+            let by_quota = self.books.queues.refuses(*queue, &Ahead::default(), &one).is_some();
+            if self.verdicts.get(&(*queue, *class)) != Some(&by_quota) {
+                self.shown_asks.extend(asks.iter().map(|(_, ask)| *ask));
+            }
+            verdicts.insert((*queue, *class), by_quota);
+        }
+        self.verdicts = verdicts;
+    }
+
+    /// Gangs and runs of ordinary asks, merged by rank.
+    fn place_in_order(&mut self, runs: &mut BTreeSet<(Rank, (QueueId, ClassId))>) {
+        let mut budget = PLACED_PER_STEP;
+        let mut ahead = Ahead::default();
+        let mut exhausted = BTreeSet::new();
+        let mut waits = false;
+        let mut gang = self.contending.first_key_value().map(|(rank, app)| (rank.clone(), *app));
+        loop {
+            let run = runs.first().cloned();
+            let gang_first = match (&gang, &run) {
+                (None, None) => return,
+                (Some((gang, _)), Some((run, _))) => gang < run,
+                (gang, _) => gang.is_some(),
+            };
+            if budget == 0 {
+                self.unfinished = true;
+                return;
+            }
+            if gang_first {
+                let (rank, app) = gang.take().expect("chosen just now");
+                let placed = self.contend(app, &mut ahead);
+                self.unfinished |= waits && placed > 0;
+                // One before its gate says already that it waits for quota.
+                waits |= placed == 0 && self.books.apps[app].is_past_gate();
+                budget = budget.saturating_sub(placed);
+                runs.extend(self.let_in_now(app));
+                gang = self
+                    .contending
+                    .range((std::ops::Bound::Excluded(rank), std::ops::Bound::Unbounded))
+                    .next()
+                    .map(|(rank, app)| (rank.clone(), *app));
+            } else if let Some((head, key)) = run {
+                runs.remove(&(head.clone(), key));
+                let limit =
+                    gang.as_ref().map(|(rank, _)| rank).into_iter().chain(runs.first().map(|(rank, _)| rank)).min();
+                let (placed, next) = self.place_run(key, &head, limit.cloned().as_ref(), budget, &mut exhausted);
+                self.unfinished |= waits && placed > 0;
+                budget = budget.saturating_sub(placed);
+                runs.extend(next.map(|rank| (rank, key)));
+            }
+        }
+    }
+
+    /// The first ask of every run that may find a node.
+    fn run_heads(&self) -> BTreeSet<(Rank, (QueueId, ClassId))> {
+        let heads = self.books.ordinary.iter().filter(|((_, class), _)| self.room.get(class) != Some(&0));
+        heads.filter_map(|(key, asks)| Some((asks.first()?.0.clone(), *key))).collect()
+    }
+
+    /// The asks of an application without TaskGroups that was let in just now: they take their turn in this pass.
+    fn let_in_now(&self, app: AppId) -> Vec<(Rank, (QueueId, ClassId))> {
+        let app = &self.books.apps[app];
+        let own = app.asks.iter().filter(|_| app.groups.is_empty()).map(|ask| &self.books.asks[*ask]);
+        own.filter_map(|ask| match ask.shelf {
+            Shelf::Ordinary(queue, class) => Some((ask.rank(), (queue, class))),
+            Shelf::Off | Shelf::Seat(_) | Shelf::Originator(_) | Shelf::Queueless => None,
+        })
+        .collect()
+    }
+
+    /// Nodes that got more room raise the bound of every class that waits.
+    fn widen(&mut self) {
+        let grown = std::mem::take(&mut self.grown);
+        self.growth += u64::from(!grown.is_empty());
+        for (class, room) in &mut self.room {
+            for node in &grown {
+                *room = room.saturating_add(copies_on(&self.books.nodes, &self.books.classes, *class, *node));
+            }
+        }
+    }
+
+    /// Places ordinary asks of one queue and class from `head` on, up to what stands at `limit` in the order. Returns
+    /// how many were placed and where the run goes on.
+    fn place_run(
+        &mut self,
+        (queue, class): (QueueId, ClassId),
+        head: &Rank,
+        limit: Option<&Rank>,
+        budget: u32,
+        exhausted: &mut BTreeSet<ClassId>,
+    ) -> (u32, Option<Rank>) {
+        let Some(waiting) = self.books.ordinary.get(&(queue, class)) else { return (0, None) };
+        if exhausted.contains(&class) {
+            return (0, None);
+        }
+        let within = |rank: &Rank| limit.is_none_or(|limit| rank <= limit || rank == head);
+        let mut run: Vec<_> =
+            waiting.iter().take_while(|(rank, _)| within(rank)).take(budget as usize).map(|(_, ask)| *ask).collect();
+        let wanted = run.len();
+        run.truncate(self.quota_for(queue, class, run.len()));
+        if run.is_empty() {
+            return (0, None);
+        }
+        let quota_bound = run.len() < wanted;
+        let placed = self.place_some(queue, class, &run);
+        if (placed as usize) < run.len() {
+            exhausted.insert(class);
+            self.room.insert(class, 0);
+            return (placed, None);
+        }
+        let next = self.books.ordinary.get(&(queue, class)).and_then(|asks| asks.first()).map(|(rank, _)| rank.clone());
+        (placed, next.filter(|_| !quota_bound))
+    }
+
+    /// How many of `count` pods of a class the quota of a queue allows now.
+    fn quota_for(&self, queue: QueueId, class: ClassId, count: usize) -> usize {
+        let request = &self.books.classes.shape(class).request;
+        let fits = |count: usize| {
+            let mut asked = Totals::default();
+            asked.add(request, count as u32);
+            self.books.queues.refuses(queue, &Ahead::default(), &asked).is_none()
+        };
+        if fits(count) {
+            return count;
+        }
+        let (mut low, mut high) = (0, count);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if fits(middle) { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    fn place_some(&mut self, queue: QueueId, class: ClassId, run: &[AskId]) -> u32 {
+        let mut placed = std::mem::take(&mut self.placed);
+        placed.clear();
+        self.scratch.begin();
+        let demand = Demand { class, count: run.len() as u32 };
+        let count = fill_some(&self.books.nodes, &self.books.classes, &mut self.scratch, demand, &mut placed);
+        let mut asks = run.iter();
+        for Placed { node, count, .. } in &placed {
+            for ask in asks.by_ref().take(*count as usize) {
+                self.allocate(*ask, *node, queue);
+            }
+        }
+        self.placed = placed;
+        count
+    }
+
+    /// Gives an ordinary ask a node; a member takes an open seat of its group along.
+    pub(in crate::core) fn allocate(&mut self, ask: AskId, node: crate::core::base::ids::NodeId, queue: QueueId) {
+        self.books.shelve(ask, Shelf::Off);
+        self.books.charge_whole(ask, node, Some(queue));
+        self.books.change(ask, |ask| ask.state = AskState::Assumed { node, sent: false });
+        let (app, group) = (self.books.asks[ask].app, self.books.asks[ask].group);
+        if let Some(group) = group
+            && let Some(seat) = self.books.groups[group].seats.first_open()
+        {
+            self.clear_for_member(group, seat);
+            self.books.seat(group, seat, SeatState::Assumed(ask));
+        }
+        self.send(ask);
+        self.shown_asks.insert(ask);
+        self.shown_groups.extend(group);
+        if let Some(app) = app {
+            if self.books.apps[app].groups.is_empty() {
+                self.transit(app, AppEvent::Run);
+            }
+            self.touch(Some(app));
+        }
+    }
+
+    /// A gang before its start takes its turn. Returns how many pods it placed.
+    fn contend(&mut self, app: AppId, ahead: &mut Ahead) -> u32 {
+        let placed = self.try_gang(app, ahead);
+        self.contend_again(app);
+        if placed > 0 {
+            self.touch(Some(app));
+        }
+        placed
+    }
+}

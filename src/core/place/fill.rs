@@ -1,0 +1,217 @@
+//! Places runs of equal members: onto the fullest nodes that still fit, as many per node as fit.
+
+use std::cmp::Reverse;
+
+use crate::core::base::ids::{ClassId, NodeId};
+use crate::core::base::resources::{CPU, MEMORY};
+use crate::core::model::class::Classes;
+use crate::core::model::node::Nodes;
+use crate::core::place::overlay::Scratch;
+use crate::core::place::search::{Candidate, Search};
+use crate::core::place::shortlist::LARGEST_DEMAND;
+
+/// So many pods of one class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Demand {
+    /// The class.
+    pub class: ClassId,
+    /// How many.
+    pub count: u32,
+}
+
+/// A part of a demand on one node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Placed {
+    /// Which of the demands; 0 for a single one.
+    pub demand: usize,
+    /// Where.
+    pub node: NodeId,
+    /// How many, at least 1.
+    pub count: u32,
+}
+
+/// The first demand that did not find enough nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shortfall {
+    /// Which of the demands.
+    pub demand: usize,
+    /// How many of it fit.
+    pub fit: u32,
+}
+
+/// Places all demands or none. Demands with the fewest eligible nodes go first, of equal ones the largest requests,
+/// so that what is hard to place chooses before what is easy. What is placed is appended to `out`, in the order of
+/// filling, and taken in the scratch; after a shortfall both are as before.
+///
+/// The same nodes, whatever the order in which they arrived, get the same pods.
+pub fn fill(
+    nodes: &Nodes,
+    classes: &Classes,
+    scratch: &mut Scratch,
+    demands: &[Demand],
+    out: &mut Vec<Placed>,
+) -> Result<(), Shortfall> {
+    let start = out.len();
+    let Some(short) = fill_for(Goal::All, nodes, classes, scratch, demands, out) else { return Ok(()) };
+    for placed in out.drain(start..) {
+        let shape = classes.shape(demands[placed.demand].class);
+        scratch.credit(placed.node, &shape.request, &shape.ports, placed.count);
+    }
+    Err(short)
+}
+
+/// As [`fill`], but what finds a node stays in the scratch, that of the demand which falls short included: shows what
+/// the nodes look like to the first pod that finds none.
+pub fn fill_until_short(
+    nodes: &Nodes,
+    classes: &Classes,
+    scratch: &mut Scratch,
+    demands: &[Demand],
+) -> Option<Shortfall> {
+    fill_for(Goal::Most, nodes, classes, scratch, demands, &mut Vec::new())
+}
+
+/// Places the demands one after the other until one falls short.
+fn fill_for(
+    goal: Goal,
+    nodes: &Nodes,
+    classes: &Classes,
+    scratch: &mut Scratch,
+    demands: &[Demand],
+    out: &mut Vec<Placed>,
+) -> Option<Shortfall> {
+    let mut order = std::mem::take(&mut scratch.order);
+    order.clear();
+    order.extend(0..demands.len());
+    order.sort_unstable_by_key(|at| {
+        let (class, request) = (demands[*at].class, &classes.shape(demands[*at].class).request);
+        (classes.eligible_count(class), Reverse((request.base[CPU], request.base[MEMORY])), *at)
+    });
+    let short = order.iter().find_map(|at| {
+        let fit = Filler { nodes, classes, scratch, out }.place(*at, demands[*at], goal);
+        (fit < demands[*at].count).then_some(Shortfall { demand: *at, fit })
+    });
+    scratch.order = order;
+    short
+}
+
+/// Places as many of a demand as fit and returns how many: for pods that do not need each other.
+pub fn fill_some(
+    nodes: &Nodes,
+    classes: &Classes,
+    scratch: &mut Scratch,
+    demand: Demand,
+    out: &mut Vec<Placed>,
+) -> u32 {
+    Filler { nodes, classes, scratch, out }.place(0, demand, Goal::Most)
+}
+
+/// How many more pods of a class a node holds now: what a change of this one node can add at most.
+pub fn copies_on(nodes: &Nodes, classes: &Classes, class: ClassId, node: NodeId) -> u32 {
+    let known = nodes.spec(node).is_some();
+    if known { Search::new(nodes, classes, class).copies(&Scratch::default(), node.index as usize) } else { 0 }
+}
+
+/// Whether a part of a demand is of use.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Goal {
+    /// No: what does not fit whole need not be taken.
+    All,
+    /// Yes.
+    Most,
+}
+
+struct Filler<'a> {
+    nodes: &'a Nodes,
+    classes: &'a Classes,
+    scratch: &'a mut Scratch,
+    out: &'a mut Vec<Placed>,
+}
+
+impl Filler<'_> {
+    /// Places one demand and returns how many of it fit. Short of [`Goal::All`], not all that fit are taken.
+    fn place(&mut self, at: usize, demand: Demand, goal: Goal) -> u32 {
+        let mut candidates = std::mem::take(&mut self.scratch.candidates);
+        let fit = self.place_short(at, demand, &mut candidates).unwrap_or_else(|placed| {
+            placed + self.place_long(at, Demand { count: demand.count - placed, ..demand }, goal, &mut candidates)
+        });
+        self.scratch.candidates = candidates;
+        fit
+    }
+
+    /// Places a small demand on the class's shortlist; how many found a place, as an error when others may.
+    fn place_short(&mut self, at: usize, demand: Demand, candidates: &mut Vec<Candidate>) -> Result<u32, u32> {
+        if demand.count > LARGEST_DEMAND {
+            return Err(0);
+        }
+        let search = Search::new(self.nodes, self.classes, demand.class);
+        let mut lists = std::mem::take(&mut self.scratch.shortlists);
+        candidates.clear();
+        let of = (&search, demand.class);
+        let whole = lists.first(of, self.scratch, demand.count as usize, candidates);
+        self.scratch.shortlists = lists;
+        let placed = self.take_first(at, demand, candidates);
+        if whole || placed == demand.count { Ok(placed) } else { Err(placed) }
+    }
+
+    /// Places a demand by one scan of all nodes.
+    fn place_long(&mut self, at: usize, demand: Demand, goal: Goal, candidates: &mut Vec<Candidate>) -> u32 {
+        let search = Search::new(self.nodes, self.classes, demand.class);
+        candidates.clear();
+        search.scan(self.scratch, |candidate| candidates.push(candidate));
+        if goal == Goal::All {
+            let fit = self.capacity(&search, candidates, demand.count);
+            if fit < demand.count {
+                return fit;
+            }
+        }
+        self.take_first(at, demand, candidates)
+    }
+
+    /// How many pods the candidates hold; counts no further than is asked for.
+    fn capacity(&self, search: &Search<'_>, candidates: &[Candidate], asked: u32) -> u32 {
+        if candidates.len() >= asked as usize {
+            return asked;
+        }
+        let mut fit = 0_u32;
+        for (_, index) in candidates {
+            fit = fit.saturating_add(search.copies(self.scratch, *index as usize));
+            if fit >= asked {
+                return asked;
+            }
+        }
+        fit
+    }
+
+    /// Fills the candidates one after the other.
+    fn take_first(&mut self, at: usize, demand: Demand, candidates: &mut Vec<Candidate>) -> u32 {
+        let search = Search::new(self.nodes, self.classes, demand.class);
+        keep_first(&search, candidates, demand.count as usize);
+        let mut left = demand.count;
+        for (_, index) in candidates {
+            if left == 0 {
+                break;
+            }
+            let (index, node) = (*index as usize, self.nodes.id_at(*index as usize));
+            let count = search.copies(self.scratch, index).min(left);
+            self.scratch.take(node, &search.shape.request, &search.shape.ports, count);
+            self.out.push(Placed { demand: at, node, count });
+            left -= count;
+        }
+        demand.count - left
+    }
+}
+
+/// Sorts the candidates; no more are needed than there are pods to place, since each holds at least one.
+fn keep_first(search: &Search<'_>, candidates: &mut Vec<Candidate>, count: usize) {
+    if count < candidates.len() {
+        candidates.select_nth_unstable_by(count, |one, other| search.order(one, other));
+        candidates.truncate(count);
+    }
+    candidates.sort_unstable_by(|one, other| search.order(one, other));
+}
+
+#[cfg(test)]
+mod history;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,3 @@
+//! What users are told: which task groups, pods and queues changed, and what to say of each.
+
+pub mod report;

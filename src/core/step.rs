@@ -1,0 +1,288 @@
+//! The scheduler: one value, one way in. Events and a time go in, decisions come out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, NodeId, QueueId};
+use crate::core::decision::Decision;
+use crate::core::event::Event;
+use crate::core::model::ask::{AskState, Rank};
+use crate::core::model::books::Books;
+use crate::core::place::fill::Placed;
+use crate::core::place::overlay::Scratch;
+use crate::core::time::{Mono, Now};
+
+/// Decides for one cluster.
+#[derive(Clone, Debug, Default)]
+pub struct Scheduler {
+    /// Everything it knows.
+    pub books: Books,
+    pub(in crate::core) scratch: Scratch,
+    /// Reused by every plan.
+    pub(in crate::core) placed: Vec<Placed>,
+    pub(in crate::core) synced: bool,
+    /// Whether a missing TaskGroup is known to be missing.
+    pub(in crate::core) groups_listed: bool,
+    /// Whether a missing Queue is known to be missing.
+    pub(in crate::core) queues_listed: bool,
+    pub(in crate::core) now: Now,
+    pub(in crate::core) out: Vec<Decision>,
+    /// Applications to be looked at in this step.
+    pub(in crate::core) dirty: BTreeSet<AppId>,
+    /// Gangs before their start that a pass looks at, in its order.
+    pub(in crate::core) contending: BTreeMap<Rank, AppId>,
+    /// Applications that have started and whose members wait for room: for a seat that is open since their start was
+    /// interrupted, or beside a held one that is too small.
+    pub(in crate::core) cramped: BTreeSet<AppId>,
+    /// Upper bound of how many more pods of a class fit now; absent = not known, so worth trying.
+    pub(in crate::core) room: BTreeMap<ClassId, u32>,
+    /// Nodes with more room than when `room` was last brought up to date.
+    pub(in crate::core) grown: BTreeSet<NodeId>,
+    /// How often nodes got more room.
+    pub(in crate::core) growth: u64,
+    /// Why ordinary asks wait that did not find a node in the last pass: by quota or not.
+    pub(in crate::core) verdicts: BTreeMap<(QueueId, ClassId), bool>,
+    /// Something changed that may let waiting work go on.
+    pub(in crate::core) stirred: bool,
+    /// The last pass stopped at its bound, or gave something to somebody after a gang that waits, which may wait for
+    /// something else since: for the quota that this took.
+    pub(in crate::core) unfinished: bool,
+    pub(in crate::core) timers: BTreeSet<(Mono, AppId)>,
+    /// Asks whose Binding or deletion was refused, with the time of the next try.
+    pub(in crate::core) retries: BTreeSet<(Mono, AskId)>,
+    pub(in crate::core) shown_queues: BTreeSet<QueueId>,
+    pub(in crate::core) shown_groups: BTreeSet<GroupId>,
+    pub(in crate::core) shown_asks: BTreeSet<AskId>,
+    /// Counts what may have changed anything.
+    pub(in crate::core) revision: u64,
+}
+
+/// What a step decided.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Step {
+    /// To be carried out, in this order.
+    pub decisions: Vec<Decision>,
+    /// When to step again even if nothing happens.
+    pub wake: Option<Mono>,
+    /// Whether there is more to decide now.
+    pub more: bool,
+}
+
+/// How many pods a pass places before the calls it decided are handed out: at the ceiling of about 2000 binds a second
+/// this is some seconds of work, and a pass of this size takes some milliseconds.
+pub(in crate::core) const PLACED_PER_STEP: u32 = 8_192;
+
+impl Scheduler {
+    /// A scheduler that has seen nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Applies the events, goes as far as they allow at `now`, and returns what is to be done. The only way to change a
+    /// scheduler.
+    pub fn step(&mut self, now: Now, events: impl IntoIterator<Item = Event>) -> Step {
+        self.now = now;
+        self.revision += u64::from(!self.is_at_rest());
+        for event in events {
+            if !self.knows(&event) {
+                self.revision += 1;
+                self.apply(event);
+            }
+        }
+        self.think_again();
+        if !self.synced {
+            // Nothing is decided, so that nothing is due either: a kind that cannot be listed must not cost a core.
+            return Step::default();
+        }
+        self.expire();
+        self.drained_queues_go();
+        self.advance_dirty();
+        if self.stirred || self.unfinished {
+            (self.stirred, self.unfinished) = (false, false);
+            self.pass();
+            self.advance_dirty();
+        }
+        self.report_changes();
+        Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more: self.has_more() }
+    }
+
+    /// Another number when something has changed: as long as it is the same, what was said of anything is true.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Whether a step without events changes nothing.
+    fn is_at_rest(&self) -> bool {
+        let is_due = self.wake().is_some_and(|at| at <= self.now.mono);
+        !is_due && !self.has_more() && self.dirty.is_empty()
+    }
+
+    /// Whether there is more to decide, whatever happens.
+    fn has_more(&self) -> bool {
+        self.stirred || self.unfinished || self.books.queues.has_drained()
+    }
+
+    /// Whether an event says nothing new: an object was written, and not in what is read of it.
+    fn knows(&self, event: &Event) -> bool {
+        match event {
+            // Of one that was relabelled the role is not what was observed.
+            Event::Ask(id, spec) => {
+                self.books.asks.get(*id).is_some_and(|ask| ask.relabelled.is_none() && ask.spec == **spec)
+            }
+            Event::Node(name, spec) => {
+                self.books.nodes.id(name).and_then(|id| self.books.nodes.spec(id)) == Some(&**spec)
+            }
+            Event::AskGone(_)
+            | Event::Group(..)
+            | Event::GroupRead(..)
+            | Event::GroupGone(_)
+            | Event::Queue(..)
+            | Event::QueueDisplaced(..)
+            | Event::QueueGone(_)
+            | Event::NodeGone(_)
+            | Event::Namespace(..)
+            | Event::Bind(..)
+            | Event::CreateRefused(..)
+            | Event::ReleaseRefused(..)
+            | Event::ReleaseHeldUp(..)
+            | Event::GroupsListed
+            | Event::QueuesListed
+            | Event::Synced => false,
+        }
+    }
+
+    /// Whether decisions are made: every kind has been listed or is known to be unserved.
+    pub fn is_synced(&self) -> bool {
+        self.synced
+    }
+
+    fn apply(&mut self, event: Event) {
+        match event {
+            Event::Ask(id, spec) => self.see_ask(id, *spec),
+            Event::AskGone(id) => self.lose_ask(id),
+            Event::Group(key, spec) => self.see_group(&key, *spec),
+            Event::GroupRead(key, spec) => self.read_group(&key, *spec),
+            Event::GroupGone(key) => self.lose_group(&key),
+            Event::Queue(path, spec) => self.see_queue(&path, spec),
+            Event::QueueDisplaced(path, spec) => self.displace_queue(&path, spec),
+            Event::QueueGone(path) => self.lose_queue(&path),
+            Event::Node(name, spec) => self.see_node(&name, *spec),
+            Event::NodeGone(name) => self.lose_node(&name),
+            Event::Namespace(namespace, limit) => self.see_namespace(&namespace, &limit),
+            Event::Bind(ask, outcome) => self.bind_ended(ask, outcome),
+            Event::CreateRefused(name, refusal) => self.create_refused(&name, refusal),
+            Event::ReleaseRefused(ask, refusal) => self.release_refused(ask, refusal),
+            Event::ReleaseHeldUp(ask, refusal) => self.release_held_up(ask, refusal),
+            Event::GroupsListed => self.groups_are_listed(),
+            Event::QueuesListed => self.queues_are_listed(),
+            Event::Synced => self.begin(),
+        }
+    }
+
+    fn groups_are_listed(&mut self) {
+        if !std::mem::replace(&mut self.groups_listed, true) && self.synced {
+            self.release_strays();
+        }
+    }
+
+    /// Whoever waited for a queue to be known is judged now.
+    fn queues_are_listed(&mut self) {
+        if !std::mem::replace(&mut self.queues_listed, true) {
+            self.dirty.extend(self.books.apps.iter().map(|(id, _)| id));
+            self.shown_asks.extend(&self.books.queueless);
+        }
+    }
+
+    /// What an event made us decide, a later one of the same batch may have made wrong: the pod or its node is gone,
+    /// somebody else has bound the pod, or what called its Binding off holds no more.
+    fn think_again(&mut self) {
+        for decision in std::mem::take(&mut self.out) {
+            match decision {
+                Decision::Allocate { ask, .. } if !self.still_fits(ask) => {
+                    let state = self.books.asks.get(ask).map(|ask| ask.state);
+                    if matches!(state, Some(AskState::Assumed { .. })) {
+                        self.unassume(ask);
+                        self.follow_labels(ask);
+                    }
+                }
+                Decision::Release(ask, _) if self.books.asks.get(ask).is_none() => {}
+                Decision::Recall(ask) if !self.is_being_bound(ask) => {}
+                Decision::Recall(ask) if self.is_as_decided(ask) && self.may_still_go(ask) => {}
+                Decision::Allocate { .. }
+                | Decision::Recall(_)
+                | Decision::Release(..)
+                | Decision::CreatePlaceholder(_)
+                | Decision::CancelPlaceholder(_)
+                | Decision::ShowGroup(_)
+                | Decision::ShowAsk(_)
+                | Decision::ShowQueue(_) => self.out.push(decision),
+            }
+        }
+    }
+
+    /// All kinds are listed: whatever was absorbed so far is looked at now (01, 1.11).
+    fn begin(&mut self) {
+        if !std::mem::replace(&mut self.synced, true) {
+            self.dirty.extend(self.books.apps.iter().map(|(id, _)| id));
+            self.stirred = true;
+            self.release_strays();
+        }
+    }
+
+    /// Applications are looked at in the order of their names: ids depend on the order of arrival.
+    pub(in crate::core) fn advance_dirty(&mut self) {
+        // Bounded: each round an application moves at least one state on, and the state machine has no cycle without
+        // an outside event.
+        for _round in 0..8 {
+            let mut dirty: Vec<_> = std::mem::take(&mut self.dirty)
+                .into_iter()
+                .filter_map(|id| self.books.apps.get(id).map(|app| (app.key.clone(), id)))
+                .collect();
+            if dirty.is_empty() {
+                return;
+            }
+            dirty.sort_unstable();
+            for (_, id) in dirty {
+                self.advance(id);
+            }
+        }
+        debug_assert!(self.dirty.is_empty(), "applications settle");
+    }
+
+    pub(in crate::core) fn touch(&mut self, app: Option<AppId>) {
+        self.dirty.extend(app);
+    }
+
+    pub(in crate::core) fn decide(&mut self, decision: Decision) {
+        self.out.push(decision);
+    }
+
+    fn wake(&self) -> Option<Mono> {
+        let (timer, retry) = (self.timers.first().map(|(at, _)| *at), self.retries.first().map(|(at, _)| *at));
+        timer.into_iter().chain(retry).min()
+    }
+
+    /// An application waits for one thing at a time: a new timer takes the place of the old one.
+    pub(in crate::core) fn set_timer(&mut self, id: AppId, at: Mono) {
+        if self.books.apps[id].timer != Some(at) {
+            self.clear_timer(id);
+            self.books.apps[id].timer = Some(at);
+            self.timers.insert((at, id));
+        }
+    }
+
+    pub(in crate::core) fn clear_timer(&mut self, id: AppId) {
+        if let Some(at) = self.books.apps[id].timer.take() {
+            self.timers.remove(&(at, id));
+        }
+    }
+
+    fn expire(&mut self) {
+        while let Some((at, app)) = self.timers.first().copied().filter(|(at, _)| *at <= self.now.mono) {
+            self.timers.remove(&(at, app));
+            self.books.apps[app].timer = None;
+            self.dirty.insert(app);
+            self.stirred = true;
+        }
+        self.retry_due();
+    }
+}
