@@ -1,7 +1,7 @@
 //! `docs/reasons.md` and `docs/states.md` are what the code says. UPDATE=1 writes them anew.
 
 use gangline::core::codes::CODES;
-use gangline::core::ids::{AppId, AskId, ClassId};
+use gangline::core::ids::{GangId, AskId, ClassId};
 use gangline::core::lifecycle::{AppEvent, AppState};
 use gangline::core::queue::{Kept, QuotaExcess};
 use gangline::core::reason::{AskReason, Loss, Reason, Refusal, RejectReason, SpecError, Unsupported};
@@ -72,7 +72,7 @@ fn of_pods() -> Vec<AskReason> {
         AskReason::Quota(excess()),
         AskReason::TooLarge(excess()),
         AskReason::Capacity(class()),
-        AskReason::Wanted(AppId { index: 0, generation: 0 }),
+        AskReason::Wanted(GangId { index: 0, generation: 0 }),
         AskReason::SeatTooSmall { resource: "memory".into(), more: 1, placeholder },
         AskReason::PlaceholderKept(refusal()),
         AskReason::BindRefused(refusal()),

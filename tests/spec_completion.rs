@@ -262,7 +262,7 @@ fn an_accepted_gang_whose_members_are_withdrawn_stays_accepted() {
 
 fn state_of_job(cluster: &Cluster) -> Option<AppState> {
     let books = &cluster.scheduler.books;
-    books.app_ids.get(&Key::new(NS, "job")).map(|id| books.apps[*id].state)
+    books.app_ids.get(&Key::new(NS, "job")).map(|id| books.apps[*id].state())
 }
 
 /// 01, 1.9: an application of pods alone runs with its first allocation, completes when they end, and comes again.

@@ -1,8 +1,8 @@
 //! Placeholders that are lost again and again: given less and less, and told of (01, 1.5; docs/adr/0015).
 
-use gangline::core::application::{BACK_OFF_AT_MOST_MS, BACK_OFF_MS, LOST_AGAIN_MS};
 use gangline::core::decision::Decision;
 use gangline::core::event::{BindOutcome, Event};
+use gangline::core::model::gang::{BACK_OFF_AT_MOST_MS, BACK_OFF_MS, LOST_AGAIN_MS};
 use gangline::core::reason::Refusal;
 
 use crate::support::cluster::Cluster;

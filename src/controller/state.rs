@@ -16,7 +16,7 @@ impl Controller {
         let mut applications: BTreeMap<&'static str, u64> =
             AppState::ALL.iter().map(|state| (state.name(), 0)).collect();
         for (_, app) in self.core.books.apps.iter() {
-            *applications.entry(app.state.name()).or_default() += 1;
+            *applications.entry(app.state().name()).or_default() += 1;
         }
         Stats {
             synced: self.core.is_synced(),

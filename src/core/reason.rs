@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::core::base::ids::{AppId, AskId, ClassId, Text};
+use crate::core::base::ids::{AskId, ClassId, GangId, Text};
 use crate::core::base::resources::Amount;
 use crate::core::model::queue::{Kept, QuotaExcess};
 
@@ -193,7 +193,7 @@ pub enum Reason {
     },
     /// A placeholder was refused, or the API server failed over it; nothing is held until the next attempt.
     PlaceholderRejected(Refusal),
-    /// Two placeholders of a seat were lost within [`LOST_AGAIN_MS`](crate::core::model::application::LOST_AGAIN_MS); nothing is held until
+    /// Two placeholders of a seat were lost within [`LOST_AGAIN_MS`](crate::core::model::gang::LOST_AGAIN_MS); nothing is held until
     /// the next attempt.
     PlaceholdersLost(Loss),
     /// Seats were lost and could not be replaced; nothing is held until the next attempt.
@@ -375,9 +375,9 @@ pub enum AskReason {
         text: String,
     },
     /// It shares its gang's reason.
-    Gang(AppId, Reason),
+    Gang(GangId, Reason),
     /// The plan of its gang wanted a node for it, and there are too few.
-    Wanted(AppId),
+    Wanted(GangId),
     /// Its queue is not defined, not a leaf, or drains.
     Queue(RejectReason),
     /// Whether its queue exists is not known yet.

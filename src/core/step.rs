@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, NodeId, QueueId};
+use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, NodeId, QueueId};
 use crate::core::decision::Decision;
 use crate::core::event::Event;
 use crate::core::model::ask::{AskState, Rank};
 use crate::core::model::books::Books;
+use crate::core::model::timers::Timer;
 use crate::core::place::fill::Placed;
 use crate::core::place::overlay::Scratch;
 use crate::core::time::{Mono, Now};
@@ -29,7 +30,7 @@ pub struct Scheduler {
     /// Applications to be looked at in this step.
     pub(in crate::core) dirty: BTreeSet<AppId>,
     /// Gangs before their start that a pass looks at, in its order.
-    pub(in crate::core) contending: BTreeMap<Rank, AppId>,
+    pub(in crate::core) turns: BTreeMap<Rank, GangId>,
     /// Applications that have started and whose members wait for room: for a seat that is open since their start was
     /// interrupted, or beside a held one that is too small.
     pub(in crate::core) cramped: BTreeSet<AppId>,
@@ -46,9 +47,6 @@ pub struct Scheduler {
     /// The last pass stopped at its bound, or gave something to somebody after a gang that waits, which may wait for
     /// something else since: for the quota that this took.
     pub(in crate::core) unfinished: bool,
-    pub(in crate::core) timers: BTreeSet<(Mono, AppId)>,
-    /// Asks whose Binding or deletion was refused, with the time of the next try.
-    pub(in crate::core) retries: BTreeSet<(Mono, AskId)>,
     pub(in crate::core) shown_queues: BTreeSet<QueueId>,
     pub(in crate::core) shown_groups: BTreeSet<GroupId>,
     pub(in crate::core) shown_asks: BTreeSet<AskId>,
@@ -252,37 +250,32 @@ impl Scheduler {
         self.dirty.extend(app);
     }
 
+    /// Everything that starts with a gang is looked at in this step.
+    pub(in crate::core) fn touch_gang(&mut self, id: GangId) {
+        self.dirty.extend(&self.books.gangs[id].apps);
+    }
+
     pub(in crate::core) fn decide(&mut self, decision: Decision) {
         self.out.push(decision);
     }
 
     fn wake(&self) -> Option<Mono> {
-        let (timer, retry) = (self.timers.first().map(|(at, _)| *at), self.retries.first().map(|(at, _)| *at));
-        timer.into_iter().chain(retry).min()
-    }
-
-    /// An application waits for one thing at a time: a new timer takes the place of the old one.
-    pub(in crate::core) fn set_timer(&mut self, id: AppId, at: Mono) {
-        if self.books.apps[id].timer != Some(at) {
-            self.clear_timer(id);
-            self.books.apps[id].timer = Some(at);
-            self.timers.insert((at, id));
-        }
-    }
-
-    pub(in crate::core) fn clear_timer(&mut self, id: AppId) {
-        if let Some(at) = self.books.apps[id].timer.take() {
-            self.timers.remove(&(at, id));
-        }
+        self.books.timers.next()
     }
 
     fn expire(&mut self) {
-        while let Some((at, app)) = self.timers.first().copied().filter(|(at, _)| *at <= self.now.mono) {
-            self.timers.remove(&(at, app));
-            self.books.apps[app].timer = None;
-            self.dirty.insert(app);
+        let mut retries = Vec::new();
+        for timer in self.books.timers.expire(self.now.mono) {
+            match timer {
+                Timer::Settle(gang) | Timer::BackOff(gang) => self.touch_gang(gang),
+                Timer::Completion(app) => self.touch(Some(app)),
+                Timer::Retry(ask) => {
+                    retries.push(ask);
+                    continue;
+                }
+            }
             self.stirred = true;
         }
-        self.retry_due();
+        self.retry_due(&retries);
     }
 }

@@ -220,7 +220,7 @@ pub fn event(notice: &Notice, instance: u64, number: u64, now: Wall) -> KubeEven
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::application::Members;
+    use crate::core::model::group::Members;
     use crate::core::seat::Tally;
 
     /// As Kubernetes asks of conditions: the time is that of the last change of this one.

@@ -146,9 +146,9 @@ impl Coverage {
     /// A process has taken a step.
     pub(crate) fn step(&mut self, number: u64, core: &Scheduler) {
         for (id, app) in core.books.apps.iter() {
-            let before = self.apps.insert((number, id), app.state);
-            if let Some(before) = before.filter(|before| *before != app.state) {
-                self.reached.insert(app_step(before, app.state));
+            let before = self.apps.insert((number, id), app.state());
+            if let Some(before) = before.filter(|before| *before != app.state()) {
+                self.reached.insert(app_step(before, app.state()));
             }
         }
         for (id, group) in core.books.groups.iter() {

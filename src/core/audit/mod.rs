@@ -37,7 +37,7 @@ impl Scheduler {
             now: _,
             out,
             dirty,
-            contending,
+            turns,
             cramped,
             room,
             grown,
@@ -45,8 +45,6 @@ impl Scheduler {
             verdicts,
             stirred: _,
             unfinished: _,
-            timers,
-            retries,
             shown_queues,
             shown_groups,
             shown_asks,
@@ -55,13 +53,11 @@ impl Scheduler {
         let own = [
             ("decisions", out.len()),
             ("dirty", dirty.len()),
-            ("contending", contending.len()),
+            ("turns", turns.len()),
             ("cramped", cramped.len()),
             ("room", room.len()),
             ("grown", grown.len()),
             ("verdicts", verdicts.len()),
-            ("timers", timers.len()),
-            ("retries", retries.len()),
             ("queues to be shown", shown_queues.len()),
             ("groups to be shown", shown_groups.len()),
             ("asks to be shown", shown_asks.len()),
@@ -150,7 +146,7 @@ impl Scheduler {
             let stands = match ask.shelf {
                 Shelf::Off => true,
                 Shelf::Seat(group) => has(&self.books.groups[group].waiting),
-                Shelf::Originator(app) => has(&self.books.apps[app].originators),
+                Shelf::Originator(app) => has(&self.books.gang_of(app).originators),
                 Shelf::Ordinary(queue, class) => {
                     let group = ask.group.and_then(|group| self.books.groups.get(group));
                     self.books.ordinary.get(&(queue, class)).is_some_and(has)
@@ -175,11 +171,16 @@ impl Scheduler {
             }
         }
         for (id, app) in self.books.apps.iter() {
-            let waits = app.originators.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Originator(_))));
+            let gang = self.books.gang_of(id);
+            let waits = gang.originators.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Originator(_))));
             let asks = app.asks.iter().all(|ask| self.books.asks.get(*ask).is_some_and(|ask| ask.app == Some(id)));
             let groups =
                 app.groups.iter().all(|group| self.books.groups.get(*group).is_some_and(|group| group.app == Some(id)));
-            if !waits || !asks || !groups || app.contends.is_some() != self.contending.values().any(|own| *own == id) {
+            if !waits
+                || !asks
+                || !groups
+                || gang.turn.as_ref().is_some_and(|rank| self.turns.get(rank) != Some(&app.gang))
+            {
                 violations.push(format!("{} lists what is not there", app.key));
             }
         }
@@ -206,10 +207,10 @@ impl Scheduler {
         let mut counts: BTreeMap<QueueId, ([u32; AppState::ALL.len()], Totals, u32)> = BTreeMap::new();
         for (_, app) in self.books.apps.iter() {
             if app.counted.as_ref().map(|counted| (counted.queue, counted.state))
-                != app.queue.map(|queue| (queue, app.state))
+                != app.queue.map(|queue| (queue, app.state()))
                 && self.synced
             {
-                violations.push(format!("{} is {} and counted as {:?}", app.key, app.state, app.counted));
+                violations.push(format!("{} is {} and counted as {:?}", app.key, app.state(), app.counted));
             }
             for queue in app.queue.into_iter().flat_map(|queue| self.books.queues.path(queue)) {
                 counts.entry(queue).or_default().2 += u32::from(app.admitted);

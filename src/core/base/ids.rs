@@ -97,6 +97,10 @@ id! {
     AppId
 }
 id! {
+    /// A gang.
+    GangId
+}
+id! {
     /// A task group.
     GroupId
 }

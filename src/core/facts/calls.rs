@@ -6,10 +6,10 @@ use crate::core::event::{BindOutcome, Mark, Place, Role};
 use crate::core::model::ask::AskState;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::seat::{Reserve, SeatState};
+use crate::core::model::timers::Timer;
 use crate::core::reason::{Loss, Reason, Refusal};
 use crate::core::step::Scheduler;
 use crate::core::time::Millis;
-use crate::rivals::{self, Bug};
 
 /// Pause after a refused Binding: long enough that a pod whose Binding is refused for good (an admission policy) costs
 /// next to nothing, short enough that nobody waits for a race that has passed.
@@ -35,13 +35,11 @@ impl Scheduler {
     pub(in crate::core) fn bind_ended(&mut self, id: AskId, outcome: BindOutcome) {
         let Some(ask) = self.books.asks.get(id) else { return };
         let AskState::Assumed { node, sent: true } = ask.state else { return };
-        let outcome = if rivals::has(Bug::SaidToRun) { BindOutcome::Bound } else { outcome };
         match outcome {
             BindOutcome::Bound => {
                 let node = self.books.nodes.name(node).expect("a charged node has a name").clone();
                 self.bound(id, &node);
             }
-            BindOutcome::Failed(_) if rivals::has(Bug::FailedBindIsForgotten) => {}
             BindOutcome::Failed(refusal) => self.bind_failed(id, refusal),
             BindOutcome::Recalled => {
                 // Nothing is wrong with the pod: planned again at once, a placeholder as another one.
@@ -99,7 +97,7 @@ impl Scheduler {
     /// Whether the pod belongs to a gang that has started and is not complete yet.
     fn is_being_started(&self, id: AskId) -> bool {
         let app = self.books.asks[id].app.map(|app| &self.books.apps[app]);
-        app.is_some_and(|app| app.state == AppState::Running && !app.placed && !app.groups.is_empty())
+        app.is_some_and(|app| app.state() == AppState::Running && !app.placed && !app.groups.is_empty())
     }
 
     /// A placeholder that changed under our hands is a lost seat, planned again at once, and one that is on its way out
@@ -114,11 +112,12 @@ impl Scheduler {
         if let Some((group, seat)) = seat {
             self.placeholder_lost(group, seat, Loss::Changed);
         }
-        if let Some(app) = self.books.asks[id].app
+        let group = self.books.asks[id].group.map(|group| &self.books.groups[group]);
+        if let Some(gang) = group.and_then(|group| group.gang)
             && !is_lost
-            && self.books.apps[app].state == AppState::Accepted
+            && self.books.gangs[gang].is_before_start()
         {
-            self.fall_back(app, Reason::PlaceholderRejected(refusal));
+            self.fall_back(gang, Reason::PlaceholderRejected(refusal));
         }
     }
 
@@ -174,19 +173,17 @@ impl Scheduler {
         self.forget_retry(id);
         let until = self.now.mono.after(pause);
         self.books.asks[id].refused = Some((refusal, until));
-        self.retries.insert((until, id));
+        self.books.timers.set(Timer::Retry(id), until);
     }
 
     pub(in crate::core) fn forget_retry(&mut self, id: AskId) {
-        if let Some((_, until)) = self.books.asks[id].refused.take() {
-            self.retries.remove(&(until, id));
-        }
+        self.books.asks[id].refused = None;
+        self.books.timers.stop(Timer::Retry(id));
     }
 
     /// Calls whose pause is over, in the order of the pods' names: ids depend on the order of arrival.
-    pub(in crate::core) fn retry_due(&mut self) {
-        let due = self.retries.iter().take_while(|(at, _)| *at <= self.now.mono);
-        let mut due: Vec<_> = due.map(|(_, id)| (self.books.asks[*id].spec.key.clone(), *id)).collect();
+    pub(in crate::core) fn retry_due(&mut self, due: &[AskId]) {
+        let mut due: Vec<_> = due.iter().map(|id| (self.books.asks[*id].spec.key.clone(), *id)).collect();
         due.sort_unstable();
         for (_, id) in due {
             self.forget_retry(id);

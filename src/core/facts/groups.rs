@@ -1,14 +1,13 @@
 //! TaskGroups come, change and go, and with them what an application consists of (01, 1.1, 1.5).
 
-use crate::core::base::ids::{AppId, AskId, GroupId, Key};
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId, Key};
 use crate::core::decision::{Decision, TerminationType};
 use crate::core::event::GroupSpec;
-use crate::core::model::application::Group;
 use crate::core::model::ask::{AskState, Shelf};
+use crate::core::model::group::Group;
 use crate::core::model::lifecycle::{AppEvent, AppState};
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::step::Scheduler;
-use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// A TaskGroup as last observed.
@@ -51,16 +50,11 @@ impl Scheduler {
     pub(in crate::core) fn attach(&mut self, id: GroupId) {
         let app = self.books.app_at(&app_key(&self.books.groups[id]));
         let is_open = self.takes(app, id);
-        let group = &mut self.books.groups[id];
-        group.closed_out = !is_open;
-        group.app = is_open.then_some(app);
         if is_open {
-            let groups = &self.books.groups;
-            let own = &mut self.books.apps[app].groups;
-            own.push(id);
-            own.sort_unstable_by(|a, b| groups[*a].key.cmp(&groups[*b].key));
+            self.books.take_in(app, id);
             self.renew_unless_started(app);
         } else {
+            self.books.groups[id].closed_out = true;
             self.books.apps[app].latecomers.insert(id);
         }
         self.relink_all(id);
@@ -95,13 +89,11 @@ impl Scheduler {
     /// Takes a TaskGroup out of its application, or from those that wait outside.
     fn detach(&mut self, id: GroupId) {
         self.books.end_life(id);
+        let app = self.books.put_out(id);
         let group = &mut self.books.groups[id];
         group.closed_out = false;
-        let app = group.app.take();
         let outside = self.books.app_ids.get(&app_key(group)).copied();
-        if let Some(app) = app {
-            self.books.apps[app].groups.retain(|group| *group != id);
-        } else if let Some(app) = outside {
+        if let (None, Some(app)) = (app, outside) {
             self.books.apps[app].latecomers.remove(&id);
             self.forget_app_if_idle(app);
         }
@@ -117,9 +109,9 @@ impl Scheduler {
             return;
         }
         let only_timeouts = group.spec().differs_in_timeouts_only(&spec);
-        match app.map_or(AppState::New, |app| self.books.apps[app].state) {
+        match app.map_or(AppState::New, |app| self.books.apps[app].state()) {
             AppState::Running | AppState::Waiting => self.edit_later(id, spec, only_timeouts),
-            AppState::Accepted if only_timeouts || rivals::has(Bug::OldSpecStays) => {
+            AppState::Accepted if only_timeouts => {
                 self.edit_later(id, spec, only_timeouts);
             }
             AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed => self.resubmit(id, spec),
@@ -217,7 +209,7 @@ impl Scheduler {
 
     /// One of its TaskGroups is gone: before its start it is not the same gang any more and is judged again.
     fn lacks_a_group(&mut self, app: AppId) {
-        match self.books.apps[app].state {
+        match self.books.apps[app].state() {
             AppState::New | AppState::Accepted | AppState::Rejected => self.renew(app),
             AppState::Running | AppState::Waiting | AppState::Completed => {}
         }
@@ -283,40 +275,43 @@ impl Scheduler {
     }
 
     /// Nothing is held any more: every seat is open, every assumption taken back (01, 1.3 "No hold and wait").
-    pub(in crate::core) fn abandon(&mut self, app: AppId, why: TerminationType) {
-        for group in self.books.apps[app].groups.clone() {
+    pub(in crate::core) fn abandon(&mut self, id: GangId, why: TerminationType) {
+        for group in self.books.gangs[id].groups.clone() {
             self.empty_seats(group, why);
         }
-        for ask in self.books.apps[app].asks.clone() {
+        for ask in self.books.originators_of(id) {
             if let AskState::Assumed { sent: false, .. } = self.books.asks[ask].state {
                 self.unassume(ask);
             }
         }
-        self.close_gate(app);
+        self.close_gate(id);
     }
 
     /// To be judged (again), where the state machine allows it. An ended application whose placeholders still leave is
     /// judged when they are gone.
     pub(in crate::core) fn renew(&mut self, id: AppId) {
         let app = &mut self.books.apps[id];
-        if app.state == AppState::Completed && app.queue.is_some() {
+        if app.state() == AppState::Completed && app.queue.is_some() {
             app.resubmitted = true;
             return self.touch(Some(id));
         }
-        if app.state == AppState::Accepted {
-            self.abandon(id, TerminationType::StoppedByRm);
+        let (gang, state) = (app.gang, app.state());
+        if state == AppState::Accepted {
+            self.abandon(gang, TerminationType::StoppedByRm);
         }
-        let app = &mut self.books.apps[id];
-        if let Some(next) = app.state.next(AppEvent::Renew) {
-            (app.state, app.waits, app.idle, app.resubmitted) = (next, None, None, false);
-            (app.stuck, app.real_ask, app.placed) = (None, None, false);
+        if self.books.transit(id, AppEvent::Renew) {
+            let app = &mut self.books.apps[id];
+            (app.resubmitted, app.placed) = (false, false);
             app.rejected.clear();
-            self.leave_contest(id);
+            self.books.end_idling(id);
+            let gang_entry = &mut self.books.gangs[gang];
+            (gang_entry.waits, gang_entry.blocked, gang_entry.real_ask) = (None, None, None);
+            self.take_no_turn(gang);
             self.leave_queue(id);
             for group in self.books.apps[id].groups.clone() {
                 self.books.end_life(group);
             }
-            self.reshelve_own(id);
+            self.reshelve_originators(gang);
             self.show_app(id);
         }
         self.touch(Some(id));
@@ -330,12 +325,10 @@ impl Scheduler {
         if !self.books.apps.get(id).is_some_and(is_idle) {
             return;
         }
-        self.leave_contest(id);
+        self.take_no_turn(self.books.apps[id].gang);
         self.leave_queue(id);
-        self.clear_timer(id);
         self.await_groups(id, &[]);
-        let app = self.books.apps.remove(id).expect("looked at just now");
-        self.books.app_ids.remove(&app.key);
+        self.books.forget_app(id);
         self.dirty.remove(&id);
         self.cramped.remove(&id);
     }

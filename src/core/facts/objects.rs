@@ -14,7 +14,6 @@ use crate::core::model::seat::SeatState;
 use crate::core::place::misfit::{fits, fits_shape};
 use crate::core::shape::NodeSpec;
 use crate::core::step::Scheduler;
-use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// A Queue as last observed and found valid.
@@ -82,7 +81,7 @@ impl Scheduler {
     fn renew_each(&mut self, mut apps: Vec<(crate::core::base::ids::Key, crate::core::base::ids::AppId)>) {
         apps.sort_unstable();
         for (_, id) in apps {
-            match self.books.apps[id].state {
+            match self.books.apps[id].state() {
                 AppState::Accepted => self.judge_again(id),
                 AppState::New | AppState::Rejected => self.renew(id),
                 AppState::Running | AppState::Waiting | AppState::Completed => {}
@@ -124,7 +123,7 @@ impl Scheduler {
         }
         if change.eligibility || change.grew {
             self.grown.insert(change.node);
-            self.stirred |= !rivals::has(Bug::NewNodeWakesNobody);
+            self.stirred = true;
         }
     }
 
@@ -157,7 +156,7 @@ impl Scheduler {
 
     /// Whether a Binding that was decided may leave, as far as its node goes.
     pub(in crate::core) fn may_still_go(&mut self, id: AskId) -> bool {
-        self.still_fits(id) || rivals::has(Bug::BindsToALostNode)
+        self.still_fits(id)
     }
 
     /// Whether a pod can still be bound to the node that it was given.
@@ -179,7 +178,7 @@ impl Scheduler {
             group.seats.get(seat).map(|seat| seat.state),
             Some(SeatState::Held(own) | SeatState::Binding(own)) if own == id
         );
-        holds && group.app.is_some_and(|app| self.books.apps[app].state == AppState::Accepted)
+        holds && group.gang.is_some_and(|gang| self.books.gangs[gang].is_before_start())
     }
 
     /// Whether a member could come where a placeholder is: its node takes such pods and is not overdrawn by others. The

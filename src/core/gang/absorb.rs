@@ -3,13 +3,12 @@
 use crate::core::base::ids::{AppId, AskId, GroupId};
 use crate::core::decision::TerminationType;
 use crate::core::event::{Place, PlaceholderName, Role};
-use crate::core::model::application::Stage;
 use crate::core::model::ask::{Ask, AskState};
+use crate::core::model::gang::Stage;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::reason::Loss;
 use crate::core::step::Scheduler;
-use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// Finds the seat that a pod's own marks or our decision give it. Needs an accepted application; before that the
@@ -58,9 +57,6 @@ impl Scheduler {
                 }
             }
             SeatState::Releasing { placeholder, .. } if placeholder == id => {}
-            SeatState::Open(Reserve::None) if rivals::has(Bug::FoundPlaceholdersGo) => {
-                self.refuse_placeholder(id, group, name);
-            }
             SeatState::Open(Reserve::None | Reserve::Creating) if stays && self.is_wanted_now(group, is_bound) => {
                 self.adopt(id, group, name);
             }
@@ -113,9 +109,7 @@ impl Scheduler {
             self.books.seat(group, name.seat, SeatState::Open(Reserve::None));
         }
         self.books.groups[group].seats.next_attempt(name.seat, name.attempt.saturating_add(1));
-        if !rivals::has(Bug::LateCreationStays) {
-            self.release(id, TerminationType::StoppedByRm);
-        }
+        self.release(id, TerminationType::StoppedByRm);
     }
 
     /// Whether a placeholder can hold a seat: it is not on its way out, and its node exists.
@@ -126,8 +120,8 @@ impl Scheduler {
 
     /// Before the gate a gang has no placeholders; after the start only those that hold a node are of use.
     fn is_wanted_now(&self, group: GroupId, is_bound: bool) -> bool {
-        let app = self.books.groups[group].app.map(|app| &self.books.apps[app]);
-        app.is_some_and(|app| app.is_past_gate() && (is_bound || !app.has_started()))
+        let gang = self.books.groups[group].gang.map(|gang| &self.books.gangs[gang]);
+        gang.is_some_and(|gang| gang.is_past_gate() && (is_bound || *gang.stage() != Stage::Started))
     }
 
     /// A placeholder that no seat can want: another incarnation's, a deleted group's, or of a gang that needs none.
@@ -135,10 +129,10 @@ impl Scheduler {
         let group = &self.books.groups[group];
         let Some((spec, app)) = group.spec.as_ref().zip(group.app) else { return self.groups_listed };
         let app = &self.books.apps[app];
-        let is_known = matches!(app.state, AppState::Accepted | AppState::Running | AppState::Waiting);
+        let is_known = matches!(app.state(), AppState::Accepted | AppState::Running | AppState::Waiting);
         let is_wanted = is_known && name.incarnation == app.incarnation && name.seat < group.seats.len();
         // Before it is judged again nothing is thrown away.
-        let is_open = is_wanted || app.state == AppState::New;
+        let is_open = is_wanted || app.state() == AppState::New;
         spec.uid != name.uid || !is_open || self.books.asks[id].state == AskState::Finished
     }
 
@@ -179,7 +173,7 @@ impl Scheduler {
     /// reserve anew, or has rejected it: the gang goes on as after a restart that would have shown it (01, 1.11).
     pub(in crate::core) fn take_up_start(&mut self, id: AskId) {
         let Some(app) = self.books.asks[id].app.filter(|_| self.synced) else { return };
-        match self.books.apps[app].state {
+        match self.books.apps[app].state() {
             AppState::Accepted if self.started_in(id, self.books.apps[app].incarnation) => self.start_as_found(app),
             AppState::Rejected if self.started_after(id, self.books.apps[app].incarnation) => self.renew(app),
             AppState::New
@@ -198,8 +192,7 @@ impl Scheduler {
             let unused: Vec<_> = seats.open_creating().chain(pending).collect();
             unused.into_iter().for_each(|seat| self.clear_for_member(group, seat));
         }
-        self.books.apps[app].stage = Stage::Reserve;
-        self.start(app);
+        self.start(self.books.apps[app].gang);
     }
 
     /// A seat that was lost is had by a member beyond the seats that runs or has succeeded: a restart would see it so too

@@ -31,7 +31,7 @@ impl Scheduler {
             return self.lacks_groups(id, missing);
         }
         if let Some(queue) = self.lacks_queue(id) {
-            return self.wait(id, Reason::WaitingForQueues { queue });
+            return self.wait(self.books.apps[id].gang, Reason::WaitingForQueues { queue });
         }
         let was_accepted = self.number_life(id);
         reasons.extend(reject_reasons(&self.books, id, was_accepted));
@@ -83,7 +83,9 @@ impl Scheduler {
     fn reject(&mut self, id: AppId, reasons: Vec<RejectReason>) {
         self.transit(id, AppEvent::Reject);
         let app = &mut self.books.apps[id];
-        (app.rejected, app.waits) = (reasons, None);
+        app.rejected = reasons;
+        let gang = app.gang;
+        self.books.gangs[gang].waits = None;
         self.release_placeholders(id, TerminationType::StoppedByRm);
         self.show_app(id);
     }
@@ -122,7 +124,7 @@ impl Scheduler {
         // Found after a restart without all TaskGroups: what is not whole holds nothing.
         self.release_placeholders(id, TerminationType::StoppedByRm);
         let listed = (self.books.apps[id].groups.len() + missing.len()) as u32;
-        self.wait(id, Reason::WaitingForTaskGroups { missing, listed });
+        self.wait(self.books.apps[id].gang, Reason::WaitingForTaskGroups { missing, listed });
     }
 
     /// Listed TaskGroups that exist and belong to another application.
@@ -159,7 +161,7 @@ impl Scheduler {
     /// A TaskGroup came, changed or went: who lists it from another application is judged again.
     pub(in crate::core) fn wake_awaiting(&mut self, key: &Key) {
         for id in self.books.awaited.get(key).cloned().unwrap_or_default() {
-            if self.books.apps[id].state == AppState::Rejected {
+            if self.books.apps[id].state() == AppState::Rejected {
                 self.renew(id);
             }
             self.touch(Some(id));
@@ -266,14 +268,15 @@ pub(in crate::core) fn placeholder_ask(books: &Books, id: AppId) -> Totals {
         let spec = books.groups[*group].spec();
         ask.add(&spec.min_resource, spec.min_member);
     }
-    if app.groups.is_empty() || app.originators.is_empty() {
+    let originators = &books.gang_of(id).originators;
+    if app.groups.is_empty() || originators.is_empty() {
         // Without a task group nothing is reserved: each pod is an ask of its own.
         return ask;
     }
     // Later the party is known.
-    let found = (app.state == AppState::New).then(|| began_reserving(books, id)).flatten();
+    let found = (app.state() == AppState::New).then(|| began_reserving(books, id)).flatten();
     let gate = found.unwrap_or(i64::MAX);
-    for (_, originator) in &app.originators {
+    for (_, originator) in originators {
         if books.asks[*originator].spec.created <= gate {
             ask.add(books.request(*originator), 1);
         }

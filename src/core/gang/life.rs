@@ -2,27 +2,29 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::base::ids::{AppId, AskId, GroupId};
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId};
 use crate::core::base::resources::Totals;
 use crate::core::decision::{Decision, TerminationType};
 use crate::core::gang::judge::{began_reserving, placeholder_ask, queue_of, queue_path_of};
 use crate::core::gang::replace::Reach;
-use crate::core::model::application::{App, Counted, Idle, Stage};
+use crate::core::model::application::{App, Counted, Idle};
 use crate::core::model::ask::{Ask, AskState};
+use crate::core::model::gang::Stage;
+use crate::core::model::group::Group;
 use crate::core::model::lifecycle::{AppEvent, AppState};
 use crate::core::model::seat::Seats;
+use crate::core::model::timers::Timer;
 use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
 use crate::core::time::Millis;
-use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// Looks at one application.
     pub(in crate::core) fn advance(&mut self, id: AppId) {
         let Some(app) = self.books.apps.get(id) else { return };
-        match app.state {
+        match app.state() {
             AppState::New => self.judge(id),
-            AppState::Accepted => self.reserve_or_start(id),
+            AppState::Accepted => self.reserve_or_start(app.gang),
             AppState::Running => self.run_on(id),
             AppState::Waiting => self.wait_on(id),
             AppState::Completed => self.come_again(id),
@@ -34,20 +36,19 @@ impl Scheduler {
     /// Brings up to date what the queues count of an application.
     fn count(&mut self, id: AppId) {
         let Some(app) = self.books.apps.get(id) else { return };
-        let waits = app.state == AppState::Accepted && (app.stage != Stage::Reserve || app.contends.is_some());
+        let gang = &self.books.gangs[app.gang];
+        let waits = gang.is_before_start() && (!gang.is_reserving() || gang.turn.is_some());
         let counted = app.queue.map(|queue| Counted {
             queue,
-            state: app.state,
+            state: app.state(),
             pending: if waits { placeholder_ask(&self.books, id) } else { Totals::default() },
         });
         self.shown_queues.extend(self.books.count_app(id, counted));
     }
 
-    /// Takes an event of the state machine; the one function that sets a state (a renewal apart).
+    /// Takes an event of the state machine, and shows what came of it.
     pub(in crate::core) fn transit(&mut self, id: AppId, event: AppEvent) {
-        let app = &mut self.books.apps[id];
-        if let Some(next) = app.state.next(event) {
-            app.state = next;
+        if self.books.transit(id, event) {
             self.show_app(id);
             self.dirty.insert(id);
         }
@@ -62,16 +63,20 @@ impl Scheduler {
         self.books.queues.retain(queue);
         self.shown_queues.insert(queue);
         let app = &mut self.books.apps[id];
-        // What is found of an earlier process is past the gate.
-        (app.queue, app.stage, app.waits, app.failures) = (Some(queue), Stage::Reserve, None, 0);
-        let groups = app.groups.clone();
+        app.queue = Some(queue);
+        let (gang, groups) = (app.gang, app.groups.clone());
         if !started {
             let lived = groups.iter().map(|group| self.books.groups[*group].lived);
             app.incarnation = lived.fold(app.incarnation, u32::max).saturating_add(1);
         }
         let incarnation = app.incarnation;
         groups.iter().for_each(|group| self.books.groups[*group].lived = incarnation);
+        self.forget_attempts(gang);
         self.transit(id, if started { AppEvent::Run } else { AppEvent::Accept });
+        if !started {
+            // What is found of an earlier process is past the gate.
+            self.books.enter(gang, Stage::Reserving { party: BTreeSet::new() });
+        }
         self.go_on_with_remembered(id);
         for group in groups {
             self.make_seats(group);
@@ -84,26 +89,32 @@ impl Scheduler {
         }
     }
 
+    /// A gang that starts, or is accepted, has neither failed nor waited yet.
+    fn forget_attempts(&mut self, id: GangId) {
+        let gang = &mut self.books.gangs[id];
+        (gang.waits, gang.failures) = (None, 0);
+    }
+
     /// Whether the gate was open is known by what passed it.
     fn stand_where_left(&mut self, id: AppId, started: bool) {
-        let found = |group: &GroupId| {
-            let group = &self.books.groups[*group];
+        let gang = self.books.apps[id].gang;
+        let found = |group: &Group| {
             let tally = group.seats.tally();
             tally.open < group.seats.len() || tally.pending > 0
         };
-        if started || self.books.apps[id].groups.iter().any(found) {
-            self.reshelve_own(id);
-            self.books.apps[id].party = self.party_of_then(id);
-            self.admit(id);
+        if started || self.books.groups_of(gang).any(found) {
+            self.reshelve_originators(gang);
+            self.admit(gang);
             if !started {
+                self.books.enter(gang, Stage::Reserving { party: self.party_of_then(id) });
                 // Their nodes may have changed since.
-                let held = self.held_seats(id, |_| true);
+                let held = self.held_seats(gang, |_| true);
                 self.loses_seats(held);
             }
         } else {
-            self.books.apps[id].stage = Stage::Gate;
+            self.books.enter(gang, Stage::Gate);
         }
-        self.reshelve_own(id);
+        self.reshelve_originators(gang);
     }
 
     /// The originators that were there when the reservation began, as far as dates can say it.
@@ -143,33 +154,32 @@ impl Scheduler {
         self.books.asks[ask].spec.mark.as_ref()?.seat
     }
 
-    /// Satisfied, with somebody to run: the start. Otherwise the gang goes on contending.
-    fn reserve_or_start(&mut self, id: AppId) {
-        let app = &mut self.books.apps[id];
+    /// Satisfied, with somebody to run: the start. Otherwise the gang goes on trying.
+    fn reserve_or_start(&mut self, id: GangId) {
+        let gang = &mut self.books.gangs[id];
         // Something about it changed: it may fit now.
-        app.stuck = None;
-        if app.groups.is_empty() {
-            self.run_without_groups(id);
+        gang.blocked = None;
+        if gang.groups.is_empty() {
+            gang.apps.clone().into_iter().for_each(|app| self.run_without_groups(app));
         } else if self.is_satisfied(id) && self.somebody_comes(id) && !self.takes_misfits_back(id) {
             self.start(id);
         } else {
-            self.contend_again(id);
+            self.take_turn(id);
             self.note_progress(id);
         }
     }
 
     /// Says how far the gang is where no plan will say it: its members come, or every seat has a node.
-    fn note_progress(&mut self, id: AppId) {
-        let app = &self.books.apps[id];
-        if let Some(Reason::WaitingForMembers { .. }) = app.waits {
+    fn note_progress(&mut self, id: GangId) {
+        let gang = &self.books.gangs[id];
+        if let Some(Reason::WaitingForMembers { .. }) = gang.waits {
             return self.lacks_members(id).into_iter().for_each(|reason| self.wait(id, reason));
         }
-        if app.contends.is_some() || app.stage != Stage::Reserve {
+        if gang.turn.is_some() || !gang.is_reserving() {
             return;
         }
         let (have, need) = self.progress(id);
-        let tallies = app.groups.iter().map(|group| self.books.groups[*group].seats.tally());
-        let reason = match tallies.map(|tally| tally.leaving).sum() {
+        let reason = match self.books.groups_of(id).map(|group| group.seats.tally().leaving).sum() {
             0 if have == need => Reason::Held { unsupported: self.unsupported_members(id) },
             0 => Reason::BindingPlaceholders { have, need },
             count => Reason::PlaceholdersLeaving { count },
@@ -178,46 +188,41 @@ impl Scheduler {
     }
 
     /// Members that are there and that nothing can place: they use what this version does not honour.
-    fn unsupported_members(&self, id: AppId) -> u32 {
-        self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].members.unsupported).sum()
+    fn unsupported_members(&self, id: GangId) -> u32 {
+        self.books.groups_of(id).map(|group| group.members.unsupported).sum()
     }
 
     /// An application without TaskGroups is its pods: nothing to reserve, and each goes its own way once the application
     /// counts as one of its queue's. What runs already does.
     fn run_without_groups(&mut self, id: AppId) {
         let app = &self.books.apps[id];
-        let (active, pending) = (app.active, app.pending);
+        let (gang, active, pending) = (app.gang, app.active, app.pending);
         if active > 0 {
-            self.admit(id);
+            self.admit(gang);
             self.transit(id, AppEvent::Run);
-            self.reshelve_own(id);
+            self.reshelve_originators(gang);
         } else if pending == 0 && !app.asks.is_empty() {
             self.transit(id, AppEvent::Idle);
         } else if app.queue.is_some_and(|queue| self.books.queues[queue].path != queue_path_of(&self.books, app)) {
             // Another pod came, or said something else.
             return self.renew(id);
         }
-        self.contend_again(id);
+        self.take_turn(gang);
     }
 
-    fn is_satisfied(&self, id: AppId) -> bool {
-        let app = &self.books.apps[id];
-        let some = |group: &GroupId| self.books.groups[*group].seats.tally().held > 0;
-        if rivals::has(Bug::HalfAGangStarts) && app.groups.iter().any(some) {
-            return true;
-        }
-        app.originators.is_empty() && app.groups.iter().all(|group| self.books.groups[*group].is_satisfied())
+    fn is_satisfied(&self, id: GangId) -> bool {
+        self.books.gangs[id].originators.is_empty() && self.books.groups_of(id).all(Group::is_satisfied)
     }
 
-    /// Whether a real pod of the application waits or is assumed: without one there is nothing to start.
-    fn somebody_comes(&self, id: AppId) -> bool {
-        let app = &self.books.apps[id];
-        app.active > 0 || app.pending > 0
+    /// Whether a real pod of the gang waits or is assumed: without one there is nothing to start.
+    fn somebody_comes(&self, id: GangId) -> bool {
+        let mut apps = self.books.gangs[id].apps.iter().map(|app| &self.books.apps[*app]);
+        apps.any(|app| app.active > 0 || app.pending > 0)
     }
 
     /// Takes back the members, and gives up the seats, whose node somebody else overloaded meanwhile; whether there were
     /// any.
-    fn takes_misfits_back(&mut self, id: AppId) -> bool {
+    fn takes_misfits_back(&mut self, id: GangId) -> bool {
         let mut found = false;
         for ask in self.held_back(id) {
             if self.may_not_fit(ask) && !self.still_fits(ask) {
@@ -230,10 +235,9 @@ impl Scheduler {
         self.loses_seats(doubtful) || found
     }
 
-    /// The placeholders that hold seats of an application and of which something is true, in the order of their seats.
-    fn held_seats(&self, id: AppId, which: impl Fn(&Ask) -> bool) -> Vec<AskId> {
-        let groups = self.books.apps[id].groups.iter().map(|group| &self.books.groups[*group]);
-        let held = groups.flat_map(|group| group.seats.held()).map(|(_, placeholder)| placeholder);
+    /// The placeholders that hold seats of a gang and of which something is true, in the order of their seats.
+    fn held_seats(&self, id: GangId, which: impl Fn(&Ask) -> bool) -> Vec<AskId> {
+        let held = self.books.groups_of(id).flat_map(|group| group.seats.held()).map(|(_, placeholder)| placeholder);
         held.filter(|placeholder| which(&self.books.asks[*placeholder])).collect()
     }
 
@@ -256,8 +260,9 @@ impl Scheduler {
     }
 
     /// The members and originators that have a node and wait for the start, in the order of a pass.
-    fn held_back(&self, id: AppId) -> Vec<AskId> {
-        let mut asks: Vec<_> = (self.app_asks(id))
+    fn held_back(&self, id: GangId) -> Vec<AskId> {
+        let apps = self.books.gangs[id].apps.iter();
+        let mut asks: Vec<_> = (apps.flat_map(|app| self.app_asks(*app)))
             .filter(|ask| matches!(self.books.asks[*ask].state, AskState::Assumed { sent: false, .. }))
             .map(|ask| (self.books.asks[ask].rank(), ask))
             .collect();
@@ -266,16 +271,14 @@ impl Scheduler {
     }
 
     /// The gang starts: the members held back are bound, the others swap with their placeholders (01, 1.3, 1.4).
-    pub(in crate::core) fn start(&mut self, id: AppId) {
-        self.leave_contest(id);
-        self.transit(id, AppEvent::Run);
+    pub(in crate::core) fn start(&mut self, id: GangId) {
+        self.take_no_turn(id);
+        self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.transit(app, AppEvent::Run));
         self.admit(id);
-        let app = &mut self.books.apps[id];
-        (app.waits, app.failures) = (None, 0);
-        app.party.clear();
+        self.forget_attempts(id);
         self.held_back(id).into_iter().for_each(|ask| self.send(ask));
-        self.reshelve_own(id);
-        for group in self.books.apps[id].groups.clone() {
+        self.reshelve_originators(id);
+        for group in self.books.gangs[id].groups.clone() {
             self.balance(group);
         }
     }
@@ -318,10 +321,10 @@ impl Scheduler {
         if app.active == 0 && app.pending > 0 && app.groups.is_empty() {
             // Nothing tells a new process that it ran: those that wait come as if they were the first (ADR 16).
             self.renew(id);
-        } else if app.active == 0 && (app.pending == 0 || rivals::has(Bug::EndsWithPendingPods)) {
+        } else if app.active == 0 && app.pending == 0 {
             self.transit(id, AppEvent::Idle);
         } else {
-            app.idle = None;
+            self.books.end_idling(id);
         }
     }
 
@@ -334,7 +337,7 @@ impl Scheduler {
     fn wait_on(&mut self, id: AppId) {
         let app = &self.books.apps[id];
         if app.active > 0 || app.pending > 0 {
-            self.books.apps[id].idle = None;
+            self.books.end_idling(id);
             return self.transit(id, AppEvent::Run);
         }
         if app.groups.is_empty() {
@@ -348,7 +351,7 @@ impl Scheduler {
         if self.books.apps[id].idle.replace(idle).is_none() {
             self.show_app(id);
         }
-        self.set_timer(id, due);
+        self.books.timers.set(Timer::Completion(id), due);
     }
 
     /// The longest of its task groups.
@@ -370,11 +373,9 @@ impl Scheduler {
 
     /// Leftover placeholders go with the state change; the application leaves its queue when the last is gone.
     fn complete(&mut self, id: AppId) {
-        if !rivals::has(Bug::LeftoversStay) {
-            self.release_placeholders(id, TerminationType::Timeout);
-        }
+        self.release_placeholders(id, TerminationType::Timeout);
         self.transit(id, AppEvent::Complete);
-        self.books.apps[id].idle = None;
+        self.books.end_idling(id);
         self.leave_queue_when_empty(id);
         self.take_up_edits(id);
         self.let_latecomers_in(id);
@@ -385,14 +386,18 @@ impl Scheduler {
         self.leave_queue_when_empty(id);
         let app = &self.books.apps[id];
         match (app.pending > 0 || app.resubmitted, app.queue) {
-            (true, None) if rivals::has(Bug::EndsForEver) => {}
             (true, None) => self.renew(id),
             (true, Some(_)) => {
                 let members = app.groups.iter().map(|group| self.books.groups[*group].members);
-                self.wait(id, Reason::PlaceholdersLeaving { count: members.map(|members| members.placeholders).sum() });
+                let gang = app.gang;
+                self.wait(
+                    gang,
+                    Reason::PlaceholdersLeaving { count: members.map(|members| members.placeholders).sum() },
+                );
             }
-            (false, _) if app.waits.is_some() => {
-                self.books.apps[id].waits = None;
+            (false, _) if self.books.gang_of(id).waits.is_some() => {
+                let gang = app.gang;
+                self.books.gangs[gang].waits = None;
                 self.show_app(id);
             }
             (false, _) => {}

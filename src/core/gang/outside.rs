@@ -16,7 +16,7 @@ impl Scheduler {
         if app.groups.is_empty() {
             return true;
         }
-        match app.state {
+        match app.state() {
             AppState::New | AppState::Rejected => true,
             AppState::Completed => self.lists(app, id),
             AppState::Accepted | AppState::Running | AppState::Waiting => self.why_outside(app, id).is_none(),
@@ -44,7 +44,7 @@ impl Scheduler {
         let app = group.spec.as_ref().and_then(|spec| self.books.app_ids.get(&group.key.beside(&spec.application)));
         let Some(app) = app.map(|app| &self.books.apps[*app]) else { return String::new() };
         let why = self.why_outside(app, id).unwrap_or_else(|| "looking again".into());
-        format!("the application is {}; {why}", app.state)
+        format!("the application is {}; {why}", app.state())
     }
 
     /// Found after a restart beside a gang that had started: what could not have come in stays outside.
@@ -75,10 +75,9 @@ impl Scheduler {
 
     /// A TaskGroup that cannot be part of its application stays outside.
     pub(in crate::core) fn shut_out(&mut self, app: AppId, id: GroupId) {
-        self.books.apps[app].groups.retain(|group| *group != id);
+        self.books.put_out(id);
         self.books.apps[app].latecomers.insert(id);
-        let group = &mut self.books.groups[id];
-        (group.app, group.closed_out) = (None, true);
+        self.books.groups[id].closed_out = true;
         self.shown_groups.insert(id);
         for ask in self.sorted_asks(id) {
             if self.books.asks[ask].is_placeholder() {

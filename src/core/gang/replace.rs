@@ -19,7 +19,6 @@ use crate::core::place::fill::{Demand, fill_some};
 use crate::core::place::misfit::fits;
 use crate::core::place::overlay::Scratch;
 use crate::core::step::Scheduler;
-use crate::rivals::{self, Bug};
 
 /// What a swap may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +40,6 @@ impl Scheduler {
         if reach == Reach::Beyond {
             let others = self.books.groups[id].overflow.iter().map(|(_, ask)| *ask).collect();
             self.swap_each(id, others, (&mut tries, reach));
-        }
-        if !all_swap && rivals::has(Bug::LargeMemberDropsTheSeats) {
-            self.empty_seats(id, TerminationType::Timeout);
         }
         if let (false, Some(app)) = (all_swap, self.books.groups[id].app) {
             self.stirred |= self.cramped.insert(app) && reach == Reach::Seat;
@@ -95,7 +91,7 @@ impl Scheduler {
     pub(in crate::core) fn is_interrupted(&self, id: GroupId) -> bool {
         let group = &self.books.groups[id];
         let app = group.app.map(|app| &self.books.apps[app]);
-        app.is_some_and(|app| app.state == AppState::Running && !app.placed && app.queue.is_some())
+        app.is_some_and(|app| app.state() == AppState::Running && !app.placed && app.queue.is_some())
             && group.seats.tally().open > 0
             && group.without_node().next().is_some()
     }
@@ -192,17 +188,11 @@ impl Scheduler {
         self.scratch.begin();
         let still = |node: &NodeId| {
             class.is_some_and(|class| fits(&self.books.nodes, &self.books.classes, &self.scratch, class, *node).is_ok())
-                || rivals::has(Bug::SwapsOntoALostNode)
         };
         let node = chosen.filter(still).or_else(|| class.and_then(|class| self.find_node(class)));
         match node.zip(queue) {
             Some((node, queue)) => {
                 self.books.charge_whole(member, node, Some(queue));
-                if rivals::has(Bug::SwapIsNotCounted) {
-                    let on_node = self.books.request(member).clone();
-                    self.books
-                        .charge(member, Charge { node, on_node, queue: Some(queue), in_queue: Resources::default() });
-                }
                 self.books.change(member, |ask| ask.state = AskState::Assumed { node, sent: false });
                 self.books.seat(group, seat, SeatState::Assumed(member));
                 self.send(member);

@@ -5,7 +5,6 @@ use crate::core::decision::TerminationType;
 use crate::core::event::{Remembered, Role};
 use crate::core::model::lifecycle::AppEvent;
 use crate::core::step::Scheduler;
-use crate::rivals::{self, Bug};
 
 /// How far the cluster shows an application's latest life to have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +31,10 @@ impl Scheduler {
     pub(in crate::core) fn recovers(&mut self, id: AppId) -> bool {
         let own = self.books.apps[id].incarnation;
         match self.latest_life(id) {
-            (life, Reached::End { placed }) if life >= own && !rivals::has(Bug::ReadmitsTheFinished) => {
+            (life, Reached::End { placed }) if life >= own => {
                 self.stays_ended(id, life, placed);
             }
-            (life, Reached::Start { placed })
-                if (life > own || self.runs(id, life)) && !rivals::has(Bug::RunningGangReservesAgain) =>
-            {
+            (life, Reached::Start { placed }) if (life > own || self.runs(id, life)) => {
                 self.goes_on(id, life, placed);
             }
             (_, Reached::Reserve | Reached::Start { .. } | Reached::End { .. } | Reached::Over) => return false,

@@ -3,17 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::base::arena::{Arena, Lookup, Table};
-use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, Key, NodeId, QueueId};
+use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, Key, NodeId, QueueId, Text};
 use crate::core::base::resources::{Limit, Resources};
 use crate::core::event::{AskSpec, Place};
-use crate::core::model::application::{App, Counted, Group};
+use crate::core::model::application::{App, Counted};
 use crate::core::model::ask::{Ask, AskState, Charge, Rank, Shelf};
 use crate::core::model::class::Classes;
+use crate::core::model::gang::Gang;
+use crate::core::model::group::Group;
 use crate::core::model::node::Nodes;
 use crate::core::model::queue::Queues;
 use crate::core::model::seat::SeatState;
+use crate::core::model::timers::Timers;
 use crate::core::shape::HostPort;
-use crate::rivals::{self, Bug};
 
 /// Everything the core knows.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +36,10 @@ pub struct Books {
     pub apps: Arena<AppId, App>,
     /// Applications by namespace and application id.
     pub app_ids: Lookup<Key, AppId>,
+    /// What starts together.
+    pub gangs: Arena<GangId, Gang>,
+    /// What is due when.
+    pub timers: Timers,
     /// Applications that list a TaskGroup which they do not have.
     pub awaited: Lookup<Key, BTreeSet<AppId>>,
     /// Ordinary asks that wait, by queue and class, in the order of a pass.
@@ -43,7 +49,7 @@ pub struct Books {
     /// Pods charged on each node.
     pub residents: Lookup<NodeId, BTreeSet<AskId>>,
     /// What the ResourceQuotas of a namespace allow at all.
-    pub namespace_limits: Lookup<crate::core::base::ids::Text, Limit>,
+    pub namespace_limits: Lookup<Text, Limit>,
 }
 
 /// What an ask counts as in the tallies of its application and group.
@@ -80,7 +86,7 @@ fn adjust(tally: &mut u32, was: bool, is: bool) {
 
 impl Books {
     /// How much each map remembers, the two queues that always exist not counted.
-    pub(in crate::core) fn sizes(&self) -> [(&'static str, usize); 12] {
+    pub(in crate::core) fn sizes(&self) -> [(&'static str, usize); 14] {
         let Self {
             nodes,
             classes,
@@ -90,6 +96,8 @@ impl Books {
             group_ids,
             apps,
             app_ids,
+            gangs,
+            timers,
             awaited,
             ordinary,
             queueless,
@@ -104,6 +112,8 @@ impl Books {
             ("asks", asks.len()),
             ("groups", groups.len().max(group_ids.len())),
             ("apps", apps.len().max(app_ids.len())),
+            ("gangs", gangs.len()),
+            ("timers", timers.len()),
             ("awaited task groups", awaited.len()),
             ("ordinary", ordinary.len()),
             ("queueless", queueless.len()),
@@ -155,9 +165,7 @@ impl Books {
         if (old_app, old_group) == (app, group) {
             return;
         }
-        if !standing.placeholder || !rivals::has(Bug::CounterDrifts) {
-            self.recount(old_app, old_group, (Some(standing), None));
-        }
+        self.recount(old_app, old_group, (Some(standing), None));
         if old_group != group {
             if let Some(old) = old_group.and_then(|group| self.groups.get_mut(group)) {
                 old.asks.remove(&id);
@@ -168,7 +176,8 @@ impl Books {
         }
         if let Some(old) = old_app.and_then(|app| self.apps.get_mut(app)) {
             old.asks.remove(&id);
-            old.party.remove(&id);
+            let gang = old.gang;
+            self.leave_party(gang, id);
         }
         if let (Some(app), None) = (app, group) {
             self.apps[app].asks.insert(id);
@@ -189,7 +198,7 @@ impl Books {
         match shelf {
             Shelf::Off => {}
             Shelf::Seat(group) => drop(self.groups[group].waiting.insert(entry)),
-            Shelf::Originator(app) => drop(self.apps[app].originators.insert(entry)),
+            Shelf::Originator(app) => drop(self.gang_of_mut(app).originators.insert(entry)),
             Shelf::Ordinary(queue, class) => {
                 if let Some(group) = self.group_of(id) {
                     group.overflow.insert(entry.clone());
@@ -205,7 +214,10 @@ impl Books {
         match shelf {
             Shelf::Off => {}
             Shelf::Seat(group) => drop(self.groups.get_mut(group).map(|group| group.waiting.remove(&entry))),
-            Shelf::Originator(app) => drop(self.apps.get_mut(app).map(|app| app.originators.remove(&entry))),
+            Shelf::Originator(app) if self.apps.get(app).is_some() => {
+                self.gang_of_mut(app).originators.remove(&entry);
+            }
+            Shelf::Originator(_) => {}
             Shelf::Ordinary(queue, class) => {
                 if let Some(group) = self.group_of(id) {
                     group.overflow.remove(&entry);
@@ -348,16 +360,6 @@ impl Books {
         }
         let id = self.groups.insert(Group::unseen(key.clone()));
         self.group_ids.insert(key.clone(), id);
-        id
-    }
-
-    /// The application of a key; a new one is made where none is known.
-    pub fn app_at(&mut self, key: &Key) -> AppId {
-        if let Some(id) = self.app_ids.get(key) {
-            return *id;
-        }
-        let id = self.apps.insert(App::new(key.clone()));
-        self.app_ids.insert(key.clone(), id);
         id
     }
 

@@ -1,5 +1,5 @@
 //! Whose turn it is: gangs before their start and ordinary pods, in the order of a pass.
 
-mod contest;
 mod pass;
 mod shelves;
+mod turns;

@@ -8,7 +8,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, QueueId};
+use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, QueueId};
 use crate::core::base::resources::{CPU, MEMORY, Totals};
 use crate::core::gang::replace::Reach;
 use crate::core::model::ask::{AskState, Rank, Shelf};
@@ -40,7 +40,7 @@ impl Scheduler {
         cramped.sort_unstable();
         // One may have ended since: only what runs swaps.
         let running =
-            cramped.iter().map(|(_, app)| &self.books.apps[*app]).filter(|app| app.state == AppState::Running);
+            cramped.iter().map(|(_, app)| &self.books.apps[*app]).filter(|app| app.state() == AppState::Running);
         let groups: Vec<_> = running.flat_map(|app| self.hardest_first(&app.groups)).collect();
         groups.iter().for_each(|group| self.fill_open_seats(*group));
         for group in groups {
@@ -85,7 +85,7 @@ impl Scheduler {
         let mut ahead = Ahead::default();
         let mut exhausted = BTreeSet::new();
         let mut waits = false;
-        let mut gang = self.contending.first_key_value().map(|(rank, app)| (rank.clone(), *app));
+        let mut gang = self.turns.first_key_value().map(|(rank, gang)| (rank.clone(), *gang));
         loop {
             let run = runs.first().cloned();
             let gang_first = match (&gang, &run) {
@@ -98,18 +98,18 @@ impl Scheduler {
                 return;
             }
             if gang_first {
-                let (rank, app) = gang.take().expect("chosen just now");
-                let placed = self.contend(app, &mut ahead);
+                let (rank, id) = gang.take().expect("chosen just now");
+                let placed = self.try_to_start(id, &mut ahead);
                 self.unfinished |= waits && placed > 0;
                 // One before its gate says already that it waits for quota.
-                waits |= placed == 0 && self.books.apps[app].is_past_gate();
+                waits |= placed == 0 && self.books.gangs[id].is_past_gate();
                 budget = budget.saturating_sub(placed);
-                runs.extend(self.let_in_now(app));
+                runs.extend(self.let_in_now(id));
                 gang = self
-                    .contending
+                    .turns
                     .range((std::ops::Bound::Excluded(rank), std::ops::Bound::Unbounded))
                     .next()
-                    .map(|(rank, app)| (rank.clone(), *app));
+                    .map(|(rank, gang)| (rank.clone(), *gang));
             } else if let Some((head, key)) = run {
                 runs.remove(&(head.clone(), key));
                 let limit =
@@ -129,9 +129,12 @@ impl Scheduler {
     }
 
     /// The asks of an application without TaskGroups that was let in just now: they take their turn in this pass.
-    fn let_in_now(&self, app: AppId) -> Vec<(Rank, (QueueId, ClassId))> {
-        let app = &self.books.apps[app];
-        let own = app.asks.iter().filter(|_| app.groups.is_empty()).map(|ask| &self.books.asks[*ask]);
+    fn let_in_now(&self, id: GangId) -> Vec<(Rank, (QueueId, ClassId))> {
+        let gang = &self.books.gangs[id];
+        if !gang.groups.is_empty() {
+            return Vec::new();
+        }
+        let own = gang.apps.iter().flat_map(|app| &self.books.apps[*app].asks).map(|ask| &self.books.asks[*ask]);
         own.filter_map(|ask| match ask.shelf {
             Shelf::Ordinary(queue, class) => Some((ask.rank(), (queue, class))),
             Shelf::Off | Shelf::Seat(_) | Shelf::Originator(_) | Shelf::Queueless => None,
@@ -242,11 +245,11 @@ impl Scheduler {
     }
 
     /// A gang before its start takes its turn. Returns how many pods it placed.
-    fn contend(&mut self, app: AppId, ahead: &mut Ahead) -> u32 {
-        let placed = self.try_gang(app, ahead);
-        self.contend_again(app);
+    fn try_to_start(&mut self, id: GangId, ahead: &mut Ahead) -> u32 {
+        let placed = self.try_gang(id, ahead);
+        self.take_turn(id);
         if placed > 0 {
-            self.touch(Some(app));
+            self.touch_gang(id);
         }
         placed
     }

@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GroupId};
+use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId};
 use crate::core::event::{Place, Role};
 use crate::core::gang::judge::usable_queue;
-use crate::core::model::application::Stage;
 use crate::core::model::ask::{Rank, Shelf};
+use crate::core::model::gang::{Gang, Stage};
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::step::Scheduler;
-use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// Puts a waiting pod where it belongs now.
@@ -27,23 +26,25 @@ impl Scheduler {
     /// What an application asks for changes with those that wait: a refused one is judged again when its originators
     /// change, and a plan that asked for too much may ask for less.
     pub(in crate::core) fn left_shelf(&mut self, shelf: Shelf) {
-        let app = match shelf {
-            Shelf::Originator(app) => Some(app),
-            Shelf::Seat(group) => self.books.groups.get(group).and_then(|group| group.app),
+        let gang = match shelf {
+            Shelf::Originator(app) => self.books.apps.get(app).map(|app| app.gang),
+            Shelf::Seat(group) => self.books.groups.get(group).and_then(|group| group.gang),
             Shelf::Off | Shelf::Ordinary(..) | Shelf::Queueless => None,
         };
-        let Some(entry) = app.and_then(|app| self.books.apps.get_mut(app)) else { return };
-        entry.real_ask = None;
+        let Some(gang) = gang.and_then(|gang| self.books.gangs.get_mut(gang)) else { return };
+        gang.real_ask = None;
         // Who waits for capacity may lack a member now, and leave its share of the quota to those behind it.
-        self.stirred |= entry.contends.is_some();
-        if let (Shelf::Originator(app), AppState::Rejected) = (shelf, entry.state) {
+        self.stirred |= gang.turn.is_some();
+        if let Shelf::Originator(app) = shelf
+            && self.books.apps[app].state() == AppState::Rejected
+        {
             self.renew(app);
         }
     }
 
-    /// Every pod of an application outside its task groups.
-    pub(in crate::core) fn reshelve_own(&mut self, id: AppId) {
-        for ask in self.books.apps[id].asks.clone() {
+    /// Every pod outside task groups of the applications of a gang.
+    pub(in crate::core) fn reshelve_originators(&mut self, id: GangId) {
+        for ask in self.books.originators_of(id) {
             self.reshelve(ask);
         }
     }
@@ -73,15 +74,14 @@ impl Scheduler {
     fn shelf_in_app(&self, id: AskId, (app, group): (AppId, Option<GroupId>), class: ClassId) -> Shelf {
         let entry = &self.books.apps[app];
         let ordinary = entry.queue.map_or(Shelf::Off, |queue| Shelf::Ordinary(queue, class));
-        match (entry.state, group) {
+        match (entry.state(), group) {
             (AppState::Running | AppState::Waiting, None) => ordinary,
             (AppState::Accepted, None) if entry.groups.is_empty() && entry.admitted => ordinary,
             // One that came after the reservation began is an ordinary ask, from the start on (01, 1.2.2).
-            (AppState::Accepted, None) if entry.stage == Stage::Reserve && !entry.party.contains(&id) => Shelf::Off,
+            (AppState::Accepted, None) if came_late(self.books.gang_of(app), id) => Shelf::Off,
             (_, None) => Shelf::Originator(app),
             // [`Self::balance`] says for whom there is a seat.
             (AppState::Running | AppState::Waiting, Some(_)) => ordinary,
-            (AppState::Accepted, Some(_)) if rivals::has(Bug::MembersBindAlone) => ordinary,
             (_, Some(group)) => Shelf::Seat(group),
         }
     }
@@ -105,6 +105,11 @@ impl Scheduler {
         let down = || Some(Shelf::Ordinary(app.queue?, self.books.asks[ask].class?));
         Some((ask, if up { Shelf::Seat(id) } else { down().unwrap_or(Shelf::Off) }))
     }
+}
+
+/// Whether a pod came after the gang had begun to reserve.
+fn came_late(gang: &Gang, ask: AskId) -> bool {
+    matches!(gang.stage(), Stage::Reserving { party } if !party.contains(&ask))
 }
 
 /// How a shelf with so many places comes nearer to holding the first in the order, `beyond` being the first of the others:

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, NodeId};
+use crate::core::base::ids::{AskId, ClassId, GangId, GroupId, NodeId};
 use crate::core::event::PlaceholderFor;
 use crate::core::place::fill::{Demand, Placed, Shortfall, fill, fill_until_short};
 use crate::core::place::overlay::Scratch;
@@ -38,10 +38,10 @@ const ROUNDS: u32 = 16;
 impl Scheduler {
     /// Who would take the open seats: members first where they may, placeholders for the rest, and the originators. `None`
     /// while there are fewer than seats.
-    pub(in crate::core) fn candidates(&self, id: AppId) -> Option<Vec<Vec<Candidate>>> {
-        let app = &self.books.apps[id];
-        let mut all = Vec::with_capacity(app.groups.len() + 1);
-        for id in &app.groups {
+    pub(in crate::core) fn candidates(&self, id: GangId) -> Option<Vec<Vec<Candidate>>> {
+        let gang = &self.books.gangs[id];
+        let mut all = Vec::with_capacity(gang.groups.len() + 1);
+        for id in &gang.groups {
             let group = &self.books.groups[*id];
             let candidate = |ask: AskId| Some(Candidate { ask, class: self.books.asks[ask].class?, group: Some(*id) });
             let placeholders = || group.seats.open_with_placeholder().filter_map(|(_, ask)| candidate(ask));
@@ -57,7 +57,7 @@ impl Scheduler {
             all.push(of_group);
         }
         let originator = |ask: AskId| Some(Candidate { ask, class: self.books.asks[ask].class?, group: None });
-        all.push(app.originators.iter().filter_map(|(_, ask)| originator(*ask)).collect());
+        all.push(gang.originators.iter().filter_map(|(_, ask)| originator(*ask)).collect());
         Some(all)
     }
 
@@ -106,7 +106,7 @@ impl Scheduler {
 
     /// Where a plan of the gang's first candidates would fall short now: the demand, how many of it fit, and the nodes
     /// as the next one sees them. `None` if it would not.
-    pub(in crate::core) fn shortfall_now(&self, id: AppId) -> Option<(Demand, u32, Scratch)> {
+    pub(in crate::core) fn shortfall_now(&self, id: GangId) -> Option<(Demand, u32, Scratch)> {
         let demands = demands_of(&self.choose(&self.candidates(id)?, &BTreeMap::new(), |_| None)?);
         let mut scratch = Scratch::default();
         let short = fill_until_short(&self.books.nodes, &self.books.classes, &mut scratch, &demands)?;

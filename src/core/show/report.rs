@@ -1,13 +1,13 @@
 //! What is to be shown: which task groups, pods and queues changed, and what to say of each.
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, QueueId, Text};
+use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, QueueId, Text};
 use crate::core::base::resources::{Amount, Totals};
 use crate::core::decision::Decision;
 use crate::core::event::{Place, Role};
 use crate::core::gang::judge::{placeholder_ask, usable_queue};
 use crate::core::gang::replace::excess_refused;
-use crate::core::model::application::Group;
 use crate::core::model::ask::{AskState, Shelf};
+use crate::core::model::group::Group;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::{Ahead, DEFAULT_QUEUE};
 use crate::core::model::seat::{SeatState, Tally};
@@ -34,7 +34,7 @@ pub struct GroupReport {
     /// `minMember`.
     pub required: u32,
     /// Members and placeholders by what became of them.
-    pub members: crate::core::model::application::Members,
+    pub members: crate::core::model::group::Members,
     /// Placeholders that gave their seat to a member.
     pub replaced: u32,
     /// Accepted by its queue.
@@ -65,20 +65,25 @@ pub struct QueueReport {
 }
 
 impl Scheduler {
-    /// Why an application waits, noted and shown.
-    pub(in crate::core) fn wait(&mut self, id: AppId, reason: Reason) {
-        let app = &mut self.books.apps[id];
-        if app.waits.as_ref() == Some(&reason) {
+    /// Why a gang waits, noted and shown.
+    pub(in crate::core) fn wait(&mut self, id: GangId, reason: Reason) {
+        let gang = &mut self.books.gangs[id];
+        if gang.waits.as_ref() == Some(&reason) {
             return;
         }
         // Pods show the code alone: other numbers concern the task groups only.
-        let is_new = app.waits.as_ref().map(Reason::code) != Some(reason.code());
-        app.waits = Some(reason);
+        let is_new = gang.waits.as_ref().map(Reason::code) != Some(reason.code());
+        gang.waits = Some(reason);
         if is_new {
-            self.show_app(id);
+            self.show_gang(id);
         } else {
-            self.shown_groups.extend(&self.books.apps[id].groups);
+            self.shown_groups.extend(&self.books.gangs[id].groups);
         }
+    }
+
+    /// Everything shown of the applications of a gang is looked at again.
+    pub(in crate::core) fn show_gang(&mut self, id: GangId) {
+        self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.show_app(app));
     }
 
     /// Everything shown of an application is looked at again.
@@ -207,37 +212,41 @@ impl Scheduler {
 
     fn member_reason(&self, id: AskId, app_id: AppId, group: Option<GroupId>) -> Option<AskReason> {
         let (ask, app) = (&self.books.asks[id], &self.books.apps[app_id]);
-        match app.state {
+        match app.state() {
             AppState::Rejected => {
                 let code = app.rejected.first().map_or("Rejected", |reason| reason.code());
                 Some(AskReason::Rejected { code, text: join(&app.rejected) })
             }
-            AppState::New | AppState::Completed => app.waits.clone().map(|reason| AskReason::Gang(app_id, reason)),
-            AppState::Accepted if !app.groups.is_empty() => self.reserving_reason(id, app_id),
+            AppState::New | AppState::Completed => self.gang_reason(app.gang),
+            AppState::Accepted if !app.groups.is_empty() => self.reserving_reason(id, app.gang),
             AppState::Accepted | AppState::Running | AppState::Waiting => match ask.shelf {
                 Shelf::Ordinary(queue, _) => self.ordinary_reason(id, queue),
                 Shelf::Seat(_) => self.seat_reason(id, group?),
-                Shelf::Originator(_) => app.waits.clone().map(|reason| AskReason::Gang(app_id, reason)),
+                Shelf::Originator(_) => self.gang_reason(app.gang),
                 Shelf::Off | Shelf::Queueless => None,
             },
         }
     }
 
+    fn gang_reason(&self, gang: GangId) -> Option<AskReason> {
+        self.books.gangs[gang].waits.clone().map(|reason| AskReason::Gang(gang, reason))
+    }
+
     /// Of a gang that fits no nodes, exactly the pods that the plan wanted to place are Unschedulable: its placeholders
     /// where it has them, else its members; so that an autoscaler sees exactly what is missing (01, 1.3).
-    fn reserving_reason(&self, id: AskId, app: AppId) -> Option<AskReason> {
-        let reason = self.books.apps[app].waits.as_ref()?;
+    fn reserving_reason(&self, id: AskId, gang: GangId) -> Option<AskReason> {
+        let reason = self.books.gangs[gang].waits.as_ref()?;
         if matches!(reason, Reason::WaitingForCapacity { .. }) && self.is_wanted(id) {
-            return Some(AskReason::Wanted(app));
+            return Some(AskReason::Wanted(gang));
         }
         let is_shown = !reason.is_progress() && !self.books.asks[id].is_placeholder();
-        is_shown.then(|| AskReason::Gang(app, reason.clone()))
+        is_shown.then(|| AskReason::Gang(gang, reason.clone()))
     }
 
     fn is_wanted(&self, id: AskId) -> bool {
         let ask = &self.books.asks[id];
         let Some(group) = ask.group.map(|group| &self.books.groups[group]) else {
-            return ask.app.is_some_and(|app| self.books.apps[app].party.contains(&id));
+            return ask.app.is_some_and(|app| self.books.gang_of(app).party().any(|own| *own == id));
         };
         if ask.is_placeholder() {
             return true;
@@ -266,9 +275,9 @@ impl Scheduler {
     pub fn ask_message(&self, reason: &AskReason) -> String {
         match reason {
             AskReason::Capacity(class) => self.capacity_sentence(&Scratch::default(), *class),
-            AskReason::Gang(app, reason) => self.gang_message(*app, reason),
-            AskReason::Wanted(app) => match &self.books.apps[*app].waits {
-                Some(waits) => self.gang_message(*app, waits),
+            AskReason::Gang(gang, reason) => self.gang_message(*gang, reason),
+            AskReason::Wanted(gang) => match &self.books.gangs[*gang].waits {
+                Some(waits) => self.gang_message(*gang, waits),
                 None => reason.to_string(),
             },
             AskReason::TaskGroupNotFound(_)
@@ -285,9 +294,9 @@ impl Scheduler {
         }
     }
 
-    fn gang_message(&self, app: AppId, reason: &Reason) -> String {
+    fn gang_message(&self, gang: GangId, reason: &Reason) -> String {
         match reason {
-            Reason::WaitingForCapacity { .. } => match self.shortfall_now(app) {
+            Reason::WaitingForCapacity { .. } => match self.shortfall_now(gang) {
                 Some((Demand { class, count }, fit, nodes)) => {
                     let reason = Reason::WaitingForCapacity { fit, need: count };
                     format!("{reason}, then {}", self.capacity_sentence(&nodes, class))
@@ -336,8 +345,10 @@ impl Scheduler {
     pub fn is_in_progress(&self, id: GroupId) -> bool {
         let Some(group) = self.books.groups.get(id) else { return false };
         let app = group.app.map(|app| &self.books.apps[app]);
-        app.is_some_and(|app| match app.state {
-            AppState::New | AppState::Accepted => app.waits.as_ref().is_none_or(Reason::is_progress),
+        app.is_some_and(|app| match app.state() {
+            AppState::New | AppState::Accepted => {
+                self.books.gangs[app.gang].waits.as_ref().is_none_or(Reason::is_progress)
+            }
             // A seat that was lost stays so until somebody comes.
             AppState::Running => !app.placed && group.seats.tally().open == 0,
             AppState::Waiting | AppState::Rejected | AppState::Completed => false,
@@ -349,7 +360,7 @@ impl Scheduler {
         let group = self.books.groups.get(id)?;
         let spec = group.spec.as_ref()?;
         let app = group.app.map(|app| &self.books.apps[app]);
-        let state = app.map_or(AppState::Rejected, |app| app.state);
+        let state = app.map_or(AppState::Rejected, |app| app.state());
         Some(GroupReport {
             state,
             // What an earlier process wrote is true until it is judged.
@@ -362,7 +373,7 @@ impl Scheduler {
             replaced: group.replaced,
             accepted: !matches!(state, AppState::New | AppState::Rejected),
             past_gate: app.is_some_and(|app| {
-                app.admitted || matches!(app.state, AppState::Running | AppState::Waiting | AppState::Completed)
+                app.admitted || matches!(app.state(), AppState::Running | AppState::Waiting | AppState::Completed)
             }),
             placed: app.is_some_and(|app| app.placed),
             completes: app.and_then(|app| Some(app.idle?.ends(self.completion_timeout(app)).1)),
@@ -379,33 +390,35 @@ impl Scheduler {
     /// Code of the one reason that says most.
     fn group_reason(&self, group: &Group) -> &'static str {
         let Some(app) = group.app.map(|app| &self.books.apps[app]) else { return "ApplicationClosed" };
-        match app.state {
+        let waits = self.books.gangs[app.gang].waits.as_ref();
+        match app.state() {
             AppState::Rejected => app.rejected.first().map_or("Rejected", |reason| reason.code()),
-            AppState::New | AppState::Accepted => app.waits.as_ref().map_or("Submitted", Reason::code),
+            AppState::New | AppState::Accepted => waits.map_or("Submitted", Reason::code),
             AppState::Running => running_reason(group, app.placed).0,
             AppState::Waiting => "WaitingForCompletion",
-            AppState::Completed => app.waits.as_ref().map_or("Completed", Reason::code),
+            AppState::Completed => waits.map_or("Completed", Reason::code),
         }
     }
 
     /// The sentence beside the reason of a task group. It can take a look at every node: for what is written or asked.
     pub fn group_message(&self, id: GroupId) -> String {
         let Some(group) = self.books.groups.get(id) else { return String::new() };
-        let Some((id, app)) = group.app.map(|app| (app, &self.books.apps[app])) else {
+        let Some(app) = group.app.map(|app| &self.books.apps[app]) else {
             return self.outside_message(id);
         };
-        match app.state {
+        let waits = self.books.gangs[app.gang].waits.as_ref();
+        match app.state() {
             AppState::Rejected => join(&app.rejected),
-            AppState::New | AppState::Accepted => match &app.waits {
-                Some(reason) => self.gang_message(id, reason),
+            AppState::New | AppState::Accepted => match waits {
+                Some(reason) => self.gang_message(app.gang, reason),
                 None => "submitted; not planned yet".into(),
             },
             AppState::Running => running_reason(group, app.placed).1,
             AppState::Waiting => {
                 "nothing runs and nothing is pending; the application completes at its deadline".into()
             }
-            AppState::Completed => match &app.waits {
-                Some(reason) => self.gang_message(id, reason),
+            AppState::Completed => match waits {
+                Some(reason) => self.gang_message(app.gang, reason),
                 None => "the application is complete".into(),
             },
         }

@@ -1,0 +1,132 @@
+//! Gangs: the task groups and pods that start together or not at all (01, 1.1, 1.3).
+
+use std::collections::BTreeSet;
+
+use crate::core::base::ids::{AppId, AskId, ClassId, GroupId};
+use crate::core::base::resources::Totals;
+use crate::core::model::ask::Rank;
+use crate::core::reason::Reason;
+use crate::core::time::{Millis, Mono};
+
+/// What starts together: one transaction over the seats of these task groups and over these originators.
+#[derive(Clone, Debug, Default)]
+pub struct Gang {
+    /// The applications that start with it, in the order of their names.
+    pub apps: Vec<AppId>,
+    /// Its task groups, in the order of their names. A gang without any is made of pods that need no one but themselves.
+    pub groups: Vec<GroupId>,
+    /// Originators that wait for the start, in the order of a pass.
+    pub originators: BTreeSet<(Rank, AskId)>,
+    /// Where it stands. Only [`super::books::Books`] changes it, together with the state of its applications.
+    pub(super) stage: Stage,
+    /// Why it does not start yet.
+    pub waits: Option<Reason>,
+    /// Failed attempts to reserve in a row, for the back-off.
+    pub failures: u32,
+    /// Its place among the gangs that try to start; `None` while it has nothing to try.
+    pub turn: Option<Rank>,
+    /// What must change before the last plan, which found too few nodes, is made again.
+    pub blocked: Option<Blocked>,
+    /// What the last plan would have used, where that was more than its task groups announce: counts at the gate.
+    pub real_ask: Option<Totals>,
+}
+
+/// Where a gang stands, with what belongs to that phase alone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Stage {
+    /// Its applications are not in a queue: not judged yet, refused, or ended.
+    #[default]
+    Outside,
+    /// The whole ask does not fit the quota yet, or too few members exist (Direct). No placeholder exists.
+    Gate,
+    /// Past the gate: waits whether more members come before placeholders are made for the missing ones.
+    Settling {
+        /// Ends if no new member comes.
+        until: Mono,
+        /// Ends in any case.
+        latest: Mono,
+    },
+    /// Past the gate: placeholders are created, planned and bound until every seat is satisfied.
+    Reserving {
+        /// The originators that were pending when this began: they start with the gang, later ones are ordinary asks.
+        party: BTreeSet<AskId>,
+    },
+    /// A reservation failed: tried again later.
+    BackOff {
+        /// Until then.
+        until: Mono,
+    },
+    /// Its members may run.
+    Started,
+}
+
+/// What must change before a gang that found too few nodes is planned again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocked {
+    /// So many of a class must fit, whatever else is placed.
+    Alone {
+        /// The class.
+        class: ClassId,
+        /// How many.
+        need: u32,
+    },
+    /// Each class fits alone, all of them do not: any node must have got more room since this count of such changes.
+    Together {
+        /// [`crate::core::step::Scheduler`]'s count.
+        growth: u64,
+    },
+}
+
+/// How long to wait for one more member before placeholders are made for the missing ones (01, 1.3).
+pub const SETTLE_MS: Millis = 1_000;
+/// How long to wait for more members at most (01, 1.3).
+pub const SETTLE_AT_MOST_MS: Millis = 5_000;
+/// First pause after a failed reservation.
+pub const BACK_OFF_MS: Millis = 1_000;
+/// Longest pause: an administrator who makes room does not wait longer than this.
+pub const BACK_OFF_AT_MOST_MS: Millis = 60_000;
+/// Two losses of placeholders of one seat within this time are one too many: longer than the longest pause between two
+/// attempts.
+pub const LOST_AGAIN_MS: Millis = 2 * BACK_OFF_AT_MOST_MS;
+
+impl Gang {
+    /// Where it stands.
+    pub const fn stage(&self) -> &Stage {
+        &self.stage
+    }
+
+    /// The originators that start with it, as far as that is settled.
+    pub fn party(&self) -> impl Iterator<Item = &AskId> {
+        let party = match &self.stage {
+            Stage::Reserving { party } => Some(party),
+            Stage::Outside | Stage::Gate | Stage::Settling { .. } | Stage::BackOff { .. } | Stage::Started => None,
+        };
+        party.into_iter().flatten()
+    }
+
+    /// Whether its applications are in their queue and it has not started.
+    pub const fn is_before_start(&self) -> bool {
+        match self.stage {
+            Stage::Gate | Stage::Settling { .. } | Stage::Reserving { .. } | Stage::BackOff { .. } => true,
+            Stage::Outside | Stage::Started => false,
+        }
+    }
+
+    /// Whether its whole ask was found to fit the quota, so that it may have placeholders.
+    pub const fn is_past_gate(&self) -> bool {
+        match self.stage {
+            Stage::Settling { .. } | Stage::Reserving { .. } | Stage::Started => true,
+            Stage::Outside | Stage::Gate | Stage::BackOff { .. } => false,
+        }
+    }
+
+    /// Whether placeholders come into being or are there, and not all seats are satisfied.
+    pub const fn is_reserving(&self) -> bool {
+        matches!(self.stage, Stage::Reserving { .. })
+    }
+
+    /// Pause after the failures so far: doubles from [`BACK_OFF_MS`] to [`BACK_OFF_AT_MOST_MS`].
+    pub fn back_off(&self) -> Millis {
+        BACK_OFF_MS.saturating_mul(1 << self.failures.saturating_sub(1).min(16)).min(BACK_OFF_AT_MOST_MS)
+    }
+}

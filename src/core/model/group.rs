@@ -1,0 +1,103 @@
+//! Task groups: named sets of equal members (01, 1.1).
+
+use std::collections::BTreeSet;
+
+use crate::core::base::ids::{AppId, AskId, GangId, Key};
+use crate::core::event::{GroupSpec, Reservation};
+use crate::core::model::ask::Rank;
+use crate::core::model::seat::Seats;
+
+/// A named set of equal members.
+#[derive(Clone, Debug)]
+pub struct Group {
+    /// Namespace and name of the TaskGroup.
+    pub key: Key,
+    /// In force: as last observed, but for what was edited after the start. `None` while only pods name it
+    /// (Koordinator's "fake gang").
+    pub spec: Option<Box<GroupSpec>>,
+    /// As last observed, where that is not in force: its application had started before it was edited.
+    pub edited: Option<Box<GroupSpec>>,
+    /// Its application, while the object exists.
+    pub app: Option<AppId>,
+    /// What it starts with, likewise.
+    pub gang: Option<GangId>,
+    /// Its seats, from acceptance to completion.
+    pub seats: Seats,
+    /// Every pod of it, placeholders included.
+    pub asks: BTreeSet<AskId>,
+    /// Members that wait for a seat, in the order of a pass.
+    pub waiting: BTreeSet<(Rank, AskId)>,
+    /// Members that wait although there is no held seat for them, after the start: ordinary asks.
+    pub overflow: BTreeSet<(Rank, AskId)>,
+    /// Members by what became of them.
+    pub members: Members,
+    /// Placeholders that gave their seat to a member, in this incarnation.
+    pub replaced: u32,
+    /// The last incarnation that it was part of: names of placeholders must not come again under one UID, even if it
+    /// moves to another application.
+    pub lived: u32,
+    /// Its application is closed to it: it is not listed in the gang (01, 1.1).
+    pub closed_out: bool,
+    /// The last of its waiting members that the plan wanted to place: those after it are surplus.
+    pub cut: Option<Rank>,
+}
+
+/// A task group's members by what became of them (a tally, changed where a pod's place changes).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Members {
+    /// Wait for a node.
+    pub pending: u32,
+    /// Have a node and are not finished.
+    pub running: u32,
+    /// Succeeded.
+    pub succeeded: u32,
+    /// Failed.
+    pub failed: u32,
+    /// Wait, and use what this version does not honour.
+    pub unsupported: u32,
+    /// Placeholder pods that exist.
+    pub placeholders: u32,
+}
+
+impl Group {
+    /// A group that pods name before its object is seen.
+    pub fn unseen(key: Key) -> Self {
+        Self {
+            key,
+            spec: None,
+            edited: None,
+            app: None,
+            gang: None,
+            seats: Seats::default(),
+            asks: BTreeSet::new(),
+            waiting: BTreeSet::new(),
+            overflow: BTreeSet::new(),
+            members: Members::default(),
+            replaced: 0,
+            lived: 0,
+            closed_out: false,
+            cut: None,
+        }
+    }
+
+    /// Its spec, where it must have one: it belongs to an application.
+    pub fn spec(&self) -> &GroupSpec {
+        self.spec.as_deref().expect("a group of an application has a spec")
+    }
+
+    /// Members that wait for a node after the start, in the order of a pass: those who count on a held seat first.
+    pub fn without_node(&self) -> impl Iterator<Item = &(Rank, AskId)> {
+        self.waiting.iter().chain(&self.overflow)
+    }
+
+    /// Whether its seats are held by placeholder pods.
+    pub fn uses_placeholders(&self) -> bool {
+        self.spec().reservation == Reservation::Placeholder
+    }
+
+    /// Whether every seat is held, taken, or assumed for a real member (01, 1.3).
+    pub fn is_satisfied(&self) -> bool {
+        let tally = self.seats.tally();
+        tally.open == 0 && tally.binding == 0 && tally.leaving == 0
+    }
+}

@@ -1,0 +1,70 @@
+//! Which gangs take a turn in a pass before their start, and in which order (01, 1.2.5).
+
+use std::cmp::Reverse;
+
+use crate::core::base::ids::{GangId, Key};
+use crate::core::model::ask::Rank;
+use crate::core::model::gang::Stage;
+use crate::core::step::Scheduler;
+
+impl Scheduler {
+    /// Keeps the gang's place among those that try to start; one whose seats are all settled does not.
+    pub(in crate::core) fn take_turn(&mut self, id: GangId) {
+        let waits = self.books.gangs.get(id).is_some_and(|gang| gang.is_before_start()) && self.back_off_is_over(id);
+        let rank = (waits && self.lacks_something(id)).then(|| self.gang_rank(id));
+        let Some(gang) = self.books.gangs.get_mut(id).filter(|gang| gang.turn != rank) else { return };
+        if let Some(old) = std::mem::replace(&mut gang.turn, rank.clone()) {
+            self.turns.remove(&old);
+        }
+        if let Some(rank) = rank {
+            self.turns.insert(rank, id);
+            self.stirred = true;
+        }
+    }
+
+    /// Takes the gang out of those that try to start.
+    pub(in crate::core) fn take_no_turn(&mut self, id: GangId) {
+        if let Some(rank) = self.books.gangs[id].turn.take() {
+            self.turns.remove(&rank);
+        }
+    }
+
+    fn back_off_is_over(&mut self, id: GangId) -> bool {
+        let Stage::BackOff { until } = *self.books.gangs[id].stage() else { return true };
+        if until > self.now.mono {
+            return false;
+        }
+        self.books.enter(id, Stage::Gate);
+        true
+    }
+
+    /// Whether a seat is open, or an originator that starts with the gang has no node.
+    fn lacks_something(&self, id: GangId) -> bool {
+        !self.books.gangs[id].originators.is_empty()
+            || self.books.groups_of(id).any(|group| group.seats.tally().open > 0)
+    }
+
+    /// Priority of its first waiting pod, submission, name.
+    fn gang_rank(&self, id: GangId) -> Rank {
+        let gang = &self.books.gangs[id];
+        let groups = || self.books.groups_of(id);
+        let of_members = groups().filter_map(|group| group.waiting.first().map(|(rank, _)| rank.priority.0));
+        // Those of one group are made alike.
+        let placeholders = groups().filter_map(|group| group.seats.open_with_placeholder().next());
+        let of_placeholders = placeholders.map(|(_, ask)| self.books.asks[ask].spec.priority);
+        let originator = gang.originators.first().map(|(rank, _)| rank);
+        let of_originators = originator.map(|rank| rank.priority.0);
+        Rank {
+            priority: Reverse(of_members.chain(of_placeholders).chain(of_originators).max().unwrap_or(0)),
+            created: (groups().map(|group| group.spec().created).min())
+                .unwrap_or_else(|| originator.map_or(0, |rank| rank.created)),
+            key: self.gang_key(id),
+        }
+    }
+
+    /// Names a gang: the first of its applications.
+    fn gang_key(&self, id: GangId) -> Key {
+        let app = self.books.gangs[id].apps.first().expect("a gang has an application");
+        self.books.apps[*app].key.clone()
+    }
+}
