@@ -26,9 +26,6 @@ mod quantities;
 mod random;
 mod reasons;
 mod requests;
-#[cfg(debug_assertions)]
-#[allow(clippy::print_stdout, reason = "what is found is printed")]
-mod rivals;
 mod scenarios;
 #[cfg(feature = "runtime")]
 mod scripted;

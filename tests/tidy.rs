@@ -55,13 +55,11 @@ const FOREIGN_TO_CORE: &[&str] =
 const LOGIC: &[&str] = &["if", "match", "while", "loop"];
 
 /// core ← shim ← controller ← runtime ← main; sim beside runtime, for one command; api knows nobody; nobody knows runtime.
-/// The patch points of rivals lie in the first three.
 const LAYERS: &[Layer] = &[
-    Layer { name: "rivals", may_use: &[], never: &[PURE, CLIENT, FOREIGN_TO_CORE] },
-    Layer { name: "core", may_use: &["rivals"], never: &[PURE, FOREIGN_TO_CORE] },
+    Layer { name: "core", may_use: &[], never: &[PURE, FOREIGN_TO_CORE] },
     Layer { name: "api", may_use: &[], never: &[PURE, CLIENT, LOGIC] },
-    Layer { name: "shim", may_use: &["core", "api", "rivals"], never: &[PURE, CLIENT] },
-    Layer { name: "controller", may_use: &["core", "api", "shim", "rivals"], never: &[PURE, CLIENT] },
+    Layer { name: "shim", may_use: &["core", "api"], never: &[PURE, CLIENT] },
+    Layer { name: "controller", may_use: &["core", "api", "shim"], never: &[PURE, CLIENT] },
     Layer { name: "sim", may_use: &["core", "api", "shim", "controller"], never: &[PURE, CLIENT] },
     Layer { name: "runtime", may_use: &["core", "api", "shim", "controller"], never: &[] },
     Layer { name: "lib.rs", may_use: &["core", "api", "shim", "controller", "sim", "runtime"], never: &[] },
@@ -72,15 +70,8 @@ const LAYERS: &[Layer] = &[
 const PLAYS: &str = "src/runtime/cli/simulate/";
 
 /// Where something forbidden is what the file is for.
-const EXCEPTIONS: &[(&str, &str)] = &[
-    ("src/core/arena.rs", "HashMap"),
-    ("src/api/schema.rs", "if"),
-    ("src/api/schema.rs", "match"),
-    ("src/rivals.rs", "thread_local"),
-];
-
-/// Bugs of other schedulers, and where the tests name each.
-const RIVALS: [&str; 2] = ["src/rivals.rs", "tests/rivals.rs"];
+const EXCEPTIONS: &[(&str, &str)] =
+    &[("src/core/arena.rs", "HashMap"), ("src/api/schema.rs", "if"), ("src/api/schema.rs", "match")];
 
 /// Longest file under `src/`, its tests not counted; about three times the usual one.
 const MAX_FILE: usize = 600;
@@ -117,50 +108,6 @@ fn a_step_that_fails_fails_the_run() {
         Command::new(script).arg("format").env("PATH", path).output().expect("it runs").status.code()
     };
     assert_eq!([run(0), run(1)], [Some(0), Some(1)]);
-}
-
-/// One patch point for each bug, and a row in the table; and nothing of the product puts one in.
-#[test]
-fn a_bug_of_a_rival_is_put_in_at_one_place() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let paths_of = |file: &str| {
-        let text = fs::read_to_string(root.join(file)).expect("a source file is UTF-8");
-        source::paths(&source::tokens(&source::split(&text).0)).into_iter().map(|path| path.parts).collect::<Vec<_>>()
-    };
-    let named = |paths: &[Vec<String>]| {
-        let mut bugs: Vec<_> =
-            paths.iter().filter(|parts| parts.len() == 2 && parts[0] == "Bug").map(|parts| parts[1].clone()).collect();
-        bugs.sort();
-        bugs
-    };
-    let mut files = Vec::new();
-    collect(root, &root.join("src"), &mut files);
-    let product: Vec<_> =
-        files.iter().filter(|file| !RIVALS.contains(&file.as_str())).flat_map(|file| paths_of(file)).collect();
-    let points = named(&product);
-    let mut once = points.clone();
-    once.dedup();
-    assert_eq!(points, once, "a bug with two patch points");
-    assert_eq!(points, variants(root), "a bug without a patch point");
-    // Orders are compared by a test of their own.
-    let mut shown = [named(&paths_of(RIVALS[1])), named(&paths_of("tests/sim/same.rs"))].concat();
-    shown.sort();
-    assert_eq!(points, shown, "a bug that nothing shows");
-    let asks = product.iter().filter(|parts| parts.iter().any(|part| part == "rivals"));
-    let other: Vec<_> =
-        asks.filter(|parts| !matches!(parts.last().map(String::as_str), Some("rivals" | "has" | "Bug"))).collect();
-    assert!(other.is_empty(), "the product asks whether a bug is in, and no more: {other:?}");
-}
-
-/// The names of all bugs, sorted.
-fn variants(root: &Path) -> Vec<String> {
-    let text = fs::read_to_string(root.join(RIVALS[0])).expect("a source file is UTF-8");
-    let (code, _) = source::split(&text);
-    let body = code.split_once("enum Bug {").and_then(|(_, rest)| rest.split_once('}')).expect("the enum is there").0;
-    let mut variants: Vec<_> =
-        body.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
-    variants.sort();
-    variants
 }
 
 /// Paths of all Rust files below a directory, relative to the root, in order.
@@ -347,7 +294,6 @@ fn a_layer_that_knows_too_much_is_found() {
         ("src/api/x.rs", "use crate::core::ids::Key;", "api does not know core"),
         ("src/sim/x.rs", "use crate::runtime::args;", "sim does not know runtime"),
         ("src/runtime/x.rs", "use crate::sim::server;", "runtime does not know sim"),
-        ("src/runtime/x.rs", "use crate::rivals::Bug;", "runtime does not know rivals"),
     ] {
         plant(path, line, Some(expected));
     }

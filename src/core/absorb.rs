@@ -9,7 +9,6 @@ use super::lifecycle::AppState;
 use super::reason::Loss;
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
-use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// Finds the seat that a pod's own marks or our decision give it. Needs an accepted application; before that the
@@ -58,9 +57,6 @@ impl Scheduler {
                 }
             }
             SeatState::Releasing { placeholder, .. } if placeholder == id => {}
-            SeatState::Open(Reserve::None) if rivals::has(Bug::FoundPlaceholdersGo) => {
-                self.refuse_placeholder(id, group, name);
-            }
             SeatState::Open(Reserve::None | Reserve::Creating) if stays && self.is_wanted_now(group, is_bound) => {
                 self.adopt(id, group, name);
             }
@@ -113,9 +109,7 @@ impl Scheduler {
             self.books.seat(group, name.seat, SeatState::Open(Reserve::None));
         }
         self.books.groups[group].seats.next_attempt(name.seat, name.attempt.saturating_add(1));
-        if !rivals::has(Bug::LateCreationStays) {
-            self.release(id, TerminationType::StoppedByRm);
-        }
+        self.release(id, TerminationType::StoppedByRm);
     }
 
     /// Whether a placeholder can hold a seat: it is not on its way out, and its node exists.

@@ -14,7 +14,6 @@ use super::resources::Totals;
 use super::scheduler::Scheduler;
 use super::seat::Seats;
 use super::time::Millis;
-use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// Looks at one application.
@@ -202,10 +201,6 @@ impl Scheduler {
 
     fn is_satisfied(&self, id: AppId) -> bool {
         let app = &self.books.apps[id];
-        let some = |group: &GroupId| self.books.groups[*group].seats.tally().held > 0;
-        if rivals::has(Bug::HalfAGangStarts) && app.groups.iter().any(some) {
-            return true;
-        }
         app.originators.is_empty() && app.groups.iter().all(|group| self.books.groups[*group].is_satisfied())
     }
 
@@ -318,7 +313,7 @@ impl Scheduler {
         if app.active == 0 && app.pending > 0 && app.groups.is_empty() {
             // Nothing tells a new process that it ran: those that wait come as if they were the first (ADR 16).
             self.renew(id);
-        } else if app.active == 0 && (app.pending == 0 || rivals::has(Bug::EndsWithPendingPods)) {
+        } else if app.active == 0 && app.pending == 0 {
             self.transit(id, AppEvent::Idle);
         } else {
             app.idle = None;
@@ -370,9 +365,7 @@ impl Scheduler {
 
     /// Leftover placeholders go with the state change; the application leaves its queue when the last is gone.
     fn complete(&mut self, id: AppId) {
-        if !rivals::has(Bug::LeftoversStay) {
-            self.release_placeholders(id, TerminationType::Timeout);
-        }
+        self.release_placeholders(id, TerminationType::Timeout);
         self.transit(id, AppEvent::Complete);
         self.books.apps[id].idle = None;
         self.leave_queue_when_empty(id);
@@ -385,7 +378,6 @@ impl Scheduler {
         self.leave_queue_when_empty(id);
         let app = &self.books.apps[id];
         match (app.pending > 0 || app.resubmitted, app.queue) {
-            (true, None) if rivals::has(Bug::EndsForEver) => {}
             (true, None) => self.renew(id),
             (true, Some(_)) => {
                 let members = app.groups.iter().map(|group| self.books.groups[*group].members);

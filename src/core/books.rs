@@ -13,7 +13,6 @@ use super::queue::Queues;
 use super::resources::{Limit, Resources};
 use super::seat::SeatState;
 use super::shape::HostPort;
-use crate::rivals::{self, Bug};
 
 /// Everything the core knows.
 #[derive(Clone, Debug, Default)]
@@ -155,9 +154,7 @@ impl Books {
         if (old_app, old_group) == (app, group) {
             return;
         }
-        if !standing.placeholder || !rivals::has(Bug::CounterDrifts) {
-            self.recount(old_app, old_group, (Some(standing), None));
-        }
+        self.recount(old_app, old_group, (Some(standing), None));
         if old_group != group {
             if let Some(old) = old_group.and_then(|group| self.groups.get_mut(group)) {
                 old.asks.remove(&id);

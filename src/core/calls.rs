@@ -9,7 +9,6 @@ use super::reason::{Loss, Reason, Refusal};
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
 use super::time::Millis;
-use crate::rivals::{self, Bug};
 
 /// Pause after a refused Binding: long enough that a pod whose Binding is refused for good (an admission policy) costs
 /// next to nothing, short enough that nobody waits for a race that has passed.
@@ -35,13 +34,11 @@ impl Scheduler {
     pub(super) fn bind_ended(&mut self, id: AskId, outcome: BindOutcome) {
         let Some(ask) = self.books.asks.get(id) else { return };
         let AskState::Assumed { node, sent: true } = ask.state else { return };
-        let outcome = if rivals::has(Bug::SaidToRun) { BindOutcome::Bound } else { outcome };
         match outcome {
             BindOutcome::Bound => {
                 let node = self.books.nodes.name(node).expect("a charged node has a name").clone();
                 self.bound(id, &node);
             }
-            BindOutcome::Failed(_) if rivals::has(Bug::FailedBindIsForgotten) => {}
             BindOutcome::Failed(refusal) => self.bind_failed(id, refusal),
             BindOutcome::Recalled => {
                 // Nothing is wrong with the pod: planned again at once, a placeholder as another one.

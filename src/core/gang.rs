@@ -12,7 +12,6 @@ use super::reason::{Loss, Reason, Refusal};
 use super::resources::Totals;
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
-use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// One turn of a gang in a pass. Returns how many pods it placed.
@@ -249,9 +248,6 @@ impl Scheduler {
         let (true, true, Some(app)) = (is_current, is_creating, group.app) else { return };
         self.books.seat(id, name.seat, SeatState::Open(Reserve::None));
         if self.books.apps[app].state == AppState::Accepted {
-            if rivals::has(Bug::RefusalStartsTheGang) {
-                return self.start(app);
-            }
             self.fall_back(app, Reason::PlaceholderRejected(refusal));
         }
     }
@@ -299,7 +295,7 @@ impl Scheduler {
 
     fn blocked(&mut self, id: AppId, short: Shortage) {
         let Shortage { class, fit, need, has_others, goes_on } = short;
-        if self.holds_something(id) && !rivals::has(Bug::HoldsAndWaits) {
+        if self.holds_something(id) {
             return self.fall_back(id, Reason::ReservationLost { short: need - fit });
         }
         let lacks_alone = !has_others && self.room.get(&class).is_some_and(|room| *room < need);

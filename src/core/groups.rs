@@ -8,7 +8,6 @@ use super::ids::{AppId, AskId, GroupId, Key};
 use super::lifecycle::{AppEvent, AppState};
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
-use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// A TaskGroup as last observed.
@@ -119,9 +118,7 @@ impl Scheduler {
         let only_timeouts = group.spec().differs_in_timeouts_only(&spec);
         match app.map_or(AppState::New, |app| self.books.apps[app].state) {
             AppState::Running | AppState::Waiting => self.edit_later(id, spec, only_timeouts),
-            AppState::Accepted if only_timeouts || rivals::has(Bug::OldSpecStays) => {
-                self.edit_later(id, spec, only_timeouts);
-            }
+            AppState::Accepted if only_timeouts => self.edit_later(id, spec, only_timeouts),
             AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed => self.resubmit(id, spec),
         }
         self.shown_groups.insert(id);

@@ -7,7 +7,6 @@ use super::rank::{hash, rank};
 use super::recent::Recent;
 use super::resources::{Resources, Totals};
 use super::shape::{HostPort, NodeSpec};
-use crate::rivals::{self, Bug};
 
 /// Nodes per block with a common upper bound of what is free: small enough that a block of full nodes is common in a
 /// packed cluster, large enough that 100k nodes need only 400 comparisons.
@@ -70,8 +69,7 @@ impl Nodes {
         if let Some(id) = self.id(name) {
             return id;
         }
-        let arrival = self.rows.len() as u64;
-        let hash = if rivals::has(Bug::ArrivalDecides) { arrival << u32::BITS } else { hash(name) };
+        let hash = hash(name);
         let charged = Totals::default();
         let id = self.rows.insert(Row { name: name.clone(), hash, spec: None, charges: 0, charged, ports: Vec::new() });
         self.ids.insert(name.clone(), id);
@@ -89,9 +87,6 @@ impl Nodes {
                 old.labels == spec.labels && old.taints == spec.taints && old.unschedulable == spec.unschedulable;
             (!fixed, spec.allocatable.first_beyond(&old.allocatable).is_some())
         });
-        if row.spec.is_none() && rivals::has(Bug::NodesLookFree) {
-            row.charged = Totals::default();
-        }
         row.spec = Some(spec);
         self.live.set(node.index as usize, true);
         self.refresh(node);

@@ -14,7 +14,6 @@ use super::resources::Limit;
 use super::scheduler::Scheduler;
 use super::seat::SeatState;
 use super::shape::NodeSpec;
-use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// A Queue as last observed and found valid.
@@ -124,7 +123,7 @@ impl Scheduler {
         }
         if change.eligibility || change.grew {
             self.grown.insert(change.node);
-            self.stirred |= !rivals::has(Bug::NewNodeWakesNobody);
+            self.stirred = true;
         }
     }
 
@@ -153,11 +152,6 @@ impl Scheduler {
                 self.lose_seat(id);
             }
         }
-    }
-
-    /// Whether a Binding that was decided may leave, as far as its node goes.
-    pub(super) fn may_still_go(&mut self, id: AskId) -> bool {
-        self.still_fits(id) || rivals::has(Bug::BindsToALostNode)
     }
 
     /// Whether a pod can still be bound to the node that it was given.

@@ -6,10 +6,8 @@ use super::event::{AskSpec, Place, Role};
 use super::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
 use super::queue::DEFAULT_QUEUE;
 use super::reason::Loss;
-use super::replace::excess_refused;
 use super::scheduler::Scheduler;
 use super::seat::{Reserve, SeatState};
-use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// A pod as last observed.
@@ -198,7 +196,7 @@ impl Scheduler {
         let uid = self.books.groups[group].spec.as_ref().map(|spec| spec.uid.clone());
         let marked = self.books.asks[id].spec.mark.as_ref().and_then(|mark| mark.group.clone());
         match (marked, uid) {
-            (Some(marked), Some(uid)) if marked != uid && !rivals::has(Bug::EarlierLifeCounts) => {
+            (Some(marked), Some(uid)) if marked != uid => {
                 self.books.forget_group_if_idle(group);
                 (None, None)
             }
@@ -237,7 +235,7 @@ impl Scheduler {
         let node = self.books.nodes.id_of(node);
         let already = self.books.asks[id].charge.as_ref().map(|charge| charge.node);
         if already != Some(node) {
-            let queue = self.queue_of(id).filter(|queue| !self.is_left_out(id, *queue));
+            let queue = self.queue_of(id);
             self.grown.extend(already);
             self.stirred |= already.is_some();
             self.books.charge_whole(id, node, queue);
@@ -246,12 +244,6 @@ impl Scheduler {
         self.books.change(id, |ask| ask.state = AskState::Bound { node });
         self.absorb(id);
         self.take_up_start(id);
-    }
-
-    /// A bug of others: what a new process finds beyond a quota is not counted.
-    fn is_left_out(&self, id: AskId, queue: QueueId) -> bool {
-        let is_in = rivals::has(Bug::QuotaAtRecovery) && !self.synced;
-        is_in && excess_refused(&self.books, queue, self.books.request(id)).is_some()
     }
 
     /// Somebody else gave the pod a node: a swap for it is off, with what was charged for it beyond its seat, and a seat on
@@ -295,9 +287,7 @@ impl Scheduler {
         self.books.shelve(id, Shelf::Off);
         // A finished placeholder leaves its room to the member that waits for it, like one that is gone.
         self.confirm_replacement(id);
-        if !rivals::has(Bug::EndedStaysCharged) {
-            self.free(id);
-        }
+        self.free(id);
         self.books.change(id, |ask| ask.state = AskState::Finished);
         let succeeded = self.books.asks[id].spec.place == Place::Succeeded;
         let is_placeholder = self.books.asks[id].is_placeholder();
@@ -345,9 +335,7 @@ impl Scheduler {
             self.free(id);
             // Who ended and has a seat succeeded: it is not for anybody else.
             let has_succeeded = state == AskState::Finished;
-            let awaited = rivals::has(Bug::LostPlaceholderIsAwaited) && self.books.asks[id].is_placeholder();
-            let open = SeatState::Open(if awaited { Reserve::Creating } else { Reserve::None });
-            self.vacate(id, if has_succeeded { SeatState::Taken(None) } else { open });
+            self.vacate(id, if has_succeeded { SeatState::Taken(None) } else { SeatState::Open(Reserve::None) });
         }
         self.books.shelve(id, Shelf::Off);
         self.books.link(id, None, None);
@@ -388,9 +376,7 @@ impl Scheduler {
 
     /// Takes back an assumption: the pod waits again.
     pub(super) fn unassume(&mut self, id: AskId) {
-        if !rivals::has(Bug::FailedBindKeepsItsRoom) {
-            self.free(id);
-        }
+        self.free(id);
         self.books.change(id, |ask| ask.state = AskState::Waiting);
         self.vacate(id, SeatState::Open(Reserve::None));
         // Its TaskGroup may have come or gone while it had a node.

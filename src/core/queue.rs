@@ -7,7 +7,6 @@ use super::event::QueueSpec;
 use super::ids::{QueueId, Text};
 use super::lifecycle::AppState;
 use super::resources::{Excess, Resources, Totals};
-use crate::rivals::{self, Bug};
 
 /// The queue of pods and task groups that name none.
 pub const DEFAULT_QUEUE: &str = "root.default";
@@ -229,7 +228,7 @@ impl Queues {
     pub fn refuses(&self, id: QueueId, ahead: &Ahead, asked: &Totals) -> Option<QuotaExcess> {
         self.path(id).find_map(|at| {
             let queue = &self.arena[at];
-            if queue.spec.max.is_unlimited() || at != id && rivals::has(Bug::OnlyTheLeafCounts) {
+            if queue.spec.max.is_unlimited() {
                 return None;
             }
             let refused = self.refusal(at, &queue.allocated, asked);

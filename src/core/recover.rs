@@ -5,7 +5,6 @@ use super::event::{Remembered, Role};
 use super::ids::{AppId, AskId, GroupId, Uid};
 use super::lifecycle::AppEvent;
 use super::scheduler::Scheduler;
-use crate::rivals::{self, Bug};
 
 /// How far the cluster shows an application's latest life to have come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,12 +31,10 @@ impl Scheduler {
     pub(super) fn recovers(&mut self, id: AppId) -> bool {
         let own = self.books.apps[id].incarnation;
         match self.latest_life(id) {
-            (life, Reached::End { placed }) if life >= own && !rivals::has(Bug::ReadmitsTheFinished) => {
+            (life, Reached::End { placed }) if life >= own => {
                 self.stays_ended(id, life, placed);
             }
-            (life, Reached::Start { placed })
-                if (life > own || self.runs(id, life)) && !rivals::has(Bug::RunningGangReservesAgain) =>
-            {
+            (life, Reached::Start { placed }) if life > own || self.runs(id, life) => {
                 self.goes_on(id, life, placed);
             }
             (_, Reached::Reserve | Reached::Start { .. } | Reached::End { .. } | Reached::Over) => return false,

@@ -19,7 +19,6 @@ use super::resources::{Resources, Totals};
 use super::scheduler::Scheduler;
 use super::scratch::Scratch;
 use super::seat::{Reserve, SeatState};
-use crate::rivals::{self, Bug};
 
 /// What a swap may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,9 +40,6 @@ impl Scheduler {
         if reach == Reach::Beyond {
             let others = self.books.groups[id].overflow.iter().map(|(_, ask)| *ask).collect();
             self.swap_each(id, others, (&mut tries, reach));
-        }
-        if !all_swap && rivals::has(Bug::LargeMemberDropsTheSeats) {
-            self.empty_seats(id, TerminationType::Timeout);
         }
         if let (false, Some(app)) = (all_swap, self.books.groups[id].app) {
             self.stirred |= self.cramped.insert(app) && reach == Reach::Seat;
@@ -192,17 +188,11 @@ impl Scheduler {
         self.scratch.begin();
         let still = |node: &NodeId| {
             class.is_some_and(|class| fits(&self.books.nodes, &self.books.classes, &self.scratch, class, *node).is_ok())
-                || rivals::has(Bug::SwapsOntoALostNode)
         };
         let node = chosen.filter(still).or_else(|| class.and_then(|class| self.find_node(class)));
         match node.zip(queue) {
             Some((node, queue)) => {
                 self.books.charge_whole(member, node, Some(queue));
-                if rivals::has(Bug::SwapIsNotCounted) {
-                    let on_node = self.books.request(member).clone();
-                    self.books
-                        .charge(member, Charge { node, on_node, queue: Some(queue), in_queue: Resources::default() });
-                }
                 self.books.change(member, |ask| ask.state = AskState::Assumed { node, sent: false });
                 self.books.seat(group, seat, SeatState::Assumed(member));
                 self.send(member);

@@ -10,7 +10,6 @@ use super::judge::usable_queue;
 use super::lifecycle::AppState;
 use super::queue::DEFAULT_QUEUE;
 use super::scheduler::Scheduler;
-use crate::rivals::{self, Bug};
 
 impl Scheduler {
     /// Puts a waiting pod where it belongs now.
@@ -81,7 +80,6 @@ impl Scheduler {
             (_, None) => Shelf::Originator(app),
             // [`Self::balance`] says for whom there is a seat.
             (AppState::Running | AppState::Waiting, Some(_)) => ordinary,
-            (AppState::Accepted, Some(_)) if rivals::has(Bug::MembersBindAlone) => ordinary,
             (_, Some(group)) => Shelf::Seat(group),
         }
     }
