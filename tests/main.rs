@@ -15,15 +15,6 @@ mod crds;
 #[cfg(feature = "runtime")]
 mod process;
 mod quantities;
-#[allow(
-    dead_code,
-    unreachable_pub,
-    clippy::cast_possible_wrap,
-    clippy::manual_is_multiple_of,
-    clippy::print_stdout,
-    reason = "small numbers, and a vocabulary that is not all in use"
-)]
-mod random;
 mod reasons;
 mod requests;
 mod scenarios;
