@@ -9,6 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use proc_macro2::{TokenStream, TokenTree};
+
 /// A directory or file under `src/`, which other layers it may use, and what it must never mention.
 struct Layer {
     name: &'static str,
@@ -127,14 +129,16 @@ fn collect(root: &Path, dir: &Path, files: &mut Vec<String>) {
 
 /// Everything wrong with one file, as `path:line: what`.
 fn check(path: &str, text: &str) -> Vec<String> {
-    let (code, comments) = source::split(text);
-    let tokens = source::tokens(&code);
+    let tokens: TokenStream = text.parse().unwrap_or_else(|problem| panic!("{path}: {problem}"));
+    let levels = source::levels(tokens.clone());
     let mut problems = head(text);
-    problems.extend(unfinished(&tokens, &comments));
-    problems.extend(allowed_without_reason(&tokens));
-    problems.extend(too_long(path, &code, &tokens));
+    problems.extend(unfinished(&source::without_strings(text, &levels)));
+    levels.iter().for_each(|level| problems.extend(silenced(level)));
+    problems.extend(too_long(path, text, &levels));
     if let Some(inside) = path.strip_prefix("src/") {
-        problems.extend(layer_rules(path, inside, &source::paths(&tokens)));
+        let mut paths = Vec::new();
+        source::paths(tokens, &[], &mut paths);
+        problems.extend(layer_rules(path, inside, &paths));
     }
     problems.sort();
     problems.dedup();
@@ -152,56 +156,38 @@ fn head(text: &str) -> Vec<Problem> {
     vec![(1, "the file does not begin with a //! sentence that says what it is for".to_owned())]
 }
 
-fn unfinished(tokens: &[source::Token<'_>], comments: &str) -> Vec<Problem> {
+/// Words that say so, outside strings.
+fn unfinished(text: &str) -> Vec<Problem> {
+    let unfinished = |line: &str| ["TODO", "FIXME", "XXX"].into_iter().find(|word| line.contains(word));
+    let lines = text.lines().enumerate().filter_map(|(number, line)| Some((number + 1, unfinished(line)?)));
+    lines.map(|(line, word)| (line, format!("{word}: finish it, or file it where work is planned"))).collect()
+}
+
+/// Tests that are not run, lints that are silenced for no reason, code that is to be written.
+fn silenced(level: &[TokenTree]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (number, line) in comments.lines().enumerate() {
-        for word in ["TODO", "FIXME", "XXX"].iter().filter(|word| line.contains(**word)) {
-            problems.push((number + 1, format!("{word}: finish it, or file it where work is planned")));
+    for pair in level.windows(2).filter(|pair| source::is_sign(&pair[1], '!')) {
+        if let word @ ("todo" | "unimplemented") = &*pair[0].to_string() {
+            problems.push((source::line(&pair[0]), format!("{word}!")));
         }
     }
-    for window in tokens.windows(3) {
-        match [window[0].text, window[1].text, window[2].text] {
-            [word @ ("todo" | "unimplemented"), "!", _] => problems.push((window[0].line, format!("{word}!"))),
-            ["#", "[", "ignore"] => problems.push((window[0].line, "an ignored test is no test".to_owned())),
-            _ => {}
+    for attribute in source::attributes(level) {
+        let (line, levels) = (attribute.span().start().line, source::levels(attribute.stream()));
+        if levels[0].first().is_some_and(|word| word.to_string() == "ignore") {
+            problems.push((line, "an ignored test is no test".to_owned()));
+        }
+        let has = |word: &str| levels.iter().flatten().any(|token| token.to_string() == word);
+        if (has("allow") || has("expect")) && !has("reason") {
+            problems.push((line, "a lint is silenced without `reason =`".to_owned()));
         }
     }
     problems
 }
 
-fn allowed_without_reason(tokens: &[source::Token<'_>]) -> Vec<Problem> {
+fn too_long(path: &str, text: &str, levels: &[Vec<TokenTree>]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
-        let opens = |text: &str| tokens.get(at + 1).is_some_and(|next| next.text == text);
-        if token.text == "#" && (opens("[") || opens("!")) {
-            let attribute: Vec<&str> = attribute(&tokens[at..]);
-            let silences = attribute.windows(2).any(|pair| matches!(pair, ["allow" | "expect", "("]));
-            if silences && !attribute.windows(2).any(|pair| pair == ["reason", "="]) {
-                problems.push((token.line, "a lint is silenced without `reason =`".to_owned()));
-            }
-        }
-    }
-    problems
-}
-
-/// The tokens of the attribute that begins here.
-fn attribute<'a>(tokens: &[source::Token<'a>]) -> Vec<&'a str> {
-    let mut depth = 0;
-    let mut inside = Vec::new();
-    for token in tokens.iter().map(|token| token.text) {
-        depth += i32::from(token == "[") - i32::from(token == "]");
-        inside.push(token);
-        if token == "]" && depth == 0 {
-            break;
-        }
-    }
-    inside
-}
-
-fn too_long(path: &str, code: &str, tokens: &[source::Token<'_>]) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let before_tests = code.lines().take_while(|line| line.trim() != "#[cfg(test)]").count();
-    for (name, line, lines) in source::functions(tokens) {
+    let before_tests = text.lines().take_while(|line| line.trim() != "#[cfg(test)]").count();
+    for (name, line, lines) in levels.iter().flat_map(|level| source::functions(level)) {
         if line <= before_tests && lines > MAX_FUNCTION {
             problems.push((line, format!("fn {name} has {lines} lines; {MAX_FUNCTION} at most")));
         }
