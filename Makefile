@@ -21,7 +21,7 @@ NAME_OPTION  := $(if $(NAME),--name $(NAME))
 KEEP_OPTION  := $(if $(KEEP),--keep)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test fmt lint unit sim sim-one reinject conformance mutants e2e up down tools crds chart deny bench perf
+.PHONY: help demo test fmt lint unit sim sim-one rivals reinject conformance mutants e2e up down tools crds chart deny bench perf
 
 help: ## This list
 	@awk -F ':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -48,8 +48,11 @@ sim-one: ## One simulated cluster, printed as it goes (SEED= or PLAN=, SHRINK=1)
 	@$(if $(SEED)$(PLAN),,$(error SEED=number or PLAN=file says which one))
 	@$(CARGO) test --locked --test checks -- --nocapture simulation::whatever
 
-reinject: ## Bugs of other schedulers put back in and looked for; writes their plans and the table
-	@REINJECT=1 $(CARGO) test --locked --test checks -- --nocapture rivals::
+rivals: ## Bugs of other schedulers put back into a copy, each found by its plan
+	@scripts/rivals
+
+reinject: ## The same, looked for anew; writes their plans and the table
+	@REINJECT=1 scripts/rivals
 
 conformance: ## The simulation's model of the API server against a real one (SEQUENCES=)
 	@CONFORMANCE=$(SEQUENCES) $(CARGO) test --locked --test e2e -- --nocapture conformance

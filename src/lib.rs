@@ -9,13 +9,11 @@
 //! | `api` | the kinds we define, label and annotation names |
 //! | `controller` | shim, core and outbox as one pure value |
 //! | `sim` | pure: a model of the API server and its actors |
-//! | `rivals` | bugs of other schedulers that the tests can put in; nothing in a release build |
 //! | `runtime` | asynchronous: watches, executor, HTTP, command line (feature `runtime`) |
 
 pub mod api;
 pub mod controller;
 pub mod core;
-pub mod rivals;
 #[cfg(feature = "runtime")]
 pub mod runtime;
 pub mod shim;

@@ -15,20 +15,8 @@ mod crds;
 #[cfg(feature = "runtime")]
 mod process;
 mod quantities;
-#[allow(
-    dead_code,
-    unreachable_pub,
-    clippy::cast_possible_wrap,
-    clippy::manual_is_multiple_of,
-    clippy::print_stdout,
-    reason = "small numbers, and a vocabulary that is not all in use"
-)]
-mod random;
 mod reasons;
 mod requests;
-#[cfg(debug_assertions)]
-#[allow(clippy::print_stdout, reason = "what is found is printed")]
-mod rivals;
 mod scenarios;
 #[cfg(feature = "runtime")]
 mod scripted;

@@ -171,6 +171,14 @@ fn plans_that_broke_a_promise_once_keep_it() {
     }
 }
 
+/// What shows a bug of another scheduler (`tests/rivals/`) breaks nothing without it.
+#[test]
+fn plans_of_the_bugs_of_others_break_nothing() {
+    for (path, plan) in plans("rivals") {
+        assert_eq!(play(&plan, false).violation, None, "make sim-one PLAN={}", path.display());
+    }
+}
+
 /// What few or none of the fixed plans reach has one of its own, which is named after it.
 #[test]
 fn plans_reach_what_they_are_named_after() {

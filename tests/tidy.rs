@@ -9,6 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use proc_macro2::{TokenStream, TokenTree};
+
 /// A directory or file under `src/`, which other layers it may use, and what it must never mention.
 struct Layer {
     name: &'static str,
@@ -55,13 +57,11 @@ const FOREIGN_TO_CORE: &[&str] =
 const LOGIC: &[&str] = &["if", "match", "while", "loop"];
 
 /// core ← shim ← controller ← runtime ← main; sim beside runtime, for one command; api knows nobody; nobody knows runtime.
-/// The patch points of rivals lie in the first three.
 const LAYERS: &[Layer] = &[
-    Layer { name: "rivals", may_use: &[], never: &[PURE, CLIENT, FOREIGN_TO_CORE] },
-    Layer { name: "core", may_use: &["rivals"], never: &[PURE, FOREIGN_TO_CORE] },
+    Layer { name: "core", may_use: &[], never: &[PURE, FOREIGN_TO_CORE] },
     Layer { name: "api", may_use: &[], never: &[PURE, CLIENT, LOGIC] },
-    Layer { name: "shim", may_use: &["core", "api", "rivals"], never: &[PURE, CLIENT] },
-    Layer { name: "controller", may_use: &["core", "api", "shim", "rivals"], never: &[PURE, CLIENT] },
+    Layer { name: "shim", may_use: &["core", "api"], never: &[PURE, CLIENT] },
+    Layer { name: "controller", may_use: &["core", "api", "shim"], never: &[PURE, CLIENT] },
     Layer { name: "sim", may_use: &["core", "api", "shim", "controller"], never: &[PURE, CLIENT] },
     Layer { name: "runtime", may_use: &["core", "api", "shim", "controller"], never: &[] },
     Layer { name: "lib.rs", may_use: &["core", "api", "shim", "controller", "sim", "runtime"], never: &[] },
@@ -72,15 +72,8 @@ const LAYERS: &[Layer] = &[
 const PLAYS: &str = "src/runtime/cli/simulate/";
 
 /// Where something forbidden is what the file is for.
-const EXCEPTIONS: &[(&str, &str)] = &[
-    ("src/core/base/arena.rs", "HashMap"),
-    ("src/api/schema.rs", "if"),
-    ("src/api/schema.rs", "match"),
-    ("src/rivals.rs", "thread_local"),
-];
-
-/// Bugs of other schedulers, and where the tests name each.
-const RIVALS: [&str; 2] = ["src/rivals.rs", "tests/rivals.rs"];
+const EXCEPTIONS: &[(&str, &str)] =
+    &[("src/core/base/arena.rs", "HashMap"), ("src/api/schema.rs", "if"), ("src/api/schema.rs", "match")];
 
 /// Longest file under `src/`, its tests not counted; about three times the usual one.
 const MAX_FILE: usize = 600;
@@ -119,50 +112,6 @@ fn a_step_that_fails_fails_the_run() {
     assert_eq!([run(0), run(1)], [Some(0), Some(1)]);
 }
 
-/// One patch point for each bug, and a row in the table; and nothing of the product puts one in.
-#[test]
-fn a_bug_of_a_rival_is_put_in_at_one_place() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let paths_of = |file: &str| {
-        let text = fs::read_to_string(root.join(file)).expect("a source file is UTF-8");
-        source::paths(&source::tokens(&source::split(&text).0)).into_iter().map(|path| path.parts).collect::<Vec<_>>()
-    };
-    let named = |paths: &[Vec<String>]| {
-        let mut bugs: Vec<_> =
-            paths.iter().filter(|parts| parts.len() == 2 && parts[0] == "Bug").map(|parts| parts[1].clone()).collect();
-        bugs.sort();
-        bugs
-    };
-    let mut files = Vec::new();
-    collect(root, &root.join("src"), &mut files);
-    let product: Vec<_> =
-        files.iter().filter(|file| !RIVALS.contains(&file.as_str())).flat_map(|file| paths_of(file)).collect();
-    let points = named(&product);
-    let mut once = points.clone();
-    once.dedup();
-    assert_eq!(points, once, "a bug with two patch points");
-    assert_eq!(points, variants(root), "a bug without a patch point");
-    // Orders are compared by a test of their own.
-    let mut shown = [named(&paths_of(RIVALS[1])), named(&paths_of("tests/sim/same.rs"))].concat();
-    shown.sort();
-    assert_eq!(points, shown, "a bug that nothing shows");
-    let asks = product.iter().filter(|parts| parts.iter().any(|part| part == "rivals"));
-    let other: Vec<_> =
-        asks.filter(|parts| !matches!(parts.last().map(String::as_str), Some("rivals" | "has" | "Bug"))).collect();
-    assert!(other.is_empty(), "the product asks whether a bug is in, and no more: {other:?}");
-}
-
-/// The names of all bugs, sorted.
-fn variants(root: &Path) -> Vec<String> {
-    let text = fs::read_to_string(root.join(RIVALS[0])).expect("a source file is UTF-8");
-    let (code, _) = source::split(&text);
-    let body = code.split_once("enum Bug {").and_then(|(_, rest)| rest.split_once('}')).expect("the enum is there").0;
-    let mut variants: Vec<_> =
-        body.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
-    variants.sort();
-    variants
-}
-
 /// Paths of all Rust files below a directory, relative to the root, in order.
 fn collect(root: &Path, dir: &Path, files: &mut Vec<String>) {
     let entries = fs::read_dir(dir).unwrap_or_else(|error| panic!("{}: {error}", dir.display()));
@@ -180,14 +129,16 @@ fn collect(root: &Path, dir: &Path, files: &mut Vec<String>) {
 
 /// Everything wrong with one file, as `path:line: what`.
 fn check(path: &str, text: &str) -> Vec<String> {
-    let (code, comments) = source::split(text);
-    let tokens = source::tokens(&code);
+    let tokens: TokenStream = text.parse().unwrap_or_else(|problem| panic!("{path}: {problem}"));
+    let levels = source::levels(tokens.clone());
     let mut problems = head(text);
-    problems.extend(unfinished(&tokens, &comments));
-    problems.extend(allowed_without_reason(&tokens));
-    problems.extend(too_long(path, &code, &tokens));
+    problems.extend(unfinished(&source::without_strings(text, &levels)));
+    levels.iter().for_each(|level| problems.extend(silenced(level)));
+    problems.extend(too_long(path, text, &levels));
     if let Some(inside) = path.strip_prefix("src/") {
-        problems.extend(layer_rules(path, inside, &source::paths(&tokens)));
+        let mut paths = Vec::new();
+        source::paths(tokens, &[], &mut paths);
+        problems.extend(layer_rules(path, inside, &paths));
     }
     problems.sort();
     problems.dedup();
@@ -205,56 +156,38 @@ fn head(text: &str) -> Vec<Problem> {
     vec![(1, "the file does not begin with a //! sentence that says what it is for".to_owned())]
 }
 
-fn unfinished(tokens: &[source::Token<'_>], comments: &str) -> Vec<Problem> {
+/// Words that say so, outside strings.
+fn unfinished(text: &str) -> Vec<Problem> {
+    let unfinished = |line: &str| ["TODO", "FIXME", "XXX"].into_iter().find(|word| line.contains(word));
+    let lines = text.lines().enumerate().filter_map(|(number, line)| Some((number + 1, unfinished(line)?)));
+    lines.map(|(line, word)| (line, format!("{word}: finish it, or file it where work is planned"))).collect()
+}
+
+/// Tests that are not run, lints that are silenced for no reason, code that is to be written.
+fn silenced(level: &[TokenTree]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (number, line) in comments.lines().enumerate() {
-        for word in ["TODO", "FIXME", "XXX"].iter().filter(|word| line.contains(**word)) {
-            problems.push((number + 1, format!("{word}: finish it, or file it where work is planned")));
+    for pair in level.windows(2).filter(|pair| source::is_sign(&pair[1], '!')) {
+        if let word @ ("todo" | "unimplemented") = &*pair[0].to_string() {
+            problems.push((source::line(&pair[0]), format!("{word}!")));
         }
     }
-    for window in tokens.windows(3) {
-        match [window[0].text, window[1].text, window[2].text] {
-            [word @ ("todo" | "unimplemented"), "!", _] => problems.push((window[0].line, format!("{word}!"))),
-            ["#", "[", "ignore"] => problems.push((window[0].line, "an ignored test is no test".to_owned())),
-            _ => {}
+    for attribute in source::attributes(level) {
+        let (line, levels) = (attribute.span().start().line, source::levels(attribute.stream()));
+        if levels[0].first().is_some_and(|word| word.to_string() == "ignore") {
+            problems.push((line, "an ignored test is no test".to_owned()));
+        }
+        let has = |word: &str| levels.iter().flatten().any(|token| token.to_string() == word);
+        if (has("allow") || has("expect")) && !has("reason") {
+            problems.push((line, "a lint is silenced without `reason =`".to_owned()));
         }
     }
     problems
 }
 
-fn allowed_without_reason(tokens: &[source::Token<'_>]) -> Vec<Problem> {
+fn too_long(path: &str, text: &str, levels: &[Vec<TokenTree>]) -> Vec<Problem> {
     let mut problems = Vec::new();
-    for (at, token) in tokens.iter().enumerate() {
-        let opens = |text: &str| tokens.get(at + 1).is_some_and(|next| next.text == text);
-        if token.text == "#" && (opens("[") || opens("!")) {
-            let attribute: Vec<&str> = attribute(&tokens[at..]);
-            let silences = attribute.windows(2).any(|pair| matches!(pair, ["allow" | "expect", "("]));
-            if silences && !attribute.windows(2).any(|pair| pair == ["reason", "="]) {
-                problems.push((token.line, "a lint is silenced without `reason =`".to_owned()));
-            }
-        }
-    }
-    problems
-}
-
-/// The tokens of the attribute that begins here.
-fn attribute<'a>(tokens: &[source::Token<'a>]) -> Vec<&'a str> {
-    let mut depth = 0;
-    let mut inside = Vec::new();
-    for token in tokens.iter().map(|token| token.text) {
-        depth += i32::from(token == "[") - i32::from(token == "]");
-        inside.push(token);
-        if token == "]" && depth == 0 {
-            break;
-        }
-    }
-    inside
-}
-
-fn too_long(path: &str, code: &str, tokens: &[source::Token<'_>]) -> Vec<Problem> {
-    let mut problems = Vec::new();
-    let before_tests = code.lines().take_while(|line| line.trim() != "#[cfg(test)]").count();
-    for (name, line, lines) in source::functions(tokens) {
+    let before_tests = text.lines().take_while(|line| line.trim() != "#[cfg(test)]").count();
+    for (name, line, lines) in levels.iter().flat_map(|level| source::functions(level)) {
         if line <= before_tests && lines > MAX_FUNCTION {
             problems.push((line, format!("fn {name} has {lines} lines; {MAX_FUNCTION} at most")));
         }
@@ -347,7 +280,6 @@ fn a_layer_that_knows_too_much_is_found() {
         ("src/api/x.rs", "use crate::core::ids::Key;", "api does not know core"),
         ("src/sim/x.rs", "use crate::runtime::args;", "sim does not know runtime"),
         ("src/runtime/x.rs", "use crate::sim::server;", "runtime does not know sim"),
-        ("src/runtime/x.rs", "use crate::rivals::Bug;", "runtime does not know rivals"),
     ] {
         plant(path, line, Some(expected));
     }

@@ -19,7 +19,6 @@ use crate::core::ids::{AskId, Text};
 use crate::core::reason::AskReason;
 use crate::core::scheduler::Scheduler;
 use crate::core::time::{Mono, Now};
-use crate::rivals::{self, Bug};
 use crate::shim::ledger::Ledger;
 use crate::shim::observation::{Observation, Outcome, Seen, WatchFact};
 use crate::shim::op::{CallId, Kind, Rule};
@@ -219,7 +218,7 @@ impl Controller {
             Kind::Queue if list_ends => self.events.push(Event::QueuesListed),
             Kind::TaskGroup | Kind::Queue | Kind::Pod | Kind::Node | Kind::ResourceQuota => {}
         }
-        let is_whole = self.answered.len() == Kind::ALL.len() || rivals::has(Bug::ActsOnHalfAPicture);
+        let is_whole = self.answered.len() == Kind::ALL.len();
         if listed && is_whole && !self.core.is_synced() {
             self.events.push(Event::Synced);
         }

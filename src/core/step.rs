@@ -204,7 +204,7 @@ impl Scheduler {
                 }
                 Decision::Release(ask, _) if self.books.asks.get(ask).is_none() => {}
                 Decision::Recall(ask) if !self.is_being_bound(ask) => {}
-                Decision::Recall(ask) if self.is_as_decided(ask) && self.may_still_go(ask) => {}
+                Decision::Recall(ask) if self.is_as_decided(ask) && self.still_fits(ask) => {}
                 Decision::Allocate { .. }
                 | Decision::Recall(_)
                 | Decision::Release(..)

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::core::ids::{Key, Uid};
-use crate::rivals::{self, Bug};
 
 /// How many deleted UIDs are remembered: as many as calls about them can be in flight or waiting for a repetition,
 /// many times over.
@@ -64,9 +63,6 @@ impl<V> Known<V> {
     /// A list ended: takes out what it did not show.
     pub fn list_ends(&mut self) -> Vec<(Key, V)> {
         let list = self.list;
-        if rivals::has(Bug::ListBuriesNobody) {
-            return Vec::new();
-        }
         let gone: Vec<_> =
             (self.objects.iter()).filter(|(_, entry)| entry.list != list).map(|(key, _)| key.clone()).collect();
         gone.into_iter().filter_map(|key| self.take(&key, Death::Missed).map(|value| (key, value))).collect()
@@ -89,7 +85,7 @@ impl<V> Known<V> {
         let Some(entry) = self.objects.get_mut(key) else {
             return if self.rises(uid) { Sight::New } else { Sight::Stale };
         };
-        if entry.uid == *uid || rivals::has(Bug::NameIsEnough) {
+        if entry.uid == *uid {
             if rv != 0 && rv <= entry.rv {
                 return Sight::Stale;
             }

@@ -20,7 +20,6 @@ use crate::core::event::{Event, GroupSpec, Place, PlaceholderFor, Remembered, Re
 use crate::core::ids::{AskId, Key, Text, Uid};
 use crate::core::reason::SpecError;
 use crate::core::resources::{Limit, Resources};
-use crate::rivals::{self, Bug};
 
 /// Everything the shim keeps of the cluster's objects.
 #[derive(Clone, Debug)]
@@ -216,8 +215,7 @@ impl Ledger {
         }
         let spec = ask_spec(pod, &self.served);
         // Another scheduler's pod matters while it uses a node.
-        let overlooked = rivals::has(Bug::ForeignPodsMissing);
-        if spec.role == Role::Foreign && (overlooked || !matches!(spec.place, Place::On { .. })) {
+        if spec.role == Role::Foreign && !matches!(spec.place, Place::On { .. }) {
             if self.pods.get(&key).is_some() {
                 events.extend(self.pods.gone(&key, &uid).map(|ask| self.drop_ask(ask)));
             }

@@ -6,7 +6,6 @@ use super::constraints::{effect, text_map};
 use super::requests;
 use crate::core::resources::Resources;
 use crate::core::shape::{NodeSpec, Taint};
-use crate::rivals::{self, Bug};
 
 /// Most that a node offers of anything: one less than a saturated request, which so fits nowhere.
 const MAX_OFFER: i64 = i64::MAX - 1;
@@ -21,7 +20,7 @@ pub fn node_spec(node: &Node) -> NodeSpec {
         allocatable: allocatable(node),
         labels: text_map(node.metadata.labels.as_ref()),
         taints,
-        unschedulable: spec.is_some_and(|spec| spec.unschedulable == Some(true)) && !rivals::has(Bug::CordonIsMissed),
+        unschedulable: spec.is_some_and(|spec| spec.unschedulable == Some(true)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The whole pure controller on the model of the API server, in virtual time, with everything that can go wrong.
 
-mod acts;
+pub(crate) mod acts;
 mod amount;
 pub(crate) mod chance;
 pub(crate) mod coverage;
@@ -19,7 +19,7 @@ pub(crate) mod plan;
 mod process;
 mod rare;
 pub(crate) mod run;
-mod same;
+pub(crate) mod same;
 pub(crate) mod shrink;
 pub(crate) mod sweep;
 pub(crate) mod world;

@@ -17,7 +17,7 @@ use super::people::{NS, is_placeholder, label, levels, node_of};
 use super::world::World;
 
 #[path = "planted/mod.rs"]
-mod planted;
+pub(crate) mod planted;
 #[path = "plenty.rs"]
 mod plenty;
 #[path = "statuses.rs"]
@@ -66,7 +66,7 @@ impl World {
     }
 
     /// I7: the books are what they are when computed anew, and always were when the process looked itself.
-    fn check_books(&mut self) {
+    pub(crate) fn check_books(&mut self) {
         let Some(process) = &self.process else { return };
         let problems = process.controller.core().audit();
         if !problems.is_empty() {

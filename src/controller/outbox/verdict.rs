@@ -9,7 +9,6 @@ use super::pace::Pace;
 use super::want::Slot;
 use crate::core::ids::Uid;
 use crate::core::reason::Refusal;
-use crate::rivals::{self, Bug};
 use crate::shim::observation::{Body, Outcome, Seen};
 use crate::shim::op::{Op, Rule};
 
@@ -138,22 +137,8 @@ fn written(slot: Slot, op: Box<Op>, doubt: bool, answer: Answer) -> Next {
         Answer::Denied(why) if slot == Slot::Delete => Next::Go { step: Step::Make, pace: Pace::Long, why },
         Answer::Denied(why) | Answer::Rejected(why) => Next::End(Verdict::Refused(why, None)),
         Answer::Busy(why) => Next::Go { step: again(op, doubt), pace: Pace::Brief, why },
-        Answer::Unknown(why) if slot == Slot::Bind && rivals::has(Bug::AssumedPodExpires) => {
-            Next::End(Verdict::Refused(why, None))
-        }
-        Answer::Unknown(why) => {
-            let op = if rivals::has(Bug::CreatesOnceMore) { renamed(op) } else { op };
-            Next::Go { step: Step::Repeat(op), pace: Pace::Brief, why }
-        }
+        Answer::Unknown(why) => Next::Go { step: Step::Repeat(op), pace: Pace::Brief, why },
     }
-}
-
-/// The creation of another pod.
-fn renamed(mut op: Box<Op>) -> Box<Op> {
-    if let Op::CreatePod(pod) = &mut *op {
-        pod.metadata.name.iter_mut().for_each(|name| name.push('x'));
-    }
-    op
 }
 
 fn look(op: Box<Op>, why: Why, doubt: bool) -> Next {
