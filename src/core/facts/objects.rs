@@ -154,11 +154,6 @@ impl Scheduler {
         }
     }
 
-    /// Whether a Binding that was decided may leave, as far as its node goes.
-    pub(in crate::core) fn may_still_go(&mut self, id: AskId) -> bool {
-        self.still_fits(id)
-    }
-
     /// Whether a pod can still be bound to the node that it was given.
     pub(in crate::core) fn still_fits(&mut self, id: AskId) -> bool {
         let Some(ask) = self.books.asks.get(id) else { return false };
