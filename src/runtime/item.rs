@@ -4,40 +4,15 @@ use std::borrow::Cow;
 use std::fmt::Debug;
 use std::marker::PhantomData;
 
-use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
 use kube::Resource;
 use kube::core::ObjectMeta;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::api::queue::Queue;
-use crate::api::task_group::TaskGroup;
 use crate::core::ids::{Key, Uid};
 use crate::shim::decode;
+use crate::shim::kinds::Watched;
 use crate::shim::observation::{Malformed, Seen};
-use crate::shim::op::Kind;
-
-/// A kind that is watched.
-pub(super) trait Watched: Resource<DynamicType = ()> + Debug + Send + 'static {
-    /// Its name here.
-    const KIND: Kind;
-}
-
-impl Watched for Pod {
-    const KIND: Kind = Kind::Pod;
-}
-impl Watched for Node {
-    const KIND: Kind = Kind::Node;
-}
-impl Watched for TaskGroup {
-    const KIND: Kind = Kind::TaskGroup;
-}
-impl Watched for Queue {
-    const KIND: Kind = Kind::Queue;
-}
-impl Watched for ResourceQuota {
-    const KIND: Kind = Kind::ResourceQuota;
-}
 
 /// One object. kube's watcher reads its resourceVersion, and nothing else.
 #[derive(Debug)]
@@ -60,7 +35,7 @@ impl<'de, T: Watched> Deserialize<'de> for Item<T> {
     /// is cut out first and read by itself.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let raw = Box::<RawValue>::deserialize(deserializer)?;
-        let seen = decode::seen(T::KIND, raw.get()).unwrap_or_else(nameless);
+        let seen = decode::read::<T>(raw.get()).unwrap_or_else(nameless);
         let resource_version = (seen.rv > 0).then(|| seen.rv.to_string());
         let meta = ObjectMeta { resource_version, ..ObjectMeta::default() };
         Ok(Self { meta, seen, kind: PhantomData })
@@ -98,9 +73,11 @@ impl<T: Watched> Resource for Item<T> {
 
 #[cfg(test)]
 mod tests {
+    use k8s_openapi::api::core::v1::Pod;
     use kube::core::{ObjectList, WatchEvent};
 
     use super::*;
+    use crate::api::task_group::TaskGroup;
 
     #[test]
     fn one_bad_object_does_not_break_a_list() {

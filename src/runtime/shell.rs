@@ -166,13 +166,7 @@ const REQUEST_SECONDS: [f64; 11] = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0
 impl ShellCounters {
     /// The numbers of one kind's watch.
     pub fn watch(&self, kind: Kind) -> &WatchCounters {
-        match kind {
-            Kind::Pod => &self.watches[0],
-            Kind::Node => &self.watches[1],
-            Kind::TaskGroup => &self.watches[2],
-            Kind::Queue => &self.watches[3],
-            Kind::ResourceQuota => &self.watches[4],
-        }
+        &self.watches[kind as usize]
     }
 
     /// A step of the controller took this long.

@@ -11,14 +11,11 @@ use kube::{Api, Client};
 use tokio::sync::mpsc::Sender;
 use tokio::task::JoinSet;
 
-use super::item::{Item, Watched};
+use super::item::Item;
 use super::shell::{ShellCounters, WatchState};
-use crate::api::queue::Queue;
-use crate::api::task_group::TaskGroup;
 use crate::shim::escape;
+use crate::shim::kinds::{self, Kind, PerKind, Watched};
 use crate::shim::observation::{Observation, WatchFact};
-use crate::shim::op::Kind;
-use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
 
 /// How long the server serves one watch; kube takes a silent one for dead 5 s later. F22 wants that within a minute.
 const WATCH_SECONDS: u32 = 55;
@@ -47,17 +44,9 @@ pub struct Watches {
 impl Watches {
     /// Starts a watch of every kind. A full channel stops the reading, never the order.
     pub fn start(client: &Client, facts: &Sender<Fact>, counters: &Arc<ShellCounters>) -> Self {
-        let mut watches = Self { tasks: JoinSet::new() };
-        for kind in Kind::ALL {
-            match kind {
-                Kind::Pod => watches.spawn::<Pod>(client, facts, counters),
-                Kind::Node => watches.spawn::<Node>(client, facts, counters),
-                Kind::TaskGroup => watches.spawn::<TaskGroup>(client, facts, counters),
-                Kind::Queue => watches.spawn::<Queue>(client, facts, counters),
-                Kind::ResourceQuota => watches.spawn::<ResourceQuota>(client, facts, counters),
-            }
-        }
-        watches
+        let mut start = Start { client, facts, counters, tasks: JoinSet::new() };
+        kinds::for_each(&mut start);
+        Self { tasks: start.tasks }
     }
 
     /// Waits for a watch to end, which none does while somebody listens.
@@ -66,10 +55,20 @@ impl Watches {
             std::future::pending::<()>().await;
         }
     }
+}
 
-    fn spawn<T: Watched>(&mut self, client: &Client, facts: &Sender<Fact>, counters: &Arc<ShellCounters>) {
-        let line = Line::new(T::KIND, facts.clone(), Arc::clone(counters));
-        self.tasks.spawn(watch::<T>(Api::all(client.clone()), line));
+/// What every watch is started with.
+struct Start<'a> {
+    client: &'a Client,
+    facts: &'a Sender<Fact>,
+    counters: &'a Arc<ShellCounters>,
+    tasks: JoinSet<()>,
+}
+
+impl PerKind for Start<'_> {
+    fn take<T: Watched>(&mut self) {
+        let line = Line::new(T::KIND, self.facts.clone(), Arc::clone(self.counters));
+        self.tasks.spawn(watch::<T>(Api::all(self.client.clone()), line));
     }
 }
 

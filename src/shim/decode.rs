@@ -2,43 +2,31 @@
 
 use std::sync::Arc;
 
-use kube::Resource;
 use kube::core::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::escape;
-use super::lean::Lean;
-use super::observation::{Body, Malformed, Seen};
-use super::op::Kind;
-use crate::api::queue::Queue;
-use crate::api::task_group::TaskGroup;
+use super::kinds::{Kind, Watched};
+use super::observation::{Malformed, Seen};
 use crate::core::ids::{Key, Text, Uid};
 
 /// An object of this kind; `None` if the text does not even name one.
 pub fn seen(kind: Kind, json: &str) -> Option<Seen> {
-    match kind {
-        Kind::Pod => read::<Lean<_, _>, _>(json, Body::Pod),
-        Kind::Node => read::<Lean<_, _>, _>(json, Body::Node),
-        Kind::TaskGroup => read::<TaskGroup, _>(json, Body::TaskGroup),
-        Kind::Queue => read::<Queue, _>(json, Body::Queue),
-        Kind::ResourceQuota => read::<Lean<_, _>, _>(json, Body::ResourceQuota),
-    }
+    kind.read(json)
 }
 
-/// Reads a `T` in the form `L`.
-fn read<L: DeserializeOwned + Into<T>, T: Resource>(json: &str, wrap: fn(Arc<T>) -> Body) -> Option<Seen> {
-    let Ok(read) = serde_json::from_str::<L>(json) else { return quarantine::<L>(json) };
+/// An object of this type; `None` if the text does not even name one.
+pub fn read<T: Watched>(json: &str) -> Option<Seen> {
+    let Ok(read) = serde_json::from_str::<T::Form>(json) else { return quarantine::<T::Form>(json) };
     let object: T = read.into();
     let ObjectMeta { namespace, name, uid, resource_version, .. } = object.meta();
-    let mut seen = Seen {
+    Some(Seen {
         key: Key::new(namespace.as_deref().unwrap_or_default(), name.as_deref()?),
         uid: Uid::new(uid.as_deref().unwrap_or_default()),
         rv: number(resource_version.as_deref()),
-        body: Err(Malformed { problem: Text::default(), generation: 0 }),
-    };
-    seen.body = Ok(wrap(Arc::new(object)));
-    Some(seen)
+        body: Ok(Arc::new(object).body()),
+    })
 }
 
 /// The name of an object that does not decode, and what is wrong with it. Slow, and rare.
@@ -71,6 +59,7 @@ fn number(resource_version: Option<&str>) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::shim::observation::Body;
 
     #[test]
     fn a_pod_is_read_without_what_nobody_needs() {

@@ -8,6 +8,17 @@ use crate::core::ids::{Key, Uid};
 /// many times over.
 const TOMBSTONES: usize = 4_096;
 
+/// Which object was seen, and at which version.
+#[derive(Clone, Debug)]
+pub struct Version {
+    /// Namespace and name.
+    pub key: Key,
+    /// UID.
+    pub uid: Uid,
+    /// `metadata.resourceVersion` as a number (0 if it is none).
+    pub rv: u64,
+}
+
 /// Objects of one kind by key.
 #[derive(Clone, Debug)]
 pub struct Known<V> {
@@ -81,19 +92,20 @@ impl<V> Known<V> {
     }
 
     /// Notes that an object was seen; the caller then stores its value with [`Self::put`] unless it is stale.
-    pub fn sight(&mut self, key: &Key, uid: &Uid, rv: u64) -> Sight<V> {
+    pub fn sight(&mut self, at: &Version) -> Sight<V> {
+        let Version { key, uid, rv } = at;
         let Some(entry) = self.objects.get_mut(key) else {
             return if self.rises(uid) { Sight::New } else { Sight::Stale };
         };
         if entry.uid == *uid {
-            if rv != 0 && rv <= entry.rv {
+            if *rv != 0 && *rv <= entry.rv {
                 return Sight::Stale;
             }
-            entry.rv = rv;
+            entry.rv = *rv;
             return Sight::Changed;
         }
         // Resource versions rise over the whole of a kind: an older sight is of a predecessor.
-        if rv < entry.rv || !self.rises(uid) {
+        if *rv < entry.rv || !self.rises(uid) {
             return Sight::Stale;
         }
         self.take(key, Death::Seen).map_or(Sight::New, Sight::Replaced)
@@ -109,7 +121,8 @@ impl<V> Known<V> {
     }
 
     /// Stores what is kept of an object.
-    pub fn put(&mut self, key: Key, uid: Uid, rv: u64, value: V) {
+    pub fn put(&mut self, at: Version, value: V) {
+        let Version { key, uid, rv } = at;
         self.objects.insert(key, Entry { uid, rv, list: 0, value });
     }
 
@@ -168,33 +181,38 @@ mod tests {
         Uid::new(text)
     }
 
+    /// `ns/a` with this UID at this version.
+    fn at(text: &str, rv: u64) -> Version {
+        Version { key: Key::new("ns", "a"), uid: uid(text), rv }
+    }
+
     #[test]
     fn older_sights_and_sights_of_the_dead_change_nothing() {
         let mut known = Known::default();
         let key = Key::new("ns", "a");
-        assert_eq!(known.sight(&key, &uid("1"), 5), Sight::New);
-        known.put(key.clone(), uid("1"), 5, "one");
-        assert_eq!(known.sight(&key, &uid("1"), 5), Sight::Stale);
-        assert_eq!(known.sight(&key, &uid("1"), 4), Sight::Stale);
-        assert_eq!(known.sight(&key, &uid("1"), 6), Sight::Changed);
-        assert_eq!(known.sight(&key, &uid("2"), 7), Sight::Replaced("one"));
-        known.put(key.clone(), uid("2"), 7, "two");
-        assert_eq!(known.sight(&key, &uid("1"), 8), Sight::Stale);
+        assert_eq!(known.sight(&at("1", 5)), Sight::New);
+        known.put(at("1", 5), "one");
+        assert_eq!(known.sight(&at("1", 5)), Sight::Stale);
+        assert_eq!(known.sight(&at("1", 4)), Sight::Stale);
+        assert_eq!(known.sight(&at("1", 6)), Sight::Changed);
+        assert_eq!(known.sight(&at("2", 7)), Sight::Replaced("one"));
+        known.put(at("2", 7), "two");
+        assert_eq!(known.sight(&at("1", 8)), Sight::Stale);
         assert_eq!(known.gone(&key, &uid("1")), None);
         assert_eq!(known.gone(&key, &uid("2")), Some("two"));
-        assert_eq!(known.sight(&key, &uid("2"), 9), Sight::Stale);
+        assert_eq!(known.sight(&at("2", 9)), Sight::Stale);
     }
 
     #[test]
     fn what_a_list_does_not_show_is_gone() {
         let mut known = Known::default();
         for name in ["a", "b"] {
-            known.put(Key::new("ns", name), uid(name), 1, name);
+            known.put(Version { key: Key::new("ns", name), uid: uid(name), rv: 1 }, name);
         }
         assert_eq!(known.from(&Key::new("ns", "aa")).map(|(_, name)| *name).collect::<Vec<_>>(), ["b"]);
         known.list_begins();
         known.listed(&Key::new("ns", "b"));
-        assert_eq!(known.sight(&Key::new("ns", "a"), &uid("a"), 2), Sight::Changed, "an answer");
+        assert_eq!(known.sight(&at("a", 2)), Sight::Changed, "an answer");
         assert_eq!(known.list_ends(), [(Key::new("ns", "a"), "a")]);
         assert_eq!(known.len(), 1);
     }
@@ -203,13 +221,13 @@ mod tests {
     fn what_a_list_was_too_old_to_show_is_shown_by_the_watch_after_it() {
         let mut known = Known::default();
         let key = Key::new("ns", "a");
-        known.put(key.clone(), uid("1"), 101, "made");
+        known.put(at("1", 101), "made");
         known.list_begins();
         assert_eq!(known.list_ends().len(), 1);
         assert!(known.is_buried(&uid("1")), "an answer from before does not bring it back");
-        assert_eq!(known.sight(&key, &uid("1"), 101), Sight::New);
-        known.put(key.clone(), uid("1"), 101, "made");
+        assert_eq!(known.sight(&at("1", 101)), Sight::New);
+        known.put(at("1", 101), "made");
         assert_eq!(known.gone(&key, &uid("1")), Some("made"));
-        assert_eq!(known.sight(&key, &uid("1"), 102), Sight::Stale);
+        assert_eq!(known.sight(&at("1", 102)), Sight::Stale);
     }
 }

@@ -4,6 +4,7 @@ pub mod constraints;
 pub mod decode;
 pub mod escape;
 pub mod group_check;
+pub mod kinds;
 pub mod known;
 mod lean;
 pub mod ledger;

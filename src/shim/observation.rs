@@ -1,14 +1,10 @@
 //! What the shell tells the controller: watch facts and outcomes of calls (design 02, 2.1).
 
-use std::sync::Arc;
-
-use k8s_openapi::api::core::v1::{Node, Pod, ResourceQuota};
-
-use crate::api::queue::Queue;
-use crate::api::task_group::TaskGroup;
+pub use super::kinds::Body;
+use super::kinds::Kind;
+use super::op::CallId;
 use crate::core::ids::{Key, Text, Uid};
 use crate::core::time::Millis;
-use crate::shim::op::{CallId, Kind};
 
 /// A fact from outside.
 #[derive(Clone, Debug)]
@@ -68,21 +64,6 @@ pub struct Seen {
     pub rv: u64,
     /// The object, or why it could not be read.
     pub body: Result<Body, Malformed>,
-}
-
-/// An object of a kind that we watch.
-#[derive(Clone, Debug)]
-pub enum Body {
-    /// A pod.
-    Pod(Arc<Pod>),
-    /// A node.
-    Node(Arc<Node>),
-    /// A TaskGroup.
-    TaskGroup(Arc<TaskGroup>),
-    /// A Queue.
-    Queue(Arc<Queue>),
-    /// A ResourceQuota.
-    ResourceQuota(Arc<ResourceQuota>),
 }
 
 /// An object that does not decode: it is quarantined, the others go on.

@@ -5,41 +5,11 @@ use std::collections::BTreeMap;
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use k8s_openapi::api::events::v1::Event as KubeEvent;
 
+pub use super::kinds::Kind;
 use crate::api::queue::QueueStatus;
 use crate::api::task_group::TaskGroupStatus;
 use crate::core::ids::{Key, Text, Uid};
 use crate::core::time::Mono;
-
-/// The kinds that are watched.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    /// `v1` pods.
-    Pod,
-    /// `v1` nodes.
-    Node,
-    /// `gangline.dev` taskgroups.
-    TaskGroup,
-    /// `gangline.dev` queues.
-    Queue,
-    /// `v1` resourcequotas.
-    ResourceQuota,
-}
-
-impl Kind {
-    /// All of them, in the order in which they are reported.
-    pub const ALL: [Self; 5] = [Self::Pod, Self::Node, Self::TaskGroup, Self::Queue, Self::ResourceQuota];
-
-    /// Resource name in URLs, RBAC rules and metrics.
-    pub const fn plural(self) -> &'static str {
-        match self {
-            Self::Pod => "pods",
-            Self::Node => "nodes",
-            Self::TaskGroup => "taskgroups",
-            Self::Queue => "queues",
-            Self::ResourceQuota => "resourcequotas",
-        }
-    }
-}
 
 /// A call's number: unique over all processes, since the incarnation is drawn at start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

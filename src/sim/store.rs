@@ -1,12 +1,11 @@
 //! One log of versions, as etcd has it: objects, every change of them, and who has read how far.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use sha2::{Digest, Sha256};
 
 use crate::core::ids::{Key, Uid};
+pub use crate::shim::kinds::{kind, metadata, metadata_mut};
 use crate::shim::observation::{Body, Seen};
 use crate::shim::op::Kind;
 
@@ -165,39 +164,6 @@ const fn first_generation(kind: Kind) -> Option<i64> {
     }
 }
 
-/// The kind of an object.
-pub const fn kind(body: &Body) -> Kind {
-    match body {
-        Body::Pod(_) => Kind::Pod,
-        Body::Node(_) => Kind::Node,
-        Body::TaskGroup(_) => Kind::TaskGroup,
-        Body::Queue(_) => Kind::Queue,
-        Body::ResourceQuota(_) => Kind::ResourceQuota,
-    }
-}
-
-/// The metadata of an object.
-pub fn metadata(body: &Body) -> &ObjectMeta {
-    match body {
-        Body::Pod(object) => &object.metadata,
-        Body::Node(object) => &object.metadata,
-        Body::TaskGroup(object) => &object.metadata,
-        Body::Queue(object) => &object.metadata,
-        Body::ResourceQuota(object) => &object.metadata,
-    }
-}
-
-/// The metadata of an object, to be changed.
-pub fn metadata_mut(body: &mut Body) -> &mut ObjectMeta {
-    match body {
-        Body::Pod(object) => &mut Arc::make_mut(object).metadata,
-        Body::Node(object) => &mut Arc::make_mut(object).metadata,
-        Body::TaskGroup(object) => &mut Arc::make_mut(object).metadata,
-        Body::Queue(object) => &mut Arc::make_mut(object).metadata,
-        Body::ResourceQuota(object) => &mut Arc::make_mut(object).metadata,
-    }
-}
-
 /// An object as a list or watch shows it.
 pub fn seen(key: &Key, body: &Body) -> Seen {
     let meta = metadata(body);
@@ -207,6 +173,8 @@ pub fn seen(key: &Key, body: &Body) -> Seen {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use k8s_openapi::api::core::v1::{Node, Pod};
 
     use super::*;

@@ -1,0 +1,185 @@
+//! The kinds of objects that are watched, one row each. A new kind is one row in this table and one file beside this one,
+//! which says what is kept of its objects and what follows when one comes, changes or goes.
+
+mod kept;
+mod node;
+mod pod;
+mod queue;
+mod resource_quota;
+mod task_group;
+
+use std::fmt::Debug;
+use std::sync::Arc;
+
+use k8s_openapi::api::core::v1;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use kube::Resource;
+use serde::de::DeserializeOwned;
+
+use super::decode;
+use super::known::Version;
+use super::lean::Lean;
+use super::observation::Seen;
+use crate::api::queue::Queue;
+use crate::api::task_group::TaskGroup;
+use crate::core::event::Event;
+pub(super) use kept::{AnyKept, Kept};
+pub use pod::PodName;
+pub(super) use pod::Pods;
+pub use queue::QueueFacts;
+pub use task_group::GroupFacts;
+
+/// A type of objects that are watched.
+pub trait Watched: Resource<DynamicType = ()> + Debug + Send + Sync + Sized + 'static {
+    /// Its kind.
+    const KIND: Kind;
+    /// The form in which one is read from JSON.
+    type Form: DeserializeOwned + Into<Self>;
+
+    /// One of many kinds.
+    fn body(self: Arc<Self>) -> Body;
+}
+
+/// Something that is done once for each kind, with the type of its objects.
+pub trait PerKind {
+    /// Does it for one.
+    fn take<T: Watched>(&mut self);
+}
+
+/// Makes everything that tells the kinds apart of the rows below. A row is: what the kind is, its name here, its name in
+/// URLs, the type of its objects, the form in which they are read, where they are kept and as what.
+macro_rules! table {
+    ($($(#[$doc:meta])+ $kind:ident, $plural:literal, $object:ty, $form:ty, $place:ident: $kept:ty;)+) => {
+        /// The kinds that are watched.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        pub enum Kind {
+            $($(#[$doc])+ $kind,)+
+        }
+
+        impl Kind {
+            /// All of them, in the order in which they are reported.
+            pub const ALL: [Self; [$($plural),+].len()] = [$(Self::$kind),+];
+
+            /// Resource name in URLs, RBAC rules and metrics.
+            pub const fn plural(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $plural,)+
+                }
+            }
+
+            /// Reads an object of this kind; `None` if the text does not even name one.
+            pub(super) fn read(self, json: &str) -> Option<Seen> {
+                match self {
+                    $(Self::$kind => decode::read::<$object>(json),)+
+                }
+            }
+        }
+
+        /// An object of a kind that is watched.
+        #[derive(Clone, Debug)]
+        pub enum Body {
+            $($(#[$doc])+ $kind(Arc<$object>),)+
+        }
+
+        /// The kind of an object.
+        pub const fn kind(body: &Body) -> Kind {
+            match body {
+                $(Body::$kind(_) => Kind::$kind,)+
+            }
+        }
+
+        /// The metadata of an object.
+        pub fn metadata(body: &Body) -> &ObjectMeta {
+            match body {
+                $(Body::$kind(object) => &object.metadata,)+
+            }
+        }
+
+        /// The metadata of an object, to be changed.
+        pub fn metadata_mut(body: &mut Body) -> &mut ObjectMeta {
+            match body {
+                $(Body::$kind(object) => &mut Arc::make_mut(object).metadata,)+
+            }
+        }
+
+        $(impl Watched for $object {
+            const KIND: Kind = Kind::$kind;
+            type Form = $form;
+
+            fn body(self: Arc<Self>) -> Body {
+                Body::$kind(self)
+            }
+        })+
+
+        /// Does something once for each kind, in the order of [`Kind::ALL`].
+        pub fn for_each(task: &mut impl PerKind) {
+            $(task.take::<$object>();)+
+        }
+
+        /// What is kept of the objects of every kind.
+        #[derive(Clone, Debug, Default)]
+        pub(super) struct Kinds {
+            $(pub(super) $place: $kept,)+
+        }
+
+        impl Kinds {
+            /// What is kept of one kind.
+            pub(super) fn of(&self, kind: Kind) -> &dyn AnyKept {
+                match kind {
+                    $(Kind::$kind => &self.$place,)+
+                }
+            }
+
+            /// What is kept of one kind, to be changed.
+            pub(super) fn of_mut(&mut self, kind: Kind) -> &mut dyn AnyKept {
+                match kind {
+                    $(Kind::$kind => &mut self.$place,)+
+                }
+            }
+
+            /// Takes an object as seen at one version; what follows.
+            pub(super) fn see(&mut self, at: Version, body: &Body) -> Vec<Event> {
+                match body {
+                    $(Body::$kind(object) => self.$place.see(at, object),)+
+                }
+            }
+        }
+    };
+}
+
+table! {
+    /// `v1` pods.
+    Pod, "pods", v1::Pod, Lean<v1::PodSpec, v1::PodStatus>, pods: Pods;
+    /// `v1` nodes.
+    Node, "nodes", v1::Node, Lean<v1::NodeSpec, v1::NodeStatus>, nodes: node::Nodes;
+    /// `gangline.dev` taskgroups.
+    TaskGroup, "taskgroups", TaskGroup, Self, groups: task_group::TaskGroups;
+    /// `gangline.dev` queues.
+    Queue, "queues", Queue, Self, queues: queue::Queues;
+    /// `v1` resourcequotas.
+    ResourceQuota, "resourcequotas", v1::ResourceQuota, Lean<v1::ResourceQuotaSpec, v1::ResourceQuotaStatus>,
+        quotas: resource_quota::Quotas;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kinds in the order in which they come, with the names that their types have for them.
+    #[derive(Default)]
+    struct Names(Vec<(Kind, String)>);
+
+    impl PerKind for Names {
+        fn take<T: Watched>(&mut self) {
+            self.0.push((T::KIND, T::plural(&()).into_owned()));
+        }
+    }
+
+    #[test]
+    fn each_kind_has_one_row_whose_name_in_urls_is_its_types() {
+        let mut names = Names::default();
+        for_each(&mut names);
+        let rows = Kind::ALL.map(|kind| (kind, kind.plural().to_owned()));
+        assert_eq!(names.0, rows);
+    }
+}

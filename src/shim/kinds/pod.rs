@@ -1,0 +1,132 @@
+//! What is kept of pods: their names and UIDs by the core's numbers for them, and what each was last told.
+
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
+
+use super::Kept;
+use crate::core::arena::Arena;
+use crate::core::event::{Event, Place, Role};
+use crate::core::ids::{AskId, Key, Uid};
+use crate::shim::known::{Known, Sight, Version};
+use crate::shim::observation::Malformed;
+use crate::shim::pod::{Served, ask_spec};
+
+/// All pods that matter: ours, and those of others that use a node.
+#[derive(Clone, Debug, Default)]
+pub(in crate::shim) struct Pods {
+    served: Served,
+    known: Known<AskId>,
+    /// What each ask is a pod of.
+    pub(in crate::shim) asks: Arena<AskId, PodName>,
+}
+
+/// What a call about a pod needs.
+#[derive(Clone, Debug)]
+pub struct PodName {
+    /// Namespace and name.
+    pub key: Key,
+    /// UID.
+    pub uid: Uid,
+    /// What its `PodScheduled=False` said when it was last seen, unless it was told something else since: reason and
+    /// message.
+    said: Option<Box<(String, String)>>,
+}
+
+impl PodName {
+    /// Whether the pod's condition says this already.
+    pub fn says(&self, condition: &PodCondition) -> bool {
+        let said = self.said.as_deref();
+        said.is_some_and(|(reason, message)| {
+            condition.reason.as_ref() == Some(reason) && condition.message.as_ref() == Some(message)
+        })
+    }
+
+    /// The reason that the pod's condition gives.
+    pub fn reason_said(&self) -> Option<&str> {
+        self.said.as_deref().map(|(reason, _)| reason.as_str())
+    }
+
+    /// The pod is told something else now than what it said when it was last seen.
+    pub(in crate::shim) fn forget_said(&mut self) {
+        self.said = None;
+    }
+}
+
+impl Pods {
+    /// No pods yet, of a scheduler with these names.
+    pub(in crate::shim) fn new(served: Served) -> Self {
+        Self { served, ..Self::default() }
+    }
+
+    fn drop_ask(&mut self, ask: AskId) -> Event {
+        self.asks.remove(ask);
+        Event::AskGone(ask)
+    }
+
+    /// The ask of a pod that is there, which has one already if it was known before.
+    fn ask_of(&mut self, at: Version) -> AskId {
+        if let Some(ask) = self.known.get(&at.key) {
+            return *ask;
+        }
+        let ask = self.asks.insert(PodName { key: at.key.clone(), uid: at.uid.clone(), said: None });
+        self.known.put(at, ask);
+        ask
+    }
+}
+
+impl Kept for Pods {
+    type Object = Pod;
+    type Facts = AskId;
+
+    fn known(&self) -> &Known<AskId> {
+        &self.known
+    }
+
+    fn known_mut(&mut self) -> &mut Known<AskId> {
+        &mut self.known
+    }
+
+    fn see(&mut self, at: Version, pod: &Pod) -> Vec<Event> {
+        let mut events = Vec::new();
+        match self.known.sight(&at) {
+            Sight::Stale => return events,
+            Sight::Replaced(old) => events.push(self.drop_ask(old)),
+            Sight::New | Sight::Changed => {}
+        }
+        let spec = ask_spec(pod, &self.served);
+        // Another scheduler's pod matters while it uses a node.
+        if spec.role == Role::Foreign && !matches!(spec.place, Place::On { .. }) {
+            if self.known.get(&at.key).is_some() {
+                events.extend(self.known.gone(&at.key, &at.uid).map(|ask| self.drop_ask(ask)));
+            }
+            return events;
+        }
+        let ask = self.ask_of(at);
+        if let Some(name) = self.asks.get_mut(ask) {
+            name.said = waits_because(pod);
+        }
+        events.push(Event::Ask(ask, Box::new(spec)));
+        events
+    }
+
+    fn see_malformed(&mut self, at: Version, _: Malformed) -> Vec<Event> {
+        match self.known.sight(&at) {
+            Sight::Replaced(ask) => vec![self.drop_ask(ask)],
+            Sight::New | Sight::Changed | Sight::Stale => Vec::new(),
+        }
+    }
+
+    fn lost(&mut self, _: &Key, ask: AskId) -> Vec<Event> {
+        vec![self.drop_ask(ask)]
+    }
+
+    fn beside(&self) -> Option<&'static str> {
+        (self.asks.len() > 0).then_some("names of pods")
+    }
+}
+
+/// Reason and message of `PodScheduled=False`.
+fn waits_because(pod: &Pod) -> Option<Box<(String, String)>> {
+    let mut conditions = pod.status.as_ref()?.conditions.iter().flatten();
+    let condition = conditions.find(|condition| condition.type_ == "PodScheduled" && condition.status == "False")?;
+    Some(Box::new((condition.reason.clone()?, condition.message.clone()?)))
+}

@@ -1,0 +1,104 @@
+//! What is kept of TaskGroups: what their placeholders are made of, and their status as it stands and as it is on its way.
+
+use super::Kept;
+use crate::api::task_group::{TaskGroup, TaskGroupStatus};
+use crate::core::event::{Event, GroupSpec, PlaceholderFor, Remembered, Reservation};
+use crate::core::ids::{Key, Text, Uid};
+use crate::core::reason::SpecError;
+use crate::core::resources::Resources;
+use crate::shim::known::{Known, Sight, Version};
+use crate::shim::observation::Malformed;
+use crate::shim::placeholder::Blueprint;
+use crate::shim::shown::Shown;
+use crate::shim::task_group::{DEFAULT_QUEUE, blueprint, group_spec};
+
+/// All TaskGroups.
+#[derive(Clone, Debug, Default)]
+pub(in crate::shim) struct TaskGroups {
+    known: Known<GroupFacts>,
+}
+
+/// What is kept of a TaskGroup.
+#[derive(Clone, Debug)]
+pub struct GroupFacts {
+    /// Its UID.
+    pub uid: Uid,
+    /// What its placeholders are made of; `None` while it could never be read.
+    pub blueprint: Option<Blueprint>,
+    /// Its status.
+    pub status: Shown<TaskGroupStatus>,
+}
+
+impl Kept for TaskGroups {
+    type Object = TaskGroup;
+    type Facts = GroupFacts;
+
+    fn known(&self) -> &Known<GroupFacts> {
+        &self.known
+    }
+
+    fn known_mut(&mut self) -> &mut Known<GroupFacts> {
+        &mut self.known
+    }
+
+    fn see(&mut self, at: Version, group: &TaskGroup) -> Vec<Event> {
+        let mut events = Vec::new();
+        match self.known.sight(&at) {
+            Sight::Stale => return events,
+            Sight::Replaced(facts) => events.extend(self.lost(&at.key, facts)),
+            Sight::New | Sight::Changed => {}
+        }
+        let blueprint = Some(blueprint(group));
+        let (key, spec) = (at.key.clone(), Box::new(group_spec(group)));
+        let is_first_reading = self.known.get(&key).is_some_and(|facts| facts.blueprint.is_none());
+        match self.known.get_mut(&key) {
+            Some(facts) => facts.blueprint = blueprint,
+            None => {
+                let status = Shown::new(group.status.clone().unwrap_or_default());
+                let facts = GroupFacts { uid: at.uid.clone(), blueprint, status };
+                self.known.put(at, facts);
+            }
+        }
+        events.push(if is_first_reading { Event::GroupRead(key, spec) } else { Event::Group(key, spec) });
+        events
+    }
+
+    fn see_malformed(&mut self, at: Version, malformed: Malformed) -> Vec<Event> {
+        match self.known.sight(&at) {
+            // What was known of it stays: its members may run.
+            Sight::Stale | Sight::Changed => Vec::new(),
+            Sight::New | Sight::Replaced(_) => {
+                let (key, uid) = (at.key.clone(), at.uid.clone());
+                let spec = unreadable(&key, uid.clone(), malformed);
+                self.known.put(at, GroupFacts { uid, blueprint: None, status: Shown::default() });
+                vec![Event::GroupGone(key.clone()), Event::Group(key, Box::new(spec))]
+            }
+        }
+    }
+
+    fn lost(&mut self, key: &Key, _: GroupFacts) -> Vec<Event> {
+        vec![Event::GroupGone(key.clone())]
+    }
+}
+
+/// A TaskGroup of which nothing is known but that it cannot be read.
+fn unreadable(key: &Key, uid: Uid, malformed: Malformed) -> GroupSpec {
+    let Malformed { problem, generation } = malformed;
+    GroupSpec {
+        uid,
+        generation,
+        created: 0,
+        application: key.name.clone(),
+        queue: DEFAULT_QUEUE.into(),
+        min_member: 1,
+        min_resource: Resources::default(),
+        shape: Default::default(),
+        gang: vec![key.name.clone()],
+        reservation: Reservation::Placeholder,
+        placeholder_for: PlaceholderFor::Missing,
+        completion_timeout_ms: 0,
+        errors: vec![SpecError { field: Text::from("the object"), problem }],
+        remembered: Remembered::default(),
+        terminating: false,
+    }
+}
