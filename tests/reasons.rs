@@ -1,7 +1,7 @@
 //! `docs/reasons.md` and `docs/states.md` are what the code says. UPDATE=1 writes them anew.
 
 use gangline::core::codes::CODES;
-use gangline::core::ids::{GangId, AskId, ClassId};
+use gangline::core::ids::{AskId, ClassId, GangId};
 use gangline::core::lifecycle::{AppEvent, AppState};
 use gangline::core::queue::{Kept, QuotaExcess};
 use gangline::core::reason::{AskReason, Loss, Reason, Refusal, RejectReason, SpecError, Unsupported};

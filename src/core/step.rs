@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, NodeId, QueueId};
+use crate::core::base::ids::{AppId, ClassId, GangId, QueueId};
 use crate::core::decision::Decision;
 use crate::core::event::Event;
 use crate::core::model::ask::{AskState, Rank};
@@ -27,8 +27,6 @@ pub struct Scheduler {
     pub(in crate::core) queues_listed: bool,
     pub(in crate::core) now: Now,
     pub(in crate::core) out: Vec<Decision>,
-    /// Applications to be looked at in this step.
-    pub(in crate::core) dirty: BTreeSet<AppId>,
     /// Gangs before their start that a pass looks at, in its order.
     pub(in crate::core) turns: BTreeMap<Rank, GangId>,
     /// Applications that have started and whose members wait for room: for a seat that is open since their start was
@@ -36,20 +34,13 @@ pub struct Scheduler {
     pub(in crate::core) cramped: BTreeSet<AppId>,
     /// Upper bound of how many more pods of a class fit now; absent = not known, so worth trying.
     pub(in crate::core) room: BTreeMap<ClassId, u32>,
-    /// Nodes with more room than when `room` was last brought up to date.
-    pub(in crate::core) grown: BTreeSet<NodeId>,
     /// How often nodes got more room.
     pub(in crate::core) growth: u64,
     /// Why ordinary asks wait that did not find a node in the last pass: by quota or not.
     pub(in crate::core) verdicts: BTreeMap<(QueueId, ClassId), bool>,
-    /// Something changed that may let waiting work go on.
-    pub(in crate::core) stirred: bool,
     /// The last pass stopped at its bound, or gave something to somebody after a gang that waits, which may wait for
     /// something else since: for the quota that this took.
     pub(in crate::core) unfinished: bool,
-    pub(in crate::core) shown_queues: BTreeSet<QueueId>,
-    pub(in crate::core) shown_groups: BTreeSet<GroupId>,
-    pub(in crate::core) shown_asks: BTreeSet<AskId>,
     /// Counts what may have changed anything.
     pub(in crate::core) revision: u64,
 }
@@ -68,6 +59,9 @@ pub struct Step {
 /// How many pods a pass places before the calls it decided are handed out: at the ceiling of about 2000 binds a second
 /// this is some seconds of work, and a pass of this size takes some milliseconds.
 pub(in crate::core) const PLACED_PER_STEP: u32 = 8_192;
+
+/// How many applications a step looks at before its calls are handed out: each takes some microseconds.
+const SETTLED_PER_STEP: usize = 16_384;
 
 impl Scheduler {
     /// A scheduler that has seen nothing.
@@ -93,11 +87,11 @@ impl Scheduler {
         }
         self.expire();
         self.drained_queues_go();
-        self.advance_dirty();
-        if self.stirred || self.unfinished {
-            (self.stirred, self.unfinished) = (false, false);
+        self.settle();
+        if self.books.changes.pass_due || self.unfinished {
+            (self.books.changes.pass_due, self.unfinished) = (false, false);
             self.pass();
-            self.advance_dirty();
+            self.settle();
         }
         self.report_changes();
         Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more: self.has_more() }
@@ -111,12 +105,13 @@ impl Scheduler {
     /// Whether a step without events changes nothing.
     fn is_at_rest(&self) -> bool {
         let is_due = self.wake().is_some_and(|at| at <= self.now.mono);
-        !is_due && !self.has_more() && self.dirty.is_empty()
+        !is_due && !self.has_more()
     }
 
     /// Whether there is more to decide, whatever happens.
     fn has_more(&self) -> bool {
-        self.stirred || self.unfinished || self.books.queues.has_drained()
+        let changes = &self.books.changes;
+        changes.pass_due || !changes.apps.is_empty() || self.unfinished || self.books.queues.has_drained()
     }
 
     /// Whether an event says nothing new: an object was written, and not in what is read of it.
@@ -185,8 +180,8 @@ impl Scheduler {
     /// Whoever waited for a queue to be known is judged now.
     fn queues_are_listed(&mut self) {
         if !std::mem::replace(&mut self.queues_listed, true) {
-            self.dirty.extend(self.books.apps.iter().map(|(id, _)| id));
-            self.shown_asks.extend(&self.books.queueless);
+            self.books.changes.apps.extend(self.books.apps.iter().map(|(id, _)| id));
+            self.books.changes.asks.extend(&self.books.queueless);
         }
     }
 
@@ -220,39 +215,27 @@ impl Scheduler {
     /// All kinds are listed: whatever was absorbed so far is looked at now (01, 1.11).
     fn begin(&mut self) {
         if !std::mem::replace(&mut self.synced, true) {
-            self.dirty.extend(self.books.apps.iter().map(|(id, _)| id));
-            self.stirred = true;
+            self.books.changes.apps.extend(self.books.apps.iter().map(|(id, _)| id));
+            self.books.changes.pass_due = true;
             self.release_strays();
         }
     }
 
-    /// Applications are looked at in the order of their names: ids depend on the order of arrival.
-    pub(in crate::core) fn advance_dirty(&mut self) {
-        // Bounded: each round an application moves at least one state on, and the state machine has no cycle without
-        // an outside event.
-        for _round in 0..8 {
-            let mut dirty: Vec<_> = std::mem::take(&mut self.dirty)
+    /// Looks at every application that changed, in the order of their names (ids depend on the order of arrival), until
+    /// nothing changes any more. What is beyond the share of one step is left to the next.
+    pub(in crate::core) fn settle(&mut self) {
+        let mut left = SETTLED_PER_STEP;
+        while left > 0 && !self.books.changes.apps.is_empty() {
+            let mut changed: Vec<_> = std::mem::take(&mut self.books.changes.apps)
                 .into_iter()
                 .filter_map(|id| self.books.apps.get(id).map(|app| (app.key.clone(), id)))
                 .collect();
-            if dirty.is_empty() {
-                return;
-            }
-            dirty.sort_unstable();
-            for (_, id) in dirty {
-                self.advance(id);
-            }
+            changed.sort_unstable();
+            let later = changed.split_off(changed.len().min(left));
+            left -= changed.len();
+            self.books.changes.apps.extend(later.into_iter().map(|(_, id)| id));
+            changed.into_iter().for_each(|(_, id)| self.advance(id));
         }
-        debug_assert!(self.dirty.is_empty(), "applications settle");
-    }
-
-    pub(in crate::core) fn touch(&mut self, app: Option<AppId>) {
-        self.dirty.extend(app);
-    }
-
-    /// Everything that starts with a gang is looked at in this step.
-    pub(in crate::core) fn touch_gang(&mut self, id: GangId) {
-        self.dirty.extend(&self.books.gangs[id].apps);
     }
 
     pub(in crate::core) fn decide(&mut self, decision: Decision) {
@@ -267,14 +250,14 @@ impl Scheduler {
         let mut retries = Vec::new();
         for timer in self.books.timers.expire(self.now.mono) {
             match timer {
-                Timer::Settle(gang) | Timer::BackOff(gang) => self.touch_gang(gang),
-                Timer::Completion(app) => self.touch(Some(app)),
+                Timer::Settle(gang) | Timer::BackOff(gang) => self.books.touch_gang(gang),
+                Timer::Completion(app) => self.books.changes.apps.extend(Some(app)),
                 Timer::Retry(ask) => {
                     retries.push(ask);
                     continue;
                 }
             }
-            self.stirred = true;
+            self.books.changes.pass_due = true;
         }
         self.retry_due(&retries);
     }

@@ -36,31 +36,20 @@ impl Scheduler {
             queues_listed: _,
             now: _,
             out,
-            dirty,
             turns,
             cramped,
             room,
-            grown,
             growth: _,
             verdicts,
-            stirred: _,
             unfinished: _,
-            shown_queues,
-            shown_groups,
-            shown_asks,
             revision: _,
         } = self;
         let own = [
             ("decisions", out.len()),
-            ("dirty", dirty.len()),
             ("turns", turns.len()),
             ("cramped", cramped.len()),
             ("room", room.len()),
-            ("grown", grown.len()),
             ("verdicts", verdicts.len()),
-            ("queues to be shown", shown_queues.len()),
-            ("groups to be shown", shown_groups.len()),
-            ("asks to be shown", shown_asks.len()),
         ];
         own.into_iter().chain(books.sizes()).filter(|(_, count)| *count > 0).map(|(name, _)| name).collect()
     }

@@ -50,7 +50,7 @@ impl Scheduler {
             }
         }
         self.follow_labels(id);
-        self.note(id);
+        self.books.note(id);
     }
 
     fn bind_failed(&mut self, id: AskId, refusal: Refusal) {
@@ -133,9 +133,9 @@ impl Scheduler {
         match seat.map(|seat| seat.state) {
             Some(SeatState::Releasing { placeholder, member }) if placeholder == id => {
                 self.unpark(member);
-                self.note(member);
+                self.books.note(member);
             }
-            Some(SeatState::Leaving(own)) if own == id => self.vacate(id, SeatState::Open(Reserve::None)),
+            Some(SeatState::Leaving(own)) if own == id => self.books.vacate(id, SeatState::Open(Reserve::None)),
             Some(
                 SeatState::Open(_)
                 | SeatState::Assumed(_)
@@ -147,7 +147,7 @@ impl Scheduler {
             )
             | None => {}
         }
-        self.note(id);
+        self.books.note(id);
     }
 
     /// The deletion of a placeholder is refused for now and tried on: nothing changes but what is said to the member that
@@ -166,7 +166,7 @@ impl Scheduler {
         });
         self.forget_retry(id);
         self.books.asks[id].refused = Some((refusal, self.now.mono));
-        self.shown_asks.extend(member);
+        self.books.changes.asks.extend(member);
     }
 
     fn try_later(&mut self, id: AskId, refusal: Refusal, pause: Millis) {
@@ -188,8 +188,8 @@ impl Scheduler {
         for (_, id) in due {
             self.forget_retry(id);
             self.retry(id);
-            self.touch(self.books.asks[id].app);
-            self.shown_asks.insert(id);
+            self.books.changes.apps.extend(self.books.asks[id].app);
+            self.books.changes.asks.insert(id);
         }
     }
 

@@ -61,8 +61,8 @@ impl Scheduler {
         if is_open && self.books.apps[app].has_started() {
             self.join(app, id);
         }
-        self.shown_groups.insert(id);
-        self.touch(Some(app));
+        self.books.changes.groups.insert(id);
+        self.books.changes.apps.extend(Some(app));
         self.wake_awaiting(&self.books.groups[id].key.clone());
     }
 
@@ -116,8 +116,8 @@ impl Scheduler {
             }
             AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed => self.resubmit(id, spec),
         }
-        self.shown_groups.insert(id);
-        self.touch(app);
+        self.books.changes.groups.insert(id);
+        self.books.changes.apps.extend(app);
     }
 
     /// Timeouts hold at once; everything else waits for the next life.
@@ -148,7 +148,7 @@ impl Scheduler {
         stored.completion_timeout_ms = spec.completion_timeout_ms;
         // A deadline that runs already moves along, for all of them.
         let app = self.books.groups[id].app.map(|app| &self.books.apps[app]);
-        self.shown_groups.extend(app.into_iter().flat_map(|app| &app.groups));
+        self.books.changes.groups.extend(app.into_iter().flat_map(|app| &app.groups));
     }
 
     fn resubmit(&mut self, id: GroupId, spec: GroupSpec) {
@@ -177,7 +177,7 @@ impl Scheduler {
                 self.absorb(ask);
             }
             self.reshelve(ask);
-            self.shown_asks.insert(ask);
+            self.books.changes.asks.insert(ask);
         }
     }
 
@@ -200,7 +200,7 @@ impl Scheduler {
         self.detach(id);
         let group = &mut self.books.groups[id];
         (group.spec, group.edited, group.lived) = (None, None, 0);
-        self.shown_groups.remove(&id);
+        self.books.changes.groups.remove(&id);
         self.orphan(id);
         app.into_iter().for_each(|app| self.lacks_a_group(app));
         self.books.forget_group_if_idle(id);
@@ -214,7 +214,7 @@ impl Scheduler {
             AppState::Running | AppState::Waiting | AppState::Completed => {}
         }
         self.let_latecomers_in(app);
-        self.touch(Some(app));
+        self.books.changes.apps.extend(Some(app));
         self.forget_app_if_idle(app);
     }
 
@@ -231,7 +231,7 @@ impl Scheduler {
             } else if self.is_being_bound(ask) {
                 self.decide(Decision::Recall(ask));
             }
-            self.shown_asks.insert(ask);
+            self.books.changes.asks.insert(ask);
         }
     }
 
@@ -239,7 +239,7 @@ impl Scheduler {
         for ask in self.sorted_asks(id) {
             self.books.shelve(ask, Shelf::Off);
             self.books.link(ask, None, Some(id));
-            self.shown_asks.insert(ask);
+            self.books.changes.asks.insert(ask);
         }
     }
 
@@ -270,7 +270,7 @@ impl Scheduler {
 
     /// Releases a placeholder and opens its seat; what it uses is freed when it is gone.
     pub(in crate::core) fn give_back(&mut self, placeholder: AskId, why: TerminationType) {
-        self.vacate(placeholder, SeatState::Open(Reserve::None));
+        self.books.vacate(placeholder, SeatState::Open(Reserve::None));
         self.release(placeholder, why);
     }
 
@@ -293,7 +293,7 @@ impl Scheduler {
         let app = &mut self.books.apps[id];
         if app.state() == AppState::Completed && app.queue.is_some() {
             app.resubmitted = true;
-            return self.touch(Some(id));
+            return self.books.changes.apps.extend(Some(id));
         }
         let (gang, state) = (app.gang, app.state());
         if state == AppState::Accepted {
@@ -312,9 +312,9 @@ impl Scheduler {
                 self.books.end_life(group);
             }
             self.reshelve_originators(gang);
-            self.show_app(id);
+            self.books.show_app(id);
         }
-        self.touch(Some(id));
+        self.books.changes.apps.extend(Some(id));
     }
 
     /// Forgets an application that neither a TaskGroup nor a pod names.
@@ -329,19 +329,18 @@ impl Scheduler {
         self.leave_queue(id);
         self.await_groups(id, &[]);
         self.books.forget_app(id);
-        self.dirty.remove(&id);
         self.cramped.remove(&id);
     }
 
     /// The application leaves its queue: it is not counted there any more.
     pub(in crate::core) fn leave_queue(&mut self, id: AppId) {
         self.dismiss(id);
-        self.shown_queues.extend(self.books.count_app(id, None));
+        self.books.count_app(id, None);
         if let Some(queue) = self.books.apps[id].queue.take() {
-            self.shown_queues.insert(queue);
-            self.shown_groups.extend(&self.books.apps[id].groups);
+            self.books.changes.queues.insert(queue);
+            self.books.changes.groups.extend(&self.books.apps[id].groups);
             self.books.queues.release(queue);
-            self.stirred = true;
+            self.books.changes.pass_due = true;
         }
     }
 
@@ -352,7 +351,7 @@ impl Scheduler {
             && let Some(queue) = app.queue
         {
             self.books.queues.dismiss(queue);
-            self.stirred = true;
+            self.books.changes.pass_due = true;
         }
     }
 }

@@ -50,7 +50,7 @@ impl Scheduler {
     pub(in crate::core) fn drained_queues_go(&mut self) {
         for path in self.books.queues.take_drained() {
             self.judge_all_of(&path);
-            self.shown_asks.extend(&self.books.queueless);
+            self.books.changes.asks.extend(&self.books.queueless);
             let up = std::iter::successors(Some(&*path), |path| path.rsplit_once('.').map(|(above, _)| above));
             up.for_each(|path| self.decide(Decision::ShowQueue(path.into())));
         }
@@ -59,13 +59,13 @@ impl Scheduler {
     /// Applications that wait or were refused because of a queue on their path are judged again; pods outside
     /// applications look for their queue again.
     pub(in crate::core) fn queue_changed(&mut self, changed: QueueId) {
-        self.stirred = true;
+        self.books.changes.pass_due = true;
         let path = self.books.queues[changed].path.clone();
         self.judge_all_of(&path);
         let concerned = |(_, queue): &(QueueId, &Queue)| is_on_one_path(&queue.path, &path);
         let concerned = self.books.queues.iter().filter(concerned).map(|(id, _)| id).collect();
         self.reshelve_singles(&concerned);
-        self.shown_queues.extend(concerned);
+        self.books.changes.queues.extend(concerned);
     }
 
     /// Judges again what names this queue, one above or one below.
@@ -86,7 +86,7 @@ impl Scheduler {
                 AppState::New | AppState::Rejected => self.renew(id),
                 AppState::Running | AppState::Waiting | AppState::Completed => {}
             }
-            self.touch(Some(id));
+            self.books.changes.apps.extend(Some(id));
         }
     }
 
@@ -102,7 +102,7 @@ impl Scheduler {
             if self.books.asks[ask].app.is_none() {
                 self.reshelve(ask);
             }
-            self.shown_asks.insert(ask);
+            self.books.changes.asks.insert(ask);
         }
     }
 
@@ -122,8 +122,8 @@ impl Scheduler {
             self.check_assumed(change.node);
         }
         if change.eligibility || change.grew {
-            self.grown.insert(change.node);
-            self.stirred = true;
+            self.books.changes.grown.insert(change.node);
+            self.books.changes.pass_due = true;
         }
     }
 
@@ -131,7 +131,7 @@ impl Scheduler {
     fn find_again(&mut self, node: NodeId) {
         for id in self.residents(node) {
             self.absorb(id);
-            self.note(id);
+            self.books.note(id);
         }
     }
 
@@ -193,9 +193,9 @@ impl Scheduler {
     /// A seat is lost to its gang before the start. It is open, and planned again, when its placeholder is gone: until
     /// then that is charged, and would stand in the way of its own successor.
     pub(in crate::core) fn lose_seat(&mut self, placeholder: AskId) {
-        self.vacate(placeholder, SeatState::Leaving(placeholder));
+        self.books.vacate(placeholder, SeatState::Leaving(placeholder));
         self.release(placeholder, TerminationType::StoppedByRm);
-        self.touch(self.books.asks[placeholder].app);
+        self.books.changes.apps.extend(self.books.asks[placeholder].app);
     }
 
     /// The pods charged on a node, in the order of their names.
@@ -228,7 +228,7 @@ impl Scheduler {
             AskState::Assumed { sent: false, .. } => self.unassume(id),
             AskState::Parked { placeholder } if self.books.asks[placeholder].node() != Some(node) => {
                 // Only the target on another node is lost; the swap goes on and looks for another at confirmation.
-                self.free(id);
+                self.books.free(id);
             }
             AskState::Assumed { .. } | AskState::Bound { .. } if self.awaits_start(id) => self.lose_seat(id),
             AskState::Assumed { .. } | AskState::Bound { .. } if ask.is_placeholder() && ask.leaving.is_none() => {
@@ -240,8 +240,8 @@ impl Scheduler {
             | AskState::Waiting
             | AskState::Finished => {}
         }
-        self.shown_groups.extend(group);
-        self.touch(app);
+        self.books.changes.groups.extend(group);
+        self.books.changes.apps.extend(app);
     }
 
     /// What the ResourceQuotas of a namespace allow at all.

@@ -33,18 +33,7 @@ impl Scheduler {
         if let (Shelf::Off, Shelf::Seat(_), Some(app)) = (stood, stands, app) {
             self.extend_settling(self.books.apps[app].gang);
         }
-        self.note(id);
-    }
-
-    /// Marks everything that a change of this ask can concern.
-    pub(in crate::core) fn note(&mut self, id: AskId) {
-        let ask = &self.books.asks[id];
-        let (app, group) = (ask.app, ask.group);
-        if ask.spec.role != Role::Foreign {
-            self.shown_asks.insert(id);
-        }
-        self.shown_groups.extend(group);
-        self.touch(app);
+        self.books.note(id);
     }
 
     fn add_ask(&mut self, id: AskId, spec: AskSpec) {
@@ -84,10 +73,6 @@ impl Scheduler {
         self.books.respec(id, spec);
         if is_reshaped {
             self.intern(id);
-            let charge = self.books.asks[id].charge.as_ref();
-            self.stirred |= charge.is_some();
-            self.grown.extend(charge.map(|charge| charge.node));
-            self.shown_queues.extend(charge.and_then(|charge| charge.queue));
         }
     }
 
@@ -184,9 +169,7 @@ impl Scheduler {
         let old = (self.books.asks[id].app, self.books.asks[id].group);
         self.books.link(id, app, group);
         if old != (app, group) {
-            self.touch(old.0);
             self.leave_idle(old.0, old.1);
-            self.shown_groups.extend(old.1.filter(|group| self.books.groups.get(*group).is_some()));
         }
     }
 
@@ -234,14 +217,8 @@ impl Scheduler {
         self.take_back_elsewhere(id, node);
         let node = self.books.nodes.id_of(node);
         let already = self.books.asks[id].charge.as_ref().map(|charge| charge.node);
-        if already != Some(node) {
-            let queue = self.queue_of(id);
-            self.grown.extend(already);
-            self.stirred |= already.is_some();
-            self.books.charge_whole(id, node, queue);
-            self.shown_queues.extend(queue);
-        }
-        self.books.change(id, |ask| ask.state = AskState::Bound { node });
+        let queue = if already == Some(node) { None } else { self.queue_of(id) };
+        self.books.confirm(id, node, queue);
         self.absorb(id);
         self.take_up_start(id);
     }
@@ -287,15 +264,15 @@ impl Scheduler {
         self.books.shelve(id, Shelf::Off);
         // A finished placeholder leaves its room to the member that waits for it, like one that is gone.
         self.confirm_replacement(id);
-        self.free(id);
+        self.books.free(id);
         self.books.change(id, |ask| ask.state = AskState::Finished);
         let succeeded = self.books.asks[id].spec.place == Place::Succeeded;
         let is_placeholder = self.books.asks[id].is_placeholder();
         if succeeded && !is_placeholder {
             // It has its seat as long as its pod is there.
-            self.vacate(id, SeatState::Taken(Some(id)));
+            self.books.vacate(id, SeatState::Taken(Some(id)));
         } else {
-            self.vacate(id, SeatState::Open(Reserve::None));
+            self.books.vacate(id, SeatState::Open(Reserve::None));
         }
         if is_placeholder {
             self.release(id, TerminationType::StoppedByRm);
@@ -332,10 +309,10 @@ impl Scheduler {
             if let AskState::Parked { .. } = state {
                 self.unpark(id);
             }
-            self.free(id);
+            self.books.free(id);
             // Who ended and has a seat succeeded: it is not for anybody else.
             let has_succeeded = state == AskState::Finished;
-            self.vacate(id, if has_succeeded { SeatState::Taken(None) } else { SeatState::Open(Reserve::None) });
+            self.books.vacate(id, if has_succeeded { SeatState::Taken(None) } else { SeatState::Open(Reserve::None) });
         }
         self.books.shelve(id, Shelf::Off);
         self.books.link(id, None, None);
@@ -343,45 +320,17 @@ impl Scheduler {
         self.forget_retry(id);
         self.books.asks.remove(id);
         self.left_shelf(shelf);
-        self.shown_asks.remove(&id);
         if let Some((group, seat)) = lost {
             self.placeholder_lost(group, seat, Loss::Deleted);
         }
-        self.shown_groups.extend(group.filter(|group| self.books.groups.get(*group).is_some()));
-        self.touch(app);
         self.leave_idle(app, group);
-    }
-
-    /// Takes an ask off the books and lets waiting work know.
-    pub(in crate::core) fn free(&mut self, id: AskId) {
-        if let Some(charge) = self.books.discharge(id) {
-            self.grown.insert(charge.node);
-            self.shown_queues.extend(charge.queue);
-            self.stirred = true;
-        }
-    }
-
-    /// Gives the seat of an ask another state, if it has one.
-    pub(in crate::core) fn vacate(&mut self, id: AskId, state: SeatState) {
-        let ask = &self.books.asks[id];
-        let (Some(group), Some(seat)) = (ask.group, ask.seat) else { return };
-        let attempt = match &ask.spec.role {
-            Role::Placeholder(name) => name.attempt.saturating_add(1),
-            Role::Foreign | Role::Singleton | Role::Originator { .. } | Role::Member { .. } => 0,
-        };
-        self.books.seat(group, seat, state);
-        self.books.groups[group].seats.next_attempt(seat, attempt);
-        self.stirred = true;
     }
 
     /// Takes back an assumption: the pod waits again.
     pub(in crate::core) fn unassume(&mut self, id: AskId) {
-        self.free(id);
-        self.books.change(id, |ask| ask.state = AskState::Waiting);
-        self.vacate(id, SeatState::Open(Reserve::None));
+        self.books.take_back(id);
         // Its TaskGroup may have come or gone while it had a node.
         self.relink(id);
-        self.note(id);
         self.reshelve(id);
     }
 }

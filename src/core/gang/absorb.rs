@@ -49,7 +49,7 @@ impl Scheduler {
                     (true, false) => {}
                     (false, true) => self.books.seat(group, name.seat, SeatState::Leaving(id)),
                     (false, false) => {
-                        self.vacate(id, SeatState::Open(Reserve::None));
+                        self.books.vacate(id, SeatState::Open(Reserve::None));
                         if self.books.asks[id].leaving.is_none() {
                             self.placeholder_lost(group, name.seat, Loss::Deleted);
                         }
@@ -73,7 +73,7 @@ impl Scheduler {
     /// A placeholder is bound. After the start a member may wait for just this seat.
     fn hold(&mut self, id: AskId, group: GroupId, number: u32) {
         let app = self.books.groups[group].app;
-        self.stirred |= app.is_some_and(|app| self.books.apps[app].has_started());
+        self.books.changes.pass_due |= app.is_some_and(|app| self.books.apps[app].has_started());
         self.books.seat(group, number, SeatState::Held(id));
     }
 
@@ -98,7 +98,7 @@ impl Scheduler {
         let state = if is_bound { SeatState::Held(id) } else { SeatState::Open(Reserve::Pending(id)) };
         self.books.seat(group, name.seat, state);
         self.books.groups[group].seats.next_attempt(name.seat, name.attempt);
-        self.stirred = true;
+        self.books.changes.pass_due = true;
     }
 
     /// A placeholder that finds its seat otherwise occupied, or not to be held now.

@@ -109,7 +109,7 @@ impl Scheduler {
         }
         self.admit(id);
         self.books.gangs[id].waits = None;
-        self.shown_asks.extend(self.books.originators_of(id));
+        self.books.changes.asks.extend(self.books.originators_of(id));
         self.reshelve_originators(id);
     }
 
@@ -125,7 +125,7 @@ impl Scheduler {
         } else {
             self.books.begin_reserving(id);
         }
-        self.show_gang(id);
+        self.books.show_gang(id);
     }
 
     /// Counts the applications of the gang as past the gate.

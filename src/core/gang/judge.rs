@@ -87,7 +87,7 @@ impl Scheduler {
         let gang = app.gang;
         self.books.gangs[gang].waits = None;
         self.release_placeholders(id, TerminationType::StoppedByRm);
-        self.show_app(id);
+        self.books.show_app(id);
     }
 
     /// An application consists of exactly the TaskGroups that its gang lists (01, 1.1): others stay outside.
@@ -164,7 +164,7 @@ impl Scheduler {
             if self.books.apps[id].state() == AppState::Rejected {
                 self.renew(id);
             }
-            self.touch(Some(id));
+            self.books.changes.apps.extend(Some(id));
         }
     }
 

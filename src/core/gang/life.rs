@@ -43,14 +43,14 @@ impl Scheduler {
             state: app.state(),
             pending: if waits { placeholder_ask(&self.books, id) } else { Totals::default() },
         });
-        self.shown_queues.extend(self.books.count_app(id, counted));
+        self.books.count_app(id, counted);
     }
 
     /// Takes an event of the state machine, and shows what came of it.
     pub(in crate::core) fn transit(&mut self, id: AppId, event: AppEvent) {
         if self.books.transit(id, event) {
-            self.show_app(id);
-            self.dirty.insert(id);
+            self.books.show_app(id);
+            self.books.changes.apps.insert(id);
         }
     }
 
@@ -61,7 +61,6 @@ impl Scheduler {
         // One that is not defined is only for what runs already: it is charged where it says.
         let queue = queue_of(&self.books, id).unwrap_or_else(|_| self.books.queues.at(&path));
         self.books.queues.retain(queue);
-        self.shown_queues.insert(queue);
         let app = &mut self.books.apps[id];
         app.queue = Some(queue);
         let (gang, groups) = (app.gang, app.groups.clone());
@@ -82,7 +81,7 @@ impl Scheduler {
             self.make_seats(group);
         }
         self.stand_where_left(id, started);
-        self.stirred = true;
+        self.books.changes.pass_due = true;
         if !is_known {
             // It drains. Others were told that it does not exist.
             self.queue_changed(queue);
@@ -285,13 +284,9 @@ impl Scheduler {
 
     /// Decides the Binding of an assumed ask.
     pub(in crate::core) fn send(&mut self, ask: AskId) {
+        let Some((node, queue)) = self.books.commit_to_bind(ask) else { return };
         let entry = &self.books.asks[ask];
-        let (Some(node), Some(queue)) = (entry.node(), entry.charge.as_ref().and_then(|charge| charge.queue)) else {
-            return;
-        };
         let mark = self.mark(ask, queue, entry.seat, !entry.is_placeholder());
-        self.books.change(ask, |ask| ask.state = AskState::Assumed { node, sent: true });
-        self.shown_queues.insert(queue);
         self.decide(Decision::Allocate { ask, node, mark });
     }
 
@@ -301,7 +296,7 @@ impl Scheduler {
             self.seat_surplus(group);
             self.balance(group);
             if self.is_interrupted(group) {
-                self.stirred |= self.cramped.insert(id);
+                self.books.changes.pass_due |= self.cramped.insert(id);
             } else {
                 self.replace(group, Reach::Seat);
                 self.balance(group);
@@ -314,7 +309,7 @@ impl Scheduler {
             };
             if self.books.apps[id].groups.iter().all(all) && self.all_taken_are_bound(id) {
                 self.books.apps[id].placed = true;
-                self.show_app(id);
+                self.books.show_app(id);
             }
         }
         let app = &mut self.books.apps[id];
@@ -349,7 +344,7 @@ impl Scheduler {
             return self.complete(id);
         }
         if self.books.apps[id].idle.replace(idle).is_none() {
-            self.show_app(id);
+            self.books.show_app(id);
         }
         self.books.timers.set(Timer::Completion(id), due);
     }
@@ -398,7 +393,7 @@ impl Scheduler {
             (false, _) if self.books.gang_of(id).waits.is_some() => {
                 let gang = app.gang;
                 self.books.gangs[gang].waits = None;
-                self.show_app(id);
+                self.books.show_app(id);
             }
             (false, _) => {}
         }

@@ -78,7 +78,7 @@ impl Scheduler {
         self.books.put_out(id);
         self.books.apps[app].latecomers.insert(id);
         self.books.groups[id].closed_out = true;
-        self.shown_groups.insert(id);
+        self.books.changes.groups.insert(id);
         for ask in self.sorted_asks(id) {
             if self.books.asks[ask].is_placeholder() {
                 self.release(ask, TerminationType::StoppedByRm);

@@ -10,11 +10,11 @@ use std::collections::BTreeMap;
 use crate::core::base::ids::{AskId, ClassId, GroupId, NodeId, QueueId};
 use crate::core::base::resources::{Resources, Totals};
 use crate::core::decision::TerminationType;
-use crate::core::model::ask::{AskState, Charge, Shelf};
+use crate::core::model::ask::Charge;
 use crate::core::model::books::Books;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::{Ahead, QuotaExcess};
-use crate::core::model::seat::{Reserve, SeatState};
+use crate::core::model::seat::SeatState;
 use crate::core::place::fill::{Demand, fill_some};
 use crate::core::place::misfit::fits;
 use crate::core::place::overlay::Scratch;
@@ -42,7 +42,7 @@ impl Scheduler {
             self.swap_each(id, others, (&mut tries, reach));
         }
         if let (false, Some(app)) = (all_swap, self.books.groups[id].app) {
-            self.stirred |= self.cramped.insert(app) && reach == Reach::Seat;
+            self.books.changes.pass_due |= self.cramped.insert(app) && reach == Reach::Seat;
         }
     }
 
@@ -58,7 +58,7 @@ impl Scheduler {
             *from = from.and_then(|from| self.swap(id, member, class, (from, reach)));
             if from.is_none() {
                 all_swap = false;
-                self.shown_asks.insert(member);
+                self.books.changes.asks.insert(member);
             }
         }
         all_swap
@@ -140,22 +140,23 @@ impl Scheduler {
         true
     }
 
-    fn park(&mut self, group: GroupId, (seat, placeholder, member): (u32, AskId, AskId), charge: Charge) {
-        self.books.shelve(member, Shelf::Off);
-        self.books.charge(member, charge);
-        self.books.change(member, |ask| ask.state = AskState::Parked { placeholder });
-        self.books.seat(group, seat, SeatState::Releasing { placeholder, member });
-        self.shown_asks.insert(member);
-        self.release(placeholder, TerminationType::PlaceholderReplaced);
+    fn park(&mut self, group: GroupId, swap: (u32, AskId, AskId), charge: Charge) {
+        self.books.park(group, swap, charge);
+        self.release(swap.1, TerminationType::PlaceholderReplaced);
     }
 
     fn find_node(&mut self, class: ClassId) -> Option<NodeId> {
+        self.scratch.begin();
+        self.find_node_beside(class)
+    }
+
+    /// A node for one pod of a class, with what the overlay says taken and given back.
+    fn find_node_beside(&mut self, class: ClassId) -> Option<NodeId> {
         if self.room.get(&class) == Some(&0) {
             return None;
         }
         let mut placed = std::mem::take(&mut self.placed);
         placed.clear();
-        self.scratch.begin();
         fill_some(&self.books.nodes, &self.books.classes, &mut self.scratch, Demand { class, count: 1 }, &mut placed);
         let node = placed.first().map(|placed| placed.node);
         self.placed = placed;
@@ -167,59 +168,47 @@ impl Scheduler {
 
     /// The placeholder of a swap is gone: one update of application, queue and node. `false` if it was no swap.
     pub(in crate::core) fn confirm_replacement(&mut self, placeholder: AskId) -> bool {
-        let ask = &self.books.asks[placeholder];
-        let Some((group, seat)) = ask.group.zip(ask.seat) else { return false };
-        let Some(SeatState::Releasing { placeholder: leaves, member }) =
-            self.books.groups[group].seats.get(seat).map(|seat| seat.state)
-        else {
-            return false;
-        };
-        if leaves != placeholder {
-            return false;
-        }
-        let count = &mut self.books.groups[group].replaced;
-        // A status is what anybody may have written.
-        *count = count.saturating_add(1);
-        let chosen = self.books.asks[member].charge.as_ref().map(|charge| charge.node);
+        let Some(member) = self.waits_for(placeholder) else { return false };
         let queue = self.books.asks[member].app.and_then(|app| self.books.apps[app].queue);
-        self.free(placeholder);
-        self.free(member);
-        let class = self.books.asks[member].class;
-        self.scratch.begin();
-        let still = |node: &NodeId| {
-            class.is_some_and(|class| fits(&self.books.nodes, &self.books.classes, &self.scratch, class, *node).is_ok())
-        };
-        let node = chosen.filter(still).or_else(|| class.and_then(|class| self.find_node(class)));
-        match node.zip(queue) {
-            Some((node, queue)) => {
-                self.books.charge_whole(member, node, Some(queue));
-                self.books.change(member, |ask| ask.state = AskState::Assumed { node, sent: false });
-                self.books.seat(group, seat, SeatState::Assumed(member));
-                self.send(member);
-            }
-            None => self.reopen(group, seat, member),
+        let place = self.place_of_swap(placeholder, member).zip(queue);
+        self.books.replace(placeholder, member, place);
+        if place.is_some() {
+            self.send(member);
+        } else {
+            self.reshelve(member);
         }
-        self.shown_asks.insert(member);
-        self.touch(self.books.asks[member].app);
         true
     }
 
-    /// The member becomes an ordinary ask, the seat is open.
-    fn reopen(&mut self, group: GroupId, seat: u32, member: AskId) {
-        self.books.change(member, |ask| ask.state = AskState::Waiting);
-        let attempt = self.books.groups[group].seats.get(seat).map_or(0, |seat| seat.attempt.saturating_add(1));
-        self.books.seat(group, seat, SeatState::Open(Reserve::None));
-        self.books.groups[group].seats.next_attempt(seat, attempt);
-        self.reshelve(member);
+    /// The member for which a placeholder leaves.
+    fn waits_for(&self, placeholder: AskId) -> Option<AskId> {
+        let ask = &self.books.asks[placeholder];
+        let seat = self.books.groups[ask.group?].seats.get(ask.seat?)?;
+        let SeatState::Releasing { placeholder: leaves, member } = seat.state else { return None };
+        (leaves == placeholder).then_some(member)
     }
 
-    /// A swap is called off from the member's side; the placeholder leaves all the same.
+    /// Where the member of a swap goes once its placeholder is gone: the node chosen for it, if that still takes it, else
+    /// another.
+    fn place_of_swap(&mut self, placeholder: AskId, member: AskId) -> Option<NodeId> {
+        let class = self.books.asks[member].class?;
+        let chosen = self.books.asks[member].charge.as_ref().map(|charge| charge.node);
+        self.scratch.begin();
+        for ask in [placeholder, member].map(|id| &self.books.asks[id]) {
+            if let Some(charge) = &ask.charge {
+                self.scratch.credit(charge.node, &charge.on_node, &ask.spec.shape.ports, 1);
+            }
+        }
+        let still = |node: &NodeId| fits(&self.books.nodes, &self.books.classes, &self.scratch, class, *node).is_ok();
+        chosen.filter(still).or_else(|| self.find_node_beside(class))
+    }
+
+    /// A swap is called off from the member's side.
     pub(in crate::core) fn unpark(&mut self, member: AskId) {
-        self.free(member);
-        let (group, seat) = (self.books.asks[member].group, self.books.asks[member].seat);
-        match group.zip(seat) {
-            Some((group, seat)) => self.reopen(group, seat, member),
-            None => self.books.change(member, |ask| ask.state = AskState::Waiting),
+        let is_seated = self.books.asks[member].seat.is_some();
+        self.books.call_off(member);
+        if is_seated {
+            self.reshelve(member);
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::core::base::ids::{AskId, GangId, GroupId, NodeId, QueueId};
 use crate::core::base::resources::Totals;
 use crate::core::decision::{Decision, TerminationType};
 use crate::core::event::{PlaceholderFor, PlaceholderName};
-use crate::core::model::ask::{AskState, Shelf};
+use crate::core::model::ask::AskState;
 use crate::core::model::gang::{Blocked, LOST_AGAIN_MS, Stage};
 use crate::core::model::queue::Ahead;
 use crate::core::model::seat::{Reserve, SeatState};
@@ -112,7 +112,7 @@ impl Scheduler {
         self.books.enter(id, Stage::BackOff { until });
         self.take_no_turn(id);
         self.wait(id, reason);
-        self.touch_gang(id);
+        self.books.touch_gang(id);
     }
 
     /// One transaction over all open seats.
@@ -151,7 +151,7 @@ impl Scheduler {
         let open = group.seats.tally().open as usize;
         let cut = group.waiting.iter().take(open).next_back().map(|(rank, _)| rank.clone());
         if group.cut != cut {
-            self.shown_asks.extend(group.waiting.iter().map(|(_, ask)| *ask));
+            self.books.changes.asks.extend(group.waiting.iter().map(|(_, ask)| *ask));
             self.books.groups[id].cut = cut;
         }
     }
@@ -207,19 +207,20 @@ impl Scheduler {
     }
 
     fn assume(&mut self, candidate: Candidate, node: NodeId, queue: QueueId) {
-        let Candidate { ask, group, .. } = candidate;
-        self.books.shelve(ask, Shelf::Off);
-        self.books.charge_whole(ask, node, Some(queue));
-        self.books.change(ask, |ask| ask.state = AskState::Assumed { node, sent: false });
-        self.shown_asks.insert(ask);
-        let Some(group) = group else { return };
-        if let Some(seat) = self.books.asks[ask].seat {
-            self.books.seat(group, seat, SeatState::Binding(ask));
-            self.send(ask);
-        } else if let Some(seat) = self.books.groups[group].seats.first_open() {
-            self.clear_for_member(group, seat);
-            self.books.seat(group, seat, SeatState::Assumed(ask));
+        let own = self.books.asks[candidate.ask].seat;
+        let seat = own.or_else(|| self.clear_a_seat(candidate.ask));
+        self.books.assume(candidate.ask, node, queue, seat);
+        if own.is_some() {
+            self.send(candidate.ask);
         }
+    }
+
+    /// An open seat of a member's group, which no placeholder is to hold any more.
+    pub(in crate::core) fn clear_a_seat(&mut self, member: AskId) -> Option<u32> {
+        let group = self.books.asks[member].group?;
+        let seat = self.books.groups[group].seats.first_open()?;
+        self.clear_for_member(group, seat);
+        Some(seat)
     }
 
     /// Seats that are settled, and all seats.

@@ -8,6 +8,7 @@ use crate::core::base::resources::{Limit, Resources};
 use crate::core::event::{AskSpec, Place};
 use crate::core::model::application::{App, Counted};
 use crate::core::model::ask::{Ask, AskState, Charge, Rank, Shelf};
+use crate::core::model::changes::Changes;
 use crate::core::model::class::Classes;
 use crate::core::model::gang::Gang;
 use crate::core::model::group::Group;
@@ -40,6 +41,8 @@ pub struct Books {
     pub gangs: Arena<GangId, Gang>,
     /// What is due when.
     pub timers: Timers,
+    /// What changed since it was last looked at.
+    pub changes: Changes,
     /// Applications that list a TaskGroup which they do not have.
     pub awaited: Lookup<Key, BTreeSet<AppId>>,
     /// Ordinary asks that wait, by queue and class, in the order of a pass.
@@ -86,7 +89,7 @@ fn adjust(tally: &mut u32, was: bool, is: bool) {
 
 impl Books {
     /// How much each map remembers, the two queues that always exist not counted.
-    pub(in crate::core) fn sizes(&self) -> [(&'static str, usize); 14] {
+    pub(in crate::core) fn sizes(&self) -> impl Iterator<Item = (&'static str, usize)> {
         let Self {
             nodes,
             classes,
@@ -98,6 +101,7 @@ impl Books {
             app_ids,
             gangs,
             timers,
+            changes,
             awaited,
             ordinary,
             queueless,
@@ -120,6 +124,8 @@ impl Books {
             ("residents", residents.len()),
             ("namespace limits", namespace_limits.len()),
         ]
+        .into_iter()
+        .chain(changes.sizes())
     }
 
     /// Changes an ask and keeps the tallies of its application and group: the one function that does.
@@ -130,6 +136,7 @@ impl Books {
         let is = Standing::of(ask);
         let (app, group) = (ask.app, ask.group);
         self.recount(app, group, (Some(was), Some(is)));
+        self.note(id);
         result
     }
 
@@ -165,6 +172,7 @@ impl Books {
         if (old_app, old_group) == (app, group) {
             return;
         }
+        self.note(id);
         self.recount(old_app, old_group, (Some(standing), None));
         if old_group != group {
             if let Some(old) = old_group.and_then(|group| self.groups.get_mut(group)) {
@@ -185,6 +193,7 @@ impl Books {
         let ask = &mut self.asks[id];
         (ask.app, ask.group) = (app, group);
         self.recount(app, group, (None, Some(standing)));
+        self.note(id);
     }
 
     /// Puts a waiting ask where the pass finds it, or takes it from there.
@@ -194,6 +203,8 @@ impl Books {
             return;
         }
         self.unshelve(id, old);
+        self.changes.asks.insert(id);
+        self.changes.pass_due |= shelf != Shelf::Off;
         let entry = (self.asks[id].rank(), id);
         match shelf {
             Shelf::Off => {}
@@ -246,10 +257,10 @@ impl Books {
         self.recharge(id, Some(charge), &ports);
     }
 
-    /// Takes an ask off the books; returns what it had there.
-    pub fn discharge(&mut self, id: AskId) -> Option<Charge> {
+    /// Takes an ask off the books.
+    pub(super) fn discharge(&mut self, id: AskId) {
         let ports = self.asks[id].spec.shape.ports.clone();
-        self.recharge(id, None, &ports)
+        self.recharge(id, None, &ports);
     }
 
     /// Gives an ask another spec; what it has on the books becomes what it requests now.
@@ -266,19 +277,22 @@ impl Books {
 
     /// The new charge comes before the old one goes: a node without an object, or a queue that drains, is forgotten with
     /// its last charge.
-    fn recharge(&mut self, id: AskId, charge: Option<Charge>, old_ports: &[HostPort]) -> Option<Charge> {
+    fn recharge(&mut self, id: AskId, charge: Option<Charge>, old_ports: &[HostPort]) {
         let ask = &mut self.asks[id];
         if let Some(new) = &charge {
             self.nodes.charge(new.node, &new.on_node, &ask.spec.shape.ports);
             new.queue.into_iter().for_each(|queue| self.queues.charge(queue, &new.in_queue));
         }
+        self.changes.queues.extend(charge.as_ref().and_then(|charge| charge.queue));
         let old = std::mem::replace(&mut ask.charge, charge);
         if let Some(old) = &old {
             self.nodes.discharge(old.node, &old.on_node, old_ports);
+            self.changes.grown.insert(old.node);
+            self.changes.pass_due = true;
+            self.changes.queues.extend(old.queue);
             old.queue.into_iter().for_each(|queue| self.queues.discharge(queue, &old.in_queue));
         }
         self.reside(id, old.as_ref().map(|charge| charge.node));
-        old
     }
 
     fn reside(&mut self, id: AskId, old: Option<NodeId>) {
@@ -319,6 +333,8 @@ impl Books {
         for ask in asks_of(state) {
             self.asks[ask].seat = Some(number);
         }
+        self.changes.groups.insert(group);
+        self.changes.apps.extend(self.groups[group].app);
     }
 
     /// The present life of a group is over, and what was counted in it.
@@ -338,19 +354,19 @@ impl Books {
     }
 
     /// What the queues on an application's path count of it: by state, and what it waits for.
-    pub fn count_app(&mut self, id: AppId, counted: Option<Counted>) -> Option<QueueId> {
+    pub fn count_app(&mut self, id: AppId, counted: Option<Counted>) {
         if self.apps[id].counted == counted {
-            return None;
+            return;
         }
-        let queue = counted.as_ref().map(|counted| counted.queue);
         if let Some(new) = &counted {
             self.queues.count_app(new.queue, new.state, &new.pending, true);
+            self.changes.queues.insert(new.queue);
         }
         let old = std::mem::replace(&mut self.apps[id].counted, counted);
         if let Some(old) = &old {
             self.queues.count_app(old.queue, old.state, &old.pending, false);
+            self.changes.queues.insert(old.queue);
         }
-        queue.or(old.map(|old| old.queue))
     }
 
     /// The group of a key; one without an object is made where none is known.

@@ -3,6 +3,7 @@
 pub mod application;
 pub mod ask;
 pub mod books;
+pub mod changes;
 pub mod class;
 pub mod fit;
 pub(in crate::core) mod fullness;
@@ -14,3 +15,4 @@ pub mod queue;
 pub mod seat;
 mod standing;
 pub mod timers;
+mod verbs;

@@ -172,6 +172,12 @@ impl Seats {
         seat.attempt = seat.attempt.max(at_least);
     }
 
+    /// The next placeholder of the seat will have another name than the present one.
+    pub fn raise_attempt(&mut self, number: u32) {
+        let seat = &mut self.seats[number as usize];
+        seat.attempt = seat.attempt.saturating_add(1);
+    }
+
     /// The placeholder of a seat is lost. Whether another one was before: earlier, but not longer ago than this.
     pub fn lost_again(&mut self, number: u32, now: Mono, within: Millis) -> bool {
         let before = self.seats[number as usize].lost_at.replace(now);

@@ -11,10 +11,9 @@ use std::collections::BTreeSet;
 use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, QueueId};
 use crate::core::base::resources::{CPU, MEMORY, Totals};
 use crate::core::gang::replace::Reach;
-use crate::core::model::ask::{AskState, Rank, Shelf};
+use crate::core::model::ask::{Rank, Shelf};
 use crate::core::model::lifecycle::{AppEvent, AppState};
 use crate::core::model::queue::Ahead;
-use crate::core::model::seat::SeatState;
 use crate::core::place::fill::{Demand, Placed, copies_on, fill_some};
 use crate::core::step::{PLACED_PER_STEP, Scheduler};
 
@@ -23,7 +22,7 @@ impl Scheduler {
     pub(in crate::core) fn pass(&mut self) {
         self.widen();
         self.serve_cramped();
-        self.advance_dirty();
+        self.settle();
         let mut runs = self.run_heads();
         self.place_in_order(&mut runs);
         self.judge_waiting();
@@ -47,7 +46,7 @@ impl Scheduler {
             self.replace(group, Reach::Beyond);
             self.balance(group);
         }
-        cramped.into_iter().for_each(|(_, app)| self.touch(Some(app)));
+        cramped.into_iter().for_each(|(_, app)| self.books.changes.apps.extend(Some(app)));
     }
 
     /// As [`crate::core::place::fill::fill`] has it: what is hard to place chooses before what is easy. Members are alike: the first that
@@ -72,7 +71,7 @@ impl Scheduler {
             one.add(&self.books.classes.shape(*class).request, 1);
             let by_quota = self.books.queues.refuses(*queue, &Ahead::default(), &one).is_some();
             if self.verdicts.get(&(*queue, *class)) != Some(&by_quota) {
-                self.shown_asks.extend(asks.iter().map(|(_, ask)| *ask));
+                self.books.changes.asks.extend(asks.iter().map(|(_, ask)| *ask));
             }
             verdicts.insert((*queue, *class), by_quota);
         }
@@ -144,7 +143,7 @@ impl Scheduler {
 
     /// Nodes that got more room raise the bound of every class that waits.
     fn widen(&mut self) {
-        let grown = std::mem::take(&mut self.grown);
+        let grown = std::mem::take(&mut self.books.changes.grown);
         self.growth += u64::from(!grown.is_empty());
         for (class, room) in &mut self.room {
             for node in &grown {
@@ -223,24 +222,11 @@ impl Scheduler {
 
     /// Gives an ordinary ask a node; a member takes an open seat of its group along.
     pub(in crate::core) fn allocate(&mut self, ask: AskId, node: crate::core::base::ids::NodeId, queue: QueueId) {
-        self.books.shelve(ask, Shelf::Off);
-        self.books.charge_whole(ask, node, Some(queue));
-        self.books.change(ask, |ask| ask.state = AskState::Assumed { node, sent: false });
-        let (app, group) = (self.books.asks[ask].app, self.books.asks[ask].group);
-        if let Some(group) = group
-            && let Some(seat) = self.books.groups[group].seats.first_open()
-        {
-            self.clear_for_member(group, seat);
-            self.books.seat(group, seat, SeatState::Assumed(ask));
-        }
+        let seat = self.clear_a_seat(ask);
+        self.books.assume(ask, node, queue, seat);
         self.send(ask);
-        self.shown_asks.insert(ask);
-        self.shown_groups.extend(group);
-        if let Some(app) = app {
-            if self.books.apps[app].groups.is_empty() {
-                self.transit(app, AppEvent::Run);
-            }
-            self.touch(Some(app));
+        if let Some(app) = self.books.asks[ask].app.filter(|app| self.books.apps[*app].groups.is_empty()) {
+            self.transit(app, AppEvent::Run);
         }
     }
 
@@ -249,7 +235,7 @@ impl Scheduler {
         let placed = self.try_gang(id, ahead);
         self.take_turn(id);
         if placed > 0 {
-            self.touch_gang(id);
+            self.books.touch_gang(id);
         }
         placed
     }

@@ -17,7 +17,6 @@ impl Scheduler {
         let (old, shelf) = (self.books.asks[id].shelf, self.shelf_of(id));
         self.books.shelve(id, shelf);
         if old != shelf {
-            self.stirred |= shelf != Shelf::Off;
             self.left_shelf(old);
             self.left_shelf(shelf);
         }
@@ -34,7 +33,7 @@ impl Scheduler {
         let Some(gang) = gang.and_then(|gang| self.books.gangs.get_mut(gang)) else { return };
         gang.real_ask = None;
         // Who waits for capacity may lack a member now, and leave its share of the quota to those behind it.
-        self.stirred |= gang.turn.is_some();
+        self.books.changes.pass_due |= gang.turn.is_some();
         if let Shelf::Originator(app) = shelf
             && self.books.apps[app].state() == AppState::Rejected
         {
@@ -91,8 +90,6 @@ impl Scheduler {
     pub(in crate::core) fn balance(&mut self, id: GroupId) {
         while let Some((ask, shelf)) = self.misplaced(id) {
             self.books.shelve(ask, shelf);
-            self.shown_asks.insert(ask);
-            self.stirred = true;
         }
     }
 

@@ -18,7 +18,7 @@ impl Scheduler {
         }
         if let Some(rank) = rank {
             self.turns.insert(rank, id);
-            self.stirred = true;
+            self.books.changes.pass_due = true;
         }
     }
 

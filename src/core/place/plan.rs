@@ -86,7 +86,7 @@ impl Scheduler {
             }
         }
         // What was learned about room stays known: the next attempt gets further.
-        self.stirred |= learned;
+        self.books.changes.pass_due |= learned;
         Err(Shortage { goes_on: learned, ..self.shortage(candidates, first) })
     }
 

@@ -75,34 +75,15 @@ impl Scheduler {
         let is_new = gang.waits.as_ref().map(Reason::code) != Some(reason.code());
         gang.waits = Some(reason);
         if is_new {
-            self.show_gang(id);
+            self.books.show_gang(id);
         } else {
-            self.shown_groups.extend(&self.books.gangs[id].groups);
+            self.books.changes.groups.extend(&self.books.gangs[id].groups);
         }
-    }
-
-    /// Everything shown of the applications of a gang is looked at again.
-    pub(in crate::core) fn show_gang(&mut self, id: GangId) {
-        self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.show_app(app));
-    }
-
-    /// Everything shown of an application is looked at again.
-    pub(in crate::core) fn show_app(&mut self, id: AppId) {
-        let app = &self.books.apps[id];
-        self.shown_groups.extend(app.groups.iter().chain(&app.latecomers));
-        // Those too that came after the gate: they wait with the gang, and for themselves once it has started.
-        self.shown_asks.extend(&app.asks);
-        for group in &app.groups {
-            let group = &self.books.groups[*group];
-            self.shown_asks.extend(group.waiting.iter().map(|(_, ask)| *ask));
-            self.shown_asks.extend(group.seats.open_with_placeholder().map(|(_, ask)| ask));
-        }
-        self.shown_queues.extend(app.queue);
     }
 
     /// Emits what changed, in the order of names.
     pub(in crate::core) fn report_changes(&mut self) {
-        let groups = std::mem::take(&mut self.shown_groups);
+        let groups = std::mem::take(&mut self.books.changes.groups);
         let mut groups: Vec<_> =
             groups.into_iter().filter_map(|id| Some((self.books.groups.get(id)?.key.clone(), id))).collect();
         groups.sort_unstable();
@@ -111,7 +92,7 @@ impl Scheduler {
                 self.decide(Decision::ShowGroup(id));
             }
         }
-        let asks = std::mem::take(&mut self.shown_asks);
+        let asks = std::mem::take(&mut self.books.changes.asks);
         let mut asks: Vec<_> =
             asks.into_iter().filter_map(|id| Some((self.books.asks.get(id)?.spec.key.clone(), id))).collect();
         asks.sort_unstable();
@@ -128,7 +109,7 @@ impl Scheduler {
     }
 
     fn report_queues(&mut self) {
-        let mut queues: Vec<_> = std::mem::take(&mut self.shown_queues)
+        let mut queues: Vec<_> = std::mem::take(&mut self.books.changes.queues)
             .into_iter()
             .filter(|id| self.books.queues.get(*id).is_some())
             .flat_map(|id| self.books.queues.path(id).collect::<Vec<_>>())

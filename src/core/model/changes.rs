@@ -1,0 +1,74 @@
+//! What changed in the books since it was last looked at.
+
+use std::collections::BTreeSet;
+
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId, NodeId, QueueId};
+use crate::core::event::Role;
+use crate::core::model::books::Books;
+
+/// Every verb of the books notes here what it touches. What must be settled, planned again and shown follows from this, and
+/// not from the place that made the change. What has gone since may still be named: its id finds nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Changes {
+    /// Applications to be settled.
+    pub apps: BTreeSet<AppId>,
+    /// Pods of which something else may be to be shown.
+    pub asks: BTreeSet<AskId>,
+    /// Task groups likewise.
+    pub groups: BTreeSet<GroupId>,
+    /// Queues likewise.
+    pub queues: BTreeSet<QueueId>,
+    /// Nodes that have more room, or take pods that they did not take.
+    pub grown: BTreeSet<NodeId>,
+    /// Something changed that may let waiting work go on.
+    pub pass_due: bool,
+}
+
+impl Changes {
+    /// How much each set holds.
+    pub(super) fn sizes(&self) -> [(&'static str, usize); 5] {
+        let Self { apps, asks, groups, queues, grown, pass_due: _ } = self;
+        [
+            ("applications to be settled", apps.len()),
+            ("pods to be shown", asks.len()),
+            ("task groups to be shown", groups.len()),
+            ("queues to be shown", queues.len()),
+            ("nodes with more room", grown.len()),
+        ]
+    }
+}
+
+impl Books {
+    /// A pod is not what it was: nor, perhaps, are its application and its task group.
+    pub fn note(&mut self, id: AskId) {
+        let ask = &self.asks[id];
+        if ask.spec.role != Role::Foreign {
+            self.changes.asks.insert(id);
+        }
+        self.changes.groups.extend(ask.group);
+        self.changes.apps.extend(ask.app);
+    }
+
+    /// Everything that is shown of an application may have to be shown anew.
+    pub fn show_app(&mut self, id: AppId) {
+        let app = &self.apps[id];
+        self.changes.groups.extend(app.groups.iter().chain(&app.latecomers));
+        // Those too that came after the gate: they wait with the gang, and for themselves once it has started.
+        self.changes.asks.extend(&app.asks);
+        for group in app.groups.iter().map(|group| &self.groups[*group]) {
+            self.changes.asks.extend(group.waiting.iter().map(|(_, ask)| *ask));
+            self.changes.asks.extend(group.seats.open_with_placeholder().map(|(_, ask)| ask));
+        }
+        self.changes.queues.extend(app.queue);
+    }
+
+    /// Everything that is shown of the applications of a gang, likewise.
+    pub fn show_gang(&mut self, id: GangId) {
+        self.gangs[id].apps.clone().into_iter().for_each(|app| self.show_app(app));
+    }
+
+    /// Everything that starts with a gang is to be settled.
+    pub fn touch_gang(&mut self, id: GangId) {
+        self.changes.apps.extend(&self.gangs[id].apps);
+    }
+}
