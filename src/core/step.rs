@@ -8,8 +8,7 @@ use crate::core::event::Event;
 use crate::core::model::ask::{AskState, Rank};
 use crate::core::model::books::Books;
 use crate::core::model::timers::Timer;
-use crate::core::place::fill::Placed;
-use crate::core::place::overlay::Scratch;
+use crate::core::place::planner::Planner;
 use crate::core::time::{Mono, Now};
 
 /// Decides for one cluster.
@@ -17,9 +16,8 @@ use crate::core::time::{Mono, Now};
 pub struct Scheduler {
     /// Everything it knows.
     pub books: Books,
-    pub(in crate::core) scratch: Scratch,
-    /// Reused by every plan.
-    pub(in crate::core) placed: Vec<Placed>,
+    /// What plans are made with.
+    pub(in crate::core) planner: Planner,
     pub(in crate::core) synced: bool,
     /// Whether a missing TaskGroup is known to be missing.
     pub(in crate::core) groups_listed: bool,
@@ -32,10 +30,6 @@ pub struct Scheduler {
     /// Applications that have started and whose members wait for room: for a seat that is open since their start was
     /// interrupted, or beside a held one that is too small.
     pub(in crate::core) cramped: BTreeSet<AppId>,
-    /// Upper bound of how many more pods of a class fit now; absent = not known, so worth trying.
-    pub(in crate::core) room: BTreeMap<ClassId, u32>,
-    /// How often nodes got more room.
-    pub(in crate::core) growth: u64,
     /// Why ordinary asks wait that did not find a node in the last pass: by quota or not.
     pub(in crate::core) verdicts: BTreeMap<(QueueId, ClassId), bool>,
     /// The last pass stopped at its bound, or gave something to somebody after a gang that waits, which may wait for

@@ -28,9 +28,7 @@ impl Scheduler {
     pub fn leftovers(&self) -> Vec<&'static str> {
         let Self {
             books,
-            // Room for one plan, not knowledge.
-            scratch: _,
-            placed: _,
+            planner,
             synced: _,
             groups_listed: _,
             queues_listed: _,
@@ -38,8 +36,6 @@ impl Scheduler {
             out,
             turns,
             cramped,
-            room,
-            growth: _,
             verdicts,
             unfinished: _,
             revision: _,
@@ -48,7 +44,7 @@ impl Scheduler {
             ("decisions", out.len()),
             ("turns", turns.len()),
             ("cramped", cramped.len()),
-            ("room", room.len()),
+            ("bounds on room", planner.bounds.len()),
             ("verdicts", verdicts.len()),
         ];
         own.into_iter().chain(books.sizes()).filter(|(_, count)| *count > 0).map(|(name, _)| name).collect()

@@ -11,7 +11,6 @@ use crate::core::model::ask::AskState;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::Queue;
 use crate::core::model::seat::SeatState;
-use crate::core::place::misfit::{fits, fits_shape};
 use crate::core::shape::NodeSpec;
 use crate::core::step::Scheduler;
 
@@ -148,7 +147,7 @@ impl Scheduler {
                 Some(false) => self.unassume(id),
                 None => {}
             }
-            if self.awaits_start(id) && !self.may_stay(id) {
+            if self.awaits_start(id) && !self.planner.may_stay(&self.books, id) {
                 self.lose_seat(id);
             }
         }
@@ -156,11 +155,7 @@ impl Scheduler {
 
     /// Whether a pod can still be bound to the node that it was given.
     pub(in crate::core) fn still_fits(&mut self, id: AskId) -> bool {
-        let Some(ask) = self.books.asks.get(id) else { return false };
-        let (AskState::Assumed { node, .. }, Some(class)) = (ask.state, ask.class) else { return false };
-        self.scratch.begin();
-        self.scratch.credit(node, &ask.spec.shape.request, &ask.spec.shape.ports, 1);
-        !ask.spec.terminating && fits(&self.books.nodes, &self.books.classes, &self.scratch, class, node).is_ok()
+        self.planner.still_fits(&self.books, id)
     }
 
     /// Whether a placeholder holds a seat, or is being bound to, of a gang before its start.
@@ -174,20 +169,6 @@ impl Scheduler {
             Some(SeatState::Held(own) | SeatState::Binding(own)) if own == id
         );
         holds && group.gang.is_some_and(|gang| self.books.gangs[gang].is_before_start())
-    }
-
-    /// Whether a member could come where a placeholder is: its node takes such pods and is not overdrawn by others. The
-    /// placeholder stays on the books until it is gone, so what leaves already does not count.
-    pub(in crate::core) fn may_stay(&mut self, placeholder: AskId) -> bool {
-        let Some(node) = self.books.asks[placeholder].node() else { return false };
-        self.scratch.begin();
-        for id in self.books.residents.get(&node).into_iter().flatten() {
-            let ask = &self.books.asks[*id];
-            if *id == placeholder || ask.leaving.is_some() {
-                self.scratch.credit(node, &ask.spec.shape.request, &ask.spec.shape.ports, 1);
-            }
-        }
-        fits_shape(&self.books.nodes, &self.scratch, &self.books.asks[placeholder].spec.shape, node).is_ok()
     }
 
     /// A seat is lost to its gang before the start. It is open, and planned again, when its placeholder is gone: until

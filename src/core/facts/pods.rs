@@ -142,7 +142,7 @@ impl Scheduler {
         if let Some(class) = self.books.asks[id].class.take() {
             self.books.classes.release(class);
             if !self.books.classes.contains(class) {
-                self.room.remove(&class);
+                self.planner.bounds.forget(class);
             }
         }
     }

@@ -244,7 +244,7 @@ impl Scheduler {
     fn loses_seats(&mut self, held: Vec<AskId>) -> bool {
         let mut found = false;
         for placeholder in held {
-            if !self.may_stay(placeholder) {
+            if !self.planner.may_stay(&self.books, placeholder) {
                 self.lose_seat(placeholder);
                 found = true;
             }

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::core::base::ids::{AskId, ClassId, GroupId, NodeId, QueueId};
+use crate::core::base::ids::{AskId, ClassId, GroupId, QueueId};
 use crate::core::base::resources::{Resources, Totals};
 use crate::core::decision::TerminationType;
 use crate::core::model::ask::Charge;
@@ -15,9 +15,6 @@ use crate::core::model::books::Books;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::{Ahead, QuotaExcess};
 use crate::core::model::seat::SeatState;
-use crate::core::place::fill::{Demand, fill_some};
-use crate::core::place::misfit::fits;
-use crate::core::place::overlay::Scratch;
 use crate::core::step::Scheduler;
 
 /// What a swap may take.
@@ -68,13 +65,13 @@ impl Scheduler {
     /// seat will do.
     fn swap(&mut self, group: GroupId, member: AskId, class: ClassId, (from, reach): (u32, Reach)) -> Option<u32> {
         let queue = self.books.apps[self.books.groups[group].app?].queue?;
-        let (books, scratch) = (&self.books, &mut self.scratch);
+        let (books, planner) = (&self.books, &mut self.planner);
         let here = books.groups[group].seats.held_from(from).find_map(|(seat, placeholder)| {
             let node = books.asks[placeholder].node()?;
             let excess = books.request(member).excess_over(books.request(placeholder));
             let fits = (reach == Reach::Beyond || is_nothing(&excess))
                 && excess_refused(books, queue, &excess).is_none()
-                && fits_instead(books, scratch, class, placeholder, node);
+                && planner.fits_instead(books, class, placeholder, node);
             fits.then_some((seat, placeholder, node, excess))
         });
         if let Some((seat, placeholder, node, excess)) = here {
@@ -120,7 +117,7 @@ impl Scheduler {
         let Some(class) = self.books.asks[member].class else { return };
         let request = self.books.request(member).clone();
         if excess_refused(&self.books, queue, &request).is_none()
-            && let Some(node) = self.find_node(class)
+            && let Some(node) = self.planner.find(&self.books, class)
         {
             self.allocate(member, node, queue);
         }
@@ -134,7 +131,7 @@ impl Scheduler {
         if excess_refused(&self.books, queue, &excess).is_some() {
             return false;
         }
-        let Some(node) = self.find_node(class) else { return false };
+        let Some(node) = self.planner.find(&self.books, class) else { return false };
         let charge = Charge { node, on_node: request, queue: Some(queue), in_queue: excess };
         self.park(group, (seat, placeholder, member), charge);
         true
@@ -145,32 +142,11 @@ impl Scheduler {
         self.release(swap.1, TerminationType::PlaceholderReplaced);
     }
 
-    fn find_node(&mut self, class: ClassId) -> Option<NodeId> {
-        self.scratch.begin();
-        self.find_node_beside(class)
-    }
-
-    /// A node for one pod of a class, with what the overlay says taken and given back.
-    fn find_node_beside(&mut self, class: ClassId) -> Option<NodeId> {
-        if self.room.get(&class) == Some(&0) {
-            return None;
-        }
-        let mut placed = std::mem::take(&mut self.placed);
-        placed.clear();
-        fill_some(&self.books.nodes, &self.books.classes, &mut self.scratch, Demand { class, count: 1 }, &mut placed);
-        let node = placed.first().map(|placed| placed.node);
-        self.placed = placed;
-        if node.is_none() {
-            self.room.insert(class, 0);
-        }
-        node
-    }
-
     /// The placeholder of a swap is gone: one update of application, queue and node. `false` if it was no swap.
     pub(in crate::core) fn confirm_replacement(&mut self, placeholder: AskId) -> bool {
         let Some(member) = self.waits_for(placeholder) else { return false };
         let queue = self.books.asks[member].app.and_then(|app| self.books.apps[app].queue);
-        let place = self.place_of_swap(placeholder, member).zip(queue);
+        let place = self.planner.place_of_swap(&self.books, placeholder, member).zip(queue);
         self.books.replace(placeholder, member, place);
         if place.is_some() {
             self.send(member);
@@ -186,21 +162,6 @@ impl Scheduler {
         let seat = self.books.groups[ask.group?].seats.get(ask.seat?)?;
         let SeatState::Releasing { placeholder: leaves, member } = seat.state else { return None };
         (leaves == placeholder).then_some(member)
-    }
-
-    /// Where the member of a swap goes once its placeholder is gone: the node chosen for it, if that still takes it, else
-    /// another.
-    fn place_of_swap(&mut self, placeholder: AskId, member: AskId) -> Option<NodeId> {
-        let class = self.books.asks[member].class?;
-        let chosen = self.books.asks[member].charge.as_ref().map(|charge| charge.node);
-        self.scratch.begin();
-        for ask in [placeholder, member].map(|id| &self.books.asks[id]) {
-            if let Some(charge) = &ask.charge {
-                self.scratch.credit(charge.node, &charge.on_node, &ask.spec.shape.ports, 1);
-            }
-        }
-        let still = |node: &NodeId| fits(&self.books.nodes, &self.books.classes, &self.scratch, class, *node).is_ok();
-        chosen.filter(still).or_else(|| self.find_node_beside(class))
     }
 
     /// A swap is called off from the member's side.
@@ -229,13 +190,4 @@ pub(in crate::core) fn excess_refused(books: &Books, queue: QueueId, excess: &Re
     let mut asked = Totals::default();
     asked.add(excess, 1);
     books.queues.refuses(queue, &Ahead::default(), &asked)
-}
-
-/// Whether a class fits a node with one placeholder gone from it: ports and everything else included, so that a slot is
-/// never given up for a member that cannot use it.
-fn fits_instead(books: &Books, scratch: &mut Scratch, class: ClassId, placeholder: AskId, node: NodeId) -> bool {
-    let shape = &books.asks[placeholder].spec.shape;
-    scratch.begin();
-    scratch.credit(node, &shape.request, &shape.ports, 1);
-    fits(&books.nodes, &books.classes, scratch, class, node).is_ok()
 }

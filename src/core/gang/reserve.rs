@@ -117,14 +117,14 @@ impl Scheduler {
 
     /// One transaction over all open seats.
     pub(super) fn plan_or_wait(&mut self, id: GangId) -> u32 {
-        let Some(candidates) = self.candidates(id) else {
-            debug_assert!(false, "a gang that lacks members or placeholders waits for these");
-            return 0;
-        };
-        match self.plan(&candidates) {
-            Ok(plan) => self.commit(id, &plan),
-            Err(short) => {
+        match self.planner.plan(&self.books, id) {
+            Some(Ok(plan)) => self.commit(id, &plan),
+            Some(Err(short)) => {
                 self.blocked(id, short);
+                0
+            }
+            None => {
+                debug_assert!(false, "a gang that lacks members or placeholders waits for these");
                 0
             }
         }
@@ -132,12 +132,16 @@ impl Scheduler {
 
     fn blocked(&mut self, id: GangId, short: Shortage) {
         let Shortage { class, fit, need, has_others, goes_on } = short;
+        self.books.changes.pass_due |= goes_on;
         if self.holds_something(id) {
             return self.fall_back(id, Reason::ReservationLost { short: need - fit });
         }
-        let lacks_alone = !has_others && self.room.get(&class).is_some_and(|room| *room < need);
-        let blocked =
-            if lacks_alone { Blocked::Alone { class, need } } else { Blocked::Together { growth: self.growth } };
+        let lacks_alone = !has_others && self.planner.bounds.is_short(class, need);
+        let blocked = if lacks_alone {
+            Blocked::Alone { class, need }
+        } else {
+            Blocked::Together { growth: self.planner.bounds.growth() }
+        };
         self.books.gangs[id].blocked = (!goes_on).then_some(blocked);
         for group in self.books.gangs[id].groups.clone() {
             self.mark_wanted(group);
@@ -159,8 +163,8 @@ impl Scheduler {
     /// Whether the last plan found too few nodes and no more fit now.
     pub(super) fn is_blocked(&self, id: GangId) -> bool {
         self.books.gangs[id].blocked.is_some_and(|blocked| match blocked {
-            Blocked::Alone { class, need } => self.room.get(&class).is_some_and(|room| *room < need),
-            Blocked::Together { growth } => growth == self.growth,
+            Blocked::Alone { class, need } => self.planner.bounds.is_short(class, need),
+            Blocked::Together { growth } => growth == self.planner.bounds.growth(),
         })
     }
 

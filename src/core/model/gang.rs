@@ -72,7 +72,7 @@ pub enum Blocked {
     },
     /// Each class fits alone, all of them do not: any node must have got more room since this count of such changes.
     Together {
-        /// [`crate::core::step::Scheduler`]'s count.
+        /// The count of [`crate::core::place`].
         growth: u64,
     },
 }

@@ -14,7 +14,6 @@ use crate::core::gang::replace::Reach;
 use crate::core::model::ask::{Rank, Shelf};
 use crate::core::model::lifecycle::{AppEvent, AppState};
 use crate::core::model::queue::Ahead;
-use crate::core::place::fill::{Demand, Placed, copies_on, fill_some};
 use crate::core::step::{PLACED_PER_STEP, Scheduler};
 
 impl Scheduler {
@@ -123,7 +122,7 @@ impl Scheduler {
 
     /// The first ask of every run that may find a node.
     fn run_heads(&self) -> BTreeSet<(Rank, (QueueId, ClassId))> {
-        let heads = self.books.ordinary.iter().filter(|((_, class), _)| self.room.get(class) != Some(&0));
+        let heads = self.books.ordinary.iter().filter(|((_, class), _)| !self.planner.bounds.is_full(*class));
         heads.filter_map(|(key, asks)| Some((asks.first()?.0.clone(), *key))).collect()
     }
 
@@ -141,15 +140,10 @@ impl Scheduler {
         .collect()
     }
 
-    /// Nodes that got more room raise the bound of every class that waits.
+    /// Bounds on room are brought up to date.
     fn widen(&mut self) {
         let grown = std::mem::take(&mut self.books.changes.grown);
-        self.growth += u64::from(!grown.is_empty());
-        for (class, room) in &mut self.room {
-            for node in &grown {
-                *room = room.saturating_add(copies_on(&self.books.nodes, &self.books.classes, *class, *node));
-            }
-        }
+        self.planner.bounds.widen(&self.books, &grown);
     }
 
     /// Places ordinary asks of one queue and class from `head` on, up to what stands at `limit` in the order. Returns
@@ -178,7 +172,6 @@ impl Scheduler {
         let placed = self.place_some(queue, class, &run);
         if (placed as usize) < run.len() {
             exhausted.insert(class);
-            self.room.insert(class, 0);
             return (placed, None);
         }
         let next = self.books.ordinary.get(&(queue, class)).and_then(|asks| asks.first()).map(|(rank, _)| rank.clone());
@@ -205,19 +198,9 @@ impl Scheduler {
     }
 
     fn place_some(&mut self, queue: QueueId, class: ClassId, run: &[AskId]) -> u32 {
-        let mut placed = std::mem::take(&mut self.placed);
-        placed.clear();
-        self.scratch.begin();
-        let demand = Demand { class, count: run.len() as u32 };
-        let count = fill_some(&self.books.nodes, &self.books.classes, &mut self.scratch, demand, &mut placed);
-        let mut asks = run.iter();
-        for Placed { node, count, .. } in &placed {
-            for ask in asks.by_ref().take(*count as usize) {
-                self.allocate(*ask, *node, queue);
-            }
-        }
-        self.placed = placed;
-        count
+        let placed = self.planner.fill_some(&self.books, class, run.len() as u32).to_vec();
+        let nodes = placed.iter().flat_map(|placed| std::iter::repeat_n(placed.node, placed.count as usize));
+        run.iter().zip(nodes).map(|(ask, node)| self.allocate(*ask, node, queue)).count() as u32
     }
 
     /// Gives an ordinary ask a node; a member takes an open seat of its group along.

@@ -11,9 +11,9 @@ use crate::core::model::group::Group;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::{Ahead, DEFAULT_QUEUE};
 use crate::core::model::seat::{SeatState, Tally};
-use crate::core::place::fill::Demand;
 use crate::core::place::misfit::misfits;
 use crate::core::place::overlay::Scratch;
+use crate::core::place::plan::{ShortNow, short_now};
 use crate::core::reason::{AskReason, Reason, RejectReason};
 use crate::core::step::Scheduler;
 use crate::core::time::Wall;
@@ -277,10 +277,10 @@ impl Scheduler {
 
     fn gang_message(&self, gang: GangId, reason: &Reason) -> String {
         match reason {
-            Reason::WaitingForCapacity { .. } => match self.shortfall_now(gang) {
-                Some((Demand { class, count }, fit, nodes)) => {
-                    let reason = Reason::WaitingForCapacity { fit, need: count };
-                    format!("{reason}, then {}", self.capacity_sentence(&nodes, class))
+            Reason::WaitingForCapacity { .. } => match short_now(&self.books, gang) {
+                Some(ShortNow { demand, fit, nodes }) => {
+                    let reason = Reason::WaitingForCapacity { fit, need: demand.count };
+                    format!("{reason}, then {}", self.capacity_sentence(&nodes, demand.class))
                 }
                 None => format!("{reason}; looking again"),
             },

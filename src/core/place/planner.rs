@@ -1,0 +1,113 @@
+//! Plans: reads the books, and writes no more than its own notes.
+
+use crate::core::base::ids::{AskId, ClassId, NodeId};
+use crate::core::model::ask::{Ask, AskState};
+use crate::core::model::books::Books;
+use crate::core::place::bounds::Bounds;
+use crate::core::place::fill::{Demand, Placed, Shortfall, fill, fill_some};
+use crate::core::place::misfit::{fits, fits_shape};
+use crate::core::place::overlay::Scratch;
+
+/// What a plan is made with: the overlay says what this plan has put where, the bounds what is known about room between
+/// plans. Neither is part of the books.
+#[derive(Clone, Debug, Default)]
+pub struct Planner {
+    overlay: Scratch,
+    /// What is known about room.
+    pub bounds: Bounds,
+    /// Where the last plan put its demands.
+    placed: Vec<Placed>,
+}
+
+impl Planner {
+    /// Finds nodes for all demands, or for none. What a single demand lacks bounds every plan until nodes get more room.
+    pub(super) fn fill(&mut self, books: &Books, demands: &[Demand]) -> Result<&[Placed], Shortfall> {
+        self.placed.clear();
+        self.overlay.begin();
+        let result = fill(&books.nodes, &books.classes, &mut self.overlay, demands, &mut self.placed);
+        if let ([demand], Err(Shortfall { fit, .. })) = (demands, &result) {
+            self.bounds.learn(demand.class, *fit);
+        }
+        result.map(|()| &*self.placed)
+    }
+
+    /// Finds nodes for as many pods of a class as fit, for pods that do not need each other: the nodes, each with how many.
+    pub fn fill_some(&mut self, books: &Books, class: ClassId, count: u32) -> &[Placed] {
+        self.overlay.begin();
+        self.fill_more(books, class, count)
+    }
+
+    fn fill_more(&mut self, books: &Books, class: ClassId, count: u32) -> &[Placed] {
+        self.placed.clear();
+        let demand = Demand { class, count };
+        let fit = fill_some(&books.nodes, &books.classes, &mut self.overlay, demand, &mut self.placed);
+        if fit < count {
+            self.bounds.learn(class, 0);
+        }
+        &self.placed
+    }
+
+    /// A node for one pod of a class.
+    pub fn find(&mut self, books: &Books, class: ClassId) -> Option<NodeId> {
+        self.overlay.begin();
+        self.find_beside(books, class)
+    }
+
+    /// A node for one pod of a class, with what the overlay says given back.
+    fn find_beside(&mut self, books: &Books, class: ClassId) -> Option<NodeId> {
+        if self.bounds.is_full(class) {
+            return None;
+        }
+        self.fill_more(books, class, 1).first().map(|placed| placed.node)
+    }
+
+    /// Where the member of a swap goes once its placeholder is gone: the node chosen for it, if that still takes it, else
+    /// another.
+    pub fn place_of_swap(&mut self, books: &Books, placeholder: AskId, member: AskId) -> Option<NodeId> {
+        let class = books.asks[member].class?;
+        self.overlay.begin();
+        [placeholder, member].into_iter().for_each(|ask| self.give_back(&books.asks[ask]));
+        let chosen = books.asks[member].charge.as_ref().map(|charge| charge.node);
+        let still = |node: &NodeId| fits(&books.nodes, &books.classes, &self.overlay, class, *node).is_ok();
+        chosen.filter(still).or_else(|| self.find_beside(books, class))
+    }
+
+    /// In this plan a pod has nothing on the books.
+    fn give_back(&mut self, ask: &Ask) {
+        if let Some(charge) = &ask.charge {
+            self.overlay.credit(charge.node, &charge.on_node, &ask.spec.shape.ports, 1);
+        }
+    }
+
+    /// Whether a class fits a node with one placeholder gone from it: ports and everything else included, so that a seat is
+    /// never given up for a member that cannot use it.
+    pub fn fits_instead(&mut self, books: &Books, class: ClassId, placeholder: AskId, node: NodeId) -> bool {
+        let shape = &books.asks[placeholder].spec.shape;
+        self.overlay.begin();
+        self.overlay.credit(node, &shape.request, &shape.ports, 1);
+        fits(&books.nodes, &books.classes, &self.overlay, class, node).is_ok()
+    }
+
+    /// Whether a pod can still be bound to the node that it was given.
+    pub fn still_fits(&mut self, books: &Books, id: AskId) -> bool {
+        let Some(ask) = books.asks.get(id) else { return false };
+        let (AskState::Assumed { node, .. }, Some(class)) = (ask.state, ask.class) else { return false };
+        self.overlay.begin();
+        self.overlay.credit(node, &ask.spec.shape.request, &ask.spec.shape.ports, 1);
+        !ask.spec.terminating && fits(&books.nodes, &books.classes, &self.overlay, class, node).is_ok()
+    }
+
+    /// Whether a member could come where a placeholder is: its node takes such pods and is not overdrawn by others. The
+    /// placeholder stays on the books until it is gone, so what leaves already does not count.
+    pub fn may_stay(&mut self, books: &Books, placeholder: AskId) -> bool {
+        let Some(node) = books.asks[placeholder].node() else { return false };
+        self.overlay.begin();
+        for id in books.residents.get(&node).into_iter().flatten() {
+            let ask = &books.asks[*id];
+            if *id == placeholder || ask.leaving.is_some() {
+                self.overlay.credit(node, &ask.spec.shape.request, &ask.spec.shape.ports, 1);
+            }
+        }
+        fits_shape(&books.nodes, &self.overlay, &books.asks[placeholder].spec.shape, node).is_ok()
+    }
+}
