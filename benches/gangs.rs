@@ -161,3 +161,15 @@ fn singletons_wait_while_a_pod_goes(bencher: Bencher<'_, '_>) {
     run(&mut ready, vec![foreign(7, PODS)]);
     measure(bencher, PODS, &ready, || vec![Event::AskGone(AskId { index: PODS, generation: 0 })], 0);
 }
+
+/// The books are recomputed from scratch: what that takes grows with the number of applications, no faster.
+#[divan::bench(args = [1_000, 10_000], sample_count = 10, sample_size = 1)]
+fn audit_of_gangs_that_wait(bencher: Bencher<'_, '_>, gangs: u32) {
+    let (mut scheduler, shape) = (cluster(1), shape(1000));
+    let wait = (0..gangs).flat_map(|at| {
+        let name = format!("g-{at:06}");
+        [gang(&name, 2, &shape), member(at, &name, &shape)]
+    });
+    run(&mut scheduler, std::iter::once(Event::Synced).chain(wait).collect());
+    bencher.counter(ItemsCount::new(gangs)).bench_local(|| assert_eq!(scheduler.audit(), [""; 0]));
+}

@@ -2,6 +2,7 @@
 
 use gangline::core::event::{GroupSpec, QueueSpec, Role};
 use gangline::core::lifecycle::AppState;
+use gangline::core::model::gang::{BACK_OFF_AT_MOST_MS, BACK_OFF_MS};
 use gangline::core::resources::Limit;
 
 use crate::support::cluster::{Cluster, size};
@@ -352,4 +353,30 @@ fn placeholders_that_wait_and_are_too_much_for_the_queue_go() {
     cluster.member("g-0", "g");
     cluster.settle();
     assert_eq!(created(&cluster.log).len(), made, "it backs off before it makes others");
+}
+
+/// 01, 1.2.5: "Going in and out of the gate has a price: a gang that had to give placeholders back because others took the
+/// quota comes again with back-off." Its placeholders would be made and deleted as often as others come and go.
+#[test]
+fn who_loses_the_quota_again_and_again_makes_placeholders_less_and_less() {
+    let mut cluster = Cluster::default().nodes(1, 2).queue("root.q", 4);
+    let spec = cluster.all("g", 3);
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    assert_eq!((cluster.placeholders(), cluster.report("g").reason), (3, "WaitingForCapacity"));
+    let mut pause = BACK_OFF_MS;
+    for round in 0..8 {
+        for name in ["a", "b"] {
+            let pod = cluster.pod(&format!("{name}-{round}"), Role::Singleton);
+            cluster.show(gangline::core::event::AskSpec { queue: Some("root.q".into()), ..pod });
+        }
+        cluster.settle();
+        assert_eq!((cluster.placeholders(), cluster.report("g").reason), (0, "WaitingForQuota"), "round {round}");
+        ["a", "b"].iter().for_each(|name| cluster.delete(&format!("{name}-{round}")));
+        cluster.settle().wait(pause - 1).settle();
+        assert_eq!(cluster.placeholders(), 0, "not before its pause of {pause} ms, in round {round}");
+        cluster.wait(1).settle();
+        assert_eq!(cluster.placeholders(), 3, "after its pause, in round {round}");
+        pause = BACK_OFF_AT_MOST_MS.min(2 * pause);
+    }
 }

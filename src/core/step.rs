@@ -81,11 +81,12 @@ impl Scheduler {
         }
         self.expire();
         self.drained_queues_go();
-        self.settle();
+        let mut share = SETTLED_PER_STEP;
+        self.settle(&mut share);
         if self.books.changes.pass_due || self.unfinished {
             (self.books.changes.pass_due, self.unfinished) = (false, false);
-            self.pass();
-            self.settle();
+            self.pass(&mut share);
+            self.settle(&mut share);
         }
         self.report_changes();
         Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more: self.has_more() }
@@ -216,17 +217,16 @@ impl Scheduler {
     }
 
     /// Looks at every application that changed, in the order of their names (ids depend on the order of arrival), until
-    /// nothing changes any more. What is beyond the share of one step is left to the next.
-    pub(in crate::core) fn settle(&mut self) {
-        let mut left = SETTLED_PER_STEP;
-        while left > 0 && !self.books.changes.apps.is_empty() {
+    /// nothing changes any more. What is beyond the share of this step is left to the next.
+    pub(in crate::core) fn settle(&mut self, share: &mut usize) {
+        while *share > 0 && !self.books.changes.apps.is_empty() {
             let mut changed: Vec<_> = std::mem::take(&mut self.books.changes.apps)
                 .into_iter()
                 .filter_map(|id| self.books.apps.get(id).map(|app| (app.key.clone(), id)))
                 .collect();
             changed.sort_unstable();
-            let later = changed.split_off(changed.len().min(left));
-            left -= changed.len();
+            let later = changed.split_off(changed.len().min(*share));
+            *share -= changed.len();
             self.books.changes.apps.extend(later.into_iter().map(|(_, id)| id));
             changed.into_iter().for_each(|(_, id)| self.advance(id));
         }
@@ -254,5 +254,47 @@ impl Scheduler {
             self.books.changes.pass_due = true;
         }
         self.retry_due(&retries);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::base::ids::{AskId, Key};
+    use crate::core::base::resources::Resources;
+    use crate::core::event::{AskSpec, Place, Role};
+    use crate::core::model::lifecycle::AppState;
+    use crate::core::shape::Shape;
+
+    /// A pod of an application of its own.
+    fn lonely(index: u32) -> Event {
+        let name = format!("pod-{index:06}");
+        let spec = AskSpec {
+            key: Key::new("ns", &*name),
+            created: 1,
+            priority: 0,
+            shape: Shape { request: Resources::pod(1, 1), ..Shape::default() }.into(),
+            queue: None,
+            role: Role::Originator { application: name.into() },
+            place: Place::Pending,
+            mark: None,
+            terminating: false,
+        };
+        Event::Ask(AskId { index, generation: 0 }, Box::new(spec))
+    }
+
+    #[test]
+    fn what_a_step_does_not_get_to_is_left_to_the_next() {
+        let mut scheduler = Scheduler::new();
+        let count = SETTLED_PER_STEP as u32 + 1;
+        let judged = |scheduler: &Scheduler| {
+            scheduler.books.apps.iter().filter(|(_, app)| app.state() != AppState::New).count() as u32
+        };
+        let mut step = scheduler.step(Now::default(), (0..count).map(lonely).chain([Event::Synced]));
+        assert!(judged(&scheduler) < count && step.more, "{} of {count}", judged(&scheduler));
+        for _round in 0..10 {
+            step = scheduler.step(Now::default(), []);
+        }
+        assert_eq!((judged(&scheduler), step.more), (count, false));
     }
 }

@@ -169,6 +169,11 @@ impl Scheduler {
                 violations.push(format!("{} lists what is not there", app.key));
             }
         }
+        for (rank, gang) in &self.turns {
+            if self.books.gangs.get(*gang).is_none_or(|gang| gang.turn.as_ref() != Some(rank)) {
+                violations.push(format!("{} has a turn that is not its own", rank.key));
+            }
+        }
         for asks in self.books.ordinary.values() {
             if !asks.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Ordinary(..)))) {
                 violations.push("an ordinary ask waits that is not there".into());

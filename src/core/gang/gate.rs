@@ -157,8 +157,14 @@ impl Scheduler {
         }
     }
 
-    /// Nothing of the gang may exist before the gate: what does is given back.
+    /// Nothing of the gang may exist before the gate: what does is given back. Who has placeholders comes again with a pause,
+    /// longer each time: where others take the quota and give it back again and again, as many would be made and deleted at
+    /// every turn (01, 1.2.5).
     pub(super) fn close_gate_for(&mut self, id: GangId, reason: Reason) {
+        let tallies = self.books.groups_of(id).map(|group| group.seats.tally());
+        if tallies.map(|tally| tally.creating + tally.pending).sum::<u32>() > 0 {
+            return self.fall_back(id, reason);
+        }
         if *self.books.gangs[id].stage() != Stage::Gate {
             self.abandon(id, TerminationType::StoppedByRm);
         }

@@ -174,8 +174,7 @@ impl Scheduler {
         // What a part of it needs is not the ask of the whole gang, which is what is reserved next.
         let is_whole = !self.holds_something(id);
         self.books.gangs[id].real_ask = is_whole.then_some(ask);
-        let has_placeholders = self.books.groups_of(id).any(|group| group.seats.tally().pending > 0);
-        if has_placeholders || self.holds_something(id) {
+        if self.holds_something(id) {
             self.fall_back(id, reason);
         } else {
             self.close_gate_for(id, reason);

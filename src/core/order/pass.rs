@@ -17,11 +17,11 @@ use crate::core::model::queue::Ahead;
 use crate::core::step::{PLACED_PER_STEP, Scheduler};
 
 impl Scheduler {
-    /// Plans and commits what waits.
-    pub(in crate::core) fn pass(&mut self) {
+    /// Plans and commits what waits. `share` is how many applications this step still looks at.
+    pub(in crate::core) fn pass(&mut self, share: &mut usize) {
         self.widen();
         self.serve_cramped();
-        self.settle();
+        self.settle(share);
         let mut runs = self.run_heads();
         self.place_in_order(&mut runs);
         self.judge_waiting();
