@@ -95,7 +95,7 @@ impl Scheduler {
         // A deadline of completion runs only after a start, of which nothing else may be left.
         let started = placed || says(|status| status.completion_deadline.is_some()) || self.has_started(id, life);
         let over = |what| says(what) && !self.runs(id, life);
-        let is_over = life > 0 && over(|status| status.completed);
+        let is_over = life > 0 && (over(|status| status.completed) || self.has_run_out(id, life));
         if over(|status| status.unaccepted) && (is_over || started || !self.reserves(id, life)) {
             return (life, Reached::Over);
         }
@@ -107,6 +107,15 @@ impl Scheduler {
             (false, false) => Reached::Reserve,
         };
         (life, reached)
+    }
+
+    /// Whether the time to complete was over when this process judges, and nothing runs: an earlier process had completed
+    /// that life, or was about to, and perhaps did not get to write it down. Who comes now begins the next, as a whole gang.
+    fn has_run_out(&self, id: AppId, life: u32) -> bool {
+        let specs = self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].spec());
+        let of_life = specs.filter(|spec| spec.remembered.incarnation == life);
+        let deadline = of_life.filter_map(|spec| spec.remembered.completion_deadline).max();
+        deadline.is_some_and(|deadline| deadline <= self.now.wall) && !self.runs(id, life)
     }
 
     /// By status and by the pods that we bound. Placeholders that nobody bound yet tell of the next life at most, and only
