@@ -111,9 +111,7 @@ impl Scheduler {
         let only_timeouts = group.spec().differs_in_timeouts_only(&spec);
         match app.map_or(AppState::New, |app| self.books.apps[app].state()) {
             AppState::Running | AppState::Waiting => self.edit_later(id, spec, only_timeouts),
-            AppState::Accepted if only_timeouts => {
-                self.edit_later(id, spec, only_timeouts);
-            }
+            AppState::Accepted if only_timeouts => self.edit_later(id, spec, only_timeouts),
             AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed => self.resubmit(id, spec),
         }
         self.books.changes.groups.insert(id);

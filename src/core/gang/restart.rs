@@ -34,7 +34,7 @@ impl Scheduler {
             (life, Reached::End { placed }) if life >= own => {
                 self.stays_ended(id, life, placed);
             }
-            (life, Reached::Start { placed }) if (life > own || self.runs(id, life)) => {
+            (life, Reached::Start { placed }) if life > own || self.runs(id, life) => {
                 self.goes_on(id, life, placed);
             }
             (_, Reached::Reserve | Reached::Start { .. } | Reached::End { .. } | Reached::Over) => return false,
