@@ -83,8 +83,8 @@ chart: ## Check the chart, write manifests/ anew, try it on a control plane of i
 deny: ## Licences, sources and duplicate versions of the dependencies
 	@scripts/test licences
 
-bench: ## Micro-benchmarks of the core
-	@$(CARGO) bench --locked --bench core
+bench: ## Micro-benchmarks of the core, and the longest step of the controller
+	@$(CARGO) bench --locked --bench core --bench controller
 
 perf: ## Throughput end to end, beside a scheduler that decides nothing (NODES=, KEEP=1)
 	@$(FAST) perf $(NODES_OPTION) $(KEEP_OPTION)

@@ -9,6 +9,8 @@ mod controller;
 mod controller_bindings;
 mod controller_lists;
 mod controller_queues;
+mod controller_shown;
+mod controller_swaps;
 mod crash_matrix;
 #[cfg(feature = "runtime")]
 mod crds;

@@ -164,7 +164,7 @@ fn after(error: &Error, steps: &[Step]) -> Error {
 /// Whether the server took a pod away as if its node had been quick, and whether what was asked for was done.
 async fn play_one(server: &mut Server, model: &mut Model, step: Step, just_bound: bool) -> Result<(bool, bool)> {
     let key = server.place.key(step.kind, step.second);
-    let said = (model.ask(&key, step), server.ask(&key, step).await?);
+    let mut said = (model.ask(&key, step), server.ask(&key, step).await?);
     let there = server.get(step.kind, &key).await?;
     let deletes = matches!(step.deed, Deed::Delete(_) | Deed::Drop) && step.kind == Kind::Pod;
     let quick = deletes && just_bound && there.is_none() && model.get(step.kind, &key).is_some();
@@ -172,6 +172,9 @@ async fn play_one(server: &mut Server, model: &mut Model, step: Step, just_bound
         // Seen about once in fifty thousand requests: a deletion right after a Binding reads the pod as it was before it,
         // and takes it away without grace. To the scheduler it is a node that was quick.
         model.api.end_pod(&key, NOW).ok();
+        if matches!(step.deed, Deed::Delete(_)) {
+            said.0 = Outcome::Removed;
+        }
     }
     let is_done = matches!(said.1, Outcome::Ok(_));
     let here = model.get(step.kind, &key);

@@ -171,7 +171,7 @@ fn left(all: impl Iterator<Item = Option<Seen>>) -> Value {
 
 fn fine(outcome: &Outcome) -> Result<()> {
     match outcome {
-        Outcome::Ok(_) => Ok(()),
+        Outcome::Ok(_) | Outcome::Removed => Ok(()),
         Outcome::Refused { .. } | Outcome::Pruned | Outcome::Unknown | Outcome::NotSent => {
             Err(Error::new(format!("{outcome:?}")))
         }

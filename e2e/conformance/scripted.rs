@@ -109,7 +109,7 @@ async fn the_server_makes_names(t: &Context, place: &Place) -> Result<()> {
         let here = match api.create(&Key::new(namespace, ""), Body::Pod(pod.into()), NOW) {
             Ok(seen) => shape(prefix, seen.as_ref().map(|seen| &*seen.key.name)),
             Err(Outcome::Refused { code, .. }) => json!(code),
-            Err(Outcome::Ok(_) | Outcome::Pruned | Outcome::Unknown | Outcome::NotSent) => Value::Null,
+            Err(Outcome::Ok(_) | Outcome::Removed | Outcome::Pruned | Outcome::Unknown | Outcome::NotSent) => Value::Null,
         };
         same(&here, &there)?;
     }
@@ -148,9 +148,12 @@ async fn a_quota_is_used_up(t: &Context, place: &Place) -> Result<()> {
             // Until the server's own watch has the status, it does not know what is used.
             match &told {
                 Outcome::Refused { message, .. } if message.contains("status unknown") => {}
-                Outcome::Ok(_) | Outcome::Refused { .. } | Outcome::Pruned | Outcome::Unknown | Outcome::NotSent => {
-                    break told;
-                }
+                Outcome::Ok(_)
+                | Outcome::Removed
+                | Outcome::Refused { .. }
+                | Outcome::Pruned
+                | Outcome::Unknown
+                | Outcome::NotSent => break told,
             }
             tokio::time::sleep(Duration::from_millis(50)).await;
         };

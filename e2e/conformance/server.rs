@@ -57,9 +57,11 @@ impl Server {
     pub(super) async fn make(&self, key: &Key, step: Step) -> Result<()> {
         match self.ask(key, step).await? {
             Outcome::Ok(_) => Ok(()),
-            refusal @ (Outcome::Refused { .. } | Outcome::Pruned | Outcome::Unknown | Outcome::NotSent) => {
-                Err(Error::new(format!("making {key}: {refusal:?}")))
-            }
+            other @ (Outcome::Removed
+            | Outcome::Refused { .. }
+            | Outcome::Pruned
+            | Outcome::Unknown
+            | Outcome::NotSent) => Err(Error::new(format!("making {key}: {other:?}"))),
         }
     }
 

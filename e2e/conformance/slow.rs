@@ -46,7 +46,7 @@ async fn is_made_in_the_end(t: &mut Context, server: &mut Server, model: &mut Mo
     same(&answer(&gave_up(), step.kind, &mut model.lives), &answer(&told?, step.kind, &mut server.lives))?;
 
     let there = server.ask(&key, step).await?;
-    let made = !matches!(there, Outcome::Ok(_));
+    let made = !matches!(there, Outcome::Ok(_) | Outcome::Removed);
     if made {
         model.ask(&key, step);
     }

@@ -43,6 +43,7 @@ pub(super) fn answer(outcome: &Outcome, kind: Kind, lives: &mut Lives) -> Value 
         Outcome::Ok(None) => json!(200),
         Outcome::Ok(Some(seen)) => json!([200, object(seen, kind, lives)]),
         Outcome::Refused { code, reason, .. } => json!([code, &**reason]),
+        Outcome::Removed => json!("removed"),
         Outcome::Pruned => json!("pruned"),
         Outcome::Unknown => json!("unknown"),
         Outcome::NotSent => json!("not sent"),

@@ -1,7 +1,8 @@
 //! `lab perf`: how fast pods are bound end to end, beside a scheduler that decides nothing.
 //!
 //! Both sides of a run have a control plane of their own: store and server, nodes that are objects only, no controllers.
-//! Everything that is to be scheduled exists before the schedulers start. What happened is read from the audit logs.
+//! Everything that is to be scheduled exists before the schedulers start. What happened is read from the audit logs. Swaps
+//! are measured apart, with members that come while other pods are bound.
 
 mod contestant;
 mod figures;
@@ -11,10 +12,13 @@ mod proc;
 mod report;
 mod shifts;
 mod side;
+mod swaps;
 mod workload;
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use serde::Serialize;
 
 use crate::support::error::{During, Result};
 use crate::support::go_build;
@@ -42,6 +46,12 @@ pub(crate) struct Args {
     /// Only these contestants; the ceiling alone is measured beside itself, which shows how exact this is
     #[arg(long, value_enum, value_delimiter = ',')]
     contestants: Vec<Contestant>,
+    /// Measure swaps alone
+    #[arg(long)]
+    swaps: bool,
+    /// Another build of gangline, whose swaps are measured too
+    #[arg(long, value_name = "PROGRAM")]
+    beside: Option<PathBuf>,
     /// Leave each run's logs in target/perf
     #[arg(long)]
     keep: bool,
@@ -65,18 +75,43 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/perf");
     fs::create_dir_all(&dir).during("making target/perf")?;
     let runtime = tokio::runtime::Runtime::new().during("starting the runtime")?;
-    let mut all = Vec::new();
+    let (mut all, mut swaps) = (Vec::new(), Vec::new());
     for plan in plans(args) {
         all.extend(runtime.block_on(one(plan, args.keep.then_some(&dir)))?);
         write(&dir.join("runs.json"), &all)?;
     }
-    report::print(&all);
-    println!("\nRaw figures: {}", dir.join("runs.json").display());
+    for round in 1..=rounds_of_swaps(args) {
+        for (build, binary) in swaps::builds(args.beside.as_ref())? {
+            swaps.push(runtime.block_on(one_of_swaps(round, build, &binary))?);
+            write(&dir.join("swaps.json"), &swaps)?;
+        }
+    }
+    if !all.is_empty() {
+        report::print(&all);
+    }
+    swaps::print(&swaps);
+    println!("\nRaw figures: {}", dir.display());
     report::check(&all)
+}
+
+/// Where only some are wanted, swaps are not among them unless they are wanted too.
+const fn rounds_of_swaps(args: &Args) -> u32 {
+    if args.swaps || args.workloads.is_empty() && args.contestants.is_empty() { args.rounds } else { 0 }
+}
+
+async fn one_of_swaps(round: u32, build: &str, binary: &Path) -> Result<swaps::Swaps> {
+    let what = format!("round {round}, swaps of {build}");
+    let progress = Progress::start(&what);
+    let swaps = swaps::run(build, binary).await?;
+    progress.done(&format!("{what}: {}", swaps.sentence()));
+    Ok(swaps)
 }
 
 /// Rounds outermost, so that whatever disturbs the machine for a while disturbs all contestants.
 fn plans(args: &Args) -> Vec<Plan> {
+    if args.swaps {
+        return Vec::new();
+    }
     let workloads = workload::Name::ALL.into_iter();
     let workloads = workloads.filter(|name| args.workloads.is_empty() || args.workloads.contains(name));
     let workloads: Vec<Workload> = workloads.map(|name| name.of(args.quick)).collect();
@@ -110,7 +145,7 @@ async fn one(plan: Plan, keep: Option<&PathBuf>) -> Result<[Figures; 2]> {
     Ok(figures)
 }
 
-fn write(path: &Path, all: &[Figures]) -> Result<()> {
+fn write(path: &Path, all: &[impl Serialize]) -> Result<()> {
     let step = format!("writing {}", path.display());
     fs::write(path, serde_json::to_string_pretty(all).during(&step)?).during(&step)
 }

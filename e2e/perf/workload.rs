@@ -84,15 +84,17 @@ impl Workload {
 
     /// Creates everything as the contestant wants it.
     pub(super) async fn create(self, client: &Client, contestant: Contestant) -> Result<()> {
-        if self.has_gangs()
-            && let Some(extra) = contestant.gang_spec()
-        {
-            let groups = (0..self.gangs).map(|gang| self.group(gang, &extra));
-            post_all(client, "/apis/gangline.dev/v1alpha1/namespaces/default/taskgroups", groups).await?;
-        }
+        self.create_groups(client, contestant).await?;
         let pods = (0..self.gangs).flat_map(|gang| (0..self.size).map(move |member| (gang, member)));
         let pods = pods.map(|(gang, member)| self.pod(gang, member, contestant));
-        post_all(client, "/api/v1/namespaces/default/pods", pods).await
+        post_all(client, PODS, pods).await
+    }
+
+    /// Creates the task groups alone, if the contestant takes any.
+    pub(super) async fn create_groups(self, client: &Client, contestant: Contestant) -> Result<()> {
+        let Some(extra) = contestant.gang_spec().filter(|_| self.has_gangs()) else { return Ok(()) };
+        let groups = (0..self.gangs).map(|gang| self.group(gang, &extra));
+        post_all(client, "/apis/gangline.dev/v1alpha1/namespaces/default/taskgroups", groups).await
     }
 
     fn group(self, gang: usize, extra: &Value) -> Value {
@@ -104,7 +106,8 @@ impl Workload {
         })
     }
 
-    fn pod(self, gang: usize, member: usize, contestant: Contestant) -> Value {
+    /// A pod of a gang.
+    pub(super) fn pod(self, gang: usize, member: usize, contestant: Contestant) -> Value {
         let mut metadata = json!({"name": format!("{MEMBER}{gang}-{member}")});
         if self.has_gangs() {
             metadata["labels"] = json!({"gangline.dev/task-group": format!("gang-{gang}")});
@@ -121,6 +124,14 @@ impl Workload {
             },
         })
     }
+}
+
+/// Where pods are made.
+const PODS: &str = "/api/v1/namespaces/default/pods";
+
+/// Creates one pod.
+pub(super) async fn post_pod(client: &Client, pod: Value) -> Result<()> {
+    post(client, PODS, pod.to_string()).await
 }
 
 async fn post_all(client: &Client, path: &str, objects: impl Iterator<Item = Value>) -> Result<()> {

@@ -76,6 +76,13 @@ impl Record {
         (binding && self.code() == 201).then_some((&object.namespace, &object.name))
     }
 
+    /// Namespace and name of the pod that this request deleted.
+    pub fn deleted(&self) -> Option<(&str, &str)> {
+        let object = self.object_ref.as_ref()?;
+        let deletion = self.verb == "delete" && object.resource == "pods" && object.subresource.is_empty();
+        (deletion && self.code() == 200).then_some((&object.namespace, &object.name))
+    }
+
     /// Whether a user of this name asked, or the ServiceAccount of this name.
     pub fn is_by(&self, user: &str) -> bool {
         let name = &self.user.username;

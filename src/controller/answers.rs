@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::Controller;
-use super::outbox::{Report, Slot, Verdict, Why};
+use super::outbox::{Report, Slot, Urgency, Verdict, Why};
 use super::target::Target;
 use crate::core::event::{BindOutcome, Event, PlaceholderName};
 use crate::core::ids::AskId;
@@ -23,7 +23,7 @@ impl Controller {
             (Slot::Bind, Target::Ask(ask)) => self.bind_answered(ask, verdict),
             (Slot::Delete, Target::Ask(ask)) => self.delete_answered(ask, verdict),
             (Slot::Create, Target::Placeholder(name)) => self.create_answered(&name, verdict),
-            (Slot::Event, Target::Event(number)) => drop(self.notices.remove(&number)),
+            (Slot::Event, Target::Event(number)) => drop(self.matters.remove(&number)),
             (Slot::Status, target) => self.status_answered(&target, &verdict),
             (Slot::Condition, Target::Ask(ask)) => self.condition_answered(ask, &verdict),
             (
@@ -110,20 +110,20 @@ impl Controller {
         }
     }
 
-    /// A status counts as written once the API server says so; one that it refused is wanted again, and the outbox
-    /// takes its time.
+    /// A status counts as written once the API server says so; one that it refused is wanted again, as urgently as it was,
+    /// and the outbox takes its time.
     fn status_answered(&mut self, target: &Target, verdict: &Verdict) {
         match verdict {
             Verdict::Done(_) => self.status_settled(target, true),
             Verdict::Refused(why, _) => {
                 tracing::warn!(?target, refusal = %why.refusal, "a status was refused");
                 self.status_settled(target, false);
-                self.want_status(target, 0);
+                self.want_status(target, Urgency::Numbers, 0);
             }
             // A server that starts does not serve our kinds for a moment. Where the object is gone, its watch says so.
             Verdict::Gone => {
                 self.status_settled(target, false);
-                self.want_status(target, 0);
+                self.want_status(target, Urgency::Numbers, 0);
             }
             Verdict::Fact(_) | Verdict::Denied(_) => {}
         }

@@ -3,20 +3,20 @@
 use std::sync::Arc;
 
 use super::Controller;
-use super::outbox::{Slot, Want};
+use super::outbox::{Slot, Urgency, Want};
 use super::target::Target;
 use crate::core::decision::{Decision, TerminationType};
 use crate::core::event::{BindOutcome, Event, Place, PlaceholderName, Role};
 use crate::core::ids::{AskId, GroupId, Key, Text};
 use crate::core::lifecycle::AppState;
-use crate::core::reason::AskReason;
+use crate::core::seat::SeatState;
 use crate::core::time::Millis;
 use crate::shim::ledger::PodName;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
 use crate::shim::placeholder::pod_name;
 use crate::shim::queue::parent;
-use crate::shim::show::{self, Notice};
+use crate::shim::show;
 
 /// Numbers of a status are written at most this often per object (design 03, 3.7).
 const NUMBERS_EVERY_MS: Millis = 30_000;
@@ -37,7 +37,8 @@ impl Controller {
             Decision::Allocate { ask, node, mark } => {
                 let Some(node) = self.core.books.nodes.name(node).cloned() else { return };
                 self.bindings.insert(ask, (node, mark));
-                self.want_pod(Slot::Bind, ask);
+                let urgency = if self.heirs.contains(&ask) { Urgency::Next } else { Urgency::Ordinary };
+                self.want_pod(Slot::Bind, ask, urgency);
             }
             Decision::Recall(ask) => self.recall(ask),
             Decision::CreatePlaceholder(name) => self.want_placeholder(name),
@@ -46,7 +47,7 @@ impl Controller {
             }
             Decision::Release(ask, why) => {
                 tracing::debug!(pod = %self.pod_key(ask), ?why, "release");
-                self.want_pod(Slot::Delete, ask);
+                self.want_pod(Slot::Delete, ask, Urgency::Ordinary);
             }
             Decision::ShowGroup(group) => self.show_group(group),
             Decision::ShowAsk(ask) => self.show_ask(ask),
@@ -58,10 +59,10 @@ impl Controller {
         self.ledger.pod(ask).map_or_else(|| Key::cluster("?"), |pod| pod.key.clone())
     }
 
-    fn want_pod(&mut self, slot: Slot, ask: AskId) {
+    fn want_pod(&mut self, slot: Slot, ask: AskId, urgency: Urgency) {
         let Some(pod) = self.ledger.pod(ask) else { return };
         let want = Want::new(slot, Target::Ask(ask), Some((Kind::Pod, pod.key.clone())));
-        self.outbox.want(self.now.mono, want);
+        self.outbox.want(self.now.mono, want.with(urgency));
     }
 
     fn want_placeholder(&mut self, name: PlaceholderName) {
@@ -81,14 +82,14 @@ impl Controller {
         let progress = self.core.is_in_progress(id);
         let starts =
             report.state == AppState::Running && facts.status.latest().application_state != report.state.name();
-        let within = match (show::is_urgent(facts.status.latest(), &report), progress && !starts) {
-            (true, false) => 0,
-            (true, true) => self.until_progress(&target),
-            (false, _) => self.until_numbers(&target, progress),
+        let (urgency, delay) = match (show::is_urgent(facts.status.latest(), &report), progress && !starts) {
+            (true, false) => (Urgency::Ordinary, 0),
+            (true, true) => (Urgency::Ordinary, self.until_progress(&target)),
+            (false, _) => (Urgency::Numbers, self.until_numbers(&target, progress)),
         };
-        self.want_status(&target, within);
+        self.want_status(&target, urgency, delay);
         if !progress {
-            self.announce_group(id, target, &key, report.reason);
+            self.announce_group(&key, report.reason);
         }
     }
 
@@ -113,7 +114,7 @@ impl Controller {
             Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => false,
         };
         if is_other {
-            self.want_status(&target, NUMBERS_EVERY_MS);
+            self.want_status(&target, Urgency::Numbers, NUMBERS_EVERY_MS);
         }
     }
 
@@ -125,19 +126,19 @@ impl Controller {
         let is_other = said.is_some_and(|said| self.core.ask_reason(ask).is_some_and(|reason| reason.code() != said));
         if is_other {
             let want = Want::new(Slot::Condition, Target::Ask(ask), Some((Kind::Pod, key.clone())));
-            self.outbox.want(self.now.mono, want.within(NUMBERS_EVERY_MS));
+            self.outbox.want(self.now.mono, want.with(Urgency::Numbers).within(NUMBERS_EVERY_MS));
         }
     }
 
     /// Wants a status to be written.
-    pub(super) fn want_status(&mut self, target: &Target, within: Millis) {
+    pub(super) fn want_status(&mut self, target: &Target, urgency: Urgency, delay: Millis) {
         let object = match target {
             Target::Group(key) => (Kind::TaskGroup, key.clone()),
             Target::Queue(path) => (Kind::Queue, Key::cluster(path.clone())),
             Target::Ask(_) | Target::Placeholder(_) | Target::Event(_) => return,
         };
         let want = Want::new(Slot::Status, target.clone(), Some(object));
-        self.outbox.want(self.now.mono, want.within(within));
+        self.outbox.want(self.now.mono, want.with(urgency).within(delay));
     }
 
     /// After another reason the numbers that follow from it come soon, and then seldom: who looks first sees no old ones.
@@ -155,42 +156,6 @@ impl Controller {
         rest.max(PROGRESS_MS)
     }
 
-    fn announce_group(&mut self, id: GroupId, target: Target, key: &Key, reason: &'static str) {
-        let Some(facts) = self.ledger.group(key) else { return };
-        // What an earlier process found and wrote, it has announced.
-        let known = !self.announced.contains_key(&target) && facts.status.confirmed().reason == reason;
-        if known {
-            self.announced.insert(target, reason.into());
-        } else if self.is_news(&target, reason) {
-            let (key, uid, warning) = (key.clone(), facts.uid.clone(), !is_calm(reason));
-            let message = self.core.group_message(id).into();
-            self.announce(
-                target,
-                reason,
-                Notice { kind: "TaskGroup", key, uid, warning, reason: reason.into(), message },
-            );
-        }
-    }
-
-    fn is_news(&self, target: &Target, code: &str) -> bool {
-        self.announced.get(target).is_none_or(|last| **last != *code)
-    }
-
-    /// One event per object and reason, when the reason changes.
-    fn announce(&mut self, target: Target, code: &str, notice: Notice) {
-        if !self.is_news(&target, code) {
-            return;
-        }
-        let number = self.next_notice;
-        self.next_notice += 1;
-        // Too many wait: it is said when it is shown the next time.
-        if self.outbox.want(self.now.mono, Want::new(Slot::Event, Target::Event(number), None)) {
-            tracing::info!(object = %notice.key, kind = notice.kind, reason = %notice.reason, message = %notice.message);
-            self.announced.insert(target, code.into());
-            self.notices.insert(number, notice);
-        }
-    }
-
     pub(super) fn show_ask(&mut self, ask: AskId) {
         let Some(pod) = self.ledger.pod(ask) else { return };
         if self.core.ask_reason(ask).is_none() {
@@ -199,17 +164,6 @@ impl Controller {
         }
         let want = Want::new(Slot::Condition, Target::Ask(ask), Some((Kind::Pod, pod.key.clone())));
         self.outbox.want(self.now.mono, want.within(CONDITION_MS));
-    }
-
-    /// The event that says why one pod waits: only together with its condition, so that a pod which merely waits for
-    /// its turn costs none.
-    pub(super) fn announce_pod(&mut self, ask: AskId) {
-        let Some(reason) = self.core.ask_reason(ask).filter(concerns_this_pod_alone) else { return };
-        let message = format!("{}: {}", reason.code(), self.sentence(&reason)).into();
-        let Some(pod) = self.ledger.pod(ask) else { return };
-        let (key, uid) = (pod.key.clone(), pod.uid.clone());
-        let notice = Notice { kind: "Pod", key, uid, warning: true, reason: "FailedScheduling".into(), message };
-        self.announce(Target::Ask(ask), reason.code(), notice);
     }
 
     /// A Queue was seen or is gone: it and the queues below it may have another place in the tree now.
@@ -251,10 +205,11 @@ impl Controller {
         if self.ledger.queue(&path).is_none() {
             return;
         }
-        let urgent = self.is_queue_urgent(&path);
+        let is_news = self.is_queue_urgent(&path);
         let target = Target::Queue(path);
-        let within = if urgent { 0 } else { self.until_numbers(&target, false) };
-        self.want_status(&target, within);
+        let (urgency, delay) =
+            if is_news { (Urgency::Ordinary, 0) } else { (Urgency::Numbers, self.until_numbers(&target, false)) };
+        self.want_status(&target, urgency, delay);
     }
 
     fn is_queue_urgent(&self, path: &str) -> bool {
@@ -277,6 +232,9 @@ impl Controller {
     pub(super) fn settle_calls(&mut self, event: &Event) {
         match event {
             Event::Ask(ask, spec) => {
+                if let Place::Succeeded | Place::Failed { .. } = spec.place {
+                    self.note_heir(*ask);
+                }
                 if let Place::On { .. } | Place::Succeeded | Place::Failed { .. } = spec.place {
                     self.outbox.settle(Slot::Bind, &Target::Ask(*ask));
                     self.bindings.remove(ask);
@@ -287,6 +245,7 @@ impl Controller {
             }
             Event::AskGone(ask) => {
                 let target = Target::Ask(*ask);
+                self.note_heir(*ask);
                 self.bindings.remove(ask);
                 self.outbox.settle(Slot::Bind, &target);
                 self.outbox.settle(Slot::Delete, &target);
@@ -316,28 +275,17 @@ impl Controller {
             | Event::Synced => {}
         }
     }
-}
 
-/// Reasons that ask nothing of anybody.
-fn is_calm(reason: &str) -> bool {
-    matches!(reason, "Submitted" | "Starting" | "Running" | "Completed" | "WaitingForCompletion")
-}
-
-/// Reasons that the pod does not share with its gang, whose own event says it.
-fn concerns_this_pod_alone(reason: &AskReason) -> bool {
-    match reason {
-        AskReason::Unsupported(_)
-        | AskReason::ApplicationClosed(_)
-        | AskReason::TaskGroupNotFound(_)
-        | AskReason::Queue(_)
-        | AskReason::QueueUnknown(_)
-        | AskReason::Quota(_)
-        | AskReason::TooLarge(_)
-        | AskReason::Capacity(_)
-        | AskReason::SeatTooSmall { .. }
-        | AskReason::PlaceholderKept(_)
-        | AskReason::BindRefused(_) => true,
-        AskReason::Rejected { .. } | AskReason::Gang(..) | AskReason::Wanted(_) => false,
+    /// A pod leaves the books. If it is a placeholder whose seat goes to a member, that member's Binding is next: until it is
+    /// made, whoever waits for room may take what has just become free (01, 1.4).
+    fn note_heir(&mut self, ask: AskId) {
+        let books = &self.core.books;
+        let seat = books.asks.get(ask).and_then(|ask| books.groups.get(ask.group?)?.seats.get(ask.seat?));
+        if let Some(SeatState::Releasing { placeholder, member }) = seat.map(|seat| seat.state)
+            && placeholder == ask
+        {
+            self.heirs.insert(member);
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::outbox::Slot;
+use super::outbox::{NotMade, Slot};
 use super::target::Target;
 use super::{Controller, Follow, Written};
 use crate::api::names;
@@ -36,7 +36,15 @@ impl Controller {
         calls
     }
 
-    fn make(&mut self, slot: Slot, target: &Target) -> Option<Op> {
+    fn make(&mut self, slot: Slot, target: &Target) -> Result<Op, NotMade> {
+        if slot.is_text() {
+            self.texts = self.texts.and_then(|left| left.checked_sub(1));
+            self.texts.ok_or(NotMade::Later)?;
+        }
+        self.make_now(slot, target).ok_or(NotMade::Moot)
+    }
+
+    fn make_now(&mut self, slot: Slot, target: &Target) -> Option<Op> {
         match (slot, target) {
             (Slot::Bind, Target::Ask(ask)) => self.make_bind(*ask),
             (Slot::Delete, Target::Ask(ask)) => {
@@ -54,10 +62,7 @@ impl Controller {
             (Slot::Condition, Target::Ask(ask)) => self.make_condition(*ask),
             (Slot::Status, Target::Group(key)) => self.make_group_status(key),
             (Slot::Status, Target::Queue(path)) => self.make_queue_status(path),
-            (Slot::Event, Target::Event(number)) => {
-                let notice = self.notices.get(number)?;
-                Some(Op::CreateEvent(Box::new(show::event(notice, self.settings.instance, *number, self.now.wall))))
-            }
+            (Slot::Event, Target::Event(number)) => self.make_event(*number),
             (
                 Slot::Bind | Slot::Delete | Slot::Create | Slot::Condition | Slot::Status | Slot::Event,
                 Target::Ask(_) | Target::Placeholder(_) | Target::Group(_) | Target::Queue(_) | Target::Event(_),

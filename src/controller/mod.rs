@@ -1,5 +1,6 @@
 //! Shim, core and outbox as one pure value: observations and a time in, calls out.
 
+mod announce;
 mod answers;
 mod carry_out;
 mod denied;
@@ -23,7 +24,7 @@ use crate::shim::ledger::Ledger;
 use crate::shim::observation::{Observation, Outcome, Seen, WatchFact};
 use crate::shim::op::{CallId, Kind, Rule};
 use crate::shim::pod::Served;
-use crate::shim::show::Notice;
+use announce::Matter;
 use denied::Denied;
 use outbox::Outbox;
 use pod_list::PodList;
@@ -46,10 +47,15 @@ pub struct Controller {
     events: Vec<Event>,
     /// Bindings decided and not settled.
     bindings: BTreeMap<AskId, (Text, Mark)>,
-    notices: BTreeMap<u64, Notice>,
-    next_notice: u64,
+    /// Members whose placeholders are gone as of this step: their Bindings are next.
+    heirs: BTreeSet<AskId>,
+    /// Events that wait, by number.
+    matters: BTreeMap<u64, Matter>,
+    next_matter: u64,
     /// The reason last announced of a TaskGroup or pod.
-    announced: BTreeMap<Target, Text>,
+    announced: BTreeMap<Target, &'static str>,
+    /// How much may still be put into words in this step; `None`: there was more.
+    texts: Option<u32>,
     /// What follows from the calls that left in this step.
     follows: Vec<Follow>,
     /// The sentence that was asked for last, and the core's revision then.
@@ -90,6 +96,11 @@ pub const APPLY_KINDS: &str = "gangline crds | kubectl apply --server-side -f -"
 /// How often the books are audited: it reads everything once, some milliseconds at 100 000 pods.
 const AUDIT_EVERY_MS: u64 = 60_000;
 
+/// How much is put into words in one step, whether it is sent or not: a sentence about a gang that waits for room takes a plan
+/// and a look at every node, some milliseconds at 10 000 nodes. What is left has its turn in the next step, after whatever
+/// has come until then.
+const TEXTS_PER_STEP: u32 = 8;
+
 impl Controller {
     /// A controller that has seen nothing.
     pub fn new(settings: Settings) -> Self {
@@ -103,9 +114,11 @@ impl Controller {
             pod_list: PodList::default(),
             events: Vec::new(),
             bindings: BTreeMap::new(),
-            notices: BTreeMap::new(),
-            next_notice: 0,
+            heirs: BTreeSet::new(),
+            matters: BTreeMap::new(),
+            next_matter: 0,
             announced: BTreeMap::new(),
+            texts: None,
             follows: Vec::new(),
             sentence: None,
             written: BTreeMap::new(),
@@ -130,12 +143,14 @@ impl Controller {
         let step = self.core.step(now, std::mem::take(&mut self.events));
         let news = step.decisions.iter().filter_map(News::of).collect();
         step.decisions.into_iter().for_each(|decision| self.carry_out(decision));
+        self.heirs.clear();
         self.audit_sometimes();
+        self.texts = Some(TEXTS_PER_STEP);
         let calls = self.calls();
         // Before everything is synced nothing leaves, so there is nothing to wake for.
         let outbox = self.core.is_synced().then(|| self.outbox.wake(now.mono)).flatten();
         let wake = step.wake.into_iter().chain(outbox).min();
-        Turn { calls, wake, more: step.more || !self.events.is_empty(), news }
+        Turn { calls, wake, more: step.more || !self.events.is_empty() || self.texts.is_none(), news }
     }
 
     fn observe(&mut self, observation: Observation) {
@@ -163,7 +178,7 @@ impl Controller {
     /// What an answer says about our rights, beside what it says about its object.
     fn rights(&mut self, rule: Rule, outcome: &Outcome) {
         match outcome {
-            Outcome::Ok(_) => self.denied.call_works(rule),
+            Outcome::Ok(_) | Outcome::Removed => self.denied.call_works(rule),
             Outcome::Pruned => self.denied.call_pruned(rule),
             Outcome::Refused { code: 404 | 409 | 422, .. } => self.denied.call_permitted(rule),
             Outcome::Refused { .. } | Outcome::Unknown | Outcome::NotSent => {}

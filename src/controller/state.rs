@@ -51,9 +51,11 @@ impl Controller {
             pod_list: _,
             events,
             bindings,
-            notices,
-            next_notice: _,
+            heirs,
+            matters,
+            next_matter: _,
             announced,
+            texts: _,
             follows,
             sentence: _,
             written,
@@ -70,7 +72,8 @@ impl Controller {
             ("calls in flight", outbox.in_flight()),
             ("events", events.len()),
             ("bindings", bindings.len()),
-            ("notices", notices.len()),
+            ("heirs", heirs.len()),
+            ("matters", matters.len()),
             ("announced", announced.len()),
             ("follows", follows.len()),
             ("written", written.len()),
@@ -119,7 +122,8 @@ impl Controller {
         uses
     }
 
-    /// The whole state, for people: read-only, in the words of the status.
+    /// The whole state, for people: read-only, in the words that status has: new ones for thousands of gangs would take
+    /// seconds.
     pub fn state(&self) -> Value {
         let mut groups: Vec<_> = self.core.books.groups.iter().collect();
         groups.sort_unstable_by(|a, b| a.1.key.cmp(&b.1.key));
@@ -130,7 +134,7 @@ impl Controller {
                 "state": report.state.name(),
                 "incarnation": report.incarnation,
                 "reason": report.reason,
-                "message": self.core.group_message(id),
+                "message": self.ledger.group(&group.key).map(|facts| &facts.status.latest().message),
                 "seats": {"open": report.seats.open, "assumed": report.seats.assumed, "held": report.seats.held,
                           "leaving": report.seats.leaving, "releasing": report.seats.releasing,
                           "taken": report.seats.taken},

@@ -80,6 +80,8 @@ pub struct Malformed {
 pub enum Outcome {
     /// 2xx, with the object if the response carries one that we read.
     Ok(Option<Box<Seen>>),
+    /// 2xx to a DELETE, with the object as it was last: it is gone.
+    Removed,
     /// 2xx to a status of which the server kept a part: its definition of the kind is older and lacks fields.
     Pruned,
     /// The server answered with an error. 408, 500, 502 and 504 leave doubt: it may have happened or may happen yet.

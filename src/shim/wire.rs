@@ -128,6 +128,7 @@ fn accepted(op: &Op, headers: &HeaderMap, body: &[u8]) -> Outcome {
         Op::PatchTaskGroupStatus { .. } | Op::PatchQueueStatus { .. } if drops_fields(headers) => Outcome::Pruned,
         // Without the pod a GET has answered nothing; nor has a creation: its pod may be gone before a watch can show it.
         Op::CreatePod(_) | Op::GetPod { .. } => pod(body).map_or(Outcome::Unknown, |seen| Outcome::Ok(Some(seen))),
+        Op::DeletePod { uid, .. } if is_last_state(uid, body) => Outcome::Removed,
         Op::Bind { .. }
         | Op::DeletePod { .. }
         | Op::PatchPodCondition { .. }
@@ -135,6 +136,31 @@ fn accepted(op: &Op, headers: &HeaderMap, body: &[u8]) -> Outcome {
         | Op::PatchQueueStatus { .. }
         | Op::CreateEvent(_) => Outcome::Ok(None),
     }
+}
+
+/// What we read of the answer to the DELETE of a pod.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Deleted {
+    kind: String,
+    metadata: DeletedMeta,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+struct DeletedMeta {
+    uid: String,
+    deletion_grace_period_seconds: Option<i64>,
+    finalizers: Option<Vec<String>>,
+}
+
+/// Whether a DELETE was answered by the last state of its pod: with no grace left and nobody who holds it, the server
+/// removes the pod before it answers. A Status that says Success shows less: other kinds are answered so while they
+/// terminate, too.
+fn is_last_state(uid: &Uid, body: &[u8]) -> bool {
+    let Ok(Deleted { kind, metadata }) = serde_json::from_slice::<Deleted>(body) else { return false };
+    let is_held = metadata.finalizers.is_some_and(|all| !all.is_empty());
+    kind == "Pod" && metadata.uid == *uid.0 && metadata.deletion_grace_period_seconds == Some(0) && !is_held
 }
 
 fn pod(body: &[u8]) -> Option<Box<Seen>> {

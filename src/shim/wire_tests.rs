@@ -144,9 +144,29 @@ fn success_carries_the_pod_where_it_is_read() {
     }
     let bind = Op::Bind { pod: key(), uid: uid(), node: "n1".into(), annotations: BTreeMap::new() };
     assert!(matches!(answer(&bind, 201, r#"{"kind":"Status","code":201}"#), Outcome::Ok(None)));
-    assert!(matches!(answer(&Op::DeletePod { pod: key(), uid: uid() }, 200, body), Outcome::Ok(None)));
     assert!(matches!(answer(&create(), 201, "garbage"), Outcome::Unknown), "it is looked into");
     assert!(matches!(answer(&Op::GetPod { pod: key() }, 200, "garbage"), Outcome::Unknown));
+}
+
+/// As a real server answers: with the pod in its last state, if it is gone.
+#[test]
+fn a_deletion_is_told_from_its_beginning() {
+    let pod = |meta: &str| format!(r#"{{"kind":"Pod","metadata":{{"name":"worker-0","uid":"c4f15988",{meta}}}}}"#);
+    let terminates = r#""deletionTimestamp":"2026-01-01T00:00:00Z","deletionGracePeriodSeconds""#;
+    for (body, removed) in [
+        (pod(&format!("{terminates}:0")), true),
+        (pod(&format!(r#"{terminates}:0,"finalizers":[]"#)), true),
+        (pod(&format!(r#"{terminates}:0,"finalizers":["example.com/keep"]"#)), false),
+        (pod(&format!("{terminates}:30")), false),
+        (pod(r#""labels":{}"#), false),
+        (pod(&format!("{terminates}:0")).replace("c4f15988", "other"), false),
+        (r#"{"kind":"Status","status":"Success","details":{"name":"worker-0","uid":"c4f15988"}}"#.to_owned(), false),
+        ("garbage".to_owned(), false),
+    ] {
+        let outcome = answer(&Op::DeletePod { pod: key(), uid: uid() }, 200, &body);
+        assert!(matches!(outcome, Outcome::Removed | Outcome::Ok(None)), "{outcome:?}");
+        assert_eq!(matches!(outcome, Outcome::Removed), removed, "{body}");
+    }
 }
 
 #[test]

@@ -76,6 +76,10 @@ impl Api {
             }
         };
         match answer {
+            // Whom a DELETE removes it shows as it was last; one that terminates is there.
+            Ok(_) if matches!(op, Op::DeletePod { pod, .. } if self.store.get(Kind::Pod, pod).is_none()) => {
+                Outcome::Removed
+            }
             Ok(seen) => Outcome::Ok(seen.filter(|_| matches!(op, Op::CreatePod(_))).map(Box::new)),
             Err(refusal) => refusal,
         }
@@ -413,7 +417,7 @@ mod tests {
 
     fn code(outcome: &Outcome) -> u16 {
         match outcome {
-            Outcome::Ok(_) => 200,
+            Outcome::Ok(_) | Outcome::Removed => 200,
             Outcome::Refused { code, .. } => *code,
             Outcome::Pruned | Outcome::Unknown | Outcome::NotSent => 0,
         }
@@ -451,11 +455,16 @@ mod tests {
         let (mut api, uid) = with_pod(|_| ());
         let delete = |uid: &Uid| Op::DeletePod { pod: key("a"), uid: uid.clone() };
         assert_eq!(code(&api.call(&delete(&Uid::new("other")), NOW)), 409);
-        assert_eq!(code(&api.call(&delete(&uid), NOW)), 200);
-        assert_eq!((pod(&api).is_none(), code(&api.call(&delete(&uid), NOW))), (true, 404), "it never had a node");
+        assert!(matches!(api.call(&delete(&uid), NOW), Outcome::Removed), "it never had a node");
+        assert_eq!((pod(&api).is_none(), code(&api.call(&delete(&uid), NOW))), (true, 404));
+        let (mut api, uid) = with_pod(|pod| pod.spec.get_or_insert_default().termination_grace_period_seconds = Some(0));
+        api.call(&bind(&uid), NOW);
+        assert!(matches!(api.call(&delete(&uid), NOW), Outcome::Removed), "it asks for no grace");
+        let (mut held, uid) = with_pod(|pod| pod.metadata.finalizers = Some(vec!["example.com/f".to_owned()]));
+        assert!(matches!(held.call(&delete(&uid), NOW), Outcome::Ok(None)), "somebody holds it");
         let (mut api, uid) = with_pod(|_| ());
         api.call(&bind(&uid), NOW);
-        assert_eq!(code(&api.call(&delete(&uid), NOW)), 200);
+        assert!(matches!(api.call(&delete(&uid), NOW), Outcome::Ok(None)));
         let terminating = pod(&api).expect("its node ends it");
         assert_eq!(terminating.metadata.deletion_grace_period_seconds, Some(30));
         assert_eq!(kubelet::task(&api, &key("a")), Some(kubelet::Task::Fail), "without its node it is garbage");

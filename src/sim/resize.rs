@@ -97,7 +97,7 @@ mod tests {
         let code = match resize(&mut api, &key, cpu) {
             Ok(_) => 200,
             Err(Outcome::Refused { code, .. }) => code,
-            Err(Outcome::Ok(_) | Outcome::Pruned | Outcome::Unknown | Outcome::NotSent) => 0,
+            Err(Outcome::Ok(_) | Outcome::Removed | Outcome::Pruned | Outcome::Unknown | Outcome::NotSent) => 0,
         };
         (code, api.store.get(Kind::Pod, &key).and_then(|pod| metadata(pod).generation).unwrap_or_default())
     }

@@ -226,9 +226,12 @@ impl World {
         }
         match outcome {
             Outcome::Ok(Some(seen)) => Outcome::Ok(Some(Box::new(self.as_read(Kind::Pod, *seen)))),
-            Outcome::Ok(None) | Outcome::Pruned | Outcome::Refused { .. } | Outcome::Unknown | Outcome::NotSent => {
-                outcome
-            }
+            Outcome::Ok(None)
+            | Outcome::Removed
+            | Outcome::Pruned
+            | Outcome::Refused { .. }
+            | Outcome::Unknown
+            | Outcome::NotSent => outcome,
         }
     }
 

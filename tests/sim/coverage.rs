@@ -310,7 +310,7 @@ const ANSWERS: [&str; 5] = ["ok", "pruned", "refused", "unknown", "not sent"];
 
 pub(crate) const fn answer(outcome: &Outcome) -> &'static str {
     match outcome {
-        Outcome::Ok(_) => "ok",
+        Outcome::Ok(_) | Outcome::Removed => "ok",
         Outcome::Pruned => "pruned",
         Outcome::Refused { .. } => "refused",
         Outcome::Unknown => "unknown",

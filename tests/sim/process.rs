@@ -261,7 +261,7 @@ impl Process {
         let code = match &outcome {
             Outcome::Refused { code, .. } => *code,
             Outcome::NotSent => 503,
-            Outcome::Ok(_) | Outcome::Pruned | Outcome::Unknown => 0,
+            Outcome::Ok(_) | Outcome::Removed | Outcome::Pruned | Outcome::Unknown => 0,
         };
         let in_doubt = matches!(outcome, Outcome::Unknown) || matches!(code, 408 | 500 | 502 | 504);
         let call = self.calls.remove(&id);
@@ -278,8 +278,10 @@ impl Process {
                 }
             }
             // Gone, before the watch says so.
-            Some(Sent::Delete(key, uid)) if code == 404 && self.pods.get(key).is_some_and(|pod| pod.uid == *uid) => {
-                self.forget(Kind::Pod, &key.clone());
+            Some(Sent::Delete(key, uid)) if code == 404 || matches!(outcome, Outcome::Removed) => {
+                if self.pods.get(key).is_some_and(|pod| pod.uid == *uid) {
+                    self.forget(Kind::Pod, &key.clone());
+                }
             }
             Some(Sent::Get(key)) if code == 404 => {
                 if let Some(pod) = self.pods.get_mut(key) {

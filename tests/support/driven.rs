@@ -119,8 +119,13 @@ impl Driven {
 
     /// Answers a call.
     pub fn answer(&mut self, call: &Call, outcome: Outcome) {
-        self.batch.push(Observation::Outcome { id: call.id, outcome });
+        self.hear(call, outcome);
         self.step();
+    }
+
+    /// A call was answered, of which the next step hears.
+    pub fn hear(&mut self, call: &Call, outcome: Outcome) {
+        self.batch.push(Observation::Outcome { id: call.id, outcome });
     }
 
     /// Answers the calls that have left as an API server does that grants everything; gives back the pods it made.

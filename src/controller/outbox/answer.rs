@@ -11,6 +11,8 @@ use crate::shim::op::Rule;
 pub(super) enum Answer {
     /// 2xx, with the object if it came along.
     Done(Option<Box<Seen>>),
+    /// 2xx, and the object is gone.
+    Removed,
     /// 404.
     Missing(Why),
     /// 409.
@@ -31,6 +33,7 @@ impl Answer {
         let why = |code, message| Why { rule, refusal: Refusal { code, message } };
         match outcome {
             Outcome::Ok(seen) => Self::Done(seen),
+            Outcome::Removed => Self::Removed,
             Outcome::Pruned => Self::Done(None),
             Outcome::Unknown => Self::Unknown(why(0, "no answer".into())),
             Outcome::NotSent => Self::Busy(why(0, "not sent".into())),

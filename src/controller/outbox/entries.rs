@@ -7,7 +7,7 @@ use std::hash::Hash;
 use super::entry::{Entry, Id, Place, Wish};
 use super::pace::Pace;
 use super::verdict::{Sent, Step};
-use super::want::{Object, Slot, Want};
+use super::want::{NotMade, Object, Slot, Urgency, Want};
 use crate::core::arena::Lookup;
 use crate::core::time::Mono;
 use crate::shim::op::Op;
@@ -25,8 +25,8 @@ pub(super) struct Entries<K> {
     arrivals: u64,
     events: usize,
     resting: usize,
-    /// What may leave now, by rank and arrival.
-    ready: BTreeMap<(Slot, u64), Id<K>>,
+    /// What may leave now, by rank, urgency and arrival.
+    ready: BTreeMap<(Slot, Urgency, u64), Id<K>>,
     /// What waits for a time.
     timers: BTreeMap<(Mono, u64), Id<K>>,
     /// Objects with a call in flight, and the entries that wait for its end.
@@ -51,13 +51,13 @@ impl<K> Default for Entries<K> {
 impl<K: Clone + Eq + Hash + Debug> Entries<K> {
     /// False: too many events wait already.
     pub(super) fn want(&mut self, now: Mono, want: Want<K>) -> bool {
-        let (id, at) = ((want.slot, want.key), want.urgency.at(now));
+        let (id, at) = ((want.slot, want.key), now.after(want.delay));
         if self.entries.get(&id).is_some() {
-            self.want_again(&id, at);
+            self.want_again(&id, at, want.urgency);
         } else if id.0 == Slot::Event && self.events >= EVENTS_MAX {
             return false;
         } else {
-            self.enter(&id, want.object, at);
+            self.enter(&id, want.object, at, want.urgency);
         }
         if let Some(leader) = want.after {
             self.follow(now, &id, &leader);
@@ -86,23 +86,28 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         }
     }
 
-    fn enter(&mut self, id: &Id<K>, object: Option<Object>, at: Mono) {
+    fn enter(&mut self, id: &Id<K>, object: Option<Object>, at: Mono, urgency: Urgency) {
         self.arrivals += 1;
         self.events += usize::from(id.0 == Slot::Event);
-        self.entries.insert(id.clone(), Entry::new(object, self.arrivals));
+        self.entries.insert(id.clone(), Entry::new(object, self.arrivals, urgency));
         self.put(id, Place::Timed(at));
     }
 
     /// Brings an entry forward; never out of a back-off.
-    fn want_again(&mut self, id: &Id<K>, at: Mono) {
+    fn want_again(&mut self, id: &Id<K>, at: Mono, urgency: Urgency) {
         let Some(entry) = self.entries.get_mut(id) else { return };
         entry.version += 1;
         entry.wish = Wish::Wanted;
+        if let Place::Flying(again) = entry.place {
+            let (earlier, other) = again.unwrap_or((at, urgency));
+            return self.put(id, Place::Flying(Some((earlier.min(at), other.min(urgency)))));
+        }
+        entry.urgency = entry.urgency.min(urgency);
         let place = match entry.place {
-            Place::Flying(again) => Place::Flying(Some(again.map_or(at, |earlier| earlier.min(at)))),
             Place::Resting(until) => Place::Timed(at.max(until)),
             Place::Timed(due) if entry.attempt == 0 => Place::Timed(due.min(at)),
-            place @ (Place::Timed(_) | Place::Ready(_) | Place::Parked | Place::Following) => place,
+            Place::Ready(rank, before) => Place::Ready(rank, before.min(urgency)),
+            place @ (Place::Timed(_) | Place::Parked | Place::Following | Place::Flying(_)) => place,
         };
         self.put(id, place);
     }
@@ -116,11 +121,11 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         leader.followers.retain(|(_, follower)| follower != id);
         match leader.place {
             Place::Resting(_) => return,
-            Place::Timed(_) | Place::Ready(_) if leader.attempt == 0 => {
+            Place::Timed(_) | Place::Ready(..) if leader.attempt == 0 => {
                 leader.followers.push((leader.version, id.clone()));
                 self.put(leader_id, Place::Timed(now));
             }
-            Place::Timed(_) | Place::Ready(_) | Place::Parked | Place::Following | Place::Flying(_) => {
+            Place::Timed(_) | Place::Ready(..) | Place::Parked | Place::Following | Place::Flying(_) => {
                 leader.followers.push((leader.version, id.clone()));
             }
         }
@@ -136,7 +141,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
             let id = id.clone();
             match self.entries.get(&id).map(|entry| entry.place) {
                 Some(Place::Resting(_)) => self.remove(&id),
-                Some(Place::Timed(_) | Place::Ready(_) | Place::Parked | Place::Following | Place::Flying(_))
+                Some(Place::Timed(_) | Place::Ready(..) | Place::Parked | Place::Following | Place::Flying(_))
                 | None => self.make_ready(&id),
             }
         }
@@ -147,9 +152,10 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         self.timers.first_key_value().map(|((at, _), _)| *at)
     }
 
-    /// The first entry of a rank.
-    pub(super) fn first(&self, rank: Slot) -> Option<&Id<K>> {
-        self.ready.range((rank, 0)..=(rank, u64::MAX)).next().map(|(_, id)| id)
+    /// The first entry of a rank, and how urgent it is.
+    pub(super) fn first(&self, rank: Slot) -> Option<(&Id<K>, Urgency)> {
+        let of_rank = self.ready.range((rank, Urgency::Next, 0)..).next().filter(|((of, ..), _)| *of == rank);
+        of_rank.map(|((_, urgency, _), id)| (id, *urgency))
     }
 
     /// Sets an entry aside whose object has a call in flight.
@@ -161,20 +167,20 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         true
     }
 
-    /// The call that leaves; `None`: the entry is not needed any more.
+    /// The call that leaves.
     pub(super) fn depart(
         &mut self,
         id: &Id<K>,
-        make: &mut dyn FnMut(Slot, &K) -> Option<Op>,
-    ) -> Option<(Op, Departure)> {
-        let entry = self.entries.get_mut(id)?;
+        make: &mut dyn FnMut(Slot, &K) -> Result<Op, NotMade>,
+    ) -> Result<(Op, Departure), NotMade> {
+        let entry = self.entries.get_mut(id).ok_or(NotMade::Moot)?;
         let (op, sent) = entry.compose(id, make)?;
         let departure = (entry.object.clone(), entry.version, sent);
         if let Some(object) = &departure.0 {
             self.busy.insert(object.clone(), Vec::new());
         }
         self.put(id, Place::Flying(None));
-        Some((op, departure))
+        Ok((op, departure))
     }
 
     /// The call about this object has ended: what waited for that may leave.
@@ -204,6 +210,11 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         let Some(entry) = self.entries.get_mut(id) else { return };
         // A GET belongs to the attempt whose refusal it looks into.
         entry.attempt += u32::from(pace != Pace::Now);
+        if let Place::Flying(Some((_, again))) = entry.place {
+            entry.urgency = entry.urgency.min(again);
+        }
+        // Somebody else has the room by now, or not: it does not depend on a moment any more.
+        entry.urgency = entry.urgency.max(Urgency::Ordinary);
         entry.step = step;
         let at = now.after(pace.delay(id, entry.attempt));
         self.put(id, Place::Timed(at));
@@ -217,14 +228,17 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         let rest = refused.then(|| now.after(Pace::Long.delay(id, entry.attempt)));
         let again = match entry.place {
             Place::Flying(again) if id.0.is_patch() || refused => again,
-            Place::Flying(_) | Place::Ready(_) | Place::Timed(_) | Place::Parked => None,
+            Place::Flying(_) | Place::Ready(..) | Place::Timed(_) | Place::Parked => None,
             Place::Following | Place::Resting(_) => None,
         };
         match (rest, again) {
             (None, None) => self.remove(id),
             (Some(until), None) if id.0 == Slot::Event => drop((until, self.remove(id))),
             (Some(until), None) => self.put(id, Place::Resting(until)),
-            (until, Some(at)) => self.put(id, Place::Timed(until.map_or(at, |until| until.max(at)))),
+            (until, Some((at, urgency))) => {
+                entry.urgency = urgency;
+                self.put(id, Place::Timed(until.map_or(at, |until| until.max(at))));
+            }
         }
     }
 
@@ -251,8 +265,9 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
     }
 
     fn make_ready(&mut self, id: &Id<K>) {
-        if let Some(rank) = self.entries.get(id).map(|entry| entry.rank(id.0)) {
-            self.put(id, Place::Ready(rank));
+        if let Some(entry) = self.entries.get(id) {
+            let (rank, urgency) = entry.turn(id.0);
+            self.put(id, Place::Ready(rank, urgency));
         }
     }
 
@@ -261,7 +276,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         let Some(entry) = self.entries.get_mut(id) else { return };
         let (old, number) = (std::mem::replace(&mut entry.place, place), entry.number);
         match old {
-            Place::Ready(rank) => drop(self.ready.remove(&(rank, number))),
+            Place::Ready(rank, urgency) => drop(self.ready.remove(&(rank, urgency, number))),
             Place::Timed(at) => drop(self.timers.remove(&(at, number))),
             Place::Resting(at) => {
                 self.timers.remove(&(at, number));
@@ -270,7 +285,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
             Place::Parked | Place::Following | Place::Flying(_) => {}
         }
         match place {
-            Place::Ready(rank) => drop(self.ready.insert((rank, number), id.clone())),
+            Place::Ready(rank, urgency) => drop(self.ready.insert((rank, urgency, number), id.clone())),
             Place::Timed(at) => drop(self.timers.insert((at, number), id.clone())),
             Place::Resting(at) => {
                 self.timers.insert((at, number), id.clone());

@@ -2,7 +2,7 @@
 
 use super::pace::Pace;
 use super::verdict::{Look, Next, Sent, Step, Verdict, Why};
-use super::want::{Object, Slot};
+use super::want::{NotMade, Object, Slot, Urgency};
 use crate::core::time::Mono;
 use crate::shim::op::Op;
 
@@ -18,6 +18,8 @@ pub(super) struct Entry<K> {
     pub(super) number: u64,
     /// Rises with every want.
     pub(super) version: u32,
+    /// Whom of its slot it goes before.
+    pub(super) urgency: Urgency,
     /// Failures in a row.
     pub(super) attempt: u32,
     /// What it does when it leaves.
@@ -34,15 +36,15 @@ pub(super) struct Entry<K> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// May leave as soon as the window has room, with the others of its rank.
-    Ready(Slot),
+    Ready(Slot, Urgency),
     /// Waits for a time.
     Timed(Mono),
     /// Waits for the end of the call about its object.
     Parked,
     /// Waits for the end of another entry.
     Following,
-    /// A call is in flight; when it is wanted again, if it is.
-    Flying(Option<Mono>),
+    /// A call is in flight; when it is wanted again, and how urgently, if it is.
+    Flying(Option<(Mono, Urgency)>),
     /// Refused and not wanted. Until this time another try waits; then it is forgotten.
     Resting(Mono),
 }
@@ -84,11 +86,12 @@ fn give_up(op: Box<Op>, why: Why, looked: bool) -> Next {
 
 impl<K> Entry<K> {
     /// A new entry, in no index yet.
-    pub(super) const fn new(object: Option<Object>, number: u64) -> Self {
+    pub(super) const fn new(object: Option<Object>, number: u64, urgency: Urgency) -> Self {
         Self {
             object,
             number,
             version: 1,
+            urgency,
             attempt: 0,
             step: Step::Make,
             place: Place::Parked,
@@ -103,24 +106,27 @@ impl<K> Entry<K> {
     }
 
     /// With whom it leaves: as early as anything that waits for it.
-    pub(super) fn rank(&self, slot: Slot) -> Slot {
-        self.followers.iter().map(|(_, (follower, _))| *follower).min().map_or(slot, |first| first.min(slot))
+    pub(super) fn turn(&self, slot: Slot) -> (Slot, Urgency) {
+        match self.followers.iter().map(|(_, (follower, _))| *follower).min() {
+            Some(first) => (first.min(slot), self.urgency.min(Urgency::Ordinary)),
+            None => (slot, self.urgency),
+        }
     }
 
     /// The call of this moment and what is kept of it.
     pub(super) fn compose(
         &mut self,
         (slot, key): &Id<K>,
-        make: &mut dyn FnMut(Slot, &K) -> Option<Op>,
-    ) -> Option<(Op, Sent)> {
+        make: &mut dyn FnMut(Slot, &K) -> Result<Op, NotMade>,
+    ) -> Result<(Op, Sent), NotMade> {
         match std::mem::replace(&mut self.step, Step::Make) {
-            Step::Make if slot.is_patch() || *slot == Slot::Event => Some((make(*slot, key)?, Sent::Text)),
+            Step::Make if slot.is_text() => Ok((make(*slot, key)?, Sent::Text)),
             Step::Make => {
                 let op = make(*slot, key)?;
-                Some((op.clone(), Sent::Write { op: Box::new(op), doubt: false }))
+                Ok((op.clone(), Sent::Write { op: Box::new(op), doubt: false }))
             }
-            Step::Repeat(op) => Some(((*op).clone(), Sent::Write { op, doubt: true })),
-            Step::Look(look) => Some((self.get()?, Sent::Look(look))),
+            Step::Repeat(op) => Ok(((*op).clone(), Sent::Write { op, doubt: true })),
+            Step::Look(look) => Ok((self.get().ok_or(NotMade::Moot)?, Sent::Look(look))),
         }
     }
 

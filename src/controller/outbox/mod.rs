@@ -3,7 +3,8 @@
 //! Pure (design 02, 2.1). An entry is one thing that is wanted of one object; it is made into an [`Op`] only when it
 //! leaves, so that it carries the UID and text of that moment. Rules:
 //!
-//! - bind > delete > create > condition > status > event; within one of them, in order of arrival;
+//! - bind > delete > create > condition > status > event; within one of them what is to be next, then what is new, then
+//!   numbers, each in order of arrival;
 //! - one call per Kubernetes object at a time;
 //! - at most 64 calls in flight, fewer of a slot that is in trouble;
 //! - what may have happened is repeated until that is certain, and never replaced by something else meanwhile.
@@ -30,12 +31,12 @@ use crate::core::time::{Millis, Mono};
 use crate::shim::observation::Outcome;
 use crate::shim::op::{Call, CallId, Op, Rule};
 use bucket::Buckets;
-use entries::Entries;
+use entries::{Departure, Entries};
 use entry::Id;
 use pace::Pace;
 use verdict::{Next, Sent};
 pub use verdict::{Verdict, Why};
-pub use want::{Object, Report, Slot, Urgency, Want};
+pub use want::{NotMade, Object, Report, Slot, Urgency, Want};
 use window::Windows;
 
 /// How long after a step a call may still be sent. A call is sent at once; only a process that was stopped or starved
@@ -107,13 +108,16 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         self.entries.settle(&(slot, key.clone()));
     }
 
-    /// The calls that leave now. `make` turns a slot and key into the call of this moment; `None`: it is not needed
-    /// any more, or would say nothing new.
-    pub fn next(&mut self, now: Mono, make: &mut dyn FnMut(Slot, &K) -> Option<Op>) -> Vec<Call> {
+    /// The calls that leave now. `make` turns a slot and key into the call of this moment.
+    pub fn next(&mut self, now: Mono, make: &mut dyn FnMut(Slot, &K) -> Result<Op, NotMade>) -> Vec<Call> {
         self.entries.ring(now);
         let mut calls = Vec::new();
         while let Some((rank, id)) = self.pick(now) {
-            calls.extend(self.depart(now, rank, id, make));
+            match self.entries.depart(&id, make) {
+                Ok(departure) => calls.push(self.left(now, rank, id, departure)),
+                Err(NotMade::Moot) => self.entries.remove(&id),
+                Err(NotMade::Later) => break,
+            }
         }
         calls
     }
@@ -155,8 +159,7 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
 
     /// When [`Self::next`] has something to do again, if nothing happens before.
     pub fn wake(&self, now: Mono) -> Option<Mono> {
-        let queues = Slot::ALL.into_iter().filter(|rank| self.entries.first(*rank).is_some());
-        let queues = queues.filter_map(|rank| self.when(rank, now));
+        let queues = Slot::ALL.into_iter().filter_map(|rank| self.when(rank, self.entries.first(rank)?.1, now));
         let at = self.entries.next_timer().into_iter().chain(queues).min()?;
         Some(at.max(now))
     }
@@ -189,10 +192,10 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
     /// The entry that leaves next, with the rank whose tokens it uses.
     fn pick(&mut self, now: Mono) -> Option<(Slot, Id<K>)> {
         for rank in Slot::ALL {
-            if self.when(rank, now).is_none_or(|at| at > now) {
-                continue;
-            }
-            while let Some(id) = self.entries.first(rank).cloned() {
+            while let Some((id, urgency)) = self.entries.first(rank)
+                && self.when(rank, urgency, now).is_some_and(|at| at <= now)
+            {
+                let id = id.clone();
                 if !self.entries.park_if_busy(&id) {
                     return Some((rank, id));
                 }
@@ -201,29 +204,23 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         None
     }
 
-    /// When a call of this rank may leave; `None`: first one must end.
-    fn when(&self, rank: Slot, now: Mono) -> Option<Mono> {
-        self.windows.when(rank).map(|at| at.max(self.buckets.when(rank, now)))
+    /// When a call of this rank and urgency may leave; `None`: first one must end.
+    fn when(&self, rank: Slot, urgency: Urgency, now: Mono) -> Option<Mono> {
+        let window = match urgency {
+            Urgency::Next => self.windows.when_next(rank),
+            Urgency::Ordinary | Urgency::Numbers => self.windows.when(rank),
+        };
+        window.map(|at| at.max(self.buckets.when(rank, now)))
     }
 
-    fn depart(
-        &mut self,
-        now: Mono,
-        rank: Slot,
-        id: Id<K>,
-        make: &mut dyn FnMut(Slot, &K) -> Option<Op>,
-    ) -> Option<Call> {
-        let Some((op, departure)) = self.entries.depart(&id, make) else {
-            self.entries.remove(&id);
-            return None;
-        };
+    fn left(&mut self, now: Mono, rank: Slot, id: Id<K>, (op, departure): (Op, Departure)) -> Call {
         self.newest += 1;
         self.buckets.take(rank, now);
         self.windows.left(rank);
         let (object, version, sent) = departure;
         self.flights.insert(self.newest, Flight { id, rank, object, version, rule: op.rule(), sent });
         let call = CallId { incarnation: self.incarnation, sequence: self.newest };
-        Some(Call { id: call, not_after: now.after(SEND_WITHIN_MS), op })
+        Call { id: call, not_after: now.after(SEND_WITHIN_MS), op }
     }
 
     fn judge(&mut self, now: Mono, flight: Flight<K>, outcome: Outcome) -> Option<Report<K>> {
@@ -256,7 +253,7 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
 
     fn count(&mut self, (resource, verb): Rule, outcome: &Outcome) {
         let code = match outcome {
-            Outcome::Ok(_) | Outcome::Pruned => 200,
+            Outcome::Ok(_) | Outcome::Removed | Outcome::Pruned => 200,
             Outcome::Refused { code, .. } => *code,
             Outcome::Unknown | Outcome::NotSent => 0,
         };

@@ -12,7 +12,7 @@ type Name = (Slot, u8);
 
 #[derive(Clone, Debug)]
 enum Deed {
-    Want { name: Name, within: u64, after: Option<Name> },
+    Want { name: Name, urgency: Urgency, within: u64, after: Option<Name> },
     Cancel(Name),
     Settle(Name),
     Pass(u64),
@@ -23,11 +23,15 @@ fn name() -> impl Strategy<Value = Name> {
     (prop::sample::select(Slot::ALL.to_vec()), 0..6_u8)
 }
 
+fn urgency() -> impl Strategy<Value = Urgency> {
+    prop::sample::select(vec![Urgency::Next, Urgency::Ordinary, Urgency::Numbers])
+}
+
 fn deed() -> impl Strategy<Value = Deed> {
     let code = prop::sample::select(vec![0_u16, 1, 200, 200, 201, 403, 404, 409, 422, 429, 503]);
     prop_oneof![
-        4 => (name(), prop::sample::select(vec![0, 0, 500]), prop::option::weighted(0.2, name()))
-            .prop_map(|(name, within, after)| Deed::Want { name, within, after }),
+        4 => (name(), urgency(), prop::sample::select(vec![0, 0, 500]), prop::option::weighted(0.2, name()))
+            .prop_map(|(name, urgency, within, after)| Deed::Want { name, urgency, within, after }),
         1 => name().prop_map(Deed::Cancel),
         1 => name().prop_map(Deed::Settle),
         2 => (0..3_000_u64).prop_map(Deed::Pass),
@@ -63,11 +67,11 @@ impl World {
 
     fn play(&mut self, deed: &Deed) {
         match *deed {
-            Deed::Want { name, within, after } => {
+            Deed::Want { name, urgency, within, after } => {
                 let object = (name.0 != Slot::Event).then(|| (Kind::Pod, Key::new("ns", name.1.to_string())));
                 // A cycle of followers would be the caller's mistake: only lower slots are followed.
                 let after = after.filter(|leader| leader.0 > name.0).map(|leader| (leader.0, leader));
-                let want = Want { after, ..Want::new(name.0, name, object).within(within) };
+                let want = Want { after, ..Want::new(name.0, name, object).with(urgency).within(within) };
                 assert!(self.outbox.want(self.now, want));
                 self.open.insert(name);
             }
@@ -107,7 +111,7 @@ impl World {
     }
 
     fn send(&mut self) {
-        let calls = self.outbox.next(self.now, &mut |slot, name| (slot == name.0).then(|| make(name)));
+        let calls = self.outbox.next(self.now, &mut |slot, name| if slot == name.0 { Ok(make(name)) } else { Err(NotMade::Moot) });
         for call in calls {
             let object = |op: &Op| match op {
                 Op::Bind { pod, .. } | Op::DeletePod { pod, .. } | Op::GetPod { pod } => Some(pod.clone()),

@@ -35,7 +35,7 @@ fn op(slot: Slot, key: &str) -> Op {
 }
 
 fn next(outbox: &mut Box_, now: u64) -> Vec<Call> {
-    outbox.next(Mono(now), &mut |slot, key| Some(op(slot, key)))
+    outbox.next(Mono(now), &mut |slot, key| Ok(op(slot, key)))
 }
 
 fn one(outbox: &mut Box_, now: u64) -> Call {
@@ -127,6 +127,8 @@ fn every_answer_to_every_slot() {
         (Slot::Bind, vec![Unknown, refused(429), ok()], "create:- create:- create:done"),
         (Slot::Bind, vec![Unknown, refused(404)], "create:- create:gone"),
         (Slot::Delete, vec![ok()], "delete:done"),
+        (Slot::Delete, vec![Outcome::Removed], "delete:gone"),
+        (Slot::Delete, vec![Unknown, Outcome::Removed], "delete:- delete:gone"),
         (Slot::Delete, vec![refused(404)], "delete:gone"),
         (Slot::Delete, vec![refused(409), seen("u2", None)], "delete:- get:fact"),
         (Slot::Delete, vec![refused(409), refused(404)], "delete:- get:gone"),
@@ -209,9 +211,36 @@ fn the_order_is_by_slot_and_then_by_arrival() {
     let mut order = Vec::new();
     outbox.next(Mono(0), &mut |slot, key| {
         order.push(*key);
-        Some(op(slot, key))
+        Ok(op(slot, key))
     });
     assert_eq!(order, ["b2", "b1", "d", "c", "k", "s", "e"]);
+}
+
+/// It takes the slot that another call has left, also where its own slot may have no more in flight; not where nothing may
+/// be sent, and not a second time.
+#[test]
+fn what_is_to_be_next_leaves_first() {
+    let keys: Vec<&'static str> = (0..100).map(|i| &*format!("p{i}").leak()).collect();
+    let mut outbox = Box_::new(1);
+    outbox.want(Mono(0), want(Slot::Delete, "d"));
+    let deletion = one(&mut outbox, 0);
+    assert!(keys.iter().all(|key| outbox.want(Mono(0), want(Slot::Bind, key))));
+    let calls = next(&mut outbox, 0);
+    assert_eq!((calls.len(), outbox.in_flight()), (63, 64));
+    outbox.want(Mono(1), want(Slot::Bind, "a").with(Urgency::Next));
+    assert!(next(&mut outbox, 1).is_empty(), "64 are in flight");
+    outbox.outcome(Mono(2), deletion.id, Outcome::Removed);
+    assert!(matches!(&one(&mut outbox, 2).op, Op::Bind { pod, .. } if &*pod.name == "a"));
+
+    let busy = Outcome::Refused { code: 429, reason: "".into(), message: "".into(), retry_after: Some(1_000) };
+    outbox.outcome(Mono(3), calls[0].id, busy);
+    assert_eq!((outbox.window(), outbox.in_flight()), (32, 63), "the window is smaller than what is in flight");
+    outbox.want(Mono(3), want(Slot::Bind, "b").with(Urgency::Next));
+    assert!(next(&mut outbox, 3).is_empty(), "the server has asked for patience");
+    let second = one(&mut outbox, 1_003);
+    assert!(matches!(&second.op, Op::Bind { pod, .. } if &*pod.name == "b"));
+    outbox.outcome(Mono(1_004), second.id, refused(503));
+    assert!(next(&mut outbox, 9_000).is_empty(), "it was its turn once");
 }
 
 #[test]
@@ -254,12 +283,60 @@ fn statuses_coalesce_and_an_urgent_one_overtakes() {
     assert_eq!((outbox.waiting(), outbox.wake(Mono(14))), (0, None));
 }
 
+/// However many of those wait, and have waited for longer; also where a status with numbers alone becomes news.
+#[test]
+fn news_go_before_numbers() {
+    let keys: Vec<&'static str> = (0..100).map(|i| &*format!("p{i}").leak()).collect();
+    let mut outbox = Box_::new(1);
+    let numbers = |key| want(Slot::Status, key).with(Urgency::Numbers);
+    assert!(keys.iter().all(|key| outbox.want(Mono(0), numbers(key).within(10))));
+    outbox.want(Mono(10), want(Slot::Status, "news"));
+    outbox.want(Mono(10), want(Slot::Status, "p99"));
+    outbox.want(Mono(10), numbers("p98"));
+    let names = |calls: &[Call]| -> Vec<String> {
+        let name = |call: &Call| {
+            let Op::PatchTaskGroupStatus { group, .. } = &call.op else { panic!("{call:?}") };
+            group.name.to_string()
+        };
+        calls.iter().map(name).collect()
+    };
+    let first = next(&mut outbox, 10);
+    assert_eq!(names(&first), ["p99", "news", "p0"]);
+    // In flight it becomes news once more, and then leaves before numbers that wait.
+    outbox.want(Mono(11), want(Slot::Status, "p0"));
+    outbox.outcome(Mono(12), first[2].id, refused(503));
+    assert_eq!(next(&mut outbox, 12).len(), 0, "the window has shrunk to one");
+    first[..2].iter().for_each(|call| drop(outbox.outcome(Mono(200), call.id, Outcome::Ok(None))));
+    assert_eq!(names(&next(&mut outbox, 200))[0], "p0");
+}
+
 #[test]
 fn what_is_not_needed_any_more_is_not_sent() {
     let mut outbox = Box_::new(1);
     outbox.want(Mono(0), want(Slot::Status, "a"));
-    assert!(outbox.next(Mono(0), &mut |_, _| None).is_empty());
+    assert!(outbox.next(Mono(0), &mut |_, _| Err(NotMade::Moot)).is_empty());
     assert_eq!((outbox.waiting(), outbox.wake(Mono(0))), (0, None));
+}
+
+/// Nothing is lost, and nothing that is made without words waits for it.
+#[test]
+fn what_is_made_later_waits() {
+    let mut outbox = Box_::new(1);
+    for (slot, key) in [(Slot::Status, "a"), (Slot::Status, "b"), (Slot::Event, "c"), (Slot::Bind, "d")] {
+        outbox.want(Mono(0), want(slot, key));
+    }
+    let mut texts = 1;
+    let calls = outbox.next(Mono(0), &mut |slot, key| {
+        if slot.is_text() && texts == 0 {
+            return Err(NotMade::Later);
+        }
+        texts -= usize::from(slot.is_text());
+        Ok(op(slot, key))
+    });
+    let rules: Vec<_> = calls.iter().map(|call| call.op.rule()).collect();
+    assert_eq!(rules, [("pods/binding", "create"), ("taskgroups/status", "patch")]);
+    assert_eq!((outbox.waiting(), outbox.wake(Mono(0))), (2, Some(Mono(0))));
+    assert_eq!(next(&mut outbox, 0).len(), 2);
 }
 
 #[test]
@@ -357,7 +434,7 @@ fn events_are_bounded_and_counted() {
     assert_eq!((accepted, outbox.events_dropped()), (EVENTS_MAX, 5));
     let mut sent = 0;
     loop {
-        let calls = outbox.next(Mono(0), &mut |slot, _| Some(op(slot, "e")));
+        let calls = outbox.next(Mono(0), &mut |slot, _| Ok(op(slot, "e")));
         let Some(call) = calls.first() else { break };
         sent += 1;
         outbox.outcome(Mono(0), call.id, Outcome::Ok(None));

@@ -125,6 +125,7 @@ pub(super) fn judge(slot: Slot, sent: Sent, attempt: u32, rule: Rule, outcome: O
 fn written(slot: Slot, op: Box<Op>, doubt: bool, answer: Answer) -> Next {
     match answer {
         Answer::Done(seen) => Next::End(Verdict::Done(seen)),
+        Answer::Removed => Next::End(Verdict::Gone),
         Answer::Missing(why) => Next::End(if slot == Slot::Create {
             // Its namespace is gone.
             Verdict::Refused(why, None)
@@ -153,6 +154,7 @@ fn again(op: Box<Op>, doubt: bool) -> Step {
 fn looked(slot: Slot, look: Look, attempt: u32, answer: Answer) -> Next {
     match answer {
         Answer::Done(Some(seen)) => found(slot, look, attempt, seen),
+        Answer::Removed => Next::End(Verdict::Gone),
         Answer::Missing(_) => match slot {
             Slot::Create => not_yet(look, attempt, None),
             Slot::Bind | Slot::Delete | Slot::Condition | Slot::Status | Slot::Event => Next::End(Verdict::Gone),
@@ -218,7 +220,7 @@ fn not_yet(look: Look, attempt: u32, seen: Option<Box<Seen>>) -> Next {
 fn patched(attempt: u32, answer: Answer) -> Next {
     match answer {
         Answer::Done(_) => Next::End(Verdict::Done(None)),
-        Answer::Missing(_) => Next::End(Verdict::Gone),
+        Answer::Removed | Answer::Missing(_) => Next::End(Verdict::Gone),
         Answer::Conflict(why) if attempt >= CONFLICTS_MAX => Next::End(Verdict::Refused(why, None)),
         Answer::Rejected(why) => Next::End(Verdict::Refused(why, None)),
         Answer::Denied(why) => Next::Go { step: Step::Make, pace: Pace::Long, why },
@@ -232,7 +234,7 @@ fn patched(attempt: u32, answer: Answer) -> Next {
 fn told(attempt: u32, answer: Answer) -> Next {
     let why = match answer {
         // A name is given once: it is there from an earlier attempt.
-        Answer::Done(_) | Answer::Conflict(_) => return Next::End(Verdict::Done(None)),
+        Answer::Done(_) | Answer::Removed | Answer::Conflict(_) => return Next::End(Verdict::Done(None)),
         Answer::Missing(why) | Answer::Denied(why) | Answer::Rejected(why) => {
             return Next::End(Verdict::Refused(why, None));
         }

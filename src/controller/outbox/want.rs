@@ -2,7 +2,7 @@
 
 use super::verdict::Verdict;
 use crate::core::ids::Key;
-use crate::core::time::{Millis, Mono};
+use crate::core::time::Millis;
 use crate::shim::op::Kind;
 
 /// What a call is for, in the order in which calls leave.
@@ -26,6 +26,14 @@ impl Slot {
     /// All of them, in order.
     pub const ALL: [Self; 6] = [Self::Bind, Self::Delete, Self::Create, Self::Condition, Self::Status, Self::Event];
 
+    /// Whether it puts something into words for people.
+    pub const fn is_text(self) -> bool {
+        match self {
+            Self::Condition | Self::Status | Self::Event => true,
+            Self::Bind | Self::Delete | Self::Create => false,
+        }
+    }
+
     /// Whether it writes what is true at the time: wanted again in flight, it is sent again.
     pub(super) const fn is_patch(self) -> bool {
         match self {
@@ -38,23 +46,16 @@ impl Slot {
 /// A Kubernetes object: at most one call about it is in flight.
 pub type Object = (Kind, Key);
 
-/// How soon something is wanted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Who of one slot leaves first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
-    /// At once: a reason or state has changed.
-    Now,
-    /// In this many milliseconds, with whatever has changed until then: numbers.
-    Within(Millis),
-}
-
-impl Urgency {
-    /// The time it stands for.
-    pub(super) const fn at(self, now: Mono) -> Mono {
-        match self {
-            Self::Now => now,
-            Self::Within(millis) => now.after(millis),
-        }
-    }
+    /// Before all others, and whatever the window of its slot: it is about room that has just become free, which whoever
+    /// binds first has. After a failure that is over.
+    Next,
+    /// In order of arrival: something is to be done, or a state or reason has changed.
+    Ordinary,
+    /// After those: the numbers beside a reason that everybody can read already.
+    Numbers,
 }
 
 /// Something wanted of an object. `K` is the controller's name for it: the same key means the same thing.
@@ -66,8 +67,10 @@ pub struct Want<K> {
     pub key: K,
     /// The object; `None` if nobody else writes it (events). Bind, Delete and Create need one: a pod.
     pub object: Option<Object>,
-    /// How soon.
+    /// Who of its slot leaves first.
     pub urgency: Urgency,
+    /// How long it waits for what else will have changed by then.
+    pub delay: Millis,
     /// Not before the end of this entry as it is wanted now.
     pub after: Option<(Slot, K)>,
 }
@@ -75,13 +78,19 @@ pub struct Want<K> {
 impl<K> Want<K> {
     /// Wanted at once, after nothing else.
     pub const fn new(slot: Slot, key: K, object: Option<Object>) -> Self {
-        Self { slot, key, object, urgency: Urgency::Now, after: None }
+        Self { slot, key, object, urgency: Urgency::Ordinary, delay: 0, after: None }
     }
 
     /// Wanted in a while, with what has changed until then.
     #[must_use]
     pub fn within(self, millis: Millis) -> Self {
-        Self { urgency: Urgency::Within(millis), ..self }
+        Self { delay: millis, ..self }
+    }
+
+    /// Wanted with another urgency.
+    #[must_use]
+    pub fn with(self, urgency: Urgency) -> Self {
+        Self { urgency, ..self }
     }
 
     /// Wanted not before the end of another entry.
@@ -89,6 +98,15 @@ impl<K> Want<K> {
     pub fn after(self, slot: Slot, key: K) -> Self {
         Self { after: Some((slot, key)), ..self }
     }
+}
+
+/// Why a want is not made into a call at the moment when it could leave.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NotMade {
+    /// It is not needed any more, or would say nothing new.
+    Moot,
+    /// Enough has been made for now: nothing leaves any more before the next time.
+    Later,
 }
 
 /// What is known of an entry.

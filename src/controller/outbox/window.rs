@@ -44,9 +44,15 @@ impl Default for Windows {
 impl Windows {
     /// When another call of this rank may leave, as far as time alone decides; `None`: first one must end.
     pub(super) fn when(&self, rank: Slot) -> Option<Mono> {
-        let total: usize = self.windows.iter().map(|window| window.flying).sum();
         let window = &self.windows[rank as usize];
-        (total < MAX && window.flying < window.size).then(|| window.paused_until.max(self.paused_until))
+        self.when_next(rank).filter(|_| window.flying < window.size)
+    }
+
+    /// The same of a call that is to be next: the window of its own slot does not hold it up, since the call that made it
+    /// possible has just left another.
+    pub(super) fn when_next(&self, rank: Slot) -> Option<Mono> {
+        let total: usize = self.windows.iter().map(|window| window.flying).sum();
+        (total < MAX).then(|| self.windows[rank as usize].paused_until.max(self.paused_until))
     }
 
     /// A call of this rank leaves.
@@ -65,7 +71,7 @@ impl Windows {
                 self.paused_until = self.paused_until.max(now.after(pause));
             }
             Outcome::Unknown | Outcome::NotSent => window.shrink(now, sequence, newest),
-            Outcome::Ok(_) | Outcome::Pruned | Outcome::Refused { .. } => window.grow(),
+            Outcome::Ok(_) | Outcome::Removed | Outcome::Pruned | Outcome::Refused { .. } => window.grow(),
         }
     }
 

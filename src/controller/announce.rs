@@ -1,0 +1,124 @@
+//! Events: one for each reason that somebody should hear of, put into words when it leaves.
+
+use super::Controller;
+use super::outbox::{Slot, Want};
+use super::target::Target;
+use crate::core::ids::{AskId, Key};
+use crate::core::reason::AskReason;
+use crate::shim::op::Op;
+use crate::shim::show::{self, Notice};
+
+/// What an event is to tell of.
+#[derive(Clone, Debug)]
+pub(super) enum Matter {
+    /// A TaskGroup or a pod, and the code of its reason. The sentence is that of the moment when the event leaves: until then
+    /// the reason may have gone.
+    Wanted(Target, &'static str),
+    /// It has left so, and is the same if it has to leave again.
+    Said(Notice),
+}
+
+impl Controller {
+    /// The event of a TaskGroup whose reason may be another one than before.
+    pub(super) fn announce_group(&mut self, key: &Key, reason: &'static str) {
+        let target = Target::Group(key.clone());
+        let written = self.ledger.group(key).map(|facts| &facts.status.confirmed().reason);
+        if !self.announced.contains_key(&target) && written.is_some_and(|written| written == reason) {
+            // What an earlier process found and wrote, it has announced.
+            self.announced.insert(target, reason);
+        } else {
+            self.announce(target, reason);
+        }
+    }
+
+    /// The event that says why one pod waits: only together with its condition, so that a pod which merely waits for
+    /// its turn costs none.
+    pub(super) fn announce_pod(&mut self, ask: AskId) {
+        if let Some(reason) = self.core.ask_reason(ask).filter(concerns_this_pod_alone) {
+            self.announce(Target::Ask(ask), reason.code());
+        }
+    }
+
+    /// One event per object and reason, when the reason changes.
+    fn announce(&mut self, target: Target, reason: &'static str) {
+        if self.announced.get(&target) == Some(&reason) {
+            return;
+        }
+        let number = self.next_matter;
+        self.next_matter += 1;
+        // Too many wait: it is said when it is shown the next time.
+        if self.outbox.want(self.now.mono, Want::new(Slot::Event, Target::Event(number), None)) {
+            self.announced.insert(target.clone(), reason);
+            self.matters.insert(number, Matter::Wanted(target, reason));
+        }
+    }
+
+    /// The event of this moment; `None`: its reason has gone.
+    pub(super) fn make_event(&mut self, number: u64) -> Option<Op> {
+        let notice = match self.matters.remove(&number)? {
+            Matter::Said(notice) => notice,
+            Matter::Wanted(target, reason) => self.notice(&target, reason).or_else(|| self.take_back(target, reason))?,
+        };
+        let event = show::event(&notice, self.settings.instance, number, self.now.wall);
+        self.matters.insert(number, Matter::Said(notice));
+        Some(Op::CreateEvent(Box::new(event)))
+    }
+
+    /// What is to be said, if it is still so.
+    fn notice(&mut self, target: &Target, code: &'static str) -> Option<Notice> {
+        let notice = match target {
+            Target::Group(key) => self.notice_of_group(key, code),
+            Target::Ask(ask) => self.notice_of_pod(*ask, code),
+            Target::Placeholder(_) | Target::Queue(_) | Target::Event(_) => None,
+        }?;
+        tracing::info!(object = %notice.key, kind = notice.kind, reason = %notice.reason, message = %notice.message);
+        Some(notice)
+    }
+
+    fn notice_of_group(&self, key: &Key, code: &'static str) -> Option<Notice> {
+        let group = *self.core.books.group_ids.get(key)?;
+        let uid = self.ledger.group(key)?.uid.clone();
+        self.core.group_report(group).filter(|report| report.reason == code)?;
+        let message = self.core.group_message(group).into();
+        Some(Notice { kind: "TaskGroup", key: key.clone(), uid, warning: !is_calm(code), reason: code.into(), message })
+    }
+
+    fn notice_of_pod(&mut self, ask: AskId, code: &'static str) -> Option<Notice> {
+        let reason = self.core.ask_reason(ask).filter(|reason| reason.code() == code)?;
+        let message = format!("{code}: {}", self.sentence(&reason)).into();
+        let pod = self.ledger.pod(ask)?;
+        let (key, uid) = (pod.key.clone(), pod.uid.clone());
+        Some(Notice { kind: "Pod", key, uid, warning: true, reason: "FailedScheduling".into(), message })
+    }
+
+    /// An event does not leave, since its reason has gone. Should that come again, it is news.
+    fn take_back(&mut self, target: Target, reason: &'static str) -> Option<Notice> {
+        if self.announced.get(&target) == Some(&reason) {
+            self.announced.insert(target, "");
+        }
+        None
+    }
+}
+
+/// Reasons that ask nothing of anybody.
+fn is_calm(reason: &str) -> bool {
+    matches!(reason, "Submitted" | "Starting" | "Running" | "Completed" | "WaitingForCompletion")
+}
+
+/// Reasons that the pod does not share with its gang, whose own event says it.
+fn concerns_this_pod_alone(reason: &AskReason) -> bool {
+    match reason {
+        AskReason::Unsupported(_)
+        | AskReason::ApplicationClosed(_)
+        | AskReason::TaskGroupNotFound(_)
+        | AskReason::Queue(_)
+        | AskReason::QueueUnknown(_)
+        | AskReason::Quota(_)
+        | AskReason::TooLarge(_)
+        | AskReason::Capacity(_)
+        | AskReason::SeatTooSmall { .. }
+        | AskReason::PlaceholderKept(_)
+        | AskReason::BindRefused(_) => true,
+        AskReason::Rejected { .. } | AskReason::Gang(..) | AskReason::Wanted(_) => false,
+    }
+}

@@ -1,0 +1,99 @@
+//! What people are told: in which order it leaves, and in the words of which moment.
+
+use gangline::shim::observation::{Outcome, WatchFact};
+use gangline::shim::op::{Call, Kind, Op};
+use serde_json::{Value, json};
+
+use crate::support::driven::Driven;
+
+/// A TaskGroup of four that holds its seats by no pods.
+fn group(name: &str, queue: &str) -> Value {
+    json!({"metadata": {"name": name, "namespace": "ns", "generation": 1},
+           "spec": {"minMember": 4, "minResource": {"cpu": "1"}, "reservation": "Direct", "queue": queue}})
+}
+
+fn member(group: &str, number: u32) -> Value {
+    let labels = json!({"gangline.dev/task-group": group});
+    json!({"metadata": {"name": format!("{group}-{number}"), "namespace": "ns", "labels": labels},
+           "spec": {"schedulerName": "gangline",
+                    "containers": [{"name": "main", "resources": {"requests": {"cpu": "1"}}}]},
+           "status": {"phase": "Pending"}})
+}
+
+/// Each of these gangs waits with one member.
+fn waiting(driven: &mut Driven, names: &[&str]) {
+    for name in names {
+        driven.upsert(Kind::TaskGroup, &group(name, "root.default"));
+        driven.upsert(Kind::Pod, &member(name, 0));
+    }
+}
+
+/// The names of groups whose status is written, in order.
+fn statuses(calls: &[Call]) -> Vec<String> {
+    let name = |call: &Call| {
+        if let Op::PatchTaskGroupStatus { group, .. } = &call.op { Some(group.name.to_string()) } else { None }
+    };
+    calls.iter().filter_map(name).collect()
+}
+
+/// The events among these calls: whose, why, and the sentence.
+fn events(calls: &[Call]) -> Vec<[String; 3]> {
+    let event = |call: &Call| {
+        let Op::CreateEvent(event) = &call.op else { return None };
+        let about = event.regarding.as_ref().and_then(|about| about.name.clone());
+        Some([about, event.reason.clone(), event.note.clone()].map(Option::unwrap_or_default))
+    };
+    calls.iter().filter_map(event).collect()
+}
+
+/// Everything is answered until nothing leaves any more.
+fn settle(driven: &mut Driven) {
+    for _ in 0..100 {
+        driven.wait(1_000);
+        driven.taken().iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+    }
+}
+
+/// However many groups have other numbers to tell: what has a new reason is read first.
+#[test]
+fn a_status_with_a_new_reason_leaves_before_numbers() {
+    let mut driven = Driven::synced();
+    let names = ["a0", "a1", "a2", "a3", "a4", "a5", "a6", "a7"];
+    waiting(&mut driven, &names);
+    settle(&mut driven);
+    driven.taken();
+    names.iter().for_each(|name| driven.upsert(Kind::Pod, &member(name, 1)));
+    driven.wait(1_950);
+    assert_eq!(statuses(&driven.taken()), [""; 0], "numbers wait for what else changes");
+    let rejected = driven.seen(Kind::TaskGroup, &group("zz", "root.nowhere"));
+    driven.fact(Kind::TaskGroup, WatchFact::Upsert(rejected));
+    driven.wait(50);
+    assert_eq!(statuses(&driven.taken()), ["zz", "a0", "a1"]);
+}
+
+/// Events wait for their tokens and for each other: when one leaves, it says what is so then, or is not sent.
+#[test]
+fn an_event_tells_what_is_so_when_it_leaves() {
+    let mut driven = Driven::synced();
+    waiting(&mut driven, &["a0", "a1", "changes", "starts"]);
+    driven.wait(1_000);
+    let first = driven.taken();
+    let flying: Vec<&Call> = first.iter().filter(|call| matches!(call.op, Op::CreateEvent(_))).collect();
+    assert_eq!(flying.len(), 2, "no more at a time: {first:#?}");
+    driven.upsert(Kind::Pod, &member("changes", 1));
+    (1..4).for_each(|number| driven.upsert(Kind::Pod, &member("starts", number)));
+    flying.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+    let mut told = Vec::new();
+    for _ in 0..10 {
+        let calls = driven.taken();
+        told.extend(events(&calls));
+        calls.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+        driven.wait(1_000);
+    }
+    let of = |name: &str| -> Vec<(&str, &str)> {
+        let own = told.iter().filter(|[about, ..]| about == name);
+        own.map(|[_, reason, note]| (&**reason, &**note)).collect()
+    };
+    assert!(matches!(of("changes")[..], [("WaitingForMembers", note)] if note.starts_with("2 of 4")), "{told:?}");
+    assert!(of("starts").iter().all(|(reason, _)| *reason != "WaitingForMembers"), "{told:?}");
+}
