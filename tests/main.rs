@@ -5,6 +5,7 @@
 mod api_calls;
 #[cfg(feature = "runtime")]
 mod charts;
+mod circle;
 mod controller;
 mod controller_bindings;
 mod controller_lists;

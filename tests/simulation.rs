@@ -1,9 +1,9 @@
 //! Random plans on the model of the API server: whatever goes wrong, every promise is kept (design 04, 4.2).
 //!
-//! `make sim SEEDS=100000 FIRST=5000` plays so many from there on. `make sim-one SEED=17` plays one and prints it,
-//! `make sim-one PLAN=FILE` one from a file; with `SHRINK=1` the smallest that breaks the same promise, and with `SHRINK=0`
-//! those that are found are printed as they are. `make sim REACH="seat Held: creation ok"` looks for a plan that reaches this,
-//! and prints the smallest part of it that does.
+//! `CIRCLE` says how many are played (`circle.rs`), or `make sim SEEDS=100000 FIRST=5000` so many from there on.
+//! `make sim-one SEED=17` plays one and prints it, `make sim-one PLAN=FILE` one from a file; with `SHRINK=1` the smallest that
+//! breaks the same promise, and with `SHRINK=0` those that are found are printed as they are. `make sim REACH="seat Held:
+//! creation ok"` looks for a plan that reaches this, and prints the smallest part of it that does.
 
 use std::fs;
 use std::io::Write;
@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use crate::circle::{FIXED, number, size, variable};
 use crate::sim::coverage::{Reached, could_be, gaps, untrue};
 use crate::sim::draw::draw;
 use crate::sim::oracle::Violation;
@@ -20,12 +21,8 @@ use crate::sim::run::{Played, play, play_and_look};
 use crate::sim::shrink::{shrink, smallest};
 use crate::sim::sweep::{each, first_that};
 
-/// How many plans every run of the tests plays, always the same ones.
-const SEEDS: u64 = 20_000;
-/// How many steps these take at least.
+/// How many steps the fixed plans take at least.
 const STEPS: u64 = 10_000_000;
-/// How many more it plays, others each time.
-const FRESH: u64 = 300;
 /// Fresh plans are none of the fixed ones.
 const FRESH_FROM: u64 = 1_000_000_000;
 /// Most broken plans that are named.
@@ -43,21 +40,22 @@ fn whatever_goes_wrong_every_promise_is_kept() {
         return show(&draw(seed));
     }
     if let Some(what) = variable("REACH") {
-        return find(&what, number("FIRST").unwrap_or(0), number("SEEDS").unwrap_or(SEEDS));
+        return find(&what, number("FIRST").unwrap_or(0), number("SEEDS").unwrap_or(FIXED));
     }
     let parts = match number("SEEDS") {
         Some(0) => panic!("SEEDS is how many plans to play, from 1 on"),
         Some(count) => parts(number("FIRST").unwrap_or(0), count),
-        None => vec![0..SEEDS, fresh()],
+        None => vec![0..size().plans, fresh(size().fresh)],
     };
-    let played: Vec<_> = parts.into_iter().map(|seeds| (seeds.clone(), play_all(seeds))).collect();
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    let played: Vec<_> = parts.map(|seeds| (seeds.clone(), play_all(seeds))).collect();
     played.iter().for_each(|(seeds, sum)| keeps_every_promise(seeds, sum));
 }
 
 /// The fixed plans apart: of these it is known what they reach.
 fn parts(first: u64, count: u64) -> Vec<Range<u64>> {
-    let cut = if first == 0 { count.min(SEEDS) } else { first };
-    [first..cut, cut..first + count].into_iter().filter(|part| !part.is_empty()).collect()
+    let cut = if first == 0 { count.min(FIXED) } else { first };
+    vec![first..cut, cut..first + count]
 }
 
 /// Prints the smallest part of the first plan that reaches something and breaks no promise.
@@ -74,21 +72,11 @@ fn find(what: &str, first: u64, count: u64) {
     println!("{}", smallest(&draw(seed), reaches).text());
 }
 
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
-/// A number from the environment. What is empty is not given, as make passes it on.
-pub(crate) fn number(name: &str) -> Option<u64> {
-    let text = variable(name).filter(|text| !text.is_empty())?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name} is a whole number from 0 on, not {text:?}")))
-}
-
 /// Plans that no run has had before.
-fn fresh() -> Range<u64> {
+fn fresh(count: u64) -> Range<u64> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).expect("it is later than 1970");
-    let first = FRESH_FROM + since.as_secs() * FRESH;
-    first..first + FRESH
+    let first = FRESH_FROM + since.as_secs() * count;
+    first..first + count
 }
 
 /// What these plans came to is what was promised; of the first that breaks a promise the smallest part that does is printed.
@@ -97,12 +85,14 @@ fn keeps_every_promise(seeds: &Range<u64>, Sum { steps, writes: _, broken, reach
         let plan = draw(*seed);
         let small = if variable("SHRINK").as_deref() == Some("0") { plan } else { shrink(&plan) };
         let violation = play(&small, false).violation.expect("it broke a promise before");
-        let again =
-            format!("again: make sim-one SEED={seed} SHRINK=1, or, of a file with the above: make sim-one PLAN=FILE");
+        let circle = variable("CIRCLE").map_or_else(String::new, |circle| format!("CIRCLE={circle} "));
+        let again = format!(
+            "again: {circle}make sim-one SEED={seed} SHRINK=1, or, of a file with the above: {circle}make sim-one PLAN=FILE"
+        );
         panic!("seed {seed} breaks {}: {}\n{}\n{again}", violation.promise, violation.what, small.text());
     }
     assert_eq!(untrue(reached), Vec::<String>::new());
-    if *seeds == (0..SEEDS) {
+    if *seeds == (0..FIXED) {
         assert!(*steps >= STEPS, "{steps} steps: the plans have become shorter");
         let rare = plans("reached").into_iter().flat_map(|(_, plan)| play_and_look(&plan).reached);
         assert_eq!(gaps(&rare.chain(reached.iter().cloned()).collect()), Vec::<String>::new());
@@ -157,16 +147,20 @@ fn play_all(seeds: Range<u64>) -> Sum {
 }
 
 /// Every bug that the simulation found is a plan that failed before its fix; so is what its judges took for one, and what is
-/// known and excused. The page tells of each.
+/// known and excused. The pages tell of each.
 #[test]
 fn plans_that_broke_a_promise_once_keep_it() {
-    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/verification.md");
-    let page = fs::read_to_string(page).expect("the page is there");
+    let docs = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs");
+    let read = |page| fs::read_to_string(docs.join(page)).expect("the page is there");
+    let pages = ["verification.md", "known-breaks.md"].map(read).concat();
     let plans = plans("plans");
     assert!(plans.len() >= 50, "{} plans", plans.len());
     for (path, plan) in plans {
         let name = path.file_stem().and_then(|name| name.to_str()).unwrap_or_default();
-        assert!(page.contains(&format!("`{name}`")), "docs/verification.md does not tell of {name}");
+        assert!(
+            pages.contains(&format!("`{name}`")),
+            "neither docs/verification.md nor docs/known-breaks.md tells of {name}"
+        );
         assert_eq!(play(&plan, false).violation, None, "make sim-one PLAN={}", path.display());
     }
 }

@@ -109,7 +109,9 @@ async fn the_server_makes_names(t: &Context, place: &Place) -> Result<()> {
         let here = match api.create(&Key::new(namespace, ""), Body::Pod(pod.into()), NOW) {
             Ok(seen) => shape(prefix, seen.as_ref().map(|seen| &*seen.key.name)),
             Err(Outcome::Refused { code, .. }) => json!(code),
-            Err(Outcome::Ok(_) | Outcome::Removed | Outcome::Pruned | Outcome::Unknown | Outcome::NotSent) => Value::Null,
+            Err(Outcome::Ok(_) | Outcome::Removed | Outcome::Pruned | Outcome::Unknown | Outcome::NotSent) => {
+                Value::Null
+            }
         };
         same(&here, &there)?;
     }

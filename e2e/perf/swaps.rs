@@ -64,7 +64,8 @@ pub(super) async fn run(build: &str, binary: &Path) -> Result<Swaps> {
     pods.wait_all(&format!("{PLACEHOLDER}=true"), "every seat is held", |pods| all_bound(pods, GANGS.pods())).await?;
     let others = come(&client).await?;
     let expected = GANGS.pods() + others;
-    let pods = pods.wait_all(&format!("!{PLACEHOLDER}"), "every pod has a node", |pods| all_bound(pods, expected)).await?;
+    let pods =
+        pods.wait_all(&format!("!{PLACEHOLDER}"), "every pod has a node", |pods| all_bound(pods, expected)).await?;
     drop(scheduler);
     let gaps_ms = gaps_ms(&pods, &audit::read(&plane.audit_log())?);
     if gaps_ms.len() < GANGS.pods() {

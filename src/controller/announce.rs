@@ -57,7 +57,9 @@ impl Controller {
     pub(super) fn make_event(&mut self, number: u64) -> Option<Op> {
         let notice = match self.matters.remove(&number)? {
             Matter::Said(notice) => notice,
-            Matter::Wanted(target, reason) => self.notice(&target, reason).or_else(|| self.take_back(target, reason))?,
+            Matter::Wanted(target, reason) => {
+                self.notice(&target, reason).or_else(|| self.take_back(target, reason))?
+            }
         };
         let event = show::event(&notice, self.settings.instance, number, self.now.wall);
         self.matters.insert(number, Matter::Said(notice));

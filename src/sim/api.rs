@@ -457,7 +457,8 @@ mod tests {
         assert_eq!(code(&api.call(&delete(&Uid::new("other")), NOW)), 409);
         assert!(matches!(api.call(&delete(&uid), NOW), Outcome::Removed), "it never had a node");
         assert_eq!((pod(&api).is_none(), code(&api.call(&delete(&uid), NOW))), (true, 404));
-        let (mut api, uid) = with_pod(|pod| pod.spec.get_or_insert_default().termination_grace_period_seconds = Some(0));
+        let (mut api, uid) =
+            with_pod(|pod| pod.spec.get_or_insert_default().termination_grace_period_seconds = Some(0));
         api.call(&bind(&uid), NOW);
         assert!(matches!(api.call(&delete(&uid), NOW), Outcome::Removed), "it asks for no grace");
         let (mut held, uid) = with_pod(|pod| pod.metadata.finalizers = Some(vec!["example.com/f".to_owned()]));

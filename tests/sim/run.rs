@@ -10,9 +10,7 @@ use super::forks;
 use super::oracle::Violation;
 use super::plan::Plan;
 use super::world::World;
-
-/// Of how many plans one has its reasons looked into, which takes a play for each.
-const FORKED: u64 = 50;
+use crate::circle;
 
 /// What a play came to.
 #[derive(Clone, Debug)]
@@ -73,7 +71,7 @@ fn play_on(world: World, plan: &Plan) -> Played {
     if world.violation.is_none() {
         world.check_at_rest();
     }
-    if world.violation.is_none() && plan.head.seed.is_multiple_of(FORKED) {
+    if world.violation.is_none() && plan.head.seed.is_multiple_of(circle::size().forked) {
         forks::check(plan, &mut world);
     }
     for phase in phases {

@@ -111,7 +111,9 @@ impl World {
     }
 
     fn send(&mut self) {
-        let calls = self.outbox.next(self.now, &mut |slot, name| if slot == name.0 { Ok(make(name)) } else { Err(NotMade::Moot) });
+        let calls = self
+            .outbox
+            .next(self.now, &mut |slot, name| if slot == name.0 { Ok(make(name)) } else { Err(NotMade::Moot) });
         for call in calls {
             let object = |op: &Op| match op {
                 Op::Bind { pod, .. } | Op::DeletePod { pod, .. } | Op::GetPod { pod } => Some(pod.clone()),
