@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use gangline::api::names::{BINDING, PLACEHOLDER};
-use gangline::core::event::PlaceholderName;
-use gangline::core::ids::Key;
-use gangline::shim::mark;
-use gangline::shim::placeholder::pod_name;
+use ::gangline::api::names::{BINDING, PLACEHOLDER};
+use ::gangline::core::event::PlaceholderName;
+use ::gangline::core::ids::Key;
+use ::gangline::shim::mark;
+use ::gangline::shim::placeholder::pod_name;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
