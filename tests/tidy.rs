@@ -2,6 +2,7 @@
 //!
 //! The checker itself is tested below with planted violations.
 
+mod errors;
 mod source;
 
 use std::fs;
@@ -188,6 +189,8 @@ fn check(path: &str, text: &str) -> Vec<String> {
     problems.extend(too_long(path, &code, &tokens));
     if let Some(inside) = path.strip_prefix("src/") {
         problems.extend(layer_rules(path, inside, &source::paths(&tokens)));
+        let twice = errors::repeat_their_cause(text).into_iter();
+        problems.extend(twice.map(|line| (line, "the error repeats its cause, which is shown anyway".to_owned())));
     }
     problems.sort();
     problems.dedup();
