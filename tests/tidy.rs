@@ -2,6 +2,7 @@
 //!
 //! The checker itself is tested below with planted violations.
 
+mod errors;
 mod source;
 
 use std::fs;
@@ -139,6 +140,8 @@ fn check(path: &str, text: &str) -> Vec<String> {
         let mut paths = Vec::new();
         source::paths(tokens, &[], &mut paths);
         problems.extend(layer_rules(path, inside, &paths));
+        let twice = errors::repeat_their_cause(text).into_iter();
+        problems.extend(twice.map(|line| (line, "the error repeats its cause, which is shown anyway".to_owned())));
     }
     problems.sort();
     problems.dedup();

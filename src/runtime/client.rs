@@ -84,18 +84,3 @@ pub fn reading(mut config: Config) -> Result<Client, ClientError> {
     config.read_timeout = Some(PATIENCE);
     Client::try_from(config).map_err(ClientError::Build)
 }
-
-/// An error with its causes in one line: `cannot use the kubeconfig: failed to read …`.
-pub fn chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let words = error.to_string();
-        // Many libraries repeat the cause in their own words.
-        if !text.contains(&words) {
-            text = format!("{text}: {words}");
-        }
-        cause = error.source();
-    }
-    text
-}

@@ -14,6 +14,7 @@ use tokio::time::timeout;
 
 use super::clock::Clock;
 use super::shell::ShellCounters;
+use super::text::chain;
 use crate::shim::observation::{Observation, Outcome};
 use crate::shim::op::{Call, CallId, Op};
 use crate::shim::wire;
@@ -67,7 +68,8 @@ impl Executor {
         let (code, outcome) = match timeout(self.patience, exchange(&self.client, &call.op)).await {
             Ok(Ok((code, outcome))) => (code, outcome),
             Ok(Err(error)) => {
-                tracing::debug!(call = call.id.sequence, rule = ?call.op.rule(), %error, "no answer");
+                let problem = chain(&error);
+                tracing::debug!(call = call.id.sequence, rule = ?call.op.rule(), problem, "no answer");
                 (0, if never_left(&error) { Outcome::NotSent } else { Outcome::Unknown })
             }
             Err(_elapsed) => (0, Outcome::Unknown),
@@ -101,9 +103,9 @@ async fn exchange(client: &Client, op: &Op) -> Result<(u16, Outcome), SendError>
 /// Why there is no answer.
 #[derive(Debug, thiserror::Error)]
 enum SendError {
-    #[error("send the request: {0}")]
+    #[error("cannot send the request")]
     Send(#[source] kube::Error),
-    #[error("read the answer: {0}")]
+    #[error("cannot read the answer")]
     Read(#[source] Box<dyn Error + Send + Sync>),
 }
 
@@ -129,4 +131,20 @@ fn never_left(error: &SendError) -> bool {
 
 fn is_refused_connection(error: &(dyn Error + 'static)) -> bool {
     error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == io::ErrorKind::ConnectionRefused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_there_is_no_answer_is_told_once() {
+        let refused = || io::Error::new(io::ErrorKind::ConnectionRefused, "nobody listens");
+        let sent = SendError::Send(kube::Error::Service(Box::new(refused())));
+        assert_eq!(chain(&sent), "cannot send the request: ServiceError: nobody listens");
+        assert!(never_left(&sent));
+        let read = SendError::Read(Box::new(refused()));
+        assert_eq!(chain(&read), "cannot read the answer: nobody listens");
+        assert!(!never_left(&read), "it left, whatever became of it");
+    }
 }

@@ -13,13 +13,14 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::args::{ClusterArgs, RunArgs};
 use super::cli::{FAILED, fail};
-use super::client::{self, ClientError, chain};
+use super::client::{self, ClientError};
 use super::clock::Clock;
 use super::driver::{Driver, DriverError, Wiring};
 use super::http::{ListenError, Server, Sources};
 use super::settings::Settings;
 use super::shell::{Heartbeat, ShellCounters, Shutdown};
 use super::telemetry;
+use super::text::chain;
 use crate::controller::{self, Controller};
 use crate::core::time::Mono;
 

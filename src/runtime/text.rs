@@ -1,6 +1,7 @@
-//! Text that is safe to show: control characters escaped, durations as kubectl prints them.
+//! Text that is safe to show: control characters escaped, errors with their causes, durations as kubectl prints them.
 
 use std::borrow::Cow;
+use std::error::Error;
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
@@ -59,6 +60,19 @@ pub fn escape_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// An error with its causes in one line: `cannot use the kubeconfig: failed to read …`. Errors of ours say what failed and
+/// leave why to their cause (`tests/tidy.rs`); many libraries repeat the cause in their own words, which are then enough.
+pub fn chain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    for cause in std::iter::successors(error.source(), |error| (*error).source()) {
+        let words = cause.to_string();
+        if !text.contains(&words) {
+            text = format!("{text}: {words}");
+        }
+    }
+    text
+}
+
 /// The time from `then` to `now` as kubectl prints ages: `45s`, `3m20s`, `12m`, `5h`, `3d`. Negative = `0s`.
 pub fn age(then: Timestamp, now: Timestamp) -> String {
     let seconds = now.as_second().saturating_sub(then.as_second()).max(0);
@@ -114,6 +128,27 @@ mod tests {
         let safe = escape_json(&raw);
         assert!(safe.chars().all(|character| character == '\n' || !is_unsafe(character)), "{safe}");
         assert_eq!(serde_json::from_str::<serde_json::Value>(&safe).unwrap(), value);
+    }
+
+    #[derive(Debug, thiserror::Error)]
+    #[error("{words}")]
+    struct Caused {
+        words: &'static str,
+        #[source]
+        cause: Option<Box<Self>>,
+    }
+
+    #[test]
+    fn an_error_is_told_with_each_cause_once() {
+        let caused = |words, cause| Caused { words, cause: Some(Box::new(cause)) };
+        let broken = || Caused { words: "broken pipe", cause: None };
+        for (error, told) in [
+            (broken(), "broken pipe"),
+            (caused("cannot write", broken()), "cannot write: broken pipe"),
+            (caused("no answer", caused("sending: broken pipe", broken())), "no answer: sending: broken pipe"),
+        ] {
+            assert_eq!(chain(&error), told);
+        }
     }
 
     #[test]

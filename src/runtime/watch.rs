@@ -13,6 +13,7 @@ use tokio::task::JoinSet;
 
 use super::item::Item;
 use super::shell::{ShellCounters, WatchState};
+use super::text::chain;
 use crate::shim::escape;
 use crate::shim::kinds::{self, Kind, PerKind, Watched};
 use crate::shim::observation::{Observation, WatchFact};
@@ -261,9 +262,9 @@ impl Backoff {
 /// HTTP status (0 = connection) and words of a broken watch: `list pods: …`, so that a missing rule is named.
 fn problem(kind: Kind, error: &watcher::Error) -> (u16, String) {
     let (verb, code, words) = match error {
-        watcher::Error::InitialListFailed(error) => ("list", api_code(error), error.to_string()),
+        watcher::Error::InitialListFailed(error) => ("list", api_code(error), chain(error)),
         watcher::Error::WatchStartFailed(error) | watcher::Error::WatchFailed(error) => {
-            ("watch", api_code(error), error.to_string())
+            ("watch", api_code(error), chain(error))
         }
         watcher::Error::WatchError(status) => ("watch", status.code, status.message.clone()),
         watcher::Error::NoResourceVersion => ("watch", 0, "an object without resourceVersion".to_owned()),

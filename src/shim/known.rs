@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, VecDeque};
 
 use crate::core::ids::{Key, Uid};
 
-/// How many deleted UIDs are remembered: as many as calls about them can be in flight or waiting for a repetition,
-/// many times over.
+/// How many deleted UIDs are remembered on each side: as many as calls about them can be in flight or waiting for a
+/// repetition, many times over.
 const TOMBSTONES: usize = 4_096;
 
 /// Which object was seen, and at which version.
@@ -19,13 +19,30 @@ pub struct Version {
     pub rv: u64,
 }
 
+/// Whose an object is. The dead of the two sides are remembered apart: how many pods of others come and go is not in our
+/// hand, and must not make us forget one of ours whose call is still in flight.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Whose {
+    /// A pod of ours, or an object of a kind that is nobody's in particular.
+    Ours,
+    /// A pod of another scheduler.
+    Others,
+}
+
 /// Objects of one kind by key.
 #[derive(Clone, Debug)]
 pub struct Known<V> {
     objects: BTreeMap<Key, Entry<V>>,
     list: u64,
-    tombstones: VecDeque<Uid>,
-    buried: BTreeMap<Uid, Death>,
+    ours: Graves,
+    others: Graves,
+}
+
+/// The UIDs of objects that are gone, the oldest forgotten first.
+#[derive(Clone, Debug, Default)]
+struct Graves {
+    order: VecDeque<Uid>,
+    deaths: BTreeMap<Uid, Death>,
 }
 
 /// How it is known that an object is gone.
@@ -41,6 +58,7 @@ enum Death {
 struct Entry<V> {
     uid: Uid,
     rv: u64,
+    whose: Whose,
     /// The last list that showed it.
     list: u64,
     value: V,
@@ -48,7 +66,7 @@ struct Entry<V> {
 
 impl<V> Default for Known<V> {
     fn default() -> Self {
-        Self { objects: BTreeMap::new(), list: 0, tombstones: VecDeque::new(), buried: BTreeMap::new() }
+        Self { objects: BTreeMap::new(), list: 0, ours: Graves::default(), others: Graves::default() }
     }
 }
 
@@ -81,7 +99,11 @@ impl<V> Known<V> {
 
     /// Whether an answer about an object says less than a list or watch did: it is known to be gone.
     pub fn is_buried(&self, uid: &Uid) -> bool {
-        self.buried.contains_key(uid)
+        self.death(uid).is_some()
+    }
+
+    fn death(&self, uid: &Uid) -> Option<Death> {
+        self.ours.deaths.get(uid).or_else(|| self.others.deaths.get(uid)).copied()
     }
 
     /// The list that goes on shows an object of this name, or an earlier one, which the watch after it follows. (An answer
@@ -113,42 +135,39 @@ impl<V> Known<V> {
 
     /// Whether an object that is not there may (still) come; the dead do not.
     fn rises(&mut self, uid: &Uid) -> bool {
-        if self.buried.get(uid) == Some(&Death::Missed) {
-            self.buried.remove(uid);
-            self.tombstones.retain(|buried| buried != uid);
+        if self.death(uid) == Some(Death::Missed) {
+            self.ours.open(uid);
+            self.others.open(uid);
         }
-        !self.buried.contains_key(uid)
+        !self.is_buried(uid)
     }
 
     /// Stores what is kept of an object.
-    pub fn put(&mut self, at: Version, value: V) {
+    pub fn put(&mut self, at: Version, whose: Whose, value: V) {
         let Version { key, uid, rv } = at;
-        self.objects.insert(key, Entry { uid, rv, list: 0, value });
+        self.objects.insert(key, Entry { uid, rv, whose, list: 0, value });
     }
 
-    /// An object is gone; its last value. `None` if another one has the name now.
-    pub fn gone(&mut self, key: &Key, uid: &Uid) -> Option<V> {
+    /// An object is gone; its last value. `None` if it is not known, or another one has the name now; then `whose` says
+    /// where it is remembered.
+    pub fn gone(&mut self, key: &Key, uid: &Uid, whose: Whose) -> Option<V> {
         if self.objects.get(key).is_none_or(|entry| entry.uid != *uid) {
-            self.bury(uid.clone(), Death::Seen);
+            self.graves(whose).bury(uid.clone(), Death::Seen);
             return None;
         }
         self.take(key, Death::Seen)
     }
 
     fn take(&mut self, key: &Key, death: Death) -> Option<V> {
-        let entry = self.objects.remove(key)?;
-        self.bury(entry.uid, death);
-        Some(entry.value)
+        let Entry { uid, whose, value, .. } = self.objects.remove(key)?;
+        self.graves(whose).bury(uid, death);
+        Some(value)
     }
 
-    fn bury(&mut self, uid: Uid, death: Death) {
-        if self.buried.insert(uid.clone(), death).is_none() {
-            self.tombstones.push_back(uid);
-        }
-        if self.tombstones.len() > TOMBSTONES
-            && let Some(oldest) = self.tombstones.pop_front()
-        {
-            self.buried.remove(&oldest);
+    const fn graves(&mut self, whose: Whose) -> &mut Graves {
+        match whose {
+            Whose::Ours => &mut self.ours,
+            Whose::Others => &mut self.others,
         }
     }
 
@@ -173,6 +192,26 @@ impl<V> Known<V> {
     }
 }
 
+impl Graves {
+    fn bury(&mut self, uid: Uid, death: Death) {
+        if self.deaths.insert(uid.clone(), death).is_none() {
+            self.order.push_back(uid);
+        }
+        if self.order.len() > TOMBSTONES
+            && let Some(oldest) = self.order.pop_front()
+        {
+            self.deaths.remove(&oldest);
+        }
+    }
+
+    /// Forgets that an object is gone.
+    fn open(&mut self, uid: &Uid) {
+        if self.deaths.remove(uid).is_some() {
+            self.order.retain(|buried| buried != uid);
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -191,15 +230,15 @@ mod tests {
         let mut known = Known::default();
         let key = Key::new("ns", "a");
         assert_eq!(known.sight(&at("1", 5)), Sight::New);
-        known.put(at("1", 5), "one");
+        known.put(at("1", 5), Whose::Ours, "one");
         assert_eq!(known.sight(&at("1", 5)), Sight::Stale);
         assert_eq!(known.sight(&at("1", 4)), Sight::Stale);
         assert_eq!(known.sight(&at("1", 6)), Sight::Changed);
         assert_eq!(known.sight(&at("2", 7)), Sight::Replaced("one"));
-        known.put(at("2", 7), "two");
+        known.put(at("2", 7), Whose::Ours, "two");
         assert_eq!(known.sight(&at("1", 8)), Sight::Stale);
-        assert_eq!(known.gone(&key, &uid("1")), None);
-        assert_eq!(known.gone(&key, &uid("2")), Some("two"));
+        assert_eq!(known.gone(&key, &uid("1"), Whose::Ours), None);
+        assert_eq!(known.gone(&key, &uid("2"), Whose::Ours), Some("two"));
         assert_eq!(known.sight(&at("2", 9)), Sight::Stale);
     }
 
@@ -207,7 +246,7 @@ mod tests {
     fn what_a_list_does_not_show_is_gone() {
         let mut known = Known::default();
         for name in ["a", "b"] {
-            known.put(Version { key: Key::new("ns", name), uid: uid(name), rv: 1 }, name);
+            known.put(Version { key: Key::new("ns", name), uid: uid(name), rv: 1 }, Whose::Ours, name);
         }
         assert_eq!(known.from(&Key::new("ns", "aa")).map(|(_, name)| *name).collect::<Vec<_>>(), ["b"]);
         known.list_begins();
@@ -221,13 +260,28 @@ mod tests {
     fn what_a_list_was_too_old_to_show_is_shown_by_the_watch_after_it() {
         let mut known = Known::default();
         let key = Key::new("ns", "a");
-        known.put(at("1", 101), "made");
+        known.put(at("1", 101), Whose::Ours, "made");
         known.list_begins();
         assert_eq!(known.list_ends().len(), 1);
         assert!(known.is_buried(&uid("1")), "an answer from before does not bring it back");
         assert_eq!(known.sight(&at("1", 101)), Sight::New);
-        known.put(at("1", 101), "made");
-        assert_eq!(known.gone(&key, &uid("1")), Some("made"));
+        known.put(at("1", 101), Whose::Ours, "made");
+        assert_eq!(known.gone(&key, &uid("1"), Whose::Ours), Some("made"));
         assert_eq!(known.sight(&at("1", 102)), Sight::Stale);
+    }
+    #[test]
+    fn the_dead_of_each_side_are_forgotten_by_themselves() {
+        let mut known = Known::default();
+        known.put(at("mine", 1), Whose::Ours, ());
+        assert_eq!(known.gone(&Key::new("ns", "a"), &uid("mine"), Whose::Ours), Some(()));
+        for number in 0..=TOMBSTONES {
+            known.gone(&Key::new("ns", "b"), &uid(&number.to_string()), Whose::Others);
+        }
+        assert!(known.is_buried(&uid("mine")) && known.is_buried(&uid("1")));
+        assert!(!known.is_buried(&uid("0")), "the oldest of others");
+        for number in 0..TOMBSTONES {
+            known.gone(&Key::new("ns", "b"), &uid(&format!("own{number}")), Whose::Ours);
+        }
+        assert!(!known.is_buried(&uid("mine")) && known.is_buried(&uid("1")), "the oldest of ours");
     }
 }

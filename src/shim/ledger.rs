@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 pub use super::kinds::{GroupFacts, PodName, QueueFacts};
 use super::kinds::{Kept, Kind, Kinds, Pods};
-use super::known::Version;
+use super::known::{Version, Whose};
 use super::observation::{Malformed, Seen, WatchFact};
 use super::pod::Served;
 use crate::core::event::Event;
@@ -49,7 +49,11 @@ impl Ledger {
                 events
             }
             WatchFact::Upsert(seen) => self.see(kind, seen),
-            WatchFact::Gone(seen) => self.lose(kind, &seen.key, &seen.uid),
+            WatchFact::Gone(seen) => {
+                // What cannot be read may be of ours.
+                let whose = seen.body.as_ref().map_or(Whose::Ours, |body| self.kinds.whose(body));
+                self.bury(kind, &seen.key, &seen.uid, whose)
+            }
             WatchFact::ListEnd => self.list_ends(kind),
             // A kind that is not served has no objects to be seen; what was known stays until a list says otherwise.
             WatchFact::Unserved | WatchFact::Broken { .. } => Vec::new(),
@@ -103,10 +107,14 @@ impl Ledger {
         self.quarantine.insert((kind, key.clone()), quarantined);
     }
 
-    /// An object is gone, said by a watch or by an answer.
+    /// An object is gone, as an answer to a call about it says.
     pub fn lose(&mut self, kind: Kind, key: &Key, uid: &Uid) -> Vec<Event> {
+        self.bury(kind, key, uid, Whose::Ours)
+    }
+
+    fn bury(&mut self, kind: Kind, key: &Key, uid: &Uid, whose: Whose) -> Vec<Event> {
         self.note_readable(kind, key);
-        self.kinds.of_mut(kind).lose(key, uid)
+        self.kinds.of_mut(kind).lose(key, uid, whose)
     }
 
     /// The pod of an ask.
@@ -180,5 +188,40 @@ impl Ledger {
     /// What is wrong with an object that does not decode.
     pub fn problem(&self, kind: Kind, key: &Key) -> Option<&Text> {
         self.quarantine.get(&(kind, key.clone())).map(|quarantined| &quarantined.problem)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::shim::decode;
+
+    fn pod(name: &str, scheduler: &str, rv: u64) -> Seen {
+        let metadata = json!({"namespace": "ns", "name": name, "uid": name, "resourceVersion": rv.to_string()});
+        let spec = json!({"schedulerName": scheduler, "containers": [], "nodeName": "n"});
+        let pod = json!({"metadata": metadata, "spec": spec}).to_string();
+        decode::seen(Kind::Pod, &pod).expect("it has a name")
+    }
+
+    /// An answer can be older than what the watch said since. More pods of others than are remembered come and go meanwhile,
+    /// half of them seen before they go.
+    #[test]
+    fn a_pod_of_ours_that_is_gone_stays_so_however_many_pods_of_others_go() {
+        let mut ledger = Ledger::new(Served::default());
+        let mine = pod("mine", "gangline", 1);
+        assert_eq!(ledger.watch(Kind::Pod, WatchFact::Upsert(mine.clone())).len(), 1);
+        assert_eq!(ledger.watch(Kind::Pod, WatchFact::Gone(mine.clone())).len(), 1);
+        for number in 2..10_000 {
+            let other = pod(&format!("other{number}"), "default-scheduler", number);
+            if number % 2 == 0 {
+                ledger.watch(Kind::Pod, WatchFact::Upsert(other.clone()));
+            }
+            ledger.watch(Kind::Pod, WatchFact::Gone(other));
+        }
+        assert!(ledger.knows_pod(&mine));
+        assert!(ledger.answered(mine).is_empty());
+        assert!(ledger.leftovers().next().is_none());
     }
 }

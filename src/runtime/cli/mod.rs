@@ -12,9 +12,8 @@ mod why;
 use std::process::ExitCode;
 
 use super::args::{Command, CommandLine};
-use super::client::chain;
 use super::run;
-use super::text::escape_lines;
+use super::text::{chain, escape_lines};
 use fetch::FetchError;
 pub(super) use list::{UNREADABLE, UNSEEN};
 
@@ -75,7 +74,7 @@ fn say(reply: &Reply) -> ExitCode {
     match printed {
         Ok(()) => ExitCode::from(reply.code),
         Err(error) => {
-            output::complain(&format!("error: cannot write the answer: {error}"));
+            output::complain(&format!("error: cannot write the answer: {}", chain(&error)));
             ExitCode::from(NO)
         }
     }

@@ -17,7 +17,7 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::metrics;
 use super::shell::{Heartbeat, Question, ShellCounters, Shutdown, WatchState};
-use super::text::escape_json;
+use super::text::{chain, escape_json};
 use crate::controller::APPLY_KINDS;
 use crate::controller::stats::Stats;
 use crate::core::time::{Millis, Mono};
@@ -83,7 +83,7 @@ impl Server {
         let served = axum::serve(listener, service).with_graceful_shutdown(async move { end.ordered().await });
         // axum's accept loop never fails; the type says so since 0.8 only by documentation.
         if let Err(error) = served.await {
-            tracing::error!(%error, "HTTP server ended");
+            tracing::error!(problem = chain(&error), "HTTP server ended");
         }
     }
 }

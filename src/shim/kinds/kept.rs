@@ -2,7 +2,7 @@
 
 use crate::core::event::Event;
 use crate::core::ids::{Key, Uid};
-use crate::shim::known::{Known, Version};
+use crate::shim::known::{Known, Version, Whose};
 use crate::shim::observation::Malformed;
 
 /// The objects of one kind as the ledger keeps them. What is asked for here is what differs from kind to kind.
@@ -17,6 +17,11 @@ pub(in crate::shim) trait Kept {
 
     /// The objects that are known, to be changed.
     fn known_mut(&mut self) -> &mut Known<Self::Facts>;
+
+    /// Whose an object is.
+    fn whose(&self, _: &Self::Object) -> Whose {
+        Whose::Ours
+    }
 
     /// Takes an object as seen at one version; what follows.
     fn see(&mut self, at: Version, object: &Self::Object) -> Vec<Event>;
@@ -49,7 +54,7 @@ pub(in crate::shim) trait AnyKept {
     fn see_malformed(&mut self, at: Version, malformed: Malformed) -> Vec<Event>;
 
     /// An object is gone; what follows.
-    fn lose(&mut self, key: &Key, uid: &Uid) -> Vec<Event>;
+    fn lose(&mut self, key: &Key, uid: &Uid, whose: Whose) -> Vec<Event>;
 
     /// How many objects are known.
     fn count(&self) -> usize;
@@ -76,8 +81,8 @@ impl<K: Kept> AnyKept for K {
         Kept::see_malformed(self, at, malformed)
     }
 
-    fn lose(&mut self, key: &Key, uid: &Uid) -> Vec<Event> {
-        let gone = self.known_mut().gone(key, uid);
+    fn lose(&mut self, key: &Key, uid: &Uid, whose: Whose) -> Vec<Event> {
+        let gone = self.known_mut().gone(key, uid, whose);
         gone.map(|facts| self.lost(key, facts)).unwrap_or_default()
     }
 

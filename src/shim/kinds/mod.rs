@@ -17,7 +17,7 @@ use kube::Resource;
 use serde::de::DeserializeOwned;
 
 use super::decode;
-use super::known::Version;
+use super::known::{Version, Whose};
 use super::lean::Lean;
 use super::observation::Seen;
 use crate::api::queue::Queue;
@@ -134,6 +134,13 @@ macro_rules! table {
             pub(super) fn of_mut(&mut self, kind: Kind) -> &mut dyn AnyKept {
                 match kind {
                     $(Kind::$kind => &mut self.$place,)+
+                }
+            }
+
+            /// Whose an object is.
+            pub(super) fn whose(&self, body: &Body) -> Whose {
+                match body {
+                    $(Body::$kind(object) => self.$place.whose(object),)+
                 }
             }
 

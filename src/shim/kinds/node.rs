@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Node;
 use super::Kept;
 use crate::core::event::Event;
 use crate::core::ids::Key;
-use crate::shim::known::{Known, Sight, Version};
+use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::node::node_spec;
 use crate::shim::observation::Malformed;
 
@@ -35,7 +35,7 @@ impl Kept for Nodes {
             Sight::New | Sight::Changed => {}
         }
         events.push(Event::Node(at.key.name.clone(), Box::new(node_spec(node))));
-        self.known.put(at, ());
+        self.known.put(at, Whose::Ours, ());
         events
     }
 

@@ -6,7 +6,7 @@ use super::Kept;
 use crate::core::arena::Arena;
 use crate::core::event::{Event, Place, Role};
 use crate::core::ids::{AskId, Key, Uid};
-use crate::shim::known::{Known, Sight, Version};
+use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::pod::{Served, ask_spec};
 
@@ -63,12 +63,12 @@ impl Pods {
     }
 
     /// The ask of a pod that is there, which has one already if it was known before.
-    fn ask_of(&mut self, at: Version) -> AskId {
+    fn ask_of(&mut self, at: Version, whose: Whose) -> AskId {
         if let Some(ask) = self.known.get(&at.key) {
             return *ask;
         }
         let ask = self.asks.insert(PodName { key: at.key.clone(), uid: at.uid.clone(), said: None });
-        self.known.put(at, ask);
+        self.known.put(at, whose, ask);
         ask
     }
 }
@@ -85,6 +85,10 @@ impl Kept for Pods {
         &mut self.known
     }
 
+    fn whose(&self, pod: &Pod) -> Whose {
+        if self.served.owns(pod) { Whose::Ours } else { Whose::Others }
+    }
+
     fn see(&mut self, at: Version, pod: &Pod) -> Vec<Event> {
         let mut events = Vec::new();
         match self.known.sight(&at) {
@@ -92,15 +96,15 @@ impl Kept for Pods {
             Sight::Replaced(old) => events.push(self.drop_ask(old)),
             Sight::New | Sight::Changed => {}
         }
-        let spec = ask_spec(pod, &self.served);
+        let (spec, whose) = (ask_spec(pod, &self.served), self.whose(pod));
         // Another scheduler's pod matters while it uses a node.
         if spec.role == Role::Foreign && !matches!(spec.place, Place::On { .. }) {
             if self.known.get(&at.key).is_some() {
-                events.extend(self.known.gone(&at.key, &at.uid).map(|ask| self.drop_ask(ask)));
+                events.extend(self.known.gone(&at.key, &at.uid, whose).map(|ask| self.drop_ask(ask)));
             }
             return events;
         }
-        let ask = self.ask_of(at);
+        let ask = self.ask_of(at, whose);
         if let Some(name) = self.asks.get_mut(ask) {
             name.said = waits_because(pod);
         }

@@ -4,7 +4,7 @@ use super::Kept;
 use crate::api::queue::{Queue, QueueStatus};
 use crate::core::event::Event;
 use crate::core::ids::{Key, Uid};
-use crate::shim::known::{Known, Sight, Version};
+use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::queue::QueueTree;
 use crate::shim::shown::Shown;
@@ -51,7 +51,7 @@ impl Kept for Queues {
             None => {
                 let status = Shown::new(queue.status.clone().unwrap_or_default());
                 let facts = QueueFacts { uid: at.uid.clone(), generation, status };
-                self.known.put(at, facts);
+                self.known.put(at, Whose::Ours, facts);
             }
         }
         self.tree.upsert(&name, queue)
@@ -64,7 +64,7 @@ impl Kept for Queues {
         let Malformed { problem, generation } = malformed;
         let name = at.key.name.clone();
         let facts = QueueFacts { uid: at.uid.clone(), generation, status: Shown::default() };
-        self.known.put(at, facts);
+        self.known.put(at, Whose::Ours, facts);
         self.tree.unreadable(&name, &problem)
     }
 

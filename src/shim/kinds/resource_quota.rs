@@ -6,7 +6,7 @@ use super::Kept;
 use crate::core::event::Event;
 use crate::core::ids::{Key, Text};
 use crate::core::resources::Limit;
-use crate::shim::known::{Known, Sight, Version};
+use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::resource_quota::{limit, merge};
 
@@ -43,7 +43,7 @@ impl Kept for Quotas {
             return Vec::new();
         }
         let namespace = at.key.namespace.clone();
-        self.known.put(at, limit(quota));
+        self.known.put(at, Whose::Ours, limit(quota));
         vec![self.namespace_limit(&namespace)]
     }
 

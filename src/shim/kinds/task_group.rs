@@ -6,7 +6,7 @@ use crate::core::event::{Event, GroupSpec, PlaceholderFor, Remembered, Reservati
 use crate::core::ids::{Key, Text, Uid};
 use crate::core::reason::SpecError;
 use crate::core::resources::Resources;
-use crate::shim::known::{Known, Sight, Version};
+use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::placeholder::Blueprint;
 use crate::shim::shown::Shown;
@@ -56,7 +56,7 @@ impl Kept for TaskGroups {
             None => {
                 let status = Shown::new(group.status.clone().unwrap_or_default());
                 let facts = GroupFacts { uid: at.uid.clone(), blueprint, status };
-                self.known.put(at, facts);
+                self.known.put(at, Whose::Ours, facts);
             }
         }
         events.push(if is_first_reading { Event::GroupRead(key, spec) } else { Event::Group(key, spec) });
@@ -70,7 +70,7 @@ impl Kept for TaskGroups {
             Sight::New | Sight::Replaced(_) => {
                 let (key, uid) = (at.key.clone(), at.uid.clone());
                 let spec = unreadable(&key, uid.clone(), malformed);
-                self.known.put(at, GroupFacts { uid, blueprint: None, status: Shown::default() });
+                self.known.put(at, Whose::Ours, GroupFacts { uid, blueprint: None, status: Shown::default() });
                 vec![Event::GroupGone(key.clone()), Event::Group(key, Box::new(spec))]
             }
         }

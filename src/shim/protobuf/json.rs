@@ -25,7 +25,7 @@ pub enum Unreadable {
     #[error(transparent)]
     Around(#[from] NoMessage),
     /// The object.
-    #[error("an object in protobuf: {0}")]
+    #[error("protobuf that is no such object")]
     Object(#[from] serde_json::Error),
 }
 
@@ -210,6 +210,8 @@ fn time(bytes: &[u8]) -> Result<Timestamp, NoMessage> {
 
 #[cfg(test)]
 mod tests {
+    use std::error::Error;
+
     use proptest::prelude::*;
 
     use super::super::fields;
@@ -262,7 +264,10 @@ mod tests {
     const POD_IN_JSON: &str = r#"{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p","creationTimestamp":"1970-01-01T00:01:00Z","labels":{"a":"\"b\""},"annotations":{"c":"d�e"}},"spec":{"volumes":[{"name":"v","persistentVolumeClaim":{}}],"containers":[{"name":"main"},{"name":"other"}],"hostNetwork":true,"priority":-1,"overhead":{"cpu":"2"}}}"#;
 
     fn text(json: Result<Vec<u8>, Unreadable>) -> String {
-        json.map_or_else(|error| error.to_string(), |json| String::from_utf8(json).expect("UTF-8"))
+        match json {
+            Ok(json) => String::from_utf8(json).expect("UTF-8"),
+            Err(error) => error.source().map_or(error.to_string(), |cause| format!("{error}: {cause}")),
+        }
     }
 
     /// Written down from the field numbers of Kubernetes; that the API server has the same is shown end to end.
@@ -357,8 +362,8 @@ mod tests {
             (object(b"Node", b""), "protobuf of an unexpected kind"),
             (MAGIC.to_vec(), "protobuf of an unexpected kind"),
             ([MAGIC, b"\x0a"].concat(), "malformed protobuf"),
-            (cut, "an object in protobuf: malformed protobuf"),
-            (typed, "an object in protobuf: a field of another type"),
+            (cut, "protobuf that is no such object: malformed protobuf"),
+            (typed, "protobuf that is no such object: a field of another type"),
         ] {
             assert_eq!(text(to_json(&body)), problem);
         }

@@ -8,6 +8,8 @@
 mod binding;
 mod fields;
 mod json;
+#[cfg(test)]
+mod left_out;
 mod message;
 
 pub use binding::{Binding, ObjectMeta, ObjectReference};

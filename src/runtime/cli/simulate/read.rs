@@ -26,7 +26,7 @@ const NODES_MAX: usize = 20_000_000;
 #[derive(Debug, thiserror::Error)]
 pub(super) enum InputError {
     /// A file that cannot be had.
-    #[error("{file}: {source}")]
+    #[error("cannot read {file}")]
     File { file: String, source: std::io::Error },
     /// A file that is no YAML.
     #[error("{file}: {problem}")]
