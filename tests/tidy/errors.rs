@@ -6,7 +6,7 @@ pub(super) fn repeat_their_cause(text: &str) -> Vec<usize> {
     let declared = text.match_indices("#[error(").filter_map(|(at, open)| {
         let (words, rest) = text[at + open.len()..].split_once(")]")?;
         let cause = cause(declaration(rest))?;
-        let line = text[..at].lines().count() + 1;
+        let line = text[..at].matches('\n').count() + 1;
         says(words, &cause).then_some(line)
     });
     declared.collect()
