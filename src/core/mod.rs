@@ -3,12 +3,12 @@
 //! [`step::Scheduler::step`] is the only way in: facts and a time go in, decisions come out. One step goes through the
 //! rooms of this directory in this order:
 //!
-//! 1. [`facts`] puts what was observed into the books ([`model`]).
-//! 2. [`gang`] moves each application on as far as it goes without competing for room.
-//! 3. [`order`] says whose turn it is, [`place`] where that finds nodes, and the books take it all at once.
-//! 4. [`show`] says what users are to be told.
+//! 1. `facts` puts what was observed into the books (`model`).
+//! 2. `gang` moves each application on as far as it goes without competing for room.
+//! 3. `order` says whose turn it is, `place` where that finds nodes, and the books take it all at once.
+//! 4. `show` says what users are to be told.
 //!
-//! [`base`] knows nothing of scheduling; [`audit`] recomputes the books from scratch.
+//! `base` knows nothing of scheduling; `audit` recomputes the books from scratch.
 
 mod audit;
 pub mod base;
