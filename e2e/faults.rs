@@ -159,6 +159,8 @@ async fn api_server(t: &mut Context) -> Result<()> {
     wait_reason(t, "slow", "WaitingForMembers").await?;
     scheduler.pause()?;
     make_members(t, "slow", 4).await?;
+    // What the API server has not heard of its store by then no watch tells before that goes on.
+    t.pods().wait_all(&members_of("slow"), "they are there", |pods| pods.len() == 4).await?;
     t.plane()?.pause(Component::Etcd)?;
     scheduler.resume()?;
     let unknown =
