@@ -103,6 +103,14 @@ const MISTAKES: &[Mistake] = &[
     (|core, ids| _ = core.books.apps[ids.app].asks.insert(ids.single), "lists what is not there"),
     (|core, ids| core.books.apps[ids.app].admitted = false, "counts other applications"),
     (|core, ids| core.books.apps[ids.app].counted = None, "and counted as None"),
+    (
+        |core, ids| {
+            let gang = core.books.apps[ids.app].gang;
+            core.books.gangs[gang].groups.clear();
+        },
+        "and what starts with it differ",
+    ),
+    (|core, ids| core.books.groups[ids.group].gang = None, "and what starts with it differ"),
 ];
 
 #[test]

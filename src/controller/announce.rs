@@ -58,7 +58,11 @@ impl Controller {
         let notice = match self.matters.remove(&number)? {
             Matter::Said(notice) => notice,
             Matter::Wanted(target, reason) => {
-                self.notice(&target, reason).or_else(|| self.take_back(target, reason))?
+                let notice = self.notice(&target, reason);
+                if notice.is_none() {
+                    self.take_back(target, reason);
+                }
+                notice?
             }
         };
         let event = show::event(&notice, self.settings.instance, number, self.now.wall);
@@ -94,11 +98,10 @@ impl Controller {
     }
 
     /// An event does not leave, since its reason has gone. Should that come again, it is news.
-    fn take_back(&mut self, target: Target, reason: &'static str) -> Option<Notice> {
+    fn take_back(&mut self, target: Target, reason: &'static str) {
         if self.announced.get(&target) == Some(&reason) {
             self.announced.insert(target, "");
         }
-        None
     }
 }
 

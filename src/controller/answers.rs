@@ -118,12 +118,14 @@ impl Controller {
             Verdict::Refused(why, _) => {
                 tracing::warn!(?target, refusal = %why.refusal, "a status was refused");
                 self.status_settled(target, false);
+                // The outbox remembers how urgent it was.
                 self.want_status(target, Urgency::Numbers, 0);
             }
-            // A server that starts does not serve our kinds for a moment. Where the object is gone, its watch says so.
+            // A server that starts does not serve our kinds for a moment: what was to be said may be news. Where the object is
+            // gone, its watch says so.
             Verdict::Gone => {
                 self.status_settled(target, false);
-                self.want_status(target, Urgency::Numbers, 0);
+                self.want_status(target, Urgency::Ordinary, 0);
             }
             Verdict::Fact(_) | Verdict::Denied(_) => {}
         }

@@ -9,7 +9,6 @@ use crate::core::decision::{Decision, TerminationType};
 use crate::core::event::{BindOutcome, Event, Place, PlaceholderName, Role};
 use crate::core::ids::{AskId, GroupId, Key, Text};
 use crate::core::lifecycle::AppState;
-use crate::core::seat::SeatState;
 use crate::core::time::Millis;
 use crate::shim::ledger::PodName;
 use crate::shim::observation::Body;
@@ -34,10 +33,10 @@ impl Controller {
     pub(super) fn carry_out(&mut self, decision: Decision) {
         *self.decided.entry(name(&decision)).or_default() += 1;
         match decision {
-            Decision::Allocate { ask, node, mark } => {
+            Decision::Allocate { ask, node, mark, next } => {
                 let Some(node) = self.core.books.nodes.name(node).cloned() else { return };
                 self.bindings.insert(ask, (node, mark));
-                let urgency = if self.heirs.contains(&ask) { Urgency::Next } else { Urgency::Ordinary };
+                let urgency = if next { Urgency::Next } else { Urgency::Ordinary };
                 self.want_pod(Slot::Bind, ask, urgency);
             }
             Decision::Recall(ask) => self.recall(ask),
@@ -232,9 +231,6 @@ impl Controller {
     pub(super) fn settle_calls(&mut self, event: &Event) {
         match event {
             Event::Ask(ask, spec) => {
-                if let Place::Succeeded | Place::Failed { .. } = spec.place {
-                    self.note_heir(*ask);
-                }
                 if let Place::On { .. } | Place::Succeeded | Place::Failed { .. } = spec.place {
                     self.outbox.settle(Slot::Bind, &Target::Ask(*ask));
                     self.bindings.remove(ask);
@@ -245,7 +241,6 @@ impl Controller {
             }
             Event::AskGone(ask) => {
                 let target = Target::Ask(*ask);
-                self.note_heir(*ask);
                 self.bindings.remove(ask);
                 self.outbox.settle(Slot::Bind, &target);
                 self.outbox.settle(Slot::Delete, &target);
@@ -273,18 +268,6 @@ impl Controller {
             | Event::GroupsListed
             | Event::QueuesListed
             | Event::Synced => {}
-        }
-    }
-
-    /// A pod leaves the books. If it is a placeholder whose seat goes to a member, that member's Binding is next: until it is
-    /// made, whoever waits for room may take what has just become free (01, 1.4).
-    fn note_heir(&mut self, ask: AskId) {
-        let books = &self.core.books;
-        let seat = books.asks.get(ask).and_then(|ask| books.groups.get(ask.group?)?.seats.get(ask.seat?));
-        if let Some(SeatState::Releasing { placeholder, member }) = seat.map(|seat| seat.state)
-            && placeholder == ask
-        {
-            self.heirs.insert(member);
         }
     }
 }

@@ -47,8 +47,6 @@ pub struct Controller {
     events: Vec<Event>,
     /// Bindings decided and not settled.
     bindings: BTreeMap<AskId, (Text, Mark)>,
-    /// Members whose placeholders are gone as of this step: their Bindings are next.
-    heirs: BTreeSet<AskId>,
     /// Events that wait, by number.
     matters: BTreeMap<u64, Matter>,
     next_matter: u64,
@@ -114,7 +112,6 @@ impl Controller {
             pod_list: PodList::default(),
             events: Vec::new(),
             bindings: BTreeMap::new(),
-            heirs: BTreeSet::new(),
             matters: BTreeMap::new(),
             next_matter: 0,
             announced: BTreeMap::new(),
@@ -143,7 +140,6 @@ impl Controller {
         let step = self.core.step(now, std::mem::take(&mut self.events));
         let news = step.decisions.iter().filter_map(News::of).collect();
         step.decisions.into_iter().for_each(|decision| self.carry_out(decision));
-        self.heirs.clear();
         self.audit_sometimes();
         self.texts = Some(TEXTS_PER_STEP);
         let calls = self.calls();

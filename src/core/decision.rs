@@ -27,6 +27,9 @@ pub enum Decision {
         node: NodeId,
         /// What the Binding writes on the pod.
         mark: Mark,
+        /// Whether it is the next call to leave: the placeholder whose seat the pod takes has just gone, and whoever binds first
+        /// has that room (01, 1.4).
+        next: bool,
     },
     /// Do not bind the pod where it was to go, if that has not been sent yet: its node does not take it any more, its
     /// TaskGroup is gone, or its labels say something else now.

@@ -57,6 +57,9 @@ pub(in crate::core) const PLACED_PER_STEP: u32 = 8_192;
 /// How many applications a step looks at before its calls are handed out: each takes some microseconds.
 const SETTLED_PER_STEP: usize = 16_384;
 
+/// In how many rounds all applications have settled, at the latest: more would be a cycle, which is a bug of ours.
+const ROUNDS: u32 = 8;
+
 impl Scheduler {
     /// A scheduler that has seen nothing.
     pub fn new() -> Self {
@@ -219,7 +222,11 @@ impl Scheduler {
     /// Looks at every application that changed, in the order of their names (ids depend on the order of arrival), until
     /// nothing changes any more. What is beyond the share of this step is left to the next.
     pub(in crate::core) fn settle(&mut self, share: &mut usize) {
+        let mut rounds = 0;
         while *share > 0 && !self.books.changes.apps.is_empty() {
+            // Each round an application moves at least one state on, and the state machine has no cycle without an event.
+            rounds += 1;
+            debug_assert!(rounds <= ROUNDS, "applications settle");
             let mut changed: Vec<_> = std::mem::take(&mut self.books.changes.apps)
                 .into_iter()
                 .filter_map(|id| self.books.apps.get(id).map(|app| (app.key.clone(), id)))
@@ -245,7 +252,7 @@ impl Scheduler {
         for timer in self.books.timers.expire(self.now.mono) {
             match timer {
                 Timer::Settle(gang) | Timer::BackOff(gang) => self.books.touch_gang(gang),
-                Timer::Completion(app) => self.books.changes.apps.extend(Some(app)),
+                Timer::Completion(app) => self.books.touch(app),
                 Timer::Retry(ask) => {
                     retries.push(ask);
                     continue;

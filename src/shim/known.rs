@@ -269,6 +269,7 @@ mod tests {
         assert_eq!(known.gone(&key, &uid("1"), Whose::Ours), Some("made"));
         assert_eq!(known.sight(&at("1", 102)), Sight::Stale);
     }
+
     #[test]
     fn the_dead_of_each_side_are_forgotten_by_themselves() {
         let mut known = Known::default();

@@ -341,7 +341,7 @@ impl Cluster {
     /// Does what a decision says, as the API server would.
     pub fn carry_out(&mut self, decision: Decision) {
         match decision {
-            Decision::Allocate { ask, node, mark } => {
+            Decision::Allocate { ask, node, mark, .. } => {
                 let node = self.scheduler.books.nodes.name(node).cloned();
                 self.bind(ask, node, mark);
             }
@@ -400,7 +400,7 @@ impl Cluster {
     pub fn text(&self, decision: &Decision) -> Option<String> {
         let name = |ask: &AskId| self.name(*ask).unwrap_or_else(|| format!("{ask:?}"));
         match decision {
-            Decision::Allocate { ask, node, mark } => {
+            Decision::Allocate { ask, node, mark, .. } => {
                 let node = self.scheduler.books.nodes.name(*node)?;
                 let started = if mark.started { " started" } else { "" };
                 Some(format!("bind {} {node}{started}", name(ask)))

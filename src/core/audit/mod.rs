@@ -6,6 +6,7 @@ use crate::core::base::ids::{AskId, NodeId, QueueId};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::{AskState, Shelf};
 use crate::core::model::books::asks_of;
+use crate::core::model::gang::Stage;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::seat::SeatState;
 use crate::core::step::Scheduler;
@@ -19,6 +20,7 @@ impl Scheduler {
         self.audit_tallies(&mut violations);
         self.audit_shelves(&mut violations);
         self.audit_ghosts(&mut violations);
+        self.audit_gangs(&mut violations);
         self.audit_queues(&mut violations);
         violations
     }
@@ -188,6 +190,20 @@ impl Scheduler {
             });
             if !seated {
                 violations.push(format!("{} believes to have seat {:?}", ask.spec.key, ask.seat));
+            }
+        }
+    }
+
+    /// A gang and what starts with it say the same of each other, and where it stands goes with the state of its applications.
+    fn audit_gangs(&self, violations: &mut Vec<String>) {
+        for (id, gang) in self.books.gangs.iter() {
+            let apps = || gang.apps.iter().filter_map(|app| self.books.apps.get(*app));
+            let same_apps = apps().count() == gang.apps.len() && apps().all(|app| app.gang == id);
+            let same_groups = apps().flat_map(|app| &app.groups).eq(&gang.groups)
+                && self.books.groups_of(id).all(|group| group.gang == Some(id));
+            let same_stage = apps().all(|app| app.has_started() == (*gang.stage() == Stage::Started));
+            if !same_apps || !same_groups || !same_stage {
+                violations.push(format!("a gang of {:?} and what starts with it differ", gang.apps));
             }
         }
     }

@@ -62,7 +62,7 @@ impl Scheduler {
             self.join(app, id);
         }
         self.books.changes.groups.insert(id);
-        self.books.changes.apps.extend(Some(app));
+        self.books.touch(app);
         self.wake_awaiting(&self.books.groups[id].key.clone());
     }
 
@@ -212,7 +212,7 @@ impl Scheduler {
             AppState::Running | AppState::Waiting | AppState::Completed => {}
         }
         self.let_latecomers_in(app);
-        self.books.changes.apps.extend(Some(app));
+        self.books.touch(app);
         self.forget_app_if_idle(app);
     }
 
@@ -291,7 +291,7 @@ impl Scheduler {
         let app = &mut self.books.apps[id];
         if app.state() == AppState::Completed && app.queue.is_some() {
             app.resubmitted = true;
-            return self.books.changes.apps.extend(Some(id));
+            return self.books.touch(id);
         }
         let (gang, state) = (app.gang, app.state());
         if state == AppState::Accepted {
@@ -312,7 +312,7 @@ impl Scheduler {
             self.reshelve_originators(gang);
             self.books.show_app(id);
         }
-        self.books.changes.apps.extend(Some(id));
+        self.books.touch(id);
     }
 
     /// Forgets an application that neither a TaskGroup nor a pod names.

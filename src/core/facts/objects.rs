@@ -85,7 +85,7 @@ impl Scheduler {
                 AppState::New | AppState::Rejected => self.renew(id),
                 AppState::Running | AppState::Waiting | AppState::Completed => {}
             }
-            self.books.changes.apps.extend(Some(id));
+            self.books.touch(id);
         }
     }
 

@@ -164,7 +164,7 @@ impl Scheduler {
             if self.books.apps[id].state() == AppState::Rejected {
                 self.renew(id);
             }
-            self.books.changes.apps.extend(Some(id));
+            self.books.touch(id);
         }
     }
 

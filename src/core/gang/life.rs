@@ -50,7 +50,7 @@ impl Scheduler {
     pub(in crate::core) fn transit(&mut self, id: AppId, event: AppEvent) {
         if self.books.transit(id, event) {
             self.books.show_app(id);
-            self.books.changes.apps.insert(id);
+            self.books.touch(id);
         }
     }
 
@@ -284,10 +284,19 @@ impl Scheduler {
 
     /// Decides the Binding of an assumed ask.
     pub(in crate::core) fn send(&mut self, ask: AskId) {
+        self.decide_binding(ask, false);
+    }
+
+    /// Decides the Binding of a member whose placeholder has just gone: nothing else leaves before it.
+    pub(in crate::core) fn send_next(&mut self, ask: AskId) {
+        self.decide_binding(ask, true);
+    }
+
+    fn decide_binding(&mut self, ask: AskId, next: bool) {
         let Some((node, queue)) = self.books.commit_to_bind(ask) else { return };
         let entry = &self.books.asks[ask];
         let mark = self.mark(ask, queue, entry.seat, !entry.is_placeholder());
-        self.decide(Decision::Allocate { ask, node, mark });
+        self.decide(Decision::Allocate { ask, node, mark, next });
     }
 
     /// A running application: swaps, and its end.

@@ -149,7 +149,7 @@ impl Scheduler {
         let place = self.planner.place_of_swap(&self.books, placeholder, member).zip(queue);
         self.books.replace(placeholder, member, place);
         if place.is_some() {
-            self.send(member);
+            self.send_next(member);
         } else {
             self.reshelve(member);
         }

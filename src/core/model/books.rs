@@ -257,8 +257,8 @@ impl Books {
         self.recharge(id, Some(charge), &ports);
     }
 
-    /// Takes an ask off the books.
-    pub(super) fn discharge(&mut self, id: AskId) {
+    /// Takes a pod off node and queue: what it used is free.
+    pub fn free(&mut self, id: AskId) {
         let ports = self.asks[id].spec.shape.ports.clone();
         self.recharge(id, None, &ports);
     }

@@ -67,6 +67,11 @@ impl Books {
         self.gangs[id].apps.clone().into_iter().for_each(|app| self.show_app(app));
     }
 
+    /// An application is to be settled.
+    pub fn touch(&mut self, id: AppId) {
+        self.changes.apps.insert(id);
+    }
+
     /// Everything that starts with a gang is to be settled.
     pub fn touch_gang(&mut self, id: GangId) {
         self.changes.apps.extend(&self.gangs[id].apps);

@@ -84,11 +84,6 @@ impl Books {
         self.vacate(id, SeatState::Open(Reserve::None));
     }
 
-    /// Takes a pod off node and queue: what it used is free.
-    pub fn free(&mut self, id: AskId) {
-        self.discharge(id);
-    }
-
     /// Gives the seat of a pod another state, if it has one. After a placeholder the next one has another name.
     pub fn vacate(&mut self, id: AskId, state: SeatState) {
         let ask = &self.asks[id];

@@ -45,7 +45,7 @@ impl Scheduler {
             self.replace(group, Reach::Beyond);
             self.balance(group);
         }
-        cramped.into_iter().for_each(|(_, app)| self.books.changes.apps.extend(Some(app)));
+        cramped.into_iter().for_each(|(_, app)| self.books.touch(app));
     }
 
     /// As [`crate::core::place::fill::fill`] has it: what is hard to place chooses before what is easy. Members are alike: the first that

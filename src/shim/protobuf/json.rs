@@ -215,28 +215,11 @@ mod tests {
     use proptest::prelude::*;
 
     use super::super::fields;
+    use super::super::left_out::{bytes, tag};
     use super::*;
     use crate::core::ids::{Key, Uid};
     use crate::shim::decode;
     use crate::shim::op::Kind;
-
-    fn varint(mut value: usize) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        while value > 0x7f {
-            bytes.push((value & 0x7f) as u8 | 0x80);
-            value >>= 7;
-        }
-        bytes.push(value as u8);
-        bytes
-    }
-
-    fn key(number: u32, wire_type: usize) -> Vec<u8> {
-        varint((number as usize) << 3 | wire_type)
-    }
-
-    fn bytes(number: u32, value: &[u8]) -> Vec<u8> {
-        [key(number, 2), varint(value.len()), value.to_vec()].concat()
-    }
 
     fn object(kind: &[u8], message: &[u8]) -> Vec<u8> {
         let type_meta = [bytes(1, b"v1"), bytes(2, kind)].concat();
@@ -308,7 +291,7 @@ mod tests {
     fn something(number: u32, kind: &fields::Kind) -> Vec<u8> {
         match kind {
             fields::Kind::Text => bytes(number, b"t"),
-            fields::Kind::Number | fields::Kind::Flag => [key(number, 0), vec![1]].concat(),
+            fields::Kind::Number | fields::Kind::Flag => [tag(number, 0), vec![1]].concat(),
             fields::Kind::Time => bytes(number, b"\x08\x01"),
             fields::Kind::Quantity => bytes(number, &bytes(1, b"1")),
             fields::Kind::Object(fields) | fields::Kind::Inline(fields) => bytes(number, &everything(fields)),

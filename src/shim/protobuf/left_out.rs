@@ -223,11 +223,11 @@ fn varint(mut value: u64) -> Vec<u8> {
     bytes
 }
 
-fn tag(number: u32, wire_type: u64) -> Vec<u8> {
+pub(super) fn tag(number: u32, wire_type: u64) -> Vec<u8> {
     varint(u64::from(number) << 3 | wire_type)
 }
 
-fn bytes(number: u32, value: &[u8]) -> Vec<u8> {
+pub(super) fn bytes(number: u32, value: &[u8]) -> Vec<u8> {
     [tag(number, 2), varint(value.len() as u64), value.to_vec()].concat()
 }
 
