@@ -1,25 +1,26 @@
 //! Accepts whoever comes, and sends the oldest connection of the greediest peer away for it: whoever holds connections
-//! on purpose keeps nobody out, least of all the kubelet's probes.
+//! on purpose keeps nobody out, least of all the kubelet's probes. How long a request may take to come is hyper's matter.
+//! Which connection has to go is decided here, since a limit on their number alone would let one peer take all of them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
-use std::future::Future;
-use std::io;
-use std::net::{IpAddr, SocketAddr};
-use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::extract::connect_info::Connected;
-use axum::serve::{IncomingStream, Listener};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use axum::Router;
+use axum::serve::Listener;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot::{Receiver, Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::timeout;
+
+use crate::runtime::shell::Shutdown;
 
 /// Two probes and a scrape need three; the rest is for people.
 const CONNECTIONS: usize = 128;
@@ -30,7 +31,7 @@ const HEAD: Duration = Duration::from_secs(2);
 /// A connection serves one request, which has 8 s.
 const LIFE: Duration = Duration::from_secs(10);
 
-/// A listener whose connections are bounded in number and time.
+/// A server whose connections are bounded in number and time.
 pub(super) struct Bounded {
     listener: TcpListener,
     open: Arc<Semaphore>,
@@ -43,30 +44,34 @@ impl Bounded {
     pub(super) fn new(listener: TcpListener) -> Self {
         Self { listener, open: Arc::new(Semaphore::new(OPEN)), crowd: Arc::default(), head: HEAD, life: LIFE }
     }
-}
 
-impl Listener for Bounded {
-    type Io = Connection;
-    type Addr = SocketAddr;
+    /// Serves until the end is ordered and the requests in flight are answered.
+    pub(super) async fn serve(mut self, router: Router, mut end: Shutdown) {
+        let connections = GracefulShutdown::new();
+        let mut http = http1::Builder::new();
+        http.timer(TokioTimer::new()).header_read_timeout(self.head);
+        while let Some((stream, place)) = self.next(&mut end).await {
+            let service = TowerToHyperService::new(router.clone());
+            let connection = connections.watch(http.serve_connection(TokioIo::new(stream), service));
+            tokio::spawn(place.hold(connection, self.life));
+        }
+        drop(self.listener);
+        connections.shutdown().await;
+    }
 
-    async fn accept(&mut self) -> (Connection, SocketAddr) {
+    /// The next connection and its place; none once the end is ordered.
+    async fn next(&mut self, end: &mut Shutdown) -> Option<(TcpStream, Place)> {
+        tokio::select! {
+            accepted = self.accept() => Some(accepted),
+            () = end.ordered() => None,
+        }
+    }
+
+    async fn accept(&mut self) -> (TcpStream, Place) {
         // The semaphore is never closed, so that the permit is always there.
         let permit = Arc::clone(&self.open).acquire_owned().await.ok();
         let (stream, address) = Listener::accept(&mut self.listener).await;
-        let now = Instant::now();
-        let connection = Connection {
-            stream,
-            place: Crowd::enter(&self.crowd, address.ip()),
-            end: Box::pin(sleep_until(now + self.head)),
-            last: now + self.life,
-            asked: Asked::default(),
-            _permit: permit,
-        };
-        (connection, address)
-    }
-
-    fn local_addr(&self) -> io::Result<SocketAddr> {
-        self.listener.local_addr()
+        (stream, Crowd::enter(&self.crowd, address.ip(), permit))
     }
 }
 
@@ -87,7 +92,7 @@ struct Guest {
 }
 
 impl Crowd {
-    fn enter(crowd: &Arc<Self>, peer: IpAddr) -> Place {
+    fn enter(crowd: &Arc<Self>, peer: IpAddr, permit: Option<OwnedSemaphorePermit>) -> Place {
         let (stay, sent_away) = channel();
         let mut guests = crowd.guests();
         if guests.present.len() >= CONNECTIONS {
@@ -97,7 +102,7 @@ impl Crowd {
         guests.next += 1;
         guests.present.insert(number, Guest { peer, _stay: stay });
         drop(guests);
-        Place { crowd: Arc::clone(crowd), number, sent_away }
+        Place { crowd: Arc::clone(crowd), number, sent_away, _permit: permit }
     }
 
     fn guests(&self) -> MutexGuard<'_, Guests> {
@@ -122,6 +127,18 @@ struct Place {
     crowd: Arc<Crowd>,
     number: u64,
     sent_away: Receiver<Infallible>,
+    _permit: Option<OwnedSemaphorePermit>,
+}
+
+impl Place {
+    /// Keeps a connection until it ends by itself, its time is over or its place is wanted.
+    async fn hold(mut self, connection: impl Future, life: Duration) {
+        tokio::select! {
+            // Whoever asked knows how it ended, and nobody else can do anything about it.
+            _ = timeout(life, connection) => {}
+            _ = &mut self.sent_away => {}
+        }
+    }
 }
 
 impl Drop for Place {
@@ -130,104 +147,92 @@ impl Drop for Place {
     }
 }
 
-/// Whether a connection's request has come; told by whoever answers it.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Asked(Arc<AtomicBool>);
-
-impl Asked {
-    pub(super) fn note(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
-impl Connected<IncomingStream<'_, Bounded>> for Asked {
-    fn connect_info(stream: IncomingStream<'_, Bounded>) -> Self {
-        stream.io().asked.clone()
-    }
-}
-
-/// A connection that fails when its time is over or its place is wanted.
-pub(super) struct Connection {
-    stream: TcpStream,
-    place: Place,
-    end: Pin<Box<Sleep>>,
-    /// When it ends though its request has come.
-    last: Instant,
-    asked: Asked,
-    _permit: Option<OwnedSemaphorePermit>,
-}
-
-impl Connection {
-    fn alive(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
-        if Pin::new(&mut self.place.sent_away).poll(cx).is_ready() {
-            return Err(io::ErrorKind::ConnectionAborted.into());
-        }
-        while self.end.as_mut().poll(cx).is_ready() {
-            if self.end.deadline() >= self.last || !self.asked.0.load(Ordering::Relaxed) {
-                return Err(io::ErrorKind::TimedOut.into());
-            }
-            self.end.as_mut().reset(self.last);
-        }
-        Ok(())
-    }
-}
-
-impl AsyncRead for Connection {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buffer: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        self.alive(cx)?;
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for Connection {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.alive(cx)?;
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.alive(cx)?;
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::{ErrorKind, Read, Write};
+    use std::net::SocketAddr;
+    use std::time::Instant;
+
+    use axum::routing::get;
+    use tokio::sync::watch;
+
     use super::*;
 
-    async fn read(connection: &mut Connection) -> io::Result<()> {
-        let mut bytes = [0; 1];
-        let mut buffer = ReadBuf::new(&mut bytes);
-        std::future::poll_fn(|cx| Pin::new(&mut *connection).poll_read(cx, &mut buffer)).await
+    /// A server of one page that never comes.
+    struct Running {
+        address: SocketAddr,
+        open: Arc<Semaphore>,
+        crowd: Arc<Crowd>,
+        _end: watch::Sender<bool>,
+    }
+
+    async fn start(head: Duration, life: Duration) -> Running {
+        let mut bounded = Bounded::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
+        (bounded.head, bounded.life) = (head, life);
+        let (open, crowd) = (Arc::clone(&bounded.open), Arc::clone(&bounded.crowd));
+        let (address, (_end, shutdown)) = (bounded.listener.local_addr().unwrap(), Shutdown::new());
+        let router = Router::new().route("/", get(std::future::pending::<()>));
+        tokio::spawn(bounded.serve(router, shutdown));
+        Running { address, open, crowd, _end }
+    }
+
+    /// How long a connection is kept that says this and no more.
+    async fn kept(address: SocketAddr, said: &'static str) -> Duration {
+        let wait = move || {
+            let began = Instant::now();
+            let mut stream = connected(address);
+            stream.write_all(said.as_bytes()).unwrap();
+            assert!(ends(stream), "{said:?} is kept for ever");
+            began.elapsed()
+        };
+        tokio::task::spawn_blocking(wait).await.unwrap()
+    }
+
+    fn connected(address: SocketAddr) -> std::net::TcpStream {
+        let stream = std::net::TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(SOON)).unwrap();
+        stream
+    }
+
+    /// It may be reset as well as closed.
+    fn ends(mut stream: std::net::TcpStream) -> bool {
+        let end = stream.read_to_end(&mut Vec::new());
+        end.map_or_else(|error| error.kind() == ErrorKind::ConnectionReset, |_| true)
+    }
+
+    /// Far beyond any patience below.
+    const SOON: Duration = Duration::from_secs(20);
+    const SHORT: Duration = Duration::from_millis(1);
+    const LONG: Duration = Duration::from_secs(3_600);
+
+    #[tokio::test]
+    async fn a_connection_without_a_request_ends_and_leaves_its_place() {
+        let running = start(SHORT, LONG).await;
+        for said in ["", "GET / HTTP/1.1\r\n"] {
+            kept(running.address, said).await;
+        }
+        // One is for whoever comes next.
+        let all = running.open.acquire_many(u32::try_from(OPEN - 1).unwrap()).await;
+        assert!(all.is_ok() && running.crowd.guests().present.is_empty());
     }
 
     #[tokio::test]
-    async fn a_connection_that_says_nothing_ends_and_leaves_its_place() {
-        let mut bounded = Bounded::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
-        bounded.head = Duration::from_millis(1);
-        let silent = TcpStream::connect(bounded.local_addr().unwrap()).await.unwrap();
-        let (mut connection, _) = bounded.accept().await;
-        assert_eq!(bounded.open.available_permits(), OPEN - 1);
-        assert_eq!(read(&mut connection).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
-        drop((connection, silent));
-        assert_eq!(bounded.open.available_permits(), OPEN);
-        assert!(bounded.crowd.guests().present.is_empty());
+    async fn a_connection_that_asked_has_its_whole_time_and_no_more() {
+        let life = Duration::from_millis(40);
+        let running = start(SHORT, life).await;
+        assert!(kept(running.address, "GET / HTTP/1.1\r\nHost: x\r\n\r\n").await >= life);
     }
 
     #[tokio::test]
-    async fn a_connection_that_asked_has_its_whole_time() {
-        let mut bounded = Bounded::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
-        (bounded.head, bounded.life) = (Duration::from_millis(1), Duration::from_millis(40));
-        let _peer = TcpStream::connect(bounded.local_addr().unwrap()).await.unwrap();
-        let (mut connection, _) = bounded.accept().await;
-        connection.asked.note();
-        let began = Instant::now();
-        assert_eq!(read(&mut connection).await.unwrap_err().kind(), io::ErrorKind::TimedOut);
-        assert!(began.elapsed() >= Duration::from_millis(30), "{:?}", began.elapsed());
+    async fn a_connection_whose_place_is_wanted_ends() {
+        let running = start(LONG, LONG).await;
+        let address = running.address;
+        let wait = move || {
+            let first = connected(address);
+            let _others: Vec<_> = (0..CONNECTIONS).map(|_| connected(address)).collect();
+            ends(first)
+        };
+        assert!(tokio::task::spawn_blocking(wait).await.unwrap());
     }
 
     fn peer(last: u8) -> IpAddr {
@@ -237,10 +242,10 @@ mod tests {
     #[test]
     fn the_oldest_of_the_greediest_goes_when_all_places_are_taken() {
         let crowd = Arc::<Crowd>::default();
-        let probe = Crowd::enter(&crowd, peer(1));
-        let mut greedy: Vec<Place> = (1..CONNECTIONS).map(|_| Crowd::enter(&crowd, peer(2))).collect();
+        let probe = Crowd::enter(&crowd, peer(1), None);
+        let mut greedy: Vec<Place> = (1..CONNECTIONS).map(|_| Crowd::enter(&crowd, peer(2), None)).collect();
         assert!(greedy.iter_mut().all(stays));
-        let next = Crowd::enter(&crowd, peer(3));
+        let next = Crowd::enter(&crowd, peer(3), None);
         assert_eq!(crowd.guests().present.len(), CONNECTIONS);
         let gone: Vec<_> = greedy.iter_mut().map(|place| !stays(place)).collect();
         assert_eq!((gone[0], gone.iter().filter(|gone| **gone).count()), (true, 1));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{ConnectInfo, DefaultBodyLimit, Request, State};
+use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
@@ -17,12 +17,12 @@ use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::metrics;
 use super::shell::{Heartbeat, Question, ShellCounters, Shutdown, WatchState};
-use super::text::{chain, escape_json};
+use super::text::escape_json;
 use crate::controller::APPLY_KINDS;
 use crate::controller::stats::Stats;
 use crate::core::time::{Millis, Mono};
 use crate::shim::op::Kind;
-use listener::{Asked, Bounded};
+use listener::Bounded;
 
 /// `/livez` fails when the owner loop has not turned for this long: far above any step, far below a person's patience.
 const LIVE_MS: Millis = 30_000;
@@ -77,14 +77,8 @@ impl Server {
     }
 
     /// Serves until the end is ordered and the requests in flight are answered.
-    pub async fn serve(self, sources: Sources, mut end: Shutdown) {
-        let listener = Bounded::new(self.listener);
-        let service = router(sources).into_make_service_with_connect_info::<Asked>();
-        let served = axum::serve(listener, service).with_graceful_shutdown(async move { end.ordered().await });
-        // axum's accept loop never fails; the type says so since 0.8 only by documentation.
-        if let Err(error) = served.await {
-            tracing::error!(problem = chain(&error), "HTTP server ended");
-        }
+    pub async fn serve(self, sources: Sources, end: Shutdown) {
+        Bounded::new(self.listener).serve(router(sources), end).await;
     }
 }
 
@@ -114,9 +108,6 @@ pub fn router(sources: Sources) -> Router {
 
 /// Ends slow requests, and the connection after each: whoever asks is rare, and connections that stay cost more.
 async fn limits(request: Request, next: Next) -> Response {
-    if let Some(ConnectInfo(asked)) = request.extensions().get::<ConnectInfo<Asked>>() {
-        asked.note();
-    }
     let late = (StatusCode::SERVICE_UNAVAILABLE, "not answered in time\n");
     let answer = tokio::time::timeout(REQUEST, next.run(request)).await;
     let mut response = answer.unwrap_or_else(|_| late.into_response());

@@ -1,4 +1,7 @@
 //! Lines on their way to where they are written: bounded, and what finds it full is counted, never waited for.
+//!
+//! It is not tracing-appender's writer, since that one ends, where its queue is full, by printing to standard output with no
+//! bound on how long that takes: a process whose output nobody reads would not end when it is told to.
 
 use std::io::{self, Write};
 use std::sync::Arc;

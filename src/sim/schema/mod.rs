@@ -1,6 +1,9 @@
 //! What an API server refuses of our own kinds, by their definitions: bounds (`bounds`), and rules in CEL, which a library
 //! runs (`rules`). What was wrong before and is as it was hinders nobody, as on the server ("ratcheting", Kubernetes 1.33).
 //! End-to-end tests ask a real one about the same cases (`e2e/schemas.rs`).
+//!
+//! Bounds are checked here and not by a library, since kube-cel's own validation asks rules alone, validators of JSON schemas
+//! have neither the server's words nor its list types, and none of them leaves alone what was wrong before (docs/adr/0014).
 
 mod bounds;
 mod node;
