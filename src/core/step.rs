@@ -1,11 +1,10 @@
 //! The scheduler: one value, one way in. Events and a time go in, decisions come out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use crate::core::base::ids::{AppId, ClassId, GangId, QueueId};
+use crate::core::base::ids::{ClassId, QueueId};
 use crate::core::decision::Decision;
 use crate::core::event::Event;
-use crate::core::model::ask::{AskState, Rank};
 use crate::core::model::books::Books;
 use crate::core::model::timers::Timer;
 use crate::core::place::planner::Planner;
@@ -18,18 +17,7 @@ pub struct Scheduler {
     pub books: Books,
     /// What plans are made with.
     pub(in crate::core) planner: Planner,
-    pub(in crate::core) synced: bool,
-    /// Whether a missing TaskGroup is known to be missing.
-    pub(in crate::core) groups_listed: bool,
-    /// Whether a missing Queue is known to be missing.
-    pub(in crate::core) queues_listed: bool,
-    pub(in crate::core) now: Now,
     pub(in crate::core) out: Vec<Decision>,
-    /// Gangs before their start that a pass looks at, in its order.
-    pub(in crate::core) turns: BTreeMap<Rank, GangId>,
-    /// Applications that have started and whose members wait for room: for a seat that is open since their start was
-    /// interrupted, or beside a held one that is too small.
-    pub(in crate::core) cramped: BTreeSet<AppId>,
     /// Why ordinary asks wait that did not find a node in the last pass: by quota or not.
     pub(in crate::core) verdicts: BTreeMap<(QueueId, ClassId), bool>,
     /// The last pass stopped at its bound, or gave something to somebody after a gang that waits, which may wait for
@@ -69,21 +57,21 @@ impl Scheduler {
     /// Applies the events, goes as far as they allow at `now`, and returns what is to be done. The only way to change a
     /// scheduler.
     pub fn step(&mut self, now: Now, events: impl IntoIterator<Item = Event>) -> Step {
-        self.now = now;
+        self.books.now = now;
         self.revision += u64::from(!self.is_at_rest());
         for event in events {
-            if !self.knows(&event) {
+            if !self.books.knows(&event) {
                 self.revision += 1;
-                self.apply(event);
+                self.books.apply(event);
             }
         }
-        self.think_again();
-        if !self.synced {
+        if !self.books.listed.all {
             // Nothing is decided, so that nothing is due either: a kind that cannot be listed must not cost a core.
+            self.heed_facts();
             return Step::default();
         }
+        self.heed_facts();
         self.expire();
-        self.drained_queues_go();
         let mut share = SETTLED_PER_STEP;
         self.settle(&mut share);
         if self.books.changes.pass_due || self.unfinished {
@@ -91,6 +79,7 @@ impl Scheduler {
             self.pass(&mut share);
             self.settle(&mut share);
         }
+        self.withdraw();
         self.report_changes();
         Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more: self.has_more() }
     }
@@ -102,128 +91,31 @@ impl Scheduler {
 
     /// Whether a step without events changes nothing.
     fn is_at_rest(&self) -> bool {
-        let is_due = self.wake().is_some_and(|at| at <= self.now.mono);
+        let is_due = self.wake().is_some_and(|at| at <= self.books.now.mono);
         !is_due && !self.has_more()
     }
 
     /// Whether there is more to decide, whatever happens.
     fn has_more(&self) -> bool {
         let changes = &self.books.changes;
-        changes.pass_due || !changes.apps.is_empty() || self.unfinished || self.books.queues.has_drained()
-    }
-
-    /// Whether an event says nothing new: an object was written, and not in what is read of it.
-    fn knows(&self, event: &Event) -> bool {
-        match event {
-            // Of one that was relabelled the role is not what was observed.
-            Event::Ask(id, spec) => {
-                self.books.asks.get(*id).is_some_and(|ask| ask.relabelled.is_none() && ask.spec == **spec)
-            }
-            Event::Node(name, spec) => {
-                self.books.nodes.id(name).and_then(|id| self.books.nodes.spec(id)) == Some(&**spec)
-            }
-            Event::AskGone(_)
-            | Event::Group(..)
-            | Event::GroupRead(..)
-            | Event::GroupGone(_)
-            | Event::Queue(..)
-            | Event::QueueDisplaced(..)
-            | Event::QueueGone(_)
-            | Event::NodeGone(_)
-            | Event::Namespace(..)
-            | Event::Bind(..)
-            | Event::CreateRefused(..)
-            | Event::ReleaseRefused(..)
-            | Event::ReleaseHeldUp(..)
-            | Event::GroupsListed
-            | Event::QueuesListed
-            | Event::Synced => false,
-        }
+        changes.pass_due
+            || !changes.apps.is_empty()
+            || !self.books.due.is_empty()
+            || self.unfinished
+            || self.books.queues.has_drained()
     }
 
     /// Whether decisions are made: every kind has been listed or is known to be unserved.
     pub fn is_synced(&self) -> bool {
-        self.synced
-    }
-
-    fn apply(&mut self, event: Event) {
-        match event {
-            Event::Ask(id, spec) => self.see_ask(id, *spec),
-            Event::AskGone(id) => self.lose_ask(id),
-            Event::Group(key, spec) => self.see_group(&key, *spec),
-            Event::GroupRead(key, spec) => self.read_group(&key, *spec),
-            Event::GroupGone(key) => self.lose_group(&key),
-            Event::Queue(path, spec) => self.see_queue(&path, spec),
-            Event::QueueDisplaced(path, spec) => self.displace_queue(&path, spec),
-            Event::QueueGone(path) => self.lose_queue(&path),
-            Event::Node(name, spec) => self.see_node(&name, *spec),
-            Event::NodeGone(name) => self.lose_node(&name),
-            Event::Namespace(namespace, limit) => self.see_namespace(&namespace, &limit),
-            Event::Bind(ask, outcome) => self.bind_ended(ask, outcome),
-            Event::CreateRefused(name, refusal) => self.create_refused(&name, refusal),
-            Event::ReleaseRefused(ask, refusal) => self.release_refused(ask, refusal),
-            Event::ReleaseHeldUp(ask, refusal) => self.release_held_up(ask, refusal),
-            Event::GroupsListed => self.groups_are_listed(),
-            Event::QueuesListed => self.queues_are_listed(),
-            Event::Synced => self.begin(),
-        }
-    }
-
-    fn groups_are_listed(&mut self) {
-        if !std::mem::replace(&mut self.groups_listed, true) && self.synced {
-            self.release_strays();
-        }
-    }
-
-    /// Whoever waited for a queue to be known is judged now.
-    fn queues_are_listed(&mut self) {
-        if !std::mem::replace(&mut self.queues_listed, true) {
-            self.books.changes.apps.extend(self.books.apps.iter().map(|(id, _)| id));
-            self.books.changes.asks.extend(&self.books.queueless);
-        }
-    }
-
-    /// What an event made us decide, a later one of the same batch may have made wrong: the pod or its node is gone,
-    /// somebody else has bound the pod, or what called its Binding off holds no more.
-    fn think_again(&mut self) {
-        for decision in std::mem::take(&mut self.out) {
-            match decision {
-                Decision::Allocate { ask, .. } if !self.still_fits(ask) => {
-                    let state = self.books.asks.get(ask).map(|ask| ask.state);
-                    if matches!(state, Some(AskState::Assumed { .. })) {
-                        self.unassume(ask);
-                        self.follow_labels(ask);
-                    }
-                }
-                Decision::Release(ask, _) if self.books.asks.get(ask).is_none() => {}
-                Decision::Recall(ask) if !self.is_being_bound(ask) => {}
-                Decision::Recall(ask) if self.is_as_decided(ask) && self.still_fits(ask) => {}
-                Decision::Allocate { .. }
-                | Decision::Recall(_)
-                | Decision::Release(..)
-                | Decision::CreatePlaceholder(_)
-                | Decision::CancelPlaceholder(_)
-                | Decision::ShowGroup(_)
-                | Decision::ShowAsk(_)
-                | Decision::ShowQueue(_) => self.out.push(decision),
-            }
-        }
-    }
-
-    /// All kinds are listed: whatever was absorbed so far is looked at now (01, 1.11).
-    fn begin(&mut self) {
-        if !std::mem::replace(&mut self.synced, true) {
-            self.books.changes.apps.extend(self.books.apps.iter().map(|(id, _)| id));
-            self.books.changes.pass_due = true;
-            self.release_strays();
-        }
+        self.books.listed.all
     }
 
     /// Looks at every application that changed, in the order of their names (ids depend on the order of arrival), until
     /// nothing changes any more. What is beyond the share of this step is left to the next.
     pub(in crate::core) fn settle(&mut self, share: &mut usize) {
         let mut rounds = 0;
-        while *share > 0 && !self.books.changes.apps.is_empty() {
+        while *share > 0 && !(self.books.due.is_empty() && self.books.changes.apps.is_empty()) {
+            self.heed_facts();
             // Each round an application moves at least one state on, and the state machine has no cycle without an event.
             rounds += 1;
             debug_assert!(rounds <= ROUNDS, "applications settle");
@@ -249,7 +141,7 @@ impl Scheduler {
 
     fn expire(&mut self) {
         let mut retries = Vec::new();
-        for timer in self.books.timers.expire(self.now.mono) {
+        for timer in self.books.timers.expire(self.books.now.mono) {
             match timer {
                 Timer::Settle(gang) | Timer::BackOff(gang) => self.books.touch_gang(gang),
                 Timer::Completion(app) => self.books.touch(app),

@@ -346,7 +346,7 @@ pub(crate) const fn word(state: SeatState) -> &'static str {
         SeatState::Binding(_) => "Binding",
         SeatState::Held(_) => "Held",
         SeatState::Leaving(_) => "Leaving",
-        SeatState::Releasing { .. } => "Releasing",
+        SeatState::Releasing { .. } | SeatState::Freed(_) => "Releasing",
         SeatState::Taken(Some(_)) => "Taken",
         SeatState::Taken(None) => "Gone",
     }

@@ -193,6 +193,7 @@ fn stands(state: SeatState, for_placeholder: bool) -> String {
         | SeatState::Binding(_)
         | SeatState::Held(_)
         | SeatState::Leaving(_)
+        | SeatState::Freed(_)
         | SeatState::Taken(_) => "",
     };
     format!("{}{whose}", word(state))

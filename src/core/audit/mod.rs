@@ -28,27 +28,8 @@ impl Scheduler {
     /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). The two
     /// queues that always exist do not count. Every field is named, so that a new one is not forgotten here.
     pub fn leftovers(&self) -> Vec<&'static str> {
-        let Self {
-            books,
-            planner,
-            synced: _,
-            groups_listed: _,
-            queues_listed: _,
-            now: _,
-            out,
-            turns,
-            cramped,
-            verdicts,
-            unfinished: _,
-            revision: _,
-        } = self;
-        let own = [
-            ("decisions", out.len()),
-            ("turns", turns.len()),
-            ("cramped", cramped.len()),
-            ("bounds on room", planner.bounds.len()),
-            ("verdicts", verdicts.len()),
-        ];
+        let Self { books, planner, out, verdicts, unfinished: _, revision: _ } = self;
+        let own = [("decisions", out.len()), ("bounds on room", planner.bounds.len()), ("verdicts", verdicts.len())];
         own.into_iter().chain(books.sizes()).filter(|(_, count)| *count > 0).map(|(name, _)| name).collect()
     }
 
@@ -96,6 +77,7 @@ impl Scheduler {
                     | SeatState::Binding(ask)
                     | SeatState::Held(ask)
                     | SeatState::Leaving(ask)
+                    | SeatState::Freed(ask)
                     | SeatState::Taken(Some(ask)) => holds(ask),
                     SeatState::Releasing { placeholder, member } => holds(placeholder) && holds(member),
                     SeatState::Open(_) | SeatState::Taken(None) => true,
@@ -166,12 +148,12 @@ impl Scheduler {
             if !waits
                 || !asks
                 || !groups
-                || gang.turn.as_ref().is_some_and(|rank| self.turns.get(rank) != Some(&app.gang))
+                || gang.turn.as_ref().is_some_and(|rank| self.books.turns.get(rank) != Some(&app.gang))
             {
                 violations.push(format!("{} lists what is not there", app.key));
             }
         }
-        for (rank, gang) in &self.turns {
+        for (rank, gang) in &self.books.turns {
             if self.books.gangs.get(*gang).is_none_or(|gang| gang.turn.as_ref() != Some(rank)) {
                 violations.push(format!("{} has a turn that is not its own", rank.key));
             }
@@ -214,7 +196,7 @@ impl Scheduler {
         for (_, app) in self.books.apps.iter() {
             if app.counted.as_ref().map(|counted| (counted.queue, counted.state))
                 != app.queue.map(|queue| (queue, app.state()))
-                && self.synced
+                && self.books.listed.all
             {
                 violations.push(format!("{} is {} and counted as {:?}", app.key, app.state(), app.counted));
             }

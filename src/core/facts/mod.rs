@@ -1,6 +1,92 @@
-//! Events become facts in the books: pods, task groups, queues, nodes, and what became of our calls.
+//! Events become facts in the books: pods, task groups, queues, nodes, and what became of our calls. Nothing is decided here:
+//! what facts call for is noted ([`crate::core::model::due`]).
 
 mod calls;
-mod groups;
-mod objects;
+pub(in crate::core) mod groups;
+pub(in crate::core) mod objects;
 mod pods;
+
+use crate::core::event::Event;
+use crate::core::model::books::Books;
+
+impl Books {
+    /// Takes a fact in. Whatever it says, however late and however often, is legal.
+    pub(in crate::core) fn apply(&mut self, event: Event) {
+        match event {
+            Event::Ask(id, spec) => self.see_ask(id, *spec),
+            Event::AskGone(id) => self.lose_ask(id),
+            Event::Group(key, spec) => self.see_group(&key, *spec),
+            Event::GroupRead(key, spec) => self.read_group(&key, *spec),
+            Event::GroupGone(key) => self.lose_group(&key),
+            Event::Queue(path, spec) => self.see_queue(&path, spec),
+            Event::QueueDisplaced(path, spec) => self.displace_queue(&path, spec),
+            Event::QueueGone(path) => self.lose_queue(&path),
+            Event::Node(name, spec) => self.see_node(&name, *spec),
+            Event::NodeGone(name) => self.lose_node(&name),
+            Event::Namespace(namespace, limit) => self.see_namespace(&namespace, &limit),
+            Event::Bind(ask, outcome) => self.bind_ended(ask, outcome),
+            Event::CreateRefused(name, refusal) => self.create_refused(name, refusal),
+            Event::ReleaseRefused(ask, refusal) => self.release_refused(ask, refusal),
+            Event::ReleaseHeldUp(ask, refusal) => self.release_held_up(ask, refusal),
+            Event::GroupsListed => self.groups_are_listed(),
+            Event::QueuesListed => self.queues_are_listed(),
+            Event::Synced => self.begin(),
+        }
+    }
+
+    /// Whether an event says nothing new: an object was written, and not in what is read of it.
+    pub(in crate::core) fn knows(&self, event: &Event) -> bool {
+        match event {
+            // Of one that was relabelled the role is not what was observed.
+            Event::Ask(id, spec) => {
+                self.asks.get(*id).is_some_and(|ask| ask.relabelled.is_none() && ask.spec == **spec)
+            }
+            Event::Node(name, spec) => self.nodes.id(name).and_then(|id| self.nodes.spec(id)) == Some(&**spec),
+            Event::AskGone(_)
+            | Event::Group(..)
+            | Event::GroupRead(..)
+            | Event::GroupGone(_)
+            | Event::Queue(..)
+            | Event::QueueDisplaced(..)
+            | Event::QueueGone(_)
+            | Event::NodeGone(_)
+            | Event::Namespace(..)
+            | Event::Bind(..)
+            | Event::CreateRefused(..)
+            | Event::ReleaseRefused(..)
+            | Event::ReleaseHeldUp(..)
+            | Event::GroupsListed
+            | Event::QueuesListed
+            | Event::Synced => false,
+        }
+    }
+
+    /// A placeholder of which no TaskGroup is known is a stray now.
+    fn groups_are_listed(&mut self) {
+        if !std::mem::replace(&mut self.listed.groups, true) {
+            self.look_at_placeholders();
+        }
+    }
+
+    /// Whoever waited for a queue to be known is judged now.
+    fn queues_are_listed(&mut self) {
+        if !std::mem::replace(&mut self.listed.queues, true) {
+            self.changes.apps.extend(self.apps.iter().map(|(id, _)| id));
+            self.changes.asks.extend(&self.queueless);
+        }
+    }
+
+    /// All kinds are listed: whatever was absorbed so far is looked at now (01, 1.11).
+    fn begin(&mut self) {
+        if !std::mem::replace(&mut self.listed.all, true) {
+            self.changes.apps.extend(self.apps.iter().map(|(id, _)| id));
+            self.changes.pass_due = true;
+            self.look_at_placeholders();
+        }
+    }
+
+    /// Placeholders whose task group is gone or was created anew are found among all of them.
+    fn look_at_placeholders(&mut self) {
+        self.due.found.extend(self.asks.iter().filter(|(_, ask)| ask.is_placeholder()).map(|(id, _)| id));
+    }
+}

@@ -1,19 +1,19 @@
 //! Pods come, change and go: what each means for seats and books (01, 1.4, 1.5).
 
-use crate::core::base::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
-use crate::core::decision::{Decision, TerminationType};
+use crate::core::base::ids::{AskId, GroupId, QueueId, Text};
+use crate::core::decision::TerminationType;
 use crate::core::event::{AskSpec, Place, Role};
 use crate::core::model::ask::{Ask, AskState, Shelf};
+use crate::core::model::books::Books;
 use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::reason::Loss;
-use crate::core::step::Scheduler;
 
-impl Scheduler {
+impl Books {
     /// A pod as last observed.
     pub(in crate::core) fn see_ask(&mut self, id: AskId, spec: AskSpec) {
-        let stood = self.books.asks.get(id).map_or(Shelf::Off, |ask| ask.shelf);
-        match self.books.asks.get(id) {
+        let stood = self.asks.get(id).map_or(Shelf::Off, |ask| ask.shelf);
+        match self.asks.get(id) {
             None => self.add_ask(id, spec),
             Some(_) => self.replace_spec(id, spec),
         }
@@ -23,17 +23,17 @@ impl Scheduler {
         self.relink(id);
         self.follow_place(id);
         if self.is_being_bound(id) && !self.is_as_decided(id) {
-            self.decide(Decision::Recall(id));
+            self.due.doubted.insert(id);
         }
         self.reshelve(id);
-        let (stands, app) = (self.books.asks[id].shelf, self.books.asks[id].app);
+        let (stands, app) = (self.asks[id].shelf, self.asks[id].app);
         if stood != stands {
             self.left_shelf(stood);
         }
         if let (Shelf::Off, Shelf::Seat(_), Some(app)) = (stood, stands, app) {
-            self.extend_settling(self.books.apps[app].gang);
+            self.extend_settling(self.apps[app].gang);
         }
-        self.books.note(id);
+        self.note(id);
     }
 
     fn add_ask(&mut self, id: AskId, spec: AskSpec) {
@@ -51,26 +51,26 @@ impl Scheduler {
             shown: None,
             spec,
         };
-        self.books.asks.insert(id, ask);
+        self.asks.insert(id, ask);
         self.intern(id);
     }
 
     fn replace_spec(&mut self, id: AskId, mut spec: AskSpec) {
-        let ask = &self.books.asks[id];
+        let ask = &self.asks[id];
         let is_reshaped = ask.spec.shape != spec.shape;
         if ask.is_placeholder() || self.may_have_a_node(id) {
             self.settle_role(id, &mut spec.role);
         } else {
-            self.books.asks[id].relabelled = None;
+            self.asks[id].relabelled = None;
         }
-        if is_reshaped || self.books.asks[id].spec.role != spec.role {
-            self.take_back(id);
+        if is_reshaped || self.asks[id].spec.role != spec.role {
+            self.take_undecided_back(id);
         }
-        self.books.shelve(id, Shelf::Off);
+        self.shelve(id, Shelf::Off);
         if is_reshaped {
             self.drop_class(id);
         }
-        self.books.respec(id, spec);
+        self.respec(id, spec);
         if is_reshaped {
             self.intern(id);
         }
@@ -78,7 +78,7 @@ impl Scheduler {
 
     /// Labels are mutable: what a pod belongs to is settled with its Binding.
     fn settle_role(&mut self, id: AskId, said: &mut Role) {
-        let ask = &mut self.books.asks[id];
+        let ask = &mut self.asks[id];
         let said = std::mem::replace(said, ask.spec.role.clone());
         ask.relabelled = (said != ask.spec.role && !ask.is_placeholder()).then_some(said);
     }
@@ -88,30 +88,30 @@ impl Scheduler {
         if self.may_have_a_node(id) {
             return;
         }
-        if let Some(role) = self.books.asks[id].relabelled.take() {
-            let spec = AskSpec { role, ..self.books.asks[id].spec.clone() };
+        if let Some(role) = self.asks[id].relabelled.take() {
+            let spec = AskSpec { role, ..self.asks[id].spec.clone() };
             self.see_ask(id, spec);
         }
     }
 
     /// Whether a pod has or had a node, or may have one before we hear of it.
     fn may_have_a_node(&self, id: AskId) -> bool {
-        match self.books.asks[id].state {
-            AskState::Assumed { sent, .. } => sent && self.books.asks[id].refused.is_none(),
+        match self.asks[id].state {
+            AskState::Assumed { sent, .. } => sent && self.asks[id].refused.is_none(),
             AskState::Bound { .. } | AskState::Finished => true,
             AskState::Waiting | AskState::Parked { .. } => false,
         }
     }
 
     /// Takes back what was decided for a pod, where nothing was said to the API server yet, or that was refused.
-    fn take_back(&mut self, id: AskId) {
+    fn take_undecided_back(&mut self, id: AskId) {
         if !self.may_have_a_node(id) {
             self.take_all_back(id);
         }
     }
 
     fn take_all_back(&mut self, id: AskId) {
-        match self.books.asks[id].state {
+        match self.asks[id].state {
             AskState::Assumed { .. } => self.unassume(id),
             AskState::Parked { .. } => self.unpark(id),
             AskState::Waiting | AskState::Bound { .. } | AskState::Finished => {}
@@ -121,93 +121,40 @@ impl Scheduler {
     /// Whether an earlier process bound a member for an earlier TaskGroup of that name, and this one was about to give it a
     /// seat.
     fn was_bound_for_another(&self, id: AskId) -> bool {
-        let ask = &self.books.asks[id];
+        let ask = &self.asks[id];
         let marked = ask.spec.mark.as_ref().and_then(|mark| mark.group.as_ref());
-        let own = ask.group.and_then(|group| self.books.groups[group].spec.as_ref());
+        let own = ask.group.and_then(|group| self.groups[group].spec.as_ref());
         let decided = matches!(ask.state, AskState::Assumed { .. } | AskState::Parked { .. });
         decided && marked.zip(own).is_some_and(|(marked, own)| *marked != own.uid)
     }
 
     /// Gives a pod that we may place its class.
     fn intern(&mut self, id: AskId) {
-        let ask = &self.books.asks[id];
+        let ask = &self.asks[id];
         let waits = !matches!(ask.spec.place, Place::On { .. } | Place::Succeeded | Place::Failed { .. });
         if ask.class.is_none() && waits && ask.spec.role != Role::Foreign {
             let shape = ask.spec.shape.clone();
-            self.books.asks[id].class = Some(self.books.classes.intern(&shape, &self.books.nodes));
+            self.asks[id].class = Some(self.classes.intern(&shape, &self.nodes));
         }
     }
 
     fn drop_class(&mut self, id: AskId) {
-        if let Some(class) = self.books.asks[id].class.take() {
-            self.books.classes.release(class);
-            if !self.books.classes.contains(class) {
-                self.planner.bounds.forget(class);
-            }
-        }
-    }
-
-    /// Links a pod to what it belongs to. Settled once it has a node and an application; and what was bound for a
-    /// TaskGroup that is gone belongs to none until its mark is seen.
-    pub(in crate::core) fn relink(&mut self, id: AskId) {
-        let ask = &self.books.asks[id];
-        if ask.state != AskState::Waiting && ask.app.is_some() || self.is_bound_unseen(id) && self.lacks_its_group(id) {
-            return;
-        }
-        let namespace = ask.spec.key.namespace.clone();
-        let (app, group) = match ask.spec.role.clone() {
-            Role::Foreign | Role::Singleton => (None, None),
-            Role::Originator { application } => (Some(self.books.app_at(&Key { namespace, name: application })), None),
-            Role::Member { group } => self.membership(id, &Key { namespace, name: group }),
-            // A pod can only have a seat of its own namespace, whatever it says.
-            Role::Placeholder(name) if name.group.namespace != namespace => (None, None),
-            Role::Placeholder(name) => {
-                let group = self.books.group_at(&name.group);
-                (self.books.groups[group].app, Some(group))
-            }
-        };
-        let old = (self.books.asks[id].app, self.books.asks[id].group);
-        self.books.link(id, app, group);
-        if old != (app, group) {
-            self.leave_idle(old.0, old.1);
-        }
-    }
-
-    /// A member that runs under the UID of another TaskGroup of the same name never counts for this one (01, 1.5).
-    fn membership(&mut self, id: AskId, key: &Key) -> (Option<AppId>, Option<GroupId>) {
-        let group = self.books.group_at(key);
-        let uid = self.books.groups[group].spec.as_ref().map(|spec| spec.uid.clone());
-        let marked = self.books.asks[id].spec.mark.as_ref().and_then(|mark| mark.group.clone());
-        match (marked, uid) {
-            (Some(marked), Some(uid)) if marked != uid => {
-                self.books.forget_group_if_idle(group);
-                (None, None)
-            }
-            _ => (self.books.groups[group].app, Some(group)),
-        }
-    }
-
-    /// Forgets a group and an application that nothing names any more.
-    pub(in crate::core) fn leave_idle(&mut self, app: Option<AppId>, group: Option<GroupId>) {
-        if let Some(group) = group {
-            self.books.forget_group_if_idle(group);
-        }
-        if let Some(app) = app {
-            self.forget_app_if_idle(app);
+        if let Some(class) = self.asks[id].class.take() {
+            self.classes.release(class);
         }
     }
 
     /// Where the pod stands now, compared with where we thought it stood.
     fn follow_place(&mut self, id: AskId) {
-        let ask = &self.books.asks[id];
+        let ask = &self.asks[id];
         match (ask.spec.place.clone(), ask.state) {
             (Place::On { .. } | Place::Succeeded | Place::Failed { .. }, AskState::Finished) => {}
             (Place::On { node, .. }, _) => self.bound(id, &node),
             (Place::Succeeded | Place::Failed { .. }, _) => self.finish(id),
-            (Place::Pending, AskState::Waiting) if ask.is_placeholder() => self.absorb(id),
+            (Place::Pending, AskState::Waiting) if ask.is_placeholder() => self.look_for_seat(id),
             // A watch that lags behind our own Binding changes nothing; a member not yet bound gives its seat back.
-            (Place::Gated | Place::Refused(_), _) => self.take_back(id),
-            (Place::Pending, _) if ask.spec.terminating => self.take_back(id),
+            (Place::Gated | Place::Refused(_), _) => self.take_undecided_back(id),
+            (Place::Pending, _) if ask.spec.terminating => self.take_undecided_back(id),
             (Place::Pending, _) => {}
         }
     }
@@ -215,64 +162,71 @@ impl Scheduler {
     /// The API server has the pod on a node: charged there, whatever we had decided.
     pub(in crate::core) fn bound(&mut self, id: AskId, node: &Text) {
         self.take_back_elsewhere(id, node);
-        let node = self.books.nodes.id_of(node);
-        let already = self.books.asks[id].charge.as_ref().map(|charge| charge.node);
-        let queue = if already == Some(node) { None } else { self.queue_of(id) };
-        self.books.confirm(id, node, queue);
-        self.absorb(id);
-        self.take_up_start(id);
+        let node = self.nodes.id_of(node);
+        let already = self.asks[id].charge.as_ref().map(|charge| charge.node);
+        let queue = if already == Some(node) { None } else { self.queue_charged(id) };
+        self.confirm(id, node, queue);
+        self.look_for_seat(id);
+    }
+
+    /// It may have a seat, or show that its gang has started.
+    fn look_for_seat(&mut self, id: AskId) {
+        let ask = &self.asks[id];
+        if ask.app.is_some() || ask.group.is_some() {
+            self.due.found.insert(id);
+        }
     }
 
     /// Somebody else gave the pod a node: a swap for it is off, with what was charged for it beyond its seat, and a seat on
     /// another node does not wait for it.
     fn take_back_elsewhere(&mut self, id: AskId, node: &Text) {
-        match self.books.asks[id].state {
+        match self.asks[id].state {
             AskState::Parked { .. } => self.unpark(id),
-            AskState::Assumed { node: other, sent: false } if self.books.nodes.name(other) != Some(node) => {
+            AskState::Assumed { node: other, sent: false } if self.nodes.name(other) != Some(node) => {
                 self.unassume(id);
             }
             AskState::Assumed { .. } | AskState::Waiting | AskState::Bound { .. } | AskState::Finished => {}
         }
-        self.books.shelve(id, Shelf::Off);
+        self.shelve(id, Shelf::Off);
     }
 
     /// The queue a pod with a node is charged to; `None` for other schedulers' pods.
-    fn queue_of(&mut self, id: AskId) -> Option<QueueId> {
-        let ask = &self.books.asks[id];
+    fn queue_charged(&mut self, id: AskId) -> Option<QueueId> {
+        let ask = &self.asks[id];
         if ask.spec.role == Role::Foreign {
             return None;
         }
         // What its Binding says was charged then: perhaps before its application was known, by an earlier process.
         if let Some(mark) = &ask.spec.mark {
-            return Some(self.books.queues.at(&mark.queue.clone()));
+            return Some(self.queues.at(&mark.queue.clone()));
         }
-        if let Some(queue) = ask.app.and_then(|app| self.books.apps[app].queue) {
+        if let Some(queue) = ask.app.and_then(|app| self.apps[app].queue) {
             return Some(queue);
         }
-        let of_group = || Some(self.books.groups.get(ask.group?)?.spec.as_ref()?.queue.clone());
+        let of_group = || Some(self.groups.get(ask.group?)?.spec.as_ref()?.queue.clone());
         let path = ask.spec.queue.clone().or_else(of_group);
-        Some(self.books.queues.at(path.as_deref().unwrap_or(DEFAULT_QUEUE)))
+        Some(self.queues.at(path.as_deref().unwrap_or(DEFAULT_QUEUE)))
     }
 
     /// Succeeded or failed: uses nothing any more. A finished placeholder is a lost seat.
     fn finish(&mut self, id: AskId) {
         let lost = self.seat_of_placeholder(id);
-        let node = self.books.asks[id].node().and_then(|node| self.books.nodes.name(node)).cloned();
-        if matches!(self.books.asks[id].state, AskState::Parked { .. }) {
+        let node = self.asks[id].node().and_then(|node| self.nodes.name(node)).cloned();
+        if matches!(self.asks[id].state, AskState::Parked { .. }) {
             self.unpark(id);
         }
-        self.books.shelve(id, Shelf::Off);
+        self.shelve(id, Shelf::Off);
         // A finished placeholder leaves its room to the member that waits for it, like one that is gone.
-        self.confirm_replacement(id);
-        self.books.free(id);
-        self.books.change(id, |ask| ask.state = AskState::Finished);
-        let succeeded = self.books.asks[id].spec.place == Place::Succeeded;
-        let is_placeholder = self.books.asks[id].is_placeholder();
+        self.step_aside(id);
+        self.free(id);
+        self.change(id, |ask| ask.state = AskState::Finished);
+        let succeeded = self.asks[id].spec.place == Place::Succeeded;
+        let is_placeholder = self.asks[id].is_placeholder();
         if succeeded && !is_placeholder {
             // It has its seat as long as its pod is there.
-            self.books.vacate(id, SeatState::Taken(Some(id)));
+            self.vacate(id, SeatState::Taken(Some(id)));
         } else {
-            self.books.vacate(id, SeatState::Open(Reserve::None));
+            self.vacate(id, SeatState::Open(Reserve::None));
         }
         if is_placeholder {
             self.release(id, TerminationType::StoppedByRm);
@@ -280,13 +234,12 @@ impl Scheduler {
             lost.into_iter().for_each(|(group, seat)| self.placeholder_lost(group, seat, how.clone()));
         } else {
             // Its Binding, by an earlier process, may not have been seen.
-            self.absorb(id);
-            self.take_up_start(id);
+            self.look_for_seat(id);
         }
     }
 
     fn how_it_ended(&self, placeholder: AskId, node: Option<Text>) -> Loss {
-        let spec = &self.books.asks[placeholder].spec;
+        let spec = &self.asks[placeholder].spec;
         match &spec.place {
             _ if spec.terminating => Loss::Deleted,
             Place::Failed { reason } => Loss::Refused { node: node.unwrap_or_default(), reason: reason.clone() },
@@ -296,41 +249,33 @@ impl Scheduler {
 
     /// The seat for which a placeholder is that nobody has given up.
     pub(in crate::core) fn seat_of_placeholder(&self, id: AskId) -> Option<(GroupId, u32)> {
-        let ask = &self.books.asks[id];
+        let ask = &self.asks[id];
         ask.group.zip(ask.seat).filter(|_| ask.is_placeholder() && ask.leaving.is_none())
     }
 
     /// The pod is gone: confirms a release, or takes an ask or allocation away.
     pub(in crate::core) fn lose_ask(&mut self, id: AskId) {
-        let Some(ask) = self.books.asks.get(id) else { return };
+        let Some(ask) = self.asks.get(id) else { return };
         let (app, group, state, shelf) = (ask.app, ask.group, ask.state, ask.shelf);
         let lost = self.seat_of_placeholder(id);
-        if !self.confirm_replacement(id) {
+        if !self.step_aside(id) {
             if let AskState::Parked { .. } = state {
                 self.unpark(id);
             }
-            self.books.free(id);
+            self.free(id);
             // Who ended and has a seat succeeded: it is not for anybody else.
             let has_succeeded = state == AskState::Finished;
-            self.books.vacate(id, if has_succeeded { SeatState::Taken(None) } else { SeatState::Open(Reserve::None) });
+            self.vacate(id, if has_succeeded { SeatState::Taken(None) } else { SeatState::Open(Reserve::None) });
         }
-        self.books.shelve(id, Shelf::Off);
-        self.books.link(id, None, None);
+        self.shelve(id, Shelf::Off);
+        self.link(id, None, None);
         self.drop_class(id);
         self.forget_retry(id);
-        self.books.asks.remove(id);
+        self.asks.remove(id);
         self.left_shelf(shelf);
         if let Some((group, seat)) = lost {
             self.placeholder_lost(group, seat, Loss::Deleted);
         }
         self.leave_idle(app, group);
-    }
-
-    /// Takes back an assumption: the pod waits again.
-    pub(in crate::core) fn unassume(&mut self, id: AskId) {
-        self.books.take_back(id);
-        // Its TaskGroup may have come or gone while it had a node.
-        self.relink(id);
-        self.reshelve(id);
     }
 }

@@ -27,12 +27,12 @@ impl Scheduler {
 
     fn absorb_placeholder(&mut self, id: AskId, name: &PlaceholderName) {
         let Some(group) = self.books.asks[id].group else { return };
-        if !self.synced {
+        if !self.books.listed.all {
             return;
         }
         if self.is_stray(group, id, name) {
             self.give_up_name(group, name);
-            return self.release(id, TerminationType::StoppedByRm);
+            return self.books.release(id, TerminationType::StoppedByRm);
         }
         let Some(seat) = self.books.groups[group].seats.get(name.seat) else { return };
         let ask = &self.books.asks[id];
@@ -51,7 +51,7 @@ impl Scheduler {
                     (false, false) => {
                         self.books.vacate(id, SeatState::Open(Reserve::None));
                         if self.books.asks[id].leaving.is_none() {
-                            self.placeholder_lost(group, name.seat, Loss::Deleted);
+                            self.books.placeholder_lost(group, name.seat, Loss::Deleted);
                         }
                     }
                 }
@@ -66,6 +66,7 @@ impl Scheduler {
             | SeatState::Held(_)
             | SeatState::Leaving(_)
             | SeatState::Releasing { .. }
+            | SeatState::Freed(_)
             | SeatState::Taken(_) => self.refuse_placeholder(id, group, name),
         }
     }
@@ -92,7 +93,7 @@ impl Scheduler {
         let Some(seat) = self.books.groups[group].seats.get(name.seat) else { return };
         if seat.state == SeatState::Open(Reserve::Creating) && seat.attempt != name.attempt {
             // An earlier creation that was thought to be called off: the later one is not needed.
-            self.cancel_creation(group, name.seat);
+            self.books.cancel_creation(group, name.seat);
         }
         let is_bound = matches!(self.books.asks[id].state, AskState::Bound { .. });
         let state = if is_bound { SeatState::Held(id) } else { SeatState::Open(Reserve::Pending(id)) };
@@ -109,7 +110,7 @@ impl Scheduler {
             self.books.seat(group, name.seat, SeatState::Open(Reserve::None));
         }
         self.books.groups[group].seats.next_attempt(name.seat, name.attempt.saturating_add(1));
-        self.release(id, TerminationType::StoppedByRm);
+        self.books.release(id, TerminationType::StoppedByRm);
     }
 
     /// Whether a placeholder can hold a seat: it is not on its way out, and its node exists.
@@ -127,7 +128,7 @@ impl Scheduler {
     /// A placeholder that no seat can want: another incarnation's, a deleted group's, or of a gang that needs none.
     fn is_stray(&self, group: GroupId, id: AskId, name: &PlaceholderName) -> bool {
         let group = &self.books.groups[group];
-        let Some((spec, app)) = group.spec.as_ref().zip(group.app) else { return self.groups_listed };
+        let Some((spec, app)) = group.spec.as_ref().zip(group.app) else { return self.books.listed.groups };
         let app = &self.books.apps[app];
         let is_known = matches!(app.state(), AppState::Accepted | AppState::Running | AppState::Waiting);
         let is_wanted = is_known && name.incarnation == app.incarnation && name.seat < group.seats.len();
@@ -165,14 +166,15 @@ impl Scheduler {
         mark.seat.filter(|seat| match group.seats.get(*seat).map(|seat| seat.state) {
             Some(SeatState::Open(_)) => true,
             Some(SeatState::Binding(_) | SeatState::Held(_) | SeatState::Leaving(_)) => is_of_this_life,
-            Some(SeatState::Assumed(_) | SeatState::Releasing { .. } | SeatState::Taken(_)) | None => false,
+            Some(SeatState::Assumed(_) | SeatState::Releasing { .. } | SeatState::Freed(_) | SeatState::Taken(_))
+            | None => false,
         })
     }
 
     /// An earlier process had started this gang, and its Binding of a member comes to light when this one has begun to
     /// reserve anew, or has rejected it: the gang goes on as after a restart that would have shown it (01, 1.11).
     pub(in crate::core) fn take_up_start(&mut self, id: AskId) {
-        let Some(app) = self.books.asks[id].app.filter(|_| self.synced) else { return };
+        let Some(app) = self.books.asks[id].app.filter(|_| self.books.listed.all) else { return };
         match self.books.apps[app].state() {
             AppState::Accepted if self.started_in(id, self.books.apps[app].incarnation) => self.start_as_found(app),
             AppState::Rejected if self.started_after(id, self.books.apps[app].incarnation) => self.renew(app),
@@ -204,7 +206,7 @@ impl Scheduler {
         if tally.open == 0 || !has_surplus {
             return;
         }
-        for ask in self.sorted_asks(id) {
+        for ask in self.books.sorted_asks(id) {
             if self.books.asks[ask].seat.is_none() && !self.books.asks[ask].is_placeholder() {
                 self.absorb_member(ask);
             }
@@ -219,14 +221,15 @@ impl Scheduler {
                 | SeatState::Binding(placeholder)
                 | SeatState::Held(placeholder),
             ) => {
-                self.give_back(placeholder, TerminationType::PlaceholderReplaced);
+                self.books.give_back(placeholder, TerminationType::PlaceholderReplaced);
             }
-            Some(SeatState::Open(Reserve::Creating)) => self.cancel_creation(group, seat),
+            Some(SeatState::Open(Reserve::Creating)) => self.books.cancel_creation(group, seat),
             Some(
                 SeatState::Open(Reserve::None)
                 | SeatState::Assumed(_)
                 | SeatState::Leaving(_)
                 | SeatState::Releasing { .. }
+                | SeatState::Freed(_)
                 | SeatState::Taken(_),
             )
             | None => {}
@@ -241,17 +244,5 @@ impl Scheduler {
             mark.group.as_ref() == Some(uid) && mark.incarnation == self.books.apps[app].incarnation
         };
         ask.spec.place == Place::Succeeded && ask.spec.mark.as_ref().is_some_and(is_of)
-    }
-
-    /// Placeholders found at the start whose group is gone or was re-created.
-    pub(in crate::core) fn release_strays(&mut self) {
-        let mut found: Vec<_> = (self.books.asks.iter())
-            .filter(|(_, ask)| ask.is_placeholder())
-            .map(|(id, ask)| (ask.spec.key.clone(), id))
-            .collect();
-        found.sort_unstable();
-        for (_, id) in found {
-            self.absorb(id);
-        }
     }
 }

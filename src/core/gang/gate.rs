@@ -110,7 +110,7 @@ impl Scheduler {
         self.admit(id);
         self.books.gangs[id].waits = None;
         self.books.changes.asks.extend(self.books.originators_of(id));
-        self.reshelve_originators(id);
+        self.books.reshelve_originators(id);
     }
 
     fn open_gate(&mut self, id: GangId) {
@@ -119,7 +119,7 @@ impl Scheduler {
             return;
         }
         if self.may_settle(id) {
-            let now = self.now.mono;
+            let now = self.books.now.mono;
             let (until, latest) = (now.after(SETTLE_MS), now.after(SETTLE_AT_MOST_MS));
             self.books.enter(id, Stage::Settling { until, latest });
         } else {
@@ -149,14 +149,6 @@ impl Scheduler {
         })
     }
 
-    /// A member came while the gang settles: it waits a little longer for more.
-    pub(in crate::core) fn extend_settling(&mut self, id: GangId) {
-        if let Stage::Settling { latest, .. } = *self.books.gangs[id].stage() {
-            let until = self.now.mono.after(SETTLE_MS);
-            self.books.enter(id, Stage::Settling { until, latest });
-        }
-    }
-
     /// Nothing of the gang may exist before the gate: what does is given back. Who has placeholders comes again with a pause,
     /// longer each time: where others take the quota and give it back again and again, as many would be made and deleted at
     /// every turn (01, 1.2.5).
@@ -175,8 +167,8 @@ impl Scheduler {
 
     /// Back before the gate.
     pub(in crate::core) fn close_gate(&mut self, id: GangId) {
-        self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.dismiss(app));
+        self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.books.dismiss(app));
         self.books.enter(id, Stage::Gate);
-        self.reshelve_originators(id);
+        self.books.reshelve_originators(id);
     }
 }

@@ -1,7 +1,5 @@
 //! Submission: is the application whole, and can it ever start? (01, 1.2)
 
-use std::collections::BTreeSet;
-
 use crate::core::base::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
 use crate::core::base::resources::{Excess, Limit, Resources, Totals};
 use crate::core::decision::TerminationType;
@@ -25,7 +23,7 @@ impl Scheduler {
             return self.accept(id, false);
         }
         let missing = self.missing_groups(id);
-        self.await_groups(id, &missing);
+        self.books.await_groups(id, &missing);
         let mut reasons = self.found_elsewhere(id, &missing);
         if !missing.is_empty() && reasons.is_empty() {
             return self.lacks_groups(id, missing);
@@ -42,7 +40,7 @@ impl Scheduler {
     fn lacks_queue(&self, id: AppId) -> Option<Text> {
         match queue_of(&self.books, id).err()? {
             RejectReason::QueueNotFound(queue) | RejectReason::QueueDraining(queue) => {
-                (!self.queues_listed).then_some(queue)
+                (!self.books.listed.queues).then_some(queue)
             }
             RejectReason::QueueNotLeaf(_)
             | RejectReason::InvalidSpec { .. }
@@ -138,36 +136,6 @@ impl Scheduler {
         missing.iter().filter(is_elsewhere).map(mismatch).collect()
     }
 
-    /// Notes the TaskGroups of which one that comes, changes or goes lets the application be judged again.
-    pub(in crate::core) fn await_groups(&mut self, id: AppId, names: &[Text]) {
-        for name in std::mem::replace(&mut self.books.apps[id].awaits, names.to_vec()) {
-            let key = self.key_beside(id, &name);
-            if let Some(waiting) = self.books.awaited.get_mut(&key) {
-                waiting.remove(&id);
-                if waiting.is_empty() {
-                    self.books.awaited.remove(&key);
-                }
-            }
-        }
-        for name in names {
-            let key = self.key_beside(id, name);
-            match self.books.awaited.get_mut(&key) {
-                Some(waiting) => drop(waiting.insert(id)),
-                None => drop(self.books.awaited.insert(key, BTreeSet::from([id]))),
-            }
-        }
-    }
-
-    /// A TaskGroup came, changed or went: who lists it from another application is judged again.
-    pub(in crate::core) fn wake_awaiting(&mut self, key: &Key) {
-        for id in self.books.awaited.get(key).cloned().unwrap_or_default() {
-            if self.books.apps[id].state() == AppState::Rejected {
-                self.renew(id);
-            }
-            self.books.touch(id);
-        }
-    }
-
     fn key_beside(&self, id: AppId, name: &Text) -> Key {
         self.books.apps[id].key.beside(name)
     }
@@ -222,7 +190,7 @@ pub(in crate::core) fn disagreements(
 
 /// The queue that the application names, if it takes applications.
 pub(in crate::core) fn queue_of(books: &Books, id: AppId) -> Result<QueueId, RejectReason> {
-    usable_queue(books, &queue_path_of(books, &books.apps[id]))
+    books.queues.usable(&queue_path_of(books, &books.apps[id]))
 }
 
 /// The path of the queue that an application names: by its TaskGroups, else by the first of its pods that were bound in
@@ -236,16 +204,6 @@ pub(in crate::core) fn queue_path_of(books: &Books, app: &App) -> Text {
     };
     let of_group = app.groups.first().map(|group| books.groups[*group].spec().queue.clone());
     of_group.or_else(of_pods).unwrap_or_else(|| DEFAULT_QUEUE.into())
-}
-
-/// The queue of a path, if it takes work.
-pub(in crate::core) fn usable_queue(books: &Books, path: &str) -> Result<QueueId, RejectReason> {
-    let Some(id) = books.queues.find(path) else { return Err(RejectReason::QueueNotFound(path.into())) };
-    let queue = &books.queues[id];
-    if !queue.defined {
-        return Err(RejectReason::QueueDraining(queue.path.clone()));
-    }
-    if !books.queues.is_leaf(id) { Err(RejectReason::QueueNotLeaf(queue.path.clone())) } else { Ok(id) }
 }
 
 /// When an application that is found with placeholders had begun to reserve, at the latest: seconds, as the API server

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::core::base::ids::{AppId, AskId, GangId, GroupId};
 use crate::core::base::resources::Totals;
-use crate::core::decision::{Decision, TerminationType};
+use crate::core::decision::TerminationType;
 use crate::core::gang::judge::{began_reserving, placeholder_ask, queue_of, queue_path_of};
 use crate::core::gang::replace::Reach;
 use crate::core::model::application::{App, Counted, Idle};
@@ -84,7 +84,7 @@ impl Scheduler {
         self.books.changes.pass_due = true;
         if !is_known {
             // It drains. Others were told that it does not exist.
-            self.queue_changed(queue);
+            self.books.queue_changed(queue);
         }
     }
 
@@ -102,7 +102,7 @@ impl Scheduler {
             tally.open < group.seats.len() || tally.pending > 0
         };
         if started || self.books.groups_of(gang).any(found) {
-            self.reshelve_originators(gang);
+            self.books.reshelve_originators(gang);
             self.admit(gang);
             if !started {
                 self.books.enter(gang, Stage::Reserving { party: self.party_of_then(id) });
@@ -113,7 +113,7 @@ impl Scheduler {
         } else {
             self.books.enter(gang, Stage::Gate);
         }
-        self.reshelve_originators(gang);
+        self.books.reshelve_originators(gang);
     }
 
     /// The originators that were there when the reservation began, as far as dates can say it.
@@ -129,7 +129,7 @@ impl Scheduler {
         let group = &mut self.books.groups[id];
         group.seats = Seats::new(count);
         group.cut = None;
-        let mut asks = self.sorted_asks(id);
+        let mut asks = self.books.sorted_asks(id);
         // Who was bound for a seat comes first, even if that seat is no more, but after those whose seat is; members before
         // placeholders, each in the order of names.
         asks.sort_by_key(|ask| {
@@ -138,7 +138,7 @@ impl Scheduler {
         });
         for ask in asks {
             self.absorb(ask);
-            self.reshelve(ask);
+            self.books.reshelve(ask);
         }
     }
 
@@ -199,7 +199,7 @@ impl Scheduler {
         if active > 0 {
             self.admit(gang);
             self.transit(id, AppEvent::Run);
-            self.reshelve_originators(gang);
+            self.books.reshelve_originators(gang);
         } else if pending == 0 && !app.asks.is_empty() {
             self.transit(id, AppEvent::Idle);
         } else if app.queue.is_some_and(|queue| self.books.queues[queue].path != queue_path_of(&self.books, app)) {
@@ -225,7 +225,7 @@ impl Scheduler {
         let mut found = false;
         for ask in self.held_back(id) {
             if self.may_not_fit(ask) && !self.still_fits(ask) {
-                self.unassume(ask);
+                self.books.unassume(ask);
                 found = true;
             }
         }
@@ -245,7 +245,7 @@ impl Scheduler {
         let mut found = false;
         for placeholder in held {
             if !self.planner.may_stay(&self.books, placeholder) {
-                self.lose_seat(placeholder);
+                self.books.lose_seat(placeholder);
                 found = true;
             }
         }
@@ -271,44 +271,27 @@ impl Scheduler {
 
     /// The gang starts: the members held back are bound, the others swap with their placeholders (01, 1.3, 1.4).
     pub(in crate::core) fn start(&mut self, id: GangId) {
-        self.take_no_turn(id);
+        self.books.take_no_turn(id);
         self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.transit(app, AppEvent::Run));
         self.admit(id);
         self.forget_attempts(id);
         self.held_back(id).into_iter().for_each(|ask| self.send(ask));
-        self.reshelve_originators(id);
+        self.books.reshelve_originators(id);
         for group in self.books.gangs[id].groups.clone() {
-            self.balance(group);
+            self.books.balance(group);
         }
-    }
-
-    /// Decides the Binding of an assumed ask.
-    pub(in crate::core) fn send(&mut self, ask: AskId) {
-        self.decide_binding(ask, false);
-    }
-
-    /// Decides the Binding of a member whose placeholder has just gone: nothing else leaves before it.
-    pub(in crate::core) fn send_next(&mut self, ask: AskId) {
-        self.decide_binding(ask, true);
-    }
-
-    fn decide_binding(&mut self, ask: AskId, next: bool) {
-        let Some((node, queue)) = self.books.commit_to_bind(ask) else { return };
-        let entry = &self.books.asks[ask];
-        let mark = self.mark(ask, queue, entry.seat, !entry.is_placeholder());
-        self.decide(Decision::Allocate { ask, node, mark, next });
     }
 
     /// A running application: swaps, and its end.
     fn run_on(&mut self, id: AppId) {
         for group in self.books.apps[id].groups.clone() {
             self.seat_surplus(group);
-            self.balance(group);
+            self.books.balance(group);
             if self.is_interrupted(group) {
-                self.books.changes.pass_due |= self.cramped.insert(id);
+                self.books.changes.pass_due |= self.books.cramped.insert(id);
             } else {
                 self.replace(group, Reach::Seat);
-                self.balance(group);
+                self.books.balance(group);
             }
         }
         let app = &mut self.books.apps[id];
@@ -347,9 +330,9 @@ impl Scheduler {
         if app.groups.is_empty() {
             return self.complete(id);
         }
-        let idle = app.idle.unwrap_or(Idle::beginning(self.now));
+        let idle = app.idle.unwrap_or(Idle::beginning(self.books.now));
         let (due, _) = idle.ends(self.completion_timeout(app));
-        if due <= self.now.mono {
+        if due <= self.books.now.mono {
             return self.complete(id);
         }
         if self.books.apps[id].idle.replace(idle).is_none() {
@@ -370,7 +353,7 @@ impl Scheduler {
         let groups = app.groups.clone();
         let remembered = groups.iter().filter_map(|group| self.remembered_of_this_life(*group));
         let deadline = remembered.filter_map(|status| status.completion_deadline).max();
-        let idle = deadline.map(|deadline| Idle::ending(self.now, deadline, self.completion_timeout(app)));
+        let idle = deadline.map(|deadline| Idle::ending(self.books.now, deadline, self.completion_timeout(app)));
         self.books.apps[id].idle = idle;
         groups.into_iter().for_each(|group| self.load_remembered(group));
     }
@@ -412,7 +395,7 @@ impl Scheduler {
         let groups = &self.books.apps[id].groups;
         if groups.iter().all(|group| self.books.groups[*group].members.placeholders == 0) {
             groups.clone().into_iter().for_each(|group| self.books.clear_seats(group));
-            self.leave_queue(id);
+            self.books.leave_queue(id);
         }
     }
 
@@ -422,10 +405,10 @@ impl Scheduler {
             if self.books.groups[group].members.placeholders == 0 {
                 continue;
             }
-            self.empty_seats(group, why);
-            for ask in self.sorted_asks(group) {
+            self.books.empty_seats(group, why);
+            for ask in self.books.sorted_asks(group) {
                 if self.books.asks[ask].is_placeholder() {
-                    self.release(ask, why);
+                    self.books.release(ask, why);
                 }
             }
         }

@@ -1,7 +1,10 @@
 //! The life of an application's gang: a file for each phase.
 
 mod absorb;
+mod calls;
 mod gate;
+mod heed;
+mod join;
 pub(in crate::core) mod judge;
 mod life;
 mod outside;

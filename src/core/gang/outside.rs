@@ -79,12 +79,12 @@ impl Scheduler {
         self.books.apps[app].latecomers.insert(id);
         self.books.groups[id].closed_out = true;
         self.books.changes.groups.insert(id);
-        for ask in self.sorted_asks(id) {
+        for ask in self.books.sorted_asks(id) {
             if self.books.asks[ask].is_placeholder() {
-                self.release(ask, TerminationType::StoppedByRm);
+                self.books.release(ask, TerminationType::StoppedByRm);
             }
         }
-        self.unlink_all(id);
+        self.books.unlink_all(id);
     }
 }
 

@@ -14,7 +14,6 @@ use crate::core::model::ask::Charge;
 use crate::core::model::books::Books;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::{Ahead, QuotaExcess};
-use crate::core::model::seat::SeatState;
 use crate::core::step::Scheduler;
 
 /// What a swap may take.
@@ -39,7 +38,7 @@ impl Scheduler {
             self.swap_each(id, others, (&mut tries, reach));
         }
         if let (false, Some(app)) = (all_swap, self.books.groups[id].app) {
-            self.books.changes.pass_due |= self.cramped.insert(app) && reach == Reach::Seat;
+            self.books.changes.pass_due |= self.books.cramped.insert(app) && reach == Reach::Seat;
         }
     }
 
@@ -110,7 +109,7 @@ impl Scheduler {
             }
             self.take_open_seat(member, queue);
         }
-        self.cramped.extend(self.books.groups[id].app);
+        self.books.cramped.extend(self.books.groups[id].app);
     }
 
     fn take_open_seat(&mut self, member: AskId, queue: QueueId) {
@@ -139,37 +138,18 @@ impl Scheduler {
 
     fn park(&mut self, group: GroupId, swap: (u32, AskId, AskId), charge: Charge) {
         self.books.park(group, swap, charge);
-        self.release(swap.1, TerminationType::PlaceholderReplaced);
+        self.books.release(swap.1, TerminationType::PlaceholderReplaced);
     }
 
-    /// The placeholder of a swap is gone: one update of application, queue and node. `false` if it was no swap.
-    pub(in crate::core) fn confirm_replacement(&mut self, placeholder: AskId) -> bool {
-        let Some(member) = self.waits_for(placeholder) else { return false };
+    /// The placeholder of a swap is gone: one update of application, queue and node, and the Binding leaves next.
+    pub(super) fn finish_swap(&mut self, member: AskId) {
         let queue = self.books.asks[member].app.and_then(|app| self.books.apps[app].queue);
-        let place = self.planner.place_of_swap(&self.books, placeholder, member).zip(queue);
-        self.books.replace(placeholder, member, place);
+        let place = self.planner.place_of_swap(&self.books, member).zip(queue);
+        self.books.replace(member, place);
         if place.is_some() {
             self.send_next(member);
         } else {
-            self.reshelve(member);
-        }
-        true
-    }
-
-    /// The member for which a placeholder leaves.
-    fn waits_for(&self, placeholder: AskId) -> Option<AskId> {
-        let ask = &self.books.asks[placeholder];
-        let seat = self.books.groups[ask.group?].seats.get(ask.seat?)?;
-        let SeatState::Releasing { placeholder: leaves, member } = seat.state else { return None };
-        (leaves == placeholder).then_some(member)
-    }
-
-    /// A swap is called off from the member's side.
-    pub(in crate::core) fn unpark(&mut self, member: AskId) {
-        let is_seated = self.books.asks[member].seat.is_some();
-        self.books.call_off(member);
-        if is_seated {
-            self.reshelve(member);
+            self.books.reshelve(member);
         }
     }
 }

@@ -3,20 +3,20 @@
 use crate::core::base::ids::{AskId, GangId, GroupId, NodeId, QueueId};
 use crate::core::base::resources::Totals;
 use crate::core::decision::{Decision, TerminationType};
-use crate::core::event::{PlaceholderFor, PlaceholderName};
+use crate::core::event::PlaceholderFor;
 use crate::core::model::ask::AskState;
-use crate::core::model::gang::{Blocked, LOST_AGAIN_MS, Stage};
+use crate::core::model::gang::{Blocked, Stage};
 use crate::core::model::queue::Ahead;
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::place::plan::{Candidate, Shortage};
-use crate::core::reason::{Loss, Reason, Refusal};
+use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
 
 impl Scheduler {
     /// Brings the placeholders that the plan needs into being; says what is still to come.
     pub(super) fn prepare(&mut self, id: GangId) -> Option<Reason> {
         if let Stage::Settling { until, latest } = *self.books.gangs[id].stage() {
-            if self.now.mono < until.min(latest) && self.may_settle(id) {
+            if self.books.now.mono < until.min(latest) && self.may_settle(id) {
                 return Some(Reason::Settling);
             }
             self.books.begin_reserving(id);
@@ -56,51 +56,9 @@ impl Scheduler {
     }
 
     fn create_placeholder(&mut self, id: GroupId, seat: u32) {
-        let Some(name) = self.placeholder_name(id, seat) else { return };
+        let Some(name) = self.books.placeholder_name(id, seat) else { return };
         self.books.seat(id, seat, SeatState::Open(Reserve::Creating));
         self.decide(Decision::CreatePlaceholder(name));
-    }
-
-    /// Takes back the creation of a seat's placeholder. One that was sent already is found a stray when it appears.
-    pub(in crate::core) fn cancel_creation(&mut self, id: GroupId, seat: u32) {
-        let Some(name) = self.placeholder_name(id, seat) else { return };
-        self.books.seat(id, seat, SeatState::Open(Reserve::None));
-        self.books.groups[id].seats.next_attempt(seat, name.attempt.saturating_add(1));
-        self.decide(Decision::CancelPlaceholder(name));
-    }
-
-    fn placeholder_name(&self, id: GroupId, seat: u32) -> Option<PlaceholderName> {
-        let group = &self.books.groups[id];
-        let incarnation = self.books.apps[group.app?].incarnation;
-        let (spec, attempt) = (group.spec.as_ref()?, group.seats.get(seat)?.attempt);
-        Some(PlaceholderName { group: group.key.clone(), uid: spec.uid.clone(), incarnation, seat, attempt })
-    }
-
-    /// The API server will not have a placeholder: nothing is held until the next attempt.
-    pub(in crate::core) fn create_refused(&mut self, name: &PlaceholderName, refusal: Refusal) {
-        let Some(id) = self.books.group_ids.get(&name.group).copied() else { return };
-        let group = &self.books.groups[id];
-        let is_current = self.placeholder_name(id, name.seat).as_ref() == Some(name);
-        let is_creating =
-            matches!(group.seats.get(name.seat).map(|seat| seat.state), Some(SeatState::Open(Reserve::Creating)));
-        let (true, true, Some(gang)) = (is_current, is_creating, group.gang) else { return };
-        self.books.seat(id, name.seat, SeatState::Open(Reserve::None));
-        if self.books.gangs[gang].is_before_start() {
-            self.fall_back(gang, Reason::PlaceholderRejected(refusal));
-        }
-    }
-
-    /// The placeholder of a seat is lost: its node refuses it or puts it off, or somebody deletes it. The seat is planned
-    /// again at once. Where that happens again and again, placeholders would be made for ever, as fast as the API server takes
-    /// it: the second time within [`LOST_AGAIN_MS`] the gang gives everything back, and waits before it tries again, longer
-    /// each time (docs/adr/0015).
-    pub(in crate::core) fn placeholder_lost(&mut self, group: GroupId, seat: u32, how: Loss) {
-        let (now, group) = (self.now.mono, &mut self.books.groups[group]);
-        let again = group.seats.lost_again(seat, now, LOST_AGAIN_MS);
-        let gang = group.gang.filter(|gang| again && self.books.gangs[*gang].is_before_start());
-        if let Some(gang) = gang {
-            self.fall_back(gang, Reason::PlaceholdersLost(how));
-        }
     }
 
     /// Gives everything back and tries again later.
@@ -108,9 +66,9 @@ impl Scheduler {
         self.abandon(id, TerminationType::StoppedByRm);
         let gang = &mut self.books.gangs[id];
         gang.failures += 1;
-        let until = self.now.mono.after(gang.back_off());
+        let until = self.books.now.mono.after(gang.back_off());
         self.books.enter(id, Stage::BackOff { until });
-        self.take_no_turn(id);
+        self.books.take_no_turn(id);
         self.wait(id, reason);
         self.books.touch_gang(id);
     }
@@ -203,7 +161,7 @@ impl Scheduler {
         for (candidate, node) in plan {
             self.assume(*candidate, *node, queue);
         }
-        self.take_no_turn(id);
+        self.books.take_no_turn(id);
         let (have, need) = self.progress(id);
         self.wait(id, Reason::BindingPlaceholders { have, need });
         count

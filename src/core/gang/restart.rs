@@ -115,7 +115,7 @@ impl Scheduler {
         let specs = self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].spec());
         let of_life = specs.filter(|spec| spec.remembered.incarnation == life);
         let deadline = of_life.filter_map(|spec| spec.remembered.completion_deadline).max();
-        deadline.is_some_and(|deadline| deadline <= self.now.wall) && !self.runs(id, life)
+        deadline.is_some_and(|deadline| deadline <= self.books.now.wall) && !self.runs(id, life)
     }
 
     /// By status and by the pods that we bound. Placeholders that nobody bound yet tell of the next life at most, and only

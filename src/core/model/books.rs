@@ -10,6 +10,7 @@ use crate::core::model::application::{App, Counted};
 use crate::core::model::ask::{Ask, AskState, Charge, Rank, Shelf};
 use crate::core::model::changes::Changes;
 use crate::core::model::class::Classes;
+use crate::core::model::due::Due;
 use crate::core::model::gang::Gang;
 use crate::core::model::group::Group;
 use crate::core::model::node::Nodes;
@@ -17,6 +18,7 @@ use crate::core::model::queue::Queues;
 use crate::core::model::seat::SeatState;
 use crate::core::model::timers::Timers;
 use crate::core::shape::HostPort;
+use crate::core::time::Now;
 
 /// Everything the core knows.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +45,17 @@ pub struct Books {
     pub timers: Timers,
     /// What changed since it was last looked at.
     pub changes: Changes,
+    /// What the facts of this step call for.
+    pub due: Due,
+    /// The time of this step.
+    pub now: Now,
+    /// What is known completely.
+    pub listed: Listed,
+    /// Gangs before their start that a pass looks at, in its order.
+    pub turns: BTreeMap<Rank, GangId>,
+    /// Applications that have started and whose members wait for room: for a seat that is open since their start was
+    /// interrupted, or beside a held one that is too small.
+    pub cramped: BTreeSet<AppId>,
     /// Applications that list a TaskGroup which they do not have.
     pub awaited: Lookup<Key, BTreeSet<AppId>>,
     /// Ordinary asks that wait, by queue and class, in the order of a pass.
@@ -53,6 +66,17 @@ pub struct Books {
     pub residents: Lookup<NodeId, BTreeSet<AskId>>,
     /// What the ResourceQuotas of a namespace allow at all.
     pub namespace_limits: Lookup<Text, Limit>,
+}
+
+/// Of which kinds every object is known, so that one that is not known does not exist.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Listed {
+    /// Every kind has been listed or is known to be unserved: decisions are made.
+    pub all: bool,
+    /// TaskGroups.
+    pub groups: bool,
+    /// Queues.
+    pub queues: bool,
 }
 
 /// What an ask counts as in the tallies of its application and group.
@@ -102,6 +126,11 @@ impl Books {
             gangs,
             timers,
             changes,
+            due,
+            now: _,
+            listed: _,
+            turns,
+            cramped,
             awaited,
             ordinary,
             queueless,
@@ -118,6 +147,8 @@ impl Books {
             ("apps", apps.len().max(app_ids.len())),
             ("gangs", gangs.len()),
             ("timers", timers.len()),
+            ("turns", turns.len()),
+            ("cramped", cramped.len()),
             ("awaited task groups", awaited.len()),
             ("ordinary", ordinary.len()),
             ("queueless", queueless.len()),
@@ -126,6 +157,7 @@ impl Books {
         ]
         .into_iter()
         .chain(changes.sizes())
+        .chain(due.sizes())
     }
 
     /// Changes an ask and keeps the tallies of its application and group: the one function that does.
@@ -403,6 +435,7 @@ pub(in crate::core) fn asks_of(state: SeatState) -> impl Iterator<Item = AskId> 
         | SeatState::Held(ask)
         | SeatState::Leaving(ask) => (Some(ask), None),
         SeatState::Releasing { placeholder, member } => (Some(placeholder), Some(member)),
+        SeatState::Freed(member) => (Some(member), None),
         SeatState::Taken(ask) => (ask, None),
     };
     one.into_iter().chain(other)

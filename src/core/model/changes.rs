@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::core::base::ids::{AppId, AskId, GangId, GroupId, NodeId, QueueId};
-use crate::core::event::Role;
+use crate::core::event::{PlaceholderName, Role};
 use crate::core::model::books::Books;
 
 /// Every verb of the books notes here what it touches. What must be settled, planned again and shown follows from this, and
@@ -20,20 +20,26 @@ pub struct Changes {
     pub queues: BTreeSet<QueueId>,
     /// Nodes that have more room, or take pods that they did not take.
     pub grown: BTreeSet<NodeId>,
+    /// Placeholders that were given up: their deletion is to be decided.
+    pub given_up: BTreeSet<AskId>,
+    /// Placeholders whose creation was called off.
+    pub called_off: BTreeSet<PlaceholderName>,
     /// Something changed that may let waiting work go on.
     pub pass_due: bool,
 }
 
 impl Changes {
     /// How much each set holds.
-    pub(super) fn sizes(&self) -> [(&'static str, usize); 5] {
-        let Self { apps, asks, groups, queues, grown, pass_due: _ } = self;
+    pub(super) fn sizes(&self) -> [(&'static str, usize); 7] {
+        let Self { apps, asks, groups, queues, grown, given_up, called_off, pass_due: _ } = self;
         [
             ("applications to be settled", apps.len()),
             ("pods to be shown", asks.len()),
             ("task groups to be shown", groups.len()),
             ("queues to be shown", queues.len()),
             ("nodes with more room", grown.len()),
+            ("placeholders to be deleted", given_up.len()),
+            ("creations called off", called_off.len()),
         ]
     }
 }

@@ -7,6 +7,7 @@ use crate::core::base::ids::{QueueId, Text};
 use crate::core::base::resources::{Excess, Resources, Totals};
 use crate::core::event::QueueSpec;
 use crate::core::model::lifecycle::AppState;
+use crate::core::reason::RejectReason;
 
 /// The queue of pods and task groups that name none.
 pub const DEFAULT_QUEUE: &str = "root.default";
@@ -115,6 +116,19 @@ impl Queues {
     /// The queue of a path, if it is known.
     pub fn find(&self, path: &str) -> Option<QueueId> {
         self.by_path.get(path).copied()
+    }
+
+    /// The queue of a path, if it takes work.
+    ///
+    /// # Errors
+    /// Why it takes none.
+    pub fn usable(&self, path: &str) -> Result<QueueId, RejectReason> {
+        let Some(id) = self.find(path) else { return Err(RejectReason::QueueNotFound(path.into())) };
+        let queue = &self.arena[id];
+        if !queue.defined {
+            return Err(RejectReason::QueueDraining(queue.path.clone()));
+        }
+        if self.is_leaf(id) { Ok(id) } else { Err(RejectReason::QueueNotLeaf(queue.path.clone())) }
     }
 
     /// The queue of a path; an undefined one is made where none is known, so that running work is charged somewhere.

@@ -36,6 +36,9 @@ pub enum SeatState {
         /// Comes.
         member: AskId,
     },
+    /// The placeholder is gone, and the member has no node yet: within one step, in which it is given one before anything
+    /// else is placed.
+    Freed(AskId),
     /// A real member has it: it runs, or has succeeded, and its pod may be gone since then (`None`).
     Taken(Option<AskId>),
 }
@@ -100,7 +103,7 @@ impl Tally {
             SeatState::Binding(_) => [Some(&mut self.assumed), Some(&mut self.binding)],
             SeatState::Held(_) => [Some(&mut self.held), None],
             SeatState::Leaving(_) => [Some(&mut self.leaving), None],
-            SeatState::Releasing { .. } => [Some(&mut self.releasing), None],
+            SeatState::Releasing { .. } | SeatState::Freed(_) => [Some(&mut self.releasing), None],
             SeatState::Taken(Some(_)) => [Some(&mut self.taken), None],
             SeatState::Taken(None) => [Some(&mut self.taken), Some(&mut self.gone)],
         };
@@ -162,6 +165,7 @@ impl Seats {
             | SeatState::Binding(_)
             | SeatState::Leaving(_)
             | SeatState::Releasing { .. }
+            | SeatState::Freed(_)
             | SeatState::Taken(_) => None,
         }
     }
@@ -205,6 +209,7 @@ impl Seats {
             | SeatState::Held(_)
             | SeatState::Leaving(_)
             | SeatState::Releasing { .. }
+            | SeatState::Freed(_)
             | SeatState::Taken(_) => None,
         })
     }
@@ -228,6 +233,7 @@ impl Seats {
             | SeatState::Binding(_)
             | SeatState::Leaving(_)
             | SeatState::Releasing { .. }
+            | SeatState::Freed(_)
             | SeatState::Taken(_) => None,
         })
     }

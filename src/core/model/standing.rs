@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::core::base::ids::{AppId, AskId, GangId, GroupId, Key, QueueId};
 use crate::core::model::application::App;
 use crate::core::model::books::Books;
-use crate::core::model::gang::{Gang, Stage};
+use crate::core::model::gang::{Gang, SETTLE_MS, Stage};
 use crate::core::model::group::Group;
 use crate::core::model::lifecycle::{AppEvent, AppState};
 use crate::core::model::timers::Timer;
@@ -44,6 +44,14 @@ impl Books {
     pub fn begin_reserving(&mut self, id: GangId) {
         let party = self.gangs[id].originators.iter().map(|(_, ask)| *ask).collect();
         self.enter(id, Stage::Reserving { party });
+    }
+
+    /// A member came while the gang settles: it waits a little longer for more.
+    pub fn extend_settling(&mut self, id: GangId) {
+        if let Stage::Settling { latest, .. } = self.gangs[id].stage {
+            let until = self.now.mono.after(SETTLE_MS);
+            self.enter(id, Stage::Settling { until, latest });
+        }
     }
 
     /// An application has something to do again, or has ended.

@@ -2,10 +2,13 @@
 //! and notes what it changed.
 
 use crate::core::base::ids::{AskId, GroupId, NodeId, QueueId};
-use crate::core::event::Role;
+use crate::core::decision::TerminationType;
+use crate::core::event::{PlaceholderName, Role};
 use crate::core::model::ask::{AskState, Charge, Shelf};
 use crate::core::model::books::Books;
+use crate::core::model::gang::LOST_AGAIN_MS;
 use crate::core::model::seat::{Reserve, SeatState};
+use crate::core::reason::{Loss, Reason};
 
 impl Books {
     /// Gives a waiting pod a node, and a member this seat of its group: decided is counted. Whether its Binding leaves at once
@@ -29,13 +32,17 @@ impl Books {
         Some((node, queue))
     }
 
-    /// The API server has a pod on a node: there it is charged, to this queue if it was not yet.
+    /// The API server has a pod on a node: there it is charged, to this queue if it was not yet, and a member has its seat.
     pub fn confirm(&mut self, id: AskId, node: NodeId, queue: Option<QueueId>) {
         self.shelve(id, Shelf::Off);
         if self.asks[id].charge.as_ref().map(|charge| charge.node) != Some(node) {
             self.charge_whole(id, node, queue);
         }
         self.change(id, |ask| ask.state = AskState::Bound { node });
+        let ask = &self.asks[id];
+        if let (false, Some((group, seat))) = (ask.is_placeholder(), ask.group.zip(ask.seat)) {
+            self.seat(group, seat, SeatState::Taken(Some(id)));
+        }
     }
 
     /// A member waits for the placeholder of a held seat to go: until then it is charged with what it needs beyond that.
@@ -46,9 +53,34 @@ impl Books {
         self.seat(group, seat, SeatState::Releasing { placeholder, member });
     }
 
-    /// A placeholder is gone for whose seat a member was parked: the member has it, on this node, or waits like any other
-    /// while the seat is open.
-    pub fn replace(&mut self, placeholder: AskId, member: AskId, place: Option<(NodeId, QueueId)>) {
+    /// A placeholder is gone. Where a member was parked for its seat, that is its own from now on, and it gets a node before
+    /// anything else does ([`Self::replace`]). Whether there was one.
+    pub fn step_aside(&mut self, placeholder: AskId) -> bool {
+        let ask = &self.asks[placeholder];
+        let Some((group, seat)) = ask.group.zip(ask.seat) else { return false };
+        match self.groups[group].seats.get(seat).map(|seat| seat.state) {
+            Some(SeatState::Releasing { placeholder: leaves, member }) if leaves == placeholder => {
+                self.free(placeholder);
+                self.seat(group, seat, SeatState::Freed(member));
+                self.due.freed.insert(member);
+                true
+            }
+            Some(
+                SeatState::Open(_)
+                | SeatState::Assumed(_)
+                | SeatState::Binding(_)
+                | SeatState::Held(_)
+                | SeatState::Leaving(_)
+                | SeatState::Releasing { .. }
+                | SeatState::Freed(_)
+                | SeatState::Taken(_),
+            )
+            | None => false,
+        }
+    }
+
+    /// A member whose placeholder is gone has the seat, on this node, or waits like any other while the seat is open.
+    pub fn replace(&mut self, member: AskId, place: Option<(NodeId, QueueId)>) {
         let Some((group, seat)) = self.asks[member].group.zip(self.asks[member].seat) else { return };
         let count = &mut self.groups[group].replaced;
         // A status is what anybody may have written.
@@ -56,14 +88,10 @@ impl Books {
         match place {
             Some((node, queue)) => {
                 self.charge_whole(member, node, Some(queue));
-                self.free(placeholder);
                 self.change(member, |ask| ask.state = AskState::Assumed { node, sent: false });
                 self.seat(group, seat, SeatState::Assumed(member));
             }
-            None => {
-                self.free(placeholder);
-                self.call_off(member);
-            }
+            None => self.call_off(member),
         }
     }
 
@@ -95,5 +123,99 @@ impl Books {
         self.seat(group, seat, state);
         self.groups[group].seats.next_attempt(seat, attempt);
         self.changes.pass_due = true;
+    }
+
+    /// A swap is called off from the member's side, which is found where it waits.
+    pub(in crate::core) fn unpark(&mut self, member: AskId) {
+        let is_seated = self.asks[member].seat.is_some();
+        self.call_off(member);
+        if is_seated {
+            self.reshelve(member);
+        }
+    }
+
+    /// Takes back an assumption: the pod waits again.
+    pub(in crate::core) fn unassume(&mut self, id: AskId) {
+        self.take_back(id);
+        // Its TaskGroup may have come or gone while it had a node.
+        self.relink(id);
+        self.reshelve(id);
+    }
+
+    /// A placeholder is given up, once (seed "released"): its deletion is to be decided. Nothing is freed until it is gone.
+    pub(in crate::core) fn release(&mut self, id: AskId, why: TerminationType) {
+        let ask = &mut self.asks[id];
+        if ask.leaving.is_none() && self.listed.all {
+            ask.leaving = Some(why);
+            self.changes.given_up.insert(id);
+        }
+    }
+
+    /// Releases a placeholder and opens its seat; what it uses is freed when it is gone.
+    pub(in crate::core) fn give_back(&mut self, placeholder: AskId, why: TerminationType) {
+        self.vacate(placeholder, SeatState::Open(Reserve::None));
+        self.release(placeholder, why);
+    }
+
+    /// A seat is lost to its gang before the start. It is open, and planned again, when its placeholder is gone: until
+    /// then that is charged, and would stand in the way of its own successor.
+    pub(in crate::core) fn lose_seat(&mut self, placeholder: AskId) {
+        self.vacate(placeholder, SeatState::Leaving(placeholder));
+        self.release(placeholder, TerminationType::StoppedByRm);
+        self.changes.apps.extend(self.asks[placeholder].app);
+    }
+
+    /// The placeholder of a seat is lost: its node refuses it or puts it off, or somebody deletes it. The seat is planned
+    /// again at once. Where that happens again and again, placeholders would be made for ever, as fast as the API server takes
+    /// it: the second time within [`LOST_AGAIN_MS`] the gang gives everything back, and waits before it tries again, longer
+    /// each time (docs/adr/0015).
+    pub(in crate::core) fn placeholder_lost(&mut self, group: GroupId, seat: u32, how: Loss) {
+        let now = self.now.mono;
+        let group = &mut self.groups[group];
+        let again = group.seats.lost_again(seat, now, LOST_AGAIN_MS);
+        if let Some(gang) = group.gang.filter(|_| again) {
+            self.due.set_back(gang, Reason::PlaceholdersLost(how));
+        }
+    }
+
+    /// Opens every seat of a group that is not taken and gives back what holds it.
+    pub(in crate::core) fn empty_seats(&mut self, id: GroupId, why: TerminationType) {
+        let seats: Vec<_> = self.groups[id].seats.iter().collect();
+        for (number, seat) in seats {
+            match seat.state {
+                SeatState::Open(Reserve::Creating) => self.cancel_creation(id, number),
+                SeatState::Open(Reserve::Pending(ask))
+                | SeatState::Held(ask)
+                | SeatState::Leaving(ask)
+                | SeatState::Binding(ask) => self.give_back(ask, why),
+                SeatState::Assumed(ask) => match self.asks[ask].state {
+                    // Its Binding is on its way and cannot be taken back.
+                    AskState::Assumed { sent: true, .. } => {}
+                    AskState::Assumed { sent: false, .. }
+                    | AskState::Waiting
+                    | AskState::Parked { .. }
+                    | AskState::Bound { .. }
+                    | AskState::Finished => self.unassume(ask),
+                },
+                SeatState::Releasing { member, .. } | SeatState::Freed(member) => self.unpark(member),
+                SeatState::Open(Reserve::None) | SeatState::Taken(_) => {}
+            }
+        }
+    }
+
+    /// Takes back the creation of a seat's placeholder. One that was sent already is found a stray when it appears.
+    pub(in crate::core) fn cancel_creation(&mut self, id: GroupId, seat: u32) {
+        let Some(name) = self.placeholder_name(id, seat) else { return };
+        self.seat(id, seat, SeatState::Open(Reserve::None));
+        self.groups[id].seats.next_attempt(seat, name.attempt.saturating_add(1));
+        self.changes.called_off.insert(name);
+    }
+
+    /// The name of the present or next placeholder of a seat.
+    pub(in crate::core) fn placeholder_name(&self, id: GroupId, seat: u32) -> Option<PlaceholderName> {
+        let group = &self.groups[id];
+        let incarnation = self.apps[group.app?].incarnation;
+        let (spec, attempt) = (group.spec.as_ref()?, group.seats.get(seat)?.attempt);
+        Some(PlaceholderName { group: group.key.clone(), uid: spec.uid.clone(), incarnation, seat, attempt })
     }
 }

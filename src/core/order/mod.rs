@@ -1,5 +1,4 @@
 //! Whose turn it is: gangs before their start and ordinary pods, in the order of a pass.
 
 mod pass;
-mod shelves;
 mod turns;

@@ -33,7 +33,7 @@ impl Scheduler {
             let groups = self.books.apps[*app].groups.iter().map(|group| &self.books.groups[*group]);
             groups.filter_map(|group| group.without_node().map(|(rank, _)| rank).min()).min().cloned()
         };
-        let cramped = std::mem::take(&mut self.cramped).into_iter();
+        let cramped = std::mem::take(&mut self.books.cramped).into_iter();
         let mut cramped: Vec<_> = cramped.map(|app| (first(&app), app)).collect();
         cramped.sort_unstable();
         // One may have ended since: only what runs swaps.
@@ -43,7 +43,7 @@ impl Scheduler {
         groups.iter().for_each(|group| self.fill_open_seats(*group));
         for group in groups {
             self.replace(group, Reach::Beyond);
-            self.balance(group);
+            self.books.balance(group);
         }
         cramped.into_iter().for_each(|(_, app)| self.books.touch(app));
     }
@@ -83,7 +83,7 @@ impl Scheduler {
         let mut ahead = Ahead::default();
         let mut exhausted = BTreeSet::new();
         let mut waits = false;
-        let mut gang = self.turns.first_key_value().map(|(rank, gang)| (rank.clone(), *gang));
+        let mut gang = self.books.turns.first_key_value().map(|(rank, gang)| (rank.clone(), *gang));
         loop {
             let run = runs.first().cloned();
             let gang_first = match (&gang, &run) {
@@ -104,6 +104,7 @@ impl Scheduler {
                 budget = budget.saturating_sub(placed);
                 runs.extend(self.let_in_now(id));
                 gang = self
+                    .books
                     .turns
                     .range((std::ops::Bound::Excluded(rank), std::ops::Bound::Unbounded))
                     .next()

@@ -14,24 +14,17 @@ impl Scheduler {
         let rank = (waits && self.lacks_something(id)).then(|| self.gang_rank(id));
         let Some(gang) = self.books.gangs.get_mut(id).filter(|gang| gang.turn != rank) else { return };
         if let Some(old) = std::mem::replace(&mut gang.turn, rank.clone()) {
-            self.turns.remove(&old);
+            self.books.turns.remove(&old);
         }
         if let Some(rank) = rank {
-            self.turns.insert(rank, id);
+            self.books.turns.insert(rank, id);
             self.books.changes.pass_due = true;
-        }
-    }
-
-    /// Takes the gang out of those that try to start.
-    pub(in crate::core) fn take_no_turn(&mut self, id: GangId) {
-        if let Some(rank) = self.books.gangs[id].turn.take() {
-            self.turns.remove(&rank);
         }
     }
 
     fn back_off_is_over(&mut self, id: GangId) -> bool {
         let Stage::BackOff { until } = *self.books.gangs[id].stage() else { return true };
-        if until > self.now.mono {
+        if until > self.books.now.mono {
             return false;
         }
         self.books.enter(id, Stage::Gate);
@@ -63,7 +56,7 @@ impl Scheduler {
     }
 
     /// Names a gang: the first of its applications.
-    fn gang_key(&self, id: GangId) -> Key {
+    pub(in crate::core) fn gang_key(&self, id: GangId) -> Key {
         let app = self.books.gangs[id].apps.first().expect("a gang has an application");
         self.books.apps[*app].key.clone()
     }

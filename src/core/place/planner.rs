@@ -61,12 +61,12 @@ impl Planner {
         self.fill_more(books, class, 1).first().map(|placed| placed.node)
     }
 
-    /// Where the member of a swap goes once its placeholder is gone: the node chosen for it, if that still takes it, else
+    /// Where the member of a swap goes now that its placeholder is gone: the node chosen for it, if that still takes it, else
     /// another.
-    pub fn place_of_swap(&mut self, books: &Books, placeholder: AskId, member: AskId) -> Option<NodeId> {
+    pub fn place_of_swap(&mut self, books: &Books, member: AskId) -> Option<NodeId> {
         let class = books.asks[member].class?;
         self.overlay.begin();
-        [placeholder, member].into_iter().for_each(|ask| self.give_back(&books.asks[ask]));
+        self.give_back(&books.asks[member]);
         let chosen = books.asks[member].charge.as_ref().map(|charge| charge.node);
         let still = |node: &NodeId| fits(&books.nodes, &books.classes, &self.overlay, class, *node).is_ok();
         chosen.filter(still).or_else(|| self.find_beside(books, class))

@@ -4,7 +4,7 @@ use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, QueueId, Te
 use crate::core::base::resources::{Amount, Totals};
 use crate::core::decision::Decision;
 use crate::core::event::{Place, Role};
-use crate::core::gang::judge::{placeholder_ask, usable_queue};
+use crate::core::gang::judge::placeholder_ask;
 use crate::core::gang::replace::excess_refused;
 use crate::core::model::ask::{AskState, Shelf};
 use crate::core::model::group::Group;
@@ -170,8 +170,10 @@ impl Scheduler {
     fn single_reason(&self, id: AskId) -> Option<AskReason> {
         let ask = &self.books.asks[id];
         let path = ask.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE);
-        match usable_queue(&self.books, path) {
-            Err(RejectReason::QueueNotFound(queue) | RejectReason::QueueDraining(queue)) if !self.queues_listed => {
+        match self.books.queues.usable(path) {
+            Err(RejectReason::QueueNotFound(queue) | RejectReason::QueueDraining(queue))
+                if !self.books.listed.queues =>
+            {
                 Some(AskReason::QueueUnknown(queue))
             }
             Err(reason) => Some(AskReason::Queue(reason)),

@@ -1,0 +1,134 @@
+//! Calls about pods: Bindings are decided, recalled and tried again, placeholders deleted.
+
+use crate::core::base::ids::{AskId, NodeId, QueueId};
+use crate::core::decision::Decision;
+use crate::core::event::{Mark, Role};
+use crate::core::model::ask::AskState;
+use crate::core::step::Scheduler;
+
+impl Scheduler {
+    /// Decides the Binding of an assumed ask.
+    pub(in crate::core) fn send(&mut self, ask: AskId) {
+        self.decide_binding(ask, false);
+    }
+
+    /// Decides the Binding of a member whose placeholder has just gone: nothing else leaves before it.
+    pub(in crate::core) fn send_next(&mut self, ask: AskId) {
+        self.decide_binding(ask, true);
+    }
+
+    fn decide_binding(&mut self, ask: AskId, next: bool) {
+        let Some((node, queue)) = self.books.commit_to_bind(ask) else { return };
+        let entry = &self.books.asks[ask];
+        let mark = self.mark(ask, queue, entry.seat, !entry.is_placeholder());
+        self.decide(Decision::Allocate { ask, node, mark, next });
+    }
+
+    /// Deletions and creations called off that the books call for: placeholders in the order of their names.
+    pub(in crate::core) fn withdraw(&mut self) {
+        let given_up = std::mem::take(&mut self.books.changes.given_up);
+        for id in self.books.by_name(given_up) {
+            let ask = &self.books.asks[id];
+            if let Some(why) = ask.leaving.filter(|_| !ask.spec.terminating) {
+                self.decide(Decision::Release(id, why));
+            }
+        }
+        for name in std::mem::take(&mut self.books.changes.called_off) {
+            self.decide(Decision::CancelPlaceholder(name));
+        }
+    }
+
+    /// What was decided, and does not hold any more: of nodes that take less, and of pods that are not what they were.
+    pub(super) fn doubt_decisions(&mut self) {
+        let shrunk = std::mem::take(&mut self.books.due.shrunk);
+        let names = |id: &NodeId| Some((self.books.nodes.name(*id)?.clone(), *id));
+        let mut shrunk: Vec<_> = shrunk.iter().filter_map(names).collect();
+        shrunk.sort_unstable();
+        shrunk.into_iter().for_each(|(_, node)| self.check_assumed(node));
+        let doubted = std::mem::take(&mut self.books.due.doubted);
+        for id in self.books.by_name(doubted) {
+            if self.books.is_being_bound(id) && !(self.books.is_as_decided(id) && self.still_fits(id)) {
+                self.decide(Decision::Recall(id));
+            }
+        }
+    }
+
+    /// Pods that are to be bound to a node and, before a gang's start, seats there that could not be given to their members.
+    fn check_assumed(&mut self, node: NodeId) {
+        for id in self.books.residents(node) {
+            let assumed = match self.books.asks[id].state {
+                AskState::Assumed { sent, .. } => Some(sent),
+                AskState::Bound { .. } | AskState::Parked { .. } | AskState::Waiting | AskState::Finished => None,
+            };
+            match assumed.filter(|_| !self.still_fits(id)) {
+                Some(true) => drop(self.books.due.doubted.insert(id)),
+                Some(false) => self.books.unassume(id),
+                None => {}
+            }
+            if self.books.awaits_start(id) && !self.planner.may_stay(&self.books, id) {
+                self.books.lose_seat(id);
+            }
+        }
+    }
+
+    /// Whether a pod can still be bound to the node that it was given.
+    pub(in crate::core) fn still_fits(&mut self, id: AskId) -> bool {
+        self.planner.still_fits(&self.books, id)
+    }
+
+    /// Calls whose pause is over, in the order of the pods' names: ids depend on the order of arrival.
+    pub(in crate::core) fn retry_due(&mut self, due: &[AskId]) {
+        for id in self.books.by_name(due.iter().copied()) {
+            self.books.forget_retry(id);
+            self.retry(id);
+            self.books.changes.apps.extend(self.books.asks[id].app);
+            self.books.changes.asks.insert(id);
+        }
+    }
+
+    fn retry(&mut self, id: AskId) {
+        let ask = &self.books.asks[id];
+        match (ask.leaving, ask.state) {
+            (Some(_), _) if ask.spec.terminating => {}
+            (Some(_), _) => drop(self.books.changes.given_up.insert(id)),
+            // It kept its room, and goes there: planned anew beside others of its gang, it might find none.
+            (None, AskState::Assumed { sent: true, .. }) if self.may_go_on(id) => self.send(id),
+            (None, AskState::Assumed { sent: true, .. }) => self.books.unassume(id),
+            (None, AskState::Assumed { sent: false, .. } | AskState::Waiting) => self.books.reshelve(id),
+            (None, AskState::Parked { .. } | AskState::Bound { .. } | AskState::Finished) => {}
+        }
+    }
+
+    /// Whether what was decided for a pod is still to be done: the same gang is being started, in the same queue, and the node
+    /// takes it.
+    fn may_go_on(&mut self, id: AskId) -> bool {
+        let ask = &self.books.asks[id];
+        let charged = ask.charge.as_ref().and_then(|charge| charge.queue);
+        let is_of_queue = ask.app.is_some_and(|app| self.books.apps[app].queue == charged);
+        is_of_queue && self.books.is_being_started(id) && !self.books.lacks_its_group(id) && self.still_fits(id)
+    }
+
+    /// What a Binding of this ask writes on the pod.
+    pub(in crate::core) fn mark(&self, id: AskId, queue: QueueId, seat: Option<u32>, started: bool) -> Mark {
+        let ask = &self.books.asks[id];
+        let app = ask.app.map(|app| &self.books.apps[app]);
+        let first = app.and_then(|app| app.groups.first().copied());
+        let group = ask.group.or(first).and_then(|group| self.books.groups.get(group)?.spec.as_ref());
+        // A life has a number from its acceptance on.
+        let group = group.filter(|_| app.is_some_and(|app| app.incarnation > 0));
+        let (task_group, application) = match &ask.spec.role {
+            Role::Member { group } => (Some(group.clone()), None),
+            Role::Originator { application } => (None, Some(application.clone())),
+            Role::Foreign | Role::Singleton | Role::Placeholder(_) => (None, None),
+        };
+        Mark {
+            task_group,
+            application,
+            group: group.map(|spec| spec.uid.clone()),
+            incarnation: app.map_or(0, |app| app.incarnation),
+            seat,
+            started: started && group.is_some(),
+            queue: self.books.queues[queue].path.clone(),
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! What the facts of a step call for, once all of them are in: each kind in turn, and of a kind in the order of names.
+
+use crate::core::base::ids::AppId;
+use crate::core::decision::Decision;
+use crate::core::facts::objects::is_on_one_path;
+use crate::core::gang::judge::queue_path_of;
+use crate::core::model::due::Verdict;
+use crate::core::model::lifecycle::AppState;
+use crate::core::model::seat::{Reserve, SeatState};
+use crate::core::reason::Reason;
+use crate::core::step::Scheduler;
+
+impl Scheduler {
+    /// Does all of it. Before every kind is listed task groups come into their applications, and nothing else happens.
+    pub(in crate::core) fn heed_facts(&mut self) {
+        if !self.books.listed.all {
+            return self.attach_arrived();
+        }
+        self.finish_swaps();
+        self.drained_queues_go();
+        self.judge_the_concerned();
+        self.attach_arrived();
+        let found = std::mem::take(&mut self.books.due.found);
+        let found = self.books.by_name(found);
+        found.iter().for_each(|id| self.absorb(*id));
+        self.doubt_decisions();
+        found.into_iter().for_each(|id| self.take_up_start(id));
+        self.take_refusals();
+        self.set_back();
+        self.withdraw();
+    }
+
+    /// Parked members whose placeholders are gone get their nodes: in one update of application, queue and node, before
+    /// anything else does (01, 1.4).
+    fn finish_swaps(&mut self) {
+        let freed = std::mem::take(&mut self.books.due.freed);
+        for member in self.books.by_name(freed) {
+            let ask = &self.books.asks[member];
+            let seat = ask.group.zip(ask.seat).and_then(|(group, seat)| self.books.groups[group].seats.get(seat));
+            if seat.is_some_and(|seat| seat.state == SeatState::Freed(member)) {
+                self.finish_swap(member);
+            }
+        }
+    }
+
+    /// What was refused because a queue drains hears that it is gone, once nothing is left in it. Its object may be there
+    /// still, below one that is gone: it and those above say that nothing of it is used.
+    fn drained_queues_go(&mut self) {
+        for path in self.books.queues.take_drained() {
+            self.books.changes.asks.extend(&self.books.queueless);
+            let up = std::iter::successors(Some(&*path), |path| path.rsplit_once('.').map(|(above, _)| above));
+            up.for_each(|path| self.decide(Decision::ShowQueue(path.into())));
+            self.books.due.queues.insert(path);
+        }
+    }
+
+    /// Applications of which something changed that they were judged by.
+    fn judge_the_concerned(&mut self) {
+        self.find_the_concerned();
+        let verdicts = std::mem::take(&mut self.books.due.verdicts).into_iter();
+        let mut verdicts: Vec<_> =
+            verdicts.filter_map(|(id, verdict)| Some((self.books.apps.get(id)?.key.clone(), id, verdict))).collect();
+        verdicts.sort_unstable();
+        for (_, id, verdict) in verdicts {
+            // One before it in this order may have been what named it.
+            if self.books.apps.get(id).is_some() {
+                self.judge_because(id, verdict);
+            }
+        }
+    }
+
+    /// Who names a queue that changed, one above or one below, or is in a namespace whose ResourceQuotas changed.
+    fn find_the_concerned(&mut self) {
+        let due = &mut self.books.due;
+        let (queues, namespaces) = (std::mem::take(&mut due.queues), std::mem::take(&mut due.namespaces));
+        if queues.is_empty() && namespaces.is_empty() {
+            return;
+        }
+        for (id, app) in self.books.apps.iter() {
+            let of_queue = || {
+                let path = queue_path_of(&self.books, app);
+                queues.iter().any(|changed| is_on_one_path(&path, changed))
+            };
+            if namespaces.contains(&app.key.namespace) || of_queue() {
+                self.books.due.judge(id, Verdict::InDoubt);
+            }
+        }
+    }
+
+    fn judge_because(&mut self, id: AppId, verdict: Verdict) {
+        match (verdict, self.books.apps[id].state()) {
+            (Verdict::Incomplete, _) => return self.lacks_a_group(id),
+            (Verdict::Resubmitted, AppState::Running | AppState::Waiting) => {}
+            (Verdict::Resubmitted, _) => self.renew(id),
+            (Verdict::InDoubt, AppState::Accepted) => self.judge_again(id),
+            (Verdict::InDoubt, AppState::New | AppState::Rejected) => self.renew(id),
+            (Verdict::InDoubt, AppState::Running | AppState::Waiting | AppState::Completed) => {}
+        }
+        self.books.touch(id);
+    }
+
+    /// A placeholder that was refused and is not there: nothing is held until the next attempt.
+    fn take_refusals(&mut self) {
+        for (name, refusal) in std::mem::take(&mut self.books.due.refused) {
+            let Some(id) = self.books.group_ids.get(&name.group).copied() else { continue };
+            let group = &self.books.groups[id];
+            let state = group.seats.get(name.seat).map(|seat| seat.state);
+            let is_current = self.books.placeholder_name(id, name.seat).as_ref() == Some(&name);
+            if let (true, Some(SeatState::Open(Reserve::Creating)), Some(gang)) = (is_current, state, group.gang) {
+                self.books.seat(id, name.seat, SeatState::Open(Reserve::None));
+                self.books.due.set_back(gang, Reason::PlaceholderRejected(refusal));
+            }
+        }
+    }
+
+    /// Gangs whose placeholders are refused, or lost again and again, give back what they hold.
+    fn set_back(&mut self) {
+        let setbacks = std::mem::take(&mut self.books.due.setbacks).into_iter();
+        let mut setbacks: Vec<_> = setbacks
+            .filter(|(gang, _)| self.books.gangs.get(*gang).is_some_and(|gang| gang.is_before_start()))
+            .map(|(gang, reason)| (self.gang_key(gang), gang, reason))
+            .collect();
+        setbacks.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
+        setbacks.into_iter().for_each(|(_, gang, reason)| self.fall_back(gang, reason));
+    }
+}

@@ -1,0 +1,140 @@
+//! TaskGroups come into the application that they name, and an application begins anew when it is not what it was (01, 1.1,
+//! 1.5, 1.8).
+
+use crate::core::base::ids::{AppId, GangId, GroupId};
+use crate::core::decision::TerminationType;
+use crate::core::event::GroupSpec;
+use crate::core::facts::groups::app_key;
+use crate::core::model::ask::AskState;
+use crate::core::model::lifecycle::{AppEvent, AppState};
+use crate::core::step::Scheduler;
+
+impl Scheduler {
+    /// Task groups that came since the last step, in the order of their names.
+    pub(super) fn attach_arrived(&mut self) {
+        let arrived = std::mem::take(&mut self.books.due.arrived);
+        let is_new =
+            |id: &GroupId| self.books.groups.get(*id).is_some_and(|group| group.spec.is_some() && group.app.is_none());
+        let mut arrived: Vec<_> = arrived.into_iter().filter(is_new).collect();
+        arrived.sort_unstable_by(|a, b| self.books.groups[*a].key.cmp(&self.books.groups[*b].key));
+        arrived.into_iter().for_each(|id| self.attach(id));
+    }
+
+    /// Adds a TaskGroup to the application that it names, or notes that it is closed to it.
+    pub(super) fn attach(&mut self, id: GroupId) {
+        let app = self.books.app_at(&app_key(&self.books.groups[id]));
+        let is_open = self.takes(app, id);
+        if is_open {
+            self.books.take_in(app, id);
+            self.renew_unless_started(app);
+        } else {
+            self.books.groups[id].closed_out = true;
+            self.books.apps[app].latecomers.insert(id);
+        }
+        self.relink_all(id);
+        if is_open && self.books.apps[app].has_started() {
+            self.join(app, id);
+        }
+        self.books.changes.groups.insert(id);
+        self.books.touch(app);
+        self.books.wake_awaiting(&self.books.groups[id].key.clone());
+    }
+
+    /// What an application consists of changed: judged again, unless it started with what it had.
+    fn renew_unless_started(&mut self, app: AppId) {
+        let is_first = self.books.apps[app].groups.len() == 1;
+        if is_first || !self.books.apps[app].has_started() {
+            self.renew(app);
+        }
+        if is_first {
+            // With its first TaskGroup it is another application, with lives of its own.
+            let app = &mut self.books.apps[app];
+            (app.incarnation, app.placed) = (0, false);
+        }
+    }
+
+    fn relink_all(&mut self, id: GroupId) {
+        for ask in self.books.sorted_asks(id) {
+            self.books.relink(ask);
+            if self.books.asks[ask].is_placeholder() {
+                self.absorb(ask);
+            }
+            self.books.reshelve(ask);
+            self.books.changes.asks.insert(ask);
+        }
+    }
+
+    /// A TaskGroup comes back into a gang that runs: its seats are open, and nothing begins anew.
+    fn join(&mut self, app: AppId, id: GroupId) {
+        self.books.groups[id].lived = self.books.apps[app].incarnation;
+        self.load_remembered(id);
+        self.make_seats(id);
+    }
+
+    /// What was edited while the application lived holds from its end on. By itself it begins no new life.
+    pub(super) fn take_up_edits(&mut self, app: AppId) {
+        for id in self.books.apps[app].groups.clone() {
+            let group = &mut self.books.groups[id];
+            let Some(spec) = group.edited.take() else { continue };
+            if spec.application == group.spec().application {
+                group.spec = Some(Box::new(GroupSpec { remembered: group.spec().remembered.clone(), ..*spec }));
+            } else {
+                self.books.resubmit(id, *spec);
+            }
+        }
+    }
+
+    /// One of its TaskGroups is gone: before its start it is not the same gang any more and is judged again.
+    pub(super) fn lacks_a_group(&mut self, app: AppId) {
+        match self.books.apps[app].state() {
+            AppState::New | AppState::Accepted | AppState::Rejected => self.renew(app),
+            AppState::Running | AppState::Waiting | AppState::Completed => {}
+        }
+        self.let_latecomers_in(app);
+        self.books.touch(app);
+        self.books.forget_app_if_idle(app);
+    }
+
+    /// To be judged (again), where the state machine allows it. An ended application whose placeholders still leave is
+    /// judged when they are gone.
+    pub(in crate::core) fn renew(&mut self, id: AppId) {
+        let app = &mut self.books.apps[id];
+        if app.state() == AppState::Completed && app.queue.is_some() {
+            app.resubmitted = true;
+            return self.books.touch(id);
+        }
+        let (gang, state) = (app.gang, app.state());
+        if state == AppState::Accepted {
+            self.abandon(gang, TerminationType::StoppedByRm);
+        }
+        if self.books.transit(id, AppEvent::Renew) {
+            let app = &mut self.books.apps[id];
+            (app.resubmitted, app.placed) = (false, false);
+            app.rejected.clear();
+            self.books.end_idling(id);
+            let gang_entry = &mut self.books.gangs[gang];
+            (gang_entry.waits, gang_entry.blocked, gang_entry.real_ask) = (None, None, None);
+            self.books.take_no_turn(gang);
+            self.books.leave_queue(id);
+            for group in self.books.apps[id].groups.clone() {
+                self.books.end_life(group);
+            }
+            self.books.reshelve_originators(gang);
+            self.books.show_app(id);
+        }
+        self.books.touch(id);
+    }
+
+    /// Nothing is held any more: every seat is open, every assumption taken back (01, 1.3 "No hold and wait").
+    pub(in crate::core) fn abandon(&mut self, id: GangId, why: TerminationType) {
+        for group in self.books.gangs[id].groups.clone() {
+            self.books.empty_seats(group, why);
+        }
+        for ask in self.books.originators_of(id) {
+            if let AskState::Assumed { sent: false, .. } = self.books.asks[ask].state {
+                self.books.unassume(ask);
+            }
+        }
+        self.close_gate(id);
+    }
+}

@@ -1,0 +1,78 @@
+//! What facts call for: noted in the books while events are applied, done once all of them are in (`gang/heed.rs`).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId, NodeId, Text};
+use crate::core::event::PlaceholderName;
+use crate::core::reason::{Reason, Refusal};
+
+/// Facts decide nothing: what follows from them is noted here. What has gone since may still be named: its id finds nothing.
+#[derive(Clone, Debug, Default)]
+pub struct Due {
+    /// Parked members whose placeholder is gone: they get their node before anything else does.
+    pub freed: BTreeSet<AskId>,
+    /// Applications that are to be judged again.
+    pub verdicts: BTreeMap<AppId, Verdict>,
+    /// Queues that changed, by their paths: who names one of them, one above or one below is judged again.
+    pub queues: BTreeSet<Text>,
+    /// Namespaces whose ResourceQuotas changed, likewise.
+    pub namespaces: BTreeSet<Text>,
+    /// Task groups that came, and are to be taken into the application that they name.
+    pub arrived: BTreeSet<GroupId>,
+    /// Nodes that take less than they did: what was decided for them may not hold.
+    pub shrunk: BTreeSet<NodeId>,
+    /// Pods whose Binding was decided and may be wrong by now.
+    pub doubted: BTreeSet<AskId>,
+    /// Pods seen where they may have a seat, or may show that their gang has started.
+    pub found: BTreeSet<AskId>,
+    /// Placeholders that the API server would not have.
+    pub refused: BTreeMap<PlaceholderName, Refusal>,
+    /// Gangs that give everything back and try again later, with the reason that came first.
+    pub setbacks: BTreeMap<GangId, Reason>,
+}
+
+/// Why an application is judged again; of several the last in this order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// What limits it, or what it asks for, changed.
+    InDoubt,
+    /// A task group of it is gone.
+    Incomplete,
+    /// A spec of it changed.
+    Resubmitted,
+}
+
+impl Due {
+    /// An application is to be judged again.
+    pub fn judge(&mut self, id: AppId, verdict: Verdict) {
+        let entry = self.verdicts.entry(id).or_insert(verdict);
+        *entry = verdict.max(*entry);
+    }
+
+    /// A gang gives everything back and tries again later.
+    pub fn set_back(&mut self, id: GangId, reason: Reason) {
+        self.setbacks.entry(id).or_insert(reason);
+    }
+
+    /// Whether something is to be done.
+    pub(in crate::core) fn is_empty(&self) -> bool {
+        self.sizes().iter().all(|(_, count)| *count == 0)
+    }
+
+    /// How much each set holds.
+    pub(super) fn sizes(&self) -> [(&'static str, usize); 10] {
+        let Self { freed, verdicts, queues, namespaces, arrived, shrunk, doubted, found, refused, setbacks } = self;
+        [
+            ("members to get their node", freed.len()),
+            ("applications to be judged again", verdicts.len()),
+            ("queues that changed", queues.len()),
+            ("namespaces that changed", namespaces.len()),
+            ("task groups that arrived", arrived.len()),
+            ("nodes that shrank", shrunk.len()),
+            ("Bindings in doubt", doubted.len()),
+            ("pods to be seated", found.len()),
+            ("placeholders refused", refused.len()),
+            ("gangs to be set back", setbacks.len()),
+        ]
+    }
+}

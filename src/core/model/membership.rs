@@ -1,0 +1,181 @@
+//! What belongs to what: pods to task groups and applications, applications to queues; and what is forgotten when nothing
+//! names it any more.
+
+use std::collections::BTreeSet;
+
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId, Key, Text};
+use crate::core::event::{Place, Role};
+use crate::core::model::application::App;
+use crate::core::model::ask::{AskState, Shelf};
+use crate::core::model::books::Books;
+use crate::core::model::due::Verdict;
+
+impl Books {
+    /// Links a pod to what it belongs to. Settled once it has a node and an application; and what was bound for a
+    /// TaskGroup that is gone belongs to none until its mark is seen.
+    pub(in crate::core) fn relink(&mut self, id: AskId) {
+        let ask = &self.asks[id];
+        if ask.state != AskState::Waiting && ask.app.is_some() || self.is_bound_unseen(id) && self.lacks_its_group(id) {
+            return;
+        }
+        let namespace = ask.spec.key.namespace.clone();
+        let (app, group) = match ask.spec.role.clone() {
+            Role::Foreign | Role::Singleton => (None, None),
+            Role::Originator { application } => (Some(self.app_at(&Key { namespace, name: application })), None),
+            Role::Member { group } => self.membership(id, &Key { namespace, name: group }),
+            // A pod can only have a seat of its own namespace, whatever it says.
+            Role::Placeholder(name) if name.group.namespace != namespace => (None, None),
+            Role::Placeholder(name) => {
+                let group = self.group_at(&name.group);
+                (self.groups[group].app, Some(group))
+            }
+        };
+        let old = (self.asks[id].app, self.asks[id].group);
+        self.link(id, app, group);
+        if old != (app, group) {
+            self.leave_idle(old.0, old.1);
+        }
+    }
+
+    /// A member that runs under the UID of another TaskGroup of the same name never counts for this one (01, 1.5).
+    fn membership(&mut self, id: AskId, key: &Key) -> (Option<AppId>, Option<GroupId>) {
+        let group = self.group_at(key);
+        let uid = self.groups[group].spec.as_ref().map(|spec| spec.uid.clone());
+        let marked = self.asks[id].spec.mark.as_ref().and_then(|mark| mark.group.clone());
+        match (marked, uid) {
+            (Some(marked), Some(uid)) if marked != uid => {
+                self.forget_group_if_idle(group);
+                (None, None)
+            }
+            _ => (self.groups[group].app, Some(group)),
+        }
+    }
+
+    /// Forgets a group and an application that nothing names any more.
+    pub(in crate::core) fn leave_idle(&mut self, app: Option<AppId>, group: Option<GroupId>) {
+        if let Some(group) = group {
+            self.forget_group_if_idle(group);
+        }
+        if let Some(app) = app {
+            self.forget_app_if_idle(app);
+        }
+    }
+
+    /// Takes the pods of a group out of its application: they park.
+    pub(in crate::core) fn unlink_all(&mut self, id: GroupId) {
+        for ask in self.sorted_asks(id) {
+            self.shelve(ask, Shelf::Off);
+            self.link(ask, None, Some(id));
+            self.changes.asks.insert(ask);
+        }
+    }
+
+    /// A group's pods in the order of their names: decisions must not depend on the order of arrival.
+    pub(in crate::core) fn sorted_asks(&self, id: GroupId) -> Vec<AskId> {
+        let Some(group) = self.groups.get(id) else { return Vec::new() };
+        self.by_name(group.asks.iter().copied())
+    }
+
+    /// Those of these pods that are there, in the order of their names.
+    pub(in crate::core) fn by_name(&self, asks: impl IntoIterator<Item = AskId>) -> Vec<AskId> {
+        let found = asks.into_iter().filter_map(|id| Some((&self.asks.get(id)?.spec.key, id)));
+        let mut asks: Vec<_> = found.collect();
+        asks.sort_unstable();
+        asks.into_iter().map(|(_, id)| id).collect()
+    }
+
+    /// Whether a Binding of the pod was decided, and has not ended as far as is known.
+    pub(in crate::core) fn is_being_bound(&self, id: AskId) -> bool {
+        self.asks.get(id).is_some_and(|ask| matches!(ask.state, AskState::Assumed { sent: true, .. }))
+    }
+
+    /// Whether a Binding of the pod was decided, and the pod was not seen with it: for whom that is only its mark says.
+    pub(in crate::core) fn is_bound_unseen(&self, id: AskId) -> bool {
+        let ask = &self.asks[id];
+        let is_seen = ask.spec.mark.is_some() || matches!(ask.spec.place, Place::On { .. });
+        matches!(ask.state, AskState::Bound { .. }) && !is_seen || self.is_being_bound(id)
+    }
+
+    /// Whether a pod belongs where it did when its Binding was decided, and asks for nothing that we cannot give.
+    pub(in crate::core) fn is_as_decided(&self, id: AskId) -> bool {
+        let ask = &self.asks[id];
+        let is_refused = matches!(ask.spec.place, Place::Refused(_)) && !ask.is_placeholder();
+        !self.lacks_its_group(id) && ask.relabelled.is_none() && !is_refused
+    }
+
+    /// Whether a member's TaskGroup is gone.
+    pub(in crate::core) fn lacks_its_group(&self, id: AskId) -> bool {
+        let ask = &self.asks[id];
+        matches!(ask.spec.role, Role::Member { .. }) && ask.group.is_none()
+    }
+
+    /// Forgets an application that neither a TaskGroup nor a pod names.
+    pub(in crate::core) fn forget_app_if_idle(&mut self, id: AppId) {
+        let is_idle = |app: &App| app.groups.is_empty() && app.asks.is_empty() && app.latecomers.is_empty();
+        if !self.apps.get(id).is_some_and(is_idle) {
+            return;
+        }
+        self.take_no_turn(self.apps[id].gang);
+        self.leave_queue(id);
+        self.await_groups(id, &[]);
+        self.forget_app(id);
+        self.cramped.remove(&id);
+    }
+
+    /// Takes a gang out of those that try to start.
+    pub(in crate::core) fn take_no_turn(&mut self, id: GangId) {
+        if let Some(rank) = self.gangs[id].turn.take() {
+            self.turns.remove(&rank);
+        }
+    }
+
+    /// The application leaves its queue: it is not counted there any more.
+    pub(in crate::core) fn leave_queue(&mut self, id: AppId) {
+        self.dismiss(id);
+        self.count_app(id, None);
+        if let Some(queue) = self.apps[id].queue.take() {
+            self.changes.queues.insert(queue);
+            self.changes.groups.extend(&self.apps[id].groups);
+            self.queues.release(queue);
+            self.changes.pass_due = true;
+        }
+    }
+
+    /// Takes the application off `maxApplications`.
+    pub(in crate::core) fn dismiss(&mut self, id: AppId) {
+        let app = &mut self.apps[id];
+        if std::mem::replace(&mut app.admitted, false)
+            && let Some(queue) = app.queue
+        {
+            self.queues.dismiss(queue);
+            self.changes.pass_due = true;
+        }
+    }
+
+    /// Notes the TaskGroups of which one that comes, changes or goes lets the application be judged again.
+    pub(in crate::core) fn await_groups(&mut self, id: AppId, names: &[Text]) {
+        for name in std::mem::replace(&mut self.apps[id].awaits, names.to_vec()) {
+            let key = self.apps[id].key.beside(&name);
+            if let Some(waiting) = self.awaited.get_mut(&key) {
+                waiting.remove(&id);
+                if waiting.is_empty() {
+                    self.awaited.remove(&key);
+                }
+            }
+        }
+        for name in names {
+            let key = self.apps[id].key.beside(name);
+            match self.awaited.get_mut(&key) {
+                Some(waiting) => drop(waiting.insert(id)),
+                None => drop(self.awaited.insert(key, BTreeSet::from([id]))),
+            }
+        }
+    }
+
+    /// A TaskGroup came, changed or went: who lists it from another application is judged again.
+    pub(in crate::core) fn wake_awaiting(&mut self, key: &Key) {
+        for id in self.awaited.get(key).into_iter().flatten() {
+            self.due.judge(*id, Verdict::InDoubt);
+        }
+    }
+}
