@@ -32,6 +32,7 @@ mod simulation;
 mod spec_audit;
 mod spec_completion;
 mod spec_edits;
+mod spec_facts;
 mod spec_gang;
 mod spec_gate;
 mod spec_interrupted;

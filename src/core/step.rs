@@ -65,12 +65,11 @@ impl Scheduler {
                 self.books.apply(event);
             }
         }
+        self.heed_facts();
         if !self.books.listed.all {
             // Nothing is decided, so that nothing is due either: a kind that cannot be listed must not cost a core.
-            self.heed_facts();
             return Step::default();
         }
-        self.heed_facts();
         self.expire();
         let mut share = SETTLED_PER_STEP;
         self.settle(&mut share);

@@ -94,7 +94,7 @@ impl Scheduler {
     }
 
     /// Whether `maxApplications` of the queue leaves no place for an application of the gang.
-    fn lacks_place(&self, id: GangId) -> Option<Reason> {
+    pub(super) fn lacks_place(&self, id: GangId) -> Option<Reason> {
         let apps = self.books.gangs[id].apps.iter().map(|app| &self.books.apps[*app]);
         let mut outside = apps.filter(|app| !app.admitted);
         let (queue, max) = outside.find_map(|app| self.books.queues.full_of_applications(app.queue?))?;

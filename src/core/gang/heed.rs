@@ -62,7 +62,7 @@ impl Scheduler {
             verdicts.filter_map(|(id, verdict)| Some((self.books.apps.get(id)?.key.clone(), id, verdict))).collect();
         verdicts.sort_unstable();
         for (_, id, verdict) in verdicts {
-            // One before it in this order may have been what named it.
+            // It may have been forgotten with a task group that left it for another one just now.
             if self.books.apps.get(id).is_some() {
                 self.judge_because(id, verdict);
             }

@@ -94,16 +94,17 @@ impl Scheduler {
         (gang.waits, gang.failures) = (None, 0);
     }
 
-    /// Whether the gate was open is known by what passed it.
+    /// Whether the gate was open is known by what passed it. Placeholders without a node say no more than that somebody made
+    /// them: where the queue has no place for the application they are given back.
     fn stand_where_left(&mut self, id: AppId, started: bool) {
         let gang = self.books.apps[id].gang;
-        let found = |group: &Group| {
-            let tally = group.seats.tally();
-            tally.open < group.seats.len() || tally.pending > 0
-        };
-        if started || self.books.groups_of(gang).any(found) {
+        let tallies = || self.books.groups_of(gang).map(|group| (group.seats.len(), group.seats.tally()));
+        let holds = tallies().any(|(seats, tally)| tally.open < seats);
+        if started || holds || tallies().any(|(_, tally)| tally.pending > 0) {
             self.books.reshelve_originators(gang);
-            self.admit(gang);
+            if started || holds || self.lacks_place(gang).is_none() {
+                self.admit(gang);
+            }
             if !started {
                 self.books.enter(gang, Stage::Reserving { party: self.party_of_then(id) });
                 // Their nodes may have changed since.
