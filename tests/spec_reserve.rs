@@ -288,7 +288,7 @@ fn what_the_next_seat_lacks_is_said() {
         "4 of 5 seats find a node, then 0/2 nodes take one more: 2 Insufficient cpu; nearest is n1, 1 cpu short";
     assert_eq!(cluster.report("g").message, expected);
     let reason = cluster.scheduler.ask_reason(cluster.pods["g-4"].0).unwrap();
-    assert_eq!((reason.code(), cluster.scheduler.ask_message(&reason).as_str()), ("Unschedulable", expected));
+    assert_eq!((reason.code().name(), cluster.scheduler.ask_message(&reason).as_str()), ("Unschedulable", expected));
 }
 
 /// 01, 1.11: a placeholder of an earlier attempt, which was thought to be called off, takes the seat; the one that is being

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gangline::core::codes::CODES;
+use gangline::core::codes::Code;
 use gangline::core::decision::Decision;
 use gangline::core::event::{AskSpec, BindOutcome, Event, GroupSpec, Place, Role};
 use gangline::core::ids::{Key, Uid};
@@ -426,7 +426,7 @@ fn a_lost_placeholder_is_no_lost_member() {
     cluster.settle();
     let text = "1 of 2 seats have no member and nothing holds them; members that come are placed first";
     assert_eq!((cluster.report("g").reason, cluster.report("g").message), ("PartiallyLost", text.into()));
-    let meaning = CODES.iter().find(|(code, _)| *code == "PartiallyLost").expect("it is explained").1;
+    let meaning = Code::PartiallyLost.meaning();
     assert!(!meaning.contains("lost members"), "{meaning}");
     cluster.member("g-1", "g");
     cluster.settle();

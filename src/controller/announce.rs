@@ -3,6 +3,7 @@
 use super::Controller;
 use super::outbox::{Slot, Want};
 use super::target::Target;
+use crate::core::codes::{Code, EventType};
 use crate::core::ids::{AskId, Key};
 use crate::core::reason::AskReason;
 use crate::shim::op::Op;
@@ -13,19 +14,19 @@ use crate::shim::show::{self, Notice};
 pub(super) enum Matter {
     /// A TaskGroup or a pod, and the code of its reason. The sentence is that of the moment when the event leaves: until then
     /// the reason may have gone.
-    Wanted(Target, &'static str),
+    Wanted(Target, Code),
     /// It has left so, and is the same if it has to leave again.
     Said(Notice),
 }
 
 impl Controller {
     /// The event of a TaskGroup whose reason may be another one than before.
-    pub(super) fn announce_group(&mut self, key: &Key, reason: &'static str) {
+    pub(super) fn announce_group(&mut self, key: &Key, reason: Code) {
         let target = Target::Group(key.clone());
-        let written = self.ledger.group(key).map(|facts| &facts.status.confirmed().reason);
-        if !self.announced.contains_key(&target) && written.is_some_and(|written| written == reason) {
+        let written = self.ledger.group(key).and_then(|facts| Code::from_name(&facts.status.confirmed().reason));
+        if !self.announced.contains_key(&target) && written == Some(reason) {
             // What an earlier process found and wrote, it has announced.
-            self.announced.insert(target, reason);
+            self.announced.insert(target, Some(reason));
         } else {
             self.announce(target, reason);
         }
@@ -40,15 +41,15 @@ impl Controller {
     }
 
     /// One event per object and reason, when the reason changes.
-    fn announce(&mut self, target: Target, reason: &'static str) {
-        if self.announced.get(&target) == Some(&reason) {
+    fn announce(&mut self, target: Target, reason: Code) {
+        if self.announced.get(&target) == Some(&Some(reason)) {
             return;
         }
         let number = self.next_matter;
         self.next_matter += 1;
         // Too many wait: it is said when it is shown the next time.
         if self.outbox.want(self.now.mono, Want::new(Slot::Event, Target::Event(number), None)) {
-            self.announced.insert(target.clone(), reason);
+            self.announced.insert(target.clone(), Some(reason));
             self.matters.insert(number, Matter::Wanted(target, reason));
         }
     }
@@ -71,7 +72,7 @@ impl Controller {
     }
 
     /// What is to be said, if it is still so.
-    fn notice(&mut self, target: &Target, code: &'static str) -> Option<Notice> {
+    fn notice(&mut self, target: &Target, code: Code) -> Option<Notice> {
         let notice = match target {
             Target::Group(key) => self.notice_of_group(key, code),
             Target::Ask(ask) => self.notice_of_pod(*ask, code),
@@ -81,33 +82,35 @@ impl Controller {
         Some(notice)
     }
 
-    fn notice_of_group(&self, key: &Key, code: &'static str) -> Option<Notice> {
+    fn notice_of_group(&self, key: &Key, code: Code) -> Option<Notice> {
         let group = *self.core.books.group_ids.get(key)?;
         let uid = self.ledger.group(key)?.uid.clone();
         self.core.group_report(group).filter(|report| report.reason == code)?;
         let message = self.core.group_message(group).into();
-        Some(Notice { kind: "TaskGroup", key: key.clone(), uid, warning: !is_calm(code), reason: code.into(), message })
+        Some(Notice {
+            kind: "TaskGroup",
+            key: key.clone(),
+            uid,
+            event_type: code.event_type(),
+            reason: code.name(),
+            message,
+        })
     }
 
-    fn notice_of_pod(&mut self, ask: AskId, code: &'static str) -> Option<Notice> {
+    fn notice_of_pod(&mut self, ask: AskId, code: Code) -> Option<Notice> {
         let reason = self.core.ask_reason(ask).filter(|reason| reason.code() == code)?;
         let message = format!("{code}: {}", self.sentence(&reason)).into();
         let pod = self.ledger.pod(ask)?;
         let (key, uid) = (pod.key.clone(), pod.uid.clone());
-        Some(Notice { kind: "Pod", key, uid, warning: true, reason: "FailedScheduling".into(), message })
+        Some(Notice { kind: "Pod", key, uid, event_type: EventType::Warning, reason: "FailedScheduling", message })
     }
 
     /// An event does not leave, since its reason has gone. Should that come again, it is news.
-    fn take_back(&mut self, target: Target, reason: &'static str) {
-        if self.announced.get(&target) == Some(&reason) {
-            self.announced.insert(target, "");
+    fn take_back(&mut self, target: Target, reason: Code) {
+        if self.announced.get(&target) == Some(&Some(reason)) {
+            self.announced.insert(target, None);
         }
     }
-}
-
-/// Reasons that ask nothing of anybody.
-fn is_calm(reason: &str) -> bool {
-    matches!(reason, "Submitted" | "Starting" | "Running" | "Completed" | "WaitingForCompletion")
 }
 
 /// Reasons that the pod does not share with its gang, whose own event says it.

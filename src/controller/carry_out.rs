@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::Controller;
 use super::outbox::{Slot, Urgency, Want};
 use super::target::Target;
+use crate::core::codes::Code;
 use crate::core::decision::{Decision, TerminationType};
 use crate::core::event::{BindOutcome, Event, Place, PlaceholderName, Role};
 use crate::core::ids::{AskId, GroupId, Key, Text};
@@ -122,7 +123,9 @@ impl Controller {
     pub(super) fn look_at_condition(&mut self, key: &Key) {
         let Some(ask) = self.ledger.ask(key) else { return };
         let said = self.ledger.pod(ask).and_then(PodName::reason_said);
-        let is_other = said.is_some_and(|said| self.core.ask_reason(ask).is_some_and(|reason| reason.code() != said));
+        let is_other = said.is_some_and(|said| {
+            self.core.ask_reason(ask).is_some_and(|reason| Code::from_name(said) != Some(reason.code()))
+        });
         if is_other {
             let want = Want::new(Slot::Condition, Target::Ask(ask), Some((Kind::Pod, key.clone())));
             self.outbox.want(self.now.mono, want.with(Urgency::Numbers).within(NUMBERS_EVERY_MS));

@@ -15,6 +15,7 @@ pub mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::core::codes::Code;
 use crate::core::event::{Event, Mark};
 use crate::core::ids::{AskId, Text};
 use crate::core::reason::AskReason;
@@ -50,8 +51,8 @@ pub struct Controller {
     /// Events that wait, by number.
     matters: BTreeMap<u64, Matter>,
     next_matter: u64,
-    /// The reason last announced of a TaskGroup or pod.
-    announced: BTreeMap<Target, &'static str>,
+    /// The reason last announced of a TaskGroup or pod; `None` where it went before its event left.
+    announced: BTreeMap<Target, Option<Code>>,
     /// How much may still be put into words in this step; `None`: there was more.
     texts: Option<u32>,
     /// What follows from the calls that left in this step.

@@ -131,7 +131,7 @@ impl Controller {
                 "taskGroup": group.key.to_string(),
                 "state": report.state.name(),
                 "incarnation": report.incarnation,
-                "reason": report.reason,
+                "reason": report.reason.name(),
                 "message": self.ledger.group(&group.key).map(|facts| &facts.status.latest().message),
                 "seats": {"open": report.seats.open, "assumed": report.seats.assumed, "held": report.seats.held,
                           "leaving": report.seats.leaving, "releasing": report.seats.releasing,

@@ -1,76 +1,200 @@
-//! The codes of all reasons with what they mean: what `docs/reasons.md` is made of.
+//! The codes of all reasons: the one table of what users meet on objects and events, of which `docs/reasons.md` is made.
 
-/// Every code that users meet on TaskGroups, Queues, pods and events, with what it means and what helps.
-/// `docs/reasons.md` is made of it.
-pub const CODES: [(&str, &str); 38] = [
-    ("Submitted", "The application is known and will be looked at in the next pass."),
-    ("InvalidSpec", "A spec is wrong. Every error is listed with its field; correct the object."),
-    ("GangGroupMismatch", "TaskGroups of one gang disagree about a field that they must share."),
-    (
-        "QueueNotFound",
-        "The queue is not defined, or its Queue has no valid place in the tree (see its Active condition).",
-    ),
-    ("QueueNotLeaf", "The queue has queues below it; name one of those."),
-    (
-        "QueueDraining",
-        "The queue is not defined any more; what runs goes on under its last limits, nothing new is accepted.",
-    ),
-    ("AskTooLarge", "The sum of minMember x minResource is beyond what can be counted."),
-    (
-        "ExceedsMaxQuota",
-        "The whole gang, or an ordinary pod, exceeds the max of its queue or of a queue above: it could never start.",
-    ),
-    ("NamespaceQuotaTooSmall", "The namespace's ResourceQuota cannot hold the placeholders and one member at once."),
-    (
-        "ApplicationClosed",
-        "The application goes on without this TaskGroup, which it does not list or which differs from it.",
-    ),
-    ("TaskGroupNotFound", "The pod names a TaskGroup that does not exist in its namespace; it is parked."),
-    ("WaitingForTaskGroups", "TaskGroups that the gangGroup lists do not exist yet."),
-    ("WaitingForQueues", "The cluster does not serve the kind Queue (yet), so that a queue cannot be looked up."),
-    ("WaitingForMembers", "Fewer members exist than start together, or every seat is held and no member came yet."),
-    ("WaitingForQuota", "The queue, or one above, has too little left now."),
-    ("WaitingForApplications", "The queue, or one above, already runs maxApplications applications."),
-    ("CreatingPlaceholders", "Placeholders are being created."),
-    ("PlaceholderRejected", "The API server refused a placeholder; nothing is held until the next attempt."),
-    ("PlaceholderFailed", "The API server failed over a placeholder; nothing is held until the next attempt."),
-    (
-        "PlaceholdersLost",
-        "Two placeholders of a seat were refused by nodes or deleted by somebody within two minutes; nothing is held until the next \
-         attempt.",
-    ),
-    (
-        "WaitingForCapacity",
-        "The seats do not find nodes together; the message says how many do and what the others lack.",
-    ),
-    ("BindingPlaceholders", "Every seat has a node; placeholders are being bound."),
-    (
-        "PlaceholdersLeaving",
-        "Placeholders that were given up are still there: a finalizer, their node, or a refused deletion holds them. Their \
-         seats, or the next incarnation, wait for that.",
-    ),
-    ("ReservationLost", "Seats were lost and found no other node; nothing is held until the next attempt."),
-    ("Accepted", "Of the condition Accepted: the application is in its queue."),
-    ("QuotaReserved", "Of the condition QuotaReserved: the whole gang fits the quota."),
-    ("Placed", "Of the condition Placed: every member of the gang was bound."),
-    ("Starting", "The gang has started; its members are being bound or have yet to come to their held seats."),
-    ("Running", "Every seat had a member."),
-    (
-        "PartiallyLost",
-        "The gang has started, and some of its seats have no member and nothing holds them; members that come take them.",
-    ),
-    ("WaitingForCompletion", "Nothing runs and nothing is pending; the application completes at its deadline."),
-    ("Completed", "The application is complete. New pods under its ID begin a new incarnation."),
-    ("Unschedulable", "The pod passed every quota and fits no node now: more nodes would help."),
-    (
-        "UnsupportedConstraint",
-        "The pod uses a constraint that this version does not honour; the message names the field.",
-    ),
-    ("SeatTooSmall", "The pod needs more than the seat kept for it, and the difference is not free."),
-    (
-        "PlaceholderKept",
-        "The API server, or admission, refuses to delete the placeholder whose seat the pod is to take; it is tried again.",
-    ),
-    ("BindRefused", "The API server refused the Binding; it is tried again."),
-    ("Active", "The queue has a valid place in the tree."),
-];
+use std::fmt;
+
+/// What ends the state that a code tells of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Needs {
+    /// Nothing: nobody waits.
+    Nothing,
+    /// Time: Gangline goes on by itself, or tries again.
+    Time,
+    /// Objects that are still to come: members, TaskGroups, the kind Queue.
+    Arrivals,
+    /// That others end, or give back what they have: quota, nodes, a seat, an application that is not over.
+    Others,
+    /// Nodes: a pod with it is `Unschedulable`, for which an autoscaler makes some (01, 1.3).
+    Nodes,
+    /// A change of a spec, a queue or a quota: without one it never ends.
+    Change,
+}
+
+/// The type of an event, as Kubernetes has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum EventType {
+    /// It asks nothing of anybody.
+    Normal,
+    /// Somebody may have to act.
+    Warning,
+}
+
+impl EventType {
+    /// The word that users see.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Normal => "Normal",
+            Self::Warning => "Warning",
+        }
+    }
+}
+
+/// What there is to know of a code.
+struct Entry {
+    name: &'static str,
+    meaning: &'static str,
+    needs: Needs,
+    event_type: EventType,
+}
+
+/// Makes the codes of the rows below. A row is: the code, as users see it; what ends it; the type of a TaskGroup's event
+/// with it; what it means and what helps.
+macro_rules! codes {
+    ($($code:ident, $needs:ident, $event_type:ident, $meaning:literal;)+) => {
+        /// A code that users meet on TaskGroups, Queues, pods and events.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum Code {
+            $(#[doc = $meaning] $code,)+
+        }
+
+        impl Code {
+            /// All of them, in the order of `docs/reasons.md`.
+            pub const ALL: [Self; [$($meaning),+].len()] = [$(Self::$code),+];
+
+            const fn entry(self) -> Entry {
+                match self {
+                    $(Self::$code => Entry {
+                        name: stringify!($code),
+                        meaning: $meaning,
+                        needs: Needs::$needs,
+                        event_type: EventType::$event_type,
+                    },)+
+                }
+            }
+        }
+    };
+}
+
+codes! {
+    Submitted, Time, Normal, "The application is known and will be looked at in the next pass.";
+    InvalidSpec, Change, Warning, "A spec is wrong. Every error is listed with its field; correct the object.";
+    GangGroupMismatch, Change, Warning, "TaskGroups of one gang disagree about a field that they must share.";
+    QueueNotFound, Change, Warning,
+        "The queue is not defined, or its Queue has no valid place in the tree (see its Active condition).";
+    QueueNotLeaf, Change, Warning, "The queue has queues below it; name one of those.";
+    QueueDraining, Change, Warning,
+        "The queue is not defined any more; what runs goes on under its last limits, nothing new is accepted.";
+    AskTooLarge, Change, Warning, "The sum of minMember x minResource is beyond what can be counted.";
+    ExceedsMaxQuota, Change, Warning,
+        "The whole gang, or an ordinary pod, exceeds the max of its queue or of a queue above: it could never \
+         start.";
+    NamespaceQuotaTooSmall, Change, Warning,
+        "The namespace's ResourceQuota cannot hold the placeholders and one member at once.";
+    ApplicationClosed, Others, Warning,
+        "The application goes on without this TaskGroup, which it does not list or which differs from it.";
+    TaskGroupNotFound, Arrivals, Warning,
+        "The pod names a TaskGroup that does not exist in its namespace; it is parked.";
+    WaitingForTaskGroups, Arrivals, Warning, "TaskGroups that the gangGroup lists do not exist yet.";
+    WaitingForQueues, Arrivals, Warning,
+        "The cluster does not serve the kind Queue (yet), so that a queue cannot be looked up.";
+    WaitingForMembers, Arrivals, Warning,
+        "Fewer members exist than start together, or every seat is held and no member came yet.";
+    WaitingForQuota, Others, Warning, "The queue, or one above, has too little left now.";
+    WaitingForApplications, Others, Warning, "The queue, or one above, already runs maxApplications applications.";
+    CreatingPlaceholders, Time, Normal, "Placeholders are being created.";
+    PlaceholderRejected, Time, Warning, "The API server refused a placeholder; nothing is held until the next attempt.";
+    PlaceholderFailed, Time, Warning,
+        "The API server failed over a placeholder; nothing is held until the next attempt.";
+    PlaceholdersLost, Time, Warning,
+        "Two placeholders of a seat were refused by nodes or deleted by somebody within two minutes; nothing is \
+         held until the next attempt.";
+    WaitingForCapacity, Others, Warning,
+        "The seats do not find nodes together; the message says how many do and what the others lack.";
+    BindingPlaceholders, Time, Normal, "Every seat has a node; placeholders are being bound.";
+    PlaceholdersLeaving, Others, Warning,
+        "Placeholders that were given up are still there: a finalizer, their node, or a refused deletion holds \
+         them. Their seats, or the next incarnation, wait for that.";
+    ReservationLost, Time, Warning, "Seats were lost and found no other node; nothing is held until the next attempt.";
+    Accepted, Nothing, Normal, "Of the condition Accepted: the application is in its queue.";
+    QuotaReserved, Nothing, Normal, "Of the condition QuotaReserved: the whole gang fits the quota.";
+    Placed, Nothing, Normal, "Of the condition Placed: every member of the gang was bound.";
+    Starting, Arrivals, Normal,
+        "The gang has started; its members are being bound or have yet to come to their held seats.";
+    Running, Nothing, Normal, "Every seat had a member.";
+    PartiallyLost, Arrivals, Warning,
+        "The gang has started, and some of its seats have no member and nothing holds them; members that come \
+         take them.";
+    WaitingForCompletion, Time, Normal,
+        "Nothing runs and nothing is pending; the application completes at its deadline.";
+    Completed, Nothing, Normal, "The application is complete. New pods under its ID begin a new incarnation.";
+    Unschedulable, Nodes, Warning, "The pod passed every quota and fits no node now: more nodes would help.";
+    UnsupportedConstraint, Change, Warning,
+        "The pod uses a constraint that this version does not honour; the message names the field.";
+    SeatTooSmall, Others, Warning, "The pod needs more than the seat kept for it, and the difference is not free.";
+    PlaceholderKept, Time, Warning,
+        "The API server, or admission, refuses to delete the placeholder whose seat the pod is to take; it is \
+         tried again.";
+    BindRefused, Time, Warning, "The API server refused the Binding; it is tried again.";
+    Active, Nothing, Normal, "The queue has a valid place in the tree.";
+}
+
+impl Code {
+    /// The word that users see.
+    pub const fn name(self) -> &'static str {
+        self.entry().name
+    }
+
+    /// What it means and what helps.
+    pub const fn meaning(self) -> &'static str {
+        self.entry().meaning
+    }
+
+    /// What ends it.
+    pub const fn needs(self) -> Needs {
+        self.entry().needs
+    }
+
+    /// The type of an event of a TaskGroup with it.
+    pub const fn event_type(self) -> EventType {
+        self.entry().event_type
+    }
+
+    /// Whether it lasts until somebody changes a spec, a queue or a quota.
+    pub fn is_final(self) -> bool {
+        self.needs() == Needs::Change
+    }
+
+    /// Whether an autoscaler is to make nodes for a pod with it.
+    pub fn is_unschedulable(self) -> bool {
+        self.needs() == Needs::Nodes
+    }
+
+    /// Reads what an object says; `None` if no reason is called so.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|code| code.name() == name)
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_an_object_says_is_read_back() {
+        assert_eq!(Code::ALL.map(|code| Code::from_name(code.name())), Code::ALL.map(Some));
+        assert_eq!(["", "running", "Rejected"].map(Code::from_name), [None; 3]);
+    }
+
+    /// 01, 1.3: autoscalers look for this one word, so that no other reason may call for nodes, and this one must.
+    #[test]
+    fn nodes_are_called_for_in_the_one_word_that_autoscalers_know() {
+        for code in Code::ALL {
+            assert_eq!(code.is_unschedulable(), code.name() == "Unschedulable", "{code}");
+        }
+    }
+}

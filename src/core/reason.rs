@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::core::base::ids::{AskId, ClassId, GangId, Text};
 use crate::core::base::resources::Amount;
+use crate::core::codes::Code;
 use crate::core::model::queue::{Kept, QuotaExcess};
 
 /// One thing wrong with a spec, naming its field.
@@ -83,16 +84,16 @@ pub enum RejectReason {
 
 impl RejectReason {
     /// The reason's code on conditions and events.
-    pub const fn code(&self) -> &'static str {
+    pub const fn code(&self) -> Code {
         match self {
-            Self::InvalidSpec { .. } => "InvalidSpec",
-            Self::GangGroupMismatch { .. } => "GangGroupMismatch",
-            Self::QueueNotFound(_) => "QueueNotFound",
-            Self::QueueNotLeaf(_) => "QueueNotLeaf",
-            Self::QueueDraining(_) => "QueueDraining",
-            Self::AskTooLarge => "AskTooLarge",
-            Self::ExceedsMaxQuota(_) => "ExceedsMaxQuota",
-            Self::NamespaceQuotaTooSmall { .. } => "NamespaceQuotaTooSmall",
+            Self::InvalidSpec { .. } => Code::InvalidSpec,
+            Self::GangGroupMismatch { .. } => Code::GangGroupMismatch,
+            Self::QueueNotFound(_) => Code::QueueNotFound,
+            Self::QueueNotLeaf(_) => Code::QueueNotLeaf,
+            Self::QueueDraining(_) => Code::QueueDraining,
+            Self::AskTooLarge => Code::AskTooLarge,
+            Self::ExceedsMaxQuota(_) => Code::ExceedsMaxQuota,
+            Self::NamespaceQuotaTooSmall { .. } => Code::NamespaceQuotaTooSmall,
         }
     }
 }
@@ -242,22 +243,22 @@ impl fmt::Display for Loss {
 
 impl Reason {
     /// The reason's code on conditions and events.
-    pub const fn code(&self) -> &'static str {
+    pub const fn code(&self) -> Code {
         match self {
-            Self::WaitingForTaskGroups { .. } => "WaitingForTaskGroups",
-            Self::WaitingForQueues { .. } => "WaitingForQueues",
-            Self::WaitingForMembers { .. } => "WaitingForMembers",
-            Self::WaitingForQuota(_) => "WaitingForQuota",
-            Self::WaitingForApplications { .. } => "WaitingForApplications",
-            Self::Settling | Self::CreatingPlaceholders { .. } => "CreatingPlaceholders",
-            Self::WaitingForCapacity { .. } => "WaitingForCapacity",
-            Self::BindingPlaceholders { .. } => "BindingPlaceholders",
-            Self::Held { .. } => "WaitingForMembers",
-            Self::PlaceholdersLeaving { .. } => "PlaceholdersLeaving",
-            Self::PlaceholderRejected(refusal) if refusal.code >= 500 => "PlaceholderFailed",
-            Self::PlaceholderRejected(_) => "PlaceholderRejected",
-            Self::PlaceholdersLost(_) => "PlaceholdersLost",
-            Self::ReservationLost { .. } => "ReservationLost",
+            Self::WaitingForTaskGroups { .. } => Code::WaitingForTaskGroups,
+            Self::WaitingForQueues { .. } => Code::WaitingForQueues,
+            Self::WaitingForMembers { .. } => Code::WaitingForMembers,
+            Self::WaitingForQuota(_) => Code::WaitingForQuota,
+            Self::WaitingForApplications { .. } => Code::WaitingForApplications,
+            Self::Settling | Self::CreatingPlaceholders { .. } => Code::CreatingPlaceholders,
+            Self::WaitingForCapacity { .. } => Code::WaitingForCapacity,
+            Self::BindingPlaceholders { .. } => Code::BindingPlaceholders,
+            Self::Held { .. } => Code::WaitingForMembers,
+            Self::PlaceholdersLeaving { .. } => Code::PlaceholdersLeaving,
+            Self::PlaceholderRejected(refusal) if refusal.code >= 500 => Code::PlaceholderFailed,
+            Self::PlaceholderRejected(_) => Code::PlaceholderRejected,
+            Self::PlaceholdersLost(_) => Code::PlaceholdersLost,
+            Self::ReservationLost { .. } => Code::ReservationLost,
         }
     }
 
@@ -370,7 +371,7 @@ pub enum AskReason {
     /// Its application is refused.
     Rejected {
         /// The first reason's code.
-        code: &'static str,
+        code: Code,
         /// All reasons.
         text: String,
     },
@@ -405,21 +406,21 @@ pub enum AskReason {
 
 impl AskReason {
     /// The reason's code on the pod's condition: `Unschedulable` only for what more nodes would help (01, 1.3).
-    pub const fn code(&self) -> &'static str {
+    pub const fn code(&self) -> Code {
         match self {
-            Self::TaskGroupNotFound(_) => "TaskGroupNotFound",
-            Self::ApplicationClosed(_) => "ApplicationClosed",
-            Self::Unsupported(_) => "UnsupportedConstraint",
-            Self::Rejected { code, .. } => code,
+            Self::TaskGroupNotFound(_) => Code::TaskGroupNotFound,
+            Self::ApplicationClosed(_) => Code::ApplicationClosed,
+            Self::Unsupported(_) => Code::UnsupportedConstraint,
+            Self::Rejected { code, .. } => *code,
             Self::Gang(_, reason) => reason.code(),
             Self::Queue(reason) => reason.code(),
-            Self::QueueUnknown(_) => "WaitingForQueues",
-            Self::Quota(_) => "WaitingForQuota",
-            Self::TooLarge(_) => "ExceedsMaxQuota",
-            Self::Capacity(_) | Self::Wanted(_) => "Unschedulable",
-            Self::SeatTooSmall { .. } => "SeatTooSmall",
-            Self::PlaceholderKept(_) => "PlaceholderKept",
-            Self::BindRefused(_) => "BindRefused",
+            Self::QueueUnknown(_) => Code::WaitingForQueues,
+            Self::Quota(_) => Code::WaitingForQuota,
+            Self::TooLarge(_) => Code::ExceedsMaxQuota,
+            Self::Capacity(_) | Self::Wanted(_) => Code::Unschedulable,
+            Self::SeatTooSmall { .. } => Code::SeatTooSmall,
+            Self::PlaceholderKept(_) => Code::PlaceholderKept,
+            Self::BindRefused(_) => Code::BindRefused,
         }
     }
 

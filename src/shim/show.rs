@@ -13,6 +13,7 @@ use crate::api::SHOWN_AMOUNTS_MAX;
 use crate::api::names::{GROUP, SCHEDULER, TASK_GROUP, VERSION};
 use crate::api::queue::QueueStatus;
 use crate::api::task_group::{Counts, Deadlines, TaskGroupStatus};
+use crate::core::codes::{Code, EventType};
 use crate::core::ids::{Key, Text, Uid};
 use crate::core::lifecycle::AppState;
 use crate::core::reason::SpecError;
@@ -46,7 +47,7 @@ pub fn group_status(
         queue: report.queue.to_string(),
         application_state: report.state.name().to_owned(),
         incarnation: report.incarnation,
-        reason: report.reason.to_owned(),
+        reason: report.reason.name().to_owned(),
         message: escape::bounded(message, MAX_MESSAGE).to_string(),
         placeholder_ask: quantities(&report.ask),
         counts: Counts {
@@ -66,21 +67,21 @@ pub fn group_status(
 }
 
 /// The conditions of a task group: whether each holds, and what is said of it if it does.
-fn truths(report: &GroupReport) -> [(&'static str, bool, (&'static str, &'static str)); 5] {
+fn truths(report: &GroupReport) -> [(&'static str, bool, (Code, &'static str)); 5] {
     let (running, finished) = (report.state == AppState::Running, report.state == AppState::Completed);
     [
-        ("Accepted", report.accepted, ("Accepted", "the application is in its queue")),
-        ("QuotaReserved", report.past_gate, ("QuotaReserved", "the whole gang fits the quota")),
-        ("Placed", report.placed, ("Placed", "every member of the gang was bound")),
+        ("Accepted", report.accepted, (Code::Accepted, "the application is in its queue")),
+        ("QuotaReserved", report.past_gate, (Code::QuotaReserved, "the whole gang fits the quota")),
+        ("Placed", report.placed, (Code::Placed, "every member of the gang was bound")),
         // What runs says how much of it does.
         ("Running", running, (report.reason, "")),
-        ("Finished", finished, ("Completed", "the application is complete")),
+        ("Finished", finished, (Code::Completed, "the application is complete")),
     ]
 }
 
 /// A condition that does not hold gives the reason why the group stands where it stands.
 fn group_conditions(report: &GroupReport, message: &str, old: &[Condition], now: Wall) -> Vec<Condition> {
-    let said = |is: bool, (reason, text): (&'static str, &'static str)| match (is, text) {
+    let said = |is: bool, (reason, text): (Code, &'static str)| match (is, text) {
         (true, "") | (false, _) => (report.reason, message),
         (true, text) => (reason, text),
     };
@@ -91,7 +92,7 @@ fn group_conditions(report: &GroupReport, message: &str, old: &[Condition], now:
 fn condition(
     kind: &str,
     is: bool,
-    (reason, message): (&str, &str),
+    (reason, message): (Code, &str),
     generation: i64,
     old: &[Condition],
     now: Wall,
@@ -101,7 +102,7 @@ fn condition(
     Condition {
         type_: kind.to_owned(),
         status: status.to_owned(),
-        reason: reason.to_owned(),
+        reason: reason.name().to_owned(),
         message: escape::bounded(message, MAX_MESSAGE).to_string(),
         observed_generation: Some(generation),
         last_transition_time: same.map_or_else(|| time(now), |old| old.last_transition_time.clone()),
@@ -117,7 +118,7 @@ pub fn is_urgent(old: &TaskGroupStatus, new: &GroupReport) -> bool {
     old.application_state != new.state.name()
         || old.incarnation != new.incarnation
         || old.observed_generation != new.generation
-        || old.reason != new.reason
+        || Code::from_name(&old.reason) != Some(new.reason)
         || truths(new).iter().any(|(kind, is, _)| !holds(kind, *is))
 }
 
@@ -148,21 +149,24 @@ pub fn queue_conditions(
     now: Wall,
 ) -> Vec<Condition> {
     let (reason, message) = match problems {
-        [] => ("Active", "the queue has a valid place in the tree".to_owned()),
+        [] => (Code::Active, "the queue has a valid place in the tree".to_owned()),
         problems => {
             let text = problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
-            ("InvalidSpec", if keeps_earlier { format!("{text}; the last valid spec stays in force") } else { text })
+            (
+                Code::InvalidSpec,
+                if keeps_earlier { format!("{text}; the last valid spec stays in force") } else { text },
+            )
         }
     };
     vec![condition("Active", problems.is_empty(), (reason, &message), generation, &old.conditions, now)]
 }
 
 /// `PodScheduled=False` with the pod's reason.
-pub fn pod_condition(reason: &str, message: &str, now: Wall) -> PodCondition {
+pub fn pod_condition(reason: Code, message: &str, now: Wall) -> PodCondition {
     PodCondition {
         type_: "PodScheduled".to_owned(),
         status: "False".to_owned(),
-        reason: Some(reason.to_owned()),
+        reason: Some(reason.name().to_owned()),
         message: Some(escape::bounded(message, MAX_MESSAGE).to_string()),
         last_transition_time: Some(time(now)),
         ..PodCondition::default()
@@ -179,9 +183,9 @@ pub struct Notice {
     /// Its UID.
     pub uid: Uid,
     /// Whether somebody should act.
-    pub warning: bool,
-    /// Code.
-    pub reason: Text,
+    pub event_type: EventType,
+    /// The code or, of a pod, what kube-scheduler says there.
+    pub reason: &'static str,
     /// Sentence.
     pub message: Text,
 }
@@ -200,9 +204,9 @@ pub fn event(notice: &Notice, instance: u64, number: u64, now: Wall) -> KubeEven
         },
         event_time: Some(MicroTime(stamp)),
         action: Some("Scheduling".to_owned()),
-        reason: Some(notice.reason.to_string()),
+        reason: Some(notice.reason.to_owned()),
         note: Some(escape::bounded(&notice.message, MAX_MESSAGE).to_string()),
-        type_: Some(if notice.warning { "Warning" } else { "Normal" }.to_owned()),
+        type_: Some(notice.event_type.name().to_owned()),
         regarding: Some(ObjectReference {
             api_version: Some(api_version),
             kind: Some(notice.kind.to_owned()),
@@ -227,11 +231,11 @@ mod tests {
     #[test]
     fn the_time_of_a_condition_is_that_of_its_last_change() {
         let at = |old: &[Condition], kind: &str, is: bool, now: i64| {
-            condition(kind, is, ("Why", ""), 1, old, Wall(now)).last_transition_time
+            condition(kind, is, (Code::WaitingForQuota, ""), 1, old, Wall(now)).last_transition_time
         };
         let old = [
-            condition("Other", true, ("Why", ""), 1, &[], Wall(1_000)),
-            condition("Placed", false, ("Why", ""), 1, &[], Wall(2_000)),
+            condition("Other", true, (Code::WaitingForQuota, ""), 1, &[], Wall(1_000)),
+            condition("Placed", false, (Code::WaitingForQuota, ""), 1, &[], Wall(2_000)),
         ];
         assert_eq!(at(&old, "Placed", false, 9_000), time(Wall(2_000)), "as it was");
         assert_eq!(at(&old, "Placed", true, 9_000), time(Wall(9_000)), "changed");
@@ -244,7 +248,7 @@ mod tests {
         let report = GroupReport {
             state: AppState::Accepted,
             incarnation: 1,
-            reason: "WaitingForMembers",
+            reason: Code::WaitingForMembers,
             ask: Totals::default(),
             seats: Tally::default(),
             required: 3,
@@ -271,7 +275,7 @@ mod tests {
         assert!(says(GroupReport { state: AppState::Rejected, ..report.clone() }));
         assert!(says(GroupReport { incarnation: 2, ..report.clone() }));
         assert!(says(GroupReport { generation: 2, ..report.clone() }));
-        assert!(says(GroupReport { reason: "WaitingForQuota", ..report.clone() }));
+        assert!(says(GroupReport { reason: Code::WaitingForQuota, ..report.clone() }));
         assert!(says(GroupReport { past_gate: true, ..report }));
     }
 
@@ -282,8 +286,8 @@ mod tests {
             kind: "TaskGroup",
             key: Key::new("data", "executors"),
             uid: Uid::new("uid-1"),
-            warning: true,
-            reason: "Rejected".into(),
+            event_type: EventType::Warning,
+            reason: Code::InvalidSpec.name(),
             message: "why".into(),
         };
         let found = serde_json::to_value(event(&notice, 0xa, 0x1f, Wall(2_000))).expect("it is written");
@@ -292,7 +296,7 @@ mod tests {
             "metadata": {"name": "executors.a.1f", "namespace": "data"},
             "regarding": {"apiVersion": "gangline.dev/v1alpha1", "kind": "TaskGroup", "namespace": "data", "name": "executors",
                           "uid": "uid-1"},
-            "type": "Warning", "reason": "Rejected", "action": "Scheduling", "note": "why",
+            "type": "Warning", "reason": "InvalidSpec", "action": "Scheduling", "note": "why",
             "eventTime": "1970-01-01T00:00:02.000000Z",
             "reportingController": "gangline.dev/gangline", "reportingInstance": "gangline-a",
         });

@@ -7,6 +7,7 @@ use super::quantity::Quantity;
 use super::spec_errors::Errors;
 use super::{escape, group_check, pod, requests, syntax};
 use crate::api::task_group::{self as api, TaskGroup, TaskGroupStatus};
+use crate::core::codes::Code;
 use crate::core::event::{GroupSpec, PlaceholderFor, PlaceholderName, Remembered, Reservation};
 use crate::core::ids::{Key, Text, Uid};
 use crate::core::resources::{PODS, Resources};
@@ -110,7 +111,8 @@ fn remembered(status: Option<&TaskGroupStatus>) -> Remembered {
         generation: status.observed_generation,
         placed: status.conditions.iter().any(|condition| condition.type_ == "Placed" && condition.status == "True"),
         completed: status.application_state == "Completed",
-        unaccepted: matches!(&*status.application_state, "New" | "Rejected") && status.reason != "ApplicationClosed",
+        unaccepted: matches!(&*status.application_state, "New" | "Rejected")
+            && Code::from_name(&status.reason) != Some(Code::ApplicationClosed),
         completion_deadline: deadline.map(|time| Wall(time.0.as_millisecond())),
         replaced: status.counts.replaced,
     }

@@ -8,6 +8,7 @@ use super::api::Api;
 use super::waiting::{self, Waiting};
 use super::work::{Work, Works};
 use crate::controller::turn::News;
+use crate::core::codes::Code;
 use crate::core::ids::{GroupId, Key};
 use crate::core::lifecycle::AppState;
 use crate::core::resources::Amount;
@@ -132,6 +133,9 @@ pub struct Gang {
     pub waited: BTreeMap<&'static str, Millis>,
     /// Whether it waits for its start in the end.
     pub still_waits: bool,
+    /// State and reason as they were when it was last looked at.
+    #[serde(skip)]
+    stands: Option<(AppState, Code)>,
     #[serde(skip)]
     since: Millis,
 }
@@ -189,16 +193,17 @@ impl Record {
             since: now,
             ..Gang::default()
         });
-        let state = report.state.name();
-        if (gang.state, gang.reason) != (state, report.reason) {
+        let stands = (report.state, report.reason);
+        if gang.stands != Some(stands) {
             gang.waits_no_more(now);
-            (gang.state, gang.reason, gang.since) = (state, report.reason, now);
+            (gang.stands, gang.since) = (Some(stands), now);
+            (gang.state, gang.reason) = (report.state.name(), report.reason.name());
             gang.message = core.group_message(id);
             let moment = Moment {
                 at: now,
                 gang: gang.name.clone(),
-                state,
-                reason: report.reason,
+                state: gang.state,
+                reason: gang.reason,
                 message: gang.message.clone(),
             };
             self.timeline.push(moment);
@@ -283,7 +288,11 @@ impl Gang {
 
     /// Whether it has not started and may.
     fn waits(&self) -> bool {
-        self.started.is_none() && !matches!(self.state, "" | "Rejected" | "Completed")
+        let may_start = self.stands.is_some_and(|(state, _)| match state {
+            AppState::New | AppState::Accepted | AppState::Running | AppState::Waiting => true,
+            AppState::Rejected | AppState::Completed => false,
+        });
+        self.started.is_none() && may_start
     }
 }
 

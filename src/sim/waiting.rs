@@ -7,6 +7,7 @@ use serde::Serialize;
 
 use super::api::{Api, has_ended, is_gated};
 use crate::api::names;
+use crate::core::codes::Code;
 use crate::core::event::Role;
 use crate::core::ids::{AskId, Key};
 use crate::core::reason::AskReason;
@@ -61,7 +62,7 @@ impl Words<'_> {
     /// Code and sentence.
     fn of(&mut self, pod: &Pod, ask: Option<AskId>, gang: Option<&Key>) -> (String, String) {
         if let Some(reason) = ask.and_then(|ask| self.core.ask_reason(ask)) {
-            return (reason.code().to_owned(), self.sentence(reason));
+            return (reason.code().name().to_owned(), self.sentence(reason));
         }
         let spec = pod.spec.as_ref();
         let scheduler = spec.and_then(|spec| spec.scheduler_name.as_deref()).unwrap_or("default-scheduler");
@@ -76,8 +77,8 @@ impl Words<'_> {
         let report = group.and_then(|group| self.core.group_report(group));
         let message = group.map(|group| self.core.group_message(group));
         report.zip(message).map_or_else(
-            || ("Submitted".to_owned(), "not planned yet".to_owned()),
-            |(report, message)| (report.reason.to_owned(), message),
+            || (Code::Submitted.name().to_owned(), "not planned yet".to_owned()),
+            |(report, message)| (report.reason.name().to_owned(), message),
         )
     }
 

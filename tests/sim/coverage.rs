@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gangline::core::codes::CODES;
+use gangline::core::codes::Code;
 use gangline::core::ids::{AppId, GroupId};
 use gangline::core::lifecycle::{AppEvent, AppState};
 use gangline::core::scheduler::Scheduler;
@@ -211,7 +211,7 @@ fn expected() -> Reached {
     let details = denied.chain(admission).chain(fields()).chain(choices());
     let states = AppState::ALL.iter().flat_map(|state| DEEDS.map(|deed| format!("group {deed} while {state}")));
     let meetings = MEETINGS.map(str::to_owned);
-    let reasons = CODES.iter().map(|(code, _)| format!("reason {code}"));
+    let reasons = Code::ALL.iter().map(|code| format!("reason {code}"));
     let seats = SEAT_STEPS.iter().map(|(before, now)| seat_step(before, now));
     let apps = AppState::ALL.into_iter().flat_map(|state| {
         let next = AppEvent::ALL.into_iter().filter_map(move |event| state.next(event));

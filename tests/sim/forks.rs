@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gangline::api::task_group::{TaskGroup, TaskGroupSpec};
-use gangline::core::codes::CODES;
+use gangline::core::codes::{Code, Needs};
 use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
@@ -42,61 +42,66 @@ enum Cause {
     Stays(&'static str),
 }
 
-const ROOM: Cause = Cause::Goes(|world, _| world.add_room());
-const QUOTA: Cause = Cause::Goes(|world, _| world.lift_quotas());
-const QUEUES: Cause = Cause::Goes(World::define_queues);
-const SPEC: Cause = Cause::Goes(World::correct);
-const NOTHING: Cause = Cause::Stays("nothing is waited for");
-
-/// Every reason.
-const CAUSES: [(&str, Cause); CODES.len()] = [
-    ("Submitted", Cause::Passes),
-    ("InvalidSpec", SPEC),
-    ("GangGroupMismatch", Cause::Goes(World::agree)),
-    ("QueueNotFound", QUEUES),
-    ("QueueNotLeaf", Cause::Goes(|world, _| world.fell_queues())),
-    ("QueueDraining", QUEUES),
-    ("AskTooLarge", SPEC),
-    ("ExceedsMaxQuota", QUOTA),
-    ("NamespaceQuotaTooSmall", Cause::Goes(|world, _| world.set_namespace_quota(None))),
-    ("ApplicationClosed", Cause::Stays("until the application is over")),
-    ("TaskGroupNotFound", Cause::Goes(|world, _| world.define_groups())),
-    ("WaitingForTaskGroups", Cause::Goes(World::define_listed)),
-    ("WaitingForQueues", Cause::Passes),
-    ("WaitingForMembers", Cause::Goes(World::add_members)),
-    ("WaitingForQuota", QUOTA),
-    ("WaitingForApplications", QUOTA),
-    ("CreatingPlaceholders", Cause::Passes),
-    ("PlaceholderRejected", Cause::Passes),
-    ("PlaceholderFailed", Cause::Passes),
-    ("PlaceholdersLost", Cause::Passes),
-    ("WaitingForCapacity", ROOM),
-    ("BindingPlaceholders", Cause::Passes),
-    ("PlaceholdersLeaving", Cause::Passes),
-    ("ReservationLost", Cause::Passes),
-    ("Accepted", NOTHING),
-    ("QuotaReserved", NOTHING),
-    ("Placed", NOTHING),
-    ("Starting", Cause::Goes(World::add_everybody)),
-    ("Running", NOTHING),
-    ("PartiallyLost", Cause::Goes(World::add_everybody)),
-    ("WaitingForCompletion", Cause::Passes),
-    ("Completed", NOTHING),
-    ("Unschedulable", ROOM),
-    ("UnsupportedConstraint", Cause::Goes(World::unmask)),
-    ("SeatTooSmall", QUOTA),
-    ("PlaceholderKept", Cause::Passes),
-    ("BindRefused", Cause::Passes),
-    ("Active", NOTHING),
-];
 /// Reasons about the limits of a queue, which stay when it drains; who would take a seat that was lost meets them too.
-const OF_LIMITS: &[&str] =
-    &["ExceedsMaxQuota", "WaitingForQuota", "WaitingForApplications", "SeatTooSmall", "PartiallyLost"];
+const OF_LIMITS: [Code; 5] = [
+    Code::ExceedsMaxQuota,
+    Code::WaitingForQuota,
+    Code::WaitingForApplications,
+    Code::SeatTooSmall,
+    Code::PartiallyLost,
+];
 
+/// What is so of each reason.
+fn cause(code: Code) -> Cause {
+    match code {
+        Code::InvalidSpec | Code::AskTooLarge => Cause::Goes(World::correct),
+        Code::GangGroupMismatch => Cause::Goes(World::agree),
+        Code::QueueNotFound | Code::QueueDraining => Cause::Goes(World::define_queues),
+        Code::QueueNotLeaf => Cause::Goes(|world, _| world.fell_queues()),
+        Code::NamespaceQuotaTooSmall => Cause::Goes(|world, _| world.set_namespace_quota(None)),
+        Code::ExceedsMaxQuota | Code::WaitingForQuota | Code::WaitingForApplications | Code::SeatTooSmall => {
+            Cause::Goes(|world, _| world.lift_quotas())
+        }
+        Code::WaitingForCapacity | Code::Unschedulable => Cause::Goes(|world, _| world.add_room()),
+        Code::TaskGroupNotFound => Cause::Goes(|world, _| world.define_groups()),
+        Code::WaitingForTaskGroups => Cause::Goes(World::define_listed),
+        Code::WaitingForMembers => Cause::Goes(World::add_members),
+        Code::Starting | Code::PartiallyLost => Cause::Goes(World::add_everybody),
+        Code::UnsupportedConstraint => Cause::Goes(World::unmask),
+        Code::Submitted
+        | Code::WaitingForQueues
+        | Code::CreatingPlaceholders
+        | Code::PlaceholderRejected
+        | Code::PlaceholderFailed
+        | Code::PlaceholdersLost
+        | Code::BindingPlaceholders
+        | Code::PlaceholdersLeaving
+        | Code::ReservationLost
+        | Code::WaitingForCompletion
+        | Code::PlaceholderKept
+        | Code::BindRefused => Cause::Passes,
+        Code::ApplicationClosed => Cause::Stays("until the application is over"),
+        Code::Accepted | Code::QuotaReserved | Code::Placed | Code::Running | Code::Completed | Code::Active => {
+            Cause::Stays("nothing is waited for")
+        }
+    }
+}
+
+/// What `docs/reasons.md` says that a state needs is what the plays hold it to.
 #[test]
-fn every_reason_has_its_cause_or_passes_or_stays() {
-    assert_eq!(CAUSES.map(|(reason, _)| reason), CODES.map(|(reason, _)| reason));
-    assert!(CAUSES.iter().all(|(_, cause)| !matches!(cause, Cause::Stays(why) if why.is_empty())));
+fn what_ends_a_state_is_what_its_code_needs() {
+    for code in Code::ALL {
+        let is_so = match (code.needs(), cause(code)) {
+            (Needs::Nothing | Needs::Others, Cause::Stays(why)) => !why.is_empty(),
+            (Needs::Time | Needs::Arrivals | Needs::Others, Cause::Passes) => true,
+            (Needs::Arrivals | Needs::Others | Needs::Nodes | Needs::Change, Cause::Goes(_)) => true,
+            (Needs::Nothing, Cause::Passes | Cause::Goes(_))
+            | (Needs::Time, Cause::Goes(_) | Cause::Stays(_))
+            | (Needs::Arrivals, Cause::Stays(_))
+            | (Needs::Nodes | Needs::Change, Cause::Passes | Cause::Stays(_)) => false,
+        };
+        assert!(is_so, "{code} needs {:?}", code.needs());
+    }
 }
 
 /// Looks into a world at rest.
@@ -132,13 +137,13 @@ fn completed(world: &World) -> Vec<(String, u32)> {
 fn check_reasons(plan: &Plan, world: &mut World) {
     for (reason, name) in world.waiting() {
         let who = || if name.is_empty() { "somebody" } else { &name };
-        match CAUSES.iter().find(|(code, _)| *code == reason) {
+        match Code::from_name(&reason).map(cause) {
             None => world.violated("L6", format!("{} has no reason: {reason}", who())),
-            Some((_, Cause::Passes)) => world.violated("L6", format!("{} is {reason} at rest", who())),
-            Some((_, Cause::Stays(_))) => {}
-            Some((_, Cause::Goes(remedy))) => {
+            Some(Cause::Passes) => world.violated("L6", format!("{} is {reason} at rest", who())),
+            Some(Cause::Stays(_)) => {}
+            Some(Cause::Goes(remedy)) => {
                 let before = world.who_are(&reason, &name);
-                let mut fork = without(plan, *remedy, &name);
+                let mut fork = without(plan, remedy, &name);
                 fork.violation.take().into_iter().for_each(|found| _ = world.violation.get_or_insert(found));
                 let after = fork.who_are(&reason, &name);
                 let still: Vec<_> = before.intersection(&after).collect();
@@ -169,7 +174,7 @@ impl World {
     /// Who gives a reason: a task group, and its members; or pods without one.
     fn who_are(&self, reason: &str, name: &str) -> BTreeSet<String> {
         let has_limits = self.has_limits();
-        let of_limits = OF_LIMITS.contains(&reason);
+        let of_limits = OF_LIMITS.iter().any(|code| code.name() == reason);
         let judged = |group: &str| !of_limits || has_limits(group);
         let has = |group: &TaskGroup| group.status.as_ref().is_some_and(|status| status.reason == reason);
         let groups = self.groups().into_iter().filter(|(of, group)| of == name && has(group) && judged(of));

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use gangline::api::task_group::TaskGroup;
-use gangline::core::codes::CODES;
+use gangline::core::codes::Code;
 use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
@@ -17,28 +17,24 @@ use crate::sim::people::{NS, is_held_back, label, levels, node_of};
 use crate::sim::world::World;
 
 /// Reasons that room can end: none of them remains when there is plenty of it.
-const ABOUT_ROOM: &[&str] = &[
-    "WaitingForCapacity",
-    "WaitingForQuota",
-    "WaitingForApplications",
-    "CreatingPlaceholders",
-    "BindingPlaceholders",
-    "PlaceholderRejected",
-    "PlaceholderFailed",
-    "PlaceholdersLost",
-    "PlaceholdersLeaving",
-    "ReservationLost",
-    "NamespaceQuotaTooSmall",
+const ABOUT_ROOM: [Code; 12] = [
+    Code::ExceedsMaxQuota,
+    Code::WaitingForCapacity,
+    Code::WaitingForQuota,
+    Code::WaitingForApplications,
+    Code::CreatingPlaceholders,
+    Code::BindingPlaceholders,
+    Code::PlaceholderRejected,
+    Code::PlaceholderFailed,
+    Code::PlaceholdersLost,
+    Code::PlaceholdersLeaving,
+    Code::ReservationLost,
+    Code::NamespaceQuotaTooSmall,
 ];
 /// More than anything has.
 const HUGE_MILLI: u64 = 1_000_000;
 /// What can run runs after so long: longer than the longest pause between two tries.
 const SOON_MS: u64 = 360_000;
-
-#[test]
-fn reasons_about_room_are_reasons() {
-    assert!(ABOUT_ROOM.iter().all(|reason| CODES.iter().any(|(code, _)| code == reason)));
-}
 
 impl World {
     /// There is plenty of everything: what can run runs.
@@ -76,7 +72,7 @@ impl World {
                 self.violated("L2", format!("{name} is Completed, and {waiting} of its members wait"));
             }
             let status = group.status.unwrap_or_default();
-            let room = ABOUT_ROOM.contains(&status.reason.as_str()) || status.reason == "ExceedsMaxQuota";
+            let room = Code::from_name(&status.reason).is_some_and(|code| ABOUT_ROOM.contains(&code));
             if room && status.application_state != "Running" {
                 self.violated(
                     "L2",
@@ -84,8 +80,8 @@ impl World {
                 );
             }
         }
-        for reason in ["Unschedulable", "WaitingForQuota"] {
-            for key in self.pods_waiting_for(reason) {
+        for reason in [Code::Unschedulable, Code::WaitingForQuota] {
+            for key in self.pods_waiting_for(reason.name()) {
                 self.violated("L2", format!("{key} waits for room"));
             }
         }

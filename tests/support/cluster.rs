@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use gangline::core::codes::Code;
 use gangline::core::decision::{Decision, TerminationType};
 use gangline::core::event::{
     AskSpec, BindOutcome, Event, GroupSpec, Mark, Place, PlaceholderFor, PlaceholderName, QueueSpec, Remembered,
@@ -55,6 +56,8 @@ impl Default for Cluster {
 #[derive(Debug)]
 pub struct Shown {
     report: GroupReport,
+    /// The word for its reason.
+    pub reason: &'static str,
     /// The sentence.
     pub message: String,
 }
@@ -364,7 +367,7 @@ impl Cluster {
             placed: report.placed,
             completed: report.state == AppState::Completed,
             unaccepted: matches!(report.state, AppState::New | AppState::Rejected)
-                && report.reason != "ApplicationClosed",
+                && report.reason != Code::ApplicationClosed,
             completion_deadline: report.completes,
             replaced: report.replaced,
         };
@@ -423,7 +426,7 @@ impl Cluster {
         let books = &self.scheduler.books;
         let id = books.group_ids.get(&Key::new(NS, group)).expect("the group is known");
         let report = self.scheduler.group_report(*id).expect("the group has an object");
-        Shown { report, message: self.scheduler.group_message(*id) }
+        Shown { reason: report.reason.name(), report, message: self.scheduler.group_message(*id) }
     }
 
     /// State of the application of a group.
@@ -434,7 +437,7 @@ impl Cluster {
     /// Why a pod waits, by code.
     pub fn why(&self, pod: &str) -> Option<&'static str> {
         let (id, _) = self.pods[pod];
-        self.scheduler.ask_reason(id).map(|reason| reason.code())
+        self.scheduler.ask_reason(id).map(|reason| reason.code().name())
     }
 
     /// Names of pods that have a node, sorted.

@@ -41,10 +41,10 @@ impl Cluster {
         }
     }
 
-    /// What was last reported for a pod: the reason's code and its lasting words.
+    /// What was last reported for a pod: the word for its reason, and its lasting words.
     pub fn told(&self, pod: &str) -> Option<(&'static str, &str)> {
         let shown = self.scheduler.books.asks[self.pods[pod].0].shown.as_ref();
-        shown.map(|(code, words)| (*code, &**words))
+        shown.map(|(code, words)| (code.name(), &**words))
     }
 
     /// How many lines of the log begin so.

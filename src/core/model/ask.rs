@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 
 use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, Key, NodeId, QueueId};
 use crate::core::base::resources::Resources;
+use crate::core::codes::Code;
 use crate::core::decision::TerminationType;
 use crate::core::event::{AskSpec, Place, Role};
 use crate::core::reason::Refusal;
@@ -46,7 +47,7 @@ pub struct Ask {
     /// Its last Binding, or the deletion of a placeholder, was refused: not tried again before this time.
     pub refused: Option<(Refusal, Mono)>,
     /// What was last reported for it: the reason's code, and its words where they change rarely.
-    pub shown: Option<(&'static str, String)>,
+    pub shown: Option<(Code, String)>,
 }
 
 /// Where an ask stands in our decisions.

@@ -2,6 +2,7 @@
 
 use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, QueueId, Text};
 use crate::core::base::resources::{Amount, Totals};
+use crate::core::codes::Code;
 use crate::core::decision::Decision;
 use crate::core::event::{Place, Role};
 use crate::core::gang::judge::placeholder_ask;
@@ -25,8 +26,8 @@ pub struct GroupReport {
     pub state: AppState,
     /// Incarnation of its application.
     pub incarnation: u32,
-    /// Code of the one reason that says most.
-    pub reason: &'static str,
+    /// The one reason that says most.
+    pub reason: Code,
     /// What the whole application reserves.
     pub ask: Totals,
     /// Its seats.
@@ -197,7 +198,7 @@ impl Scheduler {
         let (ask, app) = (&self.books.asks[id], &self.books.apps[app_id]);
         match app.state() {
             AppState::Rejected => {
-                let code = app.rejected.first().map_or("Rejected", |reason| reason.code());
+                let code = app.rejected.first()?.code();
                 Some(AskReason::Rejected { code, text: join(&app.rejected) })
             }
             AppState::New | AppState::Completed => self.gang_reason(app.gang),
@@ -370,16 +371,17 @@ impl Scheduler {
         own.map_or_else(|| group.spec().queue.clone(), |queue| self.books.queues[queue].path.clone())
     }
 
-    /// Code of the one reason that says most.
-    fn group_reason(&self, group: &Group) -> &'static str {
-        let Some(app) = group.app.map(|app| &self.books.apps[app]) else { return "ApplicationClosed" };
+    /// The one reason that says most.
+    fn group_reason(&self, group: &Group) -> Code {
+        let Some(app) = group.app.map(|app| &self.books.apps[app]) else { return Code::ApplicationClosed };
         let waits = self.books.gangs[app.gang].waits.as_ref();
         match app.state() {
-            AppState::Rejected => app.rejected.first().map_or("Rejected", |reason| reason.code()),
-            AppState::New | AppState::Accepted => waits.map_or("Submitted", Reason::code),
+            // It has been judged, and what was found is there.
+            AppState::Rejected => app.rejected.first().map_or(Code::Submitted, RejectReason::code),
+            AppState::New | AppState::Accepted => waits.map_or(Code::Submitted, Reason::code),
             AppState::Running => running_reason(group, app.placed).0,
-            AppState::Waiting => "WaitingForCompletion",
-            AppState::Completed => waits.map_or("Completed", Reason::code),
+            AppState::Waiting => Code::WaitingForCompletion,
+            AppState::Completed => waits.map_or(Code::Completed, Reason::code),
         }
     }
 
@@ -419,18 +421,19 @@ impl Scheduler {
     }
 }
 
-fn running_reason(group: &Group, placed: bool) -> (&'static str, String) {
+fn running_reason(group: &Group, placed: bool) -> (Code, String) {
     let (tally, all) = (group.seats.tally(), group.seats.len());
     if tally.open > 0 {
         let lost = tally.open;
         let comes = if placed { "are ordinary pods" } else { "are placed first" };
         let text = format!("{lost} of {all} seats have no member and nothing holds them; members that come {comes}");
-        return ("PartiallyLost", text);
+        return (Code::PartiallyLost, text);
     }
     if placed || tally.taken == all {
-        return ("Running", format!("{} of {all} members run or have run", tally.taken));
+        return (Code::Running, format!("{} of {all} members run or have run", tally.taken));
     }
-    ("Starting", format!("{} of {all} members are bound, {} seats are held for those to come", tally.taken, tally.held))
+    let text = format!("{} of {all} members are bound, {} seats are held for those to come", tally.taken, tally.held);
+    (Code::Starting, text)
 }
 
 fn join(reasons: &[RejectReason]) -> String {
