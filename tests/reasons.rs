@@ -1,6 +1,10 @@
 //! `docs/reasons.md` and `docs/states.md` are what the code says. UPDATE=1 writes them anew.
 
-use gangline::core::codes::Code;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+use gangline::core::codes::{Code, Needs};
 use gangline::core::ids::{AskId, ClassId, GangId};
 use gangline::core::lifecycle::{AppEvent, AppState};
 use gangline::core::queue::{Kept, QuotaExcess};
@@ -79,6 +83,73 @@ fn of_pods() -> Vec<AskReason> {
     ]
 }
 
+/// What is refused stays so until somebody changes something; what is accepted, and waits, needs nobody to do that.
+#[test]
+fn a_refusal_is_final_and_a_wait_is_not() {
+    for reason in rejects() {
+        let of_pod = AskReason::Rejected { code: reason.code(), text: reason.to_string() };
+        let codes = [reason.code(), of_pod.code(), AskReason::Queue(reason).code()];
+        assert!(codes.iter().all(|code| code.is_final()), "{codes:?}");
+    }
+    for reason in waits() {
+        let (code, of_pod) = (reason.code(), AskReason::Gang(GangId { index: 0, generation: 0 }, reason).code());
+        assert!(!code.is_final() && !code.is_unschedulable() && code == of_pod, "{code}");
+    }
+    let of_pods = of_pods();
+    let of =
+        |is: fn(Code) -> bool| -> Vec<Code> { of_pods.iter().map(AskReason::code).filter(|code| is(*code)).collect() };
+    assert_eq!(of(Code::is_final), [Code::UnsupportedConstraint, Code::ExceedsMaxQuota]);
+    assert_eq!(of(Code::is_unschedulable), [Code::Unschedulable; 2], "no node has room, alone or with its gang");
+}
+
+/// A code that nothing says would be explained to nobody.
+#[test]
+fn every_code_is_said_somewhere() {
+    let mut said = BTreeSet::new();
+    each_line(&mut |_, line| {
+        let names = line.split("Code::").skip(1).map(|rest| rest.split(|end: char| !end.is_alphanumeric()).next());
+        said.extend(names.flatten().filter_map(Code::from_name));
+    });
+    assert_eq!(said.into_iter().collect::<Vec<_>>(), Code::ALL);
+}
+
+/// A code that is written as a word can be mistyped. Some words are those of states and conditions too.
+#[test]
+fn no_code_is_written_as_a_word() {
+    let others: Vec<&str> = AppState::ALL.map(AppState::name).into_iter().chain(CONDITIONS).collect();
+    each_line(&mut |path, line| {
+        let mut words = line.split('"').skip(1).step_by(2);
+        let word = words.find(|word| Code::from_name(word).is_some() && !others.contains(word));
+        assert_eq!(word, None, "{}: {line}", path.display());
+    });
+}
+
+/// Conditions that are called as a code is.
+const CONDITIONS: [&str; 3] = ["Active", "Placed", "QuotaReserved"];
+
+/// Looks at every line of the product's code: not at comments, nor at what is there for tests alone.
+fn each_line(look: &mut impl FnMut(&Path, &str)) {
+    let mut dirs = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(dir) = dirs.pop() {
+        let above = [dir.join("mod.rs"), dir.with_extension("rs")].map(|file| fs::read_to_string(file).ok());
+        let above = above.into_iter().flatten().collect::<String>();
+        let is_test = |path: &Path| {
+            let name = path.file_stem().unwrap_or_default().to_string_lossy();
+            above.contains(&format!("#[cfg(test)]\nmod {name};"))
+        };
+        let entries = fs::read_dir(&dir).expect("a directory").map(|entry| entry.expect("it can be read").path());
+        for path in entries.filter(|path| !is_test(path)) {
+            if path.is_dir() {
+                dirs.push(path);
+                continue;
+            }
+            let text = fs::read_to_string(&path).expect("a source file is UTF-8");
+            let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            code.lines().filter(|line| !line.trim_start().starts_with("//")).for_each(|line| look(&path, line));
+        }
+    }
+}
+
 #[test]
 fn every_sentence_has_its_counts_and_no_debug_text() {
     let sentences = (rejects().into_iter().map(|reason| reason.to_string()))
@@ -100,13 +171,25 @@ fn who_failed_is_not_said_to_have_refused() {
 
 #[test]
 fn the_page_is_what_the_code_says() {
-    let rows: String = Code::ALL.iter().map(|code| format!("| `{code}` | {} |\n", code.meaning())).collect();
+    let row = |code: Code| format!("| `{code}` | {} | {} |\n", code.meaning(), words(code.needs()));
+    let rows: String = Code::ALL.map(row).concat();
     let page = format!(
         "# Reasons\n\nThe codes on conditions and status of TaskGroups and Queues, on the `PodScheduled` condition of \
          pods and in events. Generated from `src/core/codes.rs`.\n\nEvents about \
-         pods have the reason `FailedScheduling`, as those of kube-scheduler do; their text begins with the code.\n\n| code | meaning |\n|---|---|\n{rows}"
+         pods have the reason `FailedScheduling`, as those of kube-scheduler do; their text begins with the code.\n\n| code | meaning | what ends it |\n|---|---|---|\n{rows}"
     );
     compare("docs/reasons.md", &page);
+}
+
+const fn words(needs: Needs) -> &'static str {
+    match needs {
+        Needs::Nothing => "-",
+        Needs::Time => "it passes, or is tried again",
+        Needs::Arrivals => "members, TaskGroups or Queues that are yet to come",
+        Needs::Others => "others that end, or give room back",
+        Needs::Nodes => "nodes: an autoscaler makes some for it",
+        Needs::Change => "only a change of a spec, a queue or a quota",
+    }
 }
 
 #[test]
@@ -129,7 +212,7 @@ fn the_diagram_is_what_the_code_says() {
 fn compare(name: &str, page: &str) {
     let path = format!("{}/{name}", env!("CARGO_MANIFEST_DIR"));
     if std::env::var_os("UPDATE").is_some() {
-        std::fs::write(&path, page).expect("the page can be written");
+        fs::write(&path, page).expect("the page can be written");
     }
-    assert!(std::fs::read_to_string(&path).unwrap_or_default() == page, "{name}: run the tests with UPDATE=1");
+    assert!(fs::read_to_string(&path).unwrap_or_default() == page, "{name}: run the tests with UPDATE=1");
 }
