@@ -1,6 +1,6 @@
 //! The books recomputed from scratch tell every way in which they can be wrong (04, I7): each is made wrong on purpose.
 
-use gangline::core::ask::Shelf;
+use gangline::core::ask::WaitsFor;
 use gangline::core::ids::{AppId, AskId, GroupId, Key};
 use gangline::core::scheduler::Scheduler;
 use gangline::core::seat::{Reserve, SeatState};
@@ -82,9 +82,9 @@ const MISTAKES: &[Mistake] = &[
     ),
     (|core, ids| core.books.apps[ids.app].active += 1, "active and pending pods"),
     (|core, ids| core.books.apps[ids.app].pending += 1, "active and pending pods"),
-    (|core, ids| core.books.asks[ids.single].shelf = Shelf::Queueless, "on shelf Queueless"),
-    (|core, ids| core.books.asks[ids.single].shelf = Shelf::Off, "an ordinary ask waits that is not there"),
-    (|core, _| core.books.ordinary.clear(), "on shelf Ordinary"),
+    (|core, ids| core.books.asks[ids.single].waits_for = WaitsFor::Queue, "waits for Queue"),
+    (|core, ids| core.books.asks[ids.single].waits_for = WaitsFor::Nothing, "an ordinary ask waits that is not there"),
+    (|core, _| core.books.ordinary.clear(), "waits for Room"),
     (|core, ids| _ = core.books.groups[ids.group].asks.insert(AskId { index: 99, generation: 0 }), "lists pods that"),
     (
         |core, ids| {

@@ -23,11 +23,11 @@ pub const IMPLICIT: [&str; 2] = ["root", "root.default"];
 #[derive(Clone, Debug, Default)]
 pub struct QueueTree {
     // By path, so that a queue comes before those below it and these are adjacent.
-    queues: BTreeMap<Text, Known>,
+    queues: BTreeMap<Text, Observed>,
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct Observed {
     said: Said,
     /// What is wrong now, with the object or its place.
     problems: Vec<SpecError>,
@@ -121,7 +121,7 @@ impl QueueTree {
             Some(known) if known.said == said => return Vec::new(),
             Some(known) => known.said = said,
             None => {
-                drop(self.queues.insert(name.into(), Known { said, problems: Vec::new(), standing: Standing::Void }))
+                drop(self.queues.insert(name.into(), Observed { said, problems: Vec::new(), standing: Standing::Void }))
             }
         }
         let own = self.judge(&Text::from(name));

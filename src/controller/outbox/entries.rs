@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use super::entry::{Entry, Id, Place, Wish};
+use super::entry::{Entry, Id, Phase, Wish};
 use super::pace::Pace;
 use super::verdict::{Sent, Step};
 use super::want::{NotMade, Object, Slot, Urgency, Want};
@@ -72,7 +72,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
             entry.wish = Wish::Cancelled;
             return false;
         }
-        if !matches!(entry.place, Place::Resting(_)) {
+        if !matches!(entry.phase, Phase::Resting(_)) {
             self.remove(id);
         }
         true
@@ -81,7 +81,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
     /// Nothing is repeated any more.
     pub(super) fn settle(&mut self, id: &Id<K>) {
         match self.entries.get_mut(id) {
-            Some(entry) if matches!(entry.place, Place::Flying(_)) => entry.wish = Wish::Moot,
+            Some(entry) if matches!(entry.phase, Phase::Flying(_)) => entry.wish = Wish::Moot,
             Some(_) | None => self.remove(id),
         }
     }
@@ -90,7 +90,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         self.arrivals += 1;
         self.events += usize::from(id.0 == Slot::Event);
         self.entries.insert(id.clone(), Entry::new(object, self.arrivals, urgency));
-        self.put(id, Place::Timed(at));
+        self.put(id, Phase::Timed(at));
     }
 
     /// Brings an entry forward; never out of a back-off.
@@ -98,18 +98,18 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         let Some(entry) = self.entries.get_mut(id) else { return };
         entry.version += 1;
         entry.wish = Wish::Wanted;
-        if let Place::Flying(again) = entry.place {
+        if let Phase::Flying(again) = entry.phase {
             let (earlier, other) = again.unwrap_or((at, urgency));
-            return self.put(id, Place::Flying(Some((earlier.min(at), other.min(urgency)))));
+            return self.put(id, Phase::Flying(Some((earlier.min(at), other.min(urgency)))));
         }
         entry.urgency = entry.urgency.min(urgency);
-        let place = match entry.place {
-            Place::Resting(until) => Place::Timed(at.max(until)),
-            Place::Timed(due) if entry.attempt == 0 => Place::Timed(due.min(at)),
-            Place::Ready(rank, before) => Place::Ready(rank, before.min(urgency)),
-            place @ (Place::Timed(_) | Place::Parked | Place::Following | Place::Flying(_)) => place,
+        let phase = match entry.phase {
+            Phase::Resting(until) => Phase::Timed(at.max(until)),
+            Phase::Timed(due) if entry.attempt == 0 => Phase::Timed(due.min(at)),
+            Phase::Ready(rank, before) => Phase::Ready(rank, before.min(urgency)),
+            phase @ (Phase::Timed(_) | Phase::Parked | Phase::Following | Phase::Flying(_)) => phase,
         };
-        self.put(id, place);
+        self.put(id, phase);
     }
 
     /// Makes an entry wait for the end of another one, which leaves as early as the waiting one would.
@@ -119,17 +119,17 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         }
         let Some(leader) = self.entries.get_mut(leader_id) else { return };
         leader.followers.retain(|(_, follower)| follower != id);
-        match leader.place {
-            Place::Resting(_) => return,
-            Place::Timed(_) | Place::Ready(..) if leader.attempt == 0 => {
+        match leader.phase {
+            Phase::Resting(_) => return,
+            Phase::Timed(_) | Phase::Ready(..) if leader.attempt == 0 => {
                 leader.followers.push((leader.version, id.clone()));
-                self.put(leader_id, Place::Timed(now));
+                self.put(leader_id, Phase::Timed(now));
             }
-            Place::Timed(_) | Place::Ready(..) | Place::Parked | Place::Following | Place::Flying(_) => {
+            Phase::Timed(_) | Phase::Ready(..) | Phase::Parked | Phase::Following | Phase::Flying(_) => {
                 leader.followers.push((leader.version, id.clone()));
             }
         }
-        self.put(id, Place::Following);
+        self.put(id, Phase::Following);
     }
 }
 
@@ -139,9 +139,9 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
     pub(super) fn ring(&mut self, now: Mono) {
         while let Some((_, id)) = self.timers.first_key_value().filter(|((at, _), _)| *at <= now) {
             let id = id.clone();
-            match self.entries.get(&id).map(|entry| entry.place) {
-                Some(Place::Resting(_)) => self.remove(&id),
-                Some(Place::Timed(_) | Place::Ready(..) | Place::Parked | Place::Following | Place::Flying(_))
+            match self.entries.get(&id).map(|entry| entry.phase) {
+                Some(Phase::Resting(_)) => self.remove(&id),
+                Some(Phase::Timed(_) | Phase::Ready(..) | Phase::Parked | Phase::Following | Phase::Flying(_))
                 | None => self.make_ready(&id),
             }
         }
@@ -163,7 +163,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         let object = self.entries.get(id).and_then(|entry| entry.object.as_ref());
         let Some(parked) = object.and_then(|object| self.busy.get_mut(object)) else { return false };
         parked.push(id.clone());
-        self.put(id, Place::Parked);
+        self.put(id, Phase::Parked);
         true
     }
 
@@ -179,14 +179,14 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         if let Some(object) = &departure.0 {
             self.busy.insert(object.clone(), Vec::new());
         }
-        self.put(id, Place::Flying(None));
+        self.put(id, Phase::Flying(None));
         Ok((op, departure))
     }
 
     /// The call about this object has ended: what waited for that may leave.
     pub(super) fn land(&mut self, object: &Object) {
         for id in self.busy.remove(object).unwrap_or_default() {
-            if self.entries.get(&id).is_some_and(|entry| entry.place == Place::Parked) {
+            if self.entries.get(&id).is_some_and(|entry| entry.phase == Phase::Parked) {
                 self.make_ready(&id);
             }
         }
@@ -210,14 +210,14 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         let Some(entry) = self.entries.get_mut(id) else { return };
         // A GET belongs to the attempt whose refusal it looks into.
         entry.attempt += u32::from(pace != Pace::Now);
-        if let Place::Flying(Some((_, again))) = entry.place {
+        if let Phase::Flying(Some((_, again))) = entry.phase {
             entry.urgency = entry.urgency.min(again);
         }
         // Somebody else has the room by now, or not: it does not depend on a moment any more.
         entry.urgency = entry.urgency.max(Urgency::Ordinary);
         entry.step = step;
         let at = now.after(pace.delay(id, entry.attempt));
-        self.put(id, Place::Timed(at));
+        self.put(id, Phase::Timed(at));
     }
 
     /// The entry's call has ended it: it goes, or rests if it was refused, or leaves again if it is wanted again.
@@ -226,18 +226,18 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         let Some(entry) = self.entries.get_mut(id) else { return };
         entry.attempt = if refused { entry.attempt + 1 } else { 0 };
         let rest = refused.then(|| now.after(Pace::Long.delay(id, entry.attempt)));
-        let again = match entry.place {
-            Place::Flying(again) if id.0.is_patch() || refused => again,
-            Place::Flying(_) | Place::Ready(..) | Place::Timed(_) | Place::Parked => None,
-            Place::Following | Place::Resting(_) => None,
+        let again = match entry.phase {
+            Phase::Flying(again) if id.0.is_patch() || refused => again,
+            Phase::Flying(_) | Phase::Ready(..) | Phase::Timed(_) | Phase::Parked => None,
+            Phase::Following | Phase::Resting(_) => None,
         };
         match (rest, again) {
             (None, None) => self.remove(id),
             (Some(until), None) if id.0 == Slot::Event => drop((until, self.remove(id))),
-            (Some(until), None) => self.put(id, Place::Resting(until)),
+            (Some(until), None) => self.put(id, Phase::Resting(until)),
             (until, Some((at, urgency))) => {
                 entry.urgency = urgency;
-                self.put(id, Place::Timed(until.map_or(at, |until| until.max(at))));
+                self.put(id, Phase::Timed(until.map_or(at, |until| until.max(at))));
             }
         }
     }
@@ -245,8 +245,8 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
     /// Takes an entry out; what waited for it may leave.
     pub(super) fn remove(&mut self, id: &Id<K>) {
         self.release(id, u32::MAX);
-        // A place that no index knows.
-        self.put(id, Place::Parked);
+        // A phase that no index knows.
+        self.put(id, Phase::Parked);
         if self.entries.remove(id).is_some() {
             self.events -= usize::from(id.0 == Slot::Event);
         }
@@ -258,7 +258,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         entry.followers = held;
         let free: Vec<(u32, Id<K>)> = free;
         for (_, follower) in free {
-            if self.entries.get(&follower).is_some_and(|entry| entry.place == Place::Following) {
+            if self.entries.get(&follower).is_some_and(|entry| entry.phase == Phase::Following) {
                 self.make_ready(&follower);
             }
         }
@@ -267,31 +267,31 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
     fn make_ready(&mut self, id: &Id<K>) {
         if let Some(entry) = self.entries.get(id) {
             let (rank, urgency) = entry.turn(id.0);
-            self.put(id, Place::Ready(rank, urgency));
+            self.put(id, Phase::Ready(rank, urgency));
         }
     }
 
     /// Moves an entry, in the indices too.
-    fn put(&mut self, id: &Id<K>, place: Place) {
+    fn put(&mut self, id: &Id<K>, phase: Phase) {
         let Some(entry) = self.entries.get_mut(id) else { return };
-        let (old, number) = (std::mem::replace(&mut entry.place, place), entry.number);
+        let (old, number) = (std::mem::replace(&mut entry.phase, phase), entry.number);
         match old {
-            Place::Ready(rank, urgency) => drop(self.ready.remove(&(rank, urgency, number))),
-            Place::Timed(at) => drop(self.timers.remove(&(at, number))),
-            Place::Resting(at) => {
+            Phase::Ready(rank, urgency) => drop(self.ready.remove(&(rank, urgency, number))),
+            Phase::Timed(at) => drop(self.timers.remove(&(at, number))),
+            Phase::Resting(at) => {
                 self.timers.remove(&(at, number));
                 self.resting -= 1;
             }
-            Place::Parked | Place::Following | Place::Flying(_) => {}
+            Phase::Parked | Phase::Following | Phase::Flying(_) => {}
         }
-        match place {
-            Place::Ready(rank, urgency) => drop(self.ready.insert((rank, urgency, number), id.clone())),
-            Place::Timed(at) => drop(self.timers.insert((at, number), id.clone())),
-            Place::Resting(at) => {
+        match phase {
+            Phase::Ready(rank, urgency) => drop(self.ready.insert((rank, urgency, number), id.clone())),
+            Phase::Timed(at) => drop(self.timers.insert((at, number), id.clone())),
+            Phase::Resting(at) => {
                 self.timers.insert((at, number), id.clone());
                 self.resting += 1;
             }
-            Place::Parked | Place::Following | Place::Flying(_) => {}
+            Phase::Parked | Phase::Following | Phase::Flying(_) => {}
         }
     }
 }

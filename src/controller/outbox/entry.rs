@@ -14,7 +14,7 @@ pub(super) type Id<K> = (Slot, K);
 pub(super) struct Entry<K> {
     /// What it is about.
     pub(super) object: Option<Object>,
-    /// Place in the order of arrival; kept over repetitions.
+    /// Phase in the order of arrival; kept over repetitions.
     pub(super) number: u64,
     /// Rises with every want.
     pub(super) version: u32,
@@ -25,7 +25,7 @@ pub(super) struct Entry<K> {
     /// What it does when it leaves.
     pub(super) step: Step,
     /// Where it stands.
-    pub(super) place: Place,
+    pub(super) phase: Phase,
     /// Whether it is still wanted.
     pub(super) wish: Wish,
     /// Entries that wait for the end of a call that carries this version or a later one.
@@ -34,7 +34,7 @@ pub(super) struct Entry<K> {
 
 /// Where an entry stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum Phase {
     /// May leave as soon as the window has room, with the others of its rank.
     Ready(Slot, Urgency),
     /// Waits for a time.
@@ -94,7 +94,7 @@ impl<K> Entry<K> {
             urgency,
             attempt: 0,
             step: Step::Make,
-            place: Place::Parked,
+            phase: Phase::Parked,
             wish: Wish::Wanted,
             followers: Vec::new(),
         }
@@ -102,7 +102,7 @@ impl<K> Entry<K> {
 
     /// Whether it may have happened or may yet happen.
     pub(super) fn is_open(&self) -> bool {
-        matches!(self.place, Place::Flying(_)) || !matches!(self.step, Step::Make)
+        matches!(self.phase, Phase::Flying(_)) || !matches!(self.step, Step::Make)
     }
 
     /// With whom it leaves: as early as anything that waits for it.

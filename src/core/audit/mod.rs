@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::core::base::ids::{AskId, NodeId, QueueId};
 use crate::core::base::resources::Totals;
-use crate::core::model::ask::{AskState, Shelf};
+use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::books::asks_of;
 use crate::core::model::gang::Stage;
 use crate::core::model::lifecycle::AppState;
@@ -18,7 +18,7 @@ impl Scheduler {
         self.audit_charges(&mut violations);
         self.audit_seats(&mut violations);
         self.audit_tallies(&mut violations);
-        self.audit_shelves(&mut violations);
+        self.audit_lines(&mut violations);
         self.audit_ghosts(&mut violations);
         self.audit_gangs(&mut violations);
         self.audit_queues(&mut violations);
@@ -107,41 +107,42 @@ impl Scheduler {
         }
     }
 
-    fn audit_shelves(&self, violations: &mut Vec<String>) {
+    fn audit_lines(&self, violations: &mut Vec<String>) {
         for (id, ask) in self.books.asks.iter() {
             let has = |set: &std::collections::BTreeSet<(crate::core::model::ask::Rank, AskId)>| {
                 set.contains(&(ask.rank(), id))
             };
-            let stands = match ask.shelf {
-                Shelf::Off => true,
-                Shelf::Seat(group) => has(&self.books.groups[group].waiting),
-                Shelf::Originator(app) => has(&self.books.gang_of(app).originators),
-                Shelf::Ordinary(queue, class) => {
+            let stands = match ask.waits_for {
+                WaitsFor::Nothing => true,
+                WaitsFor::Seat(group) => has(&self.books.groups[group].waiting),
+                WaitsFor::Start(app) => has(&self.books.gang_of(app).originators),
+                WaitsFor::Room(queue, class) => {
                     let group = ask.group.and_then(|group| self.books.groups.get(group));
                     self.books.ordinary.get(&(queue, class)).is_some_and(has)
                         && group.is_none_or(|group| has(&group.overflow))
                 }
-                Shelf::Queueless => self.books.queueless.contains(&id),
+                WaitsFor::Queue => self.books.queueless.contains(&id),
             };
-            if !stands || (ask.shelf != Shelf::Off && !ask.is_pending()) {
-                violations.push(format!("{} is {:?} on shelf {:?}", ask.spec.key, ask.state, ask.shelf));
+            if !stands || (ask.waits_for != WaitsFor::Nothing && !ask.is_pending()) {
+                violations.push(format!("{} is {:?} and waits for {:?}", ask.spec.key, ask.state, ask.waits_for));
             }
         }
     }
 
-    /// Nothing stands on a shelf, in a seat or in a tally that is not there.
+    /// Nothing stands in a line, in a seat or in a tally that is not there.
     fn audit_ghosts(&self, violations: &mut Vec<String>) {
-        let on = |ask: &AskId, shelf: fn(Shelf) -> bool| self.books.asks.get(*ask).is_some_and(|ask| shelf(ask.shelf));
+        let on =
+            |ask: &AskId, line: fn(WaitsFor) -> bool| self.books.asks.get(*ask).is_some_and(|ask| line(ask.waits_for));
         for (_, group) in self.books.groups.iter() {
-            let waits = group.waiting.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Seat(_))));
-            let ordinary = group.overflow.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Ordinary(..))));
+            let waits = group.waiting.iter().all(|(_, ask)| on(ask, |line| matches!(line, WaitsFor::Seat(_))));
+            let ordinary = group.overflow.iter().all(|(_, ask)| on(ask, |line| matches!(line, WaitsFor::Room(..))));
             if !waits || !ordinary || group.asks.iter().any(|ask| self.books.asks.get(*ask).is_none()) {
                 violations.push(format!("{} lists pods that are not there", group.key));
             }
         }
         for (id, app) in self.books.apps.iter() {
             let gang = self.books.gang_of(id);
-            let waits = gang.originators.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Originator(_))));
+            let waits = gang.originators.iter().all(|(_, ask)| on(ask, |line| matches!(line, WaitsFor::Start(_))));
             let asks = app.asks.iter().all(|ask| self.books.asks.get(*ask).is_some_and(|ask| ask.app == Some(id)));
             let groups =
                 app.groups.iter().all(|group| self.books.groups.get(*group).is_some_and(|group| group.app == Some(id)));
@@ -159,7 +160,7 @@ impl Scheduler {
             }
         }
         for asks in self.books.ordinary.values() {
-            if !asks.iter().all(|(_, ask)| on(ask, |shelf| matches!(shelf, Shelf::Ordinary(..)))) {
+            if !asks.iter().all(|(_, ask)| on(ask, |line| matches!(line, WaitsFor::Room(..)))) {
                 violations.push("an ordinary ask waits that is not there".into());
             }
         }

@@ -3,7 +3,7 @@
 use crate::core::base::ids::{AppId, GroupId, Key};
 use crate::core::decision::TerminationType;
 use crate::core::event::GroupSpec;
-use crate::core::model::ask::{AskState, Shelf};
+use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::books::Books;
 use crate::core::model::due::Verdict;
 use crate::core::model::group::Group;
@@ -60,7 +60,7 @@ impl Books {
         group.closed_out = false;
         let outside = self.app_ids.get(&app_key(group)).copied();
         if let (None, Some(app)) = (app, outside) {
-            self.apps[app].latecomers.remove(&id);
+            self.apps[app].outsiders.remove(&id);
             self.forget_app_if_idle(app);
         }
         self.unlink_all(id);
@@ -149,7 +149,7 @@ impl Books {
         for ask in self.sorted_asks(id) {
             let entry = &self.asks[ask];
             let parks = entry.is_placeholder() || entry.state == AskState::Waiting;
-            self.shelve(ask, Shelf::Off);
+            self.stand_in_line(ask, WaitsFor::Nothing);
             self.link(ask, None, parks.then_some(id));
             if self.asks[ask].is_placeholder() {
                 self.release(ask, TerminationType::StoppedByRm);

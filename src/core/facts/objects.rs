@@ -49,13 +49,13 @@ impl Books {
         let path = self.queues[changed].path.clone();
         let concerned = |(_, queue): &(QueueId, &Queue)| is_on_one_path(&queue.path, &path);
         let concerned = self.queues.iter().filter(concerned).map(|(id, _)| id).collect();
-        self.reshelve_singles(&concerned);
+        self.line_up_singles(&concerned);
         self.changes.queues.extend(concerned);
         self.due.queues.insert(path);
     }
 
     /// Pods outside applications whose queue may take them no more, or again: a queue below makes one above no leaf.
-    fn reshelve_singles(&mut self, concerned: &BTreeSet<QueueId>) {
+    fn line_up_singles(&mut self, concerned: &BTreeSet<QueueId>) {
         let mut asks: Vec<AskId> = self.queueless.iter().copied().collect();
         for ((queue, _), waiting) in &self.ordinary {
             if concerned.contains(queue) {
@@ -64,7 +64,7 @@ impl Books {
         }
         for ask in asks {
             if self.asks[ask].app.is_none() {
-                self.reshelve(ask);
+                self.line_up(ask);
             }
             self.changes.asks.insert(ask);
         }

@@ -3,7 +3,7 @@
 use crate::core::base::ids::{AskId, GroupId, QueueId, Text};
 use crate::core::decision::TerminationType;
 use crate::core::event::{AskSpec, Place, Role};
-use crate::core::model::ask::{Ask, AskState, Shelf};
+use crate::core::model::ask::{Ask, AskState, WaitsFor};
 use crate::core::model::books::Books;
 use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::model::seat::{Reserve, SeatState};
@@ -12,7 +12,7 @@ use crate::core::reason::Loss;
 impl Books {
     /// A pod as last observed.
     pub(in crate::core) fn see_ask(&mut self, id: AskId, spec: AskSpec) {
-        let stood = self.asks.get(id).map_or(Shelf::Off, |ask| ask.shelf);
+        let stood = self.asks.get(id).map_or(WaitsFor::Nothing, |ask| ask.waits_for);
         match self.asks.get(id) {
             None => self.add_ask(id, spec),
             Some(_) => self.replace_spec(id, spec),
@@ -25,12 +25,12 @@ impl Books {
         if self.is_being_bound(id) && !self.is_as_decided(id) {
             self.due.doubted.insert(id);
         }
-        self.reshelve(id);
-        let (stands, app) = (self.asks[id].shelf, self.asks[id].app);
+        self.line_up(id);
+        let (stands, app) = (self.asks[id].waits_for, self.asks[id].app);
         if stood != stands {
-            self.left_shelf(stood);
+            self.ask_changed(stood);
         }
-        if let (Shelf::Off, Shelf::Seat(_), Some(app)) = (stood, stands, app) {
+        if let (WaitsFor::Nothing, WaitsFor::Seat(_), Some(app)) = (stood, stands, app) {
             self.extend_settling(self.apps[app].gang);
         }
         self.note(id);
@@ -45,7 +45,7 @@ impl Books {
             state: AskState::Waiting,
             seat: None,
             charge: None,
-            shelf: Shelf::Off,
+            waits_for: WaitsFor::Nothing,
             leaving: None,
             refused: None,
             shown: None,
@@ -66,7 +66,7 @@ impl Books {
         if is_reshaped || self.asks[id].spec.role != spec.role {
             self.take_undecided_back(id);
         }
-        self.shelve(id, Shelf::Off);
+        self.stand_in_line(id, WaitsFor::Nothing);
         if is_reshaped {
             self.drop_class(id);
         }
@@ -187,7 +187,7 @@ impl Books {
             }
             AskState::Assumed { .. } | AskState::Waiting | AskState::Bound { .. } | AskState::Finished => {}
         }
-        self.shelve(id, Shelf::Off);
+        self.stand_in_line(id, WaitsFor::Nothing);
     }
 
     /// The queue a pod with a node is charged to; `None` for other schedulers' pods.
@@ -215,7 +215,7 @@ impl Books {
         if matches!(self.asks[id].state, AskState::Parked { .. }) {
             self.unpark(id);
         }
-        self.shelve(id, Shelf::Off);
+        self.stand_in_line(id, WaitsFor::Nothing);
         // A finished placeholder leaves its room to the member that waits for it, like one that is gone.
         self.step_aside(id);
         self.free(id);
@@ -256,7 +256,7 @@ impl Books {
     /// The pod is gone: confirms a release, or takes an ask or allocation away.
     pub(in crate::core) fn lose_ask(&mut self, id: AskId) {
         let Some(ask) = self.asks.get(id) else { return };
-        let (app, group, state, shelf) = (ask.app, ask.group, ask.state, ask.shelf);
+        let (app, group, state, waited_for) = (ask.app, ask.group, ask.state, ask.waits_for);
         let lost = self.seat_of_placeholder(id);
         if !self.step_aside(id) {
             if let AskState::Parked { .. } = state {
@@ -267,12 +267,12 @@ impl Books {
             let has_succeeded = state == AskState::Finished;
             self.vacate(id, if has_succeeded { SeatState::Taken(None) } else { SeatState::Open(Reserve::None) });
         }
-        self.shelve(id, Shelf::Off);
+        self.stand_in_line(id, WaitsFor::Nothing);
         self.link(id, None, None);
         self.drop_class(id);
         self.forget_retry(id);
         self.asks.remove(id);
-        self.left_shelf(shelf);
+        self.ask_changed(waited_for);
         if let Some((group, seat)) = lost {
             self.placeholder_lost(group, seat, Loss::Deleted);
         }

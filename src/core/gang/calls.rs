@@ -94,7 +94,7 @@ impl Scheduler {
             // It kept its room, and goes there: planned anew beside others of its gang, it might find none.
             (None, AskState::Assumed { sent: true, .. }) if self.may_go_on(id) => self.send(id),
             (None, AskState::Assumed { sent: true, .. }) => self.books.unassume(id),
-            (None, AskState::Assumed { sent: false, .. } | AskState::Waiting) => self.books.reshelve(id),
+            (None, AskState::Assumed { sent: false, .. } | AskState::Waiting) => self.books.line_up(id),
             (None, AskState::Parked { .. } | AskState::Bound { .. } | AskState::Finished) => {}
         }
     }

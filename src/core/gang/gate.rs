@@ -110,7 +110,7 @@ impl Scheduler {
         self.admit(id);
         self.books.gangs[id].waits = None;
         self.books.changes.asks.extend(self.books.originators_of(id));
-        self.books.reshelve_originators(id);
+        self.books.line_up_originators(id);
     }
 
     fn open_gate(&mut self, id: GangId) {
@@ -169,6 +169,6 @@ impl Scheduler {
     pub(in crate::core) fn close_gate(&mut self, id: GangId) {
         self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.books.dismiss(app));
         self.books.enter(id, Stage::Gate);
-        self.books.reshelve_originators(id);
+        self.books.line_up_originators(id);
     }
 }

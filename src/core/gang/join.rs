@@ -29,7 +29,7 @@ impl Scheduler {
             self.renew_unless_started(app);
         } else {
             self.books.groups[id].closed_out = true;
-            self.books.apps[app].latecomers.insert(id);
+            self.books.apps[app].outsiders.insert(id);
         }
         self.relink_all(id);
         if is_open && self.books.apps[app].has_started() {
@@ -59,7 +59,7 @@ impl Scheduler {
             if self.books.asks[ask].is_placeholder() {
                 self.absorb(ask);
             }
-            self.books.reshelve(ask);
+            self.books.line_up(ask);
             self.books.changes.asks.insert(ask);
         }
     }
@@ -90,7 +90,7 @@ impl Scheduler {
             AppState::New | AppState::Accepted | AppState::Rejected => self.renew(app),
             AppState::Running | AppState::Waiting | AppState::Completed => {}
         }
-        self.let_latecomers_in(app);
+        self.let_outsiders_in(app);
         self.books.touch(app);
         self.books.forget_app_if_idle(app);
     }
@@ -119,7 +119,7 @@ impl Scheduler {
             for group in self.books.apps[id].groups.clone() {
                 self.books.end_life(group);
             }
-            self.books.reshelve_originators(gang);
+            self.books.line_up_originators(gang);
             self.books.show_app(id);
         }
         self.books.touch(id);

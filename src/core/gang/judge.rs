@@ -231,7 +231,7 @@ pub(in crate::core) fn placeholder_ask(books: &Books, id: AppId) -> Totals {
         // Without a task group nothing is reserved: each pod is an ask of its own.
         return ask;
     }
-    // Later the party is known.
+    // Later the joined is known.
     let found = (app.state() == AppState::New).then(|| began_reserving(books, id)).flatten();
     let gate = found.unwrap_or(i64::MAX);
     for (_, originator) in originators {

@@ -74,7 +74,7 @@ impl Scheduler {
         self.transit(id, if started { AppEvent::Run } else { AppEvent::Accept });
         if !started {
             // What is found of an earlier process is past the gate.
-            self.books.enter(gang, Stage::Reserving { party: BTreeSet::new() });
+            self.books.enter(gang, Stage::Reserving { joined: BTreeSet::new() });
         }
         self.go_on_with_remembered(id);
         for group in groups {
@@ -101,12 +101,12 @@ impl Scheduler {
         let tallies = || self.books.groups_of(gang).map(|group| (group.seats.len(), group.seats.tally()));
         let holds = tallies().any(|(seats, tally)| tally.open < seats);
         if started || holds || tallies().any(|(_, tally)| tally.pending > 0) {
-            self.books.reshelve_originators(gang);
+            self.books.line_up_originators(gang);
             if started || holds || self.lacks_place(gang).is_none() {
                 self.admit(gang);
             }
             if !started {
-                self.books.enter(gang, Stage::Reserving { party: self.party_of_then(id) });
+                self.books.enter(gang, Stage::Reserving { joined: self.joined_then(id) });
                 // Their nodes may have changed since.
                 let held = self.held_seats(gang, |_| true);
                 self.loses_seats(held);
@@ -114,11 +114,11 @@ impl Scheduler {
         } else {
             self.books.enter(gang, Stage::Gate);
         }
-        self.books.reshelve_originators(gang);
+        self.books.line_up_originators(gang);
     }
 
     /// The originators that were there when the reservation began, as far as dates can say it.
-    fn party_of_then(&self, id: AppId) -> BTreeSet<AskId> {
+    fn joined_then(&self, id: AppId) -> BTreeSet<AskId> {
         let gate = began_reserving(&self.books, id).unwrap_or(i64::MAX);
         let was_there = |ask: &Ask| ask.is_pending() && ask.spec.created <= gate;
         self.books.apps[id].asks.iter().copied().filter(|ask| was_there(&self.books.asks[*ask])).collect()
@@ -139,7 +139,7 @@ impl Scheduler {
         });
         for ask in asks {
             self.absorb(ask);
-            self.books.reshelve(ask);
+            self.books.line_up(ask);
         }
     }
 
@@ -200,7 +200,7 @@ impl Scheduler {
         if active > 0 {
             self.admit(gang);
             self.transit(id, AppEvent::Run);
-            self.books.reshelve_originators(gang);
+            self.books.line_up_originators(gang);
         } else if pending == 0 && !app.asks.is_empty() {
             self.transit(id, AppEvent::Idle);
         } else if app.queue.is_some_and(|queue| self.books.queues[queue].path != queue_path_of(&self.books, app)) {
@@ -277,7 +277,7 @@ impl Scheduler {
         self.admit(id);
         self.forget_attempts(id);
         self.held_back(id).into_iter().for_each(|ask| self.send(ask));
-        self.books.reshelve_originators(id);
+        self.books.line_up_originators(id);
         for group in self.books.gangs[id].groups.clone() {
             self.books.balance(group);
         }
@@ -289,7 +289,7 @@ impl Scheduler {
             self.seat_surplus(group);
             self.books.balance(group);
             if self.is_interrupted(group) {
-                self.books.changes.pass_due |= self.books.cramped.insert(id);
+                self.books.changes.pass_due |= self.books.lacking_room.insert(id);
             } else {
                 self.replace(group, Reach::Seat);
                 self.books.balance(group);
@@ -366,7 +366,7 @@ impl Scheduler {
         self.books.end_idling(id);
         self.leave_queue_when_empty(id);
         self.take_up_edits(id);
-        self.let_latecomers_in(id);
+        self.let_outsiders_in(id);
     }
 
     /// A new ask under an ended ID is a new incarnation (01, 1.8).

@@ -61,13 +61,13 @@ impl Scheduler {
 
     /// TaskGroups that the application was closed to come in when it has none of its own any more, or has ended and
     /// lists them.
-    pub(in crate::core) fn let_latecomers_in(&mut self, app: AppId) {
+    pub(in crate::core) fn let_outsiders_in(&mut self, app: AppId) {
         let Some(entry) = self.books.apps.get(app) else { return };
-        let mut latecomers: Vec<_> = entry.latecomers.iter().copied().collect();
-        latecomers.sort_unstable_by(|a, b| self.books.groups[*a].key.cmp(&self.books.groups[*b].key));
-        for id in latecomers {
+        let mut outsiders: Vec<_> = entry.outsiders.iter().copied().collect();
+        outsiders.sort_unstable_by(|a, b| self.books.groups[*a].key.cmp(&self.books.groups[*b].key));
+        for id in outsiders {
             if self.takes(app, id) {
-                self.books.apps[app].latecomers.remove(&id);
+                self.books.apps[app].outsiders.remove(&id);
                 self.attach(id);
             }
         }
@@ -76,7 +76,7 @@ impl Scheduler {
     /// A TaskGroup that cannot be part of its application stays outside.
     pub(in crate::core) fn shut_out(&mut self, app: AppId, id: GroupId) {
         self.books.put_out(id);
-        self.books.apps[app].latecomers.insert(id);
+        self.books.apps[app].outsiders.insert(id);
         self.books.groups[id].closed_out = true;
         self.books.changes.groups.insert(id);
         for ask in self.books.sorted_asks(id) {

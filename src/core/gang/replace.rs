@@ -38,7 +38,7 @@ impl Scheduler {
             self.swap_each(id, others, (&mut tries, reach));
         }
         if let (false, Some(app)) = (all_swap, self.books.groups[id].app) {
-            self.books.changes.pass_due |= self.books.cramped.insert(app) && reach == Reach::Seat;
+            self.books.changes.pass_due |= self.books.lacking_room.insert(app) && reach == Reach::Seat;
         }
     }
 
@@ -109,7 +109,7 @@ impl Scheduler {
             }
             self.take_open_seat(member, queue);
         }
-        self.books.cramped.extend(self.books.groups[id].app);
+        self.books.lacking_room.extend(self.books.groups[id].app);
     }
 
     fn take_open_seat(&mut self, member: AskId, queue: QueueId) {
@@ -149,7 +149,7 @@ impl Scheduler {
         if place.is_some() {
             self.send_next(member);
         } else {
-            self.books.reshelve(member);
+            self.books.line_up(member);
         }
     }
 }

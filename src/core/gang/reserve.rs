@@ -143,7 +143,7 @@ impl Scheduler {
     fn holds_something(&self, id: GangId) -> bool {
         let mut tallies = self.books.groups_of(id).map(|group| group.seats.tally());
         let is_assumed = |ask: &AskId| matches!(self.books.asks[*ask].state, AskState::Assumed { sent: false, .. });
-        tallies.any(|tally| tally.assumed + tally.held > 0) || self.books.gangs[id].party().any(is_assumed)
+        tallies.any(|tally| tally.assumed + tally.held > 0) || self.books.gangs[id].joined().any(is_assumed)
     }
 
     /// Puts the whole plan on the books: placeholders are bound now, real pods when all seats are satisfied.

@@ -20,7 +20,7 @@ pub struct App {
     /// Every pod of it outside its task groups.
     pub asks: BTreeSet<AskId>,
     /// TaskGroups that name it and that it is closed to (01, 1.1): they come in when it consists of others no more.
-    pub latecomers: BTreeSet<GroupId>,
+    pub outsiders: BTreeSet<GroupId>,
     /// Names of TaskGroups that its gang lists and that it did not have when it was judged.
     pub awaits: Vec<Text>,
     /// Only [`super::books::Books`] changes it, together with the stage of its gang.
@@ -96,7 +96,7 @@ impl App {
             gang,
             groups: Vec::new(),
             asks: BTreeSet::new(),
-            latecomers: BTreeSet::new(),
+            outsiders: BTreeSet::new(),
             awaits: Vec::new(),
             state: AppState::New,
             incarnation: 0,

@@ -40,8 +40,8 @@ pub struct Ask {
     pub seat: Option<u32>,
     /// What it has on the books.
     pub charge: Option<Charge>,
-    /// Where it waits.
-    pub shelf: Shelf,
+    /// What it waits for.
+    pub waits_for: WaitsFor,
     /// A placeholder whose deletion was decided: it may not be released again (seed "released").
     pub leaving: Option<TerminationType>,
     /// Its last Binding, or the deletion of a placeholder, was refused: not tried again before this time.
@@ -89,19 +89,19 @@ pub struct Charge {
     pub in_queue: Resources,
 }
 
-/// Where a waiting ask is found by the pass.
+/// What a pod waits for, and in which line the pass finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shelf {
-    /// Nowhere: it cannot be placed now.
-    Off,
-    /// Among its group's members that wait for a seat.
+pub enum WaitsFor {
+    /// Nothing: it cannot be placed now.
+    Nothing,
+    /// For a seat, among the members of its group.
     Seat(GroupId),
-    /// Among its application's originators that wait for the start.
-    Originator(AppId),
-    /// Among the ordinary asks.
-    Ordinary(QueueId, ClassId),
-    /// Among the pods outside applications whose queue takes nothing now.
-    Queueless,
+    /// For the start of its application, among its originators.
+    Start(AppId),
+    /// For room, among the ordinary asks of a queue and class.
+    Room(QueueId, ClassId),
+    /// For a queue that takes it, outside applications.
+    Queue,
 }
 
 impl Ask {

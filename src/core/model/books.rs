@@ -7,7 +7,7 @@ use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, Key, NodeId
 use crate::core::base::resources::{Limit, Resources};
 use crate::core::event::{AskSpec, Place};
 use crate::core::model::application::{App, Counted};
-use crate::core::model::ask::{Ask, AskState, Charge, Rank, Shelf};
+use crate::core::model::ask::{Ask, AskState, Charge, Rank, WaitsFor};
 use crate::core::model::changes::Changes;
 use crate::core::model::class::Classes;
 use crate::core::model::due::Due;
@@ -55,7 +55,7 @@ pub struct Books {
     pub turns: BTreeMap<Rank, GangId>,
     /// Applications that have started and whose members wait for room: for a seat that is open since their start was
     /// interrupted, or beside a held one that is too small.
-    pub cramped: BTreeSet<AppId>,
+    pub lacking_room: BTreeSet<AppId>,
     /// Applications that list a TaskGroup which they do not have.
     pub awaited: Lookup<Key, BTreeSet<AppId>>,
     /// Ordinary asks that wait, by queue and class, in the order of a pass.
@@ -130,7 +130,7 @@ impl Books {
             now: _,
             listed: _,
             turns,
-            cramped,
+            lacking_room,
             awaited,
             ordinary,
             queueless,
@@ -148,7 +148,7 @@ impl Books {
             ("gangs", gangs.len()),
             ("timers", timers.len()),
             ("turns", turns.len()),
-            ("cramped", cramped.len()),
+            ("lacking_room", lacking_room.len()),
             ("awaited task groups", awaited.len()),
             ("ordinary", ordinary.len()),
             ("queueless", queueless.len()),
@@ -217,7 +217,7 @@ impl Books {
         if let Some(old) = old_app.and_then(|app| self.apps.get_mut(app)) {
             old.asks.remove(&id);
             let gang = old.gang;
-            self.leave_party(gang, id);
+            self.leave_joined(gang, id);
         }
         if let (Some(app), None) = (app, group) {
             self.apps[app].asks.insert(id);
@@ -229,45 +229,45 @@ impl Books {
     }
 
     /// Puts a waiting ask where the pass finds it, or takes it from there.
-    pub fn shelve(&mut self, id: AskId, shelf: Shelf) {
-        let old = std::mem::replace(&mut self.asks[id].shelf, shelf);
-        if old == shelf {
+    pub fn stand_in_line(&mut self, id: AskId, waits_for: WaitsFor) {
+        let old = std::mem::replace(&mut self.asks[id].waits_for, waits_for);
+        if old == waits_for {
             return;
         }
-        self.unshelve(id, old);
+        self.leave_line(id, old);
         self.changes.asks.insert(id);
-        self.changes.pass_due |= shelf != Shelf::Off;
+        self.changes.pass_due |= waits_for != WaitsFor::Nothing;
         let entry = (self.asks[id].rank(), id);
-        match shelf {
-            Shelf::Off => {}
-            Shelf::Seat(group) => drop(self.groups[group].waiting.insert(entry)),
-            Shelf::Originator(app) => drop(self.gang_of_mut(app).originators.insert(entry)),
-            Shelf::Ordinary(queue, class) => {
+        match waits_for {
+            WaitsFor::Nothing => {}
+            WaitsFor::Seat(group) => drop(self.groups[group].waiting.insert(entry)),
+            WaitsFor::Start(app) => drop(self.gang_of_mut(app).originators.insert(entry)),
+            WaitsFor::Room(queue, class) => {
                 if let Some(group) = self.group_of(id) {
                     group.overflow.insert(entry.clone());
                 }
                 self.ordinary.entry((queue, class)).or_default().insert(entry);
             }
-            Shelf::Queueless => drop(self.queueless.insert(id)),
+            WaitsFor::Queue => drop(self.queueless.insert(id)),
         }
     }
 
-    fn unshelve(&mut self, id: AskId, shelf: Shelf) {
+    fn leave_line(&mut self, id: AskId, waits_for: WaitsFor) {
         let entry = (self.asks[id].rank(), id);
-        match shelf {
-            Shelf::Off => {}
-            Shelf::Seat(group) => drop(self.groups.get_mut(group).map(|group| group.waiting.remove(&entry))),
-            Shelf::Originator(app) if self.apps.get(app).is_some() => {
+        match waits_for {
+            WaitsFor::Nothing => {}
+            WaitsFor::Seat(group) => drop(self.groups.get_mut(group).map(|group| group.waiting.remove(&entry))),
+            WaitsFor::Start(app) if self.apps.get(app).is_some() => {
                 self.gang_of_mut(app).originators.remove(&entry);
             }
-            Shelf::Originator(_) => {}
-            Shelf::Ordinary(queue, class) => {
+            WaitsFor::Start(_) => {}
+            WaitsFor::Room(queue, class) => {
                 if let Some(group) = self.group_of(id) {
                     group.overflow.remove(&entry);
                 }
                 self.leave_ordinary((queue, class), &entry);
             }
-            Shelf::Queueless => drop(self.queueless.remove(&id)),
+            WaitsFor::Queue => drop(self.queueless.remove(&id)),
         }
     }
 

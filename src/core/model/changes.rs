@@ -58,7 +58,7 @@ impl Books {
     /// Everything that is shown of an application may have to be shown anew.
     pub fn show_app(&mut self, id: AppId) {
         let app = &self.apps[id];
-        self.changes.groups.extend(app.groups.iter().chain(&app.latecomers));
+        self.changes.groups.extend(app.groups.iter().chain(&app.outsiders));
         // Those too that came after the gate: they wait with the gang, and for themselves once it has started.
         self.changes.asks.extend(&app.asks);
         for group in app.groups.iter().map(|group| &self.groups[*group]) {

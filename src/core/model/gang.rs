@@ -49,7 +49,7 @@ pub enum Stage {
     /// Past the gate: placeholders are created, planned and bound until every seat is satisfied.
     Reserving {
         /// The originators that were pending when this began: they start with the gang, later ones are ordinary asks.
-        party: BTreeSet<AskId>,
+        joined: BTreeSet<AskId>,
     },
     /// A reservation failed: tried again later.
     BackOff {
@@ -96,12 +96,12 @@ impl Gang {
     }
 
     /// The originators that start with it, as far as that is settled.
-    pub fn party(&self) -> impl Iterator<Item = &AskId> {
-        let party = match &self.stage {
-            Stage::Reserving { party } => Some(party),
+    pub fn joined(&self) -> impl Iterator<Item = &AskId> {
+        let joined = match &self.stage {
+            Stage::Reserving { joined } => Some(joined),
             Stage::Outside | Stage::Gate | Stage::Settling { .. } | Stage::BackOff { .. } | Stage::Started => None,
         };
-        party.into_iter().flatten()
+        joined.into_iter().flatten()
     }
 
     /// Whether its applications are in their queue and it has not started.

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::core::base::ids::{AppId, AskId, GangId, GroupId, Key, Text};
 use crate::core::event::{Place, Role};
 use crate::core::model::application::App;
-use crate::core::model::ask::{AskState, Shelf};
+use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::books::Books;
 use crate::core::model::due::Verdict;
 
@@ -64,7 +64,7 @@ impl Books {
     /// Takes the pods of a group out of its application: they park.
     pub(in crate::core) fn unlink_all(&mut self, id: GroupId) {
         for ask in self.sorted_asks(id) {
-            self.shelve(ask, Shelf::Off);
+            self.stand_in_line(ask, WaitsFor::Nothing);
             self.link(ask, None, Some(id));
             self.changes.asks.insert(ask);
         }
@@ -111,7 +111,7 @@ impl Books {
 
     /// Forgets an application that neither a TaskGroup nor a pod names.
     pub(in crate::core) fn forget_app_if_idle(&mut self, id: AppId) {
-        let is_idle = |app: &App| app.groups.is_empty() && app.asks.is_empty() && app.latecomers.is_empty();
+        let is_idle = |app: &App| app.groups.is_empty() && app.asks.is_empty() && app.outsiders.is_empty();
         if !self.apps.get(id).is_some_and(is_idle) {
             return;
         }
@@ -119,7 +119,7 @@ impl Books {
         self.leave_queue(id);
         self.await_groups(id, &[]);
         self.forget_app(id);
-        self.cramped.remove(&id);
+        self.lacking_room.remove(&id);
     }
 
     /// Takes a gang out of those that try to start.

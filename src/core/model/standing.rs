@@ -42,8 +42,8 @@ impl Books {
 
     /// From here on placeholders come into being, and the originators that are pending start with the gang (01, 1.2.2).
     pub fn begin_reserving(&mut self, id: GangId) {
-        let party = self.gangs[id].originators.iter().map(|(_, ask)| *ask).collect();
-        self.enter(id, Stage::Reserving { party });
+        let joined = self.gangs[id].originators.iter().map(|(_, ask)| *ask).collect();
+        self.enter(id, Stage::Reserving { joined });
     }
 
     /// A member came while the gang settles: it waits a little longer for more.
@@ -61,9 +61,9 @@ impl Books {
     }
 
     /// A pod starts with no gang any more.
-    pub(super) fn leave_party(&mut self, id: GangId, ask: AskId) {
-        if let Stage::Reserving { party } = &mut self.gangs[id].stage {
-            party.remove(&ask);
+    pub(super) fn leave_joined(&mut self, id: GangId, ask: AskId) {
+        if let Stage::Reserving { joined } = &mut self.gangs[id].stage {
+            joined.remove(&ask);
         }
     }
 

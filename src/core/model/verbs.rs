@@ -1,10 +1,10 @@
-//! The verbs: each takes a pod from one place in the books to another, with shelf, charge, state, seat and tallies at once,
+//! The verbs: each takes a pod from one place in the books to another, with line, charge, state, seat and tallies at once,
 //! and notes what it changed.
 
 use crate::core::base::ids::{AskId, GroupId, NodeId, QueueId};
 use crate::core::decision::TerminationType;
 use crate::core::event::{PlaceholderName, Role};
-use crate::core::model::ask::{AskState, Charge, Shelf};
+use crate::core::model::ask::{AskState, Charge, WaitsFor};
 use crate::core::model::books::Books;
 use crate::core::model::gang::LOST_AGAIN_MS;
 use crate::core::model::seat::{Reserve, SeatState};
@@ -14,7 +14,7 @@ impl Books {
     /// Gives a waiting pod a node, and a member this seat of its group: decided is counted. Whether its Binding leaves at once
     /// or waits for the rest of its gang is said apart ([`Self::commit_to_bind`]).
     pub fn assume(&mut self, id: AskId, node: NodeId, queue: QueueId, seat: Option<u32>) {
-        self.shelve(id, Shelf::Off);
+        self.stand_in_line(id, WaitsFor::Nothing);
         self.charge_whole(id, node, Some(queue));
         self.change(id, |ask| ask.state = AskState::Assumed { node, sent: false });
         let is_placeholder = self.asks[id].is_placeholder();
@@ -34,7 +34,7 @@ impl Books {
 
     /// The API server has a pod on a node: there it is charged, to this queue if it was not yet, and a member has its seat.
     pub fn confirm(&mut self, id: AskId, node: NodeId, queue: Option<QueueId>) {
-        self.shelve(id, Shelf::Off);
+        self.stand_in_line(id, WaitsFor::Nothing);
         if self.asks[id].charge.as_ref().map(|charge| charge.node) != Some(node) {
             self.charge_whole(id, node, queue);
         }
@@ -47,7 +47,7 @@ impl Books {
 
     /// A member waits for the placeholder of a held seat to go: until then it is charged with what it needs beyond that.
     pub fn park(&mut self, group: GroupId, (seat, placeholder, member): (u32, AskId, AskId), charge: Charge) {
-        self.shelve(member, Shelf::Off);
+        self.stand_in_line(member, WaitsFor::Nothing);
         self.charge(member, charge);
         self.change(member, |ask| ask.state = AskState::Parked { placeholder });
         self.seat(group, seat, SeatState::Releasing { placeholder, member });
@@ -130,7 +130,7 @@ impl Books {
         let is_seated = self.asks[member].seat.is_some();
         self.call_off(member);
         if is_seated {
-            self.reshelve(member);
+            self.line_up(member);
         }
     }
 
@@ -139,7 +139,7 @@ impl Books {
         self.take_back(id);
         // Its TaskGroup may have come or gone while it had a node.
         self.relink(id);
-        self.reshelve(id);
+        self.line_up(id);
     }
 
     /// A placeholder is given up, once (seed "released"): its deletion is to be decided. Nothing is freed until it is gone.

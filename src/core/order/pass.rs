@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, QueueId};
 use crate::core::base::resources::{CPU, MEMORY, Totals};
 use crate::core::gang::replace::Reach;
-use crate::core::model::ask::{Rank, Shelf};
+use crate::core::model::ask::{Rank, WaitsFor};
 use crate::core::model::lifecycle::{AppEvent, AppState};
 use crate::core::model::queue::Ahead;
 use crate::core::step::{PLACED_PER_STEP, Scheduler};
@@ -20,7 +20,7 @@ impl Scheduler {
     /// Plans and commits what waits. `share` is how many applications this step still looks at.
     pub(in crate::core) fn pass(&mut self, share: &mut usize) {
         self.widen();
-        self.serve_cramped();
+        self.serve_started();
         self.settle(share);
         let mut runs = self.run_heads();
         self.place_in_order(&mut runs);
@@ -28,24 +28,24 @@ impl Scheduler {
     }
 
     /// Members of gangs that have started, in the order of the first of each that waits.
-    fn serve_cramped(&mut self) {
+    fn serve_started(&mut self) {
         let first = |app: &AppId| {
             let groups = self.books.apps[*app].groups.iter().map(|group| &self.books.groups[*group]);
             groups.filter_map(|group| group.without_node().map(|(rank, _)| rank).min()).min().cloned()
         };
-        let cramped = std::mem::take(&mut self.books.cramped).into_iter();
-        let mut cramped: Vec<_> = cramped.map(|app| (first(&app), app)).collect();
-        cramped.sort_unstable();
+        let lacking_room = std::mem::take(&mut self.books.lacking_room).into_iter();
+        let mut lacking_room: Vec<_> = lacking_room.map(|app| (first(&app), app)).collect();
+        lacking_room.sort_unstable();
         // One may have ended since: only what runs swaps.
         let running =
-            cramped.iter().map(|(_, app)| &self.books.apps[*app]).filter(|app| app.state() == AppState::Running);
+            lacking_room.iter().map(|(_, app)| &self.books.apps[*app]).filter(|app| app.state() == AppState::Running);
         let groups: Vec<_> = running.flat_map(|app| self.hardest_first(&app.groups)).collect();
         groups.iter().for_each(|group| self.fill_open_seats(*group));
         for group in groups {
             self.replace(group, Reach::Beyond);
             self.books.balance(group);
         }
-        cramped.into_iter().for_each(|(_, app)| self.books.touch(app));
+        lacking_room.into_iter().for_each(|(_, app)| self.books.touch(app));
     }
 
     /// As [`crate::core::place::fill::fill`] has it: what is hard to place chooses before what is easy. Members are alike: the first that
@@ -134,9 +134,9 @@ impl Scheduler {
             return Vec::new();
         }
         let own = gang.apps.iter().flat_map(|app| &self.books.apps[*app].asks).map(|ask| &self.books.asks[*ask]);
-        own.filter_map(|ask| match ask.shelf {
-            Shelf::Ordinary(queue, class) => Some((ask.rank(), (queue, class))),
-            Shelf::Off | Shelf::Seat(_) | Shelf::Originator(_) | Shelf::Queueless => None,
+        own.filter_map(|ask| match ask.waits_for {
+            WaitsFor::Room(queue, class) => Some((ask.rank(), (queue, class))),
+            WaitsFor::Nothing | WaitsFor::Seat(_) | WaitsFor::Start(_) | WaitsFor::Queue => None,
         })
         .collect()
     }

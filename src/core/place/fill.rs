@@ -7,7 +7,7 @@ use crate::core::base::resources::{CPU, MEMORY};
 use crate::core::model::class::Classes;
 use crate::core::model::node::Nodes;
 use crate::core::place::overlay::Scratch;
-use crate::core::place::search::{Candidate, Search};
+use crate::core::place::search::{Choice, Search};
 use crate::core::place::shortlist::LARGEST_DEMAND;
 
 /// So many pods of one class.
@@ -131,50 +131,50 @@ struct Filler<'a> {
 impl Filler<'_> {
     /// Places one demand and returns how many of it fit. Short of [`Goal::All`], not all that fit are taken.
     fn place(&mut self, at: usize, demand: Demand, goal: Goal) -> u32 {
-        let mut candidates = std::mem::take(&mut self.scratch.candidates);
-        let fit = self.place_short(at, demand, &mut candidates).unwrap_or_else(|placed| {
-            placed + self.place_long(at, Demand { count: demand.count - placed, ..demand }, goal, &mut candidates)
+        let mut choices = std::mem::take(&mut self.scratch.choices);
+        let fit = self.place_short(at, demand, &mut choices).unwrap_or_else(|placed| {
+            placed + self.place_long(at, Demand { count: demand.count - placed, ..demand }, goal, &mut choices)
         });
-        self.scratch.candidates = candidates;
+        self.scratch.choices = choices;
         fit
     }
 
     /// Places a small demand on the class's shortlist; how many found a place, as an error when others may.
-    fn place_short(&mut self, at: usize, demand: Demand, candidates: &mut Vec<Candidate>) -> Result<u32, u32> {
+    fn place_short(&mut self, at: usize, demand: Demand, choices: &mut Vec<Choice>) -> Result<u32, u32> {
         if demand.count > LARGEST_DEMAND {
             return Err(0);
         }
         let search = Search::new(self.nodes, self.classes, demand.class);
         let mut lists = std::mem::take(&mut self.scratch.shortlists);
-        candidates.clear();
+        choices.clear();
         let of = (&search, demand.class);
-        let whole = lists.first(of, self.scratch, demand.count as usize, candidates);
+        let whole = lists.first(of, self.scratch, demand.count as usize, choices);
         self.scratch.shortlists = lists;
-        let placed = self.take_first(at, demand, candidates);
+        let placed = self.take_first(at, demand, choices);
         if whole || placed == demand.count { Ok(placed) } else { Err(placed) }
     }
 
     /// Places a demand by one scan of all nodes.
-    fn place_long(&mut self, at: usize, demand: Demand, goal: Goal, candidates: &mut Vec<Candidate>) -> u32 {
+    fn place_long(&mut self, at: usize, demand: Demand, goal: Goal, choices: &mut Vec<Choice>) -> u32 {
         let search = Search::new(self.nodes, self.classes, demand.class);
-        candidates.clear();
-        search.scan(self.scratch, |candidate| candidates.push(candidate));
+        choices.clear();
+        search.scan(self.scratch, |candidate| choices.push(candidate));
         if goal == Goal::All {
-            let fit = self.capacity(&search, candidates, demand.count);
+            let fit = self.capacity(&search, choices, demand.count);
             if fit < demand.count {
                 return fit;
             }
         }
-        self.take_first(at, demand, candidates)
+        self.take_first(at, demand, choices)
     }
 
-    /// How many pods the candidates hold; counts no further than is asked for.
-    fn capacity(&self, search: &Search<'_>, candidates: &[Candidate], asked: u32) -> u32 {
-        if candidates.len() >= asked as usize {
+    /// How many pods the choices hold; counts no further than is asked for.
+    fn capacity(&self, search: &Search<'_>, choices: &[Choice], asked: u32) -> u32 {
+        if choices.len() >= asked as usize {
             return asked;
         }
         let mut fit = 0_u32;
-        for (_, index) in candidates {
+        for (_, index) in choices {
             fit = fit.saturating_add(search.copies(self.scratch, *index as usize));
             if fit >= asked {
                 return asked;
@@ -183,12 +183,12 @@ impl Filler<'_> {
         fit
     }
 
-    /// Fills the candidates one after the other.
-    fn take_first(&mut self, at: usize, demand: Demand, candidates: &mut Vec<Candidate>) -> u32 {
+    /// Fills the choices one after the other.
+    fn take_first(&mut self, at: usize, demand: Demand, choices: &mut Vec<Choice>) -> u32 {
         let search = Search::new(self.nodes, self.classes, demand.class);
-        keep_first(&search, candidates, demand.count as usize);
+        keep_first(&search, choices, demand.count as usize);
         let mut left = demand.count;
-        for (_, index) in candidates {
+        for (_, index) in choices {
             if left == 0 {
                 break;
             }
@@ -202,13 +202,13 @@ impl Filler<'_> {
     }
 }
 
-/// Sorts the candidates; no more are needed than there are pods to place, since each holds at least one.
-fn keep_first(search: &Search<'_>, candidates: &mut Vec<Candidate>, count: usize) {
-    if count < candidates.len() {
-        candidates.select_nth_unstable_by(count, |one, other| search.order(one, other));
-        candidates.truncate(count);
+/// Sorts the choices; no more are needed than there are pods to place, since each holds at least one.
+fn keep_first(search: &Search<'_>, choices: &mut Vec<Choice>, count: usize) {
+    if count < choices.len() {
+        choices.select_nth_unstable_by(count, |one, other| search.order(one, other));
+        choices.truncate(count);
     }
-    candidates.sort_unstable_by(|one, other| search.order(one, other));
+    choices.sort_unstable_by(|one, other| search.order(one, other));
 }
 
 #[cfg(test)]

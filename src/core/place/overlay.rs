@@ -18,10 +18,10 @@ pub struct Scratch {
     /// How many of `deltas` belong to this epoch.
     used: usize,
     /// Buffer of [`crate::core::place::fill`]: feasible nodes with their rank.
-    pub(in crate::core) candidates: Vec<(u64, u32)>,
+    pub(in crate::core) choices: Vec<(u64, u32)>,
     /// Buffer of [`crate::core::place::fill`]: the order in which demands are placed.
     pub(in crate::core) order: Vec<usize>,
-    /// The first candidates of the classes that were placed last.
+    /// The first choices of the classes that were placed last.
     pub(in crate::core) shortlists: Shortlists,
 }
 

@@ -10,7 +10,7 @@ use crate::core::place::overlay::Scratch;
 use crate::core::shape::Shape;
 
 /// A node that holds at least one more pod: its rank and its slot.
-pub(in crate::core) type Candidate = (u64, u32);
+pub(in crate::core) type Choice = (u64, u32);
 
 /// One class among the nodes.
 #[derive(Clone, Copy)]
@@ -27,7 +27,7 @@ impl<'a> Search<'a> {
 
     /// The order of filling: by rank, then by name.
     #[inline]
-    pub(in crate::core) fn order(&self, one: &Candidate, other: &Candidate) -> Ordering {
+    pub(in crate::core) fn order(&self, one: &Choice, other: &Choice) -> Ordering {
         match one.0.cmp(&other.0) {
             Ordering::Equal => self.order_by_name(one, other),
             unequal @ (Ordering::Less | Ordering::Greater) => unequal,
@@ -36,12 +36,12 @@ impl<'a> Search<'a> {
 
     /// Apart and cold, since ranks are as good as never equal and sorting is mostly comparing.
     #[cold]
-    fn order_by_name(&self, one: &Candidate, other: &Candidate) -> Ordering {
+    fn order_by_name(&self, one: &Choice, other: &Choice) -> Ordering {
         self.nodes.name_at(one.1 as usize).cmp(self.nodes.name_at(other.1 as usize))
     }
 
     /// Finds every candidate, in no useful order.
-    pub(in crate::core) fn scan(&self, scratch: &Scratch, mut found: impl FnMut(Candidate)) {
+    pub(in crate::core) fn scan(&self, scratch: &Scratch, mut found: impl FnMut(Choice)) {
         let (ranks, plain, untouched) = (self.nodes.ranks(), self.is_plain(), scratch.is_untouched());
         let blocks = (0..self.nodes.blocks()).filter(|block| self.may_fit(*block));
         for word in blocks.flat_map(|block| block * (BLOCK / 64)..(block + 1) * (BLOCK / 64)) {
@@ -54,14 +54,14 @@ impl<'a> Search<'a> {
         self.touched(scratch).for_each(found);
     }
 
-    /// The candidates among the nodes that the plan touched. They are looked at apart from the columns: a credit may
+    /// The choices among the nodes that the plan touched. They are looked at apart from the columns: a credit may
     /// have lifted them over the bound of their block.
-    pub(in crate::core) fn touched(&self, scratch: &Scratch) -> impl Iterator<Item = Candidate> {
+    pub(in crate::core) fn touched(&self, scratch: &Scratch) -> impl Iterator<Item = Choice> {
         scratch.touched().filter_map(|index| self.candidate(scratch, index))
     }
 
     /// One node, if it is a candidate.
-    pub(in crate::core) fn candidate(&self, scratch: &Scratch, index: usize) -> Option<Candidate> {
+    pub(in crate::core) fn candidate(&self, scratch: &Scratch, index: usize) -> Option<Choice> {
         (self.copies(scratch, index) > 0).then(|| (scratch.rank(self.nodes, index), index as u32))
     }
 

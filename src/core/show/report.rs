@@ -7,7 +7,7 @@ use crate::core::decision::Decision;
 use crate::core::event::{Place, Role};
 use crate::core::gang::judge::placeholder_ask;
 use crate::core::gang::replace::excess_refused;
-use crate::core::model::ask::{AskState, Shelf};
+use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::group::Group;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::{Ahead, DEFAULT_QUEUE};
@@ -203,11 +203,11 @@ impl Scheduler {
             }
             AppState::New | AppState::Completed => self.gang_reason(app.gang),
             AppState::Accepted if !app.groups.is_empty() => self.reserving_reason(id, app.gang),
-            AppState::Accepted | AppState::Running | AppState::Waiting => match ask.shelf {
-                Shelf::Ordinary(queue, _) => self.ordinary_reason(id, queue),
-                Shelf::Seat(_) => self.seat_reason(id, group?),
-                Shelf::Originator(_) => self.gang_reason(app.gang),
-                Shelf::Off | Shelf::Queueless => None,
+            AppState::Accepted | AppState::Running | AppState::Waiting => match ask.waits_for {
+                WaitsFor::Room(queue, _) => self.ordinary_reason(id, queue),
+                WaitsFor::Seat(_) => self.seat_reason(id, group?),
+                WaitsFor::Start(_) => self.gang_reason(app.gang),
+                WaitsFor::Nothing | WaitsFor::Queue => None,
             },
         }
     }
@@ -230,7 +230,7 @@ impl Scheduler {
     fn is_wanted(&self, id: AskId) -> bool {
         let ask = &self.books.asks[id];
         let Some(group) = ask.group.map(|group| &self.books.groups[group]) else {
-            return ask.app.is_some_and(|app| self.books.gang_of(app).party().any(|own| *own == id));
+            return ask.app.is_some_and(|app| self.books.gang_of(app).joined().any(|own| *own == id));
         };
         if ask.is_placeholder() {
             return true;

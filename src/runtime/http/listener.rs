@@ -60,14 +60,14 @@ impl Bounded {
     }
 
     /// The next connection and its place; none once the end is ordered.
-    async fn next(&mut self, end: &mut Shutdown) -> Option<(TcpStream, Place)> {
+    async fn next(&mut self, end: &mut Shutdown) -> Option<(TcpStream, Spot)> {
         tokio::select! {
             accepted = self.accept() => Some(accepted),
             () = end.ordered() => None,
         }
     }
 
-    async fn accept(&mut self) -> (TcpStream, Place) {
+    async fn accept(&mut self) -> (TcpStream, Spot) {
         // The semaphore is never closed, so that the permit is always there.
         let permit = Arc::clone(&self.open).acquire_owned().await.ok();
         let (stream, address) = Listener::accept(&mut self.listener).await;
@@ -92,7 +92,7 @@ struct Guest {
 }
 
 impl Crowd {
-    fn enter(crowd: &Arc<Self>, peer: IpAddr, permit: Option<OwnedSemaphorePermit>) -> Place {
+    fn enter(crowd: &Arc<Self>, peer: IpAddr, permit: Option<OwnedSemaphorePermit>) -> Spot {
         let (stay, sent_away) = channel();
         let mut guests = crowd.guests();
         if guests.present.len() >= CONNECTIONS {
@@ -102,7 +102,7 @@ impl Crowd {
         guests.next += 1;
         guests.present.insert(number, Guest { peer, _stay: stay });
         drop(guests);
-        Place { crowd: Arc::clone(crowd), number, sent_away, _permit: permit }
+        Spot { crowd: Arc::clone(crowd), number, sent_away, _permit: permit }
     }
 
     fn guests(&self) -> MutexGuard<'_, Guests> {
@@ -123,14 +123,14 @@ impl Guests {
 }
 
 /// One connection's place in the crowd; free again when this is dropped.
-struct Place {
+struct Spot {
     crowd: Arc<Crowd>,
     number: u64,
     sent_away: Receiver<Infallible>,
     _permit: Option<OwnedSemaphorePermit>,
 }
 
-impl Place {
+impl Spot {
     /// Keeps a connection until it ends by itself, its time is over or its place is wanted.
     async fn hold(mut self, connection: impl Future, life: Duration) {
         tokio::select! {
@@ -141,7 +141,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for Spot {
     fn drop(&mut self) {
         self.crowd.guests().present.remove(&self.number);
     }
@@ -243,7 +243,7 @@ mod tests {
     fn the_oldest_of_the_greediest_goes_when_all_places_are_taken() {
         let crowd = Arc::<Crowd>::default();
         let probe = Crowd::enter(&crowd, peer(1), None);
-        let mut greedy: Vec<Place> = (1..CONNECTIONS).map(|_| Crowd::enter(&crowd, peer(2), None)).collect();
+        let mut greedy: Vec<Spot> = (1..CONNECTIONS).map(|_| Crowd::enter(&crowd, peer(2), None)).collect();
         assert!(greedy.iter_mut().all(stays));
         let next = Crowd::enter(&crowd, peer(3), None);
         assert_eq!(crowd.guests().present.len(), CONNECTIONS);
@@ -254,7 +254,7 @@ mod tests {
         assert!(crowd.guests().present.is_empty());
     }
 
-    fn stays(place: &mut Place) -> bool {
+    fn stays(place: &mut Spot) -> bool {
         place.sent_away.try_recv() == Err(tokio::sync::oneshot::error::TryRecvError::Empty)
     }
 }
