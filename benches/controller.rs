@@ -1,8 +1,9 @@
 //! The longest step of the whole controller while thousands of gangs wait on thousands of nodes: how long it is deaf.
 //!
-//! `cargo bench --no-default-features --bench controller`. Time is virtual but for that of the steps: an API server that
-//! carries out everything answers after ten milliseconds, and once a second another scheduler's pod comes or goes on one of
-//! the few nodes that could take a member, so that every gang lacks something else.
+//! `cargo bench --no-default-features --bench controller`. Time is virtual, and that of steps is the processor's, so that
+//! others on the machine do not count: an API server that carries out everything answers after ten milliseconds, and once a
+//! second another scheduler's pod comes or goes on one of the few nodes that could take a member, so that every gang lacks
+//! something else.
 
 #![allow(clippy::print_stdout, reason = "what is measured is printed")]
 

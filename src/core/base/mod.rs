@@ -3,5 +3,6 @@
 pub mod arena;
 pub mod bits;
 pub mod ids;
+pub mod marked;
 pub mod recent;
 pub mod resources;

@@ -72,7 +72,7 @@ impl Books {
     fn queues_are_listed(&mut self) {
         if !std::mem::replace(&mut self.listed.queues, true) {
             self.changes.apps.extend(self.apps.iter().map(|(id, _)| id));
-            self.changes.asks.extend(&self.queueless);
+            self.changes.asks.extend(self.queueless.iter().copied());
         }
     }
 

@@ -20,7 +20,7 @@ impl Scheduler {
         self.drained_queues_go();
         self.judge_the_concerned();
         self.attach_arrived();
-        let found = std::mem::take(&mut self.books.due.found);
+        let found = self.books.due.found.take();
         let found = self.books.by_name(found);
         found.iter().for_each(|id| self.absorb(*id));
         self.doubt_decisions();
@@ -47,7 +47,7 @@ impl Scheduler {
     /// still, below one that is gone: it and those above say that nothing of it is used.
     fn drained_queues_go(&mut self) {
         for path in self.books.queues.take_drained() {
-            self.books.changes.asks.extend(&self.books.queueless);
+            self.books.changes.asks.extend(self.books.queueless.iter().copied());
             let up = std::iter::successors(Some(&*path), |path| path.rsplit_once('.').map(|(above, _)| above));
             up.for_each(|path| self.decide(Decision::ShowQueue(path.into())));
             self.books.due.queues.insert(path);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::core::base::ids::{AppId, AskId, GangId, GroupId, NodeId, QueueId};
+use crate::core::base::marked::Marked;
 use crate::core::event::{PlaceholderName, Role};
 use crate::core::model::books::Books;
 
@@ -13,7 +14,7 @@ pub struct Changes {
     /// Applications to be settled.
     pub apps: BTreeSet<AppId>,
     /// Pods of which something else may be to be shown.
-    pub asks: BTreeSet<AskId>,
+    pub asks: Marked<AskId>,
     /// Task groups likewise.
     pub groups: BTreeSet<GroupId>,
     /// Queues likewise.
@@ -60,7 +61,7 @@ impl Books {
         let app = &self.apps[id];
         self.changes.groups.extend(app.groups.iter().chain(&app.outsiders));
         // Those too that came after the gate: they wait with the gang, and for themselves once it has started.
-        self.changes.asks.extend(&app.asks);
+        self.changes.asks.extend(app.asks.iter().copied());
         for group in app.groups.iter().map(|group| &self.groups[*group]) {
             self.changes.asks.extend(group.waiting.iter().map(|(_, ask)| *ask));
             self.changes.asks.extend(group.seats.open_with_placeholder().map(|(_, ask)| ask));

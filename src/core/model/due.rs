@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::base::ids::{AppId, AskId, GangId, GroupId, NodeId, Text};
+use crate::core::base::marked::Marked;
 use crate::core::event::PlaceholderName;
 use crate::core::reason::{Reason, Refusal};
 
@@ -24,7 +25,7 @@ pub struct Due {
     /// Pods whose Binding was decided and may be wrong by now.
     pub doubted: BTreeSet<AskId>,
     /// Pods seen where they may have a seat, or may show that their gang has started.
-    pub found: BTreeSet<AskId>,
+    pub found: Marked<AskId>,
     /// Placeholders that the API server would not have.
     pub refused: BTreeMap<PlaceholderName, Refusal>,
     /// Gangs that give everything back and try again later, with the reason that came first.

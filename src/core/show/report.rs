@@ -93,11 +93,8 @@ impl Scheduler {
                 self.decide(Decision::ShowGroup(id));
             }
         }
-        let asks = std::mem::take(&mut self.books.changes.asks);
-        let mut asks: Vec<_> =
-            asks.into_iter().filter_map(|id| Some((self.books.asks.get(id)?.spec.key.clone(), id))).collect();
-        asks.sort_unstable();
-        asks.into_iter().for_each(|(_, id)| self.report_ask(id));
+        let asks = self.books.changes.asks.take();
+        self.books.by_name(asks).into_iter().for_each(|id| self.report_ask(id));
         self.report_queues();
     }
 
