@@ -1,6 +1,7 @@
 //! Facts first, then consequences (02, 2.2): what a batch leads to does not hang on the order in which its facts came.
 
-use gangline::core::event::Place;
+use gangline::core::decision::Decision;
+use gangline::core::event::{GroupSpec, Place};
 use gangline::core::shape::NodeSpec;
 
 use crate::support::cluster::Cluster;
@@ -160,4 +161,89 @@ fn a_gang_changes_while_it_reserves() {
     check("it is moved", &cluster, &batch);
     batch[0] = group_gone();
     check("it goes", &cluster, &batch);
+}
+
+/// A placeholder is being created when it comes and goes, in one batch: its seat is planned again.
+#[test]
+fn a_placeholder_comes_and_goes_at_once() {
+    let ends: [fn(&mut Cluster, &str); 3] = [
+        |cluster, pod| cluster.delete(pod),
+        |cluster, pod| cluster.change(pod, |spec| spec.place = Place::Failed { reason: "Evicted".into() }),
+        |cluster, pod| cluster.change(pod, |spec| spec.terminating = true),
+    ];
+    for end in ends {
+        let mut cluster = Cluster::default().nodes(1, 2);
+        let spec = cluster.all("g", 1);
+        cluster.apply("g", spec);
+        cluster.step();
+        let created = std::mem::take(&mut cluster.decisions);
+        let name = created.iter().find_map(|decision| match decision {
+            Decision::CreatePlaceholder(name) => Some(name.clone()),
+            _ => None,
+        });
+        let name = name.expect("it is created");
+        cluster.create(&name);
+        let pod = placeholder(&cluster, 0);
+        end(&mut cluster, &pod);
+        cluster.taken();
+        cluster.step();
+        assert!(cluster.taken().contains(&"create g/0".to_owned()), "{:?}", cluster.report("g").message);
+    }
+}
+
+/// Two swaps end at once, and the node of one has gone: its member does not take the room of the other.
+#[test]
+fn who_must_look_for_another_node_takes_nobodys() {
+    for lost in [0, 1] {
+        let mut cluster = Cluster::default().nodes(2, 1);
+        for name in ["a", "b"] {
+            let spec = cluster.all(name, 1);
+            cluster.apply(name, spec);
+        }
+        cluster.settle();
+        cluster.members("a", 1);
+        cluster.members("b", 1);
+        cluster.step();
+        cluster.decisions.clear();
+        let placeholders = [placeholder(&cluster, 0), placeholder(&cluster, 1)];
+        cluster.lose_node(&node_of(&cluster, &placeholders[lost]));
+        let stays = if placeholders[lost].contains("-a-") { "b-0" } else { "a-0" };
+        placeholders.iter().for_each(|pod| cluster.delete(pod));
+        cluster.taken();
+        cluster.settle();
+        let bound: Vec<String> = cluster.taken().into_iter().filter(|text| text.starts_with("bind")).collect();
+        assert!(bound.len() == 1 && bound[0].starts_with(&format!("bind {stays} ")), "{stays} of {bound:?}");
+    }
+}
+
+/// A node that goes and is back in one batch, as one that is made anew under its name, costs nobody a seat.
+#[test]
+fn a_node_is_made_anew() {
+    let mut cluster = Cluster::default().nodes(1, 2);
+    let spec = cluster.all("g", 2);
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 2);
+    cluster.taken();
+    cluster.lose_node("n0");
+    cluster.node("n0", 2);
+    cluster.settle();
+    assert_eq!((cluster.report("g").seats.held, cluster.taken()), (2, Vec::new()));
+}
+
+/// A TaskGroup is edited and gone in one batch: nothing of its application is left.
+#[test]
+fn edited_and_gone_at_once() {
+    let mut cluster = Cluster::default().nodes(1, 2);
+    let spec = cluster.all("g", 3);
+    cluster.apply("g", spec.clone());
+    cluster.settle();
+    cluster.apply("g", GroupSpec { generation: spec.generation + 1, min_member: 2, ..spec });
+    cluster.lose_group("g");
+    cluster.settle();
+    let placeholders: Vec<String> = cluster.pods.keys().cloned().collect();
+    placeholders.iter().for_each(|pod| cluster.delete(pod));
+    cluster.settle();
+    let applications = cluster.applications("root.default");
+    assert!(cluster.scheduler.books.apps.iter().next().is_none(), "{applications:?}");
 }

@@ -5,7 +5,6 @@ use crate::core::decision::TerminationType;
 use crate::core::event::{BindOutcome, PlaceholderName};
 use crate::core::model::ask::AskState;
 use crate::core::model::books::Books;
-use crate::core::model::lifecycle::AppState;
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::model::timers::Timer;
 use crate::core::reason::{Loss, Reason, Refusal};
@@ -57,12 +56,6 @@ impl Books {
         }
     }
 
-    /// Whether the pod belongs to a gang that has started and is not complete yet.
-    pub(in crate::core) fn is_being_started(&self, id: AskId) -> bool {
-        let app = self.asks[id].app.map(|app| &self.apps[app]);
-        app.is_some_and(|app| app.state() == AppState::Running && !app.placed && !app.groups.is_empty())
-    }
-
     /// A placeholder that changed under our hands is a lost seat, planned again at once, and one that is on its way out
     /// (its node is gone, say) was given up before. One that may not be bound would not be bound the next time either: the
     /// gang gives back what it holds and backs off.
@@ -70,6 +63,7 @@ impl Books {
         let is_changed = matches!(refusal.code, 404 | 409);
         let is_lost = self.asks[id].leaving.is_some() || is_changed;
         let seat = self.seat_of_placeholder(id).filter(|_| is_changed);
+        let node = self.asks[id].node();
         self.unassume(id);
         self.release(id, TerminationType::StoppedByRm);
         if let Some((group, seat)) = seat {
@@ -77,7 +71,7 @@ impl Books {
         }
         let group = self.asks[id].group.map(|group| &self.groups[group]);
         if let Some(gang) = group.and_then(|group| group.gang).filter(|_| !is_lost) {
-            self.due.set_back(gang, Reason::PlaceholderRejected(refusal));
+            self.due.setback(gang, node, Reason::PlaceholderRejected(refusal));
         }
     }
 
@@ -136,11 +130,6 @@ impl Books {
         let until = self.now.mono.after(pause);
         self.asks[id].refused = Some((refusal, until));
         self.timers.set(Timer::Retry(id), until);
-    }
-
-    pub(in crate::core) fn forget_retry(&mut self, id: AskId) {
-        self.asks[id].refused = None;
-        self.timers.stop(Timer::Retry(id));
     }
 
     /// The API server will not have a placeholder, unless it is among what was seen with that answer.

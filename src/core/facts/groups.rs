@@ -6,7 +6,6 @@ use crate::core::event::GroupSpec;
 use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::books::Books;
 use crate::core::model::due::Verdict;
-use crate::core::model::group::Group;
 use crate::core::model::lifecycle::AppState;
 
 impl Books {
@@ -37,7 +36,7 @@ impl Books {
         self.detach(id);
         let group = &mut self.groups[id];
         (group.spec, group.edited, group.lived) = (Some(Box::new(spec)), None, 0);
-        self.lacks_a_group(app);
+        self.becomes_incomplete(app);
         self.arrive(id);
     }
 
@@ -58,7 +57,7 @@ impl Books {
         let app = self.put_out(id);
         let group = &mut self.groups[id];
         group.closed_out = false;
-        let outside = self.app_ids.get(&app_key(group)).copied();
+        let outside = self.app_ids.get(&group.application()).copied();
         if let (None, Some(app)) = (app, outside) {
             self.apps[app].outsiders.remove(&id);
             self.forget_app_if_idle(app);
@@ -117,7 +116,7 @@ impl Books {
         self.empty_seats(id, TerminationType::StoppedByRm);
         self.detach(id);
         self.groups[id].spec = Some(Box::new(spec));
-        self.lacks_a_group(app);
+        self.becomes_incomplete(app);
         self.arrive(id);
     }
 
@@ -134,12 +133,12 @@ impl Books {
         (group.spec, group.edited, group.lived) = (None, None, 0);
         self.changes.groups.remove(&id);
         self.orphan(id);
-        self.lacks_a_group(app);
+        self.becomes_incomplete(app);
         self.forget_group_if_idle(id);
         self.wake_awaiting(key);
     }
 
-    fn lacks_a_group(&mut self, app: Option<AppId>) {
+    fn becomes_incomplete(&mut self, app: Option<AppId>) {
         app.into_iter().for_each(|app| self.due.judge(app, Verdict::Incomplete));
     }
 
@@ -159,9 +158,4 @@ impl Books {
             self.changes.asks.insert(ask);
         }
     }
-}
-
-/// The application that a task group names.
-pub(in crate::core) fn app_key(group: &Group) -> Key {
-    Key { namespace: group.key.namespace.clone(), name: group.spec().application.clone() }
 }

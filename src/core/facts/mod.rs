@@ -2,8 +2,8 @@
 //! what facts call for is noted ([`crate::core::model::due`]).
 
 mod calls;
-pub(in crate::core) mod groups;
-pub(in crate::core) mod objects;
+mod groups;
+mod objects;
 mod pods;
 
 use crate::core::event::Event;

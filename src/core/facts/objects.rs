@@ -1,15 +1,10 @@
 //! Queues, Nodes and ResourceQuotas come, change and go.
 
-use std::collections::BTreeSet;
-
-use crate::core::base::ids::{AskId, NodeId, QueueId, Text};
+use crate::core::base::ids::{QueueId, Text};
 use crate::core::base::resources::Limit;
-use crate::core::decision::TerminationType;
 use crate::core::event::QueueSpec;
-use crate::core::model::ask::{Ask, AskState};
 use crate::core::model::books::Books;
-use crate::core::model::queue::Queue;
-use crate::core::model::seat::SeatState;
+use crate::core::model::queue::is_on_one_path;
 use crate::core::shape::NodeSpec;
 
 impl Books {
@@ -47,27 +42,9 @@ impl Books {
     pub(in crate::core) fn queue_changed(&mut self, changed: QueueId) {
         self.changes.pass_due = true;
         let path = self.queues[changed].path.clone();
-        let concerned = |(_, queue): &(QueueId, &Queue)| is_on_one_path(&queue.path, &path);
-        let concerned = self.queues.iter().filter(concerned).map(|(id, _)| id).collect();
-        self.line_up_singles(&concerned);
+        let concerned = self.queues.iter().filter(|(_, queue)| is_on_one_path(&queue.path, &path)).map(|(id, _)| id);
         self.changes.queues.extend(concerned);
         self.due.queues.insert(path);
-    }
-
-    /// Pods outside applications whose queue may take them no more, or again: a queue below makes one above no leaf.
-    fn line_up_singles(&mut self, concerned: &BTreeSet<QueueId>) {
-        let mut asks: Vec<AskId> = self.queueless.iter().copied().collect();
-        for ((queue, _), waiting) in &self.ordinary {
-            if concerned.contains(queue) {
-                asks.extend(waiting.iter().map(|(_, ask)| *ask));
-            }
-        }
-        for ask in asks {
-            if self.asks[ask].app.is_none() {
-                self.line_up(ask);
-            }
-            self.changes.asks.insert(ask);
-        }
     }
 
     /// A Node as last observed.
@@ -95,47 +72,13 @@ impl Books {
         }
     }
 
-    /// The pods charged on a node, in the order of their names.
-    pub(in crate::core) fn residents(&self, node: NodeId) -> Vec<AskId> {
-        self.by_name(self.residents.get(&node).into_iter().flatten().copied())
-    }
-
-    /// The Node is gone: seats held there are lost; real members stay facts until their pods go (01, 1.5).
+    /// The Node is gone.
     pub(in crate::core) fn lose_node(&mut self, name: &Text) {
         let Some(node) = self.nodes.id(name) else { return };
-        let residents = self.residents(node);
-        if self.nodes.gone(name).is_none() {
-            return;
+        if self.nodes.gone(name).is_some() {
+            self.classes.node_changed(&self.nodes, node);
+            self.due.lost.insert(node);
         }
-        self.classes.node_changed(&self.nodes, node);
-        residents.into_iter().for_each(|id| self.lose_place(id, node));
-    }
-
-    fn lose_place(&mut self, id: AskId, node: NodeId) {
-        if self.is_being_bound(id) {
-            // The API server would bind it (design 04, 4.3).
-            self.due.doubted.insert(id);
-        }
-        let ask = &self.asks[id];
-        let (app, group) = (ask.app, ask.group);
-        match ask.state {
-            AskState::Assumed { sent: false, .. } => self.unassume(id),
-            AskState::Parked { placeholder } if self.asks.get(placeholder).and_then(Ask::node) != Some(node) => {
-                // Only the target on another node is lost; the swap goes on and looks for another at confirmation.
-                self.free(id);
-            }
-            AskState::Assumed { .. } | AskState::Bound { .. } if self.awaits_start(id) => self.lose_seat(id),
-            AskState::Assumed { .. } | AskState::Bound { .. } if ask.is_placeholder() && ask.leaving.is_none() => {
-                self.give_back(id, TerminationType::StoppedByRm);
-            }
-            AskState::Assumed { .. }
-            | AskState::Bound { .. }
-            | AskState::Parked { .. }
-            | AskState::Waiting
-            | AskState::Finished => {}
-        }
-        self.changes.groups.extend(group);
-        self.changes.apps.extend(app);
     }
 
     /// What the ResourceQuotas of a namespace allow at all.
@@ -150,27 +93,4 @@ impl Books {
         }
         self.due.namespaces.insert(namespace.clone());
     }
-
-    /// Whether a placeholder holds a seat, or is being bound to, of a gang before its start.
-    pub(in crate::core) fn awaits_start(&self, id: AskId) -> bool {
-        let ask = &self.asks[id];
-        let (Some(group), Some(seat)) = (ask.group.map(|group| &self.groups[group]), ask.seat) else {
-            return false;
-        };
-        let holds = matches!(
-            group.seats.get(seat).map(|seat| seat.state),
-            Some(SeatState::Held(own) | SeatState::Binding(own)) if own == id
-        );
-        holds && group.gang.is_some_and(|gang| self.gangs[gang].is_before_start())
-    }
-}
-
-/// Whether one of two queues is the other or lies below it.
-pub(in crate::core) fn is_on_one_path(one: &str, other: &str) -> bool {
-    is_within(one, other) || is_within(other, one)
-}
-
-/// Whether one path is another or lies below it.
-fn is_within(path: &str, above: &str) -> bool {
-    path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

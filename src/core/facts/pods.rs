@@ -21,6 +21,7 @@ impl Books {
             self.take_all_back(id);
         }
         self.relink(id);
+        self.recognise(id);
         self.follow_place(id);
         if self.is_being_bound(id) && !self.is_as_decided(id) {
             self.due.doubted.insert(id);
@@ -141,6 +142,20 @@ impl Books {
     fn drop_class(&mut self, id: AskId) {
         if let Some(class) = self.asks[id].class.take() {
             self.classes.release(class);
+            self.due.dropped.insert(class);
+        }
+    }
+
+    /// The placeholder that is being created for a seat is there: whatever else is said of it in the same batch is said of
+    /// that seat.
+    fn recognise(&mut self, id: AskId) {
+        let ask = &self.asks[id];
+        let (Role::Placeholder(name), Some(group)) = (&ask.spec.role, ask.group) else { return };
+        let (seat, is_awaited) = (name.seat, self.placeholder_name(group, name.seat).as_ref() == Some(name));
+        let state = self.groups[group].seats.get(seat).map(|seat| seat.state);
+        if is_awaited && state == Some(SeatState::Open(Reserve::Creating)) {
+            self.seat(group, seat, SeatState::Open(Reserve::Pending(id)));
+            self.changes.pass_due = true;
         }
     }
 

@@ -194,7 +194,9 @@ impl Scheduler {
             let unused: Vec<_> = seats.open_creating().chain(pending).collect();
             unused.into_iter().for_each(|seat| self.clear_for_member(group, seat));
         }
-        self.start(self.books.apps[app].gang);
+        let gang = self.books.apps[app].gang;
+        self.takes_misfits_back(gang);
+        self.start(gang);
     }
 
     /// A seat that was lost is had by a member beyond the seats that runs or has succeeded: a restart would see it so too

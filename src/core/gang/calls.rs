@@ -1,7 +1,9 @@
 //! Calls about pods: Bindings are decided, recalled and tried again, placeholders deleted.
 
+use std::collections::BTreeSet;
+
 use crate::core::base::ids::{AskId, NodeId, QueueId};
-use crate::core::decision::Decision;
+use crate::core::decision::{Decision, TerminationType};
 use crate::core::event::{Mark, Role};
 use crate::core::model::ask::AskState;
 use crate::core::step::Scheduler;
@@ -38,13 +40,58 @@ impl Scheduler {
         }
     }
 
+    /// Nodes that went, and are not back: seats held there are lost; real members stay facts until their pods go (01, 1.5).
+    pub(super) fn lose_nodes(&mut self) {
+        let lost = std::mem::take(&mut self.books.due.lost);
+        for node in self.nodes_by_name(&lost) {
+            if self.books.nodes.spec(node).is_none() {
+                self.books.residents(node).into_iter().for_each(|id| self.lose_place(id, node));
+            }
+        }
+    }
+
+    fn lose_place(&mut self, id: AskId, node: NodeId) {
+        let ask = &self.books.asks[id];
+        let (app, group) = (ask.app, ask.group);
+        match ask.state {
+            // A Binding that was refused is not on its way.
+            AskState::Assumed { sent, .. } if !ask.is_placeholder() && (!sent || ask.refused.is_some()) => {
+                self.books.unassume(id);
+            }
+            AskState::Parked { placeholder } if self.books.asks[placeholder].node() != Some(node) => {
+                // Only the target on another node is lost; the swap goes on and looks for another at confirmation.
+                self.books.free(id);
+            }
+            AskState::Assumed { .. } | AskState::Bound { .. } if self.books.awaits_start(id) => {
+                self.books.lose_seat(id)
+            }
+            AskState::Assumed { .. } | AskState::Bound { .. } if ask.is_placeholder() && ask.leaving.is_none() => {
+                self.books.give_back(id, TerminationType::StoppedByRm);
+            }
+            AskState::Assumed { .. }
+            | AskState::Bound { .. }
+            | AskState::Parked { .. }
+            | AskState::Waiting
+            | AskState::Finished => {}
+        }
+        if self.books.is_being_bound(id) {
+            // The API server would bind it (design 04, 4.3).
+            self.books.due.doubted.insert(id);
+        }
+        self.books.changes.groups.extend(group);
+        self.books.changes.apps.extend(app);
+    }
+
+    fn nodes_by_name(&self, nodes: &BTreeSet<NodeId>) -> Vec<NodeId> {
+        let mut nodes: Vec<_> = nodes.iter().filter_map(|id| Some((self.books.nodes.name(*id)?, *id))).collect();
+        nodes.sort_unstable();
+        nodes.into_iter().map(|(_, node)| node).collect()
+    }
+
     /// What was decided, and does not hold any more: of nodes that take less, and of pods that are not what they were.
     pub(super) fn doubt_decisions(&mut self) {
         let shrunk = std::mem::take(&mut self.books.due.shrunk);
-        let names = |id: &NodeId| Some((self.books.nodes.name(*id)?.clone(), *id));
-        let mut shrunk: Vec<_> = shrunk.iter().filter_map(names).collect();
-        shrunk.sort_unstable();
-        shrunk.into_iter().for_each(|(_, node)| self.check_assumed(node));
+        self.nodes_by_name(&shrunk).into_iter().for_each(|node| self.check_assumed(node));
         let doubted = std::mem::take(&mut self.books.due.doubted);
         for id in self.books.by_name(doubted) {
             if self.books.is_being_bound(id) && !(self.books.is_as_decided(id) && self.still_fits(id)) {
@@ -61,7 +108,10 @@ impl Scheduler {
                 AskState::Bound { .. } | AskState::Parked { .. } | AskState::Waiting | AskState::Finished => None,
             };
             match assumed.filter(|_| !self.still_fits(id)) {
-                Some(true) => drop(self.books.due.doubted.insert(id)),
+                // A Binding that was refused is not on its way.
+                Some(true) if self.books.asks[id].refused.is_none() => drop(self.books.due.doubted.insert(id)),
+                Some(true) if self.books.asks[id].is_placeholder() => {}
+                Some(true) => self.books.unassume(id),
                 Some(false) => self.books.unassume(id),
                 None => {}
             }

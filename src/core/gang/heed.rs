@@ -1,11 +1,14 @@
 //! What the facts of a step call for, once all of them are in: each kind in turn, and of a kind in the order of names.
 
+use std::collections::BTreeMap;
+
 use crate::core::base::ids::AppId;
 use crate::core::decision::Decision;
-use crate::core::facts::objects::is_on_one_path;
 use crate::core::gang::judge::queue_path_of;
 use crate::core::model::due::Verdict;
+use crate::core::model::gang::Gang;
 use crate::core::model::lifecycle::AppState;
+use crate::core::model::queue::is_on_path_of;
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
@@ -13,10 +16,16 @@ use crate::core::step::Scheduler;
 impl Scheduler {
     /// Does all of it. Before every kind is listed task groups come into their applications, and nothing else happens.
     pub(in crate::core) fn heed_facts(&mut self) {
+        for class in std::mem::take(&mut self.books.due.dropped) {
+            if !self.books.classes.contains(class) {
+                self.planner.bounds.forget(class);
+            }
+        }
         if !self.books.listed.all {
             return self.attach_arrived();
         }
         self.finish_swaps();
+        self.lose_nodes();
         self.drained_queues_go();
         self.judge_the_concerned();
         self.attach_arrived();
@@ -26,7 +35,7 @@ impl Scheduler {
         self.doubt_decisions();
         found.into_iter().for_each(|id| self.take_up_start(id));
         self.take_refusals();
-        self.set_back();
+        self.fall_back_all();
         self.withdraw();
     }
 
@@ -34,12 +43,23 @@ impl Scheduler {
     /// anything else does (01, 1.4).
     fn finish_swaps(&mut self) {
         let freed = std::mem::take(&mut self.books.due.freed);
-        for member in self.books.by_name(freed) {
-            let ask = &self.books.asks[member];
+        let mut members = self.books.by_name(freed);
+        members.retain(|member| {
+            let ask = &self.books.asks[*member];
             let seat = ask.group.zip(ask.seat).and_then(|(group, seat)| self.books.groups[group].seats.get(seat));
-            if seat.is_some_and(|seat| seat.state == SeatState::Freed(member)) {
-                self.finish_swap(member);
+            seat.is_some_and(|seat| seat.state == SeatState::Freed(*member))
+        });
+        // First those that go where they were to go: who must look for another node may not take theirs.
+        members.retain(|member| match self.planner.place_of_swap(&self.books, *member) {
+            Some(node) => {
+                self.finish_swap(*member, Some(node));
+                false
             }
+            None => true,
+        });
+        for member in members {
+            let node = self.planner.other_place_of_swap(&self.books, member);
+            self.finish_swap(member, node);
         }
     }
 
@@ -77,26 +97,28 @@ impl Scheduler {
             return;
         }
         for (id, app) in self.books.apps.iter() {
-            let of_queue = || {
-                let path = queue_path_of(&self.books, app);
-                queues.iter().any(|changed| is_on_one_path(&path, changed))
-            };
+            let of_queue = || is_on_path_of(&queue_path_of(&self.books, app), &queues);
             if namespaces.contains(&app.key.namespace) || of_queue() {
                 self.books.due.judge(id, Verdict::InDoubt);
             }
+        }
+        if !queues.is_empty() {
+            self.books.line_up_singles(&queues);
         }
     }
 
     fn judge_because(&mut self, id: AppId, verdict: Verdict) {
         match (verdict, self.books.apps[id].state()) {
-            (Verdict::Incomplete, _) => return self.lacks_a_group(id),
-            (Verdict::Resubmitted, AppState::Running | AppState::Waiting) => {}
-            (Verdict::Resubmitted, _) => self.renew(id),
+            (_, AppState::Running | AppState::Waiting) => {}
             (Verdict::InDoubt, AppState::Accepted) => self.judge_again(id),
-            (Verdict::InDoubt, AppState::New | AppState::Rejected) => self.renew(id),
-            (Verdict::InDoubt, AppState::Running | AppState::Waiting | AppState::Completed) => {}
+            (Verdict::InDoubt | Verdict::Incomplete, AppState::Completed) => {}
+            (_, AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed) => self.renew(id),
+        }
+        if verdict > Verdict::InDoubt {
+            self.let_outsiders_in(id);
         }
         self.books.touch(id);
+        self.books.forget_app_if_idle(id);
     }
 
     /// A placeholder that was refused and is not there: nothing is held until the next attempt.
@@ -108,18 +130,23 @@ impl Scheduler {
             let is_current = self.books.placeholder_name(id, name.seat).as_ref() == Some(&name);
             if let (true, Some(SeatState::Open(Reserve::Creating)), Some(gang)) = (is_current, state, group.gang) {
                 self.books.seat(id, name.seat, SeatState::Open(Reserve::None));
-                self.books.due.set_back(gang, Reason::PlaceholderRejected(refusal));
+                self.books.due.setback(gang, None, Reason::PlaceholderRejected(refusal));
             }
         }
     }
 
     /// Gangs whose placeholders are refused, or lost again and again, give back what they hold.
-    fn set_back(&mut self) {
-        let setbacks = std::mem::take(&mut self.books.due.setbacks).into_iter();
-        let mut setbacks: Vec<_> = setbacks
-            .filter(|(gang, _)| self.books.gangs.get(*gang).is_some_and(|gang| gang.is_before_start()))
-            .map(|(gang, reason)| (self.gang_key(gang), gang, reason))
-            .collect();
+    fn fall_back_all(&mut self) {
+        let books = &mut self.books;
+        let mut setbacks = BTreeMap::new();
+        for ((gang, node), reason) in std::mem::take(&mut books.due.setbacks) {
+            let holds = node.is_none_or(|node| books.nodes.spec(node).is_some());
+            if holds && books.gangs.get(gang).is_some_and(Gang::is_before_start) {
+                setbacks.entry(gang).or_insert(reason);
+            }
+        }
+        let mut setbacks: Vec<_> =
+            setbacks.into_iter().map(|(gang, reason)| (self.gang_key(gang), gang, reason)).collect();
         setbacks.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
         setbacks.into_iter().for_each(|(_, gang, reason)| self.fall_back(gang, reason));
     }

@@ -4,7 +4,6 @@
 use crate::core::base::ids::{AppId, GangId, GroupId};
 use crate::core::decision::TerminationType;
 use crate::core::event::GroupSpec;
-use crate::core::facts::groups::app_key;
 use crate::core::model::ask::AskState;
 use crate::core::model::lifecycle::{AppEvent, AppState};
 use crate::core::step::Scheduler;
@@ -22,7 +21,7 @@ impl Scheduler {
 
     /// Adds a TaskGroup to the application that it names, or notes that it is closed to it.
     pub(super) fn attach(&mut self, id: GroupId) {
-        let app = self.books.app_at(&app_key(&self.books.groups[id]));
+        let app = self.books.app_at(&self.books.groups[id].application());
         let is_open = self.takes(app, id);
         if is_open {
             self.books.take_in(app, id);
@@ -82,17 +81,6 @@ impl Scheduler {
                 self.books.resubmit(id, *spec);
             }
         }
-    }
-
-    /// One of its TaskGroups is gone: before its start it is not the same gang any more and is judged again.
-    pub(super) fn lacks_a_group(&mut self, app: AppId) {
-        match self.books.apps[app].state() {
-            AppState::New | AppState::Accepted | AppState::Rejected => self.renew(app),
-            AppState::Running | AppState::Waiting | AppState::Completed => {}
-        }
-        self.let_outsiders_in(app);
-        self.books.touch(app);
-        self.books.forget_app_if_idle(app);
     }
 
     /// To be judged (again), where the state machine allows it. An ended application whose placeholders still leave is

@@ -53,7 +53,9 @@ impl Scheduler {
 
     /// What limits an accepted application changed: it is judged again, unless something of it runs.
     pub(in crate::core) fn judge_again(&mut self, id: AppId) {
-        if self.has_real_allocations(id) || self.runs_alone(id) {
+        let life = self.books.apps[id].incarnation;
+        let has_started = || self.app_asks(id).any(|ask| self.started_in(ask, life));
+        if self.has_real_allocations(id) || self.runs_alone(id) || has_started() {
             return;
         }
         let reasons = reject_reasons(&self.books, id, true);
@@ -231,7 +233,7 @@ pub(in crate::core) fn placeholder_ask(books: &Books, id: AppId) -> Totals {
         // Without a task group nothing is reserved: each pod is an ask of its own.
         return ask;
     }
-    // Later the joined is known.
+    // Later it is known which of them start with the gang.
     let found = (app.state() == AppState::New).then(|| began_reserving(books, id)).flatten();
     let gate = found.unwrap_or(i64::MAX);
     for (_, originator) in originators {

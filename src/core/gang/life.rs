@@ -222,7 +222,7 @@ impl Scheduler {
 
     /// Takes back the members, and gives up the seats, whose node somebody else overloaded meanwhile; whether there were
     /// any.
-    fn takes_misfits_back(&mut self, id: GangId) -> bool {
+    pub(super) fn takes_misfits_back(&mut self, id: GangId) -> bool {
         let mut found = false;
         for ask in self.held_back(id) {
             if self.may_not_fit(ask) && !self.still_fits(ask) {

@@ -7,7 +7,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::core::base::ids::{AskId, ClassId, GroupId, QueueId};
+use crate::core::base::ids::{AskId, ClassId, GroupId, NodeId, QueueId};
 use crate::core::base::resources::{Resources, Totals};
 use crate::core::decision::TerminationType;
 use crate::core::model::ask::Charge;
@@ -75,7 +75,7 @@ impl Scheduler {
         });
         if let Some((seat, placeholder, node, excess)) = here {
             let charge = Charge { node, on_node: excess.clone(), queue: Some(queue), in_queue: excess };
-            self.park(group, (seat, placeholder, member), charge);
+            self.begin_swap(group, (seat, placeholder, member), charge);
             return Some(seat);
         }
         let seats = self.books.groups[group].seats.len();
@@ -132,20 +132,20 @@ impl Scheduler {
         }
         let Some(node) = self.planner.find(&self.books, class) else { return false };
         let charge = Charge { node, on_node: request, queue: Some(queue), in_queue: excess };
-        self.park(group, (seat, placeholder, member), charge);
+        self.begin_swap(group, (seat, placeholder, member), charge);
         true
     }
 
-    fn park(&mut self, group: GroupId, swap: (u32, AskId, AskId), charge: Charge) {
+    fn begin_swap(&mut self, group: GroupId, swap: (u32, AskId, AskId), charge: Charge) {
         self.books.park(group, swap, charge);
         self.books.release(swap.1, TerminationType::PlaceholderReplaced);
     }
 
     /// The placeholder of a swap is gone: one update of application, queue and node, and the Binding leaves next.
-    pub(super) fn finish_swap(&mut self, member: AskId) {
+    pub(super) fn finish_swap(&mut self, member: AskId, node: Option<NodeId>) {
         let queue = self.books.asks[member].app.and_then(|app| self.books.apps[app].queue);
-        let place = self.planner.place_of_swap(&self.books, member).zip(queue);
-        self.books.replace(member, place);
+        let place = node.zip(queue);
+        self.books.hand_over(member, place);
         if place.is_some() {
             self.send_next(member);
         } else {

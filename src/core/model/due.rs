@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AppId, AskId, GangId, GroupId, NodeId, Text};
+use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, NodeId, Text};
 use crate::core::base::marked::Marked;
 use crate::core::event::PlaceholderName;
 use crate::core::reason::{Reason, Refusal};
@@ -20,6 +20,8 @@ pub struct Due {
     pub namespaces: BTreeSet<Text>,
     /// Task groups that came, and are to be taken into the application that they name.
     pub arrived: BTreeSet<GroupId>,
+    /// Nodes whose objects went.
+    pub lost: BTreeSet<NodeId>,
     /// Nodes that take less than they did: what was decided for them may not hold.
     pub shrunk: BTreeSet<NodeId>,
     /// Pods whose Binding was decided and may be wrong by now.
@@ -28,8 +30,11 @@ pub struct Due {
     pub found: Marked<AskId>,
     /// Placeholders that the API server would not have.
     pub refused: BTreeMap<PlaceholderName, Refusal>,
-    /// Gangs that give everything back and try again later, with the reason that came first.
-    pub setbacks: BTreeMap<GangId, Reason>,
+    /// Classes that a pod had and has no more: nothing may be in them.
+    pub dropped: BTreeSet<ClassId>,
+    /// Gangs that give everything back and try again later, with the reason that came first. Where a node refused a placeholder
+    /// and is gone by now, there is none.
+    pub setbacks: BTreeMap<(GangId, Option<NodeId>), Reason>,
 }
 
 /// Why an application is judged again; of several the last in this order.
@@ -50,9 +55,9 @@ impl Due {
         *entry = verdict.max(*entry);
     }
 
-    /// A gang gives everything back and tries again later.
-    pub fn set_back(&mut self, id: GangId, reason: Reason) {
-        self.setbacks.entry(id).or_insert(reason);
+    /// A gang gives everything back and tries again later, unless this node is gone.
+    pub fn setback(&mut self, id: GangId, unless_gone: Option<NodeId>, reason: Reason) {
+        self.setbacks.entry((id, unless_gone)).or_insert(reason);
     }
 
     /// Whether something is to be done.
@@ -61,18 +66,33 @@ impl Due {
     }
 
     /// How much each set holds.
-    pub(super) fn sizes(&self) -> [(&'static str, usize); 10] {
-        let Self { freed, verdicts, queues, namespaces, arrived, shrunk, doubted, found, refused, setbacks } = self;
+    pub(super) fn sizes(&self) -> [(&'static str, usize); 12] {
+        let Self {
+            freed,
+            verdicts,
+            queues,
+            namespaces,
+            arrived,
+            lost,
+            shrunk,
+            doubted,
+            found,
+            refused,
+            dropped,
+            setbacks,
+        } = self;
         [
             ("members to get their node", freed.len()),
             ("applications to be judged again", verdicts.len()),
             ("queues that changed", queues.len()),
             ("namespaces that changed", namespaces.len()),
             ("task groups that arrived", arrived.len()),
+            ("nodes that went", lost.len()),
             ("nodes that shrank", shrunk.len()),
             ("Bindings in doubt", doubted.len()),
             ("pods to be seated", found.len()),
             ("placeholders refused", refused.len()),
+            ("classes left", dropped.len()),
             ("gangs to be set back", setbacks.len()),
         ]
     }

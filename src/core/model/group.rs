@@ -80,6 +80,11 @@ impl Group {
         }
     }
 
+    /// Namespace and id of the application that it names.
+    pub fn application(&self) -> Key {
+        self.key.beside(&self.spec().application)
+    }
+
     /// Its spec, where it must have one: it belongs to an application.
     pub fn spec(&self) -> &GroupSpec {
         self.spec.as_deref().expect("a group of an application has a spec")

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::core::base::ids::{AppId, AskId, GangId, GroupId, Key, Text};
-use crate::core::event::{Place, Role};
+use crate::core::event::Role;
 use crate::core::model::application::App;
 use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::books::Books;
@@ -68,45 +68,6 @@ impl Books {
             self.link(ask, None, Some(id));
             self.changes.asks.insert(ask);
         }
-    }
-
-    /// A group's pods in the order of their names: decisions must not depend on the order of arrival.
-    pub(in crate::core) fn sorted_asks(&self, id: GroupId) -> Vec<AskId> {
-        let Some(group) = self.groups.get(id) else { return Vec::new() };
-        self.by_name(group.asks.iter().copied())
-    }
-
-    /// Those of these pods that are there, in the order of their names.
-    pub(in crate::core) fn by_name(&self, asks: impl IntoIterator<Item = AskId>) -> Vec<AskId> {
-        let found = asks.into_iter().filter_map(|id| Some((&self.asks.get(id)?.spec.key, id)));
-        let mut asks: Vec<_> = found.collect();
-        asks.sort_unstable();
-        asks.into_iter().map(|(_, id)| id).collect()
-    }
-
-    /// Whether a Binding of the pod was decided, and has not ended as far as is known.
-    pub(in crate::core) fn is_being_bound(&self, id: AskId) -> bool {
-        self.asks.get(id).is_some_and(|ask| matches!(ask.state, AskState::Assumed { sent: true, .. }))
-    }
-
-    /// Whether a Binding of the pod was decided, and the pod was not seen with it: for whom that is only its mark says.
-    pub(in crate::core) fn is_bound_unseen(&self, id: AskId) -> bool {
-        let ask = &self.asks[id];
-        let is_seen = ask.spec.mark.is_some() || matches!(ask.spec.place, Place::On { .. });
-        matches!(ask.state, AskState::Bound { .. }) && !is_seen || self.is_being_bound(id)
-    }
-
-    /// Whether a pod belongs where it did when its Binding was decided, and asks for nothing that we cannot give.
-    pub(in crate::core) fn is_as_decided(&self, id: AskId) -> bool {
-        let ask = &self.asks[id];
-        let is_refused = matches!(ask.spec.place, Place::Refused(_)) && !ask.is_placeholder();
-        !self.lacks_its_group(id) && ask.relabelled.is_none() && !is_refused
-    }
-
-    /// Whether a member's TaskGroup is gone.
-    pub(in crate::core) fn lacks_its_group(&self, id: AskId) -> bool {
-        let ask = &self.asks[id];
-        matches!(ask.spec.role, Role::Member { .. }) && ask.group.is_none()
     }
 
     /// Forgets an application that neither a TaskGroup nor a pod names.

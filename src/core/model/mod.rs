@@ -13,6 +13,7 @@ pub mod group;
 pub mod lifecycle;
 mod membership;
 pub mod node;
+mod questions;
 pub mod queue;
 pub mod seat;
 mod standing;

@@ -1,6 +1,6 @@
 //! The quota tree: what each queue and all below it use and may use (01, 1.12).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::base::arena::{Arena, Lookup};
 use crate::core::base::ids::{QueueId, Text};
@@ -375,4 +375,22 @@ impl Ahead {
             }
         }
     }
+}
+
+/// Whether one of two queues is the other or lies below it.
+pub(in crate::core) fn is_on_one_path(one: &str, other: &str) -> bool {
+    is_within(one, other) || is_within(other, one)
+}
+
+/// Whether one path is another or lies below it.
+fn is_within(path: &str, above: &str) -> bool {
+    path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Whether a queue is one of these, or lies above or below one.
+pub(in crate::core) fn is_on_path_of(path: &str, queues: &BTreeSet<Text>) -> bool {
+    let mut up = std::iter::successors(Some(path), |path| path.rsplit_once('.').map(|(above, _)| above));
+    let below = format!("{path}.");
+    let is_below = |queue: &Text| queue.starts_with(&below);
+    up.any(|path| queues.contains(path)) || queues.range(Text::from(&*below)..).next().is_some_and(is_below)
 }

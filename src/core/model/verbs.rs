@@ -8,6 +8,7 @@ use crate::core::model::ask::{AskState, Charge, WaitsFor};
 use crate::core::model::books::Books;
 use crate::core::model::gang::LOST_AGAIN_MS;
 use crate::core::model::seat::{Reserve, SeatState};
+use crate::core::model::timers::Timer;
 use crate::core::reason::{Loss, Reason};
 
 impl Books {
@@ -54,7 +55,7 @@ impl Books {
     }
 
     /// A placeholder is gone. Where a member was parked for its seat, that is its own from now on, and it gets a node before
-    /// anything else does ([`Self::replace`]). Whether there was one.
+    /// anything else does ([`Self::hand_over`]). Whether there was one.
     pub fn step_aside(&mut self, placeholder: AskId) -> bool {
         let ask = &self.asks[placeholder];
         let Some((group, seat)) = ask.group.zip(ask.seat) else { return false };
@@ -80,7 +81,7 @@ impl Books {
     }
 
     /// A member whose placeholder is gone has the seat, on this node, or waits like any other while the seat is open.
-    pub fn replace(&mut self, member: AskId, place: Option<(NodeId, QueueId)>) {
+    pub fn hand_over(&mut self, member: AskId, place: Option<(NodeId, QueueId)>) {
         let Some((group, seat)) = self.asks[member].group.zip(self.asks[member].seat) else { return };
         let count = &mut self.groups[group].replaced;
         // A status is what anybody may have written.
@@ -96,20 +97,13 @@ impl Books {
     }
 
     /// A swap is called off from the member's side: it waits again, and the seat is open. The placeholder leaves all the same.
-    pub fn call_off(&mut self, member: AskId) {
+    fn call_off(&mut self, member: AskId) {
         self.free(member);
         self.change(member, |ask| ask.state = AskState::Waiting);
         if let Some((group, seat)) = self.asks[member].group.zip(self.asks[member].seat) {
             self.seat(group, seat, SeatState::Open(Reserve::None));
             self.groups[group].seats.raise_attempt(seat);
         }
-    }
-
-    /// Takes back the node that a pod was to have: it waits again, and its seat is open.
-    pub fn take_back(&mut self, id: AskId) {
-        self.free(id);
-        self.change(id, |ask| ask.state = AskState::Waiting);
-        self.vacate(id, SeatState::Open(Reserve::None));
     }
 
     /// Gives the seat of a pod another state, if it has one. After a placeholder the next one has another name.
@@ -134,9 +128,11 @@ impl Books {
         }
     }
 
-    /// Takes back an assumption: the pod waits again.
+    /// Takes back the node that a pod was to have: it waits again, and its seat is open.
     pub(in crate::core) fn unassume(&mut self, id: AskId) {
-        self.take_back(id);
+        self.free(id);
+        self.change(id, |ask| ask.state = AskState::Waiting);
+        self.vacate(id, SeatState::Open(Reserve::None));
         // Its TaskGroup may have come or gone while it had a node.
         self.relink(id);
         self.line_up(id);
@@ -174,7 +170,7 @@ impl Books {
         let group = &mut self.groups[group];
         let again = group.seats.lost_again(seat, now, LOST_AGAIN_MS);
         if let Some(gang) = group.gang.filter(|_| again) {
-            self.due.set_back(gang, Reason::PlaceholdersLost(how));
+            self.due.setback(gang, None, Reason::PlaceholdersLost(how));
         }
     }
 
@@ -217,5 +213,10 @@ impl Books {
         let incarnation = self.apps[group.app?].incarnation;
         let (spec, attempt) = (group.spec.as_ref()?, group.seats.get(seat)?.attempt);
         Some(PlaceholderName { group: group.key.clone(), uid: spec.uid.clone(), incarnation, seat, attempt })
+    }
+
+    pub(in crate::core) fn forget_retry(&mut self, id: AskId) {
+        self.asks[id].refused = None;
+        self.timers.stop(Timer::Retry(id));
     }
 }

@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId};
+use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, Text};
 use crate::core::event::{Place, Role};
 use crate::core::model::ask::{Rank, WaitsFor};
 use crate::core::model::books::Books;
 use crate::core::model::due::Verdict;
 use crate::core::model::gang::{Gang, Stage};
 use crate::core::model::lifecycle::AppState;
-use crate::core::model::queue::DEFAULT_QUEUE;
+use crate::core::model::queue::{DEFAULT_QUEUE, is_on_path_of};
 
 impl Books {
     /// Puts a waiting pod where it belongs now.
@@ -45,6 +45,24 @@ impl Books {
     pub(in crate::core) fn line_up_originators(&mut self, id: GangId) {
         for ask in self.originators_of(id) {
             self.line_up(ask);
+        }
+    }
+
+    /// Pods outside applications look for their queue again: one of these may take them no more, or again. A queue below
+    /// makes one above no leaf.
+    pub(in crate::core) fn line_up_singles(&mut self, changed: &BTreeSet<Text>) {
+        let mut asks: Vec<AskId> = self.queueless.iter().copied().collect();
+        for ((queue, _), waiting) in &self.ordinary {
+            // One that is not known any more takes nothing.
+            if self.queues.get(*queue).is_none_or(|queue| is_on_path_of(&queue.path, changed)) {
+                asks.extend(waiting.iter().map(|(_, ask)| *ask));
+            }
+        }
+        for ask in asks {
+            if self.asks[ask].app.is_none() {
+                self.line_up(ask);
+            }
+            self.changes.asks.insert(ask);
         }
     }
 

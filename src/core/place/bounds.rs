@@ -36,9 +36,13 @@ impl Bounds {
         self.room.insert(class, fit);
     }
 
-    /// Nodes that got more room raise the bound of every class. What is not in use any more is forgotten.
+    /// A class is not in use any more.
+    pub fn forget(&mut self, class: ClassId) {
+        self.room.remove(&class);
+    }
+
+    /// Nodes that got more room raise the bound of every class.
     pub fn widen(&mut self, books: &Books, grown: &BTreeSet<NodeId>) {
-        self.room.retain(|class, _| books.classes.contains(*class));
         self.growth += u64::from(!grown.is_empty());
         for (class, room) in &mut self.room {
             for node in grown {

@@ -61,15 +61,20 @@ impl Planner {
         self.fill_more(books, class, 1).first().map(|placed| placed.node)
     }
 
-    /// Where the member of a swap goes now that its placeholder is gone: the node chosen for it, if that still takes it, else
-    /// another.
+    /// The node that was chosen for the member of a swap, if it takes the member now that its placeholder is gone.
     pub fn place_of_swap(&mut self, books: &Books, member: AskId) -> Option<NodeId> {
-        let class = books.asks[member].class?;
+        let ask = &books.asks[member];
+        let node = ask.charge.as_ref()?.node;
+        self.overlay.begin();
+        self.give_back(ask);
+        fits(&books.nodes, &books.classes, &self.overlay, ask.class?, node).is_ok().then_some(node)
+    }
+
+    /// Another node for it.
+    pub fn other_place_of_swap(&mut self, books: &Books, member: AskId) -> Option<NodeId> {
         self.overlay.begin();
         self.give_back(&books.asks[member]);
-        let chosen = books.asks[member].charge.as_ref().map(|charge| charge.node);
-        let still = |node: &NodeId| fits(&books.nodes, &books.classes, &self.overlay, class, *node).is_ok();
-        chosen.filter(still).or_else(|| self.find_beside(books, class))
+        self.find_beside(books, books.asks[member].class?)
     }
 
     /// In this plan a pod has nothing on the books.
