@@ -54,7 +54,8 @@ impl Books {
         self.due.queues.insert(path);
     }
 
-    /// Pods outside applications whose queue may take them no more, or again: a queue below makes one above no leaf.
+    /// Looks again in which line pods outside applications wait, since their queue may have begun or ceased to take
+    /// pods: a queue that gets its first child, for example, is no leaf any more.
     fn line_up_singles(&mut self, concerned: &BTreeSet<QueueId>) {
         let mut asks: Vec<AskId> = self.queueless.iter().copied().collect();
         for ((queue, _), waiting) in &self.ordinary {
@@ -80,7 +81,8 @@ impl Books {
             self.classes.node_changed(&self.nodes, change.node);
         }
         if is_new {
-            // A pod can be seen on a node before the node is: until then a placeholder there seemed to be on its way out.
+            // A pod can be seen on a node before the Node object is. Until then a placeholder there could not hold its
+            // seat, so it is looked at again.
             for id in self.residents(change.node) {
                 self.due.found.insert(id);
                 self.note(id);
@@ -100,7 +102,7 @@ impl Books {
         self.by_name(self.residents.get(&node).into_iter().flatten().copied())
     }
 
-    /// The Node is gone: seats held there are lost; real members stay facts until their pods go (01, 1.5).
+    /// The Node is gone: seats held there are lost; real members stay on the books until their pods are gone (01, 1.5).
     pub(in crate::core) fn lose_node(&mut self, name: &Text) {
         let Some(node) = self.nodes.id(name) else { return };
         let residents = self.residents(node);
@@ -113,7 +115,8 @@ impl Books {
 
     fn lose_place(&mut self, id: AskId, node: NodeId) {
         if self.is_being_bound(id) {
-            // The API server would bind it (design 04, 4.3).
+            // The API server would still bind a pod to a node that is gone (design 04, 4.3), so the Binding must be
+            // recalled.
             self.due.doubted.insert(id);
         }
         let ask = &self.asks[id];
@@ -121,7 +124,8 @@ impl Books {
         match ask.state {
             AskState::Assumed { sent: false, .. } => self.unassume(id),
             AskState::Parked { placeholder } if self.asks.get(placeholder).and_then(Ask::node) != Some(node) => {
-                // Only the target on another node is lost; the swap goes on and looks for another at confirmation.
+                // The member was to come to this node, but its placeholder is on another one. The swap goes on, and
+                // another node is looked for when the placeholder is gone.
                 self.free(id);
             }
             AskState::Assumed { .. } | AskState::Bound { .. } if self.awaits_start(id) => self.lose_seat(id),
@@ -151,7 +155,7 @@ impl Books {
         self.due.namespaces.insert(namespace.clone());
     }
 
-    /// Whether a placeholder holds a seat, or is being bound to, of a gang before its start.
+    /// Whether a placeholder holds a seat of a gang that has not started, or is being bound for such a seat.
     pub(in crate::core) fn awaits_start(&self, id: AskId) -> bool {
         let ask = &self.asks[id];
         let (Some(group), Some(seat)) = (ask.group.map(|group| &self.groups[group]), ask.seat) else {

@@ -6,32 +6,34 @@ use crate::core::base::ids::{AppId, AskId, GangId, GroupId, NodeId, Text};
 use crate::core::event::PlaceholderName;
 use crate::core::reason::{Reason, Refusal};
 
-/// Facts decide nothing: what follows from them is noted here. What has gone since may still be named: its id finds nothing.
+/// Facts decide nothing: what follows from them is noted here. An id here may be of something that has gone since: then
+/// it finds nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Due {
     /// Parked members whose placeholder is gone: they get their node before anything else does.
     pub freed: BTreeSet<AskId>,
     /// Applications that are to be judged again.
     pub verdicts: BTreeMap<AppId, Verdict>,
-    /// Queues that changed, by their paths: who names one of them, one above or one below is judged again.
+    /// Queues that changed, by their paths: applications that name one of them, one above or one below are judged
+    /// again.
     pub queues: BTreeSet<Text>,
     /// Namespaces whose ResourceQuotas changed, likewise.
     pub namespaces: BTreeSet<Text>,
     /// Task groups that came, and are to be taken into the application that they name.
     pub arrived: BTreeSet<GroupId>,
-    /// Nodes that take less than they did: what was decided for them may not hold.
+    /// Nodes that take less than they did: decisions for them may not hold any more.
     pub shrunk: BTreeSet<NodeId>,
     /// Pods whose Binding was decided and may be wrong by now.
     pub doubted: BTreeSet<AskId>,
-    /// Pods seen where they may have a seat, or may show that their gang has started.
+    /// Pods that may have a seat, or may show that their gang has started.
     pub found: BTreeSet<AskId>,
-    /// Placeholders that the API server would not have.
+    /// Placeholders whose creation the API server refused.
     pub refused: BTreeMap<PlaceholderName, Refusal>,
     /// Gangs that give everything back and try again later, with the reason that came first.
     pub setbacks: BTreeMap<GangId, Reason>,
 }
 
-/// Why an application is judged again; of several the last in this order.
+/// Why an application is judged again; of several reasons the last in this order counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// What limits it, or what it asks for, changed.
