@@ -12,10 +12,10 @@ use crate::shim::show::{self, Notice};
 /// What an event is to tell of.
 #[derive(Clone, Debug)]
 pub(super) enum Matter {
-    /// A TaskGroup or a pod, and the code of its reason. The sentence is that of the moment when the event leaves: until then
-    /// the reason may have gone.
+    /// A TaskGroup or a pod, and the code of its reason. The sentence is written when the event leaves; if the reason
+    /// has gone by then, no event leaves.
     Wanted(Target, Code),
-    /// It has left so, and is the same if it has to leave again.
+    /// The event has left with this text, and keeps it if it has to be sent again.
     Said(Notice),
 }
 
@@ -25,7 +25,7 @@ impl Controller {
         let target = Target::Group(key.clone());
         let written = self.ledger.group(key).and_then(|facts| Code::from_name(&facts.status.confirmed().reason));
         if !self.announced.contains_key(&target) && written == Some(reason) {
-            // What an earlier process found and wrote, it has announced.
+            // An earlier process wrote this reason into the status, and announced it then.
             self.announced.insert(target, Some(reason));
         } else {
             self.announce(target, reason);
@@ -47,14 +47,14 @@ impl Controller {
         }
         let number = self.next_matter;
         self.next_matter += 1;
-        // Too many wait: it is said when it is shown the next time.
+        // If too many events wait already this one is dropped, and tried again when the reason is shown the next time.
         if self.outbox.want(self.now.mono, Want::new(Slot::Event, Target::Event(number), None)) {
             self.announced.insert(target.clone(), Some(reason));
             self.matters.insert(number, Matter::Wanted(target, reason));
         }
     }
 
-    /// The event of this moment; `None`: its reason has gone.
+    /// The event as it is to be sent now; `None` if its reason has gone.
     pub(super) fn make_event(&mut self, number: u64) -> Option<Op> {
         let notice = match self.matters.remove(&number)? {
             Matter::Said(notice) => notice,
@@ -105,7 +105,7 @@ impl Controller {
         Some(Notice { kind: "Pod", key, uid, event_type: EventType::Warning, reason: "FailedScheduling", message })
     }
 
-    /// An event does not leave, since its reason has gone. Should that come again, it is news.
+    /// An event did not leave because its reason has gone. If the reason comes again, it is announced again.
     fn take_back(&mut self, target: Target, reason: Code) {
         if self.announced.get(&target) == Some(&Some(reason)) {
             self.announced.insert(target, None);
@@ -113,7 +113,7 @@ impl Controller {
     }
 }
 
-/// Reasons that the pod does not share with its gang, whose own event says it.
+/// Whether a reason is the pod's own. A reason that it shares with its gang is told by the event of the TaskGroup.
 fn concerns_this_pod_alone(reason: &AskReason) -> bool {
     match reason {
         AskReason::Unsupported(_)

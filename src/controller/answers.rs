@@ -1,4 +1,4 @@
-//! What is known of calls that ended becomes facts for the core.
+//! Makes facts for the core of what is known of calls that ended.
 
 use std::sync::Arc;
 
@@ -33,12 +33,12 @@ impl Controller {
         }
     }
 
-    /// Refused for now, and tried again by the outbox: somebody has to know.
+    /// A call is refused for now, and the outbox tries it again: the log and the core are told.
     fn held_up(&mut self, slot: Slot, key: &Target, why: &Why) {
         self.denied.call_held_up(why);
         let refusal = why.refusal.clone();
         match (slot, key) {
-            // A creation that is denied holds nobody up: the gang gives back what it holds and says why.
+            // A creation that is denied is not waited for: the gang gives back what it holds and says why.
             (Slot::Create, Target::Placeholder(name)) => {
                 self.outbox.cancel(Slot::Create, key);
                 self.events.push(Event::CreateRefused((**name).clone(), refusal));
@@ -78,7 +78,7 @@ impl Controller {
         }
     }
 
-    /// A placeholder is gone when the watch or an answer says so; a deletion that was only accepted is not yet one.
+    /// A placeholder is gone when the watch or an answer says so; that a deletion was accepted does not say so yet.
     fn delete_answered(&mut self, ask: AskId, verdict: Verdict) {
         match verdict {
             Verdict::Done(_) | Verdict::Denied(_) => {}
@@ -101,7 +101,7 @@ impl Controller {
                     seen.key
                 );
                 self.fact(*seen);
-                // Means nothing where the fact was the placeholder itself.
+                // Without effect if the pod is the placeholder after all: then the fact has shown that to the core.
                 let refusal = Refusal { code: 409, message: message.into() };
                 self.events.push(Event::CreateRefused((**name).clone(), refusal));
             }
@@ -110,8 +110,8 @@ impl Controller {
         }
     }
 
-    /// A status counts as written once the API server says so; one that it refused is wanted again, as urgently as it was,
-    /// and the outbox takes its time.
+    /// A status counts as written once the API server says so; one that it refused is wanted again, as urgently as it
+    /// was, and the outbox waits before it tries again.
     fn status_answered(&mut self, target: &Target, verdict: &Verdict) {
         match verdict {
             Verdict::Done(_) => self.status_settled(target, true),
@@ -121,8 +121,8 @@ impl Controller {
                 // The outbox remembers how urgent it was.
                 self.want_status(target, Urgency::Numbers, 0);
             }
-            // A server that starts does not serve our kinds for a moment: what was to be said may be news. Where the object is
-            // gone, its watch says so.
+            // The object is gone, or the API server has just started and does not serve our kinds yet. For that case
+            // the status is wanted again; if the object is gone its watch says so.
             Verdict::Gone => {
                 self.status_settled(target, false);
                 self.want_status(target, Urgency::Ordinary, 0);

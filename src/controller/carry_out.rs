@@ -1,4 +1,4 @@
-//! Decisions of the core become wants of the outbox; facts settle what is in doubt.
+//! Decisions of the core become wants of the outbox; facts settle calls whose outcome is in doubt.
 
 use std::sync::Arc;
 
@@ -20,12 +20,13 @@ use crate::shim::show;
 
 /// Numbers of a status are written at most this often per object (design 03, 3.7).
 const NUMBERS_EVERY_MS: Millis = 30_000;
-/// What a watch shows this soon after a write of ours can be its echo.
+/// A status that a watch shows this soon after a write of ours can be an earlier one of ours.
 const ECHO_MS: Millis = 5_000;
 /// A stage that passes by itself, or a number, is written only if it lasts this long: a gang that just starts or is
 /// swapped costs no writes for what it shows on the way.
 const PROGRESS_MS: Millis = 2_000;
-/// After such a stage the next such is written this long after it: a large gang goes through all of them slowly.
+/// After such a stage was written, the next such stage waits this long: a large gang goes slowly through all of them,
+/// and would cost a write for each.
 const PROGRESS_EVERY_MS: Millis = 10_000;
 /// A pod's reason is written only if it lasts this long: most pods wait a moment while their gang is planned.
 const CONDITION_MS: Millis = 500;
@@ -93,8 +94,9 @@ impl Controller {
         }
     }
 
-    /// An object was seen with a status. Where somebody else wrote it, or an earlier write of ours that came late, it is
-    /// written again, if not at once; what is seen right after a write can be the echo of one before.
+    /// An object was seen with a status. If somebody else wrote it, or an earlier write of ours came late, ours is
+    /// written again, though not at once. A status that is seen right after a write of ours can also be the one before
+    /// that write.
     pub(super) fn look_at_status(&mut self, key: &Key, body: &Body) {
         let target = match body {
             Body::TaskGroup(_) => Target::Group(key.clone()),
@@ -118,8 +120,9 @@ impl Controller {
         }
     }
 
-    /// A pod was seen with a reason that is not the one it waits for: an earlier write of ours that came late, somebody
-    /// else's, or the echo of one before. It is written again, if that stays.
+    /// A pod was seen with a reason that is not the one for which it waits: somebody else wrote it, an earlier write of
+    /// ours came late, or the watch shows a state from before our last write. The right reason is written again if the
+    /// wrong one stays.
     pub(super) fn look_at_condition(&mut self, key: &Key) {
         let Some(ask) = self.ledger.ask(key) else { return };
         let said = self.ledger.pod(ask).and_then(PodName::reason_said);
@@ -143,8 +146,9 @@ impl Controller {
         self.outbox.want(self.now.mono, want.with(urgency).within(delay));
     }
 
-    /// After another reason the numbers that follow from it come soon, and then seldom: who looks first sees no old ones.
-    /// Those of a stage that passes by itself wait: with the next stage they are others.
+    /// How long the numbers of a status wait. After a change of reason they follow soon, so that nobody reads old
+    /// numbers beside a new reason, and after that they are written seldom. Numbers of a stage that passes by itself
+    /// wait longer, since the next stage brings others.
     fn until_numbers(&self, target: &Target, progress: bool) -> Millis {
         let Some(last) = self.written.get(target) else { return 0 };
         let since = if progress { Some(last.at) } else { last.numbers };
@@ -179,8 +183,8 @@ impl Controller {
         self.want_queue_status(path);
     }
 
-    /// What is left of a queue is no more than what is left above it: other headroom is told from level to level, at the pace
-    /// of numbers.
+    /// The headroom of a queue is no more than that of the queues above it. So after the status of a queue those of the
+    /// queues next below it are looked at, one level after the other, at the pace of numbers.
     pub(super) fn show_headroom_below(&mut self, path: &Text) {
         let is_next = |queue: &&Text| {
             let mut above = std::iter::successors(parent(queue), |queue| parent(queue));
@@ -190,8 +194,8 @@ impl Controller {
         below.into_iter().for_each(|queue| self.want_queue_status(queue));
     }
 
-    /// Nothing is written any more about Queues that are gone, and nothing remembered of what was. (The core hears only of
-    /// those that were in force.)
+    /// Forgets Queues that are gone: no status of them is written any more, and what was written last is not
+    /// remembered. (The core is told only about Queues that were in force.)
     pub(super) fn forget_queues(&mut self) {
         let queues = self.written.range(Target::Queue("".into())..Target::Event(0)).map(|(target, _)| target);
         let is_gone = |target: &&Target| matches!(target, Target::Queue(path) if self.ledger.queue(path).is_none());
@@ -222,7 +226,7 @@ impl Controller {
         conditions != facts.status.latest().conditions
     }
 
-    /// A Binding that has not left does not leave. The core hears of it in the next step.
+    /// Takes back a Binding that has not left. The core is told in the next step.
     fn recall(&mut self, ask: AskId) {
         if self.bindings.contains_key(&ask) && self.outbox.cancel(Slot::Bind, &Target::Ask(ask)) {
             self.bindings.remove(&ask);

@@ -13,24 +13,26 @@ use crate::shim::op::{Kind, Rule};
 pub(super) struct Denied(BTreeMap<Rule, Refusal>);
 
 impl Denied {
-    /// A call was refused for good. A missing right is said; quotas and admission speak of one object, which shows it.
+    /// A call was refused for good. Only a missing right is noted here: a refusal by a quota or by admission is about
+    /// one object, and is shown on that object.
     pub(super) fn call_refused(&mut self, why: &Why) {
         if why.is_missing_right() {
             self.note(why.rule, why.refusal.clone());
         }
     }
 
-    /// A call waits for another try, for the third time or for long.
+    /// A call waits for another try, after several failures or for long.
     pub(super) fn call_held_up(&mut self, why: &Why) {
         self.note(why.rule, why.refusal.clone());
     }
 
-    /// A call that needs this was carried out.
+    /// A call that needs this right was carried out.
     pub(super) fn call_works(&mut self, rule: Rule) {
         self.grant(rule);
     }
 
-    /// A call that needs this was refused for another reason than a right, which is looked at first.
+    /// A call that needs this right was refused for another reason. The API server looks at rights first, so the right
+    /// is there.
     pub(super) fn call_permitted(&mut self, rule: Rule) {
         if self.0.get(&rule).is_some_and(|known| matches!(known.code, 401 | 403)) {
             self.grant(rule);

@@ -88,7 +88,7 @@ impl Controller {
         let condition = show::pod_condition(reason.code(), &sentence, self.now.wall);
         let pod = self.ledger.pod(ask)?;
         if pod.says(&condition) {
-            // As an earlier process left it.
+            // An earlier process left the pod with this very condition.
             return None;
         }
         let (pod, uid) = (pod.key.clone(), pod.uid.clone());
@@ -97,8 +97,8 @@ impl Controller {
         Some(Op::PatchPodCondition { pod, uid, condition: Box::new(condition) })
     }
 
-    /// The sentence of a pod's reason. It can take a look at every node and every member, so that pods which wait for the
-    /// same thing share it until something changes.
+    /// The sentence of a pod's reason. It may take a look at every node and every member, so pods that wait for the
+    /// same thing share one sentence until something changes.
     pub(super) fn sentence(&mut self, reason: &AskReason) -> Text {
         let revision = self.core.revision();
         if let Some((then, last, sentence)) = &self.sentence
@@ -140,7 +140,8 @@ impl Controller {
             show::queue_status(&report, &problems, (facts.generation, keeps), facts.status.latest(), self.now.wall);
         let is_news = status.conditions != facts.status.latest().conditions;
         if !status.headroom.is_empty() {
-            // Said already or not: what is below may have looked in between.
+            // Also if the status itself says nothing new: the headroom may have changed and changed back, and the
+            // status of a queue below may have been written in between.
             self.follows.push(Follow::Headroom(path.clone()));
         }
         if !facts.status.send(&status) {

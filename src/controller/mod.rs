@@ -53,7 +53,7 @@ pub struct Controller {
     next_matter: u64,
     /// The reason last announced of a TaskGroup or pod; `None` where it went before its event left.
     announced: BTreeMap<Target, Option<Code>>,
-    /// How much may still be put into words in this step; `None`: there was more.
+    /// How many texts may still be written in this step; `None` if more were wanted than that.
     texts: Option<u32>,
     /// What follows from the calls that left in this step.
     follows: Vec<Follow>,
@@ -73,9 +73,10 @@ pub struct Controller {
 /// What follows from a call that leaves, once all that were ready have left.
 #[derive(Clone, Debug)]
 enum Follow {
-    /// The condition of a pod: an event tells of it.
+    /// The condition of a pod leaves: an event tells of it too.
     Announce(AskId),
-    /// A look at a queue with a limit, here or above: what is left to those below it may have changed.
+    /// The status of a queue with a limit, its own or one above, was looked at: the headroom of the queues below it may
+    /// have changed.
     Headroom(Text),
 }
 
@@ -85,19 +86,19 @@ struct Written {
     at: Mono,
     /// Whether it told of a stage that passes by itself.
     passing: bool,
-    /// When one last told of other numbers alone.
+    /// When a status that differed in nothing but numbers was last sent.
     numbers: Option<Mono>,
 }
 
-/// What brings the kinds of ours to a cluster.
+/// The command that brings our kinds to a cluster.
 pub const APPLY_KINDS: &str = "gangline crds | kubectl apply --server-side -f -";
 
 /// How often the books are audited: it reads everything once, some milliseconds at 100 000 pods.
 const AUDIT_EVERY_MS: u64 = 60_000;
 
-/// How much is put into words in one step, whether it is sent or not: a sentence about a gang that waits for room takes a plan
-/// and a look at every node, some milliseconds at 10 000 nodes. What is left has its turn in the next step, after whatever
-/// has come until then.
+/// How many texts (conditions, statuses and events) are written in one step, whether they are sent or not: a sentence
+/// about a gang that waits for room takes a plan and a look at every node, some milliseconds at 10 000 nodes. What is
+/// left has its turn in the next step, after whatever has come until then.
 const TEXTS_PER_STEP: u32 = 8;
 
 impl Controller {
@@ -166,8 +167,9 @@ impl Controller {
         }
     }
 
-    /// Whether an answer shows a pod that is not known, and pods were listed since its call left: the pod may be gone, and
-    /// nobody would say so. The call counts as one without an answer then, and is settled as such a one is.
+    /// Whether an answer shows a pod that is not known, and pods were listed since its call left: the pod may have gone
+    /// before that list, and then nothing will say so. The call counts as one without an answer, and is settled like
+    /// one.
     fn is_outdated(&self, id: CallId, outcome: &Outcome) -> bool {
         matches!(outcome, Outcome::Ok(Some(seen)) if !self.ledger.knows_pod(seen)) && self.pod_list.may_hide(id)
     }
@@ -274,7 +276,8 @@ impl Controller {
     }
 }
 
-/// The queue that a fact about Queues concerns, with those below it: after a list any, since some may be gone.
+/// The queue that a fact about Queues concerns, together with all below it. After a list that is `root`, since any
+/// queue may be gone.
 fn named_queue(fact: &WatchFact) -> Option<Text> {
     match fact {
         WatchFact::Listed(seen) | WatchFact::Upsert(seen) | WatchFact::Gone(seen) => Some(seen.key.name.clone()),

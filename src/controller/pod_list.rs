@@ -6,9 +6,9 @@ use crate::shim::op::CallId;
 /// The latest list of pods, by the calls that had left before it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PodList {
-    /// It has begun, and goes on.
+    /// A list has begun and has not ended.
     open: bool,
-    /// The last call that had left when one ended.
+    /// The last call that had left when the latest list ended.
     newest: u64,
 }
 
@@ -18,14 +18,14 @@ impl PodList {
         match fact {
             WatchFact::ListBegin => self.open = true,
             WatchFact::ListEnd => *self = Self { open: false, newest },
-            // The list that follows shows what is there then.
+            // The list breaks off. The one that follows shows what is there then.
             WatchFact::Broken { .. } | WatchFact::Unserved => self.open = false,
             WatchFact::Listed(_) | WatchFact::Upsert(_) | WatchFact::Gone(_) => {}
         }
     }
 
-    /// Whether what a call made may have gone again before the list: then the list does not show it, and the watch after it
-    /// does not tell.
+    /// Whether a pod that a call created may have gone again before the latest list. Then the list does not show the
+    /// pod, and the watch after the list does not say that it has gone.
     pub(super) const fn may_hide(&self, call: CallId) -> bool {
         self.open || call.sequence <= self.newest
     }

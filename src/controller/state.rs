@@ -38,8 +38,8 @@ impl Controller {
         }
     }
 
-    /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). What
-    /// tells late news from news, and rights, are kept within bounds.
+    /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). Left
+    /// out is what is bounded: the rights, and what tells late news from news.
     pub fn leftovers(&self) -> Vec<&'static str> {
         let Self {
             settings: _,
@@ -120,8 +120,8 @@ impl Controller {
         uses
     }
 
-    /// The whole state, for people: read-only, in the words that status has: new ones for thousands of gangs would take
-    /// seconds.
+    /// The whole state, for people: read-only, in the words that status has already, since new sentences for thousands
+    /// of gangs would take seconds.
     pub fn state(&self) -> Value {
         let mut groups: Vec<_> = self.core.books.groups.iter().collect();
         groups.sort_unstable_by(|a, b| a.1.key.cmp(&b.1.key));

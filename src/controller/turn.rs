@@ -14,11 +14,11 @@ pub struct Turn {
     pub wake: Option<Mono>,
     /// Whether there is more to decide now, without anything else happening.
     pub more: bool,
-    /// Of what there is something new to say, which `calls` write down sooner or later.
+    /// The objects of which there is something new to say. Calls of this or a later turn write it into their statuses.
     pub news: Vec<News>,
 }
 
-/// Something of which there is something new to say.
+/// An object of which there is something new to say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum News {
     /// A task group.
@@ -28,7 +28,7 @@ pub enum News {
 }
 
 impl News {
-    /// The news that a decision is.
+    /// The news in a decision, if it is one to show something.
     pub(super) fn of(decision: &Decision) -> Option<Self> {
         match decision {
             Decision::ShowGroup(group) => Some(Self::Group(*group)),

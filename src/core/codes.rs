@@ -1,4 +1,5 @@
-//! The codes of all reasons: the one table of what users meet on objects and events, of which `docs/reasons.md` is made.
+//! The codes of all reasons: the one table of what users meet on objects and events; `docs/reasons.md` is generated
+//! from it.
 
 use std::fmt;
 
@@ -11,9 +12,9 @@ pub enum Needs {
     Time,
     /// Objects that are still to come: members, TaskGroups, the kind Queue.
     Arrivals,
-    /// That others end, or give back what they have: quota, nodes, a seat, an application that is not over.
+    /// Others must end or give something back: quota, nodes, a seat, an application that is not over.
     Others,
-    /// Nodes: a pod with it is `Unschedulable`, for which an autoscaler makes some (01, 1.3).
+    /// More nodes: a pod with this code is `Unschedulable`, and an autoscaler makes nodes for such pods (01, 1.3).
     Nodes,
     /// A change of a spec, a queue or a quota: without one it never ends.
     Change,
@@ -22,7 +23,7 @@ pub enum Needs {
 /// The type of an event, as Kubernetes has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EventType {
-    /// It asks nothing of anybody.
+    /// Nobody has to act.
     Normal,
     /// Somebody may have to act.
     Warning,
@@ -46,8 +47,8 @@ struct Entry {
     event_type: EventType,
 }
 
-/// Makes the codes of the rows below. A row is: the code, as users see it; what ends it; the type of a TaskGroup's event
-/// with it; what it means and what helps.
+/// Makes the codes of the rows below. A row is: the code, as users see it; what ends it; the type of a TaskGroup's
+/// event with it; what it means and what helps.
 macro_rules! codes {
     ($($code:ident, $needs:ident, $event_type:ident, $meaning:literal;)+) => {
         /// A code that users meet on TaskGroups, Queues, pods and events.

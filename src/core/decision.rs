@@ -27,16 +27,16 @@ pub enum Decision {
         node: NodeId,
         /// What the Binding writes on the pod.
         mark: Mark,
-        /// Whether it is the next call to leave: the placeholder whose seat the pod takes has just gone, and whoever binds first
-        /// has that room (01, 1.4).
+        /// Whether the Binding leaves before every other call. The placeholder whose seat the pod takes has just gone,
+        /// and until the pod is bound another scheduler can bind a pod of its own to that room (01, 1.4).
         next: bool,
     },
-    /// Do not bind the pod where it was to go, if that has not been sent yet: its node does not take it any more, its
+    /// Do not send the Binding of the pod, if it has not been sent yet: the node does not take the pod any more, its
     /// TaskGroup is gone, or its labels say something else now.
     Recall(AskId),
     /// Create the placeholder pod of a seat.
     CreatePlaceholder(PlaceholderName),
-    /// Do not create it any more, if that has not been sent yet.
+    /// Do not create the placeholder any more, if the call has not been sent yet.
     CancelPlaceholder(PlaceholderName),
     /// Delete a placeholder pod; nothing is freed until it is gone.
     Release(AskId, TerminationType),
@@ -44,6 +44,7 @@ pub enum Decision {
     ShowGroup(GroupId),
     /// What is to be shown of a waiting pod has changed.
     ShowAsk(AskId),
-    /// What is to be shown of the queue of this path has changed: it may be one that nothing refers to any more.
+    /// What is to be shown of the queue of this path has changed. It is named by its path because the core may have
+    /// forgotten the queue by now.
     ShowQueue(Text),
 }

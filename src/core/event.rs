@@ -17,13 +17,14 @@ pub enum Event {
     AskGone(AskId),
     /// A TaskGroup as last observed.
     Group(Key, Box<GroupSpec>),
-    /// A TaskGroup that could never be read, and now is: what was judged of it was judged of nothing.
+    /// A TaskGroup that could not be read until now. It was judged without its spec, so it is judged anew.
     GroupRead(Key, Box<GroupSpec>),
     /// The TaskGroup is gone.
     GroupGone(Key),
     /// A Queue as last observed and found valid in the tree.
     Queue(Text, QueueSpec),
-    /// A Queue without a valid place in the tree: nothing new is accepted, what runs there has these limits.
+    /// A Queue without a valid place in the tree: the queue accepts nothing new, and the pods that still run in it stay
+    /// within these limits.
     QueueDisplaced(Text, QueueSpec),
     /// The Queue is gone: it drains.
     QueueGone(Text),
@@ -36,14 +37,14 @@ pub enum Event {
     Namespace(Text, Limit),
     /// Outcome of a Binding.
     Bind(AskId, BindOutcome),
-    /// Outcome of the creation of a placeholder that is certainly not there.
+    /// The API server refused to create a placeholder. Without effect if the placeholder has been seen all the same.
     CreateRefused(PlaceholderName, Refusal),
     /// A release could not be carried out because the pod is not ours to delete any more (permanent refusal).
     ReleaseRefused(AskId, Refusal),
-    /// The deletion of a placeholder is refused for now, and is tried again without being asked.
+    /// The deletion of a placeholder is refused for now, and is tried again without another decision.
     ReleaseHeldUp(AskId, Refusal),
-    /// TaskGroups have been listed: a placeholder without one is a stray. While the kind is not served, which a starting
-    /// API server also says for a moment, nobody can know.
+    /// TaskGroups have been listed, so a placeholder whose TaskGroup is not known is a stray. Before that nobody can
+    /// know: an API server that starts says for a moment that it does not serve the kind.
     GroupsListed,
     /// Queues have been listed: one that is not known does not exist.
     QueuesListed,
@@ -141,7 +142,7 @@ pub enum Place {
     Succeeded,
     /// Phase Failed: uses nothing.
     Failed {
-        /// `status.reason`: of a pod that its node did not take, why (`OutOfcpu`). May be empty.
+        /// `status.reason`: for example why its node did not take the pod (`OutOfcpu`). May be empty.
         reason: Text,
     },
 }
@@ -149,9 +150,10 @@ pub enum Place {
 /// What a Binding of ours wrote on a pod with its node name (design 02, 2.1 "written ahead").
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Mark {
-    /// Name of the TaskGroup of which it is a member: labels can change, what it was bound as does not.
+    /// Name of the TaskGroup of which the pod is a member. It is in the mark because labels can change after the
+    /// Binding, and what the pod was bound as must not.
     pub task_group: Option<Text>,
-    /// The application to which it belongs outside its task groups, likewise.
+    /// The application of a pod that is in none of its task groups; in the mark for the same reason.
     pub application: Option<Text>,
     /// UID of the TaskGroup it was bound for; `None` for a pod outside task groups.
     pub group: Option<Uid>,
@@ -221,7 +223,7 @@ pub struct GroupSpec {
 }
 
 impl GroupSpec {
-    /// Whether status is about another generation.
+    /// Whether the spec was edited since status was written: status is about another generation.
     pub fn is_edited(&self) -> bool {
         self.remembered.generation != self.generation
     }
@@ -244,7 +246,8 @@ pub struct Remembered {
     pub placed: bool,
     /// `applicationState` is Completed.
     pub completed: bool,
-    /// `applicationState` is New or Rejected: that incarnation, if it had started, is over, and the next one not accepted yet.
+    /// `applicationState` is New or Rejected: that incarnation is over if it had started, and the next one is not
+    /// accepted yet.
     pub unaccepted: bool,
     /// When Waiting ends.
     pub completion_deadline: Option<Wall>,

@@ -3,9 +3,10 @@
 //! [`step::Scheduler::step`] is the only way in: facts and a time go in, decisions come out. One step goes through the
 //! rooms of this directory in this order:
 //!
-//! 1. `facts` puts what was observed into the books (`model`).
-//! 2. `gang` moves each application on as far as it goes without competing for room.
-//! 3. `order` says whose turn it is, `place` where that finds nodes, and the books take it all at once.
+//! 1. `facts` puts what was observed into the books (`model`), and notes there what that calls for (`model/due.rs`).
+//! 2. `gang` does what was called for (`gang/heed.rs`), then moves each application on as far as it goes without
+//!    competing for room.
+//! 3. `order` says whose turn it is, `place` finds the nodes, and the books take a whole plan at once.
 //! 4. `show` says what users are to be told.
 //!
 //! `base` knows nothing of scheduling; `audit` recomputes the books from scratch.
@@ -26,7 +27,7 @@ pub mod show;
 pub mod step;
 pub mod time;
 
-// The words that every layer uses, without the room they are defined in.
+// Paths for the other layers, which need not know in which room a word is defined.
 pub use base::{arena, bits, ids, resources};
 pub use model::{application, ask, books, class, fit, lifecycle, node, queue, seat};
 pub use place::{fill, misfit, overlay as scratch};

@@ -49,9 +49,9 @@ impl fmt::Display for Refusal {
 pub enum RejectReason {
     /// The spec of a TaskGroup is wrong.
     InvalidSpec {
-        /// Whose.
+        /// The TaskGroup.
         group: Text,
-        /// What.
+        /// The error.
         error: SpecError,
     },
     /// The TaskGroups of the gang contradict each other.
@@ -192,10 +192,10 @@ pub enum Reason {
         /// How many.
         count: u32,
     },
-    /// A placeholder was refused, or the API server failed over it; nothing is held until the next attempt.
+    /// The API server refused a placeholder or failed to create it; nothing is held until the next attempt.
     PlaceholderRejected(Refusal),
-    /// Two placeholders of a seat were lost within [`LOST_AGAIN_MS`](crate::core::model::gang::LOST_AGAIN_MS); nothing is held until
-    /// the next attempt.
+    /// Two placeholders of a seat were lost within [`LOST_AGAIN_MS`](crate::core::model::gang::LOST_AGAIN_MS); nothing
+    /// is held until the next attempt.
     PlaceholdersLost(Loss),
     /// Seats were lost and could not be replaced; nothing is held until the next attempt.
     ReservationLost {
@@ -207,18 +207,18 @@ pub enum Reason {
 /// How a placeholder was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Loss {
-    /// Its node did not take it, or put it off.
+    /// Its node refused or evicted it.
     Refused {
-        /// Which; empty if that is not known.
+        /// The node; empty if it is not known.
         node: Text,
-        /// In the kubelet's word (`OutOfcpu`, `Evicted`); may be empty.
+        /// The kubelet's word for it (`OutOfcpu`, `Evicted`); may be empty.
         reason: Text,
     },
     /// Somebody else deleted it.
     Deleted,
     /// Somebody else deleted or changed it while it was being bound.
     Changed,
-    /// It ended well.
+    /// It ended by itself, without a failure.
     Ended,
 }
 
@@ -377,7 +377,7 @@ pub enum AskReason {
     },
     /// It shares its gang's reason.
     Gang(GangId, Reason),
-    /// The plan of its gang wanted a node for it, and there are too few.
+    /// The plan of its gang wanted a node for it, and there are too few nodes.
     Wanted(GangId),
     /// Its queue is not defined, not a leaf, or drains.
     Queue(RejectReason),
@@ -389,7 +389,7 @@ pub enum AskReason {
     TooLarge(QuotaExcess),
     /// It fits no node now.
     Capacity(ClassId),
-    /// It needs more than the seats kept for its group, and the difference is not there.
+    /// It needs more than the seats held for its group, and the quota has no room for the difference.
     SeatTooSmall {
         /// What it needs more of.
         resource: Text,
@@ -424,8 +424,8 @@ impl AskReason {
         }
     }
 
-    /// The words of a reason that change only when somebody changes an object; those of others, which count what is free,
-    /// change too often to be written each time (design 03, 3.7).
+    /// The sentence of a reason that changes only when somebody changes an object; empty for all other reasons. Their
+    /// sentences count what is free, and change too often to be written each time (design 03, 3.7).
     pub fn lasting_words(&self) -> String {
         match self {
             Self::TaskGroupNotFound(_)

@@ -18,12 +18,13 @@ pub struct Scheduler {
     /// What plans are made with.
     pub(in crate::core) planner: Planner,
     pub(in crate::core) out: Vec<Decision>,
-    /// Why ordinary asks wait that did not find a node in the last pass: by quota or not.
+    /// For each queue and class, why the ordinary asks wait that found no node in the last pass: for quota (true) or
+    /// for a node (false).
     pub(in crate::core) verdicts: BTreeMap<(QueueId, ClassId), bool>,
-    /// The last pass stopped at its bound, or gave something to somebody after a gang that waits, which may wait for
-    /// something else since: for the quota that this took.
+    /// Another pass is due. Either the last one stopped at its bound; or it placed pods after a gang past its gate had
+    /// found no room. Those pods took quota, so that the gang may now have to say that it waits for quota.
     pub(in crate::core) unfinished: bool,
-    /// Counts what may have changed anything.
+    /// Rises with everything that may have changed an answer: see [`Scheduler::revision`].
     pub(in crate::core) revision: u64,
 }
 
@@ -45,7 +46,7 @@ pub(in crate::core) const PLACED_PER_STEP: u32 = 8_192;
 /// How many applications a step looks at before its calls are handed out: each takes some microseconds.
 const SETTLED_PER_STEP: usize = 16_384;
 
-/// In how many rounds all applications have settled, at the latest: more would be a cycle, which is a bug of ours.
+/// After so many rounds all applications have settled: more rounds would be a cycle, which is a bug of ours.
 const ROUNDS: u32 = 8;
 
 impl Scheduler {
@@ -67,7 +68,8 @@ impl Scheduler {
         }
         self.heed_facts();
         if !self.books.listed.all {
-            // Nothing is decided, so that nothing is due either: a kind that cannot be listed must not cost a core.
+            // Before every kind is listed nothing is decided. So the step asks for no other step either: if one kind
+            // cannot be listed, the shell would otherwise step without pause, and use up a whole CPU core.
             return Step::default();
         }
         self.expire();
@@ -83,7 +85,8 @@ impl Scheduler {
         Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more: self.has_more() }
     }
 
-    /// Another number when something has changed: as long as it is the same, what was said of anything is true.
+    /// A number that changes whenever something may have changed: while it is the same, every reason and sentence that
+    /// was given before still holds.
     pub fn revision(&self) -> u64 {
         self.revision
     }
@@ -94,7 +97,7 @@ impl Scheduler {
         !is_due && !self.has_more()
     }
 
-    /// Whether there is more to decide, whatever happens.
+    /// Whether there is more to decide even if nothing happens.
     fn has_more(&self) -> bool {
         let changes = &self.books.changes;
         changes.pass_due
@@ -110,12 +113,13 @@ impl Scheduler {
     }
 
     /// Looks at every application that changed, in the order of their names (ids depend on the order of arrival), until
-    /// nothing changes any more. What is beyond the share of this step is left to the next.
+    /// nothing changes any more. Applications beyond the share of this step are left to the next one.
     pub(in crate::core) fn settle(&mut self, share: &mut usize) {
         let mut rounds = 0;
         while *share > 0 && !(self.books.due.is_empty() && self.books.changes.apps.is_empty()) {
             self.heed_facts();
-            // Each round an application moves at least one state on, and the state machine has no cycle without an event.
+            // Each round an application moves at least one state on, and the state machine has no cycle without an
+            // event.
             rounds += 1;
             debug_assert!(rounds <= ROUNDS, "applications settle");
             let mut changed: Vec<_> = std::mem::take(&mut self.books.changes.apps)

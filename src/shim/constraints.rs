@@ -21,7 +21,7 @@ pub fn fill(shape: &mut Shape, spec: &PodSpec) -> Result<(), Unsupported> {
     let affinity = spec.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref());
     let affinity = affinity.map_or(Ok(None), node_affinity::required);
     shape.tolerations = tolerations.clone().unwrap_or_default();
-    // Whatever is not understood fits nowhere.
+    // An affinity that we do not understand fits nowhere.
     shape.affinity = affinity.clone().unwrap_or(Some(Vec::new()));
     tolerations.and(affinity).map(drop)?;
     spec.affinity.as_ref().map_or(Ok(()), pod_affinity)?;

@@ -47,7 +47,7 @@ fn problem<T: DeserializeOwned>(json: &str) -> Text {
     let read: Result<T, _> = serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(json));
     let Err(error) = read else { return Text::from("does not decode") };
     let inner = error.inner().to_string();
-    // Lines and columns of a text that nobody else sees.
+    // Without line and column: they are of a text that nobody else sees.
     let what = inner.split(" at line ").next().unwrap_or(&inner);
     escape::message(&format!("{}: {what}", error.path()))
 }

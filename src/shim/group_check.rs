@@ -47,7 +47,7 @@ fn check_resources(group: &TaskGroup, errors: &mut Errors) {
         "spec.minResource",
         format!("must have 1 to {MAX_RESOURCES} resources, has {count}"),
     );
-    // Whatever is beyond is not worth reading.
+    // Resources beyond the limit are not worth reading.
     for (name, amount) in resources.iter().take(MAX_RESOURCES) {
         if let Err(problem) = check_resource(name, &amount.0) {
             errors.add(format!("spec.minResource[{name}]"), problem);

@@ -1,4 +1,5 @@
-//! The objects of one kind that are known: mark and sweep over lists, newest version per UID, tombstones (design 02, 2.1).
+//! The objects of one kind that are known: mark and sweep over lists, newest version per UID, tombstones (design 02,
+//! 2.1).
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,8 +20,8 @@ pub struct Version {
     pub rv: u64,
 }
 
-/// Whose an object is. The dead of the two sides are remembered apart: how many pods of others come and go is not in our
-/// hand, and must not make us forget one of ours whose call is still in flight.
+/// Whose an object is. Objects that are gone are remembered apart for the two sides: we cannot bound how many pods
+/// others create and delete, and these must not make us forget a pod of ours whose call is still in flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Whose {
     /// A pod of ours, or an object of a kind that is nobody's in particular.
@@ -50,7 +51,8 @@ struct Graves {
 enum Death {
     /// It was seen to go.
     Seen,
-    /// A list did not show it. The list may be older than an answer that did: the watch that follows it shows it again.
+    /// A list did not show it. If the list was older than an answer that did show the object, the watch after the list
+    /// shows it again.
     Missed,
 }
 
@@ -97,7 +99,7 @@ impl<V> Known<V> {
         gone.into_iter().filter_map(|key| self.take(&key, Death::Missed).map(|value| (key, value))).collect()
     }
 
-    /// Whether an answer about an object says less than a list or watch did: it is known to be gone.
+    /// Whether an object is known to be gone, so that an answer which shows it is out of date.
     pub fn is_buried(&self, uid: &Uid) -> bool {
         self.death(uid).is_some()
     }
@@ -106,8 +108,9 @@ impl<V> Known<V> {
         self.ours.deaths.get(uid).or_else(|| self.others.deaths.get(uid)).copied()
     }
 
-    /// The list that goes on shows an object of this name, or an earlier one, which the watch after it follows. (An answer
-    /// that comes meanwhile may be older than the list, and shows nothing that is there.)
+    /// The list that is under way shows an object of this name: what is known under the name is not taken out when the
+    /// list ends. (If the list shows an earlier object than the known one, the watch after the list shows the later
+    /// one. An answer that comes meanwhile does not count like the list, since it may be older.)
     pub fn listed(&mut self, key: &Key) {
         let list = self.list;
         self.objects.get_mut(key).into_iter().for_each(|entry| entry.list = list);
@@ -133,7 +136,8 @@ impl<V> Known<V> {
         self.take(key, Death::Seen).map_or(Sight::New, Sight::Replaced)
     }
 
-    /// Whether an object that is not there may (still) come; the dead do not.
+    /// Whether an object that is not known can be a new one. It cannot if it was seen to go. If only a list did not
+    /// show it, it can, and is not remembered as gone any more.
     fn rises(&mut self, uid: &Uid) -> bool {
         if self.death(uid) == Some(Death::Missed) {
             self.ours.open(uid);

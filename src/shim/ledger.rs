@@ -24,7 +24,7 @@ pub struct Ledger {
 struct Quarantined {
     /// The decoder's words.
     problem: Text,
-    /// Whether it was there since the last list began.
+    /// Whether it was seen since the last list began.
     listed: bool,
 }
 
@@ -50,7 +50,7 @@ impl Ledger {
             }
             WatchFact::Upsert(seen) => self.see(kind, seen),
             WatchFact::Gone(seen) => {
-                // What cannot be read may be of ours.
+                // An object that cannot be read may be ours.
                 let whose = seen.body.as_ref().map_or(Whose::Ours, |body| self.kinds.whose(body));
                 self.bury(kind, &seen.key, &seen.uid, whose)
             }
@@ -76,7 +76,7 @@ impl Ledger {
         if self.kinds.pods.known().is_buried(&seen.uid) { Vec::new() } else { self.see(Kind::Pod, seen) }
     }
 
-    /// Whether this very pod is there, or gone, as far as is known.
+    /// Whether this very pod is known to be there, or known to be gone.
     pub fn knows_pod(&self, seen: &Seen) -> bool {
         let there = self.ask(&seen.key).and_then(|ask| self.pod(ask));
         there.is_some_and(|pod| pod.uid == seen.uid) || self.kinds.pods.known().is_buried(&seen.uid)
@@ -122,7 +122,7 @@ impl Ledger {
         self.kinds.pods.asks.get(ask)
     }
 
-    /// A pod is told something else now than what it said when it was last seen.
+    /// Another condition is sent to a pod now than the one with which it was last seen.
     pub fn forget_said(&mut self, ask: AskId) {
         self.kinds.pods.asks.get_mut(ask).into_iter().for_each(PodName::forget_said);
     }
@@ -205,8 +205,8 @@ mod tests {
         decode::seen(Kind::Pod, &pod).expect("it has a name")
     }
 
-    /// An answer can be older than what the watch said since. More pods of others than are remembered come and go meanwhile,
-    /// half of them seen before they go.
+    /// An answer can be older than what the watch said since. More pods of others than are remembered come and go
+    /// meanwhile, half of them seen before they go.
     #[test]
     fn a_pod_of_ours_that_is_gone_stays_so_however_many_pods_of_others_go() {
         let mut ledger = Ledger::new(Served::default());

@@ -1,8 +1,8 @@
 //! The mark that a Binding leaves on its pod, as text: `queue=root.data task-group=executors incarnation=UID.1 seat=3
 //! started=true`.
 //!
-//! One annotation for all of it: the API server accounts for every key of its own in every Binding (managed fields), and
-//! four keys cost it a twelfth of what the whole Binding does (docs/adr/0012).
+//! One annotation for all of it: the API server accounts for every key of its own in every Binding (managed fields),
+//! and four keys cost it a twelfth of what the whole Binding does (docs/adr/0012).
 
 use super::pod::{incarnation, parse_incarnation};
 use super::syntax;
@@ -16,7 +16,8 @@ const INCARNATION: &str = "incarnation";
 const SEAT: &str = "seat";
 const STARTED: &str = "started";
 
-/// Longest text that is looked at. A queue, a name, a UID and numbers are 400 characters at most; an annotation may have 256 KiB.
+/// Longest text that is looked at. A queue, a name, a UID and numbers are 400 characters at most; an annotation may
+/// have 256 KiB.
 const MAX_TEXT: usize = 1_024;
 
 /// A mark as the value of `gangline.dev/binding`. What it does not have is absent.
@@ -38,8 +39,8 @@ pub fn write(mark: &Mark) -> String {
 }
 
 /// Inverse of [`write()`]. `None` if the queue is missing, if anything in it is malformed or said twice, or if it is
-/// longer than any mark. Words that this version does not know are a newer one's and are passed over, so that going back
-/// to this version loses no mark.
+/// longer than any mark. Words that this version does not know are a newer one's and are passed over, so that going
+/// back to this version loses no mark.
 pub fn read(text: &str) -> Option<Mark> {
     if text.len() > MAX_TEXT {
         return None;

@@ -7,7 +7,7 @@ use super::requests;
 use crate::core::resources::Resources;
 use crate::core::shape::{NodeSpec, Taint};
 
-/// Most that a node offers of anything: one less than a saturated request, which so fits nowhere.
+/// Most that a node offers of anything: one less than a saturated request, so that such a request fits nowhere.
 const MAX_OFFER: i64 = i64::MAX - 1;
 
 /// A node in the core's words. A node without `status.allocatable` offers nothing.

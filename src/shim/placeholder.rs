@@ -59,7 +59,7 @@ pub fn pod_name(name: &PlaceholderName, application: &str) -> String {
 fn hash(name: &PlaceholderName, application: &str) -> String {
     let mut digest = Sha256::new_with_prefix("gangline placeholder 1");
     for text in [application, &name.group.namespace, &name.group.name, &name.uid.0] {
-        // With its length, or `a`+`bc` would be `ab`+`c`.
+        // Each text goes in with its length, since `a`+`bc` would otherwise hash like `ab`+`c`.
         digest.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_be_bytes());
         digest.update(text);
     }
@@ -110,7 +110,8 @@ fn own_labels(name: &PlaceholderName, blueprint: &Blueprint) -> impl Iterator<It
     .map(|(key, value)| (key.to_owned(), value))
 }
 
-/// `controller: true`, or a ReplicaSet adopts a placeholder that carries its members' labels and deletes real members.
+/// `controller: true`: otherwise a ReplicaSet adopts a placeholder that carries its members' labels, and deletes real
+/// members.
 fn owner(name: &PlaceholderName) -> OwnerReference {
     OwnerReference {
         api_version: format!("{}/{}", names::GROUP, names::VERSION),
@@ -154,7 +155,8 @@ fn container(blueprint: &Blueprint, image: &str) -> Container {
         name: "placeholder".to_owned(),
         image: Some(image.to_owned()),
         image_pull_policy: Some("IfNotPresent".to_owned()),
-        // Requests = limits: what extended resources and huge pages demand, and what never needs a LimitRange's default.
+        // Requests = limits: what extended resources and huge pages demand, and what never needs a LimitRange's
+        // default.
         resources: Some(ResourceRequirements {
             requests: Some(amounts.clone()),
             limits: Some(amounts),
@@ -248,8 +250,8 @@ mod tests {
         assert_eq!(pod_name(&name("executors"), "spark"), "tg-executors-roj4kx4pwchc6dechbt6lrqgw7");
     }
 
-    /// 01, 1.3: what a placeholder takes of the template, and what it is whatever that says: admitted by the `restricted` Pod
-    /// Security standard, gone at once, without access to anything.
+    /// 01, 1.3: what a placeholder takes of the template, and what it is whatever that says: admitted by the
+    /// `restricted` Pod Security standard, gone at once, without access to anything.
     #[test]
     fn a_placeholder_is_made_of_the_template_and_of_what_it_must_be() {
         let mut blueprint = blueprint();

@@ -104,8 +104,8 @@ fn role(pod: &Pod, served: &Served, mark: Option<&Mark>) -> Role {
     }
 }
 
-/// Task group and application of a pod that is no placeholder: by our Binding, since labels can change later, else by its
-/// labels. What was bound as a placeholder belongs to nothing when its labels do not say any more that it is one.
+/// Task group and application of a pod that is no placeholder: by our Binding, since labels can change later, else by
+/// its labels. A pod that was bound as a placeholder and whose labels do not make it one any more belongs to nothing.
 pub fn belongs_to(pod: &Pod, mark: Option<&Mark>) -> (Option<Text>, Option<Text>) {
     let labelled = |name: &str| label(pod, name).map(Text::from);
     match mark {
@@ -131,7 +131,7 @@ fn place(pod: &Pod, role: &Role, supported: Result<(), Unsupported>) -> Place {
         return Place::Gated;
     }
     match labels_problem(pod, role).map_or(supported, Err) {
-        // What another scheduler honours is none of our business.
+        // Which constraints another scheduler honours does not concern us.
         Err(unsupported) if *role != Role::Foreign => Place::Refused(unsupported),
         Ok(()) | Err(_) => Place::Pending,
     }
@@ -141,7 +141,8 @@ fn is_gated(spec: &PodSpec) -> bool {
     spec.scheduling_gates.as_ref().is_some_and(|gates| !gates.is_empty())
 }
 
-/// Labels that mean something, or meant something to whoever copied a placeholder.
+/// Our labels that a pod may have. Some mean something on placeholders only, and are on other pods when somebody copied
+/// a placeholder.
 const LABELS: [&str; 7] = [
     names::TASK_GROUP,
     names::APPLICATION,
@@ -153,7 +154,7 @@ const LABELS: [&str; 7] = [
 ];
 
 /// A placeholder's label on a pod that is no placeholder of ours, an empty name, or a label of our own that we do not
-/// know: a member whose label has a slip would start alone.
+/// know: a member whose label is misspelt would start alone.
 fn labels_problem(pod: &Pod, role: &Role) -> Option<Unsupported> {
     let unknown = pod.metadata.labels.iter().flatten().map(|(key, _)| &**key);
     let unknown = || unknown.clone().find(|key| key.starts_with(names::PREFIX) && !LABELS.contains(key));
@@ -170,7 +171,7 @@ fn labels_problem(pod: &Pod, role: &Role) -> Option<Unsupported> {
 }
 
 /// What our Binding wrote. Only on a pod with a node, since it is written together with the node (a finished pod keeps
-/// it: its gang did start); a malformed mark is none.
+/// it: its gang did start); a malformed mark counts as none.
 pub fn binding(pod: &Pod) -> Option<Mark> {
     let node = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()).unwrap_or_default();
     if node.is_empty() { None } else { annotation(pod, names::BINDING).and_then(mark::read) }

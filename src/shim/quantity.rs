@@ -1,4 +1,5 @@
-//! Kubernetes quantities (`500m`, `4Gi`, `1e3`) as exact numbers: the API server's grammar, rounding and canonical form.
+//! Kubernetes quantities (`500m`, `4Gi`, `1e3`) as exact numbers: the API server's grammar, rounding and canonical
+//! form.
 
 use std::cmp::Ordering;
 use std::fmt;
@@ -10,9 +11,9 @@ use super::quantity_text::{Format, UNIT, parse};
 /// Nano-units in one milli-unit.
 const MILLI: i128 = 1_000_000;
 
-/// A quantity in nano-units. Finer ones are rounded away from zero, as apimachinery does ("if you want some
-/// resources, you should get some"). What goes beyond `i128` (1.7e29 units) is the largest number there is; apimachinery
-/// keeps such numbers exactly, but its own `Value()` overflows on them. Ordered and equal by amount alone.
+/// A quantity in nano-units. Finer ones are rounded away from zero, as apimachinery does ("if you want some resources,
+/// you should get some"). What goes beyond `i128` (1.7e29 units) is the largest number there is; apimachinery keeps
+/// such numbers exactly, but its own `Value()` overflows on them. Ordered and equal by amount alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Quantity {
     nanos: i128,
@@ -188,8 +189,8 @@ mod tests {
             if let Ok(quantity) = text.parse::<Quantity>() {
                 let canonical = quantity.to_string();
                 prop_assert_eq!(read(&canonical), quantity);
-                // `31.25Ki` is written `32000`, which read again is a decimal and written `32k`, as in apimachinery; that
-                // is the end of it.
+                // `31.25Ki` is written `32000`, which read again is a decimal and written `32k`, as in apimachinery;
+                // that is the end of it.
                 let again = read(&canonical).to_string();
                 prop_assert_eq!(read(&again).to_string(), again);
             }

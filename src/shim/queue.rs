@@ -17,9 +17,10 @@ pub const MAX_RESOURCES: usize = 16;
 pub const IMPLICIT: [&str; 2] = ["root", "root.default"];
 
 /// All Queue objects. What one object says is judged together with the queues above it; a queue whose spec is wrong
-/// keeps the last spec that was right; a queue without a valid parent is in force no more, and only limits what still runs
-/// there. One that promises more than a queue above has is in force all the same, since the smallest limit on a path
-/// counts: otherwise a restart would take away what shrinking the parent did not (ADR 0010).
+/// keeps the last spec that was right; a queue without a valid parent is in force no more, and only limits what still
+/// runs there. One whose limit is larger than that of a queue above is in force all the same, since the smallest limit
+/// on a path counts. Otherwise a queue that stays in force when its parent is shrunk would be out of force after a
+/// restart (ADR 0010).
 #[derive(Clone, Debug, Default)]
 pub struct QueueTree {
     // By path, so that a queue comes before those below it and these are adjacent.
@@ -34,12 +35,12 @@ struct Observed {
     standing: Standing,
 }
 
-/// What becomes of what an object says.
+/// What follows from the spec of an object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Standing {
     /// Nothing: it was never right, or is wrong and has no valid place.
     Void,
-    /// It has no valid place: this limits what runs there.
+    /// It has no valid place: this limits the pods that run there.
     Displaced(QueueSpec),
     /// The last spec that was right, while the parent is in force.
     InForce(QueueSpec),
@@ -73,8 +74,8 @@ impl QueueTree {
         self.put(name, Said { spec: QueueSpec::default(), errors: vec![error] })
     }
 
-    /// Takes a Queue that was deleted. Queues below it are displaced first, since they have no parent any more; `root` and
-    /// `root.default` are back to what they are without an object.
+    /// Takes a Queue that was deleted. Queues below it are displaced first, since they have no parent any more; `root`
+    /// and `root.default` are back to what they are without an object.
     pub fn gone(&mut self, name: &str) -> Vec<Event> {
         let Some(known) = self.queues.remove(name) else { return Vec::new() };
         let mut events = self.judge_below(name);

@@ -73,7 +73,7 @@ fn truths(report: &GroupReport) -> [(&'static str, bool, (Code, &'static str)); 
         ("Accepted", report.accepted, (Code::Accepted, "the application is in its queue")),
         ("QuotaReserved", report.past_gate, (Code::QuotaReserved, "the whole gang fits the quota")),
         ("Placed", report.placed, (Code::Placed, "every member of the gang was bound")),
-        // What runs says how much of it does.
+        // Running gives the reason and message of the group, which say how many members run.
         ("Running", running, (report.reason, "")),
         ("Finished", finished, (Code::Completed, "the application is complete")),
     ]
@@ -109,7 +109,8 @@ fn condition(
     }
 }
 
-/// Whether a status says less than a report in what is written at once: state, reason, conditions; not numbers.
+/// Whether a report differs from the status in something that is written at once: state, reason, conditions; not
+/// numbers.
 pub fn is_urgent(old: &TaskGroupStatus, new: &GroupReport) -> bool {
     let holds = |kind: &str, is: bool| {
         let status = if is { "True" } else { "False" };

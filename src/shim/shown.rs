@@ -1,14 +1,15 @@
-//! The status of an object: as the API server has it, and as it will have it once it answers.
+//! The status of an object: as the API server has it, and as it will be once the server has taken what was sent.
 
 /// What an object shows, and what is on its way to it.
 #[derive(Clone, Debug, Default)]
 pub struct Shown<S> {
     /// As last read, or written and confirmed.
     confirmed: S,
-    /// Written, if the API server took it.
+    /// As sent, while the API server has not answered.
     sent: Option<Box<S>>,
-    /// Last read soon after a write, or before its answer, and neither of the two: an older write of ours that the watch
-    /// shows only now, or one that came late and undid a newer. What is read next tells.
+    /// A status that was read soon after a write, or before the answer to it, and that is neither of the two above. The
+    /// watch may show an older write of ours only now, or an older write may have come late and undone a newer one. The
+    /// next reading tells which.
     doubt: Option<Box<S>>,
 }
 
@@ -23,13 +24,13 @@ impl<S: Clone + PartialEq> Shown<S> {
         &self.confirmed
     }
 
-    /// As it will be if what is on its way arrives: what news are compared with.
+    /// As it will be if what is on its way arrives. A new report is compared with this.
     pub fn latest(&self) -> &S {
         self.sent.as_deref().unwrap_or(&self.confirmed)
     }
 
-    /// Sends a status; false: the API server has it already. What was read last counts as what it has. While something is
-    /// on its way it is sent in any case.
+    /// Sends a status; false: the API server has it already. What was read last counts as what the server has. While
+    /// another status is on its way, this one is sent in any case.
     pub fn send(&mut self, status: &S) -> bool {
         if let Some(doubt) = self.doubt.take() {
             self.confirmed = *doubt;
@@ -48,10 +49,12 @@ impl<S: Clone + PartialEq> Shown<S> {
         }
     }
 
-    /// Takes what was read, soon after a write or not; true: it is neither what we know of nor what is on its way.
+    /// Takes a status that was read; `soon`: soon after a write of ours. Returns whether it is neither the confirmed
+    /// one nor the one on its way.
     pub fn read(&mut self, status: S, soon: bool) -> bool {
         if self.sent.as_deref() == Some(&status) {
-            // It has arrived: what is read next, and is what it was before, came after it.
+            // The status that was sent has arrived. If the one before it is read after this, somebody has written that
+            // later.
             self.confirmed = status.clone();
         }
         let is_other = status != self.confirmed && self.sent.as_deref() != Some(&status);

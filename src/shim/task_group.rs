@@ -23,7 +23,7 @@ const COMPLETION_TIMEOUT_SECONDS: u32 = 30;
 /// Longest completion timeout: a day.
 pub(super) const MAX_COMPLETION_TIMEOUT_SECONDS: u32 = 86_400;
 
-/// A TaskGroup in the core's words. With `errors` the other fields are as good as can be had.
+/// A TaskGroup in the core's words. If there are `errors`, the other fields are as right as they can be.
 pub fn group_spec(group: &TaskGroup) -> GroupSpec {
     let key = pod::key(&group.metadata);
     let mut errors = Errors::default();
@@ -69,7 +69,7 @@ fn uid(group: &TaskGroup) -> Uid {
     Uid::new(group.metadata.uid.as_deref().unwrap_or_default())
 }
 
-/// What is wrong is shown too, so it is bounded and escaped; what is right is not changed by that.
+/// A wrong ID is shown too, so it is bounded and escaped; a valid one is not changed by that.
 fn application(group: &TaskGroup) -> Text {
     let name = group.metadata.name.as_deref().unwrap_or_default();
     escape::bounded(group.spec.application_id.as_deref().unwrap_or(name), syntax::MAX_LABEL)
@@ -87,7 +87,7 @@ pub fn timeout(group: &TaskGroup) -> u32 {
 fn min_resource(group: &TaskGroup) -> Resources {
     let mut resources = Resources::default();
     for (name, amount) in &group.spec.min_resource {
-        // What cannot be read is an error of its own, and nothing can be said of its sum.
+        // An amount that cannot be read is an error of its own, and counts as nothing in a sum.
         let amount: Quantity = amount.0.parse().unwrap_or(Quantity::ZERO);
         resources.set(name, requests::amount(name, amount).max(0));
     }
@@ -99,7 +99,7 @@ fn min_resource(group: &TaskGroup) -> Resources {
 fn expected_shape(group: &TaskGroup, key: &Key) -> Shape {
     let name = PlaceholderName { group: key.clone(), uid: uid(group), incarnation: 1, seat: 0, attempt: 0 };
     let config = PlaceholderConfig { scheduler_name: "".into(), image: "".into() };
-    // What cannot be honoured is among the errors and fits nowhere.
+    // A constraint that we do not honour is among the errors; then the shape does not matter.
     pod::shape(&placeholder::pod(&name, &blueprint(group), &config)).0
 }
 

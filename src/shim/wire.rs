@@ -126,7 +126,8 @@ pub fn response(op: &Op, status: u16, headers: &HeaderMap, body: &[u8]) -> Outco
 fn accepted(op: &Op, headers: &HeaderMap, body: &[u8]) -> Outcome {
     match op {
         Op::PatchTaskGroupStatus { .. } | Op::PatchQueueStatus { .. } if drops_fields(headers) => Outcome::Pruned,
-        // Without the pod a GET has answered nothing; nor has a creation: its pod may be gone before a watch can show it.
+        // An answer to a GET that does not carry the pod answers nothing. Nor does such an answer to a creation: the
+        // pod may be gone before a watch can show it.
         Op::CreatePod(_) | Op::GetPod { .. } => pod(body).map_or(Outcome::Unknown, |seen| Outcome::Ok(Some(seen))),
         Op::DeletePod { uid, .. } if is_last_state(uid, body) => Outcome::Removed,
         Op::Bind { .. }
@@ -154,9 +155,9 @@ struct DeletedMeta {
     finalizers: Option<Vec<String>>,
 }
 
-/// Whether a DELETE was answered by the last state of its pod: with no grace left and nobody who holds it, the server
-/// removes the pod before it answers. A Status that says Success shows less: other kinds are answered so while they
-/// terminate, too.
+/// Whether a DELETE was answered by the last state of its pod: with no grace left and no finalizer, the server removes
+/// the pod before it answers. A Status that says Success shows less: other kinds are answered so while they terminate,
+/// too.
 fn is_last_state(uid: &Uid, body: &[u8]) -> bool {
     let Ok(Deleted { kind, metadata }) = serde_json::from_slice::<Deleted>(body) else { return false };
     let is_held = metadata.finalizers.is_some_and(|all| !all.is_empty());
@@ -189,7 +190,8 @@ fn refused(code: u16, headers: &HeaderMap, body: &[u8]) -> Outcome {
     }
 }
 
-/// The server says so of every field (`299 - "unknown field \"status.selector\""`), unless it is told not to.
+/// Whether the server warns that it dropped a field (`299 - "unknown field \"status.selector\""`). It does so for every
+/// field, unless it is told not to.
 fn drops_fields(headers: &HeaderMap) -> bool {
     headers.get_all(WARNING).iter().any(|text| text.as_bytes().windows(13).any(|part| part == b"unknown field"))
 }

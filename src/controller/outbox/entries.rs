@@ -78,7 +78,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         true
     }
 
-    /// Nothing is repeated any more.
+    /// A fact has settled an entry: its call is not repeated any more.
     pub(super) fn settle(&mut self, id: &Id<K>) {
         match self.entries.get_mut(id) {
             Some(entry) if matches!(entry.phase, Phase::Flying(_)) => entry.wish = Wish::Moot,
@@ -213,7 +213,8 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         if let Phase::Flying(Some((_, again))) = entry.phase {
             entry.urgency = entry.urgency.min(again);
         }
-        // Somebody else has the room by now, or not: it does not depend on a moment any more.
+        // After a failure a call is not [`Urgency::Next`] any more: somebody else has taken the room by now, or a
+        // moment more does not matter.
         entry.urgency = entry.urgency.max(Urgency::Ordinary);
         entry.step = step;
         let at = now.after(pace.delay(id, entry.attempt));
@@ -245,7 +246,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
     /// Takes an entry out; what waited for it may leave.
     pub(super) fn remove(&mut self, id: &Id<K>) {
         self.release(id, u32::MAX);
-        // A phase that no index knows.
+        // Takes it out of the indices: none of them holds parked entries.
         self.put(id, Phase::Parked);
         if self.entries.remove(id).is_some() {
             self.events -= usize::from(id.0 == Slot::Event);

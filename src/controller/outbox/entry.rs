@@ -12,13 +12,13 @@ pub(super) type Id<K> = (Slot, K);
 /// One thing that is wanted of one object.
 #[derive(Clone, Debug)]
 pub(super) struct Entry<K> {
-    /// What it is about.
+    /// The Kubernetes object that it is about.
     pub(super) object: Option<Object>,
-    /// Phase in the order of arrival; kept over repetitions.
+    /// Its place in the order of arrival; kept over repetitions.
     pub(super) number: u64,
     /// Rises with every want.
     pub(super) version: u32,
-    /// Whom of its slot it goes before.
+    /// Which entries of its slot it goes before.
     pub(super) urgency: Urgency,
     /// Failures in a row.
     pub(super) attempt: u32,
@@ -61,7 +61,7 @@ pub(super) enum Wish {
 }
 
 impl Wish {
-    /// What follows from an answer, given that; `looked`: it was a GET.
+    /// What follows from an answer, given whether the entry is still wanted; `looked`: the answer is to a GET.
     pub(super) fn bend(self, next: Next, looked: bool) -> Next {
         match (self, next) {
             (Self::Moot, Next::Go { .. }) => Next::Forget,
@@ -105,7 +105,7 @@ impl<K> Entry<K> {
         matches!(self.phase, Phase::Flying(_)) || !matches!(self.step, Step::Make)
     }
 
-    /// With whom it leaves: as early as anything that waits for it.
+    /// The slot and urgency with which it leaves: as early as any entry that waits for it.
     pub(super) fn turn(&self, slot: Slot) -> (Slot, Urgency) {
         match self.followers.iter().map(|(_, (follower, _))| *follower).min() {
             Some(first) => (first.min(slot), self.urgency.min(Urgency::Ordinary)),

@@ -3,11 +3,11 @@
 //! Pure (design 02, 2.1). An entry is one thing that is wanted of one object; it is made into an [`Op`] only when it
 //! leaves, so that it carries the UID and text of that moment. Rules:
 //!
-//! - bind > delete > create > condition > status > event; within one of them what is to be next, then what is new, then
-//!   numbers, each in order of arrival;
+//! - bind > delete > create > condition > status > event; within one of them first what is [`Urgency::Next`], then
+//!   `Ordinary`, then `Numbers`, each in order of arrival;
 //! - one call per Kubernetes object at a time;
 //! - at most 64 calls in flight, fewer of a slot that is in trouble;
-//! - what may have happened is repeated until that is certain, and never replaced by something else meanwhile.
+//! - a call that may have happened is repeated until that is certain, and never replaced by another call meanwhile.
 
 mod answer;
 mod bucket;
@@ -64,7 +64,7 @@ pub struct Outbox<K> {
 #[derive(Clone, Debug)]
 struct Flight<K> {
     id: Id<K>,
-    /// With whom it left.
+    /// The slot in whose turn it left: its own, or that of an entry which waits for it.
     rank: Slot,
     object: Option<Object>,
     /// Which of the entry's wants it carries.
@@ -97,7 +97,8 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
     }
 
     /// Takes a want back. True: it will not happen, and nothing more is reported. False: it may have happened or may
-    /// yet happen; its end will be reported as if it had not been taken back, but nothing is begun that can be spared.
+    /// yet happen; its end will be reported as if it had not been taken back, but no further call is made for it that
+    /// is not needed.
     pub fn cancel(&mut self, slot: Slot, key: &K) -> bool {
         self.entries.cancel(&(slot, key.clone()))
     }
@@ -128,7 +129,8 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         self.judge(now, flight, outcome)
     }
 
-    /// Takes the answer of a call that shows what may not be so any more: it was answered, and nothing follows from that.
+    /// Takes the answer of a call whose content may be out of date. It counts as an answer for window and statistics;
+    /// the entry goes on as if there had been none.
     pub(super) fn outdated(&mut self, now: Mono, id: CallId, outcome: &Outcome) -> Option<Report<K>> {
         let flight = self.land(now, id, outcome)?;
         self.judge(now, flight, Outcome::Unknown)
@@ -152,7 +154,7 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         self.newest
     }
 
-    /// What a call in flight needs.
+    /// The right that a call in flight needs.
     pub fn rule(&self, id: CallId) -> Option<Rule> {
         self.flights.get(&id.sequence).filter(|_| id.incarnation == self.incarnation).map(|flight| flight.rule)
     }
@@ -204,7 +206,7 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         None
     }
 
-    /// When a call of this rank and urgency may leave; `None`: first one must end.
+    /// When a call of this rank and urgency may leave; `None` if a call in flight must end first.
     fn when(&self, rank: Slot, urgency: Urgency, now: Mono) -> Option<Mono> {
         let window = match urgency {
             Urgency::Next => self.windows.when_next(rank),
@@ -245,7 +247,8 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
     fn end(&mut self, now: Mono, id: Id<K>, version: u32, verdict: Verdict) -> Report<K> {
         let refused = matches!(verdict, Verdict::Refused(..));
         self.events_dropped += u64::from(refused && id.0 == Slot::Event);
-        // A status that finds no object is wanted again as long as the object is known here: not too soon either.
+        // A status whose object was not found is wanted again as long as the object is known here. That must not be too
+        // soon either.
         let rests = refused || id.0 == Slot::Status && matches!(verdict, Verdict::Gone);
         self.entries.end(now, &id, version, rests);
         Report { slot: id.0, key: id.1, verdict }

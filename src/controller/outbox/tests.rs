@@ -216,8 +216,8 @@ fn the_order_is_by_slot_and_then_by_arrival() {
     assert_eq!(order, ["b2", "b1", "d", "c", "k", "s", "e"]);
 }
 
-/// It takes the slot that another call has left, also where its own slot may have no more in flight; not where nothing may
-/// be sent, and not a second time.
+/// A call that is `Next` leaves even if its own slot may have no more calls in flight; not if no call at all may be
+/// sent, and not a second time.
 #[test]
 fn what_is_to_be_next_leaves_first() {
     let keys: Vec<&'static str> = (0..100).map(|i| &*format!("p{i}").leak()).collect();
@@ -273,7 +273,7 @@ fn statuses_coalesce_and_an_urgent_one_overtakes() {
     assert_eq!(outbox.wake(Mono(9)), Some(Mono(30_000)), "the second want does not put it off");
     outbox.want(Mono(10), want(Slot::Status, "a"));
     let call = one(&mut outbox, 10);
-    // Wanted again in flight: once more, with the text of then.
+    // A status that is wanted again while it is in flight is sent once more, with the text of that time.
     outbox.want(Mono(11), want(Slot::Status, "a"));
     outbox.want(Mono(12), want(Slot::Status, "a"));
     assert!(next(&mut outbox, 12).is_empty());
@@ -283,7 +283,8 @@ fn statuses_coalesce_and_an_urgent_one_overtakes() {
     assert_eq!((outbox.waiting(), outbox.wake(Mono(14))), (0, None));
 }
 
-/// However many of those wait, and have waited for longer; also where a status with numbers alone becomes news.
+/// However many numbers wait, and however long they have waited; also if a status that had only new numbers gets a new
+/// reason.
 #[test]
 fn news_go_before_numbers() {
     let keys: Vec<&'static str> = (0..100).map(|i| &*format!("p{i}").leak()).collect();
@@ -302,7 +303,7 @@ fn news_go_before_numbers() {
     };
     let first = next(&mut outbox, 10);
     assert_eq!(names(&first), ["p99", "news", "p0"]);
-    // In flight it becomes news once more, and then leaves before numbers that wait.
+    // In flight this status becomes news once more; after a failure it then leaves before numbers that wait.
     outbox.want(Mono(11), want(Slot::Status, "p0"));
     outbox.outcome(Mono(12), first[2].id, refused(503));
     assert_eq!(next(&mut outbox, 12).len(), 0, "the window has shrunk to one");
@@ -318,7 +319,7 @@ fn what_is_not_needed_any_more_is_not_sent() {
     assert_eq!((outbox.waiting(), outbox.wake(Mono(0))), (0, None));
 }
 
-/// Nothing is lost, and nothing that is made without words waits for it.
+/// No text is lost, and calls without a text do not wait for texts.
 #[test]
 fn what_is_made_later_waits() {
     let mut outbox = Box_::new(1);

@@ -1,7 +1,7 @@
 //! What an answer means: one small state machine for each slot, as one table.
 //!
-//! Six causes of a Binding's 409 look alike, and a 504 may have happened or may happen yet (measured, design 04 4.3);
-//! a 500 says as little (a webhook failed, or storage did after the write). A refusal that leaves doubt is looked into by
+//! Six causes of a Binding's 409 look alike, and a 504 may have happened or may happen yet (measured, design 04 4.3); a
+//! 500 says as little (a webhook failed, or storage did after the write). A refusal that leaves doubt is looked into by
 //! a GET, and what may have happened is repeated until a positive fact settles it.
 
 use super::answer::Answer;
@@ -20,14 +20,14 @@ const EVENT_ATTEMPTS_MAX: u32 = 3;
 /// A call that was not carried out.
 #[derive(Clone, Debug)]
 pub struct Why {
-    /// What the call needs: not always what was wanted, which a GET may have looked into.
+    /// The right that the call needs. This may be the GET that looked into the refusal of the call that was wanted.
     pub rule: Rule,
     /// What the server said to it.
     pub refusal: Refusal,
 }
 
 impl Why {
-    /// Whether we may not do this at all. The API server has no code of its own for it, but words.
+    /// Whether we may not do this at all. The API server has no status code of its own for that, only words.
     pub fn is_missing_right(&self) -> bool {
         let Refusal { code, message } = &self.refusal;
         *code == 401 || *code == 403 && message.contains("forbidden: User ")
@@ -57,7 +57,7 @@ pub enum Verdict {
 pub(super) enum Step {
     /// It is made.
     Make,
-    /// It may have happened: exactly the same again.
+    /// It may have happened: exactly the same call again.
     Repeat(Box<Op>),
     /// It was refused: the object is looked at.
     Look(Look),
@@ -127,13 +127,14 @@ fn written(slot: Slot, op: Box<Op>, doubt: bool, answer: Answer) -> Next {
         Answer::Done(seen) => Next::End(Verdict::Done(seen)),
         Answer::Removed => Next::End(Verdict::Gone),
         Answer::Missing(why) => Next::End(if slot == Slot::Create {
-            // Its namespace is gone.
+            // The namespace of the placeholder is gone.
             Verdict::Refused(why, None)
         } else {
             Verdict::Gone
         }),
         Answer::Conflict(why) => look(op, why, doubt),
-        // Admission comes before storage: a quota that our own first attempt has used up refuses the second.
+        // An earlier attempt may have happened. Admission comes before storage, so a quota that the first attempt has
+        // used up refuses the second.
         Answer::Denied(why) | Answer::Rejected(why) if doubt => look(op, why, doubt),
         Answer::Denied(why) if slot == Slot::Delete => Next::Go { step: Step::Make, pace: Pace::Long, why },
         Answer::Denied(why) | Answer::Rejected(why) => Next::End(Verdict::Refused(why, None)),
@@ -180,7 +181,7 @@ fn found(slot: Slot, look: Look, attempt: u32, seen: Box<Seen>) -> Next {
     }
     match (node(&look.op), &seen.body) {
         (None, _) => not_yet(look, attempt, Some(seen)),
-        // Nobody can tell where it is: its own watch says what is wrong with it.
+        // The pod cannot be read, so that nobody can tell on which node it is. Its watch says what is wrong with it.
         (Some(_), Err(_)) => {
             let why = look.why.clone();
             Next::Go { step: Step::Look(look), pace: Pace::Long, why }
@@ -195,7 +196,8 @@ fn found(slot: Slot, look: Look, attempt: u32, seen: Box<Seen>) -> Next {
     }
 }
 
-/// The object shows that it has not happened. With doubt that settles nothing: it may happen yet.
+/// The object shows that the call has not happened. If an earlier attempt is in doubt this settles nothing, since that
+/// attempt may happen yet.
 fn not_yet(look: Look, attempt: u32, seen: Option<Box<Seen>>) -> Next {
     let Look { op, why, doubt } = look;
     let conflict = why.refusal.code == 409;
@@ -233,7 +235,7 @@ fn patched(attempt: u32, answer: Answer) -> Next {
 /// Answer to an event.
 fn told(attempt: u32, answer: Answer) -> Next {
     let why = match answer {
-        // A name is given once: it is there from an earlier attempt.
+        // Each event has a name of its own, so a conflict means that an earlier attempt created it.
         Answer::Done(_) | Answer::Removed | Answer::Conflict(_) => return Next::End(Verdict::Done(None)),
         Answer::Missing(why) | Answer::Denied(why) | Answer::Rejected(why) => {
             return Next::End(Verdict::Refused(why, None));

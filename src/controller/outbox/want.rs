@@ -49,8 +49,8 @@ pub type Object = (Kind, Key);
 /// Who of one slot leaves first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Urgency {
-    /// Before all others, and whatever the window of its slot: it is about room that has just become free, which whoever
-    /// binds first has. After a failure that is over.
+    /// Before all others, and even if the window of its slot is full: it is about room that has just become free, and
+    /// another scheduler can bind a pod of its own there. After a failure it is `Ordinary`.
     Next,
     /// In order of arrival: something is to be done, or a state or reason has changed.
     Ordinary,
@@ -69,7 +69,7 @@ pub struct Want<K> {
     pub object: Option<Object>,
     /// Who of its slot leaves first.
     pub urgency: Urgency,
-    /// How long it waits for what else will have changed by then.
+    /// How long it waits, so that what changes until then goes out with it.
     pub delay: Millis,
     /// Not before the end of this entry as it is wanted now.
     pub after: Option<(Slot, K)>,
@@ -105,7 +105,7 @@ impl<K> Want<K> {
 pub enum NotMade {
     /// It is not needed any more, or would say nothing new.
     Moot,
-    /// Enough has been made for now: nothing leaves any more before the next time.
+    /// Enough texts were made for now: no more calls leave before [`super::Outbox::next`] is called again.
     Later,
 }
 

@@ -42,14 +42,15 @@ impl Default for Windows {
 }
 
 impl Windows {
-    /// When another call of this rank may leave, as far as time alone decides; `None`: first one must end.
+    /// When another call of this rank may leave, as far as time alone decides; `None` if a call in flight must end
+    /// first.
     pub(super) fn when(&self, rank: Slot) -> Option<Mono> {
         let window = &self.windows[rank as usize];
         self.when_next(rank).filter(|_| window.flying < window.size)
     }
 
-    /// The same of a call that is to be next: the window of its own slot does not hold it up, since the call that made it
-    /// possible has just left another.
+    /// The same of a call that is [`super::Urgency::Next`]: the window of its own slot does not hold it up, since the
+    /// call that made it possible (the DELETE of a placeholder) has just left another window.
     pub(super) fn when_next(&self, rank: Slot) -> Option<Mono> {
         let total: usize = self.windows.iter().map(|window| window.flying).sum();
         (total < MAX).then(|| self.windows[rank as usize].paused_until.max(self.paused_until))

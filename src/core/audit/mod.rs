@@ -25,8 +25,8 @@ impl Scheduler {
         violations
     }
 
-    /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). The two
-    /// queues that always exist do not count. Every field is named, so that a new one is not forgotten here.
+    /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). The
+    /// two queues that always exist do not count. Every field is named, so that a new one is not forgotten here.
     pub fn leftovers(&self) -> Vec<&'static str> {
         let Self { books, planner, out, verdicts, unfinished: _, revision: _ } = self;
         let own = [("decisions", out.len()), ("bounds on room", planner.bounds.len()), ("verdicts", verdicts.len())];
@@ -129,7 +129,8 @@ impl Scheduler {
         }
     }
 
-    /// Nothing stands in a line, in a seat or in a tally that is not there.
+    /// Lines, groups and applications list only pods that exist and say the same of themselves; turns and seats
+    /// likewise.
     fn audit_ghosts(&self, violations: &mut Vec<String>) {
         let on =
             |ask: &AskId, line: fn(WaitsFor) -> bool| self.books.asks.get(*ask).is_some_and(|ask| line(ask.waits_for));
@@ -177,7 +178,8 @@ impl Scheduler {
         }
     }
 
-    /// A gang and what starts with it say the same of each other, and where it stands goes with the state of its applications.
+    /// A gang and its applications and task groups refer to each other, and its stage agrees with the state of its
+    /// applications.
     fn audit_gangs(&self, violations: &mut Vec<String>) {
         for (id, gang) in self.books.gangs.iter() {
             let apps = || gang.apps.iter().filter_map(|app| self.books.apps.get(*app));

@@ -1,4 +1,5 @@
-//! Slots in the order of their last change: who looked before finds each changed slot once, however often it changed.
+//! Slots in the order of their last change: whoever noted the clock finds each slot that changed since, once, however
+//! often it changed.
 
 /// No slot.
 const NONE: u32 = u32::MAX;

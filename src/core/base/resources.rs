@@ -183,7 +183,8 @@ impl Totals {
         base.chain(self.rare.iter().map(|(name, amount)| (&**name, *amount)))
     }
 
-    /// Whether nothing here exceeds what a pod would need so large that it was saturated (see [`Resources`]).
+    /// Whether some amount is at least `i64::MAX`: a request in this sum was so large that it was saturated (see
+    /// [`Resources`]), or the sum itself is beyond what is counted.
     pub fn is_saturated(&self) -> bool {
         self.iter().any(|(_, amount)| amount >= i128::from(i64::MAX))
     }

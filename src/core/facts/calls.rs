@@ -1,4 +1,4 @@
-//! What becomes of our calls about pods: Bindings and deletions are decided, end, and are tried again where refused.
+//! How our calls about pods ended: Bindings, deletions and creations that were carried out, refused or recalled.
 
 use crate::core::base::ids::AskId;
 use crate::core::decision::TerminationType;
@@ -11,10 +11,11 @@ use crate::core::reason::{Loss, Reason, Refusal};
 use crate::core::time::Millis;
 
 /// Pause after a refused Binding: long enough that a pod whose Binding is refused for good (an admission policy) costs
-/// next to nothing, short enough that nobody waits for a race that has passed.
+/// next to nothing, short enough that a pod whose Binding only lost a race does not wait long.
 const BIND_RETRY_MS: Millis = 5_000;
 
-/// Pause after a refused deletion: nobody waits for it, and what refuses it (an admission webhook) rarely changes soon.
+/// Pause after a refused deletion: no pod waits for the deletion, and the admission webhook that refuses it rarely
+/// changes soon.
 const RELEASE_RETRY_MS: Millis = 60_000;
 
 impl Books {
@@ -29,7 +30,8 @@ impl Books {
             }
             BindOutcome::Failed(refusal) => self.bind_failed(id, refusal),
             BindOutcome::Recalled => {
-                // Nothing is wrong with the pod: planned again at once, a placeholder as another one.
+                // Nothing is wrong with the pod, so it is planned again at once. A placeholder is deleted, and another
+                // one is planned for its seat.
                 self.unassume(id);
                 if self.asks[id].is_placeholder() {
                     self.release(id, TerminationType::StoppedByRm);
@@ -44,21 +46,22 @@ impl Books {
         if self.asks[id].is_placeholder() {
             self.placeholder_not_bound(id, refusal);
         } else if self.asks[id].node().is_none_or(|node| self.nodes.spec(node).is_none()) {
-            // Nothing is wrong with the pod: planned again at once.
+            // The node is gone and nothing is wrong with the pod, so it is planned again at once.
             self.unassume(id);
         } else {
             self.try_later(id, refusal, BIND_RETRY_MS);
-            // A gang that has begun to start keeps the room of its member until the next try: given away meanwhile, the
-            // gang would stay in parts (01, 1.3).
+            // A gang that has begun to start keeps the room of this member until the next try. If others took the room
+            // meanwhile, the gang would go on running without the member (01, 1.3).
             if !self.is_being_started(id) {
                 self.unassume(id);
             }
         }
     }
 
-    /// A placeholder that changed under our hands is a lost seat, planned again at once, and one that is on its way out
-    /// (its node is gone, say) was given up before. One that may not be bound would not be bound the next time either: the
-    /// gang gives back what it holds and backs off.
+    /// The Binding of a placeholder was refused. If somebody else changed or deleted the placeholder (404, 409), its
+    /// seat is lost and is planned again at once. If the placeholder had been given up before (its node is gone, say),
+    /// nothing else follows. Any other refusal would come again at the next try, so the gang gives back what it holds
+    /// and backs off.
     fn placeholder_not_bound(&mut self, id: AskId, refusal: Refusal) {
         let is_changed = matches!(refusal.code, 404 | 409);
         let is_lost = self.asks[id].leaving.is_some() || is_changed;
@@ -75,8 +78,9 @@ impl Books {
         }
     }
 
-    /// The deletion of a placeholder is refused: it stays charged, its seat is open, a member that waited for it does not
-    /// wait any longer, and the deletion is tried again later, for ever: what is left over must go some day.
+    /// The deletion of a placeholder is refused. The placeholder stays charged and its seat is opened; a member that
+    /// was parked for the seat waits for a node like any other again. The deletion is tried again after a pause,
+    /// without end, because a leftover placeholder must go some day.
     pub(in crate::core) fn release_refused(&mut self, id: AskId, refusal: Refusal) {
         let Some(ask) = self.asks.get(id) else { return };
         if ask.leaving.is_none() {
@@ -105,8 +109,8 @@ impl Books {
         self.note(id);
     }
 
-    /// The deletion of a placeholder is refused for now and tried on: nothing changes but what is said to the member that
-    /// waits for it.
+    /// The deletion of a placeholder is refused for now, and is tried again without another decision. Only the reason
+    /// changes that is shown on the member parked for its seat.
     pub(in crate::core) fn release_held_up(&mut self, id: AskId, refusal: Refusal) {
         let Some(ask) = self.asks.get(id).filter(|ask| ask.leaving.is_some()) else { return };
         let seat = ask.group.zip(ask.seat).and_then(|(group, seat)| self.groups[group].seats.get(seat));
@@ -132,7 +136,8 @@ impl Books {
         self.timers.set(Timer::Retry(id), until);
     }
 
-    /// The API server will not have a placeholder, unless it is among what was seen with that answer.
+    /// Notes that the API server refused to create a placeholder. The refusal counts only if the placeholder has not
+    /// been seen once all facts of the step are in: it may say no more than that the placeholder exists already.
     pub(in crate::core) fn create_refused(&mut self, name: PlaceholderName, refusal: Refusal) {
         self.due.refused.insert(name, refusal);
     }

@@ -26,8 +26,8 @@ impl Books {
         }
     }
 
-    /// A TaskGroup is read for the first time, of which only its name was known: it and its pods are found anew, as by a new
-    /// process.
+    /// A TaskGroup of which only the name was known is read for the first time. It is taken out of its application and
+    /// comes in again with its pods, as if a new process found them.
     pub(in crate::core) fn read_group(&mut self, key: &Key, spec: GroupSpec) {
         let known = self.group_ids.get(key).copied().filter(|id| self.groups[*id].spec.is_some());
         let Some(id) = known.filter(|_| !spec.terminating) else { return self.see_group(key, spec) };
@@ -45,13 +45,14 @@ impl Books {
         self.arrive(id);
     }
 
-    /// It is taken into the application that it names once all facts are in: that may be closed to it.
+    /// Notes that a TaskGroup came. Only once all facts of the step are in does it come into the application that it
+    /// names, or stay outside because the application is closed to it.
     fn arrive(&mut self, id: GroupId) {
         self.due.arrived.insert(id);
         self.changes.groups.insert(id);
     }
 
-    /// Takes a TaskGroup out of its application, or from those that wait outside.
+    /// Takes a TaskGroup out of its application, or out of the outsiders of the application that it names.
     fn detach(&mut self, id: GroupId) {
         self.end_life(id);
         let app = self.put_out(id);
@@ -65,8 +66,8 @@ impl Books {
         self.unlink_all(id);
     }
 
-    /// An application that started keeps the spec that it started with, but for timeouts; before that, and after its end,
-    /// a new spec is judged (01, 1.2.4, ADR 0009).
+    /// An application that started keeps the spec that it started with, but for timeouts; before that, and after its
+    /// end, a new spec is judged (01, 1.2.4, ADR 0009).
     fn update_group(&mut self, id: GroupId, spec: GroupSpec) {
         let group = &self.groups[id];
         let (app, latest) = (group.app, group.edited.as_deref().unwrap_or(group.spec()));
@@ -96,7 +97,7 @@ impl Books {
     fn change_timeouts(&mut self, id: GroupId, spec: &GroupSpec) {
         let stored = self.groups[id].spec.as_mut().expect("looked at just now");
         stored.completion_timeout_ms = spec.completion_timeout_ms;
-        // A deadline that runs already moves along, for all of them.
+        // A deadline that runs already moves with the timeout, and every task group of the application shows it.
         let app = self.groups[id].app.map(|app| &self.apps[app]);
         self.changes.groups.extend(app.into_iter().flat_map(|app| &app.groups));
     }
@@ -142,8 +143,9 @@ impl Books {
         app.into_iter().for_each(|app| self.due.judge(app, Verdict::Incomplete));
     }
 
-    /// Pods without their TaskGroup: those with a node are nobody's, the others park until there is one again. So do those
-    /// whose Binding has not left.
+    /// The TaskGroup of these pods is gone. Placeholders are released. Waiting members park until there is a TaskGroup
+    /// of that name again. Members with a node belong to nothing any more; but if the Binding of one has not left, it
+    /// is recalled, and the member parks too.
     fn orphan(&mut self, id: GroupId) {
         for ask in self.sorted_asks(id) {
             let entry = &self.asks[ask];

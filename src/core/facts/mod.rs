@@ -1,5 +1,5 @@
-//! Events become facts in the books: pods, task groups, queues, nodes, and what became of our calls. Nothing is decided here:
-//! what facts call for is noted ([`crate::core::model::due`]).
+//! Events become facts in the books: pods, task groups, queues, nodes, and what became of our calls. Nothing is decided
+//! here: what facts call for is noted ([`crate::core::model::due`]).
 
 mod calls;
 mod groups;
@@ -10,7 +10,7 @@ use crate::core::event::Event;
 use crate::core::model::books::Books;
 
 impl Books {
-    /// Takes a fact in. Whatever it says, however late and however often, is legal.
+    /// Takes a fact in. Every fact is legal, however late and however often it comes.
     pub(in crate::core) fn apply(&mut self, event: Event) {
         match event {
             Event::Ask(id, spec) => self.see_ask(id, *spec),
@@ -34,10 +34,10 @@ impl Books {
         }
     }
 
-    /// Whether an event says nothing new: an object was written, and not in what is read of it.
+    /// Whether an event says nothing new: the object was written, but none of the fields that we read has changed.
     pub(in crate::core) fn knows(&self, event: &Event) -> bool {
         match event {
-            // Of one that was relabelled the role is not what was observed.
+            // The stored role of a relabelled pod is not the observed one, so that the specs cannot be compared.
             Event::Ask(id, spec) => {
                 self.asks.get(*id).is_some_and(|ask| ask.relabelled.is_none() && ask.spec == **spec)
             }
@@ -68,7 +68,7 @@ impl Books {
         }
     }
 
-    /// Whoever waited for a queue to be known is judged now.
+    /// Applications and pods whose queue was not known until now are judged.
     fn queues_are_listed(&mut self) {
         if !std::mem::replace(&mut self.listed.queues, true) {
             self.changes.apps.extend(self.apps.iter().map(|(id, _)| id));
@@ -85,7 +85,7 @@ impl Books {
         }
     }
 
-    /// Placeholders whose task group is gone or was created anew are found among all of them.
+    /// Notes every placeholder to be looked at: the task group of some may be gone, or may have been created anew.
     fn look_at_placeholders(&mut self) {
         self.due.found.extend(self.asks.iter().filter(|(_, ask)| ask.is_placeholder()).map(|(id, _)| id));
     }

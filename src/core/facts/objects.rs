@@ -57,7 +57,8 @@ impl Books {
             self.classes.node_changed(&self.nodes, change.node);
         }
         if is_new {
-            // A pod can be seen on a node before the node is: until then a placeholder there seemed to be on its way out.
+            // A pod can be seen on a node before the Node object is. Until then a placeholder there could not hold its
+            // seat, so it is looked at again.
             for id in self.residents(change.node) {
                 self.due.found.insert(id);
                 self.note(id);

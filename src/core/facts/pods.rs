@@ -77,14 +77,15 @@ impl Books {
         }
     }
 
-    /// Labels are mutable: what a pod belongs to is settled with its Binding.
+    /// Labels can change, but what a pod belongs to is settled with its Binding. So the old role stays, and the one
+    /// that the labels say now is only noted.
     fn settle_role(&mut self, id: AskId, said: &mut Role) {
         let ask = &mut self.asks[id];
         let said = std::mem::replace(said, ask.spec.role.clone());
         ask.relabelled = (said != ask.spec.role && !ask.is_placeholder()).then_some(said);
     }
 
-    /// Where a Binding was not made, what the labels of its pod say now counts.
+    /// If the Binding of a pod was not made, the role counts that its labels say now.
     pub(in crate::core) fn follow_labels(&mut self, id: AskId) {
         if self.may_have_a_node(id) {
             return;
@@ -104,7 +105,7 @@ impl Books {
         }
     }
 
-    /// Takes back what was decided for a pod, where nothing was said to the API server yet, or that was refused.
+    /// Takes back what was decided for a pod, if its Binding has not been decided yet, or was refused.
     fn take_undecided_back(&mut self, id: AskId) {
         if !self.may_have_a_node(id) {
             self.take_all_back(id);
@@ -119,8 +120,8 @@ impl Books {
         }
     }
 
-    /// Whether an earlier process bound a member for an earlier TaskGroup of that name, and this one was about to give it a
-    /// seat.
+    /// Whether an earlier process bound a member for an earlier TaskGroup of the same name, while this process has
+    /// decided to give the member a seat of the present one.
     fn was_bound_for_another(&self, id: AskId) -> bool {
         let ask = &self.asks[id];
         let marked = ask.spec.mark.as_ref().and_then(|mark| mark.group.as_ref());
@@ -167,14 +168,15 @@ impl Books {
             (Place::On { node, .. }, _) => self.bound(id, &node),
             (Place::Succeeded | Place::Failed { .. }, _) => self.finish(id),
             (Place::Pending, AskState::Waiting) if ask.is_placeholder() => self.look_for_seat(id),
-            // A watch that lags behind our own Binding changes nothing; a member not yet bound gives its seat back.
+            // A member that may not be placed any more gives its seat back. If its Binding was decided nothing changes:
+            // this may be a state of the pod from before that.
             (Place::Gated | Place::Refused(_), _) => self.take_undecided_back(id),
             (Place::Pending, _) if ask.spec.terminating => self.take_undecided_back(id),
             (Place::Pending, _) => {}
         }
     }
 
-    /// The API server has the pod on a node: charged there, whatever we had decided.
+    /// The API server has the pod on a node: the pod is charged there, whatever we had decided.
     pub(in crate::core) fn bound(&mut self, id: AskId, node: &Text) {
         self.take_back_elsewhere(id, node);
         let node = self.nodes.id_of(node);
@@ -184,7 +186,7 @@ impl Books {
         self.look_for_seat(id);
     }
 
-    /// It may have a seat, or show that its gang has started.
+    /// Notes a pod that may have a seat, or may show that its gang has started.
     fn look_for_seat(&mut self, id: AskId) {
         let ask = &self.asks[id];
         if ask.app.is_some() || ask.group.is_some() {
@@ -192,8 +194,8 @@ impl Books {
         }
     }
 
-    /// Somebody else gave the pod a node: a swap for it is off, with what was charged for it beyond its seat, and a seat on
-    /// another node does not wait for it.
+    /// Somebody else gave the pod a node. A swap for it is called off, and what was charged for that is freed. If we
+    /// had chosen another node for it and not decided its Binding yet, that is taken back.
     fn take_back_elsewhere(&mut self, id: AskId, node: &Text) {
         match self.asks[id].state {
             AskState::Parked { .. } => self.unpark(id),
@@ -211,7 +213,8 @@ impl Books {
         if ask.spec.role == Role::Foreign {
             return None;
         }
-        // What its Binding says was charged then: perhaps before its application was known, by an earlier process.
+        // The mark of its Binding says which queue was charged then, perhaps by an earlier process and before its
+        // application was known here.
         if let Some(mark) = &ask.spec.mark {
             return Some(self.queues.at(&mark.queue.clone()));
         }
@@ -231,14 +234,14 @@ impl Books {
             self.unpark(id);
         }
         self.stand_in_line(id, WaitsFor::Nothing);
-        // A finished placeholder leaves its room to the member that waits for it, like one that is gone.
+        // A finished placeholder leaves its room to the member that is parked for its seat, as if the pod were gone.
         self.step_aside(id);
         self.free(id);
         self.change(id, |ask| ask.state = AskState::Finished);
         let succeeded = self.asks[id].spec.place == Place::Succeeded;
         let is_placeholder = self.asks[id].is_placeholder();
         if succeeded && !is_placeholder {
-            // It has its seat as long as its pod is there.
+            // A member that succeeded keeps its seat, so that no other member takes it.
             self.vacate(id, SeatState::Taken(Some(id)));
         } else {
             self.vacate(id, SeatState::Open(Reserve::None));
@@ -248,7 +251,7 @@ impl Books {
             let how = self.how_it_ended(id, node);
             lost.into_iter().for_each(|(group, seat)| self.placeholder_lost(group, seat, how.clone()));
         } else {
-            // Its Binding, by an earlier process, may not have been seen.
+            // Its Binding may have been made by an earlier process, and this process may not have seen it before.
             self.look_for_seat(id);
         }
     }
@@ -262,7 +265,7 @@ impl Books {
         }
     }
 
-    /// The seat for which a placeholder is that nobody has given up.
+    /// The group and seat of a placeholder that has not been given up; `None` for every other pod.
     pub(in crate::core) fn seat_of_placeholder(&self, id: AskId) -> Option<(GroupId, u32)> {
         let ask = &self.asks[id];
         ask.group.zip(ask.seat).filter(|_| ask.is_placeholder() && ask.leaving.is_none())
@@ -278,7 +281,7 @@ impl Books {
                 self.unpark(id);
             }
             self.free(id);
-            // Who ended and has a seat succeeded: it is not for anybody else.
+            // A finished pod that still has a seat is a member that succeeded: no other member may take the seat.
             let has_succeeded = state == AskState::Finished;
             self.vacate(id, if has_succeeded { SeatState::Taken(None) } else { SeatState::Open(Reserve::None) });
         }

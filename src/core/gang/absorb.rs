@@ -12,7 +12,7 @@ use crate::core::step::Scheduler;
 
 impl Scheduler {
     /// Finds the seat that a pod's own marks or our decision give it. Needs an accepted application; before that the
-    /// pod is only charged, and acceptance comes back to it.
+    /// pod is only charged, and it is looked at again when the application is accepted (`make_seats`).
     pub(in crate::core) fn absorb(&mut self, id: AskId) {
         let ask = &self.books.asks[id];
         match &ask.spec.role {
@@ -71,7 +71,8 @@ impl Scheduler {
         }
     }
 
-    /// A placeholder is bound. After the start a member may wait for just this seat.
+    /// A placeholder is bound and holds its seat. After the start a member may wait for this very seat, so a pass is
+    /// due.
     fn hold(&mut self, id: AskId, group: GroupId, number: u32) {
         let app = self.books.groups[group].app;
         self.books.changes.pass_due |= app.is_some_and(|app| self.books.apps[app].has_started());
@@ -92,7 +93,8 @@ impl Scheduler {
     fn adopt(&mut self, id: AskId, group: GroupId, name: &PlaceholderName) {
         let Some(seat) = self.books.groups[group].seats.get(name.seat) else { return };
         if seat.state == SeatState::Open(Reserve::Creating) && seat.attempt != name.attempt {
-            // An earlier creation that was thought to be called off: the later one is not needed.
+            // This placeholder comes from an earlier creation, which was called off too late. It takes the seat, so the
+            // later creation is called off.
             self.books.cancel_creation(group, name.seat);
         }
         let is_bound = matches!(self.books.asks[id].state, AskState::Bound { .. });
@@ -102,11 +104,11 @@ impl Scheduler {
         self.books.changes.pass_due = true;
     }
 
-    /// A placeholder that finds its seat otherwise occupied, or not to be held now.
+    /// Releases a placeholder whose seat another pod has, or whose seat is not to be held now.
     fn refuse_placeholder(&mut self, id: AskId, group: GroupId, name: &PlaceholderName) {
         let seat = self.books.groups[group].seats.get(name.seat);
         if seat.is_some_and(|seat| seat.state == SeatState::Open(Reserve::Creating) && seat.attempt <= name.attempt) {
-            // It is the one that was created, and already on its way out.
+            // This is the very placeholder whose creation was awaited, but it is on its way out already.
             self.books.seat(group, name.seat, SeatState::Open(Reserve::None));
         }
         self.books.groups[group].seats.next_attempt(name.seat, name.attempt.saturating_add(1));
@@ -132,7 +134,7 @@ impl Scheduler {
         let app = &self.books.apps[app];
         let is_known = matches!(app.state(), AppState::Accepted | AppState::Running | AppState::Waiting);
         let is_wanted = is_known && name.incarnation == app.incarnation && name.seat < group.seats.len();
-        // Before it is judged again nothing is thrown away.
+        // Nothing of an application is thrown away while it is New: it is judged first.
         let is_open = is_wanted || app.state() == AppState::New;
         spec.uid != name.uid || !is_open || self.books.asks[id].state == AskState::Finished
     }
@@ -158,8 +160,8 @@ impl Scheduler {
         self.books.seat(group, seat, taken);
     }
 
-    /// The seat for which a member was bound, if no other member has it. A placeholder may hold it again: an earlier process
-    /// bound the member, and this one hears of it late.
+    /// The seat for which a member was bound, if no other member has it. A placeholder may hold that seat by now: an
+    /// earlier process bound the member, and this process reserved the seat anew before it heard of that.
     fn seat_it_was_bound_for(&self, ask: &Ask, group: GroupId) -> Option<u32> {
         let (mark, group) = (ask.spec.mark.as_ref()?, &self.books.groups[group]);
         let is_of_this_life = mark.incarnation == self.books.apps[group.app?].incarnation;
@@ -171,8 +173,9 @@ impl Scheduler {
         })
     }
 
-    /// An earlier process had started this gang, and its Binding of a member comes to light when this one has begun to
-    /// reserve anew, or has rejected it: the gang goes on as after a restart that would have shown it (01, 1.11).
+    /// An earlier process had started this gang. Its Binding of a member is seen only now, when this process has begun
+    /// to reserve anew or has rejected the gang. The gang goes on as if the Binding had been seen at the restart (01,
+    /// 1.11).
     pub(in crate::core) fn take_up_start(&mut self, id: AskId) {
         let Some(app) = self.books.asks[id].app.filter(|_| self.books.listed.all) else { return };
         match self.books.apps[app].state() {
@@ -199,8 +202,8 @@ impl Scheduler {
         self.start(gang);
     }
 
-    /// A seat that was lost is had by a member beyond the seats that runs or has succeeded: a restart would see it so too
-    /// (01, 1.11).
+    /// Gives open seats to members that run or have succeeded and have no seat, because more members than seats were
+    /// placed. A process that starts now would do the same (01, 1.11).
     pub(in crate::core) fn seat_surplus(&mut self, id: GroupId) {
         let group = &self.books.groups[id];
         let tally = group.seats.tally();

@@ -26,7 +26,8 @@ impl Scheduler {
         self.decide(Decision::Allocate { ask, node, mark, next });
     }
 
-    /// Deletions and creations called off that the books call for: placeholders in the order of their names.
+    /// Decides the deletion of placeholders that were given up, and calls off the creation of those that are not wanted
+    /// any more; both in the order of their names.
     pub(in crate::core) fn withdraw(&mut self) {
         let given_up = std::mem::take(&mut self.books.changes.given_up);
         for id in self.books.by_name(given_up) {
@@ -100,7 +101,9 @@ impl Scheduler {
         }
     }
 
-    /// Pods that are to be bound to a node and, before a gang's start, seats there that could not be given to their members.
+    /// Checks the pods that are to be bound to a node, and the seats that gangs before their start hold there. A pod
+    /// that does not fit any more is taken back, or its Binding doubted; a seat that no member could take there is
+    /// lost.
     fn check_assumed(&mut self, node: NodeId) {
         for id in self.books.residents(node) {
             let assumed = match self.books.asks[id].state {
@@ -141,7 +144,8 @@ impl Scheduler {
         match (ask.leaving, ask.state) {
             (Some(_), _) if ask.spec.terminating => {}
             (Some(_), _) => drop(self.books.changes.given_up.insert(id)),
-            // It kept its room, and goes there: planned anew beside others of its gang, it might find none.
+            // The member kept its room and is bound to the same node. If it were planned anew beside others of its
+            // gang, it might find no node.
             (None, AskState::Assumed { sent: true, .. }) if self.may_go_on(id) => self.send(id),
             (None, AskState::Assumed { sent: true, .. }) => self.books.unassume(id),
             (None, AskState::Assumed { sent: false, .. } | AskState::Waiting) => self.books.line_up(id),
@@ -149,8 +153,8 @@ impl Scheduler {
         }
     }
 
-    /// Whether what was decided for a pod is still to be done: the same gang is being started, in the same queue, and the node
-    /// takes it.
+    /// Whether what was decided for a pod is still to be done: the same gang is being started, in the same queue, and
+    /// the node takes it.
     fn may_go_on(&mut self, id: AskId) -> bool {
         let ask = &self.books.asks[id];
         let charged = ask.charge.as_ref().and_then(|charge| charge.queue);
@@ -164,7 +168,7 @@ impl Scheduler {
         let app = ask.app.map(|app| &self.books.apps[app]);
         let first = app.and_then(|app| app.groups.first().copied());
         let group = ask.group.or(first).and_then(|group| self.books.groups.get(group)?.spec.as_ref());
-        // A life has a number from its acceptance on.
+        // An incarnation gets its number when the application is accepted; before that the mark cannot name one.
         let group = group.filter(|_| app.is_some_and(|app| app.incarnation > 0));
         let (task_group, application) = match &ask.spec.role {
             Role::Member { group } => (Some(group.clone()), None),

@@ -24,7 +24,7 @@ impl Scheduler {
         if let Some(reason) = self.at_gate(id, ahead, &need) {
             self.close_gate_for(id, reason);
             if !self.books.gangs[id].originators.is_empty() {
-                // One may have come that makes the gang impossible for good.
+                // An originator may have come with which the ask is larger than the queue can ever hold.
                 self.judge_gang_again(id);
             }
             return 0;
@@ -47,7 +47,8 @@ impl Scheduler {
         self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.judge_again(app));
     }
 
-    /// Past the gate and blocked by nodes: charged virtually for this pass (01, 1.2.5).
+    /// A gang past the gate is blocked by nodes: what it needs is charged virtually, for the rest of this pass (01,
+    /// 1.2.5).
     fn stay_blocked(&self, id: GangId, need: &Totals, ahead: &mut Ahead) -> u32 {
         if let Some(queue) = self.books.queue_of(id).filter(|_| self.books.gangs[id].is_past_gate()) {
             ahead.charge(&self.books.queues, queue, need);
@@ -101,8 +102,8 @@ impl Scheduler {
         Some(Reason::WaitingForApplications { queue, max })
     }
 
-    /// An application without TaskGroups reserves nothing: once there is a place for it among those of its queue, its pods
-    /// are ordinary asks.
+    /// An application without TaskGroups reserves nothing: once there is a place for it among those of its queue, its
+    /// pods are ordinary asks.
     fn let_in(&mut self, id: GangId) {
         if let Some(reason) = self.lacks_place(id) {
             return self.wait(id, reason);
@@ -139,7 +140,8 @@ impl Scheduler {
         }
     }
 
-    /// `missing`: some members do not exist yet, and may come in a moment.
+    /// Whether a task group with `placeholderFor: missing` has open seats for which no member exists yet: the members
+    /// may come in a moment, and then need no placeholders.
     pub(super) fn may_settle(&self, id: GangId) -> bool {
         self.books.groups_of(id).any(|group| {
             let spec = group.spec();
@@ -149,9 +151,9 @@ impl Scheduler {
         })
     }
 
-    /// Nothing of the gang may exist before the gate: what does is given back. Who has placeholders comes again with a pause,
-    /// longer each time: where others take the quota and give it back again and again, as many would be made and deleted at
-    /// every turn (01, 1.2.5).
+    /// Sends a gang back before the gate. No placeholder of it may exist there, so everything is given back. A gang
+    /// that had placeholders comes again after a pause, longer each time: if others take the quota and give it back
+    /// again and again, all its placeholders would otherwise be made and deleted at every turn (01, 1.2.5).
     pub(super) fn close_gate_for(&mut self, id: GangId, reason: Reason) {
         let tallies = self.books.groups_of(id).map(|group| group.seats.tally());
         if tallies.map(|tally| tally.creating + tally.pending).sum::<u32>() > 0 {
@@ -160,7 +162,7 @@ impl Scheduler {
         if *self.books.gangs[id].stage() != Stage::Gate {
             self.abandon(id, TerminationType::StoppedByRm);
         }
-        // Once it is through again it is planned again, and says what it waits for then.
+        // When the gang passes the gate again, it is planned again and says what it waits for then.
         self.books.gangs[id].blocked = None;
         self.wait(id, reason);
     }

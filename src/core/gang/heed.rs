@@ -1,4 +1,5 @@
-//! What the facts of a step call for, once all of them are in: each kind in turn, and of a kind in the order of names.
+//! Does what the facts of a step call for, once all of them are in: one kind of thing after the other, each in the
+//! order of names.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +41,7 @@ impl Scheduler {
     }
 
     /// Parked members whose placeholders are gone get their nodes: in one update of application, queue and node, before
-    /// anything else does (01, 1.4).
+    /// anything else is placed (01, 1.4).
     fn finish_swaps(&mut self) {
         let freed = std::mem::take(&mut self.books.due.freed);
         let mut members = self.books.by_name(freed);
@@ -63,8 +64,9 @@ impl Scheduler {
         }
     }
 
-    /// What was refused because a queue drains hears that it is gone, once nothing is left in it. Its object may be there
-    /// still, below one that is gone: it and those above say that nothing of it is used.
+    /// A queue that drained is forgotten once nothing is left in it. Applications and pods that were refused because it
+    /// drains are judged again: now it does not exist. Its Queue object may still be there, below one that is gone, so
+    /// the status of that object and of those above is shown anew, without the use.
     fn drained_queues_go(&mut self) {
         for path in self.books.queues.take_drained() {
             self.books.changes.asks.extend(self.books.queueless.iter().copied());
@@ -74,7 +76,7 @@ impl Scheduler {
         }
     }
 
-    /// Applications of which something changed that they were judged by.
+    /// Judges applications again after a change of something that they were judged by.
     fn judge_the_concerned(&mut self) {
         self.find_the_concerned();
         let verdicts = std::mem::take(&mut self.books.due.verdicts).into_iter();
@@ -82,14 +84,16 @@ impl Scheduler {
             verdicts.filter_map(|(id, verdict)| Some((self.books.apps.get(id)?.key.clone(), id, verdict))).collect();
         verdicts.sort_unstable();
         for (_, id, verdict) in verdicts {
-            // It may have been forgotten with a task group that left it for another one just now.
+            // The judgement of another application just now may have left this one without task groups and pods: then
+            // it is forgotten.
             if self.books.apps.get(id).is_some() {
                 self.judge_because(id, verdict);
             }
         }
     }
 
-    /// Who names a queue that changed, one above or one below, or is in a namespace whose ResourceQuotas changed.
+    /// Notes the applications that name a queue which changed, one above it or one below it, or that are in a namespace
+    /// whose ResourceQuotas changed.
     fn find_the_concerned(&mut self) {
         let due = &mut self.books.due;
         let (queues, namespaces) = (std::mem::take(&mut due.queues), std::mem::take(&mut due.namespaces));
@@ -121,7 +125,8 @@ impl Scheduler {
         self.books.forget_app_if_idle(id);
     }
 
-    /// A placeholder that was refused and is not there: nothing is held until the next attempt.
+    /// The creation of a placeholder was refused, and the placeholder has not been seen: its gang gives everything back
+    /// until the next attempt.
     fn take_refusals(&mut self) {
         for (name, refusal) in std::mem::take(&mut self.books.due.refused) {
             let Some(id) = self.books.group_ids.get(&name.group).copied() else { continue };

@@ -1,5 +1,5 @@
-//! TaskGroups come into the application that they name, and an application begins anew when it is not what it was (01, 1.1,
-//! 1.5, 1.8).
+//! TaskGroups come into the application that they name, and an application begins anew when its TaskGroups or their
+//! specs have changed (01, 1.1, 1.5, 1.8).
 
 use crate::core::base::ids::{AppId, GangId, GroupId};
 use crate::core::decision::TerminationType;
@@ -19,7 +19,7 @@ impl Scheduler {
         arrived.into_iter().for_each(|id| self.attach(id));
     }
 
-    /// Adds a TaskGroup to the application that it names, or notes that it is closed to it.
+    /// Adds a TaskGroup to the application that it names, or notes that the application is closed to the TaskGroup.
     pub(super) fn attach(&mut self, id: GroupId) {
         let app = self.books.app_at(&self.books.groups[id].application());
         let is_open = self.takes(app, id);
@@ -39,14 +39,15 @@ impl Scheduler {
         self.books.wake_awaiting(&self.books.groups[id].key.clone());
     }
 
-    /// What an application consists of changed: judged again, unless it started with what it had.
+    /// An application got another TaskGroup: it is judged again, unless it has started. Its first TaskGroup makes it
+    /// begin anew in any case.
     fn renew_unless_started(&mut self, app: AppId) {
         let is_first = self.books.apps[app].groups.len() == 1;
         if is_first || !self.books.apps[app].has_started() {
             self.renew(app);
         }
         if is_first {
-            // With its first TaskGroup it is another application, with lives of its own.
+            // With its first TaskGroup it is no application of pods alone any more: its incarnations are counted anew.
             let app = &mut self.books.apps[app];
             (app.incarnation, app.placed) = (0, false);
         }
@@ -70,7 +71,8 @@ impl Scheduler {
         self.make_seats(id);
     }
 
-    /// What was edited while the application lived holds from its end on. By itself it begins no new life.
+    /// Edits that were made while the application lived come into force at its end. They do not begin a new life by
+    /// themselves.
     pub(super) fn take_up_edits(&mut self, app: AppId) {
         for id in self.books.apps[app].groups.clone() {
             let group = &mut self.books.groups[id];

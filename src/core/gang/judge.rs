@@ -36,7 +36,8 @@ impl Scheduler {
         if reasons.is_empty() { self.accept(id, false) } else { self.reject(id, reasons) }
     }
 
-    /// The queue that it names, if nobody can know yet whether it exists: what was reserved under it stays.
+    /// The queue that the application names, if nobody can know yet whether that exists, since Queues have not been
+    /// listed. Until then the application is not judged, and keeps what an earlier process reserved for it.
     fn lacks_queue(&self, id: AppId) -> Option<Text> {
         match queue_of(&self.books, id).err()? {
             RejectReason::QueueNotFound(queue) | RejectReason::QueueDraining(queue) => {
@@ -65,8 +66,9 @@ impl Scheduler {
         }
     }
 
-    /// Whether a member of it runs already or is on its way, however it came to its node, or an originator that started
-    /// with it. One that ran before is no start: a restart would not take it for one.
+    /// Whether a member of the application runs or is being bound, whoever chose its node, or an originator that is
+    /// being bound or started with this incarnation. An originator that ran before does not count: a process that
+    /// starts now would not take it for a start either.
     fn has_real_allocations(&self, id: AppId) -> bool {
         let app = &self.books.apps[id];
         let counts = |ask: AskId| {
@@ -99,7 +101,7 @@ impl Scheduler {
         outside.into_iter().for_each(|group| self.shut_out(id, group));
     }
 
-    /// The TaskGroup whose list of the gang counts where they differ: one that was accepted before, else the oldest.
+    /// The TaskGroup whose `gangGroup` counts where the lists differ: one that was accepted before, else the oldest.
     fn first_group(&self, id: AppId) -> Option<GroupId> {
         let groups = &self.books.apps[id].groups;
         let gang = |group: &GroupId| &self.books.groups[*group].spec().gang;
@@ -112,7 +114,7 @@ impl Scheduler {
         })
     }
 
-    /// The TaskGroups that the gang lists and that the application does not have: it is whole without any.
+    /// The TaskGroups that the gang lists and that the application does not have. It is whole if there are none.
     fn missing_groups(&self, id: AppId) -> Vec<Text> {
         let Some(first) = self.first_group(id) else { return Vec::new() };
         let groups = &self.books.apps[id].groups;
@@ -121,7 +123,8 @@ impl Scheduler {
     }
 
     fn lacks_groups(&mut self, id: AppId, missing: Vec<Text>) {
-        // Found after a restart without all TaskGroups: what is not whole holds nothing.
+        // After a restart placeholders can be found although a TaskGroup is missing. A gang that is not whole holds
+        // nothing.
         self.release_placeholders(id, TerminationType::StoppedByRm);
         let listed = (self.books.apps[id].groups.len() + missing.len()) as u32;
         self.wait(self.books.apps[id].gang, Reason::WaitingForTaskGroups { missing, listed });
@@ -174,8 +177,8 @@ fn spec_reasons(books: &Books, app: &App, was_accepted: bool) -> Vec<RejectReaso
     reasons
 }
 
-/// Fields that the TaskGroups of one gang must share and do not. Once accepted, timeouts may be changed, one object after
-/// the other.
+/// Fields that the TaskGroups of one gang must share and do not. Once accepted, timeouts may be changed, one object
+/// after the other.
 pub(in crate::core) fn disagreements(
     first: &GroupSpec,
     other: &GroupSpec,
@@ -195,10 +198,10 @@ pub(in crate::core) fn queue_of(books: &Books, id: AppId) -> Result<QueueId, Rej
     books.queues.usable(&queue_path_of(books, &books.apps[id]))
 }
 
-/// The path of the queue that an application names: by its TaskGroups, else by the first of its pods that were bound in
-/// one, or that name one, in the order of their names.
+/// The path of the queue that an application names: that of its TaskGroups. Without TaskGroups: that of a pod that was
+/// bound in a queue, else of a pod that names one; of several pods the first by name.
 pub(in crate::core) fn queue_path_of(books: &Books, app: &App) -> Text {
-    // Where some of them run the others go too.
+    // Pods that run come first, so that the others go to the queue in which they run.
     let of_pods = || {
         let asks = app.asks.iter().map(|ask| &books.asks[*ask]).filter(|ask| ask.spec.queue.is_some());
         let first = asks.min_by_key(|ask| (!ask.is_active() || ask.spec.mark.is_none(), &ask.spec.key));
@@ -208,15 +211,16 @@ pub(in crate::core) fn queue_path_of(books: &Books, app: &App) -> Text {
     of_group.or_else(of_pods).unwrap_or_else(|| DEFAULT_QUEUE.into())
 }
 
-/// When an application that is found with placeholders had begun to reserve, at the latest: seconds, as the API server
-/// dates pods. Originators that were created later are ordinary asks (01, 1.2.2), also for a process that was not there.
+/// The latest time at which an application that is found with placeholders can have begun to reserve: the creation of
+/// its first placeholder, in seconds, as the API server dates pods. Originators that were created later are ordinary
+/// asks (01, 1.2.2), also for a process that did not see the reservation begin.
 pub(in crate::core) fn began_reserving(books: &Books, id: AppId) -> Option<i64> {
     let asks = books.apps[id].groups.iter().flat_map(|group| &books.groups[*group].asks).map(|ask| &books.asks[*ask]);
     let dates = asks.filter(|ask| !ask.spec.terminating).filter_map(|ask| match &ask.spec.role {
         Role::Placeholder(name) => Some((std::cmp::Reverse(name.incarnation), ask.spec.created)),
         Role::Foreign | Role::Singleton | Role::Originator { .. } | Role::Member { .. } => None,
     });
-    // The first of its latest life.
+    // The first placeholder of its latest incarnation.
     dates.min().map(|(_, created)| created)
 }
 
@@ -233,7 +237,8 @@ pub(in crate::core) fn placeholder_ask(books: &Books, id: AppId) -> Totals {
         // Without a task group nothing is reserved: each pod is an ask of its own.
         return ask;
     }
-    // Later it is known which of them start with the gang.
+    // Once it is accepted its gang knows which originators joined; only before that the dates of placeholders must
+    // tell.
     let found = (app.state() == AppState::New).then(|| began_reserving(books, id)).flatten();
     let gate = found.unwrap_or(i64::MAX);
     for (_, originator) in originators {
@@ -244,7 +249,8 @@ pub(in crate::core) fn placeholder_ask(books: &Books, id: AppId) -> Totals {
     ask
 }
 
-/// With a ResourceQuota equal to the gang the creation of a member gets 403 for ever, since its placeholder still counts.
+/// If the ResourceQuota is only as large as the gang, the creation of a member gets 403 for ever, since all
+/// placeholders still count: so it must have room for one member more.
 fn namespace_reason(books: &Books, app: &App) -> Option<RejectReason> {
     let limit: &Limit = books.namespace_limits.get(&app.key.namespace)?;
     let (mut asked, mut largest) = (Totals::default(), Resources::default());

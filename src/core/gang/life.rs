@@ -54,11 +54,12 @@ impl Scheduler {
         }
     }
 
-    /// In its queue, with its seats; what exists already is found its seat.
+    /// Puts an application into its queue and makes its seats; pods that exist already get the seats that are theirs.
     pub(in crate::core) fn accept(&mut self, id: AppId, started: bool) {
         let path = queue_path_of(&self.books, &self.books.apps[id]);
         let is_known = self.books.queues.find(&path).is_some();
-        // One that is not defined is only for what runs already: it is charged where it says.
+        // A queue that is not defined comes here only with an application that runs already: its pods are charged to
+        // the queue that they name.
         let queue = queue_of(&self.books, id).unwrap_or_else(|_| self.books.queues.at(&path));
         self.books.queues.retain(queue);
         let app = &mut self.books.apps[id];
@@ -73,7 +74,8 @@ impl Scheduler {
         self.forget_attempts(gang);
         self.transit(id, if started { AppEvent::Run } else { AppEvent::Accept });
         if !started {
-            // What is found of an earlier process is past the gate.
+            // Placeholders of an earlier process get their seats below only if the gang is past the gate. Where it
+            // really stands is found out after that (`stand_where_left`).
             self.books.enter(gang, Stage::Reserving { joined: BTreeSet::new() });
         }
         self.go_on_with_remembered(id);
@@ -83,7 +85,8 @@ impl Scheduler {
         self.stand_where_left(id, started);
         self.books.changes.pass_due = true;
         if !is_known {
-            // It drains. Others were told that it does not exist.
+            // The queue was made just now, to drain. Applications and pods that were told that it does not exist are
+            // looked at again.
             self.books.queue_changed(queue);
         }
     }
@@ -94,8 +97,9 @@ impl Scheduler {
         (gang.waits, gang.failures) = (None, 0);
     }
 
-    /// Whether the gate was open is known by what passed it. Placeholders without a node say no more than that somebody made
-    /// them: where the queue has no place for the application they are given back.
+    /// Finds out whether an earlier process had let the gang through the gate: it had if seats are held or taken, or
+    /// placeholders exist. Placeholders without a node are a weak proof, since anybody may have made them: if
+    /// `maxApplications` of the queue has no place for the application, they are given back.
     fn stand_where_left(&mut self, id: AppId, started: bool) {
         let gang = self.books.apps[id].gang;
         let tallies = || self.books.groups_of(gang).map(|group| (group.seats.len(), group.seats.tally()));
@@ -107,7 +111,7 @@ impl Scheduler {
             }
             if !started {
                 self.books.enter(gang, Stage::Reserving { joined: self.joined_then(id) });
-                // Their nodes may have changed since.
+                // The nodes of held seats may have changed while no process was watching.
                 let held = self.held_seats(gang, |_| true);
                 self.loses_seats(held);
             }
@@ -131,8 +135,8 @@ impl Scheduler {
         group.seats = Seats::new(count);
         group.cut = None;
         let mut asks = self.books.sorted_asks(id);
-        // Who was bound for a seat comes first, even if that seat is no more, but after those whose seat is; members before
-        // placeholders, each in the order of names.
+        // Pods whose mark names a seat come before those without, then members before placeholders, then those whose
+        // seat still exists before those whose seat does not; equal ones in the order of their names.
         asks.sort_by_key(|ask| {
             let seat = self.marked_seat(*ask);
             (seat.is_none(), self.books.asks[*ask].is_placeholder(), seat >= Some(count))
@@ -154,7 +158,7 @@ impl Scheduler {
         self.books.asks[ask].spec.mark.as_ref()?.seat
     }
 
-    /// Satisfied, with somebody to run: the start. Otherwise the gang goes on trying.
+    /// Starts a gang that is satisfied and has a real pod to run. Any other gang goes on trying.
     fn reserve_or_start(&mut self, id: GangId) {
         let gang = &mut self.books.gangs[id];
         // Something about it changed: it may fit now.
@@ -169,7 +173,8 @@ impl Scheduler {
         }
     }
 
-    /// Says how far the gang is where no plan will say it: its members come, or every seat has a node.
+    /// Renews the reason of a gang where no plan will do it: while it waits for members, and when every seat has a
+    /// node.
     fn note_progress(&mut self, id: GangId) {
         let gang = &self.books.gangs[id];
         if let Some(Reason::WaitingForMembers { .. }) = gang.waits {
@@ -192,8 +197,8 @@ impl Scheduler {
         self.books.groups_of(id).map(|group| group.members.unsupported).sum()
     }
 
-    /// An application without TaskGroups is its pods: nothing to reserve, and each goes its own way once the application
-    /// counts as one of its queue's. What runs already does.
+    /// An application without TaskGroups reserves nothing: its pods are ordinary asks once the queue has admitted it.
+    /// If a pod of it runs already, it is admitted in any case.
     fn run_without_groups(&mut self, id: AppId) {
         let app = &self.books.apps[id];
         let (gang, active, pending) = (app.gang, app.active, app.pending);
@@ -204,7 +209,7 @@ impl Scheduler {
         } else if pending == 0 && !app.asks.is_empty() {
             self.transit(id, AppEvent::Idle);
         } else if app.queue.is_some_and(|queue| self.books.queues[queue].path != queue_path_of(&self.books, app)) {
-            // Another pod came, or said something else.
+            // Another pod came, or a pod names another queue now: the application belongs to another queue.
             return self.renew(id);
         }
         self.take_turn(gang);
@@ -220,8 +225,8 @@ impl Scheduler {
         apps.any(|app| app.active > 0 || app.pending > 0)
     }
 
-    /// Takes back the members, and gives up the seats, whose node somebody else overloaded meanwhile; whether there were
-    /// any.
+    /// Takes back the members, and gives up the seats, whose node somebody else overloaded meanwhile; whether there
+    /// were any.
     pub(super) fn takes_misfits_back(&mut self, id: GangId) -> bool {
         let mut found = false;
         for ask in self.held_back(id) {
@@ -235,7 +240,7 @@ impl Scheduler {
         self.loses_seats(doubtful) || found
     }
 
-    /// The placeholders that hold seats of a gang and of which something is true, in the order of their seats.
+    /// The placeholders that hold seats of a gang and that `which` accepts, in the order of their seats.
     fn held_seats(&self, id: GangId, which: impl Fn(&Ask) -> bool) -> Vec<AskId> {
         let held = self.books.groups_of(id).flat_map(|group| group.seats.held()).map(|(_, placeholder)| placeholder);
         held.filter(|placeholder| which(&self.books.asks[*placeholder])).collect()
@@ -253,7 +258,8 @@ impl Scheduler {
         found
     }
 
-    /// Cheaper than [`Self::still_fits`], and right about most that do.
+    /// Whether it takes [`Self::still_fits`] to know that a pod fits. Most pods need no such look, and this test is
+    /// cheaper: what others do to a node matters only to host ports, or if the node is overdrawn.
     fn may_not_fit(&self, ask: AskId) -> bool {
         let ask = &self.books.asks[ask];
         !ask.spec.shape.ports.is_empty() || ask.node().is_none_or(|node| self.books.nodes.is_overdrawn(node))
@@ -283,7 +289,8 @@ impl Scheduler {
         }
     }
 
-    /// A running application: swaps, and its end.
+    /// A running application: members swap with placeholders, and when nothing runs and nothing is pending it waits for
+    /// its end.
     fn run_on(&mut self, id: AppId) {
         for group in self.books.apps[id].groups.clone() {
             self.seat_surplus(group);
@@ -307,7 +314,8 @@ impl Scheduler {
         }
         let app = &mut self.books.apps[id];
         if app.active == 0 && app.pending > 0 && app.groups.is_empty() {
-            // Nothing tells a new process that it ran: those that wait come as if they were the first (ADR 16).
+            // Now that no pod runs, nothing would tell a new process that this application ran. So this process, too,
+            // treats the pods that wait as those of a new application (ADR 16).
             self.renew(id);
         } else if app.active == 0 && app.pending == 0 {
             self.transit(id, AppEvent::Idle);
@@ -342,7 +350,7 @@ impl Scheduler {
         self.books.timers.set(Timer::Completion(id), due);
     }
 
-    /// The longest of its task groups.
+    /// The longest completion timeout of its task groups.
     pub(in crate::core) fn completion_timeout(&self, app: &App) -> Millis {
         let timeouts = app.groups.iter().map(|group| self.books.groups[*group].spec().completion_timeout_ms);
         timeouts.max().unwrap_or(0)

@@ -9,8 +9,9 @@ use crate::core::model::lifecycle::AppState;
 use crate::core::step::Scheduler;
 
 impl Scheduler {
-    /// An application that started takes back a TaskGroup of its gang, an ended one what it lists; one that consisted of
-    /// pods alone begins anew with it.
+    /// Whether an application takes in a TaskGroup that names it. One of pods alone does, and so does one that is New
+    /// or Rejected. After acceptance its gang must list the TaskGroup, and the two must agree; after completion it is
+    /// enough that the gang lists it.
     pub(in crate::core) fn takes(&self, app: AppId, id: GroupId) -> bool {
         let app = &self.books.apps[app];
         if app.groups.is_empty() {
@@ -47,7 +48,8 @@ impl Scheduler {
         format!("the application is {}; {why}", app.state())
     }
 
-    /// Found after a restart beside a gang that had started: what could not have come in stays outside.
+    /// After a restart a gang is found to have started. A TaskGroup without a history that disagrees with the gang
+    /// could not have come in after the start, so it stays outside now too.
     pub(in crate::core) fn shut_out_misfits(&mut self, app: AppId) {
         let (known, new): (Vec<_>, Vec<_>) =
             self.books.apps[app].groups.iter().copied().partition(|group| self.has_history(*group));
@@ -59,8 +61,8 @@ impl Scheduler {
         }
     }
 
-    /// TaskGroups that the application was closed to come in when it has none of its own any more, or has ended and
-    /// lists them.
+    /// TaskGroups that the application was closed to come in if it takes them now: because it has no TaskGroup of its
+    /// own any more, or has ended and lists them.
     pub(in crate::core) fn let_outsiders_in(&mut self, app: AppId) {
         let Some(entry) = self.books.apps.get(app) else { return };
         let mut outsiders: Vec<_> = entry.outsiders.iter().copied().collect();
@@ -88,7 +90,8 @@ impl Scheduler {
     }
 }
 
-/// What keeps a TaskGroup out of a gang that started, all of it at once. Timeouts may differ by then.
+/// Everything that keeps a TaskGroup out of a gang that was accepted, at once. Timeouts may differ: they can be changed
+/// after acceptance, one TaskGroup after the other.
 fn differences(gang: &GroupSpec, other: &GroupSpec) -> Option<String> {
     let mut texts: Vec<_> = other.errors.iter().map(ToString::to_string).collect();
     let fields: Vec<_> = disagreements(gang, other, true).map(|field| format!("spec.{field}")).collect();

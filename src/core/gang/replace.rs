@@ -1,6 +1,7 @@
 //! Replacing a placeholder: the seed's steps 1 to 6 (01, 1.4).
 //!
-//! 1. A held seat is chosen that the member fits with the placeholder gone; the same node first. (Open seats before any.)
+//! 1. A held seat is chosen that the member fits with the placeholder gone; the same node first. (Open seats are taken
+//!    before any held one.)
 //! 2. The seat is marked Releasing, the member parked, the placeholder's deletion decided. Nothing is freed yet.
 //! 3. When the placeholder is gone, in one update: it leaves the books, and the member has the node.
 //! 4. Its Binding is decided.
@@ -19,16 +20,16 @@ use crate::core::step::Scheduler;
 /// What a swap may take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::core) enum Reach {
-    /// What the placeholder leaves.
+    /// No more than the room of the placeholder.
     Seat,
-    /// Also what the member needs beyond that, or another node: only in the pass, behind the open seats of gangs that were
-    /// interrupted in the middle of their start.
+    /// Also room beyond the placeholder's, or another node. Only in the pass, after the open seats of gangs whose start
+    /// was interrupted.
     Beyond,
 }
 
 impl Scheduler {
-    /// Starts as many swaps as members and held seats allow; one never waits for another. A seat that no member can use
-    /// that counts on one is for any other member that can.
+    /// Starts as many swaps as members and held seats allow; one never waits for another. If the members that count on
+    /// a held seat cannot use all of these, the other members of the group may try (with [`Reach::Beyond`]).
     pub(in crate::core) fn replace(&mut self, id: GroupId, reach: Reach) {
         let mut tries = Tries::new();
         let waiting = self.books.groups[id].waiting.iter().map(|(_, ask)| *ask).collect();
@@ -42,7 +43,8 @@ impl Scheduler {
         }
     }
 
-    /// Swaps as many of these members as can, while there are held seats; whether all could.
+    /// Starts a swap for as many of these members as possible, while there are held seats. Returns whether all of them
+    /// swap.
     fn swap_each(&mut self, id: GroupId, members: Vec<AskId>, (tries, reach): (&mut Tries, Reach)) -> bool {
         let mut all_swap = true;
         for member in members {
@@ -60,8 +62,8 @@ impl Scheduler {
         all_swap
     }
 
-    /// Swaps a member for a held seat, looking from one on. Where the next of its class goes on looking; `None` if no
-    /// seat will do.
+    /// Starts the swap of a member with the placeholder of a held seat, looking from seat `from` on. Returns where the
+    /// next member of its class goes on looking; `None` if no seat will do.
     fn swap(&mut self, group: GroupId, member: AskId, class: ClassId, (from, reach): (u32, Reach)) -> Option<u32> {
         let queue = self.books.apps[self.books.groups[group].app?].queue?;
         let (books, planner) = (&self.books, &mut self.planner);
@@ -82,8 +84,8 @@ impl Scheduler {
         (reach == Reach::Beyond && self.swap_elsewhere(group, member, (class, queue))).then_some(seats)
     }
 
-    /// Whether members wait while a seat of their gang is open that never had one: its start was interrupted. What they
-    /// need is given in the pass, in the order of the gangs.
+    /// Whether the start of a group's gang was interrupted: the gang runs, not every seat has had a bound member yet, a
+    /// seat is open, and members wait. These members get their nodes in the pass, in the order of the gangs.
     pub(in crate::core) fn is_interrupted(&self, id: GroupId) -> bool {
         let group = &self.books.groups[id];
         let app = group.app.map(|app| &self.books.apps[app]);
@@ -92,9 +94,10 @@ impl Scheduler {
             && group.without_node().next().is_some()
     }
 
-    /// "An Open seat with a waiting member is planned for that member" (01, 1.4), before one is given up that a placeholder
-    /// holds: a process that ended in the middle of a start leaves such seats. Members of a seat's size come first. A larger
-    /// one needs more than a seat, which would be the room of another that is open: its gang had that, and is to have it.
+    /// "An Open seat with a waiting member is planned for that member" (01, 1.4), and before a placeholder gives up a
+    /// held one. Such seats are left by a process that ended in the middle of a start. Members that are no larger than
+    /// a seat come first: a larger one would take more than the room of its own seat, and so might leave none for
+    /// another open seat of its gang.
     pub(in crate::core) fn fill_open_seats(&mut self, id: GroupId) {
         let group = &self.books.groups[id];
         let queue = group.app.and_then(|app| self.books.apps[app].queue);
@@ -122,7 +125,8 @@ impl Scheduler {
         }
     }
 
-    /// The target is charged now, the old node until confirmation, the queue once.
+    /// Starts a swap to another node: that node is charged now, the node of the placeholder until the placeholder is
+    /// gone, and the queue only with what the member needs beyond the placeholder.
     fn swap_elsewhere(&mut self, group: GroupId, member: AskId, (class, queue): (ClassId, QueueId)) -> bool {
         let Some((seat, placeholder)) = self.books.groups[group].seats.held().next() else { return false };
         let request = self.books.request(member).clone();
@@ -154,8 +158,8 @@ impl Scheduler {
     }
 }
 
-/// Where the members of each class go on looking for a seat; `None` where no seat will do. What did not fit one member
-/// does not fit the next of its class: until the placeholders are gone there is only less room.
+/// Where the members of each class go on looking for a seat; `None` where no seat will do. A seat that did not fit one
+/// member does not fit the next one of its class: no room becomes free before the placeholders are gone.
 type Tries = BTreeMap<ClassId, Option<u32>>;
 
 fn is_nothing(excess: &Resources) -> bool {

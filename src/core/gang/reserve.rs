@@ -31,7 +31,7 @@ impl Scheduler {
         (creating > 0).then_some(Reason::CreatingPlaceholders { have, need: have + creating })
     }
 
-    /// Creates what is missing and gives back what members make superfluous.
+    /// Creates missing placeholders, and gives back those that are not needed because members exist.
     fn create_placeholders(&mut self, id: GroupId) {
         let group = &self.books.groups[id];
         if !group.uses_placeholders() {
@@ -48,7 +48,7 @@ impl Scheduler {
             let seats: Vec<_> = group.seats.open_without_placeholder().take((wanted - existing) as usize).collect();
             seats.into_iter().for_each(|seat| self.create_placeholder(id, seat));
         } else {
-            // Those that are too many, if any; of these first what does not exist yet.
+            // Surplus placeholders, if there are any; first those that do not exist yet.
             let pending = group.seats.open_with_placeholder().map(|(seat, _)| seat);
             let spare: Vec<_> = group.seats.open_creating().chain(pending).take((existing - wanted) as usize).collect();
             spare.into_iter().for_each(|seat| self.clear_for_member(id, seat));
@@ -126,10 +126,12 @@ impl Scheduler {
         })
     }
 
-    /// What exists is larger than what was announced: members count with their real requests, placeholders as admitted.
-    /// Other placeholders would be as large, so the gang backs off before it creates them again.
+    /// The plan needs more quota than the task groups announce: members count with their real requests, placeholders as
+    /// admission has changed them. New placeholders would be as large, so the gang backs off before it creates them
+    /// again.
     fn too_large_for_quota(&mut self, id: GangId, ask: Totals, reason: Reason) {
-        // What a part of it needs is not the ask of the whole gang, which is what is reserved next.
+        // If the gang holds seats already, this plan was for the other seats only, and `ask` is not what the whole gang
+        // needs. The gate must not use it, since the gang gives everything back and reserves all its seats next.
         let is_whole = !self.holds_something(id);
         self.books.gangs[id].real_ask = is_whole.then_some(ask);
         if self.holds_something(id) {
@@ -139,7 +141,8 @@ impl Scheduler {
         }
     }
 
-    /// Whether a seat is held or assumed, or an originator has its node, although seats are open: no hold and wait (01, 1.3).
+    /// Whether a seat is held or assumed, or an originator has its node, although seats are open: no hold and wait (01,
+    /// 1.3).
     fn holds_something(&self, id: GangId) -> bool {
         let mut tallies = self.books.groups_of(id).map(|group| group.seats.tally());
         let is_assumed = |ask: &AskId| matches!(self.books.asks[*ask].state, AskState::Assumed { sent: false, .. });
@@ -155,7 +158,7 @@ impl Scheduler {
             self.too_large_for_quota(id, ask, Reason::WaitingForQuota(refused));
             return 0;
         }
-        // What is lost of it later is planned again by what was announced.
+        // From now on the gate counts open seats by the announced size again: those that are lost later.
         self.books.gangs[id].real_ask = None;
         let count = plan.len() as u32;
         for (candidate, node) in plan {
@@ -176,7 +179,7 @@ impl Scheduler {
         }
     }
 
-    /// An open seat of a member's group, which no placeholder is to hold any more.
+    /// Finds an open seat of a member's group, and gives up its placeholder if it has one.
     pub(in crate::core) fn clear_a_seat(&mut self, member: AskId) -> Option<u32> {
         let group = self.books.asks[member].group?;
         let seat = self.books.groups[group].seats.first_open()?;
@@ -184,7 +187,7 @@ impl Scheduler {
         Some(seat)
     }
 
-    /// Seats that are settled, and all seats.
+    /// How many seats are settled (not open, not being bound, not leaving), and how many there are.
     pub(in crate::core) fn progress(&self, id: GangId) -> (u32, u32) {
         self.books.groups_of(id).map(|group| &group.seats).fold((0, 0), |(have, need), seats| {
             let tally = seats.tally();

@@ -1,4 +1,5 @@
-//! What the cluster shows of earlier lives of an application: a start, a leader change and a re-list are one path (01, 1.11).
+//! What the cluster shows of earlier lives of an application: a start, a leader change and a re-list are one path (01,
+//! 1.11).
 
 use crate::core::base::ids::{AppId, AskId, GroupId, Uid};
 use crate::core::decision::TerminationType;
@@ -26,8 +27,8 @@ enum Reached {
 }
 
 impl Scheduler {
-    /// An application that the cluster shows to have started, or to have ended, is not judged again (01, 1.11), not even
-    /// where a TaskGroup of it is gone.
+    /// An application that the cluster shows to have started, or to have ended, is not judged again (01, 1.11), not
+    /// even where a TaskGroup of it is gone.
     pub(in crate::core) fn recovers(&mut self, id: AppId) -> bool {
         let own = self.books.apps[id].incarnation;
         match self.latest_life(id) {
@@ -42,8 +43,8 @@ impl Scheduler {
         true
     }
 
-    /// Whether it is one of pods alone, of which our Bindings say that some run: like a gang that has started it goes on in
-    /// its queue, whatever became of that.
+    /// Whether the application consists of pods alone and some of them run by a Binding of ours. Like a gang that has
+    /// started, it goes on in its queue, whatever became of the queue.
     pub(in crate::core) fn runs_alone(&self, id: AppId) -> bool {
         let app = &self.books.apps[id];
         let runs = |ask: &AskId| {
@@ -68,8 +69,9 @@ impl Scheduler {
         self.accept(id, true);
     }
 
-    /// Before it is judged: the same life goes on where it had not started, so that its placeholders keep their names.
-    /// Whether it was accepted once.
+    /// Sets the number of the last incarnation before an application is judged. One that had only begun to reserve goes
+    /// on under its own number, so that its placeholders keep their names. Returns whether the application was accepted
+    /// before.
     pub(in crate::core) fn number_life(&mut self, id: AppId) -> bool {
         let (life, reached) = self.latest_life(id);
         let app = &mut self.books.apps[id];
@@ -88,11 +90,12 @@ impl Scheduler {
         let says = |what: fn(&Remembered) -> bool| {
             specs().any(|spec| spec.remembered.incarnation == life && what(&spec.remembered))
         };
-        // What was never written down was not changed since, but it had no part in what ended either.
+        // A TaskGroup whose status was never written (generation 0) had no part in a life that ended, so there it
+        // counts as edited; in a life that has not started it does not, since nothing shows that it was changed.
         let edited =
             |written_from: i64| specs().any(|spec| spec.is_edited() && spec.remembered.generation >= written_from);
         let placed = says(|status| status.placed);
-        // A deadline of completion runs only after a start, of which nothing else may be left.
+        // A completion deadline is written only after a start, and may be all that is left of it.
         let started = placed || says(|status| status.completion_deadline.is_some()) || self.has_started(id, life);
         let over = |what| says(what) && !self.runs(id, life);
         let is_over = life > 0 && (over(|status| status.completed) || self.has_run_out(id, life));
@@ -109,8 +112,9 @@ impl Scheduler {
         (life, reached)
     }
 
-    /// Whether the time to complete was over when this process judges, and nothing runs: an earlier process had completed
-    /// that life, or was about to, and perhaps did not get to write it down. Who comes now begins the next, as a whole gang.
+    /// Whether the time to complete was over when this process judges, and nothing runs: an earlier process had
+    /// completed that life, or was about to, and perhaps did not get to write it down. Pods that come now begin the
+    /// next incarnation, as a whole gang.
     fn has_run_out(&self, id: AppId, life: u32) -> bool {
         let specs = self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].spec());
         let of_life = specs.filter(|spec| spec.remembered.incarnation == life);
@@ -118,8 +122,9 @@ impl Scheduler {
         deadline.is_some_and(|deadline| deadline <= self.books.now.wall) && !self.runs(id, life)
     }
 
-    /// By status and by the pods that we bound. Placeholders that nobody bound yet tell of the next life at most, and only
-    /// where this one does not run: anybody can create a pod of that name.
+    /// The latest incarnation, by status and by the marks on pods that we bound. The name of a placeholder counts only
+    /// if it is of the incarnation after that, and only while nothing of the known one runs: anybody can create a pod
+    /// of such a name.
     fn latest_incarnation(&self, id: AppId) -> u32 {
         let app = &self.books.apps[id];
         let remembered = app.groups.iter().map(|group| self.books.groups[*group].spec().remembered.incarnation);
@@ -137,7 +142,8 @@ impl Scheduler {
         Some(&group.spec().remembered).filter(|status| status.incarnation == life)
     }
 
-    /// Takes up how many seats of a task group were handed over, as status says (ADR 0017), which is not asked again.
+    /// Takes up how many seats of a task group were handed over, as status says (ADR 0017). Status is not read again
+    /// after that.
     pub(in crate::core) fn load_remembered(&mut self, id: GroupId) {
         self.books.groups[id].replaced = self.remembered_of_this_life(id).map_or(0, |status| status.replaced);
         self.forget_remembered(id);
@@ -194,7 +200,8 @@ impl Scheduler {
         is_started && self.marked_incarnation(ask) == Some(life)
     }
 
-    /// Whether a pod's Binding says that its gang had started in a life after that one, or runs in it.
+    /// Whether a pod's Binding says that its gang had started in a life after that one, or in that one and the pod
+    /// still runs.
     pub(in crate::core) fn started_after(&self, ask: AskId, life: u32) -> bool {
         let is_of = |marked: u32| marked > life || marked == life && self.books.asks[ask].is_active();
         self.marked_incarnation(ask).is_some_and(|marked| is_of(marked) && self.started_in(ask, marked))

@@ -13,19 +13,20 @@ use crate::core::time::{Millis, Mono, Now, Wall};
 pub struct App {
     /// Namespace and application id.
     pub key: Key,
-    /// What its originators start with; each of its task groups says the same of itself.
+    /// The gang with which its originators start. Each task group names its gang itself.
     pub gang: GangId,
     /// Its task groups, in the order of their names.
     pub groups: Vec<GroupId>,
     /// Every pod of it outside its task groups.
     pub asks: BTreeSet<AskId>,
-    /// TaskGroups that name it and that it is closed to (01, 1.1): they come in when it consists of others no more.
+    /// TaskGroups that name this application although it is closed to them (01, 1.1). They come in when it has no
+    /// TaskGroup of its own any more, or has ended and lists them.
     pub outsiders: BTreeSet<GroupId>,
     /// Names of TaskGroups that its gang lists and that it did not have when it was judged.
     pub awaits: Vec<Text>,
     /// Only [`super::books::Books`] changes it, together with the stage of its gang.
     pub(super) state: AppState,
-    /// Number of its life under its objects, from 1; 0 before the first.
+    /// Number of its present life, from 1; 0 before the first.
     pub incarnation: u32,
     /// Its queue, once accepted.
     pub queue: Option<QueueId>,
@@ -47,24 +48,25 @@ pub struct App {
     pub counted: Option<Counted>,
 }
 
-/// Since when an application waits for its end. When that is follows from the timeout in force, on both clocks.
+/// Since when an application waits for its end. The end follows from this and the timeout in force, on both clocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Idle {
-    /// Counted from here on,
+    /// From here on this process counts.
     pub from: Mono,
-    /// when so much was over already, in an earlier process.
+    /// How much of the wait was over by then, in an earlier process.
     pub over: Millis,
-    /// The beginning, where it must survive a restart.
+    /// The beginning of the wait on the wall clock: status shows a deadline that follows from it, which survives a
+    /// restart.
     pub wall: Wall,
 }
 
 impl Idle {
-    /// From now on.
+    /// A wait that begins now.
     pub const fn beginning(now: Now) -> Self {
         Self { from: now.mono, over: 0, wall: now.wall }
     }
 
-    /// As a deadline tells that an earlier process wrote.
+    /// A wait whose deadline an earlier process wrote into status.
     pub fn ending(now: Now, deadline: Wall, timeout: Millis) -> Self {
         let left = now.due(deadline, timeout).since(now.mono);
         let wall = Wall(deadline.0.saturating_sub_unsigned(timeout));

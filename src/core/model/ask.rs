@@ -26,7 +26,7 @@ pub struct Rank {
 pub struct Ask {
     /// As last observed, but for the role: that is settled with its Binding.
     pub spec: AskSpec,
-    /// What its labels say now, if that is another role: it counts where the Binding is not made.
+    /// The role that its labels say now, if that is another one: it counts if the Binding is not made.
     pub relabelled: Option<Role>,
     /// Its shape, while it may be placed by us.
     pub class: Option<ClassId>,
@@ -36,13 +36,15 @@ pub struct Ask {
     pub group: Option<GroupId>,
     /// Where it stands in our decisions.
     pub state: AskState,
-    /// The seat of its group that it has or that is kept for it; [`crate::core::model::seat::Seats`] says the same from its side.
+    /// The seat of its group that it has, or for which it is parked; [`crate::core::model::seat::Seats`] says the same
+    /// from its side.
     pub seat: Option<u32>,
     /// What it has on the books.
     pub charge: Option<Charge>,
     /// What it waits for.
     pub waits_for: WaitsFor,
-    /// A placeholder whose deletion was decided: it may not be released again (seed "released").
+    /// Why the deletion of this placeholder was decided, if it was: a placeholder is not released twice (seed
+    /// "released").
     pub leaving: Option<TerminationType>,
     /// Its last Binding, or the deletion of a placeholder, was refused: not tried again before this time.
     pub refused: Option<(Refusal, Mono)>,
@@ -55,7 +57,7 @@ pub struct Ask {
 pub enum AskState {
     /// No node yet: waits, is gated, refused, or parked without its TaskGroup.
     Waiting,
-    /// Waits for the confirmation that a placeholder is gone, whose seat it takes (01, 1.4.2).
+    /// Waits until the placeholder whose seat it takes is gone (01, 1.4.2).
     Parked {
         /// The placeholder that leaves.
         placeholder: AskId,
@@ -105,7 +107,7 @@ pub enum WaitsFor {
 }
 
 impl Ask {
-    /// Whether it holds a seat for somebody else.
+    /// Whether it holds a seat for a member.
     pub fn is_placeholder(&self) -> bool {
         matches!(self.spec.role, Role::Placeholder(_))
     }

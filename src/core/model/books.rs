@@ -39,7 +39,7 @@ pub struct Books {
     pub apps: Arena<AppId, App>,
     /// Applications by namespace and application id.
     pub app_ids: Lookup<Key, AppId>,
-    /// What starts together.
+    /// Gangs: what starts together.
     pub gangs: Arena<GangId, Gang>,
     /// What is due when.
     pub timers: Timers,
@@ -54,7 +54,7 @@ pub struct Books {
     /// Gangs before their start that a pass looks at, in its order.
     pub turns: BTreeMap<Rank, GangId>,
     /// Applications that have started and whose members wait for room: for a seat that is open since their start was
-    /// interrupted, or beside a held one that is too small.
+    /// interrupted, or for more room than a held seat has.
     pub lacking_room: BTreeSet<AppId>,
     /// Applications that list a TaskGroup which they do not have.
     pub awaited: Lookup<Key, BTreeSet<AppId>>,
@@ -307,8 +307,8 @@ impl Books {
         }
     }
 
-    /// The new charge comes before the old one goes: a node without an object, or a queue that drains, is forgotten with
-    /// its last charge.
+    /// The new charge comes before the old one goes: a node without an object, or a queue that drains, is forgotten
+    /// with its last charge.
     fn recharge(&mut self, id: AskId, charge: Option<Charge>, old_ports: &[HostPort]) {
         let ask = &mut self.asks[id];
         if let Some(new) = &charge {
@@ -352,7 +352,8 @@ impl Books {
         self.charge(id, Charge { node, on_node: request.clone(), queue, in_queue: request });
     }
 
-    /// Gives a seat a new state and keeps the asks' side of it.
+    /// Gives a seat a new state. The asks that have the seat then know its number, and those that had it before do not
+    /// any more.
     pub fn seat(&mut self, group: GroupId, number: u32, state: SeatState) {
         let seats = &mut self.groups[group].seats;
         let Some(old) = seats.get(number) else { return };
@@ -369,7 +370,7 @@ impl Books {
         self.changes.apps.extend(self.groups[group].app);
     }
 
-    /// The present life of a group is over, and what was counted in it.
+    /// Ends the present life of a group: its seats go, and the count of placeholders that were replaced in it.
     pub fn end_life(&mut self, group: GroupId) {
         self.clear_seats(group);
         self.groups[group].replaced = 0;
@@ -401,7 +402,7 @@ impl Books {
         }
     }
 
-    /// The group of a key; one without an object is made where none is known.
+    /// The group of a key. If none is known, one without an object is made.
     pub fn group_at(&mut self, key: &Key) -> GroupId {
         if let Some(id) = self.group_ids.get(key) {
             return *id;

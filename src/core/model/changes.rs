@@ -7,13 +7,14 @@ use crate::core::base::marked::Marked;
 use crate::core::event::{PlaceholderName, Role};
 use crate::core::model::books::Books;
 
-/// Every verb of the books notes here what it touches. What must be settled, planned again and shown follows from this, and
-/// not from the place that made the change. What has gone since may still be named: its id finds nothing.
+/// Every verb of the books notes here what it touches. What must be settled, planned again and shown follows from this,
+/// and not from the place that made the change. An id here may be of something that has gone since: then it finds
+/// nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     /// Applications to be settled.
     pub apps: BTreeSet<AppId>,
-    /// Pods of which something else may be to be shown.
+    /// Pods whose shown reason may have changed.
     pub asks: Marked<AskId>,
     /// Task groups likewise.
     pub groups: BTreeSet<GroupId>,
@@ -46,7 +47,7 @@ impl Changes {
 }
 
 impl Books {
-    /// A pod is not what it was: nor, perhaps, are its application and its task group.
+    /// Notes that a pod has changed, and with it perhaps its application and its task group.
     pub fn note(&mut self, id: AskId) {
         let ask = &self.asks[id];
         if ask.spec.role != Role::Foreign {
@@ -56,11 +57,12 @@ impl Books {
         self.changes.apps.extend(ask.app);
     }
 
-    /// Everything that is shown of an application may have to be shown anew.
+    /// Notes that everything that is shown of an application may have to be shown anew.
     pub fn show_app(&mut self, id: AppId) {
         let app = &self.apps[id];
         self.changes.groups.extend(app.groups.iter().chain(&app.outsiders));
-        // Those too that came after the gate: they wait with the gang, and for themselves once it has started.
+        // All originators, also those that came after the gate: before the start they show the gang's reason, after it
+        // their own.
         self.changes.asks.extend(app.asks.iter().copied());
         for group in app.groups.iter().map(|group| &self.groups[*group]) {
             self.changes.asks.extend(group.waiting.iter().map(|(_, ask)| *ask));
@@ -69,17 +71,17 @@ impl Books {
         self.changes.queues.extend(app.queue);
     }
 
-    /// Everything that is shown of the applications of a gang, likewise.
+    /// The same for all applications of a gang.
     pub fn show_gang(&mut self, id: GangId) {
         self.gangs[id].apps.clone().into_iter().for_each(|app| self.show_app(app));
     }
 
-    /// An application is to be settled.
+    /// Notes that an application is to be settled.
     pub fn touch(&mut self, id: AppId) {
         self.changes.apps.insert(id);
     }
 
-    /// Everything that starts with a gang is to be settled.
+    /// Notes that all applications of a gang are to be settled.
     pub fn touch_gang(&mut self, id: GangId) {
         self.changes.apps.extend(&self.gangs[id].apps);
     }

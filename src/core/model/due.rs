@@ -7,14 +7,16 @@ use crate::core::base::marked::Marked;
 use crate::core::event::PlaceholderName;
 use crate::core::reason::{Reason, Refusal};
 
-/// Facts decide nothing: what follows from them is noted here. What has gone since may still be named: its id finds nothing.
+/// Facts decide nothing: what follows from them is noted here. An id here may be of something that has gone since: then
+/// it finds nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Due {
     /// Parked members whose placeholder is gone: they get their node before anything else does.
     pub freed: BTreeSet<AskId>,
     /// Applications that are to be judged again.
     pub verdicts: BTreeMap<AppId, Verdict>,
-    /// Queues that changed, by their paths: who names one of them, one above or one below is judged again.
+    /// Queues that changed, by their paths: applications that name one of them, one above or one below are judged
+    /// again.
     pub queues: BTreeSet<Text>,
     /// Namespaces whose ResourceQuotas changed, likewise.
     pub namespaces: BTreeSet<Text>,
@@ -37,7 +39,7 @@ pub struct Due {
     pub setbacks: BTreeMap<(GangId, Option<NodeId>), Reason>,
 }
 
-/// Why an application is judged again; of several the last in this order.
+/// Why an application is judged again; of several reasons the last in this order counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Verdict {
     /// What limits it, or what it asks for, changed.

@@ -6,7 +6,7 @@ use crate::core::base::ids::Text;
 use crate::core::place::misfit::Misfit;
 use crate::core::shape::{Effect, NodeSpec, Operator, Requirement, Shape, Taint, Term, Toleration};
 
-/// The taint that stands for `spec.unschedulable` when tolerations are asked.
+/// The taint that a pod must tolerate to be placed on a node with `spec.unschedulable`.
 const UNSCHEDULABLE: &str = "node.kubernetes.io/unschedulable";
 
 /// The part of a [`Shape`] that depends on nothing but the node object. Normalised: what cannot matter is dropped and

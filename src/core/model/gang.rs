@@ -13,7 +13,7 @@ use crate::core::time::{Millis, Mono};
 pub struct Gang {
     /// The applications that start with it, in the order of their names.
     pub apps: Vec<AppId>,
-    /// Its task groups, in the order of their names. A gang without any is made of pods that need no one but themselves.
+    /// Its task groups, in the order of their names. A gang without any consists of pods that do not need each other.
     pub groups: Vec<GroupId>,
     /// Originators that wait for the start, in the order of a pass.
     pub originators: BTreeSet<(Rank, AskId)>,
@@ -27,7 +27,8 @@ pub struct Gang {
     pub turn: Option<Rank>,
     /// What must change before the last plan, which found too few nodes, is made again.
     pub blocked: Option<Blocked>,
-    /// What the last plan would have used, where that was more than its task groups announce: counts at the gate.
+    /// What the last plan would have used, if that did not fit the quota although what the task groups announce did:
+    /// then the gate counts this.
     pub real_ask: Option<Totals>,
 }
 
@@ -63,14 +64,15 @@ pub enum Stage {
 /// What must change before a gang that found too few nodes is planned again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blocked {
-    /// So many of a class must fit, whatever else is placed.
+    /// Of this one class too few fit, whatever else is placed: so many must fit.
     Alone {
         /// The class.
         class: ClassId,
         /// How many.
         need: u32,
     },
-    /// Each class fits alone, all of them do not: any node must have got more room since this count of such changes.
+    /// Each class fits alone but not all together, or other members could stand in: some node must have got more room
+    /// since the count of such changes was this.
     Together {
         /// The count of [`crate::core::place`].
         growth: u64,
@@ -85,8 +87,8 @@ pub const SETTLE_AT_MOST_MS: Millis = 5_000;
 pub const BACK_OFF_MS: Millis = 1_000;
 /// Longest pause: an administrator who makes room does not wait longer than this.
 pub const BACK_OFF_AT_MOST_MS: Millis = 60_000;
-/// Two losses of placeholders of one seat within this time are one too many: longer than the longest pause between two
-/// attempts.
+/// If two placeholders of one seat are lost within this time, the gang backs off. It is longer than the longest pause
+/// between two attempts, so that a loss in each of two attempts counts.
 pub const LOST_AGAIN_MS: Millis = 2 * BACK_OFF_AT_MOST_MS;
 
 impl Gang {

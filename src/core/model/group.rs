@@ -12,14 +12,14 @@ use crate::core::model::seat::Seats;
 pub struct Group {
     /// Namespace and name of the TaskGroup.
     pub key: Key,
-    /// In force: as last observed, but for what was edited after the start. `None` while only pods name it
+    /// The spec in force: as last observed, but without what was edited after the start. `None` while only pods name it
     /// (Koordinator's "fake gang").
     pub spec: Option<Box<GroupSpec>>,
-    /// As last observed, where that is not in force: its application had started before it was edited.
+    /// The spec as last observed, if it is not in force because it was edited after its application had started.
     pub edited: Option<Box<GroupSpec>>,
     /// Its application, while the object exists.
     pub app: Option<AppId>,
-    /// What it starts with, likewise.
+    /// The gang with which it starts, while the object exists.
     pub gang: Option<GangId>,
     /// Its seats, from acceptance to completion.
     pub seats: Seats,
@@ -27,16 +27,16 @@ pub struct Group {
     pub asks: BTreeSet<AskId>,
     /// Members that wait for a seat, in the order of a pass.
     pub waiting: BTreeSet<(Rank, AskId)>,
-    /// Members that wait although there is no held seat for them, after the start: ordinary asks.
+    /// Members that wait after the start and for which there is no held seat: ordinary asks.
     pub overflow: BTreeSet<(Rank, AskId)>,
     /// Members by what became of them.
     pub members: Members,
     /// Placeholders that gave their seat to a member, in this incarnation.
     pub replaced: u32,
-    /// The last incarnation that it was part of: names of placeholders must not come again under one UID, even if it
-    /// moves to another application.
+    /// The last incarnation that it was part of. Later ones have higher numbers, even if the TaskGroup moves to another
+    /// application, so that no name of a placeholder comes again under one UID.
     pub lived: u32,
-    /// Its application is closed to it: it is not listed in the gang (01, 1.1).
+    /// Its application is closed to it: the gang does not list it, or differs from it (01, 1.1).
     pub closed_out: bool,
     /// The last of its waiting members that the plan wanted to place: those after it are surplus.
     pub cut: Option<Rank>,
@@ -90,7 +90,7 @@ impl Group {
         self.spec.as_deref().expect("a group of an application has a spec")
     }
 
-    /// Members that wait for a node after the start, in the order of a pass: those who count on a held seat first.
+    /// Members that wait for a node after the start, in the order of a pass: those that count on a held seat first.
     pub fn without_node(&self) -> impl Iterator<Item = &(Rank, AskId)> {
         self.waiting.iter().chain(&self.overflow)
     }

@@ -65,14 +65,14 @@ impl AppState {
         match (self, event) {
             (Self::New, E::Accept) => Some(Self::Accepted),
             (Self::New, E::Reject) => Some(Self::Rejected),
-            // A restart finds the work running: the judgement is not repeated (01, 1.11).
+            // New: after a restart the application is found running, and is not judged again (01, 1.11).
             (Self::New | Self::Accepted | Self::Waiting, E::Run) => Some(Self::Running),
             (Self::New, E::Complete) => Some(Self::Completed),
-            // Only without a TaskGroup object, when everything is withdrawn.
+            // Accepted: only without a TaskGroup object, when everything is withdrawn.
             (Self::Accepted | Self::Running, E::Idle) => Some(Self::Waiting),
             (Self::Waiting, E::Complete) => Some(Self::Completed),
-            // Running and Waiting: only an application of pods alone, that gets its first TaskGroup, or of which some wait
-            // and none runs.
+            // Running and Waiting: only an application of pods alone, when it gets its first TaskGroup, or when some of
+            // its pods wait and none runs.
             (Self::Accepted | Self::Running | Self::Waiting | Self::Rejected | Self::Completed, E::Renew) => {
                 Some(Self::New)
             }

@@ -1,5 +1,5 @@
-//! What belongs to what: pods to task groups and applications, applications to queues; and what is forgotten when nothing
-//! names it any more.
+//! What belongs to what: pods to task groups and applications, applications to queues; and what is forgotten when
+//! nothing names it any more.
 
 use std::collections::BTreeSet;
 
@@ -11,8 +11,9 @@ use crate::core::model::books::Books;
 use crate::core::model::due::Verdict;
 
 impl Books {
-    /// Links a pod to what it belongs to. Settled once it has a node and an application; and what was bound for a
-    /// TaskGroup that is gone belongs to none until its mark is seen.
+    /// Links a pod to its application and task group. A pod that waits no longer and has an application keeps its
+    /// links. A member whose Binding is on its way and whose TaskGroup is gone belongs to none until the pod is seen
+    /// with its mark.
     pub(in crate::core) fn relink(&mut self, id: AskId) {
         let ask = &self.asks[id];
         if ask.state != AskState::Waiting && ask.app.is_some() || self.is_bound_unseen(id) && self.lacks_its_group(id) {
@@ -113,7 +114,7 @@ impl Books {
         }
     }
 
-    /// Notes the TaskGroups of which one that comes, changes or goes lets the application be judged again.
+    /// Notes for which TaskGroups an application waits: when one of them comes, changes or goes, it is judged again.
     pub(in crate::core) fn await_groups(&mut self, id: AppId, names: &[Text]) {
         for name in std::mem::replace(&mut self.apps[id].awaits, names.to_vec()) {
             let key = self.apps[id].key.beside(&name);
@@ -133,7 +134,7 @@ impl Books {
         }
     }
 
-    /// A TaskGroup came, changed or went: who lists it from another application is judged again.
+    /// A TaskGroup came, changed or went: the applications that wait for one of that name are judged again.
     pub(in crate::core) fn wake_awaiting(&mut self, key: &Key) {
         for id in self.awaited.get(key).into_iter().flatten() {
             self.due.judge(*id, Verdict::InDoubt);

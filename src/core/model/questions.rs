@@ -37,7 +37,8 @@ impl Books {
         self.asks.get(id).is_some_and(|ask| matches!(ask.state, AskState::Assumed { sent: true, .. }))
     }
 
-    /// Whether a Binding of the pod was decided, and the pod was not seen with it: for whom that is only its mark says.
+    /// Whether a Binding of the pod was decided, and the pod has not been seen with it yet. Only the mark on the pod
+    /// then says for which TaskGroup it was bound.
     pub(in crate::core) fn is_bound_unseen(&self, id: AskId) -> bool {
         let ask = &self.asks[id];
         let is_seen = ask.spec.mark.is_some() || matches!(ask.spec.place, Place::On { .. });

@@ -22,7 +22,7 @@ pub struct Queue {
     pub path: Text,
     /// The queue above; `None` for the root.
     pub parent: Option<QueueId>,
-    /// Its limits; while it drains those of its object, or that it had last.
+    /// Its limits. While it drains: those of its Queue object if there is one, else the last ones.
     pub spec: QueueSpec,
     /// A Queue object defines it, or it is `root` or `root.default`. Otherwise it drains: what runs stays charged,
     /// nothing new is accepted.
@@ -46,10 +46,11 @@ pub struct Queue {
 pub struct Queues {
     arena: Arena<QueueId, Queue>,
     by_path: Lookup<Text, QueueId>,
-    /// Limits of queues that have an object and no valid place: what still runs there is within them, also for a process
-    /// that never saw them in force.
+    /// Limits of Queue objects without a valid place. Pods that still run in such a queue stay within them, also for a
+    /// process that never saw the queue in force.
     displaced: Lookup<Text, QueueSpec>,
-    /// Paths of queues that had drained and that nothing refers to any more, since they were last asked for.
+    /// Paths of the queues that were forgotten since [`Queues::take_drained`] was last called: they had drained, and
+    /// nothing refers to them any more.
     drained: Vec<Text>,
 }
 
@@ -60,11 +61,11 @@ pub struct QuotaExcess {
     pub queue: Text,
     /// What is asked and what is left.
     pub excess: Excess,
-    /// What of it is kept for others, where that makes the difference.
+    /// How much of what is left is kept for other gangs, if the ask would fit without that.
     pub kept: Option<Kept>,
 }
 
-/// What gangs earlier in the order that wait for nodes are to have of a queue (01, 1.2.5).
+/// The part of a queue that is kept for gangs earlier in the order that wait for nodes (01, 1.2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// How many such gangs.
@@ -131,7 +132,7 @@ impl Queues {
         if self.is_leaf(id) { Ok(id) } else { Err(RejectReason::QueueNotLeaf(queue.path.clone())) }
     }
 
-    /// The queue of a path; an undefined one is made where none is known, so that running work is charged somewhere.
+    /// The queue of a path. If none is known an undefined one is made, so that running pods are charged somewhere.
     pub fn at(&mut self, path: &str) -> QueueId {
         if let Some(id) = self.find(path) {
             return id;
@@ -174,7 +175,8 @@ impl Queues {
         Some(id)
     }
 
-    /// The Queue object has no valid place: what runs there has these limits. The queue, where anything refers to it.
+    /// The Queue object has no valid place: pods that run in the queue stay within these limits. Returns the queue, if
+    /// it is known.
     pub fn displace(&mut self, path: &Text, spec: QueueSpec) -> Option<QueueId> {
         self.displaced.insert(path.clone(), spec.clone());
         let id = self.find(path)?;
@@ -182,7 +184,7 @@ impl Queues {
         Some(id)
     }
 
-    /// The object of a queue without a valid place is gone, or it has one.
+    /// Forgets the limits of a queue without a valid place, since its object is gone or has a valid place now.
     pub fn forget_limits(&mut self, path: &str) {
         self.displaced.remove(path);
     }
@@ -223,8 +225,8 @@ impl Queues {
         self.arena.iter()
     }
 
-    /// Why `asked` can never run here: for each resource the nearest queue whose limit it exceeds, from the leaf upwards
-    /// (01, 1.2.3: every reason at once).
+    /// Why `asked` can never run here: for each resource the nearest queue whose limit it exceeds, from the leaf
+    /// upwards (01, 1.2.3: every reason at once).
     pub fn exceeds_max(&self, id: QueueId, asked: &Totals) -> Vec<QuotaExcess> {
         let mut found: Vec<QuotaExcess> = Vec::new();
         for at in self.path(id) {
@@ -294,7 +296,7 @@ impl Queues {
         self.up(id, |queue| queue.admitted += 1);
     }
 
-    /// Takes it back.
+    /// Takes back [`Self::admit`].
     pub fn dismiss(&mut self, id: QueueId) {
         self.up(id, |queue| queue.admitted -= 1);
     }

@@ -27,7 +27,8 @@ pub enum SeatState {
     Binding(AskId),
     /// A bound placeholder holds it.
     Held(AskId),
-    /// Its bound placeholder terminates, not by our decision: open once it is gone and its room with it.
+    /// Its placeholder is lost or terminates, and still exists. The seat opens when the placeholder is gone and its
+    /// room is free.
     Leaving(AskId),
     /// The placeholder is being deleted for the parked member.
     Releasing {
@@ -36,8 +37,8 @@ pub enum SeatState {
         /// Comes.
         member: AskId,
     },
-    /// The placeholder is gone, and the member has no node yet: within one step, in which it is given one before anything
-    /// else is placed.
+    /// The placeholder is gone and the member has no node yet. This lasts only within one step: the member gets a node
+    /// before anything else is placed.
     Freed(AskId),
     /// A real member has it: it runs, or has succeeded, and its pod may be gone since then (`None`).
     Taken(Option<AskId>),
@@ -83,7 +84,7 @@ pub struct Tally {
     pub binding: u32,
     /// Held.
     pub held: u32,
-    /// Their placeholders terminate.
+    /// Their placeholders are lost or terminate.
     pub leaving: u32,
     /// Releasing.
     pub releasing: u32,
@@ -154,7 +155,7 @@ impl Seats {
         }
     }
 
-    /// The set of the seats in such a state, where there is one: whoever looks for one of them passes over no other.
+    /// The set of all seats in such a state, if one is kept: a search for such a seat then looks at no other seats.
     fn alike(&mut self, state: SeatState) -> Option<&mut BTreeSet<u32>> {
         match state {
             SeatState::Open(Reserve::None) => Some(&mut self.bare),
@@ -170,7 +171,7 @@ impl Seats {
         }
     }
 
-    /// The next placeholder of the seat will have a name of its own.
+    /// Gives the next placeholder of the seat at least this attempt, so that its name is a new one.
     pub fn next_attempt(&mut self, number: u32, at_least: u32) {
         let seat = &mut self.seats[number as usize];
         seat.attempt = seat.attempt.max(at_least);
@@ -182,7 +183,8 @@ impl Seats {
         seat.attempt = seat.attempt.saturating_add(1);
     }
 
-    /// The placeholder of a seat is lost. Whether another one was before: earlier, but not longer ago than this.
+    /// Notes that the placeholder of a seat is lost. Returns whether another one was lost before now, but less than
+    /// `within` ago.
     pub fn lost_again(&mut self, number: u32, now: Mono, within: Millis) -> bool {
         let before = self.seats[number as usize].lost_at.replace(now);
         before.is_some_and(|at| at < now && now < at.after(within))

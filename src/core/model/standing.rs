@@ -13,7 +13,7 @@ use crate::core::model::timers::Timer;
 
 impl Books {
     /// Takes an event of the state machine: the one function that gives an application another state. Its gang gets the
-    /// stage that goes with it. Whether the event meant anything.
+    /// stage that goes with it. Returns whether the event meant anything.
     pub fn transit(&mut self, id: AppId, event: AppEvent) -> bool {
         let app = &mut self.apps[id];
         let Some(next) = app.state.next(event) else { return false };
@@ -60,7 +60,7 @@ impl Books {
         self.timers.stop(Timer::Completion(id));
     }
 
-    /// A pod starts with no gang any more.
+    /// Takes a pod out of the originators that start with a gang.
     pub(super) fn leave_joined(&mut self, id: GangId, ask: AskId) {
         if let Stage::Reserving { joined } = &mut self.gangs[id].stage {
             joined.remove(&ask);
@@ -103,7 +103,7 @@ impl Books {
         }
     }
 
-    /// Takes a task group out of its application and gang, if it is in one; which it was in.
+    /// Takes a task group out of its application and gang. Returns the application, if there was one.
     pub fn put_out(&mut self, group: GroupId) -> Option<AppId> {
         let entry = &mut self.groups[group];
         let (app, gang) = (entry.app.take(), entry.gang.take());

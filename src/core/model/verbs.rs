@@ -1,5 +1,5 @@
-//! The verbs: each takes a pod from one place in the books to another, with line, charge, state, seat and tallies at once,
-//! and notes what it changed.
+//! The verbs: each takes a pod from one place in the books to another, with line, charge, state, seat and tallies at
+//! once, and notes what it changed.
 
 use crate::core::base::ids::{AskId, GroupId, NodeId, QueueId};
 use crate::core::decision::TerminationType;
@@ -12,8 +12,8 @@ use crate::core::model::timers::Timer;
 use crate::core::reason::{Loss, Reason};
 
 impl Books {
-    /// Gives a waiting pod a node, and a member this seat of its group: decided is counted. Whether its Binding leaves at once
-    /// or waits for the rest of its gang is said apart ([`Self::commit_to_bind`]).
+    /// Gives a waiting pod a node, and a member this seat of its group: decided is counted. Its Binding is decided
+    /// apart, at once or together with the rest of its gang ([`Self::commit_to_bind`]).
     pub fn assume(&mut self, id: AskId, node: NodeId, queue: QueueId, seat: Option<u32>) {
         self.stand_in_line(id, WaitsFor::Nothing);
         self.charge_whole(id, node, Some(queue));
@@ -33,7 +33,8 @@ impl Books {
         Some((node, queue))
     }
 
-    /// The API server has a pod on a node: there it is charged, to this queue if it was not yet, and a member has its seat.
+    /// The API server has a pod on a node. If the pod is not charged there yet, it is charged now, to this queue; the
+    /// seat of a member is taken.
     pub fn confirm(&mut self, id: AskId, node: NodeId, queue: Option<QueueId>) {
         self.stand_in_line(id, WaitsFor::Nothing);
         if self.asks[id].charge.as_ref().map(|charge| charge.node) != Some(node) {
@@ -46,7 +47,8 @@ impl Books {
         }
     }
 
-    /// A member waits for the placeholder of a held seat to go: until then it is charged with what it needs beyond that.
+    /// A member waits for the placeholder of a held seat to go: until then it is charged with what it needs beyond the
+    /// placeholder.
     pub fn park(&mut self, group: GroupId, (seat, placeholder, member): (u32, AskId, AskId), charge: Charge) {
         self.stand_in_line(member, WaitsFor::Nothing);
         self.charge(member, charge);
@@ -54,8 +56,8 @@ impl Books {
         self.seat(group, seat, SeatState::Releasing { placeholder, member });
     }
 
-    /// A placeholder is gone. Where a member was parked for its seat, that is its own from now on, and it gets a node before
-    /// anything else does ([`Self::hand_over`]). Whether there was one.
+    /// A placeholder is gone. If a member was parked for its seat, the seat is the member's from now on, and the member
+    /// gets a node before anything else is placed ([`Self::hand_over`]). Returns whether there was such a member.
     pub fn step_aside(&mut self, placeholder: AskId) -> bool {
         let ask = &self.asks[placeholder];
         let Some((group, seat)) = ask.group.zip(ask.seat) else { return false };
@@ -80,11 +82,12 @@ impl Books {
         }
     }
 
-    /// A member whose placeholder is gone has the seat, on this node, or waits like any other while the seat is open.
+    /// Ends a swap after the placeholder is gone. With a place the member takes the seat on that node; without one it
+    /// waits like any other member, and the seat is open.
     pub fn hand_over(&mut self, member: AskId, place: Option<(NodeId, QueueId)>) {
         let Some((group, seat)) = self.asks[member].group.zip(self.asks[member].seat) else { return };
         let count = &mut self.groups[group].replaced;
-        // A status is what anybody may have written.
+        // The count may come from a status, which anybody can have written: it must not overflow.
         *count = count.saturating_add(1);
         match place {
             Some((node, queue)) => {
@@ -96,7 +99,7 @@ impl Books {
         }
     }
 
-    /// A swap is called off from the member's side: it waits again, and the seat is open. The placeholder leaves all the same.
+    /// Calls off a swap for the member: it waits again, and the seat is open. The placeholder is deleted all the same.
     fn call_off(&mut self, member: AskId) {
         self.free(member);
         self.change(member, |ask| ask.state = AskState::Waiting);
@@ -119,7 +122,7 @@ impl Books {
         self.changes.pass_due = true;
     }
 
-    /// A swap is called off from the member's side, which is found where it waits.
+    /// Calls off a swap for the member, and puts the member into the line in which it waits.
     pub(in crate::core) fn unpark(&mut self, member: AskId) {
         let is_seated = self.asks[member].seat.is_some();
         self.call_off(member);
@@ -133,12 +136,13 @@ impl Books {
         self.free(id);
         self.change(id, |ask| ask.state = AskState::Waiting);
         self.vacate(id, SeatState::Open(Reserve::None));
-        // Its TaskGroup may have come or gone while it had a node.
+        // The pod's TaskGroup may have come or gone while the pod had a node.
         self.relink(id);
         self.line_up(id);
     }
 
-    /// A placeholder is given up, once (seed "released"): its deletion is to be decided. Nothing is freed until it is gone.
+    /// A placeholder is given up, once (seed "released"): its deletion is to be decided. Nothing is freed until it is
+    /// gone.
     pub(in crate::core) fn release(&mut self, id: AskId, why: TerminationType) {
         let ask = &mut self.asks[id];
         if ask.leaving.is_none() && self.listed.all {
@@ -153,18 +157,18 @@ impl Books {
         self.release(placeholder, why);
     }
 
-    /// A seat is lost to its gang before the start. It is open, and planned again, when its placeholder is gone: until
-    /// then that is charged, and would stand in the way of its own successor.
+    /// A gang loses a seat before its start. The seat is open, and planned again, only when its placeholder is gone:
+    /// until then the placeholder is charged, and would take the room from its own successor.
     pub(in crate::core) fn lose_seat(&mut self, placeholder: AskId) {
         self.vacate(placeholder, SeatState::Leaving(placeholder));
         self.release(placeholder, TerminationType::StoppedByRm);
         self.changes.apps.extend(self.asks[placeholder].app);
     }
 
-    /// The placeholder of a seat is lost: its node refuses it or puts it off, or somebody deletes it. The seat is planned
-    /// again at once. Where that happens again and again, placeholders would be made for ever, as fast as the API server takes
-    /// it: the second time within [`LOST_AGAIN_MS`] the gang gives everything back, and waits before it tries again, longer
-    /// each time (docs/adr/0015).
+    /// The placeholder of a seat is lost: its node refuses or evicts it, or somebody deletes it. The seat is planned
+    /// again at once. If that happened again and again, placeholders would be made for ever, as fast as the API server
+    /// takes them. So the second time within [`LOST_AGAIN_MS`] the gang gives everything back, and waits before it
+    /// tries again, longer each time (docs/adr/0015).
     pub(in crate::core) fn placeholder_lost(&mut self, group: GroupId, seat: u32, how: Loss) {
         let now = self.now.mono;
         let group = &mut self.groups[group];
@@ -185,7 +189,7 @@ impl Books {
                 | SeatState::Leaving(ask)
                 | SeatState::Binding(ask) => self.give_back(ask, why),
                 SeatState::Assumed(ask) => match self.asks[ask].state {
-                    // Its Binding is on its way and cannot be taken back.
+                    // The member's Binding is on its way and cannot be taken back.
                     AskState::Assumed { sent: true, .. } => {}
                     AskState::Assumed { sent: false, .. }
                     | AskState::Waiting
@@ -199,7 +203,8 @@ impl Books {
         }
     }
 
-    /// Takes back the creation of a seat's placeholder. One that was sent already is found a stray when it appears.
+    /// Takes back the creation of a seat's placeholder. If the call was sent already, it is decided when the
+    /// placeholder appears whether that is of use or is deleted.
     pub(in crate::core) fn cancel_creation(&mut self, id: GroupId, seat: u32) {
         let Some(name) = self.placeholder_name(id, seat) else { return };
         self.seat(id, seat, SeatState::Open(Reserve::None));

@@ -1,4 +1,4 @@
-//! Where a waiting pod stands: the pass looks only there.
+//! In which line a waiting pod stands. The pass looks at these lines only.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::{DEFAULT_QUEUE, is_on_path_of};
 
 impl Books {
-    /// Puts a waiting pod where it belongs now.
+    /// Puts a waiting pod into the line where it belongs now.
     pub(in crate::core) fn line_up(&mut self, id: AskId) {
         let (old, waits_for) = (self.asks[id].waits_for, self.what_it_waits_for(id));
         self.stand_in_line(id, waits_for);
@@ -22,8 +22,8 @@ impl Books {
         }
     }
 
-    /// What an application asks for changes with those that wait: a refused one is judged again when its originators
-    /// change, and a plan that asked for too much may ask for less.
+    /// A pod began or ceased to wait for a seat or a start, and so its gang asks for something else. What the last plan
+    /// would have used is forgotten, and a rejected application is judged again if its originators changed.
     pub(in crate::core) fn ask_changed(&mut self, waits_for: WaitsFor) {
         let gang = match waits_for {
             WaitsFor::Start(app) => self.apps.get(app).map(|app| app.gang),
@@ -32,7 +32,8 @@ impl Books {
         };
         let Some(gang) = gang.and_then(|gang| self.gangs.get_mut(gang)) else { return };
         gang.real_ask = None;
-        // Who waits for capacity may lack a member now, and leave its share of the quota to those behind it.
+        // A gang that waits for capacity may lack a member now. Then it leaves its share of the quota to the gangs
+        // behind it, so a pass is due.
         self.changes.pass_due |= gang.turn.is_some();
         if let WaitsFor::Start(app) = waits_for
             && self.apps[app].state() == AppState::Rejected
@@ -41,7 +42,7 @@ impl Books {
         }
     }
 
-    /// Every pod outside task groups of the applications of a gang.
+    /// Lines up every pod outside the task groups of a gang's applications.
     pub(in crate::core) fn line_up_originators(&mut self, id: GangId) {
         for ask in self.originators_of(id) {
             self.line_up(ask);
@@ -94,25 +95,27 @@ impl Books {
         match (entry.state(), group) {
             (AppState::Running | AppState::Waiting, None) => ordinary,
             (AppState::Accepted, None) if entry.groups.is_empty() && entry.admitted => ordinary,
-            // One that came after the reservation began is an ordinary ask, from the start on (01, 1.2.2).
+            // An originator that came after the reservation began waits for nothing now; from the start on it is an
+            // ordinary ask (01, 1.2.2).
             (AppState::Accepted, None) if came_late(self.gang_of(app), id) => WaitsFor::Nothing,
             (_, None) => WaitsFor::Start(app),
-            // [`Self::balance`] says for whom there is a seat.
+            // [`Self::balance`] then moves members for which there is a held seat to the line for seats.
             (AppState::Running | AppState::Waiting, Some(_)) => ordinary,
             (_, Some(group)) => WaitsFor::Seat(group),
         }
     }
 
-    /// After the start: as many waiting members as there are held seats wait for a swap, and the others are ordinary asks.
-    /// The first in the order come first, whoever came first.
+    /// After the start: as many waiting members as there are held seats wait for a swap, and the others are ordinary
+    /// asks. Which members swap follows from the order of a pass alone, not from which of them came first.
     pub(in crate::core) fn balance(&mut self, id: GroupId) {
         while let Some((ask, waits_for)) = self.misplaced(id) {
             self.stand_in_line(ask, waits_for);
         }
     }
 
-    /// The next member that is to stand elsewhere. Each step fills a place, or brings one that comes earlier in the order
-    /// where one that comes later stood, so that there is an end.
+    /// The next member that stands in the wrong line, and the line where it belongs. This ends, since each move brings
+    /// the number of members in the line for seats nearer to the number of held seats, or members into it that come
+    /// earlier in the order.
     fn misplaced(&self, id: GroupId) -> Option<(AskId, WaitsFor)> {
         let group = &self.groups[id];
         let app = &self.apps[group.app?];
@@ -127,8 +130,8 @@ fn came_late(gang: &Gang, ask: AskId) -> bool {
     matches!(gang.stage(), Stage::Reserving { joined } if !joined.contains(&ask))
 }
 
-/// How a line with so many places comes nearer to holding the first in the order, `beyond` being the first of the others:
-/// who moves, and whether up to it.
+/// One move after which a line is nearer to having `places` members, and those the first in the order. `beyond` is the
+/// first member outside the line. Returns who moves, and whether into the line (true) or out of it (false).
 fn step(line: &BTreeSet<(Rank, AskId)>, places: u32, beyond: Option<&(Rank, AskId)>) -> Option<(AskId, bool)> {
     let last = line.last();
     match (last, beyond) {

@@ -1,8 +1,8 @@
 //! One pass over waiting work, in order: gangs before their start and runs of ordinary asks (01, 1.2.5).
 //!
 //! 1. Bounds on room are brought up to date with the nodes that got more.
-//! 2. Gangs that were interrupted in the middle of their start get what they lack, and members beside a held seat that is
-//!    too small try again (01, 1.6: "planned first, before anything else").
+//! 2. Gangs that were interrupted in the middle of their start get what they lack, and members beside a held seat that
+//!    is too small try again (01, 1.6: "planned first, before anything else").
 //! 3. Gangs and ordinary asks, merged by rank, are planned and committed one after the other.
 
 use std::cmp::Reverse;
@@ -27,7 +27,7 @@ impl Scheduler {
         self.judge_waiting();
     }
 
-    /// Members of gangs that have started, in the order of the first of each that waits.
+    /// Serves members of gangs that have started; the gangs in the order of the first waiting member of each.
     fn serve_started(&mut self) {
         let first = |app: &AppId| {
             let groups = self.books.apps[*app].groups.iter().map(|group| &self.books.groups[*group]);
@@ -36,7 +36,7 @@ impl Scheduler {
         let lacking_room = std::mem::take(&mut self.books.lacking_room).into_iter();
         let mut lacking_room: Vec<_> = lacking_room.map(|app| (first(&app), app)).collect();
         lacking_room.sort_unstable();
-        // One may have ended since: only what runs swaps.
+        // An application may have ended since: only those that run are served.
         let running =
             lacking_room.iter().map(|(_, app)| &self.books.apps[*app]).filter(|app| app.state() == AppState::Running);
         let groups: Vec<_> = running.flat_map(|app| self.hardest_first(&app.groups)).collect();
@@ -48,8 +48,8 @@ impl Scheduler {
         lacking_room.into_iter().for_each(|(_, app)| self.books.touch(app));
     }
 
-    /// As [`crate::core::place::fill::fill`] has it: what is hard to place chooses before what is easy. Members are alike: the first that
-    /// waits tells where they may be.
+    /// As [`crate::core::place::fill::fill`] has it: the groups that are hardest to place choose first. The members of
+    /// a group are alike, so the first that waits tells how many nodes they may use.
     fn hardest_first(&self, groups: &[GroupId]) -> Vec<GroupId> {
         let mut groups = groups.to_vec();
         groups.sort_by_cached_key(|group| {
@@ -62,7 +62,7 @@ impl Scheduler {
         groups
     }
 
-    /// Pods of one queue and class wait for the same thing; when it becomes another, all of them say so.
+    /// Pods of one queue and class wait for the same thing. When that changes, the reason of all of them is shown anew.
     fn judge_waiting(&mut self) {
         let mut verdicts = std::collections::BTreeMap::new();
         for ((queue, class), asks) in &self.books.ordinary {
@@ -99,7 +99,7 @@ impl Scheduler {
                 let (rank, id) = gang.take().expect("chosen just now");
                 let placed = self.try_to_start(id, &mut ahead);
                 self.unfinished |= waits && placed > 0;
-                // One before its gate says already that it waits for quota.
+                // A gang before its gate says already that it waits for quota: it need not be looked at again.
                 waits |= placed == 0 && self.books.gangs[id].is_past_gate();
                 budget = budget.saturating_sub(placed);
                 runs.extend(self.let_in_now(id));
@@ -127,7 +127,7 @@ impl Scheduler {
         heads.filter_map(|(key, asks)| Some((asks.first()?.0.clone(), *key))).collect()
     }
 
-    /// The asks of an application without TaskGroups that was let in just now: they take their turn in this pass.
+    /// The asks of an application without TaskGroups that was let in just now: they, too, take their turn in this pass.
     fn let_in_now(&self, id: GangId) -> Vec<(Rank, (QueueId, ClassId))> {
         let gang = &self.books.gangs[id];
         if !gang.groups.is_empty() {

@@ -8,7 +8,7 @@ use crate::core::model::gang::Stage;
 use crate::core::step::Scheduler;
 
 impl Scheduler {
-    /// Keeps the gang's place among those that try to start; one whose seats are all settled does not.
+    /// Gives a gang its place among those that try to start, or takes it away: a gang that lacks nothing does not try.
     pub(in crate::core) fn take_turn(&mut self, id: GangId) {
         let waits = self.books.gangs.get(id).is_some_and(|gang| gang.is_before_start()) && self.back_off_is_over(id);
         let rank = (waits && self.lacks_something(id)).then(|| self.gang_rank(id));
@@ -42,7 +42,7 @@ impl Scheduler {
         let gang = &self.books.gangs[id];
         let groups = || self.books.groups_of(id);
         let of_members = groups().filter_map(|group| group.waiting.first().map(|(rank, _)| rank.priority.0));
-        // Those of one group are made alike.
+        // The placeholders of one group have the same priority.
         let placeholders = groups().filter_map(|group| group.seats.open_with_placeholder().next());
         let of_placeholders = placeholders.map(|(_, ask)| self.books.asks[ask].spec.priority);
         let originator = gang.originators.first().map(|(rank, _)| rank);

@@ -60,8 +60,8 @@ pub fn fill(
     Err(short)
 }
 
-/// As [`fill`], but what finds a node stays in the scratch, that of the demand which falls short included: shows what
-/// the nodes look like to the first pod that finds none.
+/// As [`fill`], but the pods that find a node stay in the scratch, also those of the demand that falls short. So the
+/// scratch shows the nodes as they look to the first pod that finds none.
 pub fn fill_until_short(
     nodes: &Nodes,
     classes: &Classes,
@@ -115,9 +115,9 @@ pub fn copies_on(nodes: &Nodes, classes: &Classes, class: ClassId, node: NodeId)
 /// Whether a part of a demand is of use.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Goal {
-    /// No: what does not fit whole need not be taken.
+    /// No: of a demand that does not fit whole nothing need be placed.
     All,
-    /// Yes.
+    /// Yes: as much as fits is placed.
     Most,
 }
 
@@ -129,7 +129,8 @@ struct Filler<'a> {
 }
 
 impl Filler<'_> {
-    /// Places one demand and returns how many of it fit. Short of [`Goal::All`], not all that fit are taken.
+    /// Places one demand and returns how many of it fit. With [`Goal::All`], not all pods that fit are placed when the
+    /// demand falls short: the others are only counted.
     fn place(&mut self, at: usize, demand: Demand, goal: Goal) -> u32 {
         let mut choices = std::mem::take(&mut self.scratch.choices);
         let fit = self.place_short(at, demand, &mut choices).unwrap_or_else(|placed| {
@@ -139,7 +140,8 @@ impl Filler<'_> {
         fit
     }
 
-    /// Places a small demand on the class's shortlist; how many found a place, as an error when others may.
+    /// Places a small demand on the class's shortlist; returns how many found a place: `Err` if a scan may find places
+    /// for more.
     fn place_short(&mut self, at: usize, demand: Demand, choices: &mut Vec<Choice>) -> Result<u32, u32> {
         if demand.count > LARGEST_DEMAND {
             return Err(0);

@@ -29,14 +29,14 @@ pub(in crate::core) struct Shortage {
     pub(in crate::core) fit: u32,
     /// How many are needed.
     pub(in crate::core) need: u32,
-    /// Whether other candidates could have taken their place, or other classes were in the way.
+    /// Whether there are enough candidates of other classes to take the place of those that do not fit.
     pub(in crate::core) has_others: bool,
     /// Whether another attempt gets further even if nothing changes.
     pub(in crate::core) goes_on: bool,
 }
 
-/// How often one plan chooses other candidates. Each round lowers the number of one class at least by one; a gang with
-/// more classes that fit nowhere learns of them in several plans.
+/// How often one plan chooses its candidates anew. Each round lowers how many of one class may be chosen, by at least
+/// one; if more classes than this fit nowhere, it takes several plans to learn that of all.
 const ROUNDS: u32 = 16;
 
 /// Where a plan of the gang's first candidates would fall short now.
@@ -46,12 +46,12 @@ pub(in crate::core) struct ShortNow {
     pub(in crate::core) demand: Demand,
     /// How many of it fit.
     pub(in crate::core) fit: u32,
-    /// The nodes as the next one sees them.
+    /// The nodes as the first pod sees them that finds none.
     pub(in crate::core) nodes: Scratch,
 }
 
-/// Who would take the open seats: members first where they may, placeholders for the rest, and the originators. `None`
-/// while there are fewer than seats.
+/// The pods that would take the open seats: members first where they may, placeholders for the rest; and the
+/// originators. `None` while a group has fewer candidates than open seats.
 fn candidates(books: &Books, id: GangId) -> Option<Vec<Vec<Candidate>>> {
     let gang = &books.gangs[id];
     let mut all = Vec::with_capacity(gang.groups.len() + 1);
@@ -76,9 +76,9 @@ fn candidates(books: &Books, id: GangId) -> Option<Vec<Vec<Candidate>>> {
 }
 
 impl Planner {
-    /// Chooses candidates for every open seat of a gang and a node for each, all or none. A candidate that fits nowhere is
-    /// skipped for another (01, 1.3): after a shortfall its class may not be chosen more often than it fits. `None` while
-    /// there are fewer candidates than seats.
+    /// Chooses candidates for every open seat of a gang and a node for each, all or none. A candidate that fits nowhere
+    /// is skipped for another (01, 1.3): after a shortfall its class may not be chosen more often than it fits. `None`
+    /// while there are fewer candidates than seats.
     pub(in crate::core) fn plan(&mut self, books: &Books, gang: GangId) -> Option<Result<Plan, Shortage>> {
         let candidates = candidates(books, gang)?;
         let mut caps = BTreeMap::new();

@@ -20,7 +20,8 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Finds nodes for all demands, or for none. What a single demand lacks bounds every plan until nodes get more room.
+    /// Finds nodes for all demands, or for none. If a single demand falls short, the number that fit bounds every plan
+    /// until nodes get more room.
     pub(super) fn fill(&mut self, books: &Books, demands: &[Demand]) -> Result<&[Placed], Shortfall> {
         self.placed.clear();
         self.overlay.begin();
@@ -31,7 +32,8 @@ impl Planner {
         result.map(|()| &*self.placed)
     }
 
-    /// Finds nodes for as many pods of a class as fit, for pods that do not need each other: the nodes, each with how many.
+    /// Finds nodes for as many pods of a class as fit, for pods that do not need each other: the nodes, each with how
+    /// many.
     pub fn fill_some(&mut self, books: &Books, class: ClassId, count: u32) -> &[Placed] {
         self.overlay.begin();
         self.fill_more(books, class, count)
@@ -77,15 +79,15 @@ impl Planner {
         self.find_beside(books, books.asks[member].class?)
     }
 
-    /// In this plan a pod has nothing on the books.
+    /// Gives back, in this plan only, what a pod has on the books.
     fn give_back(&mut self, ask: &Ask) {
         if let Some(charge) = &ask.charge {
             self.overlay.credit(charge.node, &charge.on_node, &ask.spec.shape.ports, 1);
         }
     }
 
-    /// Whether a class fits a node with one placeholder gone from it: ports and everything else included, so that a seat is
-    /// never given up for a member that cannot use it.
+    /// Whether a class fits a node with one placeholder gone from it: ports and everything else included, so that a
+    /// seat is never given up for a member that cannot use it.
     pub fn fits_instead(&mut self, books: &Books, class: ClassId, placeholder: AskId, node: NodeId) -> bool {
         let shape = &books.asks[placeholder].spec.shape;
         self.overlay.begin();
@@ -102,8 +104,8 @@ impl Planner {
         !ask.spec.terminating && fits(&books.nodes, &books.classes, &self.overlay, class, node).is_ok()
     }
 
-    /// Whether a member could come where a placeholder is: its node takes such pods and is not overdrawn by others. The
-    /// placeholder stays on the books until it is gone, so what leaves already does not count.
+    /// Whether a member could take the place of a placeholder: the node takes such pods and is not overdrawn by others.
+    /// A placeholder that is being deleted is on the books until it is gone, but does not count here.
     pub fn may_stay(&mut self, books: &Books, placeholder: AskId) -> bool {
         let Some(node) = books.asks[placeholder].node() else { return false };
         self.overlay.begin();

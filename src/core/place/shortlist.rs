@@ -34,8 +34,8 @@ struct Shortlist {
 }
 
 impl Shortlists {
-    /// Appends the first `count` choices of a class, as the plan sees them, in no useful order, and more of those
-    /// the plan touched. Returns whether the list is whole: then these are as many as `count` pods need, or all there are.
+    /// Appends the first `count` choices of a class, as the plan sees them, in no useful order, and more of those the
+    /// plan touched. Returns whether the list is whole: then these are as many as `count` pods need, or all there are.
     pub(in crate::core) fn first(
         &mut self,
         (search, class): (&Search<'_>, ClassId),
@@ -77,8 +77,8 @@ impl Shortlist {
         if nodes.changed_since(self.clock).nth(MOST_CHANGES).is_some() {
             return false;
         }
-        // All that changed leave before any comes back: a listed slot may have lost its node, and the node may have come
-        // back in another slot, where only its name would tell the two apart.
+        // All that changed leave before any comes back: a listed slot may have lost its node, and the node may have
+        // come back in another slot, where only its name would tell the two apart.
         for index in nodes.changed_since(self.clock) {
             self.choices.retain(|listed| listed.1 as usize != index);
         }

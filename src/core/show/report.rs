@@ -66,13 +66,13 @@ pub struct QueueReport {
 }
 
 impl Scheduler {
-    /// Why a gang waits, noted and shown.
+    /// Notes why a gang waits, and that it is to be shown.
     pub(in crate::core) fn wait(&mut self, id: GangId, reason: Reason) {
         let gang = &mut self.books.gangs[id];
         if gang.waits.as_ref() == Some(&reason) {
             return;
         }
-        // Pods show the code alone: other numbers concern the task groups only.
+        // Pods show no more than the code of this reason, so other numbers are shown anew on the task groups only.
         let is_new = gang.waits.as_ref().map(Reason::code) != Some(reason.code());
         gang.waits = Some(reason);
         if is_new {
@@ -237,7 +237,8 @@ impl Scheduler {
         !by_placeholders && group.cut.as_ref().is_some_and(|cut| ask.rank() <= *cut)
     }
 
-    /// A seat that is too small is one for which the quota refuses the difference; what only nodes lack, more nodes help.
+    /// Why a member waits that counts on a held seat. If the quota refuses what it needs beyond the seat, the seat is
+    /// too small. Otherwise only nodes lack room, and more nodes would help.
     fn seat_reason(&self, id: AskId, group: GroupId) -> Option<AskReason> {
         let group = &self.books.groups[group];
         let (_, placeholder) = group.seats.held().next()?;
@@ -300,8 +301,8 @@ impl Scheduler {
         }
     }
 
-    /// "0/20 nodes take one more: 15 Insufficient cpu, …" in kube-scheduler's words, with the nearest miss; the nodes as
-    /// seen through a plan.
+    /// "0/20 nodes take one more: 15 Insufficient cpu, …" in kube-scheduler's words, with the nearest miss; the nodes
+    /// as seen through a plan.
     fn capacity_sentence(&self, plan: &Scratch, class: ClassId) -> String {
         let histogram = misfits(&self.books.nodes, &self.books.classes, plan, class);
         let request = &self.books.classes.shape(class).request;
@@ -330,7 +331,7 @@ impl Scheduler {
             AppState::New | AppState::Accepted => {
                 self.books.gangs[app.gang].waits.as_ref().is_none_or(Reason::is_progress)
             }
-            // A seat that was lost stays so until somebody comes.
+            // An open seat stays open until a member comes.
             AppState::Running => !app.placed && group.seats.tally().open == 0,
             AppState::Waiting | AppState::Rejected | AppState::Completed => false,
         })
@@ -344,7 +345,7 @@ impl Scheduler {
         let state = app.map_or(AppState::Rejected, |app| app.state());
         Some(GroupReport {
             state,
-            // What an earlier process wrote is true until it is judged.
+            // The incarnation that an earlier process wrote counts until this process has judged the application.
             incarnation: app.map_or(0, |app| app.incarnation.max(spec.remembered.incarnation)),
             reason: self.group_reason(group),
             ask: group.app.map(|app| placeholder_ask(&self.books, app)).unwrap_or_default(),
@@ -373,7 +374,7 @@ impl Scheduler {
         let Some(app) = group.app.map(|app| &self.books.apps[app]) else { return Code::ApplicationClosed };
         let waits = self.books.gangs[app.gang].waits.as_ref();
         match app.state() {
-            // It has been judged, and what was found is there.
+            // A rejected application has at least one reason.
             AppState::Rejected => app.rejected.first().map_or(Code::Submitted, RejectReason::code),
             AppState::New | AppState::Accepted => waits.map_or(Code::Submitted, Reason::code),
             AppState::Running => running_reason(group, app.placed).0,
@@ -382,7 +383,8 @@ impl Scheduler {
         }
     }
 
-    /// The sentence beside the reason of a task group. It can take a look at every node: for what is written or asked.
+    /// The sentence beside the reason of a task group. It may look at every node, so it is made only when it is written
+    /// or asked for.
     pub fn group_message(&self, id: GroupId) -> String {
         let Some(group) = self.books.groups.get(id) else { return String::new() };
         let Some(app) = group.app.map(|app| &self.books.apps[app]) else {

@@ -23,14 +23,14 @@ pub(in crate::shim) trait Kept {
         Whose::Ours
     }
 
-    /// Takes an object as seen at one version; what follows.
+    /// Takes an object as seen at one version; returns what follows for the core.
     fn see(&mut self, at: Version, object: &Self::Object) -> Vec<Event>;
 
-    /// Takes an object that does not decode; what follows. What was known of it stays, and where it has a status it says
-    /// why.
+    /// Takes an object that does not decode; returns what follows for the core. What was known of the object stays, and
+    /// if it has a status, that says what is wrong.
     fn see_malformed(&mut self, at: Version, malformed: Malformed) -> Vec<Event>;
 
-    /// An object is not among those that are known any more; what follows.
+    /// An object was taken out of those that are known; returns what follows for the core.
     fn lost(&mut self, key: &Key, facts: Self::Facts) -> Vec<Event>;
 
     /// What is remembered beside the objects, by name, if there is any of it.
@@ -44,16 +44,16 @@ pub(in crate::shim) trait AnyKept {
     /// A list begins: what it does not show is gone at its end.
     fn list_begins(&mut self);
 
-    /// The list that goes on shows an object of this name.
+    /// The list that is under way shows an object of this name.
     fn listed(&mut self, key: &Key);
 
-    /// The list is complete; what follows from what it did not show.
+    /// The list is complete; returns what follows for the core from what it did not show.
     fn list_ends(&mut self) -> Vec<Event>;
 
-    /// Takes an object that does not decode; what follows.
+    /// Takes an object that does not decode; returns what follows for the core.
     fn see_malformed(&mut self, at: Version, malformed: Malformed) -> Vec<Event>;
 
-    /// An object is gone; what follows.
+    /// An object is gone; returns what follows for the core.
     fn lose(&mut self, key: &Key, uid: &Uid, whose: Whose) -> Vec<Event>;
 
     /// How many objects are known.

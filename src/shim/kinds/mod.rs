@@ -1,5 +1,5 @@
-//! The kinds of objects that are watched, one row each. A new kind is one row in this table and one file beside this one,
-//! which says what is kept of its objects and what follows when one comes, changes or goes.
+//! The kinds of objects that are watched, one row each. A new kind is one row in this table and one file beside this
+//! one, which says what is kept of its objects and what follows when one comes, changes or goes.
 
 mod kept;
 mod node;
@@ -36,7 +36,7 @@ pub trait Watched: Resource<DynamicType = ()> + Debug + Send + Sync + Sized + 's
     /// The form in which one is read from JSON.
     type Form: DeserializeOwned + Into<Self>;
 
-    /// One of many kinds.
+    /// An object of this type as one of any kind.
     fn body(self: Arc<Self>) -> Body;
 }
 
@@ -46,8 +46,8 @@ pub trait PerKind {
     fn take<T: Watched>(&mut self);
 }
 
-/// Makes everything that tells the kinds apart of the rows below. A row is: what the kind is, its name here, its name in
-/// URLs, the type of its objects, the form in which they are read, where they are kept and as what.
+/// Makes everything that tells the kinds apart of the rows below. A row is: what the kind is, its name here, its name
+/// in URLs, the type of its objects, the form in which they are read, where they are kept and as what.
 macro_rules! table {
     ($($(#[$doc:meta])+ $kind:ident, $plural:literal, $object:ty, $form:ty, $place:ident: $kept:ty;)+) => {
         /// The kinds that are watched.

@@ -1,4 +1,5 @@
-//! What is kept of pods: their names and UIDs by the core's numbers for them, and what each was last told.
+//! What is kept of pods: their names and UIDs by the core's numbers for them, and the condition with which each was
+//! last seen.
 
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 
@@ -26,8 +27,8 @@ pub struct PodName {
     pub key: Key,
     /// UID.
     pub uid: Uid,
-    /// What its `PodScheduled=False` said when it was last seen, unless it was told something else since: reason and
-    /// message.
+    /// Reason and message of its `PodScheduled=False` when the pod was last seen; `None` if we have sent another one
+    /// since.
     said: Option<Box<(String, String)>>,
 }
 
@@ -45,7 +46,7 @@ impl PodName {
         self.said.as_deref().map(|(reason, _)| reason.as_str())
     }
 
-    /// The pod is told something else now than what it said when it was last seen.
+    /// Another condition is sent to the pod now than the one with which it was last seen.
     pub(in crate::shim) fn forget_said(&mut self) {
         self.said = None;
     }

@@ -1,4 +1,5 @@
-//! What is kept of TaskGroups: what their placeholders are made of, and their status as it stands and as it is on its way.
+//! What is kept of TaskGroups: what their placeholders are made of, and their status as it stands and as it is on its
+//! way.
 
 use super::Kept;
 use crate::api::task_group::{TaskGroup, TaskGroupStatus};

@@ -1,6 +1,6 @@
-//! The fields that are read of a pod, of a list of pods and of a refusal: all that the rest of the shim looks at. A
-//! field that is not here is there for nobody who reads what a watch says; `e2e/encodings.rs` compares both encodings of
-//! one pod.
+//! The fields that are read of a pod, of a list of pods and of a refusal: all that the rest of the shim looks at.
+//! Whoever reads a pod from a watch does not see fields that are not here; `e2e/encodings.rs` compares both encodings
+//! of one pod.
 
 /// One field of a message.
 pub(super) struct Field {
@@ -97,7 +97,7 @@ const POD_SPEC: &[Field] = &[
 
 const NAMED: &[Field] = &[field(1, "name", Text)];
 
-/// What matters of them is that they are there.
+/// Of the source of a volume it matters only that it is there.
 const VOLUME: &[Field] = &[
     field(1, "name", Text),
     field(

@@ -12,7 +12,7 @@ use super::MAGIC;
 use super::fields::{Field, Kind, POD, POD_LIST, STATUS};
 use super::message::{Message, NoMessage, Raw};
 
-/// What was sent is not what it says it is: the connection is broken, or its other end.
+/// The bytes are not the object that they claim to be: the connection, or its other end, is broken.
 #[derive(Debug, thiserror::Error)]
 pub enum Unreadable {
     /// No object.
@@ -39,8 +39,7 @@ pub fn to_json(body: &[u8]) -> Result<Vec<u8>, Unreadable> {
 
 /// `WatchEvent`: one event of a watch in JSON, about an object as [`to_json`] takes it.
 ///
-/// # Errors
-/// As there, but for a pod that cannot be read within.
+/// # Errors As for [`to_json`], except that a pod inside which cannot be read is no error: it is quarantined.
 pub fn event_to_json(frame: &[u8]) -> Result<Vec<u8>, Unreadable> {
     #[derive(Serialize)]
     struct Event<'a> {
@@ -95,8 +94,8 @@ impl Serialize for Object<'_> {
     }
 }
 
-/// One object among others, which go on if it cannot be read: it then has its name and a spec that is none, so that it is
-/// quarantined as one in JSON would be (`shim/decode.rs`).
+/// One object among others, which must not suffer if this one cannot be read. Then it gets its name and a spec that is
+/// no spec, so that it is quarantined like an object in JSON (`shim/decode.rs`).
 struct Alone<'a>(Object<'a>);
 
 impl Serialize for Alone<'_> {
@@ -201,7 +200,7 @@ impl Serialize for Value<'_> {
     }
 }
 
-/// The nearest time that can be said.
+/// The nearest time that can be represented.
 fn time(bytes: &[u8]) -> Result<Timestamp, NoMessage> {
     let seconds = Message::read(bytes)?.number(1).cast_signed();
     let (min, max) = (Timestamp::MIN.as_second(), Timestamp::MAX.as_second());

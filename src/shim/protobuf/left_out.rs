@@ -1,5 +1,6 @@
-//! What is left out of a pod when it is read decides nothing: a pod with any fields that the API has is the same to the rest
-//! of the shim read whole, read from JSON (`shim/lean.rs`) and read from protobuf (`fields.rs`).
+//! Shows that the fields which are left out of a pod when it is read decide nothing: a pod with any fields that the API
+//! has is the same to the rest of the shim read whole, read from JSON (`shim/lean.rs`) and read from protobuf
+//! (`fields.rs`).
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -70,8 +71,8 @@ proptest! {
     }
 }
 
-/// The same of each field that is left out, in pods that have it: by chance alone many would be too rare beside those that
-/// make them matter.
+/// The same of each field that is left out, in pods that have it: by chance alone many would be too rare beside those
+/// that make them matter.
 #[test]
 fn no_field_that_is_left_out_decides_anything() {
     let mut pods = Pods::default();
@@ -85,8 +86,8 @@ fn no_field_that_is_left_out_decides_anything() {
     }
 }
 
-/// Fields that are in the table though nothing follows from them: what shows that an element of a list is one, and what is
-/// read of another field of the same type.
+/// Fields that are in the table although no decision depends on them: they make sure that an element of a list is
+/// there, or they are read because another field of the same type needs them.
 const DECIDE_NOTHING: &[&str] = &[
     "metadata.generation",
     "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution.topologyKey",
@@ -97,8 +98,8 @@ const DECIDE_NOTHING: &[&str] = &[
     "spec.schedulingGroup.podGroupName",
 ];
 
-/// Such pods would show it if a field that is read were left out: without it one of them means something else. So the
-/// properties above hold because the fields are read, and not because no pod has them in a way that matters.
+/// For every field that is read there is a pod among these that means something else without it. So the properties
+/// above hold because the fields are read, and not because no pod has them in a way that matters.
 #[test]
 fn every_field_that_is_read_decides_something() {
     let mut pods = Pods::default();
@@ -231,14 +232,14 @@ pub(super) fn bytes(number: u32, value: &[u8]) -> Vec<u8> {
     [tag(number, 2), varint(value.len() as u64), value.to_vec()].concat()
 }
 
-/// What a pod is made of; where it ends nothing more is added.
+/// Random bytes of which a pod is made; when they are used up, nothing more is added to it.
 fn dice() -> impl Strategy<Value = Vec<u8>> {
     prop::collection::vec(any::<u8>(), 0..2_000)
 }
 
 struct Dice<'a> {
     left: std::slice::Iter<'a, u8>,
-    /// One of so many fields that are read and may be absent is there.
+    /// Of the fields that are read and may be absent, one in so many is there.
     rarity: usize,
 }
 
@@ -266,8 +267,8 @@ impl<'a> Dice<'a> {
 /// Every field that a pod can have in the API.
 static SCHEMA: LazyLock<Value> = LazyLock::new(|| json!(schemars::schema_for!(Pod)));
 
-/// A pod with any of them, as an API server writes it: nothing is null, and no text that may be absent is empty. Some are
-/// placeholders, or were. It has something at a path that is `wanted`.
+/// A pod with any of them, as an API server writes it: nothing is null, and no text that may be absent is empty. Some
+/// are placeholders, or were. It has something at a path that is `wanted`.
 fn pod(dice: &mut Dice<'_>, wanted: &[&str]) -> Value {
     let mut pod = object(dice, &Spot { schema: &SCHEMA, name: "", read: POD, wanted: Some(wanted) });
     pod.as_object_mut().into_iter().for_each(|pod| pod.retain(|field, _| field != "apiVersion" && field != "kind"));
@@ -304,7 +305,7 @@ struct Spot<'a> {
     name: &'a str,
     /// The fields that are read of it, if it is a message.
     read: &'static [Field],
-    /// What of it must be there, if it must itself.
+    /// The path below it that must be there; `None` if it need not be there itself.
     wanted: Option<&'a [&'a str]>,
 }
 

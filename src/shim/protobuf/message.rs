@@ -1,7 +1,7 @@
 //! A message of protobuf as what it is without a schema: numbered values. (prost reads whole schemas only, and takes no
 //! text that is not UTF-8, which Kubernetes' annotations may hold.)
 
-/// It is cut off, or no message.
+/// The bytes are cut off, or are no message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("malformed protobuf")]
 pub struct NoMessage;
@@ -27,7 +27,7 @@ impl<'a> Message<'a> {
         message.append(bytes).map(|()| message)
     }
 
-    /// What comes before the first thing that cannot be read.
+    /// The values before the first one that cannot be read.
     pub(super) fn read_what_can_be(bytes: &'a [u8]) -> Self {
         let mut message = Self(Vec::new());
         let _ = message.append(bytes);
