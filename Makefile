@@ -7,7 +7,7 @@
 
 CARGO := cargo
 LAB   := $(CARGO) build --locked --bin gangline --example lab && target/debug/examples/lab
-# Demo and figures are about speed: built with optimisation, everything else with the one profile of development.
+# Figures are about speed: built with optimisation, everything else with the one profile of development.
 FAST  := $(CARGO) build --locked --release --bin gangline --example lab && target/release/examples/lab
 
 NODES ?=
@@ -28,7 +28,7 @@ help: ## When you look for a command: this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
 
 demo: ## To see what it does: a gang on a disposable control plane, told step by step (NODES=, KEEP=1)
-	@$(FAST) demo $(NODES_OPTION) $(KEEP_OPTION)
+	@$(LAB) demo $(NODES_OPTION) $(KEEP_OPTION)
 
 quick: ## After every edit: format, types, unit and spec tests, 300 simulated clusters, rules of the repository
 	@CIRCLE=quick scripts/test format check quick
