@@ -63,10 +63,8 @@ fn placeholder(cluster: &Cluster, number: usize) -> String {
 }
 
 fn node_of(cluster: &Cluster, pod: &str) -> String {
-    match &cluster.pods[pod].1.place {
-        Place::On { node, .. } => node.to_string(),
-        other => panic!("{pod} is {other:?}"),
-    }
+    let Place::On { node, .. } = &cluster.pods[pod].1.place else { panic!("{pod} has a node") };
+    node.to_string()
 }
 
 fn deleted(pod: &str) -> Fact {
@@ -176,12 +174,9 @@ fn a_placeholder_comes_and_goes_at_once() {
         let spec = cluster.all("g", 1);
         cluster.apply("g", spec);
         cluster.step();
-        let created = std::mem::take(&mut cluster.decisions);
-        let name = created.iter().find_map(|decision| match decision {
-            Decision::CreatePlaceholder(name) => Some(name.clone()),
-            _ => None,
-        });
-        let name = name.expect("it is created");
+        let decided = std::mem::take(&mut cluster.decisions).into_iter();
+        let mut created = decided.filter(|decision| matches!(decision, Decision::CreatePlaceholder(_)));
+        let Some(Decision::CreatePlaceholder(name)) = created.next() else { panic!("it is created") };
         cluster.create(&name);
         let pod = placeholder(&cluster, 0);
         end(&mut cluster, &pod);
