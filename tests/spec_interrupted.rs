@@ -120,6 +120,48 @@ fn runs_in(cluster: &mut Cluster, name: &str, seat: u32) {
     cluster.show(member);
 }
 
+/// 01, 1.11: as above for a member that has succeeded, seen in one batch with a limit that was lowered below the gang: what
+/// has started is not judged again, and a restart decides the same.
+#[test]
+fn a_start_comes_to_light_with_a_lower_limit() {
+    let mut cluster = Cluster::default().nodes(1, 3).queue("root.q", 3);
+    let spec = cluster.all("g", 2);
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").seats.held), (AppState::Accepted, 2));
+    cluster.set_queue("root.q", 1);
+    runs_in(&mut cluster, "g-0", 0);
+    cluster.change("g-0", |spec| spec.place = Place::Succeeded);
+    cluster.settle();
+    let said = |cluster: &Cluster| (cluster.state("g"), cluster.report("g").reason, cluster.report("g").seats.taken);
+    let now = said(&cluster);
+    assert!(cluster.report("g").state != AppState::Rejected, "{now:?}");
+    cluster.restart().settle();
+    assert_eq!(said(&cluster), now, "the same anew");
+}
+
+/// 01, 1.11: a start comes to light in one batch with a pod that takes the room of a member which waits for it: the member
+/// is not bound there.
+#[test]
+fn a_start_that_is_found_binds_nobody_where_there_is_no_room() {
+    let mut cluster = Cluster::default().nodes(2, 1).queue("root.q", 3);
+    let spec = cluster.group("g", 2);
+    cluster.submit("g", "root.q", spec);
+    cluster.member("g-1", "g");
+    cluster.step().wait(2_000).carry("create");
+    let assumed = &cluster.scheduler.books.asks[cluster.pods["g-1"].0];
+    let node =
+        cluster.scheduler.books.nodes.name(assumed.node().expect("it has a node")).cloned().expect("of this name");
+    assert!(!cluster.log.iter().any(|line| line.starts_with("bind g-1")), "{:#?}", cluster.log);
+    let mut foreign = cluster.sized("foreign", Role::Foreign, 1);
+    foreign.place = Place::On { node: node.clone(), running: true };
+    cluster.show(foreign);
+    runs_in(&mut cluster, "g-0", 0);
+    cluster.step();
+    assert_eq!(cluster.state("g"), AppState::Running);
+    assert!(!cluster.log.contains(&format!("bind g-1 {node} started")), "{:#?}", cluster.log);
+}
+
 /// The task group `g` as it is seen by the next process.
 fn shrink(cluster: &mut Cluster, min_member: u32) {
     cluster.groups.get_mut("g").expect("it is there").min_member = min_member;

@@ -20,7 +20,7 @@ pub struct Scheduler {
     pub(in crate::core) out: Vec<Decision>,
     /// For each queue and class, why the ordinary asks wait that found no node in the last pass: for quota (true) or
     /// for a node (false).
-    pub(in crate::core) verdicts: BTreeMap<(QueueId, ClassId), bool>,
+    pub(in crate::core) waits_for_quota: BTreeMap<(QueueId, ClassId), bool>,
     /// Another pass is due. Either the last one stopped at its bound; or it placed pods after a gang past its gate had
     /// found no room. Those pods took quota, so that the gang may now have to say that it waits for quota.
     pub(in crate::core) unfinished: bool,
@@ -118,8 +118,8 @@ impl Scheduler {
         let mut rounds = 0;
         while *share > 0 && !(self.books.due.is_empty() && self.books.changes.apps.is_empty()) {
             self.heed_facts();
-            // Each round an application moves at least one state on, and the state machine has no cycle without an
-            // event.
+            // A round does what the one before it noted, and moves applications on; the state machine has no cycle
+            // without an event.
             rounds += 1;
             debug_assert!(rounds <= ROUNDS, "applications settle");
             let mut changed: Vec<_> = std::mem::take(&mut self.books.changes.apps)

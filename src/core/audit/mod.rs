@@ -28,8 +28,12 @@ impl Scheduler {
     /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). The
     /// two queues that always exist do not count. Every field is named, so that a new one is not forgotten here.
     pub fn leftovers(&self) -> Vec<&'static str> {
-        let Self { books, planner, out, verdicts, unfinished: _, revision: _ } = self;
-        let own = [("decisions", out.len()), ("bounds on room", planner.bounds.len()), ("verdicts", verdicts.len())];
+        let Self { books, planner, out, waits_for_quota, unfinished: _, revision: _ } = self;
+        let own = [
+            ("decisions", out.len()),
+            ("bounds on room", planner.bounds.len()),
+            ("reasons of ordinary pods", waits_for_quota.len()),
+        ];
         own.into_iter().chain(books.sizes()).filter(|(_, count)| *count > 0).map(|(name, _)| name).collect()
     }
 

@@ -87,24 +87,13 @@ impl Books {
             return;
         }
         let seat = ask.group.zip(ask.seat).and_then(|(group, seat)| self.groups[group].seats.get(seat));
+        let is_leaving = seat.is_some_and(|seat| seat.state == SeatState::Leaving(id));
         self.try_later(id, refusal, RELEASE_RETRY_MS);
-        match seat.map(|seat| seat.state) {
-            Some(SeatState::Releasing { placeholder, member }) if placeholder == id => {
-                self.unpark(member);
-                self.note(member);
-            }
-            Some(SeatState::Leaving(own)) if own == id => self.vacate(id, SeatState::Open(Reserve::None)),
-            Some(
-                SeatState::Open(_)
-                | SeatState::Assumed(_)
-                | SeatState::Binding(_)
-                | SeatState::Held(_)
-                | SeatState::Leaving(_)
-                | SeatState::Releasing { .. }
-                | SeatState::Freed(_)
-                | SeatState::Taken(_),
-            )
-            | None => {}
+        if let Some((_, _, member)) = self.swap_of(id) {
+            self.unpark(member);
+            self.note(member);
+        } else if is_leaving {
+            self.vacate(id, SeatState::Open(Reserve::None));
         }
         self.note(id);
     }
@@ -112,21 +101,12 @@ impl Books {
     /// The deletion of a placeholder is refused for now, and is tried again without another decision. Only the reason
     /// changes that is shown on the member parked for its seat.
     pub(in crate::core) fn release_held_up(&mut self, id: AskId, refusal: Refusal) {
-        let Some(ask) = self.asks.get(id).filter(|ask| ask.leaving.is_some()) else { return };
-        let seat = ask.group.zip(ask.seat).and_then(|(group, seat)| self.groups[group].seats.get(seat));
-        let member = seat.and_then(|seat| match seat.state {
-            SeatState::Releasing { placeholder, member } => (placeholder == id).then_some(member),
-            SeatState::Open(_)
-            | SeatState::Assumed(_)
-            | SeatState::Binding(_)
-            | SeatState::Held(_)
-            | SeatState::Leaving(_)
-            | SeatState::Freed(_)
-            | SeatState::Taken(_) => None,
-        });
+        if self.asks.get(id).is_none_or(|ask| ask.leaving.is_none()) {
+            return;
+        }
         self.forget_retry(id);
         self.asks[id].refused = Some((refusal, self.now.mono));
-        self.changes.asks.extend(member);
+        self.changes.asks.extend(self.swap_of(id).map(|(_, _, member)| member));
     }
 
     fn try_later(&mut self, id: AskId, refusal: Refusal, pause: Millis) {

@@ -4,7 +4,6 @@ use crate::core::base::ids::{QueueId, Text};
 use crate::core::base::resources::Limit;
 use crate::core::event::QueueSpec;
 use crate::core::model::books::Books;
-use crate::core::model::queue::is_on_one_path;
 use crate::core::shape::NodeSpec;
 
 impl Books {
@@ -41,10 +40,7 @@ impl Books {
     /// applications look for their queue again.
     pub(in crate::core) fn queue_changed(&mut self, changed: QueueId) {
         self.changes.pass_due = true;
-        let path = self.queues[changed].path.clone();
-        let concerned = self.queues.iter().filter(|(_, queue)| is_on_one_path(&queue.path, &path)).map(|(id, _)| id);
-        self.changes.queues.extend(concerned);
-        self.due.queues.insert(path);
+        self.due.queues.insert(self.queues[changed].path.clone());
     }
 
     /// A Node as last observed.

@@ -150,14 +150,14 @@ impl Scheduler {
         if !has_part {
             return;
         }
-        let taken = SeatState::Taken(Some(id));
-        if let Some(seat) = ask.seat {
-            return self.books.seat(group, seat, taken);
+        // One that has a seat took it in the moment in which it was confirmed.
+        if ask.seat.is_some() {
+            return;
         }
         let seats = &self.books.groups[group].seats;
         let Some(seat) = self.seat_it_was_bound_for(ask, group).or_else(|| seats.first_open()) else { return };
         self.clear_for_member(group, seat);
-        self.books.seat(group, seat, taken);
+        self.books.seat(group, seat, SeatState::Taken(Some(id)));
     }
 
     /// The seat for which a member was bound, if no other member has it. A placeholder may hold that seat by now: an

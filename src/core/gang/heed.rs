@@ -100,6 +100,8 @@ impl Scheduler {
         if queues.is_empty() && namespaces.is_empty() {
             return;
         }
+        let shown = self.books.queues.iter().filter(|(_, queue)| is_on_path_of(&queue.path, &queues));
+        self.books.changes.queues.extend(shown.map(|(id, _)| id));
         for (id, app) in self.books.apps.iter() {
             let of_queue = || is_on_path_of(&queue_path_of(&self.books, app), &queues);
             if namespaces.contains(&app.key.namespace) || of_queue() {
@@ -144,7 +146,7 @@ impl Scheduler {
     fn fall_back_all(&mut self) {
         let books = &mut self.books;
         let mut setbacks = BTreeMap::new();
-        for ((gang, node), reason) in std::mem::take(&mut books.due.setbacks) {
+        for (gang, node, reason) in std::mem::take(&mut books.due.setbacks) {
             let holds = node.is_none_or(|node| books.nodes.spec(node).is_some());
             if holds && books.gangs.get(gang).is_some_and(Gang::is_before_start) {
                 setbacks.entry(gang).or_insert(reason);

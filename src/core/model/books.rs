@@ -45,7 +45,7 @@ pub struct Books {
     pub timers: Timers,
     /// What changed since it was last looked at.
     pub changes: Changes,
-    /// What the facts of this step call for.
+    /// What facts call for and was not done yet.
     pub due: Due,
     /// The time of this step.
     pub now: Now,

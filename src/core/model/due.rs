@@ -34,9 +34,9 @@ pub struct Due {
     pub refused: BTreeMap<PlaceholderName, Refusal>,
     /// Classes that a pod had and has no more: nothing may be in them.
     pub dropped: BTreeSet<ClassId>,
-    /// Gangs that give everything back and try again later, with the reason that came first. Where a node refused a placeholder
-    /// and is gone by now, there is none.
-    pub setbacks: BTreeMap<(GangId, Option<NodeId>), Reason>,
+    /// Gangs that give everything back and try again later, in the order in which that came; of several reasons the first
+    /// counts. A refusal by a node that is gone by now is none.
+    pub setbacks: Vec<(GangId, Option<NodeId>, Reason)>,
 }
 
 /// Why an application is judged again; of several reasons the last in this order counts.
@@ -59,7 +59,7 @@ impl Due {
 
     /// A gang gives everything back and tries again later, unless this node is gone.
     pub fn setback(&mut self, id: GangId, unless_gone: Option<NodeId>, reason: Reason) {
-        self.setbacks.entry((id, unless_gone)).or_insert(reason);
+        self.setbacks.push((id, unless_gone, reason));
     }
 
     /// Whether something is to be done.

@@ -13,6 +13,16 @@ impl Books {
         self.by_name(self.residents.get(&node).into_iter().flatten().copied())
     }
 
+    /// The seat and the member for which a placeholder is deleted, while that swap goes on.
+    pub(in crate::core) fn swap_of(&self, placeholder: AskId) -> Option<(GroupId, u32, AskId)> {
+        let ask = &self.asks[placeholder];
+        let (group, seat) = ask.group.zip(ask.seat)?;
+        let SeatState::Releasing { placeholder: leaves, member } = self.groups[group].seats.get(seat)?.state else {
+            return None;
+        };
+        (leaves == placeholder).then_some((group, seat, member))
+    }
+
     /// Whether a placeholder holds a seat, or is being bound to, of a gang before its start.
     pub(in crate::core) fn awaits_start(&self, id: AskId) -> bool {
         let ask = &self.asks[id];

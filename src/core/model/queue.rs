@@ -379,16 +379,6 @@ impl Ahead {
     }
 }
 
-/// Whether one of two queues is the other or lies below it.
-pub(in crate::core) fn is_on_one_path(one: &str, other: &str) -> bool {
-    is_within(one, other) || is_within(other, one)
-}
-
-/// Whether one path is another or lies below it.
-fn is_within(path: &str, above: &str) -> bool {
-    path.strip_prefix(above).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
-}
-
 /// Whether a queue is one of these, or lies above or below one.
 pub(in crate::core) fn is_on_path_of(path: &str, queues: &BTreeSet<Text>) -> bool {
     let mut up = std::iter::successors(Some(path), |path| path.rsplit_once('.').map(|(above, _)| above));

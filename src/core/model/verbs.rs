@@ -59,27 +59,11 @@ impl Books {
     /// A placeholder is gone. If a member was parked for its seat, the seat is the member's from now on, and the member
     /// gets a node before anything else is placed ([`Self::hand_over`]). Returns whether there was such a member.
     pub fn step_aside(&mut self, placeholder: AskId) -> bool {
-        let ask = &self.asks[placeholder];
-        let Some((group, seat)) = ask.group.zip(ask.seat) else { return false };
-        match self.groups[group].seats.get(seat).map(|seat| seat.state) {
-            Some(SeatState::Releasing { placeholder: leaves, member }) if leaves == placeholder => {
-                self.free(placeholder);
-                self.seat(group, seat, SeatState::Freed(member));
-                self.due.freed.insert(member);
-                true
-            }
-            Some(
-                SeatState::Open(_)
-                | SeatState::Assumed(_)
-                | SeatState::Binding(_)
-                | SeatState::Held(_)
-                | SeatState::Leaving(_)
-                | SeatState::Releasing { .. }
-                | SeatState::Freed(_)
-                | SeatState::Taken(_),
-            )
-            | None => false,
-        }
+        let Some((group, seat, member)) = self.swap_of(placeholder) else { return false };
+        self.free(placeholder);
+        self.seat(group, seat, SeatState::Freed(member));
+        self.due.freed.insert(member);
+        true
     }
 
     /// Ends a swap after the placeholder is gone. With a place the member takes the seat on that node; without one it

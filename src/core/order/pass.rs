@@ -64,17 +64,17 @@ impl Scheduler {
 
     /// Pods of one queue and class wait for the same thing. When that changes, the reason of all of them is shown anew.
     fn judge_waiting(&mut self) {
-        let mut verdicts = std::collections::BTreeMap::new();
+        let mut waits_for_quota = std::collections::BTreeMap::new();
         for ((queue, class), asks) in &self.books.ordinary {
             let mut one = Totals::default();
             one.add(&self.books.classes.shape(*class).request, 1);
             let by_quota = self.books.queues.refuses(*queue, &Ahead::default(), &one).is_some();
-            if self.verdicts.get(&(*queue, *class)) != Some(&by_quota) {
+            if self.waits_for_quota.get(&(*queue, *class)) != Some(&by_quota) {
                 self.books.changes.asks.extend(asks.iter().map(|(_, ask)| *ask));
             }
-            verdicts.insert((*queue, *class), by_quota);
+            waits_for_quota.insert((*queue, *class), by_quota);
         }
-        self.verdicts = verdicts;
+        self.waits_for_quota = waits_for_quota;
     }
 
     /// Gangs and runs of ordinary asks, merged by rank.
