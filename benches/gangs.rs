@@ -21,6 +21,8 @@ const MEMBERS: u32 = 1_000;
 const PODS: u32 = 10_000;
 /// Gangs that wait.
 const GANGS: u32 = 1_000;
+/// Queues in which gangs wait.
+const QUEUES: u32 = 100;
 
 fn shape(cpu: i64) -> Arc<Shape> {
     Arc::new(Shape { request: Resources::pod(cpu, GIB), ..Shape::default() })
@@ -160,6 +162,71 @@ fn singletons_wait_while_a_pod_goes(bencher: Bencher<'_, '_>) {
     run(&mut ready, (0..PODS).map(|at| pod(at, Role::Singleton, &shapes[at as usize % 100])).collect());
     run(&mut ready, vec![foreign(7, PODS)]);
     measure(bencher, PODS, &ready, || vec![Event::AskGone(AskId { index: PODS, generation: 0 })], 0);
+}
+
+/// What they wait for.
+#[derive(Clone, Copy, Debug)]
+enum Lack {
+    /// For quota: in each queue a pod runs.
+    Quota,
+    /// For nodes: in each queue the first have placeholders or members that are planned, and the others wait behind them.
+    Nodes,
+}
+
+fn in_queue(mut event: Event, queue: u32) -> Event {
+    let name = Text::from(format!("root.q.{queue:03}"));
+    if let Event::Ask(_, spec) = &mut event {
+        spec.queue = Some(name);
+    } else if let Event::Group(_, spec) = &mut event {
+        spec.queue = name;
+    }
+    event
+}
+
+/// So many gangs of three members wait in each of 100 queues below a limited one, and two pods run in each of these.
+fn crowd(waiting: u32, lack: Lack) -> Scheduler {
+    let mut ready = cluster(100);
+    let max = match lack {
+        Lack::Quota => 50_000,
+        Lack::Nodes => 5_000_000,
+    };
+    let queue = |at: u32| {
+        let max = Limit::new([("cpu".into(), max)]);
+        Event::Queue(format!("root.q.{at:03}").into(), QueueSpec { max, max_applications: None })
+    };
+    run(&mut ready, (0..QUEUES).map(queue).chain([Event::Synced]).collect());
+    let runs = |at: u32| in_queue(pod(at, Role::Singleton, &shape(10_000)), at % QUEUES);
+    assert_eq!(run(&mut ready, (0..2 * QUEUES).map(runs).collect()), 2 * QUEUES);
+    let size = shape(match lack {
+        Lack::Quota => 16_000,
+        // More than any node has.
+        Lack::Nodes => 65_000,
+    });
+    for at in 0..waiting * QUEUES {
+        let name = format!("gang-{at:06}");
+        let members = (0..3).map(|number| member(1000 + 3 * at + number, &name, &size));
+        let come = std::iter::once(gang(&name, 3, &size)).chain(members);
+        assert_eq!(run(&mut ready, come.map(|event| in_queue(event, at % QUEUES)).collect()), 0);
+    }
+    ready
+}
+
+/// 100, or 10 000, gangs wait in 100 queues while a pod comes to one of these, is placed and ends: what that takes does not
+/// follow from how many wait.
+#[divan::bench(
+    args = [1, 100].into_iter().flat_map(|waiting| [Lack::Quota, Lack::Nodes].map(|lack| (waiting, lack))),
+    sample_count = 100, sample_size = 100
+)]
+fn gangs_wait_in_100_queues(bencher: Bencher<'_, '_>, (waiting, lack): (u32, Lack)) {
+    let mut scheduler = crowd(waiting, lack);
+    let (id, size) = (AskId { index: 1000 + 3 * waiting * QUEUES, generation: 0 }, shape(1000));
+    let mut queue = 0;
+    bencher.bench_local(|| {
+        queue = (queue + 1) % QUEUES;
+        let comes = in_queue(pod(id.index, Role::Singleton, &size), queue);
+        assert_eq!(run(&mut scheduler, vec![comes]), 1);
+        assert_eq!(run(&mut scheduler, vec![Event::AskGone(id)]), 0);
+    });
 }
 
 /// The books are recomputed from scratch: what that takes grows with the number of applications, no faster.

@@ -51,6 +51,11 @@ fn waits() -> Vec<Reason> {
         Reason::Settling,
         Reason::CreatingPlaceholders { have: 1, need: 2 },
         Reason::WaitingForCapacity { fit: 1, need: 2 },
+        Reason::WaitingBehind {
+            fit: 1,
+            need: 2,
+            refused: QuotaExcess { kept: Some(Kept { gangs: 1, amount: 1 }), ..excess() },
+        },
         Reason::BindingPlaceholders { have: 1, need: 2 },
         Reason::Held { unsupported: 0 },
         Reason::Held { unsupported: 2 },

@@ -2,7 +2,7 @@
 
 use gangline::core::event::{GroupSpec, QueueSpec, Role};
 use gangline::core::lifecycle::AppState;
-use gangline::core::model::gang::{BACK_OFF_AT_MOST_MS, BACK_OFF_MS};
+use gangline::core::model::gang::{BACK_OFF_AT_MOST_MS, BACK_OFF_MS, NUMBERS_MS};
 use gangline::core::resources::Limit;
 
 use crate::support::cluster::{Cluster, size};
@@ -79,19 +79,124 @@ fn the_order_is_priority_then_submission_then_name() {
     }
 }
 
-/// 01, 1.2.5: a gang past the gate but blocked by nodes "is charged virtually for the pass, which decides who else may
-/// create placeholders".
-#[test]
-fn a_gang_that_nodes_block_keeps_its_quota_from_those_behind() {
-    let mut cluster = Cluster::default().nodes(2, 2).queue("root.q", 8);
+/// A gang of six that no nodes hold, and behind it one of three, both with placeholders; in a queue of so much cpu.
+fn six_before_three_with_placeholders(cpu: i64) -> Cluster {
+    let mut cluster = Cluster::default().nodes(1, 2).queue("root.q", cpu);
     for (name, min, created) in [("a", 6, 1), ("b", 3, 2)] {
         let mut spec = cluster.all(name, min);
         spec.created = created;
         cluster.submit(name, "root.q", spec);
     }
     cluster.settle();
-    assert_eq!((cluster.report("a").reason, cluster.report("b").reason), ("WaitingForCapacity", "WaitingForQuota"));
-    assert_eq!(created(&cluster.log).len(), 6);
+    cluster
+}
+
+/// 01, 1.2.5: "of the gangs of a queue that are past the gate and blocked by nodes, taken in order, each whose ask fits the
+/// headroom beside those before it keeps its pending placeholders and is Unschedulable".
+#[test]
+fn gangs_that_nodes_block_have_placeholders_as_far_as_the_quota_holds_them_together() {
+    let cluster = six_before_three_with_placeholders(9);
+    assert_eq!(["a", "b"].map(|name| cluster.report(name).reason), ["WaitingForCapacity"; 2]);
+    assert_eq!(created(&cluster.log).len(), 9);
+    assert_eq!(["ph-a-1-0-0", "ph-b-1-0-0"].map(|name| cluster.why(name)), [Some("Unschedulable"); 2]);
+}
+
+/// 01, 1.2.5: "The others make no placeholders and are not Unschedulable: each is planned on trial, and goes through and
+/// overtakes when its plan succeeds."
+#[test]
+fn a_gang_behind_those_is_planned_on_trial() {
+    let mut cluster = six_before_three_with_placeholders(8);
+    cluster.member("b-0", "b");
+    cluster.settle();
+    assert_eq!(["a", "b"].map(|name| cluster.report(name).reason), ["WaitingForCapacity", "WaitingBehind"]);
+    assert_eq!((created(&cluster.log).len(), cluster.why("b-0")), (6, Some("WaitingBehind")));
+    let message = cluster.report("b").message;
+    for part in ["2 of 3 seats find a node", "8 left", "gangs before it (1)", "first 6", "nearest is n0"] {
+        assert!(message.contains(part), "{message}");
+    }
+    cluster.node("n1", 1);
+    cluster.settle();
+    assert_eq!((cluster.state("b"), cluster.bound().len()), (AppState::Running, 3));
+    assert_eq!((cluster.report("a").reason, cluster.placeholders()), ("WaitingForQuota", 2), "3 of 8 are used");
+}
+
+/// A gang that comes first, by its priority, takes the place of one that waits for nodes with placeholders: that gives
+/// them back, and comes again with back-off.
+#[test]
+fn who_is_outranked_gives_its_placeholders_back() {
+    let mut cluster = six_before_three_with_placeholders(8);
+    let mut spec = cluster.all("first", 5);
+    spec.created = 0;
+    cluster.submit("first", "root.q", spec);
+    cluster.settle();
+    assert_eq!((cluster.report("a").reason, cluster.placeholders()), ("WaitingForQuota", 8), "the first may start");
+    cluster.wait(BACK_OFF_MS).settle();
+    let reasons = ["first", "a", "b"].map(|name| cluster.report(name).reason);
+    assert_eq!(reasons, ["WaitingForCapacity", "WaitingBehind", "WaitingForCapacity"], "5 + 3 of 8, and 6 not");
+    assert_eq!((cluster.placeholders(), cluster.why("ph-b-1-0-0")), (8, Some("Unschedulable")));
+}
+
+/// A plan on trial believed in placeholders as small as announced, and they came out larger: it is not believed again while
+/// nodes have no more room.
+#[test]
+fn a_plan_on_trial_that_was_wrong_is_not_believed_again() {
+    let mut cluster = Cluster::default().nodes(1, 3).queue("root.q", 8);
+    let mut spec = cluster.all("a", 6);
+    spec.created = 1;
+    cluster.submit("a", "root.q", spec);
+    cluster.settle();
+    let mut spec = cluster.all("b", 3);
+    spec.created = 2;
+    cluster.admitted.insert("b".into(), cluster.sized("", Role::Singleton, 2).shape);
+    cluster.submit("b", "root.q", spec);
+    for _ in 0..5 {
+        cluster.settle().wait(61_000);
+    }
+    assert_eq!((cluster.report("b").reason, created(&cluster.log).len()), ("WaitingBehind", 9), "{:#?}", cluster.log);
+}
+
+/// 01, 1.2.5: "a gang that nothing can ever satisfy (a typo in a node selector) costs the others nothing"; here one too
+/// large for every node, in their queue and in one beside it.
+#[test]
+fn who_fits_no_node_costs_the_others_nothing() {
+    for (first, second) in [("root.p.q", "root.p.q"), ("root.p.q", "root.p.r")] {
+        let mut cluster = Cluster::default().nodes(2, 4).queue("root.p", 8).queue("root.p.q", 8).queue("root.p.r", 8);
+        let large = GroupSpec { min_resource: size(5), created: 1, ..cluster.direct("large", 1) };
+        cluster.submit("large", first, large);
+        cluster.large_member("large-0", "large", 5);
+        let spec = cluster.group("small", 4);
+        cluster.submit("small", second, GroupSpec { created: 2, ..spec });
+        cluster.settle().wait(1_000).settle();
+        assert_eq!(
+            (cluster.report("small").seats.held, cluster.why("large-0")),
+            (4, Some("WaitingForQuota")),
+            "4 of 8"
+        );
+    }
+}
+
+/// What one of many that wait for the same is told: the cause at once, and other numbers within half a minute.
+#[test]
+fn who_stands_in_a_line_is_told_what_holds_now() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 4);
+    for (name, created) in [("a", 1), ("b", 2), ("c", 3)] {
+        let spec = cluster.direct(name, 3);
+        cluster.submit(name, "root.q", GroupSpec { created, ..spec });
+        cluster.members(name, 3);
+    }
+    cluster.settle();
+    let left = |cluster: &Cluster, amount: &str| {
+        ["b", "c"].map(|name| cluster.report(name).message.contains(&format!("root.q has {amount} left")))
+    };
+    assert_eq!((cluster.state("a"), left(&cluster, "1")), (AppState::Running, [true; 2]));
+    cluster.member("a-3", "a");
+    cluster.settle().wait(NUMBERS_MS).settle();
+    assert_eq!(left(&cluster, "0"), [true; 2], "{}", cluster.report("c").message);
+    // Both find what they wait for; the first takes it, and the second is told what is left.
+    ["a-0", "a-1", "a-2"].iter().for_each(|name| cluster.delete(name));
+    cluster.settle().wait(NUMBERS_MS).settle();
+    assert_eq!((cluster.state("b"), cluster.report("c").reason), (AppState::Running, "WaitingForQuota"));
+    assert!(left(&cluster, "0")[1], "{}", cluster.report("c").message);
 }
 
 /// A gang of six, too large for the nodes, and behind it one of three that fits; in a queue of so much cpu.
@@ -106,16 +211,16 @@ fn six_before_three(cpu: i64) -> Cluster {
     cluster
 }
 
-/// The same, once such a gang lacks a member: it waits for that, and those behind it for nothing any more.
+/// 01, 1.2.5: "A gang that waits never stops another that could start, neither for quota nor for nodes".
 #[test]
-fn a_gang_that_nodes_block_and_that_loses_a_member_gives_way() {
+fn a_gang_that_waits_for_nodes_keeps_nothing_from_those_behind() {
     let mut cluster = six_before_three(8);
     cluster.settle();
-    assert_eq!((cluster.report("a").reason, cluster.report("b").reason), ("WaitingForCapacity", "WaitingForQuota"));
+    assert_eq!(cluster.bound(), ["b-0", "b-1", "b-2"]);
+    assert_eq!(cluster.report("a").reason, "WaitingForQuota", "3 of 8 are used");
     cluster.delete("a-5");
     cluster.settle();
     assert_eq!(cluster.report("a").reason, "WaitingForMembers", "{}", cluster.report("a").message);
-    assert_eq!(cluster.bound(), ["b-0", "b-1", "b-2"]);
 }
 
 /// 01, 1.2.5: "later applications that still fit may overtake it".

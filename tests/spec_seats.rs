@@ -363,9 +363,9 @@ fn a_placeholder_of_another_namespace_is_none_of_the_gang() {
     assert_eq!(cluster.report("g").members.placeholders, 2);
 }
 
-/// 01, 1.2.5: a gang that waits for nodes is charged virtually: who waits behind it is told so.
+/// 01, 1.2.5: who waits for nodes behind others, whose asks leave too little quota for it, is told so.
 #[test]
-fn the_virtual_charge_is_named() {
+fn what_gangs_before_it_ask_for_is_named() {
     let mut cluster = Cluster::default().nodes(1, 1).queue("root.q", 4);
     for (name, min) in [("a", 2), ("b", 2), ("c", 2)] {
         let spec = cluster.direct(name, min);
@@ -373,10 +373,11 @@ fn the_virtual_charge_is_named() {
         cluster.members(name, min);
     }
     cluster.settle();
-    let text = "the gang asks for 2 cpu, but queue root.q has 4 left, of which earlier gangs that wait for nodes (2) have \
-                the first 4";
+    let text = "1 of 2 seats find a node now; no placeholders are made before all do, since the gang asks for 2 cpu, but \
+                queue root.q has 4 left, of which gangs before it (2) have the first 4; 0/1 nodes take one more: 1 \
+                Insufficient cpu; nearest is n0, 1 cpu short";
     assert_eq!((cluster.report("b").reason, cluster.report("c").message), ("WaitingForCapacity", text.into()));
-    assert_eq!(cluster.why("c-0"), Some("WaitingForQuota"));
+    assert_eq!(cluster.why("c-0"), Some("WaitingBehind"));
 }
 
 /// 02, 2.2: what waits says why: here for a placeholder that a finalizer holds after the end.

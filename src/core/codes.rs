@@ -110,6 +110,9 @@ codes! {
          held until the next attempt.";
     WaitingForCapacity, Others, Warning,
         "The seats do not find nodes together; the message says how many do and what the others lack.";
+    WaitingBehind, Others, Warning,
+        "The seats do not find nodes together, nor does the quota hold the gang beside those before it that wait for \
+         nodes, too. It makes no placeholders, and starts as soon as the nodes have room for all of it.";
     BindingPlaceholders, Time, Normal, "Every seat has a node; placeholders are being bound.";
     PlaceholdersLeaving, Others, Warning,
         "Placeholders that were given up are still there: a finalizer, their node, or a refused deletion holds \

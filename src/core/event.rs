@@ -263,3 +263,10 @@ pub struct QueueSpec {
     /// How many applications may be past the gate at once; `None` = no limit.
     pub max_applications: Option<u32>,
 }
+
+impl QueueSpec {
+    /// Whether work can wait because of it.
+    pub fn limits_something(&self) -> bool {
+        !self.max.is_unlimited() || self.max_applications.is_some()
+    }
+}

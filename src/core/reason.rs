@@ -175,6 +175,16 @@ pub enum Reason {
         /// Seats of that class.
         need: u32,
     },
+    /// The seats do not find nodes together, and the ask does not fit beside those of gangs before it that nodes block,
+    /// too: it makes no placeholders.
+    WaitingBehind {
+        /// Seats that find a node, of the class that fell short in the plan on trial.
+        fit: u32,
+        /// Seats of that class.
+        need: u32,
+        /// What is left beside the others.
+        refused: QuotaExcess,
+    },
     /// All seats have nodes; their placeholders are being bound.
     BindingPlaceholders {
         /// Bound.
@@ -252,6 +262,7 @@ impl Reason {
             Self::WaitingForApplications { .. } => Code::WaitingForApplications,
             Self::Settling | Self::CreatingPlaceholders { .. } => Code::CreatingPlaceholders,
             Self::WaitingForCapacity { .. } => Code::WaitingForCapacity,
+            Self::WaitingBehind { .. } => Code::WaitingBehind,
             Self::BindingPlaceholders { .. } => Code::BindingPlaceholders,
             Self::Held { .. } => Code::WaitingForMembers,
             Self::PlaceholdersLeaving { .. } => Code::PlaceholdersLeaving,
@@ -260,6 +271,30 @@ impl Reason {
             Self::PlaceholdersLost(_) => Code::PlaceholdersLost,
             Self::ReservationLost { .. } => Code::ReservationLost,
         }
+    }
+
+    /// Whether two reasons differ in their numbers at most.
+    pub fn has_cause_of(&self, other: &Self) -> bool {
+        let limit = |reason: &Self| match reason {
+            Self::WaitingForQuota(refused) | Self::WaitingBehind { refused, .. } => {
+                let lacks = (refused.excess.resource.clone(), refused.kept.is_some());
+                Some((refused.queue.clone(), Some(lacks)))
+            }
+            Self::WaitingForApplications { queue, .. } => Some((queue.clone(), None)),
+            Self::WaitingForTaskGroups { .. }
+            | Self::WaitingForQueues { .. }
+            | Self::WaitingForMembers { .. }
+            | Self::Settling
+            | Self::CreatingPlaceholders { .. }
+            | Self::WaitingForCapacity { .. }
+            | Self::BindingPlaceholders { .. }
+            | Self::Held { .. }
+            | Self::PlaceholdersLeaving { .. }
+            | Self::PlaceholderRejected(_)
+            | Self::PlaceholdersLost(_)
+            | Self::ReservationLost { .. } => None,
+        };
+        self.code() == other.code() && limit(self) == limit(other)
     }
 
     /// Whether the gang goes on by itself within moments: nothing is shown on its pods meanwhile.
@@ -275,6 +310,7 @@ impl Reason {
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
             | Self::WaitingForCapacity { .. }
+            | Self::WaitingBehind { .. }
             | Self::PlaceholdersLeaving { .. }
             | Self::PlaceholderRejected(_)
             | Self::PlaceholdersLost(_)
@@ -293,7 +329,7 @@ pub fn quota_sentence(what: &str, refused: &QuotaExcess) -> String {
         None => sentence,
         Some(Kept { gangs, amount }) => {
             let amount = Amount(name, *amount);
-            format!("{sentence}, of which earlier gangs that wait for nodes ({gangs}) have the first {amount}")
+            format!("{sentence}, of which gangs before it ({gangs}) have the first {amount}")
         }
     }
 }
@@ -330,6 +366,11 @@ impl fmt::Display for Reason {
             Self::Settling => f.write_str("waiting a moment for members before placeholders are created"),
             Self::CreatingPlaceholders { have, need } => write!(f, "{have} of {need} placeholders exist"),
             Self::WaitingForCapacity { fit, need } => write!(f, "{fit} of {need} seats find a node"),
+            Self::WaitingBehind { fit, need, refused } => write!(
+                f,
+                "{fit} of {need} seats find a node now; no placeholders are made before all do, since {}",
+                quota_sentence("the gang", refused)
+            ),
             Self::BindingPlaceholders { have, need } => write!(f, "{have} of {need} seats are held"),
             Self::Held { unsupported: 0 } => f.write_str("every seat is held; waiting for the first member"),
             Self::Held { unsupported } => write!(

@@ -1,12 +1,10 @@
 //! The scheduler: one value, one way in. Events and a time go in, decisions come out.
 
-use std::collections::BTreeMap;
-
-use crate::core::base::ids::{ClassId, QueueId};
 use crate::core::decision::Decision;
 use crate::core::event::Event;
 use crate::core::model::books::Books;
 use crate::core::model::timers::Timer;
+use crate::core::order::lines::Lines;
 use crate::core::place::planner::Planner;
 use crate::core::time::{Mono, Now};
 
@@ -18,12 +16,8 @@ pub struct Scheduler {
     /// What plans are made with.
     pub(in crate::core) planner: Planner,
     pub(in crate::core) out: Vec<Decision>,
-    /// For each queue and class, why the ordinary asks wait that found no node in the last pass: for quota (true) or
-    /// for a node (false).
-    pub(in crate::core) waits_for_quota: BTreeMap<(QueueId, ClassId), bool>,
-    /// Another pass is due. Either the last one stopped at its bound; or it placed pods after a gang past its gate had
-    /// found no room. Those pods took quota, so that the gang may now have to say that it waits for quota.
-    pub(in crate::core) unfinished: bool,
+    /// Which waiting work is looked at in the next pass, and what wakes the rest.
+    pub(in crate::core) lines: Lines,
     /// Rises with everything that may have changed an answer: see [`Scheduler::revision`].
     pub(in crate::core) revision: u64,
 }
@@ -75,8 +69,8 @@ impl Scheduler {
         self.expire();
         let mut share = SETTLED_PER_STEP;
         self.settle(&mut share);
-        if self.books.changes.pass_due || self.unfinished {
-            (self.books.changes.pass_due, self.unfinished) = (false, false);
+        if self.pass_is_due() {
+            self.books.changes.pass_due = false;
             self.pass(&mut share);
             self.settle(&mut share);
         }
@@ -100,11 +94,7 @@ impl Scheduler {
     /// Whether there is more to decide even if nothing happens.
     fn has_more(&self) -> bool {
         let changes = &self.books.changes;
-        changes.pass_due
-            || !changes.apps.is_empty()
-            || !self.books.due.is_empty()
-            || self.unfinished
-            || self.books.queues.has_drained()
+        self.pass_is_due() || !changes.apps.is_empty() || !self.books.due.is_empty() || self.books.queues.has_drained()
     }
 
     /// Whether decisions are made: every kind has been listed or is known to be unserved.
@@ -148,6 +138,7 @@ impl Scheduler {
             match timer {
                 Timer::Settle(gang) | Timer::BackOff(gang) => self.books.touch_gang(gang),
                 Timer::Completion(app) => self.books.touch(app),
+                Timer::Numbers => self.lines.tell_numbers(),
                 Timer::Retry(ask) => {
                     retries.push(ask);
                     continue;

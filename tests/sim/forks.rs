@@ -62,7 +62,9 @@ fn cause(code: Code) -> Cause {
         Code::ExceedsMaxQuota | Code::WaitingForQuota | Code::WaitingForApplications | Code::SeatTooSmall => {
             Cause::Goes(|world, _| world.lift_quotas())
         }
-        Code::WaitingForCapacity | Code::Unschedulable => Cause::Goes(|world, _| world.add_room()),
+        Code::WaitingForCapacity | Code::WaitingBehind | Code::Unschedulable => {
+            Cause::Goes(|world, _| world.add_room())
+        }
         Code::TaskGroupNotFound => Cause::Goes(|world, _| world.define_groups()),
         Code::WaitingForTaskGroups => Cause::Goes(World::define_listed),
         Code::WaitingForMembers => Cause::Goes(World::add_members),

@@ -48,7 +48,7 @@ const REPETITIONS: u32 = 3;
 /// Reasons of gangs that lack nobody.
 const ALL_IS_WELL: &[&str] = &["Running", "Placed"];
 /// Reasons of gangs that have nothing of what they need.
-const WAITS_FOR_ROOM: &[&str] = &["WaitingForCapacity", "WaitingForQuota", "WaitingForApplications"];
+const WAITS_FOR_ROOM: &[&str] = &["WaitingForCapacity", "WaitingBehind", "WaitingForQuota", "WaitingForApplications"];
 
 impl World {
     /// What holds whenever everything has come to rest.

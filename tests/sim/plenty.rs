@@ -17,9 +17,10 @@ use crate::sim::people::{NS, is_held_back, label, levels, node_of};
 use crate::sim::world::World;
 
 /// Reasons that room can end: none of them remains when there is plenty of it.
-const ABOUT_ROOM: [Code; 12] = [
+const ABOUT_ROOM: [Code; 13] = [
     Code::ExceedsMaxQuota,
     Code::WaitingForCapacity,
+    Code::WaitingBehind,
     Code::WaitingForQuota,
     Code::WaitingForApplications,
     Code::CreatingPlaceholders,

@@ -39,6 +39,8 @@ pub struct Cluster {
     pub events: Vec<Event>,
     /// Every decision so far, as text.
     pub log: Vec<String>,
+    /// As what the placeholders of a group come out of admission, where that is not what was asked for.
+    pub admitted: BTreeMap<String, Arc<Shape>>,
 }
 
 /// `cpu` cores and 1 GiB.
@@ -85,6 +87,7 @@ impl Cluster {
             decisions: Vec::new(),
             events: Vec::new(),
             log: Vec::new(),
+            admitted: BTreeMap::new(),
         }
     }
 
@@ -389,7 +392,8 @@ impl Cluster {
 
     /// The placeholder pod appears.
     pub fn create(&mut self, name: &PlaceholderName) {
-        let shape = self.groups.get(&*name.group.name).map(|spec| spec.shape.clone()).unwrap_or_default();
+        let asked = || self.groups.get(&*name.group.name).map(|spec| spec.shape.clone());
+        let shape = self.admitted.get(&*name.group.name).cloned().or_else(asked).unwrap_or_default();
         let pod = pod_name(name);
         let spec = AskSpec { shape, ..self.pod(&pod, Role::Placeholder(name.clone())) };
         self.show(spec);

@@ -1,14 +1,16 @@
 //! The books recomputed from scratch and compared: what does not add up is a bug of ours (04, I7).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::base::ids::{AskId, NodeId, QueueId};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::books::asks_of;
+use crate::core::model::claims::Before;
 use crate::core::model::gang::Stage;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::seat::SeatState;
+use crate::core::model::turn::{Line, Turn};
 use crate::core::step::Scheduler;
 
 impl Scheduler {
@@ -22,19 +24,21 @@ impl Scheduler {
         self.audit_ghosts(&mut violations);
         self.audit_gangs(&mut violations);
         self.audit_queues(&mut violations);
+        self.audit_turns(&mut violations);
         violations
     }
 
     /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). The
     /// two queues that always exist do not count. Every field is named, so that a new one is not forgotten here.
     pub fn leftovers(&self) -> Vec<&'static str> {
-        let Self { books, planner, out, waits_for_quota, unfinished: _, revision: _ } = self;
-        let own = [
-            ("decisions", out.len()),
-            ("bounds on room", planner.bounds.len()),
-            ("reasons of ordinary pods", waits_for_quota.len()),
-        ];
-        own.into_iter().chain(books.sizes()).filter(|(_, count)| *count > 0).map(|(name, _)| name).collect()
+        let Self { books, planner, out, lines, revision: _ } = self;
+        let own = [("decisions", out.len()), ("bounds on room", planner.bounds.len())];
+        own.into_iter()
+            .chain(lines.sizes())
+            .chain(books.sizes())
+            .filter(|(_, count)| *count > 0)
+            .map(|(name, _)| name)
+            .collect()
     }
 
     fn audit_charges(&self, violations: &mut Vec<String>) {
@@ -113,9 +117,7 @@ impl Scheduler {
 
     fn audit_lines(&self, violations: &mut Vec<String>) {
         for (id, ask) in self.books.asks.iter() {
-            let has = |set: &std::collections::BTreeSet<(crate::core::model::ask::Rank, AskId)>| {
-                set.contains(&(ask.rank(), id))
-            };
+            let has = |set: &BTreeSet<(crate::core::model::ask::Rank, AskId)>| set.contains(&(ask.rank(), id));
             let stands = match ask.waits_for {
                 WaitsFor::Nothing => true,
                 WaitsFor::Seat(group) => has(&self.books.groups[group].waiting),
@@ -151,17 +153,8 @@ impl Scheduler {
             let asks = app.asks.iter().all(|ask| self.books.asks.get(*ask).is_some_and(|ask| ask.app == Some(id)));
             let groups =
                 app.groups.iter().all(|group| self.books.groups.get(*group).is_some_and(|group| group.app == Some(id)));
-            if !waits
-                || !asks
-                || !groups
-                || gang.turn.as_ref().is_some_and(|rank| self.books.turns.get(rank) != Some(&app.gang))
-            {
+            if !waits || !asks || !groups {
                 violations.push(format!("{} lists what is not there", app.key));
-            }
-        }
-        for (rank, gang) in &self.books.turns {
-            if self.books.gangs.get(*gang).is_none_or(|gang| gang.turn.as_ref() != Some(rank)) {
-                violations.push(format!("{} has a turn that is not its own", rank.key));
             }
         }
         for asks in self.books.ordinary.values() {
@@ -222,6 +215,54 @@ impl Scheduler {
             if (queue.applications, &queue.pending, queue.admitted) != (applications, &pending, admitted) {
                 violations.push(format!("queue {} counts other applications than there are", queue.path));
             }
+        }
+    }
+
+    /// A gang that tries to start stands in one line at the gate or has one claim on each queue of its path, and these
+    /// hold no other. Every line that holds somebody is due, asleep, or about to be looked at.
+    fn audit_turns(&self, violations: &mut Vec<String>) {
+        let mut at_gate = 0;
+        let mut claims: BTreeMap<QueueId, (usize, Totals)> = BTreeMap::new();
+        let mut lines: BTreeSet<Line> =
+            self.books.ordinary.keys().map(|(queue, class)| Line::Pods(*queue, *class)).collect();
+        for (id, gang) in self.books.gangs.iter() {
+            match gang.turn() {
+                Some(Turn::Gate { rank, queue, form }) => {
+                    let line = self.books.gate.get(&(*queue, form.clone()));
+                    if line.and_then(|line| line.gangs.get(rank)) != Some(&id) {
+                        violations.push(format!("{} does not stand in its line", rank.key));
+                    }
+                    at_gate += 1;
+                    lines.insert(Line::Gate(*queue, form.clone()));
+                }
+                Some(Turn::Past { queue, need, .. }) => {
+                    for queue in self.books.queues.path(*queue) {
+                        let (count, sum) = claims.entry(queue).or_default();
+                        *count += 1;
+                        sum.add_all(need);
+                    }
+                    lines.insert(Line::Gang(id));
+                }
+                None => {}
+            }
+        }
+        if self.books.gate.values().map(|line| line.gangs.len()).sum::<usize>() != at_gate {
+            violations.push("a gang stands at the gate and does not try to start".into());
+        }
+        for (id, queue) in self.books.queues.iter() {
+            let expected = claims.remove(&id).unwrap_or_default();
+            if (queue.claims.iter().count(), queue.claims.total(Before::All)) != (expected.0, &expected.1) {
+                violations.push(format!("queue {} has other claims than there are", queue.path));
+            }
+        }
+        let is_known = |line: &&Line| self.lines.knows(line) || self.books.changes.lines.contains(*line);
+        if let Some(line) = lines.iter().find(|line| !is_known(line)) {
+            violations.push(format!("nobody will look at {line:?}"));
+        }
+        if let Some(line) =
+            self.lines.iter().find(|line| !lines.contains(*line) && !self.books.changes.lines.contains(*line))
+        {
+            violations.push(format!("nobody stands in {line:?}"));
         }
     }
 }

@@ -93,7 +93,7 @@ impl Resources {
 }
 
 /// A sum over many pods; exact. Absent = 0.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Totals {
     base: [i128; 4],
     rare: BTreeMap<Text, i128>,
@@ -219,6 +219,11 @@ impl Limit {
     /// Every limited resource.
     pub fn iter(&self) -> impl Iterator<Item = (&str, i128)> {
         self.0.iter().map(|(name, amount)| (&**name, *amount))
+    }
+
+    /// The names of the limited resources.
+    pub fn names(&self) -> impl Iterator<Item = &Text> {
+        self.0.keys()
     }
 
     /// Whether nothing is limited.

@@ -1,59 +1,128 @@
 //! The gate: whether the whole of a gang fits its queue now, and what happens on either side of it (01, 1.2.5).
 
-use crate::core::base::ids::GangId;
+use std::sync::Arc;
+
+use crate::core::base::ids::{GangId, QueueId};
 use crate::core::base::resources::Totals;
 use crate::core::decision::TerminationType;
 use crate::core::event::{PlaceholderFor, Reservation};
-use crate::core::model::gang::{SETTLE_AT_MOST_MS, SETTLE_MS, Stage};
-use crate::core::model::queue::Ahead;
+use crate::core::model::ask::Rank;
+use crate::core::model::claims::Before;
+use crate::core::model::gang::{Gang, Room, SETTLE_AT_MOST_MS, SETTLE_MS, Stage, Tried};
+use crate::core::model::queue::QuotaExcess;
+use crate::core::model::turn::{Form, Line, Turn};
+use crate::core::order::lines::{Hold, Told, Until};
+use crate::core::order::pass::{Next, Served};
 use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
 
 impl Scheduler {
-    /// One turn of a gang in a pass. Returns how many pods it placed.
-    pub(in crate::core) fn try_gang(&mut self, id: GangId, ahead: &mut Ahead) -> u32 {
-        if self.books.gangs[id].groups.is_empty() {
+    /// The turn of the first gang of a line before the gate.
+    pub(in crate::core) fn serve_gate(&mut self, queue: QueueId, form: &Arc<Form>, rank: &Rank) -> Served {
+        let line = self.books.gate.get(&(queue, form.clone()));
+        let Some(id) = line.and_then(|line| line.gangs.get(rank)).copied() else { return Served::goes(0) };
+        if let Some(refused) = self.refused_at_gate(id, queue, rank, &form.need) {
+            return self.stay_at_gate(queue, form, refused);
+        }
+        if form.is_alone() {
             self.let_in(id);
-            return 0;
+            self.take_turn(id);
+            return Served::goes(0);
         }
-        if let Some(reason) = self.lacks_members(id) {
-            self.close_gate_for(id, reason);
-            return 0;
-        }
-        let need = self.open_ask(id);
-        if let Some(reason) = self.at_gate(id, ahead, &need) {
-            self.close_gate_for(id, reason);
-            if !self.books.gangs[id].originators.is_empty() {
-                // An originator may have come with which the ask is larger than the queue can ever hold.
-                self.judge_gang_again(id);
-            }
-            return 0;
+        if let Some(refused) = self.books.queues.refuses_behind(queue, rank, &form.need, Before::All)
+            && let Some(refused) = self.try_out(id, queue, form, refused)
+        {
+            return self.stay_at_gate(queue, form, refused);
         }
         self.open_gate(id);
-        if self.is_blocked(id) {
-            return self.stay_blocked(id, &need, ahead);
+        self.take_turn(id);
+        let Served { placed, next } = self.serve_gang(id);
+        let line = Line::Gang(id);
+        match next {
+            Next::Waits(until) => self.fall_asleep(line, *until),
+            Next::Goes | Next::Later => self.books.changes.lines.extend([line]),
         }
-        let placed = match self.prepare(id) {
-            Some(reason) => {
-                self.wait(id, reason);
-                0
+        Served::goes(placed)
+    }
+
+    /// A gang that does not fit beside those before it that nodes block makes no placeholders before a plan without them
+    /// finds nodes for all (01, 1.2.5). Says why it does not, and when to try again.
+    fn try_out(&mut self, id: GangId, queue: QueueId, form: &Form, refused: QuotaExcess) -> Option<(Reason, Next)> {
+        let tried = match self.books.gangs[id].tried.filter(|tried| self.still_lacks(tried)) {
+            Some(tried) => tried,
+            None => {
+                let short = self.planner.try_out(&self.books, id, form);
+                let tried = short.map(|short| self.tried(&short));
+                self.books.gangs[id].tried = tried.filter(|_| short.is_some_and(|short| !short.goes_on));
+                tried?
             }
-            None => self.plan_or_wait(id),
         };
-        if placed > 0 { placed } else { self.stay_blocked(id, &need, ahead) }
+        let Tried { room, fit, need, .. } = tried;
+        let until = Until { room: Some(room), refused: Some((queue, form.need.clone())), ..self.until_held(&refused) };
+        let next = if self.books.gangs[id].tried.is_some() { Next::waits(until) } else { Next::Later };
+        Some((Reason::WaitingBehind { fit, need, refused }, next))
     }
 
-    fn judge_gang_again(&mut self, id: GangId) {
-        self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.judge_again(app));
-    }
-
-    /// A gang past the gate is blocked by nodes: what it needs is charged virtually, for the rest of this pass (01,
-    /// 1.2.5).
-    fn stay_blocked(&self, id: GangId, need: &Totals, ahead: &mut Ahead) -> u32 {
-        if let Some(queue) = self.books.queue_of(id).filter(|_| self.books.gangs[id].is_past_gate()) {
-            ahead.charge(&self.books.queues, queue, need);
+    /// Whether nodes still lack the room that a plan lacked.
+    fn still_lacks(&self, tried: &Tried) -> bool {
+        match tried.room {
+            Room::For(class, need) => self.planner.bounds.is_short(class, need),
+            Room::Any => tried.growth == self.planner.bounds.growth(),
         }
-        0
+    }
+
+    /// The first of a line cannot pass the gate, so nor can those behind it. They are told the same: at once if the
+    /// cause is another one, and else when the numbers are told anew.
+    fn stay_at_gate(&mut self, queue: QueueId, form: &Arc<Form>, (reason, next): (Reason, Next)) -> Served {
+        let Some(gangs) = self.books.gate.get_mut(&(queue, form.clone())) else { return Served::goes(0) };
+        let line = Line::Gate(queue, form.clone());
+        let fresh = std::mem::take(&mut gangs.fresh);
+        let told = match self.lines.told.get(&line) {
+            Some(Told::Gangs { reason: old, again: false }) if old.has_cause_of(&reason) => fresh.into_iter().collect(),
+            Some(Told::Gangs { .. } | Told::Pods(_)) | None => gangs.gangs.values().copied().collect::<Vec<_>>(),
+        };
+        told.into_iter().for_each(|id| self.wait(id, reason.clone()));
+        self.lines.told.insert(line, Told::Gangs { reason, again: false });
+        Served { placed: 0, next }
+    }
+
+    /// The turn of a gang past the gate.
+    pub(in crate::core) fn serve_gang(&mut self, id: GangId) -> Served {
+        let Some(Turn::Past { rank, queue, need }) = self.books.gangs.get(id).and_then(Gang::turn).cloned() else {
+            return Served::goes(0);
+        };
+        if let Some((reason, _)) = self.refused_at_gate(id, queue, &rank, &need) {
+            self.close_gate_for(id, reason);
+            self.take_turn(id);
+            return Served::goes(0);
+        }
+        if let Some(reason) = self.prepare(id) {
+            self.wait(id, reason);
+            // What it waits for is seen on its placeholders and members.
+            return Served { placed: 0, next: Next::waits(Until::default()) };
+        }
+        let (placed, next) = self.plan_or_wait(id, queue, &rank, &need);
+        if placed > 0 {
+            self.books.touch_gang(id);
+        }
+        Served { placed, next }
+    }
+
+    /// Why a gang may not pass the gate, and what may change that: the limits, beside what is used and what gangs that
+    /// are about to be planned ask for.
+    fn refused_at_gate(&self, id: GangId, queue: QueueId, rank: &Rank, need: &Totals) -> Option<(Reason, Next)> {
+        let queues = &self.books.queues;
+        let refused = queues.refuses(queue, need).or_else(|| queues.refuses_behind(queue, rank, need, Before::Planned));
+        if let Some(refused) = refused {
+            let watched = refused.kept.is_some().then(|| (queue, need.clone()));
+            let until = Until { refused: watched, ..self.until_held(&refused) };
+            return Some((Reason::WaitingForQuota(refused), Next::waits(until)));
+        }
+        let reason = self.lacks_place(id)?;
+        let Reason::WaitingForApplications { queue, .. } = &reason else { return None };
+        let hold = queues.find(queue).map(|queue| Hold { queue, resource: None, asked: 0 });
+        let until = Until { limit: hold, ..Until::default() };
+        Some((reason, Next::waits(until)))
     }
 
     /// Direct: the members themselves must exist before anything is asked of the queue.
@@ -70,30 +139,6 @@ impl Scheduler {
         })
     }
 
-    /// What the gang still has to be given.
-    fn open_ask(&self, id: GangId) -> Totals {
-        let gang = &self.books.gangs[id];
-        if let Some(ask) = &gang.real_ask {
-            return ask.clone();
-        }
-        let mut ask = Totals::default();
-        for group in self.books.groups_of(id) {
-            ask.add(&group.spec().min_resource, group.seats.tally().open);
-        }
-        for (_, originator) in &gang.originators {
-            ask.add(self.books.request(*originator), 1);
-        }
-        ask
-    }
-
-    fn at_gate(&self, id: GangId, ahead: &Ahead, need: &Totals) -> Option<Reason> {
-        let queue = self.books.queue_of(id)?;
-        if let Some(refused) = self.books.queues.refuses(queue, ahead, need) {
-            return Some(Reason::WaitingForQuota(refused));
-        }
-        self.lacks_place(id)
-    }
-
     /// Whether `maxApplications` of the queue leaves no place for an application of the gang.
     pub(super) fn lacks_place(&self, id: GangId) -> Option<Reason> {
         let apps = self.books.gangs[id].apps.iter().map(|app| &self.books.apps[*app]);
@@ -102,12 +147,9 @@ impl Scheduler {
         Some(Reason::WaitingForApplications { queue, max })
     }
 
-    /// An application without TaskGroups reserves nothing: once there is a place for it among those of its queue, its
+    /// An application without TaskGroups reserves nothing: now that there is a place for it among those of its queue, its
     /// pods are ordinary asks.
     fn let_in(&mut self, id: GangId) {
-        if let Some(reason) = self.lacks_place(id) {
-            return self.wait(id, reason);
-        }
         self.admit(id);
         self.books.gangs[id].waits = None;
         self.books.changes.asks.extend(self.books.originators_of(id));
@@ -154,7 +196,7 @@ impl Scheduler {
     /// Sends a gang back before the gate. No placeholder of it may exist there, so everything is given back. A gang
     /// that had placeholders comes again after a pause, longer each time: if others take the quota and give it back
     /// again and again, all its placeholders would otherwise be made and deleted at every turn (01, 1.2.5).
-    pub(super) fn close_gate_for(&mut self, id: GangId, reason: Reason) {
+    pub(in crate::core) fn close_gate_for(&mut self, id: GangId, reason: Reason) {
         let tallies = self.books.groups_of(id).map(|group| group.seats.tally());
         if tallies.map(|tally| tally.creating + tally.pending).sum::<u32>() > 0 {
             return self.fall_back(id, reason);
@@ -162,8 +204,6 @@ impl Scheduler {
         if *self.books.gangs[id].stage() != Stage::Gate {
             self.abandon(id, TerminationType::StoppedByRm);
         }
-        // When the gang passes the gate again, it is planned again and says what it waits for then.
-        self.books.gangs[id].blocked = None;
         self.wait(id, reason);
     }
 

@@ -103,7 +103,7 @@ impl Scheduler {
             app.rejected.clear();
             self.books.end_idling(id);
             let gang_entry = &mut self.books.gangs[gang];
-            (gang_entry.waits, gang_entry.blocked, gang_entry.real_ask) = (None, None, None);
+            (gang_entry.waits, gang_entry.tried, gang_entry.real_ask) = (None, None, None);
             self.books.take_no_turn(gang);
             self.books.leave_queue(id);
             for group in self.books.apps[id].groups.clone() {

@@ -37,7 +37,7 @@ impl Scheduler {
     fn count(&mut self, id: AppId) {
         let Some(app) = self.books.apps.get(id) else { return };
         let gang = &self.books.gangs[app.gang];
-        let waits = gang.is_before_start() && (!gang.is_reserving() || gang.turn.is_some());
+        let waits = gang.is_before_start() && (!gang.is_reserving() || gang.turn().is_some());
         let counted = app.queue.map(|queue| Counted {
             queue,
             state: app.state(),
@@ -94,7 +94,7 @@ impl Scheduler {
     /// A gang that starts, or is accepted, has neither failed nor waited yet.
     fn forget_attempts(&mut self, id: GangId) {
         let gang = &mut self.books.gangs[id];
-        (gang.waits, gang.failures) = (None, 0);
+        (gang.waits, gang.failures, gang.tried) = (None, 0, None);
     }
 
     /// Finds out whether an earlier process had let the gang through the gate: it had if seats are held or taken, or
@@ -160,9 +160,7 @@ impl Scheduler {
 
     /// Starts a gang that is satisfied and has a real pod to run. Any other gang goes on trying.
     fn reserve_or_start(&mut self, id: GangId) {
-        let gang = &mut self.books.gangs[id];
-        // Something about it changed: it may fit now.
-        gang.blocked = None;
+        let gang = &self.books.gangs[id];
         if gang.groups.is_empty() {
             gang.apps.clone().into_iter().for_each(|app| self.run_without_groups(app));
         } else if self.is_satisfied(id) && self.somebody_comes(id) && !self.takes_misfits_back(id) {
@@ -173,14 +171,10 @@ impl Scheduler {
         }
     }
 
-    /// Renews the reason of a gang where no plan will do it: while it waits for members, and when every seat has a
-    /// node.
+    /// Renews the reason of a gang where no plan will do it: when every seat has a node.
     fn note_progress(&mut self, id: GangId) {
         let gang = &self.books.gangs[id];
-        if let Some(Reason::WaitingForMembers { .. }) = gang.waits {
-            return self.lacks_members(id).into_iter().for_each(|reason| self.wait(id, reason));
-        }
-        if gang.turn.is_some() || !gang.is_reserving() {
+        if gang.turn().is_some() || !gang.is_reserving() {
             return;
         }
         let (have, need) = self.progress(id);

@@ -14,7 +14,7 @@ use crate::core::decision::TerminationType;
 use crate::core::model::ask::Charge;
 use crate::core::model::books::Books;
 use crate::core::model::lifecycle::AppState;
-use crate::core::model::queue::{Ahead, QuotaExcess};
+use crate::core::model::queue::QuotaExcess;
 use crate::core::step::Scheduler;
 
 /// What a swap may take.
@@ -173,5 +173,5 @@ pub(in crate::core) fn excess_refused(books: &Books, queue: QueueId, excess: &Re
     }
     let mut asked = Totals::default();
     asked.add(excess, 1);
-    books.queues.refuses(queue, &Ahead::default(), &asked)
+    books.queues.refuses(queue, &asked)
 }

@@ -5,10 +5,14 @@ use crate::core::base::resources::Totals;
 use crate::core::decision::{Decision, TerminationType};
 use crate::core::event::PlaceholderFor;
 use crate::core::model::ask::AskState;
-use crate::core::model::gang::{Blocked, Stage};
-use crate::core::model::queue::Ahead;
+use crate::core::model::ask::Rank;
+use crate::core::model::claims::Before;
+use crate::core::model::gang::{Room, Stage, Tried};
+use crate::core::model::queue::QuotaExcess;
 use crate::core::model::seat::{Reserve, SeatState};
-use crate::core::place::plan::{Candidate, Shortage};
+use crate::core::order::lines::Until;
+use crate::core::order::pass::Next;
+use crate::core::place::plan::Shortage;
 use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
 
@@ -74,37 +78,50 @@ impl Scheduler {
     }
 
     /// One transaction over all open seats.
-    pub(super) fn plan_or_wait(&mut self, id: GangId) -> u32 {
+    pub(super) fn plan_or_wait(&mut self, id: GangId, queue: QueueId, rank: &Rank, need: &Totals) -> (u32, Next) {
         match self.planner.plan(&self.books, id) {
-            Some(Ok(plan)) => self.commit(id, &plan),
+            Some(Ok(plan)) => (self.commit(id, queue, &plan), Next::Goes),
             Some(Err(short)) => {
-                self.blocked(id, short);
-                0
+                (0, self.blocked(id, short, self.books.queues.refuses_behind(queue, rank, need, Before::All)))
             }
             None => {
                 debug_assert!(false, "a gang that lacks members or placeholders waits for these");
-                0
+                (0, Next::waits(Until::default()))
             }
         }
     }
 
-    fn blocked(&mut self, id: GangId, short: Shortage) {
-        let Shortage { class, fit, need, has_others, goes_on } = short;
-        self.books.changes.pass_due |= goes_on;
+    /// A plan found too few nodes. `outranked`: why the gang does not fit beside those before it that nodes block, too.
+    fn blocked(&mut self, id: GangId, short: Shortage, outranked: Option<QuotaExcess>) -> Next {
+        let Shortage { fit, need, goes_on, .. } = short;
         if self.holds_something(id) {
-            return self.fall_back(id, Reason::ReservationLost { short: need - fit });
+            self.fall_back(id, Reason::ReservationLost { short: need - fit });
+            return Next::Goes;
         }
-        let lacks_alone = !has_others && self.planner.bounds.is_short(class, need);
-        let blocked = if lacks_alone {
-            Blocked::Alone { class, need }
-        } else {
-            Blocked::Together { growth: self.planner.bounds.growth() }
-        };
-        self.books.gangs[id].blocked = (!goes_on).then_some(blocked);
+        if let Some(refused) = outranked.filter(|_| !goes_on) {
+            // Its placeholders may have come out larger than those of the plan on trial: that is not believed again.
+            self.books.gangs[id].tried = Some(Tried { room: Room::Any, ..self.tried(&short) });
+            self.close_gate_for(id, Reason::WaitingBehind { fit, need, refused });
+            self.take_turn(id);
+            return Next::Goes;
+        }
+        self.books.block(id);
         for group in self.books.gangs[id].groups.clone() {
             self.mark_wanted(group);
         }
         self.wait(id, Reason::WaitingForCapacity { fit, need });
+        if goes_on {
+            return Next::Later;
+        }
+        Next::waits(Until { room: Some(self.tried(&short).room), ..Until::default() })
+    }
+
+    /// What a plan lacked that fell short.
+    pub(super) fn tried(&self, short: &Shortage) -> Tried {
+        let Shortage { class, fit, need, has_others, .. } = *short;
+        let lacks_alone = !has_others && self.planner.bounds.is_short(class, need);
+        let room = if lacks_alone { Room::For(class, need) } else { Room::Any };
+        Tried { room, growth: self.planner.bounds.growth(), fit, need }
     }
 
     /// Notes which waiting members the plan wanted to place; those behind them do not ask for more nodes.
@@ -116,14 +133,6 @@ impl Scheduler {
             self.books.changes.asks.extend(group.waiting.iter().map(|(_, ask)| *ask));
             self.books.groups[id].cut = cut;
         }
-    }
-
-    /// Whether the last plan found too few nodes and no more fit now.
-    pub(super) fn is_blocked(&self, id: GangId) -> bool {
-        self.books.gangs[id].blocked.is_some_and(|blocked| match blocked {
-            Blocked::Alone { class, need } => self.planner.bounds.is_short(class, need),
-            Blocked::Together { growth } => growth == self.planner.bounds.growth(),
-        })
     }
 
     /// The plan needs more quota than the task groups announce: members count with their real requests, placeholders as
@@ -150,19 +159,19 @@ impl Scheduler {
     }
 
     /// Puts the whole plan on the books: placeholders are bound now, real pods when all seats are satisfied.
-    fn commit(&mut self, id: GangId, plan: &[(Candidate, NodeId)]) -> u32 {
-        let Some(queue) = self.books.queue_of(id) else { return 0 };
+    fn commit(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) -> u32 {
         let mut ask = Totals::default();
-        plan.iter().for_each(|(candidate, _)| ask.add(self.books.request(candidate.ask), 1));
-        if let Some(refused) = self.books.queues.refuses(queue, &Ahead::default(), &ask) {
+        plan.iter().for_each(|(chosen, _)| ask.add(self.books.request(*chosen), 1));
+        if let Some(refused) = self.books.queues.refuses(queue, &ask) {
             self.too_large_for_quota(id, ask, Reason::WaitingForQuota(refused));
+            self.take_turn(id);
             return 0;
         }
         // From now on the gate counts open seats by the announced size again: those that are lost later.
         self.books.gangs[id].real_ask = None;
         let count = plan.len() as u32;
-        for (candidate, node) in plan {
-            self.assume(*candidate, *node, queue);
+        for (chosen, node) in plan {
+            self.assume(*chosen, *node, queue);
         }
         self.books.take_no_turn(id);
         let (have, need) = self.progress(id);
@@ -170,12 +179,12 @@ impl Scheduler {
         count
     }
 
-    fn assume(&mut self, candidate: Candidate, node: NodeId, queue: QueueId) {
-        let own = self.books.asks[candidate.ask].seat;
-        let seat = own.or_else(|| self.clear_a_seat(candidate.ask));
-        self.books.assume(candidate.ask, node, queue, seat);
+    fn assume(&mut self, ask: AskId, node: NodeId, queue: QueueId) {
+        let own = self.books.asks[ask].seat;
+        let seat = own.or_else(|| self.clear_a_seat(ask));
+        self.books.assume(ask, node, queue, seat);
         if own.is_some() {
-            self.send(candidate.ask);
+            self.send(ask);
         }
     }
 

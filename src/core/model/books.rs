@@ -1,6 +1,7 @@
 //! The books: everything the core knows, and the only functions that change more than one of its parts at once.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use crate::core::base::arena::{Arena, Lookup, Table};
 use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, Key, NodeId, QueueId, Text};
@@ -17,6 +18,7 @@ use crate::core::model::node::Nodes;
 use crate::core::model::queue::Queues;
 use crate::core::model::seat::SeatState;
 use crate::core::model::timers::Timers;
+use crate::core::model::turn::{Form, GateLine, Line};
 use crate::core::shape::HostPort;
 use crate::core::time::Now;
 
@@ -51,8 +53,8 @@ pub struct Books {
     pub now: Now,
     /// What is known completely.
     pub listed: Listed,
-    /// Gangs before their start that a pass looks at, in its order.
-    pub turns: BTreeMap<Rank, GangId>,
+    /// Gangs before the gate that try to start, by queue and by what they ask for.
+    pub gate: BTreeMap<(QueueId, Arc<Form>), GateLine>,
     /// Applications that have started and whose members wait for room: for a seat that is open since their start was
     /// interrupted, or for more room than a held seat has.
     pub lacking_room: BTreeSet<AppId>,
@@ -129,7 +131,7 @@ impl Books {
             due,
             now: _,
             listed: _,
-            turns,
+            gate,
             lacking_room,
             awaited,
             ordinary,
@@ -147,7 +149,7 @@ impl Books {
             ("apps", apps.len().max(app_ids.len())),
             ("gangs", gangs.len()),
             ("timers", timers.len()),
-            ("turns", turns.len()),
+            ("lines at the gate", gate.len()),
             ("lacking_room", lacking_room.len()),
             ("awaited task groups", awaited.len()),
             ("ordinary", ordinary.len()),
@@ -236,6 +238,11 @@ impl Books {
         }
         self.leave_line(id, old);
         self.changes.asks.insert(id);
+        for waits_for in [old, waits_for] {
+            if let WaitsFor::Room(queue, class) = waits_for {
+                self.changes.lines.insert(Line::Pods(queue, class));
+            }
+        }
         self.changes.pass_due |= waits_for != WaitsFor::Nothing;
         let entry = (self.asks[id].rank(), id);
         match waits_for {

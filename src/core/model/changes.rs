@@ -6,6 +6,7 @@ use crate::core::base::ids::{AppId, AskId, GangId, GroupId, NodeId, QueueId};
 use crate::core::base::marked::Marked;
 use crate::core::event::{PlaceholderName, Role};
 use crate::core::model::books::Books;
+use crate::core::model::turn::Line;
 
 /// Every verb of the books notes here what it touches. What must be settled, planned again and shown follows from this,
 /// and not from the place that made the change. An id here may be of something that has gone since: then it finds
@@ -26,14 +27,16 @@ pub struct Changes {
     pub given_up: BTreeSet<AskId>,
     /// Placeholders whose creation was called off.
     pub called_off: BTreeSet<PlaceholderName>,
+    /// Lines of waiting work that somebody joined or left, or that hold somebody who changed.
+    pub lines: BTreeSet<Line>,
     /// Something changed that may let waiting work go on.
     pub pass_due: bool,
 }
 
 impl Changes {
     /// How much each set holds.
-    pub(super) fn sizes(&self) -> [(&'static str, usize); 7] {
-        let Self { apps, asks, groups, queues, grown, given_up, called_off, pass_due: _ } = self;
+    pub(super) fn sizes(&self) -> [(&'static str, usize); 8] {
+        let Self { apps, asks, groups, queues, grown, given_up, called_off, lines, pass_due: _ } = self;
         [
             ("applications to be settled", apps.len()),
             ("pods to be shown", asks.len()),
@@ -42,6 +45,7 @@ impl Changes {
             ("nodes with more room", grown.len()),
             ("placeholders to be deleted", given_up.len()),
             ("creations called off", called_off.len()),
+            ("lines to be looked at", lines.len()),
         ]
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use crate::core::base::ids::{AppId, AskId, ClassId, GroupId};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::Rank;
+use crate::core::model::turn::Turn;
 use crate::core::reason::Reason;
 use crate::core::time::{Millis, Mono};
 
@@ -24,12 +25,34 @@ pub struct Gang {
     /// Failed attempts to reserve in a row, for the back-off.
     pub failures: u32,
     /// Its place among the gangs that try to start; `None` while it has nothing to try.
-    pub turn: Option<Rank>,
-    /// What must change before the last plan, which found too few nodes, is made again.
-    pub blocked: Option<Blocked>,
+    pub(super) turn: Option<Turn>,
+    /// What the last plan on trial lacked, or the plan of its placeholders after one that had lacked nothing.
+    pub tried: Option<Tried>,
     /// What the last plan would have used, if that did not fit the quota although what the task groups announce did:
     /// then the gate counts this.
     pub real_ask: Option<Totals>,
+}
+
+/// How a plan fell short: as long as nodes have no more of the room that it lacked, another one would as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tried {
+    /// What it lacked.
+    pub room: Room,
+    /// How often nodes had got more room.
+    pub growth: u64,
+    /// Seats that found a node, of the class that fell short.
+    pub fit: u32,
+    /// Seats of that class.
+    pub need: u32,
+}
+
+/// Room on nodes that waiting work lacks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// For so many of this class, whatever else is placed.
+    For(ClassId, u32),
+    /// Any: each class fits alone but not all together, or other members could stand in.
+    Any,
 }
 
 /// Where a gang stands, with what belongs to that phase alone.
@@ -61,28 +84,12 @@ pub enum Stage {
     Started,
 }
 
-/// What must change before a gang that found too few nodes is planned again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Blocked {
-    /// Of this one class too few fit, whatever else is placed: so many must fit.
-    Alone {
-        /// The class.
-        class: ClassId,
-        /// How many.
-        need: u32,
-    },
-    /// Each class fits alone but not all together, or other members could stand in: some node must have got more room
-    /// since the count of such changes was this.
-    Together {
-        /// The count of [`crate::core::place`].
-        growth: u64,
-    },
-}
-
 /// How long to wait for one more member before placeholders are made for the missing ones (01, 1.3).
 pub const SETTLE_MS: Millis = 1_000;
 /// How long to wait for more members at most (01, 1.3).
 pub const SETTLE_AT_MOST_MS: Millis = 5_000;
+/// How old the numbers may be in what a gang at the gate is told. That it waits for something else is told at once.
+pub const NUMBERS_MS: Millis = 30_000;
 /// First pause after a failed reservation.
 pub const BACK_OFF_MS: Millis = 1_000;
 /// Longest pause: an administrator who makes room does not wait longer than this.
@@ -92,6 +99,11 @@ pub const BACK_OFF_AT_MOST_MS: Millis = 60_000;
 pub const LOST_AGAIN_MS: Millis = 2 * BACK_OFF_AT_MOST_MS;
 
 impl Gang {
+    /// Its place among the gangs that try to start; `None` while it has nothing to try.
+    pub const fn turn(&self) -> Option<&Turn> {
+        self.turn.as_ref()
+    }
+
     /// Where it stands.
     pub const fn stage(&self) -> &Stage {
         &self.stage

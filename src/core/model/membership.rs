@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::base::ids::{AppId, AskId, GangId, GroupId, Key, Text};
+use crate::core::base::ids::{AppId, AskId, GroupId, Key, Text};
 use crate::core::event::Role;
 use crate::core::model::application::App;
 use crate::core::model::ask::{AskState, WaitsFor};
@@ -77,22 +77,15 @@ impl Books {
         if !self.apps.get(id).is_some_and(is_idle) {
             return;
         }
-        self.take_no_turn(self.apps[id].gang);
         self.leave_queue(id);
         self.await_groups(id, &[]);
         self.forget_app(id);
         self.lacking_room.remove(&id);
     }
 
-    /// Takes a gang out of those that try to start.
-    pub(in crate::core) fn take_no_turn(&mut self, id: GangId) {
-        if let Some(rank) = self.gangs[id].turn.take() {
-            self.turns.remove(&rank);
-        }
-    }
-
     /// The application leaves its queue: it is not counted there any more.
     pub(in crate::core) fn leave_queue(&mut self, id: AppId) {
+        self.take_no_turn(self.apps[id].gang);
         self.dismiss(id);
         self.count_app(id, None);
         if let Some(queue) = self.apps[id].queue.take() {

@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::base::arena::{Arena, Lookup};
-use crate::core::base::ids::{QueueId, Text};
+use crate::core::base::ids::{GangId, QueueId, Text};
 use crate::core::base::resources::{Excess, Resources, Totals};
 use crate::core::event::QueueSpec;
+use crate::core::model::ask::Rank;
+use crate::core::model::claims::{Before, Claim, Claims};
 use crate::core::model::lifecycle::AppState;
 use crate::core::reason::RejectReason;
 
@@ -29,6 +31,8 @@ pub struct Queue {
     pub defined: bool,
     /// Used by the queue and all below it, placeholders included.
     pub allocated: Totals,
+    /// Asked by the gangs in the queue and all below it that are past the gate and have no nodes yet.
+    pub claims: Claims,
     /// Applications past the gate in the queue and all below it.
     pub admitted: u32,
     /// Applications in the queue and all below it, by state in the order of [`AppState::ALL`].
@@ -52,6 +56,19 @@ pub struct Queues {
     /// Paths of the queues that were forgotten since [`Queues::take_drained`] was last called: they had drained, and
     /// nothing refers to them any more.
     drained: Vec<Text>,
+    /// What changed since [`Queues::take_moved`] was last called.
+    moved: Moved,
+}
+
+/// Queues whose limits may hold more, or less, than they did.
+#[derive(Clone, Debug, Default)]
+pub struct Moved {
+    /// Less is used or claimed, or another limit holds.
+    pub loosened: BTreeSet<QueueId>,
+    /// More is used or claimed, or another limit holds.
+    pub tightened: BTreeSet<QueueId>,
+    /// Some queue has other limits.
+    pub relimited: bool,
 }
 
 /// Why a queue does not let something in.
@@ -61,11 +78,11 @@ pub struct QuotaExcess {
     pub queue: Text,
     /// What is asked and what is left.
     pub excess: Excess,
-    /// How much of what is left is kept for other gangs, if the ask would fit without that.
+    /// How much of what is left other gangs have, if the ask would fit without them.
     pub kept: Option<Kept>,
 }
 
-/// The part of a queue that is kept for gangs earlier in the order that wait for nodes (01, 1.2.5).
+/// The part of what is left that gangs earlier in the order ask for (01, 1.2.5).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// How many such gangs.
@@ -81,6 +98,7 @@ impl Default for Queues {
             by_path: Lookup::default(),
             displaced: Lookup::default(),
             drained: Vec::new(),
+            moved: Moved::default(),
         };
         queues.define(DEFAULT_QUEUE, QueueSpec::default());
         queues.define(ROOT, QueueSpec::default());
@@ -144,6 +162,7 @@ impl Queues {
             spec: self.displaced.get(path).cloned().unwrap_or_default(),
             defined: false,
             allocated: Totals::default(),
+            claims: Claims::default(),
             admitted: 0,
             applications: [0; AppState::ALL.len()],
             pending: Totals::default(),
@@ -169,6 +188,7 @@ impl Queues {
         }
         queue.defined = true;
         queue.spec = spec;
+        self.relimit(id);
         if let (false, Some(parent)) = (was_defined, parent) {
             self.arena[parent].children += 1;
         }
@@ -181,6 +201,7 @@ impl Queues {
         self.displaced.insert(path.clone(), spec.clone());
         let id = self.find(path)?;
         self.arena[id].spec = spec;
+        self.relimit(id);
         Some(id)
     }
 
@@ -199,7 +220,7 @@ impl Queues {
         let queue = &mut self.arena[id];
         if *queue.path == *ROOT || *queue.path == *DEFAULT_QUEUE {
             queue.spec = QueueSpec::default();
-            return;
+            return self.relimit(id);
         }
         if !std::mem::replace(&mut queue.defined, false) {
             return;
@@ -240,33 +261,96 @@ impl Queues {
         found
     }
 
-    /// Why `asked` does not fit now, on top of what is allocated and of `ahead`: charges of this pass per queue.
-    pub fn refuses(&self, id: QueueId, ahead: &Ahead, asked: &Totals) -> Option<QuotaExcess> {
-        self.path(id).find_map(|at| {
-            let queue = &self.arena[at];
-            if queue.spec.max.is_unlimited() {
-                return None;
-            }
-            let refused = self.refusal(at, &queue.allocated, asked);
-            refused.or_else(|| self.refusal_behind(at, ahead.of(at)?, asked))
-        })
+    /// Why `asked` does not fit now, beside what is used.
+    pub fn refuses(&self, id: QueueId, asked: &Totals) -> Option<QuotaExcess> {
+        self.path(id).find_map(|at| self.refusal(at, &self.arena[at].allocated, asked))
     }
 
-    /// Why `asked` would fit what is left, but not beside what is kept.
-    fn refusal_behind(&self, id: QueueId, (gangs, extra): (u32, &Totals), asked: &Totals) -> Option<QuotaExcess> {
-        let mut used = self.arena[id].allocated.clone();
-        used.add_all(extra);
-        let mut refused = self.refusal(id, &used, asked)?;
+    /// Why `asked` does not fit now beside what gangs before `rank` claim, although it fits beside what is used.
+    pub fn refuses_behind(&self, id: QueueId, rank: &Rank, asked: &Totals, which: Before) -> Option<QuotaExcess> {
+        self.path(id).find_map(|at| self.refusal_behind(at, rank, asked, which))
+    }
+
+    fn refusal_behind(&self, id: QueueId, rank: &Rank, asked: &Totals, which: Before) -> Option<QuotaExcess> {
         let queue = &self.arena[id];
+        // Most often all that is claimed fits, and nobody need count what stands before whom.
+        self.refusal(id, &sum(&queue.allocated, queue.claims.total(which)), asked)?;
+        let (gangs, claimed) = queue.claims.before(rank, which);
+        let mut refused = self.refusal(id, &sum(&queue.allocated, &claimed), asked)?;
         let (name, max) = (&refused.excess.resource, &queue.spec.max);
-        let amount = extra.get(name);
+        let amount = claimed.get(name);
         refused.excess.left = max.get(name).map_or(0, |max| (max - queue.allocated.get(name)).max(0));
         refused.kept = Some(Kept { gangs, amount });
         Some(refused)
     }
 
+    /// The gangs past the gate that the limits of this queue may not hold any more beside those before them.
+    pub fn squeezed(&self, id: QueueId) -> Vec<GangId> {
+        let Some(queue) = self.get(id) else { return Vec::new() };
+        if self.refusal(id, &queue.allocated, queue.claims.total(Before::All)).is_none() {
+            return Vec::new();
+        }
+        let mut used = queue.allocated.clone();
+        let mut squeezed = Vec::new();
+        for (_, claim) in queue.claims.iter() {
+            if self.refusal(id, &used, &claim.need).is_some() {
+                squeezed.push(claim.gang);
+            }
+            used.add_all(&claim.need);
+        }
+        squeezed
+    }
+
+    /// Notes what a gang past the gate still has to be given.
+    pub fn claim(&mut self, id: QueueId, rank: &Rank, claim: &Claim) {
+        self.up(id, |queue| queue.claims.add(rank, claim));
+        self.tighten(id);
+    }
+
+    /// Takes that back.
+    pub fn unclaim(&mut self, id: QueueId, rank: &Rank) {
+        self.up(id, |queue| queue.claims.remove(rank));
+        self.loosen(id);
+    }
+
+    /// Nodes block a gang that has a claim: those behind it may start before it does.
+    pub fn block(&mut self, id: QueueId, rank: &Rank) {
+        self.up(id, |queue| queue.claims.block(rank));
+        self.loosen(id);
+    }
+
+    /// What changed since this was last asked.
+    pub fn take_moved(&mut self) -> Moved {
+        std::mem::take(&mut self.moved)
+    }
+
+    /// Whether [`Self::take_moved`] has something to tell.
+    pub fn has_moved(&self) -> bool {
+        !self.moved.loosened.is_empty() || !self.moved.tightened.is_empty()
+    }
+
+    fn loosen(&mut self, id: QueueId) {
+        let limited: Vec<_> = self.path(id).filter(|at| self.arena[*at].spec.limits_something()).collect();
+        self.moved.loosened.extend(limited);
+    }
+
+    fn tighten(&mut self, id: QueueId) {
+        let limited: Vec<_> = self.path(id).filter(|at| !self.arena[*at].spec.max.is_unlimited()).collect();
+        self.moved.tightened.extend(limited);
+    }
+
+    /// Other limits hold.
+    fn relimit(&mut self, id: QueueId) {
+        self.moved.loosened.insert(id);
+        self.moved.tightened.insert(id);
+        self.moved.relimited = true;
+    }
+
     fn refusal(&self, id: QueueId, used: &Totals, asked: &Totals) -> Option<QuotaExcess> {
         let queue = &self.arena[id];
+        if queue.spec.max.is_unlimited() {
+            return None;
+        }
         let excess = queue.spec.max.refuses(used, asked)?;
         Some(QuotaExcess { queue: queue.path.clone(), excess, kept: None })
     }
@@ -283,11 +367,13 @@ impl Queues {
     pub fn charge(&mut self, id: QueueId, request: &Resources) {
         self.arena[id].referrers += 1;
         self.up(id, |queue| queue.allocated.add(request, 1));
+        self.tighten(id);
     }
 
     /// Takes a charge back.
     pub fn discharge(&mut self, id: QueueId, request: &Resources) {
         self.up(id, |queue| queue.allocated.sub(request, 1));
+        self.loosen(id);
         self.release(id);
     }
 
@@ -299,6 +385,7 @@ impl Queues {
     /// Takes back [`Self::admit`].
     pub fn dismiss(&mut self, id: QueueId) {
         self.up(id, |queue| queue.admitted -= 1);
+        self.loosen(id);
     }
 
     /// Counts an application by its state and what it waits for, or takes it back.
@@ -355,28 +442,10 @@ impl Queues {
     }
 }
 
-/// What gangs that are past the gate but blocked by nodes would use, and how many they are: charged virtually for one
-/// pass (01, 1.2.5).
-#[derive(Clone, Debug, Default)]
-pub struct Ahead(Vec<(QueueId, u32, Totals)>);
-
-impl Ahead {
-    fn of(&self, id: QueueId) -> Option<(u32, &Totals)> {
-        self.0.iter().find(|(queue, ..)| *queue == id).map(|(_, gangs, totals)| (*gangs, totals))
-    }
-
-    /// Charges what one gang asks to the limited queues of a path.
-    pub fn charge(&mut self, queues: &Queues, id: QueueId, asked: &Totals) {
-        for at in queues.path(id).filter(|at| !queues[*at].spec.max.is_unlimited()) {
-            match self.0.iter_mut().find(|(queue, ..)| *queue == at) {
-                Some((_, gangs, totals)) => {
-                    *gangs += 1;
-                    totals.add_all(asked);
-                }
-                None => self.0.push((at, 1, asked.clone())),
-            }
-        }
-    }
+fn sum(one: &Totals, other: &Totals) -> Totals {
+    let mut sum = one.clone();
+    sum.add_all(other);
+    sum
 }
 
 /// Whether a queue is one of these, or lies above or below one.

@@ -15,6 +15,8 @@ pub enum Timer {
     BackOff(GangId),
     /// An application that has nothing left to do is complete.
     Completion(AppId),
+    /// Numbers in what gangs at the gate were told have changed: they are told anew.
+    Numbers,
     /// A Binding or deletion that the API server refused is tried again.
     Retry(AskId),
 }
@@ -41,6 +43,11 @@ impl Timers {
         if let Some(at) = self.by_name.remove(&timer) {
             self.by_time.remove(&(at, timer));
         }
+    }
+
+    /// Whether a timer runs.
+    pub fn is_set(&self, timer: Timer) -> bool {
+        self.by_name.contains_key(&timer)
     }
 
     /// When the next one is due.

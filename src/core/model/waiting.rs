@@ -23,20 +23,20 @@ impl Books {
     }
 
     /// A pod began or ceased to wait for a seat or a start, and so its gang asks for something else. What the last plan
-    /// would have used is forgotten, and a rejected application is judged again if its originators changed.
+    /// would have used is forgotten, and the application is judged again if its originators
+    /// changed: with another one it may ask for more than its queue can ever hold, or for less.
     pub(in crate::core) fn ask_changed(&mut self, waits_for: WaitsFor) {
         let gang = match waits_for {
             WaitsFor::Start(app) => self.apps.get(app).map(|app| app.gang),
             WaitsFor::Seat(group) => self.groups.get(group).and_then(|group| group.gang),
             WaitsFor::Nothing | WaitsFor::Room(..) | WaitsFor::Queue => None,
         };
-        let Some(gang) = gang.and_then(|gang| self.gangs.get_mut(gang)) else { return };
-        gang.real_ask = None;
-        // A gang that waits for capacity may lack a member now. Then it leaves its share of the quota to the gangs
-        // behind it, so a pass is due.
-        self.changes.pass_due |= gang.turn.is_some();
+        let Some(id) = gang.filter(|gang| self.gangs.get(*gang).is_some()) else { return };
+        (self.gangs[id].real_ask, self.gangs[id].tried) = (None, None);
+        // It may lack a member now, or ask for something else: then it stands in another line.
+        self.touch_gang(id);
         if let WaitsFor::Start(app) = waits_for
-            && self.apps[app].state() == AppState::Rejected
+            && matches!(self.apps[app].state(), AppState::Accepted | AppState::Rejected)
         {
             self.due.judge(app, Verdict::InDoubt);
         }

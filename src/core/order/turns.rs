@@ -4,22 +4,24 @@ use std::cmp::Reverse;
 
 use crate::core::base::ids::{GangId, Key};
 use crate::core::model::ask::Rank;
-use crate::core::model::gang::Stage;
+use crate::core::model::gang::{Gang, Stage};
 use crate::core::step::Scheduler;
 
 impl Scheduler {
-    /// Gives a gang its place among those that try to start, or takes it away: a gang that lacks nothing does not try.
+    /// Gives a gang its place among those that try to start, or takes it away: a gang that lacks nothing does not try,
+    /// and one that lacks members (Direct) holds nothing until they exist.
     pub(in crate::core) fn take_turn(&mut self, id: GangId) {
-        let waits = self.books.gangs.get(id).is_some_and(|gang| gang.is_before_start()) && self.back_off_is_over(id);
-        let rank = (waits && self.lacks_something(id)).then(|| self.gang_rank(id));
-        let Some(gang) = self.books.gangs.get_mut(id).filter(|gang| gang.turn != rank) else { return };
-        if let Some(old) = std::mem::replace(&mut gang.turn, rank.clone()) {
-            self.books.turns.remove(&old);
+        let waits = self.books.gangs.get(id).is_some_and(Gang::is_before_start) && self.back_off_is_over(id);
+        if !waits || !self.lacks_something(id) {
+            return self.books.take_no_turn(id);
         }
-        if let Some(rank) = rank {
-            self.books.turns.insert(rank, id);
-            self.books.changes.pass_due = true;
+        if let Some(reason) = self.lacks_members(id) {
+            self.books.take_no_turn(id);
+            return self.close_gate_for(id, reason);
         }
+        let rank = self.gang_rank(id);
+        let turn = self.books.turn_of(id, rank);
+        self.books.set_turn(id, turn);
     }
 
     fn back_off_is_over(&mut self, id: GangId) -> bool {

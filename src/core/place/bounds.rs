@@ -3,14 +3,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::base::ids::{ClassId, NodeId};
+use crate::core::base::resources::CPU;
 use crate::core::model::books::Books;
 use crate::core::place::fill::copies_on;
 
 /// Upper bounds of what fits. They fall with plans that fail, and rise with nodes that get more room.
 #[derive(Clone, Debug, Default)]
 pub struct Bounds {
-    /// By class; one that is absent is not known, so worth trying.
-    room: BTreeMap<ClassId, u32>,
+    /// By class, with the cpu that one pod asks for; a class that is absent is not known, so worth trying.
+    room: BTreeMap<ClassId, (u32, i64)>,
+    /// The same classes by that: a node with little room raises the bounds of small ones only.
+    by_cpu: BTreeSet<(i64, ClassId)>,
     /// How often nodes got more room.
     growth: u64,
 }
@@ -18,7 +21,7 @@ pub struct Bounds {
 impl Bounds {
     /// How many more pods of a class fit at most, where that is known.
     pub fn of(&self, class: ClassId) -> Option<u32> {
-        self.room.get(&class).copied()
+        self.room.get(&class).map(|(room, _)| *room)
     }
 
     /// Whether no pod of a class fits.
@@ -32,23 +35,35 @@ impl Bounds {
     }
 
     /// A plan found that no more than these fit.
-    pub fn learn(&mut self, class: ClassId, fit: u32) {
-        self.room.insert(class, fit);
+    pub fn learn(&mut self, books: &Books, class: ClassId, fit: u32) {
+        let cpu = books.classes.shape(class).request.base[CPU];
+        self.room.insert(class, (fit, cpu));
+        self.by_cpu.insert((cpu, class));
     }
 
     /// A class is not in use any more.
     pub fn forget(&mut self, class: ClassId) {
-        self.room.remove(&class);
+        if let Some((_, cpu)) = self.room.remove(&class) {
+            self.by_cpu.remove(&(cpu, class));
+        }
     }
 
-    /// Nodes that got more room raise the bound of every class.
-    pub fn widen(&mut self, books: &Books, grown: &BTreeSet<NodeId>) {
-        self.growth += u64::from(!grown.is_empty());
-        for (class, room) in &mut self.room {
-            for node in grown {
-                *room = room.saturating_add(copies_on(&books.nodes, &books.classes, *class, *node));
+    /// Nodes that got more room raise the bounds of the classes that fit there. Returns these with their bounds.
+    pub fn widen(&mut self, books: &Books, grown: &BTreeSet<NodeId>) -> Vec<(ClassId, u32)> {
+        self.growth += 1;
+        let mut raised = BTreeMap::new();
+        for node in grown {
+            let free = books.nodes.column(CPU).get(node.index as usize).copied().unwrap_or(0);
+            for (_, class) in self.by_cpu.range(..=(free, ClassId { index: u32::MAX, generation: u32::MAX })) {
+                let more = copies_on(&books.nodes, &books.classes, *class, *node);
+                if more > 0 {
+                    let (room, _) = self.room.get_mut(class).expect("both list the same classes");
+                    *room = room.saturating_add(more);
+                    raised.insert(*class, *room);
+                }
             }
         }
+        raised.into_iter().collect()
     }
 
     /// How often nodes got more room: as long as it is the same, a plan that failed fails again.

@@ -5,21 +5,23 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::core::base::ids::{AskId, ClassId, GangId, GroupId, NodeId};
 use crate::core::event::PlaceholderFor;
 use crate::core::model::books::Books;
+use crate::core::model::turn::{Form, Turn};
 use crate::core::place::fill::{Demand, Placed, Shortfall, fill_until_short};
 use crate::core::place::overlay::Scratch;
 use crate::core::place::planner::Planner;
 
-/// One seat or originator of a plan.
+/// Who may take one seat of a plan, or an originator.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::core) struct Candidate {
-    pub(in crate::core) ask: AskId,
-    pub(in crate::core) class: ClassId,
+struct Candidate {
+    /// `None`: a placeholder that is not made yet, in a plan on trial.
+    ask: Option<AskId>,
+    class: ClassId,
     /// The group whose seat it takes; `None` for an originator.
-    pub(in crate::core) group: Option<GroupId>,
+    group: Option<GroupId>,
 }
 
 /// A node for each of those who are to have one.
-pub(in crate::core) type Plan = Vec<(Candidate, NodeId)>;
+pub(in crate::core) type Plan = Vec<(AskId, NodeId)>;
 
 /// The class that fell short first in a plan.
 #[derive(Clone, Copy, Debug)]
@@ -51,14 +53,20 @@ pub(in crate::core) struct ShortNow {
 }
 
 /// The pods that would take the open seats: members first where they may, placeholders for the rest; and the
-/// originators. `None` while a group has fewer candidates than open seats.
-fn candidates(books: &Books, id: GangId) -> Option<Vec<Vec<Candidate>>> {
+/// originators. On trial the placeholders are those that would be made. `None` while a group has fewer candidates than
+/// open seats.
+fn candidates(books: &Books, id: GangId, on_trial: Option<&Form>) -> Option<Vec<Vec<Candidate>>> {
     let gang = &books.gangs[id];
     let mut all = Vec::with_capacity(gang.groups.len() + 1);
-    for id in &gang.groups {
+    let to_be_made = |at: usize| on_trial.and_then(|form| form.placeholders().nth(at).flatten());
+    for (at, id) in gang.groups.iter().enumerate() {
         let group = &books.groups[*id];
-        let candidate = |ask: AskId| Some(Candidate { ask, class: books.asks[ask].class?, group: Some(*id) });
-        let placeholders = || group.seats.open_with_placeholder().filter_map(|(_, ask)| candidate(ask));
+        let candidate =
+            |ask: AskId| Some(Candidate { ask: Some(ask), class: books.asks[ask].class?, group: Some(*id) });
+        let made = group.seats.open_with_placeholder().filter_map(|(_, ask)| candidate(ask));
+        let to_make = to_be_made(at).map(|class| Candidate { ask: None, class, group: Some(*id) });
+        let to_make = to_make.into_iter().flat_map(|one| std::iter::repeat_n(one, group.seats.tally().open as usize));
+        let placeholders = || made.chain(to_make);
         let members = || group.waiting.iter().filter_map(|(_, ask)| candidate(*ask));
         let of_group: Vec<_> = match (group.uses_placeholders(), group.spec().placeholder_for) {
             (false, _) => members().collect(),
@@ -70,7 +78,7 @@ fn candidates(books: &Books, id: GangId) -> Option<Vec<Vec<Candidate>>> {
         }
         all.push(of_group);
     }
-    let originator = |ask: AskId| Some(Candidate { ask, class: books.asks[ask].class?, group: None });
+    let originator = |ask: AskId| Some(Candidate { ask: Some(ask), class: books.asks[ask].class?, group: None });
     all.push(gang.originators.iter().filter_map(|(_, ask)| originator(*ask)).collect());
     Some(all)
 }
@@ -80,17 +88,26 @@ impl Planner {
     /// is skipped for another (01, 1.3): after a shortfall its class may not be chosen more often than it fits. `None`
     /// while there are fewer candidates than seats.
     pub(in crate::core) fn plan(&mut self, books: &Books, gang: GangId) -> Option<Result<Plan, Shortage>> {
-        let candidates = candidates(books, gang)?;
+        Some(self.plan_for(books, &candidates(books, gang, None)?))
+    }
+
+    /// Whether the nodes suffice for a gang with the placeholders that would be made for it; else where they fall
+    /// short. Says nothing of a gang that lacks members.
+    pub(in crate::core) fn try_out(&mut self, books: &Books, gang: GangId, form: &Form) -> Option<Shortage> {
+        self.plan_for(books, &candidates(books, gang, Some(form))?).err()
+    }
+
+    fn plan_for(&mut self, books: &Books, candidates: &[Vec<Candidate>]) -> Result<Plan, Shortage> {
         let mut caps = BTreeMap::new();
         let mut first = None;
         let mut learned = false;
         for _round in 0..ROUNDS {
-            let Some(chosen) = choose(books, &candidates, &caps, |class| self.bounds.of(class)) else {
-                return Some(Err(self.shortage(books, &candidates, first)));
+            let Some(chosen) = choose(books, candidates, &caps, |class| self.bounds.of(class)) else {
+                return Err(self.shortage(books, candidates, first));
             };
             let demands = demands_of(&chosen);
             match self.fill(books, &demands) {
-                Ok(placed) => return Some(Ok(assign(&chosen, &demands, placed))),
+                Ok(placed) => return Ok(assign(&chosen, &demands, placed)),
                 Err(Shortfall { demand, fit }) => {
                     let demand = demands[demand];
                     first.get_or_insert((demand, fit));
@@ -100,7 +117,7 @@ impl Planner {
             }
         }
         // What was learned about room stays known: the next attempt gets further.
-        Some(Err(Shortage { goes_on: learned, ..self.shortage(books, &candidates, first) }))
+        Err(Shortage { goes_on: learned, ..self.shortage(books, candidates, first) })
     }
 
     /// What to say of a plan that failed: the first class that fell short, found by a search or known before.
@@ -120,7 +137,11 @@ impl Planner {
 
 /// Where a plan of the gang's first candidates would fall short now; `None` if it would not.
 pub(in crate::core) fn short_now(books: &Books, id: GangId) -> Option<ShortNow> {
-    let demands = demands_of(&choose(books, &candidates(books, id)?, &BTreeMap::new(), |_| None)?);
+    let on_trial = match books.gangs[id].turn() {
+        Some(Turn::Gate { form, .. }) => Some(&**form),
+        Some(Turn::Past { .. }) | None => None,
+    };
+    let demands = demands_of(&choose(books, &candidates(books, id, on_trial)?, &BTreeMap::new(), |_| None)?);
     let mut nodes = Scratch::default();
     let short = fill_until_short(&books.nodes, &books.classes, &mut nodes, &demands)?;
     Some(ShortNow { demand: demands[short.demand], fit: short.fit, nodes })
@@ -180,5 +201,5 @@ fn assign(chosen: &[Candidate], demands: &[Demand], placed: &[Placed]) -> Plan {
         of_class.extend(std::iter::repeat_n(*node, *count as usize));
     }
     let node = |candidate: &Candidate| nodes.get_mut(&candidate.class).and_then(|nodes| nodes.pop_front());
-    chosen.iter().map(node).zip(chosen.iter()).filter_map(|(node, candidate)| Some((*candidate, node?))).collect()
+    chosen.iter().map(node).zip(chosen.iter()).filter_map(|(node, candidate)| Some((candidate.ask?, node?))).collect()
 }

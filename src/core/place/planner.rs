@@ -27,7 +27,7 @@ impl Planner {
         self.overlay.begin();
         let result = fill(&books.nodes, &books.classes, &mut self.overlay, demands, &mut self.placed);
         if let ([demand], Err(Shortfall { fit, .. })) = (demands, &result) {
-            self.bounds.learn(demand.class, *fit);
+            self.bounds.learn(books, demand.class, *fit);
         }
         result.map(|()| &*self.placed)
     }
@@ -44,7 +44,7 @@ impl Planner {
         let demand = Demand { class, count };
         let fit = fill_some(&books.nodes, &books.classes, &mut self.overlay, demand, &mut self.placed);
         if fit < count {
-            self.bounds.learn(class, 0);
+            self.bounds.learn(books, class, 0);
         }
         &self.placed
     }

@@ -10,7 +10,7 @@ use crate::core::gang::replace::excess_refused;
 use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::group::Group;
 use crate::core::model::lifecycle::AppState;
-use crate::core::model::queue::{Ahead, DEFAULT_QUEUE};
+use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::model::seat::{SeatState, Tally};
 use crate::core::place::misfit::misfits;
 use crate::core::place::overlay::Scratch;
@@ -182,7 +182,7 @@ impl Scheduler {
     fn ordinary_reason(&self, id: AskId, queue: QueueId) -> Option<AskReason> {
         let mut asked = Totals::default();
         asked.add(self.books.request(id), 1);
-        match self.books.queues.refuses(queue, &Ahead::default(), &asked) {
+        match self.books.queues.refuses(queue, &asked) {
             Some(refused) => Some(match self.books.queues.exceeds_max(queue, &asked).into_iter().next() {
                 Some(excess) => AskReason::TooLarge(excess),
                 None => AskReason::Quota(refused),
@@ -282,6 +282,13 @@ impl Scheduler {
                 Some(ShortNow { demand, fit, nodes }) => {
                     let reason = Reason::WaitingForCapacity { fit, need: demand.count };
                     format!("{reason}, then {}", self.capacity_sentence(&nodes, demand.class))
+                }
+                None => format!("{reason}; looking again"),
+            },
+            Reason::WaitingBehind { refused, .. } => match short_now(&self.books, gang) {
+                Some(ShortNow { demand, fit, nodes }) => {
+                    let reason = Reason::WaitingBehind { fit, need: demand.count, refused: refused.clone() };
+                    format!("{reason}; {}", self.capacity_sentence(&nodes, demand.class))
                 }
                 None => format!("{reason}; looking again"),
             },

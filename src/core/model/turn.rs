@@ -1,0 +1,262 @@
+//! The lines in which gangs wait for their turn before their start (01, 1.2.5).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::core::base::ids::{AskId, ClassId, GangId, QueueId};
+use crate::core::base::resources::Totals;
+use crate::core::event::PlaceholderFor;
+use crate::core::model::ask::Rank;
+use crate::core::model::books::Books;
+use crate::core::model::claims::Claim;
+use crate::core::model::gang::{NUMBERS_MS, Stage};
+use crate::core::model::group::Group;
+use crate::core::model::timers::Timer;
+
+/// Work that waits for the same thing: if the first of a line cannot go on, nor can those behind it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Line {
+    /// Ordinary pods of one queue and class.
+    Pods(QueueId, ClassId),
+    /// Gangs of one queue before the gate that ask for the same.
+    Gate(QueueId, Arc<Form>),
+    /// One gang past the gate.
+    Gang(GangId),
+}
+
+/// What a gang before the gate asks for: two with the same form fit the same limits and the same nodes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Form {
+    /// What the queue must hold.
+    pub need: Totals,
+    applications: usize,
+    groups: Vec<GroupForm>,
+    originators: Alike,
+}
+
+/// What one task group asks for.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct GroupForm {
+    open: u32,
+    /// The class of its placeholders, if it has such; the form is a user of it.
+    placeholder: Option<ClassId>,
+    /// The members that its seats may be given to.
+    members: Alike,
+}
+
+/// Pods in their order, those of one class after each other counted.
+type Alike = Vec<(ClassId, u32)>;
+
+/// A gang's place among those that try to start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Turn {
+    /// Before the gate.
+    Gate {
+        /// Its place in the order of a pass.
+        rank: Rank,
+        /// Its queue.
+        queue: QueueId,
+        /// What it asks for.
+        form: Arc<Form>,
+    },
+    /// Past the gate.
+    Past {
+        /// Its place in the order of a pass.
+        rank: Rank,
+        /// Its queue.
+        queue: QueueId,
+        /// What it still has to be given.
+        need: Totals,
+    },
+}
+
+/// Gangs of one form in one queue before the gate.
+#[derive(Clone, Debug, Default)]
+pub struct GateLine {
+    /// In the order of a pass.
+    pub gangs: BTreeMap<Rank, GangId>,
+    /// Those of them that came, or changed, since the line was last told why it waits.
+    pub fresh: BTreeSet<GangId>,
+}
+
+impl Books {
+    /// Gives a gang another place among those that try to start, or none. A line that it joins, leaves or stands in is
+    /// looked at in the next pass.
+    pub fn set_turn(&mut self, id: GangId, turn: Option<Turn>) {
+        let old = std::mem::replace(&mut self.gangs[id].turn, turn);
+        if old != self.gangs[id].turn {
+            self.leave_turn(id, old);
+            self.join_turn(id);
+        } else if let Some(Turn::Gate { form, .. }) = old {
+            self.release_form(&form);
+        }
+        self.look_at(id);
+    }
+
+    /// Takes a gang out of those that try to start.
+    pub fn take_no_turn(&mut self, id: GangId) {
+        let old = self.gangs[id].turn.take();
+        self.leave_turn(id, old);
+    }
+
+    /// The line in which a gang stands is looked at in the next pass.
+    fn look_at(&mut self, id: GangId) {
+        let line = match &self.gangs[id].turn {
+            Some(Turn::Gate { queue, form, .. }) => {
+                let line = (*queue, form.clone());
+                self.gate.entry(line.clone()).or_default().fresh.insert(id);
+                Line::Gate(line.0, line.1)
+            }
+            Some(Turn::Past { .. }) => Line::Gang(id),
+            None => return,
+        };
+        self.changes.lines.insert(line);
+    }
+
+    fn leave_turn(&mut self, id: GangId, old: Option<Turn>) {
+        match old {
+            Some(Turn::Gate { rank, queue, form }) => {
+                let line = (queue, form);
+                if let Some(gangs) = self.gate.get_mut(&line) {
+                    gangs.gangs.remove(&rank);
+                    gangs.fresh.remove(&id);
+                    if gangs.gangs.is_empty() {
+                        self.gate.remove(&line);
+                    }
+                }
+                self.release_form(&line.1);
+                self.changes.lines.insert(Line::Gate(line.0, line.1));
+            }
+            Some(Turn::Past { rank, queue, .. }) => {
+                self.queues.unclaim(queue, &rank);
+                self.changes.lines.insert(Line::Gang(id));
+            }
+            None => {}
+        }
+    }
+
+    fn join_turn(&mut self, id: GangId) {
+        match &self.gangs[id].turn {
+            Some(Turn::Gate { rank, queue, form }) => {
+                let line = self.gate.entry((*queue, form.clone())).or_default();
+                line.gangs.insert(rank.clone(), id);
+            }
+            Some(Turn::Past { rank, queue, need }) => {
+                let claim = Claim { gang: id, need: need.clone(), blocked: false };
+                self.queues.claim(*queue, rank, &claim);
+            }
+            None => {}
+        }
+    }
+
+    /// Nodes block a gang past the gate.
+    pub fn block(&mut self, id: GangId) {
+        if let Some(Turn::Past { rank, queue, .. }) = &self.gangs[id].turn {
+            self.queues.block(*queue, rank);
+        }
+    }
+
+    /// The numbers in what gangs at the gate were told are told anew before long.
+    pub fn tell_numbers_later(&mut self) {
+        if !self.timers.is_set(Timer::Numbers) {
+            self.timers.set(Timer::Numbers, self.now.mono.after(NUMBERS_MS));
+        }
+    }
+
+    /// The turn of a gang that lacks something and may try; `None` while it is in no queue. A form is a user of the
+    /// classes of its placeholders: who asks for it gives it to [`Self::set_turn`].
+    pub fn turn_of(&mut self, id: GangId, rank: Rank) -> Option<Turn> {
+        let queue = self.queue_of(id)?;
+        if *self.gangs[id].stage() != Stage::Gate {
+            return Some(Turn::Past { rank, queue, need: self.open_ask(id) });
+        }
+        Some(Turn::Gate { rank, queue, form: Arc::new(self.form_of(id)) })
+    }
+
+    /// What the gang still has to be given.
+    pub fn open_ask(&self, id: GangId) -> Totals {
+        let gang = &self.gangs[id];
+        if let Some(ask) = &gang.real_ask {
+            return ask.clone();
+        }
+        let mut ask = Totals::default();
+        for group in self.groups_of(id) {
+            ask.add(&group.spec().min_resource, group.seats.tally().open);
+        }
+        for (_, originator) in &gang.originators {
+            ask.add(self.request(*originator), 1);
+        }
+        ask
+    }
+
+    fn form_of(&mut self, id: GangId) -> Form {
+        let gang = &self.gangs[id];
+        if gang.groups.is_empty() {
+            // Its pods do not start together: each is an ask of its own, once the gang is let in.
+            return Form { applications: gang.apps.len(), ..Form::default() };
+        }
+        let groups = gang.groups.clone().into_iter().map(|group| {
+            let shape = Some(&self.groups[group]).filter(|group| group.uses_placeholders());
+            let shape = shape.map(|group| group.spec().shape.clone());
+            let placeholder = shape.map(|shape| self.classes.intern(&shape, &self.nodes));
+            let group = &self.groups[group];
+            let members = members_for(group).map(|ask| self.asks[ask].class);
+            GroupForm { open: group.seats.tally().open, placeholder, members: alike(members) }
+        });
+        let groups = groups.collect();
+        let gang = &self.gangs[id];
+        let originators = alike(gang.originators.iter().map(|(_, ask)| self.asks[*ask].class));
+        Form { need: self.open_ask(id), applications: gang.apps.len(), groups, originators }
+    }
+
+    fn release_form(&mut self, form: &Form) {
+        for class in form.groups.iter().filter_map(|group| group.placeholder) {
+            self.classes.release(class);
+            self.due.dropped.insert(class);
+        }
+    }
+}
+
+impl Turn {
+    /// Whether the gang is past the gate.
+    pub const fn is_past_gate(&self) -> bool {
+        matches!(self, Self::Past { .. })
+    }
+
+    /// The place in the order of a pass.
+    pub const fn rank(&self) -> &Rank {
+        match self {
+            Self::Gate { rank, .. } | Self::Past { rank, .. } => rank,
+        }
+    }
+}
+
+impl Form {
+    /// Whether nothing of it starts together.
+    pub fn is_alone(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// The class of the placeholders of each task group.
+    pub fn placeholders(&self) -> impl Iterator<Item = Option<ClassId>> {
+        self.groups.iter().map(|group| group.placeholder)
+    }
+}
+
+/// The members to which a plan may give the open seats of a group, in their order.
+fn members_for(group: &Group) -> impl Iterator<Item = AskId> {
+    let only_placeholders = group.uses_placeholders() && group.spec().placeholder_for == PlaceholderFor::All;
+    let members = (!only_placeholders).then(|| group.waiting.iter().map(|(_, ask)| *ask));
+    members.into_iter().flatten()
+}
+
+fn alike(classes: impl Iterator<Item = Option<ClassId>>) -> Alike {
+    let mut alike: Alike = Vec::new();
+    for class in classes.flatten() {
+        match alike.last_mut() {
+            Some((last, count)) if *last == class => *count += 1,
+            Some(_) | None => alike.push((class, 1)),
+        }
+    }
+    alike
+}

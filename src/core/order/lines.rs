@@ -1,0 +1,247 @@
+//! Lines of waiting work: which are due in the next pass, and what wakes the others. So the cost of a pass follows what
+//! changed, and not how much waits.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::core::base::ids::{ClassId, QueueId, Text};
+use crate::core::base::resources::Totals;
+use crate::core::model::gang::Room;
+use crate::core::model::queue::Queues;
+use crate::core::model::turn::Line;
+use crate::core::reason::Reason;
+
+/// All lines that hold somebody, and no other.
+#[derive(Clone, Debug, Default)]
+pub(in crate::core) struct Lines {
+    due: BTreeSet<Line>,
+    asleep: BTreeMap<Line, Asleep>,
+    /// By queue and by the limit that refused (`None`: that of applications), in the order of how much each asks for.
+    by_limit: BTreeMap<QueueId, BTreeMap<Option<Text>, Asks>>,
+    by_class: BTreeMap<ClassId, BTreeSet<Line>>,
+    for_any_room: BTreeSet<Line>,
+    /// By queue and limited resource, in the order of how much each asks for.
+    by_ask: BTreeMap<(QueueId, Text), Asks>,
+    /// Queues that those who wait for them were told old numbers of.
+    old_numbers: BTreeSet<QueueId>,
+    /// What the pods of a line, or the gangs at the gate, were told.
+    pub(in crate::core) told: BTreeMap<Line, Told>,
+}
+
+/// Lines in the order of how much they ask for.
+type Asks = BTreeSet<(i128, Line)>;
+
+/// What a line waits for: it is due again with the first of these.
+#[derive(Clone, Debug, Default)]
+pub(in crate::core) struct Until {
+    /// A limit may hold the first of the line.
+    pub(in crate::core) limit: Option<Hold>,
+    /// Nodes have more room.
+    pub(in crate::core) room: Option<Room>,
+    /// The limits on the path of this queue do not hold so much any more: then it waits for something else.
+    pub(in crate::core) refused: Option<(QueueId, Totals)>,
+}
+
+/// A limit that held a line up.
+#[derive(Clone, Debug)]
+pub(in crate::core) struct Hold {
+    /// Whose limit.
+    pub(in crate::core) queue: QueueId,
+    /// Of which resource; `None`: of applications.
+    pub(in crate::core) resource: Option<Text>,
+    /// How much of it the first of the line asks for.
+    pub(in crate::core) asked: i128,
+}
+
+/// A line that is not due.
+#[derive(Clone, Debug)]
+struct Asleep {
+    until: Until,
+    /// What [`Until::refused`] asks of limits on the path, as these were when the line fell asleep.
+    asks: Vec<(QueueId, Text, i128)>,
+}
+
+/// Why those in a line wait, as far as it was told.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::core) enum Told {
+    /// Pods: for quota (true) or for a node (false).
+    Pods(bool),
+    /// Gangs at the gate.
+    Gangs {
+        /// Why.
+        reason: Reason,
+        /// All are to be told anew, since the numbers have changed.
+        again: bool,
+    },
+}
+
+impl Lines {
+    /// A line is looked at in the next pass.
+    pub(in crate::core) fn wake(&mut self, line: &Line) {
+        self.rouse(line);
+        self.due.insert(line.clone());
+    }
+
+    /// Nobody stands in a line any more.
+    pub(in crate::core) fn forget(&mut self, line: &Line) {
+        self.rouse(line);
+        self.due.remove(line);
+        self.told.remove(line);
+    }
+
+    /// A line is not looked at before what it waits for has come.
+    pub(in crate::core) fn sleep(&mut self, queues: &Queues, line: Line, until: Until) {
+        self.rouse(&line);
+        self.due.remove(&line);
+        if let Some(Hold { queue, resource, asked }) = &until.limit {
+            let of_queue = self.by_limit.entry(*queue).or_default();
+            of_queue.entry(resource.clone()).or_default().insert((*asked, line.clone()));
+        }
+        match until.room {
+            Some(Room::For(class, _)) => drop(self.by_class.entry(class).or_default().insert(line.clone())),
+            Some(Room::Any) => drop(self.for_any_room.insert(line.clone())),
+            None => {}
+        }
+        let asks = until.refused.as_ref().map_or_else(Vec::new, |(queue, asked)| asks_of_limits(queues, *queue, asked));
+        for (queue, resource, amount) in &asks {
+            self.by_ask.entry((*queue, resource.clone())).or_default().insert((*amount, line.clone()));
+        }
+        self.asleep.insert(line, Asleep { until, asks });
+    }
+
+    /// The lines that are due, in no order that means anything.
+    pub(in crate::core) fn take_due(&mut self) -> BTreeSet<Line> {
+        std::mem::take(&mut self.due)
+    }
+
+    /// Whether a line is due.
+    pub(in crate::core) fn has_due(&self) -> bool {
+        !self.due.is_empty()
+    }
+
+    /// The limits of a queue may hold more: wakes those that they hold, as far as only what is used counts.
+    pub(in crate::core) fn loosened(&mut self, queues: &Queues, queue: QueueId) {
+        let left = |resource: &Option<Text>| {
+            let resource = resource.as_ref()?;
+            let queue = queues.get(queue)?;
+            Some(queue.spec.max.get(resource)? - queue.allocated.get(resource))
+        };
+        let mut held = Vec::new();
+        for (resource, asks) in self.by_limit.get(&queue).into_iter().flatten() {
+            let left = left(resource).unwrap_or(i128::MAX);
+            held.extend(asks.iter().take_while(|(asked, _)| *asked <= left).map(|(_, line)| line.clone()));
+        }
+        held.iter().for_each(|line| self.wake(line));
+    }
+
+    /// A limit of a queue may hold less.
+    pub(in crate::core) fn tightened(&mut self, queues: &Queues, queue: QueueId) {
+        let Some(queue_now) = queues.get(queue) else { return };
+        for resource in queue_now.spec.max.names() {
+            let left =
+                queue_now.spec.max.get(resource).map_or(0, |max| (max - queue_now.allocated.get(resource)).max(0));
+            let Some(asks) = self.by_ask.get(&(queue, resource.clone())) else { continue };
+            let refused: Vec<_> = asks.iter().rev().take_while(|(asked, _)| *asked > left).cloned().collect();
+            refused.iter().for_each(|(_, line)| self.wake(line));
+        }
+    }
+
+    /// Other limits hold for some queue: what each line asks of them is looked at anew.
+    pub(in crate::core) fn relimited(&mut self) {
+        let depends = |(_, asleep): &(&Line, &Asleep)| asleep.until.refused.is_some();
+        let lines: Vec<_> = self.asleep.iter().filter(depends).map(|(line, _)| line.clone()).collect();
+        lines.iter().for_each(|line| self.wake(line));
+    }
+
+    /// So many of a class may fit now.
+    pub(in crate::core) fn widened(&mut self, class: ClassId, room: u32) {
+        let fits = |line: &&Line| matches!(self.asleep[*line].until.room, Some(Room::For(_, need)) if need <= room);
+        let lines: Vec<_> = self.by_class.get(&class).into_iter().flatten().filter(fits).cloned().collect();
+        lines.iter().for_each(|line| self.wake(line));
+    }
+
+    /// Some node has more room.
+    pub(in crate::core) fn any_room(&mut self) {
+        for line in std::mem::take(&mut self.for_any_room) {
+            self.wake(&line);
+        }
+    }
+
+    /// The numbers in what was told to those who wait for a queue are not true any more. Returns whether there are any.
+    pub(in crate::core) fn numbers_changed(&mut self, queue: QueueId) -> bool {
+        let waits = self.by_limit.contains_key(&queue);
+        if waits {
+            self.old_numbers.insert(queue);
+        }
+        waits
+    }
+
+    /// All who wait for such queues are told anew.
+    pub(in crate::core) fn tell_numbers(&mut self) {
+        for queue in std::mem::take(&mut self.old_numbers) {
+            let lines = self.by_limit.get(&queue).into_iter().flat_map(BTreeMap::values).flatten();
+            let lines: Vec<_> = lines.map(|(_, line)| line.clone()).collect();
+            for line in lines {
+                if let Some(Told::Gangs { again, .. }) = self.told.get_mut(&line) {
+                    *again = true;
+                    self.wake(&line);
+                }
+            }
+        }
+    }
+
+    /// How many are remembered.
+    pub(in crate::core) fn sizes(&self) -> [(&'static str, usize); 4] {
+        let indexed = self.by_limit.len() + self.by_class.len() + self.for_any_room.len() + self.by_ask.len();
+        [
+            ("lines", self.due.len() + self.asleep.len()),
+            ("what lines wait for", indexed),
+            ("old numbers", self.old_numbers.len()),
+            ("told", self.told.len()),
+        ]
+    }
+
+    /// Whether a line is due or asleep.
+    pub(in crate::core) fn knows(&self, line: &Line) -> bool {
+        self.due.contains(line) || self.asleep.contains_key(line)
+    }
+
+    /// All lines.
+    pub(in crate::core) fn iter(&self) -> impl Iterator<Item = &Line> {
+        self.due.iter().chain(self.asleep.keys())
+    }
+
+    /// Takes a line out of those that sleep.
+    fn rouse(&mut self, line: &Line) {
+        let Some(Asleep { until, asks }) = self.asleep.remove(line) else { return };
+        if let Some(Hold { queue, resource, asked }) = until.limit {
+            let of_queue = self.by_limit.entry(queue).or_default();
+            leave(of_queue, &resource, &(asked, line.clone()));
+            if of_queue.is_empty() {
+                self.by_limit.remove(&queue);
+            }
+        }
+        match until.room {
+            Some(Room::For(class, _)) => leave(&mut self.by_class, &class, line),
+            Some(Room::Any) => drop(self.for_any_room.remove(line)),
+            None => {}
+        }
+        for (queue, resource, amount) in asks {
+            leave(&mut self.by_ask, &(queue, resource), &(amount, line.clone()));
+        }
+    }
+}
+
+/// What an ask takes of each limit on the path of a queue.
+fn asks_of_limits(queues: &Queues, queue: QueueId, asked: &Totals) -> Vec<(QueueId, Text, i128)> {
+    let limits = queues.path(queue).flat_map(|at| queues[at].spec.max.names().map(move |name| (at, name)));
+    limits.map(|(at, name)| (at, name.clone(), asked.get(name))).filter(|(_, _, amount)| *amount > 0).collect()
+}
+
+fn leave<K: Ord, L: Ord>(index: &mut BTreeMap<K, BTreeSet<L>>, key: &K, line: &L) {
+    if let Some(lines) = index.get_mut(key) {
+        lines.remove(line);
+        if lines.is_empty() {
+            index.remove(key);
+        }
+    }
+}

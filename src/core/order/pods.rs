@@ -1,0 +1,103 @@
+//! Ordinary asks: pods that do not need each other, placed in runs of one queue and class.
+
+use crate::core::base::ids::{AskId, ClassId, NodeId, QueueId};
+use crate::core::base::resources::Totals;
+use crate::core::model::ask::Rank;
+use crate::core::model::gang::Room;
+use crate::core::model::lifecycle::AppEvent;
+use crate::core::model::turn::Line;
+use crate::core::order::lines::{Told, Until};
+use crate::core::order::pass::{Next, Served};
+use crate::core::step::Scheduler;
+
+impl Scheduler {
+    /// Places ordinary asks of one queue and class from `head` on, up to what stands at `limit` in the order.
+    pub(super) fn serve_pods(
+        &mut self,
+        (queue, class): (QueueId, ClassId),
+        head: &Rank,
+        limit: Option<&Rank>,
+        budget: u32,
+    ) -> Served {
+        let waiting = self.books.ordinary.get(&(queue, class)).into_iter().flatten();
+        let within = |rank: &Rank| limit.is_none_or(|limit| rank <= limit || rank == head);
+        let mut run: Vec<_> =
+            waiting.take_while(|(rank, _)| within(rank)).take(budget as usize).map(|(_, ask)| *ask).collect();
+        let wanted = run.len();
+        run.truncate(self.quota_for(queue, class, run.len()));
+        if !run.is_empty() && self.planner.bounds.is_full(class) {
+            return Served { placed: 0, next: Next::waits(self.until_room(queue, class)) };
+        }
+        let placed = if run.is_empty() { 0 } else { self.place_some(queue, class, &run) };
+        let next = if (placed as usize) < run.len() {
+            Next::waits(self.until_room(queue, class))
+        } else if run.len() < wanted {
+            self.until_quota(queue, class)
+        } else {
+            Next::Goes
+        };
+        Served { placed, next }
+    }
+
+    fn until_room(&self, queue: QueueId, class: ClassId) -> Until {
+        let refused = Some((queue, self.one_of(class)));
+        Until { room: Some(Room::For(class, 1)), refused, ..Until::default() }
+    }
+
+    fn until_quota(&self, queue: QueueId, class: ClassId) -> Next {
+        let refused = self.books.queues.refuses(queue, &self.one_of(class));
+        refused.map_or(Next::Later, |refused| Next::waits(self.until_held(&refused)))
+    }
+
+    fn one_of(&self, class: ClassId) -> Totals {
+        let mut one = Totals::default();
+        one.add(&self.books.classes.shape(class).request, 1);
+        one
+    }
+
+    /// How many of `count` pods of a class the quota of a queue allows now.
+    fn quota_for(&self, queue: QueueId, class: ClassId, count: usize) -> usize {
+        let request = &self.books.classes.shape(class).request;
+        let fits = |count: usize| {
+            let mut asked = Totals::default();
+            asked.add(request, count as u32);
+            self.books.queues.refuses(queue, &asked).is_none()
+        };
+        if fits(count) {
+            return count;
+        }
+        let (mut low, mut high) = (0, count);
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            if fits(middle) { low = middle } else { high = middle }
+        }
+        low
+    }
+
+    fn place_some(&mut self, queue: QueueId, class: ClassId, run: &[AskId]) -> u32 {
+        let placed = self.planner.fill_some(&self.books, class, run.len() as u32).to_vec();
+        let nodes = placed.iter().flat_map(|placed| std::iter::repeat_n(placed.node, placed.count as usize));
+        run.iter().zip(nodes).map(|(ask, node)| self.allocate(*ask, node, queue)).count() as u32
+    }
+
+    /// Gives an ordinary ask a node; a member takes an open seat of its group along.
+    pub(in crate::core) fn allocate(&mut self, ask: AskId, node: NodeId, queue: QueueId) {
+        let seat = self.clear_a_seat(ask);
+        self.books.assume(ask, node, queue, seat);
+        self.send(ask);
+        if let Some(app) = self.books.asks[ask].app.filter(|app| self.books.apps[*app].groups.is_empty()) {
+            self.transit(app, AppEvent::Run);
+        }
+    }
+
+    /// The pods of a line wait for the same. When that changes, the reason of all of them is shown anew.
+    pub(super) fn tell(&mut self, line: &Line, until: &Until) {
+        let Line::Pods(queue, class) = line else { return };
+        let by_quota = Told::Pods(until.room.is_none());
+        if self.lines.told.get(line) != Some(&by_quota) {
+            let asks = self.books.ordinary.get(&(*queue, *class)).into_iter().flatten();
+            self.books.changes.asks.extend(asks.map(|(_, ask)| *ask));
+            self.lines.told.insert(line.clone(), by_quota);
+        }
+    }
+}
