@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use gangline::core::class::Classes;
-use gangline::core::fill::{Demand, Placed, fill, fill_some};
-use gangline::core::ids::{NodeId, Text};
-use gangline::core::node::Nodes;
-use gangline::core::resources::Resources;
-use gangline::core::scratch::Scratch;
+use gangline::core::base::ids::{NodeId, Text};
+use gangline::core::base::resources::Resources;
+use gangline::core::model::class::Classes;
+use gangline::core::model::node::Nodes;
+use gangline::core::place::fill::{Demand, Placed, fill, fill_some};
+use gangline::core::place::overlay::Scratch;
 use gangline::core::shape::{NodeSpec, Shape};
 
 fn main() {

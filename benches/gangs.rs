@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use gangline::core::base::ids::{AskId, Key, Text, Uid};
+use gangline::core::base::resources::{Limit, Resources};
 use gangline::core::decision::Decision;
 use gangline::core::event::{
     AskSpec, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role,
 };
-use gangline::core::ids::{AskId, Key, Text, Uid};
-use gangline::core::resources::{Limit, Resources};
-use gangline::core::scheduler::Scheduler;
 use gangline::core::shape::{NodeSpec, Shape};
+use gangline::core::step::Scheduler;
 use gangline::core::time::Now;
 
 const GIB: i64 = 1 << 30;

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
-use gangline::core::ids::{Key, Uid};
+use gangline::core::base::ids::{Key, Uid};
 use gangline::core::time::Mono;
 use gangline::runtime::clock::Clock;
 use gangline::runtime::execute::Executor;

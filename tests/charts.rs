@@ -8,7 +8,7 @@ use std::fs;
 use std::path::Path;
 
 use gangline::api::names;
-use gangline::core::ids::{Key, Uid};
+use gangline::core::base::ids::{Key, Uid};
 use gangline::shim::op::{Kind, Op};
 use serde_json::{Value, json};
 

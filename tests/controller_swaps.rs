@@ -1,6 +1,6 @@
 //! A swap from the end of its placeholder to the Binding of its member: nothing leaves in between (01, 1.4).
 
-use gangline::core::ids::Text;
+use gangline::core::base::ids::Text;
 use gangline::shim::observation::{Outcome, WatchFact};
 use gangline::shim::op::{Call, Kind, Op};
 use serde_json::json;

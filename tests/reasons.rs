@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
+use gangline::core::base::ids::{AskId, ClassId, GangId};
+use gangline::core::base::resources::Excess;
 use gangline::core::codes::{Code, Needs};
-use gangline::core::ids::{AskId, ClassId, GangId};
-use gangline::core::lifecycle::{AppEvent, AppState};
-use gangline::core::queue::{Kept, QuotaExcess};
+use gangline::core::model::lifecycle::{AppEvent, AppState};
+use gangline::core::model::queue::{Kept, QuotaExcess};
 use gangline::core::reason::{AskReason, Loss, Reason, Refusal, RejectReason, SpecError, Unsupported};
-use gangline::core::resources::Excess;
 
 fn excess() -> QuotaExcess {
     QuotaExcess { queue: "root.q".into(), excess: Excess { resource: "cpu".into(), asked: 2, left: 1 }, kept: None }

@@ -4,7 +4,7 @@
 //! InPlacePodLevelResourcesVerticalScalingEnabled, as kube-scheduler 1.36 calls it, over 80 random pods with init
 //! containers, sidecars, overhead, pod-level resources and resizes; `MilliValue()` of cpu, `Value()` of others, no zeros.
 
-use gangline::core::resources::Resources;
+use gangline::core::base::resources::Resources;
 use gangline::shim::requests;
 use serde_json::Value;
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use gangline::controller::stats::Stats;
 use gangline::controller::turn::Turn;
-use gangline::core::ids::{Key, Uid};
+use gangline::core::base::ids::{Key, Uid};
 use gangline::core::time::Now;
 use gangline::runtime::clock::Clock;
 use gangline::runtime::driver::{Driver, Owned, Wiring};

@@ -1,9 +1,9 @@
 //! The books recomputed from scratch tell every way in which they can be wrong (04, I7): each is made wrong on purpose.
 
-use gangline::core::ask::WaitsFor;
-use gangline::core::ids::{AppId, AskId, GroupId, Key};
-use gangline::core::scheduler::Scheduler;
-use gangline::core::seat::{Reserve, SeatState};
+use gangline::core::base::ids::{AppId, AskId, GroupId, Key};
+use gangline::core::model::ask::WaitsFor;
+use gangline::core::model::seat::{Reserve, SeatState};
+use gangline::core::step::Scheduler;
 
 use crate::support::cluster::{Cluster, NS};
 

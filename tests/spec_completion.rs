@@ -1,11 +1,11 @@
 //! Completion, states and releases (01, 1.8 to 1.10).
 
+use gangline::core::base::ids::{AskId, Key, Uid};
+use gangline::core::base::resources::Limit;
 use gangline::core::decision::{Decision, TerminationType};
 use gangline::core::event::{BindOutcome, Event, GroupSpec, Place, PlaceholderName, QueueSpec, Role};
-use gangline::core::ids::{AskId, Key, Uid};
-use gangline::core::lifecycle::AppState;
+use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::Refusal;
-use gangline::core::resources::Limit;
 
 use crate::support::cluster::{Cluster, NS};
 use crate::support::phases::{ending, held, phases, running, waiting};

@@ -2,10 +2,10 @@
 
 use crate::spec_submission::of_pair;
 use crate::support::cluster::Cluster;
+use gangline::core::base::ids::GroupId;
 use gangline::core::decision::Decision;
 use gangline::core::event::{GroupSpec, PlaceholderFor, Reservation};
-use gangline::core::ids::GroupId;
-use gangline::core::lifecycle::AppState;
+use gangline::core::model::lifecycle::AppState;
 use gangline::core::time::Mono;
 
 fn edited(spec: &GroupSpec, generation: i64, min_member: u32) -> GroupSpec {

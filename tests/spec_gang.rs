@@ -1,7 +1,7 @@
 //! The seeds' sentences about gangs, one test each.
 
 use gangline::core::event::{PlaceholderFor, Reservation, Role};
-use gangline::core::lifecycle::AppState;
+use gangline::core::model::lifecycle::AppState;
 
 use crate::support::cluster::{Cluster, size};
 

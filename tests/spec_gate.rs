@@ -1,9 +1,9 @@
 //! The gate: the whole ask against the quota, in order, without stopping those that still fit (01, 1.2.5).
 
+use gangline::core::base::resources::Limit;
 use gangline::core::event::{GroupSpec, QueueSpec, Role};
-use gangline::core::lifecycle::AppState;
 use gangline::core::model::gang::{BACK_OFF_AT_MOST_MS, BACK_OFF_MS, NUMBERS_MS};
-use gangline::core::resources::Limit;
+use gangline::core::model::lifecycle::AppState;
 
 use crate::support::cluster::{Cluster, size};
 

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
+use gangline::core::base::ids::{Key, Uid};
 use gangline::core::decision::Decision;
 use gangline::core::event::{AskSpec, BindOutcome, Event, GroupSpec, Mark, Place, Role};
-use gangline::core::ids::{Key, Uid};
-use gangline::core::lifecycle::AppState;
+use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::Refusal;
 use gangline::core::shape::NodeSpec;
 

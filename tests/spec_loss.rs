@@ -1,8 +1,8 @@
 //! Losing seats, nodes and members; deleting TaskGroups in every phase (01, 1.5).
 
+use gangline::core::base::ids::{Key, Uid};
 use gangline::core::event::{GroupSpec, Place};
-use gangline::core::ids::{Key, Uid};
-use gangline::core::lifecycle::AppState;
+use gangline::core::model::lifecycle::AppState;
 use gangline::core::shape::NodeSpec;
 
 use crate::support::cluster::{Cluster, NS};

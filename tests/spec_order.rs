@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use gangline::core::base::ids::Key;
 use gangline::core::event::{Event, Role};
-use gangline::core::ids::Key;
-use gangline::core::lifecycle::AppState;
+use gangline::core::model::lifecycle::AppState;
 use gangline::core::shape::Shape;
 
 use crate::support::cluster::{Cluster, size};

@@ -1,9 +1,9 @@
 //! Queues: the tree, its usage and limits, and their changes (01, 1.12).
 
+use gangline::core::base::resources::{Limit, Totals};
 use gangline::core::decision::Decision;
 use gangline::core::event::{QueueSpec, Role};
-use gangline::core::lifecycle::AppState;
-use gangline::core::resources::{Limit, Totals};
+use gangline::core::model::lifecycle::AppState;
 
 use crate::support::cluster::Cluster;
 

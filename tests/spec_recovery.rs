@@ -2,9 +2,9 @@
 
 use gangline::core::decision::{Decision, TerminationType};
 use gangline::core::event::{Event, GroupSpec, Place, Role};
-use gangline::core::lifecycle::AppState;
+use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::SpecError;
-use gangline::core::scheduler::Scheduler;
+use gangline::core::step::Scheduler;
 use gangline::core::time::Mono;
 
 use crate::support::cluster::Cluster;

@@ -2,7 +2,7 @@
 
 use gangline::core::decision::Decision;
 use gangline::core::event::{BindOutcome, Event, GroupSpec, Place, PlaceholderName, Role};
-use gangline::core::lifecycle::AppState;
+use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::{Refusal, Unsupported};
 
 use crate::support::cluster::Cluster;

@@ -1,9 +1,9 @@
 //! Restarts between two writes of status, with objects changed or gone meanwhile (01, 1.11): a gang never starts in
 //! parts, and what ended or runs is taken for what it is.
 
+use gangline::core::base::ids::{Key, Uid};
 use gangline::core::event::{GroupSpec, PlaceholderName, Remembered};
-use gangline::core::ids::{Key, Uid};
-use gangline::core::lifecycle::AppState;
+use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::SpecError;
 
 use crate::support::cluster::{Cluster, NS};

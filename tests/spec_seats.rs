@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
+use gangline::core::base::ids::{Key, Uid};
 use gangline::core::codes::Code;
 use gangline::core::decision::Decision;
 use gangline::core::event::{AskSpec, BindOutcome, Event, GroupSpec, Place, Role};
-use gangline::core::ids::{Key, Uid};
-use gangline::core::lifecycle::AppState;
+use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::{Refusal, Unsupported};
 use gangline::core::shape::Shape;
 

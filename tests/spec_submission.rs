@@ -1,11 +1,11 @@
 //! Submission: whole, judged once with every reason, judged again, closed (01, 1.1 and 1.2).
 
+use gangline::core::base::ids::{Key, Uid};
+use gangline::core::base::resources::Limit;
 use gangline::core::decision::Decision;
 use gangline::core::event::{AskSpec, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Role};
-use gangline::core::ids::{Key, Uid};
-use gangline::core::lifecycle::AppState;
+use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::SpecError;
-use gangline::core::resources::Limit;
 
 use crate::support::cluster::{Cluster, NS, size};
 

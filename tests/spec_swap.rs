@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
+use gangline::core::base::ids::{Key, Uid};
 use gangline::core::event::{AskSpec, BindOutcome, Event, GroupSpec, Mark, Place, PlaceholderName, Role};
-use gangline::core::ids::{Key, Uid};
-use gangline::core::lifecycle::AppState;
+use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::Refusal;
 use gangline::core::shape::{HostPort, NodeSpec, Shape};
 
@@ -66,7 +66,7 @@ fn all_swaps_are_in_flight_at_once() {
 #[test]
 fn a_smaller_member_returns_the_difference() {
     let mut cluster = held(3);
-    let half = Shape { request: gangline::core::resources::Resources::pod(500, 1 << 20), ..Shape::default() };
+    let half = Shape { request: gangline::core::base::resources::Resources::pod(500, 1 << 20), ..Shape::default() };
     let spec = AskSpec { shape: Arc::new(half), ..cluster.pod("g-0", Role::Member { group: "g".into() }) };
     cluster.show(spec);
     cluster.step();

@@ -2,7 +2,7 @@
 
 use gangline::api::names::{GROUP, VERSION};
 use gangline::api::task_group::TaskGroup;
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::Api;

@@ -3,7 +3,7 @@
 //! Pods are served from the server's memory, as every kind is by default, ResourceQuotas here from the store itself, so
 //! that both can be seen to forget: the store when it is compacted, the memory when the server begins anew.
 
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::shim::op::Kind;
 use gangline::sim::store::{Store, TooOld};
 use http::Method;

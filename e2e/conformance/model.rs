@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::core::time::Wall;
 use gangline::shim::decode;
 use gangline::shim::observation::{Body, Outcome, Seen};

@@ -1,7 +1,7 @@
 //! A namespace that is deleted, with the controllers that finish it: what goes, in which order, and what stays until it is
 //! let go.
 
-use gangline::core::ids::{Key, Uid};
+use gangline::core::base::ids::{Key, Uid};
 use gangline::shim::observation::{Outcome, Seen};
 use gangline::shim::op::{Kind, Op};
 use gangline::sim::{kubelet, namespace};

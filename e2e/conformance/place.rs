@@ -1,6 +1,6 @@
 //! Where a sequence plays: two namespaces and names of its own for what has no namespace, used again by the next one.
 
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::shim::op::Kind;
 
 /// A place that nobody else uses meanwhile.

@@ -1,6 +1,6 @@
 //! A ResourceQuota on CPU, with the controller that counts what is used: who is refused, and whose share is free again.
 
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::shim::observation::Outcome;
 use gangline::shim::op::Kind;
 use gangline::shim::quantity::Quantity;

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::shim::observation::{Body, Outcome};
 use gangline::shim::op::{Kind, Op};
 use gangline::shim::wire;

@@ -1,7 +1,7 @@
 //! The real API server's side of a sequence: what ships makes the requests and reads the answers.
 
 use gangline::api::names::{GROUP, VERSION};
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::shim::observation::{Outcome, Seen};
 use gangline::shim::op::{Kind, Op};
 use gangline::shim::wire;

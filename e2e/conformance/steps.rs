@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use gangline::api::names::{BINDING, GROUP, VERSION};
 use gangline::api::queue::QueueStatus;
 use gangline::api::task_group::{Counts, TaskGroupStatus};
-use gangline::core::ids::{Key, Uid};
+use gangline::core::base::ids::{Key, Uid};
 use gangline::shim::op::{Kind, Op};
 use gangline::sim::api::condition;
 use k8s_openapi::api::core::v1::{Pod, PodCondition};

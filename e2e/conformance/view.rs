@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gangline::core::ids::{Key, Uid};
+use gangline::core::base::ids::{Key, Uid};
 use gangline::shim::observation::{Body, Outcome, Seen};
 use gangline::shim::op::Kind;
 use gangline::sim::store::{kind, metadata};

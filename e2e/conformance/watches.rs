@@ -4,7 +4,7 @@ use std::io;
 use std::time::Duration;
 
 use futures::{StreamExt, TryStreamExt};
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::shim::observation::Seen;
 use gangline::shim::op::Kind;
 use gangline::shim::{decode, protobuf};

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use ::gangline::api::names::{BINDING, PLACEHOLDER};
+use ::gangline::core::base::ids::Key;
 use ::gangline::core::event::PlaceholderName;
-use ::gangline::core::ids::Key;
 use ::gangline::shim::mark;
 use ::gangline::shim::placeholder::pod_name;
 use jiff::Timestamp;

@@ -3,8 +3,8 @@
 use super::Controller;
 use super::outbox::{Slot, Want};
 use super::target::Target;
+use crate::core::base::ids::{AskId, Key};
 use crate::core::codes::{Code, EventType};
-use crate::core::ids::{AskId, Key};
 use crate::core::reason::AskReason;
 use crate::shim::op::Op;
 use crate::shim::show::{self, Notice};

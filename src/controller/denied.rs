@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::APPLY_KINDS;
 use super::outbox::Why;
-use crate::core::ids::Text;
+use crate::core::base::ids::Text;
 use crate::core::reason::Refusal;
 use crate::shim::op::{Kind, Rule};
 

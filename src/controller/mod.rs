@@ -15,11 +15,11 @@ pub mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::core::base::ids::{AskId, Text};
 use crate::core::codes::Code;
 use crate::core::event::{Event, Mark};
-use crate::core::ids::{AskId, Text};
 use crate::core::reason::AskReason;
-use crate::core::scheduler::Scheduler;
+use crate::core::step::Scheduler;
 use crate::core::time::{Mono, Now};
 use crate::shim::ledger::Ledger;
 use crate::shim::observation::{Observation, Outcome, Seen, WatchFact};

@@ -1,6 +1,6 @@
 //! What an administrator sets.
 
-use crate::core::ids::Text;
+use crate::core::base::ids::Text;
 
 /// Settings of the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]

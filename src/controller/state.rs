@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Controller;
 use super::stats::{QueueUse, Stats};
-use crate::core::lifecycle::AppState;
+use crate::core::model::lifecycle::AppState;
 use crate::shim::op::Kind;
 
 impl Controller {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::core::ids::Text;
+use crate::core::base::ids::Text;
 use crate::shim::op::Rule;
 
 /// A picture of the controller in numbers.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
+use crate::core::base::ids::{AskId, Key, Text};
 use crate::core::event::PlaceholderName;
-use crate::core::ids::{AskId, Key, Text};
 
 /// What a call is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

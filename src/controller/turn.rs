@@ -1,7 +1,7 @@
 //! What a step of the controller hands to the shell.
 
+use crate::core::base::ids::{GroupId, Text};
 use crate::core::decision::Decision;
-use crate::core::ids::{GroupId, Text};
 use crate::core::time::Mono;
 use crate::shim::op::Call;
 

@@ -26,10 +26,3 @@ pub mod shape;
 pub mod show;
 pub mod step;
 pub mod time;
-
-// Paths for the other layers, which need not know in which room a word is defined.
-pub use base::{arena, bits, ids, resources};
-pub use model::{application, ask, books, class, fit, lifecycle, node, queue, seat};
-pub use place::{fill, misfit, overlay as scratch};
-pub use show::report;
-pub use step as scheduler;

@@ -9,7 +9,7 @@ use kube::core::ObjectMeta;
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
-use crate::core::ids::{Key, Uid};
+use crate::core::base::ids::{Key, Uid};
 use crate::shim::decode;
 use crate::shim::kinds::Watched;
 use crate::shim::observation::{Malformed, Seen};

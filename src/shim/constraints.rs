@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{Affinity, Container, ContainerPort, PodSpec, To
 
 use super::node_affinity;
 use super::requests::is_sidecar;
-use crate::core::ids::Text;
+use crate::core::base::ids::Text;
 use crate::core::reason::Unsupported;
 use crate::core::shape::{Effect, HostPort, Shape, Toleration};
 

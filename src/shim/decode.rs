@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::escape;
 use super::kinds::{Kind, Watched};
 use super::observation::{Malformed, Seen};
-use crate::core::ids::{Key, Text, Uid};
+use crate::core::base::ids::{Key, Text, Uid};
 
 /// An object of this kind; `None` if the text does not even name one.
 pub fn seen(kind: Kind, json: &str) -> Option<Seen> {

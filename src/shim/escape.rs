@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::core::ids::Text;
+use crate::core::base::ids::Text;
 
 /// Longest message that is kept, in characters: a line that people read, far below the limits of conditions and events.
 pub const MAX_MESSAGE: usize = 512;

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use crate::core::ids::{Key, Uid};
+use crate::core::base::ids::{Key, Uid};
 
 /// How many deleted UIDs are remembered on each side: as many as calls about them can be in flight or waiting for a
 /// repetition, many times over.

@@ -8,8 +8,8 @@ use super::kinds::{Kept, Kind, Kinds, Pods};
 use super::known::{Version, Whose};
 use super::observation::{Malformed, Seen, WatchFact};
 use super::pod::Served;
+use crate::core::base::ids::{AskId, Key, Text, Uid};
 use crate::core::event::Event;
-use crate::core::ids::{AskId, Key, Text, Uid};
 use crate::core::reason::SpecError;
 
 /// Everything the shim keeps of the cluster's objects.

@@ -6,8 +6,8 @@
 
 use super::pod::{incarnation, parse_incarnation};
 use super::syntax;
+use crate::core::base::ids::Text;
 use crate::core::event::Mark;
-use crate::core::ids::Text;
 
 const QUEUE: &str = "queue";
 const TASK_GROUP: &str = "task-group";
@@ -75,7 +75,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::core::ids::Uid;
+    use crate::core::base::ids::Uid;
 
     const WHOLE: &str = "queue=root.a task-group=g incarnation=6f1b.2 seat=3 started=true";
 

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::{Node, Taint as KubeTaint};
 
 use super::constraints::{effect, text_map};
 use super::requests;
-use crate::core::resources::Resources;
+use crate::core::base::resources::Resources;
 use crate::core::shape::{NodeSpec, Taint};
 
 /// Most that a node offers of anything: one less than a saturated request, so that such a request fits nowhere.

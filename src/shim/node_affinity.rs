@@ -3,7 +3,7 @@
 use k8s_openapi::api::core::v1::{NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm};
 
 use super::constraints::unsupported;
-use crate::core::ids::Text;
+use crate::core::base::ids::Text;
 use crate::core::reason::Unsupported;
 use crate::core::shape::{Operator, Requirement, Term};
 

@@ -3,7 +3,7 @@
 pub use super::kinds::Body;
 use super::kinds::Kind;
 use super::op::CallId;
-use crate::core::ids::{Key, Text, Uid};
+use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::time::Millis;
 
 /// A fact from outside.

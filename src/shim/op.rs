@@ -8,7 +8,7 @@ use k8s_openapi::api::events::v1::Event as KubeEvent;
 pub use super::kinds::Kind;
 use crate::api::queue::QueueStatus;
 use crate::api::task_group::TaskGroupStatus;
-use crate::core::ids::{Key, Text, Uid};
+use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::time::Mono;
 
 /// A call's number: unique over all processes, since the incarnation is drawn at start.

@@ -13,8 +13,8 @@ use sha2::{Digest, Sha256};
 use super::pod::{Served, incarnation, label, parse_incarnation};
 use crate::api::names;
 use crate::api::task_group::PlaceholderTemplate;
+use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::event::PlaceholderName;
-use crate::core::ids::{Key, Text, Uid};
 
 /// Most characters of the TaskGroup's name that are kept in a placeholder's: `tg-` + 30 + `-` + 26 = 60 of 63.
 const GROUP_PREFIX: usize = 30;

@@ -8,8 +8,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use super::escape::bounded;
 use super::{constraints, mark, placeholder, requests, syntax};
 use crate::api::names;
+use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::event::{AskSpec, Mark, Place, Role};
-use crate::core::ids::{Key, Text, Uid};
 use crate::core::reason::Unsupported;
 use crate::core::shape::Shape;
 

@@ -6,10 +6,10 @@ use super::quantity::Quantity;
 use super::spec_errors::{Errors, is_divisible, is_other_resource};
 use super::{escape, requests, syntax};
 use crate::api::queue::Queue;
+use crate::core::base::ids::Text;
+use crate::core::base::resources::{Amount, Limit};
 use crate::core::event::{Event, QueueSpec};
-use crate::core::ids::Text;
 use crate::core::reason::SpecError;
-use crate::core::resources::{Amount, Limit};
 
 /// Most resources that a queue limits; as many as a TaskGroup asks for.
 pub const MAX_RESOURCES: usize = 16;

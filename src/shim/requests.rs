@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Container, ContainerStatus, Pod, PodSpec, PodSt
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as KubeQuantity;
 
 use super::quantity::Quantity;
-use crate::core::resources::{PODS, Resources};
+use crate::core::base::resources::{PODS, Resources};
 
 /// A resource list as the API holds it.
 type Listed = BTreeMap<String, KubeQuantity>;

@@ -6,8 +6,8 @@ use k8s_openapi::api::core::v1::ResourceQuota;
 
 use super::quantity::Quantity;
 use super::requests;
-use crate::core::ids::Text;
-use crate::core::resources::Limit;
+use crate::core::base::ids::Text;
+use crate::core::base::resources::Limit;
 
 /// What a quota allows all pods of its namespace together, by the resources of pods; `None` if it counts only some of
 /// them (scopes) or none. `limits.*` bound the requests too: placeholders have limits equal to requests, and no pod's

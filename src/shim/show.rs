@@ -13,12 +13,12 @@ use crate::api::SHOWN_AMOUNTS_MAX;
 use crate::api::names::{GROUP, SCHEDULER, TASK_GROUP, VERSION};
 use crate::api::queue::QueueStatus;
 use crate::api::task_group::{Counts, Deadlines, TaskGroupStatus};
+use crate::core::base::ids::{Key, Text, Uid};
+use crate::core::base::resources::{Amount, Totals};
 use crate::core::codes::{Code, EventType};
-use crate::core::ids::{Key, Text, Uid};
-use crate::core::lifecycle::AppState;
+use crate::core::model::lifecycle::AppState;
 use crate::core::reason::SpecError;
-use crate::core::report::{GroupReport, QueueReport};
-use crate::core::resources::{Amount, Totals};
+use crate::core::show::report::{GroupReport, QueueReport};
 use crate::core::time::Wall;
 
 /// Longest message in a condition or status: events allow 1024 characters, and nobody reads more.
@@ -226,7 +226,7 @@ pub fn event(notice: &Notice, instance: u64, number: u64, now: Wall) -> KubeEven
 mod tests {
     use super::*;
     use crate::core::model::group::Members;
-    use crate::core::seat::Tally;
+    use crate::core::model::seat::Tally;
 
     /// As Kubernetes asks of conditions: the time is that of the last change of this one.
     #[test]

@@ -7,10 +7,10 @@ use super::quantity::Quantity;
 use super::spec_errors::Errors;
 use super::{escape, group_check, pod, requests, syntax};
 use crate::api::task_group::{self as api, TaskGroup, TaskGroupStatus};
+use crate::core::base::ids::{Key, Text, Uid};
+use crate::core::base::resources::{PODS, Resources};
 use crate::core::codes::Code;
 use crate::core::event::{GroupSpec, PlaceholderFor, PlaceholderName, Remembered, Reservation};
-use crate::core::ids::{Key, Text, Uid};
-use crate::core::resources::{PODS, Resources};
 use crate::core::shape::Shape;
 use crate::core::time::Wall;
 

@@ -12,7 +12,7 @@ use super::observation::{Outcome, Seen};
 use super::op::{Kind, Op};
 use super::{escape, protobuf};
 use crate::api::names::{GROUP, VERSION};
-use crate::core::ids::{Key, Uid};
+use crate::core::base::ids::{Key, Uid};
 
 /// Asks the server to give up a request after this time (its own default is 60 s), so that a late write is rarely
 /// later than the patience of the executor; and names us as the writer of fields.

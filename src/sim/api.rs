@@ -10,7 +10,7 @@ use super::admission::{Hook, Verdict};
 use super::namespace::Namespaces;
 use super::store::{Store, generated, kind, metadata, metadata_mut, seen};
 use super::{defaults, edit, schema};
-use crate::core::ids::{Key, Uid};
+use crate::core::base::ids::{Key, Uid};
 use crate::core::time::Wall;
 use crate::shim::observation::{Body, Outcome, Seen};
 use crate::shim::op::{Kind, Op};

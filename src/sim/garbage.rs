@@ -4,7 +4,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::api::Api;
 use super::store::metadata;
-use crate::core::ids::Key;
+use crate::core::base::ids::Key;
 use crate::core::time::Wall;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 
 use super::api::{Api, has_ended};
 use super::store::metadata;
-use crate::core::ids::Key;
+use crate::core::base::ids::Key;
 use crate::core::time::{Millis, Wall};
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;

@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::Pod;
 
 use super::api::{Api, condition, has_ended, is_held, set_condition};
-use crate::core::ids::{Key, Text};
-use crate::core::resources::Resources;
+use crate::core::base::ids::{Key, Text};
+use crate::core::base::resources::Resources;
 use crate::core::time::Wall;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;

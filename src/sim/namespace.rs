@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::api::{Api, refused};
 use super::store::metadata;
-use crate::core::ids::Text;
+use crate::core::base::ids::Text;
 use crate::core::time::Wall;
 use crate::shim::observation::Outcome;
 use crate::shim::op::Kind;
@@ -89,7 +89,7 @@ mod tests {
     use k8s_openapi::api::core::v1::Pod;
 
     use super::*;
-    use crate::core::ids::Key;
+    use crate::core::base::ids::Key;
     use crate::shim::observation::Body;
 
     /// `e2e/conformance/namespaces.rs` puts the like to a real namespace controller.

@@ -12,7 +12,7 @@ use super::story::{End, Ending, Later, Record, Story};
 use super::{garbage, kubelet};
 use crate::controller::Controller;
 use crate::controller::settings::Settings;
-use crate::core::ids::Key;
+use crate::core::base::ids::Key;
 use crate::core::time::{Millis, Mono, Now, Wall};
 use crate::shim::observation::{Body, Observation, Outcome, WatchFact};
 use crate::shim::op::{Call, CallId, Kind, Op};

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Pod, ResourceQuota};
 use super::admission::Verdict;
 use super::api::has_ended;
 use super::store::Store;
-use crate::core::resources::CPU;
+use crate::core::base::resources::CPU;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
 use crate::shim::quantity::Quantity;
@@ -74,7 +74,7 @@ mod tests {
     use super::super::api::Api;
     use super::super::kubelet;
     use super::*;
-    use crate::core::ids::Key;
+    use crate::core::base::ids::Key;
     use crate::core::time::Wall;
     use crate::shim::observation::Outcome;
 

@@ -8,8 +8,8 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as KubeQuantity;
 
 use super::api::{Answer, Api, refused};
 use super::store::Store;
-use crate::core::ids::Key;
-use crate::core::resources::{CPU, MEMORY};
+use crate::core::base::ids::Key;
+use crate::core::base::resources::{CPU, MEMORY};
 use crate::shim::observation::{Body, Outcome};
 use crate::shim::op::Kind;
 use crate::shim::quantity::Quantity;

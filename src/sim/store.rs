@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use sha2::{Digest, Sha256};
 
-use crate::core::ids::{Key, Uid};
+use crate::core::base::ids::{Key, Uid};
 pub use crate::shim::kinds::{kind, metadata, metadata_mut};
 use crate::shim::observation::{Body, Seen};
 use crate::shim::op::Kind;

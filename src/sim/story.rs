@@ -8,11 +8,11 @@ use super::api::Api;
 use super::waiting::{self, Waiting};
 use super::work::{Work, Works};
 use crate::controller::turn::News;
+use crate::core::base::ids::{GroupId, Key};
+use crate::core::base::resources::Amount;
 use crate::core::codes::Code;
-use crate::core::ids::{GroupId, Key};
-use crate::core::lifecycle::AppState;
-use crate::core::resources::Amount;
-use crate::core::scheduler::Scheduler;
+use crate::core::model::lifecycle::AppState;
+use crate::core::step::Scheduler;
 use crate::core::time::Millis;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
@@ -224,7 +224,7 @@ impl Record {
         }
     }
 
-    fn look_at_queue(&mut self, now: Millis, queue: &crate::core::queue::Queue) {
+    fn look_at_queue(&mut self, now: Millis, queue: &crate::core::model::queue::Queue) {
         let entry = self.queues.entry(queue.path.to_string()).or_default();
         let limits = queue.spec.max.iter().map(|(name, max)| (name, Some(max)));
         let used = queue.allocated.iter().map(|(name, _)| (name, None));

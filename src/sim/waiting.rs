@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::api::{Api, has_ended, is_gated};
 use crate::api::names;
+use crate::core::base::ids::{AskId, Key};
 use crate::core::codes::Code;
 use crate::core::event::Role;
-use crate::core::ids::{AskId, Key};
 use crate::core::reason::AskReason;
-use crate::core::scheduler::Scheduler;
+use crate::core::step::Scheduler;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
 use crate::shim::pod::label;

@@ -8,7 +8,7 @@ use super::api::has_ended;
 use super::job;
 use super::store::metadata;
 use crate::api::names;
-use crate::core::ids::Key;
+use crate::core::base::ids::Key;
 use crate::core::time::Millis;
 use crate::shim::observation::Body;
 

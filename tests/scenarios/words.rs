@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use gangline::core::base::ids::{Text, Uid};
+use gangline::core::base::resources::Limit;
 use gangline::core::decision::Decision;
 use gangline::core::event::{AskSpec, BindOutcome, Event, Place, PlaceholderFor, QueueSpec, Reservation, Role};
-use gangline::core::ids::{Text, Uid};
 use gangline::core::reason::Refusal;
-use gangline::core::resources::Limit;
 use gangline::core::shape::{NodeSpec, Shape};
 
 use crate::support::cluster::{Cluster, size};

@@ -1,6 +1,6 @@
 //! Those who act by themselves: kubelets, garbage collection, the namespace controller, controllers of pods.
 
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::has_ended;

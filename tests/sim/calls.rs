@@ -1,7 +1,7 @@
 //! The way of calls from a process to the server and back: refused, lost, late, or deadly.
 
 use gangline::api::task_group::TaskGroupStatus;
-use gangline::core::ids::{Key, Uid};
+use gangline::core::base::ids::{Key, Uid};
 use gangline::shim::observation::Outcome;
 use gangline::shim::op::{Call, Kind, Op};
 use gangline::sim::api::gave_up;

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gangline::core::base::ids::{AppId, GroupId};
 use gangline::core::codes::Code;
-use gangline::core::ids::{AppId, GroupId};
-use gangline::core::lifecycle::{AppEvent, AppState};
-use gangline::core::scheduler::Scheduler;
-use gangline::core::seat::{Reserve, SeatState};
+use gangline::core::model::lifecycle::{AppEvent, AppState};
+use gangline::core::model::seat::{Reserve, SeatState};
+use gangline::core::step::Scheduler;
 use gangline::shim::observation::{Observation, Outcome};
 use gangline::shim::op::{Call, Kind, Op};
 use serde_json::json;

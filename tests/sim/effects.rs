@@ -1,7 +1,7 @@
 //! What a plan says goes wrong goes wrong indeed.
 
 use gangline::api::task_group::TaskGroupStatus;
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::shim::observation::{Body, Outcome};
 use gangline::shim::op::Kind;
 use gangline::sim::store::metadata;

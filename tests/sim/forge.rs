@@ -1,8 +1,8 @@
 //! Placeholders that somebody else makes: the names of ours follow from what everybody can read.
 
 use gangline::api::task_group::TaskGroup;
+use gangline::core::base::ids::{Key, Uid};
 use gangline::core::event::PlaceholderName;
-use gangline::core::ids::{Key, Uid};
 use gangline::shim::op::Kind;
 use gangline::shim::placeholder::pod_name;
 use serde_json::json;

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use gangline::api::task_group::{TaskGroup, TaskGroupSpec};
+use gangline::core::base::ids::Key;
 use gangline::core::codes::{Code, Needs};
-use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::is_gated;

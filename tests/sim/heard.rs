@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::iter;
 
-use gangline::core::ask::Ask;
+use gangline::core::base::ids::{Key, Uid};
 use gangline::core::event::Place;
-use gangline::core::ids::{Key, Uid};
-use gangline::core::scheduler::Scheduler;
-use gangline::core::seat::SeatState;
+use gangline::core::model::ask::Ask;
+use gangline::core::model::seat::SeatState;
+use gangline::core::step::Scheduler;
 use gangline::shim::observation::{Body, Observation, Outcome, Seen, WatchFact};
 use gangline::shim::op::{Call, CallId, Kind, Op};
 use gangline::shim::pod::incarnation;

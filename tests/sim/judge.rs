@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gangline::api::task_group::Counts;
-use gangline::core::ids::{Key, Uid};
+use gangline::core::base::ids::{Key, Uid};
 use gangline::core::time::Now;
 use gangline::shim::op::{CallId, Kind, Op};
 use k8s_openapi::api::events::v1::Event;

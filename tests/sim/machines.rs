@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use k8s_openapi::api::core::v1::Taint;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gangline::core::ids::Uid;
+use gangline::core::base::ids::Uid;
 use gangline::shim::observation::Body;
 use gangline::sim::store::metadata;
 

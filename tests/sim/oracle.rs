@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gangline::api::task_group::TaskGroup;
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::{has_ended, is_gated};

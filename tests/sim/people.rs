@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use gangline::api::queue::QueueSpec;
 use gangline::api::task_group::{PlaceholderFor, Reservation, TaskGroupSpec};
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::shim::decode;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;

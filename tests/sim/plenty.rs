@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use gangline::api::task_group::TaskGroup;
+use gangline::core::base::ids::Key;
 use gangline::core::codes::Code;
-use gangline::core::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::{has_ended, is_gated};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use gangline::api::task_group::TaskGroup;
 use gangline::controller::Controller;
 use gangline::controller::settings::Settings;
-use gangline::core::ids::{Key, Uid};
+use gangline::core::base::ids::{Key, Uid};
 use gangline::core::time::{Mono, Now};
 use gangline::shim::observation::{Body, Observation, Outcome, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::shim::observation::{Malformed, Seen, WatchFact};
 use gangline::shim::op::Kind;
 use gangline::sim::store::{Change, metadata};

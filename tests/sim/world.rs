@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gangline::core::ids::Key;
+use gangline::core::base::ids::Key;
 use gangline::core::time::{Mono, Now, Wall};
 use gangline::shim::observation::Outcome;
 use gangline::shim::op::{Call, CallId, Kind, Op};

@@ -4,19 +4,19 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use gangline::core::base::ids::{AskId, GroupId, Key, Text, Uid};
+use gangline::core::base::resources::{Limit, Resources};
 use gangline::core::codes::Code;
 use gangline::core::decision::{Decision, TerminationType};
 use gangline::core::event::{
     AskSpec, BindOutcome, Event, GroupSpec, Mark, Place, PlaceholderFor, PlaceholderName, QueueSpec, Remembered,
     Reservation, Role,
 };
-use gangline::core::ids::{AskId, GroupId, Key, Text, Uid};
-use gangline::core::lifecycle::AppState;
+use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::Refusal;
-use gangline::core::report::GroupReport;
-use gangline::core::resources::{Limit, Resources};
-use gangline::core::scheduler::Scheduler;
 use gangline::core::shape::{NodeSpec, Shape};
+use gangline::core::show::report::GroupReport;
+use gangline::core::step::Scheduler;
 use gangline::core::time::{Mono, Now, Wall};
 
 /// Namespace of everything here.

@@ -1,8 +1,8 @@
 //! What a test asks of a cluster.
 
 use gangline::core::event::Place;
-use gangline::core::lifecycle::AppState;
-use gangline::core::report::QueueReport;
+use gangline::core::model::lifecycle::AppState;
+use gangline::core::show::report::QueueReport;
 
 use super::cluster::Cluster;
 

@@ -8,7 +8,7 @@ use super::entry::{Entry, Id, Phase, Wish};
 use super::pace::Pace;
 use super::verdict::{Sent, Step};
 use super::want::{NotMade, Object, Slot, Urgency, Want};
-use crate::core::arena::Lookup;
+use crate::core::base::arena::Lookup;
 use crate::core::time::Mono;
 use crate::shim::op::Op;
 

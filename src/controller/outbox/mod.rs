@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use crate::core::arena::Lookup;
+use crate::core::base::arena::Lookup;
 use crate::core::time::{Millis, Mono};
 use crate::shim::observation::Outcome;
 use crate::shim::op::{Call, CallId, Op, Rule};

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::core::ids::{Key, Uid};
+use crate::core::base::ids::{Key, Uid};
 use crate::shim::op::Kind;
 
 type Name = (Slot, u8);

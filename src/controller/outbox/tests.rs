@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::entries::EVENTS_MAX;
 use super::*;
-use crate::core::ids::{Key, Uid};
+use crate::core::base::ids::{Key, Uid};
 use crate::shim::observation::{Body, Seen};
 use crate::shim::op::Kind;
 

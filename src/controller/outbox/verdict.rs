@@ -7,7 +7,7 @@
 use super::answer::Answer;
 use super::pace::Pace;
 use super::want::Slot;
-use crate::core::ids::Uid;
+use crate::core::base::ids::Uid;
 use crate::core::reason::Refusal;
 use crate::shim::observation::{Body, Outcome, Seen};
 use crate::shim::op::{Op, Rule};

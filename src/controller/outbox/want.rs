@@ -1,7 +1,7 @@
 //! What the controller says to the outbox and hears from it.
 
 use super::verdict::Verdict;
-use crate::core::ids::Key;
+use crate::core::base::ids::Key;
 use crate::core::time::Millis;
 use crate::shim::op::Kind;
 

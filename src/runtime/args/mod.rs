@@ -13,7 +13,7 @@ use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 use super::cli::{UNREADABLE, UNSEEN};
 use super::settings::LogFormat;
 use super::text;
-use crate::core::lifecycle::AppState;
+use crate::core::model::lifecycle::AppState;
 pub(super) use help::RUN_HELP;
 use help::{ABOUT, EXIT_CODES, LIST_HELP, QUEUE_HELP, SIMULATE_HELP, WHY_HELP};
 

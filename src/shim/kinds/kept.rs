@@ -1,7 +1,7 @@
 //! What is kept of the objects of one kind, and what every kind does in the same way.
 
+use crate::core::base::ids::{Key, Uid};
 use crate::core::event::Event;
-use crate::core::ids::{Key, Uid};
 use crate::shim::known::{Known, Version, Whose};
 use crate::shim::observation::Malformed;
 

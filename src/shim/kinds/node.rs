@@ -3,8 +3,8 @@
 use k8s_openapi::api::core::v1::Node;
 
 use super::Kept;
+use crate::core::base::ids::Key;
 use crate::core::event::Event;
-use crate::core::ids::Key;
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::node::node_spec;
 use crate::shim::observation::Malformed;

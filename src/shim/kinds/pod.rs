@@ -4,9 +4,9 @@
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 
 use super::Kept;
-use crate::core::arena::Arena;
+use crate::core::base::arena::Arena;
+use crate::core::base::ids::{AskId, Key, Uid};
 use crate::core::event::{Event, Place, Role};
-use crate::core::ids::{AskId, Key, Uid};
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::pod::{Served, ask_spec};

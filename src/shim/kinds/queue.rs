@@ -2,8 +2,8 @@
 
 use super::Kept;
 use crate::api::queue::{Queue, QueueStatus};
+use crate::core::base::ids::{Key, Uid};
 use crate::core::event::Event;
-use crate::core::ids::{Key, Uid};
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::queue::QueueTree;

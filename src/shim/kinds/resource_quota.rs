@@ -3,9 +3,9 @@
 use k8s_openapi::api::core::v1::ResourceQuota;
 
 use super::Kept;
+use crate::core::base::ids::{Key, Text};
+use crate::core::base::resources::Limit;
 use crate::core::event::Event;
-use crate::core::ids::{Key, Text};
-use crate::core::resources::Limit;
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::resource_quota::{limit, merge};

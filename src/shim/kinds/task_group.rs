@@ -3,10 +3,10 @@
 
 use super::Kept;
 use crate::api::task_group::{TaskGroup, TaskGroupStatus};
+use crate::core::base::ids::{Key, Text, Uid};
+use crate::core::base::resources::Resources;
 use crate::core::event::{Event, GroupSpec, PlaceholderFor, Remembered, Reservation};
-use crate::core::ids::{Key, Text, Uid};
 use crate::core::reason::SpecError;
-use crate::core::resources::Resources;
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::placeholder::Blueprint;

@@ -216,7 +216,7 @@ mod tests {
     use super::super::fields;
     use super::super::left_out::{bytes, tag};
     use super::*;
-    use crate::core::ids::{Key, Uid};
+    use crate::core::base::ids::{Key, Uid};
     use crate::shim::decode;
     use crate::shim::op::Kind;
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use gangline::api::queue::QueueStatus;
 use gangline::api::task_group::{Counts, TaskGroupStatus};
-use gangline::core::ids::{Key, Uid};
+use gangline::core::base::ids::{Key, Uid};
 use gangline::shim::decode;
 use gangline::shim::observation::{Body, Malformed, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};

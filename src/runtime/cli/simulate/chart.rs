@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::show::clock;
-use crate::core::resources::{Amount, BASE_NAMES};
+use crate::core::base::resources::{Amount, BASE_NAMES};
 use crate::core::time::Millis;
 use crate::runtime::text::escape;
 use crate::sim::story::{Queue, Story, Usage};

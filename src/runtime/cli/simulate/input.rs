@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Pod, PodSpec};
 
 use super::notes::{Note, Notes};
 use crate::api::names;
-use crate::core::ids::Key;
+use crate::core::base::ids::Key;
 use crate::core::time::Millis;
 use crate::shim::observation::Body;
 use crate::shim::queue::QueueTree;

@@ -8,7 +8,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as Text;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::read::InputError;
-use crate::core::ids::Key;
+use crate::core::base::ids::Key;
 use crate::shim::observation::Body;
 use crate::shim::quantity::Quantity;
 use crate::sim::play::{Arrival, Thing};

@@ -16,7 +16,7 @@ use super::kinds::{self, Played, Sort};
 use super::notes::Note;
 use super::read::InputError;
 use super::{fields, millis};
-use crate::core::ids::Key;
+use crate::core::base::ids::Key;
 use crate::shim::decode;
 use crate::shim::observation::Body;
 use crate::shim::op::Kind;
