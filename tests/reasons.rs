@@ -39,6 +39,11 @@ fn rejects() -> Vec<RejectReason> {
     ]
 }
 
+fn behind(fit: u32) -> Reason {
+    let refused = QuotaExcess { kept: Some(Kept { gangs: 1, amount: 1 }), ..excess() };
+    Reason::WaitingBehind { fit, need: 2, refused }
+}
+
 fn waits() -> Vec<Reason> {
     vec![
         Reason::WaitingForTaskGroups { missing: vec!["b".into()], listed: 2 },
@@ -51,11 +56,7 @@ fn waits() -> Vec<Reason> {
         Reason::Settling,
         Reason::CreatingPlaceholders { have: 1, need: 2 },
         Reason::WaitingForCapacity { fit: 1, need: 2 },
-        Reason::WaitingBehind {
-            fit: 1,
-            need: 2,
-            refused: QuotaExcess { kept: Some(Kept { gangs: 1, amount: 1 }), ..excess() },
-        },
+        behind(1),
         Reason::BindingPlaceholders { have: 1, need: 2 },
         Reason::Held { unsupported: 0 },
         Reason::Held { unsupported: 2 },

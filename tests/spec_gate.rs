@@ -1,5 +1,6 @@
 //! The gate: the whole ask against the quota, in order, without stopping those that still fit (01, 1.2.5).
 
+use gangline::core::base::ids::Key;
 use gangline::core::base::resources::Limit;
 use gangline::core::event::{GroupSpec, QueueSpec, Role};
 use gangline::core::model::gang::{BACK_OFF_AT_MOST_MS, BACK_OFF_MS, NUMBERS_MS};
@@ -23,6 +24,7 @@ fn before_the_gate_there_is_no_placeholder() {
     cluster.settle();
     assert_eq!(created(&cluster.log), ["a/0", "a/1", "a/2"]);
     assert_eq!((cluster.report("b").reason, cluster.report("b").past_gate), ("WaitingForQuota", false));
+    cluster.wait(NUMBERS_MS).settle();
     assert!(cluster.report("b").message.contains("root.q has 1 left"), "{}", cluster.report("b").message);
 }
 
@@ -155,6 +157,69 @@ fn a_plan_on_trial_that_was_wrong_is_not_believed_again() {
     assert_eq!((cluster.report("b").reason, created(&cluster.log).len()), ("WaitingBehind", 9), "{:#?}", cluster.log);
 }
 
+/// A plan on trial counts on placeholders for members that do not exist, and not for those that do and fit nowhere.
+#[test]
+fn a_plan_on_trial_has_no_placeholders_for_members_that_exist() {
+    let mut cluster = Cluster::default().nodes(1, 3).queue("root.q", 8);
+    for (name, min, created) in [("a", 6, 1), ("b", 3, 2)] {
+        let spec = cluster.group(name, min);
+        cluster.submit(name, "root.q", GroupSpec { created, ..spec });
+    }
+    ["b-0", "b-1"].iter().for_each(|name| cluster.large_member(name, "b", 4));
+    for _ in 0..4 {
+        cluster.settle().wait(61_000);
+        cluster.node("grows", 0);
+        cluster.lose_node("grows");
+    }
+    cluster.settle();
+    assert_eq!((cluster.report("b").reason, created(&cluster.log).len()), ("WaitingBehind", 6), "{:#?}", cluster.log);
+}
+
+/// Who asks for no cpu does not mind that a node has less than none.
+#[test]
+fn room_on_a_node_whose_cpu_is_overdrawn() {
+    let mut cluster = Cluster::default().nodes(1, 2);
+    let memory = |cluster: &Cluster, name: &str, cpu: i64, gib: i64| {
+        let mut spec = cluster.pod(name, Role::Singleton);
+        let request = gangline::core::base::resources::Resources::pod(cpu * 1000, gib << 30);
+        spec.shape = gangline::core::shape::Shape { request, ..Default::default() }.into();
+        spec
+    };
+    let mut foreign = memory(&cluster, "foreign", 3, 1);
+    foreign.role = Role::Foreign;
+    foreign.place = gangline::core::event::Place::On { node: "n0".into(), running: true };
+    cluster.show(foreign);
+    for (name, gib) in [("x", 90), ("y", 50)] {
+        let spec = memory(&cluster, name, 0, gib);
+        cluster.show(spec);
+        cluster.settle();
+    }
+    assert_eq!((cluster.bound(), cluster.why("y")), (vec!["foreign".into(), "x".into()], Some("Unschedulable")));
+    cluster.delete("x");
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["foreign", "y"]);
+}
+
+/// What admission does to placeholders in one namespace holds nobody up in another.
+#[test]
+fn gangs_of_other_namespaces_do_not_wait_for_what_admission_does_here() {
+    let mut cluster = Cluster::default().nodes(1, 3).queue("root.q", 8);
+    let spec = cluster.all("a", 6);
+    cluster.submit("a", "root.q", GroupSpec { created: 1, ..spec });
+    cluster.settle();
+    let spec = GroupSpec { created: 2, ..cluster.all("b", 3) };
+    cluster.admitted.insert("b".into(), cluster.sized("", Role::Singleton, 2).shape);
+    cluster.submit("b", "root.q", spec.clone());
+    cluster.settle().wait(61_000).settle();
+    assert_eq!(cluster.report("b").reason, "WaitingBehind");
+    let before = created(&cluster.log).len();
+    let theirs =
+        GroupSpec { application: "d".into(), gang: vec!["d".into()], queue: "root.q".into(), created: 3, ..spec };
+    cluster.tell(gangline::core::event::Event::Group(Key::new("other", "d"), theirs.into()));
+    cluster.settle();
+    assert_eq!(created(&cluster.log)[before..], ["d/0", "d/1", "d/2"]);
+}
+
 /// 01, 1.2.5: "a gang that nothing can ever satisfy (a typo in a node selector) costs the others nothing"; here one too
 /// large for every node, in their queue and in one beside it.
 #[test]
@@ -192,11 +257,18 @@ fn who_stands_in_a_line_is_told_what_holds_now() {
     cluster.member("a-3", "a");
     cluster.settle().wait(NUMBERS_MS).settle();
     assert_eq!(left(&cluster, "0"), [true; 2], "{}", cluster.report("c").message);
+    // One more comes, in the moment in which there is more.
+    let spec = cluster.direct("d", 3);
+    cluster.submit("d", "root.q", GroupSpec { created: 4, ..spec });
+    cluster.members("d", 3);
+    cluster.delete("a-3");
+    cluster.settle().wait(NUMBERS_MS).settle();
+    assert_eq!(left(&cluster, "1"), [true; 2], "{}", cluster.report("c").message);
     // Both find what they wait for; the first takes it, and the second is told what is left.
     ["a-0", "a-1", "a-2"].iter().for_each(|name| cluster.delete(name));
     cluster.settle().wait(NUMBERS_MS).settle();
     assert_eq!((cluster.state("b"), cluster.report("c").reason), (AppState::Running, "WaitingForQuota"));
-    assert!(left(&cluster, "0")[1], "{}", cluster.report("c").message);
+    assert!(left(&cluster, "1")[1], "{}", cluster.report("c").message);
 }
 
 /// A gang of six, too large for the nodes, and behind it one of three that fits; in a queue of so much cpu.

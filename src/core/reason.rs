@@ -277,8 +277,7 @@ impl Reason {
     pub fn has_cause_of(&self, other: &Self) -> bool {
         let limit = |reason: &Self| match reason {
             Self::WaitingForQuota(refused) | Self::WaitingBehind { refused, .. } => {
-                let lacks = (refused.excess.resource.clone(), refused.kept.is_some());
-                Some((refused.queue.clone(), Some(lacks)))
+                Some((refused.queue.clone(), Some(refused.excess.resource.clone())))
             }
             Self::WaitingForApplications { queue, .. } => Some((queue.clone(), None)),
             Self::WaitingForTaskGroups { .. }

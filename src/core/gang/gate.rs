@@ -8,8 +8,9 @@ use crate::core::decision::TerminationType;
 use crate::core::event::{PlaceholderFor, Reservation};
 use crate::core::model::ask::Rank;
 use crate::core::model::claims::Before;
-use crate::core::model::gang::{Gang, Room, SETTLE_AT_MOST_MS, SETTLE_MS, Stage, Tried};
+use crate::core::model::gang::{Gang, NUMBERS_MS, Room, SETTLE_AT_MOST_MS, SETTLE_MS, Stage, Tried};
 use crate::core::model::queue::QuotaExcess;
+use crate::core::model::timers::Timer;
 use crate::core::model::turn::{Form, Line, Turn};
 use crate::core::order::lines::{Hold, Told, Until};
 use crate::core::order::pass::{Next, Served};
@@ -77,13 +78,28 @@ impl Scheduler {
         let Some(gangs) = self.books.gate.get_mut(&(queue, form.clone())) else { return Served::goes(0) };
         let line = Line::Gate(queue, form.clone());
         let fresh = std::mem::take(&mut gangs.fresh);
+        let mut are_old = false;
         let told = match self.lines.told.get(&line) {
-            Some(Told::Gangs { reason: old, again: false }) if old.has_cause_of(&reason) => fresh.into_iter().collect(),
+            Some(Told::Gangs { reason: old, again: false }) if old.has_cause_of(&reason) => {
+                are_old = *old != reason;
+                fresh.into_iter().collect()
+            }
             Some(Told::Gangs { .. } | Told::Pods(_)) | None => gangs.gangs.values().copied().collect::<Vec<_>>(),
         };
         told.into_iter().for_each(|id| self.wait(id, reason.clone()));
+        if let (true, Next::Waits(until)) = (are_old, &next) {
+            until.limit.iter().for_each(|hold| self.tell_numbers_later(hold.queue));
+        }
         self.lines.told.insert(line, Told::Gangs { reason, again: false });
         Served { placed: 0, next }
+    }
+
+    /// Those who wait for a limit of a queue are told other numbers before long.
+    pub(in crate::core) fn tell_numbers_later(&mut self, queue: QueueId) {
+        self.lines.numbers_changed(queue);
+        if !self.books.timers.is_set(Timer::Numbers) {
+            self.books.timers.set(Timer::Numbers, self.books.now.mono.after(NUMBERS_MS));
+        }
     }
 
     /// The turn of a gang past the gate.
@@ -99,7 +115,7 @@ impl Scheduler {
         if let Some(reason) = self.prepare(id) {
             self.wait(id, reason);
             // What it waits for is seen on its placeholders and members.
-            return Served { placed: 0, next: Next::waits(Until::default()) };
+            return Served { placed: 0, next: Next::waits(Until::it_changes()) };
         }
         let (placed, next) = self.plan_or_wait(id, queue, &rank, &need);
         if placed > 0 {
@@ -120,7 +136,7 @@ impl Scheduler {
         }
         let reason = self.lacks_place(id)?;
         let Reason::WaitingForApplications { queue, .. } = &reason else { return None };
-        let hold = queues.find(queue).map(|queue| Hold { queue, resource: None, asked: 0 });
+        let hold = queues.find(queue).map(|queue| Hold { queue, resource: None, asked: 1 });
         let until = Until { limit: hold, ..Until::default() };
         Some((reason, Next::waits(until)))
     }

@@ -17,11 +17,7 @@ use crate::core::step::Scheduler;
 impl Scheduler {
     /// Does all of it. Before every kind is listed task groups come into their applications, and nothing else happens.
     pub(in crate::core) fn heed_facts(&mut self) {
-        for class in std::mem::take(&mut self.books.due.dropped) {
-            if !self.books.classes.contains(class) {
-                self.planner.bounds.forget(class);
-            }
-        }
+        self.forget_classes();
         if !self.books.listed.all {
             return self.attach_arrived();
         }
@@ -38,6 +34,15 @@ impl Scheduler {
         self.take_refusals();
         self.fall_back_all();
         self.withdraw();
+    }
+
+    /// Nothing is known any more about room for classes that nobody is in.
+    pub(in crate::core) fn forget_classes(&mut self) {
+        for class in std::mem::take(&mut self.books.due.dropped) {
+            if !self.books.classes.contains(class) {
+                self.planner.bounds.forget(class);
+            }
+        }
     }
 
     /// Parked members whose placeholders are gone get their nodes: in one update of application, queue and node, before

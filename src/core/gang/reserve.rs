@@ -86,7 +86,7 @@ impl Scheduler {
             }
             None => {
                 debug_assert!(false, "a gang that lacks members or placeholders waits for these");
-                (0, Next::waits(Until::default()))
+                (0, Next::waits(Until::it_changes()))
             }
         }
     }

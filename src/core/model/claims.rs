@@ -55,11 +55,12 @@ impl Claims {
         }
     }
 
-    pub(super) fn block(&mut self, rank: &Rank) {
-        if let Some(claim) = self.by_rank.get_mut(rank).filter(|claim| !claim.blocked) {
-            claim.blocked = true;
-            self.planned.sub_all(&claim.need);
-        }
+    /// Returns whether that is new.
+    pub(super) fn block(&mut self, rank: &Rank) -> bool {
+        let Some(claim) = self.by_rank.get_mut(rank).filter(|claim| !claim.blocked) else { return false };
+        claim.blocked = true;
+        self.planned.sub_all(&claim.need);
+        true
     }
 
     /// The sum of all that count.

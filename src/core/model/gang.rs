@@ -26,7 +26,7 @@ pub struct Gang {
     pub failures: u32,
     /// Its place among the gangs that try to start; `None` while it has nothing to try.
     pub(super) turn: Option<Turn>,
-    /// What the last plan on trial lacked, or the plan of its placeholders after one that had lacked nothing.
+    /// What the last plan on trial lacked; or the real plan, if that failed after the one on trial had succeeded.
     pub tried: Option<Tried>,
     /// What the last plan would have used, if that did not fit the quota although what the task groups announce did:
     /// then the gate counts this.

@@ -315,8 +315,11 @@ impl Queues {
 
     /// Nodes block a gang that has a claim: those behind it may start before it does.
     pub fn block(&mut self, id: QueueId, rank: &Rank) {
-        self.up(id, |queue| queue.claims.block(rank));
-        self.loosen(id);
+        let mut is_new = false;
+        self.up(id, |queue| is_new |= queue.claims.block(rank));
+        if is_new {
+            self.loosen(id);
+        }
     }
 
     /// What changed since this was last asked.

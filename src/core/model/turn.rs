@@ -3,15 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::core::base::ids::{AskId, ClassId, GangId, QueueId};
+use crate::core::base::ids::{AskId, ClassId, GangId, QueueId, Text};
 use crate::core::base::resources::Totals;
 use crate::core::event::PlaceholderFor;
 use crate::core::model::ask::Rank;
 use crate::core::model::books::Books;
 use crate::core::model::claims::Claim;
-use crate::core::model::gang::{NUMBERS_MS, Stage};
+use crate::core::model::gang::Stage;
 use crate::core::model::group::Group;
-use crate::core::model::timers::Timer;
 
 /// Work that waits for the same thing: if the first of a line cannot go on, nor can those behind it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -29,6 +28,8 @@ pub enum Line {
 pub struct Form {
     /// What the queue must hold.
     pub need: Totals,
+    /// Admission makes the same of placeholders in one namespace.
+    namespace: Text,
     applications: usize,
     groups: Vec<GroupForm>,
     originators: Alike,
@@ -156,13 +157,6 @@ impl Books {
         }
     }
 
-    /// The numbers in what gangs at the gate were told are told anew before long.
-    pub fn tell_numbers_later(&mut self) {
-        if !self.timers.is_set(Timer::Numbers) {
-            self.timers.set(Timer::Numbers, self.now.mono.after(NUMBERS_MS));
-        }
-    }
-
     /// The turn of a gang that lacks something and may try; `None` while it is in no queue. A form is a user of the
     /// classes of its placeholders: who asks for it gives it to [`Self::set_turn`].
     pub fn turn_of(&mut self, id: GangId, rank: Rank) -> Option<Turn> {
@@ -206,7 +200,8 @@ impl Books {
         let groups = groups.collect();
         let gang = &self.gangs[id];
         let originators = alike(gang.originators.iter().map(|(_, ask)| self.asks[*ask].class));
-        Form { need: self.open_ask(id), applications: gang.apps.len(), groups, originators }
+        let namespace = gang.apps.first().map(|app| self.apps[*app].key.namespace.clone()).unwrap_or_default();
+        Form { need: self.open_ask(id), namespace, applications: gang.apps.len(), groups, originators }
     }
 
     fn release_form(&mut self, form: &Form) {

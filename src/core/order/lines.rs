@@ -48,7 +48,7 @@ pub(in crate::core) struct Hold {
     pub(in crate::core) queue: QueueId,
     /// Of which resource; `None`: of applications.
     pub(in crate::core) resource: Option<Text>,
-    /// How much of it the first of the line asks for.
+    /// How much of it the first of the line asks for; of applications one.
     pub(in crate::core) asked: i128,
 }
 
@@ -72,6 +72,13 @@ pub(in crate::core) enum Told {
         /// All are to be told anew, since the numbers have changed.
         again: bool,
     },
+}
+
+impl Until {
+    /// Until somebody in the line changes.
+    pub(in crate::core) fn it_changes() -> Self {
+        Self::default()
+    }
 }
 
 impl Lines {
@@ -118,12 +125,15 @@ impl Lines {
         !self.due.is_empty()
     }
 
-    /// The limits of a queue may hold more: wakes those that they hold, as far as only what is used counts.
+    /// The limits of a queue may hold more: wakes those who fit beside what is used. Whether they also fit beside the
+    /// claims of others is seen in their turn.
     pub(in crate::core) fn loosened(&mut self, queues: &Queues, queue: QueueId) {
         let left = |resource: &Option<Text>| {
-            let resource = resource.as_ref()?;
             let queue = queues.get(queue)?;
-            Some(queue.spec.max.get(resource)? - queue.allocated.get(resource))
+            match resource {
+                Some(resource) => Some(queue.spec.max.get(resource)? - queue.allocated.get(resource)),
+                None => Some(i128::from(queue.spec.max_applications?) - i128::from(queue.admitted)),
+            }
         };
         let mut held = Vec::new();
         for (resource, asks) in self.by_limit.get(&queue).into_iter().flatten() {
@@ -166,13 +176,14 @@ impl Lines {
         }
     }
 
-    /// The numbers in what was told to those who wait for a queue are not true any more. Returns whether there are any.
-    pub(in crate::core) fn numbers_changed(&mut self, queue: QueueId) -> bool {
-        let waits = self.by_limit.contains_key(&queue);
-        if waits {
-            self.old_numbers.insert(queue);
-        }
-        waits
+    /// Whether somebody waits for a limit of a queue.
+    pub(in crate::core) fn wait_for(&self, queue: QueueId) -> bool {
+        self.by_limit.contains_key(&queue)
+    }
+
+    /// The numbers in what was told to those who wait for a limit of a queue are not true any more.
+    pub(in crate::core) fn numbers_changed(&mut self, queue: QueueId) {
+        self.old_numbers.insert(queue);
     }
 
     /// All who wait for such queues are told anew.

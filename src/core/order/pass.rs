@@ -69,6 +69,7 @@ impl Scheduler {
 
     /// Brings the bounds on room up to date, and wakes who waits for room on nodes.
     fn widen(&mut self) {
+        self.forget_classes();
         let grown = std::mem::take(&mut self.books.changes.grown);
         if grown.is_empty() {
             return;
@@ -121,8 +122,8 @@ impl Scheduler {
         }
         let moved = self.books.queues.take_moved();
         for queue in moved.loosened.iter().chain(&moved.tightened) {
-            if self.lines.numbers_changed(*queue) {
-                self.books.tell_numbers_later();
+            if self.lines.wait_for(*queue) {
+                self.tell_numbers_later(*queue);
             }
         }
         moved.loosened.into_iter().for_each(|queue| self.lines.loosened(&self.books.queues, queue));
@@ -161,10 +162,9 @@ impl Scheduler {
                 Next::Later => self.lines.wake(&line),
                 Next::Waits(until) => self.fall_asleep(line, *until),
             }
-            // Pods that were let in just now take their turn in this pass, too.
-            for line in
-                self.books.changes.lines.extract_if(.., |line| matches!(line, Line::Pods(..))).collect::<Vec<_>>()
-            {
+            // Pods that were let in just now take their turn in this pass, too. Their lines are the first in the set.
+            while let Some(Line::Pods(..)) = self.books.changes.lines.first() {
+                let line = self.books.changes.lines.pop_first().expect("looked at just now");
                 self.line_up_head(&mut heads, line);
             }
         }
@@ -173,7 +173,7 @@ impl Scheduler {
     /// A line is not looked at until something of this comes.
     pub(in crate::core) fn fall_asleep(&mut self, line: Line, until: Until) {
         self.books.changes.lines.remove(&line);
-        self.tell(&line, &until);
+        self.tell_pods(&line, &until);
         self.lines.sleep(&self.books.queues, line, until);
     }
 

@@ -91,7 +91,7 @@ impl Scheduler {
     }
 
     /// The pods of a line wait for the same. When that changes, the reason of all of them is shown anew.
-    pub(super) fn tell(&mut self, line: &Line, until: &Until) {
+    pub(super) fn tell_pods(&mut self, line: &Line, until: &Until) {
         let Line::Pods(queue, class) = line else { return };
         let by_quota = Told::Pods(until.room.is_none());
         if self.lines.told.get(line) != Some(&by_quota) {

@@ -53,7 +53,8 @@ impl Bounds {
         self.growth += 1;
         let mut raised = BTreeMap::new();
         for node in grown {
-            let free = books.nodes.column(CPU).get(node.index as usize).copied().unwrap_or(0);
+            // Others may have overdrawn it; whoever asks for none does not mind.
+            let free = books.nodes.column(CPU).get(node.index as usize).copied().unwrap_or(0).max(0);
             for (_, class) in self.by_cpu.range(..=(free, ClassId { index: u32::MAX, generation: u32::MAX })) {
                 let more = copies_on(&books.nodes, &books.classes, *class, *node);
                 if more > 0 {

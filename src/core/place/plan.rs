@@ -65,7 +65,12 @@ fn candidates(books: &Books, id: GangId, on_trial: Option<&Form>) -> Option<Vec<
             |ask: AskId| Some(Candidate { ask: Some(ask), class: books.asks[ask].class?, group: Some(*id) });
         let made = group.seats.open_with_placeholder().filter_map(|(_, ask)| candidate(ask));
         let to_make = to_be_made(at).map(|class| Candidate { ask: None, class, group: Some(*id) });
-        let to_make = to_make.into_iter().flat_map(|one| std::iter::repeat_n(one, group.seats.tally().open as usize));
+        let existing = match group.spec().placeholder_for {
+            PlaceholderFor::Missing => group.waiting.len(),
+            PlaceholderFor::All => 0,
+        };
+        let count = (group.seats.tally().open as usize).saturating_sub(existing);
+        let to_make = to_make.into_iter().flat_map(|one| std::iter::repeat_n(one, count));
         let placeholders = || made.chain(to_make);
         let members = || group.waiting.iter().filter_map(|(_, ask)| candidate(*ask));
         let of_group: Vec<_> = match (group.uses_placeholders(), group.spec().placeholder_for) {

@@ -290,7 +290,7 @@ impl Scheduler {
                     let reason = Reason::WaitingBehind { fit, need: demand.count, refused: refused.clone() };
                     format!("{reason}; {}", self.capacity_sentence(&nodes, demand.class))
                 }
-                None => format!("{reason}; looking again"),
+                None => format!("{reason}; trying again soon"),
             },
             Reason::WaitingForTaskGroups { .. }
             | Reason::WaitingForQueues { .. }
