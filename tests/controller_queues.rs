@@ -31,6 +31,22 @@ fn a_queue_that_becomes_wrong_says_so_at_once() {
     assert_eq!(said(&queue), ("InvalidSpec".to_owned(), message.to_owned()));
 }
 
+/// What its status says of a queue that cannot be read is known while it cannot: it is not written again.
+#[test]
+fn a_queue_that_cannot_be_read_is_not_told_the_same_again() {
+    let mut driven = Driven::synced();
+    let mut queue = json!({"metadata": {"name": "root.a", "generation": 1}, "spec": {"parent": 5}});
+    driven.upsert(Kind::Queue, &queue);
+    driven.wait(100);
+    driven.grant();
+    assert_eq!(driven.taken().len(), 0, "written and answered");
+    queue["metadata"]["labels"] = json!({"a": "b"});
+    driven.upsert(Kind::Queue, &queue);
+    driven.wait(100);
+    let calls = driven.taken();
+    assert!(calls.is_empty(), "{calls:?}");
+}
+
 /// Design 01, 1.12: "headroom is the minimum over the path": what one queue uses is missing in those beside it, on every level,
 /// and their statuses say so, in time.
 #[test]

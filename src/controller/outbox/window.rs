@@ -66,7 +66,7 @@ impl Windows {
         let window = &mut self.windows[rank as usize];
         window.flying = window.flying.saturating_sub(1);
         match outcome {
-            Outcome::Refused { code: 429 | 500.., retry_after, .. } => {
+            Outcome::Refused { code: 408 | 429 | 500.., retry_after, .. } => {
                 window.shrink(now, sequence, newest);
                 let pause = retry_after.unwrap_or(0).min(RETRY_AFTER_MAX_MS);
                 self.paused_until = self.paused_until.max(now.after(pause));
@@ -150,6 +150,8 @@ mod tests {
         assert_eq!(windows.size(Slot::Bind), 32);
         end(&mut windows, 0, 65, 96, &Outcome::Unknown);
         assert_eq!(windows.size(Slot::Bind), 16);
+        end(&mut windows, 0, 97, 128, &refused(408, None));
+        assert_eq!(windows.size(Slot::Bind), 8, "it had no time for the request: nothing is certain");
         assert_eq!(windows.size(Slot::Create), most(Slot::Create), "each its own");
     }
 

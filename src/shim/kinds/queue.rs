@@ -63,8 +63,14 @@ impl Kept for Queues {
         }
         let Malformed { problem, generation } = malformed;
         let name = at.key.name.clone();
-        let facts = QueueFacts { uid: at.uid.clone(), generation, status: Shown::default() };
-        self.known.put(at, Whose::Ours, facts);
+        match self.known.get_mut(&at.key) {
+            // What its status said is still there.
+            Some(facts) => facts.generation = generation,
+            None => {
+                let facts = QueueFacts { uid: at.uid.clone(), generation, status: Shown::default() };
+                self.known.put(at, Whose::Ours, facts);
+            }
+        }
         self.tree.unreadable(&name, &problem)
     }
 
