@@ -90,7 +90,9 @@ impl Scheduler {
         if let (true, Next::Waits(until)) = (are_old, &next) {
             until.limit.iter().for_each(|hold| self.tell_numbers_later(hold.queue));
         }
-        self.lines.told.insert(line, Told::Gangs { reason, again: false });
+        // A line that is looked at in the next pass has no limit by which it would be found.
+        let again = are_old && matches!(next, Next::Later);
+        self.lines.told.insert(line, Told::Gangs { reason, again });
         Served { placed: 0, next }
     }
 

@@ -3,7 +3,6 @@
 use crate::core::base::ids::{AskId, GangId, GroupId, NodeId, QueueId};
 use crate::core::base::resources::Totals;
 use crate::core::decision::{Decision, TerminationType};
-use crate::core::event::PlaceholderFor;
 use crate::core::model::ask::AskState;
 use crate::core::model::ask::Rank;
 use crate::core::model::claims::Before;
@@ -41,10 +40,7 @@ impl Scheduler {
         if !group.uses_placeholders() {
             return;
         }
-        let members = match group.spec().placeholder_for {
-            PlaceholderFor::All => 0,
-            PlaceholderFor::Missing => group.waiting.len() as u32,
-        };
+        let members = group.members_for_seats().count() as u32;
         let tally = group.seats.tally();
         let wanted = tally.open.saturating_sub(members);
         let existing = tally.creating + tally.pending;

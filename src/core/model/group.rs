@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::core::base::ids::{AppId, AskId, GangId, Key};
-use crate::core::event::{GroupSpec, Reservation};
+use crate::core::event::{GroupSpec, PlaceholderFor, Reservation};
 use crate::core::model::ask::Rank;
 use crate::core::model::seat::Seats;
 
@@ -98,6 +98,17 @@ impl Group {
     /// Whether its seats are held by placeholder pods.
     pub fn uses_placeholders(&self) -> bool {
         self.spec().reservation == Reservation::Placeholder
+    }
+
+    /// Whether seats are given to placeholders alone, also where members exist.
+    pub fn reserves_for_all(&self) -> bool {
+        self.uses_placeholders() && self.spec().placeholder_for == PlaceholderFor::All
+    }
+
+    /// The waiting members to which a plan before the start may give the open seats, in their order.
+    pub fn members_for_seats(&self) -> impl Iterator<Item = AskId> {
+        let members = (!self.reserves_for_all()).then(|| self.waiting.iter().map(|(_, ask)| *ask));
+        members.into_iter().flatten()
     }
 
     /// Whether every seat is held, taken, or assumed for a real member (01, 1.3).

@@ -113,6 +113,13 @@ impl std::ops::Index<QueueId> for Queues {
     }
 }
 
+impl Queue {
+    /// What is left of a resource beside what is used; `None` where that is not limited here.
+    pub fn left_of(&self, resource: &str) -> Option<i128> {
+        Some((self.spec.max.get(resource)? - self.allocated.get(resource)).max(0))
+    }
+}
+
 impl Queues {
     /// A queue that may have been forgotten.
     pub fn get(&self, id: QueueId) -> Option<&Queue> {
@@ -123,9 +130,9 @@ impl Queues {
     pub fn headroom(&self, id: QueueId) -> Vec<(Text, i128)> {
         let mut left: BTreeMap<Text, i128> = BTreeMap::new();
         for queue in self.path(id).map(|at| &self.arena[at]) {
-            for (name, max) in queue.spec.max.iter() {
-                let here = (max - queue.allocated.get(name)).max(0);
-                let entry = left.entry(name.into()).or_insert(here);
+            for name in queue.spec.max.names() {
+                let here = queue.left_of(name).unwrap_or(0);
+                let entry = left.entry(name.clone()).or_insert(here);
                 *entry = here.min(*entry);
             }
         }
@@ -277,9 +284,8 @@ impl Queues {
         self.refusal(id, &sum(&queue.allocated, queue.claims.total(which)), asked)?;
         let (gangs, claimed) = queue.claims.before(rank, which);
         let mut refused = self.refusal(id, &sum(&queue.allocated, &claimed), asked)?;
-        let (name, max) = (&refused.excess.resource, &queue.spec.max);
-        let amount = claimed.get(name);
-        refused.excess.left = max.get(name).map_or(0, |max| (max - queue.allocated.get(name)).max(0));
+        let amount = claimed.get(&refused.excess.resource);
+        refused.excess.left = queue.left_of(&refused.excess.resource).unwrap_or(0);
         refused.kept = Some(Kept { gangs, amount });
         Some(refused)
     }

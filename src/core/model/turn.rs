@@ -3,14 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::core::base::ids::{AskId, ClassId, GangId, QueueId, Text};
+use crate::core::base::ids::{ClassId, GangId, QueueId, Text};
 use crate::core::base::resources::Totals;
-use crate::core::event::PlaceholderFor;
 use crate::core::model::ask::Rank;
 use crate::core::model::books::Books;
 use crate::core::model::claims::Claim;
 use crate::core::model::gang::Stage;
-use crate::core::model::group::Group;
 
 /// Work that waits for the same thing: if the first of a line cannot go on, nor can those behind it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -194,7 +192,7 @@ impl Books {
             let shape = shape.map(|group| group.spec().shape.clone());
             let placeholder = shape.map(|shape| self.classes.intern(&shape, &self.nodes));
             let group = &self.groups[group];
-            let members = members_for(group).map(|ask| self.asks[ask].class);
+            let members = group.members_for_seats().map(|ask| self.asks[ask].class);
             GroupForm { open: group.seats.tally().open, placeholder, members: alike(members) }
         });
         let groups = groups.collect();
@@ -236,13 +234,6 @@ impl Form {
     pub fn placeholders(&self) -> impl Iterator<Item = Option<ClassId>> {
         self.groups.iter().map(|group| group.placeholder)
     }
-}
-
-/// The members to which a plan may give the open seats of a group, in their order.
-fn members_for(group: &Group) -> impl Iterator<Item = AskId> {
-    let only_placeholders = group.uses_placeholders() && group.spec().placeholder_for == PlaceholderFor::All;
-    let members = (!only_placeholders).then(|| group.waiting.iter().map(|(_, ask)| *ask));
-    members.into_iter().flatten()
 }
 
 fn alike(classes: impl Iterator<Item = Option<ClassId>>) -> Alike {

@@ -131,7 +131,7 @@ impl Lines {
         let left = |resource: &Option<Text>| {
             let queue = queues.get(queue)?;
             match resource {
-                Some(resource) => Some(queue.spec.max.get(resource)? - queue.allocated.get(resource)),
+                Some(resource) => queue.left_of(resource),
                 None => Some(i128::from(queue.spec.max_applications?) - i128::from(queue.admitted)),
             }
         };
@@ -145,10 +145,9 @@ impl Lines {
 
     /// A limit of a queue may hold less.
     pub(in crate::core) fn tightened(&mut self, queues: &Queues, queue: QueueId) {
-        let Some(queue_now) = queues.get(queue) else { return };
-        for resource in queue_now.spec.max.names() {
-            let left =
-                queue_now.spec.max.get(resource).map_or(0, |max| (max - queue_now.allocated.get(resource)).max(0));
+        let Some(limited) = queues.get(queue) else { return };
+        for resource in limited.spec.max.names() {
+            let left = limited.left_of(resource).unwrap_or(0);
             let Some(asks) = self.by_ask.get(&(queue, resource.clone())) else { continue };
             let refused: Vec<_> = asks.iter().rev().take_while(|(asked, _)| *asked > left).cloned().collect();
             refused.iter().for_each(|(_, line)| self.wake(line));
@@ -186,16 +185,18 @@ impl Lines {
         self.old_numbers.insert(queue);
     }
 
-    /// All who wait for such queues are told anew.
+    /// All who wait for such queues are told anew; also those who are looked at anyway, since of these only who is new
+    /// would be told.
     pub(in crate::core) fn tell_numbers(&mut self) {
+        let mut lines: Vec<Line> = self.due.iter().cloned().collect();
         for queue in std::mem::take(&mut self.old_numbers) {
-            let lines = self.by_limit.get(&queue).into_iter().flat_map(BTreeMap::values).flatten();
-            let lines: Vec<_> = lines.map(|(_, line)| line.clone()).collect();
-            for line in lines {
-                if let Some(Told::Gangs { again, .. }) = self.told.get_mut(&line) {
-                    *again = true;
-                    self.wake(&line);
-                }
+            let held = self.by_limit.get(&queue).into_iter().flat_map(BTreeMap::values).flatten();
+            lines.extend(held.map(|(_, line)| line.clone()));
+        }
+        for line in lines {
+            if let Some(Told::Gangs { again, .. }) = self.told.get_mut(&line) {
+                *again = true;
+                self.wake(&line);
             }
         }
     }
@@ -254,5 +255,31 @@ fn leave<K: Ord, L: Ord>(index: &mut BTreeMap<K, BTreeSet<L>>, key: &K, line: &L
         if lines.is_empty() {
             index.remove(key);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::base::arena::Id;
+
+    #[test]
+    fn who_is_looked_at_anyway_is_told_other_numbers_too() {
+        let queue = QueueId::new(1, 0);
+        let line = |at| Line::Gate(QueueId::new(at, 0), Default::default());
+        let mut lines = Lines::default();
+        for at in [1, 2, 3] {
+            let told = Told::Gangs { reason: Reason::Settling, again: false };
+            lines.told.insert(line(at), told);
+        }
+        let limit = |queue| Some(Hold { queue, resource: None, asked: 1 });
+        for (at, queue) in [(1, queue), (3, QueueId::new(3, 0))] {
+            lines.sleep(&Queues::default(), line(at), Until { limit: limit(queue), ..Until::default() });
+        }
+        lines.wake(&line(2));
+        lines.numbers_changed(queue);
+        lines.tell_numbers();
+        let again = [1, 2, 3].map(|at| matches!(lines.told[&line(at)], Told::Gangs { again: true, .. }));
+        assert_eq!((again, lines.take_due().len()), ([true, true, false], 2), "the third waits for another queue");
     }
 }

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::core::base::ids::{AskId, ClassId, GangId, GroupId, NodeId};
-use crate::core::event::PlaceholderFor;
 use crate::core::model::books::Books;
 use crate::core::model::turn::{Form, Turn};
 use crate::core::place::fill::{Demand, Placed, Shortfall, fill_until_short};
@@ -65,19 +64,10 @@ fn candidates(books: &Books, id: GangId, on_trial: Option<&Form>) -> Option<Vec<
             |ask: AskId| Some(Candidate { ask: Some(ask), class: books.asks[ask].class?, group: Some(*id) });
         let made = group.seats.open_with_placeholder().filter_map(|(_, ask)| candidate(ask));
         let to_make = to_be_made(at).map(|class| Candidate { ask: None, class, group: Some(*id) });
-        let existing = match group.spec().placeholder_for {
-            PlaceholderFor::Missing => group.waiting.len(),
-            PlaceholderFor::All => 0,
-        };
-        let count = (group.seats.tally().open as usize).saturating_sub(existing);
+        let count = (group.seats.tally().open as usize).saturating_sub(group.members_for_seats().count());
         let to_make = to_make.into_iter().flat_map(|one| std::iter::repeat_n(one, count));
-        let placeholders = || made.chain(to_make);
-        let members = || group.waiting.iter().filter_map(|(_, ask)| candidate(*ask));
-        let of_group: Vec<_> = match (group.uses_placeholders(), group.spec().placeholder_for) {
-            (false, _) => members().collect(),
-            (true, PlaceholderFor::Missing) => members().chain(placeholders()).collect(),
-            (true, PlaceholderFor::All) => placeholders().collect(),
-        };
+        let members = group.members_for_seats().filter_map(candidate);
+        let of_group: Vec<_> = members.chain(made).chain(to_make).collect();
         if (of_group.len() as u32) < group.seats.tally().open {
             return None;
         }

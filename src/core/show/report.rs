@@ -232,9 +232,7 @@ impl Scheduler {
         if ask.is_placeholder() {
             return true;
         }
-        let by_placeholders =
-            group.uses_placeholders() && group.spec().placeholder_for == crate::core::event::PlaceholderFor::All;
-        !by_placeholders && group.cut.as_ref().is_some_and(|cut| ask.rank() <= *cut)
+        !group.reserves_for_all() && group.cut.as_ref().is_some_and(|cut| ask.rank() <= *cut)
     }
 
     /// Why a member waits that counts on a held seat. If the quota refuses what it needs beyond the seat, the seat is
