@@ -38,7 +38,7 @@ fn cluster(nodes: u32) -> Scheduler {
     };
     scheduler.step(Now::default(), (0..nodes).map(node));
     let max = Limit::new([("cpu".into(), 1 << 60), ("memory".into(), 1 << 100)]);
-    let queue = QueueSpec { max, max_applications: None };
+    let queue = QueueSpec { max, ..QueueSpec::default() };
     scheduler.step(Now::default(), [Event::Queue("root.q".into(), queue)]);
     scheduler
 }
@@ -192,7 +192,7 @@ fn crowd(waiting: u32, lack: Lack) -> Scheduler {
     };
     let queue = |at: u32| {
         let max = Limit::new([("cpu".into(), max)]);
-        Event::Queue(format!("root.q.{at:03}").into(), QueueSpec { max, max_applications: None })
+        Event::Queue(format!("root.q.{at:03}").into(), QueueSpec { max, ..QueueSpec::default() })
     };
     run(&mut ready, (0..QUEUES).map(queue).chain([Event::Synced]).collect());
     let runs = |at: u32| in_queue(pod(at, Role::Singleton, &shape(10_000)), at % QUEUES);

@@ -232,7 +232,11 @@ fn timeouts_that_differ_do_not_reject_what_was_accepted() {
     for restart in [false, true] {
         let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 4);
         for name in ["p0", "p1"] {
-            let spec = GroupSpec { reservation: Reservation::Placeholder, ..of_pair(&cluster, name) };
+            let spec = GroupSpec {
+                reservation: Reservation::Placeholder,
+                placeholder_for: PlaceholderFor::All,
+                ..of_pair(&cluster, name)
+            };
             cluster.submit(name, "root.q", spec);
         }
         cluster.settle().wait(5_000).settle();

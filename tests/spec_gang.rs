@@ -95,14 +95,13 @@ fn a_gang_that_does_not_fit_holds_nothing_and_is_the_only_unschedulable_one() {
 #[test]
 fn a_gang_larger_than_the_quota_is_rejected_and_judged_again() {
     let mut cluster = Cluster::default().nodes(4, 4).queue("root.q", 2);
-    let mut spec = cluster.group("g", 3);
-    spec.queue = "root.q".into();
-    cluster.apply("g", spec);
+    let spec = cluster.all("g", 3);
+    cluster.submit("g", "root.q", spec);
     cluster.settle();
     assert_eq!(cluster.state("g"), AppState::Rejected);
     assert_eq!(cluster.report("g").reason, "ExceedsMaxQuota");
     cluster.set_queue("root.q", 3);
-    cluster.settle().wait(1_000).settle();
+    cluster.settle();
     assert_eq!(cluster.bound().len(), 3);
 }
 
@@ -150,11 +149,10 @@ fn a_lost_node_before_the_start_is_replaced_or_everything_is_given_back() {
 
 #[test]
 fn a_member_larger_than_its_seat_waits_for_the_difference_and_the_other_seats_stay() {
-    let mut cluster = Cluster::default().nodes(1, 8).queue("root.q", 4);
-    let mut spec = cluster.group("g", 4);
-    spec.placeholder_for = PlaceholderFor::All;
-    spec.queue = "root.q".into();
-    cluster.apply("g", spec);
+    let mut cluster = Cluster::default().nodes(1, 8).queue("root.q", 5);
+    cluster.other("other", "root.q", 1);
+    let spec = cluster.all("g", 4);
+    cluster.submit("g", "root.q", spec);
     cluster.settle();
     let mut large = cluster.pod("g-0", Role::Member { group: "g".into() });
     large.shape = std::sync::Arc::new(gangline::core::shape::Shape { request: size(2), ..Default::default() });
@@ -162,7 +160,7 @@ fn a_member_larger_than_its_seat_waits_for_the_difference_and_the_other_seats_st
     cluster.settle();
     assert_eq!(cluster.why("g-0"), Some("SeatTooSmall"));
     assert_eq!(cluster.report("g").seats.held, 4);
-    cluster.set_queue("root.q", 5);
+    cluster.delete("other");
     cluster.settle();
     assert!(cluster.bound().contains(&"g-0".to_owned()), "{:#?}", cluster.log);
     assert_eq!(cluster.report("g").seats.held, 3);

@@ -30,17 +30,19 @@ fn a_held_placeholder_that_goes_is_planned_again() {
 #[test]
 fn a_member_that_terminates_while_the_gang_reserves_gives_its_seat_back() {
     let mut cluster = Cluster::default().nodes(1, 4);
-    cluster.member("g-0", "g");
-    let spec = cluster.group("g", 2);
+    cluster.members("g", 2);
+    let spec = cluster.group("g", 3);
     cluster.apply("g", spec);
     cluster.settle().wait(1_000).carry("create");
     // One for the placeholder, which is being bound.
-    assert_eq!((cluster.placeholders(), cluster.report("g").seats.assumed), (1, 2), "{:?}", cluster.waiting());
+    assert_eq!((cluster.placeholders(), cluster.report("g").seats.assumed), (1, 3), "{:?}", cluster.waiting());
     cluster.change("g-0", |spec| spec.terminating = true);
     cluster.step();
-    assert_eq!(cluster.report("g").seats.assumed, 1);
+    assert_eq!(cluster.report("g").seats.assumed, 2);
+    cluster.carry("bind");
+    assert_eq!((cluster.placeholders(), cluster.report("g").seats.held), (1, 1), "{:#?}", cluster.log);
     cluster.settle();
-    assert_eq!((cluster.placeholders(), cluster.report("g").seats.held), (2, 2), "{:#?}", cluster.log);
+    assert_eq!((cluster.state("g"), cluster.report("g").seats.taken), (AppState::Running, 1), "{:#?}", cluster.log);
 }
 
 /// As above, while it terminates: its room is not free yet and it holds nothing any more; nobody starts on it.

@@ -22,7 +22,8 @@ fn direct(cluster: &mut Cluster, name: &str, queue: &str, min: u32) {
 }
 
 fn limits(max: &[(&str, i128)], max_applications: Option<u32>) -> QueueSpec {
-    QueueSpec { max: Limit::new(max.iter().map(|(name, amount)| ((*name).into(), *amount))), max_applications }
+    let max = Limit::new(max.iter().map(|(name, amount)| ((*name).into(), *amount)));
+    QueueSpec { max, max_applications, ..QueueSpec::default() }
 }
 
 /// A pod of an application that has no task groups.

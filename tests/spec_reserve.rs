@@ -1,11 +1,11 @@
 //! Reserving: Direct, placeholders for missing members or all, no hold and wait (01, 1.3).
 
 use gangline::core::decision::Decision;
-use gangline::core::event::{BindOutcome, Event, GroupSpec, Place, PlaceholderName, Role};
+use gangline::core::event::{AskSpec, BindOutcome, Event, GroupSpec, Place, PlaceholderName, Role};
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::{Refusal, Unsupported};
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, size};
 
 fn refusal(code: u16) -> Refusal {
     Refusal { code, message: "no".into() }
@@ -109,7 +109,7 @@ fn an_unsupported_pod_is_no_member() {
     cluster.members("g", 2);
     cluster.change("g-1", |spec| spec.place = Place::Refused(Unsupported { field: "spec.x".into() }));
     cluster.settle();
-    assert_eq!((cluster.report("g").reason, cluster.why("g-1")), ("WaitingForMembers", Some("UnsupportedConstraint")));
+    assert_eq!((cluster.report("g").reason, cluster.why("g-1")), ("MembersRefused", Some("UnsupportedConstraint")));
 }
 
 /// Seed 000: "all": a placeholder for every member, placed all or none; pending ones alone are Unschedulable.
@@ -131,20 +131,116 @@ fn missing_settles_for_one_second_and_five_at_most() {
     let spec = cluster.group("g", 20);
     cluster.apply("g", spec);
     cluster.settle();
+    cluster.member("g-first", "g");
+    cluster.settle();
     for number in 0..6 {
         cluster.wait(900).settle();
         let created = cluster.log.iter().filter(|line| line.starts_with("create")).count();
-        assert_eq!(created, if number < 5 { 0 } else { 15 }, "after {number}: {:#?}", cluster.log);
+        assert_eq!(created, if number < 5 { 0 } else { 14 }, "after {number}: {:#?}", cluster.log);
         cluster.member(&format!("g-{number}"), "g");
         cluster.settle();
     }
     let mut cluster = Cluster::default().nodes(9, 4);
-    let spec = cluster.group("g", 2);
+    let spec = cluster.group("g", 3);
     cluster.apply("g", spec);
+    cluster.member("g-0", "g");
     cluster.settle().wait(999).settle();
     assert_eq!(cluster.log.len(), 0);
     cluster.wait(1).settle();
     assert_eq!(cluster.placeholders(), 2);
+}
+
+/// 01, 1.3 missing: "reserves nothing before a first pod of the application exists": a member or an originator, and not
+/// one that has gates; and gives back what it holds when the last of them goes. With `all` it reserves at once.
+#[test]
+fn nothing_is_reserved_for_a_job_that_was_not_submitted() {
+    for (name, role) in [("g-0", Role::Member { group: "g".into() }), ("d", Role::Originator { application: "g".into() })] {
+        let mut cluster = Cluster::default().nodes(9, 4);
+        let spec = cluster.group("g", 3);
+        cluster.apply("g", spec);
+        let gated = AskSpec { place: Place::Gated, ..cluster.pod(name, role) };
+        cluster.show(gated);
+        cluster.settle().wait(60_000).settle();
+        assert_eq!((cluster.report("g").reason, cluster.log.len()), ("WaitingForFirstPod", 0));
+        cluster.change(name, |spec| spec.place = Place::Pending);
+        cluster.settle().wait(1_000).carry("create");
+        assert!(cluster.placeholders() > 1);
+        cluster.delete(name);
+        cluster.settle();
+        let left = (cluster.report("g").reason, cluster.placeholders(), cluster.state("g"));
+        assert_eq!(left, ("WaitingForFirstPod", 0, AppState::Accepted), "{:#?}", cluster.log);
+    }
+    let mut cluster = Cluster::default().nodes(9, 4);
+    let spec = cluster.all("g", 3);
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 3);
+}
+
+/// 01, 1.3: "Members that nothing can place … hold nothing: where the others, together with those still to come …, cannot
+/// make minMember, the gang gives its seats back … until that member is gone or changed." So for an originator.
+#[test]
+fn members_that_nothing_can_place_hold_nothing() {
+    let refused = || Place::Refused(Unsupported { field: "spec.x".into() });
+    for role in [Role::Member { group: "g".into() }, Role::Originator { application: "g".into() }] {
+        let mut cluster = Cluster::default().nodes(9, 4);
+        let spec = cluster.all("g", 3);
+        cluster.apply("g", spec);
+        cluster.settle();
+        let spec = AskSpec { place: refused(), ..cluster.pod("odd", role) };
+        cluster.show(spec);
+        cluster.settle();
+        let shown = cluster.report("g");
+        assert_eq!((shown.reason, shown.seats.open, cluster.placeholders()), ("MembersRefused", 3, 0));
+        assert!(shown.message.contains("odd uses spec.x"), "{}", shown.message);
+        cluster.change("odd", |spec| spec.place = Place::Pending);
+        cluster.settle().wait(1_000).settle();
+        assert_eq!((cluster.state("g"), cluster.node_of("odd").is_some()), (AppState::Running, true));
+    }
+    let mut cluster = Cluster::default().nodes(9, 4);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    cluster.members("g", 3);
+    cluster.change("g-0", |spec| spec.place = refused());
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-1", "g-2"], "the others are enough");
+}
+
+/// 01, 1.3 `all`: "An existing member for which a placeholder of this template and size cannot stand in … gets its own seat
+/// directly": it is larger, selects nodes, tolerates taints or has ports.
+#[test]
+fn a_member_that_no_placeholder_can_stand_in_for_gets_its_own_seat() {
+    use gangline::core::shape::{Effect, HostPort, Shape, Toleration};
+    let like = |change: fn(&mut Shape)| {
+        let mut shape = Shape { request: size(1), ..Shape::default() };
+        change(&mut shape);
+        shape
+    };
+    let toleration = |key: &str, effect| Toleration { key: Some(key.into()), exists: true, value: "".into(), effect };
+    let given = Shape {
+        tolerations: vec![toleration("node.kubernetes.io/not-ready", Some(Effect::NoExecute))],
+        ..like(|_| {})
+    };
+    let dedicated = Shape { tolerations: vec![toleration("dedicated", None)], ..like(|_| {}) };
+    let port = HostPort { address: "".into(), protocol: "TCP".into(), port: 80 };
+    for (shape, own) in [
+        (like(|_| {}), false),
+        (like(|shape| shape.request = size(0)), false),
+        (given, false),
+        (like(|shape| shape.request = size(2)), true),
+        (like(|shape| shape.selector = [("pool".into(), "a".into())].into()), true),
+        (like(|shape| shape.affinity = Some(Vec::new())), true),
+        (dedicated, true),
+        (Shape { ports: vec![port], ..like(|_| {}) }, true),
+    ] {
+        let mut cluster = Cluster::default().nodes(2, 4);
+        let spec = AskSpec { shape: shape.clone().into(), ..cluster.pod("g-0", Role::Member { group: "g".into() }) };
+        cluster.show(spec);
+        let spec = cluster.all("g", 3);
+        cluster.apply("g", spec);
+        cluster.step();
+        assert_eq!(cluster.waiting().len(), 3 - usize::from(own), "{shape:?}: {:?}", cluster.waiting());
+    }
 }
 
 /// 01, 1.3 missing: "a member that arrives before its seat's placeholder is bound takes the seat and the placeholder is
@@ -152,8 +248,9 @@ fn missing_settles_for_one_second_and_five_at_most() {
 #[test]
 fn a_member_makes_a_placeholder_superfluous() {
     let mut cluster = Cluster::default().nodes(1, 1);
-    let spec = cluster.group("g", 2);
+    let spec = cluster.group("g", 3);
     cluster.apply("g", spec);
+    cluster.member("f", "g");
     cluster.settle().wait(1_000);
     cluster.carry("create g/0");
     cluster.member("g-0", "g");
@@ -162,9 +259,9 @@ fn a_member_makes_a_placeholder_superfluous() {
     cluster.member("g-1", "g");
     cluster.settle();
     assert!(cluster.log.contains(&"release ph-g-1-0-0 replaced".into()), "{:#?}", cluster.log);
-    cluster.node("n1", 1);
+    cluster.node("n1", 2);
     cluster.settle();
-    assert_eq!(cluster.bound(), ["g-0", "g-1"]);
+    assert_eq!(cluster.bound(), ["f", "g-0", "g-1"]);
 }
 
 /// A creation that was called off too late is of use, or goes again.

@@ -177,16 +177,18 @@ fn a_member_that_is_too_large_does_not_block_one_that_fits() {
 /// 01, 1.3 "Autoscaler" and 1.4: SeatTooSmall is for the quota alone; what nodes lack is Unschedulable.
 #[test]
 fn a_larger_member_that_fits_no_node_is_unschedulable() {
-    let mut cluster = held(Cluster::default().nodes(1, 1).queue("root.q", 1), 1);
+    let mut cluster = Cluster::default().nodes(2, 1).queue("root.q", 2);
+    cluster.other("other", "root.q", 1);
+    let mut cluster = held(cluster, 1);
     cluster.large_member("g-0", "g", 2);
     cluster.settle();
     assert_eq!(cluster.why("g-0"), Some("SeatTooSmall"));
-    cluster.set_queue("root.q", 2);
+    cluster.set_queue("root.q", 3);
     cluster.settle();
     assert_eq!(cluster.why("g-0"), Some("Unschedulable"));
     cluster.node("n9", 2);
     cluster.settle();
-    assert_eq!(cluster.bound(), ["g-0"]);
+    assert_eq!(cluster.bound(), ["g-0", "other"]);
 }
 
 /// 01, 1.5: a placeholder lost with its node is one seat; its own charge must not count against it.
@@ -313,39 +315,6 @@ fn a_placeholders_binding_for_a_node_that_is_gone_costs_one_seat() {
     cluster.settle();
     assert_eq!(cluster.report("g").seats.held, 2, "{:#?}", cluster.log);
     assert!(!cluster.log.iter().any(|line| line.contains("release ph-g-1-0-0")), "{:#?}", cluster.log);
-}
-
-/// 02, 2.2: what is said is true: members that exist and cannot be placed are not missing.
-#[test]
-fn unsupported_members_are_counted_as_what_they_are() {
-    let mut cluster = Cluster::default().nodes(2, 4);
-    let spec = cluster.direct("g", 2);
-    cluster.apply("g", spec);
-    cluster.members("g", 2);
-    cluster.change("g-1", |spec| spec.place = Place::Refused(Unsupported { field: "spec.volumes".into() }));
-    cluster.settle();
-    assert_eq!(
-        cluster.report("g").message,
-        "1 of 2 members of g can be placed, and the gang starts when all can; members that use what this version does not \
-         honour: 1"
-    );
-    cluster.delete("g-1");
-    cluster.settle();
-    assert_eq!(cluster.report("g").message, "1 of 2 members of g exist; the gang starts when all do");
-
-    let mut cluster = held(Cluster::default().nodes(2, 4).queue("root.q", 9), 2);
-    let mut member = cluster.pod("g-0", Role::Member { group: "g".into() });
-    member.place = Place::Refused(Unsupported { field: "spec.volumes".into() });
-    cluster.show(member);
-    cluster.settle();
-    assert_eq!(
-        cluster.report("g").message,
-        "every seat is held; waiting for the first member that can be placed; members that use what this version does not \
-         honour: 1"
-    );
-    cluster.delete("g-0");
-    cluster.settle();
-    assert_eq!(cluster.report("g").message, "every seat is held; waiting for the first member");
 }
 
 /// 01, 1.2: a seat is had by a pod of the gang's namespace, whatever one of another says of itself.

@@ -3,7 +3,7 @@
 use gangline::core::base::ids::{Key, Uid};
 use gangline::core::base::resources::Limit;
 use gangline::core::decision::Decision;
-use gangline::core::event::{AskSpec, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Role};
+use gangline::core::event::{AskSpec, Event, GroupSpec, Place, QueueSpec, Role};
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::SpecError;
 
@@ -322,88 +322,124 @@ fn an_originator_starts_with_its_gang_or_not_at_all() {
     assert_eq!(cluster.bound(), ["driver", "g-0", "g-1", "g-2"]);
 }
 
-/// 01, 1.2.2: "Later ones are ordinary asks": they neither close the gate again nor start before the gang.
+/// 01, 1.2.2: one that comes later, but before the first real pod is bound, joins in the same way: "no headroom: seats
+/// given back, before the gate again".
 #[test]
-fn a_later_originator_does_not_hold_the_gang_up() {
-    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 3);
-    let spec = cluster.all("g", 3);
-    cluster.submit("g", "root.q", spec);
-    cluster.step().carry("g/0");
-    cluster.originator("driver", "g");
-    cluster.settle();
-    assert_eq!(cluster.bound().iter().filter(|name| name.starts_with("ph-")).count(), 3, "{:#?}", cluster.log);
-    assert_eq!((cluster.state("g"), cluster.why("driver")), (AppState::Running, Some("WaitingForQuota")));
-}
-
-/// 01, 1.11 of the same: a process that was not there tells the two by their dates.
-#[test]
-fn an_originator_later_than_the_gate_is_none_after_a_restart() {
+fn an_originator_that_comes_while_seats_are_held_is_of_the_gang() {
     let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 4);
-    let spec = cluster.all("g", 3);
-    cluster.originator("driver", "g");
-    cluster.submit("g", "root.q", spec);
-    cluster.step().carry("create");
-    let originator =
-        |name: &str, created| AskSpec { created, ..cluster.pod(name, Role::Originator { application: "g".into() }) };
-    let (late, gated) = (originator("late", 30), AskSpec { place: Place::Gated, ..originator("gated", 1) });
-    cluster.show(late);
-    cluster.show(gated);
-    // One placeholder is of later: the first one counts.
-    cluster.change("ph-g-1-0-0", |spec| spec.created = 35);
-    cluster.restart().settle();
-    let held = cluster.bound().iter().filter(|name| name.starts_with("ph-")).count();
-    assert_eq!((held, cluster.state("g")), (3, AppState::Running), "{:#?}", cluster.log);
-    assert!(cluster.bound().contains(&"driver".into()), "it is of the gang: {:#?}", cluster.log);
-    assert_eq!(cluster.why("late"), Some("WaitingForQuota"));
-    cluster.change("gated", |spec| spec.place = Place::Pending);
-    cluster.settle();
-    assert_eq!((cluster.state("g"), cluster.why("gated")), (AppState::Running, Some("WaitingForQuota")));
-}
-
-/// The same: who was gated then was not pending, and is an ordinary ask once it is not gated any more.
-#[test]
-fn a_gated_originator_is_none_after_a_restart() {
-    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 3);
+    cluster.other("other", "root.q", 1);
     let spec = cluster.all("g", 3);
     cluster.submit("g", "root.q", spec);
-    let gated = AskSpec {
-        created: 1,
-        place: Place::Gated,
-        ..cluster.pod("gated", Role::Originator { application: "g".into() })
-    };
-    cluster.show(gated);
     cluster.settle();
-    cluster.restart().settle();
-    assert_eq!((cluster.state("g"), cluster.report("g").seats.held), (AppState::Accepted, 3));
-    cluster.change("gated", |spec| spec.place = Place::Pending);
+    assert_eq!(cluster.report("g").seats.held, 3);
+    cluster.originator("driver", "g");
     cluster.settle();
-    assert_eq!((cluster.state("g"), cluster.report("g").seats.held), (AppState::Running, 3), "{:#?}", cluster.log);
-    assert_eq!(cluster.why("gated"), Some("WaitingForQuota"));
+    assert_eq!((cluster.state("g"), cluster.report("g").seats.held), (AppState::Accepted, 0), "{:#?}", cluster.log);
+    assert_eq!(cluster.why("driver"), Some("WaitingForQuota"));
+    for restart in [false, true] {
+        let mut cluster = cluster.clone();
+        if restart {
+            cluster.restart();
+        }
+        cluster.delete("other");
+        cluster.settle().wait(60_000).settle();
+        assert!(cluster.bound().contains(&"driver".into()), "{:#?}", cluster.log);
+        assert_eq!((cluster.state("g"), cluster.bound().len()), (AppState::Running, 4));
+    }
 }
 
-/// The same while the gang waits whether more members come: nothing is reserved yet, so that one more originator is of the
-/// gang, as it will be after a restart.
+/// As above: "the ask is summed up again and judged again (too large: Rejected and everything given back)", whoever
+/// came first, and whatever process looks at it.
 #[test]
-fn an_originator_that_comes_before_the_first_placeholder_is_of_the_gang() {
-    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 4);
-    let spec = GroupSpec { placeholder_for: PlaceholderFor::Missing, ..cluster.all("g", 3) };
-    cluster.submit("g", "root.q", spec);
-    cluster.step();
-    assert_eq!((cluster.report("g").reason, cluster.log.len()), ("CreatingPlaceholders", 0), "it settles");
-    cluster.originator("driver", "g");
-    cluster.settle();
-    cluster.wait(10_000).settle();
-    assert!(cluster.bound().contains(&"driver".into()), "{:#?}", cluster.log);
-    assert_eq!(cluster.bound().len(), 4, "{:#?}", cluster.log);
+fn the_order_in_which_an_originator_comes_decides_nothing() {
+    for restart in [false, true] {
+        let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 3);
+        let spec = cluster.all("g", 3);
+        cluster.submit("g", "root.q", spec);
+        let gated = AskSpec { place: Place::Gated, ..cluster.pod("d", Role::Originator { application: "g".into() }) };
+        cluster.show(gated);
+        cluster.settle();
+        assert_eq!(cluster.report("g").seats.held, 3);
+        cluster.change("d", |spec| spec.place = Place::Pending);
+        if restart {
+            cluster.restart();
+        }
+        cluster.settle();
+        assert_eq!((cluster.state("g"), cluster.placeholders()), (AppState::Rejected, 0), "{:#?}", cluster.log);
+        assert_eq!(cluster.why("d"), Some("ExceedsMaxQuota"));
+        cluster.delete("d");
+        cluster.settle();
+        assert_eq!((cluster.state("g"), cluster.report("g").seats.held), (AppState::Accepted, 3));
+    }
+}
 
-    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 3);
-    let spec = GroupSpec { placeholder_for: PlaceholderFor::Missing, ..cluster.all("g", 3) };
-    cluster.submit("g", "root.q", spec);
-    cluster.step();
+/// As above where nodes have no room for it beside the seats: these are given back, and all of them planned together.
+#[test]
+fn an_originator_that_finds_no_node_beside_the_seats_waits_with_them() {
+    let mut cluster = Cluster::default().nodes(3, 1);
+    let spec = cluster.all("g", 3);
+    cluster.apply("g", spec);
+    cluster.settle();
     cluster.originator("driver", "g");
     cluster.settle();
-    cluster.wait(10_000).settle();
-    assert_eq!((cluster.state("g"), cluster.placeholders()), (AppState::Rejected, 0), "as it would be after a restart");
+    assert_eq!((cluster.report("g").reason, cluster.report("g").seats.held), ("JoinedLate", 0), "{:#?}", cluster.log);
+    cluster.wait(1_000).settle();
+    assert_eq!((cluster.report("g").reason, cluster.why("driver")), ("WaitingForCapacity", Some("Unschedulable")));
+    cluster.node("n9", 1);
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").seats.held), (AppState::Running, 3));
+}
+
+/// 01, 1.2.3: what the members that exist really need is judged, in any order of arrival, and judged again when they go.
+#[test]
+fn a_gang_whose_members_need_more_than_the_queue_can_ever_give_is_rejected() {
+    for first in [true, false] {
+        for kind in [Cluster::group, Cluster::all, Cluster::direct] {
+            let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 4);
+            let spec = kind(&cluster, "g", 3);
+            if first {
+                cluster.large_member("g-0", "g", 3);
+            }
+            cluster.submit("g", "root.q", spec);
+            cluster.settle();
+            if !first {
+                cluster.large_member("g-0", "g", 3);
+            }
+            cluster.members("h", 0);
+            cluster.settle();
+            let found = (cluster.report("g").reason, cluster.why("g-0"), cluster.placeholders());
+            assert_eq!(found, ("ExceedsMaxQuota", Some("ExceedsMaxQuota"), 0), "first: {first}");
+            cluster.delete("g-0");
+            cluster.members("g", 3);
+            cluster.settle().wait(1_000).settle();
+            assert_eq!(cluster.bound(), ["g-0", "g-1", "g-2"], "first: {first}");
+        }
+    }
+}
+
+/// As above: one that is too large does not count where there are enough others.
+#[test]
+fn a_member_beyond_the_seats_does_not_get_its_gang_rejected() {
+    let mut cluster = Cluster::default().nodes(9, 9).queue("root.q", 4);
+    let spec = cluster.direct("g", 3);
+    cluster.large_member("a", "g", 9);
+    cluster.members("g", 3);
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    assert_ne!(cluster.state("g"), AppState::Rejected);
+}
+
+/// 01, 1.2.5: at the gate members that exist count with their own size.
+#[test]
+fn members_that_exist_count_with_their_own_size_at_the_gate() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 6);
+    cluster.other("other", "root.q", 2);
+    cluster.large_member("g-0", "g", 3);
+    let spec = cluster.group("g", 3);
+    cluster.submit("g", "root.q", spec);
+    cluster.settle().wait(5_000).settle();
+    assert_eq!((cluster.report("g").reason, cluster.log.len()), ("WaitingForQuota", 1), "{:#?}", cluster.log);
+    assert!(cluster.report("g").message.contains("asks for 5 cpu"), "{}", cluster.report("g").message);
 }
 
 /// 01, 1.2.7: "Pods that arrive before their TaskGroup object are parked … no rejection, no scheduling, a reason".
@@ -550,14 +586,14 @@ fn a_task_group_says_that_a_pod_has_left_it() {
 #[test]
 fn a_member_that_is_held_back_may_change_sides() {
     let mut cluster = Cluster::default().nodes(1, 4);
-    let spec = cluster.group("a", 2);
+    let spec = cluster.group("a", 3);
     cluster.apply("a", spec);
-    cluster.member("a-0", "a");
+    cluster.members("a", 2);
     cluster.step().wait(1_000).step().carry("create");
     cluster.step();
-    assert_eq!(cluster.report("a").seats.assumed, 2, "{:?}", cluster.waiting());
+    assert_eq!(cluster.report("a").seats.assumed, 3, "{:?}", cluster.waiting());
     cluster.change("a-0", |spec| spec.role = Role::Member { group: "b".into() });
     cluster.settle();
-    assert_eq!((cluster.state("a"), cluster.report("a").seats.held), (AppState::Accepted, 2), "{:#?}", cluster.log);
+    assert_eq!((cluster.state("a"), cluster.report("a").seats.taken), (AppState::Running, 1), "{:#?}", cluster.log);
     assert_eq!((cluster.node_of("a-0"), cluster.why("a-0")), (None, Some("TaskGroupNotFound")));
 }

@@ -143,7 +143,8 @@ fn more_members_than_seats_are_ordinary() {
 /// S11: a larger member waits for the difference alone; the others go on.
 #[test]
 fn a_larger_member_does_not_hold_up_the_others() {
-    let mut cluster = held(3);
+    let mut cluster = held(5);
+    cluster.other("other", "root.q", 2);
     cluster.large_member("g-0", "g", 2);
     (1..3).for_each(|number| cluster.member(&format!("g-{number}"), "g"));
     cluster.settle();

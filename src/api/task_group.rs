@@ -111,7 +111,7 @@ pub struct TaskGroupSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placeholder_template: Option<PlaceholderTemplate>,
     /// Seconds without running and waiting pods after which the application is Completed and what it still holds is
-    /// given back. Default: 30. The only field that can be changed while the application lives.
+    /// given back. Default: 30. The only field that can be changed once the application has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 86_400))]
     pub completion_timeout_seconds: Option<u32>,
@@ -280,18 +280,17 @@ pub(super) fn rules() -> Vec<Value> {
     // The first half is for what an earlier definition let through: `[1]` would fail.
     let itself = "!has(self.spec.gangGroup) || \
                   self.spec.gangGroup.exists(one, one.contains('/') && one.split('/')[1] == self.metadata.name)";
-    let alive = "cannot be changed while the application is Accepted, Running or Waiting, but for \
-                 completionTimeoutSeconds";
+    let alive = "cannot be changed while the application is Running or Waiting, but for completionTimeoutSeconds";
     vec![
         schema::rule_of(".spec.gangGroup", itself, "must list the TaskGroup itself"),
         schema::rule_of(".spec", &unchanged(), alive),
     ]
 }
 
-/// While the application lives its gang is what it was.
+/// Once the application has started its gang is what it was. Before that an edit is judged anew.
 fn unchanged() -> String {
     let alive = "has(oldSelf.status) && has(oldSelf.status.applicationState) && \
-                 oldSelf.status.applicationState in ['Accepted', 'Running', 'Waiting']";
+                 oldSelf.status.applicationState in ['Running', 'Waiting']";
     let fixed = ["minMember", "minResource"].map(|field| format!("self.spec.{field} == oldSelf.spec.{field}"));
     let optional = ["queue", "gangGroup", "reservation", "placeholderFor", "placeholderTemplate"];
     let optional = optional.map(|field| schema::same("self.spec", "oldSelf.spec", field));

@@ -97,6 +97,11 @@ codes! {
     WaitingForTaskGroups, Arrivals, Warning, "TaskGroups that the gangGroup lists do not exist yet.";
     WaitingForQueues, Arrivals, Warning,
         "The cluster does not serve the kind Queue (yet), so that a queue cannot be looked up.";
+    WaitingForFirstPod, Arrivals, Normal,
+        "No pod of the application exists yet; nothing is reserved for it (placeholderFor: missing).";
+    MembersRefused, Change, Warning,
+        "Pods that start with the gang use what this version does not honour, and there are too few others; nothing is \
+         held until they are gone or changed. The message names one of them.";
     WaitingForMembers, Arrivals, Warning,
         "Fewer members exist than start together, or every seat is held and no member came yet.";
     WaitingForQuota, Others, Warning, "The queue, or one above, has too little left now.";
@@ -117,6 +122,9 @@ codes! {
     PlaceholdersLeaving, Others, Warning,
         "Placeholders that were given up are still there: a finalizer, their node, or a refused deletion holds \
          them. Their seats, or the next incarnation, wait for that.";
+    JoinedLate, Time, Warning,
+        "Pods outside the task groups came while seats were held, and found no node; nothing is held until the next \
+         attempt.";
     ReservationLost, Time, Warning, "Seats were lost and found no other node; nothing is held until the next attempt.";
     Accepted, Nothing, Normal, "Of the condition Accepted: the application is in its queue.";
     QuotaReserved, Nothing, Normal, "Of the condition QuotaReserved: the whole gang fits the quota.";

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::core::base::ids::{AskId, ClassId, GangId, Text};
+use crate::core::base::ids::{AskId, ClassId, GangId, GroupId, Text};
 use crate::core::base::resources::Amount;
 use crate::core::codes::Code;
 use crate::core::model::queue::{Kept, QuotaExcess};
@@ -139,6 +139,15 @@ pub enum Reason {
         /// The queue.
         queue: Text,
     },
+    /// Nothing is reserved before a first pod of the application exists.
+    WaitingForFirstPod,
+    /// Pods that start with the gang use what this version does not honour, and there are too few others.
+    MembersRefused {
+        /// Their group; `None` for pods outside the groups.
+        group: Option<GroupId>,
+        /// How many.
+        count: u32,
+    },
     /// Direct: fewer members exist than start together.
     WaitingForMembers {
         /// Of which group.
@@ -207,6 +216,11 @@ pub enum Reason {
     /// Two placeholders of a seat were lost within [`LOST_AGAIN_MS`](crate::core::model::gang::LOST_AGAIN_MS); nothing
     /// is held until the next attempt.
     PlaceholdersLost(Loss),
+    /// Pods outside the groups came while seats were held, and found no node; nothing is held until the next attempt.
+    JoinedLate {
+        /// How many of them found none.
+        short: u32,
+    },
     /// Seats were lost and could not be replaced; nothing is held until the next attempt.
     ReservationLost {
         /// Seats that found no node.
@@ -257,6 +271,8 @@ impl Reason {
         match self {
             Self::WaitingForTaskGroups { .. } => Code::WaitingForTaskGroups,
             Self::WaitingForQueues { .. } => Code::WaitingForQueues,
+            Self::WaitingForFirstPod => Code::WaitingForFirstPod,
+            Self::MembersRefused { .. } => Code::MembersRefused,
             Self::WaitingForMembers { .. } => Code::WaitingForMembers,
             Self::WaitingForQuota(_) => Code::WaitingForQuota,
             Self::WaitingForApplications { .. } => Code::WaitingForApplications,
@@ -269,6 +285,7 @@ impl Reason {
             Self::PlaceholderRejected(refusal) if refusal.code >= 500 => Code::PlaceholderFailed,
             Self::PlaceholderRejected(_) => Code::PlaceholderRejected,
             Self::PlaceholdersLost(_) => Code::PlaceholdersLost,
+            Self::JoinedLate { .. } => Code::JoinedLate,
             Self::ReservationLost { .. } => Code::ReservationLost,
         }
     }
@@ -282,6 +299,8 @@ impl Reason {
             Self::WaitingForApplications { queue, .. } => Some((queue.clone(), None)),
             Self::WaitingForTaskGroups { .. }
             | Self::WaitingForQueues { .. }
+            | Self::WaitingForFirstPod
+            | Self::MembersRefused { .. }
             | Self::WaitingForMembers { .. }
             | Self::Settling
             | Self::CreatingPlaceholders { .. }
@@ -291,6 +310,7 @@ impl Reason {
             | Self::PlaceholdersLeaving { .. }
             | Self::PlaceholderRejected(_)
             | Self::PlaceholdersLost(_)
+            | Self::JoinedLate { .. }
             | Self::ReservationLost { .. } => None,
         };
         self.code() == other.code() && limit(self) == limit(other)
@@ -305,6 +325,8 @@ impl Reason {
             | Self::Held { .. } => true,
             Self::WaitingForTaskGroups { .. }
             | Self::WaitingForQueues { .. }
+            | Self::WaitingForFirstPod
+            | Self::MembersRefused { .. }
             | Self::WaitingForMembers { .. }
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
@@ -313,6 +335,7 @@ impl Reason {
             | Self::PlaceholdersLeaving { .. }
             | Self::PlaceholderRejected(_)
             | Self::PlaceholdersLost(_)
+            | Self::JoinedLate { .. }
             | Self::ReservationLost { .. } => false,
         }
     }
@@ -350,6 +373,15 @@ impl fmt::Display for Reason {
             Self::WaitingForQueues { queue } => {
                 write!(f, "whether queue {queue} exists cannot be known: the cluster does not serve the kind Queue")
             }
+            Self::WaitingForFirstPod => f.write_str(
+                "no pod of the application exists yet, so nothing is reserved; a suspended job, or one that was not \
+                 submitted, holds no room",
+            ),
+            Self::MembersRefused { count, .. } => write!(
+                f,
+                "{count} pods that start with the gang use what this version does not honour, so nothing is held until \
+                 they are gone or changed"
+            ),
             Self::WaitingForMembers { group, have, need, unsupported: 0 } => {
                 write!(f, "{have} of {need} members of {group} exist; the gang starts when all do")
             }
@@ -392,6 +424,11 @@ impl fmt::Display for Reason {
             Self::PlaceholdersLost(how) => {
                 write!(f, "{how}, within two minutes of the loss of another, so nothing is held; trying again soon")
             }
+            Self::JoinedLate { short } => write!(
+                f,
+                "pods came that start with the gang, and {short} of them found no node beside the seats, so nothing is \
+                 held; trying again soon"
+            ),
             Self::ReservationLost { short } => {
                 write!(f, "{short} seats were lost and found no other node, so nothing is held; trying again soon")
             }

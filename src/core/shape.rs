@@ -20,6 +20,32 @@ pub struct Shape {
     pub ports: Vec<HostPort>,
 }
 
+/// Tolerations that the API server gives to every pod (admission plugin DefaultTolerationSeconds).
+const GIVEN_TO_ALL: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+
+impl Shape {
+    /// Whether a placeholder of this shape can hold the place of a member: it asks for no less, stands on no node that
+    /// the member cannot use, and can stand wherever the member can (01, 1.3).
+    pub fn stands_in_for(&self, member: &Self) -> bool {
+        let selects = |(key, value)| self.selector.get(key) == Some(value);
+        member.request.first_beyond(&self.request).is_none()
+            && member.selector.iter().all(selects)
+            && (member.affinity.is_none() || member.affinity == self.affinity)
+            && member.ports.iter().all(|port| self.ports.contains(port))
+            && self.chosen_tolerations().eq(member.chosen_tolerations())
+    }
+
+    /// The tolerations that somebody chose, in no order that means anything.
+    fn chosen_tolerations(&self) -> impl Iterator<Item = &Toleration> {
+        let is_given = |toleration: &&Toleration| {
+            toleration.effect == Some(Effect::NoExecute)
+                && toleration.key.as_deref().is_some_and(|key| GIVEN_TO_ALL.contains(&key))
+        };
+        let chosen = self.tolerations.iter().filter(move |toleration| !is_given(toleration));
+        chosen.collect::<std::collections::BTreeSet<_>>().into_iter()
+    }
+}
+
 /// A node selector term: all requirements must hold. A term without requirements matches nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Term {

@@ -74,7 +74,7 @@ impl Amount {
 
     /// So many of it.
     pub(crate) const fn times(self, count: u32) -> Self {
-        Self { milli: self.milli * count as u64, mib: self.mib * count as u64 }
+        Self { milli: self.milli.saturating_mul(count as u64), mib: self.mib.saturating_mul(count as u64) }
     }
 
     fn larger(self, other: Self) -> Self {

@@ -67,9 +67,11 @@ fn cause(code: Code) -> Cause {
         }
         Code::TaskGroupNotFound => Cause::Goes(|world, _| world.define_groups()),
         Code::WaitingForTaskGroups => Cause::Goes(World::define_listed),
-        Code::WaitingForMembers => Cause::Goes(World::add_members),
+        Code::WaitingForMembers | Code::WaitingForFirstPod => Cause::Goes(World::add_members),
         Code::Starting | Code::PartiallyLost => Cause::Goes(World::add_everybody),
         Code::UnsupportedConstraint => Cause::Goes(World::unmask),
+        // Whichever group of the gang they belong to, or none.
+        Code::MembersRefused => Cause::Goes(|world, _| world.unmask("")),
         Code::Submitted
         | Code::WaitingForQueues
         | Code::CreatingPlaceholders
@@ -78,6 +80,7 @@ fn cause(code: Code) -> Cause {
         | Code::PlaceholdersLost
         | Code::BindingPlaceholders
         | Code::PlaceholdersLeaving
+        | Code::JoinedLate
         | Code::ReservationLost
         | Code::WaitingForCompletion
         | Code::PlaceholderKept

@@ -12,7 +12,7 @@ use gangline::sim::store::metadata;
 use serde_json::json;
 
 use super::amount::Amount;
-use super::marks::{Seat, group_of, is_member, queue_mark, seat_label, seat_mark, uid_mark};
+use super::marks::{Seat, application_of_pod, group_of, is_member, queue_mark, seat_label, seat_mark, uid_mark};
 use super::people::{NS, is_placeholder, label, levels, node_of};
 use super::world::World;
 
@@ -161,8 +161,10 @@ impl World {
     }
 
     /// I3: no queue has more applications than it may, where it always had this limit. A new process forgets nothing that
-    /// runs, whatever the one before had begun.
+    /// runs, whatever the one before had begun. An application of which nothing is left gives its place to others, and is
+    /// not held up when it goes on.
     fn check_applications(&mut self) {
+        self.note_pauses();
         if self.has_died() {
             return;
         }
@@ -170,8 +172,8 @@ impl World {
         for (name, group) in self.groups() {
             let state = group.status.as_ref().map(|status| status.application_state.as_str());
             let holds = self.of_group(&name, &group).placeholders > 0;
-            if state == Some("Running") || state == Some("Accepted") && holds {
-                let app = application_of(&name, &group);
+            let app = application_of(&name, &group);
+            if state == Some("Running") && !self.paused.contains(&app) || state == Some("Accepted") && holds {
                 levels(queue_of(&group))
                     .for_each(|level| _ = apps.entry(level.to_owned()).or_default().insert(app.clone()));
             }
@@ -188,6 +190,25 @@ impl World {
         if let Some(what) = over.next() {
             drop(over);
             self.violated("I3", what);
+        }
+    }
+
+    fn note_pauses(&mut self) {
+        let groups: BTreeMap<String, TaskGroup> = self.groups().into_iter().collect();
+        let of_group = |pod: &Body| group_of(pod).and_then(|name| Some(application_of(name, groups.get(name)?)));
+        let lives = |pod: &&Body| matches!(pod, Body::Pod(pod) if !has_ended(pod));
+        let living: BTreeSet<String> = (self.pods().map(|(_, pod)| pod))
+            .filter(|pod| lives(pod) && !self.is_made(pod))
+            .filter_map(|pod| application_of_pod(pod).map(str::to_owned).or_else(|| of_group(pod)))
+            .collect();
+        for (name, group) in &groups {
+            let state = group.status.as_ref().map_or("", |status| status.application_state.as_str());
+            let app = application_of(name, group);
+            match state {
+                "Running" | "Waiting" if !living.contains(&app) => drop(self.paused.insert(app)),
+                "Running" | "Waiting" | "Completed" => {}
+                _ => drop(self.paused.remove(&app)),
+            }
         }
     }
 

@@ -179,6 +179,8 @@ pub(crate) struct World {
     death: Option<(usize, Death)>,
     /// Queues whose limit of applications came when they were in use, perhaps.
     pub(crate) relimited: BTreeSet<String>,
+    /// Applications of which there was no living pod at some moment since they started.
+    pub(crate) paused: BTreeSet<String>,
     /// Until then a process may decide by what is not so any more, since nobody told it.
     deaf_until: u64,
     /// What the server does not serve, and what it does not say.
@@ -238,6 +240,7 @@ impl World {
             called_off: BTreeSet::new(),
             death,
             relimited: BTreeSet::new(),
+            paused: BTreeSet::new(),
             deaf_until: 0,
             silence: Silence::default(),
             ended: BTreeMap::new(),

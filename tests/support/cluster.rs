@@ -134,7 +134,7 @@ impl Cluster {
     /// A queue with so many cores.
     pub fn set_queue(&mut self, path: &str, cpu: i64) {
         let max = Limit::new([("cpu".into(), i128::from(cpu) * 1000)]);
-        self.show_queue(path, QueueSpec { max, max_applications: None });
+        self.show_queue(path, QueueSpec { max, ..QueueSpec::default() });
     }
 
     /// Shows a queue as it is now.
@@ -244,6 +244,13 @@ impl Cluster {
     pub fn large_member(&mut self, name: &str, group: &str, cpu: i64) {
         let spec = self.sized(name, Role::Member { group: group.into() }, cpu);
         self.show(spec);
+    }
+
+    /// A pod of no application takes so many cores of a queue.
+    pub fn other(&mut self, name: &str, queue: &str, cpu: i64) {
+        let spec = AskSpec { queue: Some(queue.into()), ..self.sized(name, Role::Singleton, cpu) };
+        self.show(spec);
+        self.settle();
     }
 
     /// A pod of an application that is in none of its task groups comes.

@@ -143,8 +143,38 @@ impl Scheduler {
         Some((reason, Next::waits(until)))
     }
 
+    /// Which pods must come, or go, before anything is asked of the queue for a gang.
+    pub(in crate::core) fn lacks_pods(&self, id: GangId) -> Option<Reason> {
+        self.has_refused_pods(id).or_else(|| self.lacks_first_pod(id)).or_else(|| self.lacks_members(id))
+    }
+
+    /// Members that nothing can place: where the others, with those still to come, are too few, the gang holds nothing
+    /// (01, 1.3). An originator starts with the gang, so one that nothing can place is one too many.
+    fn has_refused_pods(&self, id: GangId) -> Option<Reason> {
+        let of_group = self.books.gangs[id].groups.iter().find_map(|id| {
+            let group = &self.books.groups[*id];
+            let (refused, seats) = (group.members.unsupported, group.seats.len());
+            let others = group.members.pending + group.members.running + group.seats.tally().members();
+            let to_come = seats.saturating_sub(others + refused);
+            (refused > 0 && others + to_come < seats).then_some((Some(*id), refused))
+        });
+        let of_app = || {
+            let apps = self.books.gangs[id].apps.iter().map(|app| &self.books.apps[*app]);
+            apps.filter(|app| !app.groups.is_empty()).map(|app| app.refused).find(|refused| *refused > 0)
+        };
+        let (group, count) = of_group.or_else(|| Some((None, of_app()?)))?;
+        Some(Reason::MembersRefused { group, count })
+    }
+
+    /// Nothing is reserved for a job that is suspended, or was never submitted (01, 1.3).
+    fn lacks_first_pod(&self, id: GangId) -> Option<Reason> {
+        let mut groups = self.books.groups_of(id);
+        let waits = groups.any(|group| group.uses_placeholders() && !group.reserves_for_all());
+        (waits && !self.somebody_comes(id)).then_some(Reason::WaitingForFirstPod)
+    }
+
     /// Direct: the members themselves must exist before anything is asked of the queue.
-    pub(in crate::core) fn lacks_members(&self, id: GangId) -> Option<Reason> {
+    fn lacks_members(&self, id: GangId) -> Option<Reason> {
         self.books.groups_of(id).find_map(|group| {
             let (have, need) = (group.waiting.len() as u32, group.seats.tally().open);
             let taken = group.seats.len() - need;
@@ -184,7 +214,7 @@ impl Scheduler {
             let (until, latest) = (now.after(SETTLE_MS), now.after(SETTLE_AT_MOST_MS));
             self.books.enter(id, Stage::Settling { until, latest });
         } else {
-            self.books.begin_reserving(id);
+            self.books.enter(id, Stage::Reserving);
         }
         self.books.show_gang(id);
     }

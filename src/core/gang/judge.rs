@@ -3,11 +3,11 @@
 use crate::core::base::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
 use crate::core::base::resources::{Excess, Limit, Resources, Totals};
 use crate::core::decision::TerminationType;
-use crate::core::event::{GroupSpec, Reservation, Role};
+use crate::core::event::{GroupSpec, Reservation};
 use crate::core::model::application::App;
 use crate::core::model::ask::AskState;
 use crate::core::model::books::Books;
-use crate::core::model::lifecycle::{AppEvent, AppState};
+use crate::core::model::lifecycle::AppEvent;
 use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::reason::{Reason, RejectReason};
 use crate::core::step::Scheduler;
@@ -152,8 +152,8 @@ fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectRea
     match queue_of(books, id) {
         Err(reason) => reasons.push(reason),
         Ok(queue) => {
-            let ask = placeholder_ask(books, id);
-            if ask.is_saturated() {
+            let ask = judged_ask(books, id);
+            if ask.is_saturated() || placeholder_ask(books, id).is_saturated() {
                 reasons.push(RejectReason::AskTooLarge);
             } else {
                 reasons.extend(books.queues.exceeds_max(queue, &ask).into_iter().map(RejectReason::ExceedsMaxQuota));
@@ -211,40 +211,30 @@ pub(in crate::core) fn queue_path_of(books: &Books, app: &App) -> Text {
     of_group.or_else(of_pods).unwrap_or_else(|| DEFAULT_QUEUE.into())
 }
 
-/// The latest time at which an application that is found with placeholders can have begun to reserve: the creation of
-/// its first placeholder, in seconds, as the API server dates pods. Originators that were created later are ordinary
-/// asks (01, 1.2.2), also for a process that did not see the reservation begin.
-pub(in crate::core) fn began_reserving(books: &Books, id: AppId) -> Option<i64> {
-    let asks = books.apps[id].groups.iter().flat_map(|group| &books.groups[*group].asks).map(|ask| &books.asks[*ask]);
-    let dates = asks.filter(|ask| !ask.spec.terminating).filter_map(|ask| match &ask.spec.role {
-        Role::Placeholder(name) => Some((std::cmp::Reverse(name.incarnation), ask.spec.created)),
-        Role::Foreign | Role::Singleton | Role::Originator { .. } | Role::Member { .. } => None,
-    });
-    // The first placeholder of its latest incarnation.
-    dates.min().map(|(_, created)| created)
-}
-
-/// placeholderAsk: the sum over all task groups of minMember × minResource, and the originators that wait (01, 1.2.2).
+/// placeholderAsk: the sum over all task groups of minMember × minResource, and the originators that start with them
+/// (01, 1.2.2).
 pub(in crate::core) fn placeholder_ask(books: &Books, id: AppId) -> Totals {
-    let app = &books.apps[id];
-    let mut ask = Totals::default();
-    for group in &app.groups {
+    let mut ask = originators_ask(books, id);
+    for group in &books.apps[id].groups {
         let spec = books.groups[*group].spec();
         ask.add(&spec.min_resource, spec.min_member);
     }
-    let originators = &books.gang_of(id).originators;
-    if app.groups.is_empty() || originators.is_empty() {
-        // Without a task group nothing is reserved: each pod is an ask of its own.
-        return ask;
-    }
-    // Once it is accepted its gang knows which originators joined; only before that the dates of placeholders must
-    // tell.
-    let found = (app.state() == AppState::New).then(|| began_reserving(books, id)).flatten();
-    let gate = found.unwrap_or(i64::MAX);
-    for (_, originator) in originators {
-        if books.asks[*originator].spec.created <= gate {
-            ask.add(books.request(*originator), 1);
-        }
+    ask
+}
+
+/// What an application is judged by: as [`placeholder_ask`], but members that exist count with their own size.
+fn judged_ask(books: &Books, id: AppId) -> Totals {
+    let mut ask = originators_ask(books, id);
+    books.apps[id].groups.iter().for_each(|group| ask.add_all(&books.whole_ask(&books.groups[*group])));
+    ask
+}
+
+/// What the originators ask for that start with the task groups. Without task groups nothing is reserved: each pod is
+/// an ask of its own.
+fn originators_ask(books: &Books, id: AppId) -> Totals {
+    let mut ask = Totals::default();
+    if !books.apps[id].groups.is_empty() {
+        books.starting_originators(id).for_each(|originator| ask.add(books.request(originator), 1));
     }
     ask
 }

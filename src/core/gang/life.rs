@@ -1,11 +1,9 @@
 //! Moves an application on as far as the facts allow without competing for capacity.
 
-use std::collections::BTreeSet;
-
 use crate::core::base::ids::{AppId, AskId, GangId, GroupId};
 use crate::core::base::resources::Totals;
 use crate::core::decision::TerminationType;
-use crate::core::gang::judge::{began_reserving, placeholder_ask, queue_of, queue_path_of};
+use crate::core::gang::judge::{placeholder_ask, queue_of, queue_path_of};
 use crate::core::gang::replace::Reach;
 use crate::core::model::application::{App, Counted, Idle};
 use crate::core::model::ask::{Ask, AskState};
@@ -49,6 +47,13 @@ impl Scheduler {
     /// Takes an event of the state machine, and shows what came of it.
     pub(in crate::core) fn transit(&mut self, id: AppId, event: AppEvent) {
         if self.books.transit(id, event) {
+            match self.books.apps[id].state() {
+                // Nothing of it is active or pending, so it keeps nobody out (`maxApplications`). If it goes on, it is
+                // in its queue already, and is not held up.
+                AppState::Waiting => self.books.dismiss(id),
+                AppState::Running => self.admit(self.books.apps[id].gang),
+                AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed => {}
+            }
             self.books.show_app(id);
             self.books.touch(id);
         }
@@ -76,7 +81,7 @@ impl Scheduler {
         if !started {
             // Placeholders of an earlier process get their seats below only if the gang is past the gate. Where it
             // really stands is found out after that (`stand_where_left`).
-            self.books.enter(gang, Stage::Reserving { joined: BTreeSet::new() });
+            self.books.enter(gang, Stage::Reserving);
         }
         self.go_on_with_remembered(id);
         for group in groups {
@@ -110,7 +115,7 @@ impl Scheduler {
                 self.admit(gang);
             }
             if !started {
-                self.books.enter(gang, Stage::Reserving { joined: self.joined_then(id) });
+                self.books.enter(gang, Stage::Reserving);
                 // The nodes of held seats may have changed while no process was watching.
                 let held = self.held_seats(gang, |_| true);
                 self.loses_seats(held);
@@ -119,13 +124,6 @@ impl Scheduler {
             self.books.enter(gang, Stage::Gate);
         }
         self.books.line_up_originators(gang);
-    }
-
-    /// The originators that were there when the reservation began, as far as dates can say it.
-    fn joined_then(&self, id: AppId) -> BTreeSet<AskId> {
-        let gate = began_reserving(&self.books, id).unwrap_or(i64::MAX);
-        let was_there = |ask: &Ask| ask.is_pending() && ask.spec.created <= gate;
-        self.books.apps[id].asks.iter().copied().filter(|ask| was_there(&self.books.asks[*ask])).collect()
     }
 
     pub(in crate::core) fn make_seats(&mut self, id: GroupId) {
@@ -163,7 +161,7 @@ impl Scheduler {
         let gang = &self.books.gangs[id];
         if gang.groups.is_empty() {
             gang.apps.clone().into_iter().for_each(|app| self.run_without_groups(app));
-        } else if self.is_satisfied(id) && self.somebody_comes(id) && !self.takes_misfits_back(id) {
+        } else if self.may_start(id) && !self.takes_misfits_back(id) {
             self.start(id);
         } else {
             self.take_turn(id);
@@ -209,12 +207,17 @@ impl Scheduler {
         self.take_turn(gang);
     }
 
+    /// Whether every seat is settled, a real pod waits for it, and none that belongs to the start is refused.
+    fn may_start(&self, id: GangId) -> bool {
+        self.is_satisfied(id) && self.somebody_comes(id) && self.lacks_pods(id).is_none()
+    }
+
     fn is_satisfied(&self, id: GangId) -> bool {
         self.books.gangs[id].originators.is_empty() && self.books.groups_of(id).all(Group::is_satisfied)
     }
 
     /// Whether a real pod of the gang waits or is assumed: without one there is nothing to start.
-    fn somebody_comes(&self, id: GangId) -> bool {
+    pub(super) fn somebody_comes(&self, id: GangId) -> bool {
         let mut apps = self.books.gangs[id].apps.iter().map(|app| &self.books.apps[*app]);
         apps.any(|app| app.active > 0 || app.pending > 0)
     }

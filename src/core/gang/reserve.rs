@@ -22,7 +22,7 @@ impl Scheduler {
             if self.books.now.mono < until.min(latest) && self.may_settle(id) {
                 return Some(Reason::Settling);
             }
-            self.books.begin_reserving(id);
+            self.books.enter(id, Stage::Reserving);
         }
         let (mut have, mut creating) = (0, 0);
         for group in self.books.gangs[id].groups.clone() {
@@ -40,7 +40,7 @@ impl Scheduler {
         if !group.uses_placeholders() {
             return;
         }
-        let members = group.members_for_seats().count() as u32;
+        let members = self.books.members_for_seats(group).count() as u32;
         let tally = group.seats.tally();
         let wanted = tally.open.saturating_sub(members);
         let existing = tally.creating + tally.pending;
@@ -91,7 +91,9 @@ impl Scheduler {
     fn blocked(&mut self, id: GangId, short: Shortage, outranked: Option<QuotaExcess>) -> Next {
         let Shortage { fit, need, goes_on, .. } = short;
         if self.holds_something(id) {
-            self.fall_back(id, Reason::ReservationLost { short: need - fit });
+            let lost = self.books.groups_of(id).any(|group| group.seats.tally().open > 0);
+            let short = need - fit;
+            self.fall_back(id, if lost { Reason::ReservationLost { short } } else { Reason::JoinedLate { short } });
             return Next::Goes;
         }
         if let Some(refused) = outranked.filter(|_| !goes_on) {
@@ -150,8 +152,9 @@ impl Scheduler {
     /// 1.3).
     fn holds_something(&self, id: GangId) -> bool {
         let mut tallies = self.books.groups_of(id).map(|group| group.seats.tally());
-        let is_assumed = |ask: &AskId| matches!(self.books.asks[*ask].state, AskState::Assumed { sent: false, .. });
-        tallies.any(|tally| tally.assumed + tally.held > 0) || self.books.gangs[id].joined().any(is_assumed)
+        let mut originators = self.books.gangs[id].apps.iter().flat_map(|app| self.books.starting_originators(*app));
+        tallies.any(|tally| tally.assumed + tally.held > 0)
+            || originators.any(|ask| matches!(self.books.asks[ask].state, AskState::Assumed { .. }))
     }
 
     /// Puts the whole plan on the books: placeholders are bound now, real pods when all seats are satisfied.

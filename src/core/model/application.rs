@@ -42,6 +42,8 @@ pub struct App {
     pub active: u32,
     /// Pending asks likewise.
     pub pending: u32,
+    /// Pods outside its task groups that wait, and use what this version does not honour (a tally likewise).
+    pub refused: u32,
     /// Ended, and its spec changed since: a new life once its last placeholder is gone.
     pub resubmitted: bool,
     /// What its queues count of it.
@@ -109,6 +111,7 @@ impl App {
             idle: None,
             active: 0,
             pending: 0,
+            refused: 0,
             resubmitted: false,
             counted: None,
         }

@@ -184,6 +184,10 @@ impl Books {
             let (active, pending) = (both(|s| s.active), both(|s| s.pending));
             adjust(&mut app.active, active.0, active.1);
             adjust(&mut app.pending, pending.0, pending.1);
+            if group.is_none() {
+                let refused = both(|s| s.unsupported);
+                adjust(&mut app.refused, refused.0, refused.1);
+            }
         }
         if let Some(members) = group.and_then(|group| self.groups.get_mut(group)).map(|group| &mut group.members) {
             for (tally, (was, is)) in [
@@ -218,8 +222,6 @@ impl Books {
         }
         if let Some(old) = old_app.and_then(|app| self.apps.get_mut(app)) {
             old.asks.remove(&id);
-            let gang = old.gang;
-            self.leave_joined(gang, id);
         }
         if let (Some(app), None) = (app, group) {
             self.apps[app].asks.insert(id);

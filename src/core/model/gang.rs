@@ -71,10 +71,7 @@ pub enum Stage {
         latest: Mono,
     },
     /// Past the gate: placeholders are created, planned and bound until every seat is satisfied.
-    Reserving {
-        /// The originators that were pending when this began: they start with the gang, later ones are ordinary asks.
-        joined: BTreeSet<AskId>,
-    },
+    Reserving,
     /// A reservation failed: tried again later.
     BackOff {
         /// Until then.
@@ -109,19 +106,10 @@ impl Gang {
         &self.stage
     }
 
-    /// The originators that start with it, as far as that is settled.
-    pub fn joined(&self) -> impl Iterator<Item = &AskId> {
-        let joined = match &self.stage {
-            Stage::Reserving { joined } => Some(joined),
-            Stage::Outside | Stage::Gate | Stage::Settling { .. } | Stage::BackOff { .. } | Stage::Started => None,
-        };
-        joined.into_iter().flatten()
-    }
-
     /// Whether its applications are in their queue and it has not started.
     pub const fn is_before_start(&self) -> bool {
         match self.stage {
-            Stage::Gate | Stage::Settling { .. } | Stage::Reserving { .. } | Stage::BackOff { .. } => true,
+            Stage::Gate | Stage::Settling { .. } | Stage::Reserving | Stage::BackOff { .. } => true,
             Stage::Outside | Stage::Started => false,
         }
     }
@@ -129,14 +117,14 @@ impl Gang {
     /// Whether its whole ask was found to fit the quota, so that it may have placeholders.
     pub const fn is_past_gate(&self) -> bool {
         match self.stage {
-            Stage::Settling { .. } | Stage::Reserving { .. } | Stage::Started => true,
+            Stage::Settling { .. } | Stage::Reserving | Stage::Started => true,
             Stage::Outside | Stage::Gate | Stage::BackOff { .. } => false,
         }
     }
 
     /// Whether placeholders come into being or are there, and not all seats are satisfied.
     pub const fn is_reserving(&self) -> bool {
-        matches!(self.stage, Stage::Reserving { .. })
+        matches!(self.stage, Stage::Reserving)
     }
 
     /// Pause after the failures so far: doubles from [`BACK_OFF_MS`] to [`BACK_OFF_AT_MOST_MS`].

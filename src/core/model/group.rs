@@ -100,15 +100,9 @@ impl Group {
         self.spec().reservation == Reservation::Placeholder
     }
 
-    /// Whether seats are given to placeholders alone, also where members exist.
+    /// Whether placeholders are made for members that exist, too.
     pub fn reserves_for_all(&self) -> bool {
         self.uses_placeholders() && self.spec().placeholder_for == PlaceholderFor::All
-    }
-
-    /// The waiting members to which a plan before the start may give the open seats, in their order.
-    pub fn members_for_seats(&self) -> impl Iterator<Item = AskId> {
-        let members = (!self.reserves_for_all()).then(|| self.waiting.iter().map(|(_, ask)| *ask));
-        members.into_iter().flatten()
     }
 
     /// Whether every seat is held, taken, or assumed for a real member (01, 1.3).

@@ -17,6 +17,7 @@ pub mod node;
 mod questions;
 pub mod queue;
 pub mod seat;
+pub mod size;
 mod standing;
 pub mod timers;
 pub mod turn;

@@ -95,6 +95,11 @@ pub struct Tally {
 }
 
 impl Tally {
+    /// Assumed for members.
+    pub const fn members(&self) -> u32 {
+        self.assumed - self.binding
+    }
+
     fn count(&mut self, state: SeatState, by: i32) {
         let slots: [Option<&mut u32>; 2] = match state {
             SeatState::Open(Reserve::None) => [Some(&mut self.open), None],

@@ -32,18 +32,12 @@ impl Books {
         let due = match &stage {
             Stage::Settling { until, latest } => Some((Timer::Settle(id), *until.min(latest))),
             Stage::BackOff { until } => Some((Timer::BackOff(id), *until)),
-            Stage::Outside | Stage::Gate | Stage::Reserving { .. } | Stage::Started => None,
+            Stage::Outside | Stage::Gate | Stage::Reserving | Stage::Started => None,
         };
         self.timers.stop(Timer::Settle(id));
         self.timers.stop(Timer::BackOff(id));
         due.into_iter().for_each(|(timer, at)| self.timers.set(timer, at));
         self.gangs[id].stage = stage;
-    }
-
-    /// From here on placeholders come into being, and the originators that are pending start with the gang (01, 1.2.2).
-    pub fn begin_reserving(&mut self, id: GangId) {
-        let joined = self.gangs[id].originators.iter().map(|(_, ask)| *ask).collect();
-        self.enter(id, Stage::Reserving { joined });
     }
 
     /// A member came while the gang settles: it waits a little longer for more.
@@ -58,13 +52,6 @@ impl Books {
     pub fn end_idling(&mut self, id: AppId) {
         self.apps[id].idle = None;
         self.timers.stop(Timer::Completion(id));
-    }
-
-    /// Takes a pod out of the originators that start with a gang.
-    pub(super) fn leave_joined(&mut self, id: GangId, ask: AskId) {
-        if let Stage::Reserving { joined } = &mut self.gangs[id].stage {
-            joined.remove(&ask);
-        }
     }
 
     /// The application of a key; a new one is made, with a gang of its own, where none is known.

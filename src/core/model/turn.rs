@@ -172,9 +172,7 @@ impl Books {
             return ask.clone();
         }
         let mut ask = Totals::default();
-        for group in self.groups_of(id) {
-            ask.add(&group.spec().min_resource, group.seats.tally().open);
-        }
+        self.groups_of(id).for_each(|group| ask.add_all(&self.open_seats_ask(group)));
         for (_, originator) in &gang.originators {
             ask.add(self.request(*originator), 1);
         }
@@ -192,7 +190,7 @@ impl Books {
             let shape = shape.map(|group| group.spec().shape.clone());
             let placeholder = shape.map(|shape| self.classes.intern(&shape, &self.nodes));
             let group = &self.groups[group];
-            let members = group.members_for_seats().map(|ask| self.asks[ask].class);
+            let members = self.members_for_seats(group).map(|ask| self.asks[ask].class);
             GroupForm { open: group.seats.tally().open, placeholder, members: alike(members) }
         });
         let groups = groups.collect();

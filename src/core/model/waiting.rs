@@ -7,7 +7,6 @@ use crate::core::event::{Place, Role};
 use crate::core::model::ask::{Rank, WaitsFor};
 use crate::core::model::books::Books;
 use crate::core::model::due::Verdict;
-use crate::core::model::gang::{Gang, Stage};
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::{DEFAULT_QUEUE, is_on_path_of};
 
@@ -23,21 +22,20 @@ impl Books {
     }
 
     /// A pod began or ceased to wait for a seat or a start, and so its gang asks for something else. What the last plan
-    /// would have used is forgotten, and the application is judged again if its originators
-    /// changed: with another one it may ask for more than its queue can ever hold, or for less.
+    /// would have used is forgotten, and the application is judged again: it may ask for more than its queue can ever
+    /// hold, or for less (01, 1.2.3).
     pub(in crate::core) fn ask_changed(&mut self, waits_for: WaitsFor) {
-        let gang = match waits_for {
-            WaitsFor::Start(app) => self.apps.get(app).map(|app| app.gang),
-            WaitsFor::Seat(group) => self.groups.get(group).and_then(|group| group.gang),
+        let app = match waits_for {
+            WaitsFor::Start(app) => Some(app),
+            WaitsFor::Seat(group) => self.groups.get(group).and_then(|group| group.app),
             WaitsFor::Nothing | WaitsFor::Room(..) | WaitsFor::Queue => None,
         };
-        let Some(id) = gang.filter(|gang| self.gangs.get(*gang).is_some()) else { return };
+        let Some(app) = app.filter(|app| self.apps.get(*app).is_some()) else { return };
+        let id = self.apps[app].gang;
         (self.gangs[id].real_ask, self.gangs[id].tried) = (None, None);
         // It may lack a member now, or ask for something else: then it stands in another line.
         self.touch_gang(id);
-        if let WaitsFor::Start(app) = waits_for
-            && matches!(self.apps[app].state(), AppState::Accepted | AppState::Rejected)
-        {
+        if matches!(self.apps[app].state(), AppState::Accepted | AppState::Rejected) {
             self.due.judge(app, Verdict::InDoubt);
         }
     }
@@ -75,7 +73,7 @@ impl Books {
         };
         match (ask.app, ask.group) {
             (None, None) if ask.spec.place == Place::Pending => self.single_waits_for(id, class),
-            (Some(app), group) => self.waits_for_in_app(id, (app, group), class),
+            (Some(app), group) => self.waits_for_in_app((app, group), class),
             (None, _) => WaitsFor::Nothing,
         }
     }
@@ -89,15 +87,13 @@ impl Books {
         self.queues.usable(path).map_or(WaitsFor::Queue, |queue| WaitsFor::Room(queue, class))
     }
 
-    fn waits_for_in_app(&self, id: AskId, (app, group): (AppId, Option<GroupId>), class: ClassId) -> WaitsFor {
+    fn waits_for_in_app(&self, (app, group): (AppId, Option<GroupId>), class: ClassId) -> WaitsFor {
         let entry = &self.apps[app];
         let ordinary = entry.queue.map_or(WaitsFor::Nothing, |queue| WaitsFor::Room(queue, class));
         match (entry.state(), group) {
             (AppState::Running | AppState::Waiting, None) => ordinary,
             (AppState::Accepted, None) if entry.groups.is_empty() && entry.admitted => ordinary,
-            // An originator that came after the reservation began waits for nothing now; from the start on it is an
-            // ordinary ask (01, 1.2.2).
-            (AppState::Accepted, None) if came_late(self.gang_of(app), id) => WaitsFor::Nothing,
+            // Whenever it comes before the start it starts with the gang (01, 1.2.2).
             (_, None) => WaitsFor::Start(app),
             // [`Self::balance`] then moves members for which there is a held seat to the line for seats.
             (AppState::Running | AppState::Waiting, Some(_)) => ordinary,
@@ -123,11 +119,6 @@ impl Books {
         let down = || Some(WaitsFor::Room(app.queue?, self.asks[ask].class?));
         Some((ask, if up { WaitsFor::Seat(id) } else { down().unwrap_or(WaitsFor::Nothing) }))
     }
-}
-
-/// Whether a pod came after the gang had begun to reserve.
-fn came_late(gang: &Gang, ask: AskId) -> bool {
-    matches!(gang.stage(), Stage::Reserving { joined } if !joined.contains(&ask))
 }
 
 /// One move after which a line is nearer to having `places` members, and those the first in the order. `beyond` is the

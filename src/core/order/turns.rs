@@ -11,13 +11,15 @@ impl Scheduler {
     /// Gives a gang its place among those that try to start, or takes it away: a gang that lacks nothing does not try,
     /// and one that lacks members (Direct) holds nothing until they exist.
     pub(in crate::core) fn take_turn(&mut self, id: GangId) {
-        let waits = self.books.gangs.get(id).is_some_and(Gang::is_before_start) && self.back_off_is_over(id);
-        if !waits || !self.lacks_something(id) {
+        if !self.books.gangs.get(id).is_some_and(Gang::is_before_start) || !self.back_off_is_over(id) {
             return self.books.take_no_turn(id);
         }
-        if let Some(reason) = self.lacks_members(id) {
+        if let Some(reason) = self.lacks_pods(id) {
             self.books.take_no_turn(id);
             return self.close_gate_for(id, reason);
+        }
+        if !self.lacks_something(id) {
+            return self.books.take_no_turn(id);
         }
         let rank = self.gang_rank(id);
         let turn = self.books.turn_of(id, rank);

@@ -64,9 +64,9 @@ fn candidates(books: &Books, id: GangId, on_trial: Option<&Form>) -> Option<Vec<
             |ask: AskId| Some(Candidate { ask: Some(ask), class: books.asks[ask].class?, group: Some(*id) });
         let made = group.seats.open_with_placeholder().filter_map(|(_, ask)| candidate(ask));
         let to_make = to_be_made(at).map(|class| Candidate { ask: None, class, group: Some(*id) });
-        let count = (group.seats.tally().open as usize).saturating_sub(group.members_for_seats().count());
+        let count = (group.seats.tally().open as usize).saturating_sub(books.members_for_seats(group).count());
         let to_make = to_make.into_iter().flat_map(|one| std::iter::repeat_n(one, count));
-        let members = group.members_for_seats().filter_map(candidate);
+        let members = books.members_for_seats(group).filter_map(candidate);
         let of_group: Vec<_> = members.chain(made).chain(to_make).collect();
         if (of_group.len() as u32) < group.seats.tally().open {
             return None;

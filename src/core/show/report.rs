@@ -227,7 +227,7 @@ impl Scheduler {
     fn is_wanted(&self, id: AskId) -> bool {
         let ask = &self.books.asks[id];
         let Some(group) = ask.group.map(|group| &self.books.groups[group]) else {
-            return ask.app.is_some_and(|app| self.books.gang_of(app).joined().any(|own| *own == id));
+            return ask.app.is_some_and(|app| self.books.gang_of(app).originators.iter().any(|(_, own)| *own == id));
         };
         if ask.is_placeholder() {
             return true;
@@ -292,6 +292,7 @@ impl Scheduler {
             },
             Reason::WaitingForTaskGroups { .. }
             | Reason::WaitingForQueues { .. }
+            | Reason::WaitingForFirstPod
             | Reason::WaitingForMembers { .. }
             | Reason::WaitingForQuota(_)
             | Reason::WaitingForApplications { .. }
@@ -302,8 +303,25 @@ impl Scheduler {
             | Reason::PlaceholdersLeaving { .. }
             | Reason::PlaceholderRejected(_)
             | Reason::PlaceholdersLost(_)
+            | Reason::JoinedLate { .. }
             | Reason::ReservationLost { .. } => reason.to_string(),
+            Reason::MembersRefused { group, .. } => match self.first_refused(gang, *group) {
+                Some(cause) => format!("{reason}; {cause}"),
+                None => reason.to_string(),
+            },
         }
+    }
+
+    /// The first refused pod of a task group, or of those outside the groups of a gang, with its cause.
+    fn first_refused(&self, gang: GangId, group: Option<GroupId>) -> Option<String> {
+        let of_group = group.and_then(|group| self.books.groups.get(group)).map(|group| &group.asks);
+        let outside = || self.books.gangs[gang].apps.iter().map(|app| &self.books.apps[*app].asks).collect();
+        let asks = of_group.map_or_else(outside, |asks| vec![asks]);
+        let refused = asks.into_iter().flatten().filter_map(|ask| match &self.books.asks[*ask].spec.place {
+            Place::Refused(unsupported) => Some((&self.books.asks[*ask].spec.key.name, &unsupported.field)),
+            Place::Gated | Place::Pending | Place::On { .. } | Place::Succeeded | Place::Failed { .. } => None,
+        });
+        refused.min().map(|(pod, field)| format!("{pod} uses {field}"))
     }
 
     /// "0/20 nodes take one more: 15 Insufficient cpu, …" in kube-scheduler's words, with the nearest miss; the nodes
