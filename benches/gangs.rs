@@ -52,6 +52,7 @@ fn pod(index: u32, role: Role, shape: &Arc<Shape>) -> Event {
         queue: Some("root.q".into()),
         role,
         place: Place::Pending,
+        held_up: None,
         mark: None,
         terminating: false,
     };

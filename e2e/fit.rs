@@ -266,7 +266,11 @@ async fn unschedulable(t: &mut Context) -> Result<()> {
     t.group("pair", 2, "1", json!({"reservation": "Direct"})).await?;
     t.members("pair", 0..2, "1").await?;
     let group = t.wait_reason("pair", "WaitingForCapacity").await?;
-    assert!(status(&group).message.starts_with("0 of 2 seats find a node"), "{}", status(&group).message);
+    assert!(
+        status(&group).message.starts_with("none of the 2 members of pair finds a node"),
+        "{}",
+        status(&group).message
+    );
     let message = t.wait_pod_reason("pair-0", "Unschedulable").await?;
     assert!(message.contains("unschedulable"), "{message}");
     nodes.patch(&name, json!({"spec": {"unschedulable": false}})).await?;

@@ -43,6 +43,7 @@ mod spec_queues;
 mod spec_recovery;
 mod spec_reserve;
 mod spec_restart;
+mod spec_said;
 #[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one place among all")]
 mod spec_seats;
 mod spec_submission;

@@ -12,7 +12,8 @@ use gangline::core::model::queue::{Kept, QuotaExcess};
 use gangline::core::reason::{AskReason, Loss, Reason, Refusal, RejectReason, SpecError, Unsupported};
 
 fn excess() -> QuotaExcess {
-    QuotaExcess { queue: "root.q".into(), excess: Excess { resource: "cpu".into(), asked: 2, left: 1 }, kept: None }
+    let excess = Excess { resource: "cpu".into(), asked: 2, left: 1, max: 3 };
+    QuotaExcess { queue: "root.q".into(), excess, kept: None }
 }
 
 fn refusal() -> Refusal {
@@ -33,7 +34,7 @@ fn rejects() -> Vec<RejectReason> {
         RejectReason::QueueNotLeaf(queue.clone()),
         RejectReason::QueueDraining(queue.clone()),
         RejectReason::AskTooLarge,
-        RejectReason::ExceedsMaxQuota(QuotaExcess { queue, excess: excess.clone(), kept }),
+        RejectReason::ExceedsMaxQuota(Box::new(QuotaExcess { queue, excess: excess.clone(), kept })),
         RejectReason::NamespaceQuotaTooSmall { namespace: "ns".into(), excess: excess.clone(), members_fit: true },
         RejectReason::NamespaceQuotaTooSmall { namespace: "ns".into(), excess, members_fit: false },
     ]
@@ -48,8 +49,9 @@ fn waits() -> Vec<Reason> {
     vec![
         Reason::WaitingForTaskGroups { missing: vec!["b".into()], listed: 2 },
         Reason::WaitingForQueues { queue: "root.q".into() },
-        Reason::WaitingForMembers { group: "g".into(), have: 1, need: 2, unsupported: 0 },
-        Reason::WaitingForMembers { group: "g".into(), have: 1, need: 2, unsupported: 1 },
+        Reason::WaitingForFirstPod,
+        Reason::MembersRefused { group: None, count: 2 },
+        Reason::WaitingForMembers { group: "g".into(), have: 1, need: 2 },
         Reason::WaitingForQuota(excess()),
         Reason::WaitingForQuota(QuotaExcess { kept: Some(Kept { gangs: 1, amount: 1 }), ..excess() }),
         Reason::WaitingForApplications { queue: "root.q".into(), max: 1 },
@@ -58,8 +60,7 @@ fn waits() -> Vec<Reason> {
         Reason::WaitingForCapacity { fit: 1, need: 2 },
         behind(1),
         Reason::BindingPlaceholders { have: 1, need: 2 },
-        Reason::Held { unsupported: 0 },
-        Reason::Held { unsupported: 2 },
+        Reason::Held,
         Reason::PlaceholdersLeaving { count: 1 },
         Reason::PlaceholderRejected(refusal()),
         Reason::PlaceholderRejected(Refusal { code: 500, ..refusal() }),
@@ -68,6 +69,7 @@ fn waits() -> Vec<Reason> {
         Reason::PlaceholdersLost(Loss::Deleted),
         Reason::PlaceholdersLost(Loss::Changed),
         Reason::PlaceholdersLost(Loss::Ended),
+        Reason::JoinedLate { short: 1 },
         Reason::ReservationLost { short: 1 },
     ]
 }

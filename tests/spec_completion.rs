@@ -65,7 +65,7 @@ fn a_member_that_is_found_bound_ends_the_waiting() {
     cluster.settle();
     assert_eq!((cluster.state("g"), cluster.report("g").completes), (AppState::Running, None));
     cluster.wait(60_000).settle();
-    assert_eq!((cluster.state("g"), cluster.report("g").members.running), (AppState::Running, 1));
+    assert_eq!((cluster.state("g"), cluster.report("g").members.scheduled), (AppState::Running, 1));
 }
 
 /// 01, 1.8: "Waiting → Running on a new ask"; the member has a seat, and the deadline is off.

@@ -24,7 +24,7 @@ fn before_the_gate_there_is_no_placeholder() {
     assert_eq!(created(&cluster.log), ["a/0", "a/1", "a/2"]);
     assert_eq!((cluster.report("b").reason, cluster.report("b").past_gate), ("WaitingForQuota", false));
     cluster.wait(NUMBERS_MS).settle();
-    assert!(cluster.report("b").message.contains("root.q has 1 left"), "{}", cluster.report("b").message);
+    assert!(cluster.report("b").message.contains("root.q has 1 of 4 left"), "{}", cluster.report("b").message);
 }
 
 /// 01, 1.2.5: "the headroom of the queue and all its ancestors".
@@ -38,7 +38,7 @@ fn an_ancestors_quota_counts() {
     }
     cluster.settle();
     assert_eq!(cluster.bound(), ["a-0", "a-1", "a-2"]);
-    assert!(cluster.report("b").message.contains("queue root.a has 1 left"), "{}", cluster.report("b").message);
+    assert!(cluster.report("b").message.contains("queue root.a has 1 of 4 left"), "{}", cluster.report("b").message);
 }
 
 /// Seed 000: "Applications that are already running in the queue could ask for more resources."
@@ -112,7 +112,7 @@ fn a_gang_behind_those_is_planned_on_trial() {
     assert_eq!(["a", "b"].map(|name| cluster.report(name).reason), ["WaitingForCapacity", "WaitingBehind"]);
     assert_eq!((created(&cluster.log).len(), cluster.why("b-0")), (6, Some("WaitingBehind")));
     let message = cluster.report("b").message;
-    for part in ["2 of 3 seats find a node", "8 left", "gangs before it (1)", "first 6", "nearest is n0"] {
+    for part in ["2 of 3 members of b find a node", "8 of 8 left", "gangs before it (1)", "first 6", "nearest is n0"] {
         assert!(message.contains(part), "{message}");
     }
     cluster.node("n1", 1);
@@ -252,22 +252,22 @@ fn who_stands_in_a_line_is_told_what_holds_now() {
     let left = |cluster: &Cluster, amount: &str| {
         ["b", "c"].map(|name| cluster.report(name).message.contains(&format!("root.q has {amount} left")))
     };
-    assert_eq!((cluster.state("a"), left(&cluster, "1")), (AppState::Running, [true; 2]));
+    assert_eq!((cluster.state("a"), left(&cluster, "1 of 4")), (AppState::Running, [true; 2]));
     cluster.member("a-3", "a");
     cluster.settle().wait(NUMBERS_MS).settle();
-    assert_eq!(left(&cluster, "0"), [true; 2], "{}", cluster.report("c").message);
+    assert_eq!(left(&cluster, "0 of 4"), [true; 2], "{}", cluster.report("c").message);
     // One more comes, in the moment in which there is more.
     let spec = cluster.direct("d", 3);
     cluster.submit("d", "root.q", GroupSpec { created: 4, ..spec });
     cluster.members("d", 3);
     cluster.delete("a-3");
     cluster.settle().wait(NUMBERS_MS).settle();
-    assert_eq!(left(&cluster, "1"), [true; 2], "{}", cluster.report("c").message);
+    assert_eq!(left(&cluster, "1 of 4"), [true; 2], "{}", cluster.report("c").message);
     // Both find what they wait for; the first takes it, and the second is told what is left.
     ["a-0", "a-1", "a-2"].iter().for_each(|name| cluster.delete(name));
     cluster.settle().wait(NUMBERS_MS).settle();
     assert_eq!((cluster.state("b"), cluster.report("c").reason), (AppState::Running, "WaitingForQuota"));
-    assert!(left(&cluster, "1")[1], "{}", cluster.report("c").message);
+    assert!(left(&cluster, "1 of 4")[1], "{}", cluster.report("c").message);
 }
 
 /// A gang of six, too large for the nodes, and behind it one of three that fits; in a queue of so much cpu.

@@ -98,7 +98,7 @@ fn a_binding_for_an_earlier_task_group_comes_to_light_late() {
     cluster.settle();
     let said = |cluster: &Cluster| {
         let report = cluster.report("g");
-        (report.state, report.reason, report.members.running, report.seats.taken)
+        (report.state, report.reason, report.members.scheduled, report.seats.taken)
     };
     assert_eq!(said(&cluster), (AppState::Running, "PartiallyLost", 1, 1));
     cluster.restart().settle();

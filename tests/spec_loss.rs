@@ -241,7 +241,7 @@ fn a_gang_that_is_completed_again_runs() {
     cluster.step();
     assert_eq!(cluster.waiting(), ["bind g-2 n0 started"]);
     let shown = cluster.report("g");
-    assert_eq!((shown.reason, &*shown.message), ("Running", "1 of 2 members run or have run"));
+    assert_eq!((shown.reason, &*shown.message), ("Running", "1 of 2 members runs"));
 }
 
 /// 01, 1.6, `OnceSatisfied`: "afterwards members are ordinary pods": once a gang has been complete, who comes for a lost seat
@@ -351,7 +351,7 @@ fn running_members_never_count_for_a_successor() {
         }
         cluster.settle();
         let report = cluster.report("g");
-        assert_eq!((report.state, report.seats.open, report.members.running), (AppState::Accepted, 3, 0));
+        assert_eq!((report.state, report.seats.open, report.members.scheduled), (AppState::Accepted, 3, 0));
         assert_eq!((report.reason, cluster.cpu("root.q")), ("WaitingForQuota", 3000));
         cluster.delete("g-1");
         cluster.settle();

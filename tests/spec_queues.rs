@@ -143,7 +143,7 @@ fn headroom_is_the_minimum_over_the_path() {
     assert!(memory.contains(&("memory".into(), 2 << 30)), "{memory:?}");
     direct(&mut cluster, "e", "root.a.b", 3);
     cluster.settle();
-    assert!(cluster.report("e").message.contains("queue root has 2Gi left"), "{}", cluster.report("e").message);
+    assert!(cluster.report("e").message.contains("queue root has 2Gi of 5Gi left"), "{}", cluster.report("e").message);
     cluster.set_queue("root.a", 2);
     cluster.settle();
     assert_eq!(room(&cluster), (Some(0), Some(0), Some(0)));

@@ -381,8 +381,8 @@ fn what_the_next_seat_lacks_is_said() {
     cluster.apply("g", spec);
     cluster.members("g", 5);
     cluster.settle();
-    let expected =
-        "4 of 5 seats find a node, then 0/2 nodes take one more: 2 Insufficient cpu; nearest is n1, 1 cpu short";
+    let expected = "4 of 5 members of g find a node; for the next one 0/2 nodes are available: 2 Insufficient cpu; nearest is n1, 1 \
+         cpu short";
     assert_eq!(cluster.report("g").message, expected);
     let reason = cluster.scheduler.ask_reason(cluster.pods["g-4"].0).unwrap();
     assert_eq!((reason.code().name(), cluster.scheduler.ask_message(&reason).as_str()), ("Unschedulable", expected));

@@ -342,9 +342,9 @@ fn what_gangs_before_it_ask_for_is_named() {
         cluster.members(name, min);
     }
     cluster.settle();
-    let text = "1 of 2 seats find a node now; no placeholders are made before all do, since the gang asks for 2 cpu, but \
-                queue root.q has 4 left, of which gangs before it (2) have the first 4; 0/1 nodes take one more: 1 \
-                Insufficient cpu; nearest is n0, 1 cpu short";
+    let text = "1 of 2 members of c finds a node; for the next one 0/1 nodes are available: 1 Insufficient cpu; nearest is \
+                n0, 1 cpu short. No placeholders are made before all find one, since the gang asks for 2 cpu, but queue \
+                root.q has 4 of 4 left, of which gangs before it (2) have the first 4";
     assert_eq!((cluster.report("b").reason, cluster.report("c").message), ("WaitingForCapacity", text.into()));
     assert_eq!(cluster.why("c-0"), Some("WaitingBehind"));
 }
@@ -475,7 +475,7 @@ fn a_member_whose_mark_is_not_seen_yet_counts_for_no_later_task_group() {
         cluster.step();
         let counted = |cluster: &Cluster| {
             let report = cluster.report("g");
-            (report.state, report.members.running, report.members.failed, report.seats.taken)
+            (report.state, report.members.scheduled, report.ended.failed, report.seats.taken)
         };
         assert_eq!(counted(&cluster), (AppState::Accepted, 0, 0, 0), "{place:?}");
         let on = Place::On { node: "n0".into(), running: true };

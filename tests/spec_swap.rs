@@ -340,7 +340,7 @@ fn a_member_that_is_relabelled_as_its_placeholder_goes_and_its_node_closes() {
     cluster.decisions.clear();
     cluster.settle();
     let report = cluster.report("g");
-    assert_eq!((report.seats.taken, report.members.running), (0, 0), "{:#?}", cluster.log);
+    assert_eq!((report.seats.taken, report.members.scheduled), (0, 0), "{:#?}", cluster.log);
     assert_eq!((cluster.cpu("root.q"), cluster.cpu("root.default")), (2000, 1000), "{:#?}", cluster.log);
     assert!(cluster.node_of("g-0").is_some_and(|other| other != node), "{:#?}", cluster.log);
 }

@@ -102,7 +102,7 @@ async fn deleted_running(t: &mut Context) -> Result<()> {
         t.group("next", 2, "1", json!({"reservation": "Direct", "queue": queue})).await?;
         t.members("next", 0..2, "1").await?;
         let group = t.wait_reason("next", "WaitingForQuota").await?;
-        assert!(status(&group).message.ends_with("has 1 left"), "{}", status(&group).message);
+        assert!(status(&group).message.ends_with("has 1 of 4 left"), "{}", status(&group).message);
         Ok(())
     };
     let which = format!("{}=run", names::TASK_GROUP);

@@ -83,7 +83,7 @@ async fn limit_range(t: &mut Context) -> Result<()> {
     let request = serde_json::to_value(&pods[0]).unwrap_or_default();
     assert_eq!(request["spec"]["containers"][0]["resources"]["requests"]["memory"], "30Gi");
     let group = t.wait_reason("grown", "WaitingForCapacity").await?;
-    assert!(status(&group).message.starts_with("4 of 5 seats find a node"), "{}", status(&group).message);
+    assert!(status(&group).message.starts_with("4 of 5 members of grown find a node"), "{}", status(&group).message);
     t.add_nodes("more", 1, |_| ()).await?;
     t.wait_placeholders("run", 5, |pod| phase(pod) == "Running").await.map(drop)
 }
@@ -204,7 +204,7 @@ async fn foreign(t: &mut Context) -> Result<()> {
     t.members("late", 0..2, "4").await?;
     let group = t.wait_reason("late", "WaitingForCapacity").await?;
     let message = status(&group).message;
-    assert!(message.starts_with("1 of 2 seats find a node"), "{message}");
+    assert!(message.starts_with("1 of 2 members of late finds a node"), "{message}");
     t.pods().delete("other").await?;
     let pods = t.wait_running("late", 2).await?;
     assert!(pods.iter().all(|pod| node(pod) == host && label(pod, TEST).is_empty()));

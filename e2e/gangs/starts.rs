@@ -220,7 +220,8 @@ async fn two_gangs(t: &mut Context) -> Result<()> {
     let first = pods.iter().find(|pod| is_bound(pod)).map_or("", |pod| label(pod, names::TASK_GROUP)).to_owned();
     let second = if first == "first" { "second" } else { "first" };
     let group = t.wait_reason(second, "WaitingForCapacity").await?;
-    assert!(status(&group).message.starts_with("3 of 5 seats find a node, then 0/"), "{}", status(&group).message);
+    let found = format!("3 of 5 members of {second} find a node; for the next one 0/");
+    assert!(status(&group).message.starts_with(&found), "{}", status(&group).message);
     t.delete_members(&first, 0..5).await?;
     t.wait_running(second, 5).await.map(drop)
 }

@@ -39,7 +39,7 @@ async fn quota(t: &mut Context) -> Result<()> {
     t.group("second", 3, "1", spec).await?;
     t.members("second", 0..3, "1").await?;
     let group = t.wait_reason("second", "WaitingForQuota").await?;
-    assert_eq!(status(&group).message, format!("the gang asks for 3 cpu, but queue {queue} has 1 left"));
+    assert_eq!(status(&group).message, format!("the gang asks for 3 cpu, but queue {queue} has 1 of 4 left"));
     assert_eq!(condition(&group, "Accepted").0, "True");
     assert_eq!(condition(&group, "QuotaReserved"), ("False".to_owned(), "WaitingForQuota".to_owned()));
     for pod in ["second-0", "second-1", "second-2"] {
@@ -104,7 +104,7 @@ async fn never_fits(t: &mut Context) -> Result<()> {
     };
     let group = t.pods().always("", "nothing is bound, and only placeholders are Unschedulable", nothing, wait).await?;
     let message = status(&group).message;
-    assert!(message.starts_with("2 of 3 seats find a node, then 0/"), "{message}");
+    assert!(message.starts_with("2 of 3 members of wide find a node; for the next one 0/"), "{message}");
     assert_eq!(condition(&group, "QuotaReserved").0, "True");
     // One more node, and all of it starts.
     t.add_nodes("more", 1, |_| ()).await?;

@@ -28,7 +28,7 @@ use super::schema;
     status = "TaskGroupStatus",
     scale(
         spec_replicas_path = ".spec.minMember",
-        status_replicas_path = ".status.counts.running",
+        status_replicas_path = ".status.counts.scheduled",
         label_selector_path = ".status.selector"
     ),
     printcolumn(name = "Queue", type_ = "string", json_path = ".status.queue"),
@@ -48,7 +48,7 @@ use super::schema;
         name = "Running",
         type_ = "integer",
         json_path = ".status.counts.running",
-        description = "Members that have a node"
+        description = "Members whose containers run"
     ),
     printcolumn(
         name = "State",
@@ -64,6 +64,7 @@ use super::schema;
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
     printcolumn(name = "Pending", type_ = "integer", json_path = ".status.counts.pending", priority = 1),
+    printcolumn(name = "Scheduled", type_ = "integer", json_path = ".status.counts.scheduled", priority = 1),
     printcolumn(name = "Placeholders", type_ = "integer", json_path = ".status.counts.placeholders", priority = 1),
     printcolumn(name = "Replaced", type_ = "integer", json_path = ".status.counts.replaced", priority = 1),
     printcolumn(name = "Reservation", type_ = "string", json_path = ".spec.reservation", priority = 1),
@@ -254,11 +255,14 @@ pub struct Counts {
     pub replaced: u32,
     /// Members that have a node and are not finished.
     #[serde(default)]
+    pub scheduled: u32,
+    /// Of these: their containers run, as the phase of the pod says.
+    #[serde(default)]
     pub running: u32,
-    /// Members that succeeded.
+    /// Members that succeeded in this incarnation, also where their pods are gone.
     #[serde(default)]
     pub succeeded: u32,
-    /// Members that failed.
+    /// Members that failed in this incarnation, likewise, or went with their node.
     #[serde(default)]
     pub failed: u32,
 }

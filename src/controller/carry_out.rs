@@ -77,13 +77,13 @@ impl Controller {
     /// A state or reason is written at once, progress after a moment and then seldom, numbers now and then.
     fn show_group(&mut self, id: GroupId) {
         let Some(report) = self.core.group_report(id) else { return };
-        let key = self.core.books.groups[id].key.clone();
+        let (key, message) = (self.core.books.groups[id].key.clone(), self.core.group_message(id));
         let Some(facts) = self.ledger.group(&key) else { return };
         let target = Target::Group(key.clone());
         let progress = self.core.is_in_progress(id);
         let starts =
             report.state == AppState::Running && facts.status.latest().application_state != report.state.name();
-        let (urgency, delay) = match (show::is_urgent(facts.status.latest(), &report), progress && !starts) {
+        let (urgency, delay) = match (show::is_urgent(facts.status.latest(), &report, &message), progress && !starts) {
             (true, false) => (Urgency::Ordinary, 0),
             (true, true) => (Urgency::Ordinary, self.until_progress(&target)),
             (false, _) => (Urgency::Numbers, self.until_numbers(&target, progress)),

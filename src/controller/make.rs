@@ -118,7 +118,7 @@ impl Controller {
         let message = self.core.group_message(*group);
         let facts = self.ledger.group_mut(key)?;
         let status = show::group_status(&report, &message, (&key.name, facts), self.now.wall);
-        let is_news = show::is_urgent(facts.status.latest(), &report);
+        let is_news = show::is_urgent(facts.status.latest(), &report, &message);
         if !facts.status.send(&status) {
             return None;
         }

@@ -138,6 +138,9 @@ codes! {
     WaitingForCompletion, Time, Normal,
         "Nothing runs and nothing is pending; the application completes at its deadline.";
     Completed, Nothing, Normal, "The application is complete. New pods under its ID begin a new incarnation.";
+    SomeFailed, Nothing, Warning,
+        "The application is complete, and not all members of this TaskGroup that are needed succeeded: the message says \
+         how they failed. New pods under its ID begin a new incarnation.";
     Unschedulable, Nodes, Warning, "The pod passed every quota and fits no node now: more nodes would help.";
     UnsupportedConstraint, Change, Warning,
         "The pod uses a constraint that this version does not honour; the message names the field.";

@@ -95,6 +95,8 @@ pub struct AskSpec {
     pub role: Role,
     /// Where it stands.
     pub place: Place,
+    /// Why containers of it do not run although it has a node, in the kubelet's word: `ImagePullBackOff`.
+    pub held_up: Option<Text>,
     /// Marks that our Binding left on it.
     pub mark: Option<Mark>,
     /// `metadata.deletionTimestamp` is set.
@@ -142,9 +144,20 @@ pub enum Place {
     Succeeded,
     /// Phase Failed: uses nothing.
     Failed {
-        /// `status.reason`: for example why its node did not take the pod (`OutOfcpu`). May be empty.
+        /// `status.reason`, for example why its node did not take the pod (`OutOfcpu`); else how the first container ended
+        /// that failed (`OOMKilled`, `exit code 1`). May be empty.
         reason: Text,
     },
+}
+
+impl Place {
+    /// How a pod failed; `None` of one that did not.
+    pub const fn failure(&self) -> Option<&Text> {
+        match self {
+            Self::Failed { reason } => Some(reason),
+            Self::Gated | Self::Refused(_) | Self::Pending | Self::On { .. } | Self::Succeeded => None,
+        }
+    }
 }
 
 /// What a Binding of ours wrote on a pod with its node name (design 02, 2.1 "written ahead").
@@ -253,6 +266,8 @@ pub struct Remembered {
     pub completion_deadline: Option<Wall>,
     /// How many placeholders of that incarnation had given their seat to a member (ADR 0017).
     pub replaced: u32,
+    /// How many of its members had succeeded, and how many had failed.
+    pub ended: (u32, u32),
 }
 
 /// A queue as the core sees it.

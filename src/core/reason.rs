@@ -70,7 +70,7 @@ pub enum RejectReason {
     /// The sum is beyond what can be counted: no cluster has that much.
     AskTooLarge,
     /// The whole ask exceeds the quota of the queue or of an ancestor: it could never start.
-    ExceedsMaxQuota(QuotaExcess),
+    ExceedsMaxQuota(Box<QuotaExcess>),
     /// The namespace's ResourceQuota cannot hold the placeholders and the largest member at once.
     NamespaceQuotaTooSmall {
         /// The namespace.
@@ -156,8 +156,6 @@ pub enum Reason {
         have: u32,
         /// Members that are needed.
         need: u32,
-        /// Members that exist beside these and cannot be placed: they use what this version does not honour.
-        unsupported: u32,
     },
     /// The whole ask does not fit what is left of a quota.
     WaitingForQuota(QuotaExcess),
@@ -202,10 +200,7 @@ pub enum Reason {
         need: u32,
     },
     /// All seats are held; no member came yet that can be placed.
-    Held {
-        /// Members that exist and cannot be placed: they use what this version does not honour.
-        unsupported: u32,
-    },
+    Held,
     /// Placeholders that were given up are still there: a finalizer, their node, or a refused deletion holds them.
     PlaceholdersLeaving {
         /// How many.
@@ -226,6 +221,40 @@ pub enum Reason {
         /// Seats that found no node.
         short: u32,
     },
+}
+
+/// Of whom a gang's plan finds too few nodes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Short {
+    /// The task groups whose members they are; none: pods outside task groups, which start with the gang.
+    pub who: Vec<Text>,
+    /// How many find a node.
+    pub fit: u32,
+    /// How many need one.
+    pub need: u32,
+}
+
+impl fmt::Display for Short {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { who, fit, need } = self;
+        let of = match &who[..] {
+            [] => "outside its task groups".to_owned(),
+            [names @ .., last] if !names.is_empty() => format!("of {} and {last}", names.join(", ")),
+            names => format!("of {}", names.concat()),
+        };
+        let what = if who.is_empty() { ("pod", "pods") } else { ("member", "members") };
+        match (fit, need) {
+            (0, 1) => write!(f, "the one {} {of} finds no node", what.0),
+            (0, need) => write!(f, "none of the {need} {} {of} finds a node", what.1),
+            (1, need) => write!(f, "1 of {need} {} {of} finds a node", what.1),
+            (fit, need) => write!(f, "{fit} of {need} {} {of} find a node", what.1),
+        }
+    }
+}
+
+/// What a sentence says without its numbers: if that differs, it is about something else.
+pub fn without_numbers(sentence: &str) -> impl Iterator<Item = char> {
+    sentence.chars().filter(|character| !character.is_ascii_digit())
 }
 
 /// How a placeholder was lost.
@@ -280,7 +309,7 @@ impl Reason {
             Self::WaitingForCapacity { .. } => Code::WaitingForCapacity,
             Self::WaitingBehind { .. } => Code::WaitingBehind,
             Self::BindingPlaceholders { .. } => Code::BindingPlaceholders,
-            Self::Held { .. } => Code::WaitingForMembers,
+            Self::Held => Code::WaitingForMembers,
             Self::PlaceholdersLeaving { .. } => Code::PlaceholdersLeaving,
             Self::PlaceholderRejected(refusal) if refusal.code >= 500 => Code::PlaceholderFailed,
             Self::PlaceholderRejected(_) => Code::PlaceholderRejected,
@@ -306,7 +335,7 @@ impl Reason {
             | Self::CreatingPlaceholders { .. }
             | Self::WaitingForCapacity { .. }
             | Self::BindingPlaceholders { .. }
-            | Self::Held { .. }
+            | Self::Held
             | Self::PlaceholdersLeaving { .. }
             | Self::PlaceholderRejected(_)
             | Self::PlaceholdersLost(_)
@@ -316,13 +345,67 @@ impl Reason {
         self.code() == other.code() && limit(self) == limit(other)
     }
 
+    /// Whether it says what nodes lack.
+    pub const fn is_of_nodes(&self) -> bool {
+        match self {
+            Self::WaitingForCapacity { .. } | Self::WaitingBehind { .. } => true,
+            Self::WaitingForTaskGroups { .. }
+            | Self::WaitingForQueues { .. }
+            | Self::WaitingForFirstPod
+            | Self::MembersRefused { .. }
+            | Self::WaitingForMembers { .. }
+            | Self::WaitingForQuota(_)
+            | Self::WaitingForApplications { .. }
+            | Self::Settling
+            | Self::CreatingPlaceholders { .. }
+            | Self::BindingPlaceholders { .. }
+            | Self::Held
+            | Self::PlaceholdersLeaving { .. }
+            | Self::PlaceholderRejected(_)
+            | Self::PlaceholdersLost(_)
+            | Self::JoinedLate { .. }
+            | Self::ReservationLost { .. } => false,
+        }
+    }
+
+    /// The sentence with what a look at the nodes shows: who finds too few, and what the nodes lack.
+    pub fn with_lack(&self, short: &Short, nodes: &str) -> String {
+        let next = if short.fit > 0 { "for the next one " } else { "" };
+        let found = format!("{short}; {next}{nodes}");
+        match self {
+            Self::WaitingBehind { refused, .. } => {
+                format!(
+                    "{found}. No placeholders are made before all find one, since {}",
+                    quota_sentence("the gang", refused)
+                )
+            }
+            Self::WaitingForCapacity { .. } => found,
+            Self::WaitingForTaskGroups { .. }
+            | Self::WaitingForQueues { .. }
+            | Self::WaitingForFirstPod
+            | Self::MembersRefused { .. }
+            | Self::WaitingForMembers { .. }
+            | Self::WaitingForQuota(_)
+            | Self::WaitingForApplications { .. }
+            | Self::Settling
+            | Self::CreatingPlaceholders { .. }
+            | Self::BindingPlaceholders { .. }
+            | Self::Held
+            | Self::PlaceholdersLeaving { .. }
+            | Self::PlaceholderRejected(_)
+            | Self::PlaceholdersLost(_)
+            | Self::JoinedLate { .. }
+            | Self::ReservationLost { .. } => self.to_string(),
+        }
+    }
+
     /// Whether the gang goes on by itself within moments: nothing is shown on its pods meanwhile.
     pub const fn is_progress(&self) -> bool {
         match self {
             Self::Settling
             | Self::CreatingPlaceholders { .. }
             | Self::BindingPlaceholders { .. }
-            | Self::Held { .. } => true,
+            | Self::Held => true,
             Self::WaitingForTaskGroups { .. }
             | Self::WaitingForQueues { .. }
             | Self::WaitingForFirstPod
@@ -345,8 +428,8 @@ impl Reason {
 pub fn quota_sentence(what: &str, refused: &QuotaExcess) -> String {
     let QuotaExcess { queue, excess, kept } = refused;
     let name = &excess.resource;
-    let (asked, left) = (Amount(name, excess.asked), Amount(name, excess.left));
-    let sentence = format!("{what} asks for {asked} {name}, but queue {queue} has {left} left");
+    let (asked, left, max) = (Amount(name, excess.asked), Amount(name, excess.left), Amount(name, excess.max));
+    let sentence = format!("{what} asks for {asked} {name}, but queue {queue} has {left} of {max} left");
     match kept {
         None => sentence,
         Some(Kept { gangs, amount }) => {
@@ -382,14 +465,9 @@ impl fmt::Display for Reason {
                 "{count} pods that start with the gang use what this version does not honour, so nothing is held until \
                  they are gone or changed"
             ),
-            Self::WaitingForMembers { group, have, need, unsupported: 0 } => {
+            Self::WaitingForMembers { group, have, need } => {
                 write!(f, "{have} of {need} members of {group} exist; the gang starts when all do")
             }
-            Self::WaitingForMembers { group, have, need, unsupported } => write!(
-                f,
-                "{have} of {need} members of {group} can be placed, and the gang starts when all can; members that use \
-                 what this version does not honour: {unsupported}"
-            ),
             Self::WaitingForQuota(refused) => f.write_str(&quota_sentence("the gang", refused)),
             Self::WaitingForApplications { queue, max } => {
                 write!(f, "queue {queue} already runs {max} applications, its maxApplications")
@@ -403,12 +481,7 @@ impl fmt::Display for Reason {
                 quota_sentence("the gang", refused)
             ),
             Self::BindingPlaceholders { have, need } => write!(f, "{have} of {need} seats are held"),
-            Self::Held { unsupported: 0 } => f.write_str("every seat is held; waiting for the first member"),
-            Self::Held { unsupported } => write!(
-                f,
-                "every seat is held; waiting for the first member that can be placed; members that use what this version \
-                 does not honour: {unsupported}"
-            ),
+            Self::Held => f.write_str("every seat is held; waiting for the first member"),
             Self::PlaceholdersLeaving { count } => {
                 write!(f, "waiting until placeholders that were given up are gone: {count}")
             }
@@ -501,8 +574,8 @@ impl AskReason {
         }
     }
 
-    /// The sentence of a reason that changes only when somebody changes an object; empty for all other reasons. Their
-    /// sentences count what is free, and change too often to be written each time (design 03, 3.7).
+    /// The sentence of a reason that changes only when somebody changes an object. Other sentences count what is free,
+    /// and change too often to be written each time (design 03, 3.7): of these it says whose they are.
     pub fn lasting_words(&self) -> String {
         match self {
             Self::TaskGroupNotFound(_)
@@ -513,12 +586,8 @@ impl AskReason {
             | Self::QueueUnknown(_)
             | Self::TooLarge(_)
             | Self::PlaceholderKept(_) => self.to_string(),
-            Self::Gang(..)
-            | Self::Wanted(_)
-            | Self::Quota(_)
-            | Self::Capacity(_)
-            | Self::SeatTooSmall { .. }
-            | Self::BindRefused(_) => String::new(),
+            Self::Gang(..) | Self::Wanted(_) => "of its gang".to_owned(),
+            Self::Quota(_) | Self::Capacity(_) | Self::SeatTooSmall { .. } | Self::BindRefused(_) => String::new(),
         }
     }
 }

@@ -142,3 +142,13 @@ pub struct NodeSpec {
     /// `spec.unschedulable`: fits only pods that tolerate `node.kubernetes.io/unschedulable:NoSchedule`.
     pub unschedulable: bool,
 }
+
+/// Taints that the node controller puts on a node whose kubelet is not heard of, or says that it is not ready.
+const NOT_READY: [&str; 2] = ["node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"];
+
+impl NodeSpec {
+    /// Whether the node is marked as one whose kubelet is not ready or not heard of.
+    pub fn is_not_ready(&self) -> bool {
+        self.taints.iter().any(|taint| NOT_READY.contains(&&*taint.key))
+    }
+}

@@ -6,6 +6,7 @@ use crate::core::model::books::Books;
 use crate::core::model::timers::Timer;
 use crate::core::order::lines::Lines;
 use crate::core::place::planner::Planner;
+use crate::core::show::lacks::Lacks;
 use crate::core::time::{Mono, Now};
 
 /// Decides for one cluster.
@@ -18,6 +19,8 @@ pub struct Scheduler {
     pub(in crate::core) out: Vec<Decision>,
     /// Which waiting work is looked at in the next pass, and what wakes the rest.
     pub(in crate::core) lines: Lines,
+    /// What those who wait for room on nodes were told.
+    pub(in crate::core) lacks: Lacks,
     /// Rises with everything that may have changed an answer: see [`Scheduler::revision`].
     pub(in crate::core) revision: u64,
 }
@@ -94,7 +97,11 @@ impl Scheduler {
     /// Whether there is more to decide even if nothing happens.
     fn has_more(&self) -> bool {
         let changes = &self.books.changes;
-        self.pass_is_due() || !changes.apps.is_empty() || !self.books.due.is_empty() || self.books.queues.has_drained()
+        self.lacks.has_due()
+            || self.pass_is_due()
+            || !changes.apps.is_empty()
+            || !self.books.due.is_empty()
+            || self.books.queues.has_drained()
     }
 
     /// Whether decisions are made: every kind has been listed or is known to be unserved.
@@ -138,7 +145,11 @@ impl Scheduler {
             match timer {
                 Timer::Settle(gang) | Timer::BackOff(gang) => self.books.touch_gang(gang),
                 Timer::Completion(app) => self.books.touch(app),
-                Timer::Numbers => self.lines.tell_numbers(),
+                Timer::Numbers => self.renew_limits(),
+                Timer::Nodes => {
+                    self.renew_lacks();
+                    continue;
+                }
                 Timer::Retry(ask) => {
                     retries.push(ask);
                     continue;
@@ -170,6 +181,7 @@ mod tests {
             queue: None,
             role: Role::Originator { application: name.into() },
             place: Place::Pending,
+            held_up: None,
             mark: None,
             terminating: false,
         };

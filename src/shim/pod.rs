@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Pod, PodSpec};
+use k8s_openapi::api::core::v1::{ContainerState, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::escape::bounded;
@@ -51,7 +51,9 @@ pub fn ask_spec(pod: &Pod, served: &Served) -> AskSpec {
     let role = role(pod, served, mark.as_ref());
     let place = place(pod, &role, supported);
     let mark = mark.filter(|_| role != Role::Foreign);
+    let held_up = held_up(pod).filter(|_| role != Role::Foreign && matches!(place, Place::On { running: false, .. }));
     AskSpec {
+        held_up,
         key: key(&pod.metadata),
         created: created(&pod.metadata),
         priority: pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or(0),
@@ -120,8 +122,10 @@ fn place(pod: &Pod, role: &Role, supported: Result<(), Unsupported>) -> Place {
         return Place::Succeeded;
     }
     if phase == "Failed" {
-        let reason = pod.status.as_ref().and_then(|status| status.reason.as_deref()).unwrap_or_default();
-        return Place::Failed { reason: bounded(reason, REASON_MAX) };
+        let reason =
+            pod.status.as_ref().and_then(|status| status.reason.as_deref()).filter(|reason| !reason.is_empty());
+        let reason = reason.map_or_else(|| containers_failed(pod), |reason| bounded(reason, REASON_MAX));
+        return Place::Failed { reason };
     }
     let spec = pod.spec.as_ref();
     if let Some(node) = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty()) {
@@ -135,6 +139,30 @@ fn place(pod: &Pod, role: &Role, supported: Result<(), Unsupported>) -> Place {
         Err(unsupported) if *role != Role::Foreign => Place::Refused(unsupported),
         Ok(()) | Err(_) => Place::Pending,
     }
+}
+
+/// The states of a pod's containers, those first that run before the others.
+fn containers(pod: &Pod) -> impl Iterator<Item = &ContainerState> {
+    let status = pod.status.as_ref();
+    let before = status.and_then(|status| status.init_container_statuses.as_ref());
+    let all = before.into_iter().chain(status.and_then(|status| status.container_statuses.as_ref()));
+    all.flatten().filter_map(|container| container.state.as_ref())
+}
+
+/// How the first container ended that failed: `OOMKilled`, or `exit code 1`.
+fn containers_failed(pod: &Pod) -> Text {
+    let mut failed = containers(pod).filter_map(|state| state.terminated.as_ref()).filter(|ended| ended.exit_code != 0);
+    failed.next().map_or_else(Text::default, |ended| match ended.reason.as_deref() {
+        // The kubelet says no more than that of a container that ended by itself.
+        None | Some("" | "Error") => format!("exit code {}", ended.exit_code).into(),
+        Some(reason) => bounded(reason, REASON_MAX),
+    })
+}
+
+/// Why the first container waits that does.
+fn held_up(pod: &Pod) -> Option<Text> {
+    let mut waits = containers(pod).filter_map(|state| state.waiting.as_ref()?.reason.as_deref());
+    waits.find(|reason| !reason.is_empty() && *reason != "PodInitializing").map(|reason| bounded(reason, REASON_MAX))
 }
 
 fn is_gated(spec: &PodSpec) -> bool {
@@ -266,6 +294,8 @@ mod tests {
             (with(bound, "/status/phase", json!("Succeeded")), Place::Succeeded),
             (with(pod.clone(), "/status/phase", json!("Failed")), Place::Failed { reason: "".into() }),
             (with(pod.clone(), "/status", failed), Place::Failed { reason: "OutOfcpu".into() }),
+            (with(pod.clone(), "/status", exited(137, "OOMKilled")), Place::Failed { reason: "OOMKilled".into() }),
+            (with(pod.clone(), "/status", exited(3, "Error")), Place::Failed { reason: "exit code 3".into() }),
             (ours(&json!({"gangline.dev/task-group": ""})), refused("metadata.labels[gangline.dev/task-group]")),
             (
                 ours(&json!({"gangline.dev/application-id": ""})),
@@ -279,6 +309,27 @@ mod tests {
         }
         let foreign = with(with(pod, "/spec/volumes", claim), "/spec/schedulerName", json!("other"));
         assert_eq!(read(&foreign).place, Place::Pending);
+    }
+
+    /// One container is done, the other failed.
+    fn exited(code: i32, reason: &str) -> Value {
+        let ended = |code: i32, reason: &str| {
+            json!({"name": "a", "image": "", "imageID": "", "ready": false,
+            "restartCount": 0, "state": {"terminated": {"exitCode": code, "reason": reason}}})
+        };
+        json!({"phase": "Failed", "containerStatuses": [ended(0, "Completed"), ended(code, reason)]})
+    }
+
+    #[test]
+    fn what_holds_up_containers_is_read_of_a_pod_with_a_node() {
+        let waiting = json!([{"name": "a", "image": "", "imageID": "", "ready": false, "restartCount": 0,
+            "state": {"waiting": {"reason": "ImagePullBackOff"}}}]);
+        let pod = with(ours(&json!({})), "/status/containerStatuses", waiting);
+        let bound = with(pod.clone(), "/spec/nodeName", json!("n"));
+        let runs = with(bound.clone(), "/status/phase", json!("Running"));
+        let of = |pod: &Value| read(pod).held_up;
+        assert_eq!((of(&bound).as_deref(), of(&pod), of(&runs)), (Some("ImagePullBackOff"), None, None));
+        assert_eq!(of(&with(bound, "/spec/schedulerName", json!("other"))), None);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::base::resources::{Amount, Totals};
 use crate::core::codes::{Code, EventType};
 use crate::core::model::lifecycle::AppState;
-use crate::core::reason::SpecError;
+use crate::core::reason::{SpecError, without_numbers};
 use crate::core::show::report::{GroupReport, QueueReport};
 use crate::core::time::Wall;
 
@@ -56,9 +56,10 @@ pub fn group_status(
             held: seats.held + seats.releasing,
             placeholders: report.members.placeholders,
             replaced: report.replaced,
+            scheduled: report.members.scheduled,
             running: report.members.running,
-            succeeded: report.members.succeeded,
-            failed: report.members.failed,
+            succeeded: report.ended.succeeded,
+            failed: report.ended.failed,
         },
         deadlines: report.completes.map(|wall| Deadlines { completion: Some(time(wall)) }),
         conditions: group_conditions(report, message, &facts.status.latest().conditions, now),
@@ -75,8 +76,15 @@ fn truths(report: &GroupReport) -> [(&'static str, bool, (Code, &'static str)); 
         ("Placed", report.placed, (Code::Placed, "every member of the gang was bound")),
         // Running gives the reason and message of the group, which say how many members run.
         ("Running", running, (report.reason, "")),
-        ("Finished", finished, (Code::Completed, "the application is complete")),
+        // As does Finished, unless what is left of it still leaves.
+        ("Finished", finished, finish(report)),
     ]
+}
+
+/// What Finished says: how members ended.
+fn finish(report: &GroupReport) -> (Code, &'static str) {
+    let is_said = [Code::SomeFailed, Code::Completed].contains(&report.reason);
+    if is_said { (report.reason, "") } else { (Code::Completed, "the application is complete") }
 }
 
 /// A condition that does not hold gives the reason why the group stands where it stands.
@@ -109,9 +117,10 @@ fn condition(
     }
 }
 
-/// Whether a report differs from the status in something that is written at once: state, reason, conditions; not
-/// numbers.
-pub fn is_urgent(old: &TaskGroupStatus, new: &GroupReport) -> bool {
+/// Whether a report differs from the status in something that is written at once: state, reason, conditions, and what
+/// its sentence is about; not numbers.
+pub fn is_urgent(old: &TaskGroupStatus, new: &GroupReport, message: &str) -> bool {
+    let message = escape::bounded(message, MAX_MESSAGE);
     let holds = |kind: &str, is: bool| {
         let status = if is { "True" } else { "False" };
         old.conditions.iter().any(|old| old.type_ == kind && old.status == status)
@@ -120,6 +129,7 @@ pub fn is_urgent(old: &TaskGroupStatus, new: &GroupReport) -> bool {
         || old.incarnation != new.incarnation
         || old.observed_generation != new.generation
         || Code::from_name(&old.reason) != Some(new.reason)
+        || !without_numbers(&old.message).eq(without_numbers(&message))
         || truths(new).iter().any(|(kind, is, _)| !holds(kind, *is))
 }
 
@@ -225,7 +235,7 @@ pub fn event(notice: &Notice, instance: u64, number: u64, now: Wall) -> KubeEven
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::core::model::group::Members;
+    use crate::core::model::group::{Ended, Members};
     use crate::core::model::seat::Tally;
 
     /// As Kubernetes asks of conditions: the time is that of the last change of this one.
@@ -254,6 +264,7 @@ mod tests {
             seats: Tally::default(),
             required: 3,
             members: Members::default(),
+            ended: Ended::default(),
             replaced: 0,
             accepted: true,
             past_gate: false,
@@ -267,11 +278,13 @@ mod tests {
             incarnation: 1,
             observed_generation: 1,
             reason: "WaitingForMembers".into(),
+            message: "0 of 3".into(),
             conditions: group_conditions(&report, "", &[], Wall(1_000)),
             ..TaskGroupStatus::default()
         };
-        let says = |new: GroupReport| is_urgent(&said, &new);
+        let says = |new: GroupReport| is_urgent(&said, &new, "1 of 3");
         assert!(!says(report.clone()));
+        assert!(!is_urgent(&said, &report, "2 of 3") && is_urgent(&said, &report, "2 of 3 lack cpu"), "another cause");
         assert!(!says(GroupReport { replaced: 1, required: 9, ..report.clone() }));
         assert!(says(GroupReport { state: AppState::Rejected, ..report.clone() }));
         assert!(says(GroupReport { incarnation: 2, ..report.clone() }));

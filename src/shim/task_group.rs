@@ -115,6 +115,7 @@ fn remembered(status: Option<&TaskGroupStatus>) -> Remembered {
             && Code::from_name(&status.reason) != Some(Code::ApplicationClosed),
         completion_deadline: deadline.map(|time| Wall(time.0.as_millisecond())),
         replaced: status.counts.replaced,
+        ended: (status.counts.succeeded, status.counts.failed),
     }
 }
 
@@ -315,7 +316,7 @@ mod tests {
         let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "reason": "R", "message": "", "lastTransitionTime": "1970-01-01T00:00:00Z"});
         let status = json!({
             "incarnation": 4, "observedGeneration": 3, "applicationState": "Waiting", "deadlines": {"completion": "1970-01-01T00:00:02.5Z"},
-            "conditions": [condition("Accepted", "True"), condition("Placed", "True")], "counts": {"required": 3, "pending": 0, "replaced": 2, "running": 3, "succeeded": 0, "failed": 0},
+            "conditions": [condition("Accepted", "True"), condition("Placed", "True")], "counts": {"required": 3, "pending": 0, "replaced": 2, "running": 3, "succeeded": 4, "failed": 1},
         });
         let read = |status: Value| {
             let mut group = serde_json::to_value(group(&json!({}))).unwrap();
@@ -329,6 +330,7 @@ mod tests {
             placed: true,
             completion_deadline,
             replaced: 2,
+            ended: (4, 1),
             ..Remembered::default()
         };
         assert_eq!(read(status), remembered);

@@ -186,8 +186,9 @@ impl World {
             self.violated("I6", format!("{key} outlived its task group by {orphaned} ms"));
         }
         let has_ended = matches!(body, Body::Pod(pod) if has_ended(pod));
-        if let Some(uid) = uid_mark(body).filter(|_| has_ended && is_member(body)) {
-            *self.ended.entry(uid.to_owned()).or_default() += 1;
+        if let Some(uid) = uid_mark(body).filter(|_| is_member(body)) {
+            let gone = if has_ended { &mut self.ended } else { &mut self.lost };
+            *gone.entry(uid.to_owned()).or_default() += 1;
         }
     }
 

@@ -86,9 +86,13 @@ fn cause(code: Code) -> Cause {
         | Code::PlaceholderKept
         | Code::BindRefused => Cause::Passes,
         Code::ApplicationClosed => Cause::Stays("until the application is over"),
-        Code::Accepted | Code::QuotaReserved | Code::Placed | Code::Running | Code::Completed | Code::Active => {
-            Cause::Stays("nothing is waited for")
-        }
+        Code::Accepted
+        | Code::QuotaReserved
+        | Code::Placed
+        | Code::Running
+        | Code::Completed
+        | Code::SomeFailed
+        | Code::Active => Cause::Stays("nothing is waited for"),
     }
 }
 

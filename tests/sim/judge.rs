@@ -94,14 +94,17 @@ impl Process {
         let of_group =
             |key: &Key, pod: &PodSeen| key.namespace == group.namespace && pod.names(Some(&group.name), self.now_ms);
         let pods = || self.pods.iter().filter(|(key, pod)| of_group(key, pod)).map(|(_, pod)| pod);
-        let running = pods().filter(|pod| !pod.placeholder && !pod.ended && is_bound(pod)).count();
+        let scheduled = pods().filter(|pod| !pod.placeholder && !pod.ended && is_bound(pod)).count();
         let held = pods().filter(|pod| pod.placeholder && !pod.ended && is_bound(pod)).count();
         let placeholders = pods().filter(|pod| pod.placeholder).count();
-        let found = [running, held, placeholders].map(|count| count as u32);
-        if [said.running, said.held, said.placeholders].iter().zip(&found).any(|(said, found)| said > found) {
+        let found = [scheduled, held, placeholders].map(|count| count as u32);
+        let more_run = said.running > said.scheduled;
+        if more_run
+            || [said.scheduled, said.held, said.placeholders].iter().zip(&found).any(|(said, found)| said > found)
+        {
             return Err(Violation::new(
                 "I12",
-                format!("{group} says {said:?}, with {found:?} running, held, placeholders"),
+                format!("{group} says {said:?}, with {found:?} scheduled, held, placeholders"),
             ));
         }
         Ok(())

@@ -74,6 +74,11 @@ pub(crate) fn uid_mark(pod: &Body) -> Option<&str> {
     word(mark_of(pod)?, "incarnation").map(uid_in)
 }
 
+/// The life of the TaskGroup for which a pod was bound, by its Binding.
+pub(crate) fn life_mark(pod: &Body) -> Option<u32> {
+    word(mark_of(pod)?, "incarnation")?.rsplit_once('.')?.1.parse().ok()
+}
+
 /// The seat of a member, by its Binding.
 pub(crate) fn seat_mark(pod: &Body) -> Option<Seat> {
     seat(mark_of(pod)?)

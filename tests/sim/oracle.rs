@@ -9,6 +9,7 @@ use gangline::shim::op::Kind;
 use gangline::sim::api::{has_ended, is_gated};
 use gangline::sim::job::Jobs;
 use gangline::sim::store::metadata;
+use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 
 use super::amount::Amount;
@@ -20,6 +21,8 @@ use super::world::World;
 pub(crate) mod planted;
 #[path = "plenty.rs"]
 mod plenty;
+#[path = "sentences.rs"]
+mod sentences;
 #[path = "statuses.rs"]
 mod statuses;
 
@@ -61,6 +64,7 @@ impl World {
         self.check_seats();
         self.check_placeholders();
         self.check_statuses();
+        self.check_sentences();
         self.check_abroad();
         self.check_fixed_point();
     }
@@ -109,7 +113,8 @@ impl World {
             }
             if is_member(body) {
                 numbers.bound += u32::from(bound);
-                numbers.running += u32::from(bound && !ended);
+                numbers.scheduled += u32::from(bound && !ended);
+                numbers.running += u32::from(bound && has_phase(pod, "Running"));
                 numbers.seated += u32::from(bound && !ended && seat_mark(body).is_some());
                 let waits = !bound && !ended && !is_gated(pod) && pod.metadata.deletion_timestamp.is_none();
                 numbers.waiting += u32::from(waits);
@@ -481,11 +486,11 @@ impl World {
         let conditions = status.conditions.iter().filter(|condition| condition.status == "True");
         let conditions: Vec<&str> = conditions.map(|condition| condition.type_.as_str()).collect();
         format!(
-            "gang {name}: {} {} held {} running {}; {} members bound, {} placeholders; {conditions:?} in {}",
+            "gang {name}: {} {} held {} scheduled {}; {} members bound, {} placeholders; {conditions:?} in {}",
             status.application_state,
             status.reason,
             counts.held,
-            counts.running,
+            counts.scheduled,
             numbers.bound,
             numbers.placeholders,
             status.queue
@@ -504,6 +509,11 @@ impl World {
         };
         waiting.into_iter().map(line)
     }
+}
+
+/// Whether a pod is in a phase.
+pub(super) fn has_phase(pod: &Pod, phase: &str) -> bool {
+    pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some(phase)
 }
 
 /// The id of a group's application.
@@ -549,6 +559,8 @@ pub(super) struct Numbers {
     /// Members that have or had a node.
     pub(super) bound: u32,
     /// Those of them that have not ended.
+    pub(super) scheduled: u32,
+    /// Those of these whose containers run.
     pub(super) running: u32,
     /// Those of them that were bound for a seat.
     pub(super) seated: u32,

@@ -339,6 +339,10 @@ impl World {
         let Some(body) = self.api.store.get(Kind::Pod, &key).filter(|body| node_of(body).is_some()).cloned() else {
             return false;
         };
+        // How a pod ended stays so.
+        if matches!(&body, Body::Pod(pod) if has_ended(pod)) {
+            return false;
+        }
         self.disturb_group_of(&body);
         kubelet::set_phase(&mut self.api, &key, if well { "Succeeded" } else { "Failed" })
     }

@@ -9,9 +9,9 @@ use gangline::shim::op::Kind;
 use gangline::sim::api::has_ended;
 use serde_json::json;
 
-use super::{Numbers, WAITS_FOR_ROOM, application_of};
+use super::{Numbers, WAITS_FOR_ROOM, application_of, has_phase};
 use crate::sim::amount::Amount;
-use crate::sim::marks::{application_of_pod, group_of, queue_mark, uid_mark};
+use crate::sim::marks::{application_of_pod, group_of, life_mark, queue_mark, uid_mark};
 use crate::sim::people::{NS, levels, node_of};
 use crate::sim::world::{GARBLED, World};
 
@@ -84,18 +84,23 @@ impl World {
         if !is_needed(counts.required) {
             return Some(format!("{} are said to be required, and were never", counts.required));
         }
-        // Who ended without a node has no mark that says for whom: for an earlier life, or another group, perhaps.
-        let between = |phase| {
-            let least = self.ended_as(phase, |body| group_of(body) == Some(name) && was_bound_for(body, group));
-            (least, least + self.ended_as(phase, |body| node_of(body).is_none()))
+        // Of those that are gone nobody knows in which life, nor how; and a process that came later may not have heard.
+        let uid = group.metadata.uid.as_deref().unwrap_or_default();
+        let gone = |gone: &BTreeMap<String, u32>| gone.get(uid).copied().unwrap_or(0);
+        let is_judged = !matches!(status.application_state.as_str(), "New" | "Rejected");
+        let between = |phase, lost| {
+            let of_life = |body: &Body| life_mark(body) == Some(status.incarnation) && was_bound_for(body, group);
+            let there = self.ended_as(phase, |body| group_of(body) == Some(name) && of_life(body));
+            (if is_judged { there } else { 0 }, there + gone(&self.ended) + lost)
         };
         let exactly = |found: u32| (found, found);
         let numbers = [
+            ("scheduled", counts.scheduled, exactly(numbers.scheduled)),
             ("running", counts.running, exactly(numbers.running)),
             ("held", counts.held, exactly(numbers.held)),
             ("placeholders", counts.placeholders, exactly(numbers.placeholders)),
-            ("succeeded", counts.succeeded, between("Succeeded")),
-            ("failed", counts.failed, between("Failed")),
+            ("succeeded", counts.succeeded, between("Succeeded", 0)),
+            ("failed", counts.failed, between("Failed", gone(&self.lost))),
             ("pending", counts.pending, exactly(numbers.waiting)),
         ];
         let wrong = numbers.iter().find(|(_, said, (least, most))| !(*least..=*most).contains(said));
@@ -108,10 +113,7 @@ impl World {
     /// How many of these pods have ended so, and are there.
     fn ended_as(&self, phase: &str, which: impl Fn(&Body) -> bool) -> u32 {
         let own = |body: &Body| !self.is_made(body) && which(body);
-        let is_so = |body: &Body| {
-            let Body::Pod(pod) = body else { return false };
-            pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some(phase)
-        };
+        let is_so = |body: &Body| matches!(body, Body::Pod(pod) if has_phase(pod, phase));
         self.pods().filter(|(key, body)| &*key.namespace == NS && own(body) && is_so(body)).count() as u32
     }
 

@@ -187,6 +187,8 @@ pub(crate) struct World {
     silence: Silence,
     /// How many members of a task group, by its UID, had ended and are gone.
     pub(crate) ended: BTreeMap<String, u32>,
+    /// How many had a node and are gone without having ended.
+    pub(crate) lost: BTreeMap<String, u32>,
     /// Every `minMember` that a task group ever had, by its UID.
     pub(crate) mins: BTreeMap<String, BTreeSet<u32>>,
     /// When task groups went, by their UID.
@@ -244,6 +246,7 @@ impl World {
             deaf_until: 0,
             silence: Silence::default(),
             ended: BTreeMap::new(),
+            lost: BTreeMap::new(),
             mins: BTreeMap::new(),
             went: BTreeMap::new(),
             states: BTreeMap::new(),

@@ -208,6 +208,7 @@ impl Cluster {
             queue: None,
             role,
             place: Place::Pending,
+            held_up: None,
             mark: None,
             terminating: false,
         }
@@ -380,6 +381,7 @@ impl Cluster {
                 && report.reason != Code::ApplicationClosed,
             completion_deadline: report.completes,
             replaced: report.replaced,
+            ended: (report.ended.succeeded, report.ended.failed),
         };
         let name = self.scheduler.books.groups[group].key.name.to_string();
         self.statuses.insert(name, status);

@@ -31,10 +31,11 @@ impl Scheduler {
     /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). The
     /// two queues that always exist do not count. Every field is named, so that a new one is not forgotten here.
     pub fn leftovers(&self) -> Vec<&'static str> {
-        let Self { books, planner, out, lines, revision: _ } = self;
+        let Self { books, planner, out, lines, lacks, revision: _ } = self;
         let own = [("decisions", out.len()), ("bounds on room", planner.bounds.len())];
         own.into_iter()
             .chain(lines.sizes())
+            .chain(lacks.sizes())
             .chain(books.sizes())
             .filter(|(_, count)| *count > 0)
             .map(|(name, _)| name)

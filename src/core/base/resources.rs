@@ -203,6 +203,8 @@ pub struct Excess {
     pub asked: i128,
     /// What is left of the limit, never below 0.
     pub left: i128,
+    /// The limit.
+    pub max: i128,
 }
 
 impl Limit {
@@ -241,7 +243,7 @@ impl Limit {
     pub fn all_refused(&self, used: &Totals, asked: &Totals) -> impl Iterator<Item = Excess> {
         self.0.iter().filter_map(|(name, max)| {
             let (asked, left) = (asked.get(name), (max - used.get(name)).max(0));
-            (asked > left).then(|| Excess { resource: name.clone(), asked, left })
+            (asked > left).then(|| Excess { resource: name.clone(), asked, left, max: *max })
         })
     }
 }
@@ -277,7 +279,7 @@ mod tests {
         asked.add(&Resources::pod(1000, 0), 1);
         assert_eq!(limit.refuses(&used, &asked), None);
         asked.add(&Resources::pod(1, 0), 1);
-        let excess = Excess { resource: "cpu".into(), asked: 1001, left: 1000 };
+        let excess = Excess { resource: "cpu".into(), asked: 1001, left: 1000, max: 1000 };
         assert_eq!(limit.refuses(&used, &asked), Some(excess));
     }
 

@@ -1,6 +1,6 @@
 //! Queues, Nodes and ResourceQuotas come, change and go.
 
-use crate::core::base::ids::{QueueId, Text};
+use crate::core::base::ids::{NodeId, QueueId, Text};
 use crate::core::base::resources::Limit;
 use crate::core::event::QueueSpec;
 use crate::core::model::books::Books;
@@ -48,9 +48,13 @@ impl Books {
         let old = self.nodes.id(name).and_then(|id| self.nodes.spec(id));
         let shrank = old.is_some_and(|old| old.allocatable.first_beyond(&spec.allocatable).is_some());
         let is_new = old.is_none();
+        let (was_ready, is_ready) = (old.is_none_or(|old| !old.is_not_ready()), !spec.is_not_ready());
         let change = self.nodes.see(name, spec);
         if change.eligibility {
             self.classes.node_changed(&self.nodes, change.node);
+        }
+        if was_ready != is_ready {
+            self.readiness_changed(change.node, is_ready);
         }
         if is_new {
             // A pod can be seen on a node before the Node object is. Until then a placeholder there could not hold its
@@ -60,6 +64,7 @@ impl Books {
                 self.note(id);
             }
         }
+        self.changes.nodes |= change.eligibility || change.grew || shrank;
         if change.eligibility || shrank {
             self.due.shrunk.insert(change.node);
         }
@@ -69,12 +74,25 @@ impl Books {
         }
     }
 
+    /// What is said of gangs with members on a node says whether it is ready.
+    fn readiness_changed(&mut self, node: NodeId, is_ready: bool) {
+        if is_ready {
+            self.not_ready.remove(&node)
+        } else {
+            self.not_ready.insert(node)
+        };
+        let residents = self.residents.get(&node).into_iter().flatten();
+        self.changes.groups.extend(residents.filter_map(|ask| self.asks[*ask].group));
+    }
+
     /// The Node is gone.
     pub(in crate::core) fn lose_node(&mut self, name: &Text) {
         let Some(node) = self.nodes.id(name) else { return };
         if self.nodes.gone(name).is_some() {
+            self.readiness_changed(node, true);
             self.classes.node_changed(&self.nodes, node);
             self.due.lost.insert(node);
+            self.changes.nodes = true;
         }
     }
 

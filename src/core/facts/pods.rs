@@ -9,6 +9,9 @@ use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::reason::Loss;
 
+/// How a member ended that went with its node.
+const NODE_LOST: &str = "node lost";
+
 impl Books {
     /// A pod as last observed.
     pub(in crate::core) fn see_ask(&mut self, id: AskId, spec: AskSpec) {
@@ -239,6 +242,7 @@ impl Books {
         self.free(id);
         self.change(id, |ask| ask.state = AskState::Finished);
         let succeeded = self.asks[id].spec.place == Place::Succeeded;
+        self.note_end(id, self.asks[id].spec.place.failure().cloned());
         let is_placeholder = self.asks[id].is_placeholder();
         if succeeded && !is_placeholder {
             // A member that succeeded keeps its seat, so that no other member takes it.
@@ -253,6 +257,15 @@ impl Books {
         } else {
             // Its Binding may have been made by an earlier process, and this process may not have seen it before.
             self.look_for_seat(id);
+        }
+    }
+
+    /// A member ended.
+    fn note_end(&mut self, id: AskId, failed: Option<Text>) {
+        let group = self.asks[id].group.filter(|_| self.is_of_this_life(&self.asks[id]));
+        if let Some(group) = group {
+            self.groups[group].ended.count(failed);
+            self.changes.groups.insert(group);
         }
     }
 
@@ -276,6 +289,11 @@ impl Books {
         let Some(ask) = self.asks.get(id) else { return };
         let (app, group, state, waited_for) = (ask.app, ask.group, ask.state, ask.waits_for);
         let lost = self.seat_of_placeholder(id);
+        if let AskState::Bound { node } = state
+            && self.is_lost(node)
+        {
+            self.note_end(id, Some(NODE_LOST.into()));
+        }
         if !self.step_aside(id) {
             if let AskState::Parked { .. } = state {
                 self.unpark(id);

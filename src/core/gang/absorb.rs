@@ -207,14 +207,26 @@ impl Scheduler {
     pub(in crate::core) fn seat_surplus(&mut self, id: GroupId) {
         let group = &self.books.groups[id];
         let tally = group.seats.tally();
-        let has_surplus = group.members.running + group.members.succeeded > tally.taken - tally.gone;
-        if tally.open == 0 || !has_surplus {
+        if tally.open == 0 || group.had_a_seat() <= tally.taken {
             return;
         }
         for ask in self.books.sorted_asks(id) {
             if self.books.asks[ask].seat.is_none() && !self.books.asks[ask].is_placeholder() {
                 self.absorb_member(ask);
             }
+        }
+        self.seat_the_gone(id);
+    }
+
+    /// Members that succeeded and are gone have seats as well, so that no other member takes these. Of a process that was
+    /// not there when they went, status tells how many there were.
+    pub(in crate::core) fn seat_the_gone(&mut self, id: GroupId) {
+        let group = &self.books.groups[id];
+        let gone = group.had_a_seat().saturating_sub(group.seats.tally().taken);
+        for _ in 0..gone.min(group.ended.succeeded) {
+            let Some(seat) = self.books.groups[id].seats.first_open() else { return };
+            self.clear_for_member(id, seat);
+            self.books.seat(id, seat, SeatState::Taken(None));
         }
     }
 
@@ -243,11 +255,6 @@ impl Scheduler {
 
     /// Whether a finished member succeeded in this incarnation: it keeps its seat.
     fn succeeded_here(&self, ask: &Ask) -> bool {
-        let (Some(group), Some(app)) = (ask.group, ask.app) else { return false };
-        let uid = &self.books.groups[group].spec().uid;
-        let is_of = |mark: &crate::core::event::Mark| {
-            mark.group.as_ref() == Some(uid) && mark.incarnation == self.books.apps[app].incarnation
-        };
-        ask.spec.place == Place::Succeeded && ask.spec.mark.as_ref().is_some_and(is_of)
+        ask.spec.place == Place::Succeeded && self.books.is_of_this_life(ask)
     }
 }

@@ -182,7 +182,6 @@ impl Scheduler {
                 group: group.key.name.clone(),
                 have: have + taken,
                 need: group.seats.len(),
-                unsupported: group.members.unsupported,
             })
         })
     }

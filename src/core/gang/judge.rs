@@ -156,7 +156,8 @@ fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectRea
             if ask.is_saturated() || placeholder_ask(books, id).is_saturated() {
                 reasons.push(RejectReason::AskTooLarge);
             } else {
-                reasons.extend(books.queues.exceeds_max(queue, &ask).into_iter().map(RejectReason::ExceedsMaxQuota));
+                let exceeded = books.queues.exceeds_max(queue, &ask).into_iter();
+                reasons.extend(exceeded.map(|excess| RejectReason::ExceedsMaxQuota(Box::new(excess))));
             }
         }
     }

@@ -143,6 +143,7 @@ impl Scheduler {
             self.absorb(ask);
             self.books.line_up(ask);
         }
+        self.seat_the_gone(id);
     }
 
     /// `minMember`. A gang that had started before its spec went wrong has seats for the pods that it has.
@@ -177,16 +178,11 @@ impl Scheduler {
         }
         let (have, need) = self.progress(id);
         let reason = match self.books.groups_of(id).map(|group| group.seats.tally().leaving).sum() {
-            0 if have == need => Reason::Held { unsupported: self.unsupported_members(id) },
+            0 if have == need => Reason::Held,
             0 => Reason::BindingPlaceholders { have, need },
             count => Reason::PlaceholdersLeaving { count },
         };
         self.wait(id, reason);
-    }
-
-    /// Members that are there and that nothing can place: they use what this version does not honour.
-    fn unsupported_members(&self, id: GangId) -> u32 {
-        self.books.groups_of(id).map(|group| group.members.unsupported).sum()
     }
 
     /// An application without TaskGroups reserves nothing: its pods are ordinary asks once the queue has admitted it.

@@ -142,10 +142,15 @@ impl Scheduler {
         Some(&group.spec().remembered).filter(|status| status.incarnation == life)
     }
 
-    /// Takes up how many seats of a task group were handed over, as status says (ADR 0017). Status is not read again
-    /// after that.
+    /// Takes up how many seats of a task group were handed over (ADR 0017), and how many of its members had ended, as
+    /// status says. Status is not read again after that.
     pub(in crate::core) fn load_remembered(&mut self, id: GroupId) {
-        self.books.groups[id].replaced = self.remembered_of_this_life(id).map_or(0, |status| status.replaced);
+        let status = self.remembered_of_this_life(id);
+        let (replaced, (succeeded, failed)) = status.map_or((0, (0, 0)), |status| (status.replaced, status.ended));
+        let mut ended = self.books.found_ended(id);
+        (ended.succeeded, ended.failed) = (ended.succeeded.max(succeeded), ended.failed.max(failed));
+        let group = &mut self.books.groups[id];
+        (group.replaced, group.ended) = (replaced, ended);
         self.forget_remembered(id);
     }
 

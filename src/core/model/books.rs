@@ -13,7 +13,7 @@ use crate::core::model::changes::Changes;
 use crate::core::model::class::Classes;
 use crate::core::model::due::Due;
 use crate::core::model::gang::Gang;
-use crate::core::model::group::Group;
+use crate::core::model::group::{Ended, Group};
 use crate::core::model::node::Nodes;
 use crate::core::model::queue::Queues;
 use crate::core::model::seat::SeatState;
@@ -66,6 +66,8 @@ pub struct Books {
     pub queueless: BTreeSet<AskId>,
     /// Pods charged on each node.
     pub residents: Lookup<NodeId, BTreeSet<AskId>>,
+    /// Nodes whose kubelet is not ready or not heard of.
+    pub not_ready: BTreeSet<NodeId>,
     /// What the ResourceQuotas of a namespace allow at all.
     pub namespace_limits: Lookup<Text, Limit>,
 }
@@ -86,9 +88,8 @@ pub struct Listed {
 struct Standing {
     active: bool,
     pending: bool,
+    scheduled: bool,
     running: bool,
-    succeeded: bool,
-    failed: bool,
     unsupported: bool,
     placeholder: bool,
 }
@@ -96,17 +97,23 @@ struct Standing {
 impl Standing {
     fn of(ask: &Ask) -> Self {
         let real = !ask.is_placeholder();
+        let has_node = real && matches!(ask.state, AskState::Bound { .. });
         Self {
             active: ask.is_active(),
             // A parked ask is still to be allocated: it is pending.
             pending: real && (ask.is_pending() || matches!(ask.state, AskState::Parked { .. })),
-            running: real && matches!(ask.state, AskState::Bound { .. }),
-            succeeded: real && ask.spec.place == Place::Succeeded,
-            failed: real && matches!(ask.spec.place, Place::Failed { .. }),
+            scheduled: has_node,
+            running: has_node && matches!(ask.spec.place, Place::On { running: true, .. }),
             unsupported: real && matches!(ask.spec.place, Place::Refused(_)),
             placeholder: !real,
         }
     }
+}
+
+/// What holds up a member that has a node and does not run.
+fn held_up(ask: &Ask) -> Option<Text> {
+    let standing = Standing::of(ask);
+    ask.spec.held_up.clone().filter(|_| standing.scheduled && !standing.running)
 }
 
 fn adjust(tally: &mut u32, was: bool, is: bool) {
@@ -137,6 +144,7 @@ impl Books {
             ordinary,
             queueless,
             residents,
+            not_ready,
             namespace_limits,
         } = self;
         [
@@ -155,6 +163,7 @@ impl Books {
             ("ordinary", ordinary.len()),
             ("queueless", queueless.len()),
             ("residents", residents.len()),
+            ("nodes that are not ready", not_ready.len()),
             ("namespace limits", namespace_limits.len()),
         ]
         .into_iter()
@@ -165,11 +174,12 @@ impl Books {
     /// Changes an ask and keeps the tallies of its application and group: the one function that does.
     pub fn change<R>(&mut self, id: AskId, change: impl FnOnce(&mut Ask) -> R) -> R {
         let ask = &mut self.asks[id];
-        let was = Standing::of(ask);
+        let (was, was_held_up) = (Standing::of(ask), held_up(ask));
         let result = change(ask);
-        let is = Standing::of(ask);
+        let (is, is_held_up) = (Standing::of(ask), held_up(ask));
         let (app, group) = (ask.app, ask.group);
         self.recount(app, group, (Some(was), Some(is)));
+        self.recount_held_up(group, was_held_up, is_held_up);
         self.note(id);
         result
     }
@@ -192,9 +202,8 @@ impl Books {
         if let Some(members) = group.and_then(|group| self.groups.get_mut(group)).map(|group| &mut group.members) {
             for (tally, (was, is)) in [
                 (&mut members.pending, both(|s| s.pending)),
+                (&mut members.scheduled, both(|s| s.scheduled)),
                 (&mut members.running, both(|s| s.running)),
-                (&mut members.succeeded, both(|s| s.succeeded)),
-                (&mut members.failed, both(|s| s.failed)),
                 (&mut members.unsupported, both(|s| s.unsupported)),
                 (&mut members.placeholders, both(|s| s.placeholder)),
             ] {
@@ -203,16 +212,33 @@ impl Books {
         }
     }
 
+    fn recount_held_up(&mut self, group: Option<GroupId>, was: Option<Text>, is: Option<Text>) {
+        let Some(group) = group.filter(|_| was != is).and_then(|group| self.groups.get_mut(group)) else { return };
+        if let Some(is) = is {
+            *group.held_up.entry(is).or_default() += 1;
+        }
+        if let Some(was) = was {
+            let count = group.held_up.get_mut(&was).expect("it was counted");
+            *count -= 1;
+            if *count == 0 {
+                group.held_up.remove(&was);
+            }
+        }
+    }
+
     /// Links an ask to its application and group, or to none.
     pub fn link(&mut self, id: AskId, app: Option<AppId>, group: Option<GroupId>) {
         let ask = &self.asks[id];
         let (standing, old_app, old_group) = (Standing::of(ask), ask.app, ask.group);
+        let held_up = held_up(ask);
         if (old_app, old_group) == (app, group) {
             return;
         }
         self.note(id);
         self.recount(old_app, old_group, (Some(standing), None));
         if old_group != group {
+            self.recount_held_up(old_group, held_up.clone(), None);
+            self.recount_held_up(group, None, held_up);
             if let Some(old) = old_group.and_then(|group| self.groups.get_mut(group)) {
                 old.asks.remove(&id);
             }
@@ -325,6 +351,7 @@ impl Books {
             new.queue.into_iter().for_each(|queue| self.queues.charge(queue, &new.in_queue));
         }
         self.changes.queues.extend(charge.as_ref().and_then(|charge| charge.queue));
+        self.changes.nodes |= charge != ask.charge;
         let old = std::mem::replace(&mut ask.charge, charge);
         if let Some(old) = &old {
             self.nodes.discharge(old.node, &old.on_node, old_ports);
@@ -379,10 +406,11 @@ impl Books {
         self.changes.apps.extend(self.groups[group].app);
     }
 
-    /// Ends the present life of a group: its seats go, and the count of placeholders that were replaced in it.
+    /// Ends the present life of a group: its seats go, and the counts of what happened in it.
     pub fn end_life(&mut self, group: GroupId) {
         self.clear_seats(group);
         self.groups[group].replaced = 0;
+        self.groups[group].ended = Ended::default();
     }
 
     /// Takes all seats of a group away, as if they had never been.

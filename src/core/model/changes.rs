@@ -23,6 +23,8 @@ pub struct Changes {
     pub queues: BTreeSet<QueueId>,
     /// Nodes that have more room, or take pods that they did not take.
     pub grown: BTreeSet<NodeId>,
+    /// Nodes came, went or changed, or what is free on them: what was told of them may not be true any more.
+    pub nodes: bool,
     /// Placeholders that were given up: their deletion is to be decided.
     pub given_up: BTreeSet<AskId>,
     /// Placeholders whose creation was called off.
@@ -36,7 +38,7 @@ pub struct Changes {
 impl Changes {
     /// How much each set holds.
     pub(super) fn sizes(&self) -> [(&'static str, usize); 8] {
-        let Self { apps, asks, groups, queues, grown, given_up, called_off, lines, pass_due: _ } = self;
+        let Self { apps, asks, groups, queues, grown, nodes: _, given_up, called_off, lines, pass_due: _ } = self;
         [
             ("applications to be settled", apps.len()),
             ("pods to be shown", asks.len()),
@@ -65,14 +67,27 @@ impl Books {
     pub fn show_app(&mut self, id: AppId) {
         let app = &self.apps[id];
         self.changes.groups.extend(app.groups.iter().chain(&app.outsiders));
+        self.changes.queues.extend(app.queue);
+        let asks = self.shown_of_app(id);
+        self.changes.asks.extend(asks);
+    }
+
+    /// The pods of an application that may show the reason of its gang.
+    fn shown_of_app(&self, id: AppId) -> Vec<AskId> {
+        let app = &self.apps[id];
+        let groups = app.groups.iter().map(|group| &self.groups[*group]);
+        let of_groups = groups.flat_map(|group| {
+            let placeholders = group.seats.open_with_placeholder().map(|(_, ask)| ask);
+            group.waiting.iter().map(|(_, ask)| *ask).chain(placeholders)
+        });
         // All originators, also those that came after the gate: before the start they show the gang's reason, after it
         // their own.
-        self.changes.asks.extend(app.asks.iter().copied());
-        for group in app.groups.iter().map(|group| &self.groups[*group]) {
-            self.changes.asks.extend(group.waiting.iter().map(|(_, ask)| *ask));
-            self.changes.asks.extend(group.seats.open_with_placeholder().map(|(_, ask)| ask));
-        }
-        self.changes.queues.extend(app.queue);
+        app.asks.iter().copied().chain(of_groups).collect()
+    }
+
+    /// The same of all applications of a gang.
+    pub fn shown_of_gang(&self, id: GangId) -> Vec<AskId> {
+        self.gangs[id].apps.iter().flat_map(|app| self.shown_of_app(*app)).collect()
     }
 
     /// The same for all applications of a gang.

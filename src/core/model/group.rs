@@ -1,8 +1,8 @@
 //! Task groups: named sets of equal members (01, 1.1).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AppId, AskId, GangId, Key};
+use crate::core::base::ids::{AppId, AskId, GangId, Key, Text};
 use crate::core::event::{GroupSpec, PlaceholderFor, Reservation};
 use crate::core::model::ask::Rank;
 use crate::core::model::seat::Seats;
@@ -31,6 +31,10 @@ pub struct Group {
     pub overflow: BTreeSet<(Rank, AskId)>,
     /// Members by what became of them.
     pub members: Members,
+    /// Members that have a node and do not run yet, by what the kubelet says of it.
+    pub held_up: BTreeMap<Text, u32>,
+    /// Members that ended in this incarnation.
+    pub ended: Ended,
     /// Placeholders that gave their seat to a member, in this incarnation.
     pub replaced: u32,
     /// The last incarnation that it was part of. Later ones have higher numbers, even if the TaskGroup moves to another
@@ -48,15 +52,41 @@ pub struct Members {
     /// Wait for a node.
     pub pending: u32,
     /// Have a node and are not finished.
+    pub scheduled: u32,
+    /// Of these: their containers run.
     pub running: u32,
-    /// Succeeded.
-    pub succeeded: u32,
-    /// Failed.
-    pub failed: u32,
     /// Wait, and use what this version does not honour.
     pub unsupported: u32,
     /// Placeholder pods that exist.
     pub placeholders: u32,
+}
+
+/// How members ended, in one incarnation; also of those whose pods are gone.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// Succeeded.
+    pub succeeded: u32,
+    /// Failed.
+    pub failed: u32,
+    /// Of these by how, as far as this process saw it.
+    pub how: BTreeMap<Text, u32>,
+}
+
+/// So many ways to fail are told apart.
+const HOW_MAX: usize = 8;
+
+impl Ended {
+    /// One more has succeeded (`None`) or failed.
+    pub fn count(&mut self, failed: Option<Text>) {
+        let Some(how) = failed else {
+            self.succeeded = self.succeeded.saturating_add(1);
+            return;
+        };
+        self.failed = self.failed.saturating_add(1);
+        if !how.is_empty() && (self.how.len() < HOW_MAX || self.how.contains_key(&how)) {
+            *self.how.entry(how).or_default() += 1;
+        }
+    }
 }
 
 impl Group {
@@ -73,6 +103,8 @@ impl Group {
             waiting: BTreeSet::new(),
             overflow: BTreeSet::new(),
             members: Members::default(),
+            held_up: BTreeMap::new(),
+            ended: Ended::default(),
             replaced: 0,
             lived: 0,
             closed_out: false,
@@ -93,6 +125,11 @@ impl Group {
     /// Members that wait for a node after the start, in the order of a pass: those that count on a held seat first.
     pub fn without_node(&self) -> impl Iterator<Item = &(Rank, AskId)> {
         self.waiting.iter().chain(&self.overflow)
+    }
+
+    /// How many members have or had a node in this incarnation, but for those that failed: each counts for a seat.
+    pub fn had_a_seat(&self) -> u32 {
+        self.members.scheduled.saturating_add(self.ended.succeeded)
     }
 
     /// Whether its seats are held by placeholder pods.

@@ -2,10 +2,12 @@
 
 use crate::core::base::ids::{AskId, GroupId, NodeId};
 use crate::core::event::{Place, Role};
-use crate::core::model::ask::AskState;
+use crate::core::model::ask::{Ask, AskState};
 use crate::core::model::books::Books;
+use crate::core::model::group::Ended;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::seat::SeatState;
+use crate::core::shape::NodeSpec;
 
 impl Books {
     /// The pods charged on a node, in the order of their names.
@@ -60,6 +62,30 @@ impl Books {
         let ask = &self.asks[id];
         let is_refused = matches!(ask.spec.place, Place::Refused(_)) && !ask.is_placeholder();
         !self.lacks_its_group(id) && ask.relabelled.is_none() && !is_refused
+    }
+
+    /// Whether our Binding of a member says that it was made for the present incarnation of its application.
+    pub(in crate::core) fn is_of_this_life(&self, ask: &Ask) -> bool {
+        let group = ask.group.map(|group| &self.groups[group]);
+        let life = group.and_then(|group| Some((&group.spec.as_ref()?.uid, self.apps.get(group.app?)?.incarnation)));
+        let marked = ask.spec.mark.as_ref().and_then(|mark| Some((mark.group.as_ref()?, mark.incarnation)));
+        !ask.is_placeholder() && marked.is_some() && marked == life
+    }
+
+    /// Whether nobody runs pods on a node now: its object is gone, or says that its kubelet is not heard of.
+    pub(in crate::core) fn is_lost(&self, node: NodeId) -> bool {
+        self.nodes.spec(node).is_none_or(NodeSpec::is_not_ready)
+    }
+
+    /// How the members of a group ended that are there, in the present incarnation.
+    pub(in crate::core) fn found_ended(&self, id: GroupId) -> Ended {
+        let mut ended = Ended::default();
+        for ask in self.groups[id].asks.iter().map(|ask| &self.asks[*ask]) {
+            if ask.state == AskState::Finished && self.is_of_this_life(ask) {
+                ended.count(ask.spec.place.failure().cloned());
+            }
+        }
+        ended
     }
 
     /// Whether a member's TaskGroup is gone.

@@ -17,6 +17,8 @@ pub enum Timer {
     Completion(AppId),
     /// Numbers in what gangs at the gate were told have changed: they are told anew.
     Numbers,
+    /// Nodes have changed: those who wait for room are told anew what these lack.
+    Nodes,
     /// A Binding or deletion that the API server refused is tried again.
     Retry(AskId),
 }

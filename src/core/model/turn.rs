@@ -208,6 +208,16 @@ impl Books {
     }
 }
 
+impl Line {
+    /// The queue in which those in it wait; of a gang past the gate its turn says it.
+    pub fn queue(&self) -> Option<QueueId> {
+        match self {
+            Self::Pods(queue, _) | Self::Gate(queue, _) => Some(*queue),
+            Self::Gang(_) => None,
+        }
+    }
+}
+
 impl Turn {
     /// Whether the gang is past the gate.
     pub const fn is_past_gate(&self) -> bool {

@@ -175,9 +175,9 @@ impl Lines {
         }
     }
 
-    /// Whether somebody waits for a limit of a queue.
-    pub(in crate::core) fn wait_for(&self, queue: QueueId) -> bool {
-        self.by_limit.contains_key(&queue)
+    /// Whether somebody waits for a limit.
+    pub(in crate::core) fn wait_for_limits(&self) -> bool {
+        !self.by_limit.is_empty()
     }
 
     /// The numbers in what was told to those who wait for a limit of a queue are not true any more.
@@ -185,20 +185,27 @@ impl Lines {
         self.old_numbers.insert(queue);
     }
 
-    /// All who wait for such queues are told anew; also those who are looked at anyway, since of these only who is new
-    /// would be told.
-    pub(in crate::core) fn tell_numbers(&mut self) {
-        let mut lines: Vec<Line> = self.due.iter().cloned().collect();
-        for queue in std::mem::take(&mut self.old_numbers) {
-            let held = self.by_limit.get(&queue).into_iter().flat_map(BTreeMap::values).flatten();
-            lines.extend(held.map(|(_, line)| line.clone()));
-        }
+    /// All who wait for such queues, or for one below, are told anew: another limit on the path may be the first that
+    /// does not hold them. So are those who are looked at anyway, since of these only who is new would be told. Returns
+    /// the lines of pods, whose reasons are made when they are shown.
+    pub(in crate::core) fn tell_numbers(&mut self, queues: &Queues) -> Vec<(QueueId, ClassId)> {
+        let old = std::mem::take(&mut self.old_numbers);
+        let is_old = |queue: QueueId| queues.get(queue).is_some() && queues.path(queue).any(|at| old.contains(&at));
+        let held = old.iter().filter_map(|queue| self.by_limit.get(queue)).flat_map(BTreeMap::values).flatten();
+        let mut lines: BTreeSet<Line> = held.map(|(_, line)| line.clone()).chain(self.due.iter().cloned()).collect();
+        lines.extend(self.told.keys().filter(|line| line.queue().is_some_and(is_old)).cloned());
+        let mut pods = Vec::new();
         for line in lines {
-            if let Some(Told::Gangs { again, .. }) = self.told.get_mut(&line) {
-                *again = true;
-                self.wake(&line);
+            match (self.told.get_mut(&line), &line) {
+                (Some(Told::Gangs { again, .. }), _) => {
+                    *again = true;
+                    self.wake(&line);
+                }
+                (Some(Told::Pods(true)), Line::Pods(queue, class)) => pods.push((*queue, *class)),
+                (Some(Told::Pods(_)) | None, Line::Pods(..) | Line::Gate(..) | Line::Gang(_)) => {}
             }
         }
+        pods
     }
 
     /// How many are remembered.
@@ -278,7 +285,7 @@ mod tests {
         }
         lines.wake(&line(2));
         lines.numbers_changed(queue);
-        lines.tell_numbers();
+        lines.tell_numbers(&Queues::default());
         let again = [1, 2, 3].map(|at| matches!(lines.told[&line(at)], Told::Gangs { again: true, .. }));
         assert_eq!((again, lines.take_due().len()), ([true, true, false], 2), "the third waits for another queue");
     }

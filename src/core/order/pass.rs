@@ -122,7 +122,7 @@ impl Scheduler {
         }
         let moved = self.books.queues.take_moved();
         for queue in moved.loosened.iter().chain(&moved.tightened) {
-            if self.lines.wait_for(*queue) {
+            if self.lines.wait_for_limits() {
                 self.tell_numbers_later(*queue);
             }
         }

@@ -130,15 +130,19 @@ impl Planner {
     }
 }
 
-/// Where a plan of the gang's first candidates would fall short now; `None` if it would not.
-pub(in crate::core) fn short_now(books: &Books, id: GangId) -> Option<ShortNow> {
+/// What a plan of the gang's first candidates would ask of the nodes now; `None` while there are too few of them.
+pub(in crate::core) fn first_demands(books: &Books, id: GangId) -> Option<Vec<Demand>> {
     let on_trial = match books.gangs[id].turn() {
         Some(Turn::Gate { form, .. }) => Some(&**form),
         Some(Turn::Past { .. }) | None => None,
     };
-    let demands = demands_of(&choose(books, &candidates(books, id, on_trial)?, &BTreeMap::new(), |_| None)?);
+    Some(demands_of(&choose(books, &candidates(books, id, on_trial)?, &BTreeMap::new(), |_| None)?))
+}
+
+/// Where a plan of these demands would fall short now; `None` if it would not.
+pub(in crate::core) fn short_now(books: &Books, demands: &[Demand]) -> Option<ShortNow> {
     let mut nodes = Scratch::default();
-    let short = fill_until_short(&books.nodes, &books.classes, &mut nodes, &demands)?;
+    let short = fill_until_short(&books.nodes, &books.classes, &mut nodes, demands)?;
     Some(ShortNow { demand: demands[short.demand], fit: short.fit, nodes })
 }
 

@@ -1,3 +1,4 @@
 //! What users are told: which task groups, pods and queues changed, and what to say of each.
 
+pub mod lacks;
 pub mod report;

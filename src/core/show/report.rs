@@ -1,21 +1,20 @@
 //! What is to be shown: which task groups, pods and queues changed, and what to say of each.
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, QueueId, Text};
-use crate::core::base::resources::{Amount, Totals};
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId, QueueId, Text};
+use crate::core::base::resources::Totals;
 use crate::core::codes::Code;
 use crate::core::decision::Decision;
 use crate::core::event::{Place, Role};
 use crate::core::gang::judge::placeholder_ask;
 use crate::core::gang::replace::excess_refused;
 use crate::core::model::ask::{AskState, WaitsFor};
-use crate::core::model::group::Group;
+use crate::core::model::group::{Ended, Group, Members};
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::model::seat::{SeatState, Tally};
-use crate::core::place::misfit::misfits;
 use crate::core::place::overlay::Scratch;
-use crate::core::place::plan::{ShortNow, short_now};
 use crate::core::reason::{AskReason, Reason, RejectReason};
+use crate::core::show::lacks::Lacks;
 use crate::core::step::Scheduler;
 use crate::core::time::Wall;
 
@@ -34,8 +33,10 @@ pub struct GroupReport {
     pub seats: Tally,
     /// `minMember`.
     pub required: u32,
-    /// Members and placeholders by what became of them.
-    pub members: crate::core::model::group::Members,
+    /// Members and placeholders that are there, by where they stand.
+    pub members: Members,
+    /// How members ended.
+    pub ended: Ended,
     /// Placeholders that gave their seat to a member.
     pub replaced: u32,
     /// Accepted by its queue.
@@ -65,6 +66,11 @@ pub struct QueueReport {
     pub applications: Vec<(AppState, u32)>,
 }
 
+/// So many nodes that are not ready are searched for members of a task group: where a whole zone is away it costs no more.
+const NOT_READY_MOST: usize = 64;
+/// So many of them are named.
+const NOT_READY_NAMED: usize = 3;
+
 impl Scheduler {
     /// Notes why a gang waits, and that it is to be shown.
     pub(in crate::core) fn wait(&mut self, id: GangId, reason: Reason) {
@@ -72,18 +78,40 @@ impl Scheduler {
         if gang.waits.as_ref() == Some(&reason) {
             return;
         }
-        // Pods show no more than the code of this reason, so other numbers are shown anew on the task groups only.
         let is_new = gang.waits.as_ref().map(Reason::code) != Some(reason.code());
+        let has_new_cause = gang.waits.as_ref().is_none_or(|waits| !waits.has_cause_of(&reason));
+        let is_of_nodes = reason.is_of_nodes();
         gang.waits = Some(reason);
+        if is_of_nodes {
+            self.lacks.gang_waits(id, is_new);
+        }
         if is_new {
             self.books.show_gang(id);
         } else {
             self.books.changes.groups.extend(&self.books.gangs[id].groups);
+            self.renew_on_pods(id, has_new_cause, is_of_nodes);
+        }
+    }
+
+    /// The pods of a gang say what the gang says: at once if the cause is another one, and else before long.
+    fn renew_on_pods(&mut self, id: GangId, has_new_cause: bool, is_of_nodes: bool) {
+        // Of nodes it is said with the sentence that is made of them.
+        if !is_of_nodes {
+            let asks = self.books.shown_of_gang(id);
+            if has_new_cause { self.show_again(asks) } else { self.lacks.are_old(asks) }
         }
     }
 
     /// Emits what changed, in the order of names.
     pub(in crate::core) fn report_changes(&mut self) {
+        let asks = self.books.changes.asks.take();
+        let asks: Vec<_> = self.books.by_name(asks).into_iter().map(|id| (id, self.ask_reason(id))).collect();
+        for (id, reason) in &asks {
+            if let Some(AskReason::Capacity(class)) = reason {
+                self.lacks.pod_waits(*id, *class);
+            }
+        }
+        self.tell_lacks();
         let groups = std::mem::take(&mut self.books.changes.groups);
         let mut groups: Vec<_> =
             groups.into_iter().filter_map(|id| Some((self.books.groups.get(id)?.key.clone(), id))).collect();
@@ -93,13 +121,16 @@ impl Scheduler {
                 self.decide(Decision::ShowGroup(id));
             }
         }
-        let asks = self.books.changes.asks.take();
-        self.books.by_name(asks).into_iter().for_each(|id| self.report_ask(id));
+        asks.iter().for_each(|(id, reason)| self.report_ask(*id, reason.as_ref()));
+        let again = self.books.changes.asks.take();
+        for id in self.books.by_name(again) {
+            self.report_ask(id, self.ask_reason(id).as_ref());
+        }
         self.report_queues();
     }
 
-    fn report_ask(&mut self, id: AskId) {
-        let told = self.ask_reason(id).map(|reason| (reason.code(), reason.lasting_words()));
+    fn report_ask(&mut self, id: AskId, reason: Option<&AskReason>) {
+        let told = reason.map(|reason| (reason.code(), reason.lasting_words()));
         if self.books.asks[id].shown != told {
             self.books.asks[id].shown = told;
             self.decide(Decision::ShowAsk(id));
@@ -251,13 +282,25 @@ impl Scheduler {
         }
     }
 
-    /// The sentence for a pod's reason, with counts and the binding constraint.
+    /// The sentence for a pod's reason, with counts and the binding constraint; of nodes as it was said last.
     pub fn ask_message(&self, reason: &AskReason) -> String {
+        self.ask_words(reason, &self.lacks)
+    }
+
+    /// The same from a look at the nodes now.
+    pub fn ask_message_anew(&self, reason: &AskReason) -> String {
+        self.ask_words(reason, &Lacks::default())
+    }
+
+    fn ask_words(&self, reason: &AskReason, said: &Lacks) -> String {
         match reason {
-            AskReason::Capacity(class) => self.capacity_sentence(&Scratch::default(), *class),
-            AskReason::Gang(gang, reason) => self.gang_message(*gang, reason),
+            AskReason::Capacity(class) => match said.of_class(*class) {
+                Some(text) => text.to_string(),
+                None => self.nodes_lack(&Scratch::default(), *class),
+            },
+            AskReason::Gang(gang, reason) => self.gang_words(*gang, reason, said),
             AskReason::Wanted(gang) => match &self.books.gangs[*gang].waits {
-                Some(waits) => self.gang_message(*gang, waits),
+                Some(waits) => self.gang_words(*gang, waits, said),
                 None => reason.to_string(),
             },
             AskReason::TaskGroupNotFound(_)
@@ -274,42 +317,15 @@ impl Scheduler {
         }
     }
 
-    fn gang_message(&self, gang: GangId, reason: &Reason) -> String {
-        match reason {
-            Reason::WaitingForCapacity { .. } => match short_now(&self.books, gang) {
-                Some(ShortNow { demand, fit, nodes }) => {
-                    let reason = Reason::WaitingForCapacity { fit, need: demand.count };
-                    format!("{reason}, then {}", self.capacity_sentence(&nodes, demand.class))
-                }
-                None => format!("{reason}; looking again"),
-            },
-            Reason::WaitingBehind { refused, .. } => match short_now(&self.books, gang) {
-                Some(ShortNow { demand, fit, nodes }) => {
-                    let reason = Reason::WaitingBehind { fit, need: demand.count, refused: refused.clone() };
-                    format!("{reason}; {}", self.capacity_sentence(&nodes, demand.class))
-                }
-                None => format!("{reason}; trying again soon"),
-            },
-            Reason::WaitingForTaskGroups { .. }
-            | Reason::WaitingForQueues { .. }
-            | Reason::WaitingForFirstPod
-            | Reason::WaitingForMembers { .. }
-            | Reason::WaitingForQuota(_)
-            | Reason::WaitingForApplications { .. }
-            | Reason::Settling
-            | Reason::CreatingPlaceholders { .. }
-            | Reason::BindingPlaceholders { .. }
-            | Reason::Held { .. }
-            | Reason::PlaceholdersLeaving { .. }
-            | Reason::PlaceholderRejected(_)
-            | Reason::PlaceholdersLost(_)
-            | Reason::JoinedLate { .. }
-            | Reason::ReservationLost { .. } => reason.to_string(),
-            Reason::MembersRefused { group, .. } => match self.first_refused(gang, *group) {
-                Some(cause) => format!("{reason}; {cause}"),
-                None => reason.to_string(),
-            },
+    fn gang_words(&self, gang: GangId, reason: &Reason, said: &Lacks) -> String {
+        if let Reason::MembersRefused { group, .. } = reason {
+            let cause = self.first_refused(gang, *group).map_or_else(String::new, |cause| format!("; {cause}"));
+            return format!("{reason}{cause}");
         }
+        if !reason.is_of_nodes() {
+            return reason.to_string();
+        }
+        said.of_gang(gang).map_or_else(|| self.gang_lacks_now(gang, reason), ToString::to_string)
     }
 
     /// The first refused pod of a task group, or of those outside the groups of a gang, with its cause.
@@ -322,28 +338,6 @@ impl Scheduler {
             Place::Gated | Place::Pending | Place::On { .. } | Place::Succeeded | Place::Failed { .. } => None,
         });
         refused.min().map(|(pod, field)| format!("{pod} uses {field}"))
-    }
-
-    /// "0/20 nodes take one more: 15 Insufficient cpu, …" in kube-scheduler's words, with the nearest miss; the nodes
-    /// as seen through a plan.
-    fn capacity_sentence(&self, plan: &Scratch, class: ClassId) -> String {
-        let histogram = misfits(&self.books.nodes, &self.books.classes, plan, class);
-        let request = &self.books.classes.shape(class).request;
-        let mut text = format!("{}/{} nodes take one more", histogram.fit, histogram.nodes);
-        let causes: Vec<_> =
-            histogram.iter().map(|(cause, count)| format!("{count} {}", cause.wording(request))).collect();
-        if !causes.is_empty() {
-            text.push_str(&format!(": {}", causes.join(", ")));
-        }
-        if let Some(near) = histogram.nearest
-            && let (Some(resource), Some(node)) = (near.lacks.resource(request), self.books.nodes.name(near.node))
-        {
-            text.push_str(&format!(
-                "; nearest is {node}, {} {resource} short",
-                Amount(resource, i128::from(near.missing))
-            ));
-        }
-        text
     }
 
     /// Whether a task group's stage passes by itself within moments.
@@ -375,6 +369,7 @@ impl Scheduler {
             seats: group.seats.tally(),
             required: spec.min_member,
             members: group.members,
+            ended: group.ended.clone(),
             replaced: group.replaced,
             accepted: !matches!(state, AppState::New | AppState::Rejected),
             past_gate: app.is_some_and(|app| {
@@ -402,13 +397,21 @@ impl Scheduler {
             AppState::New | AppState::Accepted => waits.map_or(Code::Submitted, Reason::code),
             AppState::Running => running_reason(group, app.placed).0,
             AppState::Waiting => Code::WaitingForCompletion,
-            AppState::Completed => waits.map_or(Code::Completed, Reason::code),
+            AppState::Completed => waits.map_or_else(|| completed(group).0, Reason::code),
         }
     }
 
-    /// The sentence beside the reason of a task group. It may look at every node, so it is made only when it is written
-    /// or asked for.
+    /// The sentence beside the reason of a task group; of nodes as it was said last.
     pub fn group_message(&self, id: GroupId) -> String {
+        self.group_words(id, &self.lacks)
+    }
+
+    /// The same from a look at the nodes now.
+    pub fn group_message_anew(&self, id: GroupId) -> String {
+        self.group_words(id, &Lacks::default())
+    }
+
+    fn group_words(&self, id: GroupId, said: &Lacks) -> String {
         let Some(group) = self.books.groups.get(id) else { return String::new() };
         let Some(app) = group.app.map(|app| &self.books.apps[app]) else {
             return self.outside_message(id);
@@ -417,18 +420,40 @@ impl Scheduler {
         match app.state() {
             AppState::Rejected => join(&app.rejected),
             AppState::New | AppState::Accepted => match waits {
-                Some(reason) => self.gang_message(app.gang, reason),
+                Some(reason) => self.gang_words(app.gang, reason, said),
                 None => "submitted; not planned yet".into(),
             },
-            AppState::Running => running_reason(group, app.placed).1,
-            AppState::Waiting => {
-                "nothing runs and nothing is pending; the application completes at its deadline".into()
-            }
+            AppState::Running => running_reason(group, app.placed).1 + &self.not_ready(id),
+            AppState::Waiting => match how_ended(group) {
+                Some(ended) => {
+                    format!("{ended}; nothing is left to run, and the application completes at its deadline")
+                }
+                None => "nothing runs and nothing is pending; the application completes at its deadline".into(),
+            },
             AppState::Completed => match waits {
-                Some(reason) => self.gang_message(app.gang, reason),
-                None => "the application is complete".into(),
+                Some(reason) => self.gang_words(app.gang, reason, said),
+                None => completed(group).1,
             },
         }
+    }
+
+    /// `; node n1 is not ready (2 members)`, of nodes where members of a task group are; empty without any.
+    fn not_ready(&self, id: GroupId) -> String {
+        let is_member = |ask: &&AskId| {
+            let ask = &self.books.asks[**ask];
+            ask.group == Some(id) && !ask.is_placeholder()
+        };
+        let nodes = self.books.not_ready.iter().take(NOT_READY_MOST).filter_map(|node| {
+            let members = self.books.residents.get(node)?.iter().filter(is_member).count();
+            Some((self.books.nodes.name(*node)?, members)).filter(|_| members > 0)
+        });
+        let mut nodes: Vec<_> = nodes.collect();
+        nodes.sort_unstable();
+        let word = |(name, members): &(&Text, usize)| {
+            let noun = if *members == 1 { "member" } else { "members" };
+            format!("; node {name} is not ready ({members} {noun})")
+        };
+        nodes.iter().take(NOT_READY_NAMED).map(word).collect()
     }
 
     /// Everything that is shown of a queue.
@@ -445,17 +470,73 @@ impl Scheduler {
 
 fn running_reason(group: &Group, placed: bool) -> (Code, String) {
     let (tally, all) = (group.seats.tally(), group.seats.len());
+    let ended = how_ended(group).map_or(String::new(), |ended| format!("; {ended}"));
     if tally.open > 0 {
         let lost = tally.open;
         let comes = if placed { "are ordinary pods" } else { "are placed first" };
         let text = format!("{lost} of {all} seats have no member and nothing holds them; members that come {comes}");
-        return (Code::PartiallyLost, text);
+        return (Code::PartiallyLost, text + &ended);
     }
+    let who = who_runs(group, all);
     if placed || tally.taken == all {
-        return (Code::Running, format!("{} of {all} members run or have run", tally.taken));
+        return (Code::Running, who + &ended);
     }
-    let text = format!("{} of {all} members are bound, {} seats are held for those to come", tally.taken, tally.held);
-    (Code::Starting, text)
+    let held = match tally.held {
+        0 => String::new(),
+        1 => ", 1 seat is held for one to come".to_owned(),
+        held => format!(", {held} seats are held for those to come"),
+    };
+    (Code::Starting, format!("{who}{held}{ended}"))
+}
+
+/// `3 of 3 members run`, or `3 of 3 members have a node, 0 run: ImagePullBackOff on 3`.
+fn who_runs(group: &Group, all: u32) -> String {
+    let Members { scheduled, running, .. } = group.members;
+    let of_all = if scheduled <= all { format!("of {all} ") } else { String::new() };
+    let members = |count: u32, one: &str, more: &str| {
+        let noun = if of_all.is_empty() && count == 1 { "member" } else { "members" };
+        format!("{count} {of_all}{noun} {}", if count == 1 { one } else { more })
+    };
+    if scheduled == 0 && group.ended == Ended::default() {
+        return format!("0 of {all} members have a node yet");
+    }
+    if running == scheduled {
+        return members(running, "runs", "run");
+    }
+    let held_up: Vec<_> = group.held_up.iter().map(|(word, count)| format!("{word} on {count}")).collect();
+    let why = if held_up.is_empty() { " yet".to_owned() } else { format!(": {}", held_up.join(", ")) };
+    format!(
+        "{}, {running} {}{why}",
+        members(scheduled, "has a node", "have a node"),
+        if running == 1 { "runs" } else { "run" }
+    )
+}
+
+/// `3 members succeeded, 1 failed (OOMKilled)`; `None` while none has ended.
+fn how_ended(group: &Group) -> Option<String> {
+    let Ended { succeeded, failed, how } = &group.ended;
+    let known: u32 = how.values().sum();
+    let how: Vec<_> = match how.len() {
+        1 if known == *failed => how.keys().map(ToString::to_string).collect(),
+        _ => how.iter().map(|(how, count)| format!("{count} {how}")).collect(),
+    };
+    let how = if how.is_empty() { String::new() } else { format!(" ({})", how.join(", ")) };
+    let members = |count: u32| if count == 1 { "member" } else { "members" };
+    match (*succeeded, *failed) {
+        (0, 0) => None,
+        (succeeded, 0) => Some(format!("{succeeded} {} succeeded", members(succeeded))),
+        (0, failed) => Some(format!("{failed} {} failed{how}", members(failed))),
+        (succeeded, failed) => Some(format!("{succeeded} {} succeeded, {failed} failed{how}", members(succeeded))),
+    }
+}
+
+/// An application that is complete: a member that failed is made good by another that succeeded.
+fn completed(group: &Group) -> (Code, String) {
+    let Ended { succeeded, failed, .. } = group.ended;
+    let needed = group.spec.as_ref().map_or(0, |spec| spec.min_member);
+    let code = if failed > 0 && succeeded < needed { Code::SomeFailed } else { Code::Completed };
+    let text = how_ended(group).map_or(String::new(), |ended| format!(": {ended}"));
+    (code, format!("the application is complete{text}"))
 }
 
 fn join(reasons: &[RejectReason]) -> String {

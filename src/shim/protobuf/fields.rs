@@ -171,8 +171,14 @@ const POD_STATUS: &[Field] = &[
 const CONDITION: &[Field] =
     &[field(1, "type", Text), field(2, "status", Text), field(5, "reason", Text), field(6, "message", Text)];
 
+const CONTAINER_STATE: &[Field] = &[
+    field(1, "waiting", Object(&[field(1, "reason", Text)])),
+    field(3, "terminated", Object(&[field(1, "exitCode", Number), field(3, "reason", Text)])),
+];
+
 const CONTAINER_STATUS: &[Field] = &[
     field(1, "name", Text),
+    field(2, "state", Object(CONTAINER_STATE)),
     field(10, "allocatedResources", Map(&Quantity)),
     field(11, "resources", Object(RESOURCES)),
 ];

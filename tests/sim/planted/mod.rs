@@ -314,7 +314,7 @@ fn i12_more_is_said_than_was_seen() {
     let mut world = world(true);
     let uid = gang_uid(&world);
     let says = |running, placeholders| {
-        let counts = Counts { running, placeholders, ..Counts::default() };
+        let counts = Counts { scheduled: running, running, placeholders, ..Counts::default() };
         let status = Box::new(TaskGroupStatus { counts, ..TaskGroupStatus::default() });
         Op::PatchTaskGroupStatus { group: key("g"), uid: uid.clone(), status }
     };
@@ -322,14 +322,23 @@ fn i12_more_is_said_than_was_seen() {
     assert_eq!(verdicts, [None, Some("I12"), Some("I12")]);
 }
 
+/// L6: a sentence that was true once stays.
+#[test]
+fn l6_a_sentence_says_what_is_not_so() {
+    let mut world = world(true);
+    edit_status(&mut world, "g", |status| status.message = "9 of 9 members run".to_owned());
+    assert_eq!(found(world, World::check_sentences), Some("L6"));
+}
+
 #[test]
 fn i12_a_status_says_what_is_not_so() {
     let mut readable = world(true);
     edit_status(&mut readable, "g", |status| status.message = GARBLED.to_owned());
     assert_eq!(found(readable, World::check_statuses), Some("I12"), "of what can be read");
-    let edits: [fn(&mut TaskGroupStatus); 11] = [
+    let edits: [fn(&mut TaskGroupStatus); 12] = [
         |status| status.counts.required = 1,
         |status| status.counts.running = 2,
+        |status| status.counts.scheduled = 2,
         |status| status.counts.held = 1,
         |status| status.counts.placeholders = 1,
         |status| status.counts.pending = 1,

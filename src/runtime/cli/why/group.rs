@@ -5,7 +5,8 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
 use super::super::list::{UNSEEN, queue_of, state};
 use super::{Answer, Waiting};
-use crate::api::task_group::{Counts, TaskGroup, TaskGroupStatus};
+use crate::api::task_group::{Counts, Reservation, TaskGroup, TaskGroupStatus};
+use crate::core::codes::Code;
 use crate::runtime::text::age;
 
 /// The conditions on the way to a running gang, in their order.
@@ -16,6 +17,9 @@ const IS_IT_RUNNING: &str = "Is Gangline running? kubectl get pods -A -l app.kub
 
 /// So long after an object was made, silence is no sign: a reason is written when it has lasted a moment.
 const NEW_SECONDS: u64 = 10;
+
+/// Members of one job come within moments.
+const LONG_SECONDS: i64 = 60;
 
 /// What helps where Gangline has said nothing about an object.
 pub(super) fn silence_hint(created: Option<&Time>, now: Timestamp) -> String {
@@ -47,6 +51,18 @@ pub(super) fn answer(group: &TaskGroup, now: Timestamp) -> Answer {
     let message = sentence(&base, &status, waiting_for.as_ref());
     let counts = Counts { required: group.spec.min_member, ..status.counts };
     Answer { reason: status.reason, message, waiting_for, counts: Some(counts), ..base }
+}
+
+/// What helps where the rest of a Direct gang does not come while some of it is there.
+const IN_A_CIRCLE: &str = "If what makes the other members first waits until these run, both wait for ever: with reservation \
+                           Placeholder the gang starts with the members that are there, and keeps places for the others.";
+
+/// Whether some members of a Direct gang have waited for the others for long.
+fn waits_in_a_circle(group: &TaskGroup, status: &TaskGroupStatus, now: Timestamp) -> bool {
+    let created = group.metadata.creation_timestamp.as_ref().map(|time| time.0);
+    let is_old = created.is_some_and(|time| now.duration_since(time).as_secs() >= LONG_SECONDS);
+    let waits = Code::from_name(&status.reason) == Some(Code::WaitingForMembers) && status.counts.pending > 0;
+    group.spec.reservation == Reservation::Direct && waits && is_old
 }
 
 fn unseen(group: &TaskGroup, now: Timestamp) -> String {
@@ -99,6 +115,7 @@ fn hints(group: &TaskGroup, status: &TaskGroupStatus, now: Timestamp) -> Vec<Str
             "It is judged again when its spec or a Queue on its path changes.".to_owned(),
         ),
         (group.metadata.deletion_timestamp.is_some(), "It is being deleted.".to_owned()),
+        (waits_in_a_circle(group, status, now), IN_A_CIRCLE.to_owned()),
     ];
     hints.into_iter().filter(|(applies, _)| *applies).map(|(_, hint)| hint).collect()
 }

@@ -191,6 +191,7 @@ fn numbers(answer: &Answer) -> Option<String> {
     let counts = answer.counts?;
     let seen = [
         (counts.running, "running"),
+        (counts.scheduled.saturating_sub(counts.running), "with a node and not running"),
         (counts.held, "held by placeholders"),
         (counts.pending, "pending"),
         (counts.succeeded, "succeeded"),

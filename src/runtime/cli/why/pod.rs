@@ -7,6 +7,7 @@ use super::group;
 use super::{Answer, Gang, Waiting};
 use crate::api::names;
 use crate::core::base::ids::Text;
+use crate::core::codes::Code;
 use crate::core::event::Mark;
 use crate::runtime::text::age;
 use crate::shim::mark;
@@ -39,7 +40,7 @@ impl Stand {
         let scheduler = spec.and_then(|spec| spec.scheduler_name.as_ref());
         let gated = spec.and_then(|spec| spec.scheduling_gates.as_ref()).is_some_and(|gates| !gates.is_empty());
         match () {
-            () if !scheduler.is_some_and(|name| served.contains(name)) => Self::Foreign,
+            () if !scheduler.is_some_and(|name| served.contains(name)) && !is_written_by_us(pod) => Self::Foreign,
             () if matches!(phase, Some("Succeeded" | "Failed")) => Self::Finished,
             () if spec.and_then(|spec| spec.node_name.as_ref()).is_some() => Self::Bound,
             () if pod.metadata.deletion_timestamp.is_some() => Self::Deleting,
@@ -58,6 +59,15 @@ impl Stand {
             Self::Pending => "Pending",
         }
     }
+}
+
+/// Whether the pod shows that a Gangline serves its scheduler's name, whatever names this command was told: it was bound
+/// by one, or has a reason that no other scheduler gives.
+fn is_written_by_us(pod: &Pod) -> bool {
+    let conditions = pod.status.as_ref().and_then(|status| status.conditions.as_ref());
+    let mut reasons = conditions.into_iter().flatten().filter(|condition| condition.type_ == "PodScheduled");
+    let is_ours = |reason: &str| Code::from_name(reason).is_some_and(|code| !code.is_unschedulable());
+    binding(pod).is_some() || reasons.any(|condition| condition.reason.as_deref().is_some_and(is_ours))
 }
 
 /// Task group and application of a pod; of a placeholder by its labels, which make it one.
@@ -154,10 +164,17 @@ impl Facts<'_> {
         let scheduler = self.pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref()).unwrap_or_default();
         let message = format!("Pod {}/{} is scheduled by {scheduler}, not by Gangline.", base.namespace, base.name);
         let labelled = [names::TASK_GROUP, names::APPLICATION].into_iter().find(|key| self.label(key).is_some());
-        let served = served.join(" or ");
-        let hint = labelled
-            .map(|key| format!("It has the label {key}, which has no effect without spec.schedulerName: {served}."));
-        Answer { message, reason: "OtherScheduler".into(), hints: hint.into_iter().collect(), foreign: true, ..base }
+        let known = served.join(" or ");
+        let label = labelled
+            .map(|key| format!("It has the label {key}, which has no effect without spec.schedulerName: {known}."));
+        // Nothing on the cluster says which names a Gangline serves.
+        let perhaps = (scheduler != "default-scheduler").then(|| {
+            format!(
+                "Known here is {known}; if a Gangline serves {scheduler} too, ask with --scheduler-name {scheduler}."
+            )
+        });
+        let hints = label.into_iter().chain(perhaps).collect();
+        Answer { message, reason: "OtherScheduler".into(), hints, foreign: true, ..base }
     }
 
     fn finished(&self, base: Answer) -> Answer {

@@ -126,6 +126,37 @@ It has the label gangline.dev/task-group, which has no effect without spec.sched
     assert_eq!(reply(&answer, PlainOutput::Table), Reply { out: expected.into(), note: String::new(), code: NO });
 }
 
+/// Whatever names the command was told.
+#[test]
+fn what_a_gangline_wrote_on_a_pod_shows_that_it_serves_it() {
+    let says = |reason: &str| {
+        json!({"spec": {"schedulerName": "gangs"}, "status": {"conditions": [{"type": "PodScheduled", "status": "False",
+            "reason": reason, "message": "why"}]}})
+    };
+    let state = |over: &Value| pod::answer(&member(over), &Gang::None, &["gangline".to_owned()], now()).state;
+    assert_eq!(state(&says("WaitingForCapacity")), "Pending");
+    assert_eq!(state(&says("Unschedulable")), "Foreign", "kube-scheduler says so too");
+    let bound = json!({"metadata": {"annotations": {"gangline.dev/binding": "queue=root.data"}},
+        "spec": {"schedulerName": "gangs", "nodeName": "n"}});
+    assert_eq!(state(&bound), "Bound");
+    let answer = pod::answer(&member(&says("Unschedulable")), &Gang::None, &["gangline".to_owned()], now());
+    assert!(answer.hints[1].ends_with("ask with --scheduler-name gangs."), "{:?}", answer.hints);
+}
+
+#[test]
+fn a_direct_gang_that_lacks_members_for_long_is_told_of_placeholders() {
+    let hints = |reservation: &str, pending: u32| {
+        let group = tg(&json!({"spec": {"reservation": reservation},
+            "status": {"reason": "WaitingForMembers", "counts": {"held": 0, "pending": pending}}}));
+        let hints = group::answer(&group, now()).hints;
+        hints.iter().any(|hint| hint.contains("reservation Placeholder"))
+    };
+    assert_eq!([hints("Direct", 1), hints("Direct", 0), hints("Placeholder", 1)], [true, false, false]);
+    let mut new = tg(&json!({"spec": {"reservation": "Direct"}, "status": {"reason": "WaitingForMembers"}}));
+    new.metadata.creation_timestamp = Some(Time("2026-01-01T00:59:05Z".parse().unwrap()));
+    assert!(group::answer(&new, now()).hints.is_empty(), "they may be on their way");
+}
+
 #[test]
 fn a_bound_member_says_where_since_when_and_in_which_seat() {
     let pod = member(

@@ -61,7 +61,10 @@ fn why_a_pod_waits_is_what_holds_in_the_end() {
     let story = story(&[("g.yaml", &text)], "1x4cpu,8Gi");
     let message = |name: &str| gang(&story, name).message.clone();
     let first_said = story.timeline.iter().find(|moment| moment.gang == "default/large").map(|moment| &moment.message);
-    assert!(message("large").starts_with("4 of 8 seats") && first_said != Some(&message("large")), "{story:#?}");
+    assert!(
+        message("large").starts_with("4 of 8 members of large") && first_said != Some(&message("large")),
+        "{story:#?}"
+    );
     let said: Vec<_> =
         story.waiting.iter().map(|same| (same.gang.as_deref(), same.pods.len(), &same.message)).collect();
     let (large, larger) = (message("large"), message("larger"));

@@ -201,7 +201,7 @@ metadata:
 spec: {schedulerName: gangline, containers: [{name: main, resources: {requests: {cpu: "1"}}}]}
 "#;
     let story = story(&[("g.yaml", text)], "1x4cpu,8Gi");
-    assert_eq!((gang(&story, "g").state, &*gang(&story, "g").message), ("Running", "1 of 1 members run or have run"));
+    assert_eq!((gang(&story, "g").state, &*gang(&story, "g").message), ("Running", "1 of 1 members runs"));
     let text = show::words(&story, false);
     assert!(text.contains("0 finished, 1 running, 0 waiting, 0 rejected"), "{text}");
 }
