@@ -10,6 +10,9 @@ use gangline::core::decision::Decision;
 use gangline::core::event::{
     AskSpec, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role,
 };
+use gangline::core::model::class::Classes;
+use gangline::core::place::fill::{Demand, fill};
+use gangline::core::place::overlay::Scratch;
 use gangline::core::shape::{NodeSpec, Shape};
 use gangline::core::step::Scheduler;
 use gangline::core::time::Now;
@@ -86,7 +89,12 @@ fn member(index: u32, group: &str, shape: &Arc<Shape>) -> Event {
 
 /// Another scheduler's pod, which all but fills a node.
 fn foreign(node: u32, index: u32) -> Event {
-    let mut event = pod(index, Role::Foreign, &shape(60_000));
+    foreign_of(node, index, 60)
+}
+
+/// Another scheduler's pod of so many cores.
+fn foreign_of(node: u32, index: u32, cores: i64) -> Event {
+    let mut event = pod(index, Role::Foreign, &shape(cores * 1000));
     if let Event::Ask(_, spec) = &mut event {
         spec.place = Place::On { node: format!("node-{node:06}").into(), running: true };
     }
@@ -227,6 +235,67 @@ fn gangs_wait_in_100_queues(bencher: Bencher<'_, '_>, (waiting, lack): (u32, Lac
         let comes = in_queue(pod(id.index, Role::Singleton, &size), queue);
         assert_eq!(run(&mut scheduler, vec![comes]), 1);
         assert_eq!(run(&mut scheduler, vec![Event::AskGone(id)]), 0);
+    });
+}
+
+/// How the last gang of [`tight`] falls short.
+#[derive(Clone, Copy, Debug)]
+enum Short {
+    /// Its workers find too few nodes even alone, as the first order of its seats shows.
+    Alone,
+    /// Drivers and workers find nodes, but not together: every order fails, and a search reaches its bound.
+    Together,
+}
+
+/// So many nodes, all but full; 300 have 8 cores left: for a driver, or for two workers. With how many workers a gang of
+/// 200 drivers falls short.
+fn tight(nodes: u32, short: Short) -> (Scheduler, u32) {
+    let (mut ready, apart) = (cluster(nodes), nodes / 300);
+    let is_free = |node: u32| node.is_multiple_of(apart) && node / apart < 300;
+    let others = (0..nodes).map(|node| foreign_of(node, node, if is_free(node) { 56 } else { 62 }));
+    run(&mut ready, others.chain([Event::Synced]).collect());
+    let workers = match short {
+        Short::Alone => 601,
+        Short::Together => 201,
+    };
+    (ready, workers)
+}
+
+/// A gang that fits the nodes in no way: its last member comes. Compare [`one_pass_of_a_gang`].
+#[divan::bench(
+    args = [1_000, 10_000].into_iter().flat_map(|nodes| [Short::Alone, Short::Together].map(|short| (nodes, short))),
+    sample_count = 20, sample_size = 1
+)]
+fn gang_fits_in_no_way(bencher: Bencher<'_, '_>, (nodes, short): (u32, Short)) {
+    let (mut ready, workers) = tight(nodes, short);
+    let (driver, worker) = (shape(6000), shape(4000));
+    let of_job = |name: &str, count: u32, shape: &Arc<Shape>| {
+        let mut event = gang(name, count, shape);
+        if let Event::Group(_, spec) = &mut event {
+            (spec.application, spec.gang) = ("job".into(), vec!["driver".into(), "worker".into()]);
+        }
+        event
+    };
+    run(&mut ready, vec![of_job("driver", 200, &driver), of_job("worker", workers, &worker)]);
+    run(&mut ready, (0..200).map(|at| member(nodes + at, "driver", &driver)).collect());
+    run(&mut ready, (1..workers).map(|at| member(nodes + 200 + at, "worker", &worker)).collect());
+    let last = || vec![member(nodes + 200, "worker", &worker)];
+    measure(bencher, 200 + workers, &ready, last, 0);
+    run(&mut ready, last());
+    assert_eq!(ready.searches(), u64::from(matches!(short, Short::Together)), "{short:?}");
+}
+
+/// The drivers and workers of [`gang_fits_in_no_way`] are placed one after the other, until one falls short.
+#[divan::bench(args = [1_000, 10_000], sample_count = 100, sample_size = 10)]
+fn one_pass_of_a_gang(bencher: Bencher<'_, '_>, nodes: u32) {
+    let (ready, workers) = tight(nodes, Short::Together);
+    let mut classes = Classes::default();
+    let demands = [(6000, 200), (4000, workers)]
+        .map(|(cpu, count)| Demand { class: classes.intern(&shape(cpu), &ready.books.nodes), count });
+    let (mut scratch, mut out) = (Scratch::default(), Vec::new());
+    bencher.bench_local(|| {
+        scratch.begin();
+        assert!(fill(&ready.books.nodes, &classes, &mut scratch, &demands, &mut out).is_err());
     });
 }
 

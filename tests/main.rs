@@ -15,6 +15,8 @@ mod controller_swaps;
 mod crash_matrix;
 #[cfg(feature = "runtime")]
 mod crds;
+#[allow(clippy::print_stdout, reason = "the table of what was placed is printed")]
+mod fits;
 #[cfg(feature = "runtime")]
 mod process;
 mod quantities;
@@ -43,6 +45,7 @@ mod spec_queues;
 mod spec_recovery;
 mod spec_reserve;
 mod spec_restart;
+mod spec_room;
 mod spec_said;
 #[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one place among all")]
 mod spec_seats;

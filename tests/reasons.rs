@@ -9,7 +9,7 @@ use gangline::core::base::resources::Excess;
 use gangline::core::codes::{Code, Needs};
 use gangline::core::model::lifecycle::{AppEvent, AppState};
 use gangline::core::model::queue::{Kept, QuotaExcess};
-use gangline::core::reason::{AskReason, Loss, Reason, Refusal, RejectReason, SpecError, Unsupported};
+use gangline::core::reason::{AskReason, Loss, Proof, Reason, Refusal, RejectReason, SpecError, Unsupported};
 
 fn excess() -> QuotaExcess {
     let excess = Excess { resource: "cpu".into(), asked: 2, left: 1, max: 3 };
@@ -57,7 +57,8 @@ fn waits() -> Vec<Reason> {
         Reason::WaitingForApplications { queue: "root.q".into(), max: 1 },
         Reason::Settling,
         Reason::CreatingPlaceholders { have: 1, need: 2 },
-        Reason::WaitingForCapacity { fit: 1, need: 2 },
+        Reason::WaitingForCapacity { fit: 1, need: 2, proof: Proof::Searched },
+        Reason::WaitingForCapacity { fit: 1, need: 2, proof: Proof::GaveUp { steps: 9 } },
         behind(1),
         Reason::BindingPlaceholders { have: 1, need: 2 },
         Reason::Held,

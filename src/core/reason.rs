@@ -124,6 +124,20 @@ impl fmt::Display for RejectReason {
     }
 }
 
+/// How far it is known that a gang cannot be placed now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Proof {
+    /// Surely: of some class too few fit even if nothing else is placed, whoever takes the seats.
+    Alone,
+    /// Surely: each class fits alone, and there is no way to place all together.
+    Searched,
+    /// Not: of the ways to place all together so many were tried, and there are more.
+    GaveUp {
+        /// Orders of the seats, and ways to fill one node.
+        steps: u32,
+    },
+}
+
 /// Why an accepted gang does not start yet, or what happens to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
@@ -181,6 +195,8 @@ pub enum Reason {
         fit: u32,
         /// Seats of that class.
         need: u32,
+        /// How far that is known.
+        proof: Proof,
     },
     /// The seats do not find nodes together, and the ask does not fit beside those of gangs before it that nodes block,
     /// too: it makes no placeholders.
@@ -379,7 +395,10 @@ impl Reason {
                     quota_sentence("the gang", refused)
                 )
             }
-            Self::WaitingForCapacity { .. } => found,
+            Self::WaitingForCapacity { proof: Proof::Alone | Proof::Searched, .. } => found,
+            Self::WaitingForCapacity { proof: Proof::GaveUp { steps }, .. } => {
+                format!("{found} (gave up after {steps} attempts to place all)")
+            }
             Self::WaitingForTaskGroups { .. }
             | Self::WaitingForQueues { .. }
             | Self::WaitingForFirstPod
@@ -474,7 +493,12 @@ impl fmt::Display for Reason {
             }
             Self::Settling => f.write_str("waiting a moment for members before placeholders are created"),
             Self::CreatingPlaceholders { have, need } => write!(f, "{have} of {need} placeholders exist"),
-            Self::WaitingForCapacity { fit, need } => write!(f, "{fit} of {need} seats find a node"),
+            Self::WaitingForCapacity { fit, need, proof: Proof::Alone | Proof::Searched } => {
+                write!(f, "{fit} of {need} seats find a node")
+            }
+            Self::WaitingForCapacity { fit, need, proof: Proof::GaveUp { steps } } => {
+                write!(f, "{fit} of {need} seats find a node (gave up after {steps} attempts to place all)")
+            }
             Self::WaitingBehind { fit, need, refused } => write!(
                 f,
                 "{fit} of {need} seats find a node now; no placeholders are made before all do, since {}",

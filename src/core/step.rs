@@ -52,6 +52,11 @@ impl Scheduler {
         Self::default()
     }
 
+    /// How often a gang was looked for in more ways than the first order of its seats.
+    pub const fn searches(&self) -> u64 {
+        self.planner.bounds.searches()
+    }
+
     /// Applies the events, goes as far as they allow at `now`, and returns what is to be done. The only way to change a
     /// scheduler.
     pub fn step(&mut self, now: Now, events: impl IntoIterator<Item = Event>) -> Step {

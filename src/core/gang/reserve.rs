@@ -89,7 +89,7 @@ impl Scheduler {
 
     /// A plan found too few nodes. `outranked`: why the gang does not fit beside those before it that nodes block, too.
     fn blocked(&mut self, id: GangId, short: Shortage, outranked: Option<QuotaExcess>) -> Next {
-        let Shortage { fit, need, goes_on, .. } = short;
+        let Shortage { fit, need, goes_on, proof, .. } = short;
         if self.holds_something(id) {
             let lost = self.books.groups_of(id).any(|group| group.seats.tally().open > 0);
             let short = need - fit;
@@ -107,7 +107,7 @@ impl Scheduler {
         for group in self.books.gangs[id].groups.clone() {
             self.mark_wanted(group);
         }
-        self.wait(id, Reason::WaitingForCapacity { fit, need });
+        self.wait(id, Reason::WaitingForCapacity { fit, need, proof });
         if goes_on {
             return Next::Later;
         }

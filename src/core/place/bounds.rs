@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::core::base::ids::{ClassId, NodeId};
 use crate::core::base::resources::CPU;
 use crate::core::model::books::Books;
-use crate::core::place::fill::copies_on;
+use crate::core::place::fill::{Demand, copies_on};
 
 /// Upper bounds of what fits. They fall with plans that fail, and rise with nodes that get more room.
 #[derive(Clone, Debug, Default)]
@@ -16,7 +16,24 @@ pub struct Bounds {
     by_cpu: BTreeSet<(i64, ClassId)>,
     /// How often nodes got more room.
     growth: u64,
+    /// Demands that were searched for in vain since then.
+    vain: BTreeMap<Vec<Demand>, Vain>,
+    /// How many searches there were.
+    searches: u64,
 }
+
+/// A search that found nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vain {
+    /// Whether there is nothing to find.
+    pub is_proven: bool,
+    /// How many steps it took.
+    pub steps: u32,
+}
+
+/// How many vain searches are remembered: so many gangs that differ may wait for room and cost no search each time they
+/// are looked at; a few hundred kilobytes.
+const VAIN_SEARCHES: usize = 1024;
 
 impl Bounds {
     /// How many more pods of a class fit at most, where that is known.
@@ -41,8 +58,32 @@ impl Bounds {
         self.by_cpu.insert((cpu, class));
     }
 
+    /// Demands were searched for in vain.
+    pub(super) fn note_vain(&mut self, demands: &[Demand], vain: Vain) {
+        if self.vain.len() >= VAIN_SEARCHES {
+            self.vain.clear();
+        }
+        self.vain.insert(demands.to_vec(), vain);
+    }
+
+    /// What a search for these demands came to, if it was in vain and nodes have got no more room since.
+    pub(super) fn vain(&self, demands: &[Demand]) -> Option<Vain> {
+        self.vain.get(demands).copied()
+    }
+
+    /// A search begins.
+    pub(super) fn count_search(&mut self) {
+        self.searches += 1;
+    }
+
+    /// How often more than the first order of demands was tried.
+    pub const fn searches(&self) -> u64 {
+        self.searches
+    }
+
     /// A class is not in use any more.
     pub fn forget(&mut self, class: ClassId) {
+        self.vain.retain(|demands, _| demands.iter().all(|demand| demand.class != class));
         if let Some((_, cpu)) = self.room.remove(&class) {
             self.by_cpu.remove(&(cpu, class));
         }
@@ -51,6 +92,7 @@ impl Bounds {
     /// Nodes that got more room raise the bounds of the classes that fit there. Returns these with their bounds.
     pub fn widen(&mut self, books: &Books, grown: &BTreeSet<NodeId>) -> Vec<(ClassId, u32)> {
         self.growth += 1;
+        self.vain.clear();
         let mut raised = BTreeMap::new();
         for node in grown {
             // Others may have overdrawn it; whoever asks for none does not mind.
@@ -72,8 +114,8 @@ impl Bounds {
         self.growth
     }
 
-    /// Of how many classes something is known.
+    /// Of how many classes and demands something is known.
     pub(in crate::core) fn len(&self) -> usize {
-        self.room.len()
+        self.room.len() + self.vain.len()
     }
 }

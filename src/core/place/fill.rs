@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 
+use crate::core::base::bits::Bits;
 use crate::core::base::ids::{ClassId, NodeId};
 use crate::core::base::resources::{CPU, MEMORY};
 use crate::core::model::class::Classes;
@@ -11,7 +12,7 @@ use crate::core::place::search::{Choice, Search};
 use crate::core::place::shortlist::LARGEST_DEMAND;
 
 /// So many pods of one class.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Demand {
     /// The class.
     pub class: ClassId,
@@ -53,11 +54,21 @@ pub fn fill(
 ) -> Result<(), Shortfall> {
     let start = out.len();
     let Some(short) = fill_for(Goal::All, nodes, classes, scratch, demands, out) else { return Ok(()) };
-    for placed in out.drain(start..) {
+    take_back(classes, scratch, demands, out.drain(start..));
+    Err(short)
+}
+
+/// As if these had not been placed.
+pub(super) fn take_back(
+    classes: &Classes,
+    scratch: &mut Scratch,
+    demands: &[Demand],
+    placed: impl Iterator<Item = Placed>,
+) {
+    for placed in placed {
         let shape = classes.shape(demands[placed.demand].class);
         scratch.credit(placed.node, &shape.request, &shape.ports, placed.count);
     }
-    Err(short)
 }
 
 /// As [`fill`], but the pods that find a node stay in the scratch, also those of the demand that falls short. So the
@@ -121,11 +132,12 @@ enum Goal {
     Most,
 }
 
-struct Filler<'a> {
-    nodes: &'a Nodes,
-    classes: &'a Classes,
-    scratch: &'a mut Scratch,
-    out: &'a mut Vec<Placed>,
+/// Places demands in a scratch, and writes down where.
+pub(super) struct Filler<'a> {
+    pub(super) nodes: &'a Nodes,
+    pub(super) classes: &'a Classes,
+    pub(super) scratch: &'a mut Scratch,
+    pub(super) out: &'a mut Vec<Placed>,
 }
 
 impl Filler<'_> {
@@ -183,6 +195,16 @@ impl Filler<'_> {
             }
         }
         fit
+    }
+
+    /// Places as many of a demand as fit and returns how many; nodes in `kept` are taken when nothing else is left.
+    pub(super) fn place_apart(&mut self, at: usize, demand: Demand, kept: &Bits) -> u32 {
+        let (mut choices, mut last) = (Vec::new(), Vec::new());
+        Search::new(self.nodes, self.classes, demand.class).scan(self.scratch, |choice| {
+            if kept.contains(choice.1 as usize) { last.push(choice) } else { choices.push(choice) }
+        });
+        let placed = self.take_first(at, demand, &mut choices);
+        placed + self.take_first(at, Demand { count: demand.count - placed, ..demand }, &mut last)
     }
 
     /// Fills the choices one after the other.

@@ -6,5 +6,7 @@ pub mod misfit;
 pub mod overlay;
 pub(in crate::core) mod plan;
 pub mod planner;
+mod puzzle;
 pub(in crate::core) mod search;
 pub(in crate::core) mod shortlist;
+mod tight;

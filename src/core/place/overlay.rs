@@ -138,6 +138,12 @@ impl Scratch {
         nodes.exact_rare(index, name) - taken
     }
 
+    /// What is free of the base resources and of others by name, as near as `i64` can say it.
+    pub(super) fn free_of(&self, nodes: &Nodes, index: usize, rare: &[&Text]) -> Vec<i64> {
+        let rare = rare.iter().map(|name| clamp(self.exact_rare(nodes, index, name)));
+        self.free(nodes, index).into_iter().chain(rare).collect()
+    }
+
     pub(in crate::core) fn rank(&self, nodes: &Nodes, index: usize) -> u64 {
         let Some(delta) = self.delta(index) else { return nodes.ranks()[index] };
         let charged = nodes.charged_at(index);

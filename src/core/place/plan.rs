@@ -1,13 +1,16 @@
 //! The plan of one gang: candidates for every open seat and a node for each, all or none (01, 1.3).
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use crate::core::base::ids::{AskId, ClassId, GangId, GroupId, NodeId};
 use crate::core::model::books::Books;
 use crate::core::model::turn::{Form, Turn};
-use crate::core::place::fill::{Demand, Placed, Shortfall, fill_until_short};
+use crate::core::place::fill::{Demand, Placed, fill_until_short};
 use crate::core::place::overlay::Scratch;
 use crate::core::place::planner::Planner;
+use crate::core::place::puzzle::STEPS;
+use crate::core::place::tight::Miss;
+use crate::core::reason::Proof;
 
 /// Who may take one seat of a plan, or an originator.
 #[derive(Clone, Copy, Debug)]
@@ -34,6 +37,8 @@ pub(in crate::core) struct Shortage {
     pub(in crate::core) has_others: bool,
     /// Whether another attempt gets further even if nothing changes.
     pub(in crate::core) goes_on: bool,
+    /// How far it is known that there is no plan.
+    pub(in crate::core) proof: Proof,
 }
 
 /// How often one plan chooses its candidates anew. Each round lowers how many of one class may be chosen, by at least
@@ -43,7 +48,7 @@ const ROUNDS: u32 = 16;
 /// Where a plan of the gang's first candidates would fall short now.
 #[derive(Clone, Debug)]
 pub(in crate::core) struct ShortNow {
-    /// The first demand that would find too few nodes.
+    /// The first demand that would find too few nodes; of those that would even alone, if there is one.
     pub(in crate::core) demand: Demand,
     /// How many of it fit.
     pub(in crate::core) fit: u32,
@@ -96,27 +101,43 @@ impl Planner {
         let mut caps = BTreeMap::new();
         let mut first = None;
         let mut learned = false;
+        // The steps that are left to all searches of this plan, and those whose outcome is known: the first order is
+        // one.
+        let (mut left, mut known) = (STEPS, 1);
         for _round in 0..ROUNDS {
             let Some(chosen) = choose(books, candidates, &caps, |class| self.bounds.of(class)) else {
-                return Err(self.shortage(books, candidates, first));
+                return Err(self.shortage(books, candidates, first, known));
             };
             let demands = demands_of(&chosen);
-            match self.fill(books, &demands) {
+            let mut short = match self.fill(books, &demands) {
                 Ok(placed) => return Ok(assign(&chosen, &demands, placed)),
-                Err(Shortfall { demand, fit }) => {
-                    let demand = demands[demand];
-                    first.get_or_insert((demand, fit));
-                    caps.insert(demand.class, fit);
-                    learned |= demands.len() == 1 || self.fill(books, &[demand]).is_err();
+                Err(short) => short,
+            };
+            if demands.len() == 1 || self.fill(books, &[demands[short.demand]]).is_err() {
+                learned = true;
+            } else if left > 0 {
+                match self.fill_tight(books, &demands, &mut left, &mut known) {
+                    Ok(placed) => return Ok(assign(&chosen, &demands, placed)),
+                    Err(Miss::Alone(other)) => (short, learned) = (other, true),
+                    Err(Miss::Searched | Miss::GaveUp) => {}
                 }
             }
+            let demand = demands[short.demand];
+            first.get_or_insert((demand, short.fit));
+            caps.insert(demand.class, short.fit);
         }
         // What was learned about room stays known: the next attempt gets further.
-        Err(Shortage { goes_on: learned, ..self.shortage(books, candidates, first) })
+        Err(Shortage { goes_on: learned, ..self.shortage(books, candidates, first, known) })
     }
 
     /// What to say of a plan that failed: the first class that fell short, found by a search or known before.
-    fn shortage(&self, books: &Books, candidates: &[Vec<Candidate>], found: Option<(Demand, u32)>) -> Shortage {
+    fn shortage(
+        &self,
+        books: &Books,
+        candidates: &[Vec<Candidate>],
+        found: Option<(Demand, u32)>,
+        steps: u32,
+    ) -> Shortage {
         let known = || {
             let chosen = choose(books, candidates, &BTreeMap::new(), |_| None)?;
             demands_of(&chosen).into_iter().find_map(|demand| {
@@ -126,7 +147,21 @@ impl Planner {
         };
         let (Demand { class, count }, fit) = found.or_else(known).expect("without a shortfall every seat has one");
         let has_others = choose(books, candidates, &BTreeMap::from([(class, fit)]), |_| None).is_some();
-        Shortage { class, fit, need: count, has_others, goes_on: false }
+        let proof = self.proof(books, candidates, steps);
+        Shortage { class, fit, need: count, has_others, goes_on: false, proof }
+    }
+
+    /// How far it is known that no plan can succeed, after so many steps of searches.
+    fn proof(&self, books: &Books, candidates: &[Vec<Candidate>], steps: u32) -> Proof {
+        let bound = |class| self.bounds.of(class).unwrap_or(u32::MAX);
+        let groups: Vec<_> = candidates.iter().map(|of_group| Usable::of(books, of_group, bound)).collect();
+        if lacks_alone(&groups, bound) {
+            return Proof::Alone;
+        }
+        let chosen = choose(books, candidates, &BTreeMap::new(), |class| self.bounds.of(class));
+        let vain = chosen.and_then(|chosen| self.bounds.vain(&demands_of(&chosen)));
+        let is_proven = vain.is_some_and(|vain| vain.is_proven) && groups.iter().all(Usable::is_only_choice);
+        if is_proven { Proof::Searched } else { Proof::GaveUp { steps } }
     }
 }
 
@@ -141,9 +176,15 @@ pub(in crate::core) fn first_demands(books: &Books, id: GangId) -> Option<Vec<De
 
 /// Where a plan of these demands would fall short now; `None` if it would not.
 pub(in crate::core) fn short_now(books: &Books, demands: &[Demand]) -> Option<ShortNow> {
-    let mut nodes = Scratch::default();
-    let short = fill_until_short(&books.nodes, &books.classes, &mut nodes, demands)?;
-    Some(ShortNow { demand: demands[short.demand], fit: short.fit, nodes })
+    let short = |demands: &[Demand]| {
+        let mut nodes = Scratch::default();
+        let short = fill_until_short(&books.nodes, &books.classes, &mut nodes, demands)?;
+        Some(ShortNow { demand: demands[short.demand], fit: short.fit, nodes })
+    };
+    let first = short(demands)?;
+    // A demand that finds too few nodes whatever else is placed says more than one that others leave without.
+    let alone = || demands.iter().find_map(|demand| short(&[*demand]));
+    if demands.len() == 1 || short(&[first.demand]).is_some() { Some(first) } else { Some(alone().unwrap_or(first)) }
 }
 
 /// The first candidates of each group, in order, within the caps of their classes; `None` if there are too few.
@@ -156,11 +197,7 @@ fn choose(
     let mut left = caps.clone();
     let mut chosen = Vec::new();
     for of_group in candidates {
-        let first = of_group.first();
-        let need = match first.and_then(|candidate| candidate.group) {
-            Some(group) => books.groups[group].seats.tally().open as usize,
-            None => of_group.len(),
-        };
+        let need = need_of(books, of_group);
         let before = chosen.len();
         for candidate in of_group {
             if chosen.len() - before == need {
@@ -177,6 +214,55 @@ fn choose(
         }
     }
     Some(chosen)
+}
+
+/// How many seats of a group, or originators, are to be planned.
+fn need_of(books: &Books, of_group: &[Candidate]) -> usize {
+    match of_group.first().and_then(|candidate| candidate.group) {
+        Some(group) => books.groups[group].seats.tally().open as usize,
+        None => of_group.len(),
+    }
+}
+
+/// The candidates of a group that find a node while nothing else is placed.
+struct Usable {
+    need: u64,
+    /// So many of each class at most.
+    most: BTreeMap<ClassId, u64>,
+}
+
+impl Usable {
+    fn of(books: &Books, of_group: &[Candidate], bound: impl Fn(ClassId) -> u32) -> Self {
+        let mut most: BTreeMap<ClassId, u64> = BTreeMap::new();
+        of_group.iter().for_each(|candidate| *most.entry(candidate.class).or_default() += 1);
+        most.iter_mut().for_each(|(class, count)| *count = (*count).min(u64::from(bound(*class))));
+        most.retain(|_, count| *count > 0);
+        Self { need: need_of(books, of_group) as u64, most }
+    }
+
+    fn sum(&self) -> u64 {
+        self.most.values().sum()
+    }
+
+    /// Whether every choice takes as many of each class.
+    fn is_only_choice(&self) -> bool {
+        self.need == 0 || self.most.len() == 1 || self.sum() == self.need
+    }
+
+    /// How many of a class every choice takes.
+    fn forced(&self, class: ClassId) -> u64 {
+        let others = self.sum() - self.most.get(&class).copied().unwrap_or(0);
+        self.need.saturating_sub(others)
+    }
+}
+
+/// Whether some group finds too few nodes even if nothing else is placed, or all groups together need more of a class
+/// than fit.
+fn lacks_alone(groups: &[Usable], bound: impl Fn(ClassId) -> u32) -> bool {
+    let classes = groups.iter().flat_map(|group| group.most.keys()).collect::<BTreeSet<_>>();
+    let forced = |class: ClassId| groups.iter().map(|group| group.forced(class)).sum::<u64>();
+    groups.iter().any(|group| group.sum() < group.need)
+        || classes.into_iter().any(|class| forced(*class) > u64::from(bound(*class)))
 }
 
 fn demands_of(chosen: &[Candidate]) -> Vec<Demand> {

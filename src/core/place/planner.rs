@@ -3,10 +3,12 @@
 use crate::core::base::ids::{AskId, ClassId, NodeId};
 use crate::core::model::ask::{Ask, AskState};
 use crate::core::model::books::Books;
-use crate::core::place::bounds::Bounds;
+use crate::core::place::bounds::{Bounds, Vain};
 use crate::core::place::fill::{Demand, Placed, Shortfall, fill, fill_some};
 use crate::core::place::misfit::{fits, fits_shape};
 use crate::core::place::overlay::Scratch;
+use crate::core::place::puzzle::STEPS;
+use crate::core::place::tight::{Miss, fill_tight};
 
 /// What a plan is made with: the overlay says what this plan has put where, the bounds what is known about room between
 /// plans. Neither is part of the books.
@@ -28,6 +30,36 @@ impl Planner {
         let result = fill(&books.nodes, &books.classes, &mut self.overlay, demands, &mut self.placed);
         if let ([demand], Err(Shortfall { fit, .. })) = (demands, &result) {
             self.bounds.learn(books, demand.class, *fit);
+        }
+        result.map(|()| &*self.placed)
+    }
+
+    /// Finds nodes for all demands, or for none, when their first order does not. What was searched for in vain is not
+    /// searched for again before nodes get more room. Counts the steps of a search down, and all that are known up.
+    pub(super) fn fill_tight(
+        &mut self,
+        books: &Books,
+        demands: &[Demand],
+        left: &mut u32,
+        known: &mut u32,
+    ) -> Result<&[Placed], Miss> {
+        if let Some(Vain { is_proven, steps }) = self.bounds.vain(demands) {
+            *known = known.saturating_add(steps);
+            return Err(if is_proven { Miss::Searched } else { Miss::GaveUp });
+        }
+        let before = *left;
+        self.placed.clear();
+        self.overlay.begin();
+        self.bounds.count_search();
+        let result = fill_tight(&books.nodes, &books.classes, &mut self.overlay, demands, &mut self.placed, left);
+        let steps = before - *left;
+        *known = known.saturating_add(steps);
+        match result {
+            Err(Miss::Alone(Shortfall { demand, fit })) => self.bounds.learn(books, demands[demand].class, fit),
+            Err(Miss::Searched) => self.bounds.note_vain(demands, Vain { is_proven: true, steps }),
+            // A search that began with less than the whole bound says nothing of one that has it.
+            Err(Miss::GaveUp) if before == STEPS => self.bounds.note_vain(demands, Vain { is_proven: false, steps }),
+            Err(Miss::GaveUp) | Ok(()) => {}
         }
         result.map(|()| &*self.placed)
     }
