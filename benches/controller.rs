@@ -66,8 +66,12 @@ struct Cluster {
 
 impl Cluster {
     fn new() -> Self {
-        let settings =
-            Settings { scheduler_names: vec!["gangline".into()], placeholder_image: "pause".into(), instance: 1 };
+        let settings = Settings {
+            scheduler_names: vec!["gangline".into()],
+            placeholder_image: "pause".into(),
+            ignore_foreign_markers: false,
+            instance: 1,
+        };
         let (batch, flying, steps) = (Vec::new(), Vec::new(), Vec::new());
         Self { controller: Controller::new(settings), batch, flying, now_ms: 1_000, version: 0, steps, calls: 0 }
     }

@@ -32,6 +32,7 @@ mod sim;
 #[allow(clippy::print_stdout, reason = "what was played is printed")]
 mod simulation;
 mod spec_audit;
+mod spec_bad_input;
 mod spec_completion;
 mod spec_edits;
 mod spec_facts;

@@ -9,7 +9,9 @@ use gangline::core::base::resources::Excess;
 use gangline::core::codes::{Code, Needs};
 use gangline::core::model::lifecycle::{AppEvent, AppState};
 use gangline::core::model::queue::{Kept, QuotaExcess};
-use gangline::core::reason::{AskReason, Loss, Proof, Reason, Refusal, RejectReason, SpecError, Unsupported};
+use gangline::core::reason::{
+    AskReason, ForeignMarker, Loss, Proof, Reason, Refusal, RejectReason, SpecError, Unsupported,
+};
 
 fn excess() -> QuotaExcess {
     let excess = Excess { resource: "cpu".into(), asked: 2, left: 1, max: 3 };
@@ -81,6 +83,7 @@ fn of_pods() -> Vec<AskReason> {
         AskReason::TaskGroupNotFound("g".into()),
         AskReason::ApplicationClosed("g".into()),
         AskReason::Unsupported(Unsupported { field: "spec.volumes".into() }),
+        AskReason::OtherDialect(Box::new(ForeignMarker { system: "S", marker: "the label l".into(), remedy: "do" })),
         AskReason::QueueUnknown("root.q".into()),
         AskReason::Quota(excess()),
         AskReason::TooLarge(excess()),
@@ -102,12 +105,14 @@ fn a_refusal_is_final_and_a_wait_is_not() {
     }
     for reason in waits() {
         let (code, of_pod) = (reason.code(), AskReason::Gang(GangId { index: 0, generation: 0 }, reason).code());
-        assert!(!code.is_final() && !code.is_unschedulable() && code == of_pod, "{code}");
+        // Members that nothing can place are as a refusal of them.
+        let is_final = code == Code::MembersRefused;
+        assert!(code.is_final() == is_final && !code.is_unschedulable() && code == of_pod, "{code}");
     }
     let of_pods = of_pods();
     let of =
         |is: fn(Code) -> bool| -> Vec<Code> { of_pods.iter().map(AskReason::code).filter(|code| is(*code)).collect() };
-    assert_eq!(of(Code::is_final), [Code::UnsupportedConstraint, Code::ExceedsMaxQuota]);
+    assert_eq!(of(Code::is_final), [Code::UnsupportedConstraint, Code::DialectNotSupported, Code::ExceedsMaxQuota]);
     assert_eq!(of(Code::is_unschedulable), [Code::Unschedulable; 2], "no node has room, alone or with its gang");
 }
 

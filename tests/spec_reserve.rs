@@ -154,7 +154,9 @@ fn missing_settles_for_one_second_and_five_at_most() {
 /// one that has gates; and gives back what it holds when the last of them goes. With `all` it reserves at once.
 #[test]
 fn nothing_is_reserved_for_a_job_that_was_not_submitted() {
-    for (name, role) in [("g-0", Role::Member { group: "g".into() }), ("d", Role::Originator { application: "g".into() })] {
+    for (name, role) in
+        [("g-0", Role::Member { group: "g".into() }), ("d", Role::Originator { application: "g".into() })]
+    {
         let mut cluster = Cluster::default().nodes(9, 4);
         let spec = cluster.group("g", 3);
         cluster.apply("g", spec);

@@ -115,6 +115,7 @@ fn values_arrive(program: &Path) -> Result<()> {
         (&*format!("image.digest=sha256:{}", "a".repeat(64)), "image: \"gangline@sha256:aaaa"),
         ("config.schedulerNames={one,two}", r#"in ["one","two"]"#),
         ("config.placeholderImage=r.example/pause:3", r#"== "r.example/pause:3""#),
+        ("config.ignoreForeignMarkers=true", "ignoreForeignMarkers: true"),
         ("policies.allowInjected=true", "has(volume.emptyDir)"),
         ("policies.bindings=true", "name: gangline-bindings"),
         ("serviceAccount.name=other", "system:serviceaccount:gangline-system:other"),

@@ -117,6 +117,7 @@ impl Controller {
 fn concerns_this_pod_alone(reason: &AskReason) -> bool {
     match reason {
         AskReason::Unsupported(_)
+        | AskReason::OtherDialect(_)
         | AskReason::ApplicationClosed(_)
         | AskReason::TaskGroupNotFound(_)
         | AskReason::Queue(_)

@@ -104,8 +104,9 @@ const TEXTS_PER_STEP: u32 = 8;
 impl Controller {
     /// A controller that has seen nothing.
     pub fn new(settings: Settings) -> Self {
+        let served = Served::new(settings.scheduler_names.iter().cloned());
         Self {
-            ledger: Ledger::new(Served::new(settings.scheduler_names.iter().cloned())),
+            ledger: Ledger::new(served.ignoring_foreign_markers(settings.ignore_foreign_markers)),
             core: Scheduler::new(),
             outbox: Outbox::new(settings.instance),
             settings,

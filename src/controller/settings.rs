@@ -9,6 +9,8 @@ pub struct Settings {
     pub scheduler_names: Vec<Text>,
     /// Image of placeholders.
     pub placeholder_image: Text,
+    /// Pods that a marker of another system makes a gang's are placed one by one.
+    pub ignore_foreign_markers: bool,
     /// Drawn once per process: call numbers and event names are unique over processes.
     pub instance: u64,
 }

@@ -144,6 +144,10 @@ codes! {
     Unschedulable, Nodes, Warning, "The pod passed every quota and fits no node now: more nodes would help.";
     UnsupportedConstraint, Change, Warning,
         "The pod uses a constraint that this version does not honour; the message names the field.";
+    DialectNotSupported, Change, Warning,
+        "The pod has a marker that makes it a member of a gang of another system (YuniKorn, Koordinator, a PodGroup), \
+         which this version does not understand. The message names the marker: make a TaskGroup of the gang and label \
+         its pods, or start Gangline with --ignore-foreign-markers, so that such pods are placed one by one.";
     SeatTooSmall, Others, Warning, "The pod needs more than the seat kept for it, and the difference is not free.";
     PlaceholderKept, Time, Warning,
         "The API server, or admission, refuses to delete the placeholder whose seat the pod is to take; it is \

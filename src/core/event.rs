@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::core::base::ids::{AskId, Key, Text, Uid};
 use crate::core::base::resources::{Limit, Resources};
-use crate::core::reason::{Refusal, SpecError, Unsupported};
+use crate::core::reason::{ForeignMarker, Refusal, SpecError, Unsupported};
 use crate::core::shape::{NodeSpec, Shape};
 use crate::core::time::Wall;
 
@@ -131,6 +131,8 @@ pub enum Place {
     Gated,
     /// Uses something we do not support yet: never placed, reason shown.
     Refused(Unsupported),
+    /// A marker of another system makes it a member of a gang that we do not know: never placed, reason shown.
+    OtherDialect(Box<ForeignMarker>),
     /// Waits for a node.
     Pending,
     /// Has a node and is not finished. `running`: phase Running.
@@ -155,7 +157,20 @@ impl Place {
     pub const fn failure(&self) -> Option<&Text> {
         match self {
             Self::Failed { reason } => Some(reason),
-            Self::Gated | Self::Refused(_) | Self::Pending | Self::On { .. } | Self::Succeeded => None,
+            Self::Gated
+            | Self::Refused(_)
+            | Self::OtherDialect(_)
+            | Self::Pending
+            | Self::On { .. }
+            | Self::Succeeded => None,
+        }
+    }
+
+    /// Whether the pod waits for nobody but whoever made it, since we cannot give what it asks for.
+    pub const fn is_refused(&self) -> bool {
+        match self {
+            Self::Refused(_) | Self::OtherDialect(_) => true,
+            Self::Gated | Self::Pending | Self::On { .. } | Self::Succeeded | Self::Failed { .. } => false,
         }
     }
 }

@@ -2,10 +2,14 @@
 
 use std::fmt;
 
-use crate::core::base::ids::{AskId, ClassId, GangId, GroupId, Text};
+use crate::core::base::ids::{GroupId, Text};
 use crate::core::base::resources::Amount;
 use crate::core::codes::Code;
 use crate::core::model::queue::{Kept, QuotaExcess};
+
+pub use pod::AskReason;
+
+mod pod;
 
 /// One thing wrong with a spec, naming its field.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -27,6 +31,17 @@ impl fmt::Display for SpecError {
 pub struct Unsupported {
     /// The field, as a user would look for it: `spec.topologySpreadConstraints`.
     pub field: Text,
+}
+
+/// What makes a pod a member of a gang in another system's words, which are not understood here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ForeignMarker {
+    /// Whose words they are: `YuniKorn`.
+    pub system: &'static str,
+    /// What it is, as a user would look for it: `the annotation yunikorn.apache.org/task-group-name`.
+    pub marker: Text,
+    /// What to make of the gang, as an order: `make a TaskGroup of each of its task groups`.
+    pub remedy: &'static str,
 }
 
 /// A call that the API server refused for good or for now.
@@ -421,10 +436,7 @@ impl Reason {
     /// Whether the gang goes on by itself within moments: nothing is shown on its pods meanwhile.
     pub const fn is_progress(&self) -> bool {
         match self {
-            Self::Settling
-            | Self::CreatingPlaceholders { .. }
-            | Self::BindingPlaceholders { .. }
-            | Self::Held => true,
+            Self::Settling | Self::CreatingPlaceholders { .. } | Self::BindingPlaceholders { .. } | Self::Held => true,
             Self::WaitingForTaskGroups { .. }
             | Self::WaitingForQueues { .. }
             | Self::WaitingForFirstPod
@@ -529,120 +541,6 @@ impl fmt::Display for Reason {
             Self::ReservationLost { short } => {
                 write!(f, "{short} seats were lost and found no other node, so nothing is held; trying again soon")
             }
-        }
-    }
-}
-
-/// Why one pod waits.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AskReason {
-    /// It names a TaskGroup that does not exist.
-    TaskGroupNotFound(Text),
-    /// Its TaskGroup stays outside its application.
-    ApplicationClosed(Text),
-    /// It uses something that this version does not honour.
-    Unsupported(Unsupported),
-    /// Its application is refused.
-    Rejected {
-        /// The first reason's code.
-        code: Code,
-        /// All reasons.
-        text: String,
-    },
-    /// It shares its gang's reason.
-    Gang(GangId, Reason),
-    /// The plan of its gang wanted a node for it, and there are too few nodes.
-    Wanted(GangId),
-    /// Its queue is not defined, not a leaf, or drains.
-    Queue(RejectReason),
-    /// Whether its queue exists is not known yet.
-    QueueUnknown(Text),
-    /// Its own request does not fit what is left of a quota.
-    Quota(QuotaExcess),
-    /// Its own request is beyond the max of its queue or of one above.
-    TooLarge(QuotaExcess),
-    /// It fits no node now.
-    Capacity(ClassId),
-    /// It needs more than the seats held for its group, and the quota has no room for the difference.
-    SeatTooSmall {
-        /// What it needs more of.
-        resource: Text,
-        /// How much more; cpu in millicores.
-        more: i64,
-        /// The placeholder of the seat.
-        placeholder: AskId,
-    },
-    /// The placeholder that keeps its seat cannot be deleted; it is tried again.
-    PlaceholderKept(Refusal),
-    /// The last Binding was refused; it is tried again.
-    BindRefused(Refusal),
-}
-
-impl AskReason {
-    /// The reason's code on the pod's condition: `Unschedulable` only for what more nodes would help (01, 1.3).
-    pub const fn code(&self) -> Code {
-        match self {
-            Self::TaskGroupNotFound(_) => Code::TaskGroupNotFound,
-            Self::ApplicationClosed(_) => Code::ApplicationClosed,
-            Self::Unsupported(_) => Code::UnsupportedConstraint,
-            Self::Rejected { code, .. } => *code,
-            Self::Gang(_, reason) => reason.code(),
-            Self::Queue(reason) => reason.code(),
-            Self::QueueUnknown(_) => Code::WaitingForQueues,
-            Self::Quota(_) => Code::WaitingForQuota,
-            Self::TooLarge(_) => Code::ExceedsMaxQuota,
-            Self::Capacity(_) | Self::Wanted(_) => Code::Unschedulable,
-            Self::SeatTooSmall { .. } => Code::SeatTooSmall,
-            Self::PlaceholderKept(_) => Code::PlaceholderKept,
-            Self::BindRefused(_) => Code::BindRefused,
-        }
-    }
-
-    /// The sentence of a reason that changes only when somebody changes an object. Other sentences count what is free,
-    /// and change too often to be written each time (design 03, 3.7): of these it says whose they are.
-    pub fn lasting_words(&self) -> String {
-        match self {
-            Self::TaskGroupNotFound(_)
-            | Self::ApplicationClosed(_)
-            | Self::Unsupported(_)
-            | Self::Rejected { .. }
-            | Self::Queue(_)
-            | Self::QueueUnknown(_)
-            | Self::TooLarge(_)
-            | Self::PlaceholderKept(_) => self.to_string(),
-            Self::Gang(..) | Self::Wanted(_) => "of its gang".to_owned(),
-            Self::Quota(_) | Self::Capacity(_) | Self::SeatTooSmall { .. } | Self::BindRefused(_) => String::new(),
-        }
-    }
-}
-
-impl fmt::Display for AskReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TaskGroupNotFound(name) => write!(f, "TaskGroup {name} does not exist in this namespace"),
-            Self::ApplicationClosed(name) => {
-                write!(f, "TaskGroup {name} stays outside its application; its status says why")
-            }
-            Self::Unsupported(Unsupported { field }) => {
-                write!(f, "{field} is not supported by this version of Gangline, so the pod is not placed")
-            }
-            Self::Rejected { text, .. } => write!(f, "the application was rejected: {text}"),
-            Self::Gang(_, reason) => write!(f, "{reason}"),
-            Self::Queue(reason) => write!(f, "{reason}"),
-            Self::QueueUnknown(queue) => write!(f, "{}", Reason::WaitingForQueues { queue: queue.clone() }),
-            Self::Quota(refused) => f.write_str(&quota_sentence("the pod", refused)),
-            Self::TooLarge(excess) => f.write_str(&never_sentence("the pod", excess)),
-            Self::Capacity(_) => f.write_str("no node fits"),
-            Self::Wanted(_) => f.write_str("the gang does not fit the nodes"),
-            Self::SeatTooSmall { resource, more, .. } => {
-                let more = Amount(resource, i128::from(*more));
-                write!(f, "the pod needs {more} {resource} more than the seat kept for it, and that is not free")
-            }
-            Self::PlaceholderKept(refusal) => write!(
-                f,
-                "the API server refused to delete the placeholder that keeps this pod's seat: {refusal}; trying again"
-            ),
-            Self::BindRefused(refusal) => write!(f, "the API server refused the Binding: {refusal}; trying again"),
         }
     }
 }

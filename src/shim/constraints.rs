@@ -119,9 +119,6 @@ fn others(spec: &PodSpec) -> Result<(), Unsupported> {
     if spec.resource_claims.as_ref().is_some_and(|claims| !claims.is_empty()) {
         return Err(unsupported("spec.resourceClaims"));
     }
-    if spec.scheduling_group.is_some() {
-        return Err(unsupported("spec.schedulingGroup"));
-    }
     let mut volumes = spec.volumes.iter().flatten();
     match volumes.find_map(|volume| volume_source(volume).map(|source| (volume, source))) {
         Some((volume, source)) => Err(unsupported(format!("spec.volumes[{}].{source}", volume.name))),
@@ -190,7 +187,7 @@ mod tests {
             (json!({"topologySpreadConstraints": spread("ScheduleAnyway")}), None),
             (json!({"resourceClaims": [{"name": "gpu"}]}), Some("spec.resourceClaims")),
             (json!({"resourceClaims": []}), None),
-            (json!({"schedulingGroup": {"podGroupName": "x"}}), Some("spec.schedulingGroup")),
+            (json!({"schedulingGroup": {"podGroupName": "x"}}), None),
             (
                 json!({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "x"}}]}),
                 Some("spec.volumes[v].persistentVolumeClaim"),

@@ -3,6 +3,7 @@
 pub mod constraints;
 pub mod decode;
 pub mod escape;
+mod foreign;
 pub mod group_check;
 pub mod kinds;
 pub mod known;

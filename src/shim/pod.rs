@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{ContainerState, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::escape::bounded;
-use super::{constraints, mark, placeholder, requests, syntax};
+use super::{constraints, foreign, mark, placeholder, requests, syntax};
 use crate::api::names;
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::event::{AskSpec, Mark, Place, Role};
@@ -18,23 +18,32 @@ const MAX_UID: usize = 128;
 /// Longest `status.reason` that is kept: kubelets have single words there.
 const REASON_MAX: usize = 64;
 
-/// The scheduler names that are served: pods with another `spec.schedulerName` are not ours.
+/// Which pods are ours, and which of them are no gang's: those with another `spec.schedulerName` are not ours.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Served(Vec<Text>);
+pub struct Served {
+    names: Vec<Text>,
+    /// A pod with a marker of another system's gang is an ordinary pod.
+    ignores_foreign_markers: bool,
+}
 
 impl Served {
-    /// These names.
+    /// Pods with these scheduler names. Those that another system's marker makes a gang's are not placed.
     pub fn new(names: impl IntoIterator<Item = impl Into<Text>>) -> Self {
         let mut names: Vec<Text> = names.into_iter().map(Into::into).collect();
         names.sort_unstable();
-        Self(names)
+        Self { names, ignores_foreign_markers: false }
+    }
+
+    /// The same, where such a marker makes no difference if it `is` to be ignored.
+    pub fn ignoring_foreign_markers(self, is: bool) -> Self {
+        Self { ignores_foreign_markers: is, ..self }
     }
 
     /// Whether a pod is ours.
     pub fn owns(&self, pod: &Pod) -> bool {
         // The API server sets the name of the default scheduler where there is none.
         let name = pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref()).unwrap_or("default-scheduler");
-        self.0.binary_search_by(|served| (**served).cmp(name)).is_ok()
+        self.names.binary_search_by(|served| (**served).cmp(name)).is_ok()
     }
 }
 
@@ -49,7 +58,7 @@ pub fn ask_spec(pod: &Pod, served: &Served) -> AskSpec {
     let (shape, supported) = shape(pod);
     let mark = binding(pod);
     let role = role(pod, served, mark.as_ref());
-    let place = place(pod, &role, supported);
+    let place = place(pod, &role, served, supported);
     let mark = mark.filter(|_| role != Role::Foreign);
     let held_up = held_up(pod).filter(|_| role != Role::Foreign && matches!(place, Place::On { running: false, .. }));
     AskSpec {
@@ -116,7 +125,7 @@ pub fn belongs_to(pod: &Pod, mark: Option<&Mark>) -> (Option<Text>, Option<Text>
     }
 }
 
-fn place(pod: &Pod, role: &Role, supported: Result<(), Unsupported>) -> Place {
+fn place(pod: &Pod, role: &Role, served: &Served, supported: Result<(), Unsupported>) -> Place {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default();
     if phase == "Succeeded" {
         return Place::Succeeded;
@@ -134,11 +143,24 @@ fn place(pod: &Pod, role: &Role, supported: Result<(), Unsupported>) -> Place {
     if spec.is_some_and(is_gated) {
         return Place::Gated;
     }
-    match labels_problem(pod, role).map_or(supported, Err) {
-        // Which constraints another scheduler honours does not concern us.
-        Err(unsupported) if *role != Role::Foreign => Place::Refused(unsupported),
-        Ok(()) | Err(_) => Place::Pending,
+    refusal(pod, role, served, supported).unwrap_or(Place::Pending)
+}
+
+/// Why a pod that waits for a node is not to get one. Its own labels come first, since they say what it belongs to: one
+/// that belongs to a gang or an application of ours does so whatever else is on it.
+fn refusal(pod: &Pod, role: &Role, served: &Served, supported: Result<(), Unsupported>) -> Option<Place> {
+    let foreign = || match role {
+        Role::Singleton if !served.ignores_foreign_markers => foreign::marker(pod),
+        Role::Singleton | Role::Foreign | Role::Originator { .. } | Role::Member { .. } | Role::Placeholder(_) => None,
+    };
+    if let Some(unsupported) = labels_problem(pod, role) {
+        return Some(Place::Refused(unsupported));
     }
+    if let Some(marker) = foreign() {
+        return Some(Place::OtherDialect(Box::new(marker)));
+    }
+    // Which constraints another scheduler honours does not concern us.
+    supported.err().filter(|_| *role != Role::Foreign).map(Place::Refused)
 }
 
 /// The states of a pod's containers, those first that run before the others.
@@ -231,6 +253,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::core::event::PlaceholderName;
 
     fn read(pod: &Value) -> AskSpec {
         ask_spec(&serde_json::from_value(pod.clone()).unwrap(), &Served::default())
@@ -330,6 +353,51 @@ mod tests {
         let of = |pod: &Value| read(pod).held_up;
         assert_eq!((of(&bound).as_deref(), of(&pod), of(&runs)), (Some("ImagePullBackOff"), None, None));
         assert_eq!(of(&with(bound, "/spec/schedulerName", json!("other"))), None);
+    }
+
+    /// 03, 3.4: "not run one by one", but what is ours comes first.
+    #[test]
+    fn a_pod_of_another_systems_gang_is_not_placed_alone_but_ours_is() {
+        let marked =
+            |labels: Value| with(ours(&labels), "/metadata/annotations", json!({"scheduling.k8s.io/group-name": "pg"}));
+        let ignoring = |pod: &Value| {
+            ask_spec(&serde_json::from_value(pod.clone()).unwrap(), &Served::default().ignoring_foreign_markers(true))
+        };
+        let is_foreign = |pod: &Value| matches!(read(pod).place, Place::OtherDialect(_));
+        let pod = marked(json!({}));
+        let Place::OtherDialect(found) = read(&pod).place else { panic!("{:?}", read(&pod)) };
+        assert_eq!((found.system, &*found.marker), ("Volcano", "the annotation scheduling.k8s.io/group-name"));
+        assert_eq!(ignoring(&pod).place, Place::Pending);
+        for labels in [json!({"gangline.dev/task-group": "g"}), json!({"gangline.dev/application-id": "a"})] {
+            assert_eq!(read(&marked(labels)).place, Place::Pending, "our label comes first");
+        }
+        let slip = marked(json!({"gangline.dev/taskgroup": "g"}));
+        assert_eq!(read(&slip).place, refused("metadata.labels[gangline.dev/taskgroup]"), "and so does a slip in one");
+        let claim = json!([{"name": "v", "persistentVolumeClaim": {"claimName": "c"}}]);
+        let claiming = with(pod.clone(), "/spec/volumes", claim);
+        assert!(is_foreign(&claiming), "what it belongs to comes before what it needs");
+        assert_eq!(ignoring(&claiming).place, refused("spec.volumes[v].persistentVolumeClaim"));
+        for (path, value) in [
+            ("/spec/nodeName", json!("n")),
+            ("/spec/schedulingGates", json!([{"name": "kueue.x-k8s.io/admission"}])),
+            ("/spec/schedulerName", json!("other")),
+            ("/status/phase", json!("Succeeded")),
+        ] {
+            assert!(!is_foreign(&with(pod.clone(), path, value)), "{path} comes first");
+        }
+        assert!(is_foreign(&with(ours(&json!({})), "/spec/schedulingGroup", json!({"podGroupName": "pg"}))));
+    }
+
+    #[test]
+    fn a_placeholder_may_say_what_its_members_say() {
+        let key = Key::new("data", "g");
+        let name = PlaceholderName { group: key, uid: Uid::new("u"), incarnation: 1, seat: 0, attempt: 0 };
+        let config = placeholder::PlaceholderConfig { scheduler_name: names::SCHEDULER.into(), image: "i".into() };
+        let mut pod = placeholder::pod(&name, &placeholder::Blueprint::default(), &config);
+        let labels = pod.metadata.labels.get_or_insert_default();
+        labels.insert("scheduling.x-k8s.io/pod-group".to_owned(), "pg".to_owned());
+        let ask = ask_spec(&pod, &Served::default());
+        assert_eq!((ask.role, ask.place), (Role::Placeholder(name), Place::Pending));
     }
 
     #[test]

@@ -134,12 +134,11 @@ impl Play {
         self.at(arrival.at, Event::Arrives(Box::new(arrival)));
     }
 
-    /// Lets everything happen that happens by itself, but nothing later than this; then tells what happened. `sign` is told
-    /// again and again how far it is.
-    pub fn run(mut self, until: Millis, mut sign: impl FnMut(Millis)) -> Story {
+    /// Lets everything happen that happens by itself, but nothing later than this; then tells what happened. `look` sees
+    /// again and again how far it is, and the cluster as it is then.
+    pub fn run(mut self, until: Millis, mut look: impl FnMut(Millis, &Api)) -> Story {
         while let Some(at) = self.next_at().filter(|at| *at <= until && self.lacks.is_none() && !self.is_quiet(*at)) {
             self.now_ms = self.now_ms.max(at);
-            sign(self.now_ms);
             let mut due = false;
             while let Some(event) = self.agenda.first_entry().filter(|event| event.key().0 <= at) {
                 let event = event.remove();
@@ -150,6 +149,7 @@ impl Play {
                 self.react();
             }
             self.step();
+            look(self.now_ms, &self.api);
         }
         let ending = self.ending(until);
         self.record.end(ending, &self.api, self.controller.core())
@@ -324,8 +324,12 @@ mod tests {
     use super::*;
 
     fn play(classes: Classes) -> Play {
-        let settings =
-            Settings { scheduler_names: vec!["gangline".into()], placeholder_image: "p".into(), instance: 1 };
+        let settings = Settings {
+            scheduler_names: vec!["gangline".into()],
+            placeholder_image: "p".into(),
+            ignore_foreign_markers: false,
+            instance: 1,
+        };
         Play::new(settings, classes)
     }
 
@@ -342,7 +346,7 @@ mod tests {
         let arrival = |key, what| Arrival { at: 0, key, what, lasts: Some(0) };
         play.expect(arrival(Key::cluster("n"), Thing::Object(Body::Node(Arc::new(node)))));
         play.expect(arrival(Key::new("ns", "j"), Thing::Job(Box::new(job))));
-        let story = play.run(Millis::MAX / 2, |_| {});
+        let story = play.run(Millis::MAX / 2, |_, _| {});
         assert_eq!((story.end, story.lacks.as_deref(), story.outside[0].pods), (End::TooManyPods, Some("ns/j"), 50));
     }
 

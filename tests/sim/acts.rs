@@ -338,6 +338,9 @@ pub(crate) struct PodAct {
     /// Says that it is a placeholder of its group; it is not.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) forged: bool,
+    /// Another system's marker makes it a member of a gang, where no label of ours does.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) foreign: bool,
     /// It is in another namespace than the group that it names.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) abroad: bool,

@@ -136,6 +136,9 @@ impl World {
             Fate::Unheard => {
                 self.say(|| format!("late: {}", name(&call.op)));
                 self.has_acted = true;
+                if let Some(pod) = name(&call.op).strip_prefix("patch pods/status ") {
+                    self.said_late.insert(pod.to_owned());
+                }
                 self.make(call);
                 return;
             }

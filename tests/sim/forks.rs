@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::marks::{group_of, queue_mark};
 use super::oracle::application_of;
-use super::people::{NS, is_placeholder, label, levels, node_of, says_placeholder};
+use super::people::{FOREIGN, NS, is_placeholder, label, levels, node_of, says_placeholder};
 use super::plan::Plan;
 use super::run::to_rest;
 use super::world::World;
@@ -72,6 +72,7 @@ fn cause(code: Code) -> Cause {
         Code::UnsupportedConstraint => Cause::Goes(World::unmask),
         // Whichever group of the gang they belong to, or none.
         Code::MembersRefused => Cause::Goes(|world, _| world.unmask("")),
+        Code::DialectNotSupported => Cause::Goes(|world, _| world.unmark()),
         Code::Submitted
         | Code::WaitingForQueues
         | Code::CreatingPlaceholders
@@ -270,6 +271,19 @@ impl World {
         for pod in pods {
             let edited = self.api.change_pod(&pod, |pod| {
                 pod.metadata.labels.iter_mut().for_each(|labels| labels.retain(|name, _| name != PLACEHOLDER));
+                Ok(())
+            });
+            assert!(edited.is_ok(), "{pod} can be edited");
+        }
+    }
+
+    /// No pod is a member of another system's gang any more.
+    fn unmark(&mut self) {
+        let pods = self.api.store.of_kind(Kind::Pod).filter(|(_, body)| label(body, FOREIGN).is_some());
+        let pods: Vec<Key> = pods.map(|(key, _)| key.clone()).collect();
+        for pod in pods {
+            let edited = self.api.change_pod(&pod, |pod| {
+                pod.metadata.labels.iter_mut().for_each(|labels| labels.retain(|name, _| name != FOREIGN));
                 Ok(())
             });
             assert!(edited.is_ok(), "{pod} can be edited");

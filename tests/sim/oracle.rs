@@ -377,11 +377,6 @@ impl World {
             let state = group.status.as_ref().map(|status| status.application_state.as_str());
             state == Some("Running") && self.of_group(name, group).bound == 0
         };
-        // Whether it came before the gate its date says to the second only.
-        let waits = |pod: &Body| node_of(pod).is_none() && !is_placeholder(pod);
-        let originators = self.pods().filter(|(_, pod)| waits(pod));
-        let late: BTreeSet<&str> =
-            originators.filter_map(|(_, pod)| label(pod, "gangline.dev/application-id")).collect();
         let groups = self.groups();
         let app = |(name, group): &(String, TaskGroup)| application_of(name, group);
         // Who of those that hold nothing counts as one of the applications of a queue follows from when they came.
@@ -393,7 +388,7 @@ impl World {
         };
         let is_doubtful = |group: &(String, TaskGroup)| {
             let disturbed = self.disturbed.contains_key(&group.0) || counted(group);
-            disturbed || late.contains(&*app(group)) || starts(group) || self.is_larger(group)
+            disturbed || starts(group) || self.is_larger(group)
         };
         let mut apps: BTreeSet<String> = groups.iter().filter(|group| is_doubtful(group)).map(app).collect();
         // What one of them asks for is kept for it, before those behind it.

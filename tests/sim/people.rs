@@ -288,7 +288,7 @@ impl World {
     }
 
     fn set_pod(&mut self, pod: &PodAct) {
-        let PodAct { name, milli, mib, group, app, queue, priority, held, gated, forged, abroad, place } = pod;
+        let PodAct { name, milli, mib, group, app, queue, priority, held, gated, forged, foreign, abroad, place } = pod;
         let namespace = if *abroad { ABROAD } else { NS };
         if self.api.store.get(Kind::Pod, &Key::new(namespace, name.as_str())).is_some() {
             return;
@@ -305,6 +305,9 @@ impl World {
             say("seat", &Some("0".to_owned()));
             say("incarnation", &Some("uid-0.1".to_owned()));
             say("attempt", &Some("0".to_owned()));
+        }
+        if *foreign {
+            labels[FOREIGN] = json!("their-gang");
         }
         let finalizers: &[&str] = if *held { &["example.com/hold"] } else { &[] };
         let metadata = json!({"name": name, "namespace": namespace, "labels": labels, "finalizers": finalizers});
@@ -512,6 +515,9 @@ fn born_again(pod: &Pod) -> Pod {
 pub(crate) fn label<'a>(pod: &'a Body, key: &str) -> Option<&'a str> {
     metadata(pod).labels.as_ref()?.get(key).map(String::as_str)
 }
+
+/// The marker of another system's gangs in plans.
+pub(crate) const FOREIGN: &str = "scheduling.x-k8s.io/pod-group";
 
 /// Whether a pod says that it is a placeholder.
 pub(crate) fn is_placeholder(body: &Body) -> bool {

@@ -13,7 +13,7 @@ use gangline::sim::store::metadata;
 use super::application_of;
 use crate::sim::amount::Amount;
 use crate::sim::marks::{application_of_pod, group_of, is_member, queue_mark, seat_mark};
-use crate::sim::people::{NS, is_held_back, label, levels, node_of};
+use crate::sim::people::{FOREIGN, NS, is_held_back, label, levels, node_of};
 use crate::sim::world::World;
 
 /// Reasons that room can end: none of them remains when there is plenty of it.
@@ -101,6 +101,7 @@ impl World {
                 _ if &*key.namespace != NS || label(body, "gangline.dev/placeholder").is_some() => false,
                 Some(group) => sound.contains(&group.to_owned()),
                 None if application.is_some_and(|application| applications.contains(application)) => false,
+                None if label(body, FOREIGN).is_some() => false,
                 None => self.is_open(&self.queue_of(&key.namespace, body)),
             }
         };

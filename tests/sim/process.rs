@@ -176,8 +176,12 @@ enum Sent {
 
 impl Process {
     pub(crate) fn new(number: u64) -> Self {
-        let settings =
-            Settings { scheduler_names: vec!["gangline".into()], placeholder_image: "pause".into(), instance: number };
+        let settings = Settings {
+            scheduler_names: vec!["gangline".into()],
+            placeholder_image: "pause".into(),
+            ignore_foreign_markers: false,
+            instance: number,
+        };
         Self {
             controller: Controller::new(settings),
             number,

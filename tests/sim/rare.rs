@@ -97,6 +97,24 @@ pub(super) fn rarer(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (nodes, queues)
     if dice.percent(8) {
         forge_some(dice, acts);
     }
+    if dice.percent(6) {
+        mark_some(dice, acts);
+    }
+}
+
+/// Some pods were written for another gang scheduler; a few of them belong to a gang of ours all the same.
+fn mark_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    for number in 0..=dice.few(3) {
+        let group = dice.percent(20).then(|| format!("g{}", dice.few(4)));
+        let pod = PodAct {
+            name: format!("their{number}"),
+            milli: dice.of(&[100, 1_000]),
+            group,
+            foreign: true,
+            ..PodAct::default()
+        };
+        acts.push((dice.time(), Act::Pod(pod)));
+    }
 }
 
 /// Some gangs cannot be everywhere, and do not always say the same of their placeholders and of their members.

@@ -41,7 +41,8 @@ impl World {
             let Body::Pod(pod) = body else { return None };
             let mut said = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
             let said = said.find(|one| one.type_ == "PodScheduled")?.message.as_ref()?;
-            differ(&ask.spec.key, said, &is).filter(|_| node_of(body).is_none())
+            let is_sure = node_of(body).is_none() && !self.said_late.contains(&ask.spec.key.to_string());
+            differ(&ask.spec.key, said, &is).filter(|_| is_sure)
         })
     }
 }

@@ -179,6 +179,9 @@ pub(crate) struct World {
     death: Option<(usize, Death)>,
     /// Queues whose limit of applications came when they were in use, perhaps.
     pub(crate) relimited: BTreeSet<String>,
+    /// Pods whose condition was written so late that it may have come after a newer one. Another reason is seen then, and
+    /// written again; the same reason with an older sentence is not.
+    pub(crate) said_late: BTreeSet<String>,
     /// Applications of which there was no living pod at some moment since they started.
     pub(crate) paused: BTreeSet<String>,
     /// Until then a process may decide by what is not so any more, since nobody told it.
@@ -242,6 +245,7 @@ impl World {
             called_off: BTreeSet::new(),
             death,
             relimited: BTreeSet::new(),
+            said_late: BTreeSet::new(),
             paused: BTreeSet::new(),
             deaf_until: 0,
             silence: Silence::default(),

@@ -329,7 +329,7 @@ impl Cluster {
     /// What was last told of every pod is so.
     fn check_told(&self) {
         for (id, ask) in self.scheduler.books.asks.iter() {
-            let is = self.scheduler.ask_reason(id).map(|reason| (reason.code(), reason.lasting_words()));
+            let is = self.scheduler.ask_reason(id).as_ref().map(gangline::core::model::ask::Shown::of);
             assert_eq!(ask.shown, is, "{} was told the one, and the other is so", ask.spec.key);
         }
     }

@@ -31,8 +31,12 @@ pub struct Driven {
 impl Driven {
     /// One that has seen nothing.
     pub fn unsynced() -> Self {
-        let settings =
-            Settings { scheduler_names: vec!["gangline".into()], placeholder_image: "pause".into(), instance: 1 };
+        let settings = Settings {
+            scheduler_names: vec!["gangline".into()],
+            placeholder_image: "pause".into(),
+            ignore_foreign_markers: false,
+            instance: 1,
+        };
         let controller = Controller::new(settings);
         Self { controller, now_ms: 1_000, batch: Vec::new(), calls: Vec::new(), news: Vec::new(), version: 100 }
     }

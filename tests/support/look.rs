@@ -37,14 +37,19 @@ impl Cluster {
     pub fn node_of(&self, pod: &str) -> Option<String> {
         match &self.pods[pod].1.place {
             Place::On { node, .. } => Some(node.to_string()),
-            Place::Gated | Place::Refused(_) | Place::Pending | Place::Succeeded | Place::Failed { .. } => None,
+            Place::Gated
+            | Place::Refused(_)
+            | Place::OtherDialect(_)
+            | Place::Pending
+            | Place::Succeeded
+            | Place::Failed { .. } => None,
         }
     }
 
     /// What was last reported for a pod: the word for its reason, and its lasting words.
     pub fn told(&self, pod: &str) -> Option<(&'static str, &str)> {
         let shown = self.scheduler.books.asks[self.pods[pod].0].shown.as_ref();
-        shown.map(|(code, words)| (code.name(), &**words))
+        shown.map(|shown| (shown.code.name(), &*shown.words))
     }
 
     /// How many lines of the log begin so.

@@ -2,12 +2,12 @@
 
 use std::cmp::Reverse;
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, Key, NodeId, QueueId};
+use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, Key, NodeId, QueueId};
 use crate::core::base::resources::Resources;
 use crate::core::codes::Code;
 use crate::core::decision::TerminationType;
 use crate::core::event::{AskSpec, Place, Role};
-use crate::core::reason::Refusal;
+use crate::core::reason::{AskReason, Refusal};
 use crate::core::time::Mono;
 
 /// Order of a pass (01, 1.2.5): priority, submission, namespace/name.
@@ -49,7 +49,25 @@ pub struct Ask {
     /// Its last Binding, or the deletion of a placeholder, was refused: not tried again before this time.
     pub refused: Option<(Refusal, Mono)>,
     /// What was last reported for it: the reason's code, and its words where they change rarely.
-    pub shown: Option<(Code, String)>,
+    pub shown: Option<Shown>,
+}
+
+/// What was last reported of why a pod waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The reason's code.
+    pub code: Code,
+    /// The gang whose reason it is; `None` if it is the pod's own.
+    pub gang: Option<GangId>,
+    /// Its words, where they change rarely.
+    pub words: String,
+}
+
+impl Shown {
+    /// What is reported of a reason.
+    pub fn of(reason: &AskReason) -> Self {
+        Self { code: reason.code(), gang: reason.gang(), words: reason.lasting_words() }
+    }
 }
 
 /// Where an ask stands in our decisions.

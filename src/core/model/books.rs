@@ -104,7 +104,7 @@ impl Standing {
             pending: real && (ask.is_pending() || matches!(ask.state, AskState::Parked { .. })),
             scheduled: has_node,
             running: has_node && matches!(ask.spec.place, Place::On { running: true, .. }),
-            unsupported: real && matches!(ask.spec.place, Place::Refused(_)),
+            unsupported: real && ask.spec.place.is_refused(),
             placeholder: !real,
         }
     }

@@ -60,7 +60,7 @@ impl Books {
     /// Whether a pod belongs where it did when its Binding was decided, and asks for nothing that we cannot give.
     pub(in crate::core) fn is_as_decided(&self, id: AskId) -> bool {
         let ask = &self.asks[id];
-        let is_refused = matches!(ask.spec.place, Place::Refused(_)) && !ask.is_placeholder();
+        let is_refused = ask.spec.place.is_refused() && !ask.is_placeholder();
         !self.lacks_its_group(id) && ask.relabelled.is_none() && !is_refused
     }
 

@@ -202,7 +202,7 @@ impl Scheduler {
     fn tell_class(&mut self, id: ClassId) {
         let Some(OfClass { text: old, mut asks, fresh }) = self.lacks.classes.remove(&id) else { return };
         let waits = |ask: &AskId| self.books.asks.get(*ask).filter(|ask| ask.class == Some(id) && ask.is_pending());
-        let shows = |ask: &Ask| ask.shown.as_ref().is_none_or(|(code, _)| code.is_unschedulable());
+        let shows = |ask: &Ask| ask.shown.as_ref().is_none_or(|shown| shown.code.is_unschedulable());
         asks.retain(|ask| waits(ask).is_some_and(shows));
         asks.extend(fresh.into_iter().filter(|ask| waits(ask).is_some()));
         if asks.is_empty() {
@@ -262,7 +262,8 @@ impl Scheduler {
         };
         let groups = self.books.groups_of(id).enumerate().filter(|(at, group)| {
             let placeholders = group.seats.open_with_placeholder().map(|(_, ask)| ask);
-            let mut first = self.books.members_for_seats(group).chain(placeholders).take(group.seats.tally().open as usize);
+            let mut first =
+                self.books.members_for_seats(group).chain(placeholders).take(group.seats.tally().open as usize);
             let to_be_made = form.and_then(|form| form.placeholders().nth(*at).flatten());
             to_be_made == Some(class) || first.any(|ask| self.books.asks[ask].class == Some(class))
         });

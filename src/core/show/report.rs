@@ -7,7 +7,7 @@ use crate::core::decision::Decision;
 use crate::core::event::{Place, Role};
 use crate::core::gang::judge::placeholder_ask;
 use crate::core::gang::replace::excess_refused;
-use crate::core::model::ask::{AskState, WaitsFor};
+use crate::core::model::ask::{AskState, Shown, WaitsFor};
 use crate::core::model::group::{Ended, Group, Members};
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::DEFAULT_QUEUE;
@@ -76,9 +76,13 @@ impl Scheduler {
     pub(in crate::core) fn wait(&mut self, id: GangId, reason: Reason) {
         let gang = &mut self.books.gangs[id];
         if gang.waits.as_ref() == Some(&reason) {
+            if reason.is_of_nodes() {
+                // The nodes may lack something else for it by now, or for other pods of it.
+                self.lacks.gang_waits(id, false);
+            }
             return;
         }
-        let is_new = gang.waits.as_ref().map(Reason::code) != Some(reason.code());
+        let (is_first, is_new) = (gang.waits.is_none(), gang.waits.as_ref().map(Reason::code) != Some(reason.code()));
         let has_new_cause = gang.waits.as_ref().is_none_or(|waits| !waits.has_cause_of(&reason));
         let is_of_nodes = reason.is_of_nodes();
         gang.waits = Some(reason);
@@ -87,6 +91,10 @@ impl Scheduler {
         }
         if is_new {
             self.books.show_gang(id);
+            if is_first {
+                // It may have been judged anew, and its pods show the same reason with other numbers.
+                self.show_again(self.books.shown_of_gang(id));
+            }
         } else {
             self.books.changes.groups.extend(&self.books.gangs[id].groups);
             self.renew_on_pods(id, has_new_cause, is_of_nodes);
@@ -130,7 +138,7 @@ impl Scheduler {
     }
 
     fn report_ask(&mut self, id: AskId, reason: Option<&AskReason>) {
-        let told = reason.map(|reason| (reason.code(), reason.lasting_words()));
+        let told = reason.map(Shown::of);
         if self.books.asks[id].shown != told {
             self.books.asks[id].shown = told;
             self.decide(Decision::ShowAsk(id));
@@ -165,6 +173,7 @@ impl Scheduler {
         }
         match &ask.spec.place {
             Place::Refused(unsupported) => return Some(AskReason::Unsupported(unsupported.clone())),
+            Place::OtherDialect(marker) => return Some(AskReason::OtherDialect(marker.clone())),
             Place::Gated | Place::On { .. } | Place::Succeeded | Place::Failed { .. } => return None,
             Place::Pending => {}
         }
@@ -306,6 +315,7 @@ impl Scheduler {
             AskReason::TaskGroupNotFound(_)
             | AskReason::ApplicationClosed(_)
             | AskReason::Unsupported(_)
+            | AskReason::OtherDialect(_)
             | AskReason::Rejected { .. }
             | AskReason::Queue(_)
             | AskReason::QueueUnknown(_)
@@ -335,6 +345,7 @@ impl Scheduler {
         let asks = of_group.map_or_else(outside, |asks| vec![asks]);
         let refused = asks.into_iter().flatten().filter_map(|ask| match &self.books.asks[*ask].spec.place {
             Place::Refused(unsupported) => Some((&self.books.asks[*ask].spec.key.name, &unsupported.field)),
+            Place::OtherDialect(found) => Some((&self.books.asks[*ask].spec.key.name, &found.marker)),
             Place::Gated | Place::Pending | Place::On { .. } | Place::Succeeded | Place::Failed { .. } => None,
         });
         refused.min().map(|(pod, field)| format!("{pod} uses {field}"))

@@ -24,6 +24,7 @@ Examples:
 In a pod, the service account is used. Flags win over --config. The file, with every field and its default:
   schedulerNames: [gangline]                    # pods with these spec.schedulerName are ours
   placeholderImage: registry.k8s.io/pause:3.10
+  ignoreForeignMarkers: false                   # true: pods of another system's gangs are placed one by one
   http:
     address: 0.0.0.0:8080                       # /livez /readyz /metrics /state
   log:

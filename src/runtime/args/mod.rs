@@ -79,6 +79,9 @@ pub struct RunArgs {
     /// Image of placeholder pods [default: registry.k8s.io/pause:3.10]
     #[arg(long, value_name = "IMAGE")]
     pub placeholder_image: Option<String>,
+    /// Place pods that belong to a gang of another system one by one, instead of refusing them (DialectNotSupported)
+    #[arg(long)]
+    pub ignore_foreign_markers: bool,
     /// How log lines look [default: auto, text on a terminal and json otherwise]
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,
@@ -170,6 +173,9 @@ pub struct SimulateArgs {
     /// Nothing later than this is played
     #[arg(long, value_name = "DURATION", default_value = "168h", value_parser = until, allow_hyphen_values = true)]
     pub until: Duration,
+    /// Place pods that belong to a gang of another system one by one, instead of refusing them (DialectNotSupported)
+    #[arg(long)]
+    pub ignore_foreign_markers: bool,
     /// Form of the output
     #[arg(short, long, value_name = "FORM", default_value = "table")]
     pub output: PlainOutput,

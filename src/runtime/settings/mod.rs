@@ -27,6 +27,8 @@ pub struct Settings {
     pub scheduler_names: Vec<String>,
     /// Image of placeholder pods.
     pub placeholder_image: String,
+    /// Pods that a marker of another system makes a gang's are placed one by one.
+    pub ignore_foreign_markers: bool,
     /// Address of the HTTP server; port 0 = a free one.
     pub http: SocketAddr,
     /// How log lines look.
@@ -54,6 +56,7 @@ pub enum LogFormat {
 struct File {
     scheduler_names: Option<Vec<String>>,
     placeholder_image: Option<String>,
+    ignore_foreign_markers: bool,
     http: Http,
     log: Log,
 }
@@ -125,6 +128,7 @@ impl Settings {
         let settings = Self {
             scheduler_names: check.scheduler_names(&args.scheduler_names, file.scheduler_names),
             placeholder_image: check.image(args.placeholder_image.as_deref(), file.placeholder_image),
+            ignore_foreign_markers: args.ignore_foreign_markers || file.ignore_foreign_markers,
             http: check.address(args.http, file.http.address),
             log_format: args.log_format.or(file.log.format).unwrap_or_default(),
             log_level: check.level(args.log_level.as_deref(), file.log.level),

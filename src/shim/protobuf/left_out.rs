@@ -419,6 +419,8 @@ const KEYS: &[&str] = &[
     names::APPLICATION,
     names::QUEUE,
     names::PLACEHOLDER,
+    "scheduling.x-k8s.io/pod-group",
+    "yunikorn.apache.org/task-groups",
     "gangline.dev/unknown",
 ];
 const RESOURCES: &[&str] = &["cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "example.com/gpu", "pods"];
@@ -432,7 +434,7 @@ fn words(field: &str) -> &'static [&'static str] {
         "effect" => &["NoSchedule", "NoExecute", "PreferNoSchedule", "other", ""],
         "hostIP" => &["127.0.0.1", "0.0.0.0", ""],
         "key" => &["metadata.name", "zone", "metadata.name", ""],
-        "kind" => &["TaskGroup", "other", ""],
+        "kind" => &["TaskGroup", "PodGroup", "other", ""],
         "name" => &["a", "b", "group", ""],
         "nodeName" => &["a", "b"],
         "operator" => &["In", "NotIn", "Exists", "Equal", "Gt", "other", ""],

@@ -22,6 +22,7 @@ use crate::controller::settings::Settings;
 use crate::core::time::Millis;
 use crate::runtime::args::{PlainOutput, SimulateArgs};
 use crate::runtime::settings::PLACEHOLDER_IMAGE;
+use crate::sim::api::Api;
 use crate::sim::play::Play;
 use crate::sim::story::Story;
 use input::Input;
@@ -45,20 +46,26 @@ pub(super) fn simulate(args: &SimulateArgs) -> Reply {
 }
 
 fn play(input: Input, args: &SimulateArgs) -> Story {
+    cluster(input, args).run(millis(args.until), says_how_far())
+}
+
+/// The cluster that is to be played.
+fn cluster(input: Input, args: &SimulateArgs) -> Play {
     let settings = Settings {
         scheduler_names: vec![crate::api::names::SCHEDULER.into()],
         placeholder_image: PLACEHOLDER_IMAGE.into(),
+        ignore_foreign_markers: args.ignore_foreign_markers,
         instance: 1,
     };
     let mut play = Play::new(settings, input.classes);
     input.arrivals.into_iter().for_each(|arrival| play.expect(arrival));
-    play.run(millis(args.until), says_how_far())
+    play
 }
 
 /// Says how far a play is, where it takes more than a second, and then seldom.
-fn says_how_far() -> impl FnMut(Millis) {
+fn says_how_far() -> impl FnMut(Millis, &Api) {
     let (begun, mut next) = (Instant::now(), Duration::from_secs(1));
-    move |played| {
+    move |played, _| {
         let took = begun.elapsed();
         if took >= next {
             next = took + Duration::from_secs(5);

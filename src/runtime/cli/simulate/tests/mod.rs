@@ -1,5 +1,7 @@
 //! Manifests as text, and the story that comes of them.
 
+#[allow(clippy::print_stdout, reason = "a case that is skipped is printed")]
+mod cases;
 mod end;
 mod input;
 
@@ -19,18 +21,27 @@ fn story(files: &[(&str, &str)], nodes: &str) -> Story {
 
 /// What is played of these files until then.
 fn played(files: &[(&str, &str)], nodes: &str, until: &str) -> Story {
+    play(given(files, Some(nodes)), &flags(&["--until", until]))
+}
+
+/// These files, and these nodes besides.
+fn given(files: &[(&str, &str)], nodes: Option<&str>) -> Input {
     let mut input = Input::default();
-    input.take_nodes(nodes::of(nodes, 0).expect("nodes"));
+    nodes.into_iter().for_each(|nodes| input.take_nodes(nodes::of(nodes, 0).expect("nodes")));
     for (file, text) in files {
         add(&mut input, file, text, RUNS).expect("an example reads");
     }
     input.settle();
-    let line = ["gangline", "simulate", "-", "--until", until].map(std::ffi::OsString::from).to_vec();
-    let Ok(crate::runtime::args::Command::Simulate(args)) = crate::runtime::args::parse(line).map(|line| line.command)
-    else {
-        panic!("it is a command")
-    };
-    play(input, &args)
+    input
+}
+
+/// The flags of a command line.
+fn flags(flags: &[&str]) -> SimulateArgs {
+    let line = ["gangline", "simulate", "-"].iter().chain(flags).map(std::ffi::OsString::from).collect();
+    match crate::runtime::args::parse(line).map(|line| line.command) {
+        Ok(crate::runtime::args::Command::Simulate(args)) => args,
+        other => panic!("{other:?} is no such command"),
+    }
 }
 
 fn example(name: &str) -> String {

@@ -1,0 +1,156 @@
+//! Why one pod waits.
+
+use std::fmt;
+
+use crate::core::base::ids::{AskId, ClassId, GangId, Text};
+use crate::core::base::resources::Amount;
+use crate::core::codes::Code;
+use crate::core::model::queue::QuotaExcess;
+use crate::core::reason::{ForeignMarker, Reason, Refusal, RejectReason, Unsupported, never_sentence, quota_sentence};
+
+/// Why one pod waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AskReason {
+    /// It names a TaskGroup that does not exist.
+    TaskGroupNotFound(Text),
+    /// Its TaskGroup stays outside its application.
+    ApplicationClosed(Text),
+    /// It uses something that this version does not honour.
+    Unsupported(Unsupported),
+    /// Another system's marker makes it a member of a gang.
+    OtherDialect(Box<ForeignMarker>),
+    /// Its application is refused.
+    Rejected {
+        /// The first reason's code.
+        code: Code,
+        /// All reasons.
+        text: String,
+    },
+    /// It shares its gang's reason.
+    Gang(GangId, Reason),
+    /// The plan of its gang wanted a node for it, and there are too few nodes.
+    Wanted(GangId),
+    /// Its queue is not defined, not a leaf, or drains.
+    Queue(RejectReason),
+    /// Whether its queue exists is not known yet.
+    QueueUnknown(Text),
+    /// Its own request does not fit what is left of a quota.
+    Quota(QuotaExcess),
+    /// Its own request is beyond the max of its queue or of one above.
+    TooLarge(QuotaExcess),
+    /// It fits no node now.
+    Capacity(ClassId),
+    /// It needs more than the seats held for its group, and the quota has no room for the difference.
+    SeatTooSmall {
+        /// What it needs more of.
+        resource: Text,
+        /// How much more; cpu in millicores.
+        more: i64,
+        /// The placeholder of the seat.
+        placeholder: AskId,
+    },
+    /// The placeholder that keeps its seat cannot be deleted; it is tried again.
+    PlaceholderKept(Refusal),
+    /// The last Binding was refused; it is tried again.
+    BindRefused(Refusal),
+}
+
+impl AskReason {
+    /// The reason's code on the pod's condition: `Unschedulable` only for what more nodes would help (01, 1.3).
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::TaskGroupNotFound(_) => Code::TaskGroupNotFound,
+            Self::ApplicationClosed(_) => Code::ApplicationClosed,
+            Self::Unsupported(_) => Code::UnsupportedConstraint,
+            Self::OtherDialect(_) => Code::DialectNotSupported,
+            Self::Rejected { code, .. } => *code,
+            Self::Gang(_, reason) => reason.code(),
+            Self::Queue(reason) => reason.code(),
+            Self::QueueUnknown(_) => Code::WaitingForQueues,
+            Self::Quota(_) => Code::WaitingForQuota,
+            Self::TooLarge(_) => Code::ExceedsMaxQuota,
+            Self::Capacity(_) | Self::Wanted(_) => Code::Unschedulable,
+            Self::SeatTooSmall { .. } => Code::SeatTooSmall,
+            Self::PlaceholderKept(_) => Code::PlaceholderKept,
+            Self::BindRefused(_) => Code::BindRefused,
+        }
+    }
+
+    /// The gang whose reason it shares.
+    pub const fn gang(&self) -> Option<GangId> {
+        match self {
+            Self::Gang(gang, _) | Self::Wanted(gang) => Some(*gang),
+            Self::TaskGroupNotFound(_)
+            | Self::ApplicationClosed(_)
+            | Self::Unsupported(_)
+            | Self::OtherDialect(_)
+            | Self::Rejected { .. }
+            | Self::Queue(_)
+            | Self::QueueUnknown(_)
+            | Self::Quota(_)
+            | Self::TooLarge(_)
+            | Self::Capacity(_)
+            | Self::SeatTooSmall { .. }
+            | Self::PlaceholderKept(_)
+            | Self::BindRefused(_) => None,
+        }
+    }
+
+    /// The sentence of a reason that changes only when somebody changes an object. Other sentences count what is free,
+    /// and change too often to be written each time (design 03, 3.7): of these it says whose they are.
+    pub fn lasting_words(&self) -> String {
+        match self {
+            Self::TaskGroupNotFound(_)
+            | Self::ApplicationClosed(_)
+            | Self::Unsupported(_)
+            | Self::OtherDialect(_)
+            | Self::Rejected { .. }
+            | Self::Queue(_)
+            | Self::QueueUnknown(_)
+            | Self::TooLarge(_)
+            | Self::PlaceholderKept(_) => self.to_string(),
+            Self::Gang(..) | Self::Wanted(_) => "of its gang".to_owned(),
+            Self::Quota(_) | Self::Capacity(_) | Self::SeatTooSmall { .. } | Self::BindRefused(_) => String::new(),
+        }
+    }
+}
+
+impl fmt::Display for AskReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TaskGroupNotFound(name) => write!(f, "TaskGroup {name} does not exist in this namespace"),
+            Self::ApplicationClosed(name) => {
+                write!(f, "TaskGroup {name} stays outside its application; its status says why")
+            }
+            Self::Unsupported(Unsupported { field }) => {
+                write!(f, "{field} is not supported by this version of Gangline, so the pod is not placed")
+            }
+            Self::OtherDialect(foreign) => {
+                let ForeignMarker { system, marker, remedy } = &**foreign;
+                write!(
+                    f,
+                    "{marker} makes the pod a member of a gang of {system}, which this version of Gangline does not \
+                     understand, so the pod is not placed alone: {remedy} and name it in the label gangline.dev/task-group \
+                     of the pods; or let Gangline place such pods one by one (--ignore-foreign-markers)"
+                )
+            }
+            Self::Rejected { text, .. } => write!(f, "the application was rejected: {text}"),
+            Self::Gang(_, reason) => write!(f, "{reason}"),
+            Self::Queue(reason) => write!(f, "{reason}"),
+            Self::QueueUnknown(queue) => write!(f, "{}", Reason::WaitingForQueues { queue: queue.clone() }),
+            Self::Quota(refused) => f.write_str(&quota_sentence("the pod", refused)),
+            Self::TooLarge(excess) => f.write_str(&never_sentence("the pod", excess)),
+            Self::Capacity(_) => f.write_str("no node fits"),
+            Self::Wanted(_) => f.write_str("the gang does not fit the nodes"),
+            Self::SeatTooSmall { resource, more, .. } => {
+                let more = Amount(resource, i128::from(*more));
+                write!(f, "the pod needs {more} {resource} more than the seat kept for it, and that is not free")
+            }
+            Self::PlaceholderKept(refusal) => write!(
+                f,
+                "the API server refused to delete the placeholder that keeps this pod's seat: {refusal}; trying again"
+            ),
+            Self::BindRefused(refusal) => write!(f, "the API server refused the Binding: {refusal}; trying again"),
+        }
+    }
+}
