@@ -146,7 +146,7 @@ async fn late_binding(t: &Context, proxy: &Proxy) -> Result<()> {
 
 async fn node_of_placeholders(t: &mut Context) -> Result<()> {
     // Two fit a node.
-    make_group(t, "held", 4, json!({"minResource": {"cpu": "7"}})).await?;
+    make_group(t, "held", 4, json!({"minResource": {"cpu": "7"}, "placeholderFor": "all"})).await?;
     let held = wait_held(t, "held", 4).await?;
     let lost = node(&held[0]).to_owned();
     t.everywhere::<Node>().delete(&lost).await?;
@@ -158,7 +158,7 @@ async fn node_of_placeholders(t: &mut Context) -> Result<()> {
 
 /// A finalizer keeps the placeholder in the middle of its deletion.
 async fn node_in_swap(t: &mut Context) -> Result<()> {
-    make_group(t, "swap", 1, json!({})).await?;
+    make_group(t, "swap", 1, json!({"placeholderFor": "all"})).await?;
     let placeholder = wait_held(t, "swap", 1).await?.remove(0);
     let (name, lost) = (placeholder.metadata.name.clone().unwrap_or_default(), node(&placeholder).to_owned());
     t.pods().patch(&name, json!({"metadata": {"finalizers": ["e2e.gangline.dev/hold"]}})).await?;
@@ -212,7 +212,7 @@ async fn deleted_half_way(t: &mut Context) -> Result<()> {
     wait_whole(t, "missing", 3).await?;
 
     // The TaskGroup goes while its placeholders find no room, and leaves them orphans.
-    make_group(t, "large", 3, json!({"minResource": {"cpu": "9"}})).await?;
+    make_group(t, "large", 3, json!({"minResource": {"cpu": "9"}, "placeholderFor": "all"})).await?;
     let three = |pods: &[&Pod]| pods.len() == 3;
     t.pods().wait_all(&placeholders_of("large"), "the placeholders exist", three).await?;
     wait_reason(t, "large", "WaitingForCapacity").await?;
@@ -223,7 +223,8 @@ async fn deleted_half_way(t: &mut Context) -> Result<()> {
 
     // The namespace goes while a gang of it waits.
     let other = t.add_namespace("other", json!({})).await?;
-    let spec = json!({"minMember": 3, "minResource": {"cpu": "9"}, "placeholderTemplate": t.placement()});
+    let spec = json!({"minMember": 3, "minResource": {"cpu": "9"}, "placeholderFor": "all",
+        "placeholderTemplate": t.placement()});
     Objects::<TaskGroup>::of(&t.client, &other).create(json!({"metadata": {"name": "doomed"}, "spec": spec})).await?;
     Objects::<Pod>::of(&t.client, &other).wait_all("", "the placeholders exist", three).await?;
     t.everywhere::<Namespace>().delete(&other).await?;

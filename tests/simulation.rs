@@ -181,7 +181,8 @@ fn plans_reach_what_they_are_named_after() {
         assert_eq!(played.violation, None, "make sim-one PLAN={}", path.display());
         assert_eq!(untrue(&played.reached), Vec::<String>::new(), "{}", path.display());
         let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        assert!(played.reached.iter().any(|what| slug(what) == name), "{name} is not reached");
+        let alike: Vec<_> = played.reached.iter().filter(|what| what.starts_with("seat ")).collect();
+        assert!(played.reached.iter().any(|what| slug(what) == name), "{name} is not reached, but {alike:?}");
     }
 }
 

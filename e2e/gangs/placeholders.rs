@@ -1,7 +1,6 @@
 //! Placeholders in a world that is not theirs alone: controllers, users, admission and quota.
 
 use gangline::api::names;
-use gangline::api::queue::Queue;
 use k8s_openapi::api::admissionregistration::v1::{MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding};
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{LimitRange, Pod, ResourceQuota};
@@ -57,20 +56,25 @@ async fn replica_set(t: &mut Context) -> Result<()> {
 
 /// The seat is counted for the member; only the excess must fit the quota.
 async fn larger(t: &mut Context) -> Result<()> {
-    let queue = t.queue(json!({"memory": "128Mi"})).await?;
-    let resource = json!({"minResource": {"cpu": "1", "memory": "64Mi"}, "placeholderFor": "all", "queue": queue});
-    t.group("tight", 2, "1", resource).await?;
-    t.wait_placeholders("run", 2, |pod| phase(pod) == "Running").await?;
+    let queue = t.queue(json!({"memory": "129Mi"})).await?;
     let requests = |memory: &str| json!({"cpu": "1", "memory": memory});
     let container = |memory| json!([{"name": "main", "image": "i", "resources": {"requests": requests(memory)}}]);
     let patch = |memory| json!({"spec": {"containers": container(memory)}});
+    // Another pod uses what it needs beyond the seat: without it the gang would fit the queue.
+    let mut other = t.pod("other", "1", patch("1Mi"));
+    other["metadata"]["labels"] = json!({"gangline.dev/queue": queue});
+    t.pods().create(other).await?;
+    t.pods().wait("other", "has a node", is_bound).await?;
+    let resource = json!({"minResource": {"cpu": "1", "memory": "64Mi"}, "placeholderFor": "all", "queue": queue});
+    t.group("tight", 2, "1", resource).await?;
+    t.wait_placeholders("run", 2, |pod| phase(pod) == "Running").await?;
     t.member("tight", 0, "1", patch("65Mi")).await?;
     t.member("tight", 1, "1", patch("64Mi")).await?;
     t.pods().wait("tight-1", "runs", |pod| phase(pod) == "Running").await?;
     let message = t.wait_pod_reason("tight-0", "SeatTooSmall").await?;
     assert!(message.starts_with("the pod needs 1Mi memory more than the seat kept for it"), "{message}");
     t.wait_placeholders("keeps the seat", 1, is_bound).await?;
-    t.everywhere::<Queue>().patch(&queue, json!({"spec": {"max": {"memory": "129Mi"}}})).await?;
+    t.pods().delete("other").await?;
     t.wait_running("tight", 2).await?;
     t.wait_no_placeholders().await
 }

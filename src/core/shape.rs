@@ -27,12 +27,20 @@ impl Shape {
     /// Whether a placeholder of this shape can hold the place of a member: it asks for no less, stands on no node that
     /// the member cannot use, and can stand wherever the member can (01, 1.3).
     pub fn stands_in_for(&self, member: &Self) -> bool {
+        member.request.first_beyond(&self.request).is_none() && self.lacks_fields_of(member).next().is_none()
+    }
+
+    /// The fields of a member's spec that keep a placeholder of this shape from standing in for it, by their names in
+    /// the template.
+    pub fn lacks_fields_of(&self, member: &Self) -> impl Iterator<Item = &'static str> {
         let selects = |(key, value)| self.selector.get(key) == Some(value);
-        member.request.first_beyond(&self.request).is_none()
-            && member.selector.iter().all(selects)
-            && (member.affinity.is_none() || member.affinity == self.affinity)
-            && member.ports.iter().all(|port| self.ports.contains(port))
-            && self.chosen_tolerations().eq(member.chosen_tolerations())
+        let fields = [
+            ("nodeSelector", !member.selector.iter().all(selects)),
+            ("affinity", member.affinity.is_some() && member.affinity != self.affinity),
+            ("tolerations", !self.chosen_tolerations().eq(member.chosen_tolerations())),
+            ("host ports", !member.ports.iter().all(|port| self.ports.contains(port))),
+        ];
+        fields.into_iter().filter(|(_, lacks)| *lacks).map(|(field, _)| field)
     }
 
     /// The tolerations that somebody chose, in no order that means anything.

@@ -351,6 +351,21 @@ impl Scheduler {
         refused.min().map(|(pod, field)| format!("{pod} uses {field}"))
     }
 
+    /// Which member has come that can use no held seat, and what the TaskGroup says otherwise than the member (01, 1.4).
+    fn what_no_seat_suits(&self, group: &Group) -> Option<String> {
+        group.seats.held().next()?;
+        let placeholder = &group.spec().shape;
+        let members = group.without_node().map(|(_, ask)| &self.books.asks[*ask].spec);
+        let misfit = members.into_iter().find(|member| !placeholder.stands_in_for(&member.shape))?;
+        let fields: Vec<_> = placeholder.lacks_fields_of(&misfit.shape).collect();
+        let why = if fields.is_empty() {
+            "it requests more than minResource".to_owned()
+        } else {
+            format!("the placeholderTemplate lacks its {}", fields.join(" and "))
+        };
+        Some(format!("; {} waits beside a held seat: {why}", misfit.key.name))
+    }
+
     /// Whether a task group's stage passes by itself within moments.
     pub fn is_in_progress(&self, id: GroupId) -> bool {
         let Some(group) = self.books.groups.get(id) else { return false };
@@ -434,7 +449,10 @@ impl Scheduler {
                 Some(reason) => self.gang_words(app.gang, reason, said),
                 None => "submitted; not planned yet".into(),
             },
-            AppState::Running => running_reason(group, app.placed).1 + &self.not_ready(id),
+            AppState::Running => {
+                let suits = self.what_no_seat_suits(group).unwrap_or_default();
+                running_reason(group, app.placed).1 + &suits + &self.not_ready(id)
+            }
             AppState::Waiting => match how_ended(group) {
                 Some(ended) => {
                     format!("{ended}; nothing is left to run, and the application completes at its deadline")
@@ -492,7 +510,8 @@ fn running_reason(group: &Group, placed: bool) -> (Code, String) {
     if placed || tally.taken == all {
         return (Code::Running, who + &ended);
     }
-    let held = match tally.held {
+    // Members that wait beside them have come.
+    let held = match tally.held.saturating_sub(group.members.pending) {
         0 => String::new(),
         1 => ", 1 seat is held for one to come".to_owned(),
         held => format!(", {held} seats are held for those to come"),
