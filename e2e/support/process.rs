@@ -9,7 +9,7 @@ use std::sync::{OnceLock, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use super::error::{During, Error, Result};
 
@@ -89,9 +89,13 @@ impl Process {
         Error::new(what).with_tail(&format!("last lines of {}", self.log.display()), &self.log_tail())
     }
 
-    /// Stops the program from running at all (SIGSTOP) until [`Self::resume`].
+    /// Stops the program from running at all (SIGSTOP) until [`Self::resume`]. On a busy machine its threads do not stop
+    /// at once: returns when all of them have, or the program has ended.
     pub fn pause(&self) -> Result<()> {
-        self.signal(Signal::STOP)
+        self.signal(Signal::STOP)?;
+        let stops = WaitIdOptions::STOPPED | WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+        waitid(WaitId::Pid(Pid::from_child(&self.child)), stops).during(format!("pausing {}", self.name))?;
+        Ok(())
     }
 
     /// Lets a paused program run on.
