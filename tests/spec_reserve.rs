@@ -408,3 +408,35 @@ fn a_placeholder_that_comes_late_calls_the_next_one_off() {
         assert_eq!((seat.open, seat.assumed), (0, 1), "{seat:?}");
     }
 }
+
+/// 01, 1.3 "Autoscaler": of a gang that fits no nodes a member with a seat of its own is Unschedulable, and not one that a
+/// placeholder stands in for.
+#[test]
+fn a_member_with_a_seat_of_its_own_that_fits_no_node_is_unschedulable() {
+    let mut cluster = Cluster::default().nodes(1, 4);
+    cluster.member("g-0", "g");
+    cluster.large_member("g-1", "g", 9);
+    let spec = cluster.all("g", 3);
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!((cluster.why("g-0"), cluster.why("g-1")), (Some("WaitingForCapacity"), Some("Unschedulable")));
+}
+
+/// 02, 2.2: what is said is true, also in the pause after everything was given back because the only pod went.
+#[test]
+fn in_a_pause_it_is_not_said_that_pods_are_missing_which_are_there() {
+    let mut cluster = Cluster::default().nodes(1, 1);
+    let spec = cluster.group("g", 3);
+    cluster.apply("g", spec);
+    cluster.member("g-0", "g");
+    cluster.settle().wait(1_000).settle();
+    assert_eq!(cluster.report("g").reason, "WaitingForCapacity");
+    cluster.delete("g-0");
+    cluster.settle();
+    assert_eq!(cluster.report("g").reason, "WaitingForFirstPod");
+    cluster.member("g-0", "g");
+    cluster.step();
+    assert_eq!(cluster.report("g").reason, "CreatingPlaceholders");
+    cluster.wait(60_000).settle().wait(1_000).settle();
+    assert_eq!(cluster.report("g").reason, "WaitingForCapacity");
+}

@@ -283,10 +283,16 @@ impl fmt::Display for Short {
     }
 }
 
-/// What a sentence says without its numbers: if that differs, it is about something else.
+/// What a sentence says without its numbers, and without the node that comes nearest: if that differs, it is about
+/// something else.
 pub fn without_numbers(sentence: &str) -> impl Iterator<Item = char> {
-    sentence.chars().filter(|character| !character.is_ascii_digit())
+    let (before, nearest) = sentence.split_once(NEAREST).unwrap_or((sentence, ""));
+    let after = nearest.split_once(" short").map_or("", |(_, after)| after);
+    before.chars().chain(after.chars()).filter(|character| !character.is_ascii_digit())
 }
+
+/// Begins the part of a sentence that names the node which comes nearest; it ends with what the node is short of.
+pub const NEAREST: &str = "; nearest is ";
 
 /// How a placeholder was lost.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -32,7 +32,7 @@ impl Books {
         self.line_up(id);
         let (stands, app) = (self.asks[id].waits_for, self.asks[id].app);
         if stood != stands {
-            self.ask_changed(stood);
+            self.ask_changed(stood, true);
         }
         if let (WaitsFor::Nothing, WaitsFor::Seat(_), Some(app)) = (stood, stands, app) {
             self.extend_settling(self.apps[app].gang);
@@ -313,7 +313,7 @@ impl Books {
         self.drop_class(id);
         self.forget_retry(id);
         self.asks.remove(id);
-        self.ask_changed(waited_for);
+        self.ask_changed(waited_for, true);
         if let Some((group, seat)) = lost {
             self.placeholder_lost(group, seat, Loss::Deleted);
         }

@@ -154,7 +154,7 @@ impl Scheduler {
         let of_group = self.books.gangs[id].groups.iter().find_map(|id| {
             let group = &self.books.groups[*id];
             let (refused, seats) = (group.members.unsupported, group.seats.len());
-            let others = group.members.pending + group.members.running + group.seats.tally().members();
+            let others = group.members.pending + group.seats.tally().members() + group.seats.tally().taken;
             let to_come = seats.saturating_sub(others + refused);
             (refused > 0 && others + to_come < seats).then_some((Some(*id), refused))
         });

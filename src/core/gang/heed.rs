@@ -123,6 +123,8 @@ impl Scheduler {
         match (verdict, self.books.apps[id].state()) {
             (_, AppState::Running | AppState::Waiting) => {}
             (Verdict::InDoubt, AppState::Accepted) => self.judge_again(id),
+            // Nothing of it runs, and it would be refused for the same.
+            (Verdict::InDoubt, AppState::Rejected) if self.stays_rejected(id) => {}
             (Verdict::InDoubt | Verdict::Incomplete, AppState::Completed) => {}
             (_, AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed) => self.renew(id),
         }

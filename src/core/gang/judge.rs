@@ -66,6 +66,13 @@ impl Scheduler {
         }
     }
 
+    /// Whether an application that was refused would be refused for the same reasons now: then it is not judged again
+    /// from the beginning for each of its pods that comes.
+    pub(in crate::core) fn stays_rejected(&self, id: AppId) -> bool {
+        let app = &self.books.apps[id];
+        app.active == 0 && !app.rejected.is_empty() && reject_reasons(&self.books, id, false) == app.rejected
+    }
+
     /// Whether a member of the application runs or is being bound, whoever chose its node, or an originator that is
     /// being bound or started with this incarnation. An originator that ran before does not count: a process that
     /// starts now would not take it for a start either.

@@ -126,7 +126,7 @@ impl Scheduler {
     fn mark_wanted(&mut self, id: GroupId) {
         let group = &self.books.groups[id];
         let open = group.seats.tally().open as usize;
-        let cut = group.waiting.iter().take(open).next_back().map(|(rank, _)| rank.clone());
+        let cut = self.books.members_for_seats(group).take(open).last().map(|ask| self.books.asks[ask].rank());
         if group.cut != cut {
             self.books.changes.asks.extend(group.waiting.iter().map(|(_, ask)| *ask));
             self.books.groups[id].cut = cut;

@@ -104,7 +104,7 @@ impl Standing {
             pending: real && (ask.is_pending() || matches!(ask.state, AskState::Parked { .. })),
             scheduled: has_node,
             running: has_node && matches!(ask.spec.place, Place::On { running: true, .. }),
-            unsupported: real && ask.spec.place.is_refused(),
+            unsupported: real && ask.spec.place.is_refused() && !ask.spec.terminating,
             placeholder: !real,
         }
     }

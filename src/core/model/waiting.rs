@@ -16,15 +16,15 @@ impl Books {
         let (old, waits_for) = (self.asks[id].waits_for, self.what_it_waits_for(id));
         self.stand_in_line(id, waits_for);
         if old != waits_for {
-            self.ask_changed(old);
-            self.ask_changed(waits_for);
+            self.ask_changed(old, true);
+            self.ask_changed(waits_for, self.may_ask_for_more(id, waits_for));
         }
     }
 
     /// A pod began or ceased to wait for a seat or a start, and so its gang asks for something else. What the last plan
-    /// would have used is forgotten, and the application is judged again: it may ask for more than its queue can ever
-    /// hold, or for less (01, 1.2.3).
-    pub(in crate::core) fn ask_changed(&mut self, waits_for: WaitsFor) {
+    /// would have used is forgotten, and the application is judged again where it may ask for more than its queue can ever
+    /// hold, or, having been refused, for less (01, 1.2.3).
+    pub(in crate::core) fn ask_changed(&mut self, waits_for: WaitsFor, may_be_more: bool) {
         let app = match waits_for {
             WaitsFor::Start(app) => Some(app),
             WaitsFor::Seat(group) => self.groups.get(group).and_then(|group| group.app),
@@ -35,8 +35,21 @@ impl Books {
         (self.gangs[id].real_ask, self.gangs[id].tried) = (None, None);
         // It may lack a member now, or ask for something else: then it stands in another line.
         self.touch_gang(id);
-        if matches!(self.apps[app].state(), AppState::Accepted | AppState::Rejected) {
-            self.due.judge(app, Verdict::InDoubt);
+        match self.apps[app].state() {
+            AppState::Rejected => self.due.judge(app, Verdict::InDoubt),
+            AppState::Accepted if may_be_more => self.due.judge(app, Verdict::InDoubt),
+            AppState::New | AppState::Accepted | AppState::Running | AppState::Waiting | AppState::Completed => {}
+        }
+    }
+
+    /// Whether a pod that begins to wait may make its gang ask for more: not a member that is as announced.
+    fn may_ask_for_more(&self, id: AskId, waits_for: WaitsFor) -> bool {
+        match waits_for {
+            WaitsFor::Seat(group) => {
+                let spec = self.groups.get(group).and_then(|group| group.spec.as_ref());
+                spec.is_none_or(|spec| self.request(id).first_beyond(&spec.min_resource).is_some())
+            }
+            WaitsFor::Start(_) | WaitsFor::Nothing | WaitsFor::Room(..) | WaitsFor::Queue => true,
         }
     }
 

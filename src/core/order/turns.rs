@@ -3,16 +3,22 @@
 use std::cmp::Reverse;
 
 use crate::core::base::ids::{GangId, Key};
+use crate::core::codes::Code;
 use crate::core::model::ask::Rank;
 use crate::core::model::gang::{Gang, Stage};
+use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
 
 impl Scheduler {
     /// Gives a gang its place among those that try to start, or takes it away: a gang that lacks nothing does not try,
     /// and one that lacks members (Direct) holds nothing until they exist.
     pub(in crate::core) fn take_turn(&mut self, id: GangId) {
-        if !self.books.gangs.get(id).is_some_and(Gang::is_before_start) || !self.back_off_is_over(id) {
+        if !self.books.gangs.get(id).is_some_and(Gang::is_before_start) {
             return self.books.take_no_turn(id);
+        }
+        if !self.back_off_is_over(id) {
+            self.books.take_no_turn(id);
+            return self.renew_lack_of_pods(id);
         }
         if let Some(reason) = self.lacks_pods(id) {
             self.books.take_no_turn(id);
@@ -24,6 +30,19 @@ impl Scheduler {
         let rank = self.gang_rank(id);
         let turn = self.books.turn_of(id, rank);
         self.books.set_turn(id, turn);
+    }
+
+    /// While a gang pauses, pods that it lacked may come, or others go.
+    fn renew_lack_of_pods(&mut self, id: GangId) {
+        let lacked = match self.books.gangs[id].waits.as_ref().map(Reason::code) {
+            Some(code) => matches!(code, Code::WaitingForFirstPod | Code::MembersRefused | Code::WaitingForMembers),
+            None => false,
+        };
+        match self.lacks_pods(id) {
+            Some(reason) => self.wait(id, reason),
+            None if lacked => self.wait(id, Reason::Settling),
+            None => {}
+        }
     }
 
     fn back_off_is_over(&mut self, id: GangId) -> bool {

@@ -12,7 +12,7 @@ use crate::core::model::turn::Turn;
 use crate::core::place::misfit::misfits;
 use crate::core::place::overlay::Scratch;
 use crate::core::place::plan::{ShortNow, first_demands, short_now};
-use crate::core::reason::{Reason, Short, without_numbers};
+use crate::core::reason::{NEAREST, Reason, Short, without_numbers};
 use crate::core::step::Scheduler;
 use crate::core::time::{Millis, Mono};
 
@@ -63,6 +63,8 @@ struct Lack {
 const SOON_MS: Millis = 1_000;
 /// So many plans and looks at every node are made for it in one step.
 const LOOKS_PER_STEP: usize = 64;
+/// So many gangs are told in one step, also where they share plans: each costs a look at its members.
+const GANGS_PER_STEP: usize = 1_024;
 /// So many pods show other numbers in one turn. That they lack something else all show at once.
 const OLD_PER_TURN: usize = 1_024;
 
@@ -102,6 +104,11 @@ impl Lacks {
     /// What a gang was told.
     pub(super) fn of_gang(&self, id: GangId) -> Option<&Text> {
         self.gangs.get(&id).filter(|text| !text.is_empty())
+    }
+
+    /// Whether a gang is told in a later step, since many are told in this one.
+    pub(super) fn is_put_off(&self, id: GangId) -> bool {
+        self.gangs.get(&id).is_some_and(|text| text.is_empty())
     }
 
     /// What pods of a class were told.
@@ -163,14 +170,17 @@ impl Scheduler {
             self.lacks.gangs.retain(|id, _| gangs.get(*id).is_some());
         }
         let mut plans = Plans::new();
-        let mut classes = 0;
+        let (mut classes, mut gangs) = (0, 0);
         for whom in std::mem::take(&mut self.lacks.due) {
-            if plans.len() + classes >= LOOKS_PER_STEP {
+            if plans.len() + classes >= LOOKS_PER_STEP || gangs >= GANGS_PER_STEP {
                 self.lacks.put_off(whom);
                 continue;
             }
             match whom {
-                Whom::Gang(id) => self.tell_gang(id, &mut plans),
+                Whom::Gang(id) => {
+                    gangs += 1;
+                    self.tell_gang(id, &mut plans);
+                }
                 Whom::Class(id) => {
                     classes += 1;
                     self.tell_class(id);
@@ -288,7 +298,7 @@ impl Scheduler {
             && let (Some(resource), Some(node)) = (near.lacks.resource(request), self.books.nodes.name(near.node))
         {
             let missing = Amount(resource, i128::from(near.missing));
-            text.push_str(&format!("; nearest is {node}, {missing} {resource} short"));
+            text.push_str(&format!("{NEAREST}{node}, {missing} {resource} short"));
         }
         text
     }

@@ -272,7 +272,9 @@ impl Scheduler {
         if ask.is_placeholder() {
             return true;
         }
-        !group.reserves_for_all() && group.cut.as_ref().is_some_and(|cut| ask.rank() <= *cut)
+        // Where placeholders are made for all only those members are planned for which none can stand in.
+        let has_own_seat = !group.reserves_for_all() || !group.spec().shape.stands_in_for(&ask.spec.shape);
+        has_own_seat && group.cut.as_ref().is_some_and(|cut| ask.rank() <= *cut)
     }
 
     /// Why a member waits that counts on a held seat. If the quota refuses what it needs beyond the seat, the seat is
@@ -335,6 +337,9 @@ impl Scheduler {
         if !reason.is_of_nodes() {
             return reason.to_string();
         }
+        if said.is_put_off(gang) {
+            return format!("{reason}; looking again");
+        }
         said.of_gang(gang).map_or_else(|| self.gang_lacks_now(gang, reason), ToString::to_string)
     }
 
@@ -361,7 +366,7 @@ impl Scheduler {
         let why = if fields.is_empty() {
             "it requests more than minResource".to_owned()
         } else {
-            format!("the placeholderTemplate lacks its {}", fields.join(" and "))
+            format!("the placeholderTemplate does not have the same {}", fields.join(" and "))
         };
         Some(format!("; {} waits beside a held seat: {why}", misfit.key.name))
     }
