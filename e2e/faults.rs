@@ -154,6 +154,10 @@ async fn api_server(t: &mut Context) -> Result<()> {
     t.plane()?.restart(Component::ApiServer).await?;
     wait_whole(t, "restarted", 8).await?;
 
+    // Pods are heard of again, too: each kind is watched again after a pause of its own.
+    t.pods().create(t.pod("heard", "1", json!({}))).await?;
+    t.pods().wait("heard", "has a node", is_bound).await?;
+
     // A store that hangs until the server gives up: whether the Bindings took effect nobody knows.
     make_group(t, "slow", 4, json!({"reservation": "Direct"})).await?;
     wait_reason(t, "slow", "WaitingForMembers").await?;
