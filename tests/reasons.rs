@@ -72,6 +72,7 @@ fn waits() -> Vec<Reason> {
         Reason::PlaceholdersLost(Loss::Deleted),
         Reason::PlaceholdersLost(Loss::Changed),
         Reason::PlaceholdersLost(Loss::Ended),
+        Reason::Pausing,
         Reason::JoinedLate { short: 1 },
         Reason::ReservationLost { short: 1 },
     ]

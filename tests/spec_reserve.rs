@@ -436,7 +436,7 @@ fn in_a_pause_it_is_not_said_that_pods_are_missing_which_are_there() {
     assert_eq!(cluster.report("g").reason, "WaitingForFirstPod");
     cluster.member("g-0", "g");
     cluster.step();
-    assert_eq!(cluster.report("g").reason, "CreatingPlaceholders");
+    assert_eq!(cluster.report("g").reason, "Pausing");
     cluster.wait(60_000).settle().wait(1_000).settle();
     assert_eq!(cluster.report("g").reason, "WaitingForCapacity");
 }

@@ -66,8 +66,8 @@ pub struct QueueSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(transform = schema::amounts_from_zero)]
     pub max: BTreeMap<String, Quantity>,
-    /// How many applications of the queue and of the queues below it may hold or use resources at once. Not set: any
-    /// number.
+    /// How many applications of the queue and of the queues below it may hold or use resources at once. One of which no
+    /// pod runs or waits any more does not count, and is not held up if it goes on. Not set: any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1_000_000))]
     pub max_applications: Option<u32>,

@@ -88,7 +88,7 @@ pub struct TaskGroupSpec {
     #[schemars(range(min = 1, max = 100_000))]
     pub min_member: u32,
     /// What one member requests, such as cpu: 500m, memory: 4Gi or nvidia.com/gpu: 1. minMember times this must fit the
-    /// queue before anything of the application is placed.
+    /// queue before anything of the application is placed; members that exist count with what they request.
     #[schemars(transform = schema::positive_amounts, extend("minProperties" = 1))]
     pub min_resource: BTreeMap<String, Quantity>,
     /// The TaskGroups of the application, as namespace/name, this one included: all of them start together. Each must
@@ -105,7 +105,9 @@ pub struct TaskGroupSpec {
     /// by no pods; the members are placed together once minMember of them exist.
     #[serde(default)]
     pub reservation: Reservation,
-    /// For whom placeholders are created. missing: for members that do not exist yet. all: for every member.
+    /// For whom placeholders are created. missing: for members that do not exist yet, once a first pod of the
+    /// application exists. all: for every member, but for those that exist and request more than minResource, or other
+    /// nodes than the placeholderTemplate.
     #[serde(default)]
     pub placeholder_for: PlaceholderFor,
     /// What a placeholder needs to stand where a member will. Give it what the members' pod template has.
@@ -214,7 +216,8 @@ pub struct TaskGroupStatus {
     #[serde(default)]
     #[schemars(length(max = 1024))]
     pub message: String,
-    /// What the whole application reserves: the sum over its task groups and originators.
+    /// What the whole application announces: minMember times minResource, summed up over its task groups, and its pods
+    /// outside them that start with it.
     #[serde(default)]
     #[schemars(transform = schema::shown_amounts)]
     pub placeholder_ask: BTreeMap<String, Quantity>,

@@ -122,6 +122,8 @@ codes! {
     PlaceholdersLeaving, Others, Warning,
         "Placeholders that were given up are still there: a finalizer, their node, or a refused deletion holds \
          them. Their seats, or the next incarnation, wait for that.";
+    Pausing, Time, Normal,
+        "What was held was given back, and the reason has passed; nothing is held until the next attempt.";
     JoinedLate, Time, Warning,
         "Pods outside the task groups came while seats were held, and found no node; nothing is held until the next \
          attempt.";

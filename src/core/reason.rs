@@ -195,6 +195,8 @@ pub enum Reason {
         /// Its limit.
         max: u32,
     },
+    /// A reservation was given back for a reason that has passed; nothing is held until the next attempt.
+    Pausing,
     /// Waits a moment for members that may still come.
     Settling,
     /// Placeholders are being created.
@@ -342,6 +344,7 @@ impl Reason {
             Self::WaitingForMembers { .. } => Code::WaitingForMembers,
             Self::WaitingForQuota(_) => Code::WaitingForQuota,
             Self::WaitingForApplications { .. } => Code::WaitingForApplications,
+            Self::Pausing => Code::Pausing,
             Self::Settling | Self::CreatingPlaceholders { .. } => Code::CreatingPlaceholders,
             Self::WaitingForCapacity { .. } => Code::WaitingForCapacity,
             Self::WaitingBehind { .. } => Code::WaitingBehind,
@@ -368,6 +371,7 @@ impl Reason {
             | Self::WaitingForFirstPod
             | Self::MembersRefused { .. }
             | Self::WaitingForMembers { .. }
+            | Self::Pausing
             | Self::Settling
             | Self::CreatingPlaceholders { .. }
             | Self::WaitingForCapacity { .. }
@@ -393,6 +397,7 @@ impl Reason {
             | Self::WaitingForMembers { .. }
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
+            | Self::Pausing
             | Self::Settling
             | Self::CreatingPlaceholders { .. }
             | Self::BindingPlaceholders { .. }
@@ -427,6 +432,7 @@ impl Reason {
             | Self::WaitingForMembers { .. }
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
+            | Self::Pausing
             | Self::Settling
             | Self::CreatingPlaceholders { .. }
             | Self::BindingPlaceholders { .. }
@@ -446,6 +452,7 @@ impl Reason {
             Self::WaitingForTaskGroups { .. }
             | Self::WaitingForQueues { .. }
             | Self::WaitingForFirstPod
+            | Self::Pausing
             | Self::MembersRefused { .. }
             | Self::WaitingForMembers { .. }
             | Self::WaitingForQuota(_)
@@ -497,6 +504,10 @@ impl fmt::Display for Reason {
                 "no pod of the application exists yet, so nothing is reserved; a suspended job, or one that was not \
                  submitted, holds no room",
             ),
+            Self::MembersRefused { count: 1, .. } => f.write_str(
+                "a pod that starts with the gang uses what this version does not honour, so nothing is held until it is \
+                 gone or changed",
+            ),
             Self::MembersRefused { count, .. } => write!(
                 f,
                 "{count} pods that start with the gang use what this version does not honour, so nothing is held until \
@@ -509,6 +520,7 @@ impl fmt::Display for Reason {
             Self::WaitingForApplications { queue, max } => {
                 write!(f, "queue {queue} already runs {max} applications, its maxApplications")
             }
+            Self::Pausing => f.write_str("what was held was given back; nothing is lacking now, trying again soon"),
             Self::Settling => f.write_str("waiting a moment for members before placeholders are created"),
             Self::CreatingPlaceholders { have, need } => write!(f, "{have} of {need} placeholders exist"),
             Self::WaitingForCapacity { fit, need, proof: Proof::Alone | Proof::Searched } => {

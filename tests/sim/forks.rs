@@ -81,6 +81,7 @@ fn cause(code: Code) -> Cause {
         | Code::PlaceholdersLost
         | Code::BindingPlaceholders
         | Code::PlaceholdersLeaving
+        | Code::Pausing
         | Code::JoinedLate
         | Code::ReservationLost
         | Code::WaitingForCompletion

@@ -80,8 +80,7 @@ impl Books {
             let placeholders = group.seats.open_with_placeholder().map(|(_, ask)| ask);
             group.waiting.iter().map(|(_, ask)| *ask).chain(placeholders)
         });
-        // All originators, also those that came after the gate: before the start they show the gang's reason, after it
-        // their own.
+        // Before the start originators show the gang's reason, after it their own.
         app.asks.iter().copied().chain(of_groups).collect()
     }
 

@@ -245,6 +245,21 @@ impl Seats {
         })
     }
 
+    /// The members for which seats are assumed, in the order of these. Looks at no seat where there are none.
+    pub fn assumed(&self) -> impl Iterator<Item = AskId> + '_ {
+        let looks = if self.tally.members() == 0 { 0 } else { self.seats.len() };
+        self.seats.iter().take(looks).filter_map(|seat| match seat.state {
+            SeatState::Assumed(member) => Some(member),
+            SeatState::Open(_)
+            | SeatState::Binding(_)
+            | SeatState::Held(_)
+            | SeatState::Leaving(_)
+            | SeatState::Releasing { .. }
+            | SeatState::Freed(_)
+            | SeatState::Taken(_) => None,
+        })
+    }
+
     /// The tally counted again from the seats, for the audit.
     pub fn recount(&self) -> Tally {
         let mut tally = Tally::default();

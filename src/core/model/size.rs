@@ -8,7 +8,6 @@ use crate::core::base::resources::{BASE_NAMES, Resources, Totals};
 use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::books::Books;
 use crate::core::model::group::Group;
-use crate::core::model::seat::SeatState;
 
 impl Books {
     /// The waiting members to which a plan before the start may give the open seats, in their order: all of them, or,
@@ -37,17 +36,7 @@ impl Books {
     /// least that they can ask for, whichever of them take the seats: of each resource the smallest amounts.
     pub fn whole_ask(&self, group: &Group) -> Totals {
         let (mut ask, seats) = (Totals::default(), group.spec().min_member);
-        let assumed = group.seats.iter().filter_map(|(_, seat)| match seat.state {
-            SeatState::Assumed(member) => Some(member),
-            SeatState::Open(_)
-            | SeatState::Binding(_)
-            | SeatState::Held(_)
-            | SeatState::Leaving(_)
-            | SeatState::Releasing { .. }
-            | SeatState::Freed(_)
-            | SeatState::Taken(_) => None,
-        });
-        let members = self.members_for_seats(group).chain(assumed).map(|member| self.request(member));
+        let members = self.members_for_seats(group).chain(group.seats.assumed()).map(|member| self.request(member));
         let members: Vec<_> = members.collect();
         let count = members.len() as u32;
         if count <= seats {

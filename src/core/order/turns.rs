@@ -40,7 +40,7 @@ impl Scheduler {
         };
         match self.lacks_pods(id) {
             Some(reason) => self.wait(id, reason),
-            None if lacked => self.wait(id, Reason::Settling),
+            None if lacked => self.wait(id, Reason::Pausing),
             None => {}
         }
     }
