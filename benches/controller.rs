@@ -70,6 +70,7 @@ impl Cluster {
             scheduler_names: vec!["gangline".into()],
             placeholder_image: "pause".into(),
             ignore_foreign_markers: false,
+            max_placeholders: 5_000,
             instance: 1,
         };
         let (batch, flying, steps) = (Vec::new(), Vec::new(), Vec::new());

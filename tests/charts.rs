@@ -165,7 +165,10 @@ fn the_configuration_has_the_names_of_the_code() {
     let config = documents(map["data"]["config.yaml"].as_str().expect("a file")).remove(0);
     assert_eq!(config["schedulerNames"], json!([names::SCHEDULER]));
     let fields: Vec<&str> = config.as_object().expect("fields").keys().map(String::as_str).collect();
-    assert_eq!(fields, ["http", "ignoreForeignMarkers", "log", "placeholderImage", "schedulerNames"]);
+    assert_eq!(
+        fields,
+        ["http", "ignoreForeignMarkers", "log", "maxPlaceholders", "placeholderImage", "schedulerNames"]
+    );
     let args = &manifest("Deployment", "gangline")["spec"]["template"]["spec"]["containers"][0]["args"];
     assert_eq!(*args, json!(["run", "--config=/etc/gangline/config.yaml"]));
 }

@@ -22,7 +22,7 @@ const QUICK: Size = Size { plans: 300, fresh: 0, twice: 5, forked: 50, deaths: 1
 /// `make test`, and what is run by hand.
 const TEST: Size = Size { plans: 2_000, fresh: 300, twice: 50, forked: 50, deaths: 11 };
 /// `make verify`
-const VERIFY: Size = Size { plans: FIXED, fresh: 0, twice: FIXED, forked: 1, deaths: 1 };
+const VERIFY: Size = Size { plans: FIXED, fresh: 0, twice: 2_000, forked: 2, deaths: 1 };
 
 /// Plans of which it is known what they reach: the first so many.
 pub(crate) const FIXED: u64 = 20_000;

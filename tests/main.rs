@@ -38,6 +38,7 @@ mod spec_edits;
 mod spec_facts;
 mod spec_gang;
 mod spec_gate;
+mod spec_head;
 mod spec_interrupted;
 mod spec_loss;
 mod spec_lost_again;

@@ -8,10 +8,11 @@ use gangline::core::base::ids::{AskId, ClassId, GangId};
 use gangline::core::base::resources::Excess;
 use gangline::core::codes::{Code, Needs};
 use gangline::core::model::lifecycle::{AppEvent, AppState};
-use gangline::core::model::queue::{Kept, QuotaExcess};
+use gangline::core::model::queue::{First, Kept, QuotaExcess};
 use gangline::core::reason::{
     AskReason, ForeignMarker, Loss, Proof, Reason, Refusal, RejectReason, SpecError, Unsupported,
 };
+use gangline::core::time::Wall;
 
 fn excess() -> QuotaExcess {
     let excess = Excess { resource: "cpu".into(), asked: 2, left: 1, max: 3 };
@@ -36,14 +37,19 @@ fn rejects() -> Vec<RejectReason> {
         RejectReason::QueueNotLeaf(queue.clone()),
         RejectReason::QueueDraining(queue.clone()),
         RejectReason::AskTooLarge,
+        RejectReason::TooManyPlaceholders { asked: 2, max: 1 },
         RejectReason::ExceedsMaxQuota(Box::new(QuotaExcess { queue, excess: excess.clone(), kept })),
         RejectReason::NamespaceQuotaTooSmall { namespace: "ns".into(), excess: excess.clone(), members_fit: true },
         RejectReason::NamespaceQuotaTooSmall { namespace: "ns".into(), excess, members_fit: false },
     ]
 }
 
+fn first() -> First {
+    First { application: "ns/a".into(), queue: "root.q".into(), since: Wall(0) }
+}
+
 fn behind(fit: u32) -> Reason {
-    let refused = QuotaExcess { kept: Some(Kept { gangs: 1, amount: 1 }), ..excess() };
+    let refused = QuotaExcess { kept: Some(Kept { gangs: 1, amount: 1, first: None }), ..excess() };
     Reason::WaitingBehind { fit, need: 2, refused }
 }
 
@@ -55,7 +61,13 @@ fn waits() -> Vec<Reason> {
         Reason::MembersRefused { group: None, count: 2 },
         Reason::WaitingForMembers { group: "g".into(), have: 1, need: 2 },
         Reason::WaitingForQuota(excess()),
-        Reason::WaitingForQuota(QuotaExcess { kept: Some(Kept { gangs: 1, amount: 1 }), ..excess() }),
+        Reason::WaitingForQuota(QuotaExcess { kept: Some(Kept { gangs: 1, amount: 1, first: None }), ..excess() }),
+        Reason::WaitingForQuota(QuotaExcess {
+            kept: Some(Kept { gangs: 1, amount: 1, first: Some(first()) }),
+            ..excess()
+        }),
+        Reason::WaitingForFirst(first()),
+        Reason::WaitingForPlaceholders { namespace: "ns".into(), asked: 2, max: 3 },
         Reason::WaitingForApplications { queue: "root.q".into(), max: 1 },
         Reason::Settling,
         Reason::CreatingPlaceholders { have: 1, need: 2 },
@@ -87,6 +99,7 @@ fn of_pods() -> Vec<AskReason> {
         AskReason::OtherDialect(Box::new(ForeignMarker { system: "S", marker: "the label l".into(), remedy: "do" })),
         AskReason::QueueUnknown("root.q".into()),
         AskReason::Quota(excess()),
+        AskReason::BehindFirst(first()),
         AskReason::TooLarge(excess()),
         AskReason::Capacity(class()),
         AskReason::Wanted(GangId { index: 0, generation: 0 }),

@@ -23,7 +23,7 @@ fn direct(cluster: &mut Cluster, name: &str, queue: &str, min: u32) {
 
 fn limits(max: &[(&str, i128)], max_applications: Option<u32>) -> QueueSpec {
     let max = Limit::new(max.iter().map(|(name, amount)| ((*name).into(), *amount)));
-    QueueSpec { max, max_applications }
+    QueueSpec { max, max_applications, ..QueueSpec::default() }
 }
 
 /// A pod of an application that has no task groups.

@@ -23,6 +23,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("gangs: unsupported constraints are refused visibly", Needs::Nodes(1), unsupported),
         test("gangs: errors of the queue tree are conditions", Needs::Shared, queue_tree),
         test("gangs: maxApplications lets one in at a time", Needs::Nodes(1), max_applications),
+        test("gangs: who is first in line is overtaken as often as it may be", Needs::Nodes(1), head_of_line),
         test("gangs: a TaskGroup that a running application does not list is refused", Needs::Nodes(1), closed),
         test("gangs: a deleted queue drains", Needs::Nodes(1), draining),
         test("gangs: names and numbers at their limits", Needs::Nodes(1), limits),
@@ -185,6 +186,42 @@ async fn max_applications(t: &mut Context) -> Result<()> {
     t.wait_running("second", 1).await.map(drop)
 }
 
+async fn head_of_line(t: &mut Context) -> Result<()> {
+    let queue = format!("root.{}", t.id);
+    for wrong in
+        [json!({"maxOvertakes": 1, "afterSeconds": 1}), json!({"maxOvertakes": -1}), json!({"afterSeconds": -1})]
+    {
+        let refused = t.queue_at(&queue, json!({"headOfLine": wrong})).await;
+        let refused = refused.err().map(|error| error.to_string()).unwrap_or_default();
+        assert!(refused.contains("spec.headOfLine"), "{refused}");
+    }
+    t.queue_at(&queue, json!({"max": {"cpu": "4"}, "headOfLine": {"maxOvertakes": 1}})).await?;
+    let spec = json!({"queue": queue, "reservation": "Direct", "completionTimeoutSeconds": 0});
+    t.group("run", 2, "1", spec.clone()).await?;
+    t.members("run", 0..2, "1").await?;
+    t.wait_running("run", 2).await?;
+    t.group("big", 4, "1", spec.clone()).await?;
+    t.members("big", 0..4, "1").await?;
+    t.wait_reason("big", "WaitingForQuota").await?;
+    t.group("overtakes", 2, "1", spec.clone()).await?;
+    t.members("overtakes", 0..2, "1").await?;
+    t.wait_running("overtakes", 2).await?;
+    t.delete_members("overtakes", 0..2).await?;
+    t.group("late", 2, "1", spec).await?;
+    t.members("late", 0..2, "1").await?;
+    let late = t.wait_reason("late", "WaitingForFirst").await?;
+    let first = format!("{}/big is first in line in queue {queue}", t.namespace);
+    assert!(status(&late).message.starts_with(&first), "{}", status(&late).message);
+    let said = t.wait_pod_reason("late-0", "WaitingForFirst").await?;
+    assert_eq!(said, status(&late).message);
+    let says = |group: &_| status(group).message.contains("nothing behind it starts before it does");
+    t.groups().wait("big", "says that it is first in line", says).await?;
+    t.delete_members("run", 0..2).await?;
+    t.wait_running("big", 4).await?;
+    t.delete_members("big", 0..4).await?;
+    t.wait_running("late", 2).await.map(drop)
+}
+
 async fn limits(t: &mut Context) -> Result<()> {
     for (min, problem) in [(0, "minimum"), (-1, "minimum"), (100_001, "maximum"), (i64::from(i32::MAX), "less than")] {
         let spec = json!({"minMember": min, "minResource": {"cpu": "1"}});
@@ -206,6 +243,9 @@ async fn limits(t: &mut Context) -> Result<()> {
     t.group("large", 100_000, "9E", json!({"queue": queue})).await?;
     let large = |group: &_| ["ExceedsMaxQuota", "AskTooLarge"].contains(&status(group).reason.as_str());
     t.groups().wait("large", "is rejected", large).await?;
+    t.group("placeholders", 5_001, "1", json!({})).await?;
+    let group = t.wait_reason("placeholders", "TooManyPlaceholders").await?;
+    assert!(status(&group).message.contains("use reservation Direct"), "{}", status(&group).message);
 
     // Longest names: 63 characters for TaskGroup and application, dots at the cut.
     let name = format!("{}.{}", "g".repeat(29), "h".repeat(33));

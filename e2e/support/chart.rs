@@ -116,6 +116,7 @@ fn values_arrive(program: &Path) -> Result<()> {
         ("config.schedulerNames={one,two}", r#"in ["one","two"]"#),
         ("config.placeholderImage=r.example/pause:3", r#"== "r.example/pause:3""#),
         ("config.ignoreForeignMarkers=true", "ignoreForeignMarkers: true"),
+        ("config.maxPlaceholders=7", "maxPlaceholders: 7"),
         ("policies.allowInjected=true", "has(volume.emptyDir)"),
         ("policies.bindings=true", "name: gangline-bindings"),
         ("serviceAccount.name=other", "system:serviceaccount:gangline-system:other"),

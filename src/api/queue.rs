@@ -71,6 +71,26 @@ pub struct QueueSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 1_000_000))]
     pub max_applications: Option<u32>,
+    /// How often, or how long, the first gang in line may be overtaken by applications behind it. Past that nothing behind
+    /// it starts before it does, and what it lacks of a quota is kept for it. Empty (`{}`): it may be overtaken for ever. Not set: as the queue
+    /// above says; `afterSeconds: 600` where none says anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub head_of_line: Option<HeadOfLine>,
+}
+
+/// How often, or how long, the first gang in line may be overtaken; empty: any number of times, for any time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(transform = schema::one_bound)]
+pub struct HeadOfLine {
+    /// By so many applications.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1_000))]
+    pub max_overtakes: Option<u32>,
+    /// For so long after it became the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 31_536_000))]
+    pub after_seconds: Option<u32>,
 }
 
 /// What Gangline observed of a queue.

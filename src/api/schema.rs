@@ -68,6 +68,13 @@ pub(super) fn selector(schema: &mut Schema) {
     schema.insert("maxProperties".to_owned(), json!(32));
 }
 
+/// An object of which no more than one field is set.
+pub(super) fn one_bound(schema: &mut Schema) {
+    let rule = "!has(self.maxOvertakes) || !has(self.afterSeconds)";
+    let rules = json!([{"rule": rule, "message": "must have maxOvertakes or afterSeconds, not both"}]);
+    schema.insert("x-kubernetes-validations".to_owned(), rules);
+}
+
 /// Names of TaskGroups, all of one namespace. Said of the list and not of the whole object: what an earlier definition let
 /// through and nobody changes does not keep a status from being written then.
 pub(super) fn of_one_namespace(schema: &mut Schema) {

@@ -123,6 +123,7 @@ fn concerns_this_pod_alone(reason: &AskReason) -> bool {
         | AskReason::Queue(_)
         | AskReason::QueueUnknown(_)
         | AskReason::Quota(_)
+        | AskReason::BehindFirst(_)
         | AskReason::TooLarge(_)
         | AskReason::Capacity(_)
         | AskReason::SeatTooSmall { .. }

@@ -107,7 +107,7 @@ impl Controller {
         let served = Served::new(settings.scheduler_names.iter().cloned());
         Self {
             ledger: Ledger::new(served.ignoring_foreign_markers(settings.ignore_foreign_markers)),
-            core: Scheduler::new(),
+            core: Scheduler::with_most_placeholders(settings.max_placeholders),
             outbox: Outbox::new(settings.instance),
             settings,
             answered: BTreeSet::new(),

@@ -11,6 +11,8 @@ pub struct Settings {
     pub placeholder_image: Text,
     /// Pods that a marker of another system makes a gang's are placed one by one.
     pub ignore_foreign_markers: bool,
+    /// The most placeholders that a gang may ask for.
+    pub max_placeholders: u32,
     /// Drawn once per process: call numbers and event names are unique over processes.
     pub instance: u64,
 }

@@ -85,6 +85,8 @@ codes! {
     QueueDraining, Change, Warning,
         "The queue is not defined any more; what runs goes on under its last limits, nothing new is accepted.";
     AskTooLarge, Change, Warning, "The sum of minMember x minResource is beyond what can be counted.";
+    TooManyPlaceholders, Change, Warning,
+        "The gang asks for more placeholders than --max-placeholders; with reservation Direct none are made.";
     ExceedsMaxQuota, Change, Warning,
         "The whole gang, or an ordinary pod, exceeds the max of its queue or of a queue above: it could never \
          start.";
@@ -106,6 +108,12 @@ codes! {
         "Fewer members exist than start together, or every seat is held and no member came yet.";
     WaitingForQuota, Others, Warning, "The queue, or one above, has too little left now.";
     WaitingForApplications, Others, Warning, "The queue, or one above, already runs maxApplications applications.";
+    WaitingForPlaceholders, Others, Warning,
+        "Gangs of the namespace that have not started yet ask for ten times --max-placeholders together; this one reserves \
+         when one of them has started or given back.";
+    WaitingForFirst, Others, Warning,
+        "Another gang is first in line in the queue, and was overtaken as often or as long as headOfLine of the queue lets \
+         it be: no application behind it starts before it does. The message names it.";
     CreatingPlaceholders, Time, Normal, "Placeholders are being created.";
     PlaceholderRejected, Time, Warning, "The API server refused a placeholder; nothing is held until the next attempt.";
     PlaceholderFailed, Time, Warning,

@@ -6,7 +6,7 @@ use crate::core::base::ids::{AskId, Key, Text, Uid};
 use crate::core::base::resources::{Limit, Resources};
 use crate::core::reason::{ForeignMarker, Refusal, SpecError, Unsupported};
 use crate::core::shape::{NodeSpec, Shape};
-use crate::core::time::Wall;
+use crate::core::time::{Millis, Wall};
 
 /// A fact for the core.
 #[derive(Clone, Debug)]
@@ -292,6 +292,26 @@ pub struct QueueSpec {
     pub max: Limit,
     /// How many applications may be past the gate at once; `None` = no limit.
     pub max_applications: Option<u32>,
+    /// How often, or how long, who is first in line is overtaken; `None` = as the queue above says.
+    pub head_of_line: Option<HeadOfLine>,
+}
+
+/// How often, or how long, the gang that is first in line is overtaken by applications behind it (01, 1.2.6).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HeadOfLine {
+    /// Any number of times, for any time.
+    Unbounded,
+    /// By so many applications.
+    MaxOvertakes(u32),
+    /// For so long after it became first in line.
+    After(Millis),
+}
+
+impl Default for HeadOfLine {
+    /// What holds where no queue says anything.
+    fn default() -> Self {
+        Self::After(600_000)
+    }
 }
 
 impl QueueSpec {

@@ -5,11 +5,14 @@ use std::fmt;
 use crate::core::base::ids::{GroupId, Text};
 use crate::core::base::resources::Amount;
 use crate::core::codes::Code;
-use crate::core::model::queue::{Kept, QuotaExcess};
+use crate::core::model::queue::{First, QuotaExcess};
 
 pub use pod::AskReason;
+pub use words::quota_sentence;
+use words::{never_sentence, rejected_sentence};
 
 mod pod;
+mod words;
 
 /// One thing wrong with a spec, naming its field.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,6 +87,13 @@ pub enum RejectReason {
     QueueDraining(Text),
     /// The sum is beyond what can be counted: no cluster has that much.
     AskTooLarge,
+    /// The gang asks for more placeholders than one may.
+    TooManyPlaceholders {
+        /// How many.
+        asked: u64,
+        /// `--max-placeholders`.
+        max: u32,
+    },
     /// The whole ask exceeds the quota of the queue or of an ancestor: it could never start.
     ExceedsMaxQuota(Box<QuotaExcess>),
     /// The namespace's ResourceQuota cannot hold the placeholders and the largest member at once.
@@ -107,6 +117,7 @@ impl RejectReason {
             Self::QueueNotLeaf(_) => Code::QueueNotLeaf,
             Self::QueueDraining(_) => Code::QueueDraining,
             Self::AskTooLarge => Code::AskTooLarge,
+            Self::TooManyPlaceholders { .. } => Code::TooManyPlaceholders,
             Self::ExceedsMaxQuota(_) => Code::ExceedsMaxQuota,
             Self::NamespaceQuotaTooSmall { .. } => Code::NamespaceQuotaTooSmall,
         }
@@ -124,6 +135,11 @@ impl fmt::Display for RejectReason {
             Self::QueueNotLeaf(queue) => write!(f, "queue {queue} has queues below it; name one of those"),
             Self::QueueDraining(queue) => write!(f, "queue {queue} is not defined any more and only drains"),
             Self::AskTooLarge => f.write_str("the sum of minMember x minResource is too large to count"),
+            Self::TooManyPlaceholders { asked, max } => write!(
+                f,
+                "the gang asks for {asked} placeholders, and {max} are the most (--max-placeholders): use reservation Direct, \
+                 which makes none"
+            ),
             Self::ExceedsMaxQuota(excess) => f.write_str(&never_sentence("the gang", excess)),
             Self::NamespaceQuotaTooSmall { namespace, excess, members_fit } => {
                 let way_out = if *members_fit { "use reservation Direct or a larger quota" } else { "it is too small" };
@@ -195,6 +211,17 @@ pub enum Reason {
         /// Its limit.
         max: u32,
     },
+    /// Gangs of its namespace ask for as many placeholders as they may.
+    WaitingForPlaceholders {
+        /// The namespace.
+        namespace: Text,
+        /// How many those ask for that are past the gate and have not started.
+        asked: u64,
+        /// How many they may.
+        max: u64,
+    },
+    /// Another gang is first in line in its queue, and nothing behind that one starts before it does.
+    WaitingForFirst(First),
     /// A reservation was given back for a reason that has passed; nothing is held until the next attempt.
     Pausing,
     /// Waits a moment for members that may still come.
@@ -344,6 +371,8 @@ impl Reason {
             Self::WaitingForMembers { .. } => Code::WaitingForMembers,
             Self::WaitingForQuota(_) => Code::WaitingForQuota,
             Self::WaitingForApplications { .. } => Code::WaitingForApplications,
+            Self::WaitingForPlaceholders { .. } => Code::WaitingForPlaceholders,
+            Self::WaitingForFirst(_) => Code::WaitingForFirst,
             Self::Pausing => Code::Pausing,
             Self::Settling | Self::CreatingPlaceholders { .. } => Code::CreatingPlaceholders,
             Self::WaitingForCapacity { .. } => Code::WaitingForCapacity,
@@ -366,6 +395,9 @@ impl Reason {
                 Some((refused.queue.clone(), Some(refused.excess.resource.clone())))
             }
             Self::WaitingForApplications { queue, .. } => Some((queue.clone(), None)),
+            Self::WaitingForPlaceholders { namespace, .. } => Some((namespace.clone(), None)),
+            // Who is first is told as numbers are: of those behind it there may be many.
+            Self::WaitingForFirst(first) => Some((first.queue.clone(), None)),
             Self::WaitingForTaskGroups { .. }
             | Self::WaitingForQueues { .. }
             | Self::WaitingForFirstPod
@@ -397,6 +429,8 @@ impl Reason {
             | Self::WaitingForMembers { .. }
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
+            | Self::WaitingForPlaceholders { .. }
+            | Self::WaitingForFirst(_)
             | Self::Pausing
             | Self::Settling
             | Self::CreatingPlaceholders { .. }
@@ -432,6 +466,8 @@ impl Reason {
             | Self::WaitingForMembers { .. }
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
+            | Self::WaitingForPlaceholders { .. }
+            | Self::WaitingForFirst(_)
             | Self::Pausing
             | Self::Settling
             | Self::CreatingPlaceholders { .. }
@@ -452,6 +488,8 @@ impl Reason {
             Self::WaitingForTaskGroups { .. }
             | Self::WaitingForQueues { .. }
             | Self::WaitingForFirstPod
+            | Self::WaitingForPlaceholders { .. }
+            | Self::WaitingForFirst(_)
             | Self::Pausing
             | Self::MembersRefused { .. }
             | Self::WaitingForMembers { .. }
@@ -466,28 +504,6 @@ impl Reason {
             | Self::ReservationLost { .. } => false,
         }
     }
-}
-
-/// A quota that lacks room, as a sentence.
-pub fn quota_sentence(what: &str, refused: &QuotaExcess) -> String {
-    let QuotaExcess { queue, excess, kept } = refused;
-    let name = &excess.resource;
-    let (asked, left, max) = (Amount(name, excess.asked), Amount(name, excess.left), Amount(name, excess.max));
-    let sentence = format!("{what} asks for {asked} {name}, but queue {queue} has {left} of {max} left");
-    match kept {
-        None => sentence,
-        Some(Kept { gangs, amount }) => {
-            let amount = Amount(name, *amount);
-            format!("{sentence}, of which gangs before it ({gangs}) have the first {amount}")
-        }
-    }
-}
-
-/// `the gang asks for 20 cpu, but queue root.q allows at most 10: it can never start`.
-fn never_sentence(what: &str, QuotaExcess { queue, excess, kept: _ }: &QuotaExcess) -> String {
-    let (name, asked, max) = (&excess.resource, excess.asked, excess.left);
-    let (asked, max) = (Amount(name, asked), Amount(name, max));
-    format!("{what} asks for {asked} {name}, but queue {queue} allows at most {max}: it can never start")
 }
 
 impl fmt::Display for Reason {
@@ -520,6 +536,11 @@ impl fmt::Display for Reason {
             Self::WaitingForApplications { queue, max } => {
                 write!(f, "queue {queue} already runs {max} applications, its maxApplications")
             }
+            Self::WaitingForPlaceholders { namespace, asked, max } => write!(
+                f,
+                "gangs of namespace {namespace} that reserve already ask for {asked} placeholders, and {max} are the most there"
+            ),
+            Self::WaitingForFirst(first) => write!(f, "{first}"),
             Self::Pausing => f.write_str("what was held was given back; nothing is lacking now, trying again soon"),
             Self::Settling => f.write_str("waiting a moment for members before placeholders are created"),
             Self::CreatingPlaceholders { have, need } => write!(f, "{have} of {need} placeholders exist"),
@@ -539,15 +560,7 @@ impl fmt::Display for Reason {
             Self::PlaceholdersLeaving { count } => {
                 write!(f, "waiting until placeholders that were given up are gone: {count}")
             }
-            Self::PlaceholderRejected(refusal) if refusal.code >= 500 => {
-                write!(
-                    f,
-                    "the API server failed to create a placeholder, so nothing is held: {refusal}; trying again soon"
-                )
-            }
-            Self::PlaceholderRejected(refusal) => {
-                write!(f, "a placeholder was refused by the API server, so nothing is held: {refusal}")
-            }
+            Self::PlaceholderRejected(refusal) => f.write_str(&rejected_sentence(refusal)),
             Self::PlaceholdersLost(how) => {
                 write!(f, "{how}, within two minutes of the loss of another, so nothing is held; trying again soon")
             }

@@ -3,7 +3,9 @@
 use crate::core::decision::Decision;
 use crate::core::event::Event;
 use crate::core::model::books::Books;
+use crate::core::model::bound::MostPlaceholders;
 use crate::core::model::timers::Timer;
+use crate::core::order::heads::Heads;
 use crate::core::order::lines::Lines;
 use crate::core::place::planner::Planner;
 use crate::core::show::lacks::Lacks;
@@ -19,6 +21,8 @@ pub struct Scheduler {
     pub(in crate::core) out: Vec<Decision>,
     /// Which waiting work is looked at in the next pass, and what wakes the rest.
     pub(in crate::core) lines: Lines,
+    /// Who is first in line in each queue.
+    pub(in crate::core) heads: Heads,
     /// What those who wait for room on nodes were told.
     pub(in crate::core) lacks: Lacks,
     /// Rises with everything that may have changed an answer: see [`Scheduler::revision`].
@@ -52,6 +56,13 @@ impl Scheduler {
         Self::default()
     }
 
+    /// A scheduler that has seen nothing, with another bound on the placeholders of one gang.
+    pub fn with_most_placeholders(most: u32) -> Self {
+        let mut scheduler = Self::default();
+        scheduler.books.most_placeholders = MostPlaceholders(most);
+        scheduler
+    }
+
     /// How often a gang was looked for in more ways than the first order of its seats.
     pub const fn searches(&self) -> u64 {
         self.planner.bounds.searches()
@@ -82,6 +93,7 @@ impl Scheduler {
             self.pass(&mut share);
             self.settle(&mut share);
         }
+        self.look_at_chances_later();
         self.withdraw();
         self.report_changes();
         Step { decisions: std::mem::take(&mut self.out), wake: self.wake(), more: self.has_more() }
@@ -150,6 +162,8 @@ impl Scheduler {
             match timer {
                 Timer::Settle(gang) | Timer::BackOff(gang) => self.books.touch_gang(gang),
                 Timer::Completion(app) => self.books.touch(app),
+                Timer::Head(queue) => drop(self.books.changes.fronts.insert(queue)),
+                Timer::Chances => self.look_at_chances_again(),
                 Timer::Numbers => self.renew_limits(),
                 Timer::Nodes => {
                     self.renew_lacks();

@@ -1,5 +1,7 @@
 //! Time as an argument: the core is told what time it is and never asks.
 
+use std::fmt;
+
 /// A duration in milliseconds.
 pub type Millis = u64;
 
@@ -28,6 +30,31 @@ impl Wall {
     pub const fn after(self, millis: Millis) -> Self {
         Self(self.0.saturating_add_unsigned(millis))
     }
+}
+
+impl fmt::Display for Wall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let seconds = self.0.div_euclid(1_000);
+        let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
+        let (year, month, day) = date(days);
+        let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+        write!(f, "{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    }
+}
+
+/// Year, month and day of so many days after 1970-01-01. In years that begin in March the day of a leap year is the last one,
+/// and 400 such years have 146097 days.
+const fn date(days: i64) -> (i64, i64, i64) {
+    // The first of March of the year 0 is 719468 days before 1970.
+    let days = days + 719_468;
+    let (era, day) = (days.div_euclid(146_097), days.rem_euclid(146_097));
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    // Five months of March to July have 153 days, as have the five after them.
+    let month = (5 * day + 2) / 153;
+    let is_next_year = month >= 10;
+    let of_year = if is_next_year { month - 9 } else { month + 3 };
+    (era * 400 + year + is_next_year as i64, of_year, day - (153 * month + 2) / 5 + 1)
 }
 
 /// The two clocks, read together by the shell at the start of a step.

@@ -145,6 +145,7 @@ async fn schedule(settings: Settings, wiring: Wiring, mut shutdown: Shutdown) ->
         scheduler_names: settings.scheduler_names.iter().map(|name| name.as_str().into()).collect(),
         placeholder_image: settings.placeholder_image.as_str().into(),
         ignore_foreign_markers: settings.ignore_foreign_markers,
+        max_placeholders: settings.max_placeholders,
         instance: instance(),
     });
     Driver::new(controller, wiring).run(shutdown.ordered()).await?;

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::quantity::Quantity;
 use super::spec_errors::{Errors, is_divisible, is_other_resource};
 use super::{escape, requests, syntax};
-use crate::api::queue::Queue;
+use crate::api::queue::{self, Queue};
 use crate::core::base::ids::Text;
 use crate::core::base::resources::{Amount, Limit};
-use crate::core::event::{Event, QueueSpec};
+use crate::core::event::{Event, HeadOfLine, QueueSpec};
 use crate::core::reason::SpecError;
 
 /// Most resources that a queue limits; as many as a TaskGroup asks for.
@@ -214,7 +214,21 @@ fn read(name: &str, queue: &Queue) -> Said {
         (None, _) => errors.add("spec.parent", "must not be set: this queue has none"),
     }
     let max = read_max(queue, &mut errors);
-    Said { spec: QueueSpec { max, max_applications: queue.spec.max_applications }, errors: errors.into_sorted() }
+    let head_of_line = queue.spec.head_of_line.and_then(|bound| read_head_of_line(bound, &mut errors));
+    let spec = QueueSpec { max, max_applications: queue.spec.max_applications, head_of_line };
+    Said { spec, errors: errors.into_sorted() }
+}
+
+fn read_head_of_line(bound: queue::HeadOfLine, errors: &mut Errors) -> Option<HeadOfLine> {
+    match (bound.max_overtakes, bound.after_seconds) {
+        (None, None) => Some(HeadOfLine::Unbounded),
+        (Some(most), None) => Some(HeadOfLine::MaxOvertakes(most)),
+        (None, Some(seconds)) => Some(HeadOfLine::After(u64::from(seconds) * 1_000)),
+        (Some(_), Some(_)) => {
+            errors.add("spec.headOfLine", "must have maxOvertakes or afterSeconds, not both");
+            None
+        }
+    }
 }
 
 fn read_max(queue: &Queue, errors: &mut Errors) -> Limit {
@@ -301,6 +315,26 @@ mod tests {
         assert_eq!(words(&tree.gone("root.a")), ["~root.a.b.c", "~root.a.b pods=3", "-root.a"]);
         assert_eq!(words(&tree.gone("root.a")), [""; 0]);
         assert_eq!(words(&tree.gone("root.a.b")), ["-root.a.b"]);
+    }
+
+    #[test]
+    fn the_first_in_line_is_bounded_in_one_way_or_in_none() {
+        let mut tree = QueueTree::default();
+        for (said, read) in [
+            (json!({}), Some(HeadOfLine::Unbounded)),
+            (json!({"maxOvertakes": 0}), Some(HeadOfLine::MaxOvertakes(0))),
+            (json!({"afterSeconds": 7}), Some(HeadOfLine::After(7_000))),
+            (json!(null), None),
+        ] {
+            tree.upsert("root.a", &queue(&json!({"parent": "root", "headOfLine": said})));
+            assert_eq!(tree.in_force("root.a").map(|spec| spec.head_of_line), Some(read), "{said}");
+        }
+        tree.upsert("root.a", &queue(&json!({"parent": "root", "headOfLine": {"maxOvertakes": 2}})));
+        let both = json!({"parent": "root", "headOfLine": {"maxOvertakes": 1, "afterSeconds": 1}});
+        tree.upsert("root.a", &queue(&both));
+        assert_eq!(problems(&tree, "root.a"), ["spec.headOfLine: must have maxOvertakes or afterSeconds, not both"]);
+        let kept = tree.in_force("root.a").and_then(|spec| spec.head_of_line);
+        assert_eq!(kept, Some(HeadOfLine::MaxOvertakes(2)), "the last that was right");
     }
 
     #[test]

@@ -7,7 +7,7 @@ use gangline::core::shape::{Effect, HostPort, NodeSpec, Shape, Taint, Toleration
 
 /// What makes it hard to find room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// cpu alone.
     Cpu,
     /// cpu and memory.
@@ -20,7 +20,7 @@ pub(super) enum Kind {
     Members,
 }
 
-pub(super) const KINDS: [Kind; 5] = [Kind::Cpu, Kind::Memory, Kind::Gpu, Kind::All, Kind::Members];
+pub(crate) const KINDS: [Kind; 5] = [Kind::Cpu, Kind::Memory, Kind::Gpu, Kind::All, Kind::Members];
 
 /// Nodes, and a gang that is to be placed on them.
 #[derive(Clone, Debug)]

@@ -6,7 +6,8 @@ mod exact;
 use gangline::core::base::ids::Text;
 use gangline::core::event::{AskSpec, GroupSpec, Place, Role};
 
-use self::draw::{Instance, KINDS, Kind, instance};
+use self::draw::{Instance, instance};
+pub(crate) use self::draw::{KINDS, Kind};
 use self::exact::{Room, fits};
 use crate::circle;
 use crate::support::cluster::Cluster;
@@ -71,12 +72,18 @@ fn started(cluster: &Cluster, instance: &Instance) -> bool {
     placed > 0
 }
 
+/// A cluster with one gang, whether that has a place, and whether it is placed.
+pub(crate) fn outcome(seed: u64, kind: Kind) -> (Cluster, bool, bool) {
+    let instance = instance(seed, kind);
+    let cluster = play(&instance);
+    let (is_possible, is_placed) = (fits(&instance), started(&cluster, &instance));
+    (cluster, is_possible, is_placed)
+}
+
 fn row(kind: Kind, count: u64) -> Row {
     let mut row = Row::default();
     for seed in 0..count {
-        let instance = instance(seed, kind);
-        let cluster = play(&instance);
-        let (is_possible, is_placed) = (fits(&instance), started(&cluster, &instance));
+        let (cluster, is_possible, is_placed) = outcome(seed, kind);
         let gave_up = !is_placed && cluster.report("g0").message.contains("gave up");
         assert!(is_possible || !is_placed, "{kind:?} {seed}: placed where nothing fits");
         row.gangs += 1;

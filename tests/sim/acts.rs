@@ -252,6 +252,12 @@ pub(crate) struct QueueAct {
     /// So many applications at a time.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) apps: Option<u32>,
+    /// By so many applications who is first in line is overtaken.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) overtakes: Option<u32>,
+    /// For so many seconds it is.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) overtaken_s: Option<u32>,
 }
 
 /// A task group.

@@ -249,7 +249,7 @@ impl World {
     }
 
     /// Whether the process that made a call is the newest, and alone.
-    fn is_of_the_only_one(&self, call: &Call) -> bool {
+    pub(super) fn is_of_the_only_one(&self, call: &Call) -> bool {
         call.id.incarnation == self.newest() && self.older.is_empty()
     }
 
@@ -288,6 +288,10 @@ impl World {
             self.note(|| "fault prunes".to_owned());
         }
         self.note_admission(op, &outcome);
+        self.note_firsts(call, &outcome);
+        if let (Op::PatchPodCondition { pod, .. }, false) = (op, self.is_of_the_only_one(call)) {
+            self.said_late.insert(pod.to_string());
+        }
         if let (Op::Bind { pod, uid, annotations, .. }, Outcome::Ok(_)) = (op, &outcome)
             && let Some(seat) = seat_in(annotations)
         {
@@ -302,6 +306,11 @@ impl World {
                 let at = self.now_ms + self.chance.below("taken at", &name, 50);
                 self.at(at, Event::Act(Box::new(Act::DropPod { name, again: false })));
             }
+        }
+        if let (Op::PatchTaskGroupStatus { group, status, .. }, Outcome::Ok(_)) = (op, &outcome)
+            && status.application_state == "Waiting"
+        {
+            self.note_pause(&group.name);
         }
         let meets = match (op, &outcome) {
             (Op::Bind { pod, .. }, Outcome::Ok(_)) => {

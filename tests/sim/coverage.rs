@@ -163,6 +163,8 @@ impl Coverage {
 /// What no plan can reach, and why.
 const IMPOSSIBLE: &[(&str, &str)] = &[
     ("reason Submitted", "an application is judged in the step in which it becomes known"),
+    ("reason TooManyPlaceholders", "gangs of plans have few members"),
+    ("reason WaitingForPlaceholders", "as above"),
     ("application Waiting to New", "without a TaskGroup it is never seen Waiting, and with one it goes on or ends"),
 ];
 

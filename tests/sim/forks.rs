@@ -1,4 +1,4 @@
-//! What another play of the same plan shows.
+//! What a copy of the world shows.
 //!
 //! L6: why something waits is true. When the cause is taken away, it goes on or waits for something else. L1: what has
 //! completed stays so when another process comes, whatever was taken away before.
@@ -19,8 +19,6 @@ use serde_json::json;
 use super::marks::{group_of, queue_mark};
 use super::oracle::application_of;
 use super::people::{FOREIGN, NS, is_placeholder, label, levels, node_of, says_placeholder};
-use super::plan::Plan;
-use super::run::to_rest;
 use super::world::World;
 
 /// The label that makes a placeholder.
@@ -54,7 +52,7 @@ const OF_LIMITS: [Code; 5] = [
 /// What is so of each reason.
 fn cause(code: Code) -> Cause {
     match code {
-        Code::InvalidSpec | Code::AskTooLarge => Cause::Goes(World::correct),
+        Code::InvalidSpec | Code::AskTooLarge | Code::TooManyPlaceholders => Cause::Goes(World::correct),
         Code::GangGroupMismatch => Cause::Goes(World::agree),
         Code::QueueNotFound | Code::QueueDraining => Cause::Goes(World::define_queues),
         Code::QueueNotLeaf => Cause::Goes(|world, _| world.fell_queues()),
@@ -87,6 +85,11 @@ fn cause(code: Code) -> Cause {
         | Code::WaitingForCompletion
         | Code::PlaceholderKept
         | Code::BindRefused => Cause::Passes,
+        Code::WaitingForPlaceholders => Cause::Goes(|world, _| world.add_room()),
+        Code::WaitingForFirst => Cause::Goes(|world, _| {
+            world.lift_quotas();
+            world.add_room();
+        }),
         Code::ApplicationClosed => Cause::Stays("until the application is over"),
         Code::Accepted
         | Code::QuotaReserved
@@ -115,19 +118,21 @@ fn what_ends_a_state_is_what_its_code_needs() {
     }
 }
 
-/// Looks into a world at rest.
-pub(crate) fn check(plan: &Plan, world: &mut World) {
-    check_completed(plan, world);
-    check_reasons(plan, world);
+/// Looks into a world at rest, in copies of it.
+pub(crate) fn check(world: &mut World) {
+    let mut rest = world.clone();
+    rest.coverage = None;
+    check_completed(&rest, world);
+    check_reasons(&rest, world);
 }
 
 /// A new process leaves alone what has completed.
-fn check_completed(plan: &Plan, world: &mut World) {
-    if completed(world).is_empty() {
+fn check_completed(rest: &World, world: &mut World) {
+    let before = completed(rest);
+    if before.is_empty() {
         return;
     }
-    let mut fork = to_rest(World::new(plan.head.seed, plan.head.faults, None), plan);
-    let before = completed(&fork);
+    let mut fork = rest.clone();
     fork.process = None;
     fork.start();
     fork.rest();
@@ -145,7 +150,7 @@ fn completed(world: &World) -> Vec<(String, u32)> {
 }
 
 /// What is said to wait waits for that: it does not when the causes are taken away, one at a time.
-fn check_reasons(plan: &Plan, world: &mut World) {
+fn check_reasons(rest: &World, world: &mut World) {
     for (reason, name) in world.waiting() {
         let who = || if name.is_empty() { "somebody" } else { &name };
         match Code::from_name(&reason).map(cause) {
@@ -154,7 +159,7 @@ fn check_reasons(plan: &Plan, world: &mut World) {
             Some(Cause::Stays(_)) => {}
             Some(Cause::Goes(remedy)) => {
                 let before = world.who_are(&reason, &name);
-                let mut fork = without(plan, remedy, &name);
+                let mut fork = without(rest, remedy, &name);
                 fork.violation.take().into_iter().for_each(|found| _ = world.violation.get_or_insert(found));
                 let after = fork.who_are(&reason, &name);
                 let still: Vec<_> = before.intersection(&after).collect();
@@ -166,9 +171,9 @@ fn check_reasons(plan: &Plan, world: &mut World) {
     }
 }
 
-/// Another play of the plan, where a cause is taken away in the end.
-fn without(plan: &Plan, remedy: Remedy, name: &str) -> World {
-    let mut fork = to_rest(World::new(plan.head.seed, plan.head.faults, None), plan);
+/// The same world, where a cause is taken away.
+fn without(rest: &World, remedy: Remedy, name: &str) -> World {
+    let mut fork = rest.clone();
     remedy(&mut fork, name);
     fork.rest();
     fork

@@ -21,7 +21,7 @@ pub(crate) const START_MS: u64 = 180_000;
 const HELD_MS: u64 = 10_000;
 
 /// What was given to whom.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Ledger {
     /// The latest start of every task group, by its UID.
     starts: BTreeMap<Uid, Start>,
@@ -30,7 +30,7 @@ pub(crate) struct Ledger {
 }
 
 /// A member that was given a seat.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Holder {
     key: Key,
     uid: Uid,
@@ -39,7 +39,7 @@ struct Holder {
 }
 
 /// Members of a task group begin to be bound.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Start {
     /// Which it is, where its gang is known and judged.
     group: Option<Key>,

@@ -198,6 +198,12 @@ impl World {
         }
     }
 
+    /// A task group says that nothing of its application runs or waits.
+    pub(crate) fn note_pause(&mut self, name: &str) {
+        let own = self.groups().into_iter().find(|(own, _)| own == name);
+        self.paused.extend(own.map(|(name, group)| application_of(&name, &group)));
+    }
+
     fn note_pauses(&mut self) {
         let groups: BTreeMap<String, TaskGroup> = self.groups().into_iter().collect();
         let of_group = |pod: &Body| group_of(pod).and_then(|name| Some(application_of(name, groups.get(name)?)));
@@ -324,6 +330,10 @@ impl World {
     /// ran and are gone (01, 1.11).
     pub(crate) fn check_restart(&mut self) {
         let mut doubtful = self.doubtful();
+        if self.somebody_keeps_others_waiting() {
+            // Who was overtaken, and for how long, is forgotten (ADR 21): who waits may start before others.
+            doubtful.extend(self.waiting_gangs().chain([OTHERS.to_owned()]));
+        }
         let (writes, before, replaced) = (self.writes.len(), self.summary(), self.replaced());
         self.process = None;
         self.start();
@@ -363,6 +373,19 @@ impl World {
             }
             self.coverage.iter_mut().for_each(|coverage| coverage.restart(compared, groups.len()));
         }
+    }
+
+    /// Whether a gang that is first in line says that nothing behind it starts before it does.
+    fn somebody_keeps_others_waiting(&self) -> bool {
+        let conditions = self.groups().into_iter().flat_map(|(_, group)| group.status.unwrap_or_default().conditions);
+        conditions.into_iter().any(|condition| condition.message.contains("; first in line in queue "))
+    }
+
+    /// Task groups of gangs that have not started.
+    fn waiting_gangs(&self) -> impl Iterator<Item = String> + use<> {
+        let waits =
+            |group: &TaskGroup| group.status.as_ref().is_none_or(|status| status.application_state == "Accepted");
+        self.groups().into_iter().filter(move |(_, group)| waits(group)).map(|(name, _)| name)
     }
 
     /// How many placeholders of each life of a task group are said to have been replaced.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use gangline::api::queue::QueueSpec;
+use gangline::api::queue::{HeadOfLine, QueueSpec};
 use gangline::api::task_group::{PlaceholderFor, Reservation, TaskGroupSpec};
 use gangline::core::base::ids::Key;
 use gangline::shim::decode;
@@ -20,6 +20,7 @@ use serde_json::{Value, json};
 use super::acts::{Act, Flaw, GroupAct, JobAct, PodAct, QueueAct};
 use super::amount::Amount;
 use super::coverage::MEETINGS;
+use super::marks::uid_mark;
 use super::oracle::application_of;
 use super::place::Place;
 use super::world::World;
@@ -81,6 +82,7 @@ impl World {
             Act::DropNamespace { for_ms } => self.drop_namespace(*for_ms),
             Act::Garble { kind, name, for_ms } => {
                 self.disturb_readers(*kind, name);
+                self.note_unreadable(*kind, name);
                 self.garble(*kind, &key_of(*kind, name), *for_ms);
             }
             Act::Hang { node, for_ms } => self.hang(node, *for_ms),
@@ -129,25 +131,35 @@ impl World {
         }
     }
 
+    /// A process that starts while a pod cannot be read takes it for gone, and counts it once more when it can be.
+    fn note_unreadable(&mut self, kind: Kind, name: &str) {
+        let pod = self.api.store.get(kind, &key_of(kind, name)).filter(|_| kind == Kind::Pod);
+        let Some(uid) = pod.and_then(uid_mark).map(str::to_owned) else { return };
+        *self.ended.entry(uid.clone()).or_default() += 1;
+        *self.lost.entry(uid).or_default() += 1;
+    }
+
     /// A queue of so many cores.
     pub(crate) fn queue(&mut self, path: &str, cpu: u32) {
         self.write_queue(&QueueAct { path: path.to_owned(), cpu, ..QueueAct::default() });
     }
 
     fn write_queue(&mut self, queue: &QueueAct) {
-        let QueueAct { path, cpu, mib, apps } = queue;
+        let QueueAct { path, cpu, mib, apps, overtakes, overtaken_s } = queue;
         let cpu = Some(("cpu".to_owned(), Quantity(cpu.to_string())));
         let memory = mib.map(|mib| ("memory".to_owned(), Quantity(format!("{mib}Mi"))));
         let spec = QueueSpec {
             parent: path.rsplit_once('.').map(|(parent, _)| parent.to_owned()),
             max: cpu.into_iter().chain(memory).collect(),
             max_applications: *apps,
+            head_of_line: (overtakes.is_some() || overtaken_s.is_some())
+                .then_some(HeadOfLine { max_overtakes: *overtakes, after_seconds: *overtaken_s }),
         };
         self.apply(Kind::Queue, &json!({"metadata": {"name": path}, "spec": spec}));
     }
 
     fn set_queue(&mut self, queue: &QueueAct) {
-        let QueueAct { path, cpu, mib, apps } = queue;
+        let QueueAct { path, cpu, mib, apps, .. } = queue;
         let key = Key::cluster(path.as_str());
         let most = match self.api.store.get(Kind::Queue, &key) {
             Some(Body::Queue(old)) => Some(Amount::of_queue(old)),

@@ -22,6 +22,7 @@ mod judge;
 pub(crate) const EXCUSED_MS: u64 = 30_000;
 
 /// A process.
+#[derive(Clone)]
 pub(crate) struct Process {
     pub(crate) controller: Controller,
     pub(crate) number: u64,
@@ -63,6 +64,7 @@ pub(crate) struct Process {
     pub(crate) wake: Option<Mono>,
 }
 
+#[derive(Clone)]
 struct PodSeen {
     uid: Uid,
     rv: u64,
@@ -103,6 +105,7 @@ impl PodSeen {
 }
 
 /// A TaskGroup as it was seen under one UID.
+#[derive(Clone)]
 struct GroupSeen {
     key: Key,
     /// `minMember`, where that was always the same.
@@ -113,6 +116,7 @@ struct GroupSeen {
     queues: BTreeSet<String>,
 }
 
+#[derive(Clone)]
 struct NodeSeen {
     has: Amount,
     pods: u64,
@@ -124,6 +128,7 @@ struct NodeSeen {
     zone: Option<String>,
 }
 
+#[derive(Clone)]
 struct QueueSeen {
     most: Amount,
     /// When something else than our own decisions last changed what is left of it.
@@ -133,6 +138,7 @@ struct QueueSeen {
     lowered: bool,
 }
 
+#[derive(Clone)]
 struct Intent {
     node: String,
     queue: String,
@@ -168,6 +174,7 @@ pub(crate) enum Step {
 }
 
 /// A call in flight.
+#[derive(Clone)]
 enum Sent {
     Bind(Uid),
     Delete(Key, Uid),
@@ -180,6 +187,7 @@ impl Process {
             scheduler_names: vec!["gangline".into()],
             placeholder_image: "pause".into(),
             ignore_foreign_markers: false,
+            max_placeholders: 5_000,
             instance: number,
         };
         Self {
@@ -454,6 +462,11 @@ impl Process {
         });
         let waits = |pod: &PodSeen| !pod.ended && !pod.terminating && pod.node.is_none();
         own.filter(|(_, pod)| waits(pod) && !self.answered.contains(&pod.uid)).count()
+    }
+
+    /// When it was decided to bind a pod.
+    pub(crate) fn decided(&self, uid: &Uid) -> Option<u64> {
+        self.sent.get(uid).map(|(_, at)| *at)
     }
 
     /// What a call does to start a gang, or goes on with it: a member gets a seat, or it is said that it has started.

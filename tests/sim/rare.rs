@@ -100,6 +100,35 @@ pub(super) fn rarer(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (nodes, queues)
     if dice.percent(6) {
         mark_some(dice, acts);
     }
+    if dice.percent(40) {
+        bound_some(dice, acts);
+    }
+    if dice.percent(5) {
+        flap(dice, acts);
+    }
+}
+
+/// A member comes and goes, up to a hundred times.
+fn flap(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    let group = format!("g{}", dice.few(4));
+    let (first, period) = (dice.time(), dice.of(&[60, 700, 3_000]));
+    let pod = PodAct { name: format!("{group}-flap"), milli: 1_000, group: Some(group), ..PodAct::default() };
+    for number in 0..20 + dice.below(80) {
+        let at = first + number * period;
+        acts.push((at, Act::Pod(pod.clone())));
+        acts.push((at + period / 2, Act::DropPod { name: pod.name.clone(), again: false }));
+    }
+}
+
+/// Who is first in line in some queues is overtaken so often, or so long.
+fn bound_some(dice: &mut Dice, acts: &mut [(u64, Act)]) {
+    for (_, act) in acts {
+        if let Act::Queue(queue) = act {
+            queue.overtakes = dice.percent(50).then(|| dice.of(&[0, 0, 1, 3]));
+            let is_free = queue.overtakes.is_none() && dice.percent(50);
+            queue.overtaken_s = is_free.then(|| dice.of(&[0, 5, 60]));
+        }
+    }
 }
 
 /// Some pods were written for another gang scheduler; a few of them belong to a gang of ours all the same.

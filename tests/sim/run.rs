@@ -72,7 +72,7 @@ fn play_on(world: World, plan: &Plan) -> Played {
         world.check_at_rest();
     }
     if world.violation.is_none() && plan.head.seed.is_multiple_of(circle::size().forked) {
-        forks::check(plan, &mut world);
+        forks::check(&mut world);
     }
     for phase in phases {
         if world.violation.is_none() {

@@ -1,5 +1,6 @@
 //! L6 at rest: the sentence that an object shows is the one that a look at everything makes now.
 
+use gangline::api::task_group::TaskGroupStatus;
 use gangline::core::base::ids::Key;
 use gangline::core::step::Scheduler;
 use gangline::shim::escape::bounded;
@@ -20,7 +21,7 @@ impl World {
         }
         let Some(process) = &self.process else { return };
         let core = process.controller.core();
-        let wrong = self.wrong_of_groups(core).or_else(|| self.wrong_of_pods(core));
+        let wrong = self.wrong_of_groups(core).or_else(|| self.wrong_of_pods(core)).or_else(|| self.waits_for_others());
         if let Some(wrong) = wrong {
             self.violated("L6", wrong);
         }
@@ -32,6 +33,18 @@ impl World {
             let is = core.group_message_anew(*core.books.group_ids.get(key)?);
             differ(key, &group.status.as_ref()?.message, &is)
         })
+    }
+
+    /// At rest nobody waits for headroom that others only ask for: a gang that waits harms nobody, but for one that is first
+    /// in line and was overtaken for long enough.
+    fn waits_for_others(&self) -> Option<String> {
+        let waits = |status: &TaskGroupStatus| {
+            let kept = status.message.contains("of which gangs before it");
+            status.reason == "WaitingForQuota" && kept && !status.message.contains(" is first in line ")
+        };
+        let statuses = self.groups().into_iter().filter_map(|(name, group)| Some((name, group.status?)));
+        let (name, status) = statuses.into_iter().find(|(_, status)| waits(status))?;
+        Some(format!("{name} waits for what others ask for: {}", status.message))
     }
 
     fn wrong_of_pods(&self, core: &Scheduler) -> Option<String> {

@@ -16,7 +16,7 @@ use crate::sim::coverage::MEETINGS;
 use crate::sim::process::EXCUSED_MS;
 
 /// What the server does not serve, and what it does not say.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Silence {
     /// Kinds that are not served, and until when.
     unserved: BTreeMap<Kind, u64>,

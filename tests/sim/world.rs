@@ -20,6 +20,7 @@ use super::oracle::Violation;
 use super::people::NS;
 use super::plan::{Admission, Faults};
 use super::process::{EXCUSED_MS, Process};
+use firsts::Firsts;
 use ledger::Ledger;
 pub(crate) use ledger::START_MS;
 pub(crate) use watching::GARBLED;
@@ -29,6 +30,8 @@ use watching::Silence;
 mod actors;
 #[path = "calls.rs"]
 mod calls;
+#[path = "firsts.rs"]
+mod firsts;
 #[path = "ledger.rs"]
 mod ledger;
 #[path = "lives.rs"]
@@ -37,7 +40,7 @@ mod lives;
 mod watching;
 
 /// How long a world is left alone until it counts as at rest: longer than every pause of the scheduler.
-const REST_MS: u64 = 300_000;
+const REST_MS: u64 = 660_000;
 /// How long a call is on its way, and its answer.
 const CALL_MS: u64 = 3;
 /// What takes longer is slow.
@@ -68,7 +71,7 @@ impl Death {
 }
 
 /// What is going to happen.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 enum Event {
     Act(Box<Act>),
     /// A process starts.
@@ -119,6 +122,7 @@ enum Fate {
 }
 
 /// A cluster.
+#[derive(Clone)]
 pub(crate) struct World {
     /// The API server.
     pub(crate) api: Api,
@@ -176,11 +180,13 @@ pub(crate) struct World {
     forged: BTreeSet<String>,
     /// UIDs of pods whose deletion was sent.
     pub(crate) called_off: BTreeSet<String>,
+    /// Who says to be first in line.
+    firsts: Firsts,
     death: Option<(usize, Death)>,
     /// Queues whose limit of applications came when they were in use, perhaps.
     pub(crate) relimited: BTreeSet<String>,
-    /// Pods whose condition was written so late that it may have come after a newer one. Another reason is seen then, and
-    /// written again; the same reason with an older sentence is not.
+    /// Pods whose condition was written so late that it may have come after a newer one, or by a process beside another.
+    /// Another reason is seen then, and written again; the same reason with another sentence is not.
     pub(crate) said_late: BTreeSet<String>,
     /// Applications of which there was no living pod at some moment since they started.
     pub(crate) paused: BTreeSet<String>,
@@ -243,6 +249,7 @@ impl World {
             made: BTreeSet::new(),
             forged: BTreeSet::new(),
             called_off: BTreeSet::new(),
+            firsts: Firsts::default(),
             death,
             relimited: BTreeSet::new(),
             said_late: BTreeSet::new(),

@@ -35,6 +35,7 @@ impl Driven {
             scheduler_names: vec!["gangline".into()],
             placeholder_image: "pause".into(),
             ignore_foreign_markers: false,
+            max_placeholders: 5_000,
             instance: 1,
         };
         let controller = Controller::new(settings);

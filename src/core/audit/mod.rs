@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AskId, NodeId, QueueId};
+use crate::core::base::ids::{AskId, GangId, NodeId, QueueId};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::books::asks_of;
 use crate::core::model::claims::Before;
+use crate::core::model::front::{Front, Place};
 use crate::core::model::gang::Stage;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::seat::SeatState;
@@ -25,14 +26,15 @@ impl Scheduler {
         self.audit_gangs(&mut violations);
         self.audit_queues(&mut violations);
         self.audit_turns(&mut violations);
+        self.audit_fronts(&mut violations);
         violations
     }
 
     /// What is still remembered, as names of maps; empty once every object is gone and time has passed (04, I13). The
     /// two queues that always exist do not count. Every field is named, so that a new one is not forgotten here.
     pub fn leftovers(&self) -> Vec<&'static str> {
-        let Self { books, planner, out, lines, lacks, revision: _ } = self;
-        let own = [("decisions", out.len()), ("bounds on room", planner.bounds.len())];
+        let Self { books, planner, out, lines, heads, lacks, revision: _ } = self;
+        let own = [("decisions", out.len()), ("bounds on room", planner.bounds.len()), ("firsts in line", heads.len())];
         own.into_iter()
             .chain(lines.sizes())
             .chain(lacks.sizes())
@@ -123,10 +125,9 @@ impl Scheduler {
                 WaitsFor::Nothing => true,
                 WaitsFor::Seat(group) => has(&self.books.groups[group].waiting),
                 WaitsFor::Start(app) => has(&self.books.gang_of(app).originators),
-                WaitsFor::Room(queue, class) => {
+                WaitsFor::Room(line) => {
                     let group = ask.group.and_then(|group| self.books.groups.get(group));
-                    self.books.ordinary.get(&(queue, class)).is_some_and(has)
-                        && group.is_none_or(|group| has(&group.overflow))
+                    self.books.ordinary.get(&line).is_some_and(has) && group.is_none_or(|group| has(&group.overflow))
                 }
                 WaitsFor::Queue => self.books.queueless.contains(&id),
             };
@@ -224,8 +225,7 @@ impl Scheduler {
     fn audit_turns(&self, violations: &mut Vec<String>) {
         let mut at_gate = 0;
         let mut claims: BTreeMap<QueueId, (usize, Totals)> = BTreeMap::new();
-        let mut lines: BTreeSet<Line> =
-            self.books.ordinary.keys().map(|(queue, class)| Line::Pods(*queue, *class)).collect();
+        let mut lines: BTreeSet<Line> = self.books.ordinary.keys().map(|line| Line::Pods(*line)).collect();
         for (id, gang) in self.books.gangs.iter() {
             match gang.turn() {
                 Some(Turn::Gate { rank, queue, form }) => {
@@ -264,6 +264,23 @@ impl Scheduler {
             self.lines.iter().find(|line| !lines.contains(*line) && !self.books.changes.lines.contains(*line))
         {
             violations.push(format!("nobody stands in {line:?}"));
+        }
+    }
+
+    /// A gang that waits stands in front of its queue where it believes to, and headroom is kept for whoever is first in
+    /// line there and for nobody else.
+    fn audit_fronts(&self, violations: &mut Vec<String>) {
+        let places = || self.books.gangs.iter().filter_map(|(id, gang)| Some((id, gang.place()?)));
+        let stands = |(id, place): (GangId, &Place)| {
+            self.books.gangs[id].is_before_start()
+                && self.books.fronts.get(&place.queue).is_some_and(|front| front.has(place, id))
+        };
+        if !places().all(stands) || places().count() != self.books.fronts.values().map(Front::len).sum::<usize>() {
+            violations.push("gangs stand elsewhere in front of their queue than they believe".into());
+        }
+        let keeps = self.books.queues.iter().filter(|(_, queue)| queue.keeps.is_some()).map(|(id, _)| id);
+        if !keeps.eq(self.heads.levels()) {
+            violations.push("queues keep headroom for others than those who are first in line".into());
         }
     }
 }

@@ -41,6 +41,8 @@ impl Books {
     pub(in crate::core) fn queue_changed(&mut self, changed: QueueId) {
         self.changes.pass_due = true;
         self.due.queues.insert(self.queues[changed].path.clone());
+        // Another bound may hold for who is first in line.
+        self.changes.fronts.extend(self.fronts.keys());
     }
 
     /// A Node as last observed.
@@ -65,6 +67,7 @@ impl Books {
             }
         }
         self.changes.nodes |= change.eligibility || change.grew || shrank;
+        self.changes.outside.nodes += u64::from(change.eligibility || change.grew || shrank);
         if change.eligibility || shrank {
             self.due.shrunk.insert(change.node);
         }
@@ -93,6 +96,7 @@ impl Books {
             self.classes.node_changed(&self.nodes, node);
             self.due.lost.insert(node);
             self.changes.nodes = true;
+            self.changes.outside.nodes += 1;
         }
     }
 

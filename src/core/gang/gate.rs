@@ -22,8 +22,18 @@ impl Scheduler {
     pub(in crate::core) fn serve_gate(&mut self, queue: QueueId, form: &Arc<Form>, rank: &Rank) -> Served {
         let line = self.books.gate.get(&(queue, form.clone()));
         let Some(id) = line.and_then(|line| line.gangs.get(rank)).copied() else { return Served::goes(0) };
+        if let Err(first) = self.may_overtake(queue, rank) {
+            let until = Until { first: Some((queue, rank.clone())), ..Until::default() };
+            return self.stay_at_gate(queue, form, (Reason::WaitingForFirst(first), Next::waits(until)));
+        }
         if let Some(refused) = self.refused_at_gate(id, queue, rank, &form.need) {
             return self.stay_at_gate(queue, form, refused);
+        }
+        if let Some((namespace, asked)) = self.books.crowded_namespace(id) {
+            let max = self.books.most_placeholders.of_namespace();
+            let until = Until { namespace: Some(namespace.clone()), ..Until::default() };
+            let reason = Reason::WaitingForPlaceholders { namespace, asked, max };
+            return self.stay_at_gate(queue, form, (reason, Next::waits(until)));
         }
         if form.is_alone() {
             self.let_in(id);
@@ -88,7 +98,8 @@ impl Scheduler {
         };
         told.into_iter().for_each(|id| self.wait(id, reason.clone()));
         if let (true, Next::Waits(until)) = (are_old, &next) {
-            until.limit.iter().for_each(|hold| self.tell_numbers_later(hold.queue));
+            let own = until.namespace.is_some().then_some(queue);
+            until.limit.iter().map(|hold| hold.queue).chain(own).for_each(|queue| self.tell_numbers_later(queue));
         }
         // A line that is looked at in the next pass has no limit by which it would be found.
         let again = are_old && matches!(next, Next::Later);
@@ -113,6 +124,13 @@ impl Scheduler {
             self.close_gate_for(id, reason);
             self.take_turn(id);
             return Served::goes(0);
+        }
+        let overtakes = if self.holds_something(id) { Ok(1) } else { self.may_overtake(queue, &rank) };
+        if let Err(first) = overtakes {
+            // Its placeholders stay: it does not start, and that is all.
+            self.books.block(id);
+            self.wait(id, Reason::WaitingForFirst(first));
+            return Served { placed: 0, next: Next::waits(Until { first: Some((queue, rank)), ..Until::default() }) };
         }
         if let Some(reason) = self.prepare(id) {
             self.wait(id, reason);
@@ -187,7 +205,7 @@ impl Scheduler {
     }
 
     /// Whether `maxApplications` of the queue leaves no place for an application of the gang.
-    pub(super) fn lacks_place(&self, id: GangId) -> Option<Reason> {
+    pub(in crate::core) fn lacks_place(&self, id: GangId) -> Option<Reason> {
         let apps = self.books.gangs[id].apps.iter().map(|app| &self.books.apps[*app]);
         let mut outside = apps.filter(|app| !app.admitted);
         let (queue, max) = outside.find_map(|app| self.books.queues.full_of_applications(app.queue?))?;

@@ -41,6 +41,7 @@ impl Scheduler {
         for class in std::mem::take(&mut self.books.due.dropped) {
             if !self.books.classes.contains(class) {
                 self.planner.bounds.forget(class);
+                self.heads.forget(class);
                 self.lacks.forget(class);
             }
         }

@@ -47,6 +47,7 @@ impl Scheduler {
             | RejectReason::InvalidSpec { .. }
             | RejectReason::GangGroupMismatch { .. }
             | RejectReason::AskTooLarge
+            | RejectReason::TooManyPlaceholders { .. }
             | RejectReason::ExceedsMaxQuota(_)
             | RejectReason::NamespaceQuotaTooSmall { .. } => None,
         }
@@ -168,8 +169,18 @@ fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectRea
             }
         }
     }
+    reasons.extend(bound_reason(books, &books.apps[id]));
     reasons.extend(namespace_reason(books, &books.apps[id]));
     reasons
+}
+
+/// So many pods that do nothing would be a burden on whoever lists pods (01, 1.3 "Bound").
+fn bound_reason(books: &Books, app: &App) -> Option<RejectReason> {
+    let specs = app.groups.iter().map(|group| books.groups[*group].spec());
+    let of_group = specs.filter(|spec| spec.reservation == Reservation::Placeholder);
+    let asked: u64 = of_group.map(|spec| u64::from(spec.min_member)).sum();
+    let max = books.most_placeholders.0;
+    (asked > u64::from(max)).then_some(RejectReason::TooManyPlaceholders { asked, max })
 }
 
 fn spec_reasons(books: &Books, app: &App, was_accepted: bool) -> Vec<RejectReason> {

@@ -51,7 +51,12 @@ impl Scheduler {
                 // Nothing of it is active or pending, so it keeps nobody out (`maxApplications`). If it goes on, it is
                 // in its queue already, and is not held up.
                 AppState::Waiting => self.books.dismiss(id),
-                AppState::Running => self.admit(self.books.apps[id].gang),
+                AppState::Running => {
+                    let gang = self.books.apps[id].gang;
+                    self.admit(gang);
+                    // Its other pods start nothing any more.
+                    self.books.line_up_originators(gang);
+                }
                 AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed => {}
             }
             self.books.show_app(id);

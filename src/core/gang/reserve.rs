@@ -150,7 +150,7 @@ impl Scheduler {
 
     /// Whether a seat is held or assumed, or an originator has its node, although seats are open: no hold and wait (01,
     /// 1.3).
-    fn holds_something(&self, id: GangId) -> bool {
+    pub(super) fn holds_something(&self, id: GangId) -> bool {
         let mut tallies = self.books.groups_of(id).map(|group| group.seats.tally());
         let mut originators = self.books.gangs[id].apps.iter().flat_map(|app| self.books.starting_originators(*app));
         tallies.any(|tally| tally.assumed + tally.held > 0)
@@ -169,6 +169,11 @@ impl Scheduler {
         // From now on the gate counts open seats by the announced size again: those that are lost later.
         self.books.gangs[id].real_ask = None;
         let count = plan.len() as u32;
+        if let Some(place) = self.books.gangs[id].place().filter(|_| !self.holds_something(id)) {
+            let rank = place.rank.clone();
+            self.note_start(queue, &rank);
+        }
+        self.books.leave_front(id);
         for (chosen, node) in plan {
             self.assume(*chosen, *node, queue);
         }

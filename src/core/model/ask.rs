@@ -7,6 +7,7 @@ use crate::core::base::resources::Resources;
 use crate::core::codes::Code;
 use crate::core::decision::TerminationType;
 use crate::core::event::{AskSpec, Place, Role};
+use crate::core::model::turn::PodLine;
 use crate::core::reason::{AskReason, Refusal};
 use crate::core::time::Mono;
 
@@ -118,8 +119,8 @@ pub enum WaitsFor {
     Seat(GroupId),
     /// For the start of its application, among its originators.
     Start(AppId),
-    /// For room, among the ordinary asks of a queue and class.
-    Room(QueueId, ClassId),
+    /// For room, among ordinary asks that are alike.
+    Room(PodLine),
     /// For a queue that takes it, outside applications.
     Queue,
 }

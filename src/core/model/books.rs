@@ -4,21 +4,23 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::core::base::arena::{Arena, Lookup, Table};
-use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, Key, NodeId, QueueId, Text};
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId, Key, NodeId, QueueId, Text};
 use crate::core::base::resources::{Limit, Resources};
-use crate::core::event::{AskSpec, Place};
+use crate::core::event::{AskSpec, Place, Role};
 use crate::core::model::application::{App, Counted};
 use crate::core::model::ask::{Ask, AskState, Charge, Rank, WaitsFor};
+use crate::core::model::bound::MostPlaceholders;
 use crate::core::model::changes::Changes;
 use crate::core::model::class::Classes;
 use crate::core::model::due::Due;
+use crate::core::model::front::Front;
 use crate::core::model::gang::Gang;
 use crate::core::model::group::{Ended, Group};
 use crate::core::model::node::Nodes;
 use crate::core::model::queue::Queues;
 use crate::core::model::seat::SeatState;
 use crate::core::model::timers::Timers;
-use crate::core::model::turn::{Form, GateLine, Line};
+use crate::core::model::turn::{Form, GateLine, Line, PodLine};
 use crate::core::shape::HostPort;
 use crate::core::time::Now;
 
@@ -55,13 +57,15 @@ pub struct Books {
     pub listed: Listed,
     /// Gangs before the gate that try to start, by queue and by what they ask for.
     pub gate: BTreeMap<(QueueId, Arc<Form>), GateLine>,
+    /// Gangs that wait for quota or for nodes, by their leaf queue.
+    pub fronts: BTreeMap<QueueId, Front>,
     /// Applications that have started and whose members wait for room: for a seat that is open since their start was
     /// interrupted, or for more room than a held seat has.
     pub lacking_room: BTreeSet<AppId>,
     /// Applications that list a TaskGroup which they do not have.
     pub awaited: Lookup<Key, BTreeSet<AppId>>,
-    /// Ordinary asks that wait, by queue and class, in the order of a pass.
-    pub ordinary: BTreeMap<(QueueId, ClassId), BTreeSet<(Rank, AskId)>>,
+    /// Ordinary asks that wait, in the order of a pass.
+    pub ordinary: BTreeMap<PodLine, BTreeSet<(Rank, AskId)>>,
     /// Pods outside applications whose queue takes nothing now.
     pub queueless: BTreeSet<AskId>,
     /// Pods charged on each node.
@@ -70,6 +74,10 @@ pub struct Books {
     pub not_ready: BTreeSet<NodeId>,
     /// What the ResourceQuotas of a namespace allow at all.
     pub namespace_limits: Lookup<Text, Limit>,
+    /// How many placeholders gangs that are past the gate and have not started may come to ask for, by namespace.
+    pub reserved: BTreeMap<Text, u64>,
+    /// How many one gang may ask for.
+    pub most_placeholders: MostPlaceholders,
 }
 
 /// Of which kinds every object is known, so that one that is not known does not exist.
@@ -139,6 +147,7 @@ impl Books {
             now: _,
             listed: _,
             gate,
+            fronts,
             lacking_room,
             awaited,
             ordinary,
@@ -146,6 +155,8 @@ impl Books {
             residents,
             not_ready,
             namespace_limits,
+            reserved,
+            most_placeholders: _,
         } = self;
         [
             ("nodes", nodes.names()),
@@ -158,6 +169,7 @@ impl Books {
             ("gangs", gangs.len()),
             ("timers", timers.len()),
             ("lines at the gate", gate.len()),
+            ("fronts", fronts.values().map(Front::len).sum()),
             ("lacking_room", lacking_room.len()),
             ("awaited task groups", awaited.len()),
             ("ordinary", ordinary.len()),
@@ -165,6 +177,7 @@ impl Books {
             ("residents", residents.len()),
             ("nodes that are not ready", not_ready.len()),
             ("namespace limits", namespace_limits.len()),
+            ("namespaces with placeholders", reserved.len()),
         ]
         .into_iter()
         .chain(changes.sizes())
@@ -267,8 +280,8 @@ impl Books {
         self.leave_line(id, old);
         self.changes.asks.insert(id);
         for waits_for in [old, waits_for] {
-            if let WaitsFor::Room(queue, class) = waits_for {
-                self.changes.lines.insert(Line::Pods(queue, class));
+            if let WaitsFor::Room(line) = waits_for {
+                self.changes.lines.insert(Line::Pods(line));
             }
         }
         self.changes.pass_due |= waits_for != WaitsFor::Nothing;
@@ -277,11 +290,11 @@ impl Books {
             WaitsFor::Nothing => {}
             WaitsFor::Seat(group) => drop(self.groups[group].waiting.insert(entry)),
             WaitsFor::Start(app) => drop(self.gang_of_mut(app).originators.insert(entry)),
-            WaitsFor::Room(queue, class) => {
+            WaitsFor::Room(line) => {
                 if let Some(group) = self.group_of(id) {
                     group.overflow.insert(entry.clone());
                 }
-                self.ordinary.entry((queue, class)).or_default().insert(entry);
+                self.ordinary.entry(line).or_default().insert(entry);
             }
             WaitsFor::Queue => drop(self.queueless.insert(id)),
         }
@@ -296,11 +309,11 @@ impl Books {
                 self.gang_of_mut(app).originators.remove(&entry);
             }
             WaitsFor::Start(_) => {}
-            WaitsFor::Room(queue, class) => {
+            WaitsFor::Room(line) => {
                 if let Some(group) = self.group_of(id) {
                     group.overflow.remove(&entry);
                 }
-                self.leave_ordinary((queue, class), &entry);
+                self.leave_ordinary(line, &entry);
             }
             WaitsFor::Queue => drop(self.queueless.remove(&id)),
         }
@@ -310,7 +323,7 @@ impl Books {
         self.groups.get_mut(self.asks[id].group?)
     }
 
-    fn leave_ordinary(&mut self, key: (QueueId, ClassId), entry: &(Rank, AskId)) {
+    fn leave_ordinary(&mut self, key: PodLine, entry: &(Rank, AskId)) {
         let Some(asks) = self.ordinary.get_mut(&key) else { return };
         asks.remove(entry);
         if asks.is_empty() {
@@ -352,6 +365,7 @@ impl Books {
         }
         self.changes.queues.extend(charge.as_ref().and_then(|charge| charge.queue));
         self.changes.nodes |= charge != ask.charge;
+        self.changes.outside.pods += u64::from(ask.spec.role == Role::Foreign && charge != ask.charge);
         let old = std::mem::replace(&mut ask.charge, charge);
         if let Some(old) = &old {
             self.nodes.discharge(old.node, &old.on_node, old_ports);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::base::ids::{AppId, AskId, GangId, GroupId, NodeId, QueueId};
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId, NodeId, QueueId, Text};
 use crate::core::base::marked::Marked;
 use crate::core::event::{PlaceholderName, Role};
 use crate::core::model::books::Books;
@@ -21,6 +21,14 @@ pub struct Changes {
     pub groups: BTreeSet<GroupId>,
     /// Queues likewise.
     pub queues: BTreeSet<QueueId>,
+    /// Queues in which somebody else may be first in line.
+    pub fronts: BTreeSet<QueueId>,
+    /// A gang that was impossible asks for something else.
+    pub doubted: bool,
+    /// How often that changed which our own pods have no part in.
+    pub outside: Outside,
+    /// Namespaces in which fewer placeholders are asked for.
+    pub freed: BTreeSet<Text>,
     /// Nodes that have more room, or take pods that they did not take.
     pub grown: BTreeSet<NodeId>,
     /// Nodes came, went or changed, or what is free on them: what was told of them may not be true any more.
@@ -35,15 +43,48 @@ pub struct Changes {
     pub pass_due: bool,
 }
 
+/// How often nodes came, went or changed, and pods of others on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Outside {
+    /// Nodes.
+    pub nodes: u64,
+    /// Pods of others.
+    pub pods: u64,
+}
+
+impl Outside {
+    /// A number that rises with every change, from 1 on.
+    pub const fn epoch(self) -> u64 {
+        1 + self.nodes + self.pods
+    }
+}
+
 impl Changes {
     /// How much each set holds.
-    pub(super) fn sizes(&self) -> [(&'static str, usize); 8] {
-        let Self { apps, asks, groups, queues, grown, nodes: _, given_up, called_off, lines, pass_due: _ } = self;
+    pub(super) fn sizes(&self) -> [(&'static str, usize); 10] {
+        let Self {
+            apps,
+            asks,
+            groups,
+            queues,
+            fronts,
+            doubted: _,
+            outside: _,
+            freed,
+            grown,
+            nodes: _,
+            given_up,
+            called_off,
+            lines,
+            pass_due: _,
+        } = self;
         [
             ("applications to be settled", apps.len()),
             ("pods to be shown", asks.len()),
             ("task groups to be shown", groups.len()),
             ("queues to be shown", queues.len()),
+            ("queues whose first may be another", fronts.len()),
+            ("namespaces with fewer placeholders", freed.len()),
             ("nodes with more room", grown.len()),
             ("placeholders to be deleted", given_up.len()),
             ("creations called off", called_off.len()),

@@ -63,6 +63,11 @@ impl Claims {
         true
     }
 
+    /// Whether there is a claim at this place that counts.
+    pub fn counts(&self, rank: &Rank, which: Before) -> bool {
+        self.by_rank.get(rank).is_some_and(|claim| which == Before::All || !claim.blocked)
+    }
+
     /// The sum of all that count.
     pub fn total(&self, which: Before) -> &Totals {
         match which {

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GroupId};
+use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, Text};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::Rank;
+use crate::core::model::front::{Chance, Place};
 use crate::core::model::turn::Turn;
 use crate::core::reason::Reason;
 use crate::core::time::{Millis, Mono};
@@ -20,12 +21,17 @@ pub struct Gang {
     pub originators: BTreeSet<(Rank, AskId)>,
     /// Where it stands. Only [`super::books::Books`] changes it, together with the state of its applications.
     pub(super) stage: Stage,
+    /// Its namespace and how many placeholders it may come to ask for there, while it is past the gate and before its
+    /// start.
+    pub(super) reserved: Option<(Text, u64)>,
     /// Why it does not start yet.
     pub waits: Option<Reason>,
     /// Failed attempts to reserve in a row, for the back-off.
     pub failures: u32,
     /// Its place among the gangs that try to start; `None` while it has nothing to try.
     pub(super) turn: Option<Turn>,
+    /// Its place among those of its queue that wait for quota or for nodes; `None` while it waits for neither.
+    pub(super) place: Option<Place>,
     /// What the last plan on trial lacked; or the real plan, if that failed after the one on trial had succeeded.
     pub tried: Option<Tried>,
     /// What the last plan would have used, if that did not fit the quota although what the task groups announce did:
@@ -99,6 +105,16 @@ impl Gang {
     /// Its place among the gangs that try to start; `None` while it has nothing to try.
     pub const fn turn(&self) -> Option<&Turn> {
         self.turn.as_ref()
+    }
+
+    /// Its place among those of its queue that wait for quota or for nodes.
+    pub const fn place(&self) -> Option<&Place> {
+        self.place.as_ref()
+    }
+
+    /// What is known of whether it would find nodes if none of our pods were there; `None` while it does not wait.
+    pub fn chance(&self) -> Option<Chance> {
+        self.place.as_ref().map(Place::chance)
     }
 
     /// Where it stands.

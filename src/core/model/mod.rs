@@ -3,11 +3,13 @@
 pub mod application;
 pub mod ask;
 pub mod books;
+pub mod bound;
 pub mod changes;
 pub mod claims;
 pub mod class;
 pub mod due;
 pub mod fit;
+pub mod front;
 pub(in crate::core) mod fullness;
 pub mod gang;
 pub mod group;

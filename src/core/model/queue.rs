@@ -5,11 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::core::base::arena::{Arena, Lookup};
 use crate::core::base::ids::{GangId, QueueId, Text};
 use crate::core::base::resources::{Excess, Resources, Totals};
-use crate::core::event::QueueSpec;
+use crate::core::event::{HeadOfLine, QueueSpec};
 use crate::core::model::ask::Rank;
 use crate::core::model::claims::{Before, Claim, Claims};
 use crate::core::model::lifecycle::AppState;
 use crate::core::reason::RejectReason;
+use crate::core::time::{Mono, Wall};
 
 /// The queue of pods and task groups that name none.
 pub const DEFAULT_QUEUE: &str = "root.default";
@@ -33,6 +34,8 @@ pub struct Queue {
     pub allocated: Totals,
     /// Asked by the gangs in the queue and all below it that are past the gate and have no nodes yet.
     pub claims: Claims,
+    /// For whom headroom is kept, beside those who are past the gate.
+    pub keeps: Option<Keep>,
     /// Applications past the gate in the queue and all below it.
     pub admitted: u32,
     /// Applications in the queue and all below it, by state in the order of [`AppState::ALL`].
@@ -67,6 +70,8 @@ pub struct Moved {
     pub loosened: BTreeSet<QueueId>,
     /// More is used or claimed, or another limit holds.
     pub tightened: BTreeSet<QueueId>,
+    /// Something else is kept.
+    pub kept: BTreeSet<QueueId>,
     /// Some queue has other limits.
     pub relimited: bool,
 }
@@ -82,13 +87,41 @@ pub struct QuotaExcess {
     pub kept: Option<Kept>,
 }
 
+/// Headroom that is kept for a gang which is first in line in its queue (01, 1.2.6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Keep {
+    /// Its queue, below this one or this one.
+    pub leaf: QueueId,
+    /// Its place in the order of a pass.
+    pub rank: Rank,
+    /// What it asks for.
+    pub need: Totals,
+    /// Since when it keeps others waiting. Where two gangs want headroom of one queue kept, the older one gets it.
+    pub since: Mono,
+    /// Who it is.
+    pub first: First,
+}
+
+/// A gang that is first in line and keeps those behind it waiting (01, 1.2.6).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct First {
+    /// `namespace/name` of its application, the first if it has several.
+    pub application: Text,
+    /// Path of its queue.
+    pub queue: Text,
+    /// Since when.
+    pub since: Wall,
+}
+
 /// The part of what is left that gangs earlier in the order ask for (01, 1.2.5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Kept {
     /// How many such gangs.
     pub gangs: u32,
     /// How much of the resource.
     pub amount: i128,
+    /// That one among them which is first in line in its queue, and for which it is kept.
+    pub first: Option<First>,
 }
 
 impl Default for Queues {
@@ -170,6 +203,7 @@ impl Queues {
             defined: false,
             allocated: Totals::default(),
             claims: Claims::default(),
+            keeps: None,
             admitted: 0,
             applications: [0; AppState::ALL.len()],
             pending: Totals::default(),
@@ -278,16 +312,74 @@ impl Queues {
         self.path(id).find_map(|at| self.refusal_behind(at, rank, asked, which))
     }
 
+    /// Why a pod that would start an application does not fit now beside what is kept for gangs that are first in line.
+    pub fn refuses_start(&self, id: QueueId, rank: &Rank, asked: &Totals) -> Option<QuotaExcess> {
+        self.path(id).find_map(|at| self.refusal_beside(at, self.keep_before(at, rank)?, (0, Totals::default()), asked))
+    }
+
+    /// The places in the order of a pass on the path of a queue behind which others wait for somebody who is first in
+    /// line.
+    pub fn kept_ranks(&self, id: QueueId) -> impl Iterator<Item = &Rank> {
+        self.path(id).filter_map(|at| self.arena[at].keeps.as_ref()).map(|keep| &keep.rank)
+    }
+
     fn refusal_behind(&self, id: QueueId, rank: &Rank, asked: &Totals, which: Before) -> Option<QuotaExcess> {
         let queue = &self.arena[id];
+        // What is kept for a gang past the gate that is about to be planned is a claim of it.
+        let keep = self.keep_before(id, rank).filter(|keep| !queue.claims.counts(&keep.rank, which));
         // Most often all that is claimed fits, and nobody need count what stands before whom.
-        self.refusal(id, &sum(&queue.allocated, queue.claims.total(which)), asked)?;
-        let (gangs, claimed) = queue.claims.before(rank, which);
+        if keep.is_none() {
+            self.refusal(id, &sum(&queue.allocated, queue.claims.total(which)), asked)?;
+        }
+        let claimed = queue.claims.before(rank, which);
+        match keep {
+            Some(keep) => self.refusal_beside(id, keep, claimed, asked),
+            None => self.refusal_of_claims(id, claimed, None, asked),
+        }
+    }
+
+    fn keep_before(&self, id: QueueId, rank: &Rank) -> Option<&Keep> {
+        self.arena[id].keeps.as_ref().filter(|keep| keep.rank < *rank)
+    }
+
+    fn refusal_beside(
+        &self,
+        id: QueueId,
+        keep: &Keep,
+        (gangs, mut claimed): (u32, Totals),
+        asked: &Totals,
+    ) -> Option<QuotaExcess> {
+        claimed.add_all(&keep.need);
+        self.refusal_of_claims(id, (gangs + 1, claimed), Some(&keep.first), asked)
+    }
+
+    fn refusal_of_claims(
+        &self,
+        id: QueueId,
+        (gangs, claimed): (u32, Totals),
+        first: Option<&First>,
+        asked: &Totals,
+    ) -> Option<QuotaExcess> {
+        let queue = &self.arena[id];
         let mut refused = self.refusal(id, &sum(&queue.allocated, &claimed), asked)?;
         let amount = claimed.get(&refused.excess.resource);
         refused.excess.left = queue.left_of(&refused.excess.resource).unwrap_or(0);
-        refused.kept = Some(Kept { gangs, amount });
+        refused.kept = Some(Kept { gangs, amount, first: first.cloned() });
         Some(refused)
+    }
+
+    /// How often, or how long, who is first in line in a queue is overtaken.
+    pub fn head_of_line(&self, id: QueueId) -> HeadOfLine {
+        self.path(id).find_map(|at| self.arena[at].spec.head_of_line).unwrap_or_default()
+    }
+
+    /// Keeps headroom of a queue for somebody, or for nobody any more.
+    pub fn keep(&mut self, id: QueueId, keep: Option<Keep>) {
+        let Some(queue) = self.arena.get_mut(id).filter(|queue| queue.keeps != keep) else { return };
+        queue.keeps = keep;
+        self.moved.loosened.insert(id);
+        self.moved.tightened.insert(id);
+        self.moved.kept.insert(id);
     }
 
     /// The gangs past the gate that the limits of this queue may not hold any more beside those before them.

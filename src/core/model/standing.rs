@@ -34,9 +34,13 @@ impl Books {
             Stage::BackOff { until } => Some((Timer::BackOff(id), *until)),
             Stage::Outside | Stage::Gate | Stage::Reserving | Stage::Started => None,
         };
+        if matches!(stage, Stage::Outside | Stage::Started) {
+            self.leave_front(id);
+        }
         self.timers.stop(Timer::Settle(id));
         self.timers.stop(Timer::BackOff(id));
         due.into_iter().for_each(|(timer, at)| self.timers.set(timer, at));
+        self.reserve_for(id, &stage);
         self.gangs[id].stage = stage;
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AppId, AskId, GangId};
+use crate::core::base::ids::{AppId, AskId, GangId, QueueId};
 use crate::core::time::Mono;
 
 /// What a timer is for. What must survive a restart has its wall-clock form beside it, where it is shown:
@@ -15,6 +15,11 @@ pub enum Timer {
     BackOff(GangId),
     /// An application that has nothing left to do is complete.
     Completion(AppId),
+    /// Who is first in line in a queue was overtaken for long enough.
+    Head(QueueId),
+    /// Nodes have changed: whether those who are first in line, or were found impossible, have a chance is looked at
+    /// anew.
+    Chances,
     /// Numbers in what gangs at the gate were told have changed: they are told anew.
     Numbers,
     /// Nodes have changed: those who wait for room are told anew what these lack.

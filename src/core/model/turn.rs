@@ -10,11 +10,23 @@ use crate::core::model::books::Books;
 use crate::core::model::claims::Claim;
 use crate::core::model::gang::Stage;
 
+/// Ordinary pods that are alike: what keeps one of them waiting keeps those behind it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PodLine {
+    /// Their queue.
+    pub queue: QueueId,
+    /// Their class.
+    pub class: ClassId,
+    /// Each of them would start an application: one that is first in line may keep it waiting (01, 1.2.6). Pods of
+    /// applications that have started are never kept for that reason.
+    pub starts: bool,
+}
+
 /// Work that waits for the same thing: if the first of a line cannot go on, nor can those behind it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Line {
-    /// Ordinary pods of one queue and class.
-    Pods(QueueId, ClassId),
+    /// Ordinary pods.
+    Pods(PodLine),
     /// Gangs of one queue before the gate that ask for the same.
     Gate(QueueId, Arc<Form>),
     /// One gang past the gate.
@@ -86,6 +98,7 @@ impl Books {
         if old != self.gangs[id].turn {
             self.leave_turn(id, old);
             self.join_turn(id);
+            self.doubt(id);
         } else if let Some(Turn::Gate { form, .. }) = old {
             self.release_form(&form);
         }
@@ -179,7 +192,9 @@ impl Books {
         ask
     }
 
-    fn form_of(&mut self, id: GangId) -> Form {
+    /// What a gang before its start asks for. A form is a user of the classes of its placeholders: who asks for it gives it
+    /// back with [`Self::release_form`].
+    pub fn form_of(&mut self, id: GangId) -> Form {
         let gang = &self.gangs[id];
         if gang.groups.is_empty() {
             // Its pods do not start together: each is an ask of its own, once the gang is let in.
@@ -200,7 +215,8 @@ impl Books {
         Form { need: self.open_ask(id), namespace, applications: gang.apps.len(), groups, originators }
     }
 
-    fn release_form(&mut self, form: &Form) {
+    /// Gives a form back.
+    pub fn release_form(&mut self, form: &Form) {
         for class in form.groups.iter().filter_map(|group| group.placeholder) {
             self.classes.release(class);
             self.due.dropped.insert(class);
@@ -212,7 +228,7 @@ impl Line {
     /// The queue in which those in it wait; of a gang past the gate its turn says it.
     pub fn queue(&self) -> Option<QueueId> {
         match self {
-            Self::Pods(queue, _) | Self::Gate(queue, _) => Some(*queue),
+            Self::Pods(PodLine { queue, .. }) | Self::Gate(queue, _) => Some(*queue),
             Self::Gang(_) => None,
         }
     }

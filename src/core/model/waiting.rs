@@ -9,6 +9,7 @@ use crate::core::model::books::Books;
 use crate::core::model::due::Verdict;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::{DEFAULT_QUEUE, is_on_path_of};
+use crate::core::model::turn::PodLine;
 
 impl Books {
     /// Puts a waiting pod into the line where it belongs now.
@@ -64,7 +65,7 @@ impl Books {
     /// makes one above no leaf.
     pub(in crate::core) fn line_up_singles(&mut self, changed: &BTreeSet<Text>) {
         let mut asks: Vec<AskId> = self.queueless.iter().copied().collect();
-        for ((queue, _), waiting) in &self.ordinary {
+        for (PodLine { queue, .. }, waiting) in &self.ordinary {
             // One that is not known any more takes nothing.
             if self.queues.get(*queue).is_none_or(|queue| is_on_path_of(&queue.path, changed)) {
                 asks.extend(waiting.iter().map(|(_, ask)| *ask));
@@ -97,12 +98,13 @@ impl Books {
             return WaitsFor::Nothing;
         }
         let path = ask.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE);
-        self.queues.usable(path).map_or(WaitsFor::Queue, |queue| WaitsFor::Room(queue, class))
+        self.queues.usable(path).map_or(WaitsFor::Queue, |queue| WaitsFor::Room(PodLine { queue, class, starts: true }))
     }
 
     fn waits_for_in_app(&self, (app, group): (AppId, Option<GroupId>), class: ClassId) -> WaitsFor {
         let entry = &self.apps[app];
-        let ordinary = entry.queue.map_or(WaitsFor::Nothing, |queue| WaitsFor::Room(queue, class));
+        let starts = entry.state() == AppState::Accepted;
+        let ordinary = entry.queue.map_or(WaitsFor::Nothing, |queue| WaitsFor::Room(PodLine { queue, class, starts }));
         match (entry.state(), group) {
             (AppState::Running | AppState::Waiting, None) => ordinary,
             (AppState::Accepted, None) if entry.groups.is_empty() && entry.admitted => ordinary,
@@ -129,7 +131,8 @@ impl Books {
         let group = &self.groups[id];
         let app = &self.apps[group.app?];
         let (ask, up) = step(&group.waiting, group.seats.tally().held, group.overflow.first())?;
-        let down = || Some(WaitsFor::Room(app.queue?, self.asks[ask].class?));
+        let starts = false;
+        let down = || Some(WaitsFor::Room(PodLine { queue: app.queue?, class: self.asks[ask].class?, starts }));
         Some((ask, if up { WaitsFor::Seat(id) } else { down().unwrap_or(WaitsFor::Nothing) }))
     }
 }

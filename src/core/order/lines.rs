@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::base::ids::{ClassId, QueueId, Text};
 use crate::core::base::resources::Totals;
+use crate::core::model::ask::Rank;
 use crate::core::model::gang::Room;
 use crate::core::model::queue::Queues;
-use crate::core::model::turn::Line;
+use crate::core::model::turn::{Line, PodLine};
 use crate::core::reason::Reason;
 
 /// All lines that hold somebody, and no other.
@@ -19,6 +20,10 @@ pub(in crate::core) struct Lines {
     by_limit: BTreeMap<QueueId, BTreeMap<Option<Text>, Asks>>,
     by_class: BTreeMap<ClassId, BTreeSet<Line>>,
     for_any_room: BTreeSet<Line>,
+    /// By the namespace in which too many placeholders are asked for.
+    by_namespace: BTreeMap<Text, BTreeSet<Line>>,
+    /// By the queue of who is first in line, in the order of the first of each.
+    by_first: BTreeMap<QueueId, BTreeSet<(Rank, Line)>>,
     /// By queue and limited resource, in the order of how much each asks for.
     by_ask: BTreeMap<(QueueId, Text), Asks>,
     /// Queues that those who wait for them were told old numbers of.
@@ -37,6 +42,11 @@ pub(in crate::core) struct Until {
     pub(in crate::core) limit: Option<Hold>,
     /// Nodes have more room.
     pub(in crate::core) room: Option<Room>,
+    /// Who is first in line in this queue, and keeps the line waiting, does not any more; with the place of the first of
+    /// the line.
+    pub(in crate::core) first: Option<(QueueId, Rank)>,
+    /// Gangs of this namespace ask for fewer placeholders.
+    pub(in crate::core) namespace: Option<Text>,
     /// The limits on the path of this queue do not hold so much any more: then it waits for something else.
     pub(in crate::core) refused: Option<(QueueId, Totals)>,
 }
@@ -63,8 +73,8 @@ struct Asleep {
 /// Why those in a line wait, as far as it was told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(in crate::core) enum Told {
-    /// Pods: for quota (true) or for a node (false).
-    Pods(bool),
+    /// Pods.
+    Pods(PodsWait),
     /// Gangs at the gate.
     Gangs {
         /// Why.
@@ -72,6 +82,17 @@ pub(in crate::core) enum Told {
         /// All are to be told anew, since the numbers have changed.
         again: bool,
     },
+}
+
+/// What the pods of a line wait for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::core) enum PodsWait {
+    /// A node.
+    Room,
+    /// Quota, perhaps kept for somebody who is first in line.
+    Quota,
+    /// Who is first in line in their queue.
+    First,
 }
 
 impl Until {
@@ -108,6 +129,12 @@ impl Lines {
             Some(Room::Any) => drop(self.for_any_room.insert(line.clone())),
             None => {}
         }
+        if let Some((queue, rank)) = &until.first {
+            self.by_first.entry(*queue).or_default().insert((rank.clone(), line.clone()));
+        }
+        if let Some(namespace) = &until.namespace {
+            self.by_namespace.entry(namespace.clone()).or_default().insert(line.clone());
+        }
         let asks = until.refused.as_ref().map_or_else(Vec::new, |(queue, asked)| asks_of_limits(queues, *queue, asked));
         for (queue, resource, amount) in &asks {
             self.by_ask.entry((*queue, resource.clone())).or_default().insert((*amount, line.clone()));
@@ -123,6 +150,22 @@ impl Lines {
     /// Whether a line is due.
     pub(in crate::core) fn has_due(&self) -> bool {
         !self.due.is_empty()
+    }
+
+    /// Who was first in line in a queue keeps nobody waiting any more, or nobody up to this place, from which on another
+    /// gang does.
+    pub(in crate::core) fn first_gone(&mut self, queue: QueueId, next: Option<&Rank>) {
+        let behind = self.by_first.get(&queue).into_iter().flatten();
+        let free = behind.take_while(|(rank, _)| next.is_none_or(|next| rank <= next));
+        let free: Vec<_> = free.map(|(_, line)| line.clone()).collect();
+        free.iter().for_each(|line| self.wake(line));
+    }
+
+    /// Fewer placeholders are asked for in a namespace.
+    pub(in crate::core) fn freed(&mut self, namespace: &Text) {
+        for line in self.by_namespace.remove(namespace).unwrap_or_default() {
+            self.wake(&line);
+        }
     }
 
     /// The limits of a queue may hold more: wakes those who fit beside what is used. Whether they also fit beside the
@@ -143,11 +186,12 @@ impl Lines {
         held.iter().for_each(|line| self.wake(line));
     }
 
-    /// A limit of a queue may hold less.
-    pub(in crate::core) fn tightened(&mut self, queues: &Queues, queue: QueueId) {
+    /// A limit of a queue may hold less; `kept`: since something is kept there that was not.
+    pub(in crate::core) fn tightened(&mut self, queues: &Queues, queue: QueueId, kept: bool) {
         let Some(limited) = queues.get(queue) else { return };
         for resource in limited.spec.max.names() {
-            let left = limited.left_of(resource).unwrap_or(0);
+            let kept = limited.keeps.as_ref().filter(|_| kept).map_or(0, |keep| keep.need.get(resource));
+            let left = limited.left_of(resource).unwrap_or(0) - kept;
             let Some(asks) = self.by_ask.get(&(queue, resource.clone())) else { continue };
             let refused: Vec<_> = asks.iter().rev().take_while(|(asked, _)| *asked > left).cloned().collect();
             refused.iter().for_each(|(_, line)| self.wake(line));
@@ -175,9 +219,9 @@ impl Lines {
         }
     }
 
-    /// Whether somebody waits for a limit.
+    /// Whether somebody waits for a limit, or is about to be looked at and may wait for the same as before.
     pub(in crate::core) fn wait_for_limits(&self) -> bool {
-        !self.by_limit.is_empty()
+        !self.by_limit.is_empty() || !self.due.is_empty()
     }
 
     /// The numbers in what was told to those who wait for a limit of a queue are not true any more.
@@ -188,7 +232,7 @@ impl Lines {
     /// All who wait for such queues, or for one below, are told anew: another limit on the path may be the first that
     /// does not hold them. So are those who are looked at anyway, since of these only who is new would be told. Returns
     /// the lines of pods, whose reasons are made when they are shown.
-    pub(in crate::core) fn tell_numbers(&mut self, queues: &Queues) -> Vec<(QueueId, ClassId)> {
+    pub(in crate::core) fn tell_numbers(&mut self, queues: &Queues) -> Vec<PodLine> {
         let old = std::mem::take(&mut self.old_numbers);
         let is_old = |queue: QueueId| queues.get(queue).is_some() && queues.path(queue).any(|at| old.contains(&at));
         let held = old.iter().filter_map(|queue| self.by_limit.get(queue)).flat_map(BTreeMap::values).flatten();
@@ -201,7 +245,7 @@ impl Lines {
                     *again = true;
                     self.wake(&line);
                 }
-                (Some(Told::Pods(true)), Line::Pods(queue, class)) => pods.push((*queue, *class)),
+                (Some(Told::Pods(PodsWait::Quota | PodsWait::First)), Line::Pods(line)) => pods.push(*line),
                 (Some(Told::Pods(_)) | None, Line::Pods(..) | Line::Gate(..) | Line::Gang(_)) => {}
             }
         }
@@ -210,7 +254,12 @@ impl Lines {
 
     /// How many are remembered.
     pub(in crate::core) fn sizes(&self) -> [(&'static str, usize); 4] {
-        let indexed = self.by_limit.len() + self.by_class.len() + self.for_any_room.len() + self.by_ask.len();
+        let indexed = self.by_limit.len()
+            + self.by_class.len()
+            + self.for_any_room.len()
+            + self.by_first.len()
+            + self.by_namespace.len()
+            + self.by_ask.len();
         [
             ("lines", self.due.len() + self.asleep.len()),
             ("what lines wait for", indexed),
@@ -243,6 +292,12 @@ impl Lines {
             Some(Room::For(class, _)) => leave(&mut self.by_class, &class, line),
             Some(Room::Any) => drop(self.for_any_room.remove(line)),
             None => {}
+        }
+        if let Some((queue, rank)) = until.first {
+            leave(&mut self.by_first, &queue, &(rank, line.clone()));
+        }
+        if let Some(namespace) = until.namespace {
+            leave(&mut self.by_namespace, &namespace, line);
         }
         for (queue, resource, amount) in asks {
             leave(&mut self.by_ask, &(queue, resource), &(amount, line.clone()));

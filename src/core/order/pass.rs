@@ -59,12 +59,17 @@ impl Scheduler {
         self.settle(share);
         self.wake_lines();
         self.serve_lines();
+        self.renew_heads();
     }
 
     /// Whether a pass has something to look at.
     pub(in crate::core) fn pass_is_due(&self) -> bool {
         let changes = &self.books.changes;
-        changes.pass_due || !changes.lines.is_empty() || self.lines.has_due() || self.books.queues.has_moved()
+        changes.pass_due
+            || !changes.fronts.is_empty()
+            || !changes.lines.is_empty()
+            || self.lines.has_due()
+            || self.books.queues.has_moved()
     }
 
     /// Brings the bounds on room up to date, and wakes who waits for room on nodes.
@@ -120,6 +125,9 @@ impl Scheduler {
         for line in std::mem::take(&mut self.books.changes.lines) {
             self.lines.wake(&line);
         }
+        for namespace in std::mem::take(&mut self.books.changes.freed) {
+            self.lines.freed(&namespace);
+        }
         let moved = self.books.queues.take_moved();
         for queue in moved.loosened.iter().chain(&moved.tightened) {
             if self.lines.wait_for_limits() {
@@ -131,7 +139,7 @@ impl Scheduler {
             self.lines.relimited();
         }
         for queue in moved.tightened {
-            self.lines.tightened(&self.books.queues, queue);
+            self.lines.tightened(&self.books.queues, queue, moved.kept.contains(&queue));
             for gang in self.books.queues.squeezed(queue) {
                 self.lines.wake(&Line::Gang(gang));
             }
@@ -152,7 +160,7 @@ impl Scheduler {
             }
             let limit = heads.first().map(|(rank, _)| rank.clone());
             let Served { placed, next } = match &line {
-                Line::Pods(queue, class) => self.serve_pods((*queue, *class), &rank, limit.as_ref(), budget),
+                Line::Pods(line) => self.serve_pods(*line, &rank, limit.as_ref(), budget),
                 Line::Gate(queue, form) => self.serve_gate(*queue, form, &rank),
                 Line::Gang(gang) => self.serve_gang(*gang),
             };
@@ -173,6 +181,10 @@ impl Scheduler {
     /// A line is not looked at until something of this comes.
     pub(in crate::core) fn fall_asleep(&mut self, line: Line, until: Until) {
         self.books.changes.lines.remove(&line);
+        if self.first_of(&line).is_none() {
+            // Those who stood in it belong elsewhere, since their application has started.
+            return self.lines.forget(&line);
+        }
         self.tell_pods(&line, &until);
         self.lines.sleep(&self.books.queues, line, until);
     }
@@ -187,9 +199,7 @@ impl Scheduler {
 
     fn first_of(&self, line: &Line) -> Option<Rank> {
         match line {
-            Line::Pods(queue, class) => {
-                self.books.ordinary.get(&(*queue, *class))?.first().map(|(rank, _)| rank.clone())
-            }
+            Line::Pods(line) => self.books.ordinary.get(line)?.first().map(|(rank, _)| rank.clone()),
             Line::Gate(queue, form) => {
                 let line = self.books.gate.get(&(*queue, form.clone()))?;
                 line.gangs.first_key_value().map(|(rank, _)| rank.clone())

@@ -4,27 +4,34 @@ use crate::core::base::ids::{AskId, ClassId, NodeId, QueueId};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::Rank;
 use crate::core::model::gang::Room;
-use crate::core::model::lifecycle::AppEvent;
-use crate::core::model::turn::Line;
-use crate::core::order::lines::{Told, Until};
+use crate::core::model::lifecycle::{AppEvent, AppState};
+use crate::core::model::queue::QuotaExcess;
+use crate::core::model::turn::{Line, PodLine};
+use crate::core::order::lines::{PodsWait, Told, Until};
 use crate::core::order::pass::{Next, Served};
 use crate::core::step::Scheduler;
 
 impl Scheduler {
-    /// Places ordinary asks of one queue and class from `head` on, up to what stands at `limit` in the order.
-    pub(super) fn serve_pods(
-        &mut self,
-        (queue, class): (QueueId, ClassId),
-        head: &Rank,
-        limit: Option<&Rank>,
-        budget: u32,
-    ) -> Served {
-        let waiting = self.books.ordinary.get(&(queue, class)).into_iter().flatten();
-        let within = |rank: &Rank| limit.is_none_or(|limit| rank <= limit || rank == head);
+    /// Places ordinary asks of one line from `head` on, up to what stands at `limit` in the order.
+    pub(super) fn serve_pods(&mut self, line: PodLine, head: &Rank, limit: Option<&Rank>, budget: u32) -> Served {
+        let PodLine { queue, class, starts } = line;
+        let most = match if starts { self.may_overtake(queue, head) } else { Ok(u32::MAX) } {
+            Ok(most) => most.min(budget),
+            Err(_) => {
+                let until = Until { first: Some((queue, head.clone())), ..Until::default() };
+                return Served { placed: 0, next: Next::waits(until) };
+            }
+        };
+        // Those behind somebody who is first in line are looked at apart from those before it.
+        let first = Some(queue).filter(|_| starts).and_then(|queue| self.next_first(queue, head));
+        let waiting = self.books.ordinary.get(&line).into_iter().flatten();
+        let within = |rank: &Rank| {
+            rank == head || limit.is_none_or(|limit| rank <= limit) && first.as_ref().is_none_or(|first| rank < first)
+        };
         let mut run: Vec<_> =
-            waiting.take_while(|(rank, _)| within(rank)).take(budget as usize).map(|(_, ask)| *ask).collect();
+            waiting.take_while(|(rank, _)| within(rank)).take(most as usize).map(|(_, ask)| *ask).collect();
         let wanted = run.len();
-        run.truncate(self.quota_for(queue, class, run.len()));
+        run.truncate(self.quota_for(line, head, run.len()));
         if !run.is_empty() && self.planner.bounds.is_full(class) {
             return Served { placed: 0, next: Next::waits(self.until_room(queue, class)) };
         }
@@ -32,7 +39,7 @@ impl Scheduler {
         let next = if (placed as usize) < run.len() {
             Next::waits(self.until_room(queue, class))
         } else if run.len() < wanted {
-            self.until_quota(queue, class)
+            self.until_quota(line, head)
         } else {
             Next::Goes
         };
@@ -44,9 +51,16 @@ impl Scheduler {
         Until { room: Some(Room::For(class, 1)), refused, ..Until::default() }
     }
 
-    fn until_quota(&self, queue: QueueId, class: ClassId) -> Next {
-        let refused = self.books.queues.refuses(queue, &self.one_of(class));
+    fn until_quota(&self, line: PodLine, head: &Rank) -> Next {
+        let refused = self.refused(line, head, &self.one_of(line.class));
         refused.map_or(Next::Later, |refused| Next::waits(self.until_held(&refused)))
+    }
+
+    /// Why the quota refuses pods of a line; `head` is the first of them.
+    fn refused(&self, line: PodLine, head: &Rank, asked: &Totals) -> Option<QuotaExcess> {
+        let queues = &self.books.queues;
+        let kept = || line.starts.then(|| queues.refuses_start(line.queue, head, asked)).flatten();
+        queues.refuses(line.queue, asked).or_else(kept)
     }
 
     fn one_of(&self, class: ClassId) -> Totals {
@@ -55,13 +69,13 @@ impl Scheduler {
         one
     }
 
-    /// How many of `count` pods of a class the quota of a queue allows now.
-    fn quota_for(&self, queue: QueueId, class: ClassId, count: usize) -> usize {
-        let request = &self.books.classes.shape(class).request;
+    /// How many of `count` pods of a line, of which `head` is the first, the quota of its queue allows now.
+    fn quota_for(&self, line: PodLine, head: &Rank, count: usize) -> usize {
+        let request = &self.books.classes.shape(line.class).request;
         let fits = |count: usize| {
             let mut asked = Totals::default();
             asked.add(request, count as u32);
-            self.books.queues.refuses(queue, &asked).is_none()
+            self.refused(line, head, &asked).is_none()
         };
         if fits(count) {
             return count;
@@ -82,22 +96,31 @@ impl Scheduler {
 
     /// Gives an ordinary ask a node; a member takes an open seat of its group along.
     pub(in crate::core) fn allocate(&mut self, ask: AskId, node: NodeId, queue: QueueId) {
+        let app = self.books.asks[ask].app;
+        if app.is_none_or(|app| self.books.apps[app].state() == AppState::Accepted) {
+            self.note_start(queue, &self.books.asks[ask].rank());
+        }
         let seat = self.clear_a_seat(ask);
         self.books.assume(ask, node, queue, seat);
         self.send(ask);
-        if let Some(app) = self.books.asks[ask].app.filter(|app| self.books.apps[*app].groups.is_empty()) {
+        if let Some(app) = app.filter(|app| self.books.apps[*app].groups.is_empty()) {
             self.transit(app, AppEvent::Run);
         }
     }
 
     /// The pods of a line wait for the same. When that changes, the reason of all of them is shown anew.
     pub(super) fn tell_pods(&mut self, line: &Line, until: &Until) {
-        let Line::Pods(queue, class) = line else { return };
-        let by_quota = Told::Pods(until.room.is_none());
-        if self.lines.told.get(line) != Some(&by_quota) {
-            let asks = self.books.ordinary.get(&(*queue, *class)).into_iter().flatten();
+        let Line::Pods(pods) = line else { return };
+        let wait = match (&until.first, until.room) {
+            (Some(_), _) => PodsWait::First,
+            (None, None) => PodsWait::Quota,
+            (None, Some(_)) => PodsWait::Room,
+        };
+        let wait = Told::Pods(wait);
+        if self.lines.told.get(line) != Some(&wait) {
+            let asks = self.books.ordinary.get(pods).into_iter().flatten();
             self.books.changes.asks.extend(asks.map(|(_, ask)| *ask));
-            self.lines.told.insert(line.clone(), by_quota);
+            self.lines.told.insert(line.clone(), wait);
         }
     }
 }

@@ -21,13 +21,18 @@ impl Scheduler {
             return self.renew_lack_of_pods(id);
         }
         if let Some(reason) = self.lacks_pods(id) {
+            self.books.leave_front(id);
             self.books.take_no_turn(id);
             return self.close_gate_for(id, reason);
         }
         if !self.lacks_something(id) {
+            self.books.leave_front(id);
             return self.books.take_no_turn(id);
         }
         let rank = self.gang_rank(id);
+        if let (false, Some(queue)) = (self.books.gangs[id].groups.is_empty(), self.books.queue_of(id)) {
+            self.books.stand_in_front(id, queue, &rank);
+        }
         let turn = self.books.turn_of(id, rank);
         self.books.set_turn(id, turn);
     }
@@ -39,7 +44,10 @@ impl Scheduler {
             None => false,
         };
         match self.lacks_pods(id) {
-            Some(reason) => self.wait(id, reason),
+            Some(reason) => {
+                self.books.leave_front(id);
+                self.wait(id, reason);
+            }
             None if lacked => self.wait(id, Reason::Pausing),
             None => {}
         }

@@ -5,7 +5,7 @@ use std::fmt;
 use crate::core::base::ids::{AskId, ClassId, GangId, Text};
 use crate::core::base::resources::Amount;
 use crate::core::codes::Code;
-use crate::core::model::queue::QuotaExcess;
+use crate::core::model::queue::{First, QuotaExcess};
 use crate::core::reason::{ForeignMarker, Reason, Refusal, RejectReason, Unsupported, never_sentence, quota_sentence};
 
 /// Why one pod waits.
@@ -36,6 +36,8 @@ pub enum AskReason {
     QueueUnknown(Text),
     /// Its own request does not fit what is left of a quota.
     Quota(QuotaExcess),
+    /// A gang is first in line in its queue, and nothing behind that one starts before it does.
+    BehindFirst(First),
     /// Its own request is beyond the max of its queue or of one above.
     TooLarge(QuotaExcess),
     /// It fits no node now.
@@ -68,6 +70,7 @@ impl AskReason {
             Self::Queue(reason) => reason.code(),
             Self::QueueUnknown(_) => Code::WaitingForQueues,
             Self::Quota(_) => Code::WaitingForQuota,
+            Self::BehindFirst(_) => Code::WaitingForFirst,
             Self::TooLarge(_) => Code::ExceedsMaxQuota,
             Self::Capacity(_) | Self::Wanted(_) => Code::Unschedulable,
             Self::SeatTooSmall { .. } => Code::SeatTooSmall,
@@ -88,6 +91,7 @@ impl AskReason {
             | Self::Queue(_)
             | Self::QueueUnknown(_)
             | Self::Quota(_)
+            | Self::BehindFirst(_)
             | Self::TooLarge(_)
             | Self::Capacity(_)
             | Self::SeatTooSmall { .. }
@@ -107,6 +111,7 @@ impl AskReason {
             | Self::Rejected { .. }
             | Self::Queue(_)
             | Self::QueueUnknown(_)
+            | Self::BehindFirst(_)
             | Self::TooLarge(_)
             | Self::PlaceholderKept(_) => self.to_string(),
             Self::Gang(..) | Self::Wanted(_) => "of its gang".to_owned(),
@@ -139,6 +144,7 @@ impl fmt::Display for AskReason {
             Self::Queue(reason) => write!(f, "{reason}"),
             Self::QueueUnknown(queue) => write!(f, "{}", Reason::WaitingForQueues { queue: queue.clone() }),
             Self::Quota(refused) => f.write_str(&quota_sentence("the pod", refused)),
+            Self::BehindFirst(first) => write!(f, "{first}"),
             Self::TooLarge(excess) => f.write_str(&never_sentence("the pod", excess)),
             Self::Capacity(_) => f.write_str("no node fits"),
             Self::Wanted(_) => f.write_str("the gang does not fit the nodes"),

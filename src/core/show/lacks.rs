@@ -148,8 +148,8 @@ impl Scheduler {
     /// What those were told who wait for some limits has other numbers now: the task groups of gangs show them with their
     /// reasons, and pods here.
     pub(in crate::core) fn renew_limits(&mut self) {
-        for (queue, class) in self.lines.tell_numbers(&self.books.queues) {
-            let asks = self.books.ordinary.get(&(queue, class)).into_iter().flatten();
+        for line in self.lines.tell_numbers(&self.books.queues) {
+            let asks = self.books.ordinary.get(&line).into_iter().flatten();
             self.lacks.are_old(asks.map(|(_, ask)| *ask));
         }
         self.show_some_old();

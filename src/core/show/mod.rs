@@ -2,3 +2,4 @@
 
 pub mod lacks;
 pub mod report;
+mod turn;

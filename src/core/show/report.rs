@@ -12,6 +12,7 @@ use crate::core::model::group::{Ended, Group, Members};
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::model::seat::{SeatState, Tally};
+use crate::core::model::turn::PodLine;
 use crate::core::place::overlay::Scratch;
 use crate::core::reason::{AskReason, Reason, RejectReason};
 use crate::core::show::lacks::Lacks;
@@ -219,18 +220,6 @@ impl Scheduler {
         }
     }
 
-    fn ordinary_reason(&self, id: AskId, queue: QueueId) -> Option<AskReason> {
-        let mut asked = Totals::default();
-        asked.add(self.books.request(id), 1);
-        match self.books.queues.refuses(queue, &asked) {
-            Some(refused) => Some(match self.books.queues.exceeds_max(queue, &asked).into_iter().next() {
-                Some(excess) => AskReason::TooLarge(excess),
-                None => AskReason::Quota(refused),
-            }),
-            None => Some(AskReason::Capacity(self.books.asks[id].class?)),
-        }
-    }
-
     fn member_reason(&self, id: AskId, app_id: AppId, group: Option<GroupId>) -> Option<AskReason> {
         let (ask, app) = (&self.books.asks[id], &self.books.apps[app_id]);
         match app.state() {
@@ -241,7 +230,7 @@ impl Scheduler {
             AppState::New | AppState::Completed => self.gang_reason(app.gang),
             AppState::Accepted if !app.groups.is_empty() => self.reserving_reason(id, app.gang),
             AppState::Accepted | AppState::Running | AppState::Waiting => match ask.waits_for {
-                WaitsFor::Room(queue, _) => self.ordinary_reason(id, queue),
+                WaitsFor::Room(PodLine { queue, .. }) => self.ordinary_reason(id, queue),
                 WaitsFor::Seat(_) => self.seat_reason(id, group?),
                 WaitsFor::Start(_) => self.gang_reason(app.gang),
                 WaitsFor::Nothing | WaitsFor::Queue => None,
@@ -322,6 +311,7 @@ impl Scheduler {
             | AskReason::Queue(_)
             | AskReason::QueueUnknown(_)
             | AskReason::Quota(_)
+            | AskReason::BehindFirst(_)
             | AskReason::TooLarge(_)
             | AskReason::SeatTooSmall { .. }
             | AskReason::PlaceholderKept(_)
@@ -451,7 +441,7 @@ impl Scheduler {
         match app.state() {
             AppState::Rejected => join(&app.rejected),
             AppState::New | AppState::Accepted => match waits {
-                Some(reason) => self.gang_words(app.gang, reason, said),
+                Some(reason) => self.gang_words(app.gang, reason, said) + &self.holds_up(app.gang),
                 None => "submitted; not planned yet".into(),
             },
             AppState::Running => {

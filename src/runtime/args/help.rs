@@ -25,6 +25,7 @@ In a pod, the service account is used. Flags win over --config. The file, with e
   schedulerNames: [gangline]                    # pods with these spec.schedulerName are ours
   placeholderImage: registry.k8s.io/pause:3.10
   ignoreForeignMarkers: false                   # true: pods of another system's gangs are placed one by one
+  maxPlaceholders: 5000                         # the most that one gang may ask for
   http:
     address: 0.0.0.0:8080                       # /livez /readyz /metrics /state
   log:

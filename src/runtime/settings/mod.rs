@@ -11,6 +11,7 @@ use tracing_subscriber::filter::EnvFilter;
 use super::args::RunArgs;
 use super::text::escape_lines;
 use crate::api::names;
+use crate::core::model::bound::MostPlaceholders;
 use crate::core::reason::SpecError;
 
 /// Default image of placeholders.
@@ -29,6 +30,8 @@ pub struct Settings {
     pub placeholder_image: String,
     /// Pods that a marker of another system makes a gang's are placed one by one.
     pub ignore_foreign_markers: bool,
+    /// The most placeholders that a gang may ask for; a namespace may for ten times as many.
+    pub max_placeholders: u32,
     /// Address of the HTTP server; port 0 = a free one.
     pub http: SocketAddr,
     /// How log lines look.
@@ -57,6 +60,7 @@ struct File {
     scheduler_names: Option<Vec<String>>,
     placeholder_image: Option<String>,
     ignore_foreign_markers: bool,
+    max_placeholders: Option<u32>,
     http: Http,
     log: Log,
 }
@@ -125,10 +129,12 @@ impl Settings {
 
     fn resolve(args: &RunArgs, file: File, path: &Path) -> Result<Self, SettingsError> {
         let mut check = Check { path, problems: Vec::new() };
+        let MostPlaceholders(default_most) = MostPlaceholders::default();
         let settings = Self {
             scheduler_names: check.scheduler_names(&args.scheduler_names, file.scheduler_names),
             placeholder_image: check.image(args.placeholder_image.as_deref(), file.placeholder_image),
             ignore_foreign_markers: args.ignore_foreign_markers || file.ignore_foreign_markers,
+            max_placeholders: args.max_placeholders.or(file.max_placeholders).unwrap_or(default_most),
             http: check.address(args.http, file.http.address),
             log_format: args.log_format.or(file.log.format).unwrap_or_default(),
             log_level: check.level(args.log_level.as_deref(), file.log.level),

@@ -17,20 +17,23 @@ fn the_file_in_the_help_text_is_the_default() {
     let help = crate::runtime::args::RUN_HELP;
     let (_, file) = help.split_once("its default:\n").unwrap();
     assert_eq!(load(file, &RunArgs::default()).unwrap(), defaults());
-    for field in ["schedulerNames", "placeholderImage", "ignoreForeignMarkers", "address", "format", "level"] {
+    for field in
+        ["schedulerNames", "placeholderImage", "ignoreForeignMarkers", "maxPlaceholders", "address", "format", "level"]
+    {
         assert!(file.contains(field), "{field} is missing in the help");
     }
 }
 
 #[test]
 fn every_field_is_honoured_and_flags_win() {
-    let text = "schedulerNames: [a, b.c]\nplaceholderImage: pause@sha256:0\nignoreForeignMarkers: true\nhttp: {address: '127.0.0.1:0'}\n\
+    let text = "schedulerNames: [a, b.c]\nplaceholderImage: pause@sha256:0\nignoreForeignMarkers: true\nmaxPlaceholders: 7\nhttp: {address: '127.0.0.1:0'}\n\
                 log: {format: json, level: 'info,gangline=debug'}\n";
     let settings = load(text, &RunArgs::default()).unwrap();
     assert_eq!(settings.scheduler_names, ["a", "b.c"]);
     assert_eq!(settings.placeholder_image, "pause@sha256:0");
     assert_eq!(settings.http.to_string(), "127.0.0.1:0");
     assert!(settings.ignore_foreign_markers && !defaults().ignore_foreign_markers);
+    assert_eq!((settings.max_placeholders, defaults().max_placeholders), (7, 5_000));
     assert_eq!((settings.log_format, &*settings.log_level), (LogFormat::Json, "info,gangline=debug"));
     let args = RunArgs {
         scheduler_names: vec!["x".into()],
@@ -38,6 +41,7 @@ fn every_field_is_honoured_and_flags_win() {
         http: Some(([10, 0, 0, 1], 80).into()),
         log_format: Some(LogFormat::Text),
         log_level: Some("warn".into()),
+        max_placeholders: Some(9),
         ..RunArgs::default()
     };
     let settings = load(text, &args).unwrap();
@@ -48,6 +52,7 @@ fn every_field_is_honoured_and_flags_win() {
         log_format: LogFormat::Text,
         log_level: "warn".into(),
         ignore_foreign_markers: true,
+        max_placeholders: 9,
     };
     assert_eq!(settings, expected);
     let flag = RunArgs { ignore_foreign_markers: true, ..RunArgs::default() };

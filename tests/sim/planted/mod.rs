@@ -487,7 +487,7 @@ fn l6_a_reason_is_not_true() {
         let plan = too_large();
         let mut world = to_rest(World::new(1, Faults::default(), None), &plan);
         wrong(&mut world);
-        forks::check(&plan, &mut world);
+        forks::check(&mut world);
         world.violation.map(|violation| (violation.promise, violation.what)).unwrap_or_default()
     };
     // Reasons about room, which do not go when there is more.
@@ -503,7 +503,7 @@ fn l6_a_reason_is_not_true() {
         let mut world = to_rest(World::new(1, Faults::default(), None), &plan);
         remove_pods(&mut world, |_| true);
         wrong(&mut world);
-        forks::check(&plan, &mut world);
+        forks::check(&mut world);
         let found = world.violation.expect("it is found");
         assert!(found.promise == "L6" && found.what.contains(word), "{found:?}");
     }

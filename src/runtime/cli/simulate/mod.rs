@@ -19,6 +19,7 @@ use std::time::{Duration, Instant};
 use super::output::{self, json, yaml};
 use super::{FAILED, Reply, complaint};
 use crate::controller::settings::Settings;
+use crate::core::model::bound::MostPlaceholders;
 use crate::core::time::Millis;
 use crate::runtime::args::{PlainOutput, SimulateArgs};
 use crate::runtime::settings::PLACEHOLDER_IMAGE;
@@ -55,6 +56,7 @@ fn cluster(input: Input, args: &SimulateArgs) -> Play {
         scheduler_names: vec![crate::api::names::SCHEDULER.into()],
         placeholder_image: PLACEHOLDER_IMAGE.into(),
         ignore_foreign_markers: args.ignore_foreign_markers,
+        max_placeholders: MostPlaceholders::default().0,
         instance: 1,
     };
     let mut play = Play::new(settings, input.classes);

@@ -1,0 +1,50 @@
+//! Parts of sentences that several reasons share.
+
+use std::fmt;
+
+use crate::core::base::resources::Amount;
+use crate::core::model::queue::{First, Kept, QuotaExcess};
+use crate::core::reason::Refusal;
+
+/// A quota that lacks room, as a sentence.
+pub fn quota_sentence(what: &str, refused: &QuotaExcess) -> String {
+    let QuotaExcess { queue, excess, kept } = refused;
+    let name = &excess.resource;
+    let (asked, left, max) = (Amount(name, excess.asked), Amount(name, excess.left), Amount(name, excess.max));
+    let sentence = format!("{what} asks for {asked} {name}, but queue {queue} has {left} of {max} left");
+    match kept {
+        None => sentence,
+        Some(Kept { gangs, amount, first }) => {
+            let amount = Amount(name, *amount);
+            let first = first.as_ref().map_or_else(String::new, |first| format!("; {first}"));
+            format!("{sentence}, of which gangs before it ({gangs}) have the first {amount}{first}")
+        }
+    }
+}
+
+/// `the gang asks for 20 cpu, but queue root.q allows at most 10: it can never start`.
+pub(super) fn never_sentence(what: &str, QuotaExcess { queue, excess, kept: _ }: &QuotaExcess) -> String {
+    let (name, asked, max) = (&excess.resource, excess.asked, excess.left);
+    let (asked, max) = (Amount(name, asked), Amount(name, max));
+    format!("{what} asks for {asked} {name}, but queue {queue} allows at most {max}: it can never start")
+}
+
+/// What is said of a placeholder that was not made.
+pub(super) fn rejected_sentence(refusal: &Refusal) -> String {
+    if refusal.code >= 500 {
+        format!("the API server failed to create a placeholder, so nothing is held: {refusal}; trying again soon")
+    } else {
+        format!("a placeholder was refused by the API server, so nothing is held: {refusal}")
+    }
+}
+
+impl fmt::Display for First {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { application, queue, since } = self;
+        write!(
+            f,
+            "{application} is first in line in queue {queue} and was overtaken for long enough: since {since} nothing \
+             behind it starts before it does"
+        )
+    }
+}
