@@ -47,7 +47,7 @@ type Place = (i64, Key);
 
 impl World {
     /// A call was carried out that says who is first in line, or with which somebody starts.
-    pub(super) fn note_firsts(&mut self, call: &Call, outcome: &Outcome) {
+    pub(crate) fn note_firsts(&mut self, call: &Call, outcome: &Outcome) {
         if !matches!(outcome, Outcome::Ok(_)) || !self.is_of_the_only_one(call) {
             return;
         }

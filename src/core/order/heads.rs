@@ -106,7 +106,7 @@ impl Scheduler {
         if head.rank == *rank {
             // How its own turn ends decides whether it keeps others waiting, and where something is kept for it.
             self.books.changes.fronts.insert(queue);
-        } else if head.rank < *rank && head.holds.is_none() {
+        } else if head.rank < *rank && head.holds.is_none() && self.is_overtaken_enough(queue, head) {
             self.renew_head(queue);
         }
         self.heads.keeps_waiting(queue, rank).map_or_else(|| Ok(self.overtakes_left(queue, rank)), Err)
@@ -116,6 +116,11 @@ impl Scheduler {
     pub(in crate::core) fn next_first(&self, queue: QueueId, rank: &Rank) -> Option<Rank> {
         let own = self.heads.by_queue.get(&queue).map(|head| &head.rank);
         own.into_iter().chain(self.books.queues.kept_ranks(queue)).filter(|first| *first > rank).min().cloned()
+    }
+
+    /// Whether somebody is first in line in a queue.
+    pub(in crate::core) fn has_first(&self, queue: QueueId) -> bool {
+        self.heads.by_queue.contains_key(&queue)
     }
 
     /// An application starts that stands at this place in the order of a queue.
@@ -211,16 +216,17 @@ impl Scheduler {
     /// Notes who is first in line in a queue. One that is so again goes on where it was.
     fn find_first(&mut self, queue: QueueId) {
         self.judge_newcomer(queue);
-        let first = self.books.fronts.get(&queue).and_then(Front::first).map(|(rank, id)| (rank.clone(), id));
+        let first = self.books.fronts.get(&queue).and_then(Front::first);
         match (first, self.heads.by_queue.get_mut(&queue)) {
             (None, _) => self.drop_head(queue),
             (Some((rank, id)), Some(head)) if head.gang == id => {
-                if head.holds.is_some() && head.rank != rank {
-                    self.heads.released.insert(queue);
+                if head.rank != *rank {
+                    head.rank = rank.clone();
+                    self.heads.released.extend(head.holds.as_ref().map(|_| queue));
                 }
-                head.rank = rank;
             }
             (Some((rank, gang)), _) => {
+                let rank = rank.clone();
                 self.drop_head(queue);
                 let known = self.books.gangs[gang].place().and_then(|place| place.turn_as_first.clone());
                 let new = || TurnAsFirst { since: self.books.now, overtakers: Vec::new() };

@@ -97,7 +97,8 @@ impl Scheduler {
     /// Gives an ordinary ask a node; a member takes an open seat of its group along.
     pub(in crate::core) fn allocate(&mut self, ask: AskId, node: NodeId, queue: QueueId) {
         let app = self.books.asks[ask].app;
-        if app.is_none_or(|app| self.books.apps[app].state() == AppState::Accepted) {
+        let starts = || app.is_none_or(|app| self.books.apps[app].state() == AppState::Accepted);
+        if self.has_first(queue) && starts() {
             self.note_start(queue, &self.books.asks[ask].rank());
         }
         let seat = self.clear_a_seat(ask);

@@ -7,9 +7,10 @@ use std::sync::Arc;
 use gangline::api::queue::QueueStatus;
 use gangline::api::task_group::{Counts, TaskGroupStatus};
 use gangline::core::base::ids::{Key, Uid};
+use gangline::core::time::Mono;
 use gangline::shim::decode;
-use gangline::shim::observation::{Body, Malformed, Seen, WatchFact};
-use gangline::shim::op::{CallId, Kind, Op};
+use gangline::shim::observation::{Body, Malformed, Outcome, Seen, WatchFact};
+use gangline::shim::op::{Call, CallId, Kind, Op};
 use gangline::sim::store::metadata;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::json;
@@ -507,6 +508,48 @@ fn l6_a_reason_is_not_true() {
         let found = world.violation.expect("it is found");
         assert!(found.promise == "L6" && found.what.contains(word), "{found:?}");
     }
+}
+
+/// What a call that was carried out says of who is first in line, or who starts with it.
+fn note_firsts(world: &mut World, op: Op) {
+    let number = world.process.as_ref().expect("it runs").number;
+    let call = Call { id: CallId { incarnation: number, sequence: 999 }, not_after: Mono(u64::MAX), op };
+    world.note_firsts(&call, &Outcome::Ok(None));
+}
+
+#[test]
+fn l4_somebody_starts_who_stands_behind_the_first_in_line() {
+    let of = |queue: &str, pod: &str| {
+        let mut world = World::new(1, Faults::default(), None);
+        world.node("n0", 8);
+        let bound = QueueAct { path: "root.q".to_owned(), cpu: 4, overtakes: Some(0), ..QueueAct::default() };
+        world.act(&Act::Queue(bound));
+        world.pod("before", &json!({"gangline.dev/queue": "root.q"}), "3");
+        world.rest();
+        world.group("big", 4, &json!({"queue": "root.q", "reservation": "Direct"}));
+        (0..4).for_each(|number| world.member("big", number, "1"));
+        world.run_for(5_000);
+        world.pod("behind", &json!({"gangline.dev/queue": "root.q"}), "1");
+        world.run_for(5_000);
+        assert_eq!(world.violation, None);
+        let Some(Body::TaskGroup(group)) = world.api.store.get(Kind::TaskGroup, &key("big")) else {
+            panic!("it is there")
+        };
+        let status = Box::new(group.status.clone().expect("it is told"));
+        let uid_of_group = Uid::new(group.metadata.uid.clone().expect("it has one"));
+        let says = Op::PatchTaskGroupStatus { group: key("big"), uid: uid_of_group, status };
+        note_firsts(&mut world, says.clone());
+        world.run_for(1_000);
+        let _ = bind(&mut world, pod, "n0", queue);
+        let annotations = [("gangline.dev/binding".to_owned(), format!("queue={queue}"))].into();
+        let starts = Op::Bind { pod: key(pod), uid: uid(&world, pod), node: "n0".into(), annotations };
+        note_firsts(&mut world, starts);
+        assert_eq!(world.violation, None, "it may be first no more");
+        note_firsts(&mut world, says);
+        world.violation.map(|violation| violation.promise)
+    };
+    assert_eq!(of("root.q", "behind"), Some("L4"));
+    assert_eq!((of("root.q", "before"), of("root.b", "behind")), (None, None));
 }
 
 #[test]
