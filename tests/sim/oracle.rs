@@ -330,14 +330,15 @@ impl World {
     /// ran and are gone (01, 1.11).
     pub(crate) fn check_restart(&mut self) {
         let mut doubtful = self.doubtful();
-        if self.somebody_keeps_others_waiting() {
-            // Who was overtaken, and for how long, is forgotten (ADR 21): who waits may start before others.
-            doubtful.extend(self.waiting_gangs().chain([OTHERS.to_owned()]));
-        }
+        let (kept_before, waited) = (self.somebody_keeps_others_waiting(), self.waiting_gangs());
         let (writes, before, replaced) = (self.writes.len(), self.summary(), self.replaced());
         self.process = None;
         self.start();
         self.rest();
+        if kept_before || self.somebody_keeps_others_waiting() {
+            // Who was overtaken, and for how long, is forgotten (ADR 21): who waits may start before others.
+            doubtful.extend(waited.chain([OTHERS.to_owned()]));
+        }
         let matters = |write: &&String| !write.contains("status") && !write.contains("events");
         let mut changes: Vec<String> = self.writes[writes..].iter().filter(matters).cloned().collect();
         let after = self.summary();
