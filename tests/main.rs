@@ -33,6 +33,7 @@ mod sim;
 mod simulation;
 mod spec_audit;
 mod spec_bad_input;
+mod spec_bound;
 mod spec_completion;
 mod spec_edits;
 mod spec_facts;

@@ -157,6 +157,33 @@ fn an_impossible_gang_keeps_nobody_waiting() {
     );
 }
 
+/// Gangs that were impossible and ask for less now are all looked at again, however many and however quiet the nodes are.
+#[test]
+fn more_impossible_gangs_than_one_look_judges() {
+    let mut cluster = Cluster::default().nodes(1, 4);
+    cluster.show_queue("root.q", bounded(None, HeadOfLine::MaxOvertakes(0)));
+    cluster.other("run", "root.q", 4);
+    let names: Vec<String> = (0..18).map(|number| format!("g{number:02}")).collect();
+    for (created, name) in (30..).zip(&names) {
+        let mut spec = cluster.direct(name, 1);
+        (spec.created, spec.min_resource) = (created, size(4));
+        cluster.submit(name, "root.q", spec);
+        cluster.large_member(&format!("{name}-0"), name, 5);
+    }
+    cluster.settle();
+    assert!(names.iter().all(|name| !cluster.report(name).message.contains("first in line")));
+    for name in &names {
+        cluster
+            .change(&format!("{name}-0"), |spec| spec.shape = Arc::new(Shape { request: size(4), ..Shape::default() }));
+    }
+    cluster.settle();
+    (0..3).for_each(|_| _ = cluster.wait(30_000).settle());
+    assert!(cluster.report("g00").message.contains("first in line"), "{}", cluster.report("g00").message);
+    names[..17].iter().for_each(|name| cluster.lose_group(name));
+    cluster.settle();
+    assert!(cluster.report("g17").message.contains("first in line"), "{}", cluster.report("g17").message);
+}
+
 /// A node that takes a gang is all it needs to be possible again, and one that goes makes it impossible.
 #[test]
 fn who_is_first_follows_the_nodes() {

@@ -72,8 +72,8 @@ pub struct QueueSpec {
     #[schemars(range(max = 1_000_000))]
     pub max_applications: Option<u32>,
     /// How often, or how long, the first gang in line may be overtaken by applications behind it. Past that nothing behind
-    /// it starts before it does, and what it lacks of a quota is kept for it. Empty (`{}`): it may be overtaken for ever. Not set: as the queue
-    /// above says; `afterSeconds: 600` where none says anything.
+    /// it starts before it does, and what it lacks of a quota is kept for it. Empty (`{}`): it may be overtaken for ever.
+    /// Not set: as the queue above says; `afterSeconds: 600` where none says anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_of_line: Option<HeadOfLine>,
 }

@@ -160,7 +160,8 @@ impl Scheduler {
     pub(in crate::core) fn look_at_chances_again(&mut self) {
         let mut impossible = Vec::new();
         for (queue, front) in &self.books.fronts {
-            impossible.extend(front.impossible().take(JUDGED_AT_ONCE));
+            // One more than are judged says that some are left.
+            impossible.extend(front.impossible().take(JUDGED_AT_ONCE + 1));
             self.books.changes.fronts.insert(*queue);
         }
         let firsts: Vec<_> = self.books.fronts.values().filter_map(|front| Some(front.first()?.1)).collect();

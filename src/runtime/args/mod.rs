@@ -82,8 +82,8 @@ pub struct RunArgs {
     /// Place pods that belong to a gang of another system one by one, instead of refusing them (DialectNotSupported)
     #[arg(long)]
     pub ignore_foreign_markers: bool,
-    /// A gang that asks for more placeholders is refused (TooManyPlaceholders); a namespace may have ten times as many
-    /// [default: 5000]
+    /// A gang that asks for more placeholders is refused (TooManyPlaceholders); those of a namespace that have not started may
+    /// ask for ten times as many at a time [default: 5000]
     #[arg(long, value_name = "NUMBER")]
     pub max_placeholders: Option<u32>,
     /// How log lines look [default: auto, text on a terminal and json otherwise]

@@ -30,7 +30,8 @@ pub struct Settings {
     pub placeholder_image: String,
     /// Pods that a marker of another system makes a gang's are placed one by one.
     pub ignore_foreign_markers: bool,
-    /// The most placeholders that a gang may ask for; a namespace may for ten times as many.
+    /// The most placeholders that a gang may ask for; those of a namespace that have not started may for ten
+    /// times as many at a time.
     pub max_placeholders: u32,
     /// Address of the HTTP server; port 0 = a free one.
     pub http: SocketAddr,
