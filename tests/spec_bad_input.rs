@@ -2,6 +2,7 @@
 
 use gangline::core::codes::Code;
 use gangline::core::model::lifecycle::AppState;
+use gangline::shim::observation::WatchFact;
 use gangline::shim::op::{Call, Kind, Op};
 use serde_json::{Value, json};
 
@@ -142,4 +143,72 @@ fn a_node_that_shrinks_below_what_runs_on_it() {
     cluster.finish("s2", true);
     cluster.settle();
     assert_eq!(cluster.bound(), ["g-0", "late"], "{:#?}", cluster.log);
+}
+
+/// A member of so many cores, in its n-th life.
+fn life(name: &str, cpu: &str, number: u32) -> Value {
+    let mut pod = member(name);
+    pod["metadata"]["uid"] = json!(format!("uid-{name}-{number}"));
+    pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!(cpu);
+    pod
+}
+
+/// It comes for a second and is away for a second, so often; what leaves meanwhile, and a minute after.
+fn flap(driven: &mut Driven, times: u32, cpu: &str) -> Vec<Call> {
+    let mut all = Vec::new();
+    for number in 0..times {
+        let pod = life("flaps", cpu, number);
+        driven.upsert(Kind::Pod, &pod);
+        all.extend(calls(driven, 1));
+        let gone = driven.seen(Kind::Pod, &pod);
+        driven.fact(Kind::Pod, WatchFact::Gone(gone));
+        all.extend(calls(driven, 1));
+    }
+    all.extend(calls(driven, 60));
+    all
+}
+
+/// What is said of a gang swings with a member that comes and goes, and does not cost a write for each time: neither on
+/// the gang, nor on the members that stay. In the end it is true.
+#[test]
+fn what_swings_with_a_member_is_not_written_each_time() {
+    let mut driven = Driven::synced();
+    let spec = json!({"minMember": 3, "minResource": {"cpu": "6"}, "reservation": "Direct"});
+    driven.upsert(Kind::TaskGroup, &group(&spec));
+    ["a", "b"].iter().for_each(|name| driven.upsert(Kind::Pod, &life(name, "6", 0)));
+    let calls = flap(&mut driven, 100, "6");
+    let (mut statuses, mut of_member, mut events) = (Vec::new(), Vec::new(), Vec::new());
+    for call in &calls {
+        if let Op::PatchTaskGroupStatus { status, .. } = &call.op {
+            statuses.push(status.reason.as_str());
+        } else if let Op::PatchPodCondition { pod, condition, .. } = &call.op {
+            of_member.extend(condition.reason.as_deref().filter(|_| &*pod.name == "a"));
+        } else if let Op::CreateEvent(event) = &call.op {
+            let is_of_gang = event.regarding.as_ref().is_some_and(|of| of.name.as_deref() == Some("g"));
+            events.extend(event.reason.as_deref().filter(|_| is_of_gang));
+        }
+    }
+    // 200 seconds: some at once, then one in ten seconds; the reason changed 200 times.
+    for (what, written) in [("statuses", &statuses), ("conditions of a member", &of_member), ("events", &events)] {
+        assert!((5..=45).contains(&written.len()), "{} {what}", written.len());
+        assert_eq!(written.last(), Some(&Code::WaitingForMembers.name()), "{what}");
+    }
+    assert!(statuses.contains(&Code::WaitingForCapacity.name()), "both are seen: {statuses:?}");
+}
+
+/// Placeholders of a gang whose only pod comes and goes are made again after a pause, longer each time.
+#[test]
+fn placeholders_do_not_follow_a_first_pod_that_comes_and_goes() {
+    let mut cluster = Cluster::default().nodes(1, 2);
+    let spec = cluster.group("g", 3);
+    cluster.apply("g", spec);
+    for _ in 0..100 {
+        cluster.member("g-0", "g");
+        cluster.settle().wait(1_000).settle();
+        cluster.delete("g-0");
+        cluster.settle().wait(1_000).settle();
+    }
+    let made = cluster.logged("create");
+    assert!((4..=20).contains(&made), "{made} placeholders were made in 200 s");
+    assert_eq!((cluster.report("g").reason, cluster.placeholders()), ("WaitingForFirstPod", 0));
 }

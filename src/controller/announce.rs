@@ -35,7 +35,7 @@ impl Controller {
     /// The event that says why one pod waits: only together with its condition, so that a pod which merely waits for
     /// its turn costs none.
     pub(super) fn announce_pod(&mut self, ask: AskId) {
-        if let Some(reason) = self.core.ask_reason(ask).filter(concerns_this_pod_alone) {
+        if let Some(reason) = self.core.ask_reason(ask).filter(|reason| !is_of_its_gang(reason)) {
             self.announce(Target::Ask(ask), reason.code());
         }
     }
@@ -113,8 +113,8 @@ impl Controller {
     }
 }
 
-/// Whether a reason is the pod's own. A reason that it shares with its gang is told by the event of the TaskGroup.
-fn concerns_this_pod_alone(reason: &AskReason) -> bool {
+/// Whether a pod shares a reason with its gang: then the event of the TaskGroup tells of it, and none of the pod.
+pub(super) const fn is_of_its_gang(reason: &AskReason) -> bool {
     match reason {
         AskReason::Unsupported(_)
         | AskReason::OtherDialect(_)
@@ -128,7 +128,7 @@ fn concerns_this_pod_alone(reason: &AskReason) -> bool {
         | AskReason::Capacity(_)
         | AskReason::SeatTooSmall { .. }
         | AskReason::PlaceholderKept(_)
-        | AskReason::BindRefused(_) => true,
-        AskReason::Rejected { .. } | AskReason::Gang(..) | AskReason::Wanted(_) => false,
+        | AskReason::BindRefused(_) => false,
+        AskReason::Rejected { .. } | AskReason::Gang(..) | AskReason::Wanted(_) => true,
     }
 }

@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use super::Controller;
+use super::announce::is_of_its_gang;
+use super::cadence::NUMBERS_EVERY_MS;
 use super::outbox::{Slot, Urgency, Want};
 use super::target::Target;
 use crate::core::base::ids::{AskId, GroupId, Key, Text};
@@ -18,16 +20,8 @@ use crate::shim::placeholder::pod_name;
 use crate::shim::queue::parent;
 use crate::shim::show;
 
-/// Numbers of a status are written at most this often per object (design 03, 3.7).
-const NUMBERS_EVERY_MS: Millis = 30_000;
 /// A status that a watch shows this soon after a write of ours can be an earlier one of ours.
 const ECHO_MS: Millis = 5_000;
-/// A stage that passes by itself, or a number, is written only if it lasts this long: a gang that just starts or is
-/// swapped costs no writes for what it shows on the way.
-const PROGRESS_MS: Millis = 2_000;
-/// After such a stage was written, the next such stage waits this long: a large gang goes slowly through all of them,
-/// and would cost a write for each.
-const PROGRESS_EVERY_MS: Millis = 10_000;
 /// A pod's reason is written only if it lasts this long: most pods wait a moment while their gang is planned.
 const CONDITION_MS: Millis = 500;
 
@@ -83,13 +77,15 @@ impl Controller {
         let progress = self.core.is_in_progress(id);
         let starts =
             report.state == AppState::Running && facts.status.latest().application_state != report.state.name();
+        let swings = if starts { 0 } else { self.until_news(&target) };
         let (urgency, delay) = match (show::is_urgent(facts.status.latest(), &report, &message), progress && !starts) {
-            (true, false) => (Urgency::Ordinary, 0),
-            (true, true) => (Urgency::Ordinary, self.until_progress(&target)),
+            (true, false) => (Urgency::Ordinary, swings),
+            (true, true) => (Urgency::Ordinary, self.until_progress(&target).max(swings)),
             (false, _) => (Urgency::Numbers, self.until_numbers(&target, progress)),
         };
         self.want_status(&target, urgency, delay);
-        if !progress {
+        // Of one that swings an event tells when its status does.
+        if !progress && swings == 0 {
             self.announce_group(&key, report.reason);
         }
     }
@@ -146,30 +142,15 @@ impl Controller {
         self.outbox.want(self.now.mono, want.with(urgency).within(delay));
     }
 
-    /// How long the numbers of a status wait. After a change of reason they follow soon, so that nobody reads old
-    /// numbers beside a new reason, and after that they are written seldom. Numbers of a stage that passes by itself
-    /// wait longer, since the next stage brings others.
-    fn until_numbers(&self, target: &Target, progress: bool) -> Millis {
-        let Some(last) = self.written.get(target) else { return 0 };
-        let since = if progress { Some(last.at) } else { last.numbers };
-        let rest = since.map_or(0, |at| NUMBERS_EVERY_MS.saturating_sub(self.now.mono.since(at)));
-        rest.max(PROGRESS_MS)
-    }
-
-    fn until_progress(&self, target: &Target) -> Millis {
-        let last = self.written.get(target).filter(|last| last.passing);
-        let rest = last.map_or(0, |last| PROGRESS_EVERY_MS.saturating_sub(self.now.mono.since(last.at)));
-        rest.max(PROGRESS_MS)
-    }
-
     pub(super) fn show_ask(&mut self, ask: AskId) {
         let Some(pod) = self.ledger.pod(ask) else { return };
-        if self.core.ask_reason(ask).is_none() {
+        let Some(reason) = self.core.ask_reason(ask) else {
             self.outbox.cancel(Slot::Condition, &Target::Ask(ask));
             return;
-        }
+        };
+        let swings = if is_of_its_gang(&reason) { self.until_news_of_gang(ask) } else { 0 };
         let want = Want::new(Slot::Condition, Target::Ask(ask), Some((Kind::Pod, pod.key.clone())));
-        self.outbox.want(self.now.mono, want.within(CONDITION_MS));
+        self.outbox.want(self.now.mono, want.within(CONDITION_MS.max(swings)));
     }
 
     /// A Queue was seen or is gone: it and the queues below it may have another place in the tree now.

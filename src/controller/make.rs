@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::outbox::{NotMade, Slot};
 use super::target::Target;
-use super::{Controller, Follow, Written};
+use super::{Controller, Follow};
 use crate::api::names;
 use crate::core::base::ids::{AskId, Key, Text};
 use crate::core::reason::AskReason;
@@ -27,7 +27,8 @@ impl Controller {
         if !follows.is_empty() {
             for follow in follows {
                 match follow {
-                    Follow::Announce(ask) => self.announce_pod(ask),
+                    Follow::Pod(ask) => self.announce_pod(ask),
+                    Follow::Group(key, reason) => self.announce_group(&key, reason),
                     Follow::Headroom(queue) => self.show_headroom_below(&queue),
                 }
             }
@@ -93,7 +94,7 @@ impl Controller {
         }
         let (pod, uid) = (pod.key.clone(), pod.uid.clone());
         self.ledger.forget_said(ask);
-        self.follows.push(Follow::Announce(ask));
+        self.follows.push(Follow::Pod(ask));
         Some(Op::PatchPodCondition { pod, uid, condition: Box::new(condition) })
     }
 
@@ -125,6 +126,9 @@ impl Controller {
         let uid = facts.uid.clone();
         let passing = self.core.is_in_progress(*group);
         self.note_written(Target::Group(key.clone()), passing, is_news);
+        if !passing {
+            self.follows.push(Follow::Group(key.clone(), report.reason));
+        }
         Some(Op::PatchTaskGroupStatus { group: key.clone(), uid, status: Box::new(status) })
     }
 
@@ -150,11 +154,5 @@ impl Controller {
         let uid = facts.uid.clone();
         self.note_written(Target::Queue(path.clone()), false, is_news);
         Some(Op::PatchQueueStatus { queue: path.clone(), uid, status: Box::new(status) })
-    }
-
-    fn note_written(&mut self, target: Target, passing: bool, is_news: bool) {
-        let earlier = self.written.get(&target).and_then(|last| last.numbers);
-        let numbers = if is_news { earlier } else { Some(self.now.mono) };
-        self.written.insert(target, Written { at: self.now.mono, passing, numbers });
     }
 }

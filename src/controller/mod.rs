@@ -2,6 +2,7 @@
 
 mod announce;
 mod answers;
+mod cadence;
 mod carry_out;
 mod denied;
 mod make;
@@ -15,7 +16,7 @@ pub mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AskId, Text};
+use crate::core::base::ids::{AskId, Key, Text};
 use crate::core::codes::Code;
 use crate::core::event::{Event, Mark};
 use crate::core::reason::AskReason;
@@ -26,6 +27,7 @@ use crate::shim::observation::{Observation, Outcome, Seen, WatchFact};
 use crate::shim::op::{CallId, Kind, Rule};
 use crate::shim::pod::Served;
 use announce::Matter;
+use cadence::Written;
 use denied::Denied;
 use outbox::Outbox;
 use pod_list::PodList;
@@ -74,20 +76,12 @@ pub struct Controller {
 #[derive(Clone, Debug)]
 enum Follow {
     /// The condition of a pod leaves: an event tells of it too.
-    Announce(AskId),
+    Pod(AskId),
+    /// The status of a task group leaves, with this reason: an event tells of it if none has.
+    Group(Key, Code),
     /// The status of a queue with a limit, its own or one above, was looked at: the headroom of the queues below it may
     /// have changed.
     Headroom(Text),
-}
-
-/// A status that was sent.
-#[derive(Clone, Copy, Debug)]
-struct Written {
-    at: Mono,
-    /// Whether it told of a stage that passes by itself.
-    passing: bool,
-    /// When a status that differed in nothing but numbers was last sent.
-    numbers: Option<Mono>,
 }
 
 /// The command that brings our kinds to a cluster.
