@@ -220,10 +220,10 @@ fn crowd(waiting: u32, lack: Lack) -> Scheduler {
     ready
 }
 
-/// 100, or 10 000, gangs wait in 100 queues while a pod comes to one of these, is placed and ends: what that takes does not
-/// follow from how many wait.
+/// No, 100, 1000 or 10 000 gangs wait in 100 queues while a pod comes to one of these, is placed and ends: what that takes
+/// does not follow from how many wait.
 #[divan::bench(
-    args = [1, 100].into_iter().flat_map(|waiting| [Lack::Quota, Lack::Nodes].map(|lack| (waiting, lack))),
+    args = [0, 1, 10, 100].into_iter().flat_map(|waiting| [Lack::Quota, Lack::Nodes].map(|lack| (waiting, lack))),
     sample_count = 100, sample_size = 100
 )]
 fn gangs_wait_in_100_queues(bencher: Bencher<'_, '_>, (waiting, lack): (u32, Lack)) {
@@ -236,6 +236,18 @@ fn gangs_wait_in_100_queues(bencher: Bencher<'_, '_>, (waiting, lack): (u32, Lac
         assert_eq!(run(&mut scheduler, vec![comes]), 1);
         assert_eq!(run(&mut scheduler, vec![Event::AskGone(id)]), 0);
     });
+}
+
+/// No, 1000 or 10 000 gangs wait in 100 queues while nothing changes for them: another scheduler's pod is shown once more.
+#[divan::bench(
+    args = [0, 10, 100].into_iter().flat_map(|waiting| [Lack::Quota, Lack::Nodes].map(|lack| (waiting, lack))),
+    sample_count = 100, sample_size = 100
+)]
+fn gangs_wait_while_nothing_changes(bencher: Bencher<'_, '_>, (waiting, lack): (u32, Lack)) {
+    let mut scheduler = crowd(waiting, lack);
+    let index = 1000 + 3 * waiting * QUEUES;
+    run(&mut scheduler, vec![foreign_of(7, index, 1)]);
+    bencher.bench_local(|| assert_eq!(run(&mut scheduler, vec![foreign_of(7, index, 1)]), 0));
 }
 
 /// How the last gang of [`tight`] falls short.

@@ -41,7 +41,7 @@ impl Scheduler {
             return Served::goes(0);
         }
         if let Some(refused) = self.books.queues.refuses_behind(queue, rank, &form.need, Before::All)
-            && let Some(refused) = self.try_out(id, queue, form, refused)
+            && let Some(refused) = self.try_out(id, (queue, rank), form, refused)
         {
             return self.stay_at_gate(queue, form, refused);
         }
@@ -58,7 +58,13 @@ impl Scheduler {
 
     /// A gang that does not fit beside those before it that nodes block makes no placeholders before a plan without them
     /// finds nodes for all (01, 1.2.5). Says why it does not, and when to try again.
-    fn try_out(&mut self, id: GangId, queue: QueueId, form: &Form, refused: QuotaExcess) -> Option<(Reason, Next)> {
+    fn try_out(
+        &mut self,
+        id: GangId,
+        (queue, rank): (QueueId, &Rank),
+        form: &Form,
+        refused: QuotaExcess,
+    ) -> Option<(Reason, Next)> {
         let tried = match self.books.gangs[id].tried.filter(|tried| self.still_lacks(tried)) {
             Some(tried) => tried,
             None => {
@@ -69,7 +75,8 @@ impl Scheduler {
             }
         };
         let Tried { room, fit, need, .. } = tried;
-        let until = Until { room: Some(room), refused: Some((queue, form.need.clone())), ..self.until_held(&refused) };
+        let held = self.until_held(&refused, Some((rank, Before::All)));
+        let until = Until { room: Some(room), refused: Some((queue, form.need.clone())), ..held };
         let next = if self.books.gangs[id].tried.is_some() { Next::waits(until) } else { Next::Later };
         Some((Reason::WaitingBehind { fit, need, refused }, next))
     }
@@ -151,12 +158,13 @@ impl Scheduler {
         let refused = queues.refuses(queue, need).or_else(|| queues.refuses_behind(queue, rank, need, Before::Planned));
         if let Some(refused) = refused {
             let watched = refused.kept.is_some().then(|| (queue, need.clone()));
-            let until = Until { refused: watched, ..self.until_held(&refused) };
+            let held = self.until_held(&refused, Some((rank, Before::Planned)));
+            let until = Until { refused: watched, ..held };
             return Some((Reason::WaitingForQuota(refused), Next::waits(until)));
         }
         let reason = self.lacks_place(id)?;
         let Reason::WaitingForApplications { queue, .. } = &reason else { return None };
-        let hold = queues.find(queue).map(|queue| Hold { queue, resource: None, asked: 1 });
+        let hold = queues.find(queue).map(|queue| Hold { queue, resource: None, asked: 1, behind: None });
         let until = Until { limit: hold, ..Until::default() };
         Some((reason, Next::waits(until)))
     }

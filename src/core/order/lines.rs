@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::core::base::ids::{ClassId, QueueId, Text};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::Rank;
+use crate::core::model::claims::Before;
 use crate::core::model::gang::Room;
 use crate::core::model::queue::Queues;
 use crate::core::model::turn::{Line, PodLine};
@@ -60,6 +61,8 @@ pub(in crate::core) struct Hold {
     pub(in crate::core) resource: Option<Text>,
     /// How much of it the first of the line asks for; of applications one.
     pub(in crate::core) asked: i128,
+    /// It was refused for what others claim who stand before this place.
+    pub(in crate::core) behind: Option<(Rank, Before)>,
 }
 
 /// A line that is not due.
@@ -120,7 +123,7 @@ impl Lines {
     pub(in crate::core) fn sleep(&mut self, queues: &Queues, line: Line, until: Until) {
         self.rouse(&line);
         self.due.remove(&line);
-        if let Some(Hold { queue, resource, asked }) = &until.limit {
+        if let Some(Hold { queue, resource, asked, .. }) = &until.limit {
             let of_queue = self.by_limit.entry(*queue).or_default();
             of_queue.entry(resource.clone()).or_default().insert((*asked, line.clone()));
         }
@@ -168,8 +171,7 @@ impl Lines {
         }
     }
 
-    /// The limits of a queue may hold more: wakes those who fit beside what is used. Whether they also fit beside the
-    /// claims of others is seen in their turn.
+    /// The limits of a queue may hold more: wakes those who fit beside what is used and claimed.
     pub(in crate::core) fn loosened(&mut self, queues: &Queues, queue: QueueId) {
         let left = |resource: &Option<Text>| {
             let queue = queues.get(queue)?;
@@ -181,9 +183,19 @@ impl Lines {
         let mut held = Vec::new();
         for (resource, asks) in self.by_limit.get(&queue).into_iter().flatten() {
             let left = left(resource).unwrap_or(i128::MAX);
-            held.extend(asks.iter().take_while(|(asked, _)| *asked <= left).map(|(_, line)| line.clone()));
+            let fit = asks.iter().take_while(|(asked, _)| *asked <= left).map(|(_, line)| line);
+            held.extend(fit.filter(|line| self.fits_behind(queues, line, left)).cloned());
         }
         held.iter().for_each(|line| self.wake(line));
+    }
+
+    /// Whether a line fits beside the claims for which it was refused, with so much left beside what is used.
+    fn fits_behind(&self, queues: &Queues, line: &Line, left: i128) -> bool {
+        let hold = self.asleep[line].until.limit.as_ref();
+        let Some(Hold { queue, resource: Some(resource), asked, behind: Some((rank, which)) }) = hold else {
+            return true;
+        };
+        queues.get(*queue).is_none_or(|queue| asked + queue.claims.before(rank, *which).1.get(resource) <= left)
     }
 
     /// A limit of a queue may hold less; `kept`: since something is kept there that was not.
@@ -281,7 +293,7 @@ impl Lines {
     /// Takes a line out of those that sleep.
     fn rouse(&mut self, line: &Line) {
         let Some(Asleep { until, asks }) = self.asleep.remove(line) else { return };
-        if let Some(Hold { queue, resource, asked }) = until.limit {
+        if let Some(Hold { queue, resource, asked, .. }) = until.limit {
             let of_queue = self.by_limit.entry(queue).or_default();
             leave(of_queue, &resource, &(asked, line.clone()));
             if of_queue.is_empty() {
@@ -334,7 +346,7 @@ mod tests {
             let told = Told::Gangs { reason: Reason::Settling, again: false };
             lines.told.insert(line(at), told);
         }
-        let limit = |queue| Some(Hold { queue, resource: None, asked: 1 });
+        let limit = |queue| Some(Hold { queue, resource: None, asked: 1, behind: None });
         for (at, queue) in [(1, queue), (3, QueueId::new(3, 0))] {
             lines.sleep(&Queues::default(), line(at), Until { limit: limit(queue), ..Until::default() });
         }

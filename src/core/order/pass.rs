@@ -13,6 +13,7 @@ use crate::core::base::ids::{AppId, GroupId};
 use crate::core::base::resources::{CPU, MEMORY};
 use crate::core::gang::replace::Reach;
 use crate::core::model::ask::Rank;
+use crate::core::model::claims::Before;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::QuotaExcess;
 use crate::core::model::turn::Line;
@@ -211,10 +212,11 @@ impl Scheduler {
         }
     }
 
-    /// To wait until a limit holds what it refused.
-    pub(in crate::core) fn until_held(&self, refused: &QuotaExcess) -> Until {
+    /// To wait until a limit holds what it refused; `behind`: beside what is claimed before this place.
+    pub(in crate::core) fn until_held(&self, refused: &QuotaExcess, behind: Option<(&Rank, Before)>) -> Until {
         let (resource, asked) = (Some(refused.excess.resource.clone()), refused.excess.asked);
         let queue = self.books.queues.find(&refused.queue);
-        Until { limit: queue.map(|queue| Hold { queue, resource, asked }), ..Until::default() }
+        let behind = behind.filter(|_| refused.kept.is_some()).map(|(rank, which)| (rank.clone(), which));
+        Until { limit: queue.map(|queue| Hold { queue, resource, asked, behind }), ..Until::default() }
     }
 }

@@ -53,7 +53,7 @@ impl Scheduler {
 
     fn until_quota(&self, line: PodLine, head: &Rank) -> Next {
         let refused = self.refused(line, head, &self.one_of(line.class));
-        refused.map_or(Next::Later, |refused| Next::waits(self.until_held(&refused)))
+        refused.map_or(Next::Later, |refused| Next::waits(self.until_held(&refused, None)))
     }
 
     /// Why the quota refuses pods of a line; `head` is the first of them.
