@@ -30,8 +30,8 @@ const ATTEMPTS: usize = 16;
 #[derive(Clone, Debug, Default)]
 pub(in crate::core) struct Heads {
     by_queue: BTreeMap<QueueId, Head>,
-    /// Queues in which somebody has ceased to keep others waiting.
-    released: BTreeSet<QueueId>,
+    /// Queues in which somebody has ceased to keep others waiting, each with the first place from which it did.
+    released: BTreeMap<QueueId, Rank>,
     /// Queues in which somebody would, but for another one that has headroom kept which both want.
     yielding: BTreeSet<QueueId>,
     empty: Option<Box<Empty>>,
@@ -146,7 +146,7 @@ impl Scheduler {
             self.set_bound(queue);
         }
         self.books.changes.fronts.extend(later);
-        for queue in std::mem::take(&mut self.heads.released) {
+        for queue in std::mem::take(&mut self.heads.released).into_keys() {
             self.release(queue);
         }
         let now = self.books.now.mono;
@@ -222,8 +222,13 @@ impl Scheduler {
             (None, _) => self.drop_head(queue),
             (Some((rank, id)), Some(head)) if head.gang == id => {
                 if head.rank != *rank {
-                    head.rank = rank.clone();
-                    self.heads.released.extend(head.holds.as_ref().map(|_| queue));
+                    let old = std::mem::replace(&mut head.rank, rank.clone());
+                    if head.holds.is_some() {
+                        if *rank < old {
+                            self.wake_those_in(queue);
+                        }
+                        self.note_released(queue, old);
+                    }
                 }
             }
             (Some((rank, gang)), _) => {
@@ -390,8 +395,8 @@ impl Scheduler {
         let first = First { application: rank.key.to_string().into(), queue: path, since: now.wall };
         head.holds = Some((now.mono, first.clone()));
         self.books.changes.groups.extend(&self.books.gangs[head.gang].groups);
-        // Those who waited for the one before it wait for it, and are told before long.
-        if !self.heads.released.contains(&queue) {
+        // Those who waited for the one behind which it stands wait for it, and are told before long.
+        if self.heads.released.get(&queue).is_none_or(|before| rank < before) {
             self.wake_those_in(queue);
         }
         first
@@ -419,11 +424,17 @@ impl Scheduler {
     fn let_go(&mut self, queue: QueueId) {
         let Some(head) = self.heads.by_queue.get_mut(&queue).filter(|head| head.holds.is_some()) else { return };
         head.holds = None;
-        let (levels, gang) = (std::mem::take(&mut head.levels), head.gang);
+        let (levels, gang, rank) = (std::mem::take(&mut head.levels), head.gang, head.rank.clone());
         levels.into_iter().for_each(|level| self.keep_nothing(level));
-        self.heads.released.insert(queue);
+        self.note_released(queue, rank);
         self.books.changes.groups.extend(self.books.gangs.get(gang).into_iter().flat_map(|gang| &gang.groups));
         self.books.changes.pass_due = true;
+    }
+
+    /// Somebody has ceased to keep those behind this place of a queue waiting.
+    fn note_released(&mut self, queue: QueueId, rank: Rank) {
+        let before = self.heads.released.entry(queue).or_insert_with(|| rank.clone());
+        *before = before.clone().min(rank);
     }
 
     /// Nobody keeps others waiting in a queue any more, or another gang does, further behind.
