@@ -270,3 +270,23 @@ fn after_the_start_members_are_ordinary() {
     cluster.settle();
     assert_eq!((cluster.bound(), cluster.why("g-2")), (vec!["g-0".into(), "g-1".into()], Some("Unschedulable")));
 }
+
+/// 01, 1.3 Satisfied: "the real pods are bound, the originator included. … `Placed=True` is written to status after the
+/// last."
+#[test]
+fn a_gang_is_placed_with_the_last_binding_whosever_it_is() {
+    for last in ["bind driver", "bind g-1"] {
+        let mut cluster = Cluster::default().nodes(1, 4);
+        cluster.originator("driver", "g");
+        let spec = cluster.direct("g", 2);
+        cluster.apply("g", spec);
+        cluster.members("g", 2);
+        cluster.step();
+        for bind in ["bind driver", "bind g-0", "bind g-1"].into_iter().filter(|bind| *bind != last) {
+            cluster.carry(bind);
+            assert!(!cluster.report("g").placed, "{bind}, and {:?} are to come", cluster.waiting());
+        }
+        cluster.carry(last);
+        assert!(cluster.report("g").placed, "{last}");
+    }
+}

@@ -558,3 +558,18 @@ fn who_loses_the_quota_again_and_again_makes_placeholders_less_and_less() {
         pause = BACK_OFF_AT_MOST_MS.min(2 * pause);
     }
 }
+
+/// 01, 1.2.5: "Quota is charged when a plan commits, and only then": neither at the gate nor for placeholders that wait.
+#[test]
+fn quota_is_charged_when_a_plan_commits() {
+    let mut cluster = Cluster::default().nodes(1, 2).queue("root.q", 3);
+    let spec = cluster.all("g", 3);
+    cluster.submit("g", "root.q", spec);
+    cluster.step();
+    assert_eq!((cluster.report("g").past_gate, cluster.cpu("root.q")), (true, 0), "they are being created");
+    cluster.settle();
+    assert_eq!((cluster.placeholders(), cluster.cpu("root.q"), cluster.headroom("root.q")), (3, 0, Some(3000)));
+    cluster.node("n1", 1);
+    cluster.step();
+    assert_eq!((cluster.bound().len(), cluster.cpu("root.q")), (0, 3000), "no Binding was made yet");
+}

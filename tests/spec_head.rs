@@ -427,3 +427,21 @@ proptest! {
         prop_assert_eq!(Wall(seconds * 1_000 + millis).to_string(), expected);
     }
 }
+
+/// "headroom freed on its path up to the ancestor that refuses it is kept for it": and above that one nothing.
+#[test]
+fn above_the_queue_that_refuses_nothing_is_kept() {
+    let mut cluster = Cluster::default().nodes(9, 4).queue("root.p", 6);
+    cluster.show_queue("root.p.a", bounded(Some(4), HeadOfLine::MaxOvertakes(0)));
+    cluster.show_queue("root.p.b", bounded(None, HeadOfLine::Unbounded));
+    gang(&mut cluster, "run", "root.p.a", (1, 2));
+    gang(&mut cluster, "big", "root.p.a", (2, 4));
+    assert!(cluster.report("big").message.contains("first in line"), "{}", cluster.report("big").message);
+    gang(&mut cluster, "beside", "root.p.b", (3, 4));
+    assert!(runs(&cluster, "beside"), "its own queue refuses it: {}", cluster.report("beside").message);
+    end(&mut cluster, "run", 2);
+    gang(&mut cluster, "late", "root.p.b", (9, 2));
+    assert_eq!((runs(&cluster, "big"), cluster.report("late").reason), (false, "WaitingForQuota"), "now root.p does");
+    end(&mut cluster, "beside", 4);
+    assert!(runs(&cluster, "big"));
+}

@@ -208,6 +208,23 @@ fn members_that_nothing_can_place_hold_nothing() {
     assert_eq!(cluster.bound(), ["g-1", "g-2"], "the others are enough");
 }
 
+/// Of a refused pod that is being deleted nobody is told any more: another may have come in its place.
+#[test]
+fn the_refused_pod_that_is_named_is_there() {
+    let mut cluster = Cluster::default().nodes(9, 4);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    for name in ["a", "b"] {
+        let (place, role) =
+            (Place::Refused(Unsupported { field: "spec.x".into() }), Role::Member { group: "g".into() });
+        let spec = AskSpec { place, terminating: name == "a", ..cluster.pod(name, role) };
+        cluster.show(spec);
+    }
+    cluster.settle();
+    let shown = cluster.report("g");
+    assert_eq!((shown.reason, shown.message.contains("b uses spec.x")), ("MembersRefused", true), "{}", shown.message);
+}
+
 /// 01, 1.3 `all`: "An existing member for which a placeholder of this template and size cannot stand in … gets its own seat
 /// directly": it is larger, selects nodes, tolerates taints or has ports.
 #[test]
@@ -439,4 +456,64 @@ fn in_a_pause_it_is_not_said_that_pods_are_missing_which_are_there() {
     assert_eq!(cluster.report("g").reason, "Pausing");
     cluster.wait(60_000).settle().wait(1_000).settle();
     assert_eq!(cluster.report("g").reason, "WaitingForCapacity");
+}
+
+/// 01, 1.3 Direct: "Candidates by priority, creation, name".
+#[test]
+fn direct_takes_the_urgent_then_the_older_then_the_first_by_name() {
+    let mut cluster = Cluster::default().nodes(1, 2);
+    let spec = cluster.direct("g", 2);
+    cluster.apply("g", spec);
+    for (name, priority, created) in [("a", 0, 9), ("c", 0, 5), ("b", 0, 5), ("d", 1, 9)] {
+        let pod = cluster.pod(name, Role::Member { group: "g".into() });
+        cluster.show(AskSpec { priority, created, ..pod });
+    }
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["b", "d"], "{:#?}", cluster.log);
+}
+
+/// 01, 1.3 `all`: a member for which no placeholder can stand in "gets its own seat directly, as in `missing`".
+#[test]
+fn a_member_with_a_seat_of_its_own_starts_without_a_swap() {
+    use gangline::core::shape::{NodeSpec, Shape};
+    let mut cluster = Cluster::default().nodes(1, 4);
+    cluster.node("a", 1);
+    let labels = [("pool".into(), "a".into())].into();
+    cluster.show_node("a", NodeSpec { labels, ..cluster.nodes["a"].clone() });
+    let selector = [("pool".into(), "a".into())].into();
+    let shape = Shape { request: size(1), selector, ..Shape::default() };
+    let member = AskSpec { shape: shape.into(), ..cluster.pod("g-0", Role::Member { group: "g".into() }) };
+    cluster.show(member);
+    let spec = cluster.all("g", 3);
+    cluster.apply("g", spec);
+    cluster.settle();
+    let seats = cluster.report("g").seats;
+    assert_eq!((cluster.state("g"), seats.taken, seats.held), (AppState::Running, 1, 2), "{:#?}", cluster.log);
+    let found = (cluster.node_of("g-0"), cluster.logged("create"), cluster.logged("release"));
+    assert_eq!(found, (Some("a".into()), 2, 0));
+}
+
+/// 01, 1.3: "a placeholder is refused (403, 422) …: every seat returns to Open, bound placeholders are released (reason
+/// `PlaceholderRejected` …), with back-off".
+#[test]
+fn a_refused_placeholder_releases_those_that_are_bound() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 3);
+    let spec = cluster.all("g", 3);
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 3);
+    cluster.delete("ph-g-1-1-0");
+    cluster.step();
+    let name = wanted(&cluster);
+    cluster.decisions.clear();
+    cluster.tell(Event::CreateRefused(name, refusal(403)));
+    cluster.step();
+    assert_eq!(cluster.waiting(), ["release ph-g-1-0-0 stopped", "release ph-g-1-2-0 stopped"]);
+    cluster.settle();
+    let left = (cluster.placeholders(), cluster.report("g").reason, cluster.cpu("root.q"));
+    assert_eq!(left, (0, "PlaceholderRejected", 0));
+    cluster.wait(999);
+    assert_eq!(cluster.waiting(), [""; 0]);
+    cluster.wait(1).settle();
+    assert_eq!(cluster.report("g").seats.held, 3);
 }

@@ -396,3 +396,57 @@ fn a_seat_that_is_held_after_the_start_is_for_who_waits() {
     cluster.settle();
     assert_eq!((cluster.node_of("g-1"), cluster.report("g").seats.taken), (Some(last), 2), "{:#?}", cluster.log);
 }
+
+/// 01, 1.4: "A member that no held seat suits …: its own ask is tried first in its queue's order and stops nobody".
+#[test]
+fn a_member_that_no_held_seat_suits_is_tried_first_and_stops_nobody() {
+    let mut cluster = held(9);
+    cluster.node("b", 1);
+    let labels = [("zone".into(), "b".into())].into();
+    cluster.show_node("b", NodeSpec { labels, ..cluster.nodes["b"].clone() });
+    let mut foreign = cluster.pod("f", Role::Foreign);
+    foreign.place = Place::On { node: "b".into(), running: true };
+    cluster.show(foreign);
+    let in_b = |cluster: &Cluster, name: &str, role: Role| {
+        let selector = [("zone".into(), "b".into())].into();
+        let shape = Shape { request: size(1), selector, ..Shape::default() };
+        AskSpec { shape: Arc::new(shape), queue: Some("root.q".into()), ..cluster.pod(name, role) }
+    };
+    let member = AskSpec { queue: None, ..in_b(&cluster, "g-0", Role::Member { group: "g".into() }) };
+    let rival = AskSpec { priority: 1_000, ..in_b(&cluster, "rival", Role::Singleton) };
+    [member, rival].into_iter().for_each(|pod| cluster.show(pod));
+    cluster.member("g-1", "g");
+    cluster.other("s", "root.q", 1);
+    cluster.settle();
+    assert_eq!(["g-0", "rival"].map(|pod| cluster.why(pod)), [Some("Unschedulable"); 2]);
+    assert!(["g-1", "s"].iter().all(|pod| cluster.node_of(pod).is_some()), "{:#?}", cluster.log);
+    cluster.delete("f");
+    cluster.settle();
+    assert_eq!((cluster.node_of("g-0"), cluster.node_of("rival")), (Some("b".into()), None), "{:#?}", cluster.log);
+}
+
+/// 01, 1.4: "the sentence says what keeps the member from the seat's node. Never \"held for those to come\" while a member is
+/// there that cannot use it."
+#[test]
+fn a_seat_that_a_member_cannot_use_is_not_said_to_be_held_for_those_to_come() {
+    let of_template = "the placeholderTemplate does not have the same nodeSelector";
+    for (larger, why) in [(false, of_template), (true, "it requests more than minResource")] {
+        let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 2);
+        let spec = cluster.all("g", 2);
+        cluster.submit("g", "root.q", spec);
+        cluster.settle();
+        cluster.member("g-0", "g");
+        cluster.settle();
+        assert!(cluster.report("g").message.contains("1 seat is held for one to come"));
+        let mut odd = cluster.sized("g-1", Role::Member { group: "g".into() }, 1 + i64::from(larger));
+        if !larger {
+            let selector = [("zone".into(), "b".into())].into();
+            odd.shape = Arc::new(Shape { selector, ..(*odd.shape).clone() });
+        }
+        cluster.show(odd);
+        cluster.settle();
+        let (message, held) = (cluster.report("g").message, cluster.report("g").seats.held);
+        assert!(!message.contains("to come") && held == 1, "{message}");
+        assert!(message.contains(&format!("g-1 waits beside a held seat: {why}")), "{message}");
+    }
+}

@@ -170,7 +170,7 @@ fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectRea
         }
     }
     reasons.extend(bound_reason(books, &books.apps[id]));
-    reasons.extend(namespace_reason(books, &books.apps[id]));
+    reasons.extend(namespace_reason(books, id));
     reasons
 }
 
@@ -260,7 +260,8 @@ fn originators_ask(books: &Books, id: AppId) -> Totals {
 
 /// If the ResourceQuota is only as large as the gang, the creation of a member gets 403 for ever, since all
 /// placeholders still count: so it must have room for one member more.
-fn namespace_reason(books: &Books, app: &App) -> Option<RejectReason> {
+fn namespace_reason(books: &Books, id: AppId) -> Option<RejectReason> {
+    let app = &books.apps[id];
     let limit: &Limit = books.namespace_limits.get(&app.key.namespace)?;
     let (mut asked, mut largest) = (Totals::default(), Resources::default());
     for spec in app.groups.iter().map(|group| books.groups[*group].spec()) {
@@ -268,6 +269,9 @@ fn namespace_reason(books: &Books, app: &App) -> Option<RejectReason> {
             asked.add(&spec.min_resource, spec.min_member);
             largest = largest.larger(&spec.min_resource);
         }
+    }
+    if asked != Totals::default() {
+        asked.add_all(&originators_ask(books, id));
     }
     let members_fit = limit.refuses(&Totals::default(), &asked).is_none();
     asked.add(&largest, 1);

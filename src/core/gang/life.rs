@@ -305,7 +305,7 @@ impl Scheduler {
             let all = |group: &GroupId| {
                 self.books.groups[*group].seats.tally().taken == self.books.groups[*group].seats.len()
             };
-            if self.books.apps[id].groups.iter().all(all) && self.all_taken_are_bound(id) {
+            if self.books.apps[id].groups.iter().all(all) && self.originators_are_bound(id) {
                 self.books.apps[id].placed = true;
                 self.books.show_app(id);
             }
@@ -322,7 +322,8 @@ impl Scheduler {
         }
     }
 
-    fn all_taken_are_bound(&self, id: AppId) -> bool {
+    /// Whether none of its pods outside task groups is being bound.
+    fn originators_are_bound(&self, id: AppId) -> bool {
         let app = &self.books.apps[id];
         app.asks.iter().all(|ask| !matches!(self.books.asks[*ask].state, AskState::Assumed { .. }))
     }

@@ -338,9 +338,11 @@ impl Scheduler {
         let of_group = group.and_then(|group| self.books.groups.get(group)).map(|group| &group.asks);
         let outside = || self.books.gangs[gang].apps.iter().map(|app| &self.books.apps[*app].asks).collect();
         let asks = of_group.map_or_else(outside, |asks| vec![asks]);
-        let refused = asks.into_iter().flatten().filter_map(|ask| match &self.books.asks[*ask].spec.place {
-            Place::Refused(unsupported) => Some((&self.books.asks[*ask].spec.key.name, &unsupported.field)),
-            Place::OtherDialect(found) => Some((&self.books.asks[*ask].spec.key.name, &found.marker)),
+        // Of one that is being deleted nobody need be told: another may have come in its place.
+        let specs = asks.into_iter().flatten().map(|ask| &self.books.asks[*ask].spec).filter(|spec| !spec.terminating);
+        let refused = specs.filter_map(|spec| match &spec.place {
+            Place::Refused(unsupported) => Some((&spec.key.name, &unsupported.field)),
+            Place::OtherDialect(found) => Some((&spec.key.name, &found.marker)),
             Place::Gated | Place::Pending | Place::On { .. } | Place::Succeeded | Place::Failed { .. } => None,
         });
         refused.min().map(|(pod, field)| format!("{pod} uses {field}"))
