@@ -127,6 +127,8 @@ pub(crate) struct JobAct {
     pub(crate) milli: u32,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) mib: u32,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) gpu: u32,
     /// So many pods at a time, until so many have succeeded.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) parallelism: u32,
@@ -231,6 +233,8 @@ pub(crate) struct NodeAct {
     /// Memory, in MiB, if it is not plenty.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) mib: Option<u32>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) gpu: u32,
     /// How many pods it takes, if not many.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) pods: Option<u32>,
@@ -249,6 +253,9 @@ pub(crate) struct QueueAct {
     /// Memory, in MiB, if that is limited.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) mib: Option<u32>,
+    /// Graphics processors, if these are limited.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) gpu: Option<u32>,
     /// So many applications at a time.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) apps: Option<u32>,
@@ -271,6 +278,8 @@ pub(crate) struct GroupAct {
     pub(crate) milli: u32,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) mib: u32,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) gpu: u32,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) queue: Option<String>,
     #[serde(skip_serializing_if = "is_default")]
@@ -328,6 +337,8 @@ pub(crate) struct PodAct {
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) mib: u32,
     #[serde(skip_serializing_if = "is_default")]
+    pub(crate) gpu: u32,
+    #[serde(skip_serializing_if = "is_default")]
     pub(crate) group: Option<String>,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) app: Option<String>,
@@ -347,6 +358,9 @@ pub(crate) struct PodAct {
     /// Another system's marker makes it a member of a gang, where no label of ours does.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) foreign: bool,
+    /// Instead of its group it names one by a label that there is not: somebody mistyped it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) mistyped: bool,
     /// It is in another namespace than the group that it names.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) abroad: bool,

@@ -8,23 +8,32 @@ use gangline::api::queue::Queue;
 use k8s_openapi::api::core::v1::{Container, Node, Pod, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 
-/// So much of two resources.
+/// What GPUs are called.
+pub(crate) const GPU: &str = "nvidia.com/gpu";
+
+/// So much of three resources.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Amount {
     /// Thousandths of a core.
     pub(crate) milli: u64,
     /// Memory.
     pub(crate) mib: u64,
+    /// Graphics processors.
+    pub(crate) gpu: u64,
 }
 
 impl Amount {
     /// What no limit is.
-    pub(crate) const ENDLESS: Self = Self { milli: u64::MAX, mib: u64::MAX };
+    pub(crate) const ENDLESS: Self = Self { milli: u64::MAX, mib: u64::MAX, gpu: u64::MAX };
 
     /// As a list says; of what it does not name, as much as of the other.
     pub(crate) fn of(list: Option<&BTreeMap<String, Quantity>>, lacking: Self) -> Self {
         let amount = |name: &str| list.and_then(|list| list.get(name)).map(|amount| amount.0.as_str());
-        Self { milli: amount("cpu").map_or(lacking.milli, milli), mib: amount("memory").map_or(lacking.mib, mib) }
+        Self {
+            milli: amount("cpu").map_or(lacking.milli, milli),
+            mib: amount("memory").map_or(lacking.mib, mib),
+            gpu: amount(GPU).map_or(lacking.gpu, number),
+        }
     }
 
     /// What the containers of a pod request or have.
@@ -50,35 +59,40 @@ impl Amount {
         Self::of(Some(&queue.spec.max), Self::ENDLESS)
     }
 
-    /// Whether it is no more than another, of either.
+    /// Whether it is no more than another, of each.
     pub(crate) const fn is_within(self, most: Self) -> bool {
-        self.milli <= most.milli && self.mib <= most.mib
+        self.milli <= most.milli && self.mib <= most.mib && self.gpu <= most.gpu
     }
 
     /// The same of what is asked for: who asks for none of it does not care how much of it there is.
     pub(crate) const fn lets_in(self, asked: Self, used: Self) -> bool {
-        (asked.milli == 0 || used.milli <= self.milli) && (asked.mib == 0 || used.mib <= self.mib)
+        (asked.milli == 0 || used.milli <= self.milli)
+            && (asked.mib == 0 || used.mib <= self.mib)
+            && (asked.gpu == 0 || used.gpu <= self.gpu)
     }
 
     /// The smaller of each.
     pub(crate) fn smaller(self, other: Self) -> Self {
-        Self { milli: self.milli.min(other.milli), mib: self.mib.min(other.mib) }
+        self.with(other, Ord::min)
     }
 
     /// What is left of it; what is endless stays so.
-    pub(crate) const fn less(self, used: Self) -> Self {
-        let milli = if self.milli == u64::MAX { self.milli } else { self.milli.saturating_sub(used.milli) };
-        let mib = if self.mib == u64::MAX { self.mib } else { self.mib.saturating_sub(used.mib) };
-        Self { milli, mib }
+    pub(crate) fn less(self, used: Self) -> Self {
+        self.with(used, |most, used| if most == u64::MAX { most } else { most.saturating_sub(used) })
     }
 
     /// So many of it.
-    pub(crate) const fn times(self, count: u32) -> Self {
-        Self { milli: self.milli.saturating_mul(count as u64), mib: self.mib.saturating_mul(count as u64) }
+    pub(crate) fn times(self, count: u32) -> Self {
+        self.with(self, |amount, _| amount.saturating_mul(count.into()))
     }
 
     fn larger(self, other: Self) -> Self {
-        Self { milli: self.milli.max(other.milli), mib: self.mib.max(other.mib) }
+        self.with(other, Ord::max)
+    }
+
+    /// Of each resource what becomes of both amounts of it.
+    fn with(self, other: Self, of: impl Fn(u64, u64) -> u64) -> Self {
+        Self { milli: of(self.milli, other.milli), mib: of(self.mib, other.mib), gpu: of(self.gpu, other.gpu) }
     }
 }
 
@@ -86,7 +100,7 @@ impl Add for Amount {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
-        Self { milli: self.milli + other.milli, mib: self.mib + other.mib }
+        self.with(other, |one, other| one + other)
     }
 }
 
@@ -104,18 +118,18 @@ pub(crate) fn pods_of_node(node: &Node) -> u64 {
 
 /// `2`, `500m`.
 pub(crate) fn milli(text: &str) -> u64 {
-    match text.strip_suffix('m') {
-        Some(milli) => milli.parse().expect("a number"),
-        None => text.parse::<u64>().expect("a number") * 1_000,
-    }
+    text.strip_suffix('m').map_or_else(|| number(text) * 1_000, number)
 }
 
 /// `2Gi`, `512Mi`, or bytes.
 fn mib(text: &str) -> u64 {
-    let number = |text: &str| text.parse::<u64>().expect("a number");
     match (text.strip_suffix("Gi"), text.strip_suffix("Mi")) {
         (Some(gib), _) => number(gib) << 10,
         (None, Some(mib)) => number(mib),
         (None, None) => number(text) >> 20,
     }
+}
+
+fn number(text: &str) -> u64 {
+    text.parse().expect("a number")
 }

@@ -156,6 +156,7 @@ fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (number, begins): (u
             min: 1 + dice.few(5) as u32,
             milli: dice.of(&[1_000, 1_000, 500, 2_000]),
             mib: 0,
+            gpu: 0,
             // They should agree.
             queue: if dice.percent(2) { dice.of(queues) } else { queue.clone() },
             direct,

@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::marks::{group_of, queue_mark};
 use super::oracle::application_of;
-use super::people::{FOREIGN, NS, is_placeholder, label, levels, node_of, says_placeholder};
+use super::people::{FOREIGN, MISTYPED, NS, is_mistyped, is_placeholder, label, levels, node_of, says_placeholder};
 use super::world::World;
 
 /// The label that makes a placeholder.
@@ -268,15 +268,19 @@ impl World {
         self.add_members(group);
     }
 
-    /// Nobody says any more of a pod that it is a placeholder, which it is not: nothing else in plans is not supported.
+    /// Nobody says any more of a pod that it is a placeholder, which it is not, or mistypes a label: nothing else in plans is
+    /// not supported.
     fn unmask(&mut self, group: &str) {
-        let says = |body: &Body| is_placeholder(body) && !self.is_made(body);
+        let says = |body: &Body| is_placeholder(body) && !self.is_made(body) || is_mistyped(body);
         let own = |body: &Body| group.is_empty() || label(body, "gangline.dev/task-group") == Some(group);
         let pods = self.api.store.of_kind(Kind::Pod).filter(|(_, body)| says(body) && own(body));
         let pods: Vec<Key> = pods.map(|(key, _)| key.clone()).collect();
         for pod in pods {
             let edited = self.api.change_pod(&pod, |pod| {
-                pod.metadata.labels.iter_mut().for_each(|labels| labels.retain(|name, _| name != PLACEHOLDER));
+                pod.metadata
+                    .labels
+                    .iter_mut()
+                    .for_each(|labels| labels.retain(|name, _| name != PLACEHOLDER && name != MISTYPED));
                 Ok(())
             });
             assert!(edited.is_ok(), "{pod} can be edited");

@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::Taint;
 use serde_json::json;
 
 use super::acts::NodeAct;
-use super::amount::{Amount, pods_of_node};
+use super::amount::{Amount, GPU, pods_of_node};
 use super::people::node_of;
 use super::place::{self, ZONE, is_tainted, zone_of};
 use super::world::World;
@@ -21,9 +21,9 @@ impl World {
     }
 
     pub(super) fn set_node(&mut self, node: &NodeAct) {
-        let NodeAct { name, cpu, mib, pods, cordoned, tainted } = node;
+        let NodeAct { name, cpu, mib, gpu, pods, cordoned, tainted } = node;
         let (mib, pods) = (mib.unwrap_or(64 << 10), pods.unwrap_or(110));
-        let has = Amount { milli: u64::from(*cpu) * 1_000, mib: mib.into() };
+        let has = Amount { milli: u64::from(*cpu) * 1_000, mib: mib.into(), gpu: u64::from(*gpu) };
         if let Some(Body::Node(node)) = self.api.store.get(Kind::Node, &Key::cluster(name.as_str())) {
             let shrinks = !Amount::of_node(node).is_within(has) || u64::from(pods) < pods_of_node(node);
             if *cordoned || *tainted || shrinks {
@@ -31,7 +31,10 @@ impl World {
             }
         }
         let memory = format!("{mib}Mi");
-        let allocatable = json!({"cpu": cpu.to_string(), "memory": memory, "pods": pods.to_string()});
+        let mut allocatable = json!({"cpu": cpu.to_string(), "memory": memory, "pods": pods.to_string()});
+        if *gpu > 0 {
+            allocatable[GPU] = json!(gpu.to_string());
+        }
         let mut spec = json!({"unschedulable": cordoned});
         let dedicated = tainted.then(place::taint).into_iter();
         let unreachable = self.is_marked(name).then(place::unreachable).into_iter().flatten();
@@ -53,10 +56,17 @@ impl World {
     /// A node takes no pods any more, and everything on it is deleted.
     pub(super) fn drain(&mut self, name: &str) {
         let Some(Body::Node(node)) = self.api.store.get(Kind::Node, &Key::cluster(name)) else { return };
-        let Amount { milli, mib } = Amount::of_node(node);
-        let (cpu, mib, pods) = ((milli / 1_000) as u32, Some(mib as u32), Some(pods_of_node(node) as u32));
-        let tainted = is_tainted(node);
-        self.set_node(&NodeAct { name: name.to_owned(), cpu, mib, pods, cordoned: true, tainted });
+        let Amount { milli, mib, gpu } = Amount::of_node(node);
+        let drained = NodeAct {
+            name: name.to_owned(),
+            cpu: (milli / 1_000) as u32,
+            mib: Some(mib as u32),
+            gpu: gpu as u32,
+            pods: Some(pods_of_node(node) as u32),
+            cordoned: true,
+            tainted: is_tainted(node),
+        };
+        self.set_node(&drained);
         self.evict(name);
     }
 

@@ -14,7 +14,7 @@ use serde_json::json;
 
 use super::amount::Amount;
 use super::marks::{Seat, application_of_pod, group_of, is_member, queue_mark, seat_label, seat_mark, uid_mark};
-use super::people::{NS, is_placeholder, label, levels, node_of};
+use super::people::{NS, is_mistyped, is_placeholder, label, levels, node_of};
 use super::world::World;
 
 #[path = "planted/mod.rs"]
@@ -117,6 +117,7 @@ impl World {
                 numbers.running += u32::from(bound && has_phase(pod, "Running"));
                 numbers.seated += u32::from(bound && !ended && seat_mark(body).is_some());
                 let waits = !bound && !ended && !is_gated(pod) && pod.metadata.deletion_timestamp.is_none();
+                let waits = waits && !is_mistyped(body);
                 numbers.waiting += u32::from(waits);
             } else if self.is_made(body) {
                 numbers.placeholders += 1;

@@ -18,7 +18,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 
 use super::acts::{Act, Flaw, GroupAct, JobAct, PodAct, QueueAct};
-use super::amount::Amount;
+use super::amount::{Amount, GPU};
 use super::coverage::MEETINGS;
 use super::marks::uid_mark;
 use super::oracle::application_of;
@@ -35,6 +35,8 @@ const FOREIGN_MS: u64 = 200;
 
 pub(super) const TASK_GROUP: &str = "gangline.dev/task-group";
 pub(super) const APPLICATION: &str = "gangline.dev/application-id";
+/// What somebody writes who means [`TASK_GROUP`].
+pub(crate) const MISTYPED: &str = "gangline.dev/taskgroup";
 
 impl World {
     /// Does what a plan says; nothing where it makes no sense.
@@ -145,12 +147,13 @@ impl World {
     }
 
     fn write_queue(&mut self, queue: &QueueAct) {
-        let QueueAct { path, cpu, mib, apps, overtakes, overtaken_s } = queue;
+        let QueueAct { path, cpu, mib, gpu, apps, overtakes, overtaken_s } = queue;
         let cpu = Some(("cpu".to_owned(), Quantity(cpu.to_string())));
         let memory = mib.map(|mib| ("memory".to_owned(), Quantity(format!("{mib}Mi"))));
+        let gpus = gpu.map(|gpu| (GPU.to_owned(), Quantity(gpu.to_string())));
         let spec = QueueSpec {
             parent: path.rsplit_once('.').map(|(parent, _)| parent.to_owned()),
-            max: cpu.into_iter().chain(memory).collect(),
+            max: cpu.into_iter().chain(memory).chain(gpus).collect(),
             max_applications: *apps,
             head_of_line: (overtakes.is_some() || overtaken_s.is_some())
                 .then_some(HeadOfLine { max_overtakes: *overtakes, after_seconds: *overtaken_s }),
@@ -159,13 +162,17 @@ impl World {
     }
 
     fn set_queue(&mut self, queue: &QueueAct) {
-        let QueueAct { path, cpu, mib, apps, .. } = queue;
+        let QueueAct { path, cpu, mib, gpu, apps, .. } = queue;
         let key = Key::cluster(path.as_str());
         let most = match self.api.store.get(Kind::Queue, &key) {
             Some(Body::Queue(old)) => Some(Amount::of_queue(old)),
             Some(_) | None => None,
         };
-        let now = Amount { milli: u64::from(*cpu) * 1_000, mib: mib.map_or(u64::MAX, u64::from) };
+        let now = Amount {
+            milli: u64::from(*cpu) * 1_000,
+            mib: mib.map_or(u64::MAX, u64::from),
+            gpu: gpu.map_or(u64::MAX, u64::from),
+        };
         if most.is_none_or(|most| !most.is_within(now)) {
             // Who was interrupted in the middle of a swap may find its seat's share gone.
             let there = self.groups_in(path);
@@ -222,9 +229,9 @@ impl World {
     }
 
     fn set_group(&mut self, group: &GroupAct) {
-        let GroupAct { name, min, milli, mib, queue, direct, all, app, gang, timeout, flaw, place } = group;
+        let GroupAct { name, min, milli, mib, gpu, queue, direct, all, app, gang, timeout, flaw, place } = group;
         let is_edit = self.api.store.get(Kind::TaskGroup, &Key::new(NS, name.as_str())).is_some();
-        let mut asks = requests(*milli, *mib);
+        let mut asks = requests(*milli, *mib, *gpu);
         let mut gang_group: Vec<String> = gang.iter().map(|name| format!("{NS}/{name}")).collect();
         match flaw {
             None => {}
@@ -293,15 +300,14 @@ impl World {
     }
 
     fn make_pod(&mut self, metadata: &Value, requests: &Value, more: &Value) {
-        let container = json!({"name": "main", "resources": {"requests": requests}});
-        let mut spec = json!({"schedulerName": "gangline", "containers": [container], "priority": 0});
+        let mut spec = json!({"schedulerName": "gangline", "containers": [container(requests)], "priority": 0});
         more.as_object().into_iter().flatten().for_each(|(field, value)| spec[field] = value.clone());
         self.apply(Kind::Pod, &json!({"metadata": metadata, "spec": spec}));
     }
 
     fn set_pod(&mut self, pod: &PodAct) {
-        let PodAct { name, milli, mib, group, app, queue, priority, held, gated, forged, foreign, abroad, place } = pod;
-        let namespace = if *abroad { ABROAD } else { NS };
+        let PodAct { name, milli, mib, gpu, group, app, queue, priority, place, .. } = pod;
+        let namespace = if pod.abroad { ABROAD } else { NS };
         if self.api.store.get(Kind::Pod, &Key::new(namespace, name.as_str())).is_some() {
             return;
         }
@@ -309,33 +315,33 @@ impl World {
         let mut say = |key: &str, value: &Option<String>| {
             value.iter().for_each(|value| labels[format!("gangline.dev/{key}")] = json!(value));
         };
-        say("task-group", group);
+        say(if pod.mistyped { "taskgroup" } else { "task-group" }, group);
         say("application-id", app);
         say("queue", queue);
-        if *forged {
+        if pod.forged {
             say("placeholder", &Some("true".to_owned()));
             say("seat", &Some("0".to_owned()));
             say("incarnation", &Some("uid-0.1".to_owned()));
             say("attempt", &Some("0".to_owned()));
         }
-        if *foreign {
+        if pod.foreign {
             labels[FOREIGN] = json!("their-gang");
         }
-        let finalizers: &[&str] = if *held { &["example.com/hold"] } else { &[] };
+        let finalizers: &[&str] = if pod.held { &["example.com/hold"] } else { &[] };
         let metadata = json!({"name": name, "namespace": namespace, "labels": labels, "finalizers": finalizers});
         let mut more = place.map_or_else(|| json!({}), Place::fields);
         more["priority"] = json!(priority);
-        if *gated {
+        if pod.gated {
             more["schedulingGates"] = json!([{"name": "example.com/gate"}]);
         }
-        self.make_pod(&metadata, &json!(requests(*milli, *mib)), &more);
+        self.make_pod(&metadata, &json!(requests(*milli, *mib, *gpu)), &more);
     }
 
     /// A Job comes.
     fn set_job(&mut self, job: &JobAct) {
-        let JobAct { name, group, milli, mib, parallelism, completions } = job;
+        let JobAct { name, group, milli, mib, gpu, parallelism, completions } = job;
         let labels = group.as_ref().map_or_else(|| json!({}), |group| json!({TASK_GROUP: group}));
-        let container = json!({"name": "main", "resources": {"requests": requests(*milli, *mib)}});
+        let container = container(&json!(requests(*milli, *mib, *gpu)));
         let pod = json!({"schedulerName": "gangline", "containers": [container], "priority": 0});
         let template = json!({"metadata": {"labels": labels}, "spec": pod});
         let spec = json!({"parallelism": parallelism, "completions": completions, "template": template});
@@ -540,6 +546,11 @@ pub(crate) fn says_placeholder(pod: &Pod) -> bool {
     pod.metadata.labels.iter().flatten().any(|(key, value)| key == "gangline.dev/placeholder" && value == "true")
 }
 
+/// Whether a pod has a label that somebody mistyped: it is refused, whatever else it says.
+pub(crate) fn is_mistyped(body: &Body) -> bool {
+    label(body, MISTYPED).is_some()
+}
+
 /// Whether somebody holds a pod back by a scheduling gate.
 pub(crate) fn is_held_back(body: &Body) -> bool {
     matches!(body, Body::Pod(pod) if is_gated(pod))
@@ -550,10 +561,20 @@ pub(crate) fn node_of(pod: &Body) -> Option<&str> {
     pod.spec.as_ref()?.node_name.as_deref()
 }
 
-/// Requests of cpu, and of memory where there are any.
-fn requests(milli: u32, mib: u32) -> BTreeMap<String, Quantity> {
+/// Requests of cpu, and of memory and GPUs where there are any.
+fn requests(milli: u32, mib: u32, gpu: u32) -> BTreeMap<String, Quantity> {
     let memory = (mib > 0).then(|| ("memory".to_owned(), Quantity(format!("{mib}Mi"))));
-    [("cpu".to_owned(), Quantity(format!("{milli}m")))].into_iter().chain(memory).collect()
+    let gpus = (gpu > 0).then(|| (GPU.to_owned(), Quantity(gpu.to_string())));
+    [("cpu".to_owned(), Quantity(format!("{milli}m")))].into_iter().chain(memory).chain(gpus).collect()
+}
+
+/// A container of these requests. The API server wants GPUs to be limited to what is requested.
+fn container(requests: &Value) -> Value {
+    let mut resources = json!({"requests": requests});
+    if let Some(gpus) = requests.get(GPU) {
+        resources["limits"] = json!({GPU: gpus});
+    }
+    json!({"name": "main", "resources": resources})
 }
 
 /// The key of an object of this name.

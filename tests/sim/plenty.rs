@@ -11,9 +11,10 @@ use gangline::sim::api::{has_ended, is_gated};
 use gangline::sim::store::metadata;
 
 use super::application_of;
-use crate::sim::amount::Amount;
+use crate::sim::acts::{Act, NodeAct};
+use crate::sim::amount::{Amount, GPU};
 use crate::sim::marks::{application_of_pod, group_of, is_member, queue_mark, seat_mark};
-use crate::sim::people::{FOREIGN, NS, is_held_back, label, levels, node_of};
+use crate::sim::people::{FOREIGN, NS, is_held_back, is_mistyped, label, levels, node_of};
 use crate::sim::world::World;
 
 /// Reasons that room can end: none of them remains when there is plenty of it.
@@ -55,7 +56,9 @@ impl World {
     }
 
     pub(crate) fn add_room(&mut self) {
-        (0..6).for_each(|number| self.node(&format!("plenty{number}"), 64));
+        for number in 0..6 {
+            self.act(&Act::Node(NodeAct { name: format!("plenty{number}"), cpu: 64, gpu: 64, ..NodeAct::default() }));
+        }
     }
 
     /// Whether a queue, or one above it, has no object.
@@ -99,6 +102,7 @@ impl World {
             let application = label(body, "gangline.dev/application-id");
             match group_of(body) {
                 _ if &*key.namespace != NS || label(body, "gangline.dev/placeholder").is_some() => false,
+                _ if is_mistyped(body) => false,
                 Some(group) => sound.contains(&group.to_owned()),
                 None if application.is_some_and(|application| applications.contains(application)) => false,
                 None if label(body, FOREIGN).is_some() => false,
@@ -151,7 +155,7 @@ impl World {
             let same = spec.queue == first.queue
                 && spec.reservation == first.reservation
                 && spec.completion_timeout_seconds == first.completion_timeout_seconds;
-            let is_known = spec.min_resource.keys().all(|name| matches!(name.as_str(), "cpu" | "memory"));
+            let is_known = spec.min_resource.keys().all(|name| matches!(name.as_str(), "cpu" | "memory" | GPU));
             let asks = Amount::of(Some(&spec.min_resource), Amount::ENDLESS);
             listed == names && same && is_known && asks.milli < HUGE_MILLI
         };
@@ -172,7 +176,10 @@ impl World {
         let now = format!("{}.{life}", group.metadata.uid.as_deref().unwrap_or_default());
         let counts = |body: &Body| match seat_mark(body) {
             Some(seat) => seat.incarnation == now,
-            None => node_of(body).is_none() && !is_held_back(body) && metadata(body).deletion_timestamp.is_none(),
+            None => {
+                let comes = !is_held_back(body) && !is_mistyped(body);
+                node_of(body).is_none() && comes && metadata(body).deletion_timestamp.is_none()
+            }
         };
         let own = |key: &Key, body: &Body| &*key.namespace == NS && is_member(body) && group_of(body) == Some(name);
         self.pods().filter(|(key, body)| own(key, body) && counts(body)).count() as u32

@@ -106,6 +106,12 @@ pub(super) fn rarer(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (nodes, queues)
     if dice.percent(5) {
         flap(dice, acts);
     }
+    if dice.percent(8) {
+        gpus(dice, acts);
+    }
+    if dice.percent(5) {
+        mistype(dice, acts);
+    }
 }
 
 /// A member comes and goes, up to a hundred times.
@@ -284,6 +290,7 @@ fn job(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, at: u64, group: &GroupAct) {
         group: Some(group.name.clone()),
         milli: group.milli,
         mib: group.mib,
+        gpu: group.gpu,
         parallelism,
         completions,
     };
@@ -340,15 +347,66 @@ fn scarce(dice: &mut Dice, acts: &mut [(u64, Act)]) {
             group.mib = *of_groups.entry(group.name.clone()).or_insert_with(|| dice.of(&[0, 256, 512, 1_024]));
         }
     }
+    announce(dice, acts, &of_groups, 256, |asks| asks.mib);
+}
+
+/// Some nodes have GPUs, and some gangs ask for them.
+fn gpus(dice: &mut Dice, acts: &mut [(u64, Act)]) {
+    let mut of_groups = BTreeMap::new();
+    for (_, act) in acts.iter_mut() {
+        if let Act::Node(node) = act {
+            node.gpu = dice.of(&[0, 1, 2, 4]);
+        } else if let Act::Queue(queue) = act {
+            queue.gpu = dice.percent(30).then(|| dice.of(&[1, 2, 4, 8]));
+        } else if let Act::Group(group) = act {
+            group.gpu = *of_groups.entry(group.name.clone()).or_insert_with(|| dice.of(&[0, 0, 1, 2]));
+        }
+    }
+    announce(dice, acts, &of_groups, 1, |asks| asks.gpu);
+}
+
+/// What a pod, or a Job's pods, ask for besides cpu.
+struct Asks<'a> {
+    mib: &'a mut u32,
+    gpu: &'a mut u32,
+}
+
+/// Pods ask for as much of a resource as their groups say, and a few for more.
+fn announce(
+    dice: &mut Dice,
+    acts: &mut [(u64, Act)],
+    of_groups: &BTreeMap<String, u32>,
+    more: u32,
+    of: impl for<'a> Fn(Asks<'a>) -> &'a mut u32,
+) {
     for (_, act) in acts {
-        let (group, mib) = if let Act::Pod(pod) = act {
-            (&pod.group, &mut pod.mib)
+        let (group, asks) = if let Act::Pod(pod) = act {
+            (&pod.group, Asks { mib: &mut pod.mib, gpu: &mut pod.gpu })
         } else if let Act::Job(job) = act {
-            (&job.group, &mut job.mib)
+            (&job.group, Asks { mib: &mut job.mib, gpu: &mut job.gpu })
         } else {
             continue;
         };
         let announced = group.as_ref().and_then(|group| of_groups.get(group)).copied().unwrap_or(0);
-        *mib = if dice.percent(6) { announced + 256 } else { announced };
+        *of(asks) = if dice.percent(6) { announced + more } else { announced };
     }
+}
+
+/// Somebody mistypes the label of some members, and mostly makes them again as they should be.
+fn mistype(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    let mut again = Vec::new();
+    for (at, act) in acts.iter_mut() {
+        if let Act::Pod(pod) = act
+            && pod.group.is_some()
+            && dice.percent(15)
+        {
+            if dice.percent(60) {
+                let (name, later) = (pod.name.clone(), *at + dice.of(&[200, 5_000, 40_000]));
+                again.push((later, Act::DropPod { name, again: false }));
+                again.push((later + 1_000, Act::Pod(pod.clone())));
+            }
+            pod.mistyped = true;
+        }
+    }
+    acts.extend(again);
 }

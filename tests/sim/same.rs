@@ -9,6 +9,7 @@ use std::sync::Mutex;
 
 use gangline::shim::op::Op;
 
+use super::acts::Act;
 use super::draw::draw;
 use super::plan::{Faults, Head, Plan};
 use super::run::play_in;
@@ -39,7 +40,8 @@ pub(crate) fn digest(seed: u64) -> u64 {
 }
 
 /// Which nodes and seats pods are given, and which are made and deleted. Of calls that leave in one step, which comes first
-/// is told by nobody; when a call that failed is tried again goes by when it was first made: here none fails.
+/// is told by nobody. When a call that failed is tried again goes by when it was first made, and how long a step is put off
+/// by how many there were before: here none fails, and none is put off.
 pub(crate) fn deeds(plan: &Plan, order: Option<u64>) -> Vec<String> {
     let faults = Faults {
         refused: 0,
@@ -47,6 +49,7 @@ pub(crate) fn deeds(plan: &Plan, order: Option<u64>) -> Vec<String> {
         lost: 0,
         late: 0,
         slow_ms: 0,
+        stall_ms: 0,
         crash: 0,
         unfit: 0,
         stale: 0,
@@ -55,7 +58,9 @@ pub(crate) fn deeds(plan: &Plan, order: Option<u64>) -> Vec<String> {
         taken: 0,
         ..plan.head.faults
     };
-    let calm = Plan { head: Head { seed: plan.head.seed, faults }, acts: plan.acts.clone() };
+    let mut acts = plan.acts.clone();
+    acts.retain(|(_, act)| !matches!(act, Act::Storm { .. }));
+    let calm = Plan { head: Head { seed: plan.head.seed, faults }, acts };
     let world = world(&calm.head);
     let world = match order {
         Some(order) => world.listing_in_order(order),

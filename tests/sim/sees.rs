@@ -1,0 +1,192 @@
+//! What one process has observed, taken down from what its watches showed.
+
+use std::collections::BTreeSet;
+
+use gangline::api::task_group::TaskGroup;
+use gangline::core::base::ids::{Key, Uid};
+use gangline::shim::observation::{Body, Seen};
+use gangline::shim::op::Kind;
+
+use super::{GroupSeen, NodeSeen, PodSeen, Process, QueueSeen, is_within};
+use crate::sim::amount::{Amount, pods_of_node};
+use crate::sim::marks::{Seat, group_of, queue_mark, seat_label, seat_mark, uid_mark};
+use crate::sim::people::{is_placeholder, label, node_of};
+use crate::sim::place::{Wants, ZONE, is_dead, is_tainted};
+
+impl Process {
+    /// What has a node has been bound; what is being deleted without one gets none any more, whatever is on its way.
+    pub(super) fn settle(&mut self, seen: &Seen) {
+        let terminates = |body: &Body| gangline::sim::store::metadata(body).deletion_timestamp.is_some();
+        let Ok(body) = &seen.body else { return };
+        if node_of(body).is_some() {
+            self.answered.insert(seen.uid.clone());
+        } else if terminates(body) {
+            self.intents.remove(&seen.uid);
+        }
+    }
+
+    pub(super) fn see(&mut self, kind: Kind, seen: &Seen) {
+        self.settle(seen);
+        self.uids.insert((kind, seen.key.clone()), seen.uid.clone());
+        self.ever_seen.insert((kind, seen.key.clone(), seen.uid.clone()));
+        let Ok(body) = &seen.body else { return self.see_unreadable(kind, seen) };
+        match body {
+            Body::Pod(_) => self.see_pod(seen, body),
+            Body::Node(node) => {
+                let (has, pods) = (Amount::of_node(node), pods_of_node(node));
+                let changed_ms = match self.nodes.get(&seen.key) {
+                    None => 0,
+                    Some(old) if old.has.is_within(has) && old.pods <= pods => old.changed_ms,
+                    Some(_) => self.now_ms,
+                };
+                let is_cordoned =
+                    is_dead(node) || node.spec.as_ref().is_some_and(|spec| spec.unschedulable == Some(true));
+                let old = self.nodes.get(&seen.key);
+                // One that was so when it was first seen was always so.
+                let since = |at: fn(&NodeSeen) -> Option<u64>| old.map_or(0, |old| at(old).unwrap_or(self.now_ms));
+                let cordoned_ms = is_cordoned.then(|| since(|old| old.cordoned_ms));
+                let tainted_ms = is_tainted(node).then(|| since(|old| old.tainted_ms));
+                let zone = label(body, ZONE).map(str::to_owned);
+                let node = NodeSeen { has, pods, changed_ms, cordoned_ms, tainted_ms, zone };
+                self.nodes.insert(seen.key.clone(), node);
+            }
+            Body::Queue(queue) => {
+                let most = Amount::of_queue(queue);
+                let old = self.queues.get(&seen.key);
+                let changed_ms = old.map_or(0, |old| old.changed_ms);
+                // Who comes, or comes back, may find more in use than it has too.
+                let lowered = old.is_none_or(|old| old.lowered || !old.most.is_within(most));
+                let lowered = lowered && self.is_overdrawn(&seen.key.name, most);
+                self.queues.insert(seen.key.clone(), QueueSeen { most, changed_ms, lowered });
+            }
+            Body::TaskGroup(group) => self.see_group(seen, group),
+            Body::ResourceQuota(_) => {}
+        }
+    }
+
+    fn see_group(&mut self, seen: &Seen, group: &TaskGroup) {
+        self.group_uids.insert(seen.key.clone(), seen.uid.clone());
+        let min = group.spec.min_member;
+        let listed = group.spec.gang_group.iter().filter_map(|name| name.split_once('/'));
+        let gang: Vec<Key> = listed.map(|(namespace, name)| Key::new(namespace, name)).collect();
+        let gang = if gang.is_empty() { vec![seen.key.clone()] } else { gang };
+        let known = self.groups.entry(seen.uid.clone()).or_insert_with(|| GroupSeen {
+            key: seen.key.clone(),
+            min: Some(min),
+            gang: Vec::new(),
+            queues: BTreeSet::new(),
+        });
+        known.min = known.min.filter(|known| *known == min);
+        known.gang = gang;
+        known.queues.insert(group.spec.queue.clone().unwrap_or_else(|| "root.default".to_owned()));
+    }
+
+    /// Of what cannot be read is known that whoever had its name before is gone.
+    fn see_unreadable(&mut self, kind: Kind, seen: &Seen) {
+        match kind {
+            Kind::Pod if self.pods.get(&seen.key).is_some_and(|pod| pod.uid != seen.uid && pod.rv < seen.rv) => {
+                self.forget(kind, &seen.key);
+            }
+            Kind::TaskGroup => {
+                self.group_uids.insert(seen.key.clone(), seen.uid.clone());
+                let (key, gang, queues) = (seen.key.clone(), Vec::new(), BTreeSet::new());
+                self.groups.entry(seen.uid.clone()).or_insert(GroupSeen { key, min: None, gang, queues });
+            }
+            Kind::Pod | Kind::Node | Kind::Queue | Kind::ResourceQuota => {}
+        }
+    }
+
+    fn see_pod(&mut self, seen: &Seen, body: &Body) {
+        let Body::Pod(pod) = body else { return };
+        let node = node_of(body).map(str::to_owned);
+        let ours = pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref()) == Some("gangline");
+        let known = self.pods.get(&seen.key).filter(|old| old.uid == seen.uid);
+        let arrives = known.is_none_or(|old| old.node != node);
+        if let (Some(node), true) = (&node, arrives && self.is_synced()) {
+            // Whoever did that: it was not decided here, or it was and is no news.
+            let decided = self.intents.get(&seen.uid).is_some_and(|intent| intent.node == *node);
+            if let (false, Some(seen)) = (decided, self.nodes.get_mut(&Key::cluster(node.as_str()))) {
+                seen.changed_ms = self.now_ms;
+            }
+            if !decided {
+                let queue = queue_mark(body).unwrap_or_default();
+                let levels = self.queues.iter_mut().filter(|(key, _)| is_within(&queue, &key.name));
+                levels.for_each(|(_, level)| level.changed_ms = self.now_ms);
+            }
+        }
+        if node.is_some() {
+            self.intents.remove(&seen.uid);
+        }
+        let ended = gangline::sim::api::has_ended(pod);
+        let (queue, asks) = (queue_mark(body), Amount::of_pod(pod));
+        let grows = known.is_some_and(|old| !asks.is_within(old.asks)) && node.is_some();
+        let group = group_of(body).map(str::to_owned);
+        let (earlier, relabelled_ms) = match known.filter(|old| old.uid == seen.uid && node.is_none()) {
+            Some(old) if old.group != group => (old.earlier.iter().chain([&old.group]).cloned().collect(), self.now_ms),
+            Some(old) => (old.earlier.clone(), old.relabelled_ms),
+            None => (BTreeSet::new(), 0),
+        };
+        let is_of_application = label(body, "gangline.dev/application-id").is_some();
+        let is_of_application = is_of_application || known.is_some_and(|old| old.is_of_application);
+        let names_queue = label(body, "gangline.dev/queue").map(str::to_owned);
+        let placeholder = is_placeholder(body);
+        let (uid, rv) = (seen.uid.clone(), seen.rv);
+        let given = if placeholder { seat_label(body) } else { seat_mark(body) };
+        let life_of = given.as_ref().map(Seat::uid).or_else(|| uid_mark(body).map(Uid::new));
+        let seat = given.map(|given| given.number);
+        let wants = Wants::of(pod);
+        let seen_pod = PodSeen {
+            uid,
+            rv,
+            node,
+            queue,
+            asks,
+            ended,
+            terminating: pod.metadata.deletion_timestamp.is_some(),
+            perhaps_gone: false,
+            ours,
+            wants,
+            group,
+            earlier,
+            names_queue,
+            is_of_application,
+            relabelled_ms,
+            placeholder,
+            life_of,
+            seat,
+        };
+        if grows {
+            self.take_room(&seen_pod);
+        }
+        if let Some(old) = self.pods.insert(seen.key.clone(), seen_pod)
+            && old.uid != seen.uid
+        {
+            self.intents.remove(&old.uid);
+        }
+    }
+
+    /// A pod that has a node asks for more: what is there is what it is, and may be too little.
+    fn take_room(&mut self, pod: &PodSeen) {
+        let node = pod.node.as_deref().and_then(|node| self.nodes.get_mut(&Key::cluster(node)));
+        node.into_iter().for_each(|node| node.changed_ms = self.now_ms);
+        let queue = pod.queue.as_deref().unwrap_or_default();
+        for (_, level) in self.queues.iter_mut().filter(|(key, _)| is_within(queue, &key.name)) {
+            (level.changed_ms, level.lowered) = (self.now_ms, true);
+        }
+    }
+
+    pub(super) fn forget(&mut self, kind: Kind, key: &Key) {
+        self.uids.remove(&(kind, key.clone()));
+        match kind {
+            Kind::Pod => {
+                if let Some(old) = self.pods.remove(key) {
+                    self.intents.remove(&old.uid);
+                }
+            }
+            Kind::Node => drop(self.nodes.remove(key)),
+            Kind::Queue => drop(self.queues.remove(key)),
+            Kind::TaskGroup => drop(self.group_uids.remove(key)),
+            Kind::ResourceQuota => {}
+        }
+    }
+}
