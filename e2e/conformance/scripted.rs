@@ -20,6 +20,7 @@ use super::server::{Asked, Server, ask, collection, exchange, send};
 use super::steps::{Deed, Form, Step, Whose, object};
 use super::view::{Lives, answer};
 use super::{history, play_one, slow};
+use crate::breakage::until;
 use crate::harness::Context;
 use crate::support::error::{During, Error, Result};
 use crate::support::objects::Objects;
@@ -80,16 +81,13 @@ async fn a_namespace_goes(t: &Context, place: Place) -> Result<()> {
 async fn wait_until_it_refuses(t: &Context, namespace: &str) -> Result<()> {
     let path = format!("{}?dryRun=All", collection(Kind::ResourceQuota, namespace));
     let quota = json!({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "q"}, "spec": {}});
-    for _ in 0..100 {
+    until(&format!("{namespace} takes no objects any more"), async || {
         let body = quota.to_string().into_bytes();
         let (code, said) = exchange(&t.client, Method::POST, &path, "application/json", body).await?;
         let said: Value = serde_json::from_slice(&said).during(&path)?;
-        if (code, said["details"]["causes"][0]["reason"].as_str()) == (403, Some("NamespaceTerminating")) {
-            return Ok(());
-        }
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    Err(Error::new(format!("{namespace} goes on taking objects")))
+        Ok((code, said["details"]["causes"][0]["reason"].as_str()) == (403, Some("NamespaceTerminating")))
+    })
+    .await
 }
 
 async fn the_server_makes_names(t: &Context, place: &Place) -> Result<()> {
@@ -145,20 +143,16 @@ async fn a_quota_is_used_up(t: &Context, place: &Place) -> Result<()> {
     let (mut here, mut there) = (Lives::default(), Lives::default());
     for name in ["first", "second"] {
         let op = Op::CreatePod(Box::new(plain_pod(namespace, name)));
-        let told = loop {
-            let told = send(&t.client, &op).await?;
-            // Until the server's own watch has the status, it does not know what is used.
-            match &told {
-                Outcome::Refused { message, .. } if message.contains("status unknown") => {}
-                Outcome::Ok(_)
-                | Outcome::Removed
-                | Outcome::Refused { .. }
-                | Outcome::Pruned
-                | Outcome::Unknown
-                | Outcome::NotSent => break told,
+        let mut told = send(&t.client, &op).await?;
+        // Until the server's own watch has the status, it does not know what is used.
+        until("the server knows what is used", async || {
+            let unknown = matches!(&told, Outcome::Refused { message, .. } if message.contains("status unknown"));
+            if unknown {
+                told = send(&t.client, &op).await?;
             }
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        };
+            Ok(!unknown)
+        })
+        .await?;
         let said = answer(&api.call(&op, NOW), Kind::Pod, &mut here);
         same(&said, &answer(&told, Kind::Pod, &mut there))?;
     }
@@ -174,10 +168,10 @@ async fn a_quota_is_used_up(t: &Context, place: &Place) -> Result<()> {
 async fn until_unknown(t: &Context, namespace: &str) -> Result<()> {
     let path = format!("{}?dryRun=All", collection(Kind::Pod, namespace));
     let pod = object(Kind::Pod, &Key::new(namespace, "try"), Form::PLAIN).to_string().into_bytes();
-    while exchange(&t.client, Method::POST, &path, "application/json", pod.clone()).await?.0 != 403 {
-        tokio::time::sleep(Duration::from_millis(50)).await;
-    }
-    Ok(())
+    until("the server counts by the quota", async || {
+        Ok(exchange(&t.client, Method::POST, &path, "application/json", pod.clone()).await?.0 == 403)
+    })
+    .await
 }
 
 /// A pod of nobody.
