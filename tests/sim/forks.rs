@@ -17,7 +17,7 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::json;
 
 use super::marks::{group_of, queue_mark};
-use super::oracle::application_of;
+use super::oracle::{application_of, in_force};
 use super::people::{FOREIGN, MISTYPED, NS, is_mistyped, is_placeholder, label, levels, node_of, says_placeholder};
 use super::world::World;
 
@@ -94,6 +94,7 @@ fn cause(code: Code) -> Cause {
         Code::Accepted
         | Code::QuotaReserved
         | Code::Placed
+        | Code::TemplateLacks
         | Code::Running
         | Code::Completed
         | Code::SomeFailed
@@ -257,7 +258,9 @@ impl World {
         };
         for (name, group) in groups.iter().filter(together) {
             let cpu = &group.spec.min_resource["cpu"].0;
-            (0..group.spec.min_member).for_each(|number| self.member(name, 1_000 + number, cpu));
+            // An edit that came before the status said that the gang has started counts for its next life.
+            let count = in_force(group).max(group.spec.min_member);
+            (0..count).for_each(|number| self.member(name, 1_000 + number, cpu));
         }
     }
 

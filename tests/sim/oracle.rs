@@ -543,7 +543,7 @@ pub(crate) fn application_of(name: &str, group: &TaskGroup) -> String {
 
 /// How many members a group needs; once it has started, as many as it did at its start: an edit that came before its status
 /// said so counts for its next life.
-pub(super) fn in_force(group: &TaskGroup) -> u32 {
+pub(crate) fn in_force(group: &TaskGroup) -> u32 {
     let started = |state: &str| matches!(state, "Running" | "Waiting" | "Completed");
     let status = group.status.as_ref().filter(|status| started(&status.application_state));
     status.map_or(group.spec.min_member, |status| status.counts.required)
