@@ -4,7 +4,7 @@ use gangline::shim::observation::{Outcome, WatchFact};
 use gangline::shim::op::{Kind, Op};
 use serde_json::json;
 
-use crate::support::driven::{Driven, group, member};
+use crate::support::driven::{Driven, group, member, node};
 
 /// 01, 1.2.3: "Rejected, with a typed reason shown on the TaskGroup, as an event and on each waiting pod".
 #[test]
@@ -59,4 +59,37 @@ fn a_member_larger_than_its_seat_has_an_event_that_names_the_resource() {
     let words = "SeatTooSmall: the pod needs 1 cpu more than the seat kept for it";
     assert!(matches!(&notes[..], [note] if note.starts_with(words)), "{notes:?}");
     assert_eq!(driven.controller.stats().seats["held"], 1);
+}
+
+/// 01, 1.3 `all`: a member for which no placeholder can stand in gets its own seat "with an event that says what the template
+/// lacks".
+#[test]
+fn what_the_template_lacks_is_told_once() {
+    for (count, words) in [(1, "m0 is given a seat of its own"), (2, "2 members are given seats of their own")] {
+        let mut driven = Driven::unsynced();
+        let mut labelled = node("n1");
+        labelled["metadata"]["labels"] = json!({"pool": "a"});
+        driven.list(&[(Kind::Node, &labelled)]);
+        driven.upsert(Kind::TaskGroup, &group(&json!({"placeholderFor": "all"})));
+        for number in 0..count {
+            let mut odd = member(&format!("m{number}"));
+            odd["spec"]["nodeSelector"] = json!({"pool": "a"});
+            driven.upsert(Kind::Pod, &odd);
+        }
+        let mut notes = Vec::new();
+        for _ in 0..200 {
+            driven.wait(50);
+            for call in driven.taken() {
+                let made =
+                    if let Op::CreatePod(pod) = &call.op { Some(driven.seen(Kind::Pod, &json!(pod))) } else { None };
+                made.iter().for_each(|seen| driven.fact(Kind::Pod, WatchFact::Upsert(seen.clone())));
+                if let Op::CreateEvent(event) = &call.op {
+                    notes.extend(event.note.clone().filter(|_| event.reason.as_deref() == Some("TemplateLacks")));
+                }
+                driven.answer(&call, Outcome::Ok(made.map(Box::new)));
+            }
+        }
+        let lacks = "the placeholderTemplate does not have the same nodeSelector";
+        assert!(matches!(&notes[..], [note] if note.starts_with(words) && note.ends_with(lacks)), "{count}: {notes:?}");
+    }
 }

@@ -445,3 +445,19 @@ fn above_the_queue_that_refuses_nothing_is_kept() {
     end(&mut cluster, "beside", 4);
     assert!(runs(&cluster, "big"));
 }
+
+/// Whoever stands behind the place of the first in line waits for it, also where it has come before them since.
+#[test]
+fn who_is_passed_by_the_first_in_line_waits_for_it() {
+    let mut cluster = crowded(HeadOfLine::MaxOvertakes(0));
+    cluster.other("urgent", "root.q", 3);
+    cluster.change("urgent", |spec| spec.priority = 3);
+    cluster.settle();
+    assert_eq!(cluster.why("urgent"), Some("WaitingForQuota"), "it stands before the first in line");
+    (0..4).for_each(|number| cluster.change(&format!("big-{number}"), |spec| spec.priority = 5));
+    cluster.settle();
+    assert_eq!(cluster.why("urgent"), Some("WaitingForFirst"));
+    (0..4).for_each(|number| cluster.change(&format!("big-{number}"), |spec| spec.priority = 0));
+    cluster.settle();
+    assert_eq!(cluster.why("urgent"), Some("WaitingForQuota"));
+}

@@ -84,8 +84,27 @@ fn a_namespace_quota_has_room_for_the_originator_too() {
         let spec = cluster.all("g", 3);
         cluster.apply("g", spec);
         cluster.settle();
-        assert_eq!(cluster.report("g").reason, reason, "{pods}");
+        let shown = cluster.report("g");
+        let names_it = shown.message.contains("pods outside the task groups");
+        assert_eq!((shown.reason, names_it), (reason, pods == 4), "{pods}: {}", shown.message);
     }
+}
+
+/// … whenever it comes, and no longer than it is there.
+#[test]
+fn a_namespace_quota_is_looked_at_when_an_originator_comes_or_goes() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    cluster.tell(Event::Namespace(NS.into(), Limit::new([("pods".into(), 4)])));
+    let spec = cluster.all("g", 3);
+    cluster.apply("g", spec);
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 3);
+    cluster.originator("driver", "g");
+    cluster.settle();
+    assert_eq!((cluster.report("g").reason, cluster.placeholders()), ("NamespaceQuotaTooSmall", 0));
+    cluster.delete("driver");
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.held, 3);
 }
 
 /// 1.2.3: "plus its largest member": of all task groups, whichever is the first.

@@ -3,7 +3,7 @@
 use super::Controller;
 use super::outbox::{Slot, Want};
 use super::target::Target;
-use crate::core::base::ids::{AskId, Key};
+use crate::core::base::ids::{AskId, GroupId, Key, Text};
 use crate::core::codes::{Code, EventType};
 use crate::core::reason::AskReason;
 use crate::shim::op::Op;
@@ -15,7 +15,7 @@ pub(super) enum Matter {
     /// A TaskGroup or a pod, and the code of its reason. The sentence is written when the event leaves; if the reason
     /// has gone by then, no event leaves.
     Wanted(Target, Code),
-    /// The event has left with this text, and keeps it if it has to be sent again.
+    /// The event has left with this text, and keeps it if it has to be sent again; or it was decided with it.
     Said(Notice),
 }
 
@@ -45,13 +45,30 @@ impl Controller {
         if self.announced.get(&target) == Some(&Some(reason)) {
             return;
         }
+        // If too many events wait already this one is dropped, and tried again when the reason is shown the next time.
+        if self.queue_event(Matter::Wanted(target.clone(), reason)) {
+            self.announced.insert(target, Some(reason));
+        }
+    }
+
+    /// An event that says what was so when it was decided.
+    pub(super) fn tell(&mut self, group: GroupId, code: Code, message: Text) {
+        let Some(key) = self.core.books.groups.get(group).map(|group| group.key.clone()) else { return };
+        let Some(uid) = self.ledger.group(&key).map(|facts| facts.uid.clone()) else { return };
+        tracing::info!(object = %key, kind = "TaskGroup", reason = %code, message = %message);
+        let (kind, event_type, reason) = ("TaskGroup", code.event_type(), code.name());
+        self.queue_event(Matter::Said(Notice { kind, key, uid, event_type, reason, message }));
+    }
+
+    /// Has an event made; false: too many wait already.
+    fn queue_event(&mut self, matter: Matter) -> bool {
         let number = self.next_matter;
         self.next_matter += 1;
-        // If too many events wait already this one is dropped, and tried again when the reason is shown the next time.
-        if self.outbox.want(self.now.mono, Want::new(Slot::Event, Target::Event(number), None)) {
-            self.announced.insert(target.clone(), Some(reason));
-            self.matters.insert(number, Matter::Wanted(target, reason));
+        let is_taken = self.outbox.want(self.now.mono, Want::new(Slot::Event, Target::Event(number), None));
+        if is_taken {
+            self.matters.insert(number, matter);
         }
+        is_taken
     }
 
     /// The event as it is to be sent now; `None` if its reason has gone.

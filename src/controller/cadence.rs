@@ -27,7 +27,7 @@ pub(super) struct Written {
     passing: bool,
     /// When a status that differed in nothing but numbers was last sent.
     numbers: Option<Mono>,
-    /// When all changes of reason that were sent would have been sent, had each waited for its turn.
+    /// When the next turn to write another reason would be, if none came early. Of a Queue nobody asks for it.
     turns: Mono,
 }
 
@@ -52,13 +52,16 @@ impl Controller {
     /// How long another reason waits: not at all, unless there were many of late.
     pub(super) fn until_news(&self, target: &Target) -> Millis {
         let turns = self.written.get(target).map_or(Mono(0), |last| last.turns);
-        turns.since(self.now.mono.after(NEWS_AT_ONCE * NEWS_EVERY_MS))
+        turns.since(self.now.mono.after((NEWS_AT_ONCE - 1) * NEWS_EVERY_MS))
     }
 
-    /// The same for what the members of a gang say.
+    /// The same for a pod that says what its gang says: as its task group, or the first of its application.
     pub(super) fn until_news_of_gang(&self, ask: AskId) -> Millis {
         let books = &self.core.books;
-        let group = books.asks.get(ask).and_then(|ask| books.groups.get(ask.group?));
+        let group = books.asks.get(ask).and_then(|ask| {
+            let first = || books.apps.get(ask.app?)?.groups.first().copied();
+            books.groups.get(ask.group.or_else(first)?)
+        });
         group.map_or(0, |group| self.until_news(&Target::Group(group.key.clone())))
     }
 
@@ -67,7 +70,9 @@ impl Controller {
         let (at, last) = (self.now.mono, self.written.get(&target));
         let (numbers, turns) = last.map_or((None, Mono(0)), |last| (last.numbers, last.turns));
         let written = if is_news {
-            Written { at, passing, numbers, turns: turns.max(at).after(NEWS_EVERY_MS) }
+            // What was written without a turn of its own makes the next one wait no longer than for one turn.
+            let turns = turns.max(at).after(NEWS_EVERY_MS).min(at.after(NEWS_AT_ONCE * NEWS_EVERY_MS));
+            Written { at, passing, numbers, turns }
         } else {
             Written { at, passing, numbers: Some(at), turns }
         };

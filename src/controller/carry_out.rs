@@ -11,7 +11,6 @@ use crate::core::base::ids::{AskId, GroupId, Key, Text};
 use crate::core::codes::Code;
 use crate::core::decision::{Decision, TerminationType};
 use crate::core::event::{BindOutcome, Event, Place, PlaceholderName, Role};
-use crate::core::model::lifecycle::AppState;
 use crate::core::time::Millis;
 use crate::shim::ledger::PodName;
 use crate::shim::observation::Body;
@@ -45,6 +44,7 @@ impl Controller {
                 self.want_pod(Slot::Delete, ask, Urgency::Ordinary);
             }
             Decision::ShowGroup(group) => self.show_group(group),
+            Decision::Tell(group, code, sentence) => self.tell(group, code, sentence),
             Decision::ShowAsk(ask) => self.show_ask(ask),
             Decision::ShowQueue(path) => self.want_queue_status(path),
         }
@@ -75,17 +75,18 @@ impl Controller {
         let Some(facts) = self.ledger.group(&key) else { return };
         let target = Target::Group(key.clone());
         let progress = self.core.is_in_progress(id);
-        let starts =
-            report.state == AppState::Running && facts.status.latest().application_state != report.state.name();
-        let swings = if starts { 0 } else { self.until_news(&target) };
-        let (urgency, delay) = match (show::is_urgent(facts.status.latest(), &report, &message), progress && !starts) {
+        let latest = facts.status.latest();
+        let progress = progress && !show::starts(latest, &report);
+        let swings = if show::is_lasting(latest, &report) { 0 } else { self.until_news(&target) };
+        let is_news = show::is_urgent(latest, &report, &message);
+        let (urgency, delay) = match (is_news, progress) {
             (true, false) => (Urgency::Ordinary, swings),
             (true, true) => (Urgency::Ordinary, self.until_progress(&target).max(swings)),
-            (false, _) => (Urgency::Numbers, self.until_numbers(&target, progress)),
+            (false, _) => (Urgency::Numbers, self.until_numbers(&target, progress).max(swings)),
         };
         self.want_status(&target, urgency, delay);
-        // Of one that swings an event tells when its status does.
-        if !progress && swings == 0 {
+        // Where another reason waits for its turn, the event is made when the status leaves.
+        if !self.core.is_in_progress(id) && (swings == 0 || !is_news) {
             self.announce_group(&key, report.reason);
         }
     }
@@ -271,6 +272,7 @@ fn name(decision: &Decision) -> &'static str {
         Decision::Release(_, TerminationType::PreemptedByScheduler) => "release_preempted",
         Decision::Release(_, TerminationType::PlaceholderReplaced) => "release_replaced",
         Decision::ShowGroup(_) => "show_group",
+        Decision::Tell(..) => "tell",
         Decision::ShowAsk(_) => "show_pod",
         Decision::ShowQueue(_) => "show_queue",
     }

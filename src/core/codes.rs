@@ -139,6 +139,9 @@ codes! {
     Accepted, Nothing, Normal, "Of the condition Accepted: the application is in its queue.";
     QuotaReserved, Nothing, Normal, "Of the condition QuotaReserved: the whole gang fits the quota.";
     Placed, Nothing, Normal, "Of the condition Placed: every member of the gang was bound.";
+    TemplateLacks, Nothing, Warning,
+        "Of an event: a member of a TaskGroup with placeholders for all has a seat of its own, since no placeholder of the \
+         placeholderTemplate can stand in for it. The message says what the template lacks.";
     Starting, Arrivals, Normal,
         "The gang has started; its members are being bound or have yet to come to their held seats.";
     Running, Nothing, Normal, "Every seat had a member.";

@@ -1,6 +1,7 @@
 //! What the core asks of the shim. Each decision is complete: it can be carried out with no choice left.
 
 use crate::core::base::ids::{AskId, GroupId, NodeId, Text};
+use crate::core::codes::Code;
 use crate::core::event::{Mark, PlaceholderName};
 
 /// Why an allocation or ask is given back (seed 000 "TerminationType").
@@ -42,6 +43,8 @@ pub enum Decision {
     Release(AskId, TerminationType),
     /// What is to be shown of a task group has changed.
     ShowGroup(GroupId),
+    /// Tell of a task group, once, what is not a reason for which it waits: with a code and a sentence.
+    Tell(GroupId, Code, Text),
     /// What is to be shown of a waiting pod has changed.
     ShowAsk(AskId),
     /// What is to be shown of the queue of this path has changed. It is named by its path because the core may have

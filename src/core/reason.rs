@@ -147,8 +147,8 @@ impl fmt::Display for RejectReason {
                 let (asked, max) = (Amount(name, asked), Amount(name, max));
                 write!(
                     f,
-                    "placeholders and the largest member together need {asked} {name}, but the ResourceQuota of namespace \
-                     {namespace} allows {max}: {way_out}"
+                    "placeholders, pods outside the task groups and the largest member together need {asked} {name}, but \
+                     the ResourceQuota of namespace {namespace} allows {max}: {way_out}"
                 )
             }
         }

@@ -117,6 +117,20 @@ fn condition(
     }
 }
 
+/// Whether the application starts, or starts again.
+pub fn starts(old: &TaskGroupStatus, new: &GroupReport) -> bool {
+    let is_another = old.application_state != new.state.name() || old.incarnation != new.incarnation;
+    new.state == AppState::Running && is_another
+}
+
+/// Whether a report differs from the status in what everybody waits for, or a new process has to know: a start, another
+/// incarnation, that all are placed, the end. What keeps changing to and fro is none of these.
+pub fn is_lasting(old: &TaskGroupStatus, new: &GroupReport) -> bool {
+    let was_placed = old.conditions.iter().any(|old| old.type_ == "Placed" && old.status == "True");
+    let ends = new.state == AppState::Completed && old.application_state != new.state.name();
+    starts(old, new) || ends || old.incarnation != new.incarnation || was_placed != new.placed
+}
+
 /// Whether a report differs from the status in something that is written at once: state, reason, conditions, and what
 /// its sentence is about; not numbers.
 pub fn is_urgent(old: &TaskGroupStatus, new: &GroupReport, message: &str) -> bool {
@@ -253,9 +267,8 @@ mod tests {
         assert_eq!(at(&old, "New", true, 9_000), time(Wall(9_000)), "new");
     }
 
-    /// 02, 2.6: each of these alone is written at once, a number that changed is not.
-    #[test]
-    fn state_incarnation_generation_reason_and_conditions_are_written_at_once() {
+    /// What a gang is that waits for members, and the status that says so.
+    fn waits() -> (GroupReport, TaskGroupStatus) {
         let report = GroupReport {
             state: AppState::Accepted,
             incarnation: 1,
@@ -282,6 +295,34 @@ mod tests {
             conditions: group_conditions(&report, "", &[], Wall(1_000)),
             ..TaskGroupStatus::default()
         };
+        (report, said)
+    }
+
+    /// ADR 22: of these none waits for a turn; what may change to and fro does.
+    #[test]
+    fn starts_incarnations_placing_and_the_end_last() {
+        let (report, said) = waits();
+        let in_state = |state| GroupReport { state, ..report.clone() };
+        let lasts = |new: GroupReport| is_lasting(&said, &new);
+        assert!(lasts(in_state(AppState::Running)) && lasts(in_state(AppState::Completed)));
+        assert!(lasts(GroupReport { incarnation: 2, ..report.clone() }));
+        assert!(lasts(GroupReport { placed: true, ..report.clone() }));
+        assert!(!lasts(in_state(AppState::Rejected)) && !lasts(in_state(AppState::Waiting)));
+        assert!(!lasts(GroupReport {
+            reason: Code::WaitingForQuota,
+            generation: 2,
+            past_gate: true,
+            ..report.clone()
+        }));
+        let running = TaskGroupStatus { application_state: "Running".into(), ..said.clone() };
+        assert!(!starts(&running, &in_state(AppState::Running)));
+        assert!(starts(&running, &GroupReport { incarnation: 2, ..in_state(AppState::Running) }), "it starts again");
+    }
+
+    /// 02, 2.6: each of these alone is written at once, a number that changed is not.
+    #[test]
+    fn state_incarnation_generation_reason_and_conditions_are_written_at_once() {
+        let (report, said) = waits();
         let says = |new: GroupReport| is_urgent(&said, &new, "1 of 3");
         assert!(!says(report.clone()));
         assert!(!is_urgent(&said, &report, "2 of 3") && is_urgent(&said, &report, "2 of 3 lack cpu"), "another cause");

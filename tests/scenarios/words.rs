@@ -160,6 +160,7 @@ fn refuse(cluster: &mut Cluster, what: &str, code: u16) -> Result<(), String> {
         Decision::Recall(_)
         | Decision::CancelPlaceholder(_)
         | Decision::ShowGroup(_)
+        | Decision::Tell(..)
         | Decision::ShowAsk(_)
         | Decision::ShowQueue(_) => {
             return Err(format!("{what} cannot be refused"));

@@ -366,7 +366,11 @@ impl Cluster {
                 }
             }
             Decision::ShowGroup(group) => self.write_status(group),
-            Decision::Recall(_) | Decision::CancelPlaceholder(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => {}
+            Decision::Recall(_)
+            | Decision::CancelPlaceholder(_)
+            | Decision::Tell(..)
+            | Decision::ShowAsk(_)
+            | Decision::ShowQueue(_) => {}
         }
     }
 
@@ -425,7 +429,7 @@ impl Cluster {
             Decision::CreatePlaceholder(name) => Some(format!("create {}/{}", name.group.name, name.seat)),
             Decision::CancelPlaceholder(name) => Some(format!("cancel {}/{}", name.group.name, name.seat)),
             Decision::Release(ask, why) => Some(format!("release {} {}", name(ask), word(*why))),
-            Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => None,
+            Decision::Tell(..) | Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => None,
         }
     }
 

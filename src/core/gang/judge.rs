@@ -258,19 +258,20 @@ fn originators_ask(books: &Books, id: AppId) -> Totals {
     ask
 }
 
-/// If the ResourceQuota is only as large as the gang, the creation of a member gets 403 for ever, since all
-/// placeholders still count: so it must have room for one member more.
+/// If the ResourceQuota is only as large as the gang, the creation of a member gets 403 for ever, since all placeholders
+/// and the originators that start with them still count: so it must have room for one member more. (What else is in the
+/// namespace comes and goes, and is not known here.)
 fn namespace_reason(books: &Books, id: AppId) -> Option<RejectReason> {
     let app = &books.apps[id];
     let limit: &Limit = books.namespace_limits.get(&app.key.namespace)?;
     let (mut asked, mut largest) = (Totals::default(), Resources::default());
-    for spec in app.groups.iter().map(|group| books.groups[*group].spec()) {
-        if spec.reservation == Reservation::Placeholder {
-            asked.add(&spec.min_resource, spec.min_member);
-            largest = largest.larger(&spec.min_resource);
-        }
+    let specs = app.groups.iter().map(|group| books.groups[*group].spec());
+    let reserving: Vec<_> = specs.filter(|spec| spec.reservation == Reservation::Placeholder).collect();
+    for spec in &reserving {
+        asked.add(&spec.min_resource, spec.min_member);
+        largest = largest.larger(&spec.min_resource);
     }
-    if asked != Totals::default() {
+    if !reserving.is_empty() {
         asked.add_all(&originators_ask(books, id));
     }
     let members_fit = limit.refuses(&Totals::default(), &asked).is_none();

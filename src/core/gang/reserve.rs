@@ -1,7 +1,10 @@
 //! A gang past the gate: its placeholders, and the plan that places all of its seats or none (01, 1.3).
 
+use std::collections::BTreeMap;
+
 use crate::core::base::ids::{AskId, GangId, GroupId, NodeId, QueueId};
 use crate::core::base::resources::Totals;
+use crate::core::codes::Code;
 use crate::core::decision::{Decision, TerminationType};
 use crate::core::model::ask::AskState;
 use crate::core::model::ask::Rank;
@@ -174,6 +177,7 @@ impl Scheduler {
             self.note_start(queue, &rank);
         }
         self.books.leave_front(id);
+        self.tell_own_seats(plan);
         for (chosen, node) in plan {
             self.assume(*chosen, *node, queue);
         }
@@ -181,6 +185,24 @@ impl Scheduler {
         let (have, need) = self.progress(id);
         self.wait(id, Reason::BindingPlaceholders { have, need });
         count
+    }
+
+    /// Where placeholders are made for all, whoever is given a seat of its own is so since the template lacks something
+    /// (01, 1.3 `all`).
+    fn tell_own_seats(&mut self, plan: &[(AskId, NodeId)]) {
+        let mut own: BTreeMap<GroupId, Vec<AskId>> = BTreeMap::new();
+        for (id, _) in plan {
+            let ask = &self.books.asks[*id];
+            if let (Some(group), false) = (ask.group, ask.is_placeholder())
+                && self.books.groups[group].reserves_for_all()
+            {
+                own.entry(group).or_default().push(*id);
+            }
+        }
+        for (group, members) in own {
+            let sentence = self.own_seats_sentence(group, &members);
+            self.decide(Decision::Tell(group, Code::TemplateLacks, sentence.into()));
+        }
     }
 
     fn assume(&mut self, ask: AskId, node: NodeId, queue: QueueId) {

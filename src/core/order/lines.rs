@@ -61,7 +61,7 @@ pub(in crate::core) struct Hold {
     pub(in crate::core) resource: Option<Text>,
     /// How much of it the first of the line asks for; of applications one.
     pub(in crate::core) asked: i128,
-    /// It was refused for what others claim who stand before this place.
+    /// It was refused for what others claim who stand before this place, or for what is kept for one of them.
     pub(in crate::core) behind: Option<(Rank, Before)>,
 }
 
@@ -171,7 +171,8 @@ impl Lines {
         }
     }
 
-    /// The limits of a queue may hold more: wakes those who fit beside what is used and claimed.
+    /// The limits of a queue may hold more: wakes those who fit beside what is used and claimed. What is kept for somebody
+    /// who is first in line is looked at in their turn.
     pub(in crate::core) fn loosened(&mut self, queues: &Queues, queue: QueueId) {
         let left = |resource: &Option<Text>| {
             let queue = queues.get(queue)?;

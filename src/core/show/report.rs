@@ -15,6 +15,7 @@ use crate::core::model::seat::{SeatState, Tally};
 use crate::core::model::turn::PodLine;
 use crate::core::place::overlay::Scratch;
 use crate::core::reason::{AskReason, Reason, RejectReason};
+use crate::core::shape::Shape;
 use crate::core::show::lacks::Lacks;
 use crate::core::step::Scheduler;
 use crate::core::time::Wall;
@@ -354,13 +355,22 @@ impl Scheduler {
         let placeholder = &group.spec().shape;
         let members = group.without_node().map(|(_, ask)| &self.books.asks[*ask].spec);
         let misfit = members.into_iter().find(|member| !placeholder.stands_in_for(&member.shape))?;
-        let fields: Vec<_> = placeholder.lacks_fields_of(&misfit.shape).collect();
-        let why = if fields.is_empty() {
-            "it requests more than minResource".to_owned()
-        } else {
-            format!("the placeholderTemplate does not have the same {}", fields.join(" and "))
-        };
+        let why = what_a_placeholder_lacks(placeholder, &misfit.shape);
         Some(format!("; {} waits beside a held seat: {why}", misfit.key.name))
+    }
+
+    /// That these members of a group are given seats of their own, and why the first of them is.
+    pub(in crate::core) fn own_seats_sentence(&self, group: GroupId, members: &[AskId]) -> String {
+        let specs = members.iter().map(|member| &self.books.asks[*member].spec);
+        let Some(first) = specs.min_by(|one, other| one.key.cmp(&other.key)) else { return String::new() };
+        let why = what_a_placeholder_lacks(&self.books.groups[group].spec().shape, &first.shape);
+        let name = &first.key.name;
+        match members.len() {
+            1 => format!("{name} is given a seat of its own, for which no placeholder can stand in: {why}"),
+            count => format!(
+                "{count} members are given seats of their own, for which no placeholders can stand in; of {name}: {why}"
+            ),
+        }
     }
 
     /// Whether a task group's stage passes by itself within moments.
@@ -568,4 +578,14 @@ fn completed(group: &Group) -> (Code, String) {
 
 fn join(reasons: &[RejectReason]) -> String {
     reasons.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// Why a placeholder cannot stand in for a member.
+fn what_a_placeholder_lacks(placeholder: &Shape, member: &Shape) -> String {
+    let fields: Vec<_> = placeholder.lacks_fields_of(member).collect();
+    if fields.is_empty() {
+        "it requests more than minResource".to_owned()
+    } else {
+        format!("the placeholderTemplate does not have the same {}", fields.join(" and "))
+    }
 }
