@@ -3,8 +3,10 @@
 //! `CIRCLE` says how many are played (`circle.rs`), or `make sim SEEDS=100000 FIRST=5000` so many from there on.
 //! `make sim-one SEED=17` plays one and prints it, `make sim-one PLAN=FILE` one from a file; with `SHRINK=1` the smallest that
 //! breaks the same promise, and with `SHRINK=0` those that are found are printed as they are. `make sim REACH="seat Held:
-//! creation ok"` looks for a plan that reaches this, and prints the smallest part of it that does.
+//! creation ok; reason Running"` looks for plans that reach these, and prints the smallest part of each that does; with
+//! `PLAN=FILE` among those of this file that differ in their seed.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write;
 use std::ops::Range;
@@ -33,14 +35,17 @@ const TRY: &str = "one of \"seat Held: creation ok\", \"reason WaitingForQuota\"
 
 #[test]
 fn whatever_goes_wrong_every_promise_is_kept() {
-    if let Some(path) = variable("PLAN") {
-        return show(&read(Path::new(&path)));
+    let plan = variable("PLAN").map(|path| read(Path::new(&path)));
+    if let (Some(plan), None) = (&plan, variable("REACH")) {
+        return show(plan);
     }
     if let Some(seed) = number("SEED") {
         return show(&draw(seed));
     }
     if let Some(what) = variable("REACH") {
-        return find(&what, number("FIRST").unwrap_or(0), number("SEEDS").unwrap_or(FIXED));
+        let first = number("FIRST").unwrap_or(0);
+        let of_seed = |seed| plan.as_ref().map_or_else(|| draw(seed), |plan| plan.with_seed(seed));
+        return find(&what, first..first + number("SEEDS").unwrap_or(FIXED), &of_seed);
     }
     let parts = match number("SEEDS") {
         Some(0) => panic!("SEEDS is how many plans to play, from 1 on"),
@@ -58,18 +63,36 @@ fn parts(first: u64, count: u64) -> Vec<Range<u64>> {
     vec![first..cut, cut..first + count]
 }
 
-/// Prints the smallest part of the first plan that reaches something and breaks no promise.
-fn find(what: &str, first: u64, count: u64) {
-    assert!(could_be(what), "{what:?} is nothing that can be reached: {TRY}");
-    let reaches = |plan: &Plan| {
-        let played = play_and_look(plan);
-        played.violation.is_none() && played.reached.contains(what)
-    };
+/// Of each of these, separated by `;`, prints the smallest part of the first plan that reaches it and breaks no promise.
+fn find(all: &str, seeds: Range<u64>, of_seed: &(impl Fn(u64) -> Plan + Sync)) {
+    let all: Vec<&str> = all.split(';').map(str::trim).collect();
+    let unknown: Vec<&&str> = all.iter().filter(|what| !could_be(what)).collect();
+    assert!(unknown.is_empty(), "{unknown:?} is nothing that can be reached: {TRY}");
+    let found = Mutex::new(BTreeMap::new());
+    let count = seeds.end - seeds.start;
     let sign = |begun| say(&format!("{begun} of {count} plans begun"));
-    let found = first_that(first..first + count, sign, |seed| reaches(&draw(seed)));
-    let Some(seed) = found else { panic!("no plan of {count} from {first} on reaches {what:?}") };
-    say(&format!("seed {seed} reaches it"));
-    println!("{}", smallest(&draw(seed), reaches).text());
+    first_that(seeds, sign, |seed| {
+        let played = play_and_look(&of_seed(seed));
+        let reached = |what: &&&str| played.violation.is_none() && played.reached.contains(**what);
+        let mut found = found.lock().expect("nobody fails over a map");
+        for what in all.iter().filter(reached) {
+            found.entry(*what).or_insert_with(|| {
+                say(&format!("seed {seed} reaches {what:?}"));
+                seed
+            });
+        }
+        found.len() == all.len()
+    });
+    let found = found.into_inner().expect("as above");
+    for (what, seed) in &found {
+        let reaches = |plan: &Plan| {
+            let played = play_and_look(plan);
+            played.violation.is_none() && played.reached.contains(*what)
+        };
+        println!("# {what}\n{}", smallest(&of_seed(*seed), reaches).text());
+    }
+    let missed: Vec<_> = all.iter().filter(|what| !found.contains_key(**what)).collect();
+    assert!(missed.is_empty(), "no plan of {count} reaches {missed:?}");
 }
 
 /// Plans that no run has had before.

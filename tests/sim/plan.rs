@@ -215,6 +215,11 @@ impl Denied {
 }
 
 impl Plan {
+    /// The same with other choices.
+    pub(crate) fn with_seed(&self, seed: u64) -> Self {
+        Self { head: Head { seed, ..self.head.clone() }, acts: self.acts.clone() }
+    }
+
     /// As text.
     pub(crate) fn text(&self) -> String {
         let head = serde_json::to_string(&self.head).expect("a plan is data");
