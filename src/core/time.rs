@@ -74,3 +74,22 @@ impl Now {
         self.mono.after(left.min(timeout))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wall_time_is_shown_by_the_calendar() {
+        for (seconds, text) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (-1, "1969-12-31T23:59:59Z"),
+            (951_825_600, "2000-02-29T12:00:00Z"),
+            (4_107_542_399, "2100-02-28T23:59:59Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+            (13_574_563_201, "2400-02-29T00:00:01Z"),
+        ] {
+            assert_eq!(Wall(seconds * 1_000 + 999 * i64::from(seconds >= 0)).to_string(), text);
+        }
+    }
+}
