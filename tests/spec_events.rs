@@ -4,7 +4,7 @@ use gangline::shim::observation::{Outcome, WatchFact};
 use gangline::shim::op::{Kind, Op};
 use serde_json::json;
 
-use crate::support::driven::{Driven, group, member, node};
+use crate::support::driven::{Driven, group, member, node, refused};
 
 /// 01, 1.2.3: "Rejected, with a typed reason shown on the TaskGroup, as an event and on each waiting pod".
 #[test]
@@ -91,5 +91,32 @@ fn what_the_template_lacks_is_told_once() {
         }
         let lacks = "the placeholderTemplate does not have the same nodeSelector";
         assert!(matches!(&notes[..], [note] if note.starts_with(words) && note.ends_with(lacks)), "{count}: {notes:?}");
+    }
+}
+
+/// Where statuses may not be written, and are tried again seldom, events tell of each reason all the same.
+#[test]
+fn events_do_not_wait_for_statuses_that_are_refused() {
+    let mut driven = Driven::synced();
+    driven.upsert(Kind::TaskGroup, &group(&json!({"minResource": {"cpu": "12"}, "reservation": "Direct"})));
+    let mut told = Vec::new();
+    for number in 0..2 {
+        for _ in 0..40 {
+            driven.wait(50);
+            for call in driven.taken() {
+                if let Op::CreateEvent(event) = &call.op {
+                    told.extend(event.reason.clone());
+                }
+                let is_status = matches!(call.op, Op::PatchTaskGroupStatus { .. });
+                driven.answer(&call, if is_status { refused(403) } else { Outcome::Ok(None) });
+            }
+        }
+        let expected = ["WaitingForMembers", "WaitingForCapacity"].map(str::to_owned);
+        assert_eq!(told, expected[..=number], "within two seconds");
+        for name in ["m0", "m1"] {
+            let mut pod = member(name);
+            pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("12");
+            driven.upsert(Kind::Pod, &pod);
+        }
     }
 }

@@ -74,9 +74,9 @@ impl Controller {
         let (key, message) = (self.core.books.groups[id].key.clone(), self.core.group_message(id));
         let Some(facts) = self.ledger.group(&key) else { return };
         let target = Target::Group(key.clone());
-        let progress = self.core.is_in_progress(id);
         let latest = facts.status.latest();
-        let progress = progress && !show::starts(latest, &report);
+        let passes = self.core.is_in_progress(id);
+        let progress = passes && !show::starts(latest, &report);
         let swings = if show::is_lasting(latest, &report) { 0 } else { self.until_news(&target) };
         let is_news = show::is_urgent(latest, &report, &message);
         let (urgency, delay) = match (is_news, progress) {
@@ -86,7 +86,7 @@ impl Controller {
         };
         self.want_status(&target, urgency, delay);
         // Where another reason waits for its turn, the event is made when the status leaves.
-        if !self.core.is_in_progress(id) && (swings == 0 || !is_news) {
+        if !passes && (swings == 0 || !is_news) {
             self.announce_group(&key, report.reason);
         }
     }

@@ -91,7 +91,8 @@ codes! {
         "The whole gang, or an ordinary pod, exceeds the max of its queue or of a queue above: it could never \
          start.";
     NamespaceQuotaTooSmall, Change, Warning,
-        "The namespace's ResourceQuota cannot hold the placeholders and one member at once.";
+        "The namespace's ResourceQuota cannot hold the placeholders, the pods outside the task groups that start with them, and \
+         one member at once.";
     ApplicationClosed, Others, Warning,
         "The application goes on without this TaskGroup, which it does not list or which differs from it.";
     TaskGroupNotFound, Arrivals, Warning,

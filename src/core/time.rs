@@ -42,7 +42,8 @@ impl fmt::Display for Wall {
     }
 }
 
-/// Year, month and day of so many days after 1970-01-01. In years that begin in March the day of a leap year is the last one,
+/// Year, month and day of so many days after 1970-01-01. By hand, since sentences are made in the core, which knows no
+/// library of calendars. In years that begin in March the day of a leap year is the last one,
 /// and 400 such years have 146097 days.
 const fn date(days: i64) -> (i64, i64, i64) {
     // The first of March of the year 0 is 719468 days before 1970.
