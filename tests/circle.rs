@@ -7,7 +7,7 @@ use std::env;
 pub(crate) struct Size {
     /// Plans that are the same each time.
     pub(crate) plans: u64,
-    /// Plans that no run has had before.
+    /// Plans that no other commit had.
     pub(crate) fresh: u64,
     /// Plans that are played once more in another process, and with lists in another order.
     pub(crate) twice: u64,

@@ -107,10 +107,10 @@ fn fresh(seed: u64) -> Result<Sequence> {
     Ok((format!("CONFORMANCE_SEED={seed}"), steps::of_seed(seed)?))
 }
 
-/// Where numbers begin that no run has had before.
+/// Where numbers begin that no other source has had before: as for simulated clusters, `FRESH` or the time says.
 fn unheard(count: usize) -> Result<u64> {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).during("the time")?;
-    Ok(since.as_secs() * count as u64)
+    Ok(number("FRESH")?.unwrap_or(since.as_secs()) * count as u64)
 }
 
 /// Each plays where nobody else does.

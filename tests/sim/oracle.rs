@@ -213,15 +213,16 @@ impl World {
             .filter(|pod| lives(pod) && !self.is_made(pod))
             .filter_map(|pod| application_of_pod(pod).map(str::to_owned).or_else(|| of_group(pod)))
             .collect();
-        for (name, group) in &groups {
-            let state = group.status.as_ref().map_or("", |status| status.application_state.as_str());
-            let app = application_of(name, group);
-            match state {
-                "Running" | "Waiting" if !living.contains(&app) => drop(self.paused.insert(app)),
-                "Running" | "Waiting" | "Completed" => {}
-                _ => drop(self.paused.remove(&app)),
-            }
-        }
+        let of_state = |states: &[&str]| -> BTreeSet<String> {
+            let is_so = |group: &TaskGroup| {
+                group.status.as_ref().is_some_and(|status| states.contains(&status.application_state.as_str()))
+            };
+            groups.iter().filter(|(_, group)| is_so(group)).map(|(name, group)| application_of(name, group)).collect()
+        };
+        // A task group that was refused, as it came too late, says nothing of the application that it names.
+        let begun = of_state(&["Running", "Waiting", "Completed"]);
+        self.paused.retain(|app| begun.contains(app));
+        self.paused.extend(of_state(&["Running", "Waiting"]).difference(&living).cloned());
     }
 
     /// I5: a seat is held or had by one pod at a time. What a process that died had sent may still happen, after the next
