@@ -5,10 +5,12 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::num::NonZeroU64;
 use std::path::Path;
 
 use gangline::api::names;
 use gangline::core::base::ids::{Key, Uid};
+use gangline::core::codes::Code;
 use gangline::shim::op::{Kind, Op};
 use serde_json::{Value, json};
 
@@ -60,6 +62,13 @@ fn every_call() -> Vec<Op> {
     let calls = vec![
         Op::Bind { pod: key(), uid: uid(), node: "n".into(), annotations: Default::default() },
         Op::DeletePod { pod: key(), uid: uid() },
+        Op::FailPod {
+            pod: key(),
+            uid: uid(),
+            resource_version: NonZeroU64::MIN,
+            reason: Code::ReservationLost,
+            message: "".into(),
+        },
         Op::CreatePod(Box::default()),
         Op::GetPod { pod: key() },
         Op::PatchPodCondition { pod: key(), uid: uid(), condition: Box::default() },
@@ -71,12 +80,13 @@ fn every_call() -> Vec<Op> {
         let number = match call {
             Op::Bind { .. } => 0,
             Op::DeletePod { .. } => 1,
-            Op::CreatePod(_) => 2,
-            Op::GetPod { .. } => 3,
-            Op::PatchPodCondition { .. } => 4,
-            Op::PatchTaskGroupStatus { .. } => 5,
-            Op::PatchQueueStatus { .. } => 6,
-            Op::CreateEvent(_) => 7,
+            Op::FailPod { .. } => 2,
+            Op::CreatePod(_) => 3,
+            Op::GetPod { .. } => 4,
+            Op::PatchPodCondition { .. } => 5,
+            Op::PatchTaskGroupStatus { .. } => 6,
+            Op::PatchQueueStatus { .. } => 7,
+            Op::CreateEvent(_) => 8,
         };
         assert_eq!(number, listed, "every variant is listed once, in its order");
     }

@@ -189,6 +189,7 @@ fn a_status_that_somebody_else_wrote_is_written_again() {
         Op::PatchTaskGroupStatus { status, .. } => Some(serde_json::to_value(status).unwrap()),
         Op::Bind { .. }
         | Op::DeletePod { .. }
+        | Op::FailPod { .. }
         | Op::CreatePod(_)
         | Op::GetPod { .. }
         | Op::PatchPodCondition { .. }

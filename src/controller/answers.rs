@@ -22,12 +22,13 @@ impl Controller {
         match (slot, key) {
             (Slot::Bind, Target::Ask(ask)) => self.bind_answered(ask, verdict),
             (Slot::Delete, Target::Ask(ask)) => self.delete_answered(ask, verdict),
+            (Slot::Fail, Target::Ask(ask)) => self.fail_answered(ask, verdict),
             (Slot::Create, Target::Placeholder(name)) => self.create_answered(&name, verdict),
             (Slot::Event, Target::Event(number)) => drop(self.matters.remove(&number)),
             (Slot::Status, target) => self.status_answered(&target, &verdict),
             (Slot::Condition, Target::Ask(ask)) => self.condition_answered(ask, &verdict),
             (
-                Slot::Bind | Slot::Delete | Slot::Create | Slot::Condition | Slot::Event,
+                Slot::Bind | Slot::Delete | Slot::Fail | Slot::Create | Slot::Condition | Slot::Event,
                 Target::Ask(_) | Target::Placeholder(_) | Target::Group(_) | Target::Queue(_) | Target::Event(_),
             ) => {}
         }
@@ -44,16 +45,19 @@ impl Controller {
                 self.events.push(Event::CreateRefused((**name).clone(), refusal));
             }
             (Slot::Delete, Target::Ask(ask)) => self.events.push(Event::ReleaseHeldUp(*ask, refusal)),
-            (Slot::Bind | Slot::Delete | Slot::Create | Slot::Condition | Slot::Status | Slot::Event, _) => {}
+            (
+                Slot::Bind | Slot::Delete | Slot::Fail | Slot::Create | Slot::Condition | Slot::Status | Slot::Event,
+                _,
+            ) => {}
         }
     }
 
-    fn fact(&mut self, seen: Seen) {
+    pub(super) fn fact(&mut self, seen: Seen) {
         let events = self.ledger.answered(seen);
         self.take(events);
     }
 
-    fn pod_gone(&mut self, ask: AskId) {
+    pub(super) fn pod_gone(&mut self, ask: AskId) {
         if let Some(pod) = self.ledger.pod(ask).cloned() {
             let events = self.ledger.lose(Kind::Pod, &pod.key, &pod.uid);
             self.take(events);

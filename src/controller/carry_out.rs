@@ -43,6 +43,7 @@ impl Controller {
                 tracing::debug!(pod = %self.pod_key(ask), ?why, "release");
                 self.want_pod(Slot::Delete, ask, Urgency::Ordinary);
             }
+            Decision::Fail(ask, reason, message) => self.fail(ask, reason, message),
             Decision::ShowGroup(group) => self.show_group(group),
             Decision::Tell(group, code, sentence) => self.tell(group, code, sentence),
             Decision::ShowAsk(ask) => self.show_ask(ask),
@@ -50,11 +51,11 @@ impl Controller {
         }
     }
 
-    fn pod_key(&self, ask: AskId) -> Key {
+    pub(super) fn pod_key(&self, ask: AskId) -> Key {
         self.ledger.pod(ask).map_or_else(|| Key::cluster("?"), |pod| pod.key.clone())
     }
 
-    fn want_pod(&mut self, slot: Slot, ask: AskId, urgency: Urgency) {
+    pub(super) fn want_pod(&mut self, slot: Slot, ask: AskId, urgency: Urgency) {
         let Some(pod) = self.ledger.pod(ask) else { return };
         let want = Want::new(slot, Target::Ask(ask), Some((Kind::Pod, pod.key.clone())));
         self.outbox.want(self.now.mono, want.with(urgency));
@@ -224,6 +225,7 @@ impl Controller {
                     self.outbox.settle(Slot::Bind, &Target::Ask(*ask));
                     self.bindings.remove(ask);
                 }
+                self.look_at_failure(*ask, spec);
                 if let Role::Placeholder(name) = &spec.role {
                     self.outbox.settle(Slot::Create, &Target::Placeholder(Arc::new(name.clone())));
                 }
@@ -233,6 +235,7 @@ impl Controller {
                 self.bindings.remove(ask);
                 self.outbox.settle(Slot::Bind, &target);
                 self.outbox.settle(Slot::Delete, &target);
+                self.settle_failure(*ask);
                 self.outbox.cancel(Slot::Condition, &target);
                 self.announced.remove(&target);
             }
@@ -271,6 +274,7 @@ fn name(decision: &Decision) -> &'static str {
         Decision::Release(_, TerminationType::Timeout) => "release_timeout",
         Decision::Release(_, TerminationType::PreemptedByScheduler) => "release_preempted",
         Decision::Release(_, TerminationType::PlaceholderReplaced) => "release_replaced",
+        Decision::Fail(..) => "fail",
         Decision::ShowGroup(_) => "show_group",
         Decision::Tell(..) => "tell",
         Decision::ShowAsk(_) => "show_pod",

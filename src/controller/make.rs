@@ -52,6 +52,7 @@ impl Controller {
                 let pod = self.ledger.pod(*ask)?;
                 Some(Op::DeletePod { pod: pod.key.clone(), uid: pod.uid.clone() })
             }
+            (Slot::Fail, Target::Ask(ask)) => self.make_fail(*ask),
             (Slot::Create, Target::Placeholder(name)) => {
                 let blueprint = self.ledger.group(&name.group)?.blueprint.as_ref()?;
                 let config = PlaceholderConfig {
@@ -65,7 +66,7 @@ impl Controller {
             (Slot::Status, Target::Queue(path)) => self.make_queue_status(path),
             (Slot::Event, Target::Event(number)) => self.make_event(*number),
             (
-                Slot::Bind | Slot::Delete | Slot::Create | Slot::Condition | Slot::Status | Slot::Event,
+                Slot::Bind | Slot::Delete | Slot::Fail | Slot::Create | Slot::Condition | Slot::Status | Slot::Event,
                 Target::Ask(_) | Target::Placeholder(_) | Target::Group(_) | Target::Queue(_) | Target::Event(_),
             ) => None,
         }

@@ -5,6 +5,7 @@ mod answers;
 mod cadence;
 mod carry_out;
 mod denied;
+mod fail;
 mod make;
 pub mod outbox;
 mod pod_list;
@@ -50,6 +51,8 @@ pub struct Controller {
     events: Vec<Event>,
     /// Bindings decided and not settled.
     bindings: BTreeMap<AskId, (Text, Mark)>,
+    /// Pods that are to fail, with the reason and message that each is to have.
+    failing: BTreeMap<AskId, (Code, Text)>,
     /// Events that wait, by number.
     matters: BTreeMap<u64, Matter>,
     next_matter: u64,
@@ -109,6 +112,7 @@ impl Controller {
             pod_list: PodList::default(),
             events: Vec::new(),
             bindings: BTreeMap::new(),
+            failing: BTreeMap::new(),
             matters: BTreeMap::new(),
             next_matter: 0,
             announced: BTreeMap::new(),

@@ -38,6 +38,7 @@ impl News {
             | Decision::CreatePlaceholder(_)
             | Decision::CancelPlaceholder(_)
             | Decision::Release(..)
+            | Decision::Fail(..)
             | Decision::Tell(..)
             | Decision::ShowAsk(_) => None,
         }

@@ -41,6 +41,8 @@ pub enum Decision {
     CancelPlaceholder(PlaceholderName),
     /// Delete a placeholder pod; nothing is freed until it is gone.
     Release(AskId, TerminationType),
+    /// The pod has no node and its gang is given up: it is to fail, with this reason and message.
+    Fail(AskId, Code, Text),
     /// What is to be shown of a task group has changed.
     ShowGroup(GroupId),
     /// Tell of a task group, once, what is not a reason for which it waits: with a code and a sentence.

@@ -1,6 +1,7 @@
 //! Calls to the API server as complete values.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use k8s_openapi::api::events::v1::Event as KubeEvent;
@@ -9,6 +10,7 @@ pub use super::kinds::Kind;
 use crate::api::queue::QueueStatus;
 use crate::api::task_group::TaskGroupStatus;
 use crate::core::base::ids::{Key, Text, Uid};
+use crate::core::codes::Code;
 use crate::core::time::Mono;
 
 /// A call's number: unique over all processes, since the incarnation is drawn at start.
@@ -51,6 +53,20 @@ pub enum Op {
         pod: Key,
         /// Its UID.
         uid: Uid,
+    },
+    /// PATCH (strategic merge) the phase of a pod to Failed, with its UID and its version: whoever has given the pod a
+    /// node meanwhile, or changed it otherwise, makes this a conflict.
+    FailPod {
+        /// The pod.
+        pod: Key,
+        /// Its UID.
+        uid: Uid,
+        /// The version at which it was seen without a node. Never 0: the API server takes that for any version.
+        resource_version: NonZeroU64,
+        /// The word that says why.
+        reason: Code,
+        /// The sentence that says why.
+        message: Text,
     },
     /// POST a placeholder pod.
     CreatePod(Box<Pod>),
@@ -101,7 +117,7 @@ impl Op {
             Self::DeletePod { .. } => ("pods", "delete"),
             Self::CreatePod(_) => ("pods", "create"),
             Self::GetPod { .. } => ("pods", "get"),
-            Self::PatchPodCondition { .. } => ("pods/status", "patch"),
+            Self::FailPod { .. } | Self::PatchPodCondition { .. } => ("pods/status", "patch"),
             Self::PatchTaskGroupStatus { .. } => ("taskgroups/status", "patch"),
             Self::PatchQueueStatus { .. } => ("queues/status", "patch"),
             Self::CreateEvent(_) => ("events", "create"),

@@ -2,7 +2,6 @@
 
 use http::header::{CONTENT_TYPE, RETRY_AFTER, WARNING};
 use http::{HeaderMap, Method, Request};
-use k8s_openapi::api::core::v1::PodCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{DeleteOptions, Preconditions};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -37,12 +36,19 @@ pub fn request(op: &Op) -> Request<Vec<u8>> {
             let options = DeleteOptions { preconditions: Some(preconditions), ..DeleteOptions::default() };
             json_request(Method::DELETE, &pod_path(pod, ""), &options)
         }
+        Op::FailPod { pod, uid, resource_version, reason, message } => {
+            let metadata = json!({"uid": &*uid.0, "resourceVersion": resource_version.to_string()});
+            let status = json!({"phase": "Failed", "reason": reason.name(), "message": &**message});
+            pod_status_patch(pod, &metadata, &status)
+        }
         Op::CreatePod(pod) => {
             let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
             json_request(Method::POST, &format!("/api/v1/namespaces/{}/pods", segment(namespace)), pod)
         }
         Op::GetPod { pod } => build(Method::GET, &pod_path(pod, ""), None, Vec::new()),
-        Op::PatchPodCondition { pod, uid, condition } => condition_patch(pod, uid, condition),
+        Op::PatchPodCondition { pod, uid, condition } => {
+            pod_status_patch(pod, &json!({"uid": &*uid.0}), &json!({"conditions": [condition]}))
+        }
         Op::PatchTaskGroupStatus { group, uid, status } => {
             let namespace = segment(&group.namespace);
             let path = format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/taskgroups/{}", segment(&group.name));
@@ -59,9 +65,10 @@ pub fn request(op: &Op) -> Request<Vec<u8>> {
     }
 }
 
-/// Conditions are merged by type. A wrong UID is a 422 here ("field is immutable", tried on 1.36).
-fn condition_patch(pod: &Key, uid: &Uid, condition: &PodCondition) -> Request<Vec<u8>> {
-    let patch = json!({"metadata": {"uid": &*uid.0}, "status": {"conditions": [condition]}});
+/// Conditions are merged by type. A wrong UID is a 422 here ("field is immutable", tried on 1.36), a version that is not
+/// the latest a 409.
+fn pod_status_patch(pod: &Key, metadata: &Value, status: &Value) -> Request<Vec<u8>> {
+    let patch = json!({"metadata": metadata, "status": status});
     let content = Some("application/strategic-merge-patch+json");
     build(Method::PATCH, &pod_path(pod, "/status"), content, bytes(&patch))
 }
@@ -132,6 +139,7 @@ fn accepted(op: &Op, headers: &HeaderMap, body: &[u8]) -> Outcome {
         Op::DeletePod { uid, .. } if is_last_state(uid, body) => Outcome::Removed,
         Op::Bind { .. }
         | Op::DeletePod { .. }
+        | Op::FailPod { .. }
         | Op::PatchPodCondition { .. }
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }

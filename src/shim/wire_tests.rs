@@ -1,14 +1,16 @@
 //! Requests to the letter, and every kind of answer.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use k8s_openapi::api::events::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::*;
 use crate::api::queue::QueueStatus;
 use crate::api::task_group::TaskGroupStatus;
+use crate::core::codes::Code;
 use crate::shim::observation::Body;
 
 fn key() -> Key {
@@ -71,6 +73,21 @@ fn requests_are_what_the_server_expects() {
             Op::DeletePod { pod: key(), uid: uid() },
             "DELETE /api/v1/namespaces/data/pods/worker-0?fieldManager=gangline&timeout=10s application/json",
             json!({"preconditions": {"uid": "c4f15988"}}),
+        ),
+        (
+            Op::FailPod {
+                pod: key(),
+                uid: uid(),
+                resource_version: NonZeroU64::new(7).unwrap(),
+                reason: Code::ReservationLost,
+                message: "\"too\" late".into(),
+            },
+            "PATCH /api/v1/namespaces/data/pods/worker-0/status?fieldManager=gangline&timeout=10s \
+             application/strategic-merge-patch+json",
+            json!({
+                "metadata": {"uid": "c4f15988", "resourceVersion": "7"},
+                "status": {"phase": "Failed", "reason": "ReservationLost", "message": "\"too\" late"},
+            }),
         ),
         (
             Op::CreatePod(Box::new(pod)),

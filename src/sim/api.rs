@@ -2,6 +2,7 @@
 //! here was seen on a real one (design 04, 4.3; `e2e/`).
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
@@ -48,6 +49,14 @@ impl Api {
         let answer = match op {
             Op::Bind { pod, uid, node, annotations } => self.bind(pod, uid, node, annotations),
             Op::DeletePod { pod, uid } => self.delete_pod(pod, Some(uid), now),
+            Op::FailPod { pod, uid, resource_version, reason, message } => self.change_pod(pod, |pod| {
+                expect_version(pod, *resource_version)?;
+                expect_uid(pod, uid, 422, "Invalid")?;
+                let status = pod.status.get_or_insert_default();
+                status.phase = Some("Failed".to_owned());
+                (status.reason, status.message) = (Some(reason.to_string()), Some(message.to_string()));
+                Ok(())
+            }),
             Op::CreatePod(pod) => self.create_pod(pod, now),
             Op::GetPod { pod } => return self.get_pod(pod),
             Op::PatchPodCondition { pod, uid, condition } => self.change_pod(pod, |pod| {
@@ -330,6 +339,12 @@ fn begin(pod: &mut Pod) {
 
 fn expect_uid(pod: &Pod, uid: &Uid, code: u16, reason: &str) -> Result<(), Outcome> {
     if pod.metadata.uid.as_deref() == Some(&*uid.0) { Ok(()) } else { Err(refused(code, reason)) }
+}
+
+/// It is compared before anything else is looked at.
+fn expect_version(pod: &Pod, version: NonZeroU64) -> Result<(), Outcome> {
+    let is_latest = pod.metadata.resource_version.as_ref().is_some_and(|latest| *latest == version.to_string());
+    if is_latest { Ok(()) } else { Err(refused(409, "Conflict")) }
 }
 
 /// Causes of a Binding's 409 look alike.

@@ -161,6 +161,7 @@ fn refuse(cluster: &mut Cluster, what: &str, code: u16) -> Result<(), String> {
         | Decision::CancelPlaceholder(_)
         | Decision::ShowGroup(_)
         | Decision::Tell(..)
+        | Decision::Fail(..)
         | Decision::ShowAsk(_)
         | Decision::ShowQueue(_) => {
             return Err(format!("{what} cannot be refused"));

@@ -297,7 +297,7 @@ impl World {
         {
             self.note_seat(pod, uid, seat, self.is_of_the_only_one(call));
         }
-        let is_deed = matches!(op, Op::CreatePod(_) | Op::DeletePod { .. } | Op::Bind { .. });
+        let is_deed = matches!(op, Op::CreatePod(_) | Op::DeletePod { .. } | Op::FailPod { .. } | Op::Bind { .. });
         self.deeds += usize::from(is_deed && self.api.store.revision() > before);
         if let (Op::CreatePod(_), Outcome::Ok(Some(seen))) = (op, &outcome) {
             self.made.insert(seen.uid.0.to_string());
@@ -350,9 +350,11 @@ const fn word(fate: Fate) -> &'static str {
 fn name(op: &Op) -> String {
     let (resource, verb) = op.rule();
     let about = match op {
-        Op::Bind { pod, .. } | Op::DeletePod { pod, .. } | Op::GetPod { pod } | Op::PatchPodCondition { pod, .. } => {
-            pod.to_string()
-        }
+        Op::Bind { pod, .. }
+        | Op::DeletePod { pod, .. }
+        | Op::FailPod { pod, .. }
+        | Op::GetPod { pod }
+        | Op::PatchPodCondition { pod, .. } => pod.to_string(),
         Op::CreatePod(pod) => pod.metadata.name.clone().unwrap_or_default(),
         Op::PatchTaskGroupStatus { group, status, .. } => {
             format!("{group} {} {}", status.application_state, status.reason)

@@ -116,6 +116,7 @@ impl Coverage {
             Op::PatchQueueStatus { status, .. } => {
                 status.conditions.iter().map(|condition| condition.reason.clone()).collect()
             }
+            Op::FailPod { reason, .. } => vec![reason.to_string()],
             Op::PatchPodCondition { condition, .. } => codes(condition.reason.as_ref(), condition.message.as_ref()),
             Op::CreateEvent(event) => codes(event.reason.as_ref(), event.note.as_ref()),
             Op::Bind { .. } | Op::DeletePod { .. } | Op::CreatePod(_) | Op::GetPod { .. } => Vec::new(),

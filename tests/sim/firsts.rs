@@ -62,6 +62,7 @@ impl World {
             }
             Op::CreatePod(_)
             | Op::DeletePod { .. }
+            | Op::FailPod { .. }
             | Op::GetPod { .. }
             | Op::PatchPodCondition { .. }
             | Op::PatchQueueStatus { .. }

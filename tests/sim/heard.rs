@@ -120,7 +120,8 @@ impl Calls {
                 let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
                 group.zip(seat_label(&body)).map(|(group, seat)| About::Seat(Key::new(namespace, group), seat))
             }
-            Op::GetPod { .. }
+            Op::FailPod { .. }
+            | Op::GetPod { .. }
             | Op::PatchPodCondition { .. }
             | Op::PatchTaskGroupStatus { .. }
             | Op::PatchQueueStatus { .. }

@@ -36,6 +36,7 @@ impl Process {
                 self.calls.insert(id, Sent::Delete(pod.clone(), uid.clone()));
                 Ok(())
             }
+            Op::FailPod { pod, uid, .. } => self.judge_failure(pod, uid),
             Op::CreatePod(pod) => self.judge_create(pod),
             Op::PatchTaskGroupStatus { group, uid, status } => {
                 self.judge_uid(Kind::TaskGroup, group, uid)?;
@@ -51,6 +52,17 @@ impl Process {
             }
             Op::CreateEvent(event) => self.judge_event(event),
         }
+    }
+
+    /// I8: who fails is ours and no placeholder, and had no node and no end when it was seen last (01, 1.7).
+    fn judge_failure(&self, key: &Key, uid: &Uid) -> Result<(), Violation> {
+        self.judge_uid(Kind::Pod, key, uid)?;
+        let has_node = |pod: &PodSeen| pod.node.is_some() || self.answered.contains(&pod.uid);
+        let may = |pod: &PodSeen| pod.ours && !pod.placeholder && !pod.ended && !pod.terminating && !has_node(pod);
+        if self.pods.get(key).is_some_and(may) {
+            return Ok(());
+        }
+        Err(Violation::new("I8", format!("{key} is failed, and is no pod of ours that waits for a node")))
     }
 
     /// I9: a placeholder goes with a TaskGroup that is there, by its UID. One that may have been made is made again, to know.

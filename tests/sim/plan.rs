@@ -206,7 +206,7 @@ impl Denied {
             Op::CreatePod(_) => matches!(self, Self::PodCreations),
             Op::DeletePod { .. } => matches!(self, Self::PodDeletions),
             Op::GetPod { .. } => matches!(self, Self::PodQuestions),
-            Op::PatchPodCondition { .. } => matches!(self, Self::PodConditions),
+            Op::FailPod { .. } | Op::PatchPodCondition { .. } => matches!(self, Self::PodConditions),
             Op::PatchTaskGroupStatus { .. } => matches!(self, Self::GroupStatuses),
             Op::PatchQueueStatus { .. } => matches!(self, Self::QueueStatuses),
             Op::CreateEvent(_) => matches!(self, Self::Events),

@@ -416,6 +416,7 @@ impl Process {
                 Some((uid.clone(), format!("{}.{}", uid.0, status.incarnation), Step::Said { lost }))
             }
             Op::DeletePod { .. }
+            | Op::FailPod { .. }
             | Op::CreatePod(_)
             | Op::GetPod { .. }
             | Op::PatchPodCondition { .. }

@@ -70,6 +70,7 @@ pub(crate) fn deeds(plan: &Plan, order: Option<u64>) -> Vec<String> {
         Op::Bind { pod, node, annotations, .. } => Some(format!("bind {pod} to {node} as {annotations:?}")),
         Op::CreatePod(pod) => Some(format!("create {:?}", pod.metadata.name)),
         Op::DeletePod { pod, .. } => Some(format!("delete {pod}")),
+        Op::FailPod { pod, .. } => Some(format!("fail {pod}")),
         Op::GetPod { .. }
         | Op::PatchPodCondition { .. }
         | Op::PatchTaskGroupStatus { .. }

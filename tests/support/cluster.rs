@@ -365,6 +365,7 @@ impl Cluster {
                     self.delete(&name);
                 }
             }
+            Decision::Fail(ask, reason, _) => self.fail(ask, reason),
             Decision::ShowGroup(group) => self.write_status(group),
             Decision::Recall(_)
             | Decision::CancelPlaceholder(_)
@@ -403,6 +404,13 @@ impl Cluster {
         self.show(spec);
     }
 
+    fn fail(&mut self, ask: AskId, reason: Code) {
+        if let Some(name) = self.name(ask) {
+            let place = Place::Failed { reason: reason.name().into() };
+            self.show(AskSpec { place, ..self.pods[&name].1.clone() });
+        }
+    }
+
     /// The placeholder pod appears.
     pub fn create(&mut self, name: &PlaceholderName) {
         let asked = || self.groups.get(&*name.group.name).map(|spec| spec.shape.clone());
@@ -429,6 +437,7 @@ impl Cluster {
             Decision::CreatePlaceholder(name) => Some(format!("create {}/{}", name.group.name, name.seat)),
             Decision::CancelPlaceholder(name) => Some(format!("cancel {}/{}", name.group.name, name.seat)),
             Decision::Release(ask, why) => Some(format!("release {} {}", name(ask), word(*why))),
+            Decision::Fail(ask, reason, _) => Some(format!("fail {} {reason}", name(ask))),
             Decision::Tell(..) | Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => None,
         }
     }

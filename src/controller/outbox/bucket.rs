@@ -1,10 +1,10 @@
-//! Token buckets: status, conditions and events never take the server's time from binds for long.
+//! Token buckets: failures, status, conditions and events never take the server's time from binds for long.
 
 use super::want::Slot;
 use crate::core::time::Mono;
 
-/// Conditions and status each: a twentieth of what a small control plane takes (about 1700 writes a second, measured);
-/// the burst lets a few hundred gangs change state at once.
+/// Failures, conditions and status each: a twentieth of what a small control plane takes (about 1700 writes a second,
+/// measured); the burst lets a few hundred gangs change state at once, or a gang of a few hundred fail.
 const PATCH: Rate = Rate { per_second: 100, burst: 200 };
 /// Events are kept for an hour by the server and read by people: the rate of client-go's event broadcaster is lower.
 const EVENT: Rate = Rate { per_second: 20, burst: 50 };
@@ -50,6 +50,7 @@ impl Bucket {
 /// The buckets of the slots that have one.
 #[derive(Clone, Debug)]
 pub(super) struct Buckets {
+    failure: Bucket,
     condition: Bucket,
     status: Bucket,
     event: Bucket,
@@ -57,7 +58,8 @@ pub(super) struct Buckets {
 
 impl Default for Buckets {
     fn default() -> Self {
-        Self { condition: Bucket::full(PATCH), status: Bucket::full(PATCH), event: Bucket::full(EVENT) }
+        let patch = Bucket::full(PATCH);
+        Self { failure: patch, condition: patch, status: patch, event: Bucket::full(EVENT) }
     }
 }
 
@@ -66,6 +68,7 @@ impl Buckets {
     pub(super) fn when(&self, rank: Slot, now: Mono) -> Mono {
         match rank {
             Slot::Bind | Slot::Delete | Slot::Create => now,
+            Slot::Fail => self.failure.when(now),
             Slot::Condition => self.condition.when(now),
             Slot::Status => self.status.when(now),
             Slot::Event => self.event.when(now),
@@ -76,6 +79,7 @@ impl Buckets {
     pub(super) fn take(&mut self, rank: Slot, now: Mono) {
         match rank {
             Slot::Bind | Slot::Delete | Slot::Create => {}
+            Slot::Fail => self.failure.take(now),
             Slot::Condition => self.condition.take(now),
             Slot::Status => self.status.take(now),
             Slot::Event => self.event.take(now),

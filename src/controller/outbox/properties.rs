@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use proptest::prelude::*;
 
+use super::tests::fail;
 use super::*;
 use crate::core::base::ids::{Key, Uid};
 use crate::shim::op::Kind;
@@ -53,6 +54,7 @@ fn make((slot, which): &Name) -> Op {
     match slot {
         Slot::Bind => Op::Bind { pod, uid, node: "n".into(), annotations: BTreeMap::new() },
         Slot::Delete => Op::DeletePod { pod, uid },
+        Slot::Fail => fail(pod, uid),
         Slot::Create => Op::CreatePod(Box::default()),
         Slot::Condition => Op::PatchPodCondition { pod, uid, condition: Box::default() },
         Slot::Status => Op::PatchTaskGroupStatus { group: pod, uid, status: Box::default() },
@@ -117,7 +119,7 @@ impl World {
         for call in calls {
             let object = |op: &Op| match op {
                 Op::Bind { pod, .. } | Op::DeletePod { pod, .. } | Op::GetPod { pod } => Some(pod.clone()),
-                Op::PatchPodCondition { pod, .. } => Some(pod.clone()),
+                Op::FailPod { pod, .. } | Op::PatchPodCondition { pod, .. } => Some(pod.clone()),
                 Op::PatchTaskGroupStatus { group, .. } => Some(group.clone()),
                 Op::PatchQueueStatus { .. } | Op::CreatePod(_) | Op::CreateEvent(_) => None,
             };

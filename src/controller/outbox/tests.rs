@@ -1,5 +1,6 @@
 //! What leaves when, and what follows from each answer.
 
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -9,6 +10,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use super::entries::EVENTS_MAX;
 use super::*;
 use crate::core::base::ids::{Key, Uid};
+use crate::core::codes::Code;
 use crate::shim::observation::{Body, Seen};
 use crate::shim::op::Kind;
 
@@ -27,11 +29,18 @@ fn op(slot: Slot, key: &str) -> Op {
     match slot {
         Slot::Bind => Op::Bind { pod, uid, node: "n1".into(), annotations: BTreeMap::new() },
         Slot::Delete => Op::DeletePod { pod, uid },
+        Slot::Fail => fail(pod, uid),
         Slot::Create => Op::CreatePod(Box::default()),
         Slot::Condition => Op::PatchPodCondition { pod, uid, condition: Box::default() },
         Slot::Status => Op::PatchTaskGroupStatus { group: pod, uid, status: Box::default() },
         Slot::Event => Op::CreateEvent(Box::default()),
     }
+}
+
+/// A pod that was seen last at version 6 is to fail.
+pub(super) fn fail(pod: Key, uid: Uid) -> Op {
+    let resource_version = NonZeroU64::MIN.saturating_add(5);
+    Op::FailPod { pod, uid, resource_version, reason: Code::ReservationLost, message: "why".into() }
 }
 
 fn next(outbox: &mut Box_, now: u64) -> Vec<Call> {
@@ -53,6 +62,13 @@ fn seen(uid: &str, node: Option<&str>) -> Outcome {
     let pod = Pod { spec: Some(spec), ..Pod::default() };
     let body = Ok(Body::Pod(Arc::new(pod)));
     Outcome::Ok(Some(Box::new(Seen { key: Key::new("ns", "a"), uid: Uid::new(uid), rv: 7, body })))
+}
+
+/// A pod without a node at this version.
+fn seen_at(rv: u64) -> Outcome {
+    let Outcome::Ok(Some(mut seen)) = seen("u1", None) else { panic!("it is seen") };
+    seen.rv = rv;
+    Outcome::Ok(Some(seen))
 }
 
 /// A pod without a node that is being deleted, and held.
@@ -136,6 +152,21 @@ fn every_answer_to_every_slot() {
         (Slot::Delete, vec![refused(403)], "delete:denied delete"),
         (Slot::Delete, vec![refused(422)], "delete:refused"),
         (Slot::Delete, vec![Unknown], "delete:- delete"),
+        (Slot::Fail, vec![ok()], "patch:done"),
+        (Slot::Fail, vec![refused(404)], "patch:gone"),
+        (Slot::Fail, vec![refused(403)], "patch:denied patch"),
+        (Slot::Fail, vec![refused(422)], "patch:refused"),
+        (Slot::Fail, vec![refused(503)], "patch:- patch"),
+        (Slot::Fail, vec![Unknown, ok()], "patch:- patch:done"),
+        // 409: somebody has changed the pod, which is looked at with all that it is now. It is seen at version 7.
+        (Slot::Fail, vec![refused(409), seen("u1", Some("n1"))], "patch:- get:fact"),
+        (Slot::Fail, vec![refused(409), seen("u1", None)], "patch:- get:fact"),
+        (Slot::Fail, vec![refused(409), refused(404)], "patch:- get:gone"),
+        (Slot::Fail, vec![refused(409), Unknown], "patch:- get:- get"),
+        (Slot::Fail, vec![Unknown, refused(409), seen("u1", None)], "patch:- patch:- get:fact"),
+        // Nobody has, as far as the answer shows.
+        (Slot::Fail, vec![refused(409), seen_at(6)], "patch:- get:refused"),
+        (Slot::Fail, vec![refused(409), seen("u2", None)], "patch:- get:refused"),
         (Slot::Create, vec![seen("u1", None)], "create:done"),
         (Slot::Create, vec![refused(409), seen("u9", None)], "create:- get:done"),
         (Slot::Create, vec![refused(409), refused(404)], "create:- get:- create"),
@@ -202,6 +233,7 @@ fn the_order_is_by_slot_and_then_by_arrival() {
         (Slot::Status, "s"),
         (Slot::Condition, "k"),
         (Slot::Create, "c"),
+        (Slot::Fail, "f"),
         (Slot::Delete, "d"),
         (Slot::Bind, "b2"),
         (Slot::Bind, "b1"),
@@ -213,7 +245,7 @@ fn the_order_is_by_slot_and_then_by_arrival() {
         order.push(*key);
         Ok(op(slot, key))
     });
-    assert_eq!(order, ["b2", "b1", "d", "c", "k", "s", "e"]);
+    assert_eq!(order, ["b2", "b1", "d", "f", "c", "k", "s", "e"]);
 }
 
 /// A call that is `Next` leaves even if its own slot may have no more calls in flight; not if no call at all may be

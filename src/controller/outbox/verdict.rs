@@ -39,8 +39,8 @@ impl Why {
 pub enum Verdict {
     /// It has happened, with the object if an answer carried it. Deleted objects may still be there, terminating.
     Done(Option<Box<Seen>>),
-    /// It did not happen and will not: the object is another one, or (Bind) is on another node or being deleted. To be
-    /// taken in like a fact of the watch.
+    /// It did not happen and will not: the object is another one, or (Bind) is on another node or being deleted, or (Fail)
+    /// was changed meanwhile. To be taken in like a fact of the watch.
     Fact(Box<Seen>),
     /// The object is gone.
     Gone,
@@ -77,7 +77,7 @@ pub(super) struct Look {
 /// What is in flight.
 #[derive(Clone, Debug)]
 pub(super) enum Sent {
-    /// Bind, Delete or Create.
+    /// Bind, Delete, Fail or Create.
     Write {
         /// The call.
         op: Box<Op>,
@@ -115,13 +115,13 @@ pub(super) fn judge(slot: Slot, sent: Sent, attempt: u32, rule: Rule, outcome: O
         (Sent::Write { op, doubt }, _) => written(slot, op, doubt, answer),
         (Sent::Look(look), _) => looked(slot, look, attempt, answer),
         (Sent::Text, Slot::Event) => told(attempt, answer),
-        (Sent::Text, Slot::Bind | Slot::Delete | Slot::Create | Slot::Condition | Slot::Status) => {
+        (Sent::Text, Slot::Bind | Slot::Delete | Slot::Fail | Slot::Create | Slot::Condition | Slot::Status) => {
             patched(attempt, answer)
         }
     }
 }
 
-/// Answer to a Binding, DELETE or creation.
+/// Answer to a Binding, DELETE, failure or creation.
 fn written(slot: Slot, op: Box<Op>, doubt: bool, answer: Answer) -> Next {
     match answer {
         Answer::Done(seen) => Next::End(Verdict::Done(seen)),
@@ -136,7 +136,9 @@ fn written(slot: Slot, op: Box<Op>, doubt: bool, answer: Answer) -> Next {
         // An earlier attempt may have happened. Admission comes before storage, so a quota that the first attempt has
         // used up refuses the second.
         Answer::Denied(why) | Answer::Rejected(why) if doubt => look(op, why, doubt),
-        Answer::Denied(why) if slot == Slot::Delete => Next::Go { step: Step::Make, pace: Pace::Long, why },
+        Answer::Denied(why) if matches!(slot, Slot::Delete | Slot::Fail) => {
+            Next::Go { step: Step::Make, pace: Pace::Long, why }
+        }
         Answer::Denied(why) | Answer::Rejected(why) => Next::End(Verdict::Refused(why, None)),
         Answer::Busy(why) => Next::Go { step: again(op, doubt), pace: Pace::Brief, why },
         Answer::Unknown(why) => Next::Go { step: Step::Repeat(op), pace: Pace::Brief, why },
@@ -158,7 +160,9 @@ fn looked(slot: Slot, look: Look, attempt: u32, answer: Answer) -> Next {
         Answer::Removed => Next::End(Verdict::Gone),
         Answer::Missing(_) => match slot {
             Slot::Create => not_yet(look, attempt, None),
-            Slot::Bind | Slot::Delete | Slot::Condition | Slot::Status | Slot::Event => Next::End(Verdict::Gone),
+            Slot::Bind | Slot::Delete | Slot::Fail | Slot::Condition | Slot::Status | Slot::Event => {
+                Next::End(Verdict::Gone)
+            }
         },
         Answer::Done(None) => {
             let why = look.why.clone();
@@ -175,6 +179,10 @@ fn looked(slot: Slot, look: Look, attempt: u32, answer: Answer) -> Next {
 fn found(slot: Slot, look: Look, attempt: u32, seen: Box<Seen>) -> Next {
     if slot == Slot::Create {
         return Next::End(Verdict::Done(Some(seen)));
+    }
+    if let Op::FailPod { uid, resource_version, .. } = &*look.op {
+        let is_changed = *uid == seen.uid && seen.rv > resource_version.get() && seen.body.is_ok();
+        return if is_changed { Next::End(Verdict::Fact(seen)) } else { not_yet(look, attempt, Some(seen)) };
     }
     if target_uid(&look.op).is_some_and(|uid| *uid != seen.uid) {
         return Next::End(Verdict::Fact(seen));
@@ -205,7 +213,9 @@ fn not_yet(look: Look, attempt: u32, seen: Option<Box<Seen>>) -> Next {
         Op::Bind { .. } => !doubt,
         // 409 also means that a quota was changed at the same time: worth another try.
         Op::DeletePod { .. } | Op::CreatePod(_) => !doubt && attempt >= CONFLICTS_MAX,
-        Op::GetPod { .. }
+        // The answer shows no change of the pod: it is too old, or the conflict was about something else.
+        Op::FailPod { .. }
+        | Op::GetPod { .. }
         | Op::PatchPodCondition { .. }
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }
@@ -248,10 +258,10 @@ fn told(attempt: u32, answer: Answer) -> Next {
     Next::Go { step: Step::Make, pace: Pace::Brief, why }
 }
 
-/// The UID that a Binding or DELETE insists on.
+/// The UID that a Binding, DELETE or failure insists on.
 fn target_uid(op: &Op) -> Option<&Uid> {
     match op {
-        Op::Bind { uid, .. } | Op::DeletePod { uid, .. } => Some(uid),
+        Op::Bind { uid, .. } | Op::DeletePod { uid, .. } | Op::FailPod { uid, .. } => Some(uid),
         Op::CreatePod(_)
         | Op::GetPod { .. }
         | Op::PatchPodCondition { .. }
@@ -266,6 +276,7 @@ fn node(op: &Op) -> Option<&str> {
     match op {
         Op::Bind { node, .. } => Some(node),
         Op::DeletePod { .. }
+        | Op::FailPod { .. }
         | Op::CreatePod(_)
         | Op::GetPod { .. }
         | Op::PatchPodCondition { .. }

@@ -12,6 +12,8 @@ pub enum Slot {
     Bind,
     /// Deletion of a placeholder.
     Delete,
+    /// End of a pod whose gang is given up.
+    Fail,
     /// Creation of a placeholder.
     Create,
     /// Condition of a waiting pod.
@@ -24,13 +26,14 @@ pub enum Slot {
 
 impl Slot {
     /// All of them, in order.
-    pub const ALL: [Self; 6] = [Self::Bind, Self::Delete, Self::Create, Self::Condition, Self::Status, Self::Event];
+    pub const ALL: [Self; 7] =
+        [Self::Bind, Self::Delete, Self::Fail, Self::Create, Self::Condition, Self::Status, Self::Event];
 
     /// Whether it puts something into words for people.
     pub const fn is_text(self) -> bool {
         match self {
             Self::Condition | Self::Status | Self::Event => true,
-            Self::Bind | Self::Delete | Self::Create => false,
+            Self::Bind | Self::Delete | Self::Fail | Self::Create => false,
         }
     }
 
@@ -38,7 +41,7 @@ impl Slot {
     pub(super) const fn is_patch(self) -> bool {
         match self {
             Self::Condition | Self::Status => true,
-            Self::Bind | Self::Delete | Self::Create | Self::Event => false,
+            Self::Bind | Self::Delete | Self::Fail | Self::Create | Self::Event => false,
         }
     }
 }
@@ -65,7 +68,7 @@ pub struct Want<K> {
     pub slot: Slot,
     /// The controller's name for what is written.
     pub key: K,
-    /// The object; `None` if nobody else writes it (events). Bind, Delete and Create need one: a pod.
+    /// The object; `None` if nobody else writes it (events). Bind, Delete, Fail and Create need one: a pod.
     pub object: Option<Object>,
     /// Who of its slot leaves first.
     pub urgency: Urgency,

@@ -22,7 +22,9 @@ const fn most(slot: Slot) -> usize {
     match slot {
         Slot::Bind => MAX,
         Slot::Delete => 16,
-        Slot::Create => 24,
+        // A gang of hundreds has failed within a second.
+        Slot::Fail => 2,
+        Slot::Create => 22,
         Slot::Condition | Slot::Status => 3,
         Slot::Event => 2,
     }

@@ -1,6 +1,8 @@
 //! What is kept of pods: their names and UIDs by the core's numbers for them, and the condition with which each was
 //! last seen.
 
+use std::num::NonZeroU64;
+
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 
 use super::Kept;
@@ -27,6 +29,8 @@ pub struct PodName {
     pub key: Key,
     /// UID.
     pub uid: Uid,
+    /// The version at which it was seen last; `None` if it could not be read there, or the version is no number.
+    pub version: Option<NonZeroU64>,
     /// Reason and message of its `PodScheduled=False` when the pod was last seen; `None` if we have sent another one
     /// since.
     said: Option<Box<(String, String)>>,
@@ -68,7 +72,7 @@ impl Pods {
         if let Some(ask) = self.known.get(&at.key) {
             return *ask;
         }
-        let ask = self.asks.insert(PodName { key: at.key.clone(), uid: at.uid.clone(), said: None });
+        let ask = self.asks.insert(PodName { key: at.key.clone(), uid: at.uid.clone(), version: None, said: None });
         self.known.put(at, whose, ask);
         ask
     }
@@ -105,8 +109,10 @@ impl Kept for Pods {
             }
             return events;
         }
+        let version = NonZeroU64::new(at.rv);
         let ask = self.ask_of(at, whose);
         if let Some(name) = self.asks.get_mut(ask) {
+            name.version = version;
             name.said = waits_because(pod);
         }
         events.push(Event::Ask(ask, Box::new(spec)));
@@ -116,7 +122,12 @@ impl Kept for Pods {
     fn see_malformed(&mut self, at: Version, _: Malformed) -> Vec<Event> {
         match self.known.sight(&at) {
             Sight::Replaced(ask) => vec![self.drop_ask(ask)],
-            Sight::New | Sight::Changed | Sight::Stale => Vec::new(),
+            Sight::Changed => {
+                let ask = self.known.get(&at.key).copied();
+                ask.and_then(|ask| self.asks.get_mut(ask)).into_iter().for_each(|name| name.version = None);
+                Vec::new()
+            }
+            Sight::New | Sight::Stale => Vec::new(),
         }
     }
 

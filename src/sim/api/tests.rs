@@ -5,6 +5,7 @@ use serde_json::json;
 use super::super::kubelet;
 use super::*;
 use crate::api::task_group::TaskGroupStatus;
+use crate::core::codes::Code;
 
 const NOW: Wall = Wall(5_000);
 
@@ -84,6 +85,36 @@ fn a_deletion_as_the_real_server_takes_it() {
     assert!(kubelet::act(&mut api, &key("a"), NOW) && pod(&api).is_some_and(has_ended), "its end is told first");
     assert_eq!(kubelet::task(&api, &key("a")), Some(kubelet::Task::End));
     assert!(kubelet::act(&mut api, &key("a"), NOW) && pod(&api).is_none());
+}
+
+/// Only in the version that is named, which is compared first; whether the pod has a node is not asked.
+#[test]
+fn a_failure_as_the_real_server_takes_it() {
+    let (mut api, uid) = with_pod(|_| ());
+    let version = |api: &Api| -> NonZeroU64 {
+        let version = pod(api).and_then(|pod| pod.metadata.resource_version.as_ref()?.parse().ok());
+        version.expect("versions are numbers")
+    };
+    let fail = |uid: &Uid, resource_version: NonZeroU64| {
+        let (reason, message) = (Code::ReservationLost, "too late".into());
+        Op::FailPod { pod: key("a"), uid: uid.clone(), resource_version, reason, message }
+    };
+    let first = version(&api);
+    let other = Uid::new("other");
+    assert_eq!(code(&api.call(&fail(&other, first), NOW)), 422);
+    let condition = Box::new(condition(SCHEDULED, "False"));
+    api.call(&Op::PatchPodCondition { pod: key("a"), uid: uid.clone(), condition }, NOW);
+    assert_eq!([&uid, &other].map(|uid| code(&api.call(&fail(uid, first), NOW))), [409; 2], "it was changed");
+    let latest = version(&api);
+    assert_eq!(code(&api.call(&fail(&uid, latest), NOW)), 200);
+    let status = pod(&api).and_then(|pod| pod.status.clone()).expect("it has one");
+    let said = [status.phase, status.reason, status.message];
+    assert_eq!(said, ["Failed", "ReservationLost", "too late"].map(|word| Some(word.to_owned())));
+    assert_eq!(status.conditions.map(|all| all.len()), Some(1), "the rest stays as it is");
+    let after = version(&api);
+    assert_eq!((code(&api.call(&fail(&uid, after), NOW)), version(&api)), (200, after), "nothing new");
+    api.store.remove(Kind::Pod, &key("a"));
+    assert_eq!(code(&api.call(&fail(&uid, latest), NOW)), 404);
 }
 
 /// A Binding gives it a node, which counts as no change of the spec.

@@ -2,11 +2,13 @@
 //! and those of I14 need a bug of the product, and are in `tests/rivals/`.)
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use gangline::api::queue::QueueStatus;
 use gangline::api::task_group::{Counts, TaskGroupStatus};
 use gangline::core::base::ids::{Key, Uid};
+use gangline::core::codes::Code;
 use gangline::core::time::Mono;
 use gangline::shim::decode;
 use gangline::shim::observation::{Body, Malformed, Outcome, Seen, WatchFact};
@@ -249,6 +251,23 @@ fn i8_a_pod_of_somebody_else_is_touched() {
 }
 
 #[test]
+fn i8_a_pod_is_failed_that_does_not_wait_or_is_not_to() {
+    let mut world = world(false);
+    let foreign =
+        json!({"metadata": {"name": "foreign", "namespace": NS}, "spec": {"schedulerName": "other", "containers": []}});
+    world.apply(Kind::Pod, &foreign);
+    world.rest();
+    let made = world.placeholders().first().cloned().expect("it holds seats");
+    let mut fails = |name: &str| {
+        let (pod, uid, resource_version) = (key(name), uid(&world, name), NonZeroU64::MIN);
+        let op = Op::FailPod { pod, uid, resource_version, reason: Code::ReservationLost, message: "".into() };
+        judge(&mut world, &op)
+    };
+    assert_eq!(["single", "foreign", &made].map(&mut fails), [Some("I8"); 3]);
+    assert_eq!(fails("large"), None);
+}
+
+#[test]
 fn i9_a_placeholder_is_made_for_nobody() {
     let mut world = world(false);
     let made = world.placeholders().first().cloned().expect("it holds seats");
@@ -274,9 +293,16 @@ fn i9_something_is_written_about_an_earlier_one_of_the_name() {
         Op::PatchTaskGroupStatus { group: key("g"), uid: unseen(), status },
         Op::PatchQueueStatus { queue: "root.q".into(), uid: unseen(), status: Box::default() },
         Op::PatchPodCondition { pod: key("large"), uid: unseen(), condition: Box::default() },
+        Op::FailPod {
+            pod: key("large"),
+            uid: unseen(),
+            resource_version: NonZeroU64::MIN,
+            reason: Code::ReservationLost,
+            message: "".into(),
+        },
         event("unseen"),
     ];
-    assert_eq!(ops.map(|op| judge(&mut world, &op)), [Some("I9"); 4]);
+    assert_eq!(ops.map(|op| judge(&mut world, &op)), [Some("I9"); 5]);
     let uid = uid(&world, "large");
     assert_eq!(judge(&mut world, &event(&uid.0)), None);
 }
