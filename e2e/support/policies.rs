@@ -158,6 +158,7 @@ async fn attack(admin: &Asker, scheduler: &Asker, controller: &Asker) -> Result<
     in_force(admin, &placeholder("forged")).await?;
     in_force(scheduler, &pod("foreign", &json!({}))).await?;
     nobody_forges(admin, controller, scheduler).await?;
+    the_phase_is_restrained(admin, scheduler).await?;
     the_scheduler_is_restrained(scheduler).await
 }
 
@@ -263,6 +264,57 @@ async fn the_status_is_restrained(scheduler: &Asker) -> Result<()> {
     let condition = json!({"type": "PodScheduled", "status": "False", "reason": "WaitingForMembers"});
     let status = json!({"status": {"conditions": [condition]}});
     scheduler.expect(Method::PATCH, &at, Some(&status), 200, "a condition").await
+}
+
+/// The status with which a pod of a gang that is given up fails.
+fn failure() -> Value {
+    json!({"phase": "Failed", "reason": "PlaceholderTimeout", "message": "the gang was given up"})
+}
+
+/// The same with another value of a field.
+fn failure_with(field: &str, value: Value) -> Value {
+    let mut failure = failure();
+    failure[field] = value;
+    failure
+}
+
+/// The scheduler may fail a pod of its own that waits for a node, with its own reason, and no other; and it changes no
+/// phase otherwise.
+async fn the_phase_is_restrained(admin: &Asker, scheduler: &Asker) -> Result<()> {
+    let status = |status: Value| json!({"status": status});
+    for (name, scheduler_name) in [("waits", "gangline"), ("theirs", "default-scheduler"), ("bound", "gangline")] {
+        let pod = with(pod(name, &json!({})), "schedulerName", json!(scheduler_name));
+        admin.expect(Method::POST, PODS, Some(&pod), 201, "an ordinary pod").await?;
+    }
+    let bind = binding("bound", "n", &json!({}));
+    scheduler.expect(Method::POST, &format!("{PODS}/bound/binding"), Some(&bind), 201, "a Binding").await?;
+    for name in ["bound", "theirs"] {
+        let why = format!("the end of a pod that is {name}");
+        let at = format!("{PODS}/{name}/status");
+        scheduler.refused(Method::PATCH, &at, Some(&status(failure())), &why).await?;
+    }
+    let at = format!("{PODS}/waits/status");
+    for (refused, why) in [
+        (json!({"phase": "Running"}), "a run"),
+        (json!({"phase": "Succeeded"}), "a good end"),
+        (json!({"phase": "Failed"}), "an end without a reason"),
+        (failure_with("phase", json!("Running")), "a run with our reason"),
+        (failure_with("phase", json!("Succeeded")), "a good end with our reason"),
+        (failure_with("reason", json!("Evicted")), "an end with a reason of others"),
+        (failure_with("podIP", json!("10.9.9.9")), "an end with an address"),
+        (failure_with("startTime", json!("2020-01-01T00:00:00Z")), "an end with a start"),
+    ] {
+        scheduler.refused(Method::PATCH, &at, Some(&status(refused)), why).await?;
+    }
+    scheduler.expect(Method::PATCH, &at, Some(&status(failure())), 200, "the end of a pod that waits").await?;
+    for (refused, why) in [
+        (json!({"phase": "Pending"}), "a pod that has failed begins anew"),
+        (json!({"phase": "Succeeded"}), "a pod that has failed ends well"),
+        (json!({"message": "another"}), "another message for a pod that has failed"),
+    ] {
+        scheduler.refused(Method::PATCH, &at, Some(&status(refused)), why).await?;
+    }
+    Ok(())
 }
 
 type Attack = (Value, &'static str);
