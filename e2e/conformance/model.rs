@@ -40,7 +40,7 @@ impl Model {
     /// Carries out a step.
     pub(super) fn ask(&mut self, key: &Key, step: Step) -> Outcome {
         let kind = step.kind;
-        if let Some(op) = op(key, |whose| self.lives.uid(kind, key, whose), step) {
+        if let Some(op) = op(key, &self.lives, step) {
             return self.api.call(&op, NOW);
         }
         let answer = match step.deed {
@@ -62,6 +62,7 @@ impl Model {
             | Deed::Delete(_)
             | Deed::Get
             | Deed::Condition(..)
+            | Deed::Fail { .. }
             | Deed::Status(..)
             | Deed::Event { .. } => unreachable!("an op"),
         };

@@ -65,6 +65,7 @@ async fn a_namespace_goes(t: &Context, place: Place) -> Result<()> {
         step(Kind::Pod, Deed::Event { nowhere: false }),
         step(Kind::Pod, Deed::Bind(Whose::Own)),
         step(Kind::Pod, Deed::Condition(Whose::Own, true)),
+        step(Kind::Pod, Deed::Fail { whose: Whose::Own, is_latest: true }),
         step(Kind::TaskGroup, Deed::Status(Whose::Own, 1)),
         step(Kind::Pod, Deed::Delete(Whose::Own)),
         step(Kind::Pod, Deed::End),

@@ -36,7 +36,7 @@ pub(super) struct Asked {
 impl Server {
     /// Carries out a step.
     pub(super) async fn ask(&self, key: &Key, step: Step) -> Result<Outcome> {
-        match op(key, |whose| self.lives.uid(step.kind, key, whose), step) {
+        match op(key, &self.lives, step) {
             Some(op) => send(&self.client, &op).await,
             None => ask(&self.client, &others(key, step)).await,
         }
@@ -127,9 +127,13 @@ fn others(key: &Key, step: Step) -> Asked {
             let patch = patch(step).expect("a resize is a patch");
             asked(Method::PATCH, format!("{at}/resize"), "application/strategic-merge-patch+json", patch)
         }
-        Deed::Bind(_) | Deed::Delete(_) | Deed::Get | Deed::Condition(..) | Deed::Status(..) | Deed::Event { .. } => {
-            unreachable!("an op")
-        }
+        Deed::Bind(_)
+        | Deed::Delete(_)
+        | Deed::Get
+        | Deed::Condition(..)
+        | Deed::Fail { .. }
+        | Deed::Status(..)
+        | Deed::Event { .. } => unreachable!("an op"),
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) async fn a_write_takes_too_long(t: &mut Context, place: Place) -> Res
 /// Whether the write was made after all.
 async fn is_made_in_the_end(t: &mut Context, server: &mut Server, model: &mut Model, step: Step) -> Result<bool> {
     let key = server.place.key(step.kind, step.second);
-    let write = op(&key, |whose| server.lives.uid(step.kind, &key, whose), step);
+    let write = op(&key, &server.lives, step);
     let write = write.ok_or_else(|| Error::new("a write of the scheduler"))?;
     t.plane()?.pause(Component::Etcd)?;
     let told = send_impatiently(&server.client, &write).await;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use gangline::api::names::{BINDING, GROUP, VERSION};
 use gangline::api::queue::QueueStatus;
 use gangline::api::task_group::{Counts, TaskGroupStatus};
-use gangline::core::base::ids::{Key, Uid};
+use gangline::core::base::ids::Key;
+use gangline::core::codes::Code;
 use gangline::shim::op::{Kind, Op};
 use gangline::sim::api::condition;
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
@@ -16,6 +17,7 @@ use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 use serde_json::{Value, json};
 
+use super::view::Lives;
 use crate::support::error::{Error, Result};
 
 /// Requests of a sequence.
@@ -42,6 +44,11 @@ pub(super) enum Deed {
     Delete(Whose),
     Get,
     Condition(Whose, bool),
+    /// It fails if it is still in its latest version, or in the one before.
+    Fail {
+        whose: Whose,
+        is_latest: bool,
+    },
     Status(Whose, u32),
     /// An event about it, or into a namespace that does not exist.
     Event {
@@ -155,6 +162,7 @@ fn pod_deed() -> impl Strategy<Value = Deed> {
         6 => whose().prop_map(Deed::Delete),
         2 => Just(Deed::Get),
         4 => (whose(), any::<bool>()).prop_map(|(whose, is)| Deed::Condition(whose, is)),
+        3 => (whose(), prop::bool::weighted(0.7)).prop_map(|(whose, is_latest)| Deed::Fail { whose, is_latest }),
         1 => any::<bool>().prop_map(|nowhere| Deed::Event { nowhere }),
         1 => (0_u32..2).prop_map(Deed::Label),
         2 => Just(Deed::Drop),
@@ -182,8 +190,8 @@ fn deed(with_status: bool) -> impl Strategy<Value = Deed> {
 }
 
 /// What the scheduler would send for a step; `None` for what others do.
-pub(super) fn op(key: &Key, uid: impl Fn(Whose) -> Uid, step: Step) -> Option<Op> {
-    let object = key.clone();
+pub(super) fn op(key: &Key, lives: &Lives, step: Step) -> Option<Op> {
+    let (object, uid) = (key.clone(), |whose| lives.uid(step.kind, key, whose));
     match step.deed {
         Deed::Create(form) if step.kind == Kind::Pod => Some(Op::CreatePod(Box::new(pod(key, form)))),
         Deed::Bind(whose) => {
@@ -197,6 +205,13 @@ pub(super) fn op(key: &Key, uid: impl Fn(Whose) -> Uid, step: Step) -> Option<Op
             let condition = Box::new(PodCondition { reason: Some("Why".to_owned()), ..condition });
             Some(Op::PatchPodCondition { pod: object, uid: uid(whose), condition })
         }
+        Deed::Fail { whose, is_latest } => Some(Op::FailPod {
+            pod: object,
+            uid: uid(whose),
+            resource_version: lives.version(step.kind, key, is_latest),
+            reason: Code::ReservationLost,
+            message: "why".into(),
+        }),
         Deed::Status(whose, number) if step.kind == Kind::TaskGroup => {
             let status = Box::new(group_status(number));
             Some(Op::PatchTaskGroupStatus { group: object, uid: uid(whose), status })
@@ -309,6 +324,7 @@ pub(super) fn patch(step: Step) -> Option<Value> {
         | Deed::Delete(_)
         | Deed::Get
         | Deed::Condition(..)
+        | Deed::Fail { .. }
         | Deed::Status(..)
         | Deed::Event { .. }
         | Deed::Drop

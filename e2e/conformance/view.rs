@@ -1,6 +1,7 @@
 //! What is compared of answers and objects: what both can know, with UIDs as numbers of lives.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use gangline::core::base::ids::{Key, Uid};
 use gangline::shim::observation::{Body, Outcome, Seen};
@@ -16,24 +17,41 @@ const NOBODY: &str = "5d1e2f3a-0000-4000-8000-000000000000";
 
 /// The objects that each name stood for, one after the other.
 #[derive(Debug, Default)]
-pub(super) struct Lives(BTreeMap<(Kind, Key), Vec<Uid>>);
+pub(super) struct Lives(BTreeMap<(Kind, Key), Name>);
+
+/// What was seen under one name.
+#[derive(Debug, Default)]
+struct Name {
+    uids: Vec<Uid>,
+    /// The version before the last, and the last.
+    versions: [u64; 2],
+}
 
 impl Lives {
     /// Which life of its name an object is, from 1, and whether it was not known before.
     pub(super) fn number(&mut self, kind: Kind, seen: &Seen) -> (usize, bool) {
-        let lives = self.0.entry((kind, seen.key.clone())).or_default();
-        let known = lives.iter().position(|uid| *uid == seen.uid);
+        let Name { uids, versions } = self.0.entry((kind, seen.key.clone())).or_default();
+        if seen.rv > versions[1] {
+            *versions = [versions[1], seen.rv];
+        }
+        let known = uids.iter().position(|uid| *uid == seen.uid);
         let number = known.unwrap_or_else(|| {
-            lives.push(seen.uid.clone());
-            lives.len() - 1
+            uids.push(seen.uid.clone());
+            uids.len() - 1
         });
         (number + 1, known.is_none())
     }
 
     /// The UID that a request names.
     pub(super) fn uid(&self, kind: Kind, key: &Key, whose: Whose) -> Uid {
-        let own = self.0.get(&(kind, key.clone())).and_then(|lives| lives.last());
+        let own = self.0.get(&(kind, key.clone())).and_then(|name| name.uids.last());
         own.filter(|_| matches!(whose, Whose::Own)).cloned().unwrap_or_else(|| Uid::new(NOBODY))
+    }
+
+    /// The version that a request names, the latest or the one before; where there is none, one that no object has.
+    pub(super) fn version(&self, kind: Kind, key: &Key, is_latest: bool) -> NonZeroU64 {
+        let seen = self.0.get(&(kind, key.clone())).map(|name| name.versions[usize::from(is_latest)]);
+        seen.and_then(NonZeroU64::new).unwrap_or(NonZeroU64::MAX)
     }
 }
 
@@ -66,6 +84,9 @@ pub(super) fn whole(seen: &Seen, lives: &mut Lives) -> Value {
     let mut value = object(seen, kind(body), lives);
     value["finalizers"] = json!(meta.finalizers.as_ref().filter(|all| !all.is_empty()));
     value["grace"] = json!(meta.deletion_grace_period_seconds);
+    if let Body::Pod(pod) = body {
+        value["says"] = json!(pod.status.as_ref().map(|status| [&status.reason, &status.message]));
+    }
     value
 }
 
