@@ -8,9 +8,10 @@ use gangline::core::base::ids::{AskId, Key, Text, Uid};
 use gangline::core::base::resources::{Limit, Resources};
 use gangline::core::decision::Decision;
 use gangline::core::event::{
-    AskSpec, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role,
+    AskSpec, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role, Style,
 };
 use gangline::core::model::class::Classes;
+use gangline::core::model::countdown::{Deadline, Timeouts};
 use gangline::core::place::fill::{Demand, fill};
 use gangline::core::place::overlay::Scratch;
 use gangline::core::shape::{NodeSpec, Shape};
@@ -75,7 +76,8 @@ fn gang(name: &str, min_member: u32, shape: &Arc<Shape>) -> Event {
         gang: vec![name.into()],
         reservation: Reservation::Direct,
         placeholder_for: PlaceholderFor::Missing,
-        completion_timeout_ms: 30_000,
+        style: Style::Soft,
+        timeouts: Timeouts::default().with(Deadline::Completion, Some(30_000)),
         errors: Vec::new(),
         remembered: Remembered::default(),
         terminating: false,

@@ -219,7 +219,7 @@ fn the_policies_speak_of_our_label_and_our_account() {
     let status = manifest("ValidatingAdmissionPolicy", "gangline-self-restraint-status")["spec"].to_string();
     let config =
         documents(manifest("ConfigMap", "gangline")["data"]["config.yaml"].as_str().expect("a file")).remove(0);
-    assert!(status.contains("in ['PlaceholderTimeout']"), "pods fail with a reason of ours");
+    assert!(status.contains(&format!("in ['{}']", Code::PlaceholderTimeout)), "pods fail with a reason of ours");
     let names = format!("in {}", config["schedulerNames"]).replace('"', "\\\"");
     assert!(status.contains(&names), "pods of ours fail");
     let restraint = manifest("ValidatingAdmissionPolicy", "gangline-self-restraint-creates")["spec"].to_string();

@@ -89,7 +89,7 @@ fn a_restart_repeats_nothing() {
                    "succeeded": 0, "failed": 0},
         "selector": "gangline.dev/task-group=g",
         "conditions": [condition("Accepted", "True", "Accepted", "the application is in its queue"),
-                       no("QuotaReserved"), no("Placed"), no("Running"), no("Finished")]});
+                       no("QuotaReserved"), no("Placed"), no("Running"), no("Finished"), no("TimedOut")]});
     let mut driven = Driven::unsynced();
     driven.list(&[(Kind::Node, &node("n1")), (Kind::TaskGroup, &group), (Kind::Pod, &pod)]);
     driven.wait(60_000);

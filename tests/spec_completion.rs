@@ -4,10 +4,11 @@ use gangline::core::base::ids::{AskId, Key, Uid};
 use gangline::core::base::resources::Limit;
 use gangline::core::decision::{Decision, TerminationType};
 use gangline::core::event::{BindOutcome, Event, GroupSpec, Place, PlaceholderName, QueueSpec, Role};
+use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::Refusal;
 
-use crate::support::cluster::{Cluster, NS};
+use crate::support::cluster::{Cluster, NS, timeouts};
 use crate::support::phases::{ending, held, phases, running, waiting};
 
 /// 01, 1.8: "Running → Waiting when there is no real allocation and no pending ask (placeholders are not active
@@ -20,7 +21,7 @@ fn placeholders_keep_no_application_running() {
     cluster.settle();
     assert_eq!((cluster.state("g"), cluster.report("g").reason), (AppState::Waiting, "WaitingForCompletion"));
     assert_eq!((cluster.cpu("root.q"), cluster.placeholders()), (2000, 2));
-    assert_eq!(cluster.report("g").completes, Some(cluster.now.wall.after(30_000)));
+    assert_eq!(cluster.report("g").deadlines.of(Deadline::Completion), Some(cluster.now.wall.after(30_000)));
 }
 
 /// 01, 1.11: what a condition said of a gang that is over stays so for a new process.
@@ -63,7 +64,7 @@ fn a_member_that_is_found_bound_ends_the_waiting() {
     found.place = Place::On { node: "n0".into(), running: true };
     cluster.show(found);
     cluster.settle();
-    assert_eq!((cluster.state("g"), cluster.report("g").completes), (AppState::Running, None));
+    assert_eq!((cluster.state("g"), cluster.report("g").deadlines.of(Deadline::Completion)), (AppState::Running, None));
     cluster.wait(60_000).settle();
     assert_eq!((cluster.state("g"), cluster.report("g").members.scheduled), (AppState::Running, 1));
 }
@@ -75,13 +76,17 @@ fn a_new_ask_ends_the_waiting() {
     cluster.wait(29_999);
     cluster.member("g-1", "g");
     cluster.settle();
-    assert_eq!((cluster.state("g"), cluster.report("g").completes), (AppState::Running, None));
+    assert_eq!((cluster.state("g"), cluster.report("g").deadlines.of(Deadline::Completion)), (AppState::Running, None));
     assert_eq!((cluster.report("g").incarnation, cluster.report("g").seats.taken), (1, 1));
     cluster.wait(60_000).settle();
     assert_eq!(cluster.state("g"), AppState::Running);
     cluster.delete("g-1");
     cluster.settle();
-    assert_eq!(cluster.report("g").completes, Some(cluster.now.wall.after(30_000)), "a new deadline");
+    assert_eq!(
+        cluster.report("g").deadlines.of(Deadline::Completion),
+        Some(cluster.now.wall.after(30_000)),
+        "a new deadline"
+    );
 }
 
 /// 01, 1.8: "Waiting → Completed after the completion timeout", not before.
@@ -101,7 +106,7 @@ fn waiting_ends_with_its_timeout() {
 fn the_timeout_can_be_changed_while_it_runs() {
     let mut cluster = waiting();
     cluster.wait(10_000);
-    let spec = GroupSpec { generation: 2, completion_timeout_ms: 15_000, ..cluster.groups["g"].clone() };
+    let spec = GroupSpec { generation: 2, timeouts: timeouts(Deadline::Completion, 15), ..cluster.groups["g"].clone() };
     cluster.apply("g", spec);
     cluster.settle().wait(4_999).settle();
     assert_eq!(cluster.state("g"), AppState::Waiting);

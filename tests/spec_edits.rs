@@ -1,10 +1,11 @@
 //! 01, 1.2.4: what an edit of a TaskGroup does, before and after the start (ADR 0009).
 
 use crate::spec_submission::of_pair;
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, timeouts};
 use gangline::core::base::ids::GroupId;
 use gangline::core::decision::Decision;
 use gangline::core::event::{GroupSpec, PlaceholderFor, Reservation};
+use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::time::Mono;
 
@@ -22,11 +23,14 @@ fn a_started_application_keeps_its_spec() {
     cluster.members("g", 3);
     cluster.settle();
     let (queue, application) = ("root.q".into(), "other".into());
-    cluster.apply("g", GroupSpec { queue, application, completion_timeout_ms: 5_000, ..edited(&spec, 2, 1) });
+    cluster.apply(
+        "g",
+        GroupSpec { queue, application, timeouts: timeouts(Deadline::Completion, 5), ..edited(&spec, 2, 1) },
+    );
     cluster.settle();
     assert_eq!((cluster.report("g").required, cluster.report("g").generation), (3, 1));
     assert_eq!((cluster.state("g"), &*cluster.report("g").queue), (AppState::Running, "root.default"));
-    cluster.apply("g", GroupSpec { completion_timeout_ms: 5_000, ..edited(&spec, 3, 1) });
+    cluster.apply("g", GroupSpec { timeouts: timeouts(Deadline::Completion, 5), ..edited(&spec, 3, 1) });
     (0..3).for_each(|number| cluster.delete(&format!("g-{number}")));
     cluster.settle();
     cluster.wait(5_000).settle();
@@ -148,13 +152,13 @@ fn a_timeout_can_be_changed_at_any_time() {
     cluster.apply("g", spec.clone());
     cluster.settle();
     cluster.taken();
-    cluster.apply("g", GroupSpec { generation: 2, completion_timeout_ms: 60_000, ..spec.clone() });
+    cluster.apply("g", GroupSpec { generation: 2, timeouts: timeouts(Deadline::Completion, 60), ..spec.clone() });
     cluster.settle();
     assert_eq!((cluster.report("g").generation, cluster.report("g").incarnation, cluster.log.len()), (2, 1, 0));
     cluster.members("g", 2);
     cluster.settle();
     cluster.apply("g", edited(&spec, 3, 1));
-    cluster.apply("g", GroupSpec { generation: 4, completion_timeout_ms: 5_000, ..spec });
+    cluster.apply("g", GroupSpec { generation: 4, timeouts: timeouts(Deadline::Completion, 5), ..spec });
     cluster.settle();
     assert_eq!((cluster.report("g").generation, cluster.report("g").required), (4, 2));
     (0..2).for_each(|number| cluster.delete(&format!("g-{number}")));
@@ -165,8 +169,8 @@ fn a_timeout_can_be_changed_at_any_time() {
 
 fn with_timeout(cluster: &mut Cluster, name: &str, seconds: u64) {
     let spec = cluster.groups[name].clone();
-    let completion_timeout_ms = seconds * 1_000;
-    cluster.apply(name, GroupSpec { generation: spec.generation + 1, completion_timeout_ms, ..spec });
+    let timeouts = timeouts(Deadline::Completion, seconds);
+    cluster.apply(name, GroupSpec { generation: spec.generation + 1, timeouts, ..spec });
     cluster.settle();
 }
 
@@ -194,8 +198,12 @@ fn timeouts_of_several_task_groups_count_once() {
     for changed in ["p0", "p1"] {
         with_timeout(&mut cluster, changed, 60);
         for name in ["p0", "p1"] {
-            assert_eq!(cluster.report(name).completes, Some(start.after(60_000)), "{name} when {changed} has changed");
-            assert_eq!(cluster.statuses[name].completion_deadline, Some(start.after(60_000)), "{name}");
+            assert_eq!(
+                cluster.report(name).deadlines.of(Deadline::Completion),
+                Some(start.after(60_000)),
+                "{name} when {changed} has changed"
+            );
+            assert_eq!(cluster.statuses[name].deadlines.of(Deadline::Completion), Some(start.after(60_000)), "{name}");
         }
     }
     cluster.wait(49_999).settle();
@@ -218,7 +226,7 @@ fn a_deadline_is_what_it_says() {
         for seconds in [5, 2, 40] {
             ["p0", "p1"].iter().for_each(|name| with_timeout(&mut cluster, name, seconds));
         }
-        assert_eq!(cluster.report("p1").completes, Some(start.after(40_000)), "{restart}");
+        assert_eq!(cluster.report("p1").deadlines.of(Deadline::Completion), Some(start.after(40_000)), "{restart}");
         cluster.wait(38_999).settle();
         assert_eq!(cluster.state("p0"), AppState::Waiting, "{restart}");
         cluster.wait(1).settle();
@@ -250,8 +258,8 @@ fn timeouts_that_differ_do_not_reject_what_was_accepted() {
         assert_eq!((cluster.state("p0"), cluster.placeholders()), (AppState::Accepted, 2), "{:#?}", cluster.log);
     }
     let mut cluster = Cluster::default().nodes(2, 4);
-    for (name, completion_timeout_ms) in [("p0", 30_000), ("p1", 60_000)] {
-        let spec = GroupSpec { completion_timeout_ms, ..of_pair(&cluster, name) };
+    for (name, seconds) in [("p0", 30), ("p1", 60)] {
+        let spec = GroupSpec { timeouts: timeouts(Deadline::Completion, seconds), ..of_pair(&cluster, name) };
         cluster.apply(name, spec);
     }
     cluster.settle();

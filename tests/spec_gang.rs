@@ -1,6 +1,7 @@
 //! The seeds' sentences about gangs, one test each.
 
-use gangline::core::event::{PlaceholderFor, Reservation, Role};
+use gangline::core::event::{PlaceholderFor, Reservation, Role, Style};
+use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 
 use crate::support::cluster::{Cluster, size};
@@ -231,10 +232,15 @@ fn the_ask_is_the_sum_over_all_task_groups() {
 /// contradicts itself"; judged again when the spec changes.
 #[test]
 fn task_groups_that_disagree_are_rejected() {
-    let disagreements: [fn(&mut gangline::core::event::GroupSpec); 4] = [
+    let disagreements: [fn(&mut gangline::core::event::GroupSpec); 9] = [
         |spec| spec.queue = "root.q".into(),
         |spec| spec.reservation = Reservation::Placeholder,
-        |spec| spec.completion_timeout_ms = 1,
+        |spec| spec.style = Style::Hard,
+        |spec| _ = spec.timeouts.set(Deadline::Admission, Some(1)),
+        |spec| _ = spec.timeouts.set(Deadline::Placeholder, Some(1)),
+        |spec| _ = spec.timeouts.set(Deadline::Wait, Some(1)),
+        |spec| _ = spec.timeouts.set(Deadline::Completion, Some(1)),
+        |spec| _ = spec.timeouts.set(Deadline::Completion, None),
         |spec| spec.gang = vec!["b".into()],
     ];
     for (number, disagree) in disagreements.into_iter().enumerate() {

@@ -2,6 +2,7 @@
 
 use gangline::core::decision::{Decision, TerminationType};
 use gangline::core::event::{Event, GroupSpec, Place, Role};
+use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::SpecError;
 use gangline::core::step::Scheduler;
@@ -250,11 +251,14 @@ fn the_completion_deadline_goes_on_over_a_restart() {
     cluster.settle();
     (0..3).for_each(|number| cluster.delete(&format!("g-{number}")));
     cluster.settle();
-    let ends = cluster.report("g").completes.expect("it waits");
+    let ends = cluster.report("g").deadlines.of(Deadline::Completion).expect("it waits");
     cluster.wait(10_000);
     cluster.now.mono = Mono(0);
     cluster.restart().settle();
-    assert_eq!((cluster.state("g"), cluster.report("g").completes), (AppState::Waiting, Some(ends)));
+    assert_eq!(
+        (cluster.state("g"), cluster.report("g").deadlines.of(Deadline::Completion)),
+        (AppState::Waiting, Some(ends))
+    );
     cluster.wait(19_999).settle();
     assert_eq!(cluster.state("g"), AppState::Waiting);
     cluster.wait(1).settle();

@@ -3,6 +3,7 @@
 
 use gangline::core::base::ids::{Key, Uid};
 use gangline::core::event::{GroupSpec, PlaceholderName, Remembered};
+use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::SpecError;
 
@@ -161,11 +162,11 @@ fn a_gang_that_waits_for_its_end_reserves_nothing() {
     cluster.settle();
     cluster.delete("g-0");
     cluster.settle();
-    let ends = cluster.report("g").completes;
+    let ends = cluster.report("g").deadlines.of(Deadline::Completion);
     assert_eq!((cluster.state("g"), ends.is_some()), (AppState::Waiting, true));
     cluster.taken();
     cluster.restart().settle();
-    assert_eq!((cluster.state("g"), cluster.report("g").completes), (AppState::Waiting, ends));
+    assert_eq!((cluster.state("g"), cluster.report("g").deadlines.of(Deadline::Completion)), (AppState::Waiting, ends));
     assert_eq!(cluster.log, [""; 0]);
     cluster.wait(30_000).settle();
     assert_eq!((cluster.state("g"), cluster.placeholders()), (AppState::Completed, 0));

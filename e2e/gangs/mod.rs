@@ -5,13 +5,22 @@ mod harmless;
 mod placeholders;
 mod sayings;
 mod starts;
+mod timeouts;
 mod waits;
 
 use crate::harness::Test;
 
 pub(crate) fn tests() -> Vec<Test> {
-    [starts::tests(), waits::tests(), harmless::tests(), placeholders::tests(), sayings::tests(), endings::tests()]
-        .into_iter()
-        .flatten()
-        .collect()
+    [
+        starts::tests(),
+        waits::tests(),
+        harmless::tests(),
+        placeholders::tests(),
+        sayings::tests(),
+        timeouts::tests(),
+        endings::tests(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
 }

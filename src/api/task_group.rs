@@ -68,6 +68,13 @@ use super::schema;
     printcolumn(name = "Placeholders", type_ = "integer", json_path = ".status.counts.placeholders", priority = 1),
     printcolumn(name = "Replaced", type_ = "integer", json_path = ".status.counts.replaced", priority = 1),
     printcolumn(name = "Reservation", type_ = "string", json_path = ".spec.reservation", priority = 1),
+    printcolumn(
+        name = "Deadline",
+        type_ = "string",
+        json_path = ".status.nextDeadline",
+        description = "When what runs out, and what happens then",
+        priority = 1
+    ),
     printcolumn(name = "Message", type_ = "string", json_path = ".status.message", priority = 1)
 )]
 #[serde(rename_all = "camelCase")]
@@ -113,8 +120,27 @@ pub struct TaskGroupSpec {
     /// What a placeholder needs to stand where a member will. Give it what the members' pod template has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub placeholder_template: Option<PlaceholderTemplate>,
+    /// What happens when placeholderTimeoutSeconds are over and no pod of the application has a node. Soft: its placeholders
+    /// go, and its pods are placed one by one. Hard: its placeholders go, its pods fail, and it is Killed.
+    #[serde(default)]
+    pub style: Style,
+    /// Seconds from the first pod on within which the whole application must fit the quota; after that it is Rejected until
+    /// it is changed, or its pods are gone and others come. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 31_536_000))]
+    pub admission_timeout_seconds: Option<u32>,
+    /// Seconds from the first placeholder that has a node on within which every seat must have a member. After that what no
+    /// member took is given back; before the first member has a node, style says what happens. Default: 900.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 31_536_000))]
+    pub placeholder_timeout_seconds: Option<u32>,
+    /// Seconds within which nodes must be found for all of the application after they were found for some; after that it is
+    /// Rejected until it is changed, or its pods are gone and others come. Default: no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 31_536_000))]
+    pub wait_timeout_seconds: Option<u32>,
     /// Seconds without running and waiting pods after which the application is Completed and what it still holds is
-    /// given back. Default: 30. The only field that can be changed once the application has started.
+    /// given back. Default: 30. Only timeouts can be changed once the application has started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 86_400))]
     pub completion_timeout_seconds: Option<u32>,
@@ -128,6 +154,16 @@ pub enum Reservation {
     Placeholder,
     /// By no pods: the members themselves are planned and bound together.
     Direct,
+}
+
+/// What a placeholder timeout before the start does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Style {
+    /// Placeholders go, and pods are placed one by one.
+    #[default]
+    Soft,
+    /// Placeholders go, and pods fail.
+    Hard,
 }
 
 /// For whom placeholders are created.
@@ -201,7 +237,7 @@ pub struct TaskGroupStatus {
     #[serde(default)]
     #[schemars(length(max = 63))]
     pub queue: String,
-    /// State of the application: New, Accepted, Running, Waiting, Completed or Rejected.
+    /// State of the application: New, Accepted, Resuming, Running, Waiting, Rejected, Completed or Killed.
     #[serde(default)]
     #[schemars(length(max = 32))]
     pub application_state: String,
@@ -227,7 +263,17 @@ pub struct TaskGroupStatus {
     /// When something ends unless it changes first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deadlines: Option<Deadlines>,
-    /// Accepted, QuotaReserved, Placed, Running, Finished.
+    /// The next of these, and what it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 128))]
+    pub next_deadline: Option<String>,
+    /// Where a timeout has ended this life: pods made until then belong to it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pods_until: Option<Time>,
+    /// How many lives in a row a timeout ended before the application started.
+    #[serde(default)]
+    pub unstarted_lives: u32,
+    /// Accepted, QuotaReserved, Placed, Running, Finished, TimedOut.
     #[serde(default)]
     #[schemars(transform = schema::conditions)]
     pub conditions: Vec<Condition>,
@@ -274,6 +320,15 @@ pub struct Counts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Deadlines {
+    /// The application is Rejected, as it does not fit the quota.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub admission: Option<Time>,
+    /// What no member took is given back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub placeholder: Option<Time>,
+    /// The application is Rejected, as not all of it find nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub wait: Option<Time>,
     /// Waiting becomes Completed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub completion: Option<Time>,
@@ -287,7 +342,7 @@ pub(super) fn rules() -> Vec<Value> {
     // The first half is for what an earlier definition let through: `[1]` would fail.
     let itself = "!has(self.spec.gangGroup) || \
                   self.spec.gangGroup.exists(one, one.contains('/') && one.split('/')[1] == self.metadata.name)";
-    let alive = "cannot be changed while the application is Running or Waiting, but for completionTimeoutSeconds";
+    let alive = "cannot be changed while the application is Running, Waiting or Resuming, but for timeouts";
     vec![
         schema::rule_of(".spec.gangGroup", itself, "must list the TaskGroup itself"),
         schema::rule_of(".spec", &unchanged(), alive),
@@ -297,9 +352,9 @@ pub(super) fn rules() -> Vec<Value> {
 /// Once the application has started its gang is what it was. Before that an edit is judged anew.
 fn unchanged() -> String {
     let alive = "has(oldSelf.status) && has(oldSelf.status.applicationState) && \
-                 oldSelf.status.applicationState in ['Running', 'Waiting']";
+                 oldSelf.status.applicationState in ['Resuming', 'Running', 'Waiting']";
     let fixed = ["minMember", "minResource"].map(|field| format!("self.spec.{field} == oldSelf.spec.{field}"));
-    let optional = ["queue", "gangGroup", "reservation", "placeholderFor", "placeholderTemplate"];
+    let optional = ["queue", "gangGroup", "reservation", "placeholderFor", "placeholderTemplate", "style"];
     let optional = optional.map(|field| schema::same("self.spec", "oldSelf.spec", field));
     format!("!({alive}) || ({} && {})", fixed.join(" && "), optional.join(" && "))
 }

@@ -17,7 +17,7 @@ impl Controller {
         }
     }
 
-    /// As long as it is to fail: who has a node, or has ended, is not any more.
+    /// As long as it is to fail: who has a node, or has ended, is not any more, nor who belongs to a gang that goes on.
     fn want_failure(&mut self, ask: AskId) {
         if self.failing.contains_key(&ask) {
             self.want_pod(Slot::Fail, ask, Urgency::Ordinary);
@@ -29,7 +29,7 @@ impl Controller {
     pub(super) fn make_fail(&self, ask: AskId) -> Option<Op> {
         let (reason, message) = self.failing.get(&ask)?;
         let (pod, there) = (self.ledger.pod(ask)?, self.core.books.asks.get(ask)?);
-        if there.node().is_some() || there.is_placeholder() {
+        if !there.failing || there.node().is_some() || there.is_placeholder() {
             return None;
         }
         Some(Op::FailPod {

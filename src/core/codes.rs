@@ -93,6 +93,12 @@ codes! {
     NamespaceQuotaTooSmall, Change, Warning,
         "The namespace's ResourceQuota cannot hold the placeholders, the pods outside the task groups that start with them, and \
          one member at once.";
+    AdmissionTimeout, Change, Warning,
+        "The gang did not pass the gate within admissionTimeoutSeconds; the message says what it waited for. It is looked at \
+         again when its spec is changed, or its pods are gone and others come.";
+    WaitTimeout, Change, Warning,
+        "Not all of the gang found nodes within waitTimeoutSeconds after some did. It is looked at again when its spec is \
+         changed, or its pods are gone and others come.";
     ApplicationClosed, Others, Warning,
         "The application goes on without this TaskGroup, which it does not list or which differs from it.";
     TaskGroupNotFound, Arrivals, Warning,
@@ -131,6 +137,9 @@ codes! {
     PlaceholdersLeaving, Others, Warning,
         "Placeholders that were given up are still there: a finalizer, their node, or a refused deletion holds \
          them. Their seats, or the next incarnation, wait for that.";
+    WaitingForNextLife, Time, Warning,
+        "The application timed out before it started, perhaps several times in a row, and new pods came under its ID: its next \
+         life begins after a pause, longer each time.";
     Pausing, Time, Normal,
         "What was held was given back, and the reason has passed; nothing is held until the next attempt.";
     JoinedLate, Time, Warning,
@@ -149,6 +158,13 @@ codes! {
     PartiallyLost, Arrivals, Warning,
         "The gang has started, and some of its seats have no member and nothing holds them; members that come \
          take them.";
+    Resuming, Time, Warning,
+        "The placeholder timeout ended before the gang started (style Soft): its placeholders leave, and then its pods are \
+         placed one by one.";
+    PlaceholderTimeout, Nothing, Warning,
+        "The placeholder timeout ended. Before the start, style Hard: the application is Killed and its pods failed; style \
+         Soft: its pods are placed one by one. After the start: seats without a member were given back. The message says \
+         which.";
     WaitingForCompletion, Time, Normal,
         "Nothing runs and nothing is pending; the application completes at its deadline.";
     Completed, Nothing, Normal, "The application is complete. New pods under its ID begin a new incarnation.";

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use crate::core::base::ids::{AskId, Key, Text, Uid};
 use crate::core::base::resources::{Limit, Resources};
+use crate::core::model::countdown::{Deadlines, TimedOut, Timeouts};
+use crate::core::model::lifecycle::AppState;
 use crate::core::reason::{ForeignMarker, Refusal, SpecError, Unsupported};
 use crate::core::shape::{NodeSpec, Shape};
-use crate::core::time::{Millis, Wall};
+use crate::core::time::Millis;
 
 /// A fact for the core.
 #[derive(Clone, Debug)]
@@ -215,6 +217,17 @@ pub enum PlaceholderFor {
     All,
 }
 
+/// What becomes of a gang whose placeholder timeout ends before a real pod of it was bound (01, 1.7; seed 000
+/// "gangSchedulingStyle").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Style {
+    /// Its placeholders go, and its pods are placed one by one.
+    #[default]
+    Soft,
+    /// Its placeholders go, and its pods fail.
+    Hard,
+}
+
 /// A TaskGroup as the core sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupSpec {
@@ -240,8 +253,10 @@ pub struct GroupSpec {
     pub reservation: Reservation,
     /// For whom placeholders are created.
     pub placeholder_for: PlaceholderFor,
-    /// Milliseconds in Waiting before Completed.
-    pub completion_timeout_ms: u64,
+    /// What a placeholder timeout before the start does.
+    pub style: Style,
+    /// How long what may last.
+    pub timeouts: Timeouts,
     /// Everything wrong with the spec, at once; empty = valid.
     pub errors: Vec<SpecError>,
     /// What status remembers (01, 1.11): read once per UID, ignored afterwards.
@@ -258,8 +273,8 @@ impl GroupSpec {
 
     /// Whether a later spec asks for nothing new but timeouts.
     pub fn differs_in_timeouts_only(&self, later: &Self) -> bool {
-        let Self { generation, completion_timeout_ms, remembered, .. } = later.clone();
-        Self { generation, completion_timeout_ms, remembered, ..self.clone() } == *later
+        let Self { generation, timeouts, remembered, .. } = later.clone();
+        Self { generation, timeouts, remembered, ..self.clone() } == *later
     }
 }
 
@@ -272,17 +287,25 @@ pub struct Remembered {
     pub generation: i64,
     /// `Placed=True`: the gang was satisfied and bound.
     pub placed: bool,
-    /// `applicationState` is Completed.
-    pub completed: bool,
-    /// `applicationState` is New or Rejected: that incarnation is over if it had started, and the next one is not
-    /// accepted yet.
-    pub unaccepted: bool,
-    /// When Waiting ends.
-    pub completion_deadline: Option<Wall>,
+    /// `applicationState`; `None` = not written, or of a TaskGroup that stays outside its application.
+    pub state: Option<AppState>,
+    /// `TimedOut=True`: which timeout ended the reservation of that incarnation.
+    pub timed_out: Option<TimedOut>,
+    /// When what runs out.
+    pub deadlines: Deadlines,
+    /// How many lives in a row never started, up to that incarnation.
+    pub unstarted_lives: u32,
     /// How many placeholders of that incarnation had given their seat to a member (ADR 0017).
     pub replaced: u32,
     /// How many of its members had succeeded, and how many had failed.
     pub ended: (u32, u32),
+}
+
+impl Remembered {
+    /// Whether that incarnation is over if it had started, and the next one is not accepted yet.
+    pub const fn is_unaccepted(&self) -> bool {
+        matches!(self.state, Some(AppState::New | AppState::Rejected)) && self.timed_out.is_none()
+    }
 }
 
 /// A queue as the core sees it.

@@ -3,15 +3,17 @@
 use std::fmt;
 
 use crate::core::base::ids::{GroupId, Text};
-use crate::core::base::resources::Amount;
 use crate::core::codes::Code;
 use crate::core::model::queue::{First, QuotaExcess};
+use crate::core::time::Wall;
 
 pub use pod::AskReason;
+pub use reject::RejectReason;
 pub use words::quota_sentence;
-use words::{never_sentence, rejected_sentence};
+use words::{next_life_sentence, rejected_sentence};
 
 mod pod;
+mod reject;
 mod words;
 
 /// One thing wrong with a spec, naming its field.
@@ -59,99 +61,6 @@ pub struct Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({})", self.message, self.code)
-    }
-}
-
-/// Why an application is refused (01, 1.2.3). All that hold are shown at once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum RejectReason {
-    /// The spec of a TaskGroup is wrong.
-    InvalidSpec {
-        /// The TaskGroup.
-        group: Text,
-        /// The error.
-        error: SpecError,
-    },
-    /// The TaskGroups of the gang contradict each other.
-    GangGroupMismatch {
-        /// Whose spec differs from the first one's.
-        group: Text,
-        /// In which field.
-        field: &'static str,
-    },
-    /// The queue is not defined.
-    QueueNotFound(Text),
-    /// The queue has queues below it.
-    QueueNotLeaf(Text),
-    /// The queue's object was deleted; it only drains.
-    QueueDraining(Text),
-    /// The sum is beyond what can be counted: no cluster has that much.
-    AskTooLarge,
-    /// The gang asks for more placeholders than one may.
-    TooManyPlaceholders {
-        /// How many.
-        asked: u64,
-        /// `--max-placeholders`.
-        max: u32,
-    },
-    /// The whole ask exceeds the quota of the queue or of an ancestor: it could never start.
-    ExceedsMaxQuota(Box<QuotaExcess>),
-    /// The namespace's ResourceQuota cannot hold the placeholders and the largest member at once.
-    NamespaceQuotaTooSmall {
-        /// The namespace.
-        namespace: Text,
-        /// What is asked and what the quota allows.
-        excess: crate::core::base::resources::Excess,
-        /// Whether it could hold the members alone.
-        members_fit: bool,
-    },
-}
-
-impl RejectReason {
-    /// The reason's code on conditions and events.
-    pub const fn code(&self) -> Code {
-        match self {
-            Self::InvalidSpec { .. } => Code::InvalidSpec,
-            Self::GangGroupMismatch { .. } => Code::GangGroupMismatch,
-            Self::QueueNotFound(_) => Code::QueueNotFound,
-            Self::QueueNotLeaf(_) => Code::QueueNotLeaf,
-            Self::QueueDraining(_) => Code::QueueDraining,
-            Self::AskTooLarge => Code::AskTooLarge,
-            Self::TooManyPlaceholders { .. } => Code::TooManyPlaceholders,
-            Self::ExceedsMaxQuota(_) => Code::ExceedsMaxQuota,
-            Self::NamespaceQuotaTooSmall { .. } => Code::NamespaceQuotaTooSmall,
-        }
-    }
-}
-
-impl fmt::Display for RejectReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::InvalidSpec { group, error } => write!(f, "TaskGroup {group}: {error}"),
-            Self::GangGroupMismatch { group, field } => {
-                write!(f, "TaskGroup {group} disagrees with the other TaskGroups of its gang about spec.{field}")
-            }
-            Self::QueueNotFound(queue) => write!(f, "queue {queue} does not exist or has no valid place in the tree"),
-            Self::QueueNotLeaf(queue) => write!(f, "queue {queue} has queues below it; name one of those"),
-            Self::QueueDraining(queue) => write!(f, "queue {queue} is not defined any more and only drains"),
-            Self::AskTooLarge => f.write_str("the sum of minMember x minResource is too large to count"),
-            Self::TooManyPlaceholders { asked, max } => write!(
-                f,
-                "the gang asks for {asked} placeholders, and {max} are the most (--max-placeholders): use reservation Direct, \
-                 which makes none"
-            ),
-            Self::ExceedsMaxQuota(excess) => f.write_str(&never_sentence("the gang", excess)),
-            Self::NamespaceQuotaTooSmall { namespace, excess, members_fit } => {
-                let way_out = if *members_fit { "use reservation Direct or a larger quota" } else { "it is too small" };
-                let (name, asked, max) = (&excess.resource, excess.asked, excess.left);
-                let (asked, max) = (Amount(name, asked), Amount(name, max));
-                write!(
-                    f,
-                    "placeholders, pods outside the task groups and the largest member together need {asked} {name}, but \
-                     the ResourceQuota of namespace {namespace} allows {max}: {way_out}"
-                )
-            }
-        }
     }
 }
 
@@ -265,6 +174,13 @@ pub enum Reason {
     PlaceholdersLeaving {
         /// How many.
         count: u32,
+    },
+    /// The application never started in its last lives; the next one begins after a pause.
+    WaitingForNextLife {
+        /// How many lives in a row.
+        lives: u32,
+        /// When the next one begins.
+        at: Wall,
     },
     /// The API server refused a placeholder or failed to create it; nothing is held until the next attempt.
     PlaceholderRejected(Refusal),
@@ -380,6 +296,7 @@ impl Reason {
             Self::BindingPlaceholders { .. } => Code::BindingPlaceholders,
             Self::Held => Code::WaitingForMembers,
             Self::PlaceholdersLeaving { .. } => Code::PlaceholdersLeaving,
+            Self::WaitingForNextLife { .. } => Code::WaitingForNextLife,
             Self::PlaceholderRejected(refusal) if refusal.code >= 500 => Code::PlaceholderFailed,
             Self::PlaceholderRejected(_) => Code::PlaceholderRejected,
             Self::PlaceholdersLost(_) => Code::PlaceholdersLost,
@@ -410,6 +327,7 @@ impl Reason {
             | Self::BindingPlaceholders { .. }
             | Self::Held
             | Self::PlaceholdersLeaving { .. }
+            | Self::WaitingForNextLife { .. }
             | Self::PlaceholderRejected(_)
             | Self::PlaceholdersLost(_)
             | Self::JoinedLate { .. }
@@ -437,6 +355,7 @@ impl Reason {
             | Self::BindingPlaceholders { .. }
             | Self::Held
             | Self::PlaceholdersLeaving { .. }
+            | Self::WaitingForNextLife { .. }
             | Self::PlaceholderRejected(_)
             | Self::PlaceholdersLost(_)
             | Self::JoinedLate { .. }
@@ -474,6 +393,7 @@ impl Reason {
             | Self::BindingPlaceholders { .. }
             | Self::Held
             | Self::PlaceholdersLeaving { .. }
+            | Self::WaitingForNextLife { .. }
             | Self::PlaceholderRejected(_)
             | Self::PlaceholdersLost(_)
             | Self::JoinedLate { .. }
@@ -498,6 +418,7 @@ impl Reason {
             | Self::WaitingForCapacity { .. }
             | Self::WaitingBehind { .. }
             | Self::PlaceholdersLeaving { .. }
+            | Self::WaitingForNextLife { .. }
             | Self::PlaceholderRejected(_)
             | Self::PlaceholdersLost(_)
             | Self::JoinedLate { .. }
@@ -560,6 +481,7 @@ impl fmt::Display for Reason {
             Self::PlaceholdersLeaving { count } => {
                 write!(f, "waiting until placeholders that were given up are gone: {count}")
             }
+            Self::WaitingForNextLife { lives, at } => f.write_str(&next_life_sentence(*lives, *at)),
             Self::PlaceholderRejected(refusal) => f.write_str(&rejected_sentence(refusal)),
             Self::PlaceholdersLost(how) => {
                 write!(f, "{how}, within two minutes of the loss of another, so nothing is held; trying again soon")

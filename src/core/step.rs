@@ -161,7 +161,7 @@ impl Scheduler {
         for timer in self.books.timers.expire(self.books.now.mono) {
             match timer {
                 Timer::Settle(gang) | Timer::BackOff(gang) => self.books.touch_gang(gang),
-                Timer::Completion(app) => self.books.touch(app),
+                Timer::Deadline(app, _) | Timer::Unsaid(app) | Timer::NextLife(app) => self.books.touch(app),
                 Timer::Head(queue) => drop(self.books.changes.fronts.insert(queue)),
                 Timer::Chances => self.look_at_chances_again(),
                 Timer::Numbers => self.renew_limits(),

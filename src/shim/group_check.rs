@@ -2,9 +2,10 @@
 
 use super::quantity::Quantity;
 use super::spec_errors::{Errors, is_divisible, is_other_resource};
-use super::task_group::{MAX_COMPLETION_TIMEOUT_SECONDS, timeout};
+use super::task_group::seconds;
 use super::{constraints, node_affinity, syntax};
 use crate::api::task_group::{PlaceholderTemplate, TaskGroup};
+use crate::core::model::countdown::Deadline;
 
 /// Most members of one task group: a million seats would cost memory before any quota refuses them.
 const MAX_MEMBERS: u32 = 100_000;
@@ -31,11 +32,22 @@ pub fn check(group: &TaskGroup, errors: &mut Errors) {
     let range = format!("must be 1 to {MAX_MEMBERS}");
     errors.unless((1..=MAX_MEMBERS).contains(&spec.min_member), "spec.minMember", range);
     check_resources(group, errors);
-    let range = format!("must be 0 to {MAX_COMPLETION_TIMEOUT_SECONDS}");
-    let is_fine = timeout(group) <= MAX_COMPLETION_TIMEOUT_SECONDS;
-    errors.unless(is_fine, "spec.completionTimeoutSeconds", range);
+    for what in Deadline::ALL {
+        let (least, most) = range_of(what);
+        let is_fine = seconds(group, what).is_none_or(|seconds| (least..=most).contains(&seconds));
+        errors.unless(is_fine, format!("spec.{what}"), format!("must be {least} to {most}"));
+    }
     if let Some(template) = &spec.placeholder_template {
         check_template(template, errors);
+    }
+}
+
+/// How many seconds a timeout may have: a day for completion, which keeps a queue from forgetting what ended, and a year for
+/// what users wait for. Nothing but completion can be over at once.
+pub const fn range_of(what: Deadline) -> (u32, u32) {
+    match what {
+        Deadline::Completion => (0, 86_400),
+        Deadline::Admission | Deadline::Placeholder | Deadline::Wait => (1, 31_536_000),
     }
 }
 

@@ -16,13 +16,17 @@ use crate::api::task_group::{Counts, Deadlines, TaskGroupStatus};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::base::resources::{Amount, Totals};
 use crate::core::codes::{Code, EventType};
+use crate::core::event::Style;
+use crate::core::model::countdown::Deadline;
 use crate::core::model::lifecycle::AppState;
 use crate::core::reason::{SpecError, without_numbers};
 use crate::core::show::report::{GroupReport, QueueReport};
 use crate::core::time::Wall;
 
 /// Longest message in a condition or status: events allow 1024 characters, and nobody reads more.
-const MAX_MESSAGE: usize = 1_000;
+pub(super) const MAX_MESSAGE: usize = 1_000;
+/// The condition that says that a timeout has ended the reservation of this life.
+pub(super) const TIMED_OUT: &str = "TimedOut";
 
 /// A wall time as Kubernetes writes it, in whole seconds.
 pub fn time(wall: Wall) -> Time {
@@ -61,15 +65,44 @@ pub fn group_status(
             succeeded: report.ended.succeeded,
             failed: report.ended.failed,
         },
-        deadlines: report.completes.map(|wall| Deadlines { completion: Some(time(wall)) }),
+        deadlines: deadlines(report),
+        next_deadline: next_deadline(report),
+        pods_until: report.timed_out.as_ref().and_then(|timed_out| timed_out.pods_until).map(time),
+        unstarted_lives: report.unstarted_lives,
         conditions: group_conditions(report, message, &facts.status.latest().conditions, now),
         selector: format!("{TASK_GROUP}={name}"),
     }
 }
 
+fn deadlines(report: &GroupReport) -> Option<Deadlines> {
+    let of = |what| report.deadlines.of(what).map(time);
+    let deadlines = Deadlines {
+        admission: of(Deadline::Admission),
+        placeholder: of(Deadline::Placeholder),
+        wait: of(Deadline::Wait),
+        completion: of(Deadline::Completion),
+    };
+    (deadlines != Deadlines::default()).then_some(deadlines)
+}
+
+/// `2026-01-01T00:00:00Z: Killed, pods fail (placeholderTimeoutSeconds)`, of the deadline that comes first.
+fn next_deadline(report: &GroupReport) -> Option<String> {
+    let next = Deadline::ALL.into_iter().filter_map(|what| Some((report.deadlines.of(what)?, what))).min()?;
+    let does = match (next.1, report.state, report.style) {
+        (Deadline::Admission | Deadline::Wait, ..) => "Rejected",
+        (Deadline::Completion, ..) => "Completed",
+        (Deadline::Placeholder, AppState::Accepted, Style::Soft) => "Resuming, pods are placed one by one",
+        (Deadline::Placeholder, AppState::Accepted, Style::Hard) => "Killed, pods fail",
+        (Deadline::Placeholder, ..) => "seats without a member are given back",
+    };
+    Some(format!("{}: {does} ({})", next.0, next.1))
+}
+
 /// The conditions of a task group: whether each holds, and what is said of it if it does.
-fn truths(report: &GroupReport) -> [(&'static str, bool, (Code, &'static str)); 5] {
-    let (running, finished) = (report.state == AppState::Running, report.state == AppState::Completed);
+fn truths(report: &GroupReport) -> [(&'static str, bool, (Code, &str)); 6] {
+    let running = report.state == AppState::Running;
+    let finished = matches!(report.state, AppState::Completed | AppState::Killed);
+    let timed_out = report.timed_out.as_ref();
     [
         ("Accepted", report.accepted, (Code::Accepted, "the application is in its queue")),
         ("QuotaReserved", report.past_gate, (Code::QuotaReserved, "the whole gang fits the quota")),
@@ -78,23 +111,34 @@ fn truths(report: &GroupReport) -> [(&'static str, bool, (Code, &'static str)); 
         ("Running", running, (report.reason, "")),
         // As does Finished, unless what is left of it still leaves.
         ("Finished", finished, finish(report)),
+        // What it says stays as it is, whatever becomes of the application.
+        (TIMED_OUT, timed_out.is_some(), timed_out.map_or((report.reason, ""), |it| (it.what.code(), &it.sentence))),
     ]
 }
 
 /// What Finished says: how members ended.
-fn finish(report: &GroupReport) -> (Code, &'static str) {
-    let is_said = [Code::SomeFailed, Code::Completed].contains(&report.reason);
-    if is_said { (report.reason, "") } else { (Code::Completed, "the application is complete") }
+fn finish(report: &GroupReport) -> (Code, &str) {
+    let is_said = [Code::SomeFailed, Code::Completed, Code::PlaceholderTimeout].contains(&report.reason);
+    match (&report.timed_out, is_said) {
+        (_, true) => (report.reason, ""),
+        (Some(timed_out), false) if report.state == AppState::Killed => (timed_out.what.code(), &timed_out.sentence),
+        (_, false) => (Code::Completed, "the application is complete"),
+    }
 }
 
 /// A condition that does not hold gives the reason why the group stands where it stands.
 fn group_conditions(report: &GroupReport, message: &str, old: &[Condition], now: Wall) -> Vec<Condition> {
-    let said = |is: bool, (reason, text): (Code, &'static str)| match (is, text) {
-        (true, "") | (false, _) => (report.reason, message),
-        (true, text) => (reason, text),
+    let written = |(kind, is, (reason, text)): (&str, bool, (Code, &str))| {
+        let said = if is && !text.is_empty() { (reason, text) } else { (report.reason, message) };
+        condition(kind, is, said, report.generation, old, now)
     };
-    let written = |(kind, is, text)| condition(kind, is, said(is, text), report.generation, old, now);
-    truths(report).map(written).into()
+    let mut conditions: Vec<_> = truths(report).map(written).into();
+    // A new process takes from the time of this one when the next life may begin.
+    let since = report.timed_out.as_ref().map(|timed_out| time(timed_out.since));
+    for condition in conditions.iter_mut().filter(|condition| condition.type_ == TIMED_OUT) {
+        since.clone().into_iter().for_each(|since| condition.last_transition_time = since);
+    }
+    conditions
 }
 
 fn condition(
@@ -127,8 +171,11 @@ pub fn starts(old: &TaskGroupStatus, new: &GroupReport) -> bool {
 /// incarnation, that all are placed, the end. What keeps changing to and fro is none of these.
 pub fn is_lasting(old: &TaskGroupStatus, new: &GroupReport) -> bool {
     let was_placed = old.conditions.iter().any(|old| old.type_ == "Placed" && old.status == "True");
-    let ends = new.state == AppState::Completed && old.application_state != new.state.name();
-    starts(old, new) || ends || old.incarnation != new.incarnation || was_placed != new.placed
+    let ends = matches!(new.state, AppState::Completed | AppState::Killed | AppState::Resuming)
+        && old.application_state != new.state.name();
+    let was_timed_out = old.conditions.iter().any(|old| old.type_ == TIMED_OUT && old.status == "True");
+    let times_out = new.timed_out.is_some() && !was_timed_out;
+    starts(old, new) || ends || times_out || old.incarnation != new.incarnation || was_placed != new.placed
 }
 
 /// Whether a report differs from the status in something that is written at once: state, reason, conditions, and what
@@ -282,7 +329,10 @@ mod tests {
             accepted: true,
             past_gate: false,
             placed: false,
-            completes: None,
+            deadlines: Default::default(),
+            style: Style::Soft,
+            timed_out: None,
+            unstarted_lives: 0,
             generation: 1,
             queue: "root.default".into(),
         };

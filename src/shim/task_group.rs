@@ -2,15 +2,20 @@
 
 use std::sync::Arc;
 
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+
 use super::placeholder::{self, Blueprint, PlaceholderConfig};
 use super::quantity::Quantity;
+use super::show::{MAX_MESSAGE, TIMED_OUT};
 use super::spec_errors::Errors;
 use super::{escape, group_check, pod, requests, syntax};
 use crate::api::task_group::{self as api, TaskGroup, TaskGroupStatus};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::base::resources::{PODS, Resources};
 use crate::core::codes::Code;
-use crate::core::event::{GroupSpec, PlaceholderFor, PlaceholderName, Remembered, Reservation};
+use crate::core::event::{GroupSpec, PlaceholderFor, PlaceholderName, Remembered, Reservation, Style};
+use crate::core::model::countdown::{Deadline, Deadlines, TimedOut, Timeouts};
+use crate::core::model::lifecycle::AppState;
 use crate::core::shape::Shape;
 use crate::core::time::Wall;
 
@@ -20,8 +25,8 @@ pub const MAX_GANG: usize = 64;
 pub const DEFAULT_QUEUE: &str = "root.default";
 /// Seconds in Waiting before Completed, if the TaskGroup does not say.
 const COMPLETION_TIMEOUT_SECONDS: u32 = 30;
-/// Longest completion timeout: a day.
-pub(super) const MAX_COMPLETION_TIMEOUT_SECONDS: u32 = 86_400;
+/// Seconds for which placeholders hold seats, if the TaskGroup does not say: as in YuniKorn.
+const PLACEHOLDER_TIMEOUT_SECONDS: u32 = 900;
 
 /// A TaskGroup in the core's words. If there are `errors`, the other fields are as right as they can be.
 pub fn group_spec(group: &TaskGroup) -> GroupSpec {
@@ -47,7 +52,11 @@ pub fn group_spec(group: &TaskGroup) -> GroupSpec {
             api::PlaceholderFor::Missing => PlaceholderFor::Missing,
             api::PlaceholderFor::All => PlaceholderFor::All,
         },
-        completion_timeout_ms: 1000 * u64::from(timeout(group).min(MAX_COMPLETION_TIMEOUT_SECONDS)),
+        style: match group.spec.style {
+            api::Style::Soft => Style::Soft,
+            api::Style::Hard => Style::Hard,
+        },
+        timeouts: timeouts(group),
         errors: errors.into_sorted(),
         remembered: remembered(group.status.as_ref()),
         terminating: group.metadata.deletion_timestamp.is_some(),
@@ -79,9 +88,22 @@ fn queue(group: &TaskGroup) -> Text {
     escape::bounded(group.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE), syntax::MAX_LABEL)
 }
 
-/// `completionTimeoutSeconds` or its default.
-pub fn timeout(group: &TaskGroup) -> u32 {
-    group.spec.completion_timeout_seconds.unwrap_or(COMPLETION_TIMEOUT_SECONDS)
+/// How many seconds a timeout has, as the spec says or by default; `None` = no limit.
+pub fn seconds(group: &TaskGroup, what: Deadline) -> Option<u32> {
+    match what {
+        Deadline::Admission => group.spec.admission_timeout_seconds,
+        Deadline::Placeholder => Some(group.spec.placeholder_timeout_seconds.unwrap_or(PLACEHOLDER_TIMEOUT_SECONDS)),
+        Deadline::Wait => group.spec.wait_timeout_seconds,
+        Deadline::Completion => Some(group.spec.completion_timeout_seconds.unwrap_or(COMPLETION_TIMEOUT_SECONDS)),
+    }
+}
+
+/// All timeouts in milliseconds. One that is too long is among the errors.
+fn timeouts(group: &TaskGroup) -> Timeouts {
+    Deadline::ALL.into_iter().fold(Timeouts::default(), |timeouts, what| {
+        let most = group_check::range_of(what).1;
+        timeouts.with(what, seconds(group, what).map(|seconds| 1_000 * u64::from(seconds.min(most))))
+    })
 }
 
 fn min_resource(group: &TaskGroup) -> Resources {
@@ -105,18 +127,44 @@ fn expected_shape(group: &TaskGroup, key: &Key) -> Shape {
 
 fn remembered(status: Option<&TaskGroupStatus>) -> Remembered {
     let Some(status) = status else { return Remembered::default() };
-    let deadline = status.deadlines.as_ref().and_then(|deadlines| deadlines.completion.as_ref());
+    let is_outside = Code::from_name(&status.reason) == Some(Code::ApplicationClosed);
     Remembered {
         incarnation: status.incarnation,
         generation: status.observed_generation,
         placed: status.conditions.iter().any(|condition| condition.type_ == "Placed" && condition.status == "True"),
-        completed: status.application_state == "Completed",
-        unaccepted: matches!(&*status.application_state, "New" | "Rejected")
-            && Code::from_name(&status.reason) != Some(Code::ApplicationClosed),
-        completion_deadline: deadline.map(|time| Wall(time.0.as_millisecond())),
+        state: AppState::from_name(&status.application_state).filter(|_| !is_outside),
+        timed_out: timed_out(status),
+        deadlines: deadlines(status),
+        unstarted_lives: status.unstarted_lives,
         replaced: status.counts.replaced,
         ended: (status.counts.succeeded, status.counts.failed),
     }
+}
+
+fn wall(time: &Time) -> Wall {
+    Wall(time.0.as_millisecond())
+}
+
+fn deadlines(status: &TaskGroupStatus) -> Deadlines {
+    let Some(said) = &status.deadlines else { return Deadlines::default() };
+    Deadline::ALL.into_iter().fold(Deadlines::default(), |deadlines, what| {
+        let time = match what {
+            Deadline::Admission => &said.admission,
+            Deadline::Placeholder => &said.placeholder,
+            Deadline::Wait => &said.wait,
+            Deadline::Completion => &said.completion,
+        };
+        deadlines.with(what, time.as_ref().map(wall))
+    })
+}
+
+/// `TimedOut=True`, with a reason that is a timeout's.
+fn timed_out(status: &TaskGroupStatus) -> Option<TimedOut> {
+    let condition = status.conditions.iter().find(|said| said.type_ == TIMED_OUT && said.status == "True")?;
+    let what = Deadline::ALL.into_iter().find(|what| what.code().name() == condition.reason)?;
+    let sentence = escape::bounded(&condition.message, MAX_MESSAGE);
+    let pods_until = status.pods_until.as_ref().map(wall);
+    Some(TimedOut { what, since: wall(&condition.last_transition_time), pods_until, sentence })
 }
 
 /// Names of the gang's groups, sorted; of a list that is wrong, those that are right.
@@ -186,7 +234,9 @@ mod tests {
         let spec = group_spec(&group(&json!({})));
         assert_eq!((&*spec.application, &*spec.queue), ("executors", "root.default"));
         assert_eq!((spec.min_member, &spec.min_resource), (2, &Resources::pod(500, 1 << 30)));
-        assert_eq!((spec.gang, spec.completion_timeout_ms), (vec!["executors".into()], 30_000));
+        let timeouts = Deadline::ALL.map(|what| spec.timeouts.of(what));
+        assert_eq!((spec.gang, timeouts), (vec!["executors".into()], [None, Some(900_000), None, Some(30_000)]));
+        assert_eq!(spec.style, Style::Soft);
         assert_eq!((spec.reservation, spec.placeholder_for), (Reservation::Placeholder, PlaceholderFor::Missing));
         assert_eq!((spec.errors, spec.remembered), (vec![], Remembered::default()));
         assert_eq!(spec.shape.request, spec.min_resource);
@@ -234,6 +284,9 @@ mod tests {
                 "spec.gangGroup[1]: data/executors is listed twice",
             ),
             (json!({"spec.completionTimeoutSeconds": 86_401}), "spec.completionTimeoutSeconds: must be 0 to 86400"),
+            (json!({"spec.admissionTimeoutSeconds": 0}), "spec.admissionTimeoutSeconds: must be 1 to 31536000"),
+            (json!({"spec.placeholderTimeoutSeconds": 0}), "spec.placeholderTimeoutSeconds: must be 1 to 31536000"),
+            (json!({"spec.waitTimeoutSeconds": 31_536_001}), "spec.waitTimeoutSeconds: must be 1 to 31536000"),
             (
                 json!({"metadata.name": "x".repeat(64)}),
                 "metadata.name: must have at most 63 characters, since it is also a label value",
@@ -311,6 +364,27 @@ mod tests {
         assert_eq!((&*spec.application, spec.queue.chars().count()), ("\\u{1b}[31m", 64));
     }
 
+    /// What a timeout ended stays ended, whatever else the status says; a reason that is no timeout's says nothing.
+    #[test]
+    fn a_timeout_is_remembered() {
+        let read = |reason: &str, status: &str| {
+            let condition = json!({"type": "TimedOut", "status": status, "reason": reason, "message": "why",
+                                   "lastTransitionTime": "1970-01-01T00:00:07Z"});
+            let mut group = serde_json::to_value(group(&json!({}))).unwrap();
+            group["status"] = json!({"applicationState": "Rejected", "conditions": [condition], "unstartedLives": 3,
+                                     "podsUntil": "1970-01-01T00:00:05Z"});
+            group_spec(&serde_json::from_value(group).unwrap()).remembered
+        };
+        let found = read("WaitTimeout", "True");
+        let pods_until = Some(Wall(5_000));
+        let timed_out = TimedOut { what: Deadline::Wait, since: Wall(7_000), pods_until, sentence: "why".into() };
+        assert_eq!((found.is_unaccepted(), found.timed_out, found.unstarted_lives), (false, Some(timed_out), 3));
+        for (reason, status) in [("WaitTimeout", "False"), ("WaitingForQuota", "True"), ("", "True")] {
+            let found = read(reason, status);
+            assert_eq!((found.is_unaccepted(), found.timed_out), (true, None), "{reason} {status}");
+        }
+    }
+
     #[test]
     fn status_is_remembered() {
         let condition = |kind: &str, status: &str| json!({"type": kind, "status": status, "reason": "R", "message": "", "lastTransitionTime": "1970-01-01T00:00:00Z"});
@@ -323,19 +397,20 @@ mod tests {
             group["status"] = status;
             group_spec(&serde_json::from_value(group).unwrap()).remembered
         };
-        let completion_deadline = Some(Wall(2500));
+        let deadlines = Deadlines::default().with(Deadline::Completion, Some(Wall(2500)));
         let remembered = Remembered {
             incarnation: 4,
             generation: 3,
             placed: true,
-            completion_deadline,
+            state: Some(AppState::Waiting),
+            deadlines,
             replaced: 2,
             ended: (4, 1),
             ..Remembered::default()
         };
         assert_eq!(read(status), remembered);
         let completed = read(json!({"applicationState": "Completed", "conditions": [condition("Placed", "False")]}));
-        assert_eq!(completed, Remembered { completed: true, ..Remembered::default() });
+        assert_eq!(completed, Remembered { state: Some(AppState::Completed), ..Remembered::default() });
         for (state, reason, unaccepted) in [
             ("Rejected", "ExceedsMaxQuota", true),
             ("New", "WaitingForTaskGroups", true),
@@ -344,7 +419,7 @@ mod tests {
             ("Accepted", "WaitingForMembers", false),
         ] {
             let remembered = read(json!({"applicationState": state, "reason": reason}));
-            assert_eq!(remembered, Remembered { unaccepted, ..Remembered::default() }, "{state} {reason}");
+            assert_eq!(remembered.is_unaccepted(), unaccepted, "{state} {reason}");
         }
     }
 }

@@ -79,14 +79,14 @@ fn requests_are_what_the_server_expects() {
                 pod: key(),
                 uid: uid(),
                 resource_version: NonZeroU64::new(7).unwrap(),
-                reason: Code::ReservationLost,
+                reason: Code::PlaceholderTimeout,
                 message: "\"too\" late".into(),
             },
             "PATCH /api/v1/namespaces/data/pods/worker-0/status?fieldManager=gangline&timeout=10s \
              application/strategic-merge-patch+json",
             json!({
                 "metadata": {"uid": "c4f15988", "resourceVersion": "7"},
-                "status": {"phase": "Failed", "reason": "ReservationLost", "message": "\"too\" late"},
+                "status": {"phase": "Failed", "reason": Code::PlaceholderTimeout.name(), "message": "\"too\" late"},
             }),
         ),
         (

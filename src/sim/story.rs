@@ -219,8 +219,10 @@ impl Record {
         let all_taken = report.state == AppState::Running && report.seats.taken >= report.required;
         note(&mut gang.placed, report.placed || all_taken);
         match report.state {
-            AppState::Waiting | AppState::Completed => note(&mut gang.finished, true),
-            AppState::New | AppState::Accepted | AppState::Rejected | AppState::Running => gang.finished = None,
+            AppState::Waiting | AppState::Completed | AppState::Killed => note(&mut gang.finished, true),
+            AppState::New | AppState::Accepted | AppState::Resuming | AppState::Rejected | AppState::Running => {
+                gang.finished = None
+            }
         }
     }
 
@@ -289,8 +291,8 @@ impl Gang {
     /// Whether it has not started and may.
     fn waits(&self) -> bool {
         let may_start = self.stands.is_some_and(|(state, _)| match state {
-            AppState::New | AppState::Accepted | AppState::Running | AppState::Waiting => true,
-            AppState::Rejected | AppState::Completed => false,
+            AppState::New | AppState::Accepted | AppState::Resuming | AppState::Running | AppState::Waiting => true,
+            AppState::Rejected | AppState::Completed | AppState::Killed => false,
         });
         self.started.is_none() && may_start
     }

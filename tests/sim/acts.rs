@@ -294,6 +294,18 @@ pub(crate) struct GroupAct {
     /// How long its application waits for more when nothing of it runs, in seconds.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) timeout: Option<u32>,
+    /// Whether its pods fail when no member came in time.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) hard: bool,
+    /// How long placeholders hold its seats, in seconds.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) holds: Option<u32>,
+    /// How long it waits for nodes for all after it found some, in seconds.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) waits: Option<u32>,
+    /// How long it waits at the gate, in seconds.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) admits: Option<u32>,
     /// What is wrong with it.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) flaw: Option<Flaw>,

@@ -11,6 +11,7 @@ use super::{CALL_MS, DOWN_MS, Death, Event, Fate, Faults, GIVEN_UP_MS, World};
 use crate::sim::acts::Act;
 use crate::sim::coverage::MEETINGS;
 use crate::sim::marks::{group_of, seat_in};
+use crate::sim::oracle::times_out;
 use crate::sim::people::NS;
 use crate::sim::plan::Admission;
 
@@ -311,6 +312,11 @@ impl World {
             && status.application_state == "Waiting"
         {
             self.note_pause(&group.name);
+        }
+        if let (Op::PatchTaskGroupStatus { group, status, .. }, Outcome::Ok(_)) = (op, &outcome)
+            && times_out(status)
+        {
+            self.note_timeout(&group.name);
         }
         let meets = match (op, &outcome) {
             (Op::Bind { pod, .. }, Outcome::Ok(_)) => {

@@ -168,6 +168,7 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     ("reason Submitted", "an application is judged in the step in which it becomes known"),
     ("reason TooManyPlaceholders", "gangs of plans have few members"),
     ("reason WaitingForPlaceholders", "as above"),
+    ("application Resuming to New", "its only TaskGroup is made anew beside a driver, and is judged at once"),
     ("application Waiting to New", "without a TaskGroup it is never seen Waiting, and with one it goes on or ends"),
 ];
 

@@ -164,6 +164,10 @@ fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (number, begins): (u
             app: app.clone(),
             gang: if app.is_some() { names.clone() } else { Vec::new() },
             timeout: None,
+            hard: false,
+            holds: None,
+            waits: None,
+            admits: None,
             place: None,
             flaw: dice.percent(2).then(|| dice.of(&Flaw::ALL)),
         };

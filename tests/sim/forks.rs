@@ -63,6 +63,7 @@ fn cause(code: Code) -> Cause {
         Code::WaitingForCapacity | Code::WaitingBehind | Code::Unschedulable => {
             Cause::Goes(|world, _| world.add_room())
         }
+        Code::AdmissionTimeout | Code::WaitTimeout => Cause::Goes(World::lift_timeouts),
         Code::TaskGroupNotFound => Cause::Goes(|world, _| world.define_groups()),
         Code::WaitingForTaskGroups => Cause::Goes(World::define_listed),
         Code::WaitingForMembers | Code::WaitingForFirstPod => Cause::Goes(World::add_members),
@@ -83,6 +84,8 @@ fn cause(code: Code) -> Cause {
         | Code::JoinedLate
         | Code::ReservationLost
         | Code::WaitingForCompletion
+        | Code::Resuming
+        | Code::WaitingForNextLife
         | Code::PlaceholderKept
         | Code::BindRefused => Cause::Passes,
         Code::WaitingForPlaceholders => Cause::Goes(|world, _| world.add_room()),
@@ -98,6 +101,7 @@ fn cause(code: Code) -> Cause {
         | Code::Running
         | Code::Completed
         | Code::SomeFailed
+        | Code::PlaceholderTimeout
         | Code::Active => Cause::Stays("nothing is waited for"),
     }
 }
@@ -324,6 +328,13 @@ impl World {
             spec.min_resource = [("cpu".to_owned(), Quantity("1".to_owned()))].into();
         });
         self.agree(group);
+    }
+
+    /// Its application may wait for ever.
+    fn lift_timeouts(&mut self, group: &str) {
+        self.edit_together(group, |_, spec| {
+            (spec.admission_timeout_seconds, spec.wait_timeout_seconds) = (None, None);
+        });
     }
 
     /// All groups of an application agree with one of them: that one is edited only where it does not list them.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gangline::api::task_group::TaskGroup;
+use gangline::api::task_group::{TaskGroup, TaskGroupStatus};
 use gangline::core::base::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
@@ -205,6 +205,15 @@ impl World {
         self.paused.extend(own.map(|(name, group)| application_of(&name, &group)));
     }
 
+    /// A task group says that a timeout has ended what its gang reserved: its members may run one by one (01, 1.7).
+    pub(crate) fn note_timeout(&mut self, name: &str) {
+        let groups = self.groups();
+        let Some((_, own)) = groups.iter().find(|(own, _)| own == name) else { return };
+        let application = application_of(name, own);
+        let together = groups.iter().filter(|(name, group)| application_of(name, group) == application);
+        together.for_each(|(name, _)| self.disturb(name));
+    }
+
     fn note_pauses(&mut self) {
         let groups: BTreeMap<String, TaskGroup> = self.groups().into_iter().collect();
         let of_group = |pod: &Body| group_of(pod).and_then(|name| Some(application_of(name, groups.get(name)?)));
@@ -220,7 +229,7 @@ impl World {
             groups.iter().filter(|(_, group)| is_so(group)).map(|(name, group)| application_of(name, group)).collect()
         };
         // A task group that was refused, as it came too late, says nothing of the application that it names.
-        let begun = of_state(&["Running", "Waiting", "Completed"]);
+        let begun = of_state(&["Resuming", "Running", "Waiting", "Completed"]);
         self.paused.retain(|app| begun.contains(app));
         self.paused.extend(of_state(&["Running", "Waiting"]).difference(&living).cloned());
     }
@@ -255,7 +264,7 @@ impl World {
                 };
                 let owner = metadata(pod).owner_references.iter().flatten().next().map(|owner| owner.uid.clone());
                 let state = group.status.as_ref().map(|status| status.application_state.clone()).unwrap_or_default();
-                let lives = matches!(state.as_str(), "Accepted" | "Running" | "Waiting");
+                let lives = matches!(state.as_str(), "Accepted" | "Resuming" | "Running" | "Waiting");
                 let fine = (owner == group.metadata.uid || self.is_forged(pod)) && lives;
                 (!fine).then(|| format!("{key} is left of {:?} ({state})", group.metadata.name))
             })
@@ -542,10 +551,15 @@ pub(crate) fn application_of(name: &str, group: &TaskGroup) -> String {
     group.spec.application_id.clone().unwrap_or_else(|| name.to_owned())
 }
 
+/// Whether a status says that a timeout has ended the reservation.
+pub(crate) fn times_out(status: &TaskGroupStatus) -> bool {
+    status.conditions.iter().any(|one| one.type_ == "TimedOut" && one.status == "True")
+}
+
 /// How many members a group needs; once it has started, as many as it did at its start: an edit that came before its status
 /// said so counts for its next life.
 pub(crate) fn in_force(group: &TaskGroup) -> u32 {
-    let started = |state: &str| matches!(state, "Running" | "Waiting" | "Completed");
+    let started = |state: &str| matches!(state, "Resuming" | "Running" | "Waiting" | "Completed");
     let status = group.status.as_ref().filter(|status| started(&status.application_state));
     status.map_or(group.spec.min_member, |status| status.counts.required)
 }

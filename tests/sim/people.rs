@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use gangline::api::queue::{HeadOfLine, QueueSpec};
-use gangline::api::task_group::{PlaceholderFor, Reservation, TaskGroupSpec};
+use gangline::api::task_group::{PlaceholderFor, Reservation, Style, TaskGroupSpec};
 use gangline::core::base::ids::Key;
 use gangline::shim::decode;
 use gangline::shim::observation::Body;
@@ -25,6 +25,8 @@ use super::oracle::application_of;
 use super::place::Place;
 use super::world::World;
 
+/// A timeout that is longer than any play: a year.
+const ENDLESS_S: u32 = 31_536_000;
 /// The namespace of everything that Gangline schedules.
 pub(crate) const NS: &str = "ns";
 /// Another one.
@@ -222,14 +224,33 @@ impl World {
 
     /// A task group of members of one core.
     pub(crate) fn group(&mut self, name: &str, min_member: u32, more: &Value) {
-        let mut spec = json!({"minMember": min_member, "minResource": {"cpu": "1"}});
+        let mut spec =
+            json!({"minMember": min_member, "minResource": {"cpu": "1"}, "placeholderTimeoutSeconds": ENDLESS_S});
         more.as_object().into_iter().flatten().for_each(|(field, value)| spec[field] = value.clone());
         let metadata = json!({"name": name, "namespace": NS});
         self.apply(Kind::TaskGroup, &json!({"metadata": metadata, "spec": spec}));
     }
 
     fn set_group(&mut self, group: &GroupAct) {
-        let GroupAct { name, min, milli, mib, gpu, queue, direct, all, app, gang, timeout, flaw, place } = group;
+        let GroupAct {
+            name,
+            min,
+            milli,
+            mib,
+            gpu,
+            queue,
+            direct,
+            all,
+            app,
+            gang,
+            timeout,
+            hard,
+            holds,
+            waits,
+            admits,
+            flaw,
+            place,
+        } = group;
         let is_edit = self.api.store.get(Kind::TaskGroup, &Key::new(NS, name.as_str())).is_some();
         let mut asks = requests(*milli, *mib, *gpu);
         let mut gang_group: Vec<String> = gang.iter().map(|name| format!("{NS}/{name}")).collect();
@@ -253,6 +274,11 @@ impl World {
             reservation: if *direct { Reservation::Direct } else { Reservation::Placeholder },
             placeholder_for: if *all { PlaceholderFor::All } else { PlaceholderFor::Missing },
             placeholder_template: place.map(Place::template),
+            style: if *hard { Style::Hard } else { Style::Soft },
+            admission_timeout_seconds: *admits,
+            // Where nothing else is drawn nobody lives to see it.
+            placeholder_timeout_seconds: Some(holds.unwrap_or(ENDLESS_S)),
+            wait_timeout_seconds: *waits,
             completion_timeout_seconds: *timeout,
         };
         let object = json!({"metadata": {"name": name, "namespace": NS}, "spec": spec});

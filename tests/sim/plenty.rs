@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gangline::api::task_group::TaskGroup;
+use gangline::api::task_group::{TaskGroup, TaskGroupSpec};
 use gangline::core::base::ids::Key;
 use gangline::core::codes::Code;
 use gangline::shim::observation::Body;
@@ -10,7 +10,7 @@ use gangline::shim::op::Kind;
 use gangline::sim::api::{has_ended, is_gated};
 use gangline::sim::store::metadata;
 
-use super::application_of;
+use super::{application_of, times_out};
 use crate::sim::acts::{Act, NodeAct};
 use crate::sim::amount::{Amount, GPU};
 use crate::sim::marks::{application_of_pod, group_of, is_member, queue_mark, seat_mark};
@@ -154,16 +154,17 @@ impl World {
             let (spec, first) = (&group.spec, &own.1.spec);
             let same = spec.queue == first.queue
                 && spec.reservation == first.reservation
-                && spec.completion_timeout_seconds == first.completion_timeout_seconds;
+                && spec.style == first.style
+                && timeouts(spec) == timeouts(first);
             let is_known = spec.min_resource.keys().all(|name| matches!(name.as_str(), "cpu" | "memory" | GPU));
             let asks = Amount::of(Some(&spec.min_resource), Amount::ENDLESS);
             listed == names && same && is_known && asks.milli < HUGE_MILLI
         };
         let is_over = |(_, group): &&(String, TaskGroup)| {
-            group
-                .status
-                .as_ref()
-                .is_some_and(|status| matches!(status.application_state.as_str(), "Waiting" | "Completed"))
+            group.status.as_ref().is_some_and(|status| {
+                let is_refused = status.application_state == "Rejected" && times_out(status);
+                is_refused || ["Waiting", "Completed", "Killed"].contains(&&*status.application_state)
+            })
         };
         let has_enough = |(name, group): &&(String, TaskGroup)| self.in_this_life(name, group) >= group.spec.min_member;
         let queue = own.1.spec.queue.as_deref().unwrap_or("root.default");
@@ -184,4 +185,14 @@ impl World {
         let own = |key: &Key, body: &Body| &*key.namespace == NS && is_member(body) && group_of(body) == Some(name);
         self.pods().filter(|(key, body)| own(key, body) && counts(body)).count() as u32
     }
+}
+
+/// All timeouts that a spec sets.
+const fn timeouts(spec: &TaskGroupSpec) -> [Option<u32>; 4] {
+    [
+        spec.admission_timeout_seconds,
+        spec.placeholder_timeout_seconds,
+        spec.wait_timeout_seconds,
+        spec.completion_timeout_seconds,
+    ]
 }

@@ -412,7 +412,7 @@ impl Process {
                 Some((seat.uid(), seat.incarnation, Step::Seat(seat.number)))
             }
             Op::PatchTaskGroupStatus { uid, status, .. } if status.application_state == "Running" => {
-                let lost = status.reason == "PartiallyLost";
+                let lost = ["PartiallyLost", "PlaceholderTimeout"].contains(&&*status.reason);
                 Some((uid.clone(), format!("{}.{}", uid.0, status.incarnation), Step::Said { lost }))
             }
             Op::DeletePod { .. }

@@ -112,6 +112,23 @@ pub(super) fn rarer(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (nodes, queues)
     if dice.percent(5) {
         mistype(dice, acts);
     }
+    if dice.percent(30) {
+        hurry(dice, acts);
+    }
+}
+
+/// Some gangs have little time.
+fn hurry(dice: &mut Dice, acts: &mut [(u64, Act)]) {
+    let mut hurried: BTreeMap<String, [Option<u32>; 3]> = BTreeMap::new();
+    let draw = |dice: &mut Dice| [0; 3].map(|_| dice.percent(30).then(|| dice.of(&[1, 5, 20, 60])));
+    for (_, act) in acts {
+        let Act::Group(group) = act else { continue };
+        let application = group.app.clone().unwrap_or_else(|| group.name.clone());
+        let [holds, waits, admits] = *hurried.entry(application).or_insert_with(|| draw(dice));
+        (group.holds, group.waits, group.admits) = (holds, waits, admits);
+        // They should agree.
+        group.hard = holds.is_some_and(|holds| holds > 5);
+    }
 }
 
 /// A member comes and goes, up to a hundred times.

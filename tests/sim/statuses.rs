@@ -79,6 +79,8 @@ impl World {
         let had = self.mins.get(group.metadata.uid.as_deref().unwrap_or_default());
         let is_needed = |required| match status.application_state.as_str() {
             "Running" | "Waiting" | "Completed" => had.is_some_and(|had| had.contains(&required)),
+            // An edit while placeholders leave counts for the next life.
+            "Resuming" => true,
             _ => required == group.spec.min_member,
         };
         if !is_needed(counts.required) {
@@ -195,13 +197,19 @@ fn was_bound_for(body: &Body, group: &TaskGroup) -> bool {
 /// Conditions say what the state and the counts beside them say, of the spec that they name.
 fn wrong_conditions(group: &TaskGroup, status: &TaskGroupStatus) -> Option<String> {
     let state = status.application_state.as_str();
-    let is_over_gate = matches!(state, "Running" | "Waiting" | "Completed");
+    let is_over_gate = matches!(state, "Resuming" | "Running" | "Waiting" | "Completed" | "Killed");
+    let times_out = match state {
+        "Resuming" | "Killed" => Some(true),
+        "New" | "Accepted" => Some(false),
+        _ => None,
+    };
     let expected = [
         ("Accepted", Some(!matches!(state, "New" | "Rejected"))),
         ("QuotaReserved", is_over_gate.then_some(true)),
         ("Placed", (!is_over_gate).then_some(false)),
         ("Running", Some(state == "Running")),
-        ("Finished", Some(state == "Completed")),
+        ("Finished", Some(matches!(state, "Completed" | "Killed"))),
+        ("TimedOut", times_out),
     ];
     let found: Vec<_> = status.conditions.iter().map(|one| (one.type_.as_str(), one.status == "True")).collect();
     let is_so = |((kind, is), (expected, wanted)): (&(&str, bool), &(&str, Option<bool>))| {

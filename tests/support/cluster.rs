@@ -10,8 +10,9 @@ use gangline::core::codes::Code;
 use gangline::core::decision::{Decision, TerminationType};
 use gangline::core::event::{
     AskSpec, BindOutcome, Event, GroupSpec, Mark, Place, PlaceholderFor, PlaceholderName, QueueSpec, Remembered,
-    Reservation, Role,
+    Reservation, Role, Style,
 };
+use gangline::core::model::countdown::{Deadline, Timeouts};
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::Refusal;
 use gangline::core::shape::{NodeSpec, Shape};
@@ -41,6 +42,11 @@ pub struct Cluster {
     pub log: Vec<String>,
     /// As what the placeholders of a group come out of admission, where that is not what was asked for.
     pub admitted: BTreeMap<String, Arc<Shape>>,
+}
+
+/// One timeout of so many seconds.
+pub fn timeouts(what: Deadline, seconds: u64) -> Timeouts {
+    Timeouts::default().with(what, Some(1_000 * seconds))
 }
 
 /// `cpu` cores and 1 GiB.
@@ -163,7 +169,8 @@ impl Cluster {
             gang: vec![name.into()],
             reservation: Reservation::Placeholder,
             placeholder_for: PlaceholderFor::Missing,
-            completion_timeout_ms: 30_000,
+            style: Style::Soft,
+            timeouts: timeouts(Deadline::Completion, 30),
             errors: Vec::new(),
             remembered: Remembered::default(),
             terminating: false,
@@ -375,21 +382,35 @@ impl Cluster {
         }
     }
 
+    /// Carries out what only shows something: statuses are written.
+    pub fn carry_out_shows(&mut self) -> &mut Self {
+        let (shows, others) = std::mem::take(&mut self.decisions).into_iter().partition(|one| self.text(one).is_none());
+        self.decisions = others;
+        let shows: Vec<Decision> = shows;
+        shows.into_iter().for_each(|decision| self.carry_out(decision));
+        self
+    }
+
     fn write_status(&mut self, group: GroupId) {
         let Some(report) = self.scheduler.group_report(group) else { return };
         let status = Remembered {
             incarnation: report.incarnation,
             generation: report.generation,
             placed: report.placed,
-            completed: report.state == AppState::Completed,
-            unaccepted: matches!(report.state, AppState::New | AppState::Rejected)
-                && report.reason != Code::ApplicationClosed,
-            completion_deadline: report.completes,
+            state: Some(report.state).filter(|_| report.reason != Code::ApplicationClosed),
+            timed_out: report.timed_out.clone(),
+            deadlines: report.deadlines,
+            unstarted_lives: report.unstarted_lives,
             replaced: report.replaced,
             ended: (report.ended.succeeded, report.ended.failed),
         };
         let name = self.scheduler.books.groups[group].key.name.to_string();
-        self.statuses.insert(name, status);
+        self.statuses.insert(name.clone(), status.clone());
+        // The watch shows what was written.
+        if let Some(spec) = self.groups.get(&name).filter(|_| status.timed_out.is_some()) {
+            let spec = GroupSpec { remembered: status, ..spec.clone() };
+            self.tell(Event::Group(Key::new(NS, &*name), Box::new(spec)));
+        }
     }
 
     fn bind(&mut self, ask: AskId, node: Option<Text>, mark: Mark) {

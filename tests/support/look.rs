@@ -1,6 +1,7 @@
 //! What a test asks of a cluster.
 
 use gangline::core::event::Place;
+use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::show::report::QueueReport;
 
@@ -69,7 +70,7 @@ impl Cluster {
     fn group_line(&self, name: &str) -> String {
         let report = self.report(name);
         let (state, life, reason, seats) = (report.state, report.incarnation, report.reason, report.seats);
-        let (placed, replaced, ends) = (report.placed, report.replaced, report.completes);
+        let (placed, replaced, ends) = (report.placed, report.replaced, report.deadlines.of(Deadline::Completion));
         format!("{name} {state} {life} {reason} placed={placed} replaced={replaced} ends={ends:?} {seats:?}")
     }
 

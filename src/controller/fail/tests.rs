@@ -79,6 +79,7 @@ impl Bench {
     fn decide(&mut self, pod: &Value) {
         let name = pod["metadata"]["name"].as_str().expect("it has a name");
         let ask = self.controller.ledger.ask(&Key::new("ns", name)).expect("it was seen");
+        self.controller.core.books.asks[ask].failing = true;
         self.controller.carry_out(Decision::Fail(ask, Code::ReservationLost, "too late".into()));
     }
 

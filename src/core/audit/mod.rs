@@ -185,7 +185,8 @@ impl Scheduler {
             let same_apps = apps().count() == gang.apps.len() && apps().all(|app| app.gang == id);
             let same_groups = apps().flat_map(|app| &app.groups).eq(&gang.groups)
                 && self.books.groups_of(id).all(|group| group.gang == Some(id));
-            let same_stage = apps().all(|app| app.has_started() == (*gang.stage() == Stage::Started));
+            let has_started = matches!(gang.stage(), Stage::Leaving | Stage::Started);
+            let same_stage = apps().all(|app| app.has_started() == has_started);
             if !same_apps || !same_groups || !same_stage {
                 violations.push(format!("a gang of {:?} and what starts with it differ", gang.apps));
             }

@@ -69,6 +69,7 @@ impl Books {
     /// An application that started keeps the spec that it started with, but for timeouts; before that, and after its
     /// end, a new spec is judged (01, 1.2.4, ADR 0009).
     fn update_group(&mut self, id: GroupId, spec: GroupSpec) {
+        self.heed_status(id, &spec);
         let group = &self.groups[id];
         let (app, latest) = (group.app, group.edited.as_deref().unwrap_or(group.spec()));
         if latest.generation == spec.generation {
@@ -76,12 +77,25 @@ impl Books {
         }
         let only_timeouts = group.spec().differs_in_timeouts_only(&spec);
         match app.map_or(AppState::New, |app| self.apps[app].state()) {
-            AppState::Running | AppState::Waiting => self.edit_later(id, spec, only_timeouts),
+            AppState::Resuming | AppState::Running | AppState::Waiting => self.edit_later(id, spec, only_timeouts),
             AppState::Accepted if only_timeouts => self.edit_later(id, spec, only_timeouts),
-            AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed => self.resubmit(id, spec),
+            AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed | AppState::Killed => {
+                self.resubmit(id, spec)
+            }
         }
         self.changes.groups.insert(id);
         self.changes.apps.extend(app);
+    }
+
+    /// The status says that the application timed out: what follows from that waits for it (02, 2.1 "written ahead").
+    fn heed_status(&mut self, id: GroupId, spec: &GroupSpec) {
+        let group = &mut self.groups[id];
+        let Some(app) = group.app.filter(|app| self.apps[*app].timed_out.is_some()) else { return };
+        let is_of_this_life = spec.remembered.incarnation == self.apps[app].incarnation;
+        if is_of_this_life && spec.remembered.timed_out.is_some() && !group.says_timed_out {
+            group.says_timed_out = true;
+            self.changes.apps.insert(app);
+        }
     }
 
     /// Timeouts hold at once; everything else waits for the next life.
@@ -96,7 +110,7 @@ impl Books {
 
     fn change_timeouts(&mut self, id: GroupId, spec: &GroupSpec) {
         let stored = self.groups[id].spec.as_mut().expect("looked at just now");
-        stored.completion_timeout_ms = spec.completion_timeout_ms;
+        stored.timeouts = spec.timeouts;
         // A deadline that runs already moves with the timeout, and every task group of the application shows it.
         let app = self.groups[id].app.map(|app| &self.apps[app]);
         self.changes.groups.extend(app.into_iter().flat_map(|app| &app.groups));

@@ -51,6 +51,7 @@ impl Books {
             charge: None,
             waits_for: WaitsFor::Nothing,
             leaving: None,
+            failing: false,
             refused: None,
             shown: None,
             spec,
@@ -69,6 +70,8 @@ impl Books {
         }
         if is_reshaped || self.asks[id].spec.role != spec.role {
             self.take_undecided_back(id);
+            // What it belongs to now has not been given up.
+            self.asks[id].failing &= self.asks[id].spec.role == spec.role;
         }
         self.stand_in_line(id, WaitsFor::Nothing);
         if is_reshaped {

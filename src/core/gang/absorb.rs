@@ -132,7 +132,7 @@ impl Scheduler {
         let group = &self.books.groups[group];
         let Some((spec, app)) = group.spec.as_ref().zip(group.app) else { return self.books.listed.groups };
         let app = &self.books.apps[app];
-        let is_known = matches!(app.state(), AppState::Accepted | AppState::Running | AppState::Waiting);
+        let is_known = app.state() == AppState::Accepted || app.has_started() || app.state() == AppState::Killed;
         let is_wanted = is_known && name.incarnation == app.incarnation && name.seat < group.seats.len();
         // Nothing of an application is thrown away while it is New: it is judged first.
         let is_open = is_wanted || app.state() == AppState::New;
@@ -180,13 +180,17 @@ impl Scheduler {
         let Some(app) = self.books.asks[id].app.filter(|_| self.books.listed.all) else { return };
         match self.books.apps[app].state() {
             AppState::Accepted if self.started_in(id, self.books.apps[app].incarnation) => self.start_as_found(app),
-            AppState::Rejected if self.started_after(id, self.books.apps[app].incarnation) => self.renew(app),
+            AppState::Rejected | AppState::Killed if self.started_after(id, self.books.apps[app].incarnation) => {
+                self.renew(app);
+            }
             AppState::New
             | AppState::Accepted
+            | AppState::Resuming
             | AppState::Running
             | AppState::Waiting
             | AppState::Rejected
-            | AppState::Completed => {}
+            | AppState::Completed
+            | AppState::Killed => {}
         }
     }
 

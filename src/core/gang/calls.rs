@@ -27,10 +27,12 @@ impl Scheduler {
     }
 
     /// Decides the deletion of placeholders that were given up, and calls off the creation of those that are not wanted
-    /// any more; both in the order of their names.
+    /// any more; both in the order of their names, and those without a node first (01, 1.7).
     pub(in crate::core) fn withdraw(&mut self) {
         let given_up = std::mem::take(&mut self.books.changes.given_up);
-        for id in self.books.by_name(given_up) {
+        let mut given_up = self.books.by_name(given_up);
+        given_up.sort_by_key(|id| self.books.asks[*id].node().is_some());
+        for id in given_up {
             let ask = &self.books.asks[id];
             if let Some(why) = ask.leaving.filter(|_| !ask.spec.terminating) {
                 self.decide(Decision::Release(id, why));

@@ -69,7 +69,10 @@ impl Scheduler {
             Some(tried) => tried,
             None => {
                 let short = self.planner.try_out(&self.books, id, form);
-                let tried = short.map(|short| self.tried(&short));
+                if short.is_some_and(|short| short.fit > 0 || short.has_others) {
+                    self.some_found_nodes(id);
+                }
+                let tried = short.map(|short| self.tried(id, &short));
                 self.books.gangs[id].tried = tried.filter(|_| short.is_some_and(|short| !short.goes_on));
                 tried?
             }

@@ -122,12 +122,14 @@ impl Scheduler {
 
     fn judge_because(&mut self, id: AppId, verdict: Verdict) {
         match (verdict, self.books.apps[id].state()) {
-            (_, AppState::Running | AppState::Waiting) => {}
+            (_, AppState::Resuming | AppState::Running | AppState::Waiting) => {}
             (Verdict::InDoubt, AppState::Accepted) => self.judge_again(id),
             // Nothing of it runs, and it would be refused for the same.
             (Verdict::InDoubt, AppState::Rejected) if self.stays_rejected(id) => {}
-            (Verdict::InDoubt | Verdict::Incomplete, AppState::Completed) => {}
-            (_, AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed) => self.renew(id),
+            (Verdict::InDoubt | Verdict::Incomplete, AppState::Completed | AppState::Killed) => {}
+            (_, AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed | AppState::Killed) => {
+                self.renew(id)
+            }
         }
         if verdict > Verdict::InDoubt {
             self.let_outsiders_in(id);

@@ -89,19 +89,21 @@ impl Scheduler {
     /// judged when they are gone.
     pub(in crate::core) fn renew(&mut self, id: AppId) {
         let app = &mut self.books.apps[id];
-        if app.state() == AppState::Completed && app.queue.is_some() {
+        if app.is_over() && app.queue.is_some() {
             app.resubmitted = true;
+            self.fail_no_more(id);
             return self.books.touch(id);
         }
         let (gang, state) = (app.gang, app.state());
-        if state == AppState::Accepted {
+        if matches!(state, AppState::Accepted | AppState::Resuming) {
             self.abandon(gang, TerminationType::StoppedByRm);
         }
         if self.books.transit(id, AppEvent::Renew) {
             let app = &mut self.books.apps[id];
-            (app.resubmitted, app.placed) = (false, false);
+            (app.resubmitted, app.placed, app.timed_out) = (false, false, None);
             app.rejected.clear();
-            self.books.end_idling(id);
+            self.books.end_countdowns(id);
+            self.fail_no_more(id);
             let gang_entry = &mut self.books.gangs[gang];
             (gang_entry.waits, gang_entry.tried, gang_entry.real_ask) = (None, None, None);
             self.books.take_no_turn(gang);

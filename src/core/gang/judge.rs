@@ -7,6 +7,7 @@ use crate::core::event::{GroupSpec, Reservation};
 use crate::core::model::application::App;
 use crate::core::model::ask::AskState;
 use crate::core::model::books::Books;
+use crate::core::model::countdown::Deadline;
 use crate::core::model::lifecycle::AppEvent;
 use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::reason::{Reason, RejectReason};
@@ -20,7 +21,7 @@ impl Scheduler {
             return;
         }
         if self.runs_alone(id) {
-            return self.accept(id, false);
+            return self.accept(id, AppEvent::Accept);
         }
         let missing = self.missing_groups(id);
         self.books.await_groups(id, &missing);
@@ -33,7 +34,12 @@ impl Scheduler {
         }
         let was_accepted = self.number_life(id);
         reasons.extend(reject_reasons(&self.books, id, was_accepted));
-        if reasons.is_empty() { self.accept(id, false) } else { self.reject(id, reasons) }
+        if reasons.is_empty() {
+            self.accept(id, AppEvent::Accept);
+        } else {
+            self.books.apps[id].groups.clone().into_iter().for_each(|group| self.forget_remembered(group));
+            self.reject(id, reasons);
+        }
     }
 
     /// The queue that the application names, if nobody can know yet whether that exists, since Queues have not been
@@ -48,6 +54,7 @@ impl Scheduler {
             | RejectReason::GangGroupMismatch { .. }
             | RejectReason::AskTooLarge
             | RejectReason::TooManyPlaceholders { .. }
+            | RejectReason::TimedOut { .. }
             | RejectReason::ExceedsMaxQuota(_)
             | RejectReason::NamespaceQuotaTooSmall { .. } => None,
         }
@@ -71,7 +78,8 @@ impl Scheduler {
     /// from the beginning for each of its pods that comes.
     pub(in crate::core) fn stays_rejected(&self, id: AppId) -> bool {
         let app = &self.books.apps[id];
-        app.active == 0 && !app.rejected.is_empty() && reject_reasons(&self.books, id, false) == app.rejected
+        let is_same = || !app.rejected.is_empty() && reject_reasons(&self.books, id, false) == app.rejected;
+        app.timed_out.is_some() || app.active == 0 && is_same()
     }
 
     /// Whether a member of the application runs or is being bound, whoever chose its node, or an originator that is
@@ -90,7 +98,7 @@ impl Scheduler {
             })
     }
 
-    fn reject(&mut self, id: AppId, reasons: Vec<RejectReason>) {
+    pub(super) fn reject(&mut self, id: AppId, reasons: Vec<RejectReason>) {
         self.transit(id, AppEvent::Reject);
         let app = &mut self.books.apps[id];
         app.rejected = reasons;
@@ -207,9 +215,12 @@ pub(in crate::core) fn disagreements(
         ("gangGroup", first.gang != other.gang),
         ("queue", first.queue != other.queue),
         ("reservation", first.reservation != other.reservation),
-        ("completionTimeoutSeconds", !was_accepted && first.completion_timeout_ms != other.completion_timeout_ms),
+        ("style", first.style != other.style),
     ];
-    differ.into_iter().filter(|(_, differs)| *differs).map(|(field, _)| field)
+    let timeouts = Deadline::ALL
+        .into_iter()
+        .map(move |what| (what.field(), !was_accepted && first.timeouts.of(what) != other.timeouts.of(what)));
+    differ.into_iter().chain(timeouts).filter(|(_, differs)| *differs).map(|(field, _)| field)
 }
 
 /// The queue that the application names, if it takes applications.

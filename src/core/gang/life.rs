@@ -5,16 +5,15 @@ use crate::core::base::resources::Totals;
 use crate::core::decision::TerminationType;
 use crate::core::gang::judge::{placeholder_ask, queue_of, queue_path_of};
 use crate::core::gang::replace::Reach;
-use crate::core::model::application::{App, Counted, Idle};
+use crate::core::model::application::Counted;
 use crate::core::model::ask::{Ask, AskState};
+use crate::core::model::countdown::Deadline;
 use crate::core::model::gang::Stage;
 use crate::core::model::group::Group;
 use crate::core::model::lifecycle::{AppEvent, AppState};
 use crate::core::model::seat::Seats;
-use crate::core::model::timers::Timer;
 use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
-use crate::core::time::Millis;
 
 impl Scheduler {
     /// Looks at one application.
@@ -23,12 +22,18 @@ impl Scheduler {
         match app.state() {
             AppState::New => self.judge(id),
             AppState::Accepted => self.reserve_or_start(app.gang),
+            AppState::Resuming => self.resume(id),
             AppState::Running => self.run_on(id),
             AppState::Waiting => self.wait_on(id),
             AppState::Completed => self.come_again(id),
+            AppState::Killed => self.finish_off(id),
+            AppState::Rejected if app.timed_out.is_some() => self.live_again(id),
             AppState::Rejected => {}
         }
-        self.count(id);
+        if self.books.apps.get(id).is_some() {
+            self.keep_time(id);
+            self.count(id);
+        }
     }
 
     /// Brings up to date what the queues count of an application.
@@ -52,12 +57,18 @@ impl Scheduler {
                 // in its queue already, and is not held up.
                 AppState::Waiting => self.books.dismiss(id),
                 AppState::Running => {
+                    self.books.apps[id].unstarted_lives = 0;
                     let gang = self.books.apps[id].gang;
                     self.admit(gang);
                     // Its other pods start nothing any more.
                     self.books.line_up_originators(gang);
                 }
-                AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed => {}
+                AppState::New
+                | AppState::Accepted
+                | AppState::Resuming
+                | AppState::Rejected
+                | AppState::Completed
+                | AppState::Killed => {}
             }
             self.books.show_app(id);
             self.books.touch(id);
@@ -65,7 +76,9 @@ impl Scheduler {
     }
 
     /// Puts an application into its queue and makes its seats; pods that exist already get the seats that are theirs.
-    pub(in crate::core) fn accept(&mut self, id: AppId, started: bool) {
+    /// `event`: as what it is found.
+    pub(in crate::core) fn accept(&mut self, id: AppId, event: AppEvent) {
+        let started = event != AppEvent::Accept;
         let path = queue_path_of(&self.books, &self.books.apps[id]);
         let is_known = self.books.queues.find(&path).is_some();
         // A queue that is not defined comes here only with an application that runs already: its pods are charged to
@@ -82,7 +95,7 @@ impl Scheduler {
         let incarnation = app.incarnation;
         groups.iter().for_each(|group| self.books.groups[*group].lived = incarnation);
         self.forget_attempts(gang);
-        self.transit(id, if started { AppEvent::Run } else { AppEvent::Accept });
+        self.transit(id, event);
         if !started {
             // Placeholders of an earlier process get their seats below only if the gang is past the gate. Where it
             // really stands is found out after that (`stand_where_left`).
@@ -169,7 +182,7 @@ impl Scheduler {
             gang.apps.clone().into_iter().for_each(|app| self.run_without_groups(app));
         } else if self.may_start(id) && !self.takes_misfits_back(id) {
             self.start(id);
-        } else {
+        } else if !self.gives_up(id) {
             self.take_turn(id);
             self.note_progress(id);
         }
@@ -290,6 +303,7 @@ impl Scheduler {
     /// A running application: members swap with placeholders, and when nothing runs and nothing is pending it waits for
     /// its end.
     fn run_on(&mut self, id: AppId) {
+        self.give_leftovers_back(id);
         for group in self.books.apps[id].groups.clone() {
             self.seat_surplus(group);
             self.books.balance(group);
@@ -317,8 +331,6 @@ impl Scheduler {
             self.renew(id);
         } else if app.active == 0 && app.pending == 0 {
             self.transit(id, AppEvent::Idle);
-        } else {
-            self.books.end_idling(id);
         }
     }
 
@@ -332,45 +344,18 @@ impl Scheduler {
     fn wait_on(&mut self, id: AppId) {
         let app = &self.books.apps[id];
         if app.active > 0 || app.pending > 0 {
-            self.books.end_idling(id);
             return self.transit(id, AppEvent::Run);
         }
-        if app.groups.is_empty() {
+        if app.groups.is_empty() || self.ran_out(id, Deadline::Completion) {
             return self.complete(id);
         }
-        let idle = app.idle.unwrap_or(Idle::beginning(self.books.now));
-        let (due, _) = idle.ends(self.completion_timeout(app));
-        if due <= self.books.now.mono {
-            return self.complete(id);
-        }
-        if self.books.apps[id].idle.replace(idle).is_none() {
-            self.books.show_app(id);
-        }
-        self.books.timers.set(Timer::Completion(id), due);
-    }
-
-    /// The longest completion timeout of its task groups.
-    pub(in crate::core) fn completion_timeout(&self, app: &App) -> Millis {
-        let timeouts = app.groups.iter().map(|group| self.books.groups[*group].spec().completion_timeout_ms);
-        timeouts.max().unwrap_or(0)
-    }
-
-    /// A deadline that status remembers goes on across a restart, and so does the count of seats that were handed over.
-    fn go_on_with_remembered(&mut self, id: AppId) {
-        let app = &self.books.apps[id];
-        let groups = app.groups.clone();
-        let remembered = groups.iter().filter_map(|group| self.remembered_of_this_life(*group));
-        let deadline = remembered.filter_map(|status| status.completion_deadline).max();
-        let idle = deadline.map(|deadline| Idle::ending(self.books.now, deadline, self.completion_timeout(app)));
-        self.books.apps[id].idle = idle;
-        groups.into_iter().for_each(|group| self.load_remembered(group));
+        self.give_leftovers_back(id);
     }
 
     /// Leftover placeholders go with the state change; the application leaves its queue when the last is gone.
     fn complete(&mut self, id: AppId) {
         self.release_placeholders(id, TerminationType::Timeout);
         self.transit(id, AppEvent::Complete);
-        self.books.end_idling(id);
         self.leave_queue_when_empty(id);
         self.take_up_edits(id);
         self.let_outsiders_in(id);
@@ -382,14 +367,7 @@ impl Scheduler {
         let app = &self.books.apps[id];
         match (app.pending > 0 || app.resubmitted, app.queue) {
             (true, None) => self.renew(id),
-            (true, Some(_)) => {
-                let members = app.groups.iter().map(|group| self.books.groups[*group].members);
-                let gang = app.gang;
-                self.wait(
-                    gang,
-                    Reason::PlaceholdersLeaving { count: members.map(|members| members.placeholders).sum() },
-                );
-            }
+            (true, Some(_)) => self.await_placeholders_going(id),
             (false, _) if self.books.gang_of(id).waits.is_some() => {
                 let gang = app.gang;
                 self.books.gangs[gang].waits = None;
@@ -399,7 +377,14 @@ impl Scheduler {
         }
     }
 
-    fn leave_queue_when_empty(&mut self, id: AppId) {
+    /// The next life waits until the last placeholder of this one is gone.
+    pub(super) fn await_placeholders_going(&mut self, id: AppId) {
+        let app = &self.books.apps[id];
+        let count = app.groups.iter().map(|group| self.books.groups[*group].members.placeholders).sum();
+        self.wait(app.gang, Reason::PlaceholdersLeaving { count });
+    }
+
+    pub(super) fn leave_queue_when_empty(&mut self, id: AppId) {
         let groups = &self.books.apps[id].groups;
         if groups.iter().all(|group| self.books.groups[*group].members.placeholders == 0) {
             groups.clone().into_iter().for_each(|group| self.books.clear_seats(group));
@@ -410,7 +395,8 @@ impl Scheduler {
     /// Releases every placeholder of the application.
     pub(in crate::core) fn release_placeholders(&mut self, id: AppId, why: TerminationType) {
         for group in self.books.apps[id].groups.clone() {
-            if self.books.groups[group].members.placeholders == 0 {
+            let (tally, members) = (self.books.groups[group].seats.tally(), self.books.groups[group].members);
+            if members.placeholders + tally.creating + tally.assumed == 0 {
                 continue;
             }
             self.books.empty_seats(group, why);

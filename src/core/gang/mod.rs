@@ -11,3 +11,4 @@ mod outside;
 pub(in crate::core) mod replace;
 mod reserve;
 mod restart;
+mod timeout;

@@ -19,8 +19,10 @@ impl Scheduler {
         }
         match app.state() {
             AppState::New | AppState::Rejected => true,
-            AppState::Completed => self.lists(app, id),
-            AppState::Accepted | AppState::Running | AppState::Waiting => self.why_outside(app, id).is_none(),
+            AppState::Completed | AppState::Killed => self.lists(app, id),
+            AppState::Accepted | AppState::Resuming | AppState::Running | AppState::Waiting => {
+                self.why_outside(app, id).is_none()
+            }
         }
     }
 

@@ -11,6 +11,7 @@ use std::collections::BTreeMap;
 use crate::core::base::ids::{AskId, ClassId, GroupId, NodeId, QueueId};
 use crate::core::base::resources::{Resources, Totals};
 use crate::core::decision::TerminationType;
+use crate::core::model::application::App;
 use crate::core::model::ask::Charge;
 use crate::core::model::books::Books;
 use crate::core::model::lifecycle::AppState;
@@ -89,7 +90,8 @@ impl Scheduler {
     pub(in crate::core) fn is_interrupted(&self, id: GroupId) -> bool {
         let group = &self.books.groups[id];
         let app = group.app.map(|app| &self.books.apps[app]);
-        app.is_some_and(|app| app.state() == AppState::Running && !app.placed && app.queue.is_some())
+        let starts = |app: &App| app.state() == AppState::Running && !app.placed && app.timed_out.is_none();
+        app.is_some_and(|app| starts(app) && app.queue.is_some())
             && group.seats.tally().open > 0
             && group.without_node().next().is_some()
     }

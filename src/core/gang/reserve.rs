@@ -92,7 +92,10 @@ impl Scheduler {
 
     /// A plan found too few nodes. `outranked`: why the gang does not fit beside those before it that nodes block, too.
     fn blocked(&mut self, id: GangId, short: Shortage, outranked: Option<QuotaExcess>) -> Next {
-        let Shortage { fit, need, goes_on, proof, .. } = short;
+        let Shortage { fit, need, goes_on, proof, has_others, .. } = short;
+        if fit > 0 || has_others {
+            self.some_found_nodes(id);
+        }
         if self.holds_something(id) {
             let lost = self.books.groups_of(id).any(|group| group.seats.tally().open > 0);
             let short = need - fit;
@@ -101,7 +104,7 @@ impl Scheduler {
         }
         if let Some(refused) = outranked.filter(|_| !goes_on) {
             // Its placeholders may have come out larger than those of the plan on trial: that is not believed again.
-            self.books.gangs[id].tried = Some(Tried { room: Room::Any, ..self.tried(&short) });
+            self.books.gangs[id].tried = Some(Tried { room: Room::Any, ..self.tried(id, &short) });
             self.close_gate_for(id, Reason::WaitingBehind { fit, need, refused });
             self.take_turn(id);
             return Next::Goes;
@@ -114,14 +117,16 @@ impl Scheduler {
         if goes_on {
             return Next::Later;
         }
-        Next::waits(Until { room: Some(self.tried(&short).room), ..Until::default() })
+        Next::waits(Until { room: Some(self.tried(id, &short).room), ..Until::default() })
     }
 
     /// What a plan lacked that fell short.
-    pub(super) fn tried(&self, short: &Shortage) -> Tried {
+    pub(super) fn tried(&self, id: GangId, short: &Shortage) -> Tried {
         let Shortage { class, fit, need, has_others, .. } = *short;
-        let lacks_alone = !has_others && self.planner.bounds.is_short(class, need);
-        let room = if lacks_alone { Room::For(class, need) } else { Room::Any };
+        // The first node for any of them begins the time that `waitTimeoutSeconds` bounds.
+        let lacks = if self.awaits_a_first_node(id) { 1 } else { need };
+        let lacks_alone = !has_others && self.planner.bounds.is_short(class, lacks);
+        let room = if lacks_alone { Room::For(class, lacks) } else { Room::Any };
         Tried { room, growth: self.planner.bounds.growth(), fit, need }
     }
 

@@ -4,7 +4,9 @@
 use crate::core::base::ids::{AppId, AskId, GroupId, Uid};
 use crate::core::decision::TerminationType;
 use crate::core::event::{Remembered, Role};
-use crate::core::model::lifecycle::AppEvent;
+use crate::core::model::countdown::{Countdown, Deadline, TimedOut};
+use crate::core::model::lifecycle::{AppEvent, AppState};
+use crate::core::reason::RejectReason;
 use crate::core::step::Scheduler;
 
 /// How far the cluster shows an application's latest life to have come.
@@ -17,6 +19,12 @@ enum Reached {
         /// `Placed=True`.
         placed: bool,
     },
+    /// A timeout ended its reservation, and its placeholders leave.
+    Resume,
+    /// A timeout ended it, and its pods fail.
+    Kill,
+    /// A timeout ended it at the gate or before every member had a node.
+    Refused,
     /// It is Completed; `placed`: all of its members had been bound.
     End {
         /// `Placed=True`.
@@ -36,9 +44,24 @@ impl Scheduler {
                 self.stays_ended(id, life, placed);
             }
             (life, Reached::Start { placed }) if life > own || self.runs(id, life) => {
-                self.goes_on(id, life, placed);
+                self.goes_on(id, life, (placed, AppEvent::Run));
             }
-            (_, Reached::Reserve | Reached::Start { .. } | Reached::End { .. } | Reached::Over) => return false,
+            (life, Reached::Resume) if life > own => self.goes_on(id, life, (false, AppEvent::Resume)),
+            (life, Reached::Kill) if life >= own => {
+                self.stays_timed_out(id, life);
+                self.transit(id, AppEvent::Kill);
+            }
+            (life, Reached::Refused) if life >= own => self.stays_refused(id, life),
+            (
+                _,
+                Reached::Reserve
+                | Reached::Start { .. }
+                | Reached::Resume
+                | Reached::Kill
+                | Reached::Refused
+                | Reached::End { .. }
+                | Reached::Over,
+            ) => return false,
         }
         true
     }
@@ -57,16 +80,31 @@ impl Scheduler {
     fn stays_ended(&mut self, id: AppId, life: u32, placed: bool) {
         let app = &mut self.books.apps[id];
         (app.incarnation, app.placed) = (life, placed);
-        app.groups.clone().into_iter().for_each(|group| self.load_remembered(group));
+        self.load_timed_out(id);
+        self.books.apps[id].groups.clone().into_iter().for_each(|group| self.load_remembered(group));
         self.release_placeholders(id, TerminationType::Timeout);
         self.transit(id, AppEvent::Complete);
     }
 
-    fn goes_on(&mut self, id: AppId, life: u32, placed: bool) {
+    /// A timeout had ended that life.
+    fn stays_timed_out(&mut self, id: AppId, life: u32) {
+        self.books.apps[id].incarnation = life;
+        self.load_timed_out(id);
+        self.books.apps[id].groups.clone().into_iter().for_each(|group| self.load_remembered(group));
+    }
+
+    fn stays_refused(&mut self, id: AppId, life: u32) {
+        self.stays_timed_out(id, life);
+        let timed_out = self.books.apps[id].timed_out.clone();
+        let reasons = timed_out.map(|TimedOut { what, sentence, .. }| RejectReason::TimedOut { what, sentence });
+        self.reject(id, reasons.into_iter().collect());
+    }
+
+    fn goes_on(&mut self, id: AppId, life: u32, (placed, event): (bool, AppEvent)) {
         let app = &mut self.books.apps[id];
         (app.incarnation, app.placed) = (life, placed);
         self.shut_out_misfits(id);
-        self.accept(id, true);
+        self.accept(id, event);
     }
 
     /// Sets the number of the last incarnation before an application is judged. One that had only begun to reserve goes
@@ -74,11 +112,13 @@ impl Scheduler {
     /// before.
     pub(in crate::core) fn number_life(&mut self, id: AppId) -> bool {
         let (life, reached) = self.latest_life(id);
+        let lives = |group: &GroupId| self.books.groups[*group].spec().remembered.unstarted_lives;
+        let lives = self.books.apps[id].groups.iter().map(lives).max().unwrap_or(0);
         let app = &mut self.books.apps[id];
         if life > app.incarnation {
             app.incarnation = life - u32::from(reached != Reached::Over);
         }
-        app.groups.clone().into_iter().for_each(|group| self.forget_remembered(group));
+        app.unstarted_lives = app.unstarted_lives.max(lives);
         life > 0
     }
 
@@ -87,24 +127,35 @@ impl Scheduler {
     fn latest_life(&self, id: AppId) -> (u32, Reached) {
         let life = self.latest_incarnation(id);
         let specs = || self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].spec());
-        let says = |what: fn(&Remembered) -> bool| {
+        let says = |what: &dyn Fn(&Remembered) -> bool| {
             specs().any(|spec| spec.remembered.incarnation == life && what(&spec.remembered))
         };
+        let is = |state: AppState| says(&|status| status.state == Some(state));
         // A TaskGroup whose status was never written (generation 0) had no part in a life that ended, so there it
         // counts as edited; in a life that has not started it does not, since nothing shows that it was changed.
         let edited =
             |written_from: i64| specs().any(|spec| spec.is_edited() && spec.remembered.generation >= written_from);
-        let placed = says(|status| status.placed);
+        let placed = says(&|status| status.placed);
+        let timed_out = says(&|status| status.timed_out.is_some());
+        let resumes = timed_out && is(AppState::Resuming);
+        let goes_on = timed_out && (is(AppState::Running) || is(AppState::Waiting));
+        let has_started = self.has_started(id, life);
         // A completion deadline is written only after a start, and may be all that is left of it.
-        let started = placed || says(|status| status.completion_deadline.is_some()) || self.has_started(id, life);
-        let over = |what| says(what) && !self.runs(id, life);
-        let is_over = life > 0 && (over(|status| status.completed) || self.has_run_out(id, life));
-        if over(|status| status.unaccepted) && (is_over || started || !self.reserves(id, life)) {
+        let completes = says(&|status| status.deadlines.of(Deadline::Completion).is_some());
+        let started = placed || completes || goes_on || has_started;
+        let nothing_runs = life > 0 && !self.runs(id, life);
+        let is_over = nothing_runs && (is(AppState::Completed) || self.has_run_out(id, life));
+        let is_refused = nothing_runs && timed_out && (is(AppState::Killed) || is(AppState::Rejected));
+        let is_unaccepted = nothing_runs && says(&Remembered::is_unaccepted);
+        if is_unaccepted && (is_over || started || !self.reserves(id, life)) {
             return (life, Reached::Over);
         }
-        let reached = match (is_over, started) {
+        let reached = match (is_over || is_refused, started || resumes) {
             (true, _) if edited(0) => Reached::Over,
-            (true, _) => Reached::End { placed },
+            (true, _) if is_over => Reached::End { placed },
+            (true, _) if is(AppState::Killed) => Reached::Kill,
+            (true, _) => Reached::Refused,
+            (false, true) if !started => Reached::Resume,
             (false, true) => Reached::Start { placed },
             (false, false) if edited(1) => Reached::Over,
             (false, false) => Reached::Reserve,
@@ -118,7 +169,7 @@ impl Scheduler {
     fn has_run_out(&self, id: AppId, life: u32) -> bool {
         let specs = self.books.apps[id].groups.iter().map(|group| self.books.groups[*group].spec());
         let of_life = specs.filter(|spec| spec.remembered.incarnation == life);
-        let deadline = of_life.filter_map(|spec| spec.remembered.completion_deadline).max();
+        let deadline = of_life.filter_map(|spec| spec.remembered.deadlines.of(Deadline::Completion)).max();
         deadline.is_some_and(|deadline| deadline <= self.books.now.wall) && !self.runs(id, life)
     }
 
@@ -154,8 +205,51 @@ impl Scheduler {
         self.forget_remembered(id);
     }
 
+    /// Deadlines that status remembers go on across a restart, and so does what a timeout ended, the count of seats that
+    /// were handed over, and that of members that ended.
+    pub(super) fn go_on_with_remembered(&mut self, id: AppId) {
+        let groups = self.books.apps[id].groups.clone();
+        for what in Deadline::ALL {
+            let statuses = groups.iter().filter_map(|group| self.remembered_of_this_life(*group));
+            let deadline = statuses.filter_map(|status| status.deadlines.of(what)).max();
+            if let Some((deadline, timeout)) = deadline.zip(self.books.timeout(id, what)) {
+                let countdown = Countdown::ending(self.books.now, deadline, timeout);
+                self.books.count_down(id, what, Some(countdown));
+            }
+        }
+        self.load_timed_out(id);
+        groups.into_iter().for_each(|group| self.load_remembered(group));
+    }
+
+    /// Takes up what status says of a timeout that ended the reservation of this life.
+    /// A life that goes on has not been ended by one that an earlier process took for its end.
+    fn load_timed_out(&mut self, id: AppId) {
+        // Whoever wrote it: no pod that is still to come belongs to that life.
+        let latest = self.newest_pod(id).max(Some(self.books.now.wall));
+        let is_over = |state| matches!(state, Some(AppState::Killed | AppState::Rejected));
+        let goes_on = self.books.apps[id].has_started();
+        for group in self.books.apps[id].groups.clone() {
+            let Some(status) = self.remembered_of_this_life(group) else { continue };
+            let (mut timed_out, lives) = (status.timed_out.clone(), status.unstarted_lives);
+            if goes_on && is_over(status.state) {
+                continue;
+            }
+            if let Some(timed_out) = &mut timed_out {
+                timed_out.pods_until = timed_out.pods_until.min(latest);
+            }
+            self.books.groups[group].says_timed_out = timed_out.is_some();
+            let app = &mut self.books.apps[id];
+            app.timed_out = app.timed_out.take().or(timed_out);
+            app.unstarted_lives = app.unstarted_lives.max(lives);
+        }
+        if self.books.apps[id].timed_out.is_some() {
+            self.say_before_deleting(id);
+            self.rest(id);
+        }
+    }
+
     /// Status is read once: afterwards this process knows better.
-    fn forget_remembered(&mut self, id: GroupId) {
+    pub(super) fn forget_remembered(&mut self, id: GroupId) {
         if let Some(spec) = &mut self.books.groups[id].spec {
             spec.remembered = Remembered { generation: spec.generation, ..Remembered::default() };
         }

@@ -4,9 +4,10 @@ use std::collections::BTreeSet;
 
 use crate::core::base::ids::{AskId, GangId, GroupId, Key, QueueId, Text};
 use crate::core::base::resources::Totals;
+use crate::core::model::countdown::{Countdowns, TimedOut};
 use crate::core::model::lifecycle::AppState;
 use crate::core::reason::RejectReason;
-use crate::core::time::{Millis, Mono, Now, Wall};
+use crate::core::time::{Mono, Wall};
 
 /// What is submitted together.
 #[derive(Clone, Debug)]
@@ -36,8 +37,16 @@ pub struct App {
     pub placed: bool,
     /// Why it is refused; empty unless Rejected.
     pub rejected: Vec<RejectReason>,
-    /// Since when it waits for its end.
-    pub idle: Option<Idle>,
+    /// What runs out unless it changes first. Only [`super::books::Books`] changes it, together with the timers.
+    pub(super) countdowns: Countdowns,
+    /// Which timeout ended the reservation of this life.
+    pub timed_out: Option<TimedOut>,
+    /// Until then nothing is deleted for that before status says so.
+    pub unsaid_until: Mono,
+    /// When its next life may begin, on both clocks, if a timeout ended this one before its start.
+    pub rests_until: (Mono, Wall),
+    /// How many lives in a row never started, this one included if a timeout ended it.
+    pub unstarted_lives: u32,
     /// Real allocations: its own and its groups' (a tally, changed where an ask's state changes).
     pub active: u32,
     /// Pending asks likewise.
@@ -48,37 +57,6 @@ pub struct App {
     pub resubmitted: bool,
     /// What its queues count of it.
     pub counted: Option<Counted>,
-}
-
-/// Since when an application waits for its end. The end follows from this and the timeout in force, on both clocks.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Idle {
-    /// From here on this process counts.
-    pub from: Mono,
-    /// How much of the wait was over by then, in an earlier process.
-    pub over: Millis,
-    /// The beginning of the wait on the wall clock: status shows a deadline that follows from it, which survives a
-    /// restart.
-    pub wall: Wall,
-}
-
-impl Idle {
-    /// A wait that begins now.
-    pub const fn beginning(now: Now) -> Self {
-        Self { from: now.mono, over: 0, wall: now.wall }
-    }
-
-    /// A wait whose deadline an earlier process wrote into status.
-    pub fn ending(now: Now, deadline: Wall, timeout: Millis) -> Self {
-        let left = now.due(deadline, timeout).since(now.mono);
-        let wall = Wall(deadline.0.saturating_sub_unsigned(timeout));
-        Self { from: now.mono, over: timeout.saturating_sub(left), wall }
-    }
-
-    /// When it ends.
-    pub const fn ends(self, timeout: Millis) -> (Mono, Wall) {
-        (self.from.after(timeout.saturating_sub(self.over)), self.wall.after(timeout))
-    }
 }
 
 /// What the queues on an application's path count of it; taken back as it was counted.
@@ -108,7 +86,11 @@ impl App {
             admitted: false,
             placed: false,
             rejected: Vec::new(),
-            idle: None,
+            countdowns: Countdowns::default(),
+            timed_out: None,
+            unsaid_until: Mono::default(),
+            rests_until: Default::default(),
+            unstarted_lives: 0,
             active: 0,
             pending: 0,
             refused: 0,
@@ -122,8 +104,18 @@ impl App {
         self.state
     }
 
-    /// Whether real members may run: it started.
+    /// What runs out unless it changes first.
+    pub const fn countdowns(&self) -> &Countdowns {
+        &self.countdowns
+    }
+
+    /// Whether real members may run, or will when its placeholders are gone: it started, or gave up to start as a whole.
     pub fn has_started(&self) -> bool {
-        matches!(self.state, AppState::Running | AppState::Waiting)
+        matches!(self.state, AppState::Resuming | AppState::Running | AppState::Waiting)
+    }
+
+    /// Whether it is over: the next pod under its ID begins a new life.
+    pub const fn is_over(&self) -> bool {
+        matches!(self.state, AppState::Completed | AppState::Killed)
     }
 }

@@ -47,6 +47,8 @@ pub struct Ask {
     /// Why the deletion of this placeholder was decided, if it was: a placeholder is not released twice (seed
     /// "released").
     pub leaving: Option<TerminationType>,
+    /// It is to fail, since its gang was given up.
+    pub failing: bool,
     /// Its last Binding, or the deletion of a placeholder, was refused: not tried again before this time.
     pub refused: Option<(Refusal, Mono)>,
     /// What was last reported for it: the reason's code, and its words where they change rarely.

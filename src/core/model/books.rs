@@ -424,6 +424,7 @@ impl Books {
     pub fn end_life(&mut self, group: GroupId) {
         self.clear_seats(group);
         self.groups[group].replaced = 0;
+        self.groups[group].says_timed_out = false;
         self.groups[group].ended = Ended::default();
     }
 

@@ -83,6 +83,8 @@ pub enum Stage {
         /// Until then.
         until: Mono,
     },
+    /// It gave up to start as a whole: its placeholders leave.
+    Leaving,
     /// Its members may run.
     Started,
 }
@@ -126,14 +128,14 @@ impl Gang {
     pub const fn is_before_start(&self) -> bool {
         match self.stage {
             Stage::Gate | Stage::Settling { .. } | Stage::Reserving | Stage::BackOff { .. } => true,
-            Stage::Outside | Stage::Started => false,
+            Stage::Outside | Stage::Leaving | Stage::Started => false,
         }
     }
 
     /// Whether its whole ask was found to fit the quota, so that it may have placeholders.
     pub const fn is_past_gate(&self) -> bool {
         match self.stage {
-            Stage::Settling { .. } | Stage::Reserving | Stage::Started => true,
+            Stage::Settling { .. } | Stage::Reserving | Stage::Leaving | Stage::Started => true,
             Stage::Outside | Stage::Gate | Stage::BackOff { .. } => false,
         }
     }

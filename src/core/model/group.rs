@@ -40,6 +40,8 @@ pub struct Group {
     /// The last incarnation that it was part of. Later ones have higher numbers, even if the TaskGroup moves to another
     /// application, so that no name of a placeholder comes again under one UID.
     pub lived: u32,
+    /// Its status says that its application timed out in this life.
+    pub says_timed_out: bool,
     /// Its application is closed to it: the gang does not list it, or differs from it (01, 1.1).
     pub closed_out: bool,
     /// The last of its waiting members that the plan wanted to place: those after it are surplus.
@@ -107,6 +109,7 @@ impl Group {
             ended: Ended::default(),
             replaced: 0,
             lived: 0,
+            says_timed_out: false,
             closed_out: false,
             cut: None,
         }

@@ -10,6 +10,9 @@ pub enum AppState {
     New,
     /// In its queue; waiting for quota, or reserving.
     Accepted,
+    /// A placeholder timeout ended before the start, style Soft: its placeholders leave, and then its pods are placed one
+    /// by one.
+    Resuming,
     /// Has or had real allocations.
     Running,
     /// Nothing active, nothing pending.
@@ -18,6 +21,8 @@ pub enum AppState {
     Rejected,
     /// Final; removed from the queue.
     Completed,
+    /// A placeholder timeout ended before the start, style Hard: as Completed, and its pods fail.
+    Killed,
 }
 
 /// What happens to an application.
@@ -27,7 +32,11 @@ pub enum AppEvent {
     Accept,
     /// Judged and refused.
     Reject,
-    /// First real allocation, or a pending ask after Waiting.
+    /// The placeholder timeout ended before the start, style Soft.
+    Resume,
+    /// The placeholder timeout ended before the start, style Hard.
+    Kill,
+    /// First real allocation, a pending ask after Waiting, or the last placeholder gone in Resuming.
     Run,
     /// No real allocation and no pending ask.
     Idle,
@@ -39,23 +48,39 @@ pub enum AppEvent {
 
 impl AppEvent {
     /// All events, for tables.
-    pub const ALL: [Self; 6] = [Self::Accept, Self::Reject, Self::Run, Self::Idle, Self::Complete, Self::Renew];
+    pub const ALL: [Self; 8] =
+        [Self::Accept, Self::Reject, Self::Resume, Self::Kill, Self::Run, Self::Idle, Self::Complete, Self::Renew];
 }
 
 impl AppState {
     /// All states, for tables.
-    pub const ALL: [Self; 6] =
-        [Self::New, Self::Accepted, Self::Running, Self::Waiting, Self::Rejected, Self::Completed];
+    pub const ALL: [Self; 8] = [
+        Self::New,
+        Self::Accepted,
+        Self::Resuming,
+        Self::Running,
+        Self::Waiting,
+        Self::Rejected,
+        Self::Completed,
+        Self::Killed,
+    ];
+
+    /// Reads the word that users see; `None` if no state is called so.
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|state| state.name() == name)
+    }
 
     /// The word that users see.
     pub const fn name(self) -> &'static str {
         match self {
             Self::New => "New",
             Self::Accepted => "Accepted",
+            Self::Resuming => "Resuming",
             Self::Running => "Running",
             Self::Waiting => "Waiting",
             Self::Rejected => "Rejected",
             Self::Completed => "Completed",
+            Self::Killed => "Killed",
         }
     }
 
@@ -65,22 +90,35 @@ impl AppState {
         match (self, event) {
             (Self::New, E::Accept) => Some(Self::Accepted),
             (Self::New, E::Reject) => Some(Self::Rejected),
-            // New: after a restart the application is found running, and is not judged again (01, 1.11).
-            (Self::New | Self::Accepted | Self::Waiting, E::Run) => Some(Self::Running),
+            // New: after a restart the application is found so, and is not judged again (01, 1.11).
+            (Self::New | Self::Accepted, E::Resume) => Some(Self::Resuming),
+            (Self::New | Self::Accepted, E::Kill) => Some(Self::Killed),
+            (Self::New | Self::Accepted | Self::Resuming | Self::Waiting, E::Run) => Some(Self::Running),
             (Self::New, E::Complete) => Some(Self::Completed),
-            // Accepted: only without a TaskGroup object, when everything is withdrawn.
-            (Self::Accepted | Self::Running, E::Idle) => Some(Self::Waiting),
+            // Accepted: only without a TaskGroup object, when everything is withdrawn. Resuming: no pod came.
+            (Self::Accepted | Self::Resuming | Self::Running, E::Idle) => Some(Self::Waiting),
             (Self::Waiting, E::Complete) => Some(Self::Completed),
             // Running and Waiting: only an application of pods alone, when it gets its first TaskGroup, or when some of
-            // its pods wait and none runs.
-            (Self::Accepted | Self::Running | Self::Waiting | Self::Rejected | Self::Completed, E::Renew) => {
-                Some(Self::New)
-            }
+            // its pods wait and none runs. Resuming: when its only TaskGroup was made anew.
+            (
+                Self::Accepted
+                | Self::Resuming
+                | Self::Running
+                | Self::Waiting
+                | Self::Rejected
+                | Self::Completed
+                | Self::Killed,
+                E::Renew,
+            ) => Some(Self::New),
             (Self::New, E::Idle | E::Renew)
             | (Self::Accepted, E::Accept | E::Reject | E::Complete)
-            | (Self::Running, E::Accept | E::Reject | E::Run | E::Complete)
-            | (Self::Waiting, E::Accept | E::Reject | E::Idle)
-            | (Self::Rejected | Self::Completed, E::Accept | E::Reject | E::Run | E::Idle | E::Complete) => None,
+            | (Self::Resuming, E::Accept | E::Reject | E::Resume | E::Kill | E::Complete)
+            | (Self::Running, E::Accept | E::Reject | E::Resume | E::Kill | E::Run | E::Complete)
+            | (Self::Waiting, E::Accept | E::Reject | E::Resume | E::Kill | E::Idle)
+            | (
+                Self::Rejected | Self::Completed | Self::Killed,
+                E::Accept | E::Reject | E::Resume | E::Kill | E::Run | E::Idle | E::Complete,
+            ) => None,
         }
     }
 }
@@ -109,11 +147,18 @@ mod tests {
         let expected = "\
 New --Accept--> Accepted
 New --Reject--> Rejected
+New --Resume--> Resuming
+New --Kill--> Killed
 New --Run--> Running
 New --Complete--> Completed
+Accepted --Resume--> Resuming
+Accepted --Kill--> Killed
 Accepted --Run--> Running
 Accepted --Idle--> Waiting
 Accepted --Renew--> New
+Resuming --Run--> Running
+Resuming --Idle--> Waiting
+Resuming --Renew--> New
 Running --Idle--> Waiting
 Running --Renew--> New
 Waiting --Run--> Running
@@ -121,6 +166,7 @@ Waiting --Complete--> Completed
 Waiting --Renew--> New
 Rejected --Renew--> New
 Completed --Renew--> New
+Killed --Renew--> New
 ";
         assert_eq!(table, expected);
     }

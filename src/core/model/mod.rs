@@ -7,6 +7,7 @@ pub mod bound;
 pub mod changes;
 pub mod claims;
 pub mod class;
+pub mod countdown;
 pub mod due;
 pub mod fit;
 pub mod front;

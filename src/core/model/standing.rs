@@ -6,10 +6,12 @@ use std::collections::BTreeSet;
 use crate::core::base::ids::{AppId, AskId, GangId, GroupId, Key, QueueId};
 use crate::core::model::application::App;
 use crate::core::model::books::Books;
+use crate::core::model::countdown::{Countdown, Deadline, Deadlines};
 use crate::core::model::gang::{Gang, SETTLE_MS, Stage};
 use crate::core::model::group::Group;
 use crate::core::model::lifecycle::{AppEvent, AppState};
 use crate::core::model::timers::Timer;
+use crate::core::time::Millis;
 
 impl Books {
     /// Takes an event of the state machine: the one function that gives an application another state. Its gang gets the
@@ -20,7 +22,10 @@ impl Books {
         app.state = next;
         let gang = app.gang;
         match next {
-            AppState::New | AppState::Rejected | AppState::Completed => self.enter(gang, Stage::Outside),
+            AppState::New | AppState::Rejected | AppState::Completed | AppState::Killed => {
+                self.enter(gang, Stage::Outside);
+            }
+            AppState::Resuming => self.enter(gang, Stage::Leaving),
             AppState::Accepted => self.enter(gang, Stage::Gate),
             AppState::Running | AppState::Waiting => self.enter(gang, Stage::Started),
         }
@@ -32,9 +37,9 @@ impl Books {
         let due = match &stage {
             Stage::Settling { until, latest } => Some((Timer::Settle(id), *until.min(latest))),
             Stage::BackOff { until } => Some((Timer::BackOff(id), *until)),
-            Stage::Outside | Stage::Gate | Stage::Reserving | Stage::Started => None,
+            Stage::Outside | Stage::Gate | Stage::Reserving | Stage::Leaving | Stage::Started => None,
         };
-        if matches!(stage, Stage::Outside | Stage::Started) {
+        if matches!(stage, Stage::Outside | Stage::Leaving | Stage::Started) {
             self.leave_front(id);
         }
         self.timers.stop(Timer::Settle(id));
@@ -52,10 +57,62 @@ impl Books {
         }
     }
 
-    /// An application has something to do again, or has ended.
-    pub fn end_idling(&mut self, id: AppId) {
-        self.apps[id].idle = None;
-        self.timers.stop(Timer::Completion(id));
+    /// Something that may last only so long has begun, or goes on. Returns whether it has just begun.
+    pub fn goes_on(&mut self, id: AppId, what: Deadline) -> bool {
+        let begins = Countdown::beginning(self.now);
+        let was = self.apps[id].countdowns.of(what);
+        self.count_down(id, what, Some(was.unwrap_or(begins)));
+        was.is_none()
+    }
+
+    /// It has ended. Returns whether it lasted until now.
+    pub fn has_ended(&mut self, id: AppId, what: Deadline) -> bool {
+        let lasted = self.apps[id].countdowns.of(what).is_some();
+        if lasted {
+            self.count_down(id, what, None);
+        }
+        lasted
+    }
+
+    /// Gives an application this countdown, with its timer: the one function that does.
+    pub fn count_down(&mut self, id: AppId, what: Deadline, countdown: Option<Countdown>) {
+        let due = countdown.zip(self.timeout(id, what)).map(|(countdown, timeout)| countdown.ends(timeout).0);
+        match due {
+            // What is due by now is looked at in this step.
+            Some(due) if due > self.now.mono => self.timers.set(Timer::Deadline(id, what), due),
+            Some(_) | None => self.timers.stop(Timer::Deadline(id, what)),
+        }
+        self.apps[id].countdowns.set(what, countdown);
+    }
+
+    /// Whether it has lasted as long as it may.
+    pub fn is_over(&self, id: AppId, what: Deadline) -> bool {
+        let countdown = self.apps[id].countdowns.of(what);
+        let ends = countdown.zip(self.timeout(id, what)).map(|(countdown, timeout)| countdown.ends(timeout).0);
+        ends.is_some_and(|at| at <= self.now.mono)
+    }
+
+    /// How long it may last: of several task groups the longest counts, as timeouts are changed one object after the other.
+    pub fn timeout(&self, id: AppId, what: Deadline) -> Option<Millis> {
+        let groups = self.apps[id].groups.iter().map(|group| self.groups[*group].spec().timeouts.of(what));
+        groups.reduce(|one, other| one.zip(other).map(|(one, other)| one.max(other))).flatten()
+    }
+
+    /// When what runs out.
+    pub fn deadlines(&self, id: AppId) -> Deadlines {
+        let mut deadlines = Deadlines::default();
+        for what in Deadline::ALL {
+            let ends = self.apps[id].countdowns.of(what).zip(self.timeout(id, what));
+            deadlines.set(what, ends.map(|(countdown, timeout)| countdown.ends(timeout).1));
+        }
+        deadlines
+    }
+
+    /// Nothing lasts any more.
+    pub fn end_countdowns(&mut self, id: AppId) {
+        Deadline::ALL.into_iter().for_each(|what| self.count_down(id, what, None));
+        self.timers.stop(Timer::Unsaid(id));
+        self.timers.stop(Timer::NextLife(id));
     }
 
     /// The application of a key; a new one is made, with a gang of its own, where none is known.
@@ -75,7 +132,7 @@ impl Books {
     /// # Panics
     /// If there is no such application.
     pub fn forget_app(&mut self, id: AppId) {
-        self.timers.stop(Timer::Completion(id));
+        self.end_countdowns(id);
         let app = self.apps.remove(id).expect("an application is forgotten once");
         self.app_ids.remove(&app.key);
         self.enter(app.gang, Stage::Outside);

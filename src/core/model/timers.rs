@@ -3,18 +3,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::base::ids::{AppId, AskId, GangId, QueueId};
+use crate::core::model::countdown::Deadline;
 use crate::core::time::Mono;
 
 /// What a timer is for. What must survive a restart has its wall-clock form beside it, where it is shown:
-/// [`super::application::Idle`].
+/// [`super::countdown::Countdown`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Timer {
     /// No new member came to a gang for a while: placeholders are made for the missing ones.
     Settle(GangId),
     /// A gang whose reservation failed tries again.
     BackOff(GangId),
-    /// An application that has nothing left to do is complete.
-    Completion(AppId),
+    /// What an application does may last no longer.
+    Deadline(AppId, Deadline),
+    /// The status that says of an application that it timed out has not been written for long: its placeholders go all the
+    /// same.
+    Unsaid(AppId),
+    /// An application that never started may begin its next life.
+    NextLife(AppId),
     /// Who is first in line in a queue was overtaken for long enough.
     Head(QueueId),
     /// Nodes have changed: whether those who are first in line, or were found impossible, have a chance is looked at
@@ -39,9 +45,10 @@ impl Timers {
     /// Sets a timer, or moves it.
     pub fn set(&mut self, timer: Timer, at: Mono) {
         let old = self.by_name.insert(timer, at);
-        if let Some(old) = old.filter(|old| *old != at) {
-            self.by_time.remove(&(old, timer));
+        if old == Some(at) {
+            return;
         }
+        old.into_iter().for_each(|old| _ = self.by_time.remove(&(old, timer)));
         self.by_time.insert((at, timer));
     }
 
@@ -86,17 +93,17 @@ mod tests {
 
     #[test]
     fn no_timer_takes_the_place_of_another() {
-        let (gang, app) = (GangId::new(0, 0), AppId::new(0, 0));
+        let (gang, completion) = (GangId::new(0, 0), Timer::Deadline(AppId::new(0, 0), Deadline::Completion));
         let mut timers = Timers::default();
         timers.set(Timer::BackOff(gang), Mono(5));
-        timers.set(Timer::Completion(app), Mono(9));
+        timers.set(completion, Mono(9));
         timers.set(Timer::Settle(gang), Mono(7));
         timers.set(Timer::BackOff(gang), Mono(8));
         assert_eq!((timers.next(), timers.len()), (Some(Mono(7)), 3));
         assert_eq!(timers.expire(Mono(8)), [Timer::Settle(gang), Timer::BackOff(gang)]);
         timers.stop(Timer::BackOff(gang));
         assert_eq!(timers.next(), Some(Mono(9)));
-        timers.stop(Timer::Completion(app));
+        timers.stop(completion);
         assert_eq!((timers.next(), timers.len()), (None, 0));
     }
 }

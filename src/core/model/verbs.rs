@@ -164,14 +164,10 @@ impl Books {
 
     /// Opens every seat of a group that is not taken and gives back what holds it.
     pub(in crate::core) fn empty_seats(&mut self, id: GroupId, why: TerminationType) {
-        let seats: Vec<_> = self.groups[id].seats.iter().collect();
-        for (number, seat) in seats {
+        self.empty_unused_seats(id, why);
+        let seats: Vec<_> = self.groups[id].seats.iter().map(|(_, seat)| seat).collect();
+        for seat in seats {
             match seat.state {
-                SeatState::Open(Reserve::Creating) => self.cancel_creation(id, number),
-                SeatState::Open(Reserve::Pending(ask))
-                | SeatState::Held(ask)
-                | SeatState::Leaving(ask)
-                | SeatState::Binding(ask) => self.give_back(ask, why),
                 SeatState::Assumed(ask) => match self.asks[ask].state {
                     // The member's Binding is on its way and cannot be taken back.
                     AskState::Assumed { sent: true, .. } => {}
@@ -182,7 +178,30 @@ impl Books {
                     | AskState::Finished => self.unassume(ask),
                 },
                 SeatState::Releasing { member, .. } | SeatState::Freed(member) => self.unpark(member),
-                SeatState::Open(Reserve::None) | SeatState::Taken(_) => {}
+                SeatState::Open(_)
+                | SeatState::Held(_)
+                | SeatState::Leaving(_)
+                | SeatState::Binding(_)
+                | SeatState::Taken(_) => {}
+            }
+        }
+    }
+
+    /// Gives back what holds seats of a group that no member has or is about to take.
+    pub(in crate::core) fn empty_unused_seats(&mut self, id: GroupId, why: TerminationType) {
+        let seats: Vec<_> = self.groups[id].seats.iter().collect();
+        for (number, seat) in seats {
+            match seat.state {
+                SeatState::Open(Reserve::Creating) => self.cancel_creation(id, number),
+                SeatState::Open(Reserve::Pending(ask))
+                | SeatState::Held(ask)
+                | SeatState::Leaving(ask)
+                | SeatState::Binding(ask) => self.give_back(ask, why),
+                SeatState::Open(Reserve::None)
+                | SeatState::Assumed(_)
+                | SeatState::Releasing { .. }
+                | SeatState::Freed(_)
+                | SeatState::Taken(_) => {}
             }
         }
     }

@@ -39,7 +39,13 @@ impl Books {
         match self.apps[app].state() {
             AppState::Rejected => self.due.judge(app, Verdict::InDoubt),
             AppState::Accepted if may_be_more => self.due.judge(app, Verdict::InDoubt),
-            AppState::New | AppState::Accepted | AppState::Running | AppState::Waiting | AppState::Completed => {}
+            AppState::New
+            | AppState::Accepted
+            | AppState::Resuming
+            | AppState::Running
+            | AppState::Waiting
+            | AppState::Completed
+            | AppState::Killed => {}
         }
     }
 
@@ -82,7 +88,8 @@ impl Books {
     fn what_it_waits_for(&self, id: AskId) -> WaitsFor {
         let ask = &self.asks[id];
         let cooling = ask.refused.as_ref().is_some_and(|(_, until)| *until > self.now.mono);
-        let (Some(class), true, false) = (ask.class, ask.is_pending() && !ask.is_placeholder(), cooling) else {
+        let may_wait = ask.is_pending() && !ask.is_placeholder() && !ask.failing;
+        let (Some(class), true, false) = (ask.class, may_wait, cooling) else {
             return WaitsFor::Nothing;
         };
         match (ask.app, ask.group) {

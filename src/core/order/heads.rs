@@ -369,6 +369,7 @@ impl Scheduler {
             | Reason::BindingPlaceholders { .. }
             | Reason::Held
             | Reason::PlaceholdersLeaving { .. }
+            | Reason::WaitingForNextLife { .. }
             | Reason::JoinedLate { .. }
             | Reason::ReservationLost { .. } => holds,
         }

@@ -63,7 +63,7 @@ impl Scheduler {
     }
 
     /// Whether a seat is open, or an originator that starts with the gang has no node.
-    fn lacks_something(&self, id: GangId) -> bool {
+    pub(in crate::core) fn lacks_something(&self, id: GangId) -> bool {
         !self.books.gangs[id].originators.is_empty()
             || self.books.groups_of(id).any(|group| group.seats.tally().open > 0)
     }

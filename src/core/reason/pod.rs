@@ -6,7 +6,8 @@ use crate::core::base::ids::{AskId, ClassId, GangId, Text};
 use crate::core::base::resources::Amount;
 use crate::core::codes::Code;
 use crate::core::model::queue::{First, QuotaExcess};
-use crate::core::reason::{ForeignMarker, Reason, Refusal, RejectReason, Unsupported, never_sentence, quota_sentence};
+use crate::core::reason::words::never_sentence;
+use crate::core::reason::{ForeignMarker, Reason, Refusal, RejectReason, Unsupported, quota_sentence};
 
 /// Why one pod waits.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::core::base::resources::Amount;
 use crate::core::model::queue::{First, Kept, QuotaExcess};
 use crate::core::reason::Refusal;
+use crate::core::time::Wall;
 
 /// A quota that lacks room, as a sentence.
 pub fn quota_sentence(what: &str, refused: &QuotaExcess) -> String {
@@ -36,6 +37,12 @@ pub(super) fn rejected_sentence(refusal: &Refusal) -> String {
     } else {
         format!("a placeholder was refused by the API server, so nothing is held: {refusal}")
     }
+}
+
+/// What is said of an application that never started, before its next life.
+pub(super) fn next_life_sentence(lives: u32, at: Wall) -> String {
+    let often = if lives > 1 { format!(" {lives} times in a row") } else { String::new() };
+    format!("the application timed out{often} before it started; its next life begins at {at}")
 }
 
 impl fmt::Display for First {

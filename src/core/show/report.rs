@@ -4,10 +4,12 @@ use crate::core::base::ids::{AppId, AskId, GangId, GroupId, QueueId, Text};
 use crate::core::base::resources::Totals;
 use crate::core::codes::Code;
 use crate::core::decision::Decision;
-use crate::core::event::{Place, Role};
+use crate::core::event::{Place, Role, Style};
 use crate::core::gang::judge::placeholder_ask;
 use crate::core::gang::replace::excess_refused;
+use crate::core::model::application::App;
 use crate::core::model::ask::{AskState, Shown, WaitsFor};
+use crate::core::model::countdown::{Deadlines, TimedOut};
 use crate::core::model::group::{Ended, Group, Members};
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::DEFAULT_QUEUE;
@@ -17,8 +19,8 @@ use crate::core::place::overlay::Scratch;
 use crate::core::reason::{AskReason, Reason, RejectReason};
 use crate::core::shape::Shape;
 use crate::core::show::lacks::Lacks;
+use crate::core::show::members::{completed, how_ended, running_reason, timed_out_words};
 use crate::core::step::Scheduler;
-use crate::core::time::Wall;
 
 /// Everything that is shown of one task group.
 #[derive(Clone, Debug)]
@@ -47,8 +49,14 @@ pub struct GroupReport {
     pub past_gate: bool,
     /// Every seat had a bound member once.
     pub placed: bool,
-    /// When Waiting ends.
-    pub completes: Option<Wall>,
+    /// When what runs out.
+    pub deadlines: Deadlines,
+    /// What a placeholder timeout before the start does.
+    pub style: Style,
+    /// Which timeout ended the reservation of this life.
+    pub timed_out: Option<TimedOut>,
+    /// How many lives in a row never started.
+    pub unstarted_lives: u32,
     /// The generation of the spec in force.
     pub generation: i64,
     /// The queue in which its application is counted; of one that is in none, the queue that the spec names.
@@ -179,7 +187,7 @@ impl Scheduler {
             Place::Gated | Place::On { .. } | Place::Succeeded | Place::Failed { .. } => return None,
             Place::Pending => {}
         }
-        if ask.leaving.is_some() {
+        if ask.leaving.is_some() || ask.failing {
             return None;
         }
         if let Some((refusal, _)) = &ask.refused {
@@ -224,11 +232,12 @@ impl Scheduler {
     fn member_reason(&self, id: AskId, app_id: AppId, group: Option<GroupId>) -> Option<AskReason> {
         let (ask, app) = (&self.books.asks[id], &self.books.apps[app_id]);
         match app.state() {
+            AppState::Rejected if self.books.gangs[app.gang].waits.is_some() => self.gang_reason(app.gang),
             AppState::Rejected => {
                 let code = app.rejected.first()?.code();
                 Some(AskReason::Rejected { code, text: join(&app.rejected) })
             }
-            AppState::New | AppState::Completed => self.gang_reason(app.gang),
+            AppState::New | AppState::Resuming | AppState::Completed | AppState::Killed => self.gang_reason(app.gang),
             AppState::Accepted if !app.groups.is_empty() => self.reserving_reason(id, app.gang),
             AppState::Accepted | AppState::Running | AppState::Waiting => match ask.waits_for {
                 WaitsFor::Room(PodLine { queue, .. }) => self.ordinary_reason(id, queue),
@@ -383,7 +392,9 @@ impl Scheduler {
             }
             // An open seat stays open until a member comes.
             AppState::Running => !app.placed && group.seats.tally().open == 0,
-            AppState::Waiting | AppState::Rejected | AppState::Completed => false,
+            AppState::Resuming | AppState::Waiting | AppState::Rejected | AppState::Completed | AppState::Killed => {
+                false
+            }
         })
     }
 
@@ -405,11 +416,12 @@ impl Scheduler {
             ended: group.ended.clone(),
             replaced: group.replaced,
             accepted: !matches!(state, AppState::New | AppState::Rejected),
-            past_gate: app.is_some_and(|app| {
-                app.admitted || matches!(app.state(), AppState::Running | AppState::Waiting | AppState::Completed)
-            }),
+            past_gate: app.is_some_and(|app| app.admitted || app.has_started() || app.is_over()),
             placed: app.is_some_and(|app| app.placed),
-            completes: app.and_then(|app| Some(app.idle?.ends(self.completion_timeout(app)).1)),
+            deadlines: group.app.map(|app| self.books.deadlines(app)).unwrap_or_default(),
+            style: spec.style,
+            timed_out: app.and_then(|app| app.timed_out.clone()),
+            unstarted_lives: app.map_or(0, |app| app.unstarted_lives),
             generation: spec.generation,
             queue: self.queue_shown(group),
         })
@@ -426,10 +438,15 @@ impl Scheduler {
         let waits = self.books.gangs[app.gang].waits.as_ref();
         match app.state() {
             // A rejected application has at least one reason.
-            AppState::Rejected => app.rejected.first().map_or(Code::Submitted, RejectReason::code),
+            AppState::Rejected => {
+                let refused = || app.rejected.first().map_or(Code::Submitted, RejectReason::code);
+                waits.map_or_else(refused, Reason::code)
+            }
             AppState::New | AppState::Accepted => waits.map_or(Code::Submitted, Reason::code),
-            AppState::Running => running_reason(group, app.placed).0,
+            AppState::Resuming => Code::Resuming,
+            AppState::Running => running_reason(group, app).0,
             AppState::Waiting => Code::WaitingForCompletion,
+            AppState::Killed => waits.map_or(Code::PlaceholderTimeout, Reason::code),
             AppState::Completed => waits.map_or_else(|| completed(group).0, Reason::code),
         }
     }
@@ -451,14 +468,22 @@ impl Scheduler {
         };
         let waits = self.books.gangs[app.gang].waits.as_ref();
         match app.state() {
-            AppState::Rejected => join(&app.rejected),
+            AppState::Rejected => match waits {
+                Some(reason) => self.gang_words(app.gang, reason, said),
+                None => join(&app.rejected),
+            },
+            AppState::Resuming => self.resuming_words(app),
+            AppState::Killed => match waits {
+                Some(reason) => self.gang_words(app.gang, reason, said),
+                None => timed_out_words(app),
+            },
             AppState::New | AppState::Accepted => match waits {
                 Some(reason) => self.gang_words(app.gang, reason, said) + &self.holds_up(app.gang),
                 None => "submitted; not planned yet".into(),
             },
             AppState::Running => {
                 let suits = self.what_no_seat_suits(group).unwrap_or_default();
-                running_reason(group, app.placed).1 + &suits + &self.not_ready(id)
+                running_reason(group, app).1 + &suits + &self.not_ready(id)
             }
             AppState::Waiting => match how_ended(group) {
                 Some(ended) => {
@@ -471,6 +496,17 @@ impl Scheduler {
                 None => completed(group).1,
             },
         }
+    }
+
+    fn resuming_words(&self, app: &App) -> String {
+        let left: u32 = app.groups.iter().map(|group| self.books.groups[*group].members.placeholders).sum();
+        let leave = if left == 1 { "placeholder leaves" } else { "placeholders leave" };
+        format!("{}; {left} {leave}, then its pods are placed one by one", timed_out_words(app))
+    }
+
+    /// What is said of a gang that waits for this.
+    pub(in crate::core) fn gang_words_now(&self, gang: GangId, reason: &Reason) -> String {
+        self.gang_words(gang, reason, &self.lacks)
     }
 
     /// `; node n1 is not ready (2 members)`, of nodes where members of a task group are; empty without any.
@@ -502,78 +538,6 @@ impl Scheduler {
         report.headroom = self.books.queues.headroom(id);
         Some(report)
     }
-}
-
-fn running_reason(group: &Group, placed: bool) -> (Code, String) {
-    let (tally, all) = (group.seats.tally(), group.seats.len());
-    let ended = how_ended(group).map_or(String::new(), |ended| format!("; {ended}"));
-    if tally.open > 0 {
-        let lost = tally.open;
-        let comes = if placed { "are ordinary pods" } else { "are placed first" };
-        let text = format!("{lost} of {all} seats have no member and nothing holds them; members that come {comes}");
-        return (Code::PartiallyLost, text + &ended);
-    }
-    let who = who_runs(group, all);
-    if placed || tally.taken == all {
-        return (Code::Running, who + &ended);
-    }
-    // Members that wait beside them have come.
-    let held = match tally.held.saturating_sub(group.members.pending) {
-        0 => String::new(),
-        1 => ", 1 seat is held for one to come".to_owned(),
-        held => format!(", {held} seats are held for those to come"),
-    };
-    (Code::Starting, format!("{who}{held}{ended}"))
-}
-
-/// `3 of 3 members run`, or `3 of 3 members have a node, 0 run: ImagePullBackOff on 3`.
-fn who_runs(group: &Group, all: u32) -> String {
-    let Members { scheduled, running, .. } = group.members;
-    let of_all = if scheduled <= all { format!("of {all} ") } else { String::new() };
-    let members = |count: u32, one: &str, more: &str| {
-        let noun = if of_all.is_empty() && count == 1 { "member" } else { "members" };
-        format!("{count} {of_all}{noun} {}", if count == 1 { one } else { more })
-    };
-    if scheduled == 0 && group.ended == Ended::default() {
-        return format!("0 of {all} members have a node yet");
-    }
-    if running == scheduled {
-        return members(running, "runs", "run");
-    }
-    let held_up: Vec<_> = group.held_up.iter().map(|(word, count)| format!("{word} on {count}")).collect();
-    let why = if held_up.is_empty() { " yet".to_owned() } else { format!(": {}", held_up.join(", ")) };
-    format!(
-        "{}, {running} {}{why}",
-        members(scheduled, "has a node", "have a node"),
-        if running == 1 { "runs" } else { "run" }
-    )
-}
-
-/// `3 members succeeded, 1 failed (OOMKilled)`; `None` while none has ended.
-fn how_ended(group: &Group) -> Option<String> {
-    let Ended { succeeded, failed, how } = &group.ended;
-    let known: u32 = how.values().sum();
-    let how: Vec<_> = match how.len() {
-        1 if known == *failed => how.keys().map(ToString::to_string).collect(),
-        _ => how.iter().map(|(how, count)| format!("{count} {how}")).collect(),
-    };
-    let how = if how.is_empty() { String::new() } else { format!(" ({})", how.join(", ")) };
-    let members = |count: u32| if count == 1 { "member" } else { "members" };
-    match (*succeeded, *failed) {
-        (0, 0) => None,
-        (succeeded, 0) => Some(format!("{succeeded} {} succeeded", members(succeeded))),
-        (0, failed) => Some(format!("{failed} {} failed{how}", members(failed))),
-        (succeeded, failed) => Some(format!("{succeeded} {} succeeded, {failed} failed{how}", members(succeeded))),
-    }
-}
-
-/// An application that is complete: a member that failed is made good by another that succeeded.
-fn completed(group: &Group) -> (Code, String) {
-    let Ended { succeeded, failed, .. } = group.ended;
-    let needed = group.spec.as_ref().map_or(0, |spec| spec.min_member);
-    let code = if failed > 0 && succeeded < needed { Code::SomeFailed } else { Code::Completed };
-    let text = how_ended(group).map_or(String::new(), |ended| format!(": {ended}"));
-    (code, format!("the application is complete{text}"))
 }
 
 fn join(reasons: &[RejectReason]) -> String {

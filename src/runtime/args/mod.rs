@@ -289,7 +289,7 @@ mod tests {
         for state in AppState::ALL.map(AppState::name).into_iter().chain([UNSEEN, "unreadable", "RUNNING"]) {
             assert!(list(state).is_ok(), "{state}");
         }
-        assert!(list("Killed").unwrap_err().to_string().contains("possible values: New, Accepted, Running"));
+        assert!(list("Pending").unwrap_err().to_string().contains("possible values: New, Accepted, Resuming, Running"));
     }
 
     #[test]

@@ -5,7 +5,8 @@ use super::Kept;
 use crate::api::task_group::{TaskGroup, TaskGroupStatus};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::base::resources::Resources;
-use crate::core::event::{Event, GroupSpec, PlaceholderFor, Remembered, Reservation};
+use crate::core::event::{Event, GroupSpec, PlaceholderFor, Remembered, Reservation, Style};
+use crate::core::model::countdown::{Deadline, Timeouts};
 use crate::core::reason::SpecError;
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
@@ -97,7 +98,8 @@ fn unreadable(key: &Key, uid: Uid, malformed: Malformed) -> GroupSpec {
         gang: vec![key.name.clone()],
         reservation: Reservation::Placeholder,
         placeholder_for: PlaceholderFor::Missing,
-        completion_timeout_ms: 0,
+        style: Style::Soft,
+        timeouts: Timeouts::default().with(Deadline::Completion, Some(0)),
         errors: vec![SpecError { field: Text::from("the object"), problem }],
         remembered: Remembered::default(),
         terminating: false,

@@ -101,7 +101,10 @@ fn hints(group: &TaskGroup, status: &TaskGroupStatus, now: Timestamp) -> Vec<Str
     let generation = group.metadata.generation.unwrap_or_default();
     let unseen = state(group) == UNSEEN;
     let stale = !unseen && status.observed_generation < generation;
+    let next = status.next_deadline.clone();
+    let timed_out = status.conditions.iter().any(|one| one.type_ == "TimedOut" && one.status == "True");
     let hints = [
+        (next.is_some() && !unseen, format!("Deadline: {}.", next.unwrap_or_default())),
         (unseen, silence_hint(group.metadata.creation_timestamp.as_ref(), now)),
         (
             stale,
@@ -111,8 +114,12 @@ fn hints(group: &TaskGroup, status: &TaskGroupStatus, now: Timestamp) -> Vec<Str
             ),
         ),
         (
-            status.application_state == "Rejected",
+            status.application_state == "Rejected" && !timed_out,
             "It is judged again when its spec or a Queue on its path changes.".to_owned(),
+        ),
+        (
+            status.application_state == "Rejected" && timed_out,
+            "It is judged again when its spec changes, or its pods are gone and others come.".to_owned(),
         ),
         (group.metadata.deletion_timestamp.is_some(), "It is being deleted.".to_owned()),
         (waits_in_a_circle(group, status, now), IN_A_CIRCLE.to_owned()),

@@ -105,6 +105,18 @@ fn stale_rejected_and_deleted_are_said() {
     assert!(hints[1].contains("judged again") && hints[2].contains("deleted"), "{hints:?}");
 }
 
+/// 01, 1.7: what runs out next is said, and what brings back who timed out: not room.
+#[test]
+fn deadlines_and_what_they_did_are_said() {
+    let next = "2026-01-01T01:00:00Z: Rejected (admissionTimeoutSeconds)";
+    let hints = group::answer(&tg(&json!({"status": {"nextDeadline": next}})), now()).hints;
+    assert_eq!(hints, [format!("Deadline: {next}.")]);
+    let timed_out = json!([condition("TimedOut", "True", "AdmissionTimeout")]);
+    let status = json!({"applicationState": "Rejected", "reason": "AdmissionTimeout", "conditions": timed_out});
+    let hints = group::answer(&tg(&json!({"status": status})), now()).hints;
+    assert_eq!(hints, ["It is judged again when its spec changes, or its pods are gone and others come."]);
+}
+
 #[test]
 fn a_waiting_member_says_its_own_reason_and_then_its_gangs() {
     let said = member(&json!({"status": {"conditions": [{"type": "PodScheduled", "status": "False",
