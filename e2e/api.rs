@@ -123,7 +123,7 @@ async fn kubectl(t: &mut Context) -> Result<()> {
     let row: Vec<&str> = table.lines().nth(1).unwrap_or_default().split_whitespace().collect();
     assert_eq!(row[..7], ["work", &queue, "2", "0", "2", "Running", "Running"], "{table}");
     let table = run(t, &["get", "tg", "work", "-o", "wide"])?;
-    let more = ["PENDING", "SCHEDULED", "PLACEHOLDERS", "REPLACED", "RESERVATION", "MESSAGE"];
+    let more = ["PENDING", "SCHEDULED", "PLACEHOLDERS", "REPLACED", "RESERVATION", "DEADLINE", "MESSAGE"];
     assert_eq!(column_names(&table)[8..], more);
     assert!(table.contains("Direct") && table.contains("2 of 2 members run"), "{table}");
     let table = run(t, &["get", "gq", &queue])?;

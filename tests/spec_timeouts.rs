@@ -242,6 +242,20 @@ fn a_gang_whose_seats_are_taken_has_no_placeholder_timeout() {
     assert_eq!(states(&cluster), (AppState::Running, 0, "Running"));
 }
 
+/// As above: a swap that goes on when the time is over is no seat that nobody took.
+#[test]
+fn a_member_that_comes_in_the_last_moment_is_in_time() {
+    let mut cluster = held(Style::Soft);
+    cluster.change("g-0", |spec| spec.place = Place::Pending);
+    cluster.member("g-1", "g");
+    cluster.settle().wait(59_999);
+    cluster.member("g-2", "g");
+    cluster.step();
+    assert_eq!(cluster.report("g").seats.releasing, 1);
+    cluster.wait(1).settle();
+    assert_eq!((states(&cluster), &cluster.report("g").timed_out), ((AppState::Running, 0, "Running"), &None));
+}
+
 /// 01, 1.8: "An ID may be used again after … Killed …: a new incarnation, from New"; "the nth life in a row that never
 /// started begins at the earliest min(2^n, 60) × 10 s after the last".
 #[test]

@@ -60,13 +60,13 @@ impl Scheduler {
         }
     }
 
-    /// Whether a placeholder of it has a node.
+    /// Whether a placeholder of it has a node that no member is about to take.
     fn holds_by_placeholders(&self, id: AppId) -> bool {
         let app = &self.books.apps[id];
         matches!(app.state(), AppState::Accepted | AppState::Running | AppState::Waiting)
             && app.groups.iter().any(|group| {
                 let tally = self.books.groups[*group].seats.tally();
-                tally.binding + tally.held + tally.leaving + tally.releasing > 0
+                tally.binding + tally.held + tally.leaving > 0
             })
     }
 
