@@ -17,7 +17,7 @@ impl Controller {
         }
     }
 
-    /// As long as it is to fail: who has a node, or has ended, is not any more, nor who belongs to a gang that goes on.
+    /// As long as it is to fail: who has a node, or has ended, is not any more.
     fn want_failure(&mut self, ask: AskId) {
         if self.failing.contains_key(&ask) {
             self.want_pod(Slot::Fail, ask, Urgency::Ordinary);
@@ -25,7 +25,8 @@ impl Controller {
     }
 
     /// The call of this moment. It names the version at which the pod was seen last, so that nobody who gives the pod a
-    /// node meanwhile is overwritten. One that is bound by us, or a placeholder, does not fail whatever was decided.
+    /// node meanwhile is overwritten. One that is bound by us, belongs to a gang that goes on by
+    /// now, or is a placeholder does not fail whatever was decided.
     pub(super) fn make_fail(&self, ask: AskId) -> Option<Op> {
         let (reason, message) = self.failing.get(&ask)?;
         let (pod, there) = (self.ledger.pod(ask)?, self.core.books.asks.get(ask)?);

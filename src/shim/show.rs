@@ -296,6 +296,7 @@ pub fn event(notice: &Notice, instance: u64, number: u64, now: Wall) -> KubeEven
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::core::model::countdown::{Each, TimedOut};
     use crate::core::model::group::{Ended, Members};
     use crate::core::model::seat::Tally;
 
@@ -354,7 +355,10 @@ mod tests {
         let (report, said) = waits();
         let in_state = |state| GroupReport { state, ..report.clone() };
         let lasts = |new: GroupReport| is_lasting(&said, &new);
-        assert!(lasts(in_state(AppState::Running)) && lasts(in_state(AppState::Completed)));
+        let lasting = [AppState::Running, AppState::Completed, AppState::Killed, AppState::Resuming];
+        assert!(lasting.into_iter().all(|state| lasts(in_state(state))));
+        let timed_out = TimedOut { what: Deadline::Wait, since: Wall(1_000), pods_until: None, sentence: "why".into() };
+        assert!(lasts(GroupReport { timed_out: Some(timed_out), ..in_state(AppState::Rejected) }));
         assert!(lasts(GroupReport { incarnation: 2, ..report.clone() }));
         assert!(lasts(GroupReport { placed: true, ..report.clone() }));
         assert!(!lasts(in_state(AppState::Rejected)) && !lasts(in_state(AppState::Waiting)));
@@ -367,6 +371,25 @@ mod tests {
         let running = TaskGroupStatus { application_state: "Running".into(), ..said.clone() };
         assert!(!starts(&running, &in_state(AppState::Running)));
         assert!(starts(&running, &GroupReport { incarnation: 2, ..in_state(AppState::Running) }), "it starts again");
+    }
+
+    /// 01, 1.7: the deadline that comes first, and what it does to a gang that stands there and has this style.
+    #[test]
+    fn the_next_deadline_says_what_it_does() {
+        let (report, _) = waits();
+        let next = |state, style, of: &[(Deadline, i64)]| {
+            let each = Default::default();
+            let deadlines = of.iter().fold(each, |all: Each<_>, (what, at)| all.with(*what, Some(Wall(1_000 * at))));
+            next_deadline(&GroupReport { state, style, deadlines, ..report.clone() }).unwrap_or_default()
+        };
+        let (accepted, running) = (AppState::Accepted, AppState::Running);
+        let holds = [(Deadline::Placeholder, 2), (Deadline::Wait, 3)];
+        assert!(next(accepted, Style::Hard, &holds).starts_with("1970-01-01T00:00:02Z: Killed, pods fail"));
+        assert!(next(accepted, Style::Soft, &holds).contains("Resuming, pods are placed one by one"));
+        assert!(next(running, Style::Hard, &holds).contains("are given back (placeholderTimeoutSeconds)"));
+        let waits = [(Deadline::Placeholder, 4), (Deadline::Wait, 3)];
+        assert_eq!(next(accepted, Style::Soft, &waits), "1970-01-01T00:00:03Z: Rejected (waitTimeoutSeconds)");
+        assert_eq!(next(accepted, Style::Soft, &[]), "");
     }
 
     /// 02, 2.6: each of these alone is written at once, a number that changed is not.

@@ -158,10 +158,11 @@ fn deadlines(status: &TaskGroupStatus) -> Deadlines {
     })
 }
 
-/// `TimedOut=True`, with a reason that is a timeout's.
+/// `TimedOut=True`, with the reason of a timeout that ends a reservation.
 fn timed_out(status: &TaskGroupStatus) -> Option<TimedOut> {
     let condition = status.conditions.iter().find(|said| said.type_ == TIMED_OUT && said.status == "True")?;
-    let what = Deadline::ALL.into_iter().find(|what| what.code().name() == condition.reason)?;
+    let ends_one = [Deadline::Admission, Deadline::Placeholder, Deadline::Wait];
+    let what = ends_one.into_iter().find(|what| what.code().name() == condition.reason)?;
     let sentence = escape::bounded(&condition.message, MAX_MESSAGE);
     let pods_until = status.pods_until.as_ref().map(wall);
     Some(TimedOut { what, since: wall(&condition.last_transition_time), pods_until, sentence })
@@ -379,7 +380,9 @@ mod tests {
         let pods_until = Some(Wall(5_000));
         let timed_out = TimedOut { what: Deadline::Wait, since: Wall(7_000), pods_until, sentence: "why".into() };
         assert_eq!((found.is_unaccepted(), found.timed_out, found.unstarted_lives), (false, Some(timed_out), 3));
-        for (reason, status) in [("WaitTimeout", "False"), ("WaitingForQuota", "True"), ("", "True")] {
+        for (reason, status) in
+            [("WaitTimeout", "False"), ("WaitingForQuota", "True"), ("Completed", "True"), ("", "True")]
+        {
             let found = read(reason, status);
             assert_eq!((found.is_unaccepted(), found.timed_out), (true, None), "{reason} {status}");
         }

@@ -4,9 +4,8 @@
 use crate::core::base::ids::{AppId, AskId, GroupId, Uid};
 use crate::core::decision::TerminationType;
 use crate::core::event::{Remembered, Role};
-use crate::core::model::countdown::{Countdown, Deadline, TimedOut};
+use crate::core::model::countdown::{Countdown, Deadline};
 use crate::core::model::lifecycle::{AppEvent, AppState};
-use crate::core::reason::RejectReason;
 use crate::core::step::Scheduler;
 
 /// How far the cluster shows an application's latest life to have come.
@@ -51,7 +50,10 @@ impl Scheduler {
                 self.stays_timed_out(id, life);
                 self.transit(id, AppEvent::Kill);
             }
-            (life, Reached::Refused) if life >= own => self.stays_refused(id, life),
+            (life, Reached::Refused) if life >= own => {
+                self.stays_timed_out(id, life);
+                self.reject_timed_out(id);
+            }
             (
                 _,
                 Reached::Reserve
@@ -91,13 +93,6 @@ impl Scheduler {
         self.books.apps[id].incarnation = life;
         self.load_timed_out(id);
         self.books.apps[id].groups.clone().into_iter().for_each(|group| self.load_remembered(group));
-    }
-
-    fn stays_refused(&mut self, id: AppId, life: u32) {
-        self.stays_timed_out(id, life);
-        let timed_out = self.books.apps[id].timed_out.clone();
-        let reasons = timed_out.map(|TimedOut { what, sentence, .. }| RejectReason::TimedOut { what, sentence });
-        self.reject(id, reasons.into_iter().collect());
     }
 
     fn goes_on(&mut self, id: AppId, life: u32, (placed, event): (bool, AppEvent)) {
@@ -222,7 +217,7 @@ impl Scheduler {
     }
 
     /// Takes up what status says of a timeout that ended the reservation of this life.
-    /// A life that goes on has not been ended by one that an earlier process took for its end.
+    /// Where a member was found to run, a status that says Killed or Rejected is from before that was known.
     fn load_timed_out(&mut self, id: AppId) {
         // Whoever wrote it: no pod that is still to come belongs to that life.
         let latest = self.newest_pod(id).max(Some(self.books.now.wall));

@@ -196,7 +196,13 @@ impl Scheduler {
         let (gang, timed_out) = (app.gang, app.timed_out.clone());
         self.abandon(gang, TerminationType::Timeout);
         self.renew(id);
-        self.books.apps[id].timed_out.clone_from(&timed_out);
+        self.books.apps[id].timed_out = timed_out;
+        self.reject_timed_out(id);
+    }
+
+    /// Rejected, with what timed out.
+    pub(super) fn reject_timed_out(&mut self, id: AppId) {
+        let timed_out = self.books.apps[id].timed_out.clone();
         let reasons = timed_out.map(|TimedOut { what, sentence, .. }| RejectReason::TimedOut { what, sentence });
         self.reject(id, reasons.into_iter().collect());
     }

@@ -71,11 +71,6 @@ impl<T: Copy> Each<T> {
         self.0[what as usize] = value;
         self
     }
-
-    /// Makes something else of each.
-    pub fn map<U>(self, make: impl FnMut(T) -> U) -> Each<U> {
-        Each(self.0.map(make))
-    }
 }
 
 /// How long what may last; `None` = for ever.
