@@ -8,7 +8,7 @@ use gangline::core::base::ids::{AskId, Key, Text, Uid};
 use gangline::core::base::resources::{Limit, Resources};
 use gangline::core::decision::Decision;
 use gangline::core::event::{
-    AskSpec, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role, Style,
+    AskSpec, BindOutcome, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role, Style,
 };
 use gangline::core::model::class::Classes;
 use gangline::core::model::countdown::{Deadline, Timeouts};
@@ -57,6 +57,7 @@ fn pod(index: u32, role: Role, shape: &Arc<Shape>) -> Event {
         role,
         place: Place::Pending,
         held_up: None,
+        controller: None,
         mark: None,
         terminating: false,
     };
@@ -78,6 +79,7 @@ fn gang(name: &str, min_member: u32, shape: &Arc<Shape>) -> Event {
         placeholder_for: PlaceholderFor::Missing,
         style: Style::Soft,
         timeouts: Timeouts::default().with(Deadline::Completion, Some(30_000)),
+        seat_hold: 60_000,
         errors: Vec::new(),
         remembered: Remembered::default(),
         terminating: false,
@@ -162,6 +164,21 @@ fn gangs_wait_while_a_pod_goes(bencher: Bencher<'_, '_>) {
         run(&mut ready, std::iter::once(gang(&name, 10, &shape)).chain(members).collect());
     }
     measure(bencher, GANGS, &ready, || vec![Event::AskGone(AskId { index: 7, generation: 0 })], 0);
+}
+
+/// So many gangs of one member that was lost: the seat of each is kept, and each is about to complete. A pod comes.
+#[divan::bench(args = [10, 10_000], sample_count = 50, sample_size = 1)]
+fn a_pod_comes_while_timers_run(bencher: Bencher<'_, '_>, gangs: u32) {
+    let mut ready = cluster(100);
+    run(&mut ready, vec![Event::Synced]);
+    let shape = shape(10);
+    let name = |at: u32| format!("gang-{at:05}");
+    run(&mut ready, (0..gangs).flat_map(|at| [gang(&name(at), 1, &shape), member(at, &name(at), &shape)]).collect());
+    let ask = |at: u32| AskId { index: at, generation: 0 };
+    run(&mut ready, (0..gangs).map(|at| Event::Bind(ask(at), BindOutcome::Bound)).collect());
+    run(&mut ready, (0..gangs).map(|at| Event::AskGone(ask(at))).collect());
+    assert_eq!(ready.books.kept.iter().count(), gangs as usize);
+    measure(bencher, 1, &ready, || vec![pod(PODS, Role::Singleton, &shape)], 1);
 }
 
 /// 10,000 pods of 100 shapes wait for room; another scheduler's pod goes.

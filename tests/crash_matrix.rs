@@ -245,6 +245,68 @@ const STORIES: &[Story] = &[
             |world| members(world, "g", 2),
         ],
     },
+    Story {
+        name: "style Hard ends a reservation, and others begin the next life",
+        acts: &[
+            |world| {
+                two_nodes(world);
+                let hard = json!({"queue": "root.q", "placeholderFor": "all", "style": "Hard",
+                                  "placeholderTimeoutSeconds": 5});
+                world.group("g", 3, &hard);
+            },
+            |world| members(world, "g", 3),
+        ],
+    },
+    Story {
+        name: "style Soft ends a reservation, and others begin the next life",
+        acts: &[
+            |world| {
+                two_nodes(world);
+                let soft = json!({"queue": "root.q", "placeholderFor": "all", "placeholderTimeoutSeconds": 5,
+                                  "completionTimeoutSeconds": 3600});
+                world.group("g", 3, &soft);
+            },
+            |world| members(world, "g", 3),
+        ],
+    },
+    Story {
+        name: "seats that nobody took in time are given back",
+        acts: &[
+            |world| {
+                two_nodes(world);
+                world.group("g", 3, &json!({"queue": "root.q", "placeholderTimeoutSeconds": 30}));
+                members(world, "g", 1);
+            },
+            |world| (1..3).for_each(|number| world.member("g", number, "1")),
+        ],
+    },
+    Story {
+        name: "a gang is restarted inside the hold",
+        acts: &[
+            |world| {
+                two_nodes(world);
+                world.group("g", 3, &json!({"queue": "root.q", "reservation": "Direct"}));
+                members(world, "g", 3);
+            },
+            |world| {
+                (0..3).for_each(|number| world.delete_pod(&format!("g-{number}")));
+                (3..6).for_each(|number| world.member("g", number, "1"));
+            },
+        ],
+    },
+    Story {
+        name: "a gang with placeholders is restarted after the hold",
+        acts: &[
+            |world| {
+                two_nodes(world);
+                let spec = json!({"queue": "root.q", "placeholderFor": "all", "completionTimeoutSeconds": 3600});
+                world.group("g", 3, &spec);
+                members(world, "g", 3);
+            },
+            |world| (0..3).for_each(|number| world.delete_pod(&format!("g-{number}"))),
+            |world| (3..6).for_each(|number| world.member("g", number, "1")),
+        ],
+    },
 ];
 
 /// Plays a story; what it comes to, and every write.

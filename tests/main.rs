@@ -12,6 +12,7 @@ mod controller_lists;
 mod controller_queues;
 mod controller_shown;
 mod controller_swaps;
+mod coverage_page;
 mod crash_matrix;
 #[cfg(feature = "runtime")]
 mod crds;
@@ -31,6 +32,7 @@ mod shell;
 mod sim;
 #[allow(clippy::print_stdout, reason = "what was played is printed")]
 mod simulation;
+mod spec_anew;
 mod spec_audit;
 mod spec_bad_input;
 mod spec_bound;
@@ -42,6 +44,7 @@ mod spec_gang;
 mod spec_gate;
 mod spec_head;
 mod spec_interrupted;
+mod spec_kept;
 mod spec_loss;
 mod spec_lost_again;
 mod spec_order;

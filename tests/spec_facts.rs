@@ -166,7 +166,9 @@ fn a_gang_changes_while_it_reserves() {
 fn a_placeholder_comes_and_goes_at_once() {
     let ends: [fn(&mut Cluster, &str); 3] = [
         |cluster, pod| cluster.delete(pod),
-        |cluster, pod| cluster.change(pod, |spec| spec.place = Place::Failed { reason: "Evicted".into() }),
+        |cluster, pod| {
+            cluster.change(pod, |spec| spec.place = Place::Failed { reason: "Evicted".into(), refused: false })
+        },
         |cluster, pod| cluster.change(pod, |spec| spec.terminating = true),
     ];
     for end in ends {

@@ -324,8 +324,11 @@ fn max_applications_bounds_those_past_the_gate() {
     cluster.delete("a-1");
     cluster.settle();
     assert_eq!((cluster.state("a"), cluster.bound()), (AppState::Waiting, vec!["b-0".into(), "b-1".into()]));
-    // It goes on beside the other: what has started is not held up.
-    cluster.member("a-2", "a");
+    // Nothing was kept for it: it begins anew like any other.
+    ["a-2", "a-3"].iter().for_each(|name| cluster.member(name, "a"));
+    cluster.settle();
+    assert_eq!((cluster.state("a"), cluster.report("a").reason), (AppState::Accepted, "WaitingForApplications"));
+    ["b-0", "b-1"].iter().for_each(|name| cluster.finish(name, true));
     cluster.settle();
     assert_eq!((cluster.state("a"), cluster.node_of("a-2").is_some()), (AppState::Running, true));
 }

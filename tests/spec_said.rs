@@ -184,10 +184,10 @@ fn a_node_that_is_not_ready_is_named() {
 fn how_members_ended_is_said() {
     let mut cluster = bound(3);
     cluster.finish("g-0", true);
-    cluster.change("g-1", |spec| spec.place = Place::Failed { reason: "OOMKilled".into() });
+    cluster.change("g-1", |spec| spec.place = Place::Failed { reason: "OOMKilled".into(), refused: false });
     cluster.settle();
     assert!(cluster.report("g").message.ends_with("; 1 member succeeded, 1 failed (OOMKilled)"));
-    cluster.change("g-2", |spec| spec.place = Place::Failed { reason: "exit code 3".into() });
+    cluster.change("g-2", |spec| spec.place = Place::Failed { reason: "exit code 3".into(), refused: false });
     cluster.settle();
     let report = cluster.report("g");
     let ended = "1 member succeeded, 2 failed (1 OOMKilled, 1 exit code 3)";

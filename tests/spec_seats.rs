@@ -456,7 +456,7 @@ fn a_finished_placeholder_found_at_the_start_keeps_its_name() {
 #[test]
 fn a_member_whose_mark_is_not_seen_yet_counts_for_no_later_task_group() {
     let unsupported = Unsupported { field: "spec.volumes".into() };
-    let seen_first = [Place::Pending, Place::Refused(unsupported), Place::Failed { reason: "".into() }];
+    let seen_first = [Place::Pending, Place::Refused(unsupported), Place::Failed { reason: "".into(), refused: false }];
     for place in seen_first {
         let mut cluster = Cluster::default().nodes(1, 4);
         let spec = cluster.direct("g", 1);

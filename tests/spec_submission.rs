@@ -502,6 +502,8 @@ fn a_draining_queue_keeps_its_limits() {
     cluster.lose_queue("root.q");
     cluster.settle();
     assert_eq!((cluster.bound(), cluster.why("g-1")), (vec!["g-0".into()], Some("WaitingForQuota")));
+    cluster.finish("g-0", true);
+    cluster.settle();
     cluster.delete("g-0");
     cluster.settle();
     assert_eq!(cluster.bound(), ["g-1"]);

@@ -101,7 +101,7 @@ pub struct QueueStatus {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub observed_generation: i64,
-    /// What pods of the queue and of the queues below it use, placeholders included.
+    /// What pods of the queue and of the queues below it use, placeholders and kept seats included.
     #[serde(default)]
     #[schemars(transform = schema::shown_amounts)]
     pub allocated: BTreeMap<String, Quantity>,

@@ -144,6 +144,13 @@ pub struct TaskGroupSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(max = 86_400))]
     pub completion_timeout_seconds: Option<u32>,
+    /// Seconds for which the room of a member that is lost (it failed, was evicted or deleted while it ran) is kept for the
+    /// one that comes in its place: the same node and the same share of the quota, which nobody else is given. Each member
+    /// that comes renews what is kept for the others, to at most twice as long after their loss. 0: nothing is kept.
+    /// Default: 60. Can be changed like timeouts.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 3_600))]
+    pub seat_hold_seconds: Option<u32>,
 }
 
 /// How the places of a task group are held until the members run.
@@ -299,6 +306,9 @@ pub struct Counts {
     /// Placeholder pods that exist.
     #[serde(default)]
     pub placeholders: u32,
+    /// Lost members whose room is kept for those who come in their place.
+    #[serde(default)]
+    pub kept: u32,
     /// Placeholders that gave their seat to a member, in this incarnation.
     #[serde(default)]
     pub replaced: u32,

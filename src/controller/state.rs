@@ -92,6 +92,7 @@ impl Controller {
                 ("held", tally.held),
                 ("leaving", tally.leaving),
                 ("releasing", tally.releasing),
+                ("kept", tally.kept),
                 ("taken", tally.taken),
             ] {
                 *seats.entry(state).or_default() += u64::from(count);
@@ -137,7 +138,10 @@ impl Controller {
                 "message": self.ledger.group(&group.key).map(|facts| &facts.status.latest().message),
                 "seats": {"open": report.seats.open, "assumed": report.seats.assumed, "held": report.seats.held,
                           "leaving": report.seats.leaving, "releasing": report.seats.releasing,
-                          "taken": report.seats.taken},
+                          "kept": report.seats.kept, "taken": report.seats.taken},
+                "kept": group.kept.iter().filter_map(|kept| self.core.kept_seat(*kept)).map(|kept| json!({
+                    "pod": &*kept.pod, "node": kept.node.as_deref(), "until": kept.until.to_string(),
+                })).collect::<Vec<_>>(),
             }))
         });
         let groups: Vec<_> = groups.collect();

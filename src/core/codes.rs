@@ -156,8 +156,9 @@ codes! {
         "The gang has started; its members are being bound or have yet to come to their held seats.";
     Running, Nothing, Normal, "Every seat had a member.";
     PartiallyLost, Arrivals, Warning,
-        "The gang has started, and some of its seats have no member and nothing holds them; members that come \
-         take them.";
+        "The gang has started, and some of its seats have no member; members that come take them.";
+    SeatsKept, Arrivals, Warning,
+        "Members of the gang were lost, and their room is kept for those that come in their place (seatHoldSeconds).";
     Resuming, Time, Warning,
         "The placeholder timeout ended before the gang started (style Soft): its placeholders leave, and then its pods are \
          placed one by one.";

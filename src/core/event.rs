@@ -95,6 +95,8 @@ pub struct AskSpec {
     pub queue: Option<Text>,
     /// What it belongs to.
     pub role: Role,
+    /// UID of the object that made it and makes others in its place: a Job, a StatefulSet.
+    pub controller: Option<Uid>,
     /// Where it stands.
     pub place: Place,
     /// Why containers of it do not run although it has a node, in the kubelet's word: `ImagePullBackOff`.
@@ -151,6 +153,8 @@ pub enum Place {
         /// `status.reason`, for example why its node did not take the pod (`OutOfcpu`); else how the first container ended
         /// that failed (`OOMKilled`, `exit code 1`). May be empty.
         reason: Text,
+        /// No container of it ever was: its node did not take it.
+        refused: bool,
     },
 }
 
@@ -158,7 +162,7 @@ impl Place {
     /// How a pod failed; `None` of one that did not.
     pub const fn failure(&self) -> Option<&Text> {
         match self {
-            Self::Failed { reason } => Some(reason),
+            Self::Failed { reason, .. } => Some(reason),
             Self::Gated
             | Self::Refused(_)
             | Self::OtherDialect(_)
@@ -257,6 +261,8 @@ pub struct GroupSpec {
     pub style: Style,
     /// How long what may last.
     pub timeouts: Timeouts,
+    /// How long the room of a lost member is kept for the next one (01, 1.5); 0 = not at all.
+    pub seat_hold: Millis,
     /// Everything wrong with the spec, at once; empty = valid.
     pub errors: Vec<SpecError>,
     /// What status remembers (01, 1.11): read once per UID, ignored afterwards.
@@ -273,8 +279,8 @@ impl GroupSpec {
 
     /// Whether a later spec asks for nothing new but timeouts.
     pub fn differs_in_timeouts_only(&self, later: &Self) -> bool {
-        let Self { generation, timeouts, remembered, .. } = later.clone();
-        Self { generation, timeouts, remembered, ..self.clone() } == *later
+        let Self { generation, timeouts, seat_hold, remembered, .. } = later.clone();
+        Self { generation, timeouts, seat_hold, remembered, ..self.clone() } == *later
     }
 }
 

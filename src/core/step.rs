@@ -163,6 +163,7 @@ impl Scheduler {
                 Timer::Settle(gang) | Timer::BackOff(gang) => self.books.touch_gang(gang),
                 Timer::Deadline(app, _) | Timer::Unsaid(app) | Timer::NextLife(app) => self.books.touch(app),
                 Timer::Head(queue) => drop(self.books.changes.fronts.insert(queue)),
+                Timer::Hold(kept) => self.books.give_up_kept(kept),
                 Timer::Chances => self.look_at_chances_again(),
                 Timer::Numbers => self.renew_limits(),
                 Timer::Nodes => {
@@ -201,6 +202,7 @@ mod tests {
             role: Role::Originator { application: name.into() },
             place: Place::Pending,
             held_up: None,
+            controller: None,
             mark: None,
             terminating: false,
         };

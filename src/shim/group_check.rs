@@ -2,7 +2,7 @@
 
 use super::quantity::Quantity;
 use super::spec_errors::{Errors, is_divisible, is_other_resource};
-use super::task_group::seconds;
+use super::task_group::{SEAT_HOLD_MOST, seconds};
 use super::{constraints, node_affinity, syntax};
 use crate::api::task_group::{PlaceholderTemplate, TaskGroup};
 use crate::core::model::countdown::Deadline;
@@ -37,6 +37,8 @@ pub fn check(group: &TaskGroup, errors: &mut Errors) {
         let is_fine = seconds(group, what).is_none_or(|seconds| (least..=most).contains(&seconds));
         errors.unless(is_fine, format!("spec.{what}"), format!("must be {least} to {most}"));
     }
+    let hold = spec.seat_hold_seconds.unwrap_or(0);
+    errors.unless(hold <= SEAT_HOLD_MOST, "spec.seatHoldSeconds", format!("must be 0 to {SEAT_HOLD_MOST}"));
     if let Some(template) = &spec.placeholder_template {
         check_template(template, errors);
     }

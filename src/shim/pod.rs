@@ -69,6 +69,7 @@ pub fn ask_spec(pod: &Pod, served: &Served) -> AskSpec {
         shape: Arc::new(shape),
         queue: queue(pod, &role, mark.as_ref()),
         role,
+        controller: controller(&pod.metadata),
         place,
         mark,
         terminating: pod.metadata.deletion_timestamp.is_some(),
@@ -90,6 +91,13 @@ pub fn key(metadata: &ObjectMeta) -> Key {
 /// Seconds since the epoch of `metadata.creationTimestamp`; 0 if there is none.
 pub fn created(metadata: &ObjectMeta) -> i64 {
     metadata.creation_timestamp.as_ref().map_or(0, |time| time.0.as_second())
+}
+
+/// The owner that makes others in place of a pod that ends.
+fn controller(metadata: &ObjectMeta) -> Option<Uid> {
+    let mut owners = metadata.owner_references.iter().flatten();
+    let controller = owners.find(|owner| owner.controller == Some(true) && owner.uid.len() <= MAX_UID)?;
+    Some(Uid::new(controller.uid.as_str()))
 }
 
 /// A label of a pod.
@@ -134,7 +142,7 @@ fn place(pod: &Pod, role: &Role, served: &Served, supported: Result<(), Unsuppor
         let reason =
             pod.status.as_ref().and_then(|status| status.reason.as_deref()).filter(|reason| !reason.is_empty());
         let reason = reason.map_or_else(|| containers_failed(pod), |reason| bounded(reason, REASON_MAX));
-        return Place::Failed { reason };
+        return Place::Failed { reason, refused: containers(pod).next().is_none() };
     }
     let spec = pod.spec.as_ref();
     if let Some(node) = spec.and_then(|spec| spec.node_name.as_deref()).filter(|node| !node.is_empty()) {
@@ -315,10 +323,16 @@ mod tests {
             (with(bound.clone(), "/spec/volumes", claim.clone()), on(false)),
             (with(bound.clone(), "/status/phase", json!("Running")), on(true)),
             (with(bound, "/status/phase", json!("Succeeded")), Place::Succeeded),
-            (with(pod.clone(), "/status/phase", json!("Failed")), Place::Failed { reason: "".into() }),
-            (with(pod.clone(), "/status", failed), Place::Failed { reason: "OutOfcpu".into() }),
-            (with(pod.clone(), "/status", exited(137, "OOMKilled")), Place::Failed { reason: "OOMKilled".into() }),
-            (with(pod.clone(), "/status", exited(3, "Error")), Place::Failed { reason: "exit code 3".into() }),
+            (with(pod.clone(), "/status/phase", json!("Failed")), Place::Failed { reason: "".into(), refused: true }),
+            (with(pod.clone(), "/status", failed), Place::Failed { reason: "OutOfcpu".into(), refused: true }),
+            (
+                with(pod.clone(), "/status", exited(137, "OOMKilled")),
+                Place::Failed { reason: "OOMKilled".into(), refused: false },
+            ),
+            (
+                with(pod.clone(), "/status", exited(3, "Error")),
+                Place::Failed { reason: "exit code 3".into(), refused: false },
+            ),
             (ours(&json!({"gangline.dev/task-group": ""})), refused("metadata.labels[gangline.dev/task-group]")),
             (
                 ours(&json!({"gangline.dev/application-id": ""})),

@@ -59,6 +59,7 @@ pub fn group_status(
             pending: report.members.pending,
             held: seats.held + seats.releasing,
             placeholders: report.members.placeholders,
+            kept: report.kept,
             replaced: report.replaced,
             scheduled: report.members.scheduled,
             running: report.members.running,
@@ -318,6 +319,7 @@ mod tests {
     /// What a gang is that waits for members, and the status that says so.
     fn waits() -> (GroupReport, TaskGroupStatus) {
         let report = GroupReport {
+            kept: 0,
             state: AppState::Accepted,
             incarnation: 1,
             reason: Code::WaitingForMembers,

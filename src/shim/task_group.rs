@@ -27,6 +27,10 @@ pub const DEFAULT_QUEUE: &str = "root.default";
 const COMPLETION_TIMEOUT_SECONDS: u32 = 30;
 /// Seconds for which placeholders hold seats, if the TaskGroup does not say: as in YuniKorn.
 const PLACEHOLDER_TIMEOUT_SECONDS: u32 = 900;
+/// How long the room of a lost member is kept by default (01, 1.7).
+const SEAT_HOLD_SECONDS: u32 = 60;
+/// The longest that it may be kept.
+pub const SEAT_HOLD_MOST: u32 = 3_600;
 
 /// A TaskGroup in the core's words. If there are `errors`, the other fields are as right as they can be.
 pub fn group_spec(group: &TaskGroup) -> GroupSpec {
@@ -57,6 +61,7 @@ pub fn group_spec(group: &TaskGroup) -> GroupSpec {
             api::Style::Hard => Style::Hard,
         },
         timeouts: timeouts(group),
+        seat_hold: 1_000 * u64::from(group.spec.seat_hold_seconds.unwrap_or(SEAT_HOLD_SECONDS).min(SEAT_HOLD_MOST)),
         errors: errors.into_sorted(),
         remembered: remembered(group.status.as_ref()),
         terminating: group.metadata.deletion_timestamp.is_some(),
@@ -237,6 +242,7 @@ mod tests {
         assert_eq!((spec.min_member, &spec.min_resource), (2, &Resources::pod(500, 1 << 30)));
         let timeouts = Deadline::ALL.map(|what| spec.timeouts.of(what));
         assert_eq!((spec.gang, timeouts), (vec!["executors".into()], [None, Some(900_000), None, Some(30_000)]));
+        assert_eq!(spec.seat_hold, 60_000);
         assert_eq!(spec.style, Style::Soft);
         assert_eq!((spec.reservation, spec.placeholder_for), (Reservation::Placeholder, PlaceholderFor::Missing));
         assert_eq!((spec.errors, spec.remembered), (vec![], Remembered::default()));
@@ -285,6 +291,7 @@ mod tests {
                 "spec.gangGroup[1]: data/executors is listed twice",
             ),
             (json!({"spec.completionTimeoutSeconds": 86_401}), "spec.completionTimeoutSeconds: must be 0 to 86400"),
+            (json!({"spec.seatHoldSeconds": 3_601}), "spec.seatHoldSeconds: must be 0 to 3600"),
             (json!({"spec.admissionTimeoutSeconds": 0}), "spec.admissionTimeoutSeconds: must be 1 to 31536000"),
             (json!({"spec.placeholderTimeoutSeconds": 0}), "spec.placeholderTimeoutSeconds: must be 1 to 31536000"),
             (json!({"spec.waitTimeoutSeconds": 31_536_001}), "spec.waitTimeoutSeconds: must be 1 to 31536000"),

@@ -133,6 +133,7 @@ impl Running {
             kind: "Job".to_owned(),
             name: job.name.to_string(),
             uid: format!("job-{}", job.name),
+            controller: Some(true),
             ..OwnerReference::default()
         }]);
         let pod = Body::Pod(Arc::new(Pod { metadata, spec: template.spec, status: None }));

@@ -143,7 +143,7 @@ fn change_pod(spec: &mut AskSpec, change: &str) {
         "gate" => spec.place = Place::Gated,
         "ungate" => spec.place = Place::Pending,
         "succeed" => spec.place = Place::Succeeded,
-        "fail" => spec.place = Place::Failed { reason: "".into() },
+        "fail" => spec.place = Place::Failed { reason: "".into(), refused: false },
         _ => spec.terminating = true,
     }
 }

@@ -306,6 +306,9 @@ pub(crate) struct GroupAct {
     /// How long it waits at the gate, in seconds.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) admits: Option<u32>,
+    /// How long the room of a lost member is kept, in seconds.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) hold: Option<u32>,
     /// What is wrong with it.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) flaw: Option<Flaw>,

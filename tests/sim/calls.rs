@@ -32,6 +32,9 @@ impl World {
         if let Op::DeletePod { uid, .. } = &call.op {
             self.called_off.insert(uid.0.to_string());
         }
+        if let (Some(start), Op::Bind { uid, .. }) = (&start, &call.op) {
+            self.check_goes_on(number, uid, start);
+        }
         start.into_iter().for_each(|start| self.note_start(number, start));
         let name = name(&call.op);
         let fate = match self.faults.denied.filter(|denied| denied.concerns(&call.op)) {

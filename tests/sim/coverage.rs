@@ -42,6 +42,10 @@ const SEAT_STEPS: &[(&str, &str)] = &[
     ("Taken", "Open"),
     ("Taken", "Gone"),
     ("Open", "Taken"),
+    ("Taken", "Kept"),
+    ("Held", "Kept"),
+    ("Kept", "Open"),
+    ("Kept", "Assumed"),
 ];
 
 /// Several of these between two looks, in which much can have happened, and a new life begun. Some are rare, and none has to
@@ -169,7 +173,6 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     ("reason TooManyPlaceholders", "gangs of plans have few members"),
     ("reason WaitingForPlaceholders", "as above"),
     ("application Resuming to New", "its only TaskGroup is made anew beside a driver, and is judged at once"),
-    ("application Waiting to New", "without a TaskGroup it is never seen Waiting, and with one it goes on or ends"),
 ];
 
 /// Whether something could be reached that is called so.
@@ -353,6 +356,7 @@ pub(crate) const fn word(state: SeatState) -> &'static str {
         SeatState::Held(_) => "Held",
         SeatState::Leaving(_) => "Leaving",
         SeatState::Releasing { .. } | SeatState::Freed(_) => "Releasing",
+        SeatState::Kept(_) => "Kept",
         SeatState::Taken(Some(_)) => "Taken",
         SeatState::Taken(None) => "Gone",
     }

@@ -168,6 +168,7 @@ fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (number, begins): (u
             holds: None,
             waits: None,
             admits: None,
+            hold: None,
             place: None,
             flaw: dice.percent(2).then(|| dice.of(&Flaw::ALL)),
         };

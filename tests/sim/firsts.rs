@@ -9,12 +9,16 @@ use gangline::shim::op::{Call, Kind, Op};
 use gangline::sim::store::metadata;
 
 use super::World;
-use crate::sim::marks::{application_of_pod, group_of, queue_in};
+use crate::sim::marks::{application_of_pod, group_of, queue_in, seat_in};
 use crate::sim::oracle::application_of;
 use crate::sim::people::{label, node_of};
 
 /// In what a gang says that is first in line.
 const SAYS: &str = "; first in line in queue ";
+
+/// So long the Binding of a placeholder may wait that was decided on with the start after which somebody holds: its pod was
+/// seen in the answer to its creation, and the watch has not shown it.
+const UNHEARD_MS: u64 = 1_000;
 
 /// Who says to be first in line, and what has started since somebody did.
 #[derive(Clone, Debug, Default)]
@@ -56,7 +60,11 @@ impl World {
             Op::Bind { pod, uid, annotations, .. } => {
                 let queue = queue_in(annotations).map(str::to_owned);
                 let decided = self.process.as_ref().and_then(|process| process.decided(uid));
-                if let (Some(queue), Some(decided), Some(place)) = (queue, decided, self.starts_with(pod, uid)) {
+                // Whoever takes a seat that was held had its room before.
+                let held = seat_in(annotations)
+                    .and_then(|seat| self.process.as_ref()?.swapped(&seat.uid(), seat.life()?, seat.number));
+                let place = self.starts_with(pod, uid).filter(|_| held.is_none());
+                if let (Some(queue), Some(decided), Some(place)) = (queue, decided, place) {
                     self.firsts.starts.push(Start { decided, queue, place });
                 }
             }
@@ -81,7 +89,10 @@ impl World {
         let Some(place) = self.place_of_gang(&group.name) else { return };
         let queue = words.split(':').next().unwrap_or_default();
         let overtook = |start: &&Start| {
-            start.decided > said.at && start.queue == queue && start.place > place && start.place.1 != place.1
+            start.decided > said.at + UNHEARD_MS
+                && start.queue == queue
+                && start.place > place
+                && start.place.1 != place.1
         };
         if let Some(start) = self.firsts.starts.iter().find(overtook) {
             let what = format!("{} is first in line ({words}), and {start:?} after {}", group.name, said.at);

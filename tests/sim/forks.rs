@@ -84,6 +84,7 @@ fn cause(code: Code) -> Cause {
         | Code::JoinedLate
         | Code::ReservationLost
         | Code::WaitingForCompletion
+        | Code::SeatsKept
         | Code::Resuming
         | Code::WaitingForNextLife
         | Code::PlaceholderKept

@@ -195,6 +195,7 @@ fn stands(state: SeatState, for_placeholder: bool) -> String {
         | SeatState::Held(_)
         | SeatState::Leaving(_)
         | SeatState::Freed(_)
+        | SeatState::Kept(_)
         | SeatState::Taken(_) => "",
     };
     format!("{}{whose}", word(state))

@@ -34,6 +34,8 @@ impl Process {
             }
             Op::DeletePod { pod, uid } => {
                 self.calls.insert(id, Sent::Delete(pod.clone(), uid.clone()));
+                let held = self.pods.get(pod).and_then(|pod| Some((pod.life_of.clone()?, pod.life?, pod.seat?)));
+                held.into_iter().for_each(|seat| _ = self.swapped.entry(seat).or_insert(self.now_ms));
                 Ok(())
             }
             Op::FailPod { pod, uid, .. } => self.judge_failure(pod, uid),

@@ -9,7 +9,8 @@ use gangline::sim::api::has_ended;
 use gangline::sim::store::metadata;
 
 use super::World;
-use crate::sim::marks::Seat;
+use crate::sim::marks::{Seat, life_in};
+use crate::sim::oracle::times_out;
 use crate::sim::people::node_of;
 use crate::sim::process::{Missing, Step};
 
@@ -19,6 +20,9 @@ pub(crate) const START_MS: u64 = 180_000;
 /// How long a Binding that was decided on may wait until it is sent, where the server asks for patience, or has just ceased
 /// to.
 const HELD_MS: u64 = 10_000;
+
+/// How long one may wait otherwise: until the process hears of what it has just done.
+const UNHEARD_MS: u64 = 1_000;
 
 /// What was given to whom.
 #[derive(Clone, Debug, Default)]
@@ -78,9 +82,10 @@ impl World {
         if self.ledger.starts.get(&uid).is_none_or(begins) {
             let (at, is_new) = (self.now_ms, !self.ledger.starts.contains_key(&uid));
             let Some(process) = self.life(number) else { return };
+            let counter = life_in(&life).unwrap_or(0);
             let gang = process.gang_of(&uid).into_iter();
             let gang: Vec<_> =
-                gang.map(|(uid, key, min)| (uid.clone(), key.clone(), process.unseated(uid, min))).collect();
+                gang.map(|(uid, key, min)| (uid.clone(), key.clone(), process.unseated(uid, counter, min))).collect();
             // One of them is gone already: it may have been there when the others were sent, and these had to wait.
             let is_short = gang.iter().any(|(_, key, missing)| process.waiting(key) < missing.count());
             let decided = if is_short && matches!(step, Step::Seat(_)) { self.held_since() } else { at };
@@ -104,6 +109,29 @@ impl World {
         match step {
             Step::Seat(seat) => _ = start.missing.seats.remove(&seat),
             Step::Said { .. } => start.excused |= is_lost && start.at == self.now_ms,
+        }
+    }
+
+    /// I4: a life of which nobody lives any more is over: who comes then starts as a whole, in the next one (01, 1.8). Not
+    /// where a timeout has ended it, so that its pods are placed one by one.
+    pub(crate) fn check_goes_on(&mut self, number: u64, pod: &Uid, (uid, life, step): &(Uid, String, Step)) {
+        let start = self.ledger.starts.get(uid).filter(|start| start.incarnation.as_ref() == Some(life));
+        let is_complete = start.is_some_and(|start| start.missing.count() == 0) && !self.has_died();
+        let is_held = self.faults.refused > 0 || self.storm_within(HELD_MS).is_some();
+        let held_ms = if is_held { HELD_MS } else { UNHEARD_MS };
+        let Some(process) = self.life(number).filter(|_| is_complete) else { return };
+        let Some(counter) = life_in(life) else { return };
+        let dead = process.dead_since(uid, counter, pod);
+        let begun = if let Step::Seat(seat) = step { process.swapped(uid, counter, *seat) } else { None };
+        // Its swap goes on that had begun when somebody lived.
+        let dead = dead.filter(|since| begun.is_none_or(|begun| begun > since + HELD_MS));
+        let decided = dead.zip(process.decided(pod)).filter(|(since, decided)| *decided > since + held_ms);
+        let Some((since, decided)) = decided else { return };
+        let has_timed_out = self.groups().iter().any(|(_, group)| {
+            group.metadata.uid.as_deref() == Some(&*uid.0) && group.status.as_ref().is_some_and(times_out)
+        });
+        if !has_timed_out {
+            self.violated("I4", format!("{life} goes on at {decided}, of which nobody lives since {since}"));
         }
     }
 

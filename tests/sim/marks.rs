@@ -24,6 +24,11 @@ impl Seat {
     pub(crate) fn uid(&self) -> Uid {
         Uid::new(uid_in(&self.incarnation))
     }
+
+    /// Which life of it, from 1.
+    pub(crate) fn life(&self) -> Option<u32> {
+        life_in(&self.incarnation)
+    }
 }
 
 fn uid_in(incarnation: &str) -> &str {
@@ -76,7 +81,12 @@ pub(crate) fn uid_mark(pod: &Body) -> Option<&str> {
 
 /// The life of the TaskGroup for which a pod was bound, by its Binding.
 pub(crate) fn life_mark(pod: &Body) -> Option<u32> {
-    word(mark_of(pod)?, "incarnation")?.rsplit_once('.')?.1.parse().ok()
+    life_in(word(mark_of(pod)?, "incarnation")?)
+}
+
+/// The life in `UID.LIFE`.
+pub(crate) fn life_in(incarnation: &str) -> Option<u32> {
+    incarnation.rsplit_once('.')?.1.parse().ok()
 }
 
 /// The seat of a member, by its Binding.

@@ -13,7 +13,9 @@ use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 
 use super::amount::Amount;
-use super::marks::{Seat, application_of_pod, group_of, is_member, queue_mark, seat_label, seat_mark, uid_mark};
+use super::marks::{
+    Seat, application_of_pod, group_of, is_member, life_mark, queue_mark, seat_label, seat_mark, uid_mark,
+};
 use super::people::{NS, is_mistyped, is_placeholder, label, levels, node_of};
 use super::world::World;
 
@@ -115,7 +117,8 @@ impl World {
                 numbers.bound += u32::from(bound);
                 numbers.scheduled += u32::from(bound && !ended);
                 numbers.running += u32::from(bound && has_phase(pod, "Running"));
-                numbers.seated += u32::from(bound && !ended && seat_mark(body).is_some());
+                let is_of_now = life_mark(body) == group.status.as_ref().map(|status| status.incarnation);
+                numbers.seated += u32::from(bound && !ended && is_of_now && seat_mark(body).is_some());
                 let waits = !bound && !ended && !is_gated(pod) && pod.metadata.deletion_timestamp.is_none();
                 let waits = waits && !is_mistyped(body);
                 numbers.waiting += u32::from(waits);
@@ -542,7 +545,7 @@ impl World {
 }
 
 /// Whether a pod is in a phase.
-pub(super) fn has_phase(pod: &Pod, phase: &str) -> bool {
+pub(crate) fn has_phase(pod: &Pod, phase: &str) -> bool {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some(phase)
 }
 
@@ -597,7 +600,7 @@ pub(super) struct Numbers {
     pub(super) scheduled: u32,
     /// Those of these whose containers run.
     pub(super) running: u32,
-    /// Those of them that were bound for a seat.
+    /// Those of them that were bound for a seat in the present life.
     pub(super) seated: u32,
     pub(super) waiting: u32,
     pub(super) placeholders: u32,

@@ -248,6 +248,7 @@ impl World {
             holds,
             waits,
             admits,
+            hold,
             flaw,
             place,
         } = group;
@@ -280,6 +281,7 @@ impl World {
             placeholder_timeout_seconds: Some(holds.unwrap_or(ENDLESS_S)),
             wait_timeout_seconds: *waits,
             completion_timeout_seconds: *timeout,
+            seat_hold_seconds: *hold,
         };
         let object = json!({"metadata": {"name": name, "namespace": NS}, "spec": spec});
         let is_old = flaw.is_some_and(Flaw::is_refused);

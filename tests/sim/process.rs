@@ -53,6 +53,10 @@ pub(crate) struct Process {
     created: BTreeSet<(Option<String>, Option<Uid>)>,
     /// Pods that have a node, by an answer.
     answered: BTreeSet<Uid>,
+    /// When it was last told that a pod of a life of a task group lives no more.
+    last_died: BTreeMap<(Uid, u32), u64>,
+    /// When it sent the deletion of the placeholder that held a seat.
+    swapped: BTreeMap<(Uid, u32, u32), u64>,
     /// What a list under way has not named.
     unnamed: BTreeMap<Kind, BTreeSet<Key>>,
     now_ms: u64,
@@ -86,15 +90,24 @@ struct PodSeen {
     relabelled_ms: u64,
     /// Whether it says that it is a placeholder.
     placeholder: bool,
-    /// UID of the task group for which it is or was bound, and the seat that it holds or was given.
+    /// UID of the task group for which it is or was bound, in which life, and the seat that it holds or was given.
     life_of: Option<Uid>,
+    life: Option<u32>,
     seat: Option<u32>,
+    /// It has done its work.
+    succeeded: bool,
 }
 
 impl PodSeen {
     /// Whether nobody else may have its room.
     const fn has_room(&self) -> bool {
         !self.ended && !self.perhaps_gone
+    }
+
+    /// The life in which it runs as a member or an originator, and is not being deleted.
+    fn lives_in(&self) -> Option<(&Uid, u32)> {
+        let lives = self.node.is_some() && !self.ended && !self.terminating && !self.placeholder;
+        self.life_of.as_ref().zip(self.life).filter(|_| lives)
     }
 
     /// Whether it names this group, or named it when its Binding may have been decided.
@@ -209,6 +222,8 @@ impl Process {
             calls: BTreeMap::new(),
             created: BTreeSet::new(),
             answered: BTreeSet::new(),
+            last_died: BTreeMap::new(),
+            swapped: BTreeMap::new(),
             unnamed: BTreeMap::new(),
             now_ms: 0,
             pods_listed: 0,
@@ -378,14 +393,52 @@ impl Process {
         all.unwrap_or_default()
     }
 
-    /// Seats of a task group that nobody holds or has, as far as this process was told, of so many; and how many were bound
-    /// for no seat, who may count on any.
-    pub(crate) fn unseated(&self, uid: &Uid, min: u32) -> Missing {
+    /// Since when nobody of this life of a task group's gang lives, of which some did, as far as this process was told and
+    /// sent but this pod; `None` while somebody does, and of one of which a pod has succeeded: others may go on with it.
+    pub(crate) fn dead_since(&self, uid: &Uid, life: u32, but: &Uid) -> Option<u64> {
+        let gang: Vec<&Uid> = self.gang_of(uid).into_iter().map(|(uid, ..)| uid).collect();
+        let is_of = |of: &Uid, in_life: u32| in_life == life && gang.contains(&of);
+        let of_life = || {
+            self.pods
+                .values()
+                .filter(|pod| pod.life_of.as_ref().zip(pod.life).is_some_and(|(of, life)| is_of(of, life)))
+        };
+        let lives = |pod: &PodSeen| pod.lives_in().is_some();
+        let is_sent = self.pods.values().any(|pod| {
+            let of_gang = pod.group.is_none()
+                || gang.iter().any(|uid| {
+                    self.groups.get(*uid).is_some_and(|group| pod.group.as_deref() == Some(&*group.key.name))
+                });
+            of_gang
+                && pod.uid != *but
+                && (self.intents.contains_key(&pod.uid) || self.answered.contains(&pod.uid) && pod.node.is_none())
+        });
+        // A driver that came before the task group is of no life of it.
+        let drives = |pod: &PodSeen| pod.is_of_application && pod.node.is_some() && !pod.ended;
+        if is_sent || self.pods.values().any(drives) || of_life().any(|pod| lives(pod) || pod.succeeded) {
+            return None;
+        }
+        let died = self.last_died.iter().filter(|((of, in_life), _)| is_of(of, *in_life));
+        died.map(|(_, at)| *at).max()
+    }
+
+    /// Seats of a task group that nobody holds or has in this life, as far as this process was told, of so many; and how
+    /// many were bound for no seat, who may count on any.
+    pub(crate) fn unseated(&self, uid: &Uid, life: u32, min: u32) -> Missing {
         let has_node = |pod: &&PodSeen| pod.node.is_some() || self.answered.contains(&pod.uid);
         let there = self.pods.values().filter(|pod| !(pod.placeholder && pod.ended)).filter(has_node);
-        let own: Vec<Option<u32>> = there.filter(|pod| pod.life_of.as_ref() == Some(uid)).map(|pod| pod.seat).collect();
+        // Who lives of an earlier life may have been taken into this one, after an edit that a process found.
+        let is_own = |pod: &&PodSeen| {
+            pod.life_of.as_ref() == Some(uid) && (pod.life.is_none_or(|of| of == life) || !pod.terminating)
+        };
+        let own: Vec<Option<u32>> = there.filter(is_own).map(|pod| pod.seat).collect();
         let spare = own.iter().filter(|seat| seat.is_none()).count();
         Missing { seats: (0..min).filter(|seat| !own.contains(&Some(*seat))).collect(), spare }
+    }
+
+    /// When it began to swap the placeholder of a seat.
+    pub(crate) fn swapped(&self, uid: &Uid, life: u32, seat: u32) -> Option<u64> {
+        self.swapped.get(&(uid.clone(), life, seat)).copied()
     }
 
     /// How many members of a task group have no node and may get one, as far as this process was told.

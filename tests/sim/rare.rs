@@ -115,6 +115,49 @@ pub(super) fn rarer(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (nodes, queues)
     if dice.percent(30) {
         hurry(dice, acts);
     }
+    if dice.percent(30) {
+        restart_some(dice, acts);
+    }
+}
+
+/// Some gangs are restarted: their members are deleted or fail, all at about the same time, and others come, soon or late, at
+/// once or one after the other.
+fn restart_some(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    let mut groups: BTreeMap<String, u64> = BTreeMap::new();
+    for (at, act) in acts.iter() {
+        if let Act::Group(group) = act {
+            groups.entry(group.name.clone()).or_insert(*at);
+        }
+    }
+    for (name, begins) in groups {
+        if !dice.percent(40) {
+            continue;
+        }
+        let hold = if dice.percent(40) { Some(dice.of(&[0, 5, 20])) } else { None };
+        let is_deleted = dice.percent(60);
+        let ends = begins + 20_000 + dice.below(60_000);
+        let comes = ends + dice.of(&[0, 500, 8_000, 40_000, 100_000]);
+        let within = dice.of(&[100, 100, 20_000]);
+        let mut more = Vec::new();
+        for (_, act) in acts.iter_mut() {
+            if let Act::Group(group) = act
+                && group.name == name
+            {
+                group.hold = hold;
+            }
+            let Act::Pod(pod) = act else { continue };
+            if pod.group.as_ref() != Some(&name) || pod.forged {
+                continue;
+            }
+            let own = pod.name.clone();
+            let again = PodAct { name: format!("{own}-again"), ..pod.clone() };
+            let end =
+                if is_deleted { Act::DropPod { name: own, again: false } } else { Act::End { name: own, well: false } };
+            more.push((ends + dice.below(300), end));
+            more.push((comes + dice.below(within), Act::Pod(again)));
+        }
+        acts.extend(more);
+    }
 }
 
 /// Some gangs have little time.

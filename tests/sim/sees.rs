@@ -9,7 +9,8 @@ use gangline::shim::op::Kind;
 
 use super::{GroupSeen, NodeSeen, PodSeen, Process, QueueSeen, is_within};
 use crate::sim::amount::{Amount, pods_of_node};
-use crate::sim::marks::{Seat, group_of, queue_mark, seat_label, seat_mark, uid_mark};
+use crate::sim::marks::{Seat, group_of, life_mark, queue_mark, seat_label, seat_mark, uid_mark};
+use crate::sim::oracle::has_phase;
 use crate::sim::people::{is_placeholder, label, node_of};
 use crate::sim::place::{Wants, ZONE, is_dead, is_tainted};
 
@@ -133,6 +134,7 @@ impl Process {
         let (uid, rv) = (seen.uid.clone(), seen.rv);
         let given = if placeholder { seat_label(body) } else { seat_mark(body) };
         let life_of = given.as_ref().map(Seat::uid).or_else(|| uid_mark(body).map(Uid::new));
+        let life = given.as_ref().and_then(Seat::life).or_else(|| life_mark(body));
         let seat = given.map(|given| given.number);
         let wants = Wants::of(pod);
         let seen_pod = PodSeen {
@@ -153,15 +155,29 @@ impl Process {
             relabelled_ms,
             placeholder,
             life_of,
+            life,
             seat,
+            succeeded: has_phase(pod, "Succeeded"),
         };
         if grows {
             self.take_room(&seen_pod);
         }
-        if let Some(old) = self.pods.insert(seen.key.clone(), seen_pod)
-            && old.uid != seen.uid
-        {
-            self.intents.remove(&old.uid);
+        self.know(seen.key.clone(), seen_pod);
+    }
+
+    fn know(&mut self, key: Key, pod: PodSeen) {
+        let (uid, lives_on) = (pod.uid.clone(), pod.lives_in().is_some());
+        if let Some(old) = self.pods.insert(key, pod) {
+            if old.uid != uid {
+                self.intents.remove(&old.uid);
+            }
+            self.note_death(&old, old.uid == uid && lives_on);
+        }
+    }
+
+    fn note_death(&mut self, old: &PodSeen, lives_on: bool) {
+        if let Some((of, life)) = old.lives_in().filter(|_| !lives_on) {
+            self.last_died.insert((of.clone(), life), self.now_ms);
         }
     }
 
@@ -181,6 +197,7 @@ impl Process {
             Kind::Pod => {
                 if let Some(old) = self.pods.remove(key) {
                     self.intents.remove(&old.uid);
+                    self.note_death(&old, false);
                 }
             }
             Kind::Node => drop(self.nodes.remove(key)),

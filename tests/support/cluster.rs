@@ -171,6 +171,7 @@ impl Cluster {
             placeholder_for: PlaceholderFor::Missing,
             style: Style::Soft,
             timeouts: timeouts(Deadline::Completion, 30),
+            seat_hold: 0,
             errors: Vec::new(),
             remembered: Remembered::default(),
             terminating: false,
@@ -216,6 +217,7 @@ impl Cluster {
             role,
             place: Place::Pending,
             held_up: None,
+            controller: None,
             mark: None,
             terminating: false,
         }
@@ -276,7 +278,7 @@ impl Cluster {
 
     /// A pod ends.
     pub fn finish(&mut self, name: &str, succeeded: bool) {
-        let place = if succeeded { Place::Succeeded } else { Place::Failed { reason: "Error".into() } };
+        let place = if succeeded { Place::Succeeded } else { Place::Failed { reason: "Error".into(), refused: false } };
         self.change(name, |spec| spec.place = place);
     }
 
@@ -427,7 +429,7 @@ impl Cluster {
 
     fn fail(&mut self, ask: AskId, reason: Code) {
         if let Some(name) = self.name(ask) {
-            let place = Place::Failed { reason: reason.name().into() };
+            let place = Place::Failed { reason: reason.name().into(), refused: false };
             self.show(AskSpec { place, ..self.pods[&name].1.clone() });
         }
     }

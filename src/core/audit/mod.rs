@@ -11,6 +11,7 @@ use crate::core::model::front::{Front, Place};
 use crate::core::model::gang::Stage;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::seat::SeatState;
+use crate::core::model::timers::Timer;
 use crate::core::model::turn::{Line, Turn};
 use crate::core::step::Scheduler;
 
@@ -20,6 +21,7 @@ impl Scheduler {
         let mut violations = Vec::new();
         self.audit_charges(&mut violations);
         self.audit_seats(&mut violations);
+        self.audit_kept(&mut violations);
         self.audit_tallies(&mut violations);
         self.audit_lines(&mut violations);
         self.audit_ghosts(&mut violations);
@@ -60,6 +62,11 @@ impl Scheduler {
             let path = charge.queue.into_iter().flat_map(|queue| self.books.queues.path(queue));
             path.for_each(|queue| queues.entry(queue).or_default().add(&charge.in_queue, 1));
         }
+        for charge in self.books.kept.iter().filter_map(|(_, kept)| kept.charge.as_ref()) {
+            nodes.entry(charge.node).or_default().add(&charge.on_node, 1);
+            let path = charge.queue.into_iter().flat_map(|queue| self.books.queues.path(queue));
+            path.for_each(|queue| queues.entry(queue).or_default().add(&charge.in_queue, 1));
+        }
         for (node, expected) in nodes {
             if self.books.nodes.charged(node) != Some(&expected) {
                 violations
@@ -91,11 +98,39 @@ impl Scheduler {
                     | SeatState::Freed(ask)
                     | SeatState::Taken(Some(ask)) => holds(ask),
                     SeatState::Releasing { placeholder, member } => holds(placeholder) && holds(member),
+                    SeatState::Kept(kept) => self.books.kept.get(kept).is_some_and(|kept| {
+                        (kept.group, kept.seat) == (Some(id), Some(number)) && kept.app == group.app.unwrap_or(kept.app)
+                    }),
                     SeatState::Open(_) | SeatState::Taken(None) => true,
                 };
                 if !fine {
                     violations.push(format!("seat {number} of {} is {state:?}, but its pod says otherwise", group.key));
                 }
+            }
+        }
+    }
+
+    /// Each kept seat belongs to an application that may come for it, has a timer, and is found where it is looked for.
+    fn audit_kept(&self, violations: &mut Vec<String>) {
+        for (id, kept) in self.books.kept.iter() {
+            let app = self.books.apps.get(kept.app);
+            let own = kept.group.map_or_else(
+                || app.is_some_and(|app| app.kept.contains(&id)),
+                |group| self.books.groups.get(group).is_some_and(|group| group.kept.contains(&id)),
+            );
+            let lives = app.is_some_and(|app| {
+                matches!(app.state(), AppState::New | AppState::Accepted | AppState::Running | AppState::Waiting)
+            });
+            let has_seat = kept.seat.is_none_or(|seat| {
+                let group = kept.group.and_then(|group| self.books.groups.get(group));
+                group.and_then(|group| group.seats.get(seat)).is_some_and(|seat| seat.state == SeatState::Kept(id))
+            });
+            let stands = match &kept.charge {
+                Some(charge) => self.books.kept_on.get(&charge.node).is_some_and(|kept| kept.contains(&id)),
+                None => self.books.unhoused.contains(&id),
+            };
+            if !own || !lives || !has_seat || !stands || !self.books.timers.is_set(Timer::Hold(id)) {
+                violations.push(format!("a seat is kept for nobody: {kept:?}"));
             }
         }
     }

@@ -109,6 +109,10 @@ id! {
     QueueId
 }
 id! {
+    /// A kept seat.
+    KeptId
+}
+id! {
     /// A member shape: equal requests with equal constraints.
     ClassId
 }

@@ -155,6 +155,26 @@ impl Totals {
         self.assert_sound();
     }
 
+    /// What is left when these are taken away, of each resource nothing at least.
+    #[must_use]
+    pub fn without(mut self, resources: &Resources) -> Self {
+        for (total, amount) in self.base.iter_mut().zip(resources.base) {
+            *total = (*total - i128::from(amount)).max(0);
+        }
+        for (name, amount) in &resources.rare {
+            if let Some(total) = self.rare.get_mut(name) {
+                *total = (*total - i128::from(*amount)).max(0);
+            }
+        }
+        self.rare.retain(|_, total| *total != 0);
+        self
+    }
+
+    /// Whether it is nothing of anything.
+    pub fn is_nothing(&self) -> bool {
+        self.iter().next().is_none()
+    }
+
     fn assert_sound(&self) {
         assert!(self.base.iter().chain(self.rare.values()).all(|amount| *amount >= 0), "a total went below zero");
     }

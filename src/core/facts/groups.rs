@@ -110,7 +110,7 @@ impl Books {
 
     fn change_timeouts(&mut self, id: GroupId, spec: &GroupSpec) {
         let stored = self.groups[id].spec.as_mut().expect("looked at just now");
-        stored.timeouts = spec.timeouts;
+        (stored.timeouts, stored.seat_hold) = (spec.timeouts, spec.seat_hold);
         // A deadline that runs already moves with the timeout, and every task group of the application shows it.
         let app = self.groups[id].app.map(|app| &self.apps[app]);
         self.changes.groups.extend(app.into_iter().flat_map(|app| &app.groups));

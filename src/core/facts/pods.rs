@@ -9,6 +9,8 @@ use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::reason::Loss;
 
+/// So many makers of pods that succeeded are remembered of one application.
+const MAKERS_MAX: usize = 64;
 /// How a member ended that went with its node.
 const NODE_LOST: &str = "node lost";
 
@@ -37,6 +39,9 @@ impl Books {
         if let (WaitsFor::Nothing, WaitsFor::Seat(_), Some(app)) = (stood, stands, app) {
             self.extend_settling(self.apps[app].gang);
         }
+        if let (WaitsFor::Nothing, true, Some(app)) = (stood, stands != WaitsFor::Nothing, app) {
+            self.due.joined.insert(app);
+        }
         self.note(id);
     }
 
@@ -51,6 +56,9 @@ impl Books {
             charge: None,
             waits_for: WaitsFor::Nothing,
             leaving: None,
+            started_with_gang: false,
+            hands_over: false,
+            was_stopped: false,
             failing: false,
             refused: None,
             shown: None,
@@ -240,12 +248,20 @@ impl Books {
             self.unpark(id);
         }
         self.stand_in_line(id, WaitsFor::Nothing);
+        let ask = &mut self.asks[id];
+        let had_a_node = matches!(ask.state, AskState::Bound { .. } | AskState::Assumed { sent: true, .. });
+        ask.was_stopped = had_a_node && ask.spec.terminating && ask.spec.place == Place::Succeeded;
         // A finished placeholder leaves its room to the member that is parked for its seat, as if the pod were gone.
         self.step_aside(id);
+        self.keep(id);
         self.free(id);
         self.change(id, |ask| ask.state = AskState::Finished);
-        let succeeded = self.asks[id].spec.place == Place::Succeeded;
-        self.note_end(id, self.asks[id].spec.place.failure().cloned());
+        let ask = &self.asks[id];
+        let succeeded = ask.spec.place == Place::Succeeded && !ask.was_stopped;
+        self.note_end(id, ask.spec.place.failure().cloned());
+        if succeeded {
+            self.note_maker(id);
+        }
         let is_placeholder = self.asks[id].is_placeholder();
         if succeeded && !is_placeholder {
             // A member that succeeded keeps its seat, so that no other member takes it.
@@ -267,8 +283,33 @@ impl Books {
     fn note_end(&mut self, id: AskId, failed: Option<Text>) {
         let group = self.asks[id].group.filter(|_| self.is_of_this_life(&self.asks[id]));
         if let Some(group) = group {
-            self.groups[group].ended.count(failed);
+            let was_stopped = self.asks[id].was_stopped;
+            let ended = &mut self.groups[group].ended;
+            ended.stopped += u32::from(was_stopped);
+            ended.count(failed);
             self.changes.groups.insert(group);
+        }
+    }
+
+    /// A pod of the present life of its application is gone.
+    fn note_lived(&mut self, id: AskId) {
+        let ask = &self.asks[id];
+        let app = ask.app.filter(|app| self.life_of(ask) == Some(self.apps[*app].incarnation));
+        if let Some(app) = app {
+            let created = ask.spec.created;
+            let newest = &mut self.apps[app].newest_lived;
+            *newest = Some(newest.unwrap_or(created).max(created));
+        }
+    }
+
+    /// A pod succeeded: others of the same maker go on with this life.
+    fn note_maker(&mut self, id: AskId) {
+        let ask = &self.asks[id];
+        let (Some(app), Some(maker)) = (ask.app, ask.spec.controller.clone()) else { return };
+        let is_of_this_life = self.life_of(ask) == Some(self.apps[app].incarnation);
+        let known = &mut self.apps[app].succeeded_under;
+        if is_of_this_life && known.len() < MAKERS_MAX {
+            known.insert(maker);
         }
     }
 
@@ -276,7 +317,7 @@ impl Books {
         let spec = &self.asks[placeholder].spec;
         match &spec.place {
             _ if spec.terminating => Loss::Deleted,
-            Place::Failed { reason } => Loss::Refused { node: node.unwrap_or_default(), reason: reason.clone() },
+            Place::Failed { reason, .. } => Loss::Refused { node: node.unwrap_or_default(), reason: reason.clone() },
             Place::Gated
             | Place::Refused(_)
             | Place::OtherDialect(_)
@@ -302,10 +343,12 @@ impl Books {
         {
             self.note_end(id, Some(NODE_LOST.into()));
         }
+        self.note_lived(id);
         if !self.step_aside(id) {
             if let AskState::Parked { .. } = state {
                 self.unpark(id);
             }
+            self.keep(id);
             self.free(id);
             // A finished pod that still has a seat is a member that succeeded: no other member may take the seat.
             let has_succeeded = state == AskState::Finished;

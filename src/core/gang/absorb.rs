@@ -2,7 +2,7 @@
 
 use crate::core::base::ids::{AppId, AskId, GroupId};
 use crate::core::decision::TerminationType;
-use crate::core::event::{Place, PlaceholderName, Role};
+use crate::core::event::{PlaceholderName, Role};
 use crate::core::model::ask::{Ask, AskState};
 use crate::core::model::gang::Stage;
 use crate::core::model::lifecycle::AppState;
@@ -67,6 +67,7 @@ impl Scheduler {
             | SeatState::Leaving(_)
             | SeatState::Releasing { .. }
             | SeatState::Freed(_)
+            | SeatState::Kept(_)
             | SeatState::Taken(_) => self.refuse_placeholder(id, group, name),
         }
     }
@@ -143,7 +144,7 @@ impl Scheduler {
         let ask = &self.books.asks[id];
         let (Some(group), Some(_)) = (ask.group, ask.app) else { return };
         let has_part = match ask.state {
-            AskState::Bound { .. } => true,
+            AskState::Bound { .. } => !self.books.is_of_an_earlier_life(ask),
             AskState::Finished => self.succeeded_here(ask),
             AskState::Waiting | AskState::Parked { .. } | AskState::Assumed { .. } => false,
         };
@@ -155,7 +156,7 @@ impl Scheduler {
             return;
         }
         let seats = &self.books.groups[group].seats;
-        let Some(seat) = self.seat_it_was_bound_for(ask, group).or_else(|| seats.first_open()) else { return };
+        let Some(seat) = self.seat_it_was_bound_for(ask, group).or_else(|| seats.first_free()) else { return };
         self.clear_for_member(group, seat);
         self.books.seat(group, seat, SeatState::Taken(Some(id)));
     }
@@ -166,7 +167,7 @@ impl Scheduler {
         let (mark, group) = (ask.spec.mark.as_ref()?, &self.books.groups[group]);
         let is_of_this_life = mark.incarnation == self.books.apps[group.app?].incarnation;
         mark.seat.filter(|seat| match group.seats.get(*seat).map(|seat| seat.state) {
-            Some(SeatState::Open(_)) => true,
+            Some(SeatState::Open(_) | SeatState::Kept(_)) => true,
             Some(SeatState::Binding(_) | SeatState::Held(_) | SeatState::Leaving(_)) => is_of_this_life,
             Some(SeatState::Assumed(_) | SeatState::Releasing { .. } | SeatState::Freed(_) | SeatState::Taken(_))
             | None => false,
@@ -203,15 +204,15 @@ impl Scheduler {
         }
         let gang = self.books.apps[app].gang;
         self.takes_misfits_back(gang);
+        self.books.apps[app].has_lived = true;
         self.start(gang);
     }
 
-    /// Gives open seats to members that run or have succeeded and have no seat, because more members than seats were
-    /// placed. A process that starts now would do the same (01, 1.11).
+    /// Gives open and kept seats to members that run or have succeeded and have no seat, because more members than seats
+    /// were placed. A process that starts now would do the same (01, 1.11).
     pub(in crate::core) fn seat_surplus(&mut self, id: GroupId) {
-        let group = &self.books.groups[id];
-        let tally = group.seats.tally();
-        if tally.open == 0 || group.had_a_seat() <= tally.taken {
+        let tally = self.books.groups[id].seats.tally();
+        if tally.open + tally.kept == 0 || self.had_a_seat(id) <= tally.taken {
             return;
         }
         for ask in self.books.sorted_asks(id) {
@@ -222,13 +223,27 @@ impl Scheduler {
         self.seat_the_gone(id);
     }
 
+    /// How many members have or had a node in this life, but for those that failed. Those of an earlier one are about to go.
+    fn had_a_seat(&self, id: GroupId) -> u32 {
+        let group = &self.books.groups[id];
+        let some_go = group.app.is_some_and(|app| self.books.apps[app].active > self.books.apps[app].living);
+        let is_old = |ask: &&AskId| {
+            let ask = &self.books.asks[**ask];
+            matches!(ask.state, AskState::Bound { .. })
+                && !ask.is_placeholder()
+                && self.books.is_of_an_earlier_life(ask)
+        };
+        let old = if some_go { group.asks.iter().filter(is_old).count() as u32 } else { 0 };
+        group.had_a_seat().saturating_sub(old)
+    }
+
     /// Members that succeeded and are gone have seats as well, so that no other member takes these. Of a process that was
     /// not there when they went, status tells how many there were.
     pub(in crate::core) fn seat_the_gone(&mut self, id: GroupId) {
         let group = &self.books.groups[id];
-        let gone = group.had_a_seat().saturating_sub(group.seats.tally().taken);
-        for _ in 0..gone.min(group.ended.succeeded) {
-            let Some(seat) = self.books.groups[id].seats.first_open() else { return };
+        let gone = self.had_a_seat(id).saturating_sub(group.seats.tally().taken);
+        for _ in 0..gone.min(group.ended.have_done_their_work()) {
+            let Some(seat) = self.books.groups[id].seats.first_free() else { return };
             self.clear_for_member(id, seat);
             self.books.seat(id, seat, SeatState::Taken(None));
         }
@@ -245,6 +260,7 @@ impl Scheduler {
                 self.books.give_back(placeholder, TerminationType::PlaceholderReplaced);
             }
             Some(SeatState::Open(Reserve::Creating)) => self.books.cancel_creation(group, seat),
+            Some(SeatState::Kept(kept)) => self.books.give_up_kept(kept),
             Some(
                 SeatState::Open(Reserve::None)
                 | SeatState::Assumed(_)
@@ -259,6 +275,6 @@ impl Scheduler {
 
     /// Whether a finished member succeeded in this incarnation: it keeps its seat.
     fn succeeded_here(&self, ask: &Ask) -> bool {
-        ask.spec.place == Place::Succeeded && self.books.is_of_this_life(ask)
+        ask.has_succeeded() && self.books.is_of_this_life(ask)
     }
 }

@@ -48,6 +48,7 @@ impl Scheduler {
         let lost = std::mem::take(&mut self.books.due.lost);
         for node in self.nodes_by_name(&lost) {
             if self.books.nodes.spec(node).is_none() {
+                self.books.due.kept.extend(self.books.kept_on.get(&node).into_iter().flatten());
                 self.books.residents(node).into_iter().for_each(|id| self.lose_place(id, node));
             }
         }
@@ -69,6 +70,7 @@ impl Scheduler {
                 self.books.lose_seat(id)
             }
             AskState::Assumed { .. } | AskState::Bound { .. } if ask.is_placeholder() && ask.leaving.is_none() => {
+                self.books.keep(id);
                 self.books.give_back(id, TerminationType::StoppedByRm);
             }
             AskState::Assumed { .. }
@@ -94,7 +96,11 @@ impl Scheduler {
     /// What was decided, and does not hold any more: of nodes that take less, and of pods that are not what they were.
     pub(super) fn doubt_decisions(&mut self) {
         let shrunk = std::mem::take(&mut self.books.due.shrunk);
-        self.nodes_by_name(&shrunk).into_iter().for_each(|node| self.check_assumed(node));
+        for node in self.nodes_by_name(&shrunk) {
+            self.books.due.kept.extend(self.books.kept_on.get(&node).into_iter().flatten());
+            self.check_assumed(node);
+        }
+        self.check_kept();
         let doubted = std::mem::take(&mut self.books.due.doubted);
         for id in self.books.by_name(doubted) {
             if self.books.is_being_bound(id) && !(self.books.is_as_decided(id) && self.still_fits(id)) {

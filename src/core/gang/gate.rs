@@ -22,7 +22,9 @@ impl Scheduler {
     pub(in crate::core) fn serve_gate(&mut self, queue: QueueId, form: &Arc<Form>, rank: &Rank) -> Served {
         let line = self.books.gate.get(&(queue, form.clone()));
         let Some(id) = line.and_then(|line| line.gangs.get(rank)).copied() else { return Served::goes(0) };
-        if let Err(first) = self.may_overtake(queue, rank) {
+        // Who begins anew in the room that is kept for it takes nothing from those before it.
+        let overtakes = if form.asks_for_nothing_new() { Ok(1) } else { self.may_overtake(queue, rank) };
+        if let Err(first) = overtakes {
             let until = Until { first: Some((queue, rank.clone())), ..Until::default() };
             return self.stay_at_gate(queue, form, (Reason::WaitingForFirst(first), Next::waits(until)));
         }
@@ -65,7 +67,7 @@ impl Scheduler {
         form: &Form,
         refused: QuotaExcess,
     ) -> Option<(Reason, Next)> {
-        let tried = match self.books.gangs[id].tried.filter(|tried| self.still_lacks(tried)) {
+        let tried = match self.books.gangs[id].tried.filter(|tried| self.still_lacks(id, tried)) {
             Some(tried) => tried,
             None => {
                 let short = self.planner.try_out(&self.books, id, form);
@@ -85,8 +87,10 @@ impl Scheduler {
     }
 
     /// Whether nodes still lack the room that a plan lacked.
-    fn still_lacks(&self, tried: &Tried) -> bool {
+    fn still_lacks(&self, id: GangId, tried: &Tried) -> bool {
         match tried.room {
+            // Room that is kept for it came later.
+            Room::For(..) if !self.books.kept_of_gang(id).is_empty() => false,
             Room::For(class, need) => self.planner.bounds.is_short(class, need),
             Room::Any => tried.growth == self.planner.bounds.growth(),
         }
@@ -135,7 +139,8 @@ impl Scheduler {
             self.take_turn(id);
             return Served::goes(0);
         }
-        let overtakes = if self.holds_something(id) { Ok(1) } else { self.may_overtake(queue, &rank) };
+        let takes_nothing = self.holds_something(id) || need.is_nothing() && !self.books.kept_of_gang(id).is_empty();
+        let overtakes = if takes_nothing { Ok(1) } else { self.may_overtake(queue, &rank) };
         if let Err(first) = overtakes {
             // Its placeholders stay: it does not start, and that is all.
             self.books.block(id);
@@ -285,8 +290,8 @@ impl Scheduler {
 
     /// Back before the gate.
     pub(in crate::core) fn close_gate(&mut self, id: GangId) {
-        self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.books.dismiss(app));
         self.books.enter(id, Stage::Gate);
+        self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.books.dismiss_if_idle(app));
         self.books.line_up_originators(id);
     }
 }

@@ -22,6 +22,7 @@ impl Scheduler {
             return self.attach_arrived();
         }
         self.finish_swaps();
+        self.renew_all_kept();
         self.lose_nodes();
         self.drained_queues_go();
         self.judge_the_concerned();

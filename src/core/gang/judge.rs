@@ -79,7 +79,7 @@ impl Scheduler {
     pub(in crate::core) fn stays_rejected(&self, id: AppId) -> bool {
         let app = &self.books.apps[id];
         let is_same = || !app.rejected.is_empty() && reject_reasons(&self.books, id, false) == app.rejected;
-        app.timed_out.is_some() || app.active == 0 && is_same()
+        app.timed_out.is_some() || app.living == 0 && is_same()
     }
 
     /// Whether a member of the application runs or is being bound, whoever chose its node, or an originator that is
@@ -91,10 +91,11 @@ impl Scheduler {
             let is_on_its_way = matches!(self.books.asks[ask].state, AskState::Assumed { sent: true, .. });
             self.books.asks[ask].group.is_some() || is_on_its_way || self.started_in(ask, app.incarnation)
         };
-        app.active > 0
+        app.living > 0
             && self.app_asks(id).any(|ask| {
                 let entry = &self.books.asks[ask];
-                entry.is_active() && !matches!(entry.state, AskState::Assumed { sent: false, .. }) && counts(ask)
+                let lives = entry.is_active() && !entry.spec.terminating;
+                lives && !matches!(entry.state, AskState::Assumed { sent: false, .. }) && counts(ask)
             })
     }
 

@@ -21,6 +21,7 @@ impl Scheduler {
         let Some(app) = self.books.apps.get(id) else { return };
         match app.state() {
             AppState::New => self.judge(id),
+            AppState::Accepted if app.begun_anew && app.living == 0 && app.pending == 0 => self.wait_again(id),
             AppState::Accepted => self.reserve_or_start(app.gang),
             AppState::Resuming => self.resume(id),
             AppState::Running => self.run_on(id),
@@ -31,6 +32,7 @@ impl Scheduler {
             AppState::Rejected => {}
         }
         if self.books.apps.get(id).is_some() {
+            self.books.dismiss_if_idle(id);
             self.keep_time(id);
             self.count(id);
         }
@@ -53,11 +55,11 @@ impl Scheduler {
     pub(in crate::core) fn transit(&mut self, id: AppId, event: AppEvent) {
         if self.books.transit(id, event) {
             match self.books.apps[id].state() {
-                // Nothing of it is active or pending, so it keeps nobody out (`maxApplications`). If it goes on, it is
-                // in its queue already, and is not held up.
-                AppState::Waiting => self.books.dismiss(id),
+                // Nothing of it is active or pending, so it keeps nobody out (`maxApplications`), unless seats are kept for
+                // it. If it goes on, it is in its queue already, and is not held up.
+                AppState::Waiting => self.books.dismiss_if_idle(id),
                 AppState::Running => {
-                    self.books.apps[id].unstarted_lives = 0;
+                    (self.books.apps[id].unstarted_lives, self.books.apps[id].begun_anew) = (0, false);
                     let gang = self.books.apps[id].gang;
                     self.admit(gang);
                     // Its other pods start nothing any more.
@@ -89,6 +91,8 @@ impl Scheduler {
         app.queue = Some(queue);
         let (gang, groups) = (app.gang, app.groups.clone());
         if !started {
+            (app.has_lived, app.newest_lived) = (false, None);
+            app.succeeded_under.clear();
             let lived = groups.iter().map(|group| self.books.groups[*group].lived);
             app.incarnation = lived.fold(app.incarnation, u32::max).saturating_add(1);
         }
@@ -96,6 +100,7 @@ impl Scheduler {
         groups.iter().for_each(|group| self.books.groups[*group].lived = incarnation);
         self.forget_attempts(gang);
         self.transit(id, event);
+        self.keep_only_in(id, queue);
         if !started {
             // Placeholders of an earlier process get their seats below only if the gang is past the gate. Where it
             // really stands is found out after that (`stand_where_left`).
@@ -140,6 +145,10 @@ impl Scheduler {
             }
         } else {
             self.books.enter(gang, Stage::Gate);
+            if self.books.keeps_its_place(id) {
+                // It has not left `maxApplications`.
+                self.admit(gang);
+            }
         }
         self.books.line_up_originators(gang);
     }
@@ -233,7 +242,7 @@ impl Scheduler {
     /// Whether a real pod of the gang waits or is assumed: without one there is nothing to start.
     pub(super) fn somebody_comes(&self, id: GangId) -> bool {
         let mut apps = self.books.gangs[id].apps.iter().map(|app| &self.books.apps[*app]);
-        apps.any(|app| app.active > 0 || app.pending > 0)
+        apps.any(|app| app.living > 0 || app.pending > 0)
     }
 
     /// Takes back the members, and gives up the seats, whose node somebody else overloaded meanwhile; whether there
@@ -290,10 +299,15 @@ impl Scheduler {
     /// The gang starts: the members held back are bound, the others swap with their placeholders (01, 1.3, 1.4).
     pub(in crate::core) fn start(&mut self, id: GangId) {
         self.books.take_no_turn(id);
+        // All of it has its room.
+        self.spend_kept(id);
         self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.transit(app, AppEvent::Run));
         self.admit(id);
         self.forget_attempts(id);
-        self.held_back(id).into_iter().for_each(|ask| self.send(ask));
+        for ask in self.held_back(id) {
+            self.books.asks[ask].started_with_gang = self.books.asks[ask].group.is_none();
+            self.send(ask);
+        }
         self.books.line_up_originators(id);
         for group in self.books.gangs[id].groups.clone() {
             self.books.balance(group);
@@ -303,9 +317,14 @@ impl Scheduler {
     /// A running application: members swap with placeholders, and when nothing runs and nothing is pending it waits for
     /// its end.
     fn run_on(&mut self, id: AppId) {
+        if self.comes_anew(id) {
+            return self.begin_anew(id);
+        }
         self.give_leftovers_back(id);
+        self.fill_kept_outside(id, Reach::Seat);
         for group in self.books.apps[id].groups.clone() {
             self.seat_surplus(group);
+            self.fill_kept(group, Reach::Seat);
             self.books.balance(group);
             if self.is_interrupted(group) {
                 self.books.changes.pass_due |= self.books.lacking_room.insert(id);
@@ -342,11 +361,15 @@ impl Scheduler {
 
     /// Nothing active, nothing pending: back to Running on a new ask, Completed at the deadline (01, 1.8).
     fn wait_on(&mut self, id: AppId) {
+        if self.comes_anew(id) {
+            return self.begin_anew(id);
+        }
         let app = &self.books.apps[id];
         if app.active > 0 || app.pending > 0 {
             return self.transit(id, AppEvent::Run);
         }
-        if app.groups.is_empty() || self.ran_out(id, Deadline::Completion) {
+        // What is kept is kept for pods that may still come.
+        if app.groups.is_empty() || self.ran_out(id, Deadline::Completion) && !self.books.keeps_seats(id) {
             return self.complete(id);
         }
         self.give_leftovers_back(id);

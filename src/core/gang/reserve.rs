@@ -125,7 +125,9 @@ impl Scheduler {
         let Shortage { class, fit, need, has_others, .. } = *short;
         // The first node for any of them begins the time that `waitTimeoutSeconds` bounds.
         let lacks = if self.awaits_a_first_node(id) { 1 } else { need };
-        let lacks_alone = !has_others && self.planner.bounds.is_short(class, lacks);
+        // What is kept for it is there for nobody else: bounds say nothing of it.
+        let is_alone = !has_others && self.books.kept_of_gang(id).is_empty();
+        let lacks_alone = is_alone && self.planner.bounds.is_short(class, lacks);
         let room = if lacks_alone { Room::For(class, lacks) } else { Room::Any };
         Tried { room, growth: self.planner.bounds.growth(), fit, need }
     }
@@ -169,7 +171,8 @@ impl Scheduler {
     fn commit(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) -> u32 {
         let mut ask = Totals::default();
         plan.iter().for_each(|(chosen, _)| ask.add(self.books.request(*chosen), 1));
-        if let Some(refused) = self.books.queues.refuses(queue, &ask) {
+        let beyond = self.books.beyond_kept(id, ask.clone());
+        if let Some(refused) = self.books.queues.refuses(queue, &beyond) {
             self.too_large_for_quota(id, ask, Reason::WaitingForQuota(refused));
             self.take_turn(id);
             return 0;
@@ -182,6 +185,7 @@ impl Scheduler {
             self.note_start(queue, &rank);
         }
         self.books.leave_front(id);
+        self.spend_kept(id);
         self.tell_own_seats(plan);
         for (chosen, node) in plan {
             self.assume(*chosen, *node, queue);
@@ -222,7 +226,7 @@ impl Scheduler {
     /// Finds an open seat of a member's group, and gives up its placeholder if it has one.
     pub(in crate::core) fn clear_a_seat(&mut self, member: AskId) -> Option<u32> {
         let group = self.books.asks[member].group?;
-        let seat = self.books.groups[group].seats.first_open()?;
+        let seat = self.books.groups[group].seats.first_free()?;
         self.clear_for_member(group, seat);
         Some(seat)
     }

@@ -278,7 +278,7 @@ impl Scheduler {
     }
 
     /// Whether a pod waits that was there when its application timed out.
-    fn is_of_timed_out(&self, id: AppId, ask: AskId) -> bool {
+    pub(super) fn is_of_timed_out(&self, id: AppId, ask: AskId) -> bool {
         let until = self.books.apps[id].timed_out.as_ref().and_then(|timed_out| timed_out.pods_until);
         let ask = &self.books.asks[ask];
         let waits = match ask.spec.place {

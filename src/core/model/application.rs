@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::base::ids::{AskId, GangId, GroupId, Key, QueueId, Text};
+use crate::core::base::ids::{AskId, GangId, GroupId, KeptId, Key, QueueId, Text, Uid};
 use crate::core::base::resources::Totals;
 use crate::core::model::countdown::{Countdowns, TimedOut};
 use crate::core::model::lifecycle::AppState;
@@ -20,6 +20,8 @@ pub struct App {
     pub groups: Vec<GroupId>,
     /// Every pod of it outside its task groups.
     pub asks: BTreeSet<AskId>,
+    /// The kept seats of pods outside its task groups.
+    pub kept: BTreeSet<KeptId>,
     /// TaskGroups that name this application although it is closed to them (01, 1.1). They come in when it has no
     /// TaskGroup of its own any more, or has ended and lists them.
     pub outsiders: BTreeSet<GroupId>,
@@ -51,6 +53,19 @@ pub struct App {
     pub active: u32,
     /// Pending asks likewise.
     pub pending: u32,
+    /// Of the active ones those that are not being deleted, and members that wait for their placeholder to go (a tally
+    /// likewise).
+    pub living: u32,
+    /// Its present life began when those of the one before were gone, and has not started: if the pods that it began with go,
+    /// it waits for others like the one before.
+    pub begun_anew: bool,
+    /// A pod of its present life was bound, after its start: when none lives any more, the next that comes begins another life.
+    pub has_lived: bool,
+    /// When the newest pod was made that was bound in its present life, in seconds.
+    pub newest_lived: Option<i64>,
+    /// Who made pods that succeeded in this life, as far as this process saw them go: a pod of the same maker goes on with
+    /// this life.
+    pub succeeded_under: BTreeSet<Uid>,
     /// Pods outside its task groups that wait, and use what this version does not honour (a tally likewise).
     pub refused: u32,
     /// Ended, and its spec changed since: a new life once its last placeholder is gone.
@@ -78,6 +93,7 @@ impl App {
             gang,
             groups: Vec::new(),
             asks: BTreeSet::new(),
+            kept: BTreeSet::new(),
             outsiders: BTreeSet::new(),
             awaits: Vec::new(),
             state: AppState::New,
@@ -93,6 +109,11 @@ impl App {
             unstarted_lives: 0,
             active: 0,
             pending: 0,
+            living: 0,
+            begun_anew: false,
+            has_lived: false,
+            newest_lived: None,
+            succeeded_under: BTreeSet::new(),
             refused: 0,
             resubmitted: false,
             counted: None,

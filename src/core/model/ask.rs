@@ -47,6 +47,12 @@ pub struct Ask {
     /// Why the deletion of this placeholder was decided, if it was: a placeholder is not released twice (seed
     /// "released").
     pub leaving: Option<TerminationType>,
+    /// It is outside the task groups of its application and started with them.
+    pub started_with_gang: bool,
+    /// It is of a life of its application that is over, and its room is kept for the next one when it is gone.
+    pub hands_over: bool,
+    /// It ended well when it was being deleted: its work is not done.
+    pub was_stopped: bool,
     /// It is to fail, since its gang was given up.
     pub failing: bool,
     /// Its last Binding, or the deletion of a placeholder, was refused: not tried again before this time.
@@ -141,6 +147,11 @@ impl Ask {
     /// Whether it is a real allocation: decided or bound, not finished, not a placeholder.
     pub fn is_active(&self) -> bool {
         !self.is_placeholder() && self.node().is_some()
+    }
+
+    /// Whether its work is done.
+    pub fn has_succeeded(&self) -> bool {
+        self.spec.place == Place::Succeeded && !self.was_stopped && !self.is_placeholder()
     }
 
     /// The node it has or is to have.

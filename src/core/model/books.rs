@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::core::base::arena::{Arena, Lookup, Table};
-use crate::core::base::ids::{AppId, AskId, GangId, GroupId, Key, NodeId, QueueId, Text};
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId, KeptId, Key, NodeId, QueueId, Text};
 use crate::core::base::resources::{Limit, Resources};
 use crate::core::event::{AskSpec, Place, Role};
 use crate::core::model::application::{App, Counted};
@@ -16,6 +16,7 @@ use crate::core::model::due::Due;
 use crate::core::model::front::Front;
 use crate::core::model::gang::Gang;
 use crate::core::model::group::{Ended, Group};
+use crate::core::model::kept::KeptSeat;
 use crate::core::model::node::Nodes;
 use crate::core::model::queue::Queues;
 use crate::core::model::seat::SeatState;
@@ -59,8 +60,8 @@ pub struct Books {
     pub gate: BTreeMap<(QueueId, Arc<Form>), GateLine>,
     /// Gangs that wait for quota or for nodes, by their leaf queue.
     pub fronts: BTreeMap<QueueId, Front>,
-    /// Applications that have started and whose members wait for room: for a seat that is open since their start was
-    /// interrupted, or for more room than a held seat has.
+    /// Applications that have started and whose pods wait for room: for a seat that is open since their start was
+    /// interrupted, or for more room than a held or kept seat has.
     pub lacking_room: BTreeSet<AppId>,
     /// Applications that list a TaskGroup which they do not have.
     pub awaited: Lookup<Key, BTreeSet<AppId>>,
@@ -68,6 +69,12 @@ pub struct Books {
     pub ordinary: BTreeMap<PodLine, BTreeSet<(Rank, AskId)>>,
     /// Pods outside applications whose queue takes nothing now.
     pub queueless: BTreeSet<AskId>,
+    /// Room of lost pods that is kept for the next ones.
+    pub kept: Arena<KeptId, KeptSeat>,
+    /// The same by node.
+    pub kept_on: Lookup<NodeId, BTreeSet<KeptId>>,
+    /// Kept seats for which no node has room now.
+    pub unhoused: BTreeSet<KeptId>,
     /// Pods charged on each node.
     pub residents: Lookup<NodeId, BTreeSet<AskId>>,
     /// Nodes whose kubelet is not ready or not heard of.
@@ -95,6 +102,7 @@ pub struct Listed {
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Standing {
     active: bool,
+    living: bool,
     pending: bool,
     scheduled: bool,
     running: bool,
@@ -106,10 +114,12 @@ impl Standing {
     fn of(ask: &Ask) -> Self {
         let real = !ask.is_placeholder();
         let has_node = real && matches!(ask.state, AskState::Bound { .. });
+        let is_parked = real && matches!(ask.state, AskState::Parked { .. });
         Self {
             active: ask.is_active(),
+            living: ask.is_active() && !ask.spec.terminating || is_parked,
             // A parked ask is still to be allocated: it is pending.
-            pending: real && (ask.is_pending() || matches!(ask.state, AskState::Parked { .. })),
+            pending: real && ask.is_pending() || is_parked,
             scheduled: has_node,
             running: has_node && matches!(ask.spec.place, Place::On { running: true, .. }),
             unsupported: real && ask.spec.place.is_refused() && !ask.spec.terminating,
@@ -152,6 +162,9 @@ impl Books {
             awaited,
             ordinary,
             queueless,
+            kept,
+            kept_on,
+            unhoused,
             residents,
             not_ready,
             namespace_limits,
@@ -174,6 +187,7 @@ impl Books {
             ("awaited task groups", awaited.len()),
             ("ordinary", ordinary.len()),
             ("queueless", queueless.len()),
+            ("kept seats", kept.len().max(kept_on.len()).max(unhoused.len())),
             ("residents", residents.len()),
             ("nodes that are not ready", not_ready.len()),
             ("namespace limits", namespace_limits.len()),
@@ -204,8 +218,9 @@ impl Books {
             return;
         }
         if let Some(app) = app.and_then(|app| self.apps.get_mut(app)) {
-            let (active, pending) = (both(|s| s.active), both(|s| s.pending));
+            let (active, living, pending) = (both(|s| s.active), both(|s| s.living), both(|s| s.pending));
             adjust(&mut app.active, active.0, active.1);
+            adjust(&mut app.living, living.0, living.1);
             adjust(&mut app.pending, pending.0, pending.1);
             if group.is_none() {
                 let refused = both(|s| s.unsupported);
@@ -365,7 +380,12 @@ impl Books {
         }
         self.changes.queues.extend(charge.as_ref().and_then(|charge| charge.queue));
         self.changes.nodes |= charge != ask.charge;
-        self.changes.outside.pods += u64::from(ask.spec.role == Role::Foreign && charge != ask.charge);
+        let is_foreign = ask.spec.role == Role::Foreign && charge != ask.charge;
+        self.changes.outside.pods += u64::from(is_foreign);
+        if let Some(new) = charge.as_ref().filter(|_| is_foreign) {
+            // Another scheduler does not know what is kept there.
+            self.due.kept.extend(self.kept_on.get(&new.node).into_iter().flatten());
+        }
         let old = std::mem::replace(&mut ask.charge, charge);
         if let Some(old) = &old {
             self.nodes.discharge(old.node, &old.on_node, old_ports);
@@ -431,6 +451,8 @@ impl Books {
     /// Takes all seats of a group away, as if they had never been.
     pub fn clear_seats(&mut self, group: GroupId) {
         let seats = std::mem::take(&mut self.groups[group].seats);
+        // What is kept is kept for the whole of the next life.
+        seats.kept().for_each(|(_, kept)| self.kept[kept].seat = None);
         for ask in seats.iter().flat_map(|(_, seat)| asks_of(seat.state)) {
             if let Some(ask) = self.asks.get_mut(ask) {
                 ask.seat = None;
@@ -487,6 +509,7 @@ pub(in crate::core) fn asks_of(state: SeatState) -> impl Iterator<Item = AskId> 
         | SeatState::Binding(ask)
         | SeatState::Held(ask)
         | SeatState::Leaving(ask) => (Some(ask), None),
+        SeatState::Kept(_) => (None, None),
         SeatState::Releasing { placeholder, member } => (Some(placeholder), Some(member)),
         SeatState::Freed(member) => (Some(member), None),
         SeatState::Taken(ask) => (ask, None),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, NodeId, Text};
+use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, KeptId, NodeId, Text};
 use crate::core::base::marked::Marked;
 use crate::core::event::PlaceholderName;
 use crate::core::reason::{Reason, Refusal};
@@ -22,6 +22,10 @@ pub struct Due {
     pub namespaces: BTreeSet<Text>,
     /// Task groups that came, and are to be taken into the application that they name.
     pub arrived: BTreeSet<GroupId>,
+    /// Applications to which pods came that wait.
+    pub joined: BTreeSet<AppId>,
+    /// Kept seats whose nodes may not take them.
+    pub kept: BTreeSet<KeptId>,
     /// Nodes whose objects went.
     pub lost: BTreeSet<NodeId>,
     /// Nodes that take less than they did: what was decided for them may not hold.
@@ -68,13 +72,15 @@ impl Due {
     }
 
     /// How much each set holds.
-    pub(super) fn sizes(&self) -> [(&'static str, usize); 12] {
+    pub(super) fn sizes(&self) -> [(&'static str, usize); 14] {
         let Self {
             freed,
             verdicts,
             queues,
             namespaces,
             arrived,
+            joined,
+            kept,
             lost,
             shrunk,
             doubted,
@@ -89,6 +95,8 @@ impl Due {
             ("queues that changed", queues.len()),
             ("namespaces that changed", namespaces.len()),
             ("task groups that arrived", arrived.len()),
+            ("applications that pods came to", joined.len()),
+            ("kept seats in doubt", kept.len()),
             ("nodes that went", lost.len()),
             ("nodes that shrank", shrunk.len()),
             ("Bindings in doubt", doubted.len()),

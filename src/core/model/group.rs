@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AppId, AskId, GangId, Key, Text};
+use crate::core::base::ids::{AppId, AskId, GangId, KeptId, Key, Text};
 use crate::core::event::{GroupSpec, PlaceholderFor, Reservation};
 use crate::core::model::ask::Rank;
 use crate::core::model::seat::Seats;
@@ -23,6 +23,8 @@ pub struct Group {
     pub gang: Option<GangId>,
     /// Its seats, from acceptance to completion.
     pub seats: Seats,
+    /// The kept seats of its members, also of an earlier life.
+    pub kept: BTreeSet<KeptId>,
     /// Every pod of it, placeholders included.
     pub asks: BTreeSet<AskId>,
     /// Members that wait for a seat, in the order of a pass.
@@ -68,6 +70,8 @@ pub struct Members {
 pub struct Ended {
     /// Succeeded.
     pub succeeded: u32,
+    /// Of these: ended well when they were being deleted, as far as this process saw it. Their work is not done.
+    pub stopped: u32,
     /// Failed.
     pub failed: u32,
     /// Of these by how, as far as this process saw it.
@@ -78,6 +82,11 @@ pub struct Ended {
 const HOW_MAX: usize = 8;
 
 impl Ended {
+    /// How many have succeeded and were not stopped.
+    pub const fn have_done_their_work(&self) -> u32 {
+        self.succeeded.saturating_sub(self.stopped)
+    }
+
     /// One more has succeeded (`None`) or failed.
     pub fn count(&mut self, failed: Option<Text>) {
         let Some(how) = failed else {
@@ -101,6 +110,7 @@ impl Group {
             app: None,
             gang: None,
             seats: Seats::default(),
+            kept: BTreeSet::new(),
             asks: BTreeSet::new(),
             waiting: BTreeSet::new(),
             overflow: BTreeSet::new(),
@@ -132,7 +142,7 @@ impl Group {
 
     /// How many members have or had a node in this incarnation, but for those that failed: each counts for a seat.
     pub fn had_a_seat(&self) -> u32 {
-        self.members.scheduled.saturating_add(self.ended.succeeded)
+        self.members.scheduled.saturating_add(self.ended.have_done_their_work())
     }
 
     /// Whether its seats are held by placeholder pods.

@@ -42,7 +42,7 @@ pub enum AppEvent {
     Idle,
     /// The completion timeout ended.
     Complete,
-    /// To be judged again: spec or queue changed, it is not whole any more, or an ended ID is used again.
+    /// To be judged again: spec or queue changed, it is not whole any more, an ended ID is used again, or a gang restarts.
     Renew,
 }
 
@@ -98,8 +98,8 @@ impl AppState {
             // Accepted: only without a TaskGroup object, when everything is withdrawn. Resuming: no pod came.
             (Self::Accepted | Self::Resuming | Self::Running, E::Idle) => Some(Self::Waiting),
             (Self::Waiting, E::Complete) => Some(Self::Completed),
-            // Running and Waiting: only an application of pods alone, when it gets its first TaskGroup, or when some of
-            // its pods wait and none runs. Resuming: when its only TaskGroup was made anew.
+            // Running and Waiting: others come and none of its pods lives (a restart is a start). An application of pods
+            // alone also when it gets its first TaskGroup. Resuming: when its only TaskGroup was made anew.
             (
                 Self::Accepted
                 | Self::Resuming

@@ -9,6 +9,8 @@ use crate::core::model::application::App;
 use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::books::Books;
 use crate::core::model::due::Verdict;
+use crate::core::model::gang::Stage;
+use crate::core::model::lifecycle::AppState;
 
 impl Books {
     /// Links a pod to its application and task group. A pod that waits no longer and has an application keeps its
@@ -105,6 +107,22 @@ impl Books {
             self.queues.dismiss(queue);
             self.changes.pass_due = true;
         }
+    }
+
+    /// The same where nothing of it is active, and no seat is kept for it, nor is about to be.
+    pub(in crate::core) fn dismiss_if_idle(&mut self, id: AppId) {
+        let app = &self.apps[id];
+        let is_at_gate = matches!(self.gangs[app.gang].stage(), Stage::Gate | Stage::BackOff { .. });
+        let is_idle = app.state() == AppState::Waiting || is_at_gate && !app.groups.is_empty();
+        if is_idle && app.admitted && !self.keeps_its_place(id) {
+            self.dismiss(id);
+        }
+    }
+
+    /// Whether room of lost pods is kept for an application, or pods of it are being deleted that leave theirs.
+    pub(in crate::core) fn keeps_its_place(&self, id: AppId) -> bool {
+        let app = &self.apps[id];
+        app.active > app.living || self.keeps_seats(id)
     }
 
     /// Notes for which TaskGroups an application waits: when one of them comes, changes or goes, it is judged again.

@@ -14,6 +14,7 @@ pub mod front;
 pub(in crate::core) mod fullness;
 pub mod gang;
 pub mod group;
+pub mod kept;
 pub mod lifecycle;
 mod membership;
 pub mod node;

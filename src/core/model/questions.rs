@@ -1,6 +1,6 @@
 //! What the books answer about pods.
 
-use crate::core::base::ids::{AskId, GroupId, NodeId};
+use crate::core::base::ids::{AppId, AskId, GroupId, NodeId, Uid};
 use crate::core::event::{Place, Role};
 use crate::core::model::ask::{Ask, AskState};
 use crate::core::model::books::Books;
@@ -72,6 +72,24 @@ impl Books {
         !ask.is_placeholder() && marked.is_some() && marked == life
     }
 
+    /// The incarnation of its application in which our Binding says that a pod was bound.
+    pub(in crate::core) fn life_of(&self, ask: &Ask) -> Option<u32> {
+        let mark = ask.spec.mark.as_ref()?;
+        self.is_uid_of(ask.app, mark.group.as_ref()?).then_some(mark.incarnation)
+    }
+
+    /// Whether one of the task groups of an application has this UID.
+    pub(in crate::core) fn is_uid_of(&self, app: Option<AppId>, uid: &Uid) -> bool {
+        app.and_then(|app| self.apps.get(app))
+            .is_some_and(|app| app.groups.iter().any(|group| self.groups[*group].spec().uid == *uid))
+    }
+
+    /// Whether a pod is of a life of its application that is over, and about to go.
+    pub(in crate::core) fn is_of_an_earlier_life(&self, ask: &Ask) -> bool {
+        let now = ask.app.and_then(|app| self.apps.get(app)).map(|app| app.incarnation);
+        ask.hands_over || ask.spec.terminating && self.life_of(ask).is_some_and(|life| Some(life) < now)
+    }
+
     /// Whether nobody runs pods on a node now: its object is gone, or says that its kubelet is not heard of.
     pub(in crate::core) fn is_lost(&self, node: NodeId) -> bool {
         self.nodes.spec(node).is_none_or(NodeSpec::is_not_ready)
@@ -82,6 +100,7 @@ impl Books {
         let mut ended = Ended::default();
         for ask in self.groups[id].asks.iter().map(|ask| &self.asks[*ask]) {
             if ask.state == AskState::Finished && self.is_of_this_life(ask) {
+                ended.stopped += u32::from(ask.was_stopped);
                 ended.count(ask.spec.place.failure().cloned());
             }
         }

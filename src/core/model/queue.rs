@@ -30,7 +30,7 @@ pub struct Queue {
     /// A Queue object defines it, or it is `root` or `root.default`. Otherwise it drains: what runs stays charged,
     /// nothing new is accepted.
     pub defined: bool,
-    /// Used by the queue and all below it, placeholders included.
+    /// Used by the queue and all below it, placeholders and kept seats included.
     pub allocated: Totals,
     /// Asked by the gangs in the queue and all below it that are past the gate and have no nodes yet.
     pub claims: Claims,

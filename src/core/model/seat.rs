@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::base::ids::AskId;
+use crate::core::base::ids::{AskId, KeptId};
 use crate::core::time::{Millis, Mono};
 
 /// The place guaranteed to one member.
@@ -40,6 +40,8 @@ pub enum SeatState {
     /// The placeholder is gone and the member has no node yet. This lasts only within one step: the member gets a node
     /// before anything else is placed.
     Freed(AskId),
+    /// Its member is lost, and the room is kept for the next one.
+    Kept(KeptId),
     /// A real member has it: it runs, or has succeeded, and its pod may be gone since then (`None`).
     Taken(Option<AskId>),
 }
@@ -66,6 +68,7 @@ pub struct Seats {
     /// Open with a pending placeholder.
     pending: BTreeSet<u32>,
     held: BTreeSet<u32>,
+    kept: BTreeSet<u32>,
     tally: Tally,
 }
 
@@ -88,6 +91,8 @@ pub struct Tally {
     pub leaving: u32,
     /// Releasing.
     pub releasing: u32,
+    /// Kept.
+    pub kept: u32,
     /// Taken.
     pub taken: u32,
     /// Of these: the member has succeeded, and its pod is gone.
@@ -110,6 +115,7 @@ impl Tally {
             SeatState::Held(_) => [Some(&mut self.held), None],
             SeatState::Leaving(_) => [Some(&mut self.leaving), None],
             SeatState::Releasing { .. } | SeatState::Freed(_) => [Some(&mut self.releasing), None],
+            SeatState::Kept(_) => [Some(&mut self.kept), None],
             SeatState::Taken(Some(_)) => [Some(&mut self.taken), None],
             SeatState::Taken(None) => [Some(&mut self.taken), Some(&mut self.gone)],
         };
@@ -167,6 +173,7 @@ impl Seats {
             SeatState::Open(Reserve::Creating) => Some(&mut self.creating),
             SeatState::Open(Reserve::Pending(_)) => Some(&mut self.pending),
             SeatState::Held(_) => Some(&mut self.held),
+            SeatState::Kept(_) => Some(&mut self.kept),
             SeatState::Assumed(_)
             | SeatState::Binding(_)
             | SeatState::Leaving(_)
@@ -195,8 +202,28 @@ impl Seats {
         before.is_some_and(|at| at < now && now < at.after(within))
     }
 
-    /// The open seat with the lowest number, if possible one without a placeholder.
-    pub fn first_open(&self) -> Option<u32> {
+    /// The seat that a member takes that runs or is about to: a kept one before an open one, and that, if possible, without
+    /// a placeholder; of several the one with the lowest number.
+    pub fn first_free(&self) -> Option<u32> {
+        self.kept.first().copied().or_else(|| self.first_open())
+    }
+
+    /// Kept seats, lowest number first.
+    pub fn kept(&self) -> impl Iterator<Item = (u32, KeptId)> + '_ {
+        self.kept.iter().filter_map(|number| match self.seats[*number as usize].state {
+            SeatState::Kept(kept) => Some((*number, kept)),
+            SeatState::Open(_)
+            | SeatState::Assumed(_)
+            | SeatState::Binding(_)
+            | SeatState::Held(_)
+            | SeatState::Leaving(_)
+            | SeatState::Releasing { .. }
+            | SeatState::Freed(_)
+            | SeatState::Taken(_) => None,
+        })
+    }
+
+    fn first_open(&self) -> Option<u32> {
         let with_placeholder = || self.creating.first().into_iter().chain(self.pending.first()).min();
         self.bare.first().or_else(with_placeholder).copied()
     }
@@ -217,6 +244,7 @@ impl Seats {
             | SeatState::Leaving(_)
             | SeatState::Releasing { .. }
             | SeatState::Freed(_)
+            | SeatState::Kept(_)
             | SeatState::Taken(_) => None,
         })
     }
@@ -241,6 +269,7 @@ impl Seats {
             | SeatState::Leaving(_)
             | SeatState::Releasing { .. }
             | SeatState::Freed(_)
+            | SeatState::Kept(_)
             | SeatState::Taken(_) => None,
         })
     }
@@ -256,6 +285,7 @@ impl Seats {
             | SeatState::Leaving(_)
             | SeatState::Releasing { .. }
             | SeatState::Freed(_)
+            | SeatState::Kept(_)
             | SeatState::Taken(_) => None,
         })
     }

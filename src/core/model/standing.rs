@@ -21,6 +21,9 @@ impl Books {
         let Some(next) = app.state.next(event) else { return false };
         app.state = next;
         let gang = app.gang;
+        if matches!(next, AppState::Resuming | AppState::Rejected | AppState::Completed | AppState::Killed) {
+            self.give_up_all_kept(id);
+        }
         match next {
             AppState::New | AppState::Rejected | AppState::Completed | AppState::Killed => {
                 self.enter(gang, Stage::Outside);
@@ -105,6 +108,10 @@ impl Books {
             let ends = self.apps[id].countdowns.of(what).zip(self.timeout(id, what));
             deadlines.set(what, ends.map(|(countdown, timeout)| countdown.ends(timeout).1));
         }
+        // It is not complete before what is kept for it is given back.
+        let completes =
+            deadlines.of(Deadline::Completion).map(|at| self.kept_until(id).map_or(at, |kept| kept.max(at)));
+        deadlines.set(Deadline::Completion, completes);
         deadlines
     }
 
@@ -133,6 +140,7 @@ impl Books {
     /// If there is no such application.
     pub fn forget_app(&mut self, id: AppId) {
         self.end_countdowns(id);
+        self.give_up_all_kept(id);
         let app = self.apps.remove(id).expect("an application is forgotten once");
         self.app_ids.remove(&app.key);
         self.enter(app.gang, Stage::Outside);
@@ -153,6 +161,9 @@ impl Books {
 
     /// Takes a task group out of its application and gang. Returns the application, if there was one.
     pub fn put_out(&mut self, group: GroupId) -> Option<AppId> {
+        if self.groups[group].app.is_some() {
+            self.give_up_kept_of_group(group);
+        }
         let entry = &mut self.groups[group];
         let (app, gang) = (entry.app.take(), entry.gang.take());
         gang.into_iter().for_each(|gang| self.gangs[gang].groups.retain(|own| *own != group));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AppId, AskId, GangId, QueueId};
+use crate::core::base::ids::{AppId, AskId, GangId, KeptId, QueueId};
 use crate::core::model::countdown::Deadline;
 use crate::core::time::Mono;
 
@@ -21,6 +21,8 @@ pub enum Timer {
     Unsaid(AppId),
     /// An application that never started may begin its next life.
     NextLife(AppId),
+    /// A kept seat is given back.
+    Hold(KeptId),
     /// Who is first in line in a queue was overtaken for long enough.
     Head(QueueId),
     /// Nodes have changed: whether those who are first in line, or were found impossible, have a chance is looked at

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::core::base::ids::{ClassId, GangId, QueueId, Text};
+use crate::core::base::ids::{ClassId, GangId, KeptId, QueueId, Text};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::Rank;
 use crate::core::model::books::Books;
@@ -43,6 +43,8 @@ pub struct Form {
     applications: usize,
     groups: Vec<GroupForm>,
     originators: Alike,
+    /// Room that is kept for it: nobody else has the same.
+    kept: Vec<KeptId>,
 }
 
 /// What one task group asks for.
@@ -178,8 +180,12 @@ impl Books {
         Some(Turn::Gate { rank, queue, form: Arc::new(self.form_of(id)) })
     }
 
-    /// What the gang still has to be given.
+    /// What the gang still has to be given, beyond what is kept for it.
     pub fn open_ask(&self, id: GangId) -> Totals {
+        self.beyond_kept(id, self.whole_open_ask(id))
+    }
+
+    fn whole_open_ask(&self, id: GangId) -> Totals {
         let gang = &self.gangs[id];
         if let Some(ask) = &gang.real_ask {
             return ask.clone();
@@ -212,7 +218,8 @@ impl Books {
         let gang = &self.gangs[id];
         let originators = alike(gang.originators.iter().map(|(_, ask)| self.asks[*ask].class));
         let namespace = gang.apps.first().map(|app| self.apps[*app].key.namespace.clone()).unwrap_or_default();
-        Form { need: self.open_ask(id), namespace, applications: gang.apps.len(), groups, originators }
+        let kept = self.kept_of_gang(id);
+        Form { need: self.open_ask(id), namespace, applications: gang.apps.len(), groups, originators, kept }
     }
 
     /// Gives a form back.
@@ -249,6 +256,11 @@ impl Turn {
 }
 
 impl Form {
+    /// Whether all of it fits the quota that is kept for it.
+    pub fn asks_for_nothing_new(&self) -> bool {
+        !self.kept.is_empty() && self.need.is_nothing()
+    }
+
     /// Whether nothing of it starts together.
     pub fn is_alone(&self) -> bool {
         self.groups.is_empty()

@@ -42,6 +42,16 @@ impl Books {
         }
         self.change(id, |ask| ask.state = AskState::Bound { node });
         let ask = &self.asks[id];
+        // The mark is seen after the answer. One that ran before there was a task group has another.
+        let is_of = |life: u32| ask.spec.mark.is_none() || self.life_of(ask) == Some(life);
+        let app = ask.app.filter(|_| !ask.is_placeholder());
+        let app = app.filter(|app| self.apps[*app].has_started() && is_of(self.apps[*app].incarnation));
+        if let Some(app) = app {
+            let newest = Some(ask.spec.created);
+            let app = &mut self.apps[app];
+            (app.has_lived, app.newest_lived) = (true, app.newest_lived.max(newest));
+        }
+        let ask = &self.asks[id];
         if let (false, Some((group, seat))) = (ask.is_placeholder(), ask.group.zip(ask.seat)) {
             self.seat(group, seat, SeatState::Taken(Some(id)));
         }
@@ -182,6 +192,7 @@ impl Books {
                 | SeatState::Held(_)
                 | SeatState::Leaving(_)
                 | SeatState::Binding(_)
+                | SeatState::Kept(_)
                 | SeatState::Taken(_) => {}
             }
         }
@@ -201,6 +212,7 @@ impl Books {
                 | SeatState::Assumed(_)
                 | SeatState::Releasing { .. }
                 | SeatState::Freed(_)
+                | SeatState::Kept(_)
                 | SeatState::Taken(_) => {}
             }
         }

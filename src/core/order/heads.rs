@@ -453,7 +453,7 @@ impl Scheduler {
         let form = self.books.form_of(id);
         let Some(empty) = &mut self.heads.empty else { return false };
         std::mem::swap(&mut self.books.nodes, &mut empty.nodes);
-        let mut attempts = (0..ATTEMPTS).map(|_| empty.planner.try_out(&self.books, id, &form));
+        let mut attempts = (0..ATTEMPTS).map(|_| empty.planner.try_out_on_empty(&self.books, id, &form));
         let last = attempts.find(|short| short.is_none_or(|short| !short.goes_on));
         let is_possible = matches!(last, Some(None));
         std::mem::swap(&mut self.books.nodes, &mut empty.nodes);
@@ -477,6 +477,11 @@ impl Scheduler {
             let own = residents.map(|id| &self.books.asks[*id]).filter(|ask| ask.spec.role != Role::Foreign);
             for (ask, charge) in own.filter_map(|ask| Some((ask, ask.charge.as_ref()?))) {
                 nodes.discharge(node, &charge.on_node, &ask.spec.shape.ports);
+            }
+            for kept in self.books.kept_on.get(&node).into_iter().flatten() {
+                if let Some((node, request, ports)) = self.books.kept[*kept].on_node(&self.books) {
+                    nodes.discharge(node, request, ports);
+                }
             }
         }
         self.heads.empty = Some(Box::new(Empty { nodes, planner: Planner::default(), made: now, outside }));

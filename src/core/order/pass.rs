@@ -56,6 +56,7 @@ impl Scheduler {
     /// Plans and commits what waits and may go on. `share` is how many applications this step still looks at.
     pub(in crate::core) fn pass(&mut self, share: &mut usize) {
         self.widen();
+        self.house_kept();
         self.serve_started();
         self.settle(share);
         self.wake_lines();
@@ -96,9 +97,13 @@ impl Scheduler {
         let mut lacking_room: Vec<_> = lacking_room.map(|app| (first(&app), app)).collect();
         lacking_room.sort_unstable();
         // An application may have ended since: only those that run are served.
-        let running =
-            lacking_room.iter().map(|(_, app)| &self.books.apps[*app]).filter(|app| app.state() == AppState::Running);
-        let groups: Vec<_> = running.flat_map(|app| self.hardest_first(&app.groups)).collect();
+        let is_running = |app: &AppId| self.books.apps[*app].state() == AppState::Running;
+        let apps: Vec<_> = lacking_room.iter().map(|(_, app)| *app).filter(is_running).collect();
+        let groups: Vec<_> = apps.iter().flat_map(|app| self.hardest_first(&self.books.apps[*app].groups)).collect();
+        for app in &apps {
+            self.fill_kept_outside(*app, Reach::Beyond);
+        }
+        groups.iter().for_each(|group| self.fill_kept(*group, Reach::Beyond));
         groups.iter().for_each(|group| self.fill_open_seats(*group));
         for group in groups {
             self.replace(group, Reach::Beyond);

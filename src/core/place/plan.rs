@@ -7,7 +7,7 @@ use crate::core::model::books::Books;
 use crate::core::model::turn::{Form, Turn};
 use crate::core::place::fill::{Demand, Placed, fill_until_short};
 use crate::core::place::overlay::Scratch;
-use crate::core::place::planner::Planner;
+use crate::core::place::planner::{Planner, credit_kept};
 use crate::core::place::puzzle::STEPS;
 use crate::core::place::tight::Miss;
 use crate::core::reason::Proof;
@@ -88,12 +88,23 @@ impl Planner {
     /// is skipped for another (01, 1.3): after a shortfall its class may not be chosen more often than it fits. `None`
     /// while there are fewer candidates than seats.
     pub(in crate::core) fn plan(&mut self, books: &Books, gang: GangId) -> Option<Result<Plan, Shortage>> {
-        Some(self.plan_for(books, &candidates(books, gang, None)?))
+        self.own(books.kept_of_gang(gang));
+        let plan = candidates(books, gang, None).map(|candidates| self.plan_for(books, &candidates));
+        self.own(Vec::new());
+        plan
     }
 
     /// Whether the nodes suffice for a gang with the placeholders that would be made for it; else where they fall
     /// short. Says nothing of a gang that lacks members.
     pub(in crate::core) fn try_out(&mut self, books: &Books, gang: GangId, form: &Form) -> Option<Shortage> {
+        self.own(books.kept_of_gang(gang));
+        let short = self.try_out_on_empty(books, gang, form);
+        self.own(Vec::new());
+        short
+    }
+
+    /// The same on nodes without our pods: nothing is kept there.
+    pub(in crate::core) fn try_out_on_empty(&mut self, books: &Books, gang: GangId, form: &Form) -> Option<Shortage> {
         self.plan_for(books, &candidates(books, gang, Some(form))?).err()
     }
 
@@ -105,7 +116,7 @@ impl Planner {
         // one.
         let (mut left, mut known) = (STEPS, 1);
         for _round in 0..ROUNDS {
-            let Some(chosen) = choose(books, candidates, &caps, |class| self.bounds.of(class)) else {
+            let Some(chosen) = choose(books, candidates, &caps, |class| self.bound_of(class)) else {
                 return Err(self.shortage(books, candidates, first, known));
             };
             let demands = demands_of(&chosen);
@@ -126,8 +137,9 @@ impl Planner {
             first.get_or_insert((demand, short.fit));
             caps.insert(demand.class, short.fit);
         }
-        // What was learned about room stays known: the next attempt gets further.
-        Err(Shortage { goes_on: learned, ..self.shortage(books, candidates, first, known) })
+        // What was learned about room stays known: the next attempt gets further. With kept room nothing is learned.
+        let goes_on = learned && !self.has_own();
+        Err(Shortage { goes_on, ..self.shortage(books, candidates, first, known) })
     }
 
     /// What to say of a plan that failed: the first class that fell short, found by a search or known before.
@@ -141,7 +153,7 @@ impl Planner {
         let known = || {
             let chosen = choose(books, candidates, &BTreeMap::new(), |_| None)?;
             demands_of(&chosen).into_iter().find_map(|demand| {
-                let fit = self.bounds.of(demand.class)?;
+                let fit = self.bound_of(demand.class)?;
                 (fit < demand.count).then_some((demand, fit))
             })
         };
@@ -153,13 +165,13 @@ impl Planner {
 
     /// How far it is known that no plan can succeed, after so many steps of searches.
     fn proof(&self, books: &Books, candidates: &[Vec<Candidate>], steps: u32) -> Proof {
-        let bound = |class| self.bounds.of(class).unwrap_or(u32::MAX);
+        let bound = |class| self.bound_of(class).unwrap_or(u32::MAX);
         let groups: Vec<_> = candidates.iter().map(|of_group| Usable::of(books, of_group, bound)).collect();
         if lacks_alone(&groups, bound) {
             return Proof::Alone;
         }
-        let chosen = choose(books, candidates, &BTreeMap::new(), |class| self.bounds.of(class));
-        let vain = chosen.and_then(|chosen| self.bounds.vain(&demands_of(&chosen)));
+        let chosen = choose(books, candidates, &BTreeMap::new(), |class| self.bound_of(class));
+        let vain = chosen.and_then(|chosen| self.vain(&demands_of(&chosen)));
         let is_proven = vain.is_some_and(|vain| vain.is_proven) && groups.iter().all(Usable::is_only_choice);
         if is_proven { Proof::Searched } else { Proof::GaveUp { steps } }
     }
@@ -174,10 +186,12 @@ pub(in crate::core) fn first_demands(books: &Books, id: GangId) -> Option<Vec<De
     Some(demands_of(&choose(books, &candidates(books, id, on_trial)?, &BTreeMap::new(), |_| None)?))
 }
 
-/// Where a plan of these demands would fall short now; `None` if it would not.
-pub(in crate::core) fn short_now(books: &Books, demands: &[Demand]) -> Option<ShortNow> {
+/// Where a plan of these demands of a gang would fall short now; `None` if it would not.
+pub(in crate::core) fn short_now(books: &Books, id: GangId, demands: &[Demand]) -> Option<ShortNow> {
+    let own = books.kept_of_gang(id);
     let short = |demands: &[Demand]| {
         let mut nodes = Scratch::default();
+        own.iter().for_each(|kept| credit_kept(&mut nodes, books, *kept));
         let short = fill_until_short(&books.nodes, &books.classes, &mut nodes, demands)?;
         Some(ShortNow { demand: demands[short.demand], fit: short.fit, nodes })
     };

@@ -1,6 +1,6 @@
 //! Plans: reads the books, and writes no more than its own notes.
 
-use crate::core::base::ids::{AskId, ClassId, NodeId};
+use crate::core::base::ids::{AskId, ClassId, KeptId, NodeId};
 use crate::core::model::ask::{Ask, AskState};
 use crate::core::model::books::Books;
 use crate::core::place::bounds::{Bounds, Vain};
@@ -15,6 +15,9 @@ use crate::core::place::tight::{Miss, fill_tight};
 #[derive(Clone, Debug, Default)]
 pub struct Planner {
     overlay: Scratch,
+    /// Room that is kept for the gang of the present plan. With such nothing is learned about room, and nothing known is
+    /// believed: it is there for nobody else.
+    own: Vec<KeptId>,
     /// What is known about room.
     pub bounds: Bounds,
     /// Where the last plan put its demands.
@@ -26,9 +29,9 @@ impl Planner {
     /// until nodes get more room.
     pub(super) fn fill(&mut self, books: &Books, demands: &[Demand]) -> Result<&[Placed], Shortfall> {
         self.placed.clear();
-        self.overlay.begin();
+        self.begin(books);
         let result = fill(&books.nodes, &books.classes, &mut self.overlay, demands, &mut self.placed);
-        if let ([demand], Err(Shortfall { fit, .. })) = (demands, &result) {
+        if let ([demand], Err(Shortfall { fit, .. }), true) = (demands, &result, self.own.is_empty()) {
             self.bounds.learn(books, demand.class, *fit);
         }
         result.map(|()| &*self.placed)
@@ -43,18 +46,20 @@ impl Planner {
         left: &mut u32,
         known: &mut u32,
     ) -> Result<&[Placed], Miss> {
-        if let Some(Vain { is_proven, steps }) = self.bounds.vain(demands) {
+        let is_for_all = self.own.is_empty();
+        if let Some(Vain { is_proven, steps }) = self.vain(demands) {
             *known = known.saturating_add(steps);
             return Err(if is_proven { Miss::Searched } else { Miss::GaveUp });
         }
         let before = *left;
         self.placed.clear();
-        self.overlay.begin();
+        self.begin(books);
         self.bounds.count_search();
         let result = fill_tight(&books.nodes, &books.classes, &mut self.overlay, demands, &mut self.placed, left);
         let steps = before - *left;
         *known = known.saturating_add(steps);
         match result {
+            _ if !is_for_all => {}
             Err(Miss::Alone(Shortfall { demand, fit })) => self.bounds.learn(books, demands[demand].class, fit),
             Err(Miss::Searched) => self.bounds.note_vain(demands, Vain { is_proven: true, steps }),
             // A search that began with less than the whole bound says nothing of one that has it.
@@ -62,6 +67,34 @@ impl Planner {
             Err(Miss::GaveUp) | Ok(()) => {}
         }
         result.map(|()| &*self.placed)
+    }
+
+    /// Begins a plan, with the room that is kept for its gang.
+    fn begin(&mut self, books: &Books) {
+        self.overlay.begin();
+        for kept in &self.own {
+            credit_kept(&mut self.overlay, books, *kept);
+        }
+    }
+
+    /// The next plans are made with this kept room, until it is taken back.
+    pub(super) fn own(&mut self, kept: Vec<KeptId>) {
+        self.own = kept;
+    }
+
+    /// Whether some room is kept for the gang of the present plan.
+    pub(super) fn has_own(&self) -> bool {
+        !self.own.is_empty()
+    }
+
+    /// How many more pods of a class fit at most, where that is known.
+    pub(super) fn bound_of(&self, class: ClassId) -> Option<u32> {
+        self.bounds.of(class).filter(|_| self.own.is_empty())
+    }
+
+    /// What a search for these demands came to, if it was in vain and nodes have got no more room since.
+    pub(super) fn vain(&self, demands: &[Demand]) -> Option<Vain> {
+        self.bounds.vain(demands).filter(|_| self.own.is_empty())
     }
 
     /// Finds nodes for as many pods of a class as fit, for pods that do not need each other: the nodes, each with how
@@ -127,6 +160,44 @@ impl Planner {
         fits(&books.nodes, &books.classes, &self.overlay, class, node).is_ok()
     }
 
+    /// Whether a class fits a node where this seat is kept, with the kept seat given back.
+    pub fn fits_kept(&mut self, books: &Books, class: ClassId, kept: KeptId, node: NodeId) -> bool {
+        self.overlay.begin();
+        credit_kept(&mut self.overlay, books, kept);
+        fits(&books.nodes, &books.classes, &self.overlay, class, node).is_ok()
+    }
+
+    /// A node for one pod of a class, with a kept seat given back: where the seat is kept the pod was found not to fit.
+    pub fn find_beside_kept(&mut self, books: &Books, class: ClassId, kept: KeptId) -> Option<NodeId> {
+        self.overlay.begin();
+        credit_kept(&mut self.overlay, books, kept);
+        self.find_beside(books, class)
+    }
+
+    /// A node for one pod of a class, but not this one.
+    pub fn find_but(&mut self, books: &Books, class: ClassId, not: Option<NodeId>) -> Option<NodeId> {
+        if self.bounds.is_full(class) {
+            return None;
+        }
+        self.overlay.begin();
+        if let Some(not) = not.filter(|not| books.nodes.spec(*not).is_some()) {
+            // As if it were full.
+            let shape = books.classes.shape(class);
+            self.overlay.take(not, &shape.request, &shape.ports, u32::MAX);
+        }
+        // That no other node has room does not say that none has.
+        self.placed.clear();
+        let demand = Demand { class, count: 1 };
+        fill_some(&books.nodes, &books.classes, &mut self.overlay, demand, &mut self.placed);
+        self.placed.first().map(|placed| placed.node)
+    }
+
+    /// Whether a seat can be kept where it is: the node takes such pods, and is not overdrawn.
+    pub fn kept_may_stay(&mut self, books: &Books, kept: KeptId) -> bool {
+        let Some((node, ..)) = books.kept[kept].on_node(books) else { return false };
+        self.fits_kept(books, books.kept[kept].class, kept, node)
+    }
+
     /// Whether a pod can still be bound to the node that it was given.
     pub fn still_fits(&mut self, books: &Books, id: AskId) -> bool {
         let Some(ask) = books.asks.get(id) else { return false };
@@ -148,5 +219,12 @@ impl Planner {
             }
         }
         fits_shape(&books.nodes, &self.overlay, &books.asks[placeholder].spec.shape, node).is_ok()
+    }
+}
+
+/// As if nothing were kept for this seat.
+pub(super) fn credit_kept(overlay: &mut Scratch, books: &Books, kept: KeptId) {
+    if let Some((node, request, ports)) = books.kept.get(kept).and_then(|kept| kept.on_node(books)) {
+        overlay.credit(node, request, ports, 1);
     }
 }

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AskId, ClassId, GangId, Text};
+use crate::core::base::ids::{AskId, ClassId, GangId, KeptId, Text};
 use crate::core::base::resources::Amount;
 use crate::core::model::ask::Ask;
 use crate::core::model::gang::NUMBERS_MS;
@@ -47,8 +47,8 @@ enum Whom {
     Class(ClassId),
 }
 
-/// What the plans of gangs that ask for the same fall short of, by what they ask for.
-type Plans = BTreeMap<Vec<(ClassId, u32)>, Option<Lack>>;
+/// What the plans of gangs that ask for the same fall short of, by what they ask for and what is kept for them.
+type Plans = BTreeMap<(Vec<(ClassId, u32)>, Vec<KeptId>), Option<Lack>>;
 
 /// What a plan falls short of.
 #[derive(Clone, Debug)]
@@ -253,9 +253,9 @@ impl Scheduler {
 
     fn gang_lacks(&self, id: GangId, reason: &Reason, plans: &mut Plans) -> String {
         let demands = first_demands(&self.books, id).unwrap_or_default();
-        let key = demands.iter().map(|demand| (demand.class, demand.count)).collect();
-        let lack = plans.entry(key).or_insert_with(|| {
-            let ShortNow { demand, fit, nodes } = short_now(&self.books, &demands)?;
+        let asked = demands.iter().map(|demand| (demand.class, demand.count)).collect();
+        let lack = plans.entry((asked, self.books.kept_of_gang(id))).or_insert_with(|| {
+            let ShortNow { demand, fit, nodes } = short_now(&self.books, id, &demands)?;
             let lacks = self.nodes_lack(&nodes, demand.class);
             Some(Lack { class: demand.class, fit, need: demand.count, nodes: lacks })
         });

@@ -17,6 +17,12 @@ pub(super) fn running_reason(group: &Group, app: &App) -> (Code, String) {
         let text = format!("{}; members that come are ordinary pods: {}", timed_out_words(app), who_runs(group, all));
         return (Code::PlaceholderTimeout, text + &ended);
     }
+    if tally.kept > 0 && tally.open == 0 {
+        // Members wait that fit no kept seat.
+        let code = if group.overflow.is_empty() { Code::SeatsKept } else { Code::PartiallyLost };
+        let (kept, have) = (tally.kept, if tally.kept == 1 { "has" } else { "have" });
+        return (code, format!("{kept} of {all} seats {have} no member{ended}"));
+    }
     if tally.open > 0 {
         let lost = tally.open;
         let comes = if placed { "are ordinary pods" } else { "are placed first" };
@@ -61,7 +67,7 @@ fn who_runs(group: &Group, all: u32) -> String {
 
 /// `3 members succeeded, 1 failed (OOMKilled)`; `None` while none has ended.
 pub(super) fn how_ended(group: &Group) -> Option<String> {
-    let Ended { succeeded, failed, how } = &group.ended;
+    let Ended { succeeded, failed, how, .. } = &group.ended;
     let known: u32 = how.values().sum();
     let how: Vec<_> = match how.len() {
         1 if known == *failed => how.keys().map(ToString::to_string).collect(),

@@ -1,5 +1,6 @@
 //! What users are told: which task groups, pods and queues changed, and what to say of each.
 
+pub mod kept;
 pub mod lacks;
 mod members;
 pub mod report;

@@ -10,6 +10,7 @@ use crate::core::gang::replace::excess_refused;
 use crate::core::model::application::App;
 use crate::core::model::ask::{AskState, Shown, WaitsFor};
 use crate::core::model::countdown::{Deadlines, TimedOut};
+use crate::core::model::gang::Stage;
 use crate::core::model::group::{Ended, Group, Members};
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::DEFAULT_QUEUE;
@@ -39,6 +40,8 @@ pub struct GroupReport {
     pub required: u32,
     /// Members and placeholders that are there, by where they stand.
     pub members: Members,
+    /// Lost members whose room is kept.
+    pub kept: u32,
     /// How members ended.
     pub ended: Ended,
     /// Placeholders that gave their seat to a member.
@@ -390,8 +393,8 @@ impl Scheduler {
             AppState::New | AppState::Accepted => {
                 self.books.gangs[app.gang].waits.as_ref().is_none_or(Reason::is_progress)
             }
-            // An open seat stays open until a member comes.
-            AppState::Running => !app.placed && group.seats.tally().open == 0,
+            // An open or kept seat stays so until a member comes.
+            AppState::Running => !app.placed && group.seats.tally().open + group.seats.tally().kept == 0,
             AppState::Resuming | AppState::Waiting | AppState::Rejected | AppState::Completed | AppState::Killed => {
                 false
             }
@@ -413,10 +416,15 @@ impl Scheduler {
             seats: group.seats.tally(),
             required: spec.min_member,
             members: group.members,
+            kept: group.kept.len() as u32,
             ended: group.ended.clone(),
             replaced: group.replaced,
             accepted: !matches!(state, AppState::New | AppState::Rejected),
-            past_gate: app.is_some_and(|app| app.admitted || app.has_started() || app.is_over()),
+            past_gate: app.is_some_and(|app| {
+                // One that begins anew keeps its place among the applications of its queue.
+                let is_before = matches!(self.books.gangs[app.gang].stage(), Stage::Gate | Stage::BackOff { .. });
+                app.admitted && !is_before || app.has_started() || app.is_over()
+            }),
             placed: app.is_some_and(|app| app.placed),
             deadlines: group.app.map(|app| self.books.deadlines(app)).unwrap_or_default(),
             style: spec.style,
@@ -478,19 +486,24 @@ impl Scheduler {
                 None => timed_out_words(app),
             },
             AppState::New | AppState::Accepted => match waits {
-                Some(reason) => self.gang_words(app.gang, reason, said) + &self.holds_up(app.gang),
+                Some(reason) => {
+                    self.gang_words(app.gang, reason, said) + &self.kept_words(app) + &self.holds_up(app.gang)
+                }
                 None => "submitted; not planned yet".into(),
             },
             AppState::Running => {
                 let suits = self.what_no_seat_suits(group).unwrap_or_default();
-                running_reason(group, app).1 + &suits + &self.not_ready(id)
+                running_reason(group, app).1 + &self.kept_words(app) + &suits + &self.not_ready(id)
             }
-            AppState::Waiting => match how_ended(group) {
-                Some(ended) => {
-                    format!("{ended}; nothing is left to run, and the application completes at its deadline")
-                }
-                None => "nothing runs and nothing is pending; the application completes at its deadline".into(),
-            },
+            AppState::Waiting => {
+                let ended = match how_ended(group) {
+                    Some(ended) => {
+                        format!("{ended}; nothing is left to run, and the application completes at its deadline")
+                    }
+                    None => "nothing runs and nothing is pending; the application completes at its deadline".into(),
+                };
+                ended + &self.kept_words(app)
+            }
             AppState::Completed => match waits {
                 Some(reason) => self.gang_words(app.gang, reason, said),
                 None => completed(group).1,

@@ -133,7 +133,7 @@ impl Set {
         let allocated = uses.iter().map(|used| (labels(used), base_units(used, used.allocated)));
         self.gauges(
             "queue_allocated",
-            "What pods of the queue and all below it use, placeholders included, in cores, bytes or pieces",
+            "What pods of the queue and all below it use, placeholders and kept seats included, in cores, bytes or pieces",
             allocated,
         );
         let limited = uses.iter().filter_map(|used| Some((labels(used), base_units(used, used.max?))));

@@ -100,6 +100,7 @@ fn unreadable(key: &Key, uid: Uid, malformed: Malformed) -> GroupSpec {
         placeholder_for: PlaceholderFor::Missing,
         style: Style::Soft,
         timeouts: Timeouts::default().with(Deadline::Completion, Some(0)),
+        seat_hold: 0,
         errors: vec![SpecError { field: Text::from("the object"), problem }],
         remembered: Remembered::default(),
         terminating: false,

@@ -1,0 +1,148 @@
+//! `docs/spec-coverage.md` is what the tests say of themselves: which sentence of the design each shows. UPDATE=1 writes it
+//! anew.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// The code that each file of tests is about.
+const MODULES: &[(&str, &str)] = &[
+    ("spec_anew", "src/core/gang/restart.rs"),
+    ("spec_audit", "src/core/audit"),
+    ("spec_bad_input", "src/shim, src/core"),
+    ("spec_bound", "src/core/model/bound.rs"),
+    ("spec_completion", "src/core/gang/life.rs, src/core/model/lifecycle.rs"),
+    ("spec_edits", "src/core/facts/groups.rs"),
+    ("spec_events", "src/controller/announce.rs"),
+    ("spec_facts", "src/core/facts, src/core/gang/heed.rs"),
+    ("spec_gang", "src/core/gang"),
+    ("spec_gate", "src/core/gang/gate.rs"),
+    ("spec_head", "src/core/order/heads.rs"),
+    ("spec_interrupted", "src/core/gang/recover.rs, src/core/gang/replace.rs"),
+    ("spec_kept", "src/core/model/kept.rs, src/core/gang/kept.rs"),
+    ("spec_loss", "src/core/facts/pods.rs"),
+    ("spec_lost_again", "src/core/gang/reserve.rs"),
+    ("spec_order", "src/core/order"),
+    ("spec_originators", "src/core/gang/judge.rs"),
+    ("spec_queues", "src/core/model/queue.rs"),
+    ("spec_recovery", "src/core/gang/recover.rs, src/core/gang/absorb.rs"),
+    ("spec_reserve", "src/core/gang/reserve.rs"),
+    ("spec_restart", "src/core/gang/recover.rs"),
+    ("spec_room", "src/core/place"),
+    ("spec_said", "src/core/show"),
+    ("spec_seats", "src/core/model/seat.rs"),
+    ("spec_submission", "src/core/gang/judge.rs"),
+    ("spec_swap", "src/core/gang/replace.rs"),
+    ("spec_timeouts", "src/core/gang/timeout.rs"),
+];
+
+/// What is not as a seed has it, and why.
+const OTHERWISE: &str = "\
+| the seed says | here | why |
+|---|---|---|
+| the messages of shim and core are a protocol between two processes | calls within one process | one state machine, and no copy of it that could disagree (design 02, 2.2) |
+| each message is answered in the order of the seed | a timeout is written into status before the first deletion | ADR 23 |
+| the next cycle of a gang waits until all of its pods were tried | it comes when what failed has changed | ADR 18 |
+| a gang that completed and gets more pods goes on | a gang restarts as a gang | ADR 24 |
+";
+
+/// A test, and the sentence that it shows.
+struct Shown {
+    section: String,
+    says: String,
+    test: String,
+}
+
+/// The tests of a file with what their comments say. `As above` is of the section of the one before.
+fn shown(text: &str) -> Vec<Shown> {
+    let (mut all, mut comment, mut section) = (Vec::new(), Vec::new(), String::new());
+    let mut is_test = false;
+    for line in text.lines() {
+        if let Some(said) = line.strip_prefix("/// ") {
+            comment.push(said);
+        } else if line == "#[test]" {
+            is_test = true;
+        } else if let (Some(name), true) = (line.strip_prefix("fn ").and_then(|rest| rest.split('(').next()), is_test) {
+            let says = comment.join(" ");
+            if !says.starts_with("As above") {
+                section = section_of(&says);
+            }
+            all.push(Shown { section: section.clone(), says, test: name.to_owned() });
+            (comment, is_test) = (Vec::new(), false);
+        } else if !line.starts_with("#[") {
+            (comment, is_test) = (Vec::new(), false);
+        }
+    }
+    all
+}
+
+/// `01, 1.2.3` of `01, 1.2.3: "…"`; the seed of `Seed 000: …`; empty where no sentence is named.
+fn section_of(says: &str) -> String {
+    let mut words = says.split([' ', ':']);
+    let (Some(first), Some(second)) = (words.next(), words.next()) else { return String::new() };
+    let is_section = |word: &str| word.starts_with(|one: char| one.is_ascii_digit());
+    match first.strip_suffix(',') {
+        Some(part) if is_section(part) && is_section(second) => {
+            format!("{part}, {}", second.trim_end_matches([',', '.']))
+        }
+        _ if first == "Seed" => format!("Seed {second}"),
+        _ => String::new(),
+    }
+}
+
+/// Sections in the order of their numbers.
+fn order(section: &str) -> Vec<u32> {
+    section.split([',', '.', ' ']).filter_map(|part| part.parse().ok()).collect()
+}
+
+fn page() -> String {
+    let mut sections: BTreeMap<_, Vec<(String, Shown)>> = BTreeMap::new();
+    for (file, _) in MODULES {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{file}.rs"));
+        for shown in shown(&fs::read_to_string(&path).expect("it is there")) {
+            let place = (shown.section.is_empty(), order(&shown.section), shown.section.clone());
+            sections.entry(place).or_default().push(((*file).to_owned(), shown));
+        }
+    }
+    let count: usize = sections.values().map(Vec::len).sum();
+    let mut page = format!(
+        "# What the tests show\n\nGenerated from the comments of `tests/spec_*.rs` (UPDATE=1, `tests/coverage_page.rs`): the \
+         sentence of the design that each of {count} tests shows, and the code that it is about. Scenarios, plays and the end to \
+         end tests show more of the same.\n\n| tests | code |\n|---|---|\n"
+    );
+    for (file, module) in MODULES {
+        writeln!(page, "| `tests/{file}.rs` | `{}` |", module.replace(", ", "`, `")).expect("it fits");
+    }
+    for ((.., section), all) in &sections {
+        let title = if section.is_empty() { "No sentence of its own" } else { section };
+        write!(page, "\n## {title}\n\n| says | test |\n|---|---|\n").expect("it fits");
+        for (file, Shown { says, test, .. }) in all {
+            writeln!(page, "| {} | `{file}::{test}` |", says.replace('|', "\\|")).expect("it fits");
+        }
+    }
+    write!(page, "\n## Not as a seed has it\n\n{OTHERWISE}").expect("it fits");
+    page
+}
+
+#[test]
+fn the_page_of_sentences_is_what_the_tests_say() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/spec-coverage.md");
+    let page = page();
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(&path, &page).expect("writable");
+    }
+    let is_current = fs::read_to_string(&path).unwrap_or_default() == page;
+    assert!(is_current, "docs/spec-coverage.md: run the tests with UPDATE=1");
+}
+
+/// Every file of tests by sentence is in the table.
+#[test]
+fn every_file_of_sentences_is_read() {
+    let dir = fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")).expect("it is there");
+    let files = dir.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let mut files: Vec<_> = files.filter_map(|file| file.strip_suffix(".rs").map(str::to_owned)).collect();
+    files.retain(|file| file.starts_with("spec_"));
+    files.sort();
+    assert_eq!(files, MODULES.iter().map(|(file, _)| (*file).to_owned()).collect::<Vec<_>>());
+}
