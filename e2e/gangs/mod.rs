@@ -3,6 +3,7 @@
 mod endings;
 mod harmless;
 mod placeholders;
+mod restarts;
 mod sayings;
 mod starts;
 mod timeouts;
@@ -18,6 +19,7 @@ pub(crate) fn tests() -> Vec<Test> {
         placeholders::tests(),
         sayings::tests(),
         timeouts::tests(),
+        restarts::tests(),
         endings::tests(),
     ]
     .into_iter()

@@ -24,9 +24,13 @@ impl Context {
         self.objects()
     }
 
-    /// Creates a TaskGroup whose placeholders go to the test's nodes; `patch` is merged into its spec.
+    /// Creates a TaskGroup whose placeholders go to the test's nodes; `patch` is merged into its spec. What deleted members
+    /// leave is free at once, unless that says how long it is kept.
     pub(crate) async fn group(&self, name: &str, min: u32, cpu: &str, patch: Value) -> Result<TaskGroup> {
-        let mut spec = json!({"minMember": min, "minResource": {"cpu": cpu}, "placeholderTemplate": self.placement()});
+        let template = self.placement();
+        let mut spec = json!({
+            "minMember": min, "minResource": {"cpu": cpu}, "placeholderTemplate": template, "seatHoldSeconds": 0,
+        });
         merge(&mut spec, patch);
         self.groups().create(json!({"metadata": {"name": name}, "spec": spec})).await
     }
