@@ -16,9 +16,9 @@ use crate::sim::people::{label, node_of};
 /// In what a gang says that is first in line.
 const SAYS: &str = "; first in line in queue ";
 
-/// So long the Binding of a placeholder may wait that was decided on with the start after which somebody holds: its pod was
-/// seen in the answer to its creation, and the watch has not shown it.
-const UNHEARD_MS: u64 = 1_000;
+/// So long the Binding of a placeholder may wait that was decided on with the start after which somebody holds: until the watch
+/// shows its pod, or a call about it without an answer is given up.
+const UNHEARD_MS: u64 = 6_000;
 
 /// Who says to be first in line, and what has started since somebody did.
 #[derive(Clone, Debug, Default)]
