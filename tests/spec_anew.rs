@@ -283,6 +283,22 @@ fn a_job_that_goes_away_waits_for_its_end() {
     assert_eq!((cluster.state("g"), cluster.cpu("root.q")), (AppState::Completed, 0));
 }
 
+/// As above, and what is submitted after that is new: it reserves though no pod is there.
+#[test]
+fn what_is_submitted_after_a_job_went_away_reserves() {
+    let mut cluster = full(Reservation::Direct, PlaceholderFor::Missing);
+    (0..4).for_each(|number| cluster.delete(&format!("g-{number}")));
+    cluster.member("g-4", "g");
+    cluster.settle();
+    cluster.delete("g-4");
+    cluster.settle().wait(2 * HOLD_MS).settle();
+    assert_eq!(cluster.state("g"), AppState::Completed);
+    let spec = GroupSpec { generation: 2, ..cluster.all("g", 4) };
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").seats.held), (AppState::Accepted, 4), "{:#?}", cluster.log);
+}
+
 /// 01, 1.8: what ran before the start is no part of the life: its end begins no other one.
 #[test]
 fn a_launcher_that_ends_before_the_start_begins_nothing_anew() {

@@ -138,17 +138,21 @@ impl Scheduler {
     fn audit_tallies(&self, violations: &mut Vec<String>) {
         let mut active = BTreeMap::new();
         let mut pending = BTreeMap::new();
+        let mut living = BTreeMap::new();
         for (_, ask) in self.books.asks.iter() {
             let Some(app) = ask.app else { continue };
             *active.entry(app).or_insert(0) += u32::from(ask.is_active());
             let parked = matches!(ask.state, AskState::Parked { .. });
+            *living.entry(app).or_insert(0) += u32::from(ask.is_active() && !ask.spec.terminating || parked);
             *pending.entry(app).or_insert(0) += u32::from(!ask.is_placeholder() && (ask.is_pending() || parked));
         }
         for (id, app) in self.books.apps.iter() {
-            let expected = (active.remove(&id).unwrap_or(0), pending.remove(&id).unwrap_or(0));
-            if (app.active, app.pending) != expected {
-                let own = (app.active, app.pending);
-                violations.push(format!("{} counts {own:?} active and pending pods, there are {expected:?}", app.key));
+            let [active, living, pending] =
+                [&mut active, &mut living, &mut pending].map(|of| of.remove(&id).unwrap_or(0));
+            let (own, expected) = ((app.active, app.living, app.pending), (active, living, pending));
+            if own != expected {
+                let what = "active, living and pending pods";
+                violations.push(format!("{} counts {own:?} {what}, there are {expected:?}", app.key));
             }
         }
     }

@@ -101,6 +101,7 @@ impl Scheduler {
         if self.books.transit(id, AppEvent::Renew) {
             let app = &mut self.books.apps[id];
             (app.resubmitted, app.placed, app.timed_out) = (false, false, None);
+            app.begun_anew = false;
             app.rejected.clear();
             self.books.end_countdowns(id);
             self.fail_no_more(id);

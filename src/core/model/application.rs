@@ -63,8 +63,8 @@ pub struct App {
     pub has_lived: bool,
     /// When the newest pod was made that was bound in its present life, in seconds.
     pub newest_lived: Option<i64>,
-    /// Who made pods that succeeded in this life, as far as this process saw them go: a pod of the same maker goes on with
-    /// this life.
+    /// Who made pods that succeeded in this life, as far as this process saw it: a pod of the same maker goes on with this
+    /// life.
     pub succeeded_under: BTreeSet<Uid>,
     /// Pods outside its task groups that wait, and use what this version does not honour (a tally likewise).
     pub refused: u32,
