@@ -249,8 +249,8 @@ impl Scheduler {
     /// were any.
     pub(super) fn takes_misfits_back(&mut self, id: GangId) -> bool {
         let mut found = false;
-        for ask in self.held_back(id) {
-            if self.may_not_fit(ask) && !self.still_fits(ask) {
+        for ask in self.held_back(id, |ask| self.may_not_fit(ask)) {
+            if !self.still_fits(ask) {
                 self.books.unassume(ask);
                 found = true;
             }
@@ -280,20 +280,19 @@ impl Scheduler {
 
     /// Whether it takes [`Self::still_fits`] to know that a pod fits. Most pods need no such look, and this test is
     /// cheaper: what others do to a node matters only to host ports, or if the node is overdrawn.
-    fn may_not_fit(&self, ask: AskId) -> bool {
-        let ask = &self.books.asks[ask];
+    fn may_not_fit(&self, ask: &Ask) -> bool {
         !ask.spec.shape.ports.is_empty() || ask.node().is_none_or(|node| self.books.nodes.is_overdrawn(node))
     }
 
-    /// The members and originators that have a node and wait for the start, in the order of a pass.
-    fn held_back(&self, id: GangId) -> Vec<AskId> {
+    /// The members and originators that have a node and wait for the start, and that `which` accepts, in the order of a
+    /// pass.
+    fn held_back(&self, id: GangId, which: impl Fn(&Ask) -> bool) -> Vec<AskId> {
         let apps = self.books.gangs[id].apps.iter();
-        let mut asks: Vec<_> = (apps.flat_map(|app| self.app_asks(*app)))
-            .filter(|ask| matches!(self.books.asks[*ask].state, AskState::Assumed { sent: false, .. }))
-            .map(|ask| (self.books.asks[ask].rank(), ask))
-            .collect();
-        asks.sort_unstable();
-        asks.into_iter().map(|(_, ask)| ask).collect()
+        let asks = apps.flat_map(|app| self.app_asks(*app)).map(|id| (id, &self.books.asks[id]));
+        let held = asks.filter(|(_, ask)| matches!(ask.state, AskState::Assumed { sent: false, .. }) && which(ask));
+        let mut held: Vec<_> = held.map(|(id, ask)| (ask.rank(), id)).collect();
+        held.sort_unstable();
+        held.into_iter().map(|(_, id)| id).collect()
     }
 
     /// The gang starts: the members held back are bound, the others swap with their placeholders (01, 1.3, 1.4).
@@ -304,7 +303,7 @@ impl Scheduler {
         self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.transit(app, AppEvent::Run));
         self.admit(id);
         self.forget_attempts(id);
-        for ask in self.held_back(id) {
+        for ask in self.held_back(id, |_| true) {
             self.books.asks[ask].started_with_gang = self.books.asks[ask].group.is_none();
             self.send(ask);
         }

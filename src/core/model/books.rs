@@ -292,7 +292,8 @@ impl Books {
         if old == waits_for {
             return;
         }
-        self.leave_line(id, old);
+        let entry = (self.asks[id].rank(), id);
+        self.leave_line(&entry, old);
         self.changes.asks.insert(id);
         for waits_for in [old, waits_for] {
             if let WaitsFor::Room(line) = waits_for {
@@ -300,7 +301,6 @@ impl Books {
             }
         }
         self.changes.pass_due |= waits_for != WaitsFor::Nothing;
-        let entry = (self.asks[id].rank(), id);
         match waits_for {
             WaitsFor::Nothing => {}
             WaitsFor::Seat(group) => drop(self.groups[group].waiting.insert(entry)),
@@ -315,22 +315,21 @@ impl Books {
         }
     }
 
-    fn leave_line(&mut self, id: AskId, waits_for: WaitsFor) {
-        let entry = (self.asks[id].rank(), id);
+    fn leave_line(&mut self, entry: &(Rank, AskId), waits_for: WaitsFor) {
         match waits_for {
             WaitsFor::Nothing => {}
-            WaitsFor::Seat(group) => drop(self.groups.get_mut(group).map(|group| group.waiting.remove(&entry))),
+            WaitsFor::Seat(group) => drop(self.groups.get_mut(group).map(|group| group.waiting.remove(entry))),
             WaitsFor::Start(app) if self.apps.get(app).is_some() => {
-                self.gang_of_mut(app).originators.remove(&entry);
+                self.gang_of_mut(app).originators.remove(entry);
             }
             WaitsFor::Start(_) => {}
             WaitsFor::Room(line) => {
-                if let Some(group) = self.group_of(id) {
-                    group.overflow.remove(&entry);
+                if let Some(group) = self.group_of(entry.1) {
+                    group.overflow.remove(entry);
                 }
-                self.leave_ordinary(line, &entry);
+                self.leave_ordinary(line, entry);
             }
-            WaitsFor::Queue => drop(self.queueless.remove(&id)),
+            WaitsFor::Queue => drop(self.queueless.remove(&entry.1)),
         }
     }
 

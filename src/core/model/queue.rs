@@ -279,7 +279,7 @@ impl Queues {
 
     /// The queue and its ancestors, leaf first.
     pub fn path(&self, id: QueueId) -> impl Iterator<Item = QueueId> {
-        std::iter::successors(Some(id), |id| self.arena[*id].parent)
+        path_in(&self.arena, id)
     }
 
     /// All queues, to be shown in order of their paths.
@@ -431,12 +431,12 @@ impl Queues {
     }
 
     fn loosen(&mut self, id: QueueId) {
-        let limited: Vec<_> = self.path(id).filter(|at| self.arena[*at].spec.limits_something()).collect();
+        let limited = path_in(&self.arena, id).filter(|at| self.arena[*at].spec.limits_something());
         self.moved.loosened.extend(limited);
     }
 
     fn tighten(&mut self, id: QueueId) {
-        let limited: Vec<_> = self.path(id).filter(|at| !self.arena[*at].spec.max.is_unlimited()).collect();
+        let limited = path_in(&self.arena, id).filter(|at| !self.arena[*at].spec.max.is_unlimited());
         self.moved.tightened.extend(limited);
     }
 
@@ -555,4 +555,9 @@ pub(in crate::core) fn is_on_path_of(path: &str, queues: &BTreeSet<Text>) -> boo
     let below = format!("{path}.");
     let is_below = |queue: &Text| queue.starts_with(&below);
     up.any(|path| queues.contains(path)) || queues.range(Text::from(&*below)..).next().is_some_and(is_below)
+}
+
+/// The queue and all above it, from the leaf upwards.
+fn path_in(arena: &Arena<QueueId, Queue>, id: QueueId) -> impl Iterator<Item = QueueId> {
+    std::iter::successors(Some(id), |id| arena[*id].parent)
 }

@@ -11,6 +11,9 @@ use crate::core::place::overlay::Scratch;
 use crate::core::place::search::{Choice, Search};
 use crate::core::place::shortlist::LARGEST_DEMAND;
 
+/// So many choices are put in order at first.
+const CHUNK: usize = 32;
+
 /// So many pods of one class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Demand {
@@ -168,11 +171,21 @@ impl Filler<'_> {
         if whole || placed == demand.count { Ok(placed) } else { Err(placed) }
     }
 
-    /// Places a demand by one scan of all nodes.
+    /// Places a demand by one scan of all nodes. No more choices are kept than there are pods to place, since each holds at
+    /// least one.
     fn place_long(&mut self, at: usize, demand: Demand, goal: Goal, choices: &mut Vec<Choice>) -> u32 {
         let search = Search::new(self.nodes, self.classes, demand.class);
         choices.clear();
-        search.scan(self.scratch, |candidate| choices.push(candidate));
+        let count = demand.count as usize;
+        let mut last = None;
+        search.scan(self.scratch, |candidate| {
+            if last.is_none_or(|last| search.order(&candidate, &last).is_lt()) {
+                choices.push(candidate);
+                if choices.len() >= 2 * count.max(CHUNK) {
+                    last = keep_first(&search, choices, count.max(CHUNK));
+                }
+            }
+        });
         if goal == Goal::All {
             let fit = self.capacity(&search, choices, demand.count);
             if fit < demand.count {
@@ -207,32 +220,49 @@ impl Filler<'_> {
         placed + self.take_first(at, Demand { count: demand.count - placed, ..demand }, &mut last)
     }
 
-    /// Fills the choices one after the other.
-    fn take_first(&mut self, at: usize, demand: Demand, choices: &mut Vec<Choice>) -> u32 {
+    /// Fills the choices one after the other. They are put in order chunk by chunk, since a node holds many pods as a rule,
+    /// and few of the choices are needed then.
+    fn take_first(&mut self, at: usize, demand: Demand, choices: &mut [Choice]) -> u32 {
         let search = Search::new(self.nodes, self.classes, demand.class);
-        keep_first(&search, choices, demand.count as usize);
-        let mut left = demand.count;
-        for (_, index) in choices {
-            if left == 0 {
-                break;
+        let (mut left, mut later, mut size) = (demand.count, choices, CHUNK);
+        while left > 0 && !later.is_empty() {
+            let chunk;
+            (chunk, later) = split_first(&search, later, size);
+            for (_, index) in chunk {
+                if left == 0 {
+                    break;
+                }
+                let (index, node) = (*index as usize, self.nodes.id_at(*index as usize));
+                let count = search.copies(self.scratch, index).min(left);
+                self.scratch.take(node, &search.shape.request, &search.shape.ports, count);
+                self.out.push(Placed { demand: at, node, count });
+                left -= count;
             }
-            let (index, node) = (*index as usize, self.nodes.id_at(*index as usize));
-            let count = search.copies(self.scratch, index).min(left);
-            self.scratch.take(node, &search.shape.request, &search.shape.ports, count);
-            self.out.push(Placed { demand: at, node, count });
-            left -= count;
+            size *= 4;
         }
         demand.count - left
     }
 }
 
-/// Sorts the choices; no more are needed than there are pods to place, since each holds at least one.
-fn keep_first(search: &Search<'_>, choices: &mut Vec<Choice>, count: usize) {
+/// The first choices in their order, and the others in none.
+fn split_first<'a>(
+    search: &Search<'_>,
+    choices: &'a mut [Choice],
+    count: usize,
+) -> (&'a mut [Choice], &'a mut [Choice]) {
     if count < choices.len() {
         choices.select_nth_unstable_by(count, |one, other| search.order(one, other));
-        choices.truncate(count);
     }
-    choices.sort_unstable_by(|one, other| search.order(one, other));
+    let (first, others) = choices.split_at_mut(count.min(choices.len()));
+    first.sort_unstable_by(|one, other| search.order(one, other));
+    (first, others)
+}
+
+/// Drops all but the first choices; returns the last of these.
+fn keep_first(search: &Search<'_>, choices: &mut Vec<Choice>, count: usize) -> Option<Choice> {
+    let last = *choices.select_nth_unstable_by(count - 1, |one, other| search.order(one, other)).1;
+    choices.truncate(count);
+    Some(last)
 }
 
 #[cfg(test)]
