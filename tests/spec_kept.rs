@@ -110,6 +110,38 @@ fn a_hold_ends() {
     assert_eq!(kept(&cluster), (0, 1), "a hold is changed like a timeout");
 }
 
+/// 01, 1.2.4: "once started, only timeouts can be changed", and a hold that runs changes with them: it ends as if it had
+/// always been so long.
+#[test]
+fn a_hold_that_runs_changes_with_its_time() {
+    let change = |cluster: &mut Cluster, seat_hold: u64, generation: i64| {
+        let spec = GroupSpec { seat_hold, generation, ..cluster.groups["g"].clone() };
+        cluster.apply("g", spec);
+        cluster.settle();
+    };
+    let mut cluster = full(4, 2);
+    cluster.delete("g-1");
+    cluster.settle().wait(40_000);
+    change(&mut cluster, 100_000, 2);
+    cluster.wait(HOLD_MS - 1).settle();
+    assert_eq!(kept(&cluster), (1, 0), "just before 100 s");
+    cluster.wait(1).settle();
+    assert_eq!(kept(&cluster), (0, 1));
+    // Over, counted anew.
+    cluster.delete("g-2");
+    cluster.settle().wait(30_000);
+    assert_eq!(kept(&cluster), (1, 1));
+    change(&mut cluster, 20_000, 3);
+    cluster.wait(1).settle();
+    assert_eq!(kept(&cluster), (0, 2));
+    // An edit that leaves it as it is changes nothing.
+    cluster.delete("g-3");
+    cluster.settle();
+    change(&mut cluster, 20_000, 4);
+    cluster.wait(19_999).settle();
+    assert_eq!(kept(&cluster), (1, 2));
+}
+
 /// 01, 1.5: "A new member of the gang renews the others' holds, to at most twice the time since their loss."
 #[test]
 fn members_that_come_renew_the_other_holds() {

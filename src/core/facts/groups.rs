@@ -110,7 +110,11 @@ impl Books {
 
     fn change_timeouts(&mut self, id: GroupId, spec: &GroupSpec) {
         let stored = self.groups[id].spec.as_mut().expect("looked at just now");
+        let is_held_as_long = stored.seat_hold == spec.seat_hold;
         (stored.timeouts, stored.seat_hold) = (spec.timeouts, spec.seat_hold);
+        if !is_held_as_long && let Some(app) = self.groups[id].app {
+            self.rehold(app);
+        }
         // A deadline that runs already moves with the timeout, and every task group of the application shows it.
         let app = self.groups[id].app.map(|app| &self.apps[app]);
         self.changes.groups.extend(app.into_iter().flat_map(|app| &app.groups));

@@ -11,7 +11,7 @@ use crate::core::model::lifecycle::AppState;
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::model::timers::Timer;
 use crate::core::shape::HostPort;
-use crate::core::time::{Millis, Mono, Wall};
+use crate::core::time::{Millis, Mono, Now, Wall};
 
 /// The room of one pod that was lost.
 #[derive(Clone, Debug)]
@@ -32,6 +32,8 @@ pub struct KeptSeat {
     pub refused_by: Option<NodeId>,
     /// When the pod was lost.
     pub lost_at: Mono,
+    /// When a member last renewed it; first when the pod was lost.
+    pub renewed_at: Mono,
     /// How long it is kept, unless a member renews it.
     pub hold: Millis,
     /// Until when, on both clocks.
@@ -92,12 +94,11 @@ impl Books {
         let in_its_queue = self.apps[app].queue.is_none_or(|queue| charge.queue == Some(queue));
         let is_there = self.nodes.spec(charge.node).is_some() && !is_refused && in_its_queue;
         let class = self.classes.intern(&shape, &self.nodes);
-        let now = self.now;
-        let until = (now.mono.after(hold), now.wall.after(hold));
-        let lost_at = now.mono;
-        let kept = KeptSeat { app, group, seat, rank, class, charge: None, refused_by, lost_at, hold, until };
+        let Now { mono: lost_at, wall } = self.now;
+        let (until, renewed_at) = ((lost_at, wall), lost_at);
+        let kept = KeptSeat { app, group, seat, rank, class, charge: None, refused_by, lost_at, renewed_at, hold, until };
         let kept = self.kept.insert(kept);
-        self.timers.set(Timer::Hold(kept), until.0);
+        self.time_hold(kept);
         match group {
             Some(group) => _ = self.groups[group].kept.insert(kept),
             None => _ = self.apps[app].kept.insert(kept),
@@ -133,12 +134,17 @@ impl Books {
             AppState::New | AppState::Accepted => ask.hands_over || self.is_found_to_hand_over(ask),
             AppState::Resuming | AppState::Rejected | AppState::Completed | AppState::Killed => false,
         };
-        let holds = entry.groups.iter().map(|group| self.groups[*group].spec().seat_hold);
-        let hold = match ask.group {
-            Some(group) => self.groups[group].spec.as_ref()?.seat_hold,
-            None => holds.max()?,
-        };
+        let hold = self.hold_in(app, ask.group)?;
         (has_room && is_wanted && hold > 0 && !ask.has_succeeded()).then_some((app, hold))
+    }
+
+    /// How long the room of a pod of a task group is kept, or, of one outside them, of the longest. `None` without any.
+    fn hold_in(&self, app: AppId, group: Option<GroupId>) -> Option<Millis> {
+        let holds = self.apps[app].groups.iter().map(|group| self.groups[*group].spec().seat_hold);
+        match group {
+            Some(group) => self.groups[group].spec.as_ref().map(|spec| spec.seat_hold),
+            None => holds.max(),
+        }
     }
 
     /// The same of a pod that a new process finds: it is of an earlier life, in which it had a seat or started with the gang.
@@ -232,17 +238,29 @@ impl Books {
 
     /// A member or an originator came: what is kept for the others is kept longer, up to twice its time since the loss.
     pub(in crate::core) fn renew_kept(&mut self, app: AppId) {
-        let (now, all) = (self.now, self.kept_of(app).collect::<Vec<_>>());
-        for id in all {
-            let kept = &mut self.kept[id];
-            let latest = kept.lost_at.after(2 * kept.hold);
-            let until = now.mono.after(kept.hold).min(latest);
-            if until > kept.until.0 {
-                kept.until = (until, now.wall.after(until.since(now.mono)));
-                self.timers.set(Timer::Hold(id), until);
+        for id in self.kept_of(app).collect::<Vec<_>>() {
+            self.kept[id].renewed_at = self.now.mono;
+            self.time_hold(id);
+        }
+        self.show_kept(app);
+    }
+
+    /// `seatHoldSeconds` was changed: what is kept already is kept as long as it says now, counted from where it was.
+    pub(in crate::core) fn rehold(&mut self, app: AppId) {
+        for id in self.kept_of(app).collect::<Vec<_>>() {
+            if let Some(hold) = self.hold_in(app, self.kept[id].group) {
+                self.kept[id].hold = hold;
+                self.time_hold(id);
             }
         }
         self.show_kept(app);
+    }
+
+    fn time_hold(&mut self, id: KeptId) {
+        let (now, kept) = (self.now, &mut self.kept[id]);
+        let until = kept.renewed_at.after(kept.hold).min(kept.lost_at.after(2 * kept.hold));
+        kept.until = (until, now.wall.after(until.since(now.mono)));
+        self.timers.set(Timer::Hold(id), until);
     }
 
     /// What is kept for an application has changed: it is looked at, and shown.
