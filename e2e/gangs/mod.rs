@@ -6,6 +6,7 @@ mod placeholders;
 mod restarts;
 mod sayings;
 mod starts;
+mod teams;
 mod timeouts;
 mod waits;
 
@@ -20,6 +21,7 @@ pub(crate) fn tests() -> Vec<Test> {
         sayings::tests(),
         timeouts::tests(),
         restarts::tests(),
+        teams::tests(),
         endings::tests(),
     ]
     .into_iter()

@@ -151,7 +151,7 @@ fn starts_whole(group: &str, first: &BTreeSet<String>, pods: &[&Pod]) -> bool {
     !started || members + held >= MIN
 }
 
-fn uid(pod: &Pod) -> &str {
+pub(super) fn uid(pod: &Pod) -> &str {
     pod.metadata.uid.as_deref().unwrap_or_default()
 }
 
@@ -199,23 +199,23 @@ async fn make_anew(t: &Context, name: &str, way: Way, stranger: &str) -> Result<
             }
             Ok(())
         }
-        Way::JobLosesPods => delete_all(t, name).await,
+        Way::JobLosesPods => delete_all(t, &members_of(name)).await,
         Way::DeploymentLosesPods => lose_beside_others(t, name).await,
         Way::JobMadeAnew => {
             t.objects::<Job>().delete(&job).await?;
-            delete_all(t, name).await?;
+            delete_all(t, &members_of(name)).await?;
             make_job(t, name, 1, "Failed").await
         }
         Way::JobSuspended => {
             t.objects::<Job>().patch(&job, json!({"spec": {"suspend": true}})).await?;
             let all = |pods: &[&Pod]| pods.iter().all(|pod| pod.metadata.deletion_timestamp.is_some());
             t.pods().wait_all(&members_of(name), "are being deleted", all).await?;
-            stop(t, name).await?;
+            stop(t, &members_of(name)).await?;
             wait_none(t, &members_of(name)).await?;
             t.objects::<Job>().patch(&job, json!({"spec": {"suspend": false}})).await.map(drop)
         }
         Way::OneByOne => {
-            delete_all(t, name).await?;
+            delete_all(t, &members_of(name)).await?;
             for number in 10..10 + MIN as u32 {
                 t.member(name, number, "1", json!({})).await?;
                 let pod = format!("{name}-{number}");
@@ -225,7 +225,7 @@ async fn make_anew(t: &Context, name: &str, way: Way, stranger: &str) -> Result<
             Ok(())
         }
         Way::AfterTheHold => {
-            delete_all(t, name).await?;
+            delete_all(t, &members_of(name)).await?;
             t.pods().wait(stranger, "gets the room after the hold", is_bound).await?;
             t.members(name, 10..10 + MIN as u32, "1").await?;
             t.pods().wait(&format!("{name}-10"), "waits", |pod| !why_waits(pod).0.is_empty()).await?;
@@ -240,7 +240,7 @@ async fn lose_beside_others(t: &Context, name: &str) -> Result<()> {
     for pod in &old {
         t.pods().patch(pod, json!({"metadata": {"finalizers": [HOLD]}})).await?;
     }
-    delete_all(t, name).await?;
+    delete_all(t, &members_of(name)).await?;
     let lives = |pod: &Pod| pod.metadata.deletion_timestamp.is_none();
     let come = |pods: &[&Pod]| pods.iter().filter(|pod| lives(pod)).count() == MIN;
     t.pods().wait_all(&members_of(name), "others have come", come).await?;
@@ -259,22 +259,27 @@ async fn members(t: &Context, name: &str) -> Result<Vec<String>> {
     Ok(pods.into_iter().filter_map(|pod| pod.metadata.name).collect())
 }
 
-async fn wait_none(t: &Context, labels: &str) -> Result<()> {
+pub(super) async fn wait_none(t: &Context, labels: &str) -> Result<()> {
     t.pods().wait_all(labels, "all pods are gone", |pods: &[&Pod]| pods.is_empty()).await.map(drop)
 }
 
-/// Deletes the members that are there, all at once, and they stop.
-async fn delete_all(t: &Context, name: &str) -> Result<()> {
-    let all = ListParams::default().labels(&members_of(name));
-    t.pods().untyped().delete_collection(&DeleteParams::default(), &all).await.during("deleting all members")?;
-    stop(t, name).await
+/// Deletes the pods that are there, all at once, and they stop.
+pub(super) async fn delete_all(t: &Context, labels: &str) -> Result<()> {
+    ask_to_stop(t, labels).await?;
+    stop(t, labels).await
+}
+
+/// Deletes the pods that are there, all at once: their kubelets are to stop them.
+pub(super) async fn ask_to_stop(t: &Context, labels: &str) -> Result<()> {
+    let all = ListParams::default().labels(labels);
+    t.pods().untyped().delete_collection(&DeleteParams::default(), &all).await.during("deleting all of them").map(drop)
 }
 
 /// The pretended kubelets end no pod that the controller of Jobs keeps by a finalizer: it is said to have stopped, as a kubelet
 /// would.
-async fn stop(t: &Context, name: &str) -> Result<()> {
+async fn stop(t: &Context, labels: &str) -> Result<()> {
     let terminates = |pod: &Pod| pod.metadata.deletion_timestamp.is_some() && phase(pod) == "Running";
-    for pod in t.pods().list(&members_of(name)).await?.into_iter().filter(terminates) {
+    for pod in t.pods().list(labels).await?.into_iter().filter(terminates) {
         // It may have gone meanwhile.
         let _gone = t.pods().patch_status(&pod.metadata.name.unwrap_or_default(), json!({"phase": "Failed"})).await;
     }
@@ -292,7 +297,7 @@ async fn clear_away(t: &Context, name: &str, way: Way, stranger: &str) -> Result
         Way::OneByOne | Way::AfterTheHold => {}
     }
     t.groups().delete(name).await?;
-    delete_all(t, name).await?;
+    delete_all(t, &members_of(name)).await?;
     if !matches!(way, Way::AfterTheHold) {
         t.pods().delete(stranger).await?;
     }
@@ -341,7 +346,7 @@ async fn in_order(t: &mut Context) -> Result<()> {
     t.group("ordered", 3, "1", json!({"seatHoldSeconds": null})).await?;
     t.objects::<StatefulSet>().create(set("ordered")).await?;
     let first: BTreeSet<String> = t.wait_running("ordered", 3).await?.iter().map(|pod| uid(pod).to_owned()).collect();
-    delete_all(t, "ordered").await?;
+    delete_all(t, &members_of("ordered")).await?;
     let is_new = |pod: &Pod| !first.contains(uid(pod)) && phase(pod) == "Running";
     let whole = |pods: &[&Pod]| pods.iter().filter(|pod| is_new(pod)).count() == 3;
     t.pods().wait_all(&members_of("ordered"), "all run anew", whole).await?;

@@ -7,8 +7,8 @@ use crate::core::time::{Millis, Mono};
 
 /// Numbers of a status are written at most this often per object (design 03, 3.7).
 pub(super) const NUMBERS_EVERY_MS: Millis = 30_000;
-/// A stage that passes by itself, or a number, is written only if it lasts this long: a gang that just starts or is
-/// swapped costs no writes for what it shows on the way.
+/// A stage that passes by itself or may pass soon, or a number, is written only if it lasts this long: a gang that just
+/// starts, is swapped or restarts in its room costs no writes for what it shows on the way.
 const PROGRESS_MS: Millis = 2_000;
 /// After such a stage was written, the next such stage waits this long: a large gang goes slowly through all of them,
 /// and would cost a write for each.

@@ -69,14 +69,14 @@ impl Controller {
         self.outbox.want(self.now.mono, want);
     }
 
-    /// A state or reason is written at once, progress after a moment and then seldom, numbers now and then.
+    /// A state or reason is written at once, one that may pass soon after a moment and then seldom, numbers now and then.
     fn show_group(&mut self, id: GroupId) {
         let Some(report) = self.core.group_report(id) else { return };
         let (key, message) = (self.core.books.groups[id].key.clone(), self.core.group_message(id));
         let Some(facts) = self.ledger.group(&key) else { return };
         let target = Target::Group(key.clone());
         let latest = facts.status.latest();
-        let passes = self.core.is_in_progress(id);
+        let passes = self.core.may_pass_soon(id);
         let progress = passes && !show::starts(latest, &report);
         let swings = if show::is_lasting(latest, &report) { 0 } else { self.until_news(&target) };
         let is_news = show::is_urgent(latest, &report, &message);
@@ -86,7 +86,7 @@ impl Controller {
             (false, _) => (Urgency::Numbers, self.until_numbers(&target, progress).max(swings)),
         };
         self.want_status(&target, urgency, delay);
-        // Where another reason waits for its turn, the event is made when the status leaves.
+        // Where another reason waits for its turn, or may pass soon, the event is made when the status leaves.
         if !passes && (swings == 0 || !is_news) {
             self.announce_group(&key, report.reason);
         }

@@ -115,9 +115,9 @@ impl Controller {
     }
 
     fn make_group_status(&mut self, key: &Key) -> Option<Op> {
-        let group = self.core.books.group_ids.get(key)?;
-        let report = self.core.group_report(*group)?;
-        let message = self.core.group_message(*group);
+        let group = *self.core.books.group_ids.get(key)?;
+        let report = self.core.group_report(group)?;
+        let message = self.core.group_message(group);
         let facts = self.ledger.group_mut(key)?;
         let status = show::group_status(&report, &message, (&key.name, facts), self.now.wall);
         let is_news = show::is_urgent(facts.status.latest(), &report, &message);
@@ -125,9 +125,8 @@ impl Controller {
             return None;
         }
         let uid = facts.uid.clone();
-        let passing = self.core.is_in_progress(*group);
-        self.note_written(Target::Group(key.clone()), passing, is_news);
-        if !passing {
+        self.note_written(Target::Group(key.clone()), self.core.may_pass_soon(group), is_news);
+        if !self.core.is_in_progress(group) {
             self.follows.push(Follow::Group(key.clone(), report.reason));
         }
         Some(Op::PatchTaskGroupStatus { group: key.clone(), uid, status: Box::new(status) })

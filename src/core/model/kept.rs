@@ -96,7 +96,8 @@ impl Books {
         let class = self.classes.intern(&shape, &self.nodes);
         let Now { mono: lost_at, wall } = self.now;
         let (until, renewed_at) = ((lost_at, wall), lost_at);
-        let kept = KeptSeat { app, group, seat, rank, class, charge: None, refused_by, lost_at, renewed_at, hold, until };
+        let kept =
+            KeptSeat { app, group, seat, rank, class, charge: None, refused_by, lost_at, renewed_at, hold, until };
         let kept = self.kept.insert(kept);
         self.time_hold(kept);
         match group {

@@ -401,6 +401,13 @@ impl Scheduler {
         })
     }
 
+    /// Whether a task group's stage is likely to pass within moments, though it need not: seats are kept, and whoever made
+    /// the pods that were lost makes others at once as a rule.
+    pub fn may_pass_soon(&self, id: GroupId) -> bool {
+        let app = self.books.groups.get(id).and_then(|group| group.app);
+        self.is_in_progress(id) || app.is_some_and(|app| self.books.keeps_seats(app))
+    }
+
     /// Everything that is shown of a task group.
     pub fn group_report(&self, id: GroupId) -> Option<GroupReport> {
         let group = self.books.groups.get(id)?;
