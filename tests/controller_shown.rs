@@ -97,3 +97,62 @@ fn an_event_tells_what_is_so_when_it_leaves() {
     assert!(matches!(of("changes")[..], [("WaitingForMembers", note)] if note.starts_with("2 of 4")), "{told:?}");
     assert!(of("starts").iter().all(|(reason, _)| *reason != "WaitingForMembers"), "{told:?}");
 }
+
+/// The reasons that statuses written among these calls show.
+fn reasons(calls: &[Call]) -> Vec<String> {
+    let reason = |call: &Call| {
+        if let Op::PatchTaskGroupStatus { status, .. } = &call.op { Some(status.reason.clone()) } else { None }
+    };
+    calls.iter().filter_map(reason).collect()
+}
+
+/// A gang of four that has started, and has nothing more to say.
+fn started() -> Driven {
+    let mut driven = Driven::synced();
+    driven.upsert(Kind::TaskGroup, &group("a", "root.default"));
+    (0..4).for_each(|number| driven.upsert(Kind::Pod, &member("a", number)));
+    settle(&mut driven);
+    driven.taken();
+    driven
+}
+
+fn delete(driven: &mut Driven, number: u32) {
+    let seen = driven.seen(Kind::Pod, &member("a", number));
+    driven.fact(Kind::Pod, WatchFact::Gone(seen));
+    driven.step();
+}
+
+/// Who made the pods that were lost makes others at once, as a rule: that seats are kept is written, and an event tells of
+/// it, if nobody came for them within two seconds.
+#[test]
+fn kept_seats_are_told_of_if_nobody_comes_for_them() {
+    let mut driven = started();
+    delete(&mut driven, 0);
+    driven.wait(1_900);
+    assert_eq!(driven.taken().len(), 0);
+    driven.wait(200);
+    let calls = driven.taken();
+    assert_eq!(reasons(&calls), ["SeatsKept"]);
+    calls.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+    driven.wait(1_000);
+    assert!(events(&[calls, driven.taken()].concat()).iter().any(|[_, reason, _]| reason == "SeatsKept"));
+}
+
+/// A gang that restarts in its room at once: nothing is said of what it was on the way.
+#[test]
+fn a_restart_at_once_is_told_of_once() {
+    let mut driven = started();
+    (0..4).for_each(|number| delete(&mut driven, number));
+    (4..8).for_each(|number| driven.upsert(Kind::Pod, &member("a", number)));
+    let mut all = Vec::new();
+    for _ in 0..50 {
+        let calls = driven.taken();
+        calls.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+        all.extend(calls);
+        driven.wait(100);
+    }
+    let bound = all.iter().filter(|call| matches!(call.op, Op::Bind { .. })).count();
+    assert_eq!((bound, events(&all)), (4, Vec::new()));
+    let reasons = reasons(&all);
+    assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason != "SeatsKept" && reason != "WaitingForMembers"));
+}

@@ -21,7 +21,7 @@ pub(crate) fn tests() -> Vec<Test> {
     vec![
         test("restarts: two task groups under contention", Needs::Nodes(0), two_groups),
         test("restarts: a driver and its workers under contention", Needs::Nodes(0), driver),
-        test("restarts: requests for each member", Needs::Nodes(4), requests).audited(),
+        test("restarts: requests for each member", Needs::Nodes(5), requests).audited(),
     ]
 }
 
@@ -180,17 +180,17 @@ fn starts_whole(name: &str, first: &BTreeSet<String>, pods: &[&Pod]) -> bool {
 }
 
 /// Gangs of the last test, and members of each.
-const GANGS: usize = 10;
+const GANGS: usize = 20;
 const MEMBERS: u32 = 20;
 
-/// Ten gangs of twenty lose all their members, and others come within the hold: for each member its Binding, and a few
+/// Twenty gangs of twenty lose all their members, and others come within the hold: for each member its Binding, and a few
 /// statuses for each gang.
 async fn requests(t: &mut Context) -> Result<()> {
     let gangs: Vec<_> = (0..GANGS).map(|gang| format!("gang-{gang}")).collect();
     for gang in &gangs {
-        t.group(gang, MEMBERS, "200m", json!({"reservation": "Direct", "seatHoldSeconds": 60})).await?;
-        t.members(gang, 0..MEMBERS, "200m").await?;
+        t.group(gang, MEMBERS, "100m", json!({"reservation": "Direct", "seatHoldSeconds": 60})).await?;
     }
+    try_join_all(gangs.iter().map(|gang| t.members(gang, 0..MEMBERS, "100m"))).await?;
     for gang in &gangs {
         t.wait_running(gang, MEMBERS as usize).await?;
     }
@@ -199,7 +199,7 @@ async fn requests(t: &mut Context) -> Result<()> {
     ask_to_stop(t, names::TASK_GROUP).await?;
     wait_none(t, "").await?;
     // As those do who make pods anew.
-    try_join_all(gangs.iter().map(|gang| t.members(gang, MEMBERS..2 * MEMBERS, "200m"))).await?;
+    try_join_all(gangs.iter().map(|gang| t.members(gang, MEMBERS..2 * MEMBERS, "100m"))).await?;
     settled(t, &gangs, 2).await?;
     let all = written(t)?;
     let of = |resource: &str| all[before..].iter().filter(|record| record.resource() == resource).count();
