@@ -88,7 +88,7 @@ fn a_restart_repeats_nothing() {
         "counts": {"required": 2, "pending": 1, "held": 0, "placeholders": 0, "replaced": 0, "running": 0,
                    "succeeded": 0, "failed": 0},
         "selector": "gangline.dev/task-group=g",
-        "conditions": [condition("Accepted", "True", "Accepted", "the application is in its queue"),
+        "conditions": [condition("Accepted", "True", "Accepted", "the application was taken into its queue"),
                        no("QuotaReserved"), no("Placed"), no("Running"), no("Finished"), no("TimedOut")]});
     let mut driven = Driven::unsynced();
     driven.list(&[(Kind::Node, &node("n1")), (Kind::TaskGroup, &group), (Kind::Pod, &pod)]);

@@ -146,7 +146,7 @@ codes! {
         "Pods outside the task groups came while seats were held, and found no node; nothing is held until the next \
          attempt.";
     ReservationLost, Time, Warning, "Seats were lost and found no other node; nothing is held until the next attempt.";
-    Accepted, Nothing, Normal, "Of the condition Accepted: the application is in its queue.";
+    Accepted, Nothing, Normal, "Of the condition Accepted: the application was taken into its queue.";
     QuotaReserved, Nothing, Normal, "Of the condition QuotaReserved: the whole gang fits the quota.";
     Placed, Nothing, Normal, "Of the condition Placed: every member of the gang was bound.";
     TemplateLacks, Nothing, Warning,

@@ -105,7 +105,7 @@ fn truths(report: &GroupReport) -> [(&'static str, bool, (Code, &str)); 6] {
     let finished = matches!(report.state, AppState::Completed | AppState::Killed);
     let timed_out = report.timed_out.as_ref();
     [
-        ("Accepted", report.accepted, (Code::Accepted, "the application is in its queue")),
+        ("Accepted", report.accepted, (Code::Accepted, "the application was taken into its queue")),
         ("QuotaReserved", report.past_gate, (Code::QuotaReserved, "the whole gang fits the quota")),
         ("Placed", report.placed, (Code::Placed, "every member of the gang was bound")),
         // Running gives the reason and message of the group, which say how many members run.

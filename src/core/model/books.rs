@@ -318,14 +318,16 @@ impl Books {
     fn leave_line(&mut self, entry: &(Rank, AskId), waits_for: WaitsFor) {
         match waits_for {
             WaitsFor::Nothing => {}
-            WaitsFor::Seat(group) => drop(self.groups.get_mut(group).map(|group| group.waiting.remove(entry))),
+            WaitsFor::Seat(group) => {
+                self.groups.get_mut(group).into_iter().for_each(|group| leave(&mut group.waiting, entry));
+            }
             WaitsFor::Start(app) if self.apps.get(app).is_some() => {
-                self.gang_of_mut(app).originators.remove(entry);
+                leave(&mut self.gang_of_mut(app).originators, entry);
             }
             WaitsFor::Start(_) => {}
             WaitsFor::Room(line) => {
                 if let Some(group) = self.group_of(entry.1) {
-                    group.overflow.remove(entry);
+                    leave(&mut group.overflow, entry);
                 }
                 self.leave_ordinary(line, entry);
             }
@@ -339,7 +341,7 @@ impl Books {
 
     fn leave_ordinary(&mut self, key: PodLine, entry: &(Rank, AskId)) {
         let Some(asks) = self.ordinary.get_mut(&key) else { return };
-        asks.remove(entry);
+        leave(asks, entry);
         if asks.is_empty() {
             self.ordinary.remove(&key);
         }
@@ -514,4 +516,13 @@ pub(in crate::core) fn asks_of(state: SeatState) -> impl Iterator<Item = AskId> 
         SeatState::Taken(ask) => (ask, None),
     };
     one.into_iter().chain(other)
+}
+
+/// Takes a pod from a line. It is the first as a rule, and then no names are compared.
+fn leave(line: &mut BTreeSet<(Rank, AskId)>, entry: &(Rank, AskId)) {
+    if line.first().is_some_and(|(_, first)| *first == entry.1) {
+        line.pop_first();
+    } else {
+        line.remove(entry);
+    }
 }
