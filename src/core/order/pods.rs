@@ -26,7 +26,8 @@ impl Scheduler {
         let first = Some(queue).filter(|_| starts).and_then(|queue| self.next_first(queue, head));
         let waiting = self.books.ordinary.get(&line).into_iter().flatten();
         let within = |rank: &Rank| {
-            rank == head || limit.is_none_or(|limit| rank <= limit) && first.as_ref().is_none_or(|first| rank < first)
+            let goes = limit.is_none_or(|limit| rank <= limit) && first.as_ref().is_none_or(|first| rank < first);
+            goes || rank == head
         };
         let mut run: Vec<_> =
             waiting.take_while(|(rank, _)| within(rank)).take(most as usize).map(|(_, ask)| *ask).collect();

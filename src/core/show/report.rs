@@ -125,8 +125,7 @@ impl Scheduler {
 
     /// Emits what changed, in the order of names.
     pub(in crate::core) fn report_changes(&mut self) {
-        let asks = self.books.changes.asks.take();
-        let asks: Vec<_> = self.books.by_name(asks).into_iter().map(|id| (id, self.ask_reason(id))).collect();
+        let asks = self.changed_asks();
         for (id, reason) in &asks {
             if let Some(AskReason::Capacity(class)) = reason {
                 self.lacks.pod_waits(*id, *class);
@@ -148,6 +147,17 @@ impl Scheduler {
             self.report_ask(id, self.ask_reason(id).as_ref());
         }
         self.report_queues();
+    }
+
+    /// Pods of which something else is to be told, perhaps, with why they wait now, in the order of their names. Most of those
+    /// that change were told nothing, and are told nothing: they are not put in order.
+    fn changed_asks(&mut self) -> Vec<(AskId, Option<AskReason>)> {
+        let mut changed = self.books.changes.asks.take();
+        changed.retain(|id| {
+            let is_shown = self.books.asks.get(*id).is_some_and(|ask| ask.shown.is_some());
+            is_shown || self.ask_reason(*id).is_some()
+        });
+        self.books.by_name(changed).into_iter().map(|id| (id, self.ask_reason(id))).collect()
     }
 
     fn report_ask(&mut self, id: AskId, reason: Option<&AskReason>) {
