@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use gangline::core::base::ids::{Text, Uid};
 use gangline::core::base::resources::Limit;
 use gangline::core::decision::Decision;
-use gangline::core::event::{AskSpec, BindOutcome, Event, Place, PlaceholderFor, QueueSpec, Reservation, Role};
-use gangline::core::reason::Refusal;
+use gangline::core::event::{AskSpec, BindOutcome, Event, Place, PlaceholderFor, QueueSpec, Reservation, Role, Style};
+use gangline::core::model::countdown::Deadline;
+use gangline::core::reason::{Refusal, Unsupported};
 use gangline::core::shape::{NodeSpec, Shape};
 
 use crate::support::cluster::{Cluster, size};
@@ -63,6 +64,14 @@ pub(super) fn act(cluster: &mut Cluster, line: &str) -> Result<Vec<String>, Stri
             known(&cluster.pods, name)?;
             cluster.change(name, |spec| change_pod(spec, change));
         }
+        ["uses", name, field] => {
+            known(&cluster.pods, name)?;
+            cluster.change(name, |spec| spec.place = Place::Refused(Unsupported { field: field.into() }));
+        }
+        ["admit", group, cpu] => {
+            let shape = Shape { request: size(number(cpu)?), ..Shape::default() };
+            cluster.admitted.insert(group.to_owned(), shape.into());
+        }
         ["refuse", ref what @ .., code] => refuse(cluster, &what.join(" "), number(code)?)?,
         ["step"] => went(cluster.step()),
         ["settle"] => went(cluster.settle()),
@@ -100,6 +109,19 @@ fn group(cluster: &mut Cluster, name: &str, min: u32, options: &mut Options<'_>)
         "direct" => (Reservation::Direct, PlaceholderFor::Missing),
         other => return Err(format!("a group is all, missing or direct, not {other}")),
     };
+    spec.style = match options.take("style").unwrap_or("soft") {
+        "soft" => Style::Soft,
+        "hard" => Style::Hard,
+        other => return Err(format!("a style is soft or hard, not {other}")),
+    };
+    for (word, what) in [("timeout", Deadline::Placeholder), ("admission", Deadline::Admission)] {
+        if let Some(seconds) = options.take(word) {
+            spec.timeouts = spec.timeouts.with(what, Some(1_000 * number::<u64>(seconds)?));
+        }
+    }
+    if let Some(seconds) = options.take("hold") {
+        spec.seat_hold = 1_000 * number::<u64>(seconds)?;
+    }
     options.text("queue", &mut spec.queue);
     options.text("application", &mut spec.application);
     options.number("created", &mut spec.created)?;
@@ -191,7 +213,8 @@ fn show(cluster: &Cluster, name: &str) -> Result<String, String> {
     if cluster.groups.contains_key(name) {
         let (report, seats) = (cluster.report(name), cluster.report(name).seats);
         let (open, held, taken) = (seats.open, seats.held, seats.taken);
-        return Ok(format!("{name} {} {}: open {open} held {held} taken {taken}", report.state, report.reason));
+        let kept = if seats.kept > 0 { format!(" kept {}", seats.kept) } else { String::new() };
+        return Ok(format!("{name} {} {}: open {open} held {held} taken {taken}{kept}", report.state, report.reason));
     }
     if cluster.queues.contains_key(name) {
         return Ok(format!("{name} uses {}m", cluster.cpu(name)));
