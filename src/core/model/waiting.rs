@@ -73,8 +73,15 @@ impl Books {
         let mut asks: Vec<AskId> = self.queueless.iter().copied().collect();
         for (PodLine { queue, .. }, waiting) in &self.ordinary {
             // One that is not known any more takes nothing.
-            if self.queues.get(*queue).is_none_or(|queue| is_on_path_of(&queue.path, changed)) {
-                asks.extend(waiting.iter().map(|(_, ask)| *ask));
+            let known = self.queues.get(*queue);
+            if known.is_none_or(|queue| is_on_path_of(&queue.path, changed)) {
+                let waiting = waiting.iter().map(|(_, ask)| *ask);
+                if known.is_some_and(|known| self.queues.usable(&known.path).is_ok()) {
+                    // They stand where they belong, but may be told something else.
+                    self.changes.asks.extend(waiting);
+                } else {
+                    asks.extend(waiting);
+                }
             }
         }
         for ask in asks {
