@@ -16,6 +16,7 @@ pub(crate) mod oracle;
 mod people;
 mod place;
 pub(crate) mod plan;
+mod pods;
 mod process;
 mod rare;
 pub(crate) mod run;
