@@ -1,6 +1,8 @@
 //! Kubelets of all nodes and pod garbage collection: what is bound to a node runs, what terminates there goes.
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{
+    ContainerState, ContainerStateRunning, ContainerStateTerminated, ContainerStatus, Pod,
+};
 
 use super::api::{Api, condition, has_ended, is_held, set_condition};
 use crate::core::base::ids::{Key, Text};
@@ -83,6 +85,7 @@ pub fn act(api: &mut Api, key: &Key, now: Wall) -> bool {
         Some(Task::Start) => api
             .change_pod(key, |pod| {
                 pod.status.get_or_insert_default().phase = Some("Running".to_owned());
+                start_containers(pod);
                 set_condition(pod, &condition("Ready", "True"));
                 Ok(())
             })
@@ -99,7 +102,33 @@ pub fn succeed(api: &mut Api, key: &Key) {
 pub fn set_phase(api: &mut Api, key: &Key, phase: &str) -> bool {
     let answer = api.change_pod(key, |pod| {
         pod.status.get_or_insert_default().phase = Some(phase.to_owned());
+        if has_ended(pod) {
+            end_containers(pod, i32::from(phase == "Failed"));
+        }
         Ok(())
     });
     answer.is_ok()
+}
+
+/// The kubelet tells of every container that it starts: a pod of which it never told of one was refused by its node.
+fn start_containers(pod: &mut Pod) {
+    let names: Vec<String> = pod.spec.iter().flat_map(|spec| &spec.containers).map(|one| one.name.clone()).collect();
+    let running = ContainerState { running: Some(ContainerStateRunning::default()), ..ContainerState::default() };
+    let told = pod.status.get_or_insert_default().container_statuses.get_or_insert_default();
+    for name in names {
+        match told.iter_mut().find(|container| container.name == name) {
+            Some(container) => container.state = Some(running.clone()),
+            None => {
+                told.push(ContainerStatus { name, state: Some(running.clone()), ..ContainerStatus::default() });
+            }
+        }
+    }
+}
+
+/// Those that were started have ended.
+fn end_containers(pod: &mut Pod, exit_code: i32) {
+    let terminated = Some(ContainerStateTerminated { exit_code, ..ContainerStateTerminated::default() });
+    let ended = ContainerState { terminated, ..ContainerState::default() };
+    let started = pod.status.iter_mut().flat_map(|status| status.container_statuses.iter_mut().flatten());
+    started.filter_map(|container| container.state.as_mut()).for_each(|state| *state = ended.clone());
 }

@@ -172,13 +172,14 @@ impl World {
         let given = if self.is_overdrawn(node) { actual.clone() } else { Some(changed()) };
         self.change_running(&key, |pod| {
             let resources = ResourceRequirements { requests: given.clone(), ..ResourceRequirements::default() };
-            let main = ContainerStatus {
-                name: "main".to_owned(),
-                resources: Some(resources),
-                allocated_resources: given,
-                ..ContainerStatus::default()
-            };
-            pod.status.get_or_insert_default().container_statuses = Some(vec![main]);
+            let told = pod.status.get_or_insert_default().container_statuses.get_or_insert_default();
+            if told.is_empty() {
+                told.push(ContainerStatus { name: "main".to_owned(), ..ContainerStatus::default() });
+            }
+            let main = told.iter_mut().find(|container| container.name == "main");
+            main.into_iter().for_each(|main| {
+                (main.resources, main.allocated_resources) = (Some(resources.clone()), given.clone());
+            });
         });
     }
 
