@@ -239,6 +239,13 @@ impl Process {
             let what = format!("{key} goes to {}: {used:?} of {:?}, {count} of {} pods", new.node, node.has, node.pods);
             return Err(Violation::new("I2", what));
         }
+        let kept: Vec<Amount> = self.kept(|lost| lost.node == new.node).collect();
+        let (lost, count) = (kept.iter().copied().sum::<Amount>(), count + kept.len() as u64);
+        if !node.has.lets_in(new.asks, used + lost) || count > node.pods {
+            let what =
+                format!("{key} goes to {}, where {lost:?} are kept for others: {used:?} of {:?}", new.node, node.has);
+            return Err(Violation::new("I2", what));
+        }
         Ok(())
     }
 
@@ -255,6 +262,11 @@ impl Process {
             let used = there.map(|pod| pod.asks).chain(coming.map(|intent| intent.asks)).sum::<Amount>() + new.asks;
             if !queue.most.lets_in(new.asks, used) {
                 return Err(Violation::new("I3", format!("{key} takes {level} to {used:?} of {:?}", queue.most)));
+            }
+            let lost = self.kept(|lost| within(&lost.queue)).sum::<Amount>();
+            if !queue.most.lets_in(new.asks, used + lost) {
+                let what = format!("{key} takes {level} to {used:?} of {:?}, where {lost:?} are kept", queue.most);
+                return Err(Violation::new("I3", what));
             }
         }
         Ok(())

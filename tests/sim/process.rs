@@ -1,7 +1,9 @@
 //! One process of the scheduler, and what it has observed: what it does is judged by that, never by its own books.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
+use gangline::api::task_group::TaskGroup;
 use gangline::controller::Controller;
 use gangline::controller::settings::Settings;
 use gangline::core::base::ids::{Key, Uid};
@@ -12,9 +14,12 @@ use gangline::shim::op::{CallId, Kind, Op};
 use super::amount::{Amount, GPU};
 use super::marks::{member_of, seat_in};
 use super::place::Wants;
+use kept::Lost;
 
 #[path = "judge.rs"]
 mod judge;
+#[path = "kept.rs"]
+mod kept;
 #[path = "sees.rs"]
 mod sees;
 
@@ -57,6 +62,10 @@ pub(crate) struct Process {
     last_died: BTreeMap<(Uid, u32), u64>,
     /// When it sent the deletion of the placeholder that held a seat.
     swapped: BTreeMap<(Uid, u32, u32), u64>,
+    /// Members that were lost, by their UID.
+    lost: BTreeMap<Uid, Lost>,
+    /// Task groups of which members have succeeded and are gone.
+    gone_well: BTreeSet<Uid>,
     /// What a list under way has not named.
     unnamed: BTreeMap<Kind, BTreeSet<Key>>,
     now_ms: u64,
@@ -87,6 +96,8 @@ struct PodSeen {
     /// The queue that it names for itself, and whether it ever named an application, whose queue counts.
     names_queue: Option<String>,
     is_of_application: bool,
+    /// The application that it names, or was bound for.
+    application: Option<String>,
     relabelled_ms: u64,
     /// Whether it says that it is a placeholder.
     placeholder: bool,
@@ -96,6 +107,10 @@ struct PodSeen {
     seat: Option<u32>,
     /// It has done its work.
     succeeded: bool,
+    /// Its node did not take it.
+    refused: bool,
+    /// It was being deleted while another of its gang waited.
+    outlived: bool,
 }
 
 impl PodSeen {
@@ -127,6 +142,9 @@ struct GroupSeen {
     gang: Vec<Key>,
     /// Every queue that it named.
     queues: BTreeSet<String>,
+    /// As it was seen last; and whether its spec was not always the same, or could not be read.
+    last: Option<Arc<TaskGroup>>,
+    edited: bool,
 }
 
 #[derive(Clone)]
@@ -224,6 +242,8 @@ impl Process {
             answered: BTreeSet::new(),
             last_died: BTreeMap::new(),
             swapped: BTreeMap::new(),
+            lost: BTreeMap::new(),
+            gone_well: BTreeSet::new(),
             unnamed: BTreeMap::new(),
             now_ms: 0,
             pods_listed: 0,
@@ -272,6 +292,7 @@ impl Process {
             WatchFact::Gone(seen) => self.forget(kind, &seen.key),
             WatchFact::Broken { .. } => drop(self.listed.remove(&kind)),
             WatchFact::Unserved => {
+                self.lost.clear();
                 self.listed.remove(&kind);
                 if self.ever.insert(kind) && self.is_synced() {
                     self.mark_overdrawn();

@@ -1,15 +1,17 @@
 //! What one process has observed, taken down from what its watches showed.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use gangline::api::task_group::TaskGroup;
 use gangline::core::base::ids::{Key, Uid};
 use gangline::shim::observation::{Body, Seen};
 use gangline::shim::op::Kind;
+use k8s_openapi::api::core::v1::Pod;
 
 use super::{GroupSeen, NodeSeen, PodSeen, Process, QueueSeen, is_within};
 use crate::sim::amount::{Amount, pods_of_node};
-use crate::sim::marks::{Seat, group_of, life_mark, queue_mark, seat_label, seat_mark, uid_mark};
+use crate::sim::marks::{Seat, application_of_pod, group_of, life_mark, queue_mark, seat_label, seat_mark, uid_mark};
 use crate::sim::oracle::has_phase;
 use crate::sim::people::{is_placeholder, label, node_of};
 use crate::sim::place::{Wants, ZONE, is_dead, is_tainted};
@@ -48,6 +50,13 @@ impl Process {
                 let cordoned_ms = is_cordoned.then(|| since(|old| old.cordoned_ms));
                 let tainted_ms = is_tainted(node).then(|| since(|old| old.tainted_ms));
                 let zone = label(body, ZONE).map(str::to_owned);
+                let is_same = |old: &NodeSeen| {
+                    let before = (old.has, old.pods, old.cordoned_ms, old.tainted_ms, &old.zone);
+                    before == (has, pods, cordoned_ms, tainted_ms, &zone)
+                };
+                if !old.is_some_and(is_same) {
+                    self.give_up_lost_on(&seen.key.name);
+                }
                 let node = NodeSeen { has, pods, changed_ms, cordoned_ms, tainted_ms, zone };
                 self.nodes.insert(seen.key.clone(), node);
             }
@@ -65,7 +74,7 @@ impl Process {
         }
     }
 
-    fn see_group(&mut self, seen: &Seen, group: &TaskGroup) {
+    fn see_group(&mut self, seen: &Seen, group: &Arc<TaskGroup>) {
         self.group_uids.insert(seen.key.clone(), seen.uid.clone());
         let min = group.spec.min_member;
         let listed = group.spec.gang_group.iter().filter_map(|name| name.split_once('/'));
@@ -76,7 +85,11 @@ impl Process {
             min: Some(min),
             gang: Vec::new(),
             queues: BTreeSet::new(),
+            last: None,
+            edited: false,
         });
+        let before = known.last.replace(group.clone());
+        known.edited |= before.is_some_and(|before| before.spec != group.spec);
         known.min = known.min.filter(|known| *known == min);
         known.gang = gang;
         known.queues.insert(group.spec.queue.clone().unwrap_or_else(|| "root.default".to_owned()));
@@ -91,7 +104,8 @@ impl Process {
             Kind::TaskGroup => {
                 self.group_uids.insert(seen.key.clone(), seen.uid.clone());
                 let (key, gang, queues) = (seen.key.clone(), Vec::new(), BTreeSet::new());
-                self.groups.entry(seen.uid.clone()).or_insert(GroupSeen { key, min: None, gang, queues });
+                let unread = GroupSeen { key, min: None, gang, queues, last: None, edited: true };
+                self.groups.entry(seen.uid.clone()).or_insert(unread).edited = true;
             }
             Kind::Pod | Kind::Node | Kind::Queue | Kind::ResourceQuota => {}
         }
@@ -110,6 +124,7 @@ impl Process {
                 seen.changed_ms = self.now_ms;
             }
             if !decided {
+                self.lost.retain(|_, lost| lost.node != *node);
                 let queue = queue_mark(body).unwrap_or_default();
                 let levels = self.queues.iter_mut().filter(|(key, _)| is_within(&queue, &key.name));
                 levels.for_each(|(_, level)| level.changed_ms = self.now_ms);
@@ -152,26 +167,39 @@ impl Process {
             earlier,
             names_queue,
             is_of_application,
+            application: application_of_pod(body).map(str::to_owned),
             relabelled_ms,
             placeholder,
             life_of,
             life,
             seat,
             succeeded: has_phase(pod, "Succeeded"),
+            refused: is_refused(pod),
+            outlived: known.is_some_and(|old| old.outlived),
         };
         if grows {
             self.take_room(&seen_pod);
         }
+        let comes = arrives || seen_pod.node.is_none();
         self.know(seen.key.clone(), seen_pod);
+        if comes {
+            self.note_comer(&seen.key);
+        }
+        self.note_outlived();
     }
 
     fn know(&mut self, key: Key, pod: PodSeen) {
         let (uid, lives_on) = (pod.uid.clone(), pod.lives_in().is_some());
-        if let Some(old) = self.pods.insert(key, pod) {
+        if let Some(old) = self.pods.insert(key.clone(), pod) {
             if old.uid != uid {
                 self.intents.remove(&old.uid);
             }
             self.note_death(&old, old.uid == uid && lives_on);
+            match self.pods.get(&key).filter(|pod| pod.uid == old.uid).cloned() {
+                Some(now) if now.ended => self.note_loss(&old, Some(&now)),
+                Some(_) => {}
+                None => self.note_loss(&old, None),
+            }
         }
     }
 
@@ -185,6 +213,7 @@ impl Process {
     fn take_room(&mut self, pod: &PodSeen) {
         let node = pod.node.as_deref().and_then(|node| self.nodes.get_mut(&Key::cluster(node)));
         node.into_iter().for_each(|node| node.changed_ms = self.now_ms);
+        pod.node.iter().for_each(|node| self.give_up_lost_on(node));
         let queue = pod.queue.as_deref().unwrap_or_default();
         for (_, level) in self.queues.iter_mut().filter(|(key, _)| is_within(queue, &key.name)) {
             (level.changed_ms, level.lowered) = (self.now_ms, true);
@@ -198,12 +227,26 @@ impl Process {
                 if let Some(old) = self.pods.remove(key) {
                     self.intents.remove(&old.uid);
                     self.note_death(&old, false);
+                    self.note_loss(&old, None);
                 }
             }
-            Kind::Node => drop(self.nodes.remove(key)),
+            Kind::Node => {
+                self.nodes.remove(key);
+                self.give_up_lost_on(&key.name);
+            }
             Kind::Queue => drop(self.queues.remove(key)),
-            Kind::TaskGroup => drop(self.group_uids.remove(key)),
+            // A hold does not go on when its task group comes again.
+            Kind::TaskGroup => {
+                self.lost.retain(|_, lost| self.groups.get(&lost.of).is_some_and(|group| !group.gang.contains(key)));
+                self.group_uids.remove(key);
+            }
             Kind::ResourceQuota => {}
         }
     }
+}
+
+/// Whether the node of a pod that failed never started a container of it.
+fn is_refused(pod: &Pod) -> bool {
+    let told = pod.status.iter().flat_map(|status| status.container_statuses.iter().flatten());
+    has_phase(pod, "Failed") && told.filter(|container| container.state.is_some()).count() == 0
 }

@@ -29,6 +29,7 @@ use super::super::world::{GARBLED, START_MS, World};
 use super::AFTERMATH_MS;
 
 mod gangs;
+mod kept;
 
 /// A gang of three in a queue of six cores, started or not, and a pod that nothing is large enough for.
 pub(crate) fn world(started: bool) -> World {
