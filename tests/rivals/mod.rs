@@ -11,6 +11,7 @@ use std::{env, fs, panic};
 
 use gangline::rivals::with;
 
+use crate::circle::variable;
 use crate::fits::{KINDS, outcome};
 use crate::sim::acts::Act;
 use crate::sim::draw::draw;
@@ -53,7 +54,9 @@ const ENDED_STAYS_CHARGED: &str = "ended-stays-charged";
 fn the_simulation_finds_the_bugs_of_others() {
     let known = known();
     if env::var_os("REINJECT").is_some() {
-        let missed: Vec<_> = known.iter().filter(|known| !find_anew(known)).map(|known| known.name).collect();
+        let only = variable("ONLY");
+        let wanted = |bug: &&Known| only.as_ref().is_none_or(|only| only.split(' ').any(|name| name == bug.name));
+        let missed: Vec<_> = known.iter().filter(wanted).filter(|known| !find_anew(known)).map(|known| known.name).collect();
         fs::write(page(), with_table(&table(&known))).expect("the page can be written");
         assert!(missed.is_empty(), "not found within {PLANS_MAX} plans: {missed:?}");
         return;
