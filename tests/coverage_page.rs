@@ -45,6 +45,8 @@ const OTHERWISE: &str = "\
 | each message is answered in the order of the seed | a timeout is written into status before the first deletion | ADR 23 |
 | the next cycle of a gang waits until all of its pods were tried | it comes when what failed has changed | ADR 18 |
 | a gang that completed and gets more pods goes on | a gang restarts as a gang | ADR 24 |
+| a release without an allocation key releases all of an application | deleting a TaskGroup releases every placeholder of it | nothing in Kubernetes says the first; pods are released one by one as they go |
+| NonStrict: seats are held as capacity comes | every gang is Strict | NonStrict comes with Koordinator's dialect |
 ";
 
 /// A test, and the sentence that it shows.

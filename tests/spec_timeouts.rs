@@ -480,3 +480,43 @@ fn a_task_group_made_anew_while_resuming_is_a_gang() {
     cluster.settle();
     assert_eq!((cluster.state("g"), cluster.report("g").seats.held), (AppState::Accepted, 3), "{:#?}", cluster.log);
 }
+
+/// 02, 2.1: "jumps of the wall clock neither fire nor freeze anything", at the other deadlines.
+#[test]
+fn jumps_of_the_clock_change_no_deadline() {
+    let waits = || {
+        let mut cluster = Cluster::default().nodes(1, 1);
+        let timeouts = both(900).with(Deadline::Wait, Some(60_000));
+        cluster.apply("g", GroupSpec { timeouts, ..cluster.direct("g", 2) });
+        cluster.members("g", 2);
+        cluster.settle();
+        assert!(cluster.report("g").deadlines.of(Deadline::Wait).is_some());
+        cluster
+    };
+    let completes = || {
+        let mut cluster = Cluster::default().nodes(1, 1);
+        cluster.apply("g", GroupSpec { timeouts: timeouts(Deadline::Completion, 60), ..cluster.direct("g", 1) });
+        cluster.members("g", 1);
+        cluster.settle();
+        cluster.finish("g-0", true);
+        cluster.settle();
+        assert_eq!(cluster.state("g"), AppState::Waiting);
+        cluster
+    };
+    let ends = [
+        (waits as fn() -> Cluster, AppState::Rejected),
+        (at_the_gate, AppState::Rejected),
+        (completes, AppState::Completed),
+    ];
+    for (cluster, end) in ends {
+        for jump in [-DAY_MS, DAY_MS] {
+            let mut cluster = cluster();
+            cluster.wait(30_000);
+            cluster.now.wall = Wall(cluster.now.wall.0 + jump);
+            cluster.wait(29_999).settle();
+            assert_ne!(cluster.state("g"), end, "{jump}");
+            cluster.wait(1).settle();
+            assert_eq!(cluster.state("g"), end, "{jump}");
+        }
+    }
+}

@@ -1,6 +1,9 @@
 //! One gang in every phase of its life: for sentences that hold always.
 
-use super::cluster::Cluster;
+use gangline::core::event::{GroupSpec, Style};
+use gangline::core::model::countdown::Deadline;
+
+use super::cluster::{Cluster, timeouts};
 
 /// What the phases have in common: `g` of three members of 1 core with a placeholder each, in `root.q`.
 fn gang(nodes: u32, cpu: i64, quota: i64) -> Cluster {
@@ -49,6 +52,58 @@ pub fn phases() -> Vec<(&'static str, Cluster)> {
     let mut completed = ending();
     completed.settle();
     phases.push(("completed", completed));
+    phases.iter_mut().for_each(|(_, cluster)| drop(cluster.taken()));
+    phases
+}
+
+/// The placeholder timeout ended before the start: placeholders leave.
+pub fn timed_out(style: Style) -> Cluster {
+    let mut cluster = held();
+    let timeouts = timeouts(Deadline::Completion, 30).with(Deadline::Placeholder, Some(60_000));
+    cluster.apply("g", GroupSpec { style, timeouts, generation: 2, ..cluster.groups["g"].clone() });
+    cluster.settle().wait(60_000);
+    cluster.carry_out_shows().step();
+    cluster
+}
+
+/// Three members that run; what they leave is kept for a minute.
+pub fn full() -> Cluster {
+    let mut cluster = gang(1, 3, 3);
+    cluster.apply("g", GroupSpec { seat_hold: 60_000, generation: 2, ..cluster.groups["g"].clone() });
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!(cluster.report("g").seats.taken, 3);
+    cluster
+}
+
+/// Phases that an earlier process cannot hand on, or that no healthy gang comes to: seats are kept, or a timeout has ended.
+pub fn rare() -> Vec<(&'static str, Cluster)> {
+    let mut resumed = timed_out(Style::Soft);
+    resumed.settle();
+    let mut killed = timed_out(Style::Hard);
+    killed.settle();
+    let mut keeping = full();
+    keeping.delete("g-0");
+    keeping.settle();
+    let mut all_kept = keeping.clone();
+    all_kept.delete("g-1");
+    all_kept.finish("g-2", false);
+    all_kept.settle();
+    let mut anew = all_kept.clone();
+    anew.member("g-3", "g");
+    anew.step();
+    let mut anew_held = anew.clone();
+    anew_held.settle();
+    let mut phases = vec![
+        ("resuming", timed_out(Style::Soft)),
+        ("resumed", resumed),
+        ("ending after a kill", timed_out(Style::Hard)),
+        ("killed", killed),
+        ("running with a kept seat", keeping),
+        ("waiting with kept seats", all_kept),
+        ("the next life begins", anew),
+        ("the next life runs", anew_held),
+    ];
     phases.iter_mut().for_each(|(_, cluster)| drop(cluster.taken()));
     phases
 }
