@@ -591,8 +591,7 @@ fn a_member_that_is_held_back_may_change_sides() {
     let spec = cluster.group("a", 3);
     cluster.apply("a", spec);
     cluster.members("a", 2);
-    cluster.step().wait(1_000).step().carry("create");
-    cluster.step();
+    cluster.step().wait(1_000).step().carry("create").step();
     assert_eq!(cluster.report("a").seats.assumed, 3, "{:?}", cluster.waiting());
     cluster.change("a-0", |spec| spec.role = Role::Member { group: "b".into() });
     cluster.settle();

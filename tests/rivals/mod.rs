@@ -56,7 +56,8 @@ fn the_simulation_finds_the_bugs_of_others() {
     if env::var_os("REINJECT").is_some() {
         let only = variable("ONLY");
         let wanted = |bug: &&Known| only.as_ref().is_none_or(|only| only.split(' ').any(|name| name == bug.name));
-        let missed: Vec<_> = known.iter().filter(wanted).filter(|known| !find_anew(known)).map(|known| known.name).collect();
+        let missed: Vec<_> =
+            known.iter().filter(wanted).filter(|known| !find_anew(known)).map(|known| known.name).collect();
         fs::write(page(), with_table(&table(&known))).expect("the page can be written");
         assert!(missed.is_empty(), "not found within {PLANS_MAX} plans: {missed:?}");
         return;

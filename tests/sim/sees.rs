@@ -115,24 +115,17 @@ impl Process {
         let Body::Pod(pod) = body else { return };
         let node = node_of(body).map(str::to_owned);
         let ours = pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref()) == Some("gangline");
-        let known = self.pods.get(&seen.key).filter(|old| old.uid == seen.uid);
-        let arrives = known.is_none_or(|old| old.node != node);
-        if let (Some(node), true) = (&node, arrives && self.is_synced()) {
+        let knows_where = self.pods.get(&seen.key).is_some_and(|old| old.uid == seen.uid && old.node == node);
+        if let (Some(node), true) = (&node, !knows_where && self.is_synced()) {
             // Whoever did that: it was not decided here, or it was and is no news.
-            let decided = self.intents.get(&seen.uid).is_some_and(|intent| intent.node == *node);
-            if let (false, Some(seen)) = (decided, self.nodes.get_mut(&Key::cluster(node.as_str()))) {
-                seen.changed_ms = self.now_ms;
-            }
-            if !decided {
-                self.lost.retain(|_, lost| lost.node != *node);
-                let queue = queue_mark(body).unwrap_or_default();
-                let levels = self.queues.iter_mut().filter(|(key, _)| is_within(&queue, &key.name));
-                levels.for_each(|(_, level)| level.changed_ms = self.now_ms);
+            if self.intents.get(&seen.uid).is_none_or(|intent| intent.node != *node) {
+                self.note_stranger(node, &queue_mark(body).unwrap_or_default());
             }
         }
         if node.is_some() {
             self.intents.remove(&seen.uid);
         }
+        let known = self.pods.get(&seen.key).filter(|old| old.uid == seen.uid);
         let ended = gangline::sim::api::has_ended(pod);
         let (queue, asks) = (queue_mark(body), Amount::of_pod(pod));
         let grows = known.is_some_and(|old| !asks.is_within(old.asks)) && node.is_some();
@@ -180,12 +173,22 @@ impl Process {
         if grows {
             self.take_room(&seen_pod);
         }
-        let comes = arrives || seen_pod.node.is_none();
+        let comes = !knows_where || seen_pod.node.is_none();
         self.know(seen.key.clone(), seen_pod);
         if comes {
             self.note_comer(&seen.key);
         }
         self.note_outlived();
+    }
+
+    /// A pod has this node, and is of this queue, by somebody else's decision.
+    fn note_stranger(&mut self, node: &str, queue: &str) {
+        if let Some(seen) = self.nodes.get_mut(&Key::cluster(node)) {
+            seen.changed_ms = self.now_ms;
+        }
+        self.give_up_lost_on(node);
+        let levels = self.queues.iter_mut().filter(|(key, _)| is_within(queue, &key.name));
+        levels.for_each(|(_, level)| level.changed_ms = self.now_ms);
     }
 
     fn know(&mut self, key: Key, pod: PodSeen) {
