@@ -11,7 +11,8 @@
 //! - on a node that had given more than it has, or that changed since, or where somebody else put something since: what is
 //!   kept there may have been moved;
 //! - beyond the first hold: that one who comes renews it for the others is not asked;
-//! - of another process than the one that was told: kept seats are memory.
+//! - of another process than the one that was told: kept seats are memory. Nor of one that was told before it had looked at
+//!   everything: it begins with what is there then.
 
 use gangline::core::base::ids::{Key, Uid};
 
@@ -41,7 +42,7 @@ impl Process {
         if old.succeeded && ended.is_none() {
             self.gone_well.extend(old.life_of.clone());
         }
-        let is_lost = ended.is_none_or(|pod| pod.ended && !pod.succeeded && !pod.refused);
+        let is_lost = self.has_begun && ended.is_none_or(|pod| pod.ended && !pod.succeeded && !pod.refused);
         if let Some(lost) = self.room_of(old).filter(|lost| is_lost && self.is_kept(lost) && self.fits(lost)) {
             self.lost.insert(old.uid.clone(), lost);
         }

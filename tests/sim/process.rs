@@ -62,6 +62,8 @@ pub(crate) struct Process {
     last_died: BTreeMap<(Uid, u32), u64>,
     /// When it sent the deletion of the placeholder that held a seat.
     swapped: BTreeMap<(Uid, u32, u32), u64>,
+    /// Whether it had everything before what it was told and has not looked at.
+    has_begun: bool,
     /// Members that were lost, by their UID.
     lost: BTreeMap<Uid, Lost>,
     /// Task groups of which members have succeeded and are gone.
@@ -242,6 +244,7 @@ impl Process {
             answered: BTreeSet::new(),
             last_died: BTreeMap::new(),
             swapped: BTreeMap::new(),
+            has_begun: false,
             lost: BTreeMap::new(),
             gone_well: BTreeSet::new(),
             unnamed: BTreeMap::new(),
@@ -266,6 +269,9 @@ impl Process {
     /// Tells it something.
     pub(crate) fn hear(&mut self, now: Now, kind: Kind, fact: WatchFact) {
         self.now_ms = now.mono.0;
+        if self.batch.is_empty() {
+            self.has_begun = self.is_synced();
+        }
         match &fact {
             WatchFact::ListBegin => {
                 let known: BTreeSet<Key> = match kind {
