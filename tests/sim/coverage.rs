@@ -53,8 +53,12 @@ const SEAT_STEPS: &[(&str, &str)] = &[
 /// plans any of the states follows on any.
 const SEAT_JUMPS: &[(&str, &str)] = &[
     ("Assumed", "Creating"),
+    // It was bound and lost; or refused by its node before it was seen there.
+    ("Assumed", "Kept"),
     ("Binding", "Assumed"),
     ("Binding", "Creating"),
+    // A placeholder was bound and lost, after the start.
+    ("Binding", "Kept"),
     ("Binding", "Leaving"),
     ("Binding", "Releasing"),
     ("Binding", "Taken"),
@@ -63,16 +67,28 @@ const SEAT_JUMPS: &[(&str, &str)] = &[
     ("Creating", "Held"),
     ("Creating", "Releasing"),
     ("Creating", "Taken"),
+    ("Gone", "Assumed"),
+    ("Gone", "Creating"),
     ("Gone", "Open"),
     ("Held", "Assumed"),
     ("Held", "Binding"),
     ("Held", "Creating"),
     ("Held", "Taken"),
+    // A new life begins in what is kept, with a placeholder; where somebody forged that, it may be there and have its node.
+    ("Kept", "Binding"),
+    ("Kept", "Creating"),
+    ("Kept", "Held"),
+    ("Kept", "Pending"),
+    // One takes it who runs or has succeeded beyond the seats, or was bound by an earlier process.
+    ("Kept", "Gone"),
+    ("Kept", "Taken"),
     ("Leaving", "Assumed"),
     ("Leaving", "Creating"),
     ("Leaving", "Taken"),
     ("Open", "Binding"),
     ("Open", "Held"),
+    // Somebody took it, and is lost.
+    ("Open", "Kept"),
     ("Open", "Pending"),
     ("Pending", "Assumed"),
     ("Pending", "Creating"),

@@ -17,7 +17,7 @@ use super::marks::{Seat, seat_label};
 use super::people::label;
 
 /// Where a seat stands; while a placeholder gives way to a member, for which of the two pods.
-const SEATS: [&str; 11] = [
+const SEATS: [&str; 12] = [
     "Open",
     "Creating",
     "Pending",
@@ -27,6 +27,7 @@ const SEATS: [&str; 11] = [
     "Leaving",
     "Releasing (placeholder)",
     "Releasing (member)",
+    "Kept",
     "Taken",
     "Gone",
 ];
@@ -74,7 +75,7 @@ pub(crate) fn impossible(reached: &Reached) -> impl Iterator<Item = String> {
 /// Why something is not heard of a seat.
 fn why_not(seat: &str, what: &str) -> Option<&'static str> {
     match (seat, what) {
-        ("Open" | "Creating" | "Gone", BOUND | TERMINATES | FAILS | SUCCEEDS | GONE | BINDING | DELETION) => {
+        ("Open" | "Creating" | "Kept" | "Gone", BOUND | TERMINATES | FAILS | SUCCEEDS | GONE | BINDING | DELETION) => {
             Some("it has no pod")
         }
         ("Pending", BINDING) => Some("as long as a Binding is in doubt it is Binding"),
