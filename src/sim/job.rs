@@ -154,9 +154,14 @@ pub fn completions(spec: &JobSpec) -> u32 {
 
 /// The Job that a pod belongs to.
 pub fn owner(pod: &Key, body: &Body) -> Option<Key> {
+    owner_of_kind("Job", pod, body)
+}
+
+/// Who made a pod, if that is of this kind.
+pub(super) fn owner_of_kind(kind: &str, pod: &Key, body: &Body) -> Option<Key> {
     let mut owners = metadata(body).owner_references.iter().flatten();
-    let job = owners.find(|owner| owner.kind == "Job")?;
-    Some(Key { namespace: pod.namespace.clone(), name: job.name.as_str().into() })
+    let maker = owners.find(|owner| owner.kind == kind)?;
+    Some(Key { namespace: pod.namespace.clone(), name: maker.name.as_str().into() })
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub mod garbage;
 pub mod job;
 pub mod kubelet;
 pub mod namespace;
+pub mod ordered;
 pub mod play;
 pub mod priority;
 pub mod quota;

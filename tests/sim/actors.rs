@@ -79,9 +79,9 @@ impl World {
         }
     }
 
-    /// The controller of Jobs is going to look, if one may want pods.
+    /// The controllers of Jobs and StatefulSets are going to look, if one may want pods.
     pub(super) fn jobs_look(&mut self, longest: u64) {
-        if self.jobs.want() && !self.jobs_due {
+        if (self.jobs.want() || self.sets.want()) && !self.jobs_due {
             self.jobs_due = true;
             let delay = self.chance.delay("jobs", "", longest);
             self.at(self.now_ms + delay, Event::Jobs);
@@ -92,7 +92,8 @@ impl World {
         self.jobs_due = false;
         let now = self.now().wall;
         self.jobs.act(&mut self.api, now, usize::MAX);
-        if self.jobs.want() {
+        self.sets.act(&mut self.api, now);
+        if self.jobs.want() || self.sets.want() {
             self.jobs_due = true;
             self.at(self.now_ms + TRIES_AGAIN_MS, Event::Jobs);
         }
@@ -146,7 +147,10 @@ impl World {
         self.announce(change.kind);
         if change.kind == Kind::Pod {
             self.remember(change);
-            change.seen.body.iter().for_each(|body| self.jobs.note(&change.seen.key, body, change.deleted));
+            if let Ok(body) = &change.seen.body {
+                self.jobs.note(&change.seen.key, body, change.deleted);
+                self.sets.note(&change.seen.key, body);
+            }
             self.jobs_look(self.faults.idle_ms);
         }
         if change.kind == Kind::TaskGroup && change.deleted {

@@ -37,6 +37,8 @@ pub(crate) enum Act {
     Pod(PodAct),
     /// A Job comes: its controller makes pods anew, under other names, for those that fail or go.
     Job(JobAct),
+    /// A StatefulSet comes: its controller makes one pod after the other, and anew under its name what is gone.
+    Set(SetAct),
     /// Somebody deletes a pod; where its controller makes it anew, under its name, as soon as it is gone.
     DropPod {
         name: String,
@@ -136,6 +138,21 @@ pub(crate) struct JobAct {
     pub(crate) completions: u32,
 }
 
+/// What StatefulSets want of their pods.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SetAct {
+    pub(crate) group: String,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) milli: u32,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) mib: u32,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) gpu: u32,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) replicas: u32,
+}
+
 /// Who has to be there for an act to be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Needs {
@@ -194,6 +211,7 @@ impl Act {
             | Self::Autoscale { .. }
             | Self::Pod(_)
             | Self::Job(_)
+            | Self::Set(_)
             | Self::DropPod { .. }
             | Self::LetGo { .. }
             | Self::Label { .. }

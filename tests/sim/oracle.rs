@@ -8,6 +8,7 @@ use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::{has_ended, is_gated};
 use gangline::sim::job::Jobs;
+use gangline::sim::ordered::Sets;
 use gangline::sim::store::metadata;
 use k8s_openapi::api::core::v1::Pod;
 
@@ -349,7 +350,7 @@ impl World {
     pub(crate) fn clear_away(&mut self) {
         self.say(|| "away with all".to_owned());
         self.come_again.clear();
-        self.jobs = Jobs::default();
+        (self.jobs, self.sets) = (Jobs::default(), Sets::default());
         let groups: Vec<Key> = self.api.store.of_kind(Kind::TaskGroup).map(|(key, _)| key.clone()).collect();
         groups.iter().for_each(|key| self.api.store.remove(Kind::TaskGroup, key));
         let made = |world: &Self, body: &Body| world.is_made(body);

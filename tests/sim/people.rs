@@ -9,6 +9,7 @@ use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::is_gated;
 use gangline::sim::job::Jobs;
+use gangline::sim::ordered::Sets;
 use gangline::sim::quota;
 use gangline::sim::store::{metadata, metadata_mut};
 use k8s_openapi::api::core::v1::Pod;
@@ -52,6 +53,7 @@ impl World {
             Act::DropGroup { name } => self.drop_group(name),
             Act::Pod(pod) => self.set_pod(pod),
             Act::Job(job) => self.set_job(job),
+            Act::Set(set) => self.set_set(set),
             Act::DropPod { name, again } => {
                 let key = Key::new(NS, name.as_str());
                 if let (true, Some(Body::Pod(pod))) = (*again, self.api.store.get(Kind::Pod, &key)) {
@@ -321,7 +323,7 @@ impl World {
     fn drop_namespace(&mut self, for_ms: u64) {
         let groups = self.groups();
         groups.iter().for_each(|(name, _)| self.disturb(name));
-        self.jobs = Jobs::default();
+        (self.jobs, self.sets) = (Jobs::default(), Sets::default());
         self.api.namespaces.delete(NS);
         self.sweep(for_ms);
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gangline::api::task_group::{TaskGroup, TaskGroupSpec};
+use gangline::api::task_group::{Reservation, TaskGroup, TaskGroupSpec};
 use gangline::core::base::ids::Key;
 use gangline::core::codes::Code;
 use gangline::shim::observation::Body;
@@ -15,6 +15,7 @@ use crate::sim::acts::{Act, NodeAct};
 use crate::sim::amount::{Amount, GPU};
 use crate::sim::marks::{application_of_pod, group_of, is_member, queue_mark, seat_mark};
 use crate::sim::people::{FOREIGN, NS, is_held_back, is_mistyped, label, levels, node_of};
+use crate::sim::pods::set_of;
 use crate::sim::world::World;
 
 /// Reasons that room can end: none of them remains when there is plenty of it.
@@ -166,9 +167,18 @@ impl World {
                 is_refused || ["Waiting", "Completed", "Killed"].contains(&&*status.application_state)
             })
         };
-        let has_enough = |(name, group): &&(String, TaskGroup)| self.in_this_life(name, group) >= group.spec.min_member;
+        let has_enough = |(name, group): &&(String, TaskGroup)| {
+            self.in_this_life(name, group).max(self.in_order(name, group)) >= group.spec.min_member
+        };
         let queue = own.1.spec.queue.as_deref().unwrap_or("root.default");
         self.is_open(queue) && together.iter().all(|one| agrees(one) && has_enough(one) && !is_over(one))
+    }
+
+    /// How many members come one after the other, each when those before it run: a gang that waits until all are there waits
+    /// for ever, and one whose placeholders stand for those to come does not.
+    fn in_order(&self, name: &str, group: &TaskGroup) -> u32 {
+        let waits = group.spec.reservation == Reservation::Direct;
+        if waits { 0 } else { self.sets.replicas(&set_of(name)) }
     }
 
     /// Members that wait, or were bound in the present life of their task group.

@@ -12,7 +12,7 @@ use k8s_openapi::api::core::v1::{ContainerStatus, Pod, ResourceRequirements};
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::{Value, json};
 
-use super::acts::{Act, JobAct, PodAct};
+use super::acts::{Act, JobAct, PodAct, SetAct};
 use super::amount::GPU;
 use super::oracle::application_of;
 use super::people::{ABROAD, APPLICATION, FOREIGN, NS, TASK_GROUP, label, node_of};
@@ -76,6 +76,18 @@ impl World {
         let spec = json!({"parallelism": parallelism, "completions": completions, "template": template});
         let job = serde_json::from_value(json!({"spec": spec})).expect("a Job");
         self.jobs.add(&Key::new(NS, name.as_str()), job, 0);
+        self.jobs_act();
+    }
+
+    /// A StatefulSet comes.
+    pub(super) fn set_set(&mut self, set: &SetAct) {
+        let SetAct { group, milli, mib, gpu, replicas } = set;
+        let container = container(&json!(requests(*milli, *mib, *gpu)));
+        let pod = json!({"schedulerName": "gangline", "containers": [container], "priority": 0});
+        let template = json!({"metadata": {"labels": {TASK_GROUP: group}}, "spec": pod});
+        let spec = json!({"replicas": replicas, "serviceName": "", "selector": {}, "template": template});
+        let set = serde_json::from_value(json!({"spec": spec})).expect("a StatefulSet");
+        self.sets.add(&set_of(group), set);
         self.jobs_act();
     }
 
@@ -224,6 +236,11 @@ impl World {
             None | Some(_) => {}
         }
     }
+}
+
+/// The StatefulSet that makes the members of a group, if one does.
+pub(crate) fn set_of(group: &str) -> Key {
+    Key::new(NS, format!("{group}-set"))
 }
 
 /// What a controller makes when a pod of it is gone: as that was asked for, without what became of it.

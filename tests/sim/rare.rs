@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gangline::shim::op::Kind;
 
-use super::acts::{Act, GroupAct, JobAct, NodeAct, PodAct};
+use super::acts::{Act, GroupAct, JobAct, NodeAct, PodAct, SetAct};
 use super::coverage::STORMS;
 use super::draw::Dice;
 use super::place::Place;
@@ -117,6 +117,40 @@ pub(super) fn rarer(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (nodes, queues)
     }
     if dice.percent(30) {
         restart_some(dice, acts);
+    }
+    if dice.percent(6) {
+        sets(dice, acts);
+    }
+}
+
+/// StatefulSets have the members of some groups: one comes after the other. All of them are deleted now and then, and some
+/// fail.
+fn sets(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
+    let mut groups: BTreeMap<String, (u64, GroupAct)> = BTreeMap::new();
+    for (at, act) in acts.iter() {
+        if let Act::Group(group) = act {
+            groups.entry(group.name.clone()).or_insert((*at, group.clone()));
+        }
+    }
+    for (name, (at, group)) in groups {
+        if !dice.percent(40) {
+            continue;
+        }
+        acts.retain(|(_, act)| !matches!(act, Act::Pod(pod) if pod.group.as_ref() == Some(&name)));
+        let replicas = group.min + dice.few(1) as u32;
+        let GroupAct { milli, mib, gpu, .. } = group;
+        acts.push((at, Act::Set(SetAct { group: name.clone(), milli, mib, gpu, replicas })));
+        let member = |number: u32| format!("{name}-set-{number}");
+        for _ in 0..dice.few(3) {
+            let again = at + 10_000 + dice.below(100_000);
+            // At once: the first is made anew when all are gone or about to go.
+            let drop = |number| (again, Act::DropPod { name: member(number), again: false });
+            acts.extend((0..replicas).map(drop));
+        }
+        if dice.percent(30) {
+            let name = member(dice.below(replicas.into()) as u32);
+            acts.push((at + dice.below(100_000), Act::End { name, well: dice.percent(20) }));
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use gangline::shim::op::{Call, CallId, Kind, Op};
 use gangline::sim::api::Api;
 use gangline::sim::garbage;
 use gangline::sim::job::Jobs;
+use gangline::sim::ordered::Sets;
 use gangline::sim::store::{Change, metadata};
 use k8s_openapi::api::core::v1::Pod;
 
@@ -100,7 +101,7 @@ enum Event {
     Mend(Kind, Key),
     /// Nothing was heard of a node for a while.
     Mark(String),
-    /// The controller of Jobs looks at its pods.
+    /// The controllers of Jobs and StatefulSets look at their pods.
     Jobs,
 }
 
@@ -171,8 +172,9 @@ pub(crate) struct World {
     hanging: BTreeMap<String, u64>,
     /// Nodes whose machine is dead.
     pub(crate) dead: BTreeSet<String>,
-    /// What Jobs have and want, and whether their controller is going to look.
+    /// What Jobs and StatefulSets have and want, and whether their controllers are going to look.
     pub(crate) jobs: Jobs,
+    pub(crate) sets: Sets,
     jobs_due: bool,
     /// UIDs of the placeholders: pods that the scheduler created, and those that nothing tells from these.
     made: BTreeSet<String>,
@@ -245,6 +247,7 @@ impl World {
             hanging: BTreeMap::new(),
             dead: BTreeSet::new(),
             jobs: Jobs::default(),
+            sets: Sets::default(),
             jobs_due: false,
             made: BTreeSet::new(),
             forged: BTreeSet::new(),
