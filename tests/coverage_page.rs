@@ -14,6 +14,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_bound", "src/core/model/bound.rs"),
     ("spec_completion", "src/core/gang/life.rs, src/core/model/lifecycle.rs"),
     ("spec_edits", "src/core/facts/groups.rs"),
+    ("spec_endings", "src/core/gang/timeout.rs, src/core/model/kept.rs"),
     ("spec_events", "src/controller/announce.rs"),
     ("spec_facts", "src/core/facts, src/core/gang/heed.rs"),
     ("spec_gang", "src/core/gang"),
@@ -45,7 +46,7 @@ const OTHERWISE: &str = "\
 | each message is answered in the order of the seed | a timeout is written into status before the first deletion | ADR 23 |
 | the next cycle of a gang waits until all of its pods were tried | it comes when what failed has changed | ADR 18 |
 | a gang that completed and gets more pods goes on | a gang restarts as a gang | ADR 24 |
-| a release without an allocation key releases all of an application | deleting a TaskGroup releases every placeholder of it | nothing in Kubernetes says the first; pods are released one by one as they go |
+| a release without an allocation key releases all of an application | deleting the TaskGroup releases every placeholder of it | nothing in Kubernetes says the first; pods are released one by one as they go |
 | NonStrict: seats are held as capacity comes | every gang is Strict | NonStrict comes with Koordinator's dialect |
 ";
 

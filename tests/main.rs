@@ -38,6 +38,7 @@ mod spec_bad_input;
 mod spec_bound;
 mod spec_completion;
 mod spec_edits;
+mod spec_endings;
 mod spec_events;
 mod spec_facts;
 mod spec_gang;

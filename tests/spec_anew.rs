@@ -5,21 +5,7 @@ use gangline::core::event::{GroupSpec, PlaceholderFor, Reservation, Role};
 use gangline::core::model::lifecycle::AppState;
 
 use crate::support::cluster::Cluster;
-
-/// How long seats are kept here.
-const HOLD_MS: u64 = 60_000;
-
-/// A gang of four of 1 core that fills its node and its queue, and runs.
-fn full(reservation: Reservation, placeholder_for: PlaceholderFor) -> Cluster {
-    let mut cluster = Cluster::default().nodes(1, 4).queue("root.q", 4);
-    let spec = GroupSpec { seat_hold: HOLD_MS, reservation, placeholder_for, ..cluster.group("g", 4) };
-    cluster.submit("g", "root.q", spec);
-    cluster.members("g", 4);
-    cluster.settle().wait(1_000).settle();
-    assert_eq!((cluster.state("g"), cluster.report("g").seats.taken), (AppState::Running, 4), "{:#?}", cluster.log);
-    drop(cluster.taken());
-    cluster
-}
+use crate::support::phases::{HOLD_MS, full, full_direct};
 
 /// Who waits for room: another gang of one, which came before the restart.
 fn stranger(cluster: &mut Cluster) {
@@ -42,7 +28,7 @@ const KINDS: [(Reservation, PlaceholderFor); 3] = [
 fn a_restart_inside_the_hold_starts_whole_in_its_own_room() {
     for (reservation, placeholder_for) in KINDS {
         for fails in [true, false] {
-            let mut cluster = full(reservation, placeholder_for);
+            let mut cluster = full(4, 1, (reservation, placeholder_for));
             stranger(&mut cluster);
             for number in 0..4 {
                 let name = format!("g-{number}");
@@ -72,7 +58,7 @@ fn a_restart_inside_the_hold_starts_whole_in_its_own_room() {
 #[test]
 fn a_restart_after_the_hold_waits_as_a_whole() {
     for (reservation, placeholder_for) in KINDS {
-        let mut cluster = full(reservation, placeholder_for);
+        let mut cluster = full(4, 1, (reservation, placeholder_for));
         stranger(&mut cluster);
         let spec = GroupSpec {
             generation: 2,
@@ -98,7 +84,7 @@ fn a_restart_after_the_hold_waits_as_a_whole() {
 #[test]
 fn predecessors_that_terminate_hand_their_room_over() {
     for (reservation, placeholder_for) in KINDS {
-        let mut cluster = full(reservation, placeholder_for);
+        let mut cluster = full(4, 1, (reservation, placeholder_for));
         stranger(&mut cluster);
         (0..4).for_each(|number| cluster.change(&format!("g-{number}"), |spec| spec.terminating = true));
         (4..8).for_each(|number| cluster.member(&format!("g-{number}"), "g"));
@@ -216,7 +202,7 @@ fn held_seats_are_handed_over() {
 #[test]
 fn a_restart_goes_on_over_a_restart_of_the_process() {
     for began in [true, false] {
-        let mut cluster = full(Reservation::Direct, PlaceholderFor::Missing);
+        let mut cluster = full_direct(4, 1);
         (0..4).for_each(|number| cluster.change(&format!("g-{number}"), |spec| spec.terminating = true));
         (4..6).for_each(|number| cluster.member(&format!("g-{number}"), "g"));
         if began {
@@ -235,7 +221,7 @@ fn a_restart_goes_on_over_a_restart_of_the_process() {
 /// 01, 1.8: a restart in the middle of a restart: those that came for the second life go before it starts.
 #[test]
 fn a_restart_in_the_middle_of_a_restart() {
-    let mut cluster = full(Reservation::Direct, PlaceholderFor::Missing);
+    let mut cluster = full_direct(4, 1);
     stranger(&mut cluster);
     (0..4).for_each(|number| cluster.delete(&format!("g-{number}")));
     (4..6).for_each(|number| cluster.member(&format!("g-{number}"), "g"));
@@ -270,7 +256,7 @@ fn who_comes_after_a_soft_timeout_without_pods_starts_whole() {
 /// 01, 1.8: a job that is taken away while a pod of it waits begins another life and ends it.
 #[test]
 fn a_job_that_goes_away_waits_for_its_end() {
-    let mut cluster = full(Reservation::Direct, PlaceholderFor::Missing);
+    let mut cluster = full_direct(4, 1);
     cluster.member("g-4", "g");
     cluster.settle();
     (0..4).for_each(|number| cluster.delete(&format!("g-{number}")));
@@ -286,7 +272,7 @@ fn a_job_that_goes_away_waits_for_its_end() {
 /// As above, and what is submitted after that is new: it reserves though no pod is there.
 #[test]
 fn what_is_submitted_after_a_job_went_away_reserves() {
-    let mut cluster = full(Reservation::Direct, PlaceholderFor::Missing);
+    let mut cluster = full_direct(4, 1);
     (0..4).for_each(|number| cluster.delete(&format!("g-{number}")));
     cluster.member("g-4", "g");
     cluster.settle();

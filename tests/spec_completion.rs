@@ -9,7 +9,7 @@ use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::Refusal;
 
 use crate::support::cluster::{Cluster, NS, timeouts};
-use crate::support::phases::{ending, held, phases, rare, running, waiting};
+use crate::support::phases::{ending, endings, held, phases, running, waiting};
 
 /// 01, 1.8: "Running → Waiting when there is no real allocation and no pending ask (placeholders are not active
 /// allocations)"; seed 000 "Queue & Node": the placeholders count in the queue all the same.
@@ -354,7 +354,7 @@ fn repeated(cluster: &Cluster) -> Vec<Event> {
 /// 01, 1.10: "Duplicate, late or unknown confirmations are legal inputs and change nothing."
 #[test]
 fn what_is_late_unknown_or_repeated_changes_nothing() {
-    for (phase, cluster) in phases().into_iter().chain(rare()) {
+    for (phase, cluster) in phases().into_iter().chain(endings()) {
         for event in stale().into_iter().chain(repeated(&cluster)) {
             let mut told = cluster.clone();
             told.tell(event.clone());

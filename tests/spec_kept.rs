@@ -1,26 +1,11 @@
 //! Kept seats: the room of lost members (01, 1.5).
 
-use gangline::core::base::ids::Uid;
 use gangline::core::event::{GroupSpec, Place, Role};
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::shape::NodeSpec;
-use gangline::core::time::Wall;
 
 use crate::support::cluster::Cluster;
-
-/// How long seats are kept here.
-const HOLD_MS: u64 = 60_000;
-
-/// A Direct gang of `min` members of 1 core in `root.q`, which run; the nodes and the queue have no more room than that.
-fn full(min: u32, nodes: u32) -> Cluster {
-    let mut cluster = Cluster::default().nodes(nodes, i64::from(min / nodes)).queue("root.q", i64::from(min));
-    let spec = GroupSpec { seat_hold: HOLD_MS, ..cluster.direct("g", min) };
-    cluster.submit("g", "root.q", spec);
-    cluster.members("g", min);
-    cluster.settle();
-    assert_eq!((cluster.state("g"), cluster.report("g").seats.taken), (AppState::Running, min));
-    cluster
-}
+use crate::support::phases::{HOLD_MS, full_direct as full};
 
 fn kept(cluster: &Cluster) -> (u32, u32) {
     (cluster.report("g").seats.kept, cluster.report("g").seats.open)
@@ -367,77 +352,4 @@ fn a_new_process_knows_who_started_with_the_gang() {
     cluster.single("stranger");
     cluster.settle();
     assert_eq!((cluster.cpu("root.q"), cluster.why("stranger")), (3000, Some("Unschedulable")));
-}
-
-/// 01, 1.5: "A new member of the gang renews the others' holds, to at most twice the time since their loss": also where the only
-/// one that comes does so again and again, since it crashes.
-#[test]
-fn a_member_that_crashes_again_and_again_keeps_no_seats_for_ever() {
-    let mut cluster = Cluster::default().nodes(1, 100).queue("root.q", 100);
-    let spec = GroupSpec { seat_hold: HOLD_MS, ..cluster.direct("g", 100) };
-    cluster.submit("g", "root.q", spec);
-    cluster.members("g", 100);
-    cluster.settle();
-    (1..100).for_each(|number| cluster.delete(&format!("g-{number}")));
-    cluster.settle();
-    assert_eq!(kept(&cluster), (99, 0));
-    let controller = |cluster: &mut Cluster, name: &str| {
-        let mut pod = cluster.pod(name, Role::Member { group: "g".into() });
-        pod.created = cluster.now.wall.0 / 1_000;
-        cluster.show(pod);
-    };
-    let mut last = "g-0".to_owned();
-    for round in 0..12 {
-        // The next one is there before the last one fails, or this were the end of that life.
-        let next = format!("again-{round}");
-        controller(&mut cluster, &next);
-        cluster.settle();
-        assert!(cluster.node_of(&next).is_some(), "{round}");
-        cluster.finish(&last, false);
-        cluster.settle().wait(10_000).settle();
-        last = next;
-    }
-    assert_eq!((cluster.report("g").incarnation, cluster.report("g").seats.taken), (1, 1));
-    assert!(kept(&cluster).0 <= 12, "of the 99 none, 120 s later: {:?}", kept(&cluster));
-}
-
-/// 01, 1.5: "A running member beyond `minMember` takes over a lost seat at once"; 1.8: "when no started pod of the application
-/// lives": two jobs under one TaskGroup are one gang and members beyond it, whichever of them goes.
-#[test]
-fn two_jobs_of_one_task_group_are_one_gang_and_more() {
-    let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 8);
-    let spec = GroupSpec { seat_hold: HOLD_MS, ..cluster.direct("g", 4) };
-    cluster.submit("g", "root.q", spec);
-    let job = |cluster: &mut Cluster, job: &str| {
-        for number in 0..4 {
-            let mut pod = cluster.pod(&format!("{job}-{number}"), Role::Member { group: "g".into() });
-            pod.controller = Some(Uid::new(job));
-            cluster.show(pod);
-        }
-    };
-    job(&mut cluster, "a");
-    job(&mut cluster, "b");
-    cluster.settle();
-    assert_eq!((cluster.report("g").seats.taken, cluster.bound().len()), (4, 8));
-    (0..4).for_each(|number| cluster.delete(&format!("a-{number}")));
-    cluster.settle();
-    assert_eq!((cluster.report("g").seats.taken, kept(&cluster)), (4, (0, 0)), "the others take over");
-    job(&mut cluster, "c");
-    cluster.settle();
-    assert_eq!((cluster.report("g").incarnation, cluster.bound().len(), cluster.state("g")), (1, 8, AppState::Running));
-}
-
-/// 02, 2.1: "jumps of the wall clock neither fire nor freeze anything": a hold is of this process alone.
-#[test]
-fn jumps_of_the_clock_change_no_hold() {
-    for jump in [-86_400_000, 86_400_000] {
-        let mut cluster = full(4, 2);
-        cluster.delete("g-1");
-        cluster.settle().wait(30_000);
-        cluster.now.wall = Wall(cluster.now.wall.0 + jump);
-        cluster.wait(29_999).settle();
-        assert_eq!(kept(&cluster), (1, 0), "{jump}");
-        cluster.wait(1).settle();
-        assert_eq!(kept(&cluster), (0, 1), "{jump}");
-    }
 }

@@ -6,7 +6,7 @@ use gangline::core::model::lifecycle::AppState;
 use gangline::core::shape::NodeSpec;
 
 use crate::support::cluster::{Cluster, NS};
-use crate::support::phases::{held, phases, rare, running};
+use crate::support::phases::{held, phases, running};
 
 /// 01, 1.5: "A placeholder deleted by a user, evicted, preempted, failed …: the seat goes back to Open and is planned
 /// again while the application still needs it"; the other seats are untouched.
@@ -284,29 +284,7 @@ fn a_node_lost_after_the_start() {
     assert_eq!((cluster.report("g").reason, cluster.bound().len()), ("Running", 4));
 }
 
-/// 01, 1.5: "Gangline deletes its placeholders itself", in every phase, each once; "unbound members park"; kept seats are given
-/// back; and nothing of the gang is left behind.
-#[test]
-fn a_task_group_deleted_in_any_phase_leaves_nothing() {
-    for (phase, mut cluster) in phases().into_iter().chain(rare()) {
-        let decided = cluster.waiting();
-        cluster.lose_group("g");
-        cluster.member("late", "g");
-        cluster.settle();
-        assert_eq!(cluster.placeholders(), 0, "{phase}: {:#?}", cluster.log);
-        let runs = cluster.pods.values().filter(|(_, spec)| matches!(spec.place, Place::On { .. })).count();
-        assert_eq!(cluster.cpu("root.q"), 1_000 * runs as i128, "{phase}: nothing is charged for who does not run");
-        assert_eq!(cluster.why("late"), Some("TaskGroupNotFound"), "{phase}");
-        let mut released: Vec<_> = cluster.log.iter().chain(&decided).filter(|line| line.starts_with("rel")).collect();
-        let count = released.len();
-        released.sort();
-        released.dedup();
-        assert_eq!(released.len(), count, "{phase}: {released:?}");
-        assert_eq!(cluster.clear_away(), [""; 0], "{phase}");
-    }
-}
-
-/// As above while the object terminates: nothing waits until it is gone.
+/// 01, 1.5: "Gangline deletes its placeholders itself", also while the object terminates: nothing waits until it is gone.
 #[test]
 fn a_terminating_task_group_counts_as_deleted() {
     let mut cluster = held();

@@ -1,9 +1,80 @@
 //! One gang in every phase of its life: for sentences that hold always.
 
-use gangline::core::event::{GroupSpec, Style};
+use gangline::core::event::{GroupSpec, Place, PlaceholderFor, Reservation, Role, Style};
 use gangline::core::model::countdown::Deadline;
+use gangline::core::model::lifecycle::AppState;
 
 use super::cluster::{Cluster, timeouts};
+
+/// How long seats are kept in [`full`].
+pub const HOLD_MS: u64 = 60_000;
+
+/// A gang of `min` members of 1 core that fills its nodes and its queue `root.q`, and runs. The log begins here.
+pub fn full(min: u32, nodes: u32, (reservation, placeholder_for): (Reservation, PlaceholderFor)) -> Cluster {
+    let mut cluster = Cluster::default().nodes(nodes, i64::from(min / nodes)).queue("root.q", i64::from(min));
+    let spec = GroupSpec { seat_hold: HOLD_MS, reservation, placeholder_for, ..cluster.group("g", min) };
+    cluster.submit("g", "root.q", spec);
+    cluster.members("g", min);
+    cluster.settle().wait(1_000).settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").seats.taken), (AppState::Running, min), "{:#?}", cluster.log);
+    drop(cluster.taken());
+    cluster
+}
+
+/// The same without placeholders.
+pub fn full_direct(min: u32, nodes: u32) -> Cluster {
+    full(min, nodes, (Reservation::Direct, PlaceholderFor::Missing))
+}
+
+/// The placeholder timeout of three held seats is over; `g-0` has a scheduling gate. Nothing is carried out yet.
+pub fn timed_out(style: Style) -> Cluster {
+    let mut cluster = Cluster::default().nodes(1, 4).queue("root.q", 4);
+    let timeouts = timeouts(Deadline::Completion, 30).with(Deadline::Placeholder, Some(60_000));
+    let spec = GroupSpec { style, timeouts, ..cluster.all("g", 3) };
+    cluster.submit("g", "root.q", spec);
+    let gated = cluster.pod("g-0", Role::Member { group: "g".into() });
+    cluster.show(gated);
+    cluster.change("g-0", |spec| spec.place = Place::Gated);
+    cluster.settle().wait(60_000);
+    assert_eq!(cluster.placeholders(), 3, "{:#?}", cluster.log);
+    cluster
+}
+
+/// Whatever the phases leave out: timeouts and losses. The logs begin here.
+pub fn endings() -> Vec<(&'static str, Cluster)> {
+    let mut new = Cluster::default().nodes(1, 4).queue("root.q", 4);
+    let spec = GroupSpec { gang: vec!["g".into(), "h".into()], ..new.all("g", 2) };
+    new.submit("g", "root.q", spec);
+    new.members("g", 1);
+    new.settle();
+    assert_eq!(new.state("g"), AppState::New);
+    let (resuming, killing) = (timed_out(Style::Soft), timed_out(Style::Hard));
+    assert_eq!((resuming.state("g"), killing.state("g")), (AppState::Resuming, AppState::Killed));
+    let mut killed = killing.clone();
+    killed.settle();
+    let mut kept = full_direct(4, 2);
+    kept.delete("g-1");
+    kept.settle();
+    let mut all_kept = full_direct(4, 2);
+    (0..4).for_each(|number| all_kept.delete(&format!("g-{number}")));
+    all_kept.settle();
+    assert_eq!((all_kept.state("g"), all_kept.report("g").seats.kept), (AppState::Waiting, 4));
+    let mut second_life = all_kept.clone();
+    second_life.member("g-4", "g");
+    second_life.settle();
+    assert_eq!((second_life.state("g"), second_life.report("g").incarnation), (AppState::Accepted, 2));
+    let mut endings = vec![
+        ("new", new),
+        ("resuming", resuming),
+        ("killing", killing),
+        ("killed", killed),
+        ("kept", kept),
+        ("all kept", all_kept),
+        ("second life", second_life),
+    ];
+    endings.iter_mut().for_each(|(_, cluster)| drop(cluster.taken()));
+    endings
+}
 
 /// What the phases have in common: `g` of three members of 1 core with a placeholder each, in `root.q`.
 fn gang(nodes: u32, cpu: i64, quota: i64) -> Cluster {
@@ -56,63 +127,11 @@ pub fn phases() -> Vec<(&'static str, Cluster)> {
     phases
 }
 
-/// The placeholder timeout ended before the start: placeholders leave.
-pub fn timed_out(style: Style) -> Cluster {
-    let mut cluster = held();
-    let timeouts = timeouts(Deadline::Completion, 30).with(Deadline::Placeholder, Some(60_000));
-    cluster.apply("g", GroupSpec { style, timeouts, generation: 2, ..cluster.groups["g"].clone() });
-    cluster.settle().wait(60_000);
-    cluster.carry_out_shows().step();
-    cluster
-}
-
-/// Three members that run; what they leave is kept for a minute.
-pub fn full() -> Cluster {
-    let mut cluster = gang(1, 3, 3);
-    cluster.apply("g", GroupSpec { seat_hold: 60_000, generation: 2, ..cluster.groups["g"].clone() });
-    cluster.members("g", 3);
-    cluster.settle();
-    assert_eq!(cluster.report("g").seats.taken, 3);
-    cluster
-}
-
-/// Phases that an earlier process cannot hand on, or that no healthy gang comes to: seats are kept, or a timeout has ended.
-pub fn rare() -> Vec<(&'static str, Cluster)> {
-    let mut resumed = timed_out(Style::Soft);
-    resumed.settle();
-    let mut killed = timed_out(Style::Hard);
-    killed.settle();
-    let mut keeping = full();
-    keeping.delete("g-0");
-    keeping.settle();
-    let mut all_kept = keeping.clone();
-    all_kept.delete("g-1");
-    all_kept.finish("g-2", false);
-    all_kept.settle();
-    let mut anew = all_kept.clone();
-    anew.member("g-3", "g");
-    anew.step();
-    let mut anew_held = anew.clone();
-    anew_held.settle();
-    let mut phases = vec![
-        ("resuming", timed_out(Style::Soft)),
-        ("resumed", resumed),
-        ("ending after a kill", timed_out(Style::Hard)),
-        ("killed", killed),
-        ("running with a kept seat", keeping),
-        ("waiting with kept seats", all_kept),
-        ("the next life begins", anew),
-        ("the next life runs", anew_held),
-    ];
-    phases.iter_mut().for_each(|(_, cluster)| drop(cluster.taken()));
-    phases
-}
-
 fn before_the_start() -> Vec<(&'static str, Cluster)> {
     let mut rejected = gang(2, 4, 2);
     rejected.settle();
     let mut gate = gang(2, 4, 3);
-    let mut single = gate.pod("s", gangline::core::event::Role::Singleton);
+    let mut single = gate.pod("s", Role::Singleton);
     (single.queue, single.created) = (Some("root.q".into()), 1);
     gate.show(single);
     gate.settle();
