@@ -174,7 +174,7 @@ impl Process {
             self.take_room(&seen_pod);
         }
         let comes = !knows_where || seen_pod.node.is_none();
-        self.know(seen.key.clone(), seen_pod);
+        self.know(&seen.key, seen_pod);
         if comes {
             self.note_comer(&seen.key);
         }
@@ -191,14 +191,14 @@ impl Process {
         levels.for_each(|(_, level)| level.changed_ms = self.now_ms);
     }
 
-    fn know(&mut self, key: Key, pod: PodSeen) {
+    fn know(&mut self, key: &Key, pod: PodSeen) {
         let (uid, lives_on) = (pod.uid.clone(), pod.lives_in().is_some());
         if let Some(old) = self.pods.insert(key.clone(), pod) {
             if old.uid != uid {
                 self.intents.remove(&old.uid);
             }
             self.note_death(&old, old.uid == uid && lives_on);
-            match self.pods.get(&key).filter(|pod| pod.uid == old.uid).cloned() {
+            match self.pods.get(key).filter(|pod| pod.uid == old.uid).cloned() {
                 Some(now) if now.ended => self.note_loss(&old, Some(&now)),
                 Some(_) => {}
                 None => self.note_loss(&old, None),
