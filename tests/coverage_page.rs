@@ -13,6 +13,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_bad_input", "src/shim, src/core"),
     ("spec_bound", "src/core/model/bound.rs"),
     ("spec_completion", "src/core/gang/life.rs, src/core/model/lifecycle.rs"),
+    ("spec_deadlines", "src/core/model/countdown.rs, src/core/gang/timeout.rs"),
     ("spec_edits", "src/core/facts/groups.rs"),
     ("spec_endings", "src/core/gang/timeout.rs, src/core/model/kept.rs"),
     ("spec_events", "src/controller/announce.rs"),

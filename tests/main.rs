@@ -37,6 +37,7 @@ mod spec_audit;
 mod spec_bad_input;
 mod spec_bound;
 mod spec_completion;
+mod spec_deadlines;
 mod spec_edits;
 mod spec_endings;
 mod spec_events;

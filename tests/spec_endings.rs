@@ -6,13 +6,13 @@ use gangline::core::base::ids::Uid;
 use gangline::core::event::{AskSpec, Event, GroupSpec, Place, Role, Style};
 use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
-use gangline::core::time::Wall;
 
 use crate::support::cluster::{Cluster, timeouts};
 use crate::support::phases::{HOLD_MS, endings, full_direct, phases, timed_out};
 
-/// A day, in milliseconds.
-const DAY_MS: i64 = 86_400_000;
+fn state_and_kept(cluster: &Cluster) -> (AppState, u32) {
+    (cluster.state("g"), cluster.report("g").seats.kept)
+}
 
 /// How much room all nodes have, in cores.
 fn cores(cluster: &Cluster) -> usize {
@@ -107,79 +107,6 @@ fn a_new_process_reserves_nothing_for_what_has_timed_out() {
     }
 }
 
-/// A gang of which everything succeeded: its completion timeout of 30 s begins now.
-fn waiting() -> Cluster {
-    let mut cluster = full_direct(2, 1);
-    ["g-0", "g-1"].iter().for_each(|name| cluster.finish(name, true));
-    cluster.settle();
-    assert_eq!(cluster.state("g"), AppState::Waiting);
-    cluster
-}
-
-/// A gang that lost a member just now.
-fn losing() -> Cluster {
-    let mut cluster = full_direct(2, 1);
-    cluster.delete("g-0");
-    cluster.settle();
-    cluster
-}
-
-/// What a deadline changes.
-fn ends(cluster: &Cluster) -> (AppState, u32) {
-    (cluster.state("g"), cluster.report("g").seats.kept)
-}
-
-/// What has a deadline, in how many milliseconds it is, and what is so then.
-fn with_deadlines() -> Vec<(Cluster, u64, (AppState, u32))> {
-    let mut held = Cluster::default().nodes(1, 3);
-    let spec = GroupSpec { timeouts: timeouts(Deadline::Placeholder, 60), style: Style::Hard, ..held.all("g", 3) };
-    held.apply("g", spec);
-    held.settle();
-    vec![
-        (held, 60_000, (AppState::Killed, 0)),
-        (late(Deadline::Admission), 60_000, (AppState::Rejected, 0)),
-        (late(Deadline::Wait), 60_000, (AppState::Rejected, 0)),
-        (waiting(), 30_000, (AppState::Completed, 0)),
-        (losing(), HOLD_MS, (AppState::Running, 0)),
-    ]
-}
-
-/// 02, 2.1: "jumps of the wall clock neither fire nor freeze anything": of every timeout of 01, 1.7.
-#[test]
-fn jumps_of_the_wall_clock_move_no_deadline() {
-    for jump in [-DAY_MS, DAY_MS] {
-        for (mut cluster, limit, then) in with_deadlines() {
-            let before = ends(&cluster);
-            cluster.wait(limit / 2).settle();
-            cluster.now.wall = Wall(cluster.now.wall.0 + jump);
-            cluster.settle().wait(limit - limit / 2 - 1).settle();
-            assert_eq!(ends(&cluster), before, "{jump} {then:?}");
-            cluster.wait(1).settle();
-            assert_eq!(ends(&cluster), then, "{jump}");
-        }
-    }
-}
-
-/// 01, 1.7: "All deadlines are durable across a restart": time passes while nobody is there, and what is over by then ends at
-/// once; a clock that was set back makes none longer than it is.
-#[test]
-fn deadlines_that_passed_while_nobody_was_there_end_at_once() {
-    // Kept seats are memory (01, 1.5).
-    for (cluster, limit, then) in with_deadlines().into_iter().filter(|(.., (state, _))| *state != AppState::Running) {
-        let before = ends(&cluster);
-        let limit_wall = limit.cast_signed();
-        let after = |away: i64| {
-            let mut cluster = cluster.clone();
-            cluster.now.wall = Wall(cluster.now.wall.0 + away);
-            cluster.restart().settle();
-            cluster
-        };
-        assert_eq!([after(limit_wall - 1), after(-DAY_MS)].map(|cluster| ends(&cluster)), [before; 2], "{then:?}");
-        assert_eq!([after(limit_wall), after(DAY_MS)].map(|cluster| ends(&cluster)), [then; 2]);
-        assert_eq!(ends(after(-DAY_MS).wait(limit).settle()), then);
-    }
-}
-
 /// Carries out everything except the Binding of the third placeholder, which is never answered.
 fn settle_without_the_third_seat(cluster: &mut Cluster) {
     cluster.step();
@@ -248,7 +175,7 @@ fn a_member_that_crashes_for_ever_holds_nothing_for_ever() {
         let mut cluster = full_direct(100, 10);
         (1..100).for_each(|number| cluster.delete(&format!("g-{number}")));
         cluster.settle();
-        assert_eq!(ends(&cluster), (AppState::Running, 99));
+        assert_eq!(state_and_kept(&cluster), (AppState::Running, 99));
         for round in 0..30 {
             cluster.wait(10_000).settle();
             let (last, next) = (round * 100, (round + 1) * 100);
@@ -288,11 +215,11 @@ fn what_the_predecessors_lose_is_not_kept_for_a_successor() {
     cluster.apply("g", spec);
     (3..6).for_each(|number| cluster.member(&format!("g-{number}"), "g"));
     cluster.settle();
-    assert_eq!((ends(&cluster), cluster.cpu("root.q")), ((AppState::Accepted, 0), 3_000));
+    assert_eq!((state_and_kept(&cluster), cluster.cpu("root.q")), ((AppState::Accepted, 0), 3_000));
     assert_eq!((cluster.report("g").members.scheduled, cluster.report("g").reason), (0, "WaitingForQuota"));
     cluster.finish("g-0", false);
     cluster.settle();
-    assert_eq!((ends(&cluster), cluster.cpu("root.q")), ((AppState::Running, 0), 5_000));
+    assert_eq!((state_and_kept(&cluster), cluster.cpu("root.q")), ((AppState::Running, 0), 5_000));
     assert_eq!(
         (cluster.bound(), cluster.report("g").seats.taken),
         (["g-1", "g-2", "g-3", "g-4", "g-5"].map(String::from).to_vec(), 3)
@@ -325,7 +252,7 @@ fn of_two_jobs_in_one_task_group_one_may_go() {
                     cluster.delete(&name)
                 }
                 cluster.settle();
-                assert_eq!((ends(&cluster), cluster.report("g").seats.taken), ((AppState::Running, 0), 3));
+                assert_eq!((state_and_kept(&cluster), cluster.report("g").seats.taken), ((AppState::Running, 0), 3));
             }
             assert_eq!(cluster.cpu("root.q"), 3_000);
             of_job(&mut cluster, gone, 3);

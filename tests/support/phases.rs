@@ -26,8 +26,8 @@ pub fn full_direct(min: u32, nodes: u32) -> Cluster {
     full(min, nodes, (Reservation::Direct, PlaceholderFor::Missing))
 }
 
-/// The placeholder timeout of three held seats is over; `g-0` has a scheduling gate. Nothing is carried out yet.
-pub fn timed_out(style: Style) -> Cluster {
+/// Three held seats for which nobody comes, since `g-0` has a scheduling gate: they may be held for 60 s.
+pub fn unclaimed(style: Style) -> Cluster {
     let mut cluster = Cluster::default().nodes(1, 4).queue("root.q", 4);
     let timeouts = timeouts(Deadline::Completion, 30).with(Deadline::Placeholder, Some(60_000));
     let spec = GroupSpec { style, timeouts, ..cluster.all("g", 3) };
@@ -35,7 +35,14 @@ pub fn timed_out(style: Style) -> Cluster {
     let gated = cluster.pod("g-0", Role::Member { group: "g".into() });
     cluster.show(gated);
     cluster.change("g-0", |spec| spec.place = Place::Gated);
-    cluster.settle().wait(60_000);
+    cluster.settle();
+    cluster
+}
+
+/// As long is over. Nothing is carried out yet.
+pub fn timed_out(style: Style) -> Cluster {
+    let mut cluster = unclaimed(style);
+    cluster.wait(60_000);
     assert_eq!(cluster.placeholders(), 3, "{:#?}", cluster.log);
     cluster
 }
