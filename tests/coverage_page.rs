@@ -34,6 +34,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_room", "src/core/place"),
     ("spec_said", "src/core/show"),
     ("spec_seats", "src/core/model/seat.rs"),
+    ("spec_seeds", "src/core, src/shim"),
     ("spec_submission", "src/core/gang/judge.rs"),
     ("spec_swap", "src/core/gang/replace.rs"),
     ("spec_timeouts", "src/core/gang/timeout.rs"),
@@ -48,6 +49,14 @@ const OTHERWISE: &str = "\
 | the next cycle of a gang waits until all of its pods were tried | it comes when what failed has changed | ADR 18 |
 | a gang that completed and gets more pods goes on | a gang restarts as a gang | ADR 24 |
 | a release without an allocation key releases all of an application | deleting the TaskGroup releases every placeholder of it | nothing in Kubernetes says the first; pods are released one by one as they go |
+| the fields of AddApplicationRequest, AllocationAsk, Allocation and AllocationRelease are protobuf | values of Rust between shim and core; on pods labels and annotations | no second process reads them |
+| the core answers the shim's release with one of the same type | nothing is answered | a pod that is gone needs no word; the books are changed in the same step |
+| PREEMPTED_BY_SCHEDULER releases pods | no release has that type | there is no preemption yet |
+| a queue with the sort policy FAIR rejects applications with gangs | queues have no sort policy: all are FIFO | what cannot be set need not be refused |
+| a placeholder timeout kills the application | so with style Hard; with Soft, the default, its pods are placed one by one | 01, 1.7: YuniKorn does so today |
+| a placeholder timeout ends a reservation that is partly allocated | it ends one that nobody came for: a gang holds all of its seats or none | 01, 1.3: no hold and wait |
+| each pod generates a placeholder, the first pod too | so with `placeholderFor: all`; by default members that exist take seats directly, and pods outside task groups always | 01, 1.3: no call for what need not be held |
+| pods of a gang that timed out are annotated with `gang.scheduling.koordinator.sh/timeout` | the TaskGroup has the condition TimedOut, and each pod says so in its own | the annotation comes with Koordinator's dialect |
 | NonStrict: seats are held as capacity comes | every gang is Strict | NonStrict comes with Koordinator's dialect |
 ";
 

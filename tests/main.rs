@@ -59,6 +59,7 @@ mod spec_room;
 mod spec_said;
 #[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one place among all")]
 mod spec_seats;
+mod spec_seeds;
 mod spec_submission;
 #[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one decision among all")]
 mod spec_swap;

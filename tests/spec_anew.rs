@@ -2,9 +2,10 @@
 
 use gangline::core::base::ids::Uid;
 use gangline::core::event::{GroupSpec, PlaceholderFor, Reservation, Role};
+use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, timeouts};
 use crate::support::phases::{HOLD_MS, full, full_direct};
 
 /// Who waits for room: another gang of one, which came before the restart.
@@ -60,11 +61,8 @@ fn a_restart_after_the_hold_waits_as_a_whole() {
     for (reservation, placeholder_for) in KINDS {
         let mut cluster = full(4, 1, (reservation, placeholder_for));
         stranger(&mut cluster);
-        let spec = GroupSpec {
-            generation: 2,
-            timeouts: crate::support::cluster::timeouts(gangline::core::model::countdown::Deadline::Completion, 600),
-            ..cluster.groups["g"].clone()
-        };
+        let spec =
+            GroupSpec { generation: 2, timeouts: timeouts(Deadline::Completion, 600), ..cluster.groups["g"].clone() };
         cluster.apply("g", spec);
         (0..4).for_each(|number| cluster.delete(&format!("g-{number}")));
         cluster.settle().wait(HOLD_MS).settle();
@@ -79,8 +77,8 @@ fn a_restart_after_the_hold_waits_as_a_whole() {
     }
 }
 
-/// 01, 1.8: "still in Running with the old ones terminating"; "terminating predecessors stay charged until they are gone and
-/// hand their room over the same way".
+/// 01, 1.8: "still in Running with the old ones terminating"; "terminating predecessors stay charged until they are gone
+/// and hand their room over the same way".
 #[test]
 fn predecessors_that_terminate_hand_their_room_over() {
     for (reservation, placeholder_for) in KINDS {
@@ -102,8 +100,9 @@ fn predecessors_that_terminate_hand_their_room_over() {
     }
 }
 
-/// 01, 1.8: "Except: where some of the old members Succeeded under the newcomer's own controller (a Job with more completions
-/// than parallelism), it goes on as the same incarnation."
+/// 01, 1.8: "Except: where some of the old members Succeeded under the newcomer's own controller (a Job with more
+/// completions than parallelism), it goes on as the same incarnation"; seed 000: "If new allocation asks are added to the
+/// application it will transition back to a running state."
 #[test]
 fn a_job_with_more_completions_than_parallelism_goes_on() {
     for is_gone in [false, true] {
@@ -145,8 +144,8 @@ fn a_job_with_more_completions_than_parallelism_goes_on() {
     }
 }
 
-/// 01, 1.8: "originators included": while the driver lives its executors may drop to none; and where the driver is lost before
-/// its executors these live.
+/// 01, 1.8: "originators included": while the driver lives its executors may drop to none; and where the driver is lost
+/// before its executors these live.
 #[test]
 fn whoever_lives_keeps_the_life_going() {
     for driver_first in [true, false] {
@@ -237,10 +236,8 @@ fn a_restart_in_the_middle_of_a_restart() {
 #[test]
 fn who_comes_after_a_soft_timeout_without_pods_starts_whole() {
     let mut cluster = Cluster::default().nodes(1, 4);
-    let placeholder = gangline::core::model::countdown::Deadline::Placeholder;
     let spec = GroupSpec {
-        timeouts: crate::support::cluster::timeouts(gangline::core::model::countdown::Deadline::Completion, 300)
-            .with(placeholder, Some(5_000)),
+        timeouts: timeouts(Deadline::Completion, 300).with(Deadline::Placeholder, Some(5_000)),
         ..cluster.all("g", 3)
     };
     cluster.apply("g", spec);
@@ -319,4 +316,134 @@ fn predecessors_take_no_kept_seat() {
     cluster.delete("g-5");
     cluster.settle();
     assert_eq!((cluster.report("g").seats.kept, cluster.report("g").seats.taken), (1, 3));
+}
+
+/// 01, 1.8: "`completionTimeoutSeconds` decides only when the ID is called Completed and leaves its queue, never whether
+/// a restart is a gang."
+#[test]
+fn how_long_an_application_waits_for_its_end_makes_no_difference_to_a_restart() {
+    for (seconds, state) in [(0, AppState::Completed), (3_600, AppState::Waiting)] {
+        let mut cluster = Cluster::default().nodes(1, 4);
+        let spec = GroupSpec { timeouts: timeouts(Deadline::Completion, seconds), ..cluster.direct("g", 2) };
+        cluster.apply("g", spec);
+        cluster.members("g", 2);
+        cluster.settle();
+        (0..2).for_each(|number| cluster.delete(&format!("g-{number}")));
+        cluster.settle().wait(100_000).settle();
+        assert_eq!(cluster.state("g"), state);
+        cluster.member("g-2", "g");
+        cluster.settle();
+        let report = cluster.report("g");
+        assert_eq!((report.state, report.incarnation, report.reason), (AppState::Accepted, 2, "WaitingForMembers"));
+        assert_eq!(cluster.node_of("g-2"), None);
+        cluster.member("g-3", "g");
+        cluster.settle();
+        assert_eq!((cluster.state("g"), cluster.bound().len()), (AppState::Running, 2));
+    }
+}
+
+/// 01, 1.8: "with everything that a first start has: gate, whole plan, …, timeouts".
+#[test]
+fn the_next_life_has_the_timeouts_of_a_first_one() {
+    for (what, queue) in [(Deadline::Admission, "root.q"), (Deadline::Wait, "root.default")] {
+        let mut cluster = Cluster::default().nodes(1, 2).queue("root.q", 2);
+        let timeouts = timeouts(Deadline::Completion, 30).with(what, Some(60_000));
+        let spec = GroupSpec { timeouts, ..cluster.direct("g", 2) };
+        cluster.submit("g", "root.q", spec);
+        cluster.members("g", 2);
+        cluster.settle();
+        assert_eq!(cluster.state("g"), AppState::Running);
+        (0..2).for_each(|number| cluster.delete(&format!("g-{number}")));
+        // Somebody else takes some of the quota, or of the node.
+        cluster.other("other", queue, 1);
+        (2..4).for_each(|number| cluster.member(&format!("g-{number}"), "g"));
+        cluster.settle();
+        assert_eq!((cluster.state("g"), cluster.report("g").incarnation), (AppState::Accepted, 2));
+        assert_eq!(cluster.report("g").deadlines.of(what), Some(cluster.now.wall.after(60_000)), "{what}");
+        cluster.wait(59_999).settle();
+        assert_eq!(cluster.state("g"), AppState::Accepted, "{what}");
+        cluster.wait(1).settle();
+        assert_eq!((cluster.state("g"), cluster.report("g").reason), (AppState::Rejected, what.code().name()));
+    }
+}
+
+/// 01, 1.8: "inherits Kept and Held seats for what is left of their hold": a gang that begins anew and is not whole in
+/// time gives the room to those that wait. Who comes renews what is kept, to at most twice the time.
+#[test]
+fn what_a_restart_inherits_is_kept_no_longer_than_before() {
+    for (second_at, ends) in [(None, HOLD_MS), (Some(50_000), 110_000), (Some(59_999), 119_999)] {
+        let mut cluster = full_direct(4, 1);
+        stranger(&mut cluster);
+        (0..4).for_each(|number| cluster.delete(&format!("g-{number}")));
+        cluster.member("g-4", "g");
+        cluster.settle();
+        assert_eq!((cluster.report("g").incarnation, cluster.scheduler.books.kept.iter().count()), (2, 4));
+        if let Some(at) = second_at {
+            cluster.wait(at).settle();
+            cluster.member("g-5", "g");
+            cluster.settle();
+        }
+        cluster.wait(ends - second_at.unwrap_or(0) - 1).settle();
+        assert_eq!((cluster.node_of("a-0"), cluster.cpu("root.q")), (None, 4_000), "until {ends} ms");
+        cluster.wait(1).settle();
+        assert_eq!((cluster.node_of("a-0").is_some(), cluster.cpu("root.q")), (true, 1_000), "{:#?}", cluster.log);
+        assert_eq!((cluster.state("g"), cluster.bound().len()), (AppState::Accepted, 1));
+    }
+}
+
+/// 01, 1.5: "running members … never count for a successor of the same name": nor does the room that was kept for the old
+/// gang.
+#[test]
+fn a_successor_inherits_no_kept_seat() {
+    let mut cluster = full_direct(4, 2);
+    (0..2).for_each(|number| cluster.delete(&format!("g-{number}")));
+    cluster.settle();
+    let spec = GroupSpec { uid: Uid::new("uid-g-2"), created: 30, ..cluster.groups["g"].clone() };
+    cluster.lose_group("g");
+    cluster.apply("g", spec);
+    (4..8).for_each(|number| cluster.member(&format!("g-{number}"), "g"));
+    cluster.settle();
+    let report = cluster.report("g");
+    assert_eq!((report.state, report.reason, report.incarnation), (AppState::Accepted, "WaitingForQuota", 1));
+    let charged = |cluster: &Cluster| (cluster.scheduler.books.kept.iter().count(), cluster.cpu("root.q"));
+    assert_eq!(charged(&cluster), (0, 2_000));
+    cluster.delete("g-2");
+    cluster.settle();
+    assert_eq!(charged(&cluster), (0, 1_000));
+    cluster.delete("g-3");
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").seats.taken), (AppState::Running, 4), "{:#?}", cluster.log);
+}
+
+/// 01, 1.8 with 1.4: of two jobs under one TaskGroup the one has the seats, and of the other as many run as there is
+/// room. When the first goes whole and nobody of the other runs, these begin another life; else they take the seats.
+#[test]
+fn two_jobs_with_room_for_one_and_a_half() {
+    for (cores, lives) in [(6, 1), (4, 2)] {
+        for restart in [false, true] {
+            let mut cluster = Cluster::default().nodes(1, cores);
+            let spec = GroupSpec { seat_hold: HOLD_MS, ..cluster.direct("g", 4) };
+            cluster.apply("g", spec);
+            for job in ["a", "b"] {
+                for number in 0..4 {
+                    let mut pod = cluster.pod(&format!("{job}-{number}"), Role::Member { group: "g".into() });
+                    pod.controller = Some(Uid::new(job));
+                    cluster.show(pod);
+                }
+            }
+            cluster.settle();
+            let bound = usize::try_from(cores).expect("small");
+            assert_eq!((cluster.bound().len(), cluster.report("g").seats.taken), (bound, 4), "{:#?}", cluster.log);
+            assert_eq!(cluster.why("b-3"), Some("Unschedulable"));
+            if restart {
+                cluster.restart().settle();
+            }
+            (0..4).for_each(|number| cluster.delete(&format!("a-{number}")));
+            cluster.settle();
+            let report = cluster.report("g");
+            assert_eq!((report.state, report.incarnation, report.seats.taken), (AppState::Running, lives, 4));
+            assert_eq!(cluster.bound(), ["b-0", "b-1", "b-2", "b-3"]);
+            assert_eq!(cluster.scheduler.books.kept.iter().count(), 0);
+        }
+    }
 }

@@ -6,10 +6,12 @@ use gangline::core::codes::Code;
 use gangline::core::model::lifecycle::AppState;
 use gangline::shim::observation::{Outcome, WatchFact};
 use gangline::shim::op::{Call, Kind, Op};
+use gangline::shim::show;
+use gangline::sim::schema;
 use serde_json::{Value, json};
 
 use crate::support::cluster::Cluster;
-use crate::support::driven::{Driven, group, member};
+use crate::support::driven::{Driven, group, member, node};
 
 /// Everything that leaves within so many seconds, each call answered as by a server that grants everything.
 fn calls(driven: &mut Driven, seconds: u64) -> Vec<Call> {
@@ -311,7 +313,8 @@ fn a_reason_that_lasts_has_its_event() {
     assert_eq!(events.last(), Some(&Code::WaitingForCapacity.name()));
 }
 
-/// Placeholders of a gang whose only pod comes and goes are made again after a pause, longer each time.
+/// 01, 1.3 missing: "reserves nothing before a first pod of the application exists": where the only one comes and goes,
+/// placeholders are made again after a pause, longer each time.
 #[test]
 fn placeholders_do_not_follow_a_first_pod_that_comes_and_goes() {
     let mut cluster = Cluster::default().nodes(1, 2);
@@ -326,4 +329,115 @@ fn placeholders_do_not_follow_a_first_pod_that_comes_and_goes() {
     let made = cluster.logged("create");
     assert!((4..=20).contains(&made), "{made} placeholders were made in 200 s");
     assert_eq!((cluster.report("g").reason, cluster.placeholders()), ("WaitingForFirstPod", 0));
+}
+
+/// Times that nobody may ask for: the field, and what it says.
+fn wrong_times() -> Vec<(&'static str, Value)> {
+    let waits = ["placeholderTimeoutSeconds", "admissionTimeoutSeconds", "waitTimeoutSeconds"];
+    let wrong = [json!(0), json!(-1), json!(31_536_001), json!(1_u64 << 40), json!("60"), json!(1.5)];
+    let mut all: Vec<_> = waits.iter().flat_map(|field| wrong.clone().map(|value| (*field, value))).collect();
+    all.extend([json!(-1), json!(86_401)].map(|value| ("completionTimeoutSeconds", value)));
+    all.extend([json!(-1), json!(3_601), json!(u64::MAX)].map(|value| ("seatHoldSeconds", value)));
+    all
+}
+
+/// State, reason and sentence of the last status that was written.
+fn last_status(calls: &[Call]) -> Option<[String; 3]> {
+    let mut statuses = calls
+        .iter()
+        .filter_map(|call| if let Op::PatchTaskGroupStatus { status, .. } = &call.op { Some(status) } else { None });
+    statuses.next_back().map(|status| [&status.application_state, &status.reason, &status.message].map(Clone::clone))
+}
+
+/// 01, 1.7, and 1.5 "at most 3600": a time that is 0, negative, of more than a year, or no whole number is refused by the
+/// definition, and where that is not in force the gang is Rejected, by the name of the field; nothing of it runs.
+#[test]
+fn times_that_nobody_may_ask_for_are_refused_by_name() {
+    for (field, value) in wrong_times() {
+        let mut object = group(&json!({"reservation": "Direct"}));
+        object["spec"][field] = value.clone();
+        let problems = schema::problems("TaskGroup", &object, None);
+        assert!(problems.iter().any(|problem| problem.said.contains(field)), "{field} {value}: {problems:?}");
+        let mut driven = Driven::synced();
+        driven.upsert(Kind::TaskGroup, &object);
+        ["m0", "m1"].iter().for_each(|name| driven.upsert(Kind::Pod, &member(name)));
+        let calls = calls(&mut driven, 120);
+        let [state, reason, message] = last_status(&calls).expect("it is told");
+        assert_eq!((&*state, &*reason), ("Rejected", "InvalidSpec"), "{field} {value}");
+        assert!(message.contains(field), "{field} {value}: {message}");
+        assert!(calls.iter().all(|call| !matches!(call.op, Op::Bind { .. } | Op::CreatePod(_))), "{field} {value}");
+    }
+}
+
+/// As above: the least and the most that may be asked for.
+#[test]
+fn the_least_and_the_most_times_are_taken() {
+    let least = json!({"admissionTimeoutSeconds": 1, "placeholderTimeoutSeconds": 1, "waitTimeoutSeconds": 1,
+                       "completionTimeoutSeconds": 0, "seatHoldSeconds": 0});
+    let most = json!({"admissionTimeoutSeconds": 31_536_000, "placeholderTimeoutSeconds": 31_536_000,
+                      "waitTimeoutSeconds": 31_536_000, "completionTimeoutSeconds": 86_400, "seatHoldSeconds": 3_600});
+    for mut times in [least, most] {
+        times["reservation"] = json!("Direct");
+        let object = group(&times);
+        assert_eq!(schema::problems("TaskGroup", &object, None), []);
+        let mut driven = Driven::synced();
+        driven.upsert(Kind::TaskGroup, &object);
+        ["m0", "m1"].iter().for_each(|name| driven.upsert(Kind::Pod, &member(name)));
+        let calls = calls(&mut driven, 5);
+        assert_eq!(calls.iter().filter(|call| matches!(call.op, Op::Bind { .. })).count(), 2, "{times}");
+        assert_eq!(last_status(&calls).map(|[state, ..]| state).as_deref(), Some("Running"), "{times}");
+    }
+}
+
+/// 01, 1.7, "default": of what a TaskGroup leaves out completion has 30 s and placeholders 900 s, and nothing else ends.
+#[test]
+fn what_is_left_out_has_its_default() {
+    let deadlines = |calls: &[Call]| -> Vec<_> {
+        let statuses = calls.iter().filter_map(|call| {
+            if let Op::PatchTaskGroupStatus { status, .. } = &call.op { status.deadlines.clone() } else { None }
+        });
+        statuses.collect()
+    };
+    let mut driven = Driven::synced();
+    driven.upsert(Kind::TaskGroup, &group(&json!({"reservation": "Direct"})));
+    driven.upsert(Kind::Pod, &member("m0"));
+    assert_eq!(deadlines(&calls(&mut driven, 3_600)), [], "one member waits without a limit");
+    let mut driven = Driven::synced();
+    let began = driven.wall();
+    driven.upsert(Kind::TaskGroup, &group(&json!({"placeholderFor": "all"})));
+    let made = driven.grant();
+    made.iter().for_each(|pod| driven.fact(Kind::Pod, WatchFact::Upsert(pod.clone())));
+    driven.step();
+    let shown = deadlines(&calls(&mut driven, 60));
+    let [one] = &shown[..] else { panic!("{shown:?}") };
+    assert_eq!((&one.admission, &one.wait, &one.completion), (&None, &None, &None));
+    assert_eq!(one.placeholder, Some(show::time(began.after(900_000))));
+}
+
+/// 01, 1.5: "Garbage is a pod with our label, our schedulerName, and a name equal to the hash of its own labels": such a
+/// pod without its TaskGroup is deleted, also when its owner reference is gone, and no other.
+#[test]
+fn garbage_is_what_has_our_label_our_scheduler_and_its_own_name() {
+    let mut maker = Driven::synced();
+    maker.upsert(Kind::TaskGroup, &group(&json!({"placeholderFor": "all", "minMember": 1})));
+    let made =
+        maker.taken().into_iter().find_map(|call| if let Op::CreatePod(pod) = call.op { Some(pod) } else { None });
+    let mut pod = serde_json::to_value(made.expect("a placeholder is made")).expect("a pod is JSON");
+    pod["metadata"]["uid"] = json!("uid-placeholder");
+    pod["metadata"]["ownerReferences"] = json!([]);
+    let changes: [(&str, &[&str], Value, bool); 5] = [
+        ("as it was made", &["metadata", "namespace"], json!("ns"), true),
+        ("another name", &["metadata", "name"], json!("tg-g-mine"), false),
+        ("another scheduler", &["spec", "schedulerName"], json!("default-scheduler"), false),
+        ("no label", &["metadata", "labels", "gangline.dev/placeholder"], json!("false"), false),
+        ("another seat", &["metadata", "labels", "gangline.dev/seat"], json!("7"), false),
+    ];
+    for (said, at, value, is_garbage) in changes {
+        let mut found = pod.clone();
+        *at.iter().fold(&mut found, |value, field| &mut value[*field]) = value;
+        let mut driven = Driven::unsynced();
+        driven.list(&[(Kind::Node, &node("n1")), (Kind::Pod, &found)]);
+        let deleted = calls(&mut driven, 60).iter().any(|call| matches!(call.op, Op::DeletePod { .. }));
+        assert_eq!(deleted, is_garbage, "{said}");
+    }
 }

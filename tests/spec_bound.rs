@@ -33,7 +33,7 @@ fn a_gang_has_no_more_placeholders_than_it_may() {
     assert_eq!(cluster.bound().iter().filter(|pod| pod.starts_with("direct")).count(), 6);
 }
 
-/// "… and a namespace for ten times that (there a gang waits instead)."
+/// 01, 1.3 "Bound": "… and a namespace for ten times that (there a gang waits instead)."
 #[test]
 fn a_namespace_has_no_more_placeholders_than_it_may() {
     let mut cluster = Cluster::default().nodes(9, 4);

@@ -3,13 +3,13 @@
 use gangline::core::base::ids::{AskId, Key, Uid};
 use gangline::core::base::resources::Limit;
 use gangline::core::decision::{Decision, TerminationType};
-use gangline::core::event::{BindOutcome, Event, GroupSpec, Place, PlaceholderName, QueueSpec, Role};
+use gangline::core::event::{BindOutcome, Event, GroupSpec, Place, PlaceholderName, QueueSpec, Role, Style};
 use gangline::core::model::countdown::Deadline;
-use gangline::core::model::lifecycle::AppState;
+use gangline::core::model::lifecycle::{AppEvent, AppState};
 use gangline::core::reason::Refusal;
 
 use crate::support::cluster::{Cluster, NS, timeouts};
-use crate::support::phases::{ending, endings, held, phases, running, waiting};
+use crate::support::phases::{ending, endings, held, phases, running, timed_out, waiting};
 
 /// 01, 1.8: "Running → Waiting when there is no real allocation and no pending ask (placeholders are not active
 /// allocations)"; seed 000 "Queue & Node": the placeholders count in the queue all the same.
@@ -89,7 +89,8 @@ fn a_new_ask_ends_the_waiting() {
     );
 }
 
-/// 01, 1.8: "Waiting → Completed after the completion timeout", not before.
+/// 01, 1.8: "Waiting → Completed after the completion timeout", not before; seed 000: "an application is completed when
+/// it has been in the waiting state for a defined time period".
 #[test]
 fn waiting_ends_with_its_timeout() {
     let mut cluster = waiting();
@@ -128,7 +129,8 @@ fn leftovers_go_in_the_same_response_as_the_state_change() {
     assert!(last_release.is_some() && last_release < update, "{:?}", cluster.decisions);
 }
 
-/// 01, 1.8: "the application is out of its queue when the last is gone".
+/// 01, 1.8: "the application is out of its queue when the last is gone"; seed 000: releases that come back with TIMEOUT
+/// are processed "without triggering a state change".
 #[test]
 fn a_completed_application_leaves_its_queue_with_its_last_placeholder() {
     let mut cluster = ending();
@@ -365,8 +367,8 @@ fn what_is_late_unknown_or_repeated_changes_nothing() {
     }
 }
 
-/// 01, 1.10: "the core's own releases (the last three) are not confirmed back"; a confirmation that comes twice frees
-/// nothing twice.
+/// 01, 1.10: "the core's own releases (the last three) are not confirmed back"; seed 000: "For releases initiated by the
+/// core no such confirmation message can or must be sent"; a confirmation that comes twice frees nothing twice.
 #[test]
 fn a_confirmation_is_not_answered() {
     let mut cluster = ending();
@@ -397,7 +399,8 @@ fn a_placeholder_on_its_way_out_is_not_released_again() {
     assert_eq!((cluster.placeholders(), cluster.cpu("root.q")), (0, 0));
 }
 
-/// 01, 1.10 `StoppedByRm`, `Timeout`, `PlaceholderReplaced`: each release says why.
+/// 01, 1.10 `StoppedByRm`, `Timeout`, `PlaceholderReplaced`: each release says why; seed 001: "a new TerminationType
+/// specifically for the placeholder replacement".
 #[test]
 fn every_release_says_why() {
     let mut cluster = running();
@@ -457,4 +460,48 @@ fn the_revision_changes_with_what_goes_on_by_itself() {
     assert_ne!(after, before);
     cluster.scheduler.step(cluster.now, []);
     assert_eq!(cluster.scheduler.revision(), after, "it is at rest");
+}
+
+/// 01, 1.9: "One transition table, one function": the states to which each leaves. What a new process finds is New, and
+/// goes to where it was.
+#[test]
+fn each_state_leaves_to_what_the_table_says() {
+    use AppState::{Accepted, Completed, Killed, New, Rejected, Resuming, Running, Waiting};
+    let table: [(AppState, &[AppState]); 8] = [
+        (New, &[Accepted, Resuming, Running, Rejected, Completed, Killed]),
+        // Another judgement, or another life, begins at New.
+        (Accepted, &[New, Resuming, Running, Waiting, Killed]),
+        (Resuming, &[New, Running, Waiting]),
+        (Running, &[New, Waiting]),
+        (Waiting, &[New, Running, Completed]),
+        (Rejected, &[New]),
+        (Completed, &[New]),
+        (Killed, &[New]),
+    ];
+    for (state, leaves_to) in table {
+        let mut next: Vec<_> = AppEvent::ALL.into_iter().filter_map(|event| state.next(event)).collect();
+        next.sort_unstable();
+        assert_eq!(next, leaves_to, "{state}");
+    }
+}
+
+/// 01, 1.9: "Completed, Killed: final; removed from the queue; kept for display": as long as its TaskGroup is there, over a
+/// restart too, and no longer.
+#[test]
+fn what_has_ended_is_shown_while_its_task_group_is_there() {
+    let mut killed = timed_out(Style::Hard);
+    killed.settle();
+    let mut completed = ending();
+    completed.settle();
+    for (state, mut cluster) in [(AppState::Killed, killed), (AppState::Completed, completed)] {
+        cluster.taken();
+        for restart in [false, true, false] {
+            if restart {
+                cluster.restart();
+            }
+            cluster.settle().wait(7 * 86_400_000).settle();
+            assert_eq!((cluster.state("g"), cluster.applications("root.q"), cluster.log.len()), (state, Vec::new(), 0));
+        }
+        assert_eq!(cluster.clear_away(), [""; 0], "{state}");
+    }
 }

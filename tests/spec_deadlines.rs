@@ -4,8 +4,12 @@ use gangline::core::event::{GroupSpec, Style};
 use gangline::core::model::countdown::{Deadline, Timeouts};
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::time::{Mono, Wall};
+use gangline::shim::observation::{Outcome, WatchFact};
+use gangline::shim::op::{Call, Kind, Op};
+use serde_json::json;
 
 use crate::support::cluster::{Cluster, timeouts};
+use crate::support::driven::{Driven, group};
 use crate::support::phases::{full_direct, unclaimed};
 
 /// A day, in milliseconds.
@@ -200,4 +204,39 @@ fn absurd_times_are_long_times() {
             assert_eq!(cluster.state("g"), AppState::Accepted, "{what} {millis}");
         }
     }
+}
+
+/// How many of these calls delete a pod.
+fn deletions(calls: &[Call]) -> usize {
+    calls.iter().filter(|call| matches!(call.op, Op::DeletePod { .. })).count()
+}
+
+/// 01, 1.7: "the gang is marked timed out (condition …)": of the placeholder timeout too, and nothing is deleted before
+/// the watch shows that condition (02, 2.1).
+#[test]
+fn a_timeout_is_a_condition_before_anything_is_deleted() {
+    let mut driven = Driven::synced();
+    let spec = json!({"placeholderFor": "all", "placeholderTimeoutSeconds": 10, "style": "Hard"});
+    driven.upsert(Kind::TaskGroup, &group(&spec));
+    let made = driven.grant();
+    made.iter().for_each(|pod| driven.fact(Kind::Pod, WatchFact::Upsert(pod.clone())));
+    driven.step();
+    let mut calls = Vec::new();
+    for _ in 0..15 {
+        driven.wait(1_000);
+        let left = driven.taken();
+        left.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+        calls.extend(left);
+    }
+    let mut statuses = calls.iter().filter_map(|call| {
+        if let Op::PatchTaskGroupStatus { status, .. } = &call.op { Some(status.clone()) } else { None }
+    });
+    let last = statuses.next_back().expect("it is told");
+    let marks: Vec<_> = last.conditions.iter().filter(|one| one.type_ == "TimedOut" && one.status == "True").collect();
+    assert_eq!(marks.iter().map(|one| &*one.reason).collect::<Vec<_>>(), ["PlaceholderTimeout"]);
+    assert_eq!((&*last.application_state, last.unstarted_lives, deletions(&calls)), ("Killed", 1, 0));
+    let mut seen = group(&spec);
+    seen["status"] = json!(last);
+    driven.upsert(Kind::TaskGroup, &seen);
+    assert_eq!(deletions(&driven.taken()), 2);
 }

@@ -6,6 +6,7 @@ use gangline::core::model::lifecycle::AppState;
 
 use crate::support::cluster::{Cluster, size};
 
+/// 01, 1.2.1: "a pod that names neither (a singleton: no gang, normal scheduling)".
 #[test]
 fn a_singleton_is_bound() {
     let mut cluster = Cluster::default().nodes(2, 4);
@@ -14,6 +15,7 @@ fn a_singleton_is_bound() {
     assert_eq!(cluster.bound(), ["a"]);
 }
 
+/// 01, 1.3 Direct: "the members themselves, once at least `minMember` of them exist, are planned and then bound together".
 #[test]
 fn direct_binds_all_members_once_enough_exist() {
     let mut cluster = Cluster::default().nodes(2, 4);
@@ -33,6 +35,7 @@ fn direct_binds_all_members_once_enough_exist() {
     assert_eq!(cluster.why("g-0"), None);
 }
 
+/// 01, 1.3 `all`: "it reserves as soon as the gate opens, whether or not a pod exists".
 #[test]
 fn all_reserves_with_placeholders_and_swaps_them() {
     let mut cluster = Cluster::default().nodes(2, 4);
@@ -51,6 +54,8 @@ fn all_reserves_with_placeholders_and_swaps_them() {
     assert!(cluster.report("g").placed);
 }
 
+/// 01, 1.3 missing: "create placeholders only for members that do not exist; an existing member is assumed into a seat
+/// directly".
 #[test]
 fn missing_creates_placeholders_only_for_members_that_do_not_exist() {
     let mut cluster = Cluster::default().nodes(2, 4);
@@ -67,6 +72,7 @@ fn missing_creates_placeholders_only_for_members_that_do_not_exist() {
     assert_eq!(cluster.bound(), ["g-0", "g-1", "g-2"]);
 }
 
+/// As above, of members that all exist.
 #[test]
 fn missing_with_every_member_there_needs_no_placeholder() {
     let mut cluster = Cluster::default().nodes(2, 4);
@@ -78,6 +84,7 @@ fn missing_with_every_member_there_needs_no_placeholder() {
     assert_eq!(cluster.log.len(), 3);
 }
 
+/// 01, 1.3: "If nodes do not suffice they stay pending, and only they are Unschedulable".
 #[test]
 fn a_gang_that_does_not_fit_holds_nothing_and_is_the_only_unschedulable_one() {
     let mut cluster = Cluster::default().nodes(2, 2);
@@ -93,6 +100,8 @@ fn a_gang_that_does_not_fit_holds_nothing_and_is_the_only_unschedulable_one() {
     assert_eq!(cluster.bound().len(), 5, "{:#?}", cluster.log);
 }
 
+/// Seed 000 "Total placeholder size": "If the placeholderAsk is larger than the queue quota set on the queue the
+/// application must be rejected"; 01, 1.2.3: judged again when the queue changes.
 #[test]
 fn a_gang_larger_than_the_quota_is_rejected_and_judged_again() {
     let mut cluster = Cluster::default().nodes(4, 4).queue("root.q", 2);
@@ -106,6 +115,7 @@ fn a_gang_larger_than_the_quota_is_rejected_and_judged_again() {
     assert_eq!(cluster.bound().len(), 3);
 }
 
+/// 01, 1.2.5: "Until the whole `placeholderAsk` fits the headroom of the queue …, none of the gang's seats is planned".
 #[test]
 fn two_gangs_of_sixty_percent_of_the_quota_run_one_after_the_other() {
     let mut cluster = Cluster::default().nodes(10, 4).queue("root.q", 10);
@@ -130,6 +140,8 @@ fn two_gangs_of_sixty_percent_of_the_quota_run_one_after_the_other() {
     assert_eq!(cluster.state("a"), AppState::Completed);
 }
 
+/// 01, 1.3: "if before the start a seat is lost (node …) the missing seats are planned again at once; if that fails,
+/// every seat returns to Open".
 #[test]
 fn a_lost_node_before_the_start_is_replaced_or_everything_is_given_back() {
     let mut cluster = Cluster::default().nodes(2, 2);
@@ -148,6 +160,7 @@ fn a_lost_node_before_the_start_is_replaced_or_everything_is_given_back() {
     assert_eq!(cluster.bound().len(), 4, "{:#?}", cluster.log);
 }
 
+/// 01, 1.4: "Member larger: … only the excess must fit the headroom, with the seat credited".
 #[test]
 fn a_member_larger_than_its_seat_waits_for_the_difference_and_the_other_seats_stay() {
     let mut cluster = Cluster::default().nodes(1, 8).queue("root.q", 5);

@@ -27,7 +27,8 @@ fn before_the_gate_there_is_no_placeholder() {
     assert!(cluster.report("b").message.contains("root.q has 1 of 4 left"), "{}", cluster.report("b").message);
 }
 
-/// 01, 1.2.5: "the headroom of the queue and all its ancestors".
+/// 01, 1.2.5: "the headroom of the queue and all its ancestors"; seed 000: the quota "could be set on one of the parent
+/// queues".
 #[test]
 fn an_ancestors_quota_counts() {
     let mut cluster = Cluster::default().nodes(9, 4).queue("root.a", 4).queue("root.a.x", 4).queue("root.a.y", 4);

@@ -49,8 +49,8 @@ fn crowded(bound: HeadOfLine) -> Cluster {
     cluster
 }
 
-/// "bounds how often … it is overtaken. Past the bound no application behind it in its leaf queue starts before it does
-/// …, and headroom freed … is kept for it."
+/// 01, 1.2.6: "bounds how often … it is overtaken. Past the bound no application behind it in its leaf queue starts
+/// before it does …, and headroom freed … is kept for it."
 #[test]
 fn the_first_in_line_is_overtaken_so_often_and_no_more() {
     for most in [0, 1, 3] {
@@ -76,7 +76,7 @@ fn the_first_in_line_is_overtaken_so_often_and_no_more() {
     }
 }
 
-/// "… or how long"; "default `afterSeconds: 600`", "inherited".
+/// 01, 1.2.6: "… or how long"; "default `afterSeconds: 600`", "inherited".
 #[test]
 fn the_first_in_line_is_overtaken_so_long_and_no_longer() {
     for (bound, own, above) in [
@@ -99,7 +99,7 @@ fn the_first_in_line_is_overtaken_so_long_and_no_longer() {
     }
 }
 
-/// "`{}` = unbounded" (ADR 21).
+/// 01, 1.2.6: "`{}` = unbounded" (ADR 21).
 #[test]
 fn without_a_bound_it_is_overtaken_for_ever() {
     let mut cluster = crowded(HeadOfLine::Unbounded);
@@ -119,8 +119,8 @@ fn without_a_bound_it_is_overtaken_for_ever() {
     assert!(runs(&cluster, "last"));
 }
 
-/// "possible means that its plan succeeds on the eligible nodes with our own pods taken away (DaemonSet, static and other
-/// schedulers' pods stay)"; "An impossible gang never holds anything."
+/// 01, 1.2.6: "possible means that its plan succeeds on the eligible nodes with our own pods taken away (DaemonSet,
+/// static and other schedulers' pods stay)"; "An impossible gang never holds anything."
 #[test]
 fn an_impossible_gang_keeps_nobody_waiting() {
     let mut cluster = Cluster::default().nodes(2, 4);
@@ -210,8 +210,8 @@ fn node(cpu: i64) -> NodeSpec {
     NodeSpec { allocatable, ..NodeSpec::default() }
 }
 
-/// "those that started go on and get what they ask for: a driver must not wait for executors that wait for its end";
-/// pods alone start applications, too.
+/// 01, 1.2.6: "those that started go on and get what they ask for: a driver must not wait for executors that wait for its
+/// end"; pods alone start applications, too.
 #[test]
 fn who_has_started_gets_what_it_asks_for() {
     let mut cluster = Cluster::default().nodes(9, 4);
@@ -245,8 +245,8 @@ fn who_has_started_gets_what_it_asks_for() {
     assert!(cluster.node_of("single").is_some() != cluster.node_of("other-0").is_some(), "one core is left");
 }
 
-/// "headroom freed on its path up to the ancestor that refuses it is kept for it": against those behind it in the order,
-/// in other queues, too.
+/// 01, 1.2.6: "headroom freed on its path up to the ancestor that refuses it is kept for it": against those behind it in
+/// the order, in other queues, too.
 #[test]
 fn what_an_ancestor_lacks_is_kept() {
     let mut cluster = Cluster::default().nodes(9, 4).queue("root.p", 4);
@@ -285,7 +285,7 @@ fn what_nobody_refuses_is_not_kept() {
     assert!(runs(&cluster, "behind"), "{}", cluster.report("behind").message);
 }
 
-/// "where two holds meet at one ancestor the older one wins, and the other waits without holding".
+/// 01, 1.2.6: "where two holds meet at one ancestor the older one wins, and the other waits without holding".
 #[test]
 fn of_two_that_meet_the_older_one_holds() {
     let mut cluster = Cluster::default().nodes(9, 4).queue("root.p", 4);
@@ -428,7 +428,7 @@ proptest! {
     }
 }
 
-/// "headroom freed on its path up to the ancestor that refuses it is kept for it": and above that one nothing.
+/// 01, 1.2.6: "headroom freed on its path up to the ancestor that refuses it is kept for it": and above that one nothing.
 #[test]
 fn above_the_queue_that_refuses_nothing_is_kept() {
     let mut cluster = Cluster::default().nodes(9, 4).queue("root.p", 6);

@@ -1,6 +1,6 @@
 //! Kept seats: the room of lost members (01, 1.5).
 
-use gangline::core::event::{GroupSpec, Place, Role};
+use gangline::core::event::{Event, GroupSpec, Place, Role};
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::shape::NodeSpec;
 
@@ -338,7 +338,8 @@ fn what_is_kept_in_another_queue_is_not_credited() {
     assert_eq!((cluster.state("g"), cluster.cpu("root.b")), (AppState::Running, 2000));
 }
 
-/// A new process keeps the seats that are lost after it began: of drivers too.
+/// 01, 1.5: "an originator that started with the gang": a new process knows who did, and keeps the seats that are lost
+/// after it began.
 #[test]
 fn a_new_process_knows_who_started_with_the_gang() {
     let mut cluster = Cluster::default().nodes(1, 3).queue("root.q", 3);
@@ -352,4 +353,82 @@ fn a_new_process_knows_who_started_with_the_gang() {
     cluster.single("stranger");
     cluster.settle();
     assert_eq!((cluster.cpu("root.q"), cluster.why("stranger")), (3000, Some("Unschedulable")));
+}
+
+/// 01, 1.5: "A replacement … takes a Kept seat of its group first, on that node if it fits": though it would be placed
+/// elsewhere if it were any other pod.
+#[test]
+fn who_comes_takes_the_kept_room_before_any_other() {
+    let mut cluster = Cluster::default().nodes(2, 2).queue("root.q", 9);
+    let spec = GroupSpec { seat_hold: HOLD_MS, ..cluster.direct("g", 2) };
+    cluster.submit("g", "root.q", spec);
+    cluster.members("g", 2);
+    cluster.settle();
+    let node = cluster.node_of("g-0").expect("it runs");
+    cluster.delete("g-0");
+    cluster.settle();
+    for replacement in ["g-2", "g-3"] {
+        let other = format!("before-{replacement}");
+        cluster.single(&other);
+        cluster.member(replacement, "g");
+        cluster.settle();
+        assert_eq!(
+            (cluster.node_of(replacement).as_ref(), kept(&cluster)),
+            (Some(&node), (0, 0)),
+            "{:#?}",
+            cluster.log
+        );
+        assert!(cluster.node_of(&other).is_some_and(|elsewhere| elsewhere != node));
+        cluster.delete(replacement);
+        cluster.settle();
+    }
+}
+
+/// 01, 1.5: "a restart or a change of leader forgets them …, a re-list does not": every object comes once more.
+#[test]
+fn a_list_takes_nothing_that_is_kept_away() {
+    let mut cluster = full(4, 2);
+    cluster.delete("g-1");
+    cluster.single("stranger");
+    cluster.settle();
+    let before = cluster.summary();
+    let mut objects = cluster.objects();
+    objects.extend([Event::GroupsListed, Event::QueuesListed, Event::Synced]);
+    objects.into_iter().for_each(|event| cluster.tell(event));
+    cluster.settle();
+    assert_eq!((kept(&cluster), cluster.summary()), ((1, 0), before));
+}
+
+/// 01, 1.5: "nor does one whose TaskGroup is deleted": who goes after it leaves nothing.
+#[test]
+fn nothing_is_kept_of_who_goes_after_its_task_group() {
+    let mut cluster = full(4, 2);
+    cluster.single("stranger");
+    cluster.lose_group("g");
+    cluster.settle();
+    assert_eq!((cluster.node_of("stranger"), cluster.cpu("root.q")), (None, 4_000));
+    cluster.delete("g-2");
+    cluster.settle();
+    assert_eq!((cluster.node_of("stranger").is_some(), cluster.cpu("root.q")), (true, 3_000));
+}
+
+/// 01, 1.5: "Scaling down by the user is not a loss: the hold runs out quietly, and `PartiallyLost` is said only while
+/// seats are wanted by members that exist, or were never filled again within the hold."
+#[test]
+fn a_seat_that_nobody_wants_is_not_said_to_be_lost_while_it_is_kept() {
+    let mut cluster = full(4, 4);
+    let node = cluster.node_of("g-1").expect("it runs");
+    cluster.delete("g-1");
+    cluster.settle();
+    assert_eq!((kept(&cluster), cluster.report("g").reason), ((1, 0), "SeatsKept"));
+    // The room is gone, and still nobody wants it.
+    cluster.lose_node(&node);
+    cluster.settle();
+    assert_eq!((kept(&cluster), cluster.report("g").reason), ((1, 0), "SeatsKept"));
+    cluster.member("g-4", "g");
+    cluster.settle();
+    assert_eq!((cluster.node_of("g-4"), cluster.report("g").reason), (None, "PartiallyLost"));
+    cluster.node("n9", 1);
+    cluster.settle();
+    assert_eq!((cluster.node_of("g-4"), cluster.report("g").reason), (Some("n9".into()), "Running"));
 }

@@ -110,7 +110,8 @@ fn a_seat_lost_after_the_start_waits_for_its_member() {
     assert_eq!((cluster.report("g").reason, cluster.report("g").seats.taken), ("Running", 3));
 }
 
-/// A user deletes the placeholder of a swap before Gangline does: that is the confirmation.
+/// 01, 1.4: "Confirmation is whatever says first that the pod is gone": here a user deletes the placeholder of a swap
+/// before Gangline does.
 #[test]
 fn a_placeholder_deleted_in_the_middle_of_its_swap_confirms_it() {
     let mut cluster = held();
@@ -244,8 +245,8 @@ fn a_gang_that_is_completed_again_runs() {
     assert_eq!((shown.reason, &*shown.message), ("Running", "1 of 2 members runs"));
 }
 
-/// 01, 1.6, `OnceSatisfied`: "afterwards members are ordinary pods": once a gang has been complete, who comes for a lost seat
-/// waits in the order of all.
+/// 01, 1.6, `OnceSatisfied`: "afterwards members are ordinary pods": once a gang has been complete, who comes for a lost
+/// seat waits in the order of all.
 #[test]
 fn who_comes_for_a_lost_seat_does_not_go_first() {
     let mut cluster = Cluster::default().nodes(1, 2);
@@ -262,7 +263,8 @@ fn who_comes_for_a_lost_seat_does_not_go_first() {
     assert_eq!((cluster.bound(), cluster.why("g-2")), (vec!["g-1".into(), "urgent".into()], Some("Unschedulable")));
 }
 
-/// A node lost after the start: its members are facts until their pods go; then they are lost, and others are placed.
+/// 01, 1.5: "a gang that lost members after its start says `PartiallyLost`": with a node too, whose members are facts
+/// until their pods go; then others are placed.
 #[test]
 fn a_node_lost_after_the_start() {
     let mut cluster = Cluster::default().nodes(2, 2).queue("root.q", 9);
@@ -356,7 +358,8 @@ fn members_bound_after_their_task_group_went_belong_to_nobody() {
     assert_eq!((cluster.report("g").reason, cluster.report("g").seats.open), ("WaitingForMembers", 3));
 }
 
-/// A TaskGroup is deleted and created again with another size before anybody looks: its old placeholders go.
+/// 01, 1.5 "Deleting a TaskGroup": one is deleted and created again with another size before anybody looks: its old
+/// placeholders go.
 #[test]
 fn a_recreated_task_group_begins_anew() {
     let mut cluster = held();
@@ -368,7 +371,8 @@ fn a_recreated_task_group_begins_anew() {
     assert_eq!((cluster.logged("release"), cluster.report("g").seats.held), (3, 2));
 }
 
-/// One of two TaskGroups of a gang goes: before the start the other holds nothing either, after it it goes on.
+/// 01, 1.5 "Deleting a TaskGroup": of one of two of a gang: before the start the other holds nothing either, after it it
+/// goes on.
 #[test]
 fn a_gang_that_loses_one_of_its_task_groups() {
     for started in [false, true] {
@@ -465,8 +469,8 @@ fn who_has_succeeded_takes_no_second_seat() {
     assert_eq!(cluster.report("g").seats.taken, 1);
 }
 
-/// 01, 1.5: a seat is lost with its node; a placeholder that is seen on a node before the node itself is holds its seat when
-/// that comes.
+/// 01, 1.5: a seat is lost with its node; a placeholder that is seen on a node before the node itself is holds its seat
+/// when that comes.
 #[test]
 fn a_placeholder_is_seen_before_its_node() {
     let mut cluster = Cluster::default();

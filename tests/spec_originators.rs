@@ -7,8 +7,8 @@ use gangline::core::model::lifecycle::AppState;
 use crate::support::cluster::{Cluster, NS, size};
 use crate::support::phases::phases;
 
-/// The originator "is part of rejection, gate and transaction (a gang that fills the quota must not lock out its own
-/// driver)": here the gate, before which no placeholder exists.
+/// 01, 1.2.2: the originator "is part of rejection, gate and transaction (a gang that fills the quota must not lock out
+/// its own driver)": here the gate, before which no placeholder exists.
 #[test]
 fn an_originator_counts_at_the_gate() {
     let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 4);
@@ -28,7 +28,8 @@ fn an_originator_counts_at_the_gate() {
     assert!(cluster.node_of("driver").is_some());
 }
 
-/// It "joins in the same way, whatever was reserved by then: … (too large: Rejected and everything given back …)".
+/// 01, 1.2.2: it "joins in the same way, whatever was reserved by then: … (too large: Rejected and everything given back
+/// …)".
 #[test]
 fn an_originator_may_come_in_every_phase_before_the_start() {
     let before = ["gate", "creating", "pending", "binding", "held"];
@@ -53,7 +54,7 @@ fn an_originator_may_come_in_every_phase_before_the_start() {
     }
 }
 
-/// "After the start they are ordinary asks": one that comes then waits for itself and costs the seats nothing.
+/// 01, 1.2.2: "After the start they are ordinary asks": one that comes then waits for itself and costs the seats nothing.
 #[test]
 fn an_originator_that_comes_after_the_start_is_an_ordinary_ask() {
     let mut cluster = Cluster::default().nodes(1, 3).queue("root.q", 3);
@@ -73,8 +74,8 @@ fn an_originator_that_comes_after_the_start_is_an_ordinary_ask() {
     assert_eq!((cluster.node_of("driver"), cluster.report("g").seats.held), (Some("n1".into()), 2));
 }
 
-/// 1.2.3: "the namespace's ResourceQuota cannot hold placeholderAsk plus its largest member": the originator is in it, and
-/// is there while each member has to be made beside the placeholders.
+/// 01, 1.2.3: "the namespace's ResourceQuota cannot hold placeholderAsk plus its largest member": the originator is in
+/// it, and is there while each member has to be made beside the placeholders.
 #[test]
 fn a_namespace_quota_has_room_for_the_originator_too() {
     for (pods, reason) in [(4, "NamespaceQuotaTooSmall"), (5, "Starting")] {
@@ -90,7 +91,7 @@ fn a_namespace_quota_has_room_for_the_originator_too() {
     }
 }
 
-/// … whenever it comes, and no longer than it is there.
+/// As above, whenever it comes, and no longer than it is there.
 #[test]
 fn a_namespace_quota_is_looked_at_when_an_originator_comes_or_goes() {
     let mut cluster = Cluster::default().nodes(2, 4);
@@ -107,7 +108,7 @@ fn a_namespace_quota_is_looked_at_when_an_originator_comes_or_goes() {
     assert_eq!(cluster.report("g").seats.held, 3);
 }
 
-/// 1.2.3: "plus its largest member": of all task groups, whichever is the first.
+/// 01, 1.2.3: "plus its largest member": of all task groups, whichever is the first.
 #[test]
 fn a_namespace_quota_has_room_for_the_largest_member_of_all_task_groups() {
     for (cpu, reason) in [(6, "NamespaceQuotaTooSmall"), (7, "WaitingForFirstPod")] {

@@ -1,15 +1,19 @@
 //! Recovery: a start, a leader change and a re-list are one code path (01, 1.11).
 
 use gangline::core::decision::{Decision, TerminationType};
-use gangline::core::event::{Event, GroupSpec, Place, Role};
+use gangline::core::event::{Event, GroupSpec, Place, Role, Style};
 use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::SpecError;
 use gangline::core::step::Scheduler;
 use gangline::core::time::Mono;
+use gangline::shim::observation::Outcome;
+use gangline::shim::op::{Kind, Op};
+use serde_json::json;
 
 use crate::support::cluster::Cluster;
-use crate::support::phases::{held, interrupted, phases, running};
+use crate::support::driven::{Driven, group, member, node};
+use crate::support::phases::{endings, held, interrupted, phases, running, timed_out};
 
 /// 01, 1.11: "the state is a pure function of what the API server holds": whenever the process dies, the next one ends
 /// where the first would have ended, without a word where there was nothing to do.
@@ -98,7 +102,8 @@ fn placeholders_found_are_replaced_like_others() {
     assert_eq!((cluster.bound(), cluster.logged("release")), (vec!["g-0".into(), "g-1".into(), "g-2".into()], 3));
 }
 
-/// What happened and is over only status tells (ADR 0017); what somebody else wrote there does no harm.
+/// 01, 1.11: status is an input for what only it tells (ADR 0017): how many placeholders gave their seat to a member;
+/// what somebody else wrote there does no harm.
 #[test]
 fn the_count_of_replaced_placeholders_goes_on() {
     for (said, then) in [(1, 2), (u32::MAX, u32::MAX)] {
@@ -328,7 +333,8 @@ fn seats_stay_while_nobody_can_know_their_queue() {
     assert_eq!((blind.log.len(), blind.report("g").seats.held, blind.cpu("root.q")), (0, 3, 3000));
 }
 
-/// The same of a pod outside applications: it is not told that its queue does not exist before that is known.
+/// 01, 1.11: a kind that is not served yet is not known to be empty: a pod outside applications is not told that its
+/// queue does not exist before that is known.
 #[test]
 fn a_pod_whose_queue_nobody_can_know_is_told_so() {
     let mut cluster = Cluster::unsynced();
@@ -396,4 +402,80 @@ fn a_rejection_is_the_same_after_a_restart() {
     cluster.restart_in_order(|objects| objects.reverse()).settle();
     assert_eq!(cluster.summary(), expected);
     assert_eq!((cluster.state("large"), cluster.state("small")), (AppState::Rejected, AppState::Running));
+}
+
+/// 01, 1.11: "A start, a leader change and a re-list are one code path": in every phase all objects may be listed once
+/// more, and nothing follows.
+#[test]
+fn a_list_of_what_is_known_changes_nothing() {
+    for (phase, cluster) in phases().into_iter().chain(endings()) {
+        let mut again = cluster.clone();
+        let mut objects = again.objects();
+        objects.extend([Event::GroupsListed, Event::QueuesListed, Event::Synced]);
+        objects.into_iter().for_each(|event| again.tell(event));
+        again.step();
+        assert_eq!((again.waiting(), again.summary()), (cluster.waiting(), cluster.summary()), "{phase}");
+    }
+}
+
+/// 01, 1.11: "status is an input for exactly these: incarnation, deadlines, `Placed=True`, terminal states, Resuming,
+/// timed out, counts of members that ended": whatever else it says decides nothing.
+#[test]
+fn nothing_else_that_status_says_counts() {
+    let condition = |kind: &str| {
+        json!({"type": kind, "status": "True", "reason": "Running", "message": "2 of 2 members run", "observedGeneration": 1,
+               "lastTransitionTime": "2026-01-01T00:00:00Z"})
+    };
+    let conditions = ["Accepted", "QuotaReserved", "Running", "Finished"].map(condition);
+    let mut known = group(&json!({"reservation": "Direct"}));
+    known["status"] = json!({
+        "observedGeneration": 1, "queue": "root.default", "applicationState": "Running", "incarnation": 1,
+        "reason": "Running", "message": "2 of 2 members run", "selector": "x=y",
+        "counts": {"required": 2, "pending": 0, "held": 2, "placeholders": 2, "kept": 2, "replaced": 0, "scheduled": 2,
+                   "running": 2, "succeeded": 0, "failed": 0},
+        "conditions": conditions});
+    let mut driven = Driven::unsynced();
+    driven.list(&[(Kind::Node, &node("n1")), (Kind::TaskGroup, &known), (Kind::Pod, &member("m0"))]);
+    driven.wait(60_000);
+    let calls = driven.taken();
+    let mut statuses = calls
+        .iter()
+        .filter_map(|call| if let Op::PatchTaskGroupStatus { status, .. } = &call.op { Some(status) } else { None });
+    let last = statuses.next_back().map(|status| (&*status.application_state, &*status.reason));
+    assert_eq!(last, Some(("Accepted", "WaitingForMembers")), "{calls:#?}");
+    assert!(!calls.iter().any(|call| matches!(call.op, Op::Bind { .. } | Op::CreatePod(_) | Op::DeletePod { .. })));
+    calls.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));
+    driven.upsert(Kind::Pod, &member("m1"));
+    assert_eq!(driven.rules().get("create pods/binding"), Some(&2));
+}
+
+/// 01, 1.11: "Running members are never failed": not for a status that says Killed, whoever wrote it.
+#[test]
+fn who_runs_does_not_fail_for_what_status_says() {
+    let mut cluster = timed_out(Style::Hard);
+    cluster.carry_out_shows();
+    assert_eq!(cluster.statuses["g"].state, Some(AppState::Killed));
+    cluster.change("g-0", |spec| spec.place = Place::On { node: "n0".into(), running: true });
+    cluster.taken();
+    for _ in 0..3 {
+        cluster.restart().settle().wait(60_000).settle();
+        assert_eq!((cluster.logged("fail"), cluster.logged("create")), (0, 0), "{:#?}", cluster.log);
+        assert!(cluster.bound().contains(&"g-0".to_owned()) && cluster.cpu("root") >= 1_000);
+    }
+}
+
+/// As above where the TaskGroup went, in whatever state: of it the next process finds pods alone.
+#[test]
+fn a_task_group_that_went_while_we_were_down_leaves_what_runs() {
+    for (phase, mut cluster) in phases().into_iter().chain(endings()) {
+        cluster.groups.remove("g");
+        cluster.statuses.remove("g");
+        let runs =
+            |cluster: &Cluster| cluster.bound().into_iter().filter(|pod| !pod.starts_with("ph-")).collect::<Vec<_>>();
+        let before = runs(&cluster);
+        cluster.restart().settle();
+        assert_eq!((cluster.placeholders(), runs(&cluster)), (0, before.clone()), "{phase}: {:#?}", cluster.log);
+        assert_eq!(cluster.cpu("root"), 1_000 * i128::try_from(before.len()).expect("few"), "{phase}");
+        assert_eq!(cluster.clear_away(), [""; 0], "{phase}");
+    }
 }

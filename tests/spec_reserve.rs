@@ -337,7 +337,8 @@ fn a_placeholder_that_may_not_be_bound_backs_off() {
     }
 }
 
-/// 01, 1.3 Satisfied: "Then, and only then, the real pods are bound": members assumed beside placeholders wait for them.
+/// 01, 1.3 Satisfied: "Then, and only then, the real pods are bound": members assumed beside placeholders wait for them;
+/// seed 000: "The application cannot request real allocations until all placeholder asks are allocated."
 #[test]
 fn members_wait_until_every_placeholder_is_bound() {
     let mut cluster = Cluster::default().nodes(2, 4);
@@ -379,7 +380,8 @@ fn a_member_held_back_moves_when_its_node_does_not_fit_any_more() {
     }
 }
 
-/// S5: two gangs of 60 % of the nodes: one is placed whole, the other holds nothing.
+/// 01, 1.3 (S5): "two gangs never wait for each other's seats": two of 60 % of the nodes: one is placed whole, the other
+/// holds nothing.
 #[test]
 fn two_gangs_never_wait_for_each_others_seats() {
     let mut cluster = Cluster::default().nodes(5, 2);

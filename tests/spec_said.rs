@@ -228,7 +228,7 @@ fn who_went_with_its_node_is_lost() {
     assert_eq!(cluster.report("g").ended.failed, 1);
 }
 
-/// "A success is not forgotten by a restart."
+/// 01, 1.11: status is an input for "counts of members that ended": a success is not forgotten by a restart.
 #[test]
 fn a_seat_of_a_member_that_succeeded_and_is_gone_stays_taken_over_a_restart() {
     let mut cluster = bound(3);
@@ -244,7 +244,8 @@ fn a_seat_of_a_member_that_succeeded_and_is_gone_stays_taken_over_a_restart() {
     assert_eq!(shown(&cluster), before);
 }
 
-/// Members of an earlier life are not counted in this one's sentence.
+/// 01, 1.11: "counts of members that ended" are those of the incarnation: members of an earlier life are not in this
+/// one's sentence.
 #[test]
 fn who_ended_in_an_earlier_life_does_not_count() {
     let mut cluster = bound(2);

@@ -131,7 +131,8 @@ fn a_host_port_is_free_again_when_its_pod_is_gone() {
     assert_eq!(cluster.bound(), ["other"]);
 }
 
-/// 01, 1.4: "More members than minMember: normal allocation, never a reason to wait for seats that do not exist."
+/// 01, 1.4: "More members than minMember: normal allocation, never a reason to wait for seats that do not exist"; seed
+/// 000 step 1: "If no placeholder allocations are found a normal allocation cycle will be used".
 #[test]
 fn more_members_than_seats_are_ordinary() {
     let mut cluster = held(5);
@@ -140,7 +141,8 @@ fn more_members_than_seats_are_ordinary() {
     assert_eq!((cluster.bound().len(), cluster.placeholders()), (5, 0));
 }
 
-/// S11: a larger member waits for the difference alone; the others go on.
+/// 01, 1.4 (S11): "Member larger: it consumes one seat; only the excess must fit the headroom …; until it does, the
+/// member waits …. The other seats are untouched."
 #[test]
 fn a_larger_member_does_not_hold_up_the_others() {
     let mut cluster = held(5);
@@ -155,7 +157,7 @@ fn a_larger_member_does_not_hold_up_the_others() {
     assert!(cluster.bound().contains(&"g-0".into()), "{:#?}", cluster.log);
 }
 
-/// S9: "A node lost mid-swap: the member is planned again."
+/// 01, 1.5 (S9): "A node lost mid-swap: the member is planned again."
 #[test]
 fn a_node_lost_in_the_middle_of_a_swap() {
     let mut cluster = held(3);
@@ -171,7 +173,8 @@ fn a_node_lost_in_the_middle_of_a_swap() {
     assert_eq!(cluster.bound(), ["g-0", "g-1", "g-2"]);
 }
 
-/// The member of a swap is deleted, gated away or bound by somebody else: the placeholder leaves, the seat is open.
+/// 01, 1.5: "None pends a member for ever": the member of a swap is deleted, is being deleted, or was bound by somebody
+/// else: the placeholder leaves, the seat is open for the next one.
 #[test]
 fn a_member_lost_in_the_middle_of_a_swap() {
     let acts: [fn(&mut Cluster); 3] = [
@@ -208,7 +211,7 @@ fn a_placeholder_that_ends_by_itself_confirms() {
     assert_eq!((cluster.report("g").seats.taken, cluster.report("g").replaced), (1, 1));
 }
 
-/// A placeholder that cannot be deleted does not hold its member up.
+/// 01, 1.5: "None pends a member for ever": a placeholder that cannot be deleted does not hold its member up.
 #[test]
 fn a_refused_release_lets_the_member_go() {
     let mut cluster = held(9);
@@ -324,8 +327,8 @@ fn a_member_that_somebody_else_binds_as_its_placeholder_goes() {
     assert_eq!((cluster.node_of("g-0"), cluster.cpu("root.q")), (Some("n1".into()), 3000));
 }
 
-/// 01, 1.5: labels are mutable until the Binding leaves. One batch tells that a placeholder is gone, that its member is none
-/// any more, and that their node takes nothing: the member is placed elsewhere, as what it says it is.
+/// 01, 1.5: labels are mutable until the Binding leaves. One batch tells that a placeholder is gone, that its member is
+/// none any more, and that their node takes nothing: the member is placed elsewhere, as what it says it is.
 #[test]
 fn a_member_that_is_relabelled_as_its_placeholder_goes_and_its_node_closes() {
     let mut cluster = held(9);
@@ -359,8 +362,8 @@ fn a_larger_member_is_not_overtaken_by_one_beyond_the_seats() {
     assert_eq!((cluster.bound(), cluster.report("g").placed), (vec!["g-0".into()], true), "{:#?}", cluster.log);
 }
 
-/// 01, 1.11, after a start that came to light late: a seat that is held only then is for the member that waits beside one that
-/// is too small.
+/// 01, 1.11, after a start that came to light late: a seat that is held only then is for the member that waits beside one
+/// that is too small.
 #[test]
 fn a_seat_that_is_held_after_the_start_is_for_who_waits() {
     let mut cluster = Cluster::default().nodes(3, 1);
@@ -425,8 +428,8 @@ fn a_member_that_no_held_seat_suits_is_tried_first_and_stops_nobody() {
     assert_eq!((cluster.node_of("g-0"), cluster.node_of("rival")), (Some("b".into()), None), "{:#?}", cluster.log);
 }
 
-/// 01, 1.4: "the sentence says what keeps the member from the seat's node. Never \"held for those to come\" while a member is
-/// there that cannot use it."
+/// 01, 1.4: "the sentence says what keeps the member from the seat's node. Never \"held for those to come\" while a
+/// member is there that cannot use it."
 #[test]
 fn a_seat_that_a_member_cannot_use_is_not_said_to_be_held_for_those_to_come() {
     let of_template = "the placeholderTemplate does not have the same nodeSelector";

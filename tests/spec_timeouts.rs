@@ -1,5 +1,6 @@
 //! Timeouts and styles (01, 1.7; seed 000/001 "Gang scheduling timeout").
 
+use gangline::core::decision::Decision;
 use gangline::core::event::{GroupSpec, Place, Role, Style};
 use gangline::core::model::countdown::{Deadline, Timeouts};
 use gangline::core::model::lifecycle::AppState;
@@ -32,7 +33,8 @@ fn states(cluster: &Cluster) -> (AppState, usize, &'static str) {
     (cluster.state("g"), cluster.placeholders(), cluster.report("g").reason)
 }
 
-/// 01, 1.7: "placeholder … starts: first placeholder allocated (seed)"; visible in status, and moved by an edit.
+/// 01, 1.7: "placeholder … starts: first placeholder allocated (seed)"; seed 000: "can thus not be linked to the creation
+/// of the application or the asks"; visible in status, and moved by an edit.
 #[test]
 fn the_placeholder_timeout_starts_with_the_first_placeholder_that_has_a_node() {
     let mut cluster = Cluster::default().queue("root.q", 4);
@@ -102,8 +104,9 @@ fn soft_waits_for_the_last_placeholder() {
     }
 }
 
-/// 01, 1.7 Hard: "Accepted → Killed … releases (all TIMEOUT) … the application leaves the queue when the last placeholder is
-/// gone. Real pods that never got a node get pod phase Failed".
+/// 01, 1.7 Hard: "Accepted → Killed … releases (all TIMEOUT) … the application leaves the queue when the last placeholder
+/// is gone. Real pods that never got a node get pod phase Failed"; seed 000: "Entering into the killed state must move
+/// the application out of the queue automatically".
 #[test]
 fn hard_fails_pods_and_leaves_the_queue() {
     let mut cluster = held(Style::Hard);
@@ -203,8 +206,8 @@ fn deadlines_survive_restarts_and_jumps_of_the_clock() {
     assert_eq!(after(-DAY_MS).wait(60_000).settle().state("g"), AppState::Waiting);
 }
 
-/// 01, 1.7: "After the first real pod was bound: leftover placeholders are released with TIMEOUT, the application goes on in
-/// either style."
+/// 01, 1.7: "After the first real pod was bound: leftover placeholders are released with TIMEOUT, the application goes on
+/// in either style."
 #[test]
 fn after_the_start_leftovers_are_released() {
     for style in [Style::Soft, Style::Hard] {
@@ -422,7 +425,7 @@ fn pods_of_a_gang_that_was_changed_do_not_fail() {
         cluster.apply("g", spec);
         cluster.step();
         // The controller makes a failure only of a pod that is still to fail.
-        cluster.decisions.retain(|decision| !matches!(decision, gangline::core::decision::Decision::Fail(..)));
+        cluster.decisions.retain(|decision| !matches!(decision, Decision::Fail(..)));
         cluster.settle();
         assert_eq!((cluster.state("g"), cluster.report("g").incarnation), (AppState::Accepted, 2), "{decided}");
         cluster.change("g-0", |spec| spec.place = Place::Pending);
@@ -435,8 +438,8 @@ fn pods_of_a_gang_that_was_changed_do_not_fail() {
     }
 }
 
-/// 02, 2.1: of two task groups one says that the gang was killed, and the process dies: the next one fails the pods that were
-/// there before it takes those that came since for a new life.
+/// 02, 2.1: of two task groups one says that the gang was killed, and the process dies: the next one fails the pods that
+/// were there before it takes those that came since for a new life.
 #[test]
 fn pods_fail_before_the_next_life_begins() {
     let mut cluster = Cluster::default().nodes(1, 4).queue("root.q", 4);
@@ -479,4 +482,75 @@ fn a_task_group_made_anew_while_resuming_is_a_gang() {
     cluster.apply("g", GroupSpec { uid: gangline::core::base::ids::Uid::new("uid-g-anew"), ..spec });
     cluster.settle();
     assert_eq!((cluster.state("g"), cluster.report("g").seats.held), (AppState::Accepted, 3), "{:#?}", cluster.log);
+}
+
+/// 01, 1.7 Hard: "The shim deletes the pods of pending placeholders, then of allocated ones."
+#[test]
+fn pending_placeholders_go_first() {
+    let mut cluster = held(Style::Hard);
+    cluster.wait(59_999).settle();
+    cluster.delete("ph-g-1-2-0");
+    cluster.step();
+    // The next one is there in the moment in which the time is over.
+    let creation = cluster.decisions.iter().position(|one| cluster.text(one).as_deref() == Some("create g/2"));
+    let creation = cluster.decisions.remove(creation.expect("the seat is planned again"));
+    cluster.carry_out(creation);
+    cluster.wait(1).taken();
+    cluster.carry_out_shows().step();
+    let releases: Vec<_> = cluster.taken().into_iter().filter(|line| line.starts_with("release")).collect();
+    let expected = ["ph-g-1-2-1", "ph-g-1-0-0", "ph-g-1-1-0"].map(|name| format!("release {name} timeout"));
+    assert_eq!(releases, expected);
+}
+
+/// 01, 1.7 Hard: "a pod that has a node is never failed": here another scheduler gave it one just before.
+#[test]
+fn who_has_a_node_does_not_fail() {
+    for decided in [false, true] {
+        let mut cluster = held(Style::Hard);
+        cluster.member("g-1", "g");
+        cluster.change("g-1", |spec| spec.place = Place::Gated);
+        cluster.settle().wait(60_000);
+        if decided {
+            cluster.carry_out_shows().step();
+            assert_eq!(cluster.logged("fail g-1"), 1);
+            // The call names the version without a node, and is refused.
+            cluster.decisions.retain(|decision| !matches!(decision, Decision::Fail(..)));
+        }
+        cluster.taken();
+        cluster.change("g-1", |spec| spec.place = Place::On { node: "n0".into(), running: true });
+        cluster.settle().wait(60_000).settle();
+        assert_eq!((cluster.logged("fail g-1"), cluster.node_of("g-1")), (0, Some("n0".into())), "{decided}");
+        assert_eq!((cluster.placeholders(), cluster.cpu("root")), (0, 1_000), "{decided}: {:#?}", cluster.log);
+    }
+}
+
+/// 01, 1.7 wait: "is not scheduled again until it is resubmitted or changed"; seed 000 "AllocationAskRelease": pending
+/// placeholders are released with TIMEOUT.
+#[test]
+fn who_found_nodes_for_some_only_comes_back_when_it_is_changed_or_resubmitted() {
+    for changed in [true, false] {
+        let mut cluster = Cluster::default().nodes(1, 1);
+        let timeouts = both(900).with(Deadline::Wait, Some(60_000));
+        let spec = GroupSpec { timeouts, ..cluster.all("g", 2) };
+        cluster.apply("g", spec);
+        cluster.member("g-0", "g");
+        cluster.settle().taken();
+        cluster.wait(60_000).settle();
+        assert_eq!(cluster.taken(), ["release ph-g-1-0-0 timeout", "release ph-g-1-1-0 timeout"]);
+        cluster.node("n1", 1);
+        cluster.settle().wait(600_000).settle();
+        assert_eq!(states(&cluster), (AppState::Rejected, 0, "WaitTimeout"));
+        if changed {
+            let spec = GroupSpec { generation: 2, ..cluster.groups["g"].clone() };
+            cluster.apply("g", spec);
+        } else {
+            cluster.delete("g-0");
+            let mut pod = cluster.pod("g-1", Role::Member { group: "g".into() });
+            pod.created = cluster.now.wall.0 / 1_000;
+            cluster.show(pod);
+        }
+        cluster.settle();
+        assert_eq!((cluster.state("g"), cluster.report("g").incarnation), (AppState::Running, 2), "{changed}");
+        assert_eq!((cluster.report("g").seats.held, cluster.report("g").timed_out.is_none()), (1, true), "{changed}");
+    }
 }

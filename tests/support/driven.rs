@@ -88,8 +88,8 @@ impl Driven {
     /// Steps until nothing more is to be done now.
     pub fn step(&mut self) {
         for _ in 0..STEPS_MAX {
-            let wall = Wall(1_700_000_000_000 + self.now_ms.cast_signed());
-            let turn = self.controller.step(Now { mono: Mono(self.now_ms), wall }, &mut self.batch);
+            let now = Now { mono: Mono(self.now_ms), wall: self.wall() };
+            let turn = self.controller.step(now, &mut self.batch);
             self.calls.extend(turn.calls);
             self.news.extend(turn.news);
             if !turn.more {
@@ -97,6 +97,11 @@ impl Driven {
             }
         }
         panic!("the controller does not come to rest");
+    }
+
+    /// What the clock on the wall says.
+    pub fn wall(&self) -> Wall {
+        Wall(1_700_000_000_000 + self.now_ms.cast_signed())
     }
 
     /// Lets time pass.
