@@ -156,3 +156,45 @@ fn a_restart_at_once_is_told_of_once() {
     let reasons = reasons(&all);
     assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason != "SeatsKept" && reason != "WaitingForMembers"));
 }
+
+/// A timeout that ends while seats are kept is not kept back with them: what is deleted for it waits for the status.
+#[test]
+fn a_timeout_is_told_at_once_while_seats_are_kept() {
+    let mut driven = Driven::synced();
+    let mut spec = group("a", "root.default");
+    spec["spec"]["reservation"] = json!("Placeholder");
+    spec["spec"]["placeholderTimeoutSeconds"] = json!(60);
+    driven.upsert(Kind::TaskGroup, &spec);
+    (0..3).for_each(|number| driven.upsert(Kind::Pod, &member("a", number)));
+    // Everything is granted for so long; whether a status said that it timed out, and the last deadline that was shown.
+    let mut ends = None;
+    let mut granted = |driven: &mut Driven, millis: u64| {
+        let mut times_out = false;
+        for _ in 0..millis / 100 {
+            driven.wait(100);
+            let calls = driven.taken();
+            for call in &calls {
+                if let Op::PatchTaskGroupStatus { status, .. } = &call.op {
+                    let mut conditions = status.conditions.iter();
+                    times_out |= conditions.any(|one| one.type_ == "TimedOut" && one.status == "True");
+                    ends = status.deadlines.as_ref().and_then(|all| all.placeholder.clone()).or(ends.take());
+                }
+                let made = if let Op::CreatePod(pod) = &call.op {
+                    Some(driven.seen(Kind::Pod, &serde_json::to_value(pod).expect("a pod is JSON")))
+                } else {
+                    None
+                };
+                driven.answer(call, Outcome::Ok(made.clone().map(Box::new)));
+                made.into_iter().for_each(|pod| driven.fact(Kind::Pod, WatchFact::Upsert(pod)));
+            }
+        }
+        (times_out, ends.clone())
+    };
+    let (_, ends) = granted(&mut driven, 10_000);
+    let left = ends.expect("a seat is held").0.as_millisecond() - driven.wall().0;
+    granted(&mut driven, left.unsigned_abs() - 4_000);
+    delete(&mut driven, 0);
+    let (early, _) = granted(&mut driven, 3_900);
+    let (in_time, _) = granted(&mut driven, 1_000);
+    assert_eq!((early, in_time), (false, true));
+}

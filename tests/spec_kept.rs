@@ -1,10 +1,11 @@
 //! Kept seats: the room of lost members (01, 1.5).
 
+use gangline::core::base::ids::Key;
 use gangline::core::event::{Event, GroupSpec, Place, Role};
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::shape::NodeSpec;
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, NS};
 use crate::support::phases::{HOLD_MS, full_direct as full};
 
 fn kept(cluster: &Cluster) -> (u32, u32) {
@@ -425,9 +426,13 @@ fn a_seat_that_nobody_wants_is_not_said_to_be_lost_while_it_is_kept() {
     cluster.lose_node(&node);
     cluster.settle();
     assert_eq!((kept(&cluster), cluster.report("g").reason), ((1, 0), "SeatsKept"));
+    let id = *cluster.scheduler.books.group_ids.get(&Key::new(NS, "g")).expect("it is known");
+    let passes = |cluster: &Cluster| cluster.scheduler.may_pass_soon(id);
+    assert!(passes(&cluster));
     cluster.member("g-4", "g");
     cluster.settle();
     assert_eq!((cluster.node_of("g-4"), cluster.report("g").reason), (None, "PartiallyLost"));
+    assert!(!passes(&cluster), "what is said of those that wait is not kept back");
     cluster.node("n9", 1);
     cluster.settle();
     assert_eq!((cluster.node_of("g-4"), cluster.report("g").reason), (Some("n9".into()), "Running"));

@@ -168,15 +168,19 @@ pub fn starts(old: &TaskGroupStatus, new: &GroupReport) -> bool {
     new.state == AppState::Running && is_another
 }
 
+/// Whether a timeout has ended something, and the status does not say so yet: what follows from that waits for it.
+pub fn times_out(old: &TaskGroupStatus, new: &GroupReport) -> bool {
+    let was_timed_out = old.conditions.iter().any(|old| old.type_ == TIMED_OUT && old.status == "True");
+    new.timed_out.is_some() && !was_timed_out
+}
+
 /// Whether a report differs from the status in what everybody waits for, or a new process has to know: a start, another
 /// incarnation, that all are placed, the end. What keeps changing to and fro is none of these.
 pub fn is_lasting(old: &TaskGroupStatus, new: &GroupReport) -> bool {
     let was_placed = old.conditions.iter().any(|old| old.type_ == "Placed" && old.status == "True");
     let ends = matches!(new.state, AppState::Completed | AppState::Killed | AppState::Resuming)
         && old.application_state != new.state.name();
-    let was_timed_out = old.conditions.iter().any(|old| old.type_ == TIMED_OUT && old.status == "True");
-    let times_out = new.timed_out.is_some() && !was_timed_out;
-    starts(old, new) || ends || times_out || old.incarnation != new.incarnation || was_placed != new.placed
+    starts(old, new) || ends || times_out(old, new) || old.incarnation != new.incarnation || was_placed != new.placed
 }
 
 /// Whether a report differs from the status in something that is written at once: state, reason, conditions, and what

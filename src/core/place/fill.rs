@@ -182,7 +182,7 @@ impl Filler<'_> {
             if last.is_none_or(|last| search.order(&candidate, &last).is_lt()) {
                 choices.push(candidate);
                 if choices.len() >= 2 * count.max(CHUNK) {
-                    last = keep_first(&search, choices, count.max(CHUNK));
+                    last = Some(keep_first(&search, choices, count.max(CHUNK)));
                 }
             }
         });
@@ -259,10 +259,10 @@ fn split_first<'a>(
 }
 
 /// Drops all but the first choices; returns the last of these.
-fn keep_first(search: &Search<'_>, choices: &mut Vec<Choice>, count: usize) -> Option<Choice> {
+fn keep_first(search: &Search<'_>, choices: &mut Vec<Choice>, count: usize) -> Choice {
     let last = *choices.select_nth_unstable_by(count - 1, |one, other| search.order(one, other)).1;
     choices.truncate(count);
-    Some(last)
+    last
 }
 
 #[cfg(test)]

@@ -411,11 +411,14 @@ impl Scheduler {
         })
     }
 
-    /// Whether a task group's stage is likely to pass within moments, though it need not: seats are kept, and whoever made
-    /// the pods that were lost makes others at once as a rule.
+    /// Whether what a task group waits for is likely to come within moments, though it need not: members, while seats are kept.
+    /// Whoever made the pods that were lost makes others at once as a rule.
     pub fn may_pass_soon(&self, id: GroupId) -> bool {
-        let app = self.books.groups.get(id).and_then(|group| group.app);
-        self.is_in_progress(id) || app.is_some_and(|app| self.books.keeps_seats(app))
+        let keeps = |group: &&Group| group.app.is_some_and(|app| self.books.keeps_seats(app));
+        let group = self.books.groups.get(id).filter(keeps);
+        let waits_for_members =
+            |code| matches!(code, Code::SeatsKept | Code::WaitingForMembers | Code::WaitingForCompletion);
+        self.is_in_progress(id) || group.is_some_and(|group| waits_for_members(self.group_reason(group)))
     }
 
     /// Everything that is shown of a task group.
