@@ -270,8 +270,8 @@ fn the_first_number_that_changes_is_not_written_by_itself() {
     driven.wait(500);
     assert_eq!(statuses(&mut driven).len(), 0, "one of two is there");
     driven.upsert(Kind::Pod, &member("m1"));
-    driven.wait(500);
-    assert_eq!(statuses(&mut driven).len(), 1, "it starts");
+    driven.wait(2_000);
+    assert_eq!(statuses(&mut driven).len(), 1, "it starts, and that takes long");
 }
 
 /// Who makes a gang and asks a moment later sees how many members there are; how many more come is written seldom.

@@ -12,6 +12,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_audit", "src/core/audit"),
     ("spec_bad_input", "src/shim, src/core"),
     ("spec_bound", "src/core/model/bound.rs"),
+    ("spec_called_off", "src/core/gang/swap.rs"),
     ("spec_completion", "src/core/gang/life.rs, src/core/model/lifecycle.rs"),
     ("spec_deadlines", "src/core/model/countdown.rs, src/core/gang/timeout.rs"),
     ("spec_edits", "src/core/facts/groups.rs"),

@@ -36,6 +36,7 @@ mod spec_anew;
 mod spec_audit;
 mod spec_bad_input;
 mod spec_bound;
+mod spec_called_off;
 mod spec_completion;
 mod spec_deadlines;
 mod spec_edits;

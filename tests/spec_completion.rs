@@ -472,7 +472,8 @@ fn each_state_leaves_to_what_the_table_says() {
         // Another judgement, or another life, begins at New.
         (Accepted, &[New, Resuming, Running, Waiting, Killed]),
         (Resuming, &[New, Running, Waiting]),
-        (Running, &[New, Waiting]),
+        // Accepted: a start of which nothing is bound can be called off (docs/adr/0025).
+        (Running, &[New, Accepted, Waiting]),
         (Waiting, &[New, Running, Completed]),
         (Rejected, &[New]),
         (Completed, &[New]),

@@ -77,7 +77,7 @@ impl Controller {
         let target = Target::Group(key.clone());
         let latest = facts.status.latest();
         let passes = self.core.may_pass_soon(id);
-        let progress = passes && !show::starts(latest, &report) && !show::times_out(latest, &report);
+        let progress = passes && !show::times_out(latest, &report);
         let swings = if show::is_lasting(latest, &report) { 0 } else { self.until_news(&target) };
         let is_news = show::is_urgent(latest, &report, &message);
         let (urgency, delay) = match (is_news, progress) {

@@ -163,7 +163,7 @@ fn condition(
 }
 
 /// Whether the application starts, or starts again.
-pub fn starts(old: &TaskGroupStatus, new: &GroupReport) -> bool {
+fn starts(old: &TaskGroupStatus, new: &GroupReport) -> bool {
     let is_another = old.application_state != new.state.name() || old.incarnation != new.incarnation;
     new.state == AppState::Running && is_another
 }

@@ -60,12 +60,19 @@ impl Process {
     fn is_kept(&self, lost: &Lost) -> bool {
         let Some(own) = self.groups.get(&lost.of) else { return false };
         let stays = |key: &Key| {
-            let uid = self.group_uids.get(key).filter(|uid| !self.gone_well.contains(*uid));
+            let uid = self.group_uids.get(key).filter(|uid| !self.some_went_well(uid));
             uid.and_then(|uid| self.groups.get(uid)).is_some_and(|group| group.runs_as_it_was(lost.life, &lost.queue))
         };
         let is_there = self.group_uids.get(&own.key) == Some(&lost.of) && own.gang.iter().all(stays);
         let is_settled = |(key, pod): (&Key, &PodSeen)| !self.is_of(key, pod, &lost.of) || lost.leaves_alone(pod);
         self.now_ms < lost.until_ms && is_there && own.min > Some(lost.seat) && self.pods.iter().all(is_settled)
+    }
+
+    /// Whether members have succeeded and are gone: it saw them go, or the status that it found counts more than there are.
+    fn some_went_well(&self, uid: &Uid) -> bool {
+        let there = self.pods.values().filter(|pod| pod.succeeded && pod.life_of.as_ref() == Some(uid)).count();
+        let status = self.groups.get(uid).and_then(|group| group.last.as_ref()?.status.as_ref());
+        self.gone_well.contains(uid) || status.is_some_and(|status| status.counts.succeeded as usize > there)
     }
 
     /// Whether the node takes such pods, and has room for it beside all others.

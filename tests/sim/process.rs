@@ -421,7 +421,8 @@ impl Process {
     }
 
     /// Since when nobody of this life of a task group's gang lives, of which some did, as far as this process was told and
-    /// sent but this pod; `None` while somebody does, and of one of which a pod has succeeded: others may go on with it.
+    /// sent but this pod; `None` while somebody does, and of one of which a pod has succeeded, be it gone: others may go on
+    /// with it.
     pub(crate) fn dead_since(&self, uid: &Uid, life: u32, but: &Uid) -> Option<u64> {
         let gang: Vec<&Uid> = self.gang_of(uid).into_iter().map(|(uid, ..)| uid).collect();
         let is_of = |of: &Uid, in_life: u32| in_life == life && gang.contains(&of);
@@ -442,7 +443,8 @@ impl Process {
         });
         // A driver that came before the task group is of no life of it.
         let drives = |pod: &PodSeen| pod.is_of_application && pod.node.is_some() && !pod.ended;
-        if is_sent || self.pods.values().any(drives) || of_life().any(|pod| lives(pod) || pod.succeeded) {
+        let some_succeeded = of_life().any(|pod| pod.succeeded) || gang.iter().any(|uid| self.gone_well.contains(*uid));
+        if is_sent || some_succeeded || self.pods.values().any(drives) || of_life().any(lives) {
             return None;
         }
         let died = self.last_died.iter().filter(|((of, in_life), _)| is_of(of, *in_life));

@@ -180,7 +180,9 @@ impl Scheduler {
     pub(in crate::core) fn take_up_start(&mut self, id: AskId) {
         let Some(app) = self.books.asks[id].app.filter(|_| self.books.listed.all) else { return };
         match self.books.apps[app].state() {
-            AppState::Accepted if self.started_in(id, self.books.apps[app].incarnation) => self.start_as_found(app),
+            AppState::Accepted if self.books.started_in(id, self.books.apps[app].incarnation) => {
+                self.start_as_found(app)
+            }
             AppState::Rejected | AppState::Killed if self.started_after(id, self.books.apps[app].incarnation) => {
                 self.renew(app);
             }

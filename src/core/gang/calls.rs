@@ -129,6 +129,10 @@ impl Scheduler {
             if self.books.awaits_start(id) && !self.planner.may_stay(&self.books, id) {
                 self.books.lose_seat(id);
             }
+            if self.books.swap_of(id).is_some() {
+                // Its member may not find the room that it waits for.
+                self.books.changes.apps.extend(self.books.asks[id].app);
+            }
         }
     }
 

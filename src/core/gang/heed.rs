@@ -21,7 +21,7 @@ impl Scheduler {
         if !self.books.listed.all {
             return self.attach_arrived();
         }
-        self.finish_swaps();
+        let swapped = self.finish_swaps();
         self.renew_all_kept();
         self.lose_nodes();
         self.drained_queues_go();
@@ -31,6 +31,7 @@ impl Scheduler {
         let found = self.books.by_name(found);
         found.iter().for_each(|id| self.absorb(*id));
         self.doubt_decisions();
+        self.bind_swapped(swapped);
         found.into_iter().for_each(|id| self.take_up_start(id));
         self.take_refusals();
         self.fall_back_all();
@@ -45,30 +46,6 @@ impl Scheduler {
                 self.heads.forget(class);
                 self.lacks.forget(class);
             }
-        }
-    }
-
-    /// Parked members whose placeholders are gone get their nodes: in one update of application, queue and node, before
-    /// anything else is placed (01, 1.4).
-    fn finish_swaps(&mut self) {
-        let freed = std::mem::take(&mut self.books.due.freed);
-        let mut members = self.books.by_name(freed);
-        members.retain(|member| {
-            let ask = &self.books.asks[*member];
-            let seat = ask.group.zip(ask.seat).and_then(|(group, seat)| self.books.groups[group].seats.get(seat));
-            seat.is_some_and(|seat| seat.state == SeatState::Freed(*member))
-        });
-        // First those that go where they were to go: who must look for another node may not take theirs.
-        members.retain(|member| match self.planner.place_of_swap(&self.books, *member) {
-            Some(node) => {
-                self.finish_swap(*member, Some(node));
-                false
-            }
-            None => true,
-        });
-        for member in members {
-            let node = self.planner.other_place_of_swap(&self.books, member);
-            self.finish_swap(member, node);
         }
     }
 

@@ -1,11 +1,10 @@
 //! Submission: is the application whole, and can it ever start? (01, 1.2)
 
-use crate::core::base::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
+use crate::core::base::ids::{AppId, GroupId, Key, QueueId, Text};
 use crate::core::base::resources::{Excess, Limit, Resources, Totals};
 use crate::core::decision::TerminationType;
 use crate::core::event::{GroupSpec, Reservation};
 use crate::core::model::application::App;
-use crate::core::model::ask::AskState;
 use crate::core::model::books::Books;
 use crate::core::model::countdown::Deadline;
 use crate::core::model::lifecycle::AppEvent;
@@ -63,8 +62,8 @@ impl Scheduler {
     /// What limits an accepted application changed: it is judged again, unless something of it runs.
     pub(in crate::core) fn judge_again(&mut self, id: AppId) {
         let life = self.books.apps[id].incarnation;
-        let has_started = || self.app_asks(id).any(|ask| self.started_in(ask, life));
-        if self.has_real_allocations(id) || self.runs_alone(id) || has_started() {
+        let has_started = || self.books.app_asks(id).any(|ask| self.books.started_in(ask, life));
+        if self.books.has_real_allocations(id) || self.runs_alone(id) || has_started() {
             return;
         }
         let reasons = reject_reasons(&self.books, id, true);
@@ -80,23 +79,6 @@ impl Scheduler {
         let app = &self.books.apps[id];
         let is_same = || !app.rejected.is_empty() && reject_reasons(&self.books, id, false) == app.rejected;
         app.timed_out.is_some() || app.living == 0 && is_same()
-    }
-
-    /// Whether a member of the application runs or is being bound, whoever chose its node, or an originator that is
-    /// being bound or started with this incarnation. An originator that ran before does not count: a process that
-    /// starts now would not take it for a start either.
-    fn has_real_allocations(&self, id: AppId) -> bool {
-        let app = &self.books.apps[id];
-        let counts = |ask: AskId| {
-            let is_on_its_way = matches!(self.books.asks[ask].state, AskState::Assumed { sent: true, .. });
-            self.books.asks[ask].group.is_some() || is_on_its_way || self.started_in(ask, app.incarnation)
-        };
-        app.living > 0
-            && self.app_asks(id).any(|ask| {
-                let entry = &self.books.asks[ask];
-                let lives = entry.is_active() && !entry.spec.terminating;
-                lives && !matches!(entry.state, AskState::Assumed { sent: false, .. }) && counts(ask)
-            })
     }
 
     pub(super) fn reject(&mut self, id: AppId, reasons: Vec<RejectReason>) {

@@ -138,16 +138,27 @@ impl Scheduler {
             let Some(queue) = app.queue.filter(|_| has_started) else { continue };
             let request = self.books.classes.shape(kept.class).request.clone();
             if excess_refused(&self.books, queue, &request).is_none()
-                && let Some(node) = match kept.refused_by {
-                    None => self.planner.find(&self.books, kept.class),
-                    not => self.planner.find_but(&self.books, kept.class, not),
-                }
+                && let Some(node) = self.another_node_for(id)
             {
                 let charge = Charge { node, on_node: request.clone(), queue: Some(queue), in_queue: request };
                 self.books.charge_kept(id, Some(charge));
                 self.books.show_kept(self.books.kept[id].app);
             }
         }
+    }
+
+    /// A node for a kept seat, but not the one that refused its pod. A search in vain is not made again before a node has more
+    /// room.
+    fn another_node_for(&mut self, id: KeptId) -> Option<NodeId> {
+        let kept = &self.books.kept[id];
+        let Some(not) = kept.refused_by else { return self.planner.find(&self.books, kept.class) };
+        let growth = self.planner.bounds.growth();
+        if kept.vain_at == Some(growth) {
+            return None;
+        }
+        let found = self.planner.find_but(&self.books, kept.class, not);
+        self.books.kept[id].vain_at = found.is_none().then_some(growth);
+        found
     }
 
     /// A gang gets its nodes: what was kept for it until now is given back in the same update.

@@ -11,7 +11,7 @@ use crate::core::model::countdown::Deadline;
 use crate::core::model::gang::Stage;
 use crate::core::model::group::Group;
 use crate::core::model::lifecycle::{AppEvent, AppState};
-use crate::core::model::seat::Seats;
+use crate::core::model::seat::{Seats, Tally};
 use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
 
@@ -59,7 +59,7 @@ impl Scheduler {
                 // it. If it goes on, it is in its queue already, and is not held up.
                 AppState::Waiting => self.books.dismiss_if_idle(id),
                 AppState::Running => {
-                    (self.books.apps[id].unstarted_lives, self.books.apps[id].begun_anew) = (0, false);
+                    self.books.apps[id].unstarted_lives = 0;
                     let gang = self.books.apps[id].gang;
                     self.admit(gang);
                     // Its other pods start nothing any more.
@@ -204,7 +204,9 @@ impl Scheduler {
             return;
         }
         let (have, need) = self.progress(id);
-        let reason = match self.books.groups_of(id).map(|group| group.seats.tally().leaving).sum() {
+        // Before the start members wait for placeholders to go only if an earlier start was called off.
+        let leaves = |tally: Tally| tally.leaving + tally.releasing;
+        let reason = match self.books.groups_of(id).map(|group| leaves(group.seats.tally())).sum() {
             0 if have == need => Reason::Held,
             0 => Reason::BindingPlaceholders { have, need },
             count => Reason::PlaceholdersLeaving { count },
@@ -231,8 +233,13 @@ impl Scheduler {
     }
 
     /// Whether every seat is settled, a real pod waits for it, and none that belongs to the start is refused.
-    fn may_start(&self, id: GangId) -> bool {
-        self.is_satisfied(id) && self.somebody_comes(id) && self.lacks_pods(id).is_none()
+    fn may_start(&mut self, id: GangId) -> bool {
+        self.has_all(id) && self.lacks_pods(id).is_none()
+    }
+
+    /// Whether every seat is settled, members that swap will have room, and somebody comes.
+    pub(super) fn has_all(&mut self, id: GangId) -> bool {
+        self.is_satisfied(id) && self.somebody_comes(id) && self.swaps_have_room(id)
     }
 
     fn is_satisfied(&self, id: GangId) -> bool {
@@ -288,7 +295,7 @@ impl Scheduler {
     /// pass.
     fn held_back(&self, id: GangId, which: impl Fn(&Ask) -> bool) -> Vec<AskId> {
         let apps = self.books.gangs[id].apps.iter();
-        let asks = apps.flat_map(|app| self.app_asks(*app)).map(|id| (id, &self.books.asks[id]));
+        let asks = apps.flat_map(|app| self.books.app_asks(*app)).map(|id| (id, &self.books.asks[id]));
         let held = asks.filter(|(_, ask)| matches!(ask.state, AskState::Assumed { sent: false, .. }) && which(ask));
         let mut held: Vec<_> = held.map(|(id, ask)| (ask.rank(), id)).collect();
         held.sort_unstable();
@@ -318,6 +325,9 @@ impl Scheduler {
     fn run_on(&mut self, id: AppId) {
         if self.comes_anew(id) {
             return self.begin_anew(id);
+        }
+        if self.calls_off_start(self.books.apps[id].gang) {
+            return;
         }
         self.give_leftovers_back(id);
         self.fill_kept_outside(id, Reach::Seat);

@@ -13,4 +13,5 @@ mod recover;
 pub(in crate::core) mod replace;
 mod reserve;
 mod restart;
+mod swap;
 mod timeout;

@@ -104,7 +104,7 @@ impl Scheduler {
         self.shut_out_misfits(id);
         // Whoever came later than the start cannot be told from those that started with the gang.
         for ask in self.books.apps[id].asks.clone() {
-            self.books.asks[ask].started_with_gang = self.started_in(ask, life);
+            self.books.asks[ask].started_with_gang = self.books.started_in(ask, life);
         }
         self.accept(id, event);
     }
@@ -181,10 +181,10 @@ impl Scheduler {
     fn latest_incarnation(&self, id: AppId) -> u32 {
         let app = &self.books.apps[id];
         let remembered = app.groups.iter().map(|group| self.books.groups[*group].spec().remembered.incarnation);
-        let marked = self.app_asks(id).filter_map(|ask| self.books.life_of(&self.books.asks[ask]));
+        let marked = self.books.app_asks(id).filter_map(|ask| self.books.life_of(&self.books.asks[ask]));
         let known = remembered.chain(marked).fold(app.incarnation, u32::max);
         let next = known.saturating_add(1);
-        let has_begun = self.app_asks(id).any(|ask| self.named_incarnation(ask) == Some(next));
+        let has_begun = self.books.app_asks(id).any(|ask| self.named_incarnation(ask) == Some(next));
         if has_begun && !self.runs(id, known) { next } else { known }
     }
 
@@ -270,24 +270,18 @@ impl Scheduler {
 
     /// Whether there are placeholders of this life.
     fn reserves(&self, id: AppId, life: u32) -> bool {
-        self.app_asks(id).any(|ask| self.named_incarnation(ask) == Some(life))
+        self.books.app_asks(id).any(|ask| self.named_incarnation(ask) == Some(life))
     }
 
     /// Whether a member was bound in this life.
     fn has_started(&self, id: AppId, life: u32) -> bool {
-        self.app_asks(id).any(|ask| self.started_in(ask, life))
+        self.books.app_asks(id).any(|ask| self.books.started_in(ask, life))
     }
 
     /// Whether a member that was bound in this life still lives: it runs, and is not being deleted.
     fn runs(&self, id: AppId, life: u32) -> bool {
         let lives = |ask: AskId| self.books.asks[ask].is_active() && !self.books.asks[ask].spec.terminating;
-        self.app_asks(id).any(|ask| lives(ask) && self.started_in(ask, life))
-    }
-
-    /// Whether a pod's Binding says that the gang had started in that life.
-    pub(in crate::core) fn started_in(&self, ask: AskId, life: u32) -> bool {
-        let is_started = self.books.asks[ask].spec.mark.as_ref().is_some_and(|mark| mark.started);
-        is_started && self.books.life_of(&self.books.asks[ask]) == Some(life)
+        self.books.app_asks(id).any(|ask| lives(ask) && self.books.started_in(ask, life))
     }
 
     /// Whether a pod's Binding says that its gang had started in a life after that one, or in that one and the pod
@@ -295,7 +289,9 @@ impl Scheduler {
     pub(in crate::core) fn started_after(&self, ask: AskId, life: u32) -> bool {
         let lives = self.books.asks[ask].is_active() && !self.books.asks[ask].spec.terminating;
         let is_of = |marked: u32| marked > life || marked == life && lives;
-        self.books.life_of(&self.books.asks[ask]).is_some_and(|marked| is_of(marked) && self.started_in(ask, marked))
+        self.books
+            .life_of(&self.books.asks[ask])
+            .is_some_and(|marked| is_of(marked) && self.books.started_in(ask, marked))
     }
 
     /// Whether the cluster shows that a task group was accepted before.
@@ -306,12 +302,5 @@ impl Scheduler {
                 .asks
                 .iter()
                 .any(|ask| self.books.life_of(&self.books.asks[*ask]).or(self.named_incarnation(*ask)).is_some())
-    }
-
-    /// All pods of an application, in no order.
-    pub(in crate::core) fn app_asks(&self, id: AppId) -> impl Iterator<Item = AskId> {
-        let app = &self.books.apps[id];
-        let of_groups = app.groups.iter().flat_map(|group| self.books.groups[*group].asks.iter());
-        app.asks.iter().chain(of_groups).copied()
     }
 }

@@ -5,10 +5,12 @@
 //! 2. The seat is marked Releasing, the member parked, the placeholder's deletion decided. Nothing is freed yet.
 //! 3. When the placeholder is gone, in one update: it leaves the books, and the member has the node.
 //! 4. Its Binding is decided.
+//!
+//! [`super::swap`] has the last two.
 
 use std::collections::BTreeMap;
 
-use crate::core::base::ids::{AskId, ClassId, GroupId, NodeId, QueueId};
+use crate::core::base::ids::{AskId, ClassId, GroupId, QueueId};
 use crate::core::base::resources::{Resources, Totals};
 use crate::core::decision::TerminationType;
 use crate::core::model::application::App;
@@ -145,18 +147,6 @@ impl Scheduler {
     fn begin_swap(&mut self, group: GroupId, swap: (u32, AskId, AskId), charge: Charge) {
         self.books.park(group, swap, charge);
         self.books.release(swap.1, TerminationType::PlaceholderReplaced);
-    }
-
-    /// The placeholder of a swap is gone: one update of application, queue and node, and the Binding leaves next.
-    pub(super) fn finish_swap(&mut self, member: AskId, node: Option<NodeId>) {
-        let queue = self.books.asks[member].app.and_then(|app| self.books.apps[app].queue);
-        let place = node.zip(queue);
-        self.books.hand_over(member, place);
-        if place.is_some() {
-            self.send_next(member);
-        } else {
-            self.books.line_up(member);
-        }
     }
 }
 

@@ -163,7 +163,7 @@ impl Scheduler {
     pub(super) fn holds_something(&self, id: GangId) -> bool {
         let mut tallies = self.books.groups_of(id).map(|group| group.seats.tally());
         let mut originators = self.books.gangs[id].apps.iter().flat_map(|app| self.books.starting_originators(*app));
-        tallies.any(|tally| tally.assumed + tally.held > 0)
+        tallies.any(|tally| tally.assumed + tally.held + tally.releasing > 0)
             || originators.any(|ask| matches!(self.books.asks[ask].state, AskState::Assumed { .. }))
     }
 

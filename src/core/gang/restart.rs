@@ -17,7 +17,7 @@ impl Scheduler {
 
     /// Whether a pod waits that does not go on with this life.
     fn somebody_new_waits(&self, id: AppId) -> bool {
-        let mut waiting = self.app_asks(id).filter(|ask| {
+        let mut waiting = self.books.app_asks(id).filter(|ask| {
             let ask = &self.books.asks[*ask];
             ask.is_pending() && !ask.is_placeholder()
         });
@@ -30,7 +30,7 @@ impl Scheduler {
     fn goes_on_with(&self, id: AppId, ask: AskId) -> bool {
         let (app, pod) = (&self.books.apps[id], &self.books.asks[ask]);
         let of_this_life = || {
-            let asks = self.app_asks(id).map(|ask| &self.books.asks[ask]);
+            let asks = self.books.app_asks(id).map(|ask| &self.books.asks[ask]);
             asks.filter(|ask| self.books.life_of(ask) == Some(app.incarnation))
         };
         let succeeded = || of_this_life().filter(|ask| ask.has_succeeded());
@@ -50,7 +50,7 @@ impl Scheduler {
 
     /// The next life begins. What is kept, and what its pods and placeholders have until they are gone, is kept for it.
     pub(super) fn begin_anew(&mut self, id: AppId) {
-        let heirs: Vec<_> = self.app_asks(id).filter(|ask| self.leaves_room(*ask)).collect();
+        let heirs: Vec<_> = self.books.app_asks(id).filter(|ask| self.leaves_room(*ask)).collect();
         heirs.into_iter().for_each(|ask| self.books.asks[ask].hands_over = true);
         self.release_placeholders(id, TerminationType::StoppedByRm);
         self.renew(id);

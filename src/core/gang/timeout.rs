@@ -137,7 +137,7 @@ impl Scheduler {
 
     /// When the newest pod of an application was made.
     pub(super) fn newest_pod(&self, id: AppId) -> Option<Wall> {
-        let real = self.app_asks(id).map(|ask| &self.books.asks[ask]).filter(|ask| !ask.is_placeholder());
+        let real = self.books.app_asks(id).map(|ask| &self.books.asks[ask]).filter(|ask| !ask.is_placeholder());
         real.map(|ask| Wall(ask.spec.created.saturating_mul(1_000))).max()
     }
 
@@ -260,7 +260,7 @@ impl Scheduler {
     fn fail_pods(&mut self, id: AppId) {
         let Some(TimedOut { sentence, .. }) = self.books.apps[id].timed_out.clone() else { return };
         let is_left = |ask: &AskId| !self.books.asks[*ask].failing && self.is_of_timed_out(id, *ask);
-        let left: Vec<_> = self.app_asks(id).filter(is_left).collect();
+        let left: Vec<_> = self.books.app_asks(id).filter(is_left).collect();
         for ask in self.books.by_name(left) {
             self.books.asks[ask].failing = true;
             self.books.line_up(ask);
@@ -270,7 +270,7 @@ impl Scheduler {
 
     /// Pods that were to fail, and have not, belong to the next life.
     pub(super) fn fail_no_more(&mut self, id: AppId) {
-        let failing: Vec<_> = self.app_asks(id).filter(|ask| self.books.asks[*ask].failing).collect();
+        let failing: Vec<_> = self.books.app_asks(id).filter(|ask| self.books.asks[*ask].failing).collect();
         for ask in self.books.by_name(failing) {
             self.books.asks[ask].failing = false;
             self.books.line_up(ask);
@@ -311,10 +311,10 @@ impl Scheduler {
     /// Whether pods wait that were made after the timeout. Of an application that was refused all earlier ones must be gone.
     fn others_come(&self, id: AppId) -> bool {
         let is_old = |ask: AskId| self.is_of_timed_out(id, ask);
-        if self.books.apps[id].state() == AppState::Rejected && self.app_asks(id).any(is_old) {
+        if self.books.apps[id].state() == AppState::Rejected && self.books.app_asks(id).any(is_old) {
             return false;
         }
-        self.app_asks(id).any(|ask| {
+        self.books.app_asks(id).any(|ask| {
             let entry = &self.books.asks[ask];
             entry.is_pending() && !entry.is_placeholder() && !is_old(ask)
         })

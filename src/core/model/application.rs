@@ -56,8 +56,8 @@ pub struct App {
     /// Of the active ones those that are not being deleted, and members that wait for their placeholder to go (a tally
     /// likewise).
     pub living: u32,
-    /// Its present life began when those of the one before were gone, and has not started: if the pods that it began with go,
-    /// it waits for others like the one before.
+    /// Its present life began when those of the one before were gone: if the pods that it began with go before it starts, it
+    /// waits for others like the one before.
     pub begun_anew: bool,
     /// A pod of its present life was bound, after its start: when none lives any more, the next that comes begins another life.
     pub has_lived: bool,

@@ -30,6 +30,8 @@ pub struct KeptSeat {
     pub charge: Option<Charge>,
     /// The node that had just refused the pod: it is not tried again.
     pub refused_by: Option<NodeId>,
+    /// How often nodes had got more room when none but that one was found.
+    pub vain_at: Option<u64>,
     /// When the pod was lost.
     pub lost_at: Mono,
     /// When a member last renewed it; first when the pod was lost.
@@ -96,8 +98,20 @@ impl Books {
         let class = self.classes.intern(&shape, &self.nodes);
         let Now { mono: lost_at, wall } = self.now;
         let (until, renewed_at) = ((lost_at, wall), lost_at);
-        let kept =
-            KeptSeat { app, group, seat, rank, class, charge: None, refused_by, lost_at, renewed_at, hold, until };
+        let kept = KeptSeat {
+            app,
+            group,
+            seat,
+            rank,
+            class,
+            charge: None,
+            refused_by,
+            vain_at: None,
+            lost_at,
+            renewed_at,
+            hold,
+            until,
+        };
         let kept = self.kept.insert(kept);
         self.time_hold(kept);
         match group {
@@ -130,7 +144,10 @@ impl Books {
             AskState::Waiting | AskState::Parked { .. } | AskState::Finished => false,
         };
         let is_wanted = match entry.state() {
-            AppState::Running | AppState::Waiting => !ask.hands_over && left_a_seat(ask, entry),
+            AppState::Running | AppState::Waiting => {
+                let is_given_back = ask.is_placeholder() && self.may_call_off(app);
+                !ask.hands_over && left_a_seat(ask, entry) && !is_given_back
+            }
             // It began anew, and this one was of the life before.
             AppState::New | AppState::Accepted => ask.hands_over || self.is_found_to_hand_over(ask),
             AppState::Resuming | AppState::Rejected | AppState::Completed | AppState::Killed => false,

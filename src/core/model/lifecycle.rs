@@ -38,6 +38,8 @@ pub enum AppEvent {
     Kill,
     /// First real allocation, a pending ask after Waiting, or the last placeholder gone in Resuming.
     Run,
+    /// Its start came to nothing: a seat was lost before any of its pods was bound.
+    CallOff,
     /// No real allocation and no pending ask.
     Idle,
     /// The completion timeout ended.
@@ -48,8 +50,17 @@ pub enum AppEvent {
 
 impl AppEvent {
     /// All events, for tables.
-    pub const ALL: [Self; 8] =
-        [Self::Accept, Self::Reject, Self::Resume, Self::Kill, Self::Run, Self::Idle, Self::Complete, Self::Renew];
+    pub const ALL: [Self; 9] = [
+        Self::Accept,
+        Self::Reject,
+        Self::Resume,
+        Self::Kill,
+        Self::Run,
+        Self::CallOff,
+        Self::Idle,
+        Self::Complete,
+        Self::Renew,
+    ];
 }
 
 impl AppState {
@@ -94,6 +105,8 @@ impl AppState {
             (Self::New | Self::Accepted, E::Resume) => Some(Self::Resuming),
             (Self::New | Self::Accepted, E::Kill) => Some(Self::Killed),
             (Self::New | Self::Accepted | Self::Resuming | Self::Waiting, E::Run) => Some(Self::Running),
+            // Its start was decided, and nothing of it was bound yet (ADR 25).
+            (Self::Running, E::CallOff) => Some(Self::Accepted),
             (Self::New, E::Complete) => Some(Self::Completed),
             // Accepted: only without a TaskGroup object, when everything is withdrawn. Resuming: no pod came.
             (Self::Accepted | Self::Resuming | Self::Running, E::Idle) => Some(Self::Waiting),
@@ -110,14 +123,14 @@ impl AppState {
                 | Self::Killed,
                 E::Renew,
             ) => Some(Self::New),
-            (Self::New, E::Idle | E::Renew)
-            | (Self::Accepted, E::Accept | E::Reject | E::Complete)
-            | (Self::Resuming, E::Accept | E::Reject | E::Resume | E::Kill | E::Complete)
+            (Self::New, E::CallOff | E::Idle | E::Renew)
+            | (Self::Accepted, E::Accept | E::Reject | E::CallOff | E::Complete)
+            | (Self::Resuming, E::Accept | E::Reject | E::Resume | E::Kill | E::CallOff | E::Complete)
             | (Self::Running, E::Accept | E::Reject | E::Resume | E::Kill | E::Run | E::Complete)
-            | (Self::Waiting, E::Accept | E::Reject | E::Resume | E::Kill | E::Idle)
+            | (Self::Waiting, E::Accept | E::Reject | E::Resume | E::Kill | E::CallOff | E::Idle)
             | (
                 Self::Rejected | Self::Completed | Self::Killed,
-                E::Accept | E::Reject | E::Resume | E::Kill | E::Run | E::Idle | E::Complete,
+                E::Accept | E::Reject | E::Resume | E::Kill | E::Run | E::CallOff | E::Idle | E::Complete,
             ) => None,
         }
     }
@@ -159,6 +172,7 @@ Accepted --Renew--> New
 Resuming --Run--> Running
 Resuming --Idle--> Waiting
 Resuming --Renew--> New
+Running --CallOff--> Accepted
 Running --Idle--> Waiting
 Running --Renew--> New
 Waiting --Run--> Running

@@ -1,6 +1,6 @@
 //! What the books answer about pods.
 
-use crate::core::base::ids::{AppId, AskId, GroupId, NodeId, Uid};
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId, NodeId, Uid};
 use crate::core::event::{Place, Role};
 use crate::core::model::ask::{Ask, AskState};
 use crate::core::model::books::Books;
@@ -25,7 +25,53 @@ impl Books {
         (leaves == placeholder).then_some((group, seat, member))
     }
 
-    /// Whether a placeholder holds a seat, or is being bound to, of a gang before its start.
+    /// All pods of an application, in no order.
+    pub(in crate::core) fn app_asks(&self, id: AppId) -> impl Iterator<Item = AskId> {
+        let app = &self.apps[id];
+        let of_groups = app.groups.iter().flat_map(|group| self.groups[*group].asks.iter());
+        app.asks.iter().chain(of_groups).copied()
+    }
+
+    /// Whether a pod's Binding says that the gang had started in that life.
+    pub(in crate::core) fn started_in(&self, ask: AskId, life: u32) -> bool {
+        let is_started = self.asks[ask].spec.mark.as_ref().is_some_and(|mark| mark.started);
+        is_started && self.life_of(&self.asks[ask]) == Some(life)
+    }
+
+    /// Whether a member of the application runs or is being bound, whoever chose its node, or an originator that is
+    /// being bound or started with this incarnation. An originator that ran before does not count: a process that
+    /// starts now would not take it for a start either.
+    pub(in crate::core) fn has_real_allocations(&self, id: AppId) -> bool {
+        let app = &self.apps[id];
+        let counts = |ask: AskId| {
+            self.asks[ask].group.is_some() || self.is_being_bound(ask) || self.started_in(ask, app.incarnation)
+        };
+        app.living > 0
+            && self.app_asks(id).any(|ask| {
+                let entry = &self.asks[ask];
+                let lives = entry.is_active() && !entry.spec.terminating;
+                lives && !matches!(entry.state, AskState::Assumed { sent: false, .. }) && counts(ask)
+            })
+    }
+
+    /// Whether the start of an application can still be called off: it was decided, and none of its pods is bound or being
+    /// bound yet, since all of them wait for their placeholders to go (ADR 25).
+    pub(in crate::core) fn may_call_off(&self, id: AppId) -> bool {
+        let app = &self.apps[id];
+        let is_being_bound = |ask: AskId| !self.asks[ask].is_placeholder() && self.is_being_bound(ask);
+        app.state() == AppState::Running
+            && !(app.has_lived || app.groups.is_empty() || app.timed_out.is_some())
+            && !self.has_real_allocations(id)
+            && !self.app_asks(id).any(is_being_bound)
+    }
+
+    /// The same of all applications of a gang.
+    pub(in crate::core) fn may_call_off_gang(&self, id: GangId) -> bool {
+        self.gangs[id].apps.iter().all(|app| self.may_call_off(*app))
+    }
+
+    /// Whether a placeholder holds a seat, or is being bound to, of a gang before its start, or whose start can still be
+    /// called off.
     pub(in crate::core) fn awaits_start(&self, id: AskId) -> bool {
         let ask = &self.asks[id];
         let (Some(group), Some(seat)) = (ask.group.map(|group| &self.groups[group]), ask.seat) else {
@@ -35,7 +81,7 @@ impl Books {
             group.seats.get(seat).map(|seat| seat.state),
             Some(SeatState::Held(own) | SeatState::Binding(own)) if own == id
         );
-        holds && group.gang.is_some_and(|gang| self.gangs[gang].is_before_start())
+        holds && group.gang.is_some_and(|gang| self.gangs[gang].is_before_start() || self.may_call_off_gang(gang))
     }
 
     /// Whether the pod belongs to a gang that has started and is not complete yet.

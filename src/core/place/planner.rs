@@ -137,6 +137,16 @@ impl Planner {
         fits(&books.nodes, &books.classes, &self.overlay, ask.class?, node).is_ok().then_some(node)
     }
 
+    /// Whether the node that a parked member was to have takes it when its placeholder is gone.
+    pub fn swap_has_room(&mut self, books: &Books, placeholder: AskId, member: AskId) -> bool {
+        let (ask, leaves) = (&books.asks[member], &books.asks[placeholder]);
+        let Some((node, class)) = ask.charge.as_ref().map(|charge| charge.node).zip(ask.class) else { return false };
+        self.overlay.begin();
+        self.give_back(ask);
+        self.give_back(leaves);
+        fits(&books.nodes, &books.classes, &self.overlay, class, node).is_ok()
+    }
+
     /// Another node for it.
     pub fn other_place_of_swap(&mut self, books: &Books, member: AskId) -> Option<NodeId> {
         self.overlay.begin();
@@ -175,12 +185,12 @@ impl Planner {
     }
 
     /// A node for one pod of a class, but not this one.
-    pub fn find_but(&mut self, books: &Books, class: ClassId, not: Option<NodeId>) -> Option<NodeId> {
+    pub fn find_but(&mut self, books: &Books, class: ClassId, not: NodeId) -> Option<NodeId> {
         if self.bounds.is_full(class) {
             return None;
         }
         self.overlay.begin();
-        if let Some(not) = not.filter(|not| books.nodes.spec(*not).is_some()) {
+        if books.nodes.spec(not).is_some() {
             // As if it were full.
             let shape = books.classes.shape(class);
             self.overlay.take(not, &shape.request, &shape.ports, u32::MAX);
