@@ -217,6 +217,7 @@ const fn words(needs: Needs) -> &'static str {
         Needs::Others => "others that end, or give room back",
         Needs::Nodes => "nodes: an autoscaler makes some for it",
         Needs::Change => "only a change of a spec, a queue or a quota",
+        Needs::Anew => "a change of its spec, or other pods when its own are gone",
     }
 }
 

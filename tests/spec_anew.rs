@@ -447,3 +447,58 @@ fn two_jobs_with_room_for_one_and_a_half() {
         }
     }
 }
+
+/// 01, 1.8: "terminating predecessors stay charged until they are gone and hand their room over": the newcomer may go again
+/// meanwhile, and others come before or after they are gone.
+#[test]
+fn a_newcomer_that_goes_again_changes_nothing_while_its_predecessors_terminate() {
+    for (reservation, placeholder_for) in KINDS {
+        for early in [true, false] {
+            let mut cluster = full(2, 1, (reservation, placeholder_for));
+            stranger(&mut cluster);
+            ["g-0", "g-1"].into_iter().for_each(|name| cluster.change(name, |spec| spec.terminating = true));
+            cluster.member("g-2", "g");
+            cluster.settle();
+            assert_eq!((cluster.state("g"), cluster.report("g").incarnation), (AppState::Accepted, 2));
+            cluster.delete("g-2");
+            cluster.settle();
+            assert_eq!(cluster.state("g"), AppState::Accepted, "nothing of this life has started");
+            let come = |cluster: &mut Cluster| ["g-3", "g-4"].into_iter().for_each(|name| cluster.member(name, "g"));
+            if early {
+                come(&mut cluster);
+                cluster.settle();
+                assert_eq!(cluster.bound(), ["g-0", "g-1"], "{:#?}", cluster.log);
+            }
+            ["g-0", "g-1"].into_iter().for_each(|name| cluster.delete(name));
+            cluster.settle();
+            assert_eq!(cluster.node_of("a-0"), None, "the room is kept: {:#?}", cluster.log);
+            if !early {
+                come(&mut cluster);
+            }
+            cluster.settle().wait(5_000).settle();
+            assert_eq!(cluster.bound(), ["g-3", "g-4"], "{:#?}", cluster.log);
+            assert_eq!(cluster.report("g").incarnation, if early { 2 } else { 3 });
+        }
+    }
+}
+
+/// 01, 1.5: "If the node is gone …, the seat is planned elsewhere at once": also of a gang that has begun anew and waits for
+/// members.
+#[test]
+fn what_is_kept_for_a_gang_that_begins_anew_is_kept_elsewhere_when_its_node_goes() {
+    let mut cluster = full_direct(4, 1);
+    cluster.node("n1", 4);
+    (0..4).for_each(|number| cluster.change(&format!("g-{number}"), |spec| spec.terminating = true));
+    cluster.member("g-4", "g");
+    cluster.settle();
+    cluster.lose_node("n0");
+    (0..4).for_each(|number| cluster.delete(&format!("g-{number}")));
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").kept), (AppState::Accepted, 4));
+    cluster.single("s");
+    cluster.settle();
+    assert_eq!(cluster.node_of("s"), None, "{}", cluster.report("g").message);
+    (5..8).for_each(|number| cluster.member(&format!("g-{number}"), "g"));
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-4", "g-5", "g-6", "g-7"]);
+}

@@ -160,3 +160,33 @@ fn the_placeholder_timeout_of_a_start_that_was_called_off_is_that_before_the_sta
     assert_ne!(cluster.state("g"), AppState::Accepted, "{:#?}", cluster.log);
     assert_eq!(cluster.placeholders(), 0);
 }
+
+/// 01, 1.8: "when no started pod of the application lives … and a new member comes", all come anew: also where those that were
+/// to start are gone before any of them was seen bound, whatever comes first.
+#[test]
+fn who_comes_in_place_of_all_that_were_to_be_bound_starts_as_a_whole() {
+    for (reverse, room) in [(false, 2), (true, 2), (false, 1), (true, 1)] {
+        let mut cluster = Cluster::default().nodes(1, 2);
+        let spec = cluster.direct("g", 2);
+        cluster.apply("g", spec);
+        cluster.members("g", 2);
+        cluster.step();
+        assert_eq!(cluster.taken(), ["bind g-0 n0 started", "bind g-1 n0 started"]);
+        cluster.decisions.clear();
+        let come = |cluster: &mut Cluster| ["g-2", "g-3"].into_iter().for_each(|name| cluster.member(name, "g"));
+        if reverse {
+            come(&mut cluster);
+        }
+        cluster.delete("g-0");
+        cluster.delete("g-1");
+        if !reverse {
+            come(&mut cluster);
+        }
+        if room == 1 {
+            foreign(&mut cluster, "n0");
+        }
+        cluster.settle();
+        let expected: &[&str] = if room == 2 { &["g-2", "g-3"] } else { &[] };
+        assert_eq!(members(&cluster), expected, "{:#?}", cluster.log);
+    }
+}

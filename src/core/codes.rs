@@ -18,6 +18,8 @@ pub enum Needs {
     Nodes,
     /// A change of a spec, a queue or a quota: without one it never ends.
     Change,
+    /// A change of its spec, or other pods when those that it has are gone.
+    Anew,
 }
 
 /// The type of an event, as Kubernetes has it.
@@ -93,10 +95,10 @@ codes! {
     NamespaceQuotaTooSmall, Change, Warning,
         "The namespace's ResourceQuota cannot hold the placeholders, the pods outside the task groups that start with them, and \
          one member at once.";
-    AdmissionTimeout, Change, Warning,
+    AdmissionTimeout, Anew, Warning,
         "The gang did not pass the gate within admissionTimeoutSeconds; the message says what it waited for. It is looked at \
          again when its spec is changed, or its pods are gone and others come.";
-    WaitTimeout, Change, Warning,
+    WaitTimeout, Anew, Warning,
         "Not all of the gang found nodes within waitTimeoutSeconds after some did. It is looked at again when its spec is \
          changed, or its pods are gone and others come.";
     ApplicationClosed, Others, Warning,
@@ -210,7 +212,7 @@ impl Code {
 
     /// Whether it lasts until somebody changes a spec, a queue or a quota.
     pub fn is_final(self) -> bool {
-        self.needs() == Needs::Change
+        matches!(self.needs(), Needs::Change | Needs::Anew)
     }
 
     /// Whether an autoscaler is to make nodes for a pod with it.

@@ -183,6 +183,15 @@ pub fn is_lasting(old: &TaskGroupStatus, new: &GroupReport) -> bool {
     starts(old, new) || ends || times_out(old, new) || old.incarnation != new.incarnation || was_placed != new.placed
 }
 
+fn has_deadline(status: &TaskGroupStatus, what: Deadline) -> bool {
+    status.deadlines.as_ref().is_some_and(|deadlines| match what {
+        Deadline::Admission => deadlines.admission.is_some(),
+        Deadline::Placeholder => deadlines.placeholder.is_some(),
+        Deadline::Wait => deadlines.wait.is_some(),
+        Deadline::Completion => deadlines.completion.is_some(),
+    })
+}
+
 /// Whether a report differs from the status in something that is written at once: state, reason, conditions, and what
 /// its sentence is about; not numbers.
 pub fn is_urgent(old: &TaskGroupStatus, new: &GroupReport, message: &str) -> bool {
@@ -196,6 +205,8 @@ pub fn is_urgent(old: &TaskGroupStatus, new: &GroupReport, message: &str) -> boo
         || old.observed_generation != new.generation
         || Code::from_name(&old.reason) != Some(new.reason)
         || !without_numbers(&old.message).eq(without_numbers(&message))
+        // A new process goes on with a deadline as status has it.
+        || Deadline::ALL.into_iter().any(|what| new.deadlines.of(what).is_some() && !has_deadline(old, what))
         || truths(new).iter().any(|(kind, is, _)| !holds(kind, *is))
 }
 

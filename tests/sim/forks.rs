@@ -114,11 +114,11 @@ fn what_ends_a_state_is_what_its_code_needs() {
         let is_so = match (code.needs(), cause(code)) {
             (Needs::Nothing | Needs::Others, Cause::Stays(why)) => !why.is_empty(),
             (Needs::Time | Needs::Arrivals | Needs::Others, Cause::Passes) => true,
-            (Needs::Arrivals | Needs::Others | Needs::Nodes | Needs::Change, Cause::Goes(_)) => true,
+            (Needs::Arrivals | Needs::Others | Needs::Nodes | Needs::Change | Needs::Anew, Cause::Goes(_)) => true,
             (Needs::Nothing, Cause::Passes | Cause::Goes(_))
             | (Needs::Time, Cause::Goes(_) | Cause::Stays(_))
             | (Needs::Arrivals, Cause::Stays(_))
-            | (Needs::Nodes | Needs::Change, Cause::Passes | Cause::Stays(_)) => false,
+            | (Needs::Nodes | Needs::Change | Needs::Anew, Cause::Passes | Cause::Stays(_)) => false,
         };
         assert!(is_so, "{code} needs {:?}", code.needs());
     }

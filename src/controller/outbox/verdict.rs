@@ -141,6 +141,8 @@ fn written(slot: Slot, op: Box<Op>, doubt: bool, answer: Answer) -> Next {
         }
         Answer::Denied(why) | Answer::Rejected(why) => Next::End(Verdict::Refused(why, None)),
         Answer::Busy(why) => Next::Go { step: again(op, doubt), pace: Pace::Brief, why },
+        // Whether a pod is still to fail is asked again: a version that failed it is refused.
+        Answer::Unknown(why) if slot == Slot::Fail => Next::Go { step: Step::Make, pace: Pace::Brief, why },
         Answer::Unknown(why) => Next::Go { step: Step::Repeat(op), pace: Pace::Brief, why },
     }
 }

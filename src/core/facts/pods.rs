@@ -129,7 +129,7 @@ impl Books {
     fn take_all_back(&mut self, id: AskId) {
         match self.asks[id].state {
             AskState::Assumed { .. } => self.unassume(id),
-            AskState::Parked { .. } => self.unpark(id),
+            AskState::Parked { .. } => self.leave_swap(id),
             AskState::Waiting | AskState::Bound { .. } | AskState::Finished => {}
         }
     }
@@ -212,7 +212,7 @@ impl Books {
     /// had chosen another node for it and not decided its Binding yet, that is taken back.
     fn take_back_elsewhere(&mut self, id: AskId, node: &Text) {
         match self.asks[id].state {
-            AskState::Parked { .. } => self.unpark(id),
+            AskState::Parked { .. } => self.leave_swap(id),
             AskState::Assumed { node: other, sent: false } if self.nodes.name(other) != Some(node) => {
                 self.unassume(id);
             }
@@ -245,7 +245,7 @@ impl Books {
         let lost = self.seat_of_placeholder(id);
         let node = self.asks[id].node().and_then(|node| self.nodes.name(node)).cloned();
         if matches!(self.asks[id].state, AskState::Parked { .. }) {
-            self.unpark(id);
+            self.leave_swap(id);
         }
         self.stand_in_line(id, WaitsFor::Nothing);
         let ask = &mut self.asks[id];
@@ -346,7 +346,7 @@ impl Books {
         self.note_lived(id);
         if !self.step_aside(id) {
             if let AskState::Parked { .. } = state {
-                self.unpark(id);
+                self.leave_swap(id);
             }
             self.keep(id);
             self.free(id);

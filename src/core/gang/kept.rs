@@ -6,7 +6,6 @@ use crate::core::base::ids::{AppId, AskId, GangId, GroupId, KeptId, NodeId, Queu
 use crate::core::base::resources::Resources;
 use crate::core::gang::replace::{Reach, excess_refused};
 use crate::core::model::ask::{Charge, Rank, WaitsFor};
-use crate::core::model::lifecycle::AppState;
 use crate::core::step::Scheduler;
 
 impl Scheduler {
@@ -133,9 +132,7 @@ impl Scheduler {
         for id in self.in_order(self.books.unhoused.iter().copied()) {
             let kept = &self.books.kept[id];
             let app = &self.books.apps[kept.app];
-            // The gang that begins anew needs the room as a whole: it looks for it itself.
-            let has_started = matches!(app.state(), AppState::Running | AppState::Waiting);
-            let Some(queue) = app.queue.filter(|_| has_started) else { continue };
+            let Some(queue) = app.queue else { continue };
             let request = self.books.classes.shape(kept.class).request.clone();
             if excess_refused(&self.books, queue, &request).is_none()
                 && let Some(node) = self.another_node_for(id)

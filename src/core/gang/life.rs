@@ -21,7 +21,7 @@ impl Scheduler {
         let Some(app) = self.books.apps.get(id) else { return };
         match app.state() {
             AppState::New => self.judge(id),
-            AppState::Accepted if app.begun_anew && app.living == 0 && app.pending == 0 => self.wait_again(id),
+            AppState::Accepted if app.begun_anew && app.active == 0 && app.pending == 0 => self.wait_again(id),
             AppState::Accepted => self.reserve_or_start(app.gang),
             AppState::Resuming => self.resume(id),
             AppState::Running => self.run_on(id),

@@ -101,6 +101,7 @@ impl Scheduler {
         }
         self.books.enter(id, Stage::Reserving);
         for group in self.books.gangs[id].groups.clone() {
+            self.books.open_kept_seats(group);
             self.books.sorted_asks(group).into_iter().for_each(|ask| self.books.line_up(ask));
         }
         self.books.line_up_originators(id);

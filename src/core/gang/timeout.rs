@@ -222,10 +222,10 @@ impl Scheduler {
             return;
         }
         self.give_all_back(id);
-        let app = &self.books.apps[id];
-        if app.groups.iter().any(|group| self.books.groups[*group].members.placeholders > 0) {
-            return;
+        if self.books.apps[id].groups.iter().any(|group| self.books.groups[*group].members.placeholders > 0) {
+            return self.await_placeholders_going(id);
         }
+        let app = &self.books.apps[id];
         let goes_on = app.active > 0 || app.pending > 0;
         self.books.gangs[app.gang].waits = None;
         self.transit(id, if goes_on { AppEvent::Run } else { AppEvent::Idle });

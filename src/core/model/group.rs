@@ -158,6 +158,6 @@ impl Group {
     /// Whether every seat is held, taken, or assumed for a real member (01, 1.3).
     pub fn is_satisfied(&self) -> bool {
         let tally = self.seats.tally();
-        tally.open == 0 && tally.binding == 0 && tally.leaving == 0
+        tally.open + tally.kept == 0 && tally.binding == 0 && tally.leaving == 0
     }
 }

@@ -3,6 +3,7 @@
 
 use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, KeptId, NodeId};
 use crate::core::base::resources::{Resources, Totals};
+use crate::core::decision::TerminationType;
 use crate::core::event::Place;
 use crate::core::model::application::App;
 use crate::core::model::ask::{Ask, AskState, Charge, Rank};
@@ -89,11 +90,15 @@ impl Books {
         let Some((app, hold)) = self.hold_of(id) else { return };
         let ask = &self.asks[id];
         let Some(charge) = ask.charge.clone() else { return };
+        let in_its_queue = self.apps[app].queue.is_none_or(|queue| charge.queue == Some(queue));
+        if !in_its_queue && ask.hands_over {
+            // The application has begun anew in another queue, which has given it nothing.
+            return;
+        }
         let (group, rank, shape) = (ask.group, ask.rank(), ask.spec.shape.clone());
         let seat = ask.seat.filter(|_| !ask.hands_over && !self.is_of_an_earlier_life(ask));
         let is_refused = matches!(ask.spec.place, Place::Failed { refused: true, .. });
         let refused_by = is_refused.then_some(charge.node);
-        let in_its_queue = self.apps[app].queue.is_none_or(|queue| charge.queue == Some(queue));
         let is_there = self.nodes.spec(charge.node).is_some() && !is_refused && in_its_queue;
         let class = self.classes.intern(&shape, &self.nodes);
         let Now { mono: lost_at, wall } = self.now;
@@ -139,8 +144,8 @@ impl Books {
         let entry = &self.apps[app];
         let has_room = match ask.state {
             AskState::Bound { .. } => true,
-            // It was refused before it was seen with its node.
-            AskState::Assumed { sent, .. } => sent && matches!(ask.spec.place, Place::Failed { .. }),
+            // It goes before it was seen with its node.
+            AskState::Assumed { sent, .. } => sent && !ask.is_placeholder(),
             AskState::Waiting | AskState::Parked { .. } | AskState::Finished => false,
         };
         let is_wanted = match entry.state() {
@@ -246,6 +251,14 @@ impl Books {
         all.into_iter().for_each(|kept| self.give_up_kept(kept));
     }
 
+    /// The seats of a task group that are kept are open for a plan, which has what is kept for them (01, 1.8).
+    pub(in crate::core) fn open_kept_seats(&mut self, id: GroupId) {
+        for (seat, kept) in self.groups[id].seats.kept().collect::<Vec<_>>() {
+            self.kept[kept].seat = None;
+            self.seat(id, seat, SeatState::Open(Reserve::None));
+        }
+    }
+
     /// All kept seats of a task group that goes are given back, and with the last task group those of pods outside.
     pub(in crate::core) fn give_up_kept_of_group(&mut self, id: GroupId) {
         let of_group: Vec<_> = self.groups[id].kept.iter().copied().collect();
@@ -290,10 +303,11 @@ impl Books {
 }
 
 /// Whether a pod that goes had a seat, or started with its gang: a member beyond `minMember` leaves none. Nor does a
-/// placeholder that was given up.
+/// placeholder that was given up, unless for a member that went meanwhile.
 fn left_a_seat(ask: &Ask, app: &App) -> bool {
+    let is_given_up = !matches!(ask.leaving, None | Some(TerminationType::PlaceholderReplaced));
     match ask.group {
-        Some(_) => ask.seat.is_some() && ask.leaving.is_none(),
+        Some(_) => ask.seat.is_some() && !is_given_up,
         None => ask.started_with_gang && !app.groups.is_empty(),
     }
 }

@@ -59,8 +59,9 @@ impl Books {
     pub(in crate::core) fn may_call_off(&self, id: AppId) -> bool {
         let app = &self.apps[id];
         let is_being_bound = |ask: AskId| !self.asks[ask].is_placeholder() && self.is_being_bound(ask);
-        app.state() == AppState::Running
-            && !(app.has_lived || app.groups.is_empty() || app.timed_out.is_some())
+        let is_done = app.has_lived || app.groups.is_empty() || app.timed_out.is_some();
+        !is_done
+            && app.state() == AppState::Running
             && !self.has_real_allocations(id)
             && !self.app_asks(id).any(is_being_bound)
     }

@@ -125,6 +125,20 @@ impl Books {
         }
     }
 
+    /// The member of a swap goes. What the placeholder has is not free before that is gone; after the start it is kept then for
+    /// the next member, as the room of any other lost seat is (01, 1.5).
+    pub(in crate::core) fn leave_swap(&mut self, member: AskId) {
+        let ask = &self.asks[member];
+        let seat = ask.group.zip(ask.seat);
+        let AskState::Parked { placeholder } = ask.state else { return };
+        let Some((group, seat)) = seat.filter(|_| self.asks.get(placeholder).is_some_and(|ask| ask.node().is_some()))
+        else {
+            return self.unpark(member);
+        };
+        self.unpark(member);
+        self.seat(group, seat, SeatState::Leaving(placeholder));
+    }
+
     /// Takes back the node that a pod was to have: it waits again, and its seat is open.
     pub(in crate::core) fn unassume(&mut self, id: AskId) {
         self.free(id);
