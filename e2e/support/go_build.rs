@@ -67,6 +67,9 @@ fn build(program: Program) -> Result<()> {
     let dir = tempfile::Builder::new().prefix(".build-").tempdir_in(tools::cache_dir()?).during(&step)?;
     fs::write(dir.path().join("go.mod"), module.go_mod).during(&step)?;
     fs::write(dir.path().join("go.sum"), module.go_sum).during(&step)?;
+    if let Some(main) = module.main_go {
+        fs::write(dir.path().join("main.go"), main).during(&step)?;
+    }
     let output = run(go_build(program, dir.path()), &progress).during(&step)?;
     if !output.status.success() {
         return Err(Error::new(&step).with_tail("go build said", &String::from_utf8_lossy(&output.stderr)));

@@ -25,6 +25,10 @@ pub enum Program {
     Kubectl,
     /// Pretends to be the nodes.
     Kwok,
+    /// Is a node.
+    Kubelet,
+    /// Does nothing, in containers of such nodes.
+    Pause,
     /// Renders and checks the chart.
     Helm,
 }
@@ -40,6 +44,8 @@ pub struct Module {
     pub go_mod: &'static str,
     /// Checksums.
     pub go_sum: &'static str,
+    /// The program itself, where it is one of ours.
+    pub main_go: Option<&'static str>,
 }
 
 static KUBERNETES: Module = Module {
@@ -47,29 +53,40 @@ static KUBERNETES: Module = Module {
     requirement: "k8s.io/kubernetes",
     go_mod: include_str!("../tools/kubernetes/go.mod"),
     go_sum: include_str!("../tools/kubernetes/go.sum"),
+    main_go: None,
 };
 static ETCD: Module = Module {
     name: "etcd",
     requirement: "go.etcd.io/etcd/server/v3",
     go_mod: include_str!("../tools/etcd/go.mod"),
     go_sum: include_str!("../tools/etcd/go.sum"),
+    main_go: None,
 };
 static KWOK: Module = Module {
     name: "kwok",
     requirement: "sigs.k8s.io/kwok",
     go_mod: include_str!("../tools/kwok/go.mod"),
     go_sum: include_str!("../tools/kwok/go.sum"),
+    main_go: None,
 };
 static HELM: Module = Module {
     name: "helm",
     requirement: "helm.sh/helm/v4",
     go_mod: include_str!("../tools/helm/go.mod"),
     go_sum: include_str!("../tools/helm/go.sum"),
+    main_go: None,
+};
+static PAUSE: Module = Module {
+    name: "pause",
+    requirement: "",
+    go_mod: include_str!("../tools/pause/go.mod"),
+    go_sum: include_str!("../tools/pause/go.sum"),
+    main_go: Some(include_str!("../tools/pause/main.go")),
 };
 
 impl Program {
     /// All of them, the ones needed most first.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 9] = [
         Self::Etcd,
         Self::ApiServer,
         Self::ControllerManager,
@@ -77,10 +94,15 @@ impl Program {
         Self::Kubectl,
         Self::KubeScheduler,
         Self::Helm,
+        Self::Kubelet,
+        Self::Pause,
     ];
 
     /// What a control plane of ours consists of.
     pub const CONTROL_PLANE: [Self; 4] = [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Kwok];
+
+    /// What real nodes need besides.
+    pub const REAL_NODES: [Self; 2] = [Self::Kubelet, Self::Pause];
 
     /// Name of the executable.
     pub fn name(self) -> &'static str {
@@ -92,6 +114,8 @@ impl Program {
             Self::Kubectl => "kubectl",
             Self::Kwok => "kwok",
             Self::Helm => "helm",
+            Self::Kubelet => "kubelet",
+            Self::Pause => "pause",
         }
     }
 
@@ -104,9 +128,10 @@ impl Program {
     pub fn module(self) -> &'static Module {
         match self {
             Self::Etcd => &ETCD,
-            Self::ApiServer | Self::ControllerManager | Self::KubeScheduler | Self::Kubectl => &KUBERNETES,
+            Self::ApiServer | Self::ControllerManager | Self::KubeScheduler | Self::Kubectl | Self::Kubelet => &KUBERNETES,
             Self::Kwok => &KWOK,
             Self::Helm => &HELM,
+            Self::Pause => &PAUSE,
         }
     }
 
@@ -114,11 +139,12 @@ impl Program {
     pub fn package(self) -> String {
         match self {
             Self::Etcd => "go.etcd.io/etcd/server/v3".to_owned(),
-            Self::ApiServer | Self::ControllerManager | Self::KubeScheduler | Self::Kubectl => {
+            Self::ApiServer | Self::ControllerManager | Self::KubeScheduler | Self::Kubectl | Self::Kubelet => {
                 format!("k8s.io/kubernetes/cmd/{}", self.name())
             }
             Self::Kwok => "sigs.k8s.io/kwok/cmd/kwok".to_owned(),
             Self::Helm => "helm.sh/helm/v4/cmd/helm".to_owned(),
+            Self::Pause => ".".to_owned(),
         }
     }
 
@@ -126,10 +152,10 @@ impl Program {
     pub fn ldflags(self) -> String {
         let version = self.module().version();
         match self {
-            Self::ApiServer | Self::ControllerManager | Self::KubeScheduler | Self::Kubectl => {
+            Self::ApiServer | Self::ControllerManager | Self::KubeScheduler | Self::Kubectl | Self::Kubelet => {
                 kubernetes_ldflags(version)
             }
-            Self::Etcd | Self::Kwok | Self::Helm => "-s -w".to_owned(),
+            Self::Etcd | Self::Kwok | Self::Helm | Self::Pause => "-s -w".to_owned(),
         }
     }
 
@@ -154,7 +180,8 @@ impl Program {
     fn key(self) -> String {
         let module = self.module();
         let mut hash = Sha256::new();
-        for part in [module.go_mod, module.go_sum, &self.ldflags()] {
+        let flags = self.ldflags();
+        for part in [module.go_mod, module.go_sum, &flags].into_iter().chain(module.main_go) {
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         }
@@ -167,6 +194,9 @@ impl Program {
 impl Module {
     /// Version of what the module pins, as its module file says.
     pub fn version(&self) -> &'static str {
+        if self.main_go.is_some() {
+            return env!("CARGO_PKG_VERSION");
+        }
         let mut requirements = self.go_mod.lines().filter_map(|line| line.strip_prefix("require "));
         let version = requirements.find_map(|line| line.strip_prefix(self.requirement)?.strip_prefix(' '));
         version.map_or("unknown", str::trim)

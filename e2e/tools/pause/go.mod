@@ -1,0 +1,3 @@
+module gangline.dev/e2e/tools/pause
+
+go 1.26.0
