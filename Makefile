@@ -1,6 +1,7 @@
 # The index of every habitual command. `make` alone prints it.
 #
-# NODES=… (up, demo, perf) chooses the number of nodes; NAME=… (up, down) one of several control planes side by side;
+# NODES=… (up, demo, perf) chooses the number of nodes; NODES=real:3 (up, as root) starts nodes that run containers, with
+# the images of IMAGES="a.tar b.tar" on them; NAME=… (up, down) one of several control planes side by side;
 # KEEP=1 leaves something behind: the running control plane (demo), the logs of each run (perf); SEEDS=, FIRST= choose
 # which clusters are simulated, SEED= or PLAN= (and SHRINK=1) which one is shown; SEQUENCES= how many sequences of requests
 # are compared (conformance, verify); SAMPLE=, DRAW=, SINCE=, ONLY= which mutants are tried (mutants, verify).
@@ -11,12 +12,14 @@ LAB   := $(CARGO) build --locked --bin gangline --example lab && target/debug/ex
 FAST  := $(CARGO) build --locked --release --bin gangline --example lab && target/release/examples/lab
 
 NODES ?=
+IMAGES ?=
 NAME  ?=
 KEEP  ?=
 SEEDS ?= 20000
 FIRST ?= 0
 SEQUENCES ?= 2500
 NODES_OPTION := $(if $(NODES),--nodes $(NODES))
+IMAGES_OPTION := $(IMAGES:%=--image %)
 NAME_OPTION  := $(if $(NAME),--name $(NAME))
 KEEP_OPTION  := $(if $(KEEP),--keep)
 
@@ -68,8 +71,8 @@ e2e: ## After a change at the edge to the API server: end to end on a control pl
 	@scripts/test tools e2e
 
 up: ## To try something: starts a control plane, and says how to reach it (NODES=, NAME=)
-	@if [ -x target/release/examples/lab ]; then $(FAST) up $(NODES_OPTION) $(NAME_OPTION); \
-	else $(LAB) up $(NODES_OPTION) $(NAME_OPTION); fi
+	@if [ -x target/release/examples/lab ]; then $(FAST) up $(NODES_OPTION) $(IMAGES_OPTION) $(NAME_OPTION); \
+	else $(LAB) up $(NODES_OPTION) $(IMAGES_OPTION) $(NAME_OPTION); fi
 
 down: ## After that: stops what `make up` or `make demo KEEP=1` left running (NAME=)
 	@if [ -x target/release/examples/lab ]; then target/release/examples/lab down $(NAME_OPTION); \

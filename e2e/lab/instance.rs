@@ -5,10 +5,12 @@
 //! which is how everybody else knows that the instance is up; when it dies, however it dies, lock, programs and state
 //! directory go with it.
 
+use std::fmt;
 use std::fs::{self, File, TryLockError};
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::str::FromStr;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -24,6 +26,7 @@ use crate::support::go_build;
 use crate::support::nodes::NodeSet;
 use crate::support::process::tail;
 use crate::support::progress::Progress;
+use crate::support::real::{self, Site};
 use crate::support::tools::{Program, user_cache};
 
 /// How long `down` waits before it kills.
@@ -38,10 +41,13 @@ pub(crate) struct UpArgs {
     /// Name, to have several side by side
     #[arg(long, default_value = "default", value_parser = name)]
     pub(crate) name: String,
-    /// Pretended nodes to begin with
-    #[arg(long, default_value_t = 20)]
-    pub(crate) nodes: u32,
-    /// CPUs of each node
+    /// Nodes to begin with: pretended ones, or `real:3` with kubelets and containers (root and Debian packages needed)
+    #[arg(long, default_value_t = Nodes::Pretended(20))]
+    pub(crate) nodes: Nodes,
+    /// Images that real nodes hold from the start: tar files (OCI image layout); can be repeated
+    #[arg(long = "image", value_name = "FILE")]
+    pub(crate) images: Vec<PathBuf>,
+    /// CPUs of each pretended node
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) node_cpu: u32,
     /// Also install gangline and run the one that was built with this program
@@ -51,7 +57,69 @@ pub(crate) struct UpArgs {
 
 impl Default for UpArgs {
     fn default() -> Self {
-        Self { name: "default".to_owned(), nodes: 20, node_cpu: 16, gangline: false }
+        let (name, nodes) = ("default".to_owned(), Nodes::Pretended(20));
+        Self { name, nodes, images: Vec::new(), node_cpu: 16, gangline: false }
+    }
+}
+
+/// What nodes a control plane begins with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Nodes {
+    /// Objects that kwok plays.
+    Pretended(u32),
+    /// Kubelets.
+    Real(u8),
+}
+
+impl FromStr for Nodes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let Some(real) = text.strip_prefix("real:") else {
+            return text.parse().map(Self::Pretended).map_err(|_| "a number, or real:NUMBER".to_owned());
+        };
+        let count = real.parse().ok().filter(|count| (1..=real::NODES).contains(count));
+        count.map(Self::Real).ok_or_else(|| format!("real:1 to real:{}", real::NODES))
+    }
+}
+
+impl fmt::Display for Nodes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Pretended(count) => write!(f, "{count}"),
+            Self::Real(count) => write!(f, "real:{count}"),
+        }
+    }
+}
+
+impl UpArgs {
+    fn options(&self) -> Options {
+        match self.nodes {
+            Nodes::Pretended(_) => Options::default(),
+            Nodes::Real(count) => Options { images: self.images.clone(), ..Options::real(count) },
+        }
+    }
+
+    /// What it is, in messages.
+    fn title(&self) -> String {
+        match self.nodes {
+            Nodes::Pretended(count) => format!("control plane {:?} with {count} nodes", self.name),
+            Nodes::Real(count) => format!("control plane {:?} with {count} real nodes", self.name),
+        }
+    }
+
+    /// Fails if it cannot be started here; builds what it needs.
+    fn prepare(&self) -> Result<()> {
+        let mut programs = [&Program::CONTROL_PLANE[..], &[Program::Kubectl]].concat();
+        match (self.nodes, real::missing()) {
+            (Nodes::Real(_), Some(why)) => return Err(Error::new(why)),
+            (Nodes::Real(_), None) => programs.extend(Program::REAL_NODES),
+            (Nodes::Pretended(_), _) if !self.images.is_empty() => {
+                return Err(Error::new("only real nodes hold images: NODES=real:3"));
+            }
+            (Nodes::Pretended(_), _) => {}
+        }
+        go_build::ensure(&programs)
     }
 }
 
@@ -70,7 +138,7 @@ pub(crate) fn up(args: &UpArgs) -> Result<()> {
         println!("{:?} is up already", args.name);
         return usage(&place);
     }
-    go_build::ensure(&[&Program::CONTROL_PLANE[..], &[Program::Kubectl]].concat())?;
+    args.prepare()?;
     usage(&start(args)?)
 }
 
@@ -80,24 +148,25 @@ pub(crate) fn start(args: &UpArgs) -> Result<Place> {
     if place.lock()?.is_none() {
         return Err(Error::new(format!("{:?} is up already; `make down` ends it", args.name)));
     }
-    let progress = Progress::start(&format!("control plane {:?} with {} nodes", args.name, args.nodes));
+    let progress = Progress::start(&args.title());
     let mut supervisor = start_supervisor(args, &place)?;
     if !follow(&mut supervisor, &progress)? {
         let status = supervisor.wait().during("waiting for the supervisor")?;
         let error = Error::new(format!("the control plane did not start ({status})"));
         return Err(error.with_tail(&format!("last lines of {}", place.log().display()), &tail(&place.log())));
     }
-    progress.done(&format!("control plane {:?} with {} nodes is ready", args.name, args.nodes));
+    progress.done(&format!("{} is ready", args.title()));
     Ok(place)
 }
 
 /// Ends a control plane; what a killed supervisor left of its files goes as well.
 pub(crate) fn down(args: &DownArgs) -> Result<()> {
     let place = Place::of(&args.name)?;
+    let site = place.site();
     if place.lock()?.is_some() {
         place.clear();
         println!("{:?} is not up", args.name);
-        return Ok(());
+        return check_nothing_left(site);
     }
     let progress = Progress::start(&format!("ending control plane {:?}", args.name));
     let pid = place.pid()?;
@@ -107,8 +176,18 @@ pub(crate) fn down(args: &DownArgs) -> Result<()> {
         place.wait_until_free(DOWN_WITHIN)?;
     }
     place.clear();
+    check_nothing_left(site)?;
     progress.done(&format!("control plane {:?} has ended", args.name));
     Ok(())
+}
+
+/// Looks at what real nodes had on this machine; a killed supervisor's is removed here.
+fn check_nothing_left(site: Option<u8>) -> Result<()> {
+    // Who has the number now has removed what was there before.
+    let Some(site) = site.map(Site::claim).transpose()?.flatten() else { return Ok(()) };
+    site.sweep();
+    let left = site.left();
+    if left.is_empty() { Ok(()) } else { Err(Error::new(format!("real nodes left behind: {}", left.join(", ")))) }
 }
 
 /// Owns a control plane until SIGTERM or SIGINT.
@@ -132,8 +211,13 @@ async fn own(args: &UpArgs, place: &Place) -> Result<()> {
     let mut term = signal(SignalKind::terminate()).during(step)?;
     let mut interrupt = signal(SignalKind::interrupt()).during(step)?;
     let work = async {
-        let plane = ControlPlane::start_telling(Options::default(), say).await?;
-        plane.add_nodes(&NodeSet::of_cpus("node", args.nodes, args.node_cpu)).await?;
+        let plane = ControlPlane::start_telling(args.options(), say).await?;
+        if let Nodes::Pretended(count) = args.nodes {
+            plane.add_nodes(&NodeSet::of_cpus("node", count, args.node_cpu)).await?;
+        }
+        if let Some(site) = plane.site() {
+            fs::write(place.path("site"), site.to_string()).during("noting the site")?;
+        }
         let scheduler = match args.gangline {
             true => Some(gangline::start(&plane.client(), &plane.kubeconfig(), plane.dir()).await?),
             false => None,
@@ -164,6 +248,9 @@ fn start_supervisor(args: &UpArgs, place: &Place) -> Result<Child> {
     let mut command = Command::new(std::env::current_exe().during(step)?);
     command.args(["supervise", "--name", &args.name, "--nodes", &args.nodes.to_string()]);
     command.args(["--node-cpu", &args.node_cpu.to_string()]).args(args.gangline.then_some("--gangline"));
+    for image in &args.images {
+        command.arg("--image").arg(image);
+    }
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(log).spawn().during(step)
 }
 
@@ -204,7 +291,8 @@ Logs, audit log and data (in memory): {state}",
     Ok(())
 }
 
-/// Files of an instance: `lock`, and while it is up `pid`, `kubeconfig`, `state-dir`, `supervisor.log`.
+/// Files of an instance: `lock`, and while it is up `pid`, `kubeconfig`, `state-dir`, `supervisor.log`, and
+/// with real nodes `site`.
 #[derive(Debug)]
 pub(crate) struct Place {
     name: String,
@@ -273,9 +361,14 @@ impl Place {
         Pid::from_raw(pid).ok_or_else(|| Error::new("the supervisor's pid is 0"))
     }
 
+    /// Number of what its real nodes have on this machine.
+    fn site(&self) -> Option<u8> {
+        fs::read_to_string(self.path("site")).ok()?.parse().ok()
+    }
+
     /// Removes everything but the lock, which others may be waiting for.
     fn clear(&self) {
-        for file in ["pid", "kubeconfig", "state-dir"] {
+        for file in ["pid", "kubeconfig", "state-dir", "site"] {
             let _ = fs::remove_file(self.path(file));
         }
     }

@@ -2,12 +2,13 @@
 
 use crate::support::error::{Error, Result};
 use crate::support::go_build;
+use crate::support::real;
 use crate::support::tools::Program;
 
 /// Arguments of `lab tools`.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Args {
-    /// Only these programs, by name [default: all]
+    /// Only these programs, by name [default: all that can run here]
     programs: Vec<String>,
 }
 
@@ -23,7 +24,12 @@ pub(crate) fn run(args: &Args) -> Result<()> {
 
 fn chosen(names: &[String]) -> Result<Vec<Program>> {
     if names.is_empty() {
-        return Ok(Program::ALL.to_vec());
+        let why = real::missing();
+        if let Some(why) = &why {
+            eprintln!("left out: kubelet and pause ({why})");
+        }
+        let wanted = |program: &Program| why.is_none() || !Program::REAL_NODES.contains(program);
+        return Ok(Program::ALL.into_iter().filter(wanted).collect());
     }
     let known = Program::ALL.map(Program::name).join(", ");
     let find = |name: &String| {

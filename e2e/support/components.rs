@@ -1,5 +1,8 @@
 //! Command lines of the control plane's programs.
 
+use std::net::Ipv4Addr;
+use std::path::PathBuf;
+
 use super::error::Result;
 use super::ports;
 use super::process::Spec;
@@ -21,11 +24,24 @@ pub struct Options {
     pub audit: bool,
     /// Further flags of the API server.
     pub api_server_flags: Vec<String>,
+    /// Real nodes (`real/`), named as the others. Then nobody may pretend any.
+    pub real_nodes: u8,
+    /// Images that these hold from the start, as tar files.
+    pub images: Vec<PathBuf>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { nodes: 0, kwok: true, controllers: true, load: false, audit: true, api_server_flags: Vec::new() }
+        Self {
+            nodes: 0,
+            kwok: true,
+            controllers: true,
+            load: false,
+            audit: true,
+            api_server_flags: Vec::new(),
+            real_nodes: 0,
+            images: Vec::new(),
+        }
     }
 }
 
@@ -33,6 +49,11 @@ impl Options {
     /// A control plane for measurements: nothing but the store and the server, without limits and audit.
     pub fn bare() -> Self {
         Self { kwok: false, controllers: false, load: true, audit: false, ..Self::default() }
+    }
+
+    /// With so many real nodes, and nothing pretended.
+    pub fn real(nodes: u8) -> Self {
+        Self { kwok: false, real_nodes: nodes, ..Self::default() }
     }
 
     /// With this many nodes.
@@ -74,6 +95,8 @@ impl Component {
 /// Ports of one control plane; kept over restarts of its components.
 #[derive(Clone, Copy, Debug)]
 pub struct Ports {
+    /// Where the API server listens: loopback, unless nodes have to reach it.
+    pub host: Ipv4Addr,
     etcd: u16,
     etcd_peer: u16,
     /// The API server's.
@@ -84,8 +107,9 @@ pub struct Ports {
 
 impl Ports {
     /// Four free ones.
-    pub fn take() -> Result<Self> {
-        Ok(Self { etcd: ports::free()?, etcd_peer: ports::free()?, api_server: ports::free()?, kwok: ports::free()? })
+    pub fn take(host: Ipv4Addr) -> Result<Self> {
+        let (etcd, etcd_peer) = (ports::free()?, ports::free()?);
+        Ok(Self { host, etcd, etcd_peer, api_server: ports::free()?, kwok: ports::free()? })
     }
 
     /// The store's address.
@@ -117,12 +141,15 @@ const CONTROLLERS: [&str; 18] = [
     "ttl-after-finished-controller",
 ];
 
+/// Those of nodes, which really do stop here when they have kubelets.
+const NODE_CONTROLLERS: [&str; 2] = ["node-lifecycle-controller", "taint-eviction-controller"];
+
 /// How to run a component.
 pub fn spec(component: Component, dir: &StateDir, ports: &Ports, options: &Options) -> Result<Spec> {
     let args = match component {
         Component::Etcd => etcd(dir, ports),
         Component::ApiServer => api_server(dir, ports, options),
-        Component::ControllerManager => controller_manager(dir),
+        Component::ControllerManager => controller_manager(dir, options),
         Component::Kwok => kwok(dir, ports),
     };
     let name = component.name();
@@ -156,16 +183,20 @@ fn api_server(dir: &StateDir, ports: &Ports, options: &Options) -> Vec<String> {
     // The server makes itself an RSA key and a certificate; the key serves for service-account tokens as well, so that
     // no other program has to make one.
     let key = dir.join("pki/apiserver.key");
-    // Without the node controllers nobody would remove the taint that this plugin gives new nodes.
-    let mut disabled = vec!["TaintNodesByCondition"];
+    let real = options.real_nodes > 0;
+    let mut disabled = Vec::new();
+    if !real {
+        // Without the node controllers nobody would remove the taint that this plugin gives new nodes.
+        disabled.push("TaintNodesByCondition");
+    }
     if options.load || !options.controllers {
         // Nobody makes the service accounts that it asks for.
         disabled.push("ServiceAccount");
     }
     let mut args = vec![
         format!("--etcd-servers={}", ports.store()),
-        "--bind-address=127.0.0.1".to_owned(),
-        "--advertise-address=127.0.0.1".to_owned(),
+        format!("--bind-address={}", ports.host),
+        format!("--advertise-address={}", ports.host),
         format!("--secure-port={}", ports.api_server),
         // A restart must not wait for the old connections' remains.
         "--permit-address-sharing=true".to_owned(),
@@ -175,12 +206,16 @@ fn api_server(dir: &StateDir, ports: &Ports, options: &Options) -> Vec<String> {
         "--service-account-issuer=https://kubernetes.default.svc".to_owned(),
         format!("--service-account-key-file={key}"),
         format!("--service-account-signing-key-file={key}"),
-        "--authorization-mode=RBAC".to_owned(),
+        format!("--authorization-mode={}", if real { "Node,RBAC" } else { "RBAC" }),
         format!("--token-auth-file={}", dir.join("tokens.csv")),
         format!("--disable-admission-plugins={}", disabled.join(",")),
         // As every cluster has it; or policies against privileged pods would seem to hold.
         "--allow-privileged=true".to_owned(),
     ];
+    if real {
+        args.push("--enable-admission-plugins=NodeRestriction".to_owned());
+        args.push("--kubelet-preferred-address-types=InternalIP".to_owned());
+    }
     if options.audit {
         args.push(format!("--audit-policy-file={}", dir.join("audit-policy.yaml")));
         args.push(format!("--audit-log-path={}", dir.join("audit.log")));
@@ -198,10 +233,11 @@ fn api_server(dir: &StateDir, ports: &Ports, options: &Options) -> Vec<String> {
     args
 }
 
-fn controller_manager(dir: &StateDir) -> Vec<String> {
+fn controller_manager(dir: &StateDir, options: &Options) -> Vec<String> {
+    let of_nodes = if options.real_nodes > 0 { &NODE_CONTROLLERS[..] } else { &[] };
     vec![
         format!("--kubeconfig={}", dir.join("kube-controller-manager.kubeconfig")),
-        format!("--controllers={}", CONTROLLERS.join(",")),
+        format!("--controllers={}", [&CONTROLLERS[..], of_nodes].concat().join(",")),
         format!("--service-account-private-key-file={}", dir.join("pki/apiserver.key")),
         format!("--root-ca-file={}", dir.join("pki/apiserver.crt")),
         "--leader-elect=false".to_owned(),

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::Read;
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use k8s_openapi::api::core::v1::ServiceAccount;
+use k8s_openapi::api::core::v1::{Node, ServiceAccount};
 use kube::Client;
 use serde_json::json;
 
@@ -14,9 +15,10 @@ use super::components::{self, Component, Options, Ports};
 use super::error::{During, Error, Result};
 use super::http_probe;
 use super::kubeconfig;
-use super::nodes::NodeSet;
+use super::nodes::{self, NodeSet};
 use super::objects::Objects;
 use super::process::Process;
+use super::real::{self, RealNodes, Setting, Site};
 use super::state_dir::StateDir;
 
 /// How long a component may take to be ready. Alone it is 3 s; a machine may be busy.
@@ -31,10 +33,12 @@ const USERS: [&str; 4] = ["admin", "kube-controller-manager", "kwok", "kube-sche
 /// A running control plane. Dropping it ends its programs and removes its state.
 pub struct ControlPlane {
     // The order matters when dropped: clients of the server first, the directory last.
+    real_nodes: Option<RealNodes>,
     processes: BTreeMap<std::cmp::Reverse<Component>, Process>,
     client: Client,
     options: Options,
     ports: Ports,
+    site: Option<Site>,
     dir: StateDir,
 }
 
@@ -46,8 +50,9 @@ impl ControlPlane {
 
     /// Starts one, telling which step has been reached.
     pub async fn start_telling(options: Options, tell: impl Fn(&str)) -> Result<Self> {
-        let (dir, ports) = (StateDir::create()?, Ports::take()?);
-        write_files(&dir, &ports)?;
+        let (dir, site) = (StateDir::create()?, site(&options)?);
+        let ports = Ports::take(site.as_ref().map_or(Ipv4Addr::LOCALHOST, Site::host))?;
+        write_files(&dir, &ports, &options)?;
         let mut processes = BTreeMap::new();
         for component in [Component::Etcd, Component::ApiServer] {
             tell(&format!("starting {}", component.name()));
@@ -55,7 +60,7 @@ impl ControlPlane {
             processes.insert(std::cmp::Reverse(component), process);
         }
         let client = connect(&dir, processes.values_mut()).await?;
-        let mut plane = Self { processes, client, options, ports, dir };
+        let mut plane = Self { real_nodes: None, processes, client, options, ports, site, dir };
         plane.ready(Component::ApiServer).await?;
         for component in plane.optional() {
             tell(&format!("starting {}", component.name()));
@@ -65,6 +70,7 @@ impl ControlPlane {
             plane.ready(component).await?;
         }
         plane.make_nodes().await?;
+        plane.start_real_nodes(tell).await?;
         Ok(plane)
     }
 
@@ -97,6 +103,11 @@ impl ControlPlane {
     /// The audit log, one JSON object a line.
     pub fn audit_log(&self) -> PathBuf {
         self.dir.path().join("audit.log")
+    }
+
+    /// The number by which what real nodes have on this machine is named.
+    pub fn site(&self) -> Option<u8> {
+        self.site.as_ref().map(Site::number)
     }
 
     /// Process ids of the components that run.
@@ -153,6 +164,34 @@ impl ControlPlane {
             return Ok(());
         }
         self.add_nodes(&NodeSet::new("node", self.options.nodes)).await
+    }
+
+    async fn start_real_nodes(&mut self, tell: impl Fn(&str)) -> Result<()> {
+        let Some(site) = &self.site else { return Ok(()) };
+        let count = self.options.real_nodes;
+        tell(&format!("starting {count} nodes"));
+        let server = (self.ports.host, self.ports.api_server);
+        let setting = Setting { dir: self.dir.path(), server, images: &self.options.images };
+        self.real_nodes = Some(RealNodes::start(site, count, &setting)?);
+        self.real_nodes_ready(&real::names(count)).await
+    }
+
+    /// They are when pods that tolerate nothing can go there.
+    async fn real_nodes_ready(&mut self, names: &[String]) -> Result<()> {
+        let Some(real) = &mut self.real_nodes else { return Ok(()) };
+        let (all, give_up) = (Objects::<Node>::all(&self.client), Instant::now() + READY_WITHIN);
+        loop {
+            real.check_running()?;
+            let seen = all.list("").await?;
+            let ready = seen.iter().filter(|node| nodes::is_ready(node) && !nodes::is_tainted(node)).count();
+            if ready == names.len() {
+                return Ok(());
+            }
+            if Instant::now() > give_up {
+                return Err(real.last_words(&format!("{ready} of {} nodes are Ready", names.len())));
+            }
+            tokio::time::sleep(POLL).await;
+        }
     }
 
     /// The components besides store and server that were asked for.
@@ -221,16 +260,31 @@ impl ControlPlane {
     }
 }
 
+/// Where real nodes are, and the bridge on which the API server will listen.
+fn site(options: &Options) -> Result<Option<Site>> {
+    if options.real_nodes == 0 {
+        return Ok(None);
+    }
+    if let Some(why) = real::missing() {
+        return Err(Error::new(why));
+    }
+    let site = Site::take()?;
+    site.make_bridge()?;
+    Ok(Some(site))
+}
+
 /// Writes what the programs read: users, kubeconfigs, the audit policy and kwok's stages.
-fn write_files(dir: &StateDir, ports: &Ports) -> Result<()> {
+fn write_files(dir: &StateDir, ports: &Ports, options: &Options) -> Result<()> {
     let ca = dir.join("pki/apiserver.crt");
-    let server = json!({"server": format!("https://127.0.0.1:{}", ports.api_server), "certificate-authority": ca});
+    let server = json!({"server": format!("https://{}:{}", ports.host, ports.api_server), "certificate-authority": ca});
     let mut tokens = String::new();
     // A user each, so that the audit log says who asked.
-    for user in USERS {
+    let components = USERS.into_iter().map(|user| (user.to_owned(), "system:masters"));
+    let nodes = real::names(options.real_nodes).into_iter().map(|node| (real::user(&node), "system:nodes"));
+    for (user, group) in components.chain(nodes) {
         let token = random_token()?;
-        tokens.push_str(&format!("{token},{user},{user},\"system:masters\"\n"));
-        kubeconfig::write(&kubeconfig_path(dir, user), &server, user, &token, "default")?;
+        tokens.push_str(&format!("{token},{user},{user},\"{group}\"\n"));
+        kubeconfig::write(&kubeconfig_path(dir, &user), &server, &user, &token, "default")?;
     }
     let files = [
         ("tokens.csv", tokens.as_str()),

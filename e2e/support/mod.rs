@@ -16,6 +16,7 @@ pub mod ports;
 pub mod process;
 pub mod progress;
 pub mod proxy;
+pub mod real;
 pub mod scheduler;
 pub mod state_dir;
 pub mod tools;

@@ -106,7 +106,13 @@ impl NodeSet {
     }
 }
 
-fn is_ready(node: &Node) -> bool {
+/// Whether pods keep off that tolerate nothing.
+pub fn is_tainted(node: &Node) -> bool {
+    node.spec.as_ref().and_then(|spec| spec.taints.as_ref()).is_some_and(|taints| !taints.is_empty())
+}
+
+/// Whether its condition says that it is Ready.
+pub fn is_ready(node: &Node) -> bool {
     let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
     conditions.is_some_and(|all| all.iter().any(|one| one.type_ == "Ready" && one.status == "True"))
 }

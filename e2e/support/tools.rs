@@ -128,7 +128,9 @@ impl Program {
     pub fn module(self) -> &'static Module {
         match self {
             Self::Etcd => &ETCD,
-            Self::ApiServer | Self::ControllerManager | Self::KubeScheduler | Self::Kubectl | Self::Kubelet => &KUBERNETES,
+            Self::ApiServer | Self::ControllerManager | Self::KubeScheduler | Self::Kubectl | Self::Kubelet => {
+                &KUBERNETES
+            }
             Self::Kwok => &KWOK,
             Self::Helm => &HELM,
             Self::Pause => &PAUSE,

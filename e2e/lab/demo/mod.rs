@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use kube::Client;
 
 use super::gangline;
-use super::instance::{self, UpArgs};
+use super::instance::{self, Nodes, UpArgs};
 use crate::support::components::Options;
 use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Result};
@@ -91,7 +91,7 @@ async fn kept_stage(instance: &instance::Place) -> Result<Stage> {
 }
 
 fn up_args(args: &Args) -> UpArgs {
-    UpArgs { nodes: args.nodes, node_cpu: NODE_CPU, gangline: true, ..UpArgs::default() }
+    UpArgs { nodes: Nodes::Pretended(args.nodes), node_cpu: NODE_CPU, gangline: true, ..UpArgs::default() }
 }
 
 fn usage(instance: &instance::Place) -> Result<()> {

@@ -27,7 +27,8 @@ pub fn of_program(image: &str, program: &str, binary: &[u8]) -> Vec<u8> {
     entry["annotations"] = json!({"io.containerd.image.name": image});
     let index = json!({"schemaVersion": 2, "manifests": [entry]}).to_string().into_bytes();
     let blobs = [&config, &manifest, &layer].map(|blob| (format!("blobs/sha256/{}", hex(blob)), blob.as_slice()));
-    let mut files = vec![("oci-layout", 0o644, &br#"{"imageLayoutVersion":"1.0.0"}"#[..]), ("index.json", 0o644, &index)];
+    let mut files =
+        vec![("oci-layout", 0o644, &br#"{"imageLayoutVersion":"1.0.0"}"#[..]), ("index.json", 0o644, &index)];
     files.extend(blobs.iter().map(|(name, blob)| (name.as_str(), 0o644, *blob)));
     tar(&files)
 }

@@ -45,7 +45,7 @@ until ctr version >/dev/null 2>&1; do
 done
 for image in "$IMAGES"/*.tar; do ctr -n k8s.io images import "$image"; done
 
-"$KUBELET" --config="$DIR/kubelet.json" --kubeconfig="$DIR/kubeconfig" --hostname-override="$NODE" \
+"$KUBELET" --config="$DIR/kubelet.json" --kubeconfig="$KUBECONFIG" --hostname-override="$NODE" \
   --node-ip="$ADDRESS" --node-labels="$LABELS" >>"$LOG-kubelet.log" 2>&1 &
 # Not `exec`: process 1 has to collect the processes that lose their parent, which a kubelet does not.
 wait $!

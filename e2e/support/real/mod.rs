@@ -1,0 +1,226 @@
+//! Real nodes: kubelets and containerd in namespaces of their own, on a bridge that also the API server listens on.
+//!
+//! A node is one process tree (`node.sh`). It ends with its owner, and what it has ends with it, but for what a `Site`
+//! removes. Verified with containerd 1.6 and control groups of version 1.
+
+mod config;
+mod image;
+mod site;
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::path::{Path, PathBuf};
+
+pub use site::{NODES, Site};
+
+use super::error::{During, Error, Result};
+use super::nodes::TOPOLOGY;
+use super::process::{Process, Spec, tail};
+use super::tools::Program;
+
+/// The first process of a node.
+const SCRIPT: &str = include_str!("node.sh");
+
+/// The image that pods and placeholders of the tests name; there is no registry, so that every node has it from the start.
+/// Without arguments it waits; with a duration and an exit code it ends.
+pub const PAUSE: &str = "registry.k8s.io/pause:3.10";
+
+/// The service by which pods reach the API server: the first address of the range (`components.rs`).
+const SERVICE: &str = "10.0.0.1";
+
+/// Where programs are looked for besides PATH, as `node.sh` does.
+const PLACES: [&str; 4] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"];
+
+/// What has to be there, and the Debian package that brings it.
+const PROGRAMS: [(&str, &str); 9] = [
+    ("containerd", "containerd"),
+    ("containerd-shim-runc-v2", "containerd"),
+    ("ctr", "containerd"),
+    ("runc", "runc"),
+    ("iptables", "iptables"),
+    ("ip", "iproute2"),
+    ("setpriv", "util-linux"),
+    ("unshare", "util-linux"),
+    ("mount", "mount"),
+];
+
+/// Why there can be no real nodes on this machine, and what to do about it.
+pub fn missing() -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        return Some("real nodes need root".to_owned());
+    }
+    let is_there = |program: &str| {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).chain(PLACES.map(PathBuf::from)).any(|dir| dir.join(program).is_file())
+    };
+    let mut packages: Vec<&str> =
+        PROGRAMS.iter().filter(|(program, _)| !is_there(program)).map(|(_, package)| *package).collect();
+    if !Path::new(config::PLUGINS).join("bridge").is_file() {
+        packages.push("containernetworking-plugins");
+    }
+    packages.dedup();
+    if !packages.is_empty() {
+        let packages = packages.join(" ");
+        return Some(format!(
+            "real nodes need programs that are not there: apt-get install --no-install-recommends {packages}"
+        ));
+    }
+    let groups = site::hierarchies(&["cgroup"]).unwrap_or_default();
+    let lacks = ["cpu", "cpuset", "memory", "pids"].into_iter().find(|name| !groups.iter().any(|dir| is_of(dir, name)));
+    lacks.map(|name| format!("real nodes need control groups of version 1, and that of {name:?} is not mounted"))
+}
+
+/// Hierarchies can be mounted together, as `cpu,cpuacct`.
+fn is_of(hierarchy: &Path, controller: &str) -> bool {
+    let name = hierarchy.file_name().unwrap_or_default().to_string_lossy();
+    name.split(',').any(|part| part == controller)
+}
+
+/// How nodes reach the API server, and what they hold from the start.
+pub struct Setting<'a> {
+    /// Where this control plane's files are.
+    pub dir: &'a Path,
+    /// Where the API server listens.
+    pub server: (Ipv4Addr, u16),
+    /// Images as tar files (OCI image layout, or what `docker save` writes), besides the one that waits.
+    pub images: &'a [PathBuf],
+}
+
+/// Names of so many nodes.
+pub fn names(count: u8) -> Vec<String> {
+    (0..count).map(|number| format!("node-{number}")).collect()
+}
+
+/// A node's user.
+pub fn user(node: &str) -> String {
+    format!("system:node:{node}")
+}
+
+/// Nodes that run. Dropping them kills everything that runs on them.
+#[derive(Debug)]
+pub struct RealNodes {
+    nodes: Vec<(String, Process)>,
+    dir: PathBuf,
+}
+
+impl RealNodes {
+    /// Starts them; does not wait until they are Ready.
+    pub fn start(site: &Site, count: u8, setting: &Setting<'_>) -> Result<Self> {
+        put_images(setting)?;
+        let mut started = Self { nodes: Vec::new(), dir: setting.dir.to_path_buf() };
+        for (number, name) in (0..count).zip(names(count)) {
+            site.make_cgroups(&name)?;
+            write_files(site, number, &name, setting.dir)?;
+            started.nodes.push((name.clone(), Process::start(&spec(site, count, number, &name, setting)?)?));
+        }
+        for (number, name) in (0..count).zip(names(count)) {
+            started.wait_born(&name)?;
+            site.tie(number, started.nodes[usize::from(number)].1.pid())?;
+        }
+        Ok(started)
+    }
+
+    /// An error with the last words of a node that has ended.
+    pub fn check_running(&mut self) -> Result<()> {
+        let dir = self.dir.clone();
+        for (name, node) in &mut self.nodes {
+            node.check_running().map_err(|error| last_words(error, &dir, name))?;
+        }
+        Ok(())
+    }
+
+    /// An error about all nodes, with what the first kubelet said.
+    pub fn last_words(&self, what: &str) -> Error {
+        let error = Error::new(what);
+        match self.nodes.first() {
+            Some((name, _)) => last_words(error, &self.dir, name),
+            None => error,
+        }
+    }
+
+    /// The namespaces of a process are there a moment after it.
+    fn wait_born(&mut self, name: &str) -> Result<()> {
+        let born = dir_of(&self.dir, name).join("born");
+        while !born.exists() {
+            self.check_running()?;
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        Ok(())
+    }
+}
+
+fn last_words(error: Error, dir: &Path, node: &str) -> Error {
+    ["containerd", "kubelet"].into_iter().fold(error, |error, program| {
+        let log = dir.join(format!("{node}-{program}.log"));
+        error.with_tail(&format!("last lines of {}", log.display()), &tail(&log))
+    })
+}
+
+fn dir_of(dir: &Path, node: &str) -> PathBuf {
+    dir.join("nodes").join(node)
+}
+
+fn images_of(dir: &Path) -> PathBuf {
+    dir.join("nodes/images")
+}
+
+/// Copies the images to where every node sees them, whatever it hides.
+fn put_images(setting: &Setting<'_>) -> Result<()> {
+    let (dir, step) = (images_of(setting.dir), "putting images where nodes find them");
+    fs::create_dir_all(&dir).during(step)?;
+    let pause = fs::read(Program::Pause.find()?).during(step)?;
+    fs::write(dir.join("pause.tar"), image::of_program(PAUSE, "pause", &pause)).during(step)?;
+    for (number, image) in setting.images.iter().enumerate() {
+        fs::copy(image, dir.join(format!("{number}.tar"))).during(format!("copying {}", image.display()))?;
+    }
+    Ok(())
+}
+
+fn write_files(site: &Site, number: u8, name: &str, dir: &Path) -> Result<()> {
+    let (dir, step) = (dir_of(dir, name), format!("writing the files of {name}"));
+    fs::create_dir_all(dir.join("networks")).during(&step)?;
+    for (file, text) in [
+        ("node.sh", SCRIPT.to_owned()),
+        ("containerd.toml", config::containerd(&dir, PAUSE)),
+        ("networks/pods.conflist", config::network(&site.pods(number)).to_string()),
+        ("kubelet.json", config::kubelet(site.address(number), &site.cgroup(name)).to_string()),
+    ] {
+        fs::write(dir.join(file), text).during(&step)?;
+    }
+    Ok(())
+}
+
+fn spec(site: &Site, count: u8, number: u8, name: &str, setting: &Setting<'_>) -> Result<Spec> {
+    let dir = dir_of(setting.dir, name);
+    let text = |path: PathBuf| path.display().to_string();
+    let others = (0..count).filter(|other| *other != number);
+    let routes: Vec<String> = others.map(|other| format!("{}@{}", site.pods(other), site.address(other))).collect();
+    let labels: Vec<String> = TOPOLOGY.iter().map(|(key, value)| format!("{key}={value}")).collect();
+    let env = [
+        ("SITE", site.name()),
+        ("NODE", name.to_owned()),
+        ("ADDRESS", site.address(number).to_string()),
+        ("GATEWAY", site.host().to_string()),
+        ("ROUTES", routes.join(" ")),
+        ("SERVICE", SERVICE.to_owned()),
+        ("SERVER", format!("{}:{}", setting.server.0, setting.server.1)),
+        ("LABELS", labels.join(",")),
+        ("CGROUP", text(site.processes_of(name)?)),
+        ("IMAGES", text(images_of(setting.dir))),
+        ("KUBELET", text(Program::Kubelet.find()?)),
+        ("KUBECONFIG", text(setting.dir.join(format!("{}.kubeconfig", user(name))))),
+        ("LOG", text(setting.dir.join(name))),
+        ("HOME", "/run".to_owned()),
+        ("DIR", text(dir.clone())),
+    ];
+    // Its owner's end kills `unshare`, and that the first process of the node.
+    let namespaces = ["--net", "--mount", "--pid", "--fork", "--kill-child=KILL", "--mount-proc"];
+    let args = namespaces.map(str::to_owned).into_iter().chain(["sh".to_owned(), text(dir.join("node.sh"))]);
+    Ok(Spec {
+        name: name.to_owned(),
+        program: "unshare".into(),
+        args: args.collect(),
+        env: env.map(|(key, value)| (key.to_owned(), value)).to_vec(),
+        log: setting.dir.join(format!("{name}.log")),
+    })
+}
