@@ -24,6 +24,7 @@ mod gangs;
 mod harness;
 mod install;
 mod losses;
+mod real;
 mod rights;
 mod schemas;
 #[allow(dead_code, unreachable_pub, reason = "shared with the lab; each uses its part")]
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         chart::tests(),
         install::tests(),
         losses::tests(),
+        real::tests(),
         faults::tests(),
         rights::tests(),
         crash::tests(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
-use kube::{Api, Client};
+use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, binary};
@@ -80,6 +80,16 @@ impl Context {
         nodes.create(&self.client).await?;
         nodes.wait_ready(&self.client).await?;
         Ok(nodes.names())
+    }
+
+    /// Makes all nodes that there are the test's own. For a control plane of its own.
+    pub(crate) async fn take_nodes(&mut self) -> Result<()> {
+        let nodes = self.everywhere::<Node>();
+        for node in nodes.list("").await? {
+            nodes.patch(&node.name_any(), json!({"metadata": {"labels": {TEST: self.id}}})).await?;
+        }
+        self.own_nodes = true;
+        Ok(())
     }
 
     /// A pod of this test for Gangline, on this test's nodes if it has some; `patch` is merged into it (JSON merge patch).

@@ -22,6 +22,8 @@ pub(crate) enum Needs {
     Shared,
     /// That, and this many nodes of its own, which pretend to run its pods (16 CPUs, 64 GiB, 110 pods each).
     Nodes(u32),
+    /// A control plane of its own with this many nodes that run containers, and no other test meanwhile.
+    RealNodes(u8),
     /// A control plane of its own, and no other test meanwhile: for tests that break things.
     OwnControlPlane(Options),
 }
@@ -32,6 +34,7 @@ pub(crate) struct Test {
     body: Body,
     last: bool,
     audited: bool,
+    real: bool,
 }
 
 type OnCluster = Box<dyn FnOnce(&Runtime, &mut Context) -> Result<()> + Send>;
@@ -53,7 +56,8 @@ where
         let body: Pin<Box<dyn Future<Output = Result<()>> + '_>> = Box::pin(body(context));
         runtime.block_on(body)
     });
-    Test { name, body: Body::On { needs, gangline: true, run }, last: false, audited: false }
+    let real = matches!(needs, Needs::RealNodes(_));
+    Test { name, body: Body::On { needs, gangline: true, run }, last: false, audited: false, real }
 }
 
 /// A test that gets nothing but to be alone: it starts what it needs itself.
@@ -65,7 +69,7 @@ where
         let body: Pin<Box<dyn Future<Output = Result<()>>>> = Box::pin(body());
         runtime.block_on(body)
     });
-    Test { name, body: Body::Bare(run), last: false, audited: false }
+    Test { name, body: Body::Bare(run), last: false, audited: false, real: false }
 }
 
 impl Test {
@@ -89,11 +93,17 @@ impl Test {
         self
     }
 
+    /// The test starts real nodes itself.
+    pub(crate) fn on_real_nodes(mut self) -> Self {
+        self.real = true;
+        self
+    }
+
     /// Whether no other test may run at the same time.
     fn alone(&self) -> bool {
         match &self.body {
             Body::On { needs: Needs::Shared | Needs::Nodes(_), .. } => false,
-            Body::On { needs: Needs::OwnControlPlane(_), .. } | Body::Bare(_) => true,
+            Body::On { needs: Needs::RealNodes(_) | Needs::OwnControlPlane(_), .. } | Body::Bare(_) => true,
         }
     }
 }

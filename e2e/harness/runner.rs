@@ -16,6 +16,7 @@ use super::report;
 use super::{Body, Needs, Test};
 use crate::support::components::Options;
 use crate::support::error::{During, Result};
+use crate::support::real;
 
 /// Tests that share the cluster at the same time, unless `--test-threads` says otherwise. They mostly wait.
 const THREADS: usize = 4;
@@ -109,8 +110,11 @@ impl Suite {
         })
     }
 
-    /// Why a test cannot run on the cluster given.
+    /// Why a test cannot run on this machine, or on the cluster given.
     fn skips(&self, test: &Test) -> Option<String> {
+        if test.real && self.existing.is_none() {
+            return real::missing();
+        }
         self.existing.as_ref()?;
         if test.audited {
             return Some("reads the audit log of a control plane of its own".to_owned());
@@ -121,7 +125,7 @@ impl Suite {
             Body::On { needs: Needs::Nodes(_), .. } => {
                 Some(format!("needs nodes played by kwok; set {KWOK}=1 if that cluster has it"))
             }
-            Body::On { needs: Needs::OwnControlPlane(_), .. } | Body::Bare(_) => {
+            Body::On { needs: Needs::RealNodes(_) | Needs::OwnControlPlane(_), .. } | Body::Bare(_) => {
                 Some("needs no cluster, or one of its own".to_owned())
             }
         }
@@ -145,6 +149,7 @@ impl Suite {
     async fn prepare(&self, name: &str, needs: &Needs, gangline: bool) -> Result<Context> {
         let cluster = match needs {
             Needs::Shared | Needs::Nodes(_) => self.shared().await?,
+            Needs::RealNodes(count) => Arc::new(Cluster::own(Options::real(*count)).await?),
             Needs::OwnControlPlane(options) => Arc::new(Cluster::own(options.clone()).await?),
         };
         if gangline {
@@ -153,6 +158,9 @@ impl Suite {
         let mut context = Context::new(cluster, name).await?;
         if let Needs::Nodes(count) = needs {
             context.add_nodes("node", *count, |_| ()).await?;
+        }
+        if let Needs::RealNodes(_) = needs {
+            context.take_nodes().await?;
         }
         Ok(context)
     }

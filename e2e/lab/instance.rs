@@ -26,7 +26,8 @@ use crate::support::go_build;
 use crate::support::nodes::NodeSet;
 use crate::support::process::tail;
 use crate::support::progress::Progress;
-use crate::support::real::{self, Site};
+use crate::support::real;
+use crate::support::real::site::{self, Site};
 use crate::support::tools::{Program, user_cache};
 
 /// How long `down` waits before it kills.
@@ -78,8 +79,8 @@ impl FromStr for Nodes {
         let Some(real) = text.strip_prefix("real:") else {
             return text.parse().map(Self::Pretended).map_err(|_| "a number, or real:NUMBER".to_owned());
         };
-        let count = real.parse().ok().filter(|count| (1..=real::NODES).contains(count));
-        count.map(Self::Real).ok_or_else(|| format!("real:1 to real:{}", real::NODES))
+        let count = real.parse().ok().filter(|count| (1..=site::NODES).contains(count));
+        count.map(Self::Real).ok_or_else(|| format!("real:1 to real:{}", site::NODES))
     }
 }
 
@@ -185,9 +186,8 @@ pub(crate) fn down(args: &DownArgs) -> Result<()> {
 fn check_nothing_left(site: Option<u8>) -> Result<()> {
     // Who has the number now has removed what was there before.
     let Some(site) = site.map(Site::claim).transpose()?.flatten() else { return Ok(()) };
-    site.sweep();
-    let left = site.left();
-    if left.is_empty() { Ok(()) } else { Err(Error::new(format!("real nodes left behind: {}", left.join(", ")))) }
+    let left = site.end();
+    if left.is_empty() { Ok(()) } else { Err(site::behind(&left)) }
 }
 
 /// Owns a control plane until SIGTERM or SIGINT.

@@ -18,7 +18,8 @@ use super::kubeconfig;
 use super::nodes::{self, NodeSet};
 use super::objects::Objects;
 use super::process::Process;
-use super::real::{self, RealNodes, Setting, Site};
+use super::real::site::Site;
+use super::real::{self, RealNodes, Setting};
 use super::state_dir::StateDir;
 
 /// How long a component may take to be ready. Alone it is 3 s; a machine may be busy.

@@ -5,13 +5,13 @@
 
 mod config;
 mod image;
-mod site;
+pub mod site;
 
 use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
-pub use site::{NODES, Site};
+use site::Site;
 
 use super::error::{During, Error, Result};
 use super::nodes::TOPOLOGY;

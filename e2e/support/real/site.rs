@@ -32,6 +32,7 @@ const LINKS: &str = "/sys/class/net";
 #[derive(Debug)]
 pub struct Site {
     number: u8,
+    ended: bool,
     // Gone with the process, however that ends, and it leaves no file.
     _claim: UnixListener,
 }
@@ -41,11 +42,8 @@ impl Site {
     pub fn take() -> Result<Self> {
         for number in 0..SITES {
             if let Some(site) = Self::claim(number)? {
-                site.sweep();
-                return match site.left() {
-                    left if left.is_empty() => Ok(site),
-                    left => Err(Error::new(format!("of earlier real nodes there is left: {}", left.join(", ")))),
-                };
+                let left = site.sweep();
+                return if left.is_empty() { Ok(site) } else { Err(behind(&left)) };
             }
         }
         Err(Error::new(format!("{SITES} control planes with real nodes run already")))
@@ -56,7 +54,7 @@ impl Site {
         let step = format!("claiming {}", name(number));
         let address = SocketAddr::from_abstract_name(format!("{}.gangline.dev", name(number))).during(&step)?;
         match UnixListener::bind_addr(&address) {
-            Ok(claim) => Ok(Some(Self { number, _claim: claim })),
+            Ok(claim) => Ok(Some(Self { number, ended: false, _claim: claim })),
             Err(error) if error.kind() == ErrorKind::AddrInUse => Ok(None),
             Err(error) => Err(error).during(&step),
         }
@@ -133,15 +131,21 @@ impl Site {
         Ok(())
     }
 
-    /// Removes everything of its name. What could not be removed [`Site::left`] says.
-    pub fn sweep(&self) {
+    /// Removes everything of its name, and says what could not be removed.
+    pub fn end(mut self) -> Vec<String> {
+        self.ended = true;
+        self.sweep()
+    }
+
+    fn sweep(&self) -> Vec<String> {
         let give_up = Instant::now() + GONE_WITHIN;
         while Instant::now() < give_up && !self.try_sweep() {
             thread::sleep(POLL);
         }
+        self.left()
     }
 
-    /// What there is of its name.
+    /// What there is of its name. Mounts are there if a node's did not stay its own.
     pub fn left(&self) -> Vec<String> {
         let mut left: Vec<String> = self.processes().iter().map(|pid| format!("process {pid}")).collect();
         left.extend(self.links().into_iter().map(|link| format!("interface {link}")));
@@ -166,7 +170,7 @@ impl Site {
             let _ = ip(&["link", "delete", &link]);
         }
         self.groups().iter().for_each(|group| remove_group(group));
-        self.left().is_empty()
+        self.links().is_empty() && self.groups().is_empty()
     }
 
     /// Processes of its nodes: their programs', and those in containers.
@@ -195,12 +199,19 @@ impl Site {
 
 impl Drop for Site {
     fn drop(&mut self) {
-        self.sweep();
-        let left = self.left();
+        if self.ended {
+            return;
+        }
+        let left = self.sweep();
         if !left.is_empty() {
-            eprintln!("real nodes left behind: {}", left.join(", "));
+            eprintln!("{}", behind(&left));
         }
     }
+}
+
+/// The error that this much is left.
+pub fn behind(left: &[String]) -> Error {
+    Error::new(format!("real nodes left behind: {}", left.join(", ")))
 }
 
 fn name(number: u8) -> String {
