@@ -26,8 +26,8 @@ use crate::support::go_build;
 use crate::support::nodes::NodeSet;
 use crate::support::process::tail;
 use crate::support::progress::Progress;
-use crate::support::real;
 use crate::support::real::site::{self, Site};
+use crate::support::real::{self, PAUSE};
 use crate::support::tools::{Program, user_cache};
 
 /// How long `down` waits before it kills.
@@ -272,6 +272,9 @@ fn usage(place: &Place) -> Result<()> {
     place.say_environment()?;
     let built = gangline::binary().map(|path| path.display().to_string());
     let gangline = built.unwrap_or_else(|_| "cargo run --locked --".to_owned());
+    if place.site().is_some() {
+        println!("  # containers have these images: {PAUSE} (ours; args [2s, \"1\"] end it so), and those of IMAGES=");
+    }
     println!(
         "  alias gangline='{gangline}'
 

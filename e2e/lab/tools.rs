@@ -28,7 +28,7 @@ fn chosen(names: &[String]) -> Result<Vec<Program>> {
         if let Some(why) = &why {
             eprintln!("left out: kubelet and pause ({why})");
         }
-        let wanted = |program: &Program| why.is_none() || !Program::REAL_NODES.contains(program);
+        let wanted = |program: &Program| why.is_none() || !matches!(program, Program::Kubelet | Program::Pause);
         return Ok(Program::ALL.into_iter().filter(wanted).collect());
     }
     let known = Program::ALL.map(Program::name).join(", ");

@@ -24,7 +24,8 @@ pub struct Options {
     pub audit: bool,
     /// Further flags of the API server.
     pub api_server_flags: Vec<String>,
-    /// Real nodes (`real/`), named as the others. Then nobody may pretend any.
+    /// Real nodes (`real/`), named as the others. Then nobody may pretend any. Kubernetes' own scheduler runs beside, as
+    /// everywhere where containers do: Gangline's own pod names no scheduler.
     pub real_nodes: u8,
     /// Images that these hold from the start, as tar files.
     pub images: Vec<PathBuf>,
@@ -73,6 +74,8 @@ pub enum Component {
     ControllerManager,
     /// The nodes.
     Kwok,
+    /// Places the pods that name no other scheduler.
+    KubeScheduler,
 }
 
 impl Component {
@@ -83,6 +86,7 @@ impl Component {
             Self::ApiServer => Program::ApiServer,
             Self::ControllerManager => Program::ControllerManager,
             Self::Kwok => Program::Kwok,
+            Self::KubeScheduler => Program::KubeScheduler,
         }
     }
 
@@ -151,6 +155,7 @@ pub fn spec(component: Component, dir: &StateDir, ports: &Ports, options: &Optio
         Component::ApiServer => api_server(dir, ports, options),
         Component::ControllerManager => controller_manager(dir, options),
         Component::Kwok => kwok(dir, ports),
+        Component::KubeScheduler => kube_scheduler(dir),
     };
     let name = component.name();
     Ok(Spec {
@@ -257,5 +262,15 @@ fn kwok(dir: &StateDir, ports: &Ports) -> Vec<String> {
         "--cidr=10.244.0.0/16".to_owned(),
         "--node-ip=10.0.0.1".to_owned(),
         format!("--server-address=127.0.0.1:{}", ports.kwok),
+    ]
+}
+
+fn kube_scheduler(dir: &StateDir) -> Vec<String> {
+    vec![
+        format!("--kubeconfig={}", dir.join("kube-scheduler.kubeconfig")),
+        "--authentication-skip-lookup".to_owned(),
+        "--leader-elect=false".to_owned(),
+        // It serves nothing that anybody asks for.
+        "--secure-port=0".to_owned(),
     ]
 }

@@ -197,7 +197,11 @@ impl ControlPlane {
 
     /// The components besides store and server that were asked for.
     fn optional(&self) -> Vec<Component> {
-        let wanted = [(Component::ControllerManager, self.options.controllers), (Component::Kwok, self.options.kwok)];
+        let wanted = [
+            (Component::ControllerManager, self.options.controllers),
+            (Component::Kwok, self.options.kwok),
+            (Component::KubeScheduler, self.options.real_nodes > 0),
+        ];
         wanted.into_iter().filter_map(|(component, wanted)| wanted.then_some(component)).collect()
     }
 
@@ -219,6 +223,8 @@ impl ControlPlane {
             Component::Etcd | Component::ApiServer => self.api_server_ready().await,
             Component::ControllerManager => self.controllers_ready().await,
             Component::Kwok => self.kwok_ready().await,
+            // Nobody has to wait for it: pods do.
+            Component::KubeScheduler => self.process(component)?.check_running(),
         }
     }
 

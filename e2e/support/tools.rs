@@ -102,7 +102,7 @@ impl Program {
     pub const CONTROL_PLANE: [Self; 4] = [Self::Etcd, Self::ApiServer, Self::ControllerManager, Self::Kwok];
 
     /// What real nodes need besides.
-    pub const REAL_NODES: [Self; 2] = [Self::Kubelet, Self::Pause];
+    pub const REAL_NODES: [Self; 3] = [Self::KubeScheduler, Self::Kubelet, Self::Pause];
 
     /// Name of the executable.
     pub fn name(self) -> &'static str {

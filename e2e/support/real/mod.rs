@@ -47,7 +47,7 @@ const PROGRAMS: [(&str, &str); 9] = [
 /// Why there can be no real nodes on this machine, and what to do about it.
 pub fn missing() -> Option<String> {
     if !rustix::process::geteuid().is_root() {
-        return Some("real nodes need root".to_owned());
+        return Some("real nodes need root: run this as root".to_owned());
     }
     let is_there = |program: &str| {
         let path = std::env::var_os("PATH").unwrap_or_default();
