@@ -122,20 +122,13 @@ impl RealNodes {
 
     /// An error with the last words of a node that has ended.
     pub fn check_running(&mut self) -> Result<()> {
-        let dir = self.dir.clone();
-        for (name, node) in &mut self.nodes {
-            node.check_running().map_err(|error| last_words(error, &dir, name))?;
-        }
-        Ok(())
+        self.nodes.iter_mut().try_for_each(|(_, node)| node.check_running())
     }
 
     /// An error about all nodes, with what the first kubelet said.
     pub fn last_words(&self, what: &str) -> Error {
-        let error = Error::new(what);
-        match self.nodes.first() {
-            Some((name, _)) => last_words(error, &self.dir, name),
-            None => error,
-        }
+        let log = self.dir.join(format!("{}-kubelet.log", names(1)[0]));
+        Error::new(what).with_tail(&format!("last lines of {}", log.display()), &tail(&log))
     }
 
     /// The namespaces of a process are there a moment after it.
@@ -147,13 +140,6 @@ impl RealNodes {
         }
         Ok(())
     }
-}
-
-fn last_words(error: Error, dir: &Path, node: &str) -> Error {
-    ["containerd", "kubelet"].into_iter().fold(error, |error, program| {
-        let log = dir.join(format!("{node}-{program}.log"));
-        error.with_tail(&format!("last lines of {}", log.display()), &tail(&log))
-    })
 }
 
 fn dir_of(dir: &Path, node: &str) -> PathBuf {
@@ -171,7 +157,8 @@ fn put_images(setting: &Setting<'_>) -> Result<()> {
     let pause = fs::read(Program::Pause.find()?).during(step)?;
     fs::write(dir.join("pause.tar"), image::of_program(PAUSE, "pause", &pause)).during(step)?;
     for (number, image) in setting.images.iter().enumerate() {
-        fs::copy(image, dir.join(format!("{number}.tar"))).during(format!("copying {}", image.display()))?;
+        let name = image.file_name().unwrap_or_default().display();
+        fs::copy(image, dir.join(format!("{number}-{name}"))).during(format!("copying {}", image.display()))?;
     }
     Ok(())
 }

@@ -5,6 +5,13 @@
 set -eu
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 
+# What is said last is what whoever started the node shows.
+ended() {
+  echo "$1 has ended:"
+  tail -n 15 "$LOG-$1.log"
+  exit 1
+}
+
 # Volumes are passed on to containers.
 mount --make-rshared /
 for place in /run /var/lib /var/log; do mount -t tmpfs -o mode=0755 "$SITE" "$place"; done
@@ -40,12 +47,18 @@ done
 
 containerd --config "$DIR/containerd.toml" >>"$LOG-containerd.log" 2>&1 &
 until ctr version >/dev/null 2>&1; do
-  kill -0 $! || exit 1
+  kill -0 $! 2>/dev/null || ended containerd
   sleep 0.1
 done
-for image in "$IMAGES"/*.tar; do ctr -n k8s.io images import "$image"; done
+for image in "$IMAGES"/*; do
+  ctr -n k8s.io images import "$image" || {
+    echo "${image##*/} is no image"
+    exit 1
+  }
+done
 
 "$KUBELET" --config="$DIR/kubelet.json" --kubeconfig="$KUBECONFIG" --hostname-override="$NODE" \
   --node-ip="$ADDRESS" --node-labels="$LABELS" >>"$LOG-kubelet.log" 2>&1 &
 # Not `exec`: process 1 has to collect the processes that lose their parent, which a kubelet does not.
-wait $!
+wait $! || true
+ended kubelet
