@@ -4,7 +4,8 @@
 # the images of IMAGES="a.tar b.tar" on them; NAME=… (up, down) one of several control planes side by side;
 # KEEP=1 leaves something behind: the running control plane (demo), the logs of each run (perf); SEEDS=, FIRST= choose
 # which clusters are simulated, SEED= or PLAN= (and SHRINK=1) which one is shown; SEQUENCES= how many sequences of requests
-# are compared (conformance, verify); SAMPLE=, DRAW=, SINCE=, ONLY= which mutants are tried (mutants, verify).
+# are compared (conformance, verify); SAMPLE=, DRAW=, SINCE=, ONLY= which mutants are tried (mutants, verify); IMAGE= what the
+# image is called, TARGET= and CC= for which machine it is (image).
 
 CARGO := cargo
 LAB   := $(CARGO) build --locked --bin gangline --example lab && target/debug/examples/lab
@@ -25,7 +26,7 @@ KEEP_OPTION  := $(if $(KEEP),--keep)
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test verify fmt lint sim sim-one rivals reinject conformance mutants e2e up down tools crds chart deny \
-        bench perf
+        image bench perf
 
 help: ## When you look for a command: this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -40,7 +41,7 @@ test: ## Before a change is handed in, and in CI: everything that a change must 
 	@CIRCLE=test scripts/test
 
 verify: ## Before a capability is called done: the long battery (SINCE= whose mutants, SEQUENCES=)
-	@CIRCLE=verify SEQUENCES=$(SEQUENCES) scripts/test plans crash conformance rivals mutants
+	@CIRCLE=verify SEQUENCES=$(SEQUENCES) scripts/test plans crash conformance image rivals mutants
 
 fmt: ## When the format is not as it must be: formats the source
 	@$(CARGO) fmt --all
@@ -86,6 +87,9 @@ crds: ## After a change of src/api: writes crds/ and the chart's copies anew fro
 
 chart: ## After a change of charts/: checks it, writes manifests/ anew, tries it on a control plane of its own
 	@$(LAB) chart
+
+image: ## To run it on a cluster: the image as a tar, with its SBOM, in target/image (IMAGE=, TARGET=, CC=)
+	@scripts/image
 
 deny: ## After a change of Cargo.lock: licences, sources and duplicate versions of the dependencies
 	@scripts/test licences

@@ -18,6 +18,7 @@ mod crash_matrix;
 mod crds;
 #[allow(clippy::print_stdout, reason = "the table of what was placed is printed")]
 mod fits;
+mod image;
 #[cfg(feature = "runtime")]
 mod process;
 mod quantities;
