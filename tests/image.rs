@@ -132,7 +132,8 @@ fn an_engine_finds_the_program_by_index_manifest_and_config() {
 #[test]
 fn it_is_an_archive_of_docker_too() {
     let image = Image::pack("Containerfile", &root(0o755, 0o644), REFERENCE);
-    let [entry] = &image.json("manifest.json").as_array().expect("a list")[..] else { panic!("one image") };
+    let archive = image.json("manifest.json");
+    let [entry] = archive.as_array().expect("a list").as_slice() else { panic!("{archive}") };
     assert_eq!(entry["RepoTags"], json!([REFERENCE]));
     let manifest = image.blob_json(&image.json("index.json")["manifests"][0]);
     let path =
