@@ -126,6 +126,8 @@ fn an_engine_finds_the_program_by_index_manifest_and_config() {
     assert_eq!(config["rootfs"]["diff_ids"], json!([format!("sha256:{}", sha256(&unpacked))]));
     let members = ["-rw-r--r-- 0/0 1970-01-01 00:00 LICENSE", "-rwxr-xr-x 0/0 1970-01-01 00:00 gangline"];
     assert_eq!(listing(&image.blob(layer)), members);
+    let header = &fs::read(image.blob(layer)).expect("it is there")[..10];
+    assert_eq!(header, [0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 2, 3], "gzip has noted neither name nor time");
 }
 
 /// `docker load` before it knew OCI layouts reads this file instead.
@@ -172,6 +174,7 @@ fn times_rights_and_owners_of_the_files_do_not_change_a_byte() {
     let second = Image::pack("Containerfile", &tight, REFERENCE);
     assert!(read(&first) == read(&second), "{:?}\n{:?}", listing(&first.tar), listing(&second.tar));
     assert!(listing(&first.tar).iter().all(|line| line.contains(" 0/0 1970-01-01 00:00 ")));
+    assert!(listing(&first.tar).iter().map(|line| line.rsplit(' ').next()).is_sorted(), "{:?}", listing(&first.tar));
 
     fs::write(tight.path().join("gangline"), "elf").expect("it is ours");
     assert_ne!(Image::pack("Containerfile", &tight, REFERENCE).digest, first.digest);
