@@ -1,8 +1,11 @@
 //! A start of which nothing is bound yet is called off when it comes to nothing (01, 1.3, 1.9; docs/adr/0025).
 
-use gangline::core::event::{GroupSpec, Place, Role};
+use gangline::core::base::ids::AskId;
+use gangline::core::decision::Decision;
+use gangline::core::event::{Event, GroupSpec, Place, Role};
 use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
+use gangline::core::reason::Refusal;
 use gangline::core::shape::NodeSpec;
 
 use crate::support::cluster::{Cluster, timeouts};
@@ -188,5 +191,80 @@ fn who_comes_in_place_of_all_that_were_to_be_bound_starts_as_a_whole() {
         cluster.settle();
         let expected: &[&str] = if room == 2 { &["g-2", "g-3"] } else { &[] };
         assert_eq!(members(&cluster), expected, "{:#?}", cluster.log);
+    }
+}
+
+/// 01, 1.5: "None pends a member for ever": where no placeholder can be deleted the member goes elsewhere, and no other
+/// placeholder is made.
+#[test]
+fn a_start_whose_placeholder_cannot_be_deleted_is_not_called_off() {
+    let mut cluster = Cluster::default().nodes(1, 3);
+    let spec = cluster.all("g", 1);
+    cluster.apply("g", spec);
+    cluster.settle();
+    cluster.member("g-0", "g");
+    for _round in 0..4 {
+        cluster.step();
+        let asks: Vec<_> = cluster.decisions.iter().filter_map(released).collect();
+        cluster.decisions.retain(|decision| released(decision).is_none());
+        for ask in asks {
+            cluster.tell(Event::ReleaseRefused(ask, Refusal { code: 422, message: "no".into() }));
+        }
+        for decision in std::mem::take(&mut cluster.decisions) {
+            cluster.carry_out(decision);
+        }
+    }
+    assert_eq!((members(&cluster), cluster.placeholders()), (vec!["g-0".to_owned()], 1), "{:#?}", cluster.log);
+}
+
+fn released(decision: &Decision) -> Option<AskId> {
+    if let Decision::Release(ask, _) = decision { Some(*ask) } else { None }
+}
+
+/// docs/adr/0015: a seat that is lost again and again is given less and less, also while its gang counts as started.
+#[test]
+fn losses_while_a_start_can_be_called_off_are_counted() {
+    let mut cluster = swapping(1);
+    // A finalizer keeps the placeholder that is being deleted.
+    cluster.decisions.clear();
+    cluster.delete("ph-g-1-1-0");
+    cluster.settle();
+    cluster.delete("ph-g-1-1-1");
+    cluster.wait(1).settle();
+    let created = cluster.logged("create g/1");
+    cluster.wait(200).settle();
+    assert_eq!((cluster.report("g").reason, cluster.logged("create g/1")), ("PlaceholdersLost", created));
+}
+
+/// 01, 1.2.4: an edit before the start is judged: one that came while the start could be called off is, when it is.
+#[test]
+fn an_edit_that_waited_counts_when_the_start_is_called_off() {
+    let mut cluster = swapping(1);
+    let spec = GroupSpec { min_member: 1, generation: 2, ..cluster.groups["g"].clone() };
+    cluster.apply("g", spec);
+    cluster.step();
+    let node = cluster.node_of("ph-g-1-1-0").expect("it is bound");
+    cluster.lose_node(&node);
+    cluster.settle();
+    assert_eq!((cluster.report("g").required, members(&cluster)), (1, vec!["g-0".to_owned()]), "{:#?}", cluster.log);
+}
+
+/// 01, 1.8: one that has done its work before it was seen with its node has run: its gang completes.
+#[test]
+fn a_member_that_ends_before_it_is_seen_with_its_node_has_run() {
+    for seen in [true, false] {
+        let mut cluster = Cluster::default().nodes(1, 2);
+        let spec = cluster.direct("g", 1);
+        cluster.apply("g", spec);
+        cluster.member("g-0", "g");
+        cluster.step();
+        cluster.decisions.clear();
+        cluster.finish("g-0", true);
+        cluster.settle();
+        if !seen {
+            cluster.delete("g-0");
+            cluster.settle();
+        }
+        assert_eq!(cluster.state("g"), AppState::Waiting, "{:#?}", cluster.log);
     }
 }

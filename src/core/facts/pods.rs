@@ -212,7 +212,7 @@ impl Books {
     /// had chosen another node for it and not decided its Binding yet, that is taken back.
     fn take_back_elsewhere(&mut self, id: AskId, node: &Text) {
         match self.asks[id].state {
-            AskState::Parked { .. } => self.leave_swap(id),
+            AskState::Parked { .. } => self.unpark(id),
             AskState::Assumed { node: other, sent: false } if self.nodes.name(other) != Some(node) => {
                 self.unassume(id);
             }
@@ -250,7 +250,14 @@ impl Books {
         self.stand_in_line(id, WaitsFor::Nothing);
         let ask = &mut self.asks[id];
         let had_a_node = matches!(ask.state, AskState::Bound { .. } | AskState::Assumed { sent: true, .. });
+        let was_being_bound = !ask.is_placeholder() && matches!(ask.state, AskState::Assumed { sent: true, .. });
+        let app = ask.app.filter(|_| was_being_bound);
         ask.was_stopped = had_a_node && ask.spec.terminating && ask.spec.place == Place::Succeeded;
+        if let Some(app) = app {
+            // It was not seen with its node before.
+            let app = &mut self.apps[app];
+            app.has_lived |= app.has_started();
+        }
         // A finished placeholder leaves its room to the member that is parked for its seat, as if the pod were gone.
         self.step_aside(id);
         self.keep(id);

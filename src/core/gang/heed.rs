@@ -133,6 +133,12 @@ impl Scheduler {
 
     /// Gangs whose placeholders are refused, or lost again and again, give back what they hold.
     fn fall_back_all(&mut self) {
+        let concerned: Vec<_> = self.books.due.setbacks.iter().map(|(gang, ..)| *gang).collect();
+        for gang in concerned {
+            if self.books.gangs.get(gang).is_some() {
+                self.calls_off_start(gang);
+            }
+        }
         let books = &mut self.books;
         let mut setbacks = BTreeMap::new();
         for (gang, node, reason) in std::mem::take(&mut books.due.setbacks) {

@@ -114,7 +114,7 @@ impl Scheduler {
     }
 
     /// The TaskGroups that the gang lists and that the application does not have. It is whole if there are none.
-    fn missing_groups(&self, id: AppId) -> Vec<Text> {
+    pub(super) fn missing_groups(&self, id: AppId) -> Vec<Text> {
         let Some(first) = self.first_group(id) else { return Vec::new() };
         let groups = &self.books.apps[id].groups;
         let exists = |name: &Text| groups.iter().any(|group| self.books.groups[*group].key.name == *name);

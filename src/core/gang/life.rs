@@ -59,7 +59,6 @@ impl Scheduler {
                 // it. If it goes on, it is in its queue already, and is not held up.
                 AppState::Waiting => self.books.dismiss_if_idle(id),
                 AppState::Running => {
-                    self.books.apps[id].unstarted_lives = 0;
                     let gang = self.books.apps[id].gang;
                     self.admit(gang);
                     // Its other pods start nothing any more.
@@ -99,6 +98,7 @@ impl Scheduler {
         let incarnation = app.incarnation;
         groups.iter().for_each(|group| self.books.groups[*group].lived = incarnation);
         self.forget_attempts(gang);
+        self.books.gangs[gang].failures = 0;
         self.transit(id, event);
         self.keep_only_in(id, queue);
         if !started {
@@ -119,10 +119,10 @@ impl Scheduler {
         }
     }
 
-    /// A gang that starts, or is accepted, has neither failed nor waited yet.
+    /// A gang that starts, or is accepted, has not waited yet.
     fn forget_attempts(&mut self, id: GangId) {
         let gang = &mut self.books.gangs[id];
-        (gang.waits, gang.failures, gang.tried) = (None, 0, None);
+        (gang.waits, gang.tried) = (None, None);
     }
 
     /// Finds out whether an earlier process had let the gang through the gate: it had if seats are held or taken, or
@@ -326,8 +326,13 @@ impl Scheduler {
         if self.comes_anew(id) {
             return self.begin_anew(id);
         }
-        if self.calls_off_start(self.books.apps[id].gang) {
+        let gang = self.books.apps[id].gang;
+        if self.calls_off_start(gang) {
             return;
+        }
+        if !self.books.may_call_off_gang(gang) {
+            // From now on it has started.
+            (self.books.apps[id].unstarted_lives, self.books.gangs[gang].failures) = (0, 0);
         }
         self.give_leftovers_back(id);
         self.fill_kept_outside(id, Reach::Seat);

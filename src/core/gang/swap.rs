@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::core::base::ids::{AskId, GangId, NodeId};
 use crate::core::model::ask::AskState;
+use crate::core::model::due::Verdict;
 use crate::core::model::gang::Stage;
 use crate::core::model::lifecycle::AppEvent;
 use crate::core::model::seat::SeatState;
@@ -106,6 +107,20 @@ impl Scheduler {
         }
         self.books.line_up_originators(id);
         self.books.changes.pass_due = true;
+        self.heed_what_waited(id);
         true
+    }
+
+    /// What changes nothing for a gang that has started is heeded now: specs that were edited, and what limits it.
+    fn heed_what_waited(&mut self, id: GangId) {
+        for group in self.books.gangs[id].groups.clone() {
+            if let Some(spec) = self.books.groups[group].edited.take() {
+                self.books.resubmit(group, *spec);
+            }
+        }
+        for app in self.books.gangs[id].apps.clone() {
+            let is_whole = self.missing_groups(app).is_empty();
+            self.books.due.judge(app, if is_whole { Verdict::InDoubt } else { Verdict::Incomplete });
+        }
     }
 }

@@ -150,8 +150,8 @@ impl Books {
         };
         let is_wanted = match entry.state() {
             AppState::Running | AppState::Waiting => {
-                let is_given_back = ask.is_placeholder() && self.may_call_off(app);
-                !ask.hands_over && left_a_seat(ask, entry) && !is_given_back
+                // Before any of the gang is bound its seats are planned again.
+                !ask.hands_over && left_a_seat(ask, entry) && !(ask.is_placeholder() && self.may_call_off(app))
             }
             // It began anew, and this one was of the life before.
             AppState::New | AppState::Accepted => ask.hands_over || self.is_found_to_hand_over(ask),

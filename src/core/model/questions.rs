@@ -54,16 +54,18 @@ impl Books {
             })
     }
 
-    /// Whether the start of an application can still be called off: it was decided, and none of its pods is bound or being
-    /// bound yet, since all of them wait for their placeholders to go (ADR 25).
+    /// Whether the start of an application can still be called off: it was decided, and none of its pods was bound or is being
+    /// bound yet, since all of them wait for their placeholders to go (ADR 25). Not where a placeholder cannot be deleted, and
+    /// its member goes elsewhere: another one would not be either.
     pub(in crate::core) fn may_call_off(&self, id: AppId) -> bool {
         let app = &self.apps[id];
-        let is_being_bound = |ask: AskId| !self.asks[ask].is_placeholder() && self.is_being_bound(ask);
+        let binds = |id: AskId| {
+            let ask = &self.asks[id];
+            let stays = ask.leaving.is_some() && ask.refused.is_some() && ask.seat.is_none();
+            if ask.is_placeholder() { stays } else { self.is_being_bound(id) || self.started_in(id, app.incarnation) }
+        };
         let is_done = app.has_lived || app.groups.is_empty() || app.timed_out.is_some();
-        !is_done
-            && app.state() == AppState::Running
-            && !self.has_real_allocations(id)
-            && !self.app_asks(id).any(is_being_bound)
+        !is_done && app.state() == AppState::Running && !self.has_real_allocations(id) && !self.app_asks(id).any(binds)
     }
 
     /// The same of all applications of a gang.

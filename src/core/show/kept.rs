@@ -34,7 +34,7 @@ impl Scheduler {
         };
         let nowhere = match self.books.kept_of(id).filter(|kept| self.books.unhoused.contains(kept)).count() {
             0 => String::new(),
-            count => format!(", but nothing is reserved now for {count} of them, for want of room"),
+            count => format!(", but nothing is reserved now for {count} of them, for want of room or quota"),
         };
         format!("; the room of {pods}{nowhere}")
     }
