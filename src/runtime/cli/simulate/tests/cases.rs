@@ -240,7 +240,7 @@ fn template_lacks_the_selector(played: &Outcome) {
     assert!(ran(one, 20_000) && ran(two, 20_000), "there is room for two: {members:#?}");
     let free = one.to.expect("the first ends");
     assert!(ran(three, free), "the third is next: {members:#?}");
-    let meanwhile = played.statuses.iter().filter(|(at, ..)| (25_000..free).contains(at));
+    let meanwhile = played.statuses.iter().filter(|(at, ..)| (20_000..free).contains(at));
     let said = meanwhile.map(|(.., message)| message).chain(three.said.iter().map(|(_, message)| message));
     assert!(
         said.into_iter().any(|message| message.contains("placeholderTemplate")),
