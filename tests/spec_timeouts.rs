@@ -554,3 +554,23 @@ fn who_found_nodes_for_some_only_comes_back_when_it_is_changed_or_resubmitted() 
         assert_eq!((cluster.report("g").seats.held, cluster.report("g").timed_out.is_none()), (1, true), "{changed}");
     }
 }
+
+/// 01, 1.7: "admission": of a gang that was past the gate and goes back, since others took the quota meanwhile, it begins anew
+/// then. (Number 147175011375405.)
+#[test]
+fn a_gang_that_goes_back_before_the_gate_waits_there_no_longer_than_it_may() {
+    let mut cluster = Cluster::default().nodes(1, 1).queue("root.q", 2);
+    let timeouts = both(900).with(Deadline::Admission, Some(60_000));
+    let spec = GroupSpec { timeouts, ..cluster.direct("g", 2) };
+    cluster.submit("g", "root.q", spec);
+    cluster.members("g", 2);
+    cluster.settle();
+    assert_eq!(states(&cluster).2, "WaitingForCapacity");
+    cluster.wait(100_000);
+    cluster.other("o", "root.q", 1);
+    cluster.settle();
+    assert_eq!(states(&cluster).2, "WaitingForQuota");
+    assert_eq!(cluster.report("g").deadlines.of(Deadline::Admission), Some(cluster.now.wall.after(60_000)));
+    cluster.wait(60_000).settle();
+    assert_eq!(states(&cluster).2, "AdmissionTimeout");
+}

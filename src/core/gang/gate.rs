@@ -293,5 +293,7 @@ impl Scheduler {
         self.books.enter(id, Stage::Gate);
         self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.books.dismiss_if_idle(app));
         self.books.line_up_originators(id);
+        // From now on it waits for its queue, which may last only so long.
+        self.books.touch_gang(id);
     }
 }
