@@ -76,6 +76,19 @@ fn soft_places_pods_one_by_one() {
     assert!(!cluster.report("g").placed, "not all are");
 }
 
+/// 03, 3.2: whoever waits is told why: also a pod of a gang whose placeholders leave.
+#[test]
+fn pods_are_told_that_placeholders_leave_first() {
+    let mut cluster = held(Style::Soft);
+    cluster.wait(60_000).carry_out_shows().step();
+    assert_eq!((states(&cluster).0, cluster.placeholders()), (AppState::Resuming, 3));
+    cluster.member("g-1", "g");
+    cluster.step();
+    assert_eq!(cluster.why("g-1"), Some("PlaceholdersLeaving"));
+    cluster.settle();
+    assert!(cluster.bound().contains(&"g-1".into()), "{:#?}", cluster.log);
+}
+
 /// As above: the pods wait until the last placeholder is gone, and no placeholder is made again, by whichever process.
 #[test]
 fn soft_waits_for_the_last_placeholder() {

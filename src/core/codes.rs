@@ -210,7 +210,7 @@ impl Code {
         self.entry().event_type
     }
 
-    /// Whether it lasts until somebody changes a spec, a queue or a quota.
+    /// Whether it lasts until somebody changes a spec, a queue or a quota, or makes other pods.
     pub fn is_final(self) -> bool {
         matches!(self.needs(), Needs::Change | Needs::Anew)
     }

@@ -421,6 +421,9 @@ mod tests {
         assert!(says(GroupReport { incarnation: 2, ..report.clone() }));
         assert!(says(GroupReport { generation: 2, ..report.clone() }));
         assert!(says(GroupReport { reason: Code::WaitingForQuota, ..report.clone() }));
+        let mut ending = report.clone();
+        ending.deadlines.set(Deadline::Wait, Some(Wall(1_000)));
+        assert!(says(ending), "a new process goes on with the deadline");
         assert!(says(GroupReport { past_gate: true, ..report }));
     }
 

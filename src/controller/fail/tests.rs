@@ -207,6 +207,19 @@ fn what_is_past_failing_when_the_call_would_leave_does_not_fail() {
     bench.is_over();
 }
 
+/// A failure without an answer is made anew, not repeated: by then the pod's gang may go on.
+#[test]
+fn what_is_to_fail_no_more_does_not_fail_by_a_call_that_had_no_answer() {
+    for still in [true, false] {
+        let mut bench = Bench::failing(&pod());
+        let call = bench.call();
+        let ask = bench.controller.ledger.ask(&Key::new("ns", "p")).expect("it was seen");
+        bench.controller.core.books.asks[ask].failing = still;
+        bench.answer(&call, Outcome::Unknown);
+        assert_eq!(bench.calls().len(), usize::from(still));
+    }
+}
+
 /// 01, 1.7: a pod that has a node is never failed, whoever has given it that node, and however late that is heard of.
 #[test]
 fn what_is_past_failing_when_the_call_arrives_does_not_fail() {

@@ -27,7 +27,7 @@ pub struct KeptSeat {
     pub rank: Rank,
     /// What the pod needed of a node.
     pub class: ClassId,
-    /// What is reserved; `None` while no node is known that has the room.
+    /// What is reserved; `None` while no node is known that has the room, or there is no quota for it.
     pub charge: Option<Charge>,
     /// The node that had just refused the pod: it is not tried again.
     pub refused_by: Option<NodeId>,

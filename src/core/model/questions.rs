@@ -61,11 +61,14 @@ impl Books {
         let app = &self.apps[id];
         let binds = |id: AskId| {
             let ask = &self.asks[id];
-            let stays = ask.leaving.is_some() && ask.refused.is_some() && ask.seat.is_none();
-            if ask.is_placeholder() { stays } else { self.is_being_bound(id) || self.started_in(id, app.incarnation) }
+            if ask.is_placeholder() {
+                return ask.leaving.is_some() && ask.refused.is_some() && ask.seat.is_none();
+            }
+            let runs = matches!(ask.state, AskState::Bound { .. }) && !ask.spec.terminating && ask.group.is_some();
+            runs || self.is_being_bound(id) || self.started_in(id, app.incarnation)
         };
         let is_done = app.has_lived || app.groups.is_empty() || app.timed_out.is_some();
-        !is_done && app.state() == AppState::Running && !self.has_real_allocations(id) && !self.app_asks(id).any(binds)
+        !is_done && app.state() == AppState::Running && !self.app_asks(id).any(binds)
     }
 
     /// The same of all applications of a gang.

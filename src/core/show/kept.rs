@@ -10,7 +10,7 @@ use crate::core::time::Wall;
 pub struct KeptReport {
     /// The pod that was lost.
     pub pod: Text,
-    /// Where it is kept; `None` while no node has the room.
+    /// Where it is kept; `None` while there is no room for it, or no quota.
     pub node: Option<Text>,
     /// Until when.
     pub until: Wall,
