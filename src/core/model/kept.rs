@@ -154,7 +154,7 @@ impl Books {
                 !ask.hands_over && left_a_seat(ask, entry) && !(ask.is_placeholder() && self.may_call_off(app))
             }
             // It began anew, and this one was of the life before.
-            AppState::New | AppState::Accepted => ask.hands_over || self.is_found_to_hand_over(ask),
+            AppState::New | AppState::Accepted => self.hands_over(ask),
             AppState::Resuming | AppState::Rejected | AppState::Completed | AppState::Killed => false,
         };
         let hold = self.hold_in(app, ask.group)?;
@@ -168,6 +168,11 @@ impl Books {
             Some(group) => self.groups[group].spec.as_ref().map(|spec| spec.seat_hold),
             None => holds.max(),
         }
+    }
+
+    /// Whether the room of a pod of an earlier life is for the next one when the pod is gone.
+    pub(in crate::core) fn hands_over(&self, ask: &Ask) -> bool {
+        ask.hands_over || self.is_found_to_hand_over(ask)
     }
 
     /// The same of a pod that a new process finds: it is of an earlier life, in which it had a seat or started with the gang.

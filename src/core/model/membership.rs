@@ -119,10 +119,12 @@ impl Books {
         }
     }
 
-    /// Whether room of lost pods is kept for an application, or pods of it are being deleted that leave theirs.
+    /// Whether room of lost pods is kept for an application, or pods of it are being deleted that leave theirs. One that never
+    /// was among those of its queue leaves none: a driver, say, that ran before its TaskGroup came.
     pub(in crate::core) fn keeps_its_place(&self, id: AppId) -> bool {
         let app = &self.apps[id];
-        app.active > app.living || self.keeps_seats(id)
+        let hands_over = |ask: AskId| self.hands_over(&self.asks[ask]);
+        self.keeps_seats(id) || app.active > app.living && self.app_asks(id).any(hands_over)
     }
 
     /// Notes for which TaskGroups an application waits: when one of them comes, changes or goes, it is judged again.
