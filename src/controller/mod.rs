@@ -6,6 +6,7 @@ mod cadence;
 mod carry_out;
 mod denied;
 mod fail;
+pub mod lease;
 mod make;
 pub mod outbox;
 mod pod_list;
