@@ -114,6 +114,28 @@ fn the_role_grants_what_the_code_asks_for_and_nothing_else() {
     assert_eq!(granted.len(), as_set.len(), "nothing is granted twice");
 }
 
+/// Where the Leases are: one for each scheduler name, and nothing of any other.
+#[test]
+fn the_account_may_use_the_leases_of_its_scheduler_names() {
+    let role = manifest("Role", "gangline-leader-election");
+    let leases = json!({"apiGroups": ["coordination.k8s.io"], "resources": ["leases"]});
+    let rule = |verbs: Value, names: Option<Value>| {
+        let mut rule = leases.clone();
+        rule["verbs"] = verbs;
+        names.into_iter().for_each(|names| rule["resourceNames"] = names);
+        rule
+    };
+    let named = rule(json!(["get", "patch"]), Some(json!([names::SCHEDULER])));
+    assert_eq!(role["rules"], json!([rule(json!(["create"]), None), named]));
+    let config =
+        documents(manifest("ConfigMap", "gangline")["data"]["config.yaml"].as_str().expect("a file")).remove(0);
+    assert_eq!(role["metadata"]["namespace"], config["leaderElection"]["namespace"]);
+    let deployment = manifest("Deployment", "gangline");
+    let expected = (&json!(2), &json!("RollingUpdate"), &json!(true));
+    let spec = &deployment["spec"];
+    assert_eq!((&spec["replicas"], &spec["strategy"]["type"], &config["leaderElection"]["enabled"]), expected);
+}
+
 #[test]
 fn the_role_is_bound_to_the_service_account_of_the_pod_and_to_nobody_else() {
     let account = json!({"kind": "ServiceAccount", "name": "gangline", "namespace": "gangline-system"});
@@ -121,7 +143,10 @@ fn the_role_is_bound_to_the_service_account_of_the_pod_and_to_nobody_else() {
     assert_eq!(bindings.len(), 1);
     assert_eq!(bindings[0]["roleRef"]["name"], "gangline");
     assert_eq!(bindings[0]["subjects"], json!([account]));
-    assert!(manifests("RoleBinding").is_empty());
+    let of_leases = manifests("RoleBinding");
+    assert_eq!(of_leases.len(), 1);
+    assert_eq!(of_leases[0]["roleRef"]["name"], "gangline-leader-election");
+    assert_eq!(of_leases[0]["subjects"], json!([account]));
     let pod = &manifest("Deployment", "gangline")["spec"]["template"]["spec"];
     assert_eq!(pod["serviceAccountName"], "gangline");
 }
@@ -177,7 +202,15 @@ fn the_configuration_has_the_names_of_the_code() {
     let fields: Vec<&str> = config.as_object().expect("fields").keys().map(String::as_str).collect();
     assert_eq!(
         fields,
-        ["http", "ignoreForeignMarkers", "log", "maxPlaceholders", "placeholderImage", "schedulerNames"]
+        [
+            "http",
+            "ignoreForeignMarkers",
+            "leaderElection",
+            "log",
+            "maxPlaceholders",
+            "placeholderImage",
+            "schedulerNames"
+        ]
     );
     let args = &manifest("Deployment", "gangline")["spec"]["template"]["spec"]["containers"][0]["args"];
     assert_eq!(*args, json!(["run", "--config=/etc/gangline/config.yaml"]));

@@ -20,6 +20,8 @@ mod crds;
 mod fits;
 mod image;
 #[cfg(feature = "runtime")]
+mod lease;
+#[cfg(feature = "runtime")]
 mod process;
 mod quantities;
 mod reasons;

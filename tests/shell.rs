@@ -10,6 +10,7 @@ use gangline::core::base::ids::{Key, Uid};
 use gangline::core::time::Now;
 use gangline::runtime::clock::Clock;
 use gangline::runtime::driver::{Driver, Owned, Wiring};
+use gangline::runtime::lease::Lead;
 use gangline::runtime::shell::{Heartbeat, Question, ShellCounters, WatchState};
 use gangline::shim::observation::{Observation, Outcome, WatchFact};
 use gangline::shim::op::{Call, CallId, Kind, Op};
@@ -52,7 +53,7 @@ impl Owned for StandIn {
                     self.tell("answered");
                 }
                 Observation::Stop => self.stopped = true,
-                Observation::Watch { .. } => {}
+                Observation::Watch { .. } | Observation::Lead => {}
             }
         }
         turn.wake = self.wake_at.filter(|_| self.woken_at.is_none()).map(gangline::core::time::Mono);
@@ -114,10 +115,18 @@ impl Bench {
         let (questions, asked) = mpsc::channel(4);
         let (stop, stopped) = oneshot::channel::<()>();
         let (client, beaten) = (server.client(), heartbeat.clone());
-        let wiring = Wiring { client, clock, counters: Arc::clone(&counters), heartbeat: beaten, questions: asked };
+        let wiring = Wiring {
+            client,
+            clock,
+            counters: Arc::clone(&counters),
+            heartbeat: beaten,
+            questions: asked,
+            lead: Lead::always(),
+        };
         let (tell, told) = mpsc::unbounded_channel();
         let driver = Driver::new(StandIn { told: Some(tell), ..StandIn::default() }, wiring);
-        let running = tokio::spawn(async { driver.run(async { drop(stopped.await) }).await.expect("no error") });
+        let running =
+            tokio::spawn(async { driver.run(async { drop(stopped.await) }).await.expect("no error").controller });
         Self { running, stop, questions, counters, heartbeat, clock, told }
     }
 

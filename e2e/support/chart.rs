@@ -83,6 +83,8 @@ pub fn values_are_honoured(program: &Path) -> Result<()> {
         ("rbac.aggregate=false", "rbac.authorization.k8s.io/aggregate-to"),
         ("serviceAccount.create=false,serviceAccount.name=other", "kind: ServiceAccount\nmetadata"),
         ("service.create=false", "kind: Service\n"),
+        ("config.leaderElection.enabled=false,replicas=1", "kind: RoleBinding\n"),
+        ("config.leaderElection.enabled=false,replicas=1", "type: RollingUpdate"),
         ("config.http.address=[::]:9090", "containerPort: 8080"),
     ] {
         if !render(program, &[])?.contains(gone) {
@@ -93,7 +95,13 @@ pub fn values_are_honoured(program: &Path) -> Result<()> {
         }
     }
     values_arrive(program)?;
-    for set in ["replicas=2", "policies.selfrestraint=false", "config.log.format=loud", "image.digest=sha256:1"] {
+    for set in [
+        "replica=2",
+        "config.leaderElection.enabled=false",
+        "policies.selfrestraint=false",
+        "config.log.format=loud",
+        "image.digest=sha256:1",
+    ] {
         if render(program, &["--set", set]).is_ok() {
             return Err(Error::new(format!("--set {set} is accepted")));
         }
@@ -117,6 +125,9 @@ fn values_arrive(program: &Path) -> Result<()> {
         ("config.placeholderImage=r.example/pause:3", r#"== "r.example/pause:3""#),
         ("config.ignoreForeignMarkers=true", "ignoreForeignMarkers: true"),
         ("config.maxPlaceholders=7", "maxPlaceholders: 7"),
+        ("replicas=3", "replicas: 3"),
+        ("config.leaderElection.leaseDurationSeconds=30", "leaseDurationSeconds: 30"),
+        ("config.schedulerNames={one,two}", r#"resourceNames: ["one","two"]"#),
         ("policies.allowInjected=true", "has(volume.emptyDir)"),
         ("policies.bindings=true", "name: gangline-bindings"),
         ("serviceAccount.name=other", "system:serviceaccount:gangline-system:other"),

@@ -55,6 +55,10 @@ impl Scheduler {
         let mut args = vec!["run".to_owned(), "--kubeconfig".to_owned(), launch.kubeconfig.display().to_string()];
         args.extend(["--http".to_owned(), format!("127.0.0.1:{port}")]);
         args.extend(["--log-format".to_owned(), "json".to_owned()]);
+        // Tests run one scheduler, and one after the other: none waits for the Lease of one that was killed.
+        if !launch.args.iter().any(|arg| arg.starts_with("--leader-elect")) {
+            args.push("--leader-elect=false".to_owned());
+        }
         args.extend(launch.args.iter().cloned());
         let spec = Spec {
             name: launch.name.clone(),

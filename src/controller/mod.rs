@@ -10,6 +10,7 @@ pub mod lease;
 mod make;
 pub mod outbox;
 mod pod_list;
+pub mod replica;
 pub mod settings;
 mod state;
 pub mod stats;
@@ -163,6 +164,8 @@ impl Controller {
                 };
                 report.into_iter().for_each(|report| self.answer(report));
             }
+            // It decides from the beginning: until then a [`replica::Replica`] has none.
+            Observation::Lead => {}
             Observation::Stop => self.stopping = true,
         }
     }

@@ -19,6 +19,7 @@ impl Controller {
             *applications.entry(app.state().name()).or_default() += 1;
         }
         Stats {
+            leads: true,
             synced: self.core.is_synced(),
             decisions: self.decided.clone(),
             calls: self.outbox.answers().clone(),
@@ -156,6 +157,7 @@ impl Controller {
             })
             .collect();
         json!({
+            "leads": true,
             "synced": self.core.is_synced(),
             "unserved": self.unserved.iter().map(|kind| kind.plural()).collect::<Vec<_>>(),
             "taskGroups": groups,

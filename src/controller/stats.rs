@@ -8,6 +8,8 @@ use crate::shim::op::Rule;
 /// A picture of the controller in numbers.
 #[derive(Clone, Debug, Default)]
 pub struct Stats {
+    /// Whether this process decides; the other way round it follows one that does.
+    pub leads: bool,
     /// Whether every kind is listed or known to be unserved.
     pub synced: bool,
     /// Decisions so far, by kind.

@@ -10,9 +10,11 @@ use tokio::time::{sleep_until, timeout};
 
 use super::clock::Clock;
 use super::execute::Executor;
+use super::lease::Lead;
 use super::shell::{Heartbeat, Question, ShellCounters};
 use super::watch::{Fact, Watches};
-use crate::controller::Controller;
+use crate::controller::lease::Standing;
+use crate::controller::replica::Replica;
 use crate::controller::stats::Stats;
 use crate::controller::turn::Turn;
 use crate::core::time::Now;
@@ -32,7 +34,7 @@ const APART: Duration = Duration::from_millis(2);
 /// How long calls in flight may take to end after SIGTERM: half of F6's 10 s, the other half for the rest of the exit.
 const STOP_WITHIN: Duration = Duration::from_secs(4);
 
-/// What the owner task owns: the [`Controller`], or a stand-in of a test.
+/// What the owner task owns: the [`Replica`], or a stand-in of a test.
 pub trait Owned: Send + 'static {
     /// Takes what happened and says what to do.
     fn step(&mut self, now: Now, batch: &mut Vec<Observation>) -> Turn;
@@ -42,7 +44,7 @@ pub trait Owned: Send + 'static {
     fn state(&self) -> Value;
 }
 
-impl Owned for Controller {
+impl Owned for Replica {
     fn step(&mut self, now: Now, batch: &mut Vec<Observation>) -> Turn {
         Self::step(self, now, batch)
     }
@@ -74,11 +76,36 @@ pub struct Wiring {
     pub heartbeat: Heartbeat,
     /// To be answered, at most one in a step.
     pub questions: mpsc::Receiver<Question>,
+    /// Whether we lead.
+    pub lead: Lead,
+}
+
+/// What is left when the owner task has ended.
+pub struct Ended<C> {
+    /// What it owned, as it was then.
+    pub controller: C,
+    /// What it shared, with the questions that were not answered.
+    pub wiring: Wiring,
+    /// Why it ended.
+    pub why: Why,
+}
+
+/// Why the owner task ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It was told to.
+    Stopped {
+        /// Whether every call that was sent has an answer.
+        settled: bool,
+    },
+    /// We do not lead any more. What was decided is not sent; whoever leads next decides from the beginning.
+    Deposed,
 }
 
 /// The owner task before it runs.
 pub struct Driver<C> {
     controller: C,
+    client: Client,
     clock: Clock,
     counters: Arc<ShellCounters>,
     heartbeat: Heartbeat,
@@ -87,6 +114,9 @@ pub struct Driver<C> {
     outcomes: mpsc::UnboundedReceiver<Observation>,
     facts: mpsc::Receiver<Fact>,
     questions: mpsc::Receiver<Question>,
+    lead: Lead,
+    /// The reign in which it decides; none while another leads.
+    reign: Option<u64>,
     batch: Vec<Observation>,
     in_flight: usize,
     /// When the last step ended.
@@ -99,15 +129,16 @@ pub struct Driver<C> {
 enum Woken {
     /// Something is in the batch, or a timer is due.
     Step,
-    /// Only the heartbeat, or a question that is answered.
+    /// Only the heartbeat, a question that is answered, or another standing.
     Nothing,
+    Deposed,
     Stop,
 }
 
 impl<C: Owned> Driver<C> {
     /// Starts the watches, and makes the owner task to be run.
     pub fn new(controller: C, wiring: Wiring) -> Self {
-        let Wiring { client, clock, counters, heartbeat, questions } = wiring;
+        let Wiring { client, clock, counters, heartbeat, questions, lead } = wiring;
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
         let (fact_sender, facts) = mpsc::channel(FACTS_WAITING_MAX);
         Self {
@@ -117,9 +148,12 @@ impl<C: Owned> Driver<C> {
             executor: Executor::new(client.clone(), clock, outcome_sender, Arc::clone(&counters)),
             watches: Watches::start(&client, &fact_sender, &counters),
             counters,
+            client,
             outcomes,
             facts,
             questions,
+            lead,
+            reign: None,
             batch: Vec::new(),
             in_flight: 0,
             stepped: Instant::now(),
@@ -127,13 +161,13 @@ impl<C: Owned> Driver<C> {
         }
     }
 
-    /// Runs until `stop` is ready; then lets the calls in flight end. Returns the controller as it is then.
+    /// Runs until `stop` is ready, then lets the calls in flight end; or until another leads.
     ///
     /// # Errors
     /// If it cannot go on.
-    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<C, DriverError> {
+    pub async fn run(mut self, stop: impl Future<Output = ()>) -> Result<Ended<C>, DriverError> {
         tokio::pin!(stop);
-        loop {
+        let why = loop {
             self.heartbeat.beat(self.clock.mono());
             let woken = tokio::select! {
                 biased;
@@ -143,11 +177,13 @@ impl<C: Owned> Driver<C> {
             match woken {
                 Woken::Step => self.step(),
                 Woken::Nothing => {}
-                Woken::Stop => break,
+                Woken::Deposed => break Why::Deposed,
+                Woken::Stop => break Why::Stopped { settled: self.finish().await },
             }
-        }
-        self.finish().await;
-        Ok(self.controller)
+        };
+        let Self { controller, client, clock, counters, heartbeat, questions, lead, .. } = self;
+        let wiring = Wiring { client, clock, counters, heartbeat, questions, lead };
+        Ok(Ended { controller, wiring, why })
     }
 
     /// Waits for something to do. Outcomes come first: they free what facts may only show later. Questions come last, so
@@ -156,6 +192,9 @@ impl<C: Owned> Driver<C> {
         let soonest = self.stepped + APART;
         if Instant::now() < soonest {
             sleep_until(soonest.into()).await;
+        }
+        if let Some(woken) = self.stand() {
+            return Ok(woken);
         }
         let (now, due) = (Instant::now(), self.due);
         // Not left to the sleep, which may not have heard of the time yet.
@@ -169,6 +208,7 @@ impl<C: Owned> Driver<C> {
                 self.landed(outcome);
                 Woken::Step
             }
+            () = self.lead.changed() => Woken::Nothing,
             () = self.watches.ended() => return Err(DriverError::WatchEnded),
             Some(fact) = self.facts.recv() => {
                 self.take(fact);
@@ -181,6 +221,23 @@ impl<C: Owned> Driver<C> {
             }
         };
         Ok(woken)
+    }
+
+    /// What follows from whether we lead now.
+    fn stand(&mut self) -> Option<Woken> {
+        let now = self.clock.mono();
+        match (self.reign, self.lead.standing()) {
+            (None, Standing::Leads { reign, until }) if now <= until => {
+                self.reign = Some(reign);
+                self.executor = self.executor.clone().under(self.lead.clone(), reign);
+                self.batch.push(Observation::Lead);
+                Some(Woken::Step)
+            }
+            (Some(reign), Standing::Leads { .. } | Standing::Follows) if !self.lead.holds(reign, now) => {
+                Some(Woken::Deposed)
+            }
+            (Some(_) | None, Standing::Leads { .. } | Standing::Follows) => None,
+        }
     }
 
     /// One step over everything that has come so far, and one answer.
@@ -239,8 +296,8 @@ impl<C: Owned> Driver<C> {
         }
     }
 
-    /// The last step, and the end of what is in flight.
-    async fn finish(&mut self) {
+    /// The last step, and the end of what is in flight; whether all of it has ended.
+    async fn finish(&mut self) -> bool {
         self.batch.push(Observation::Stop);
         let turn = self.turn();
         self.start(turn);
@@ -254,6 +311,7 @@ impl<C: Owned> Driver<C> {
         let late = timeout(STOP_WITHIN, landing).await.is_err();
         tracing::info!(in_flight = self.in_flight, late, "stopped");
         self.turn();
+        !late
     }
 }
 

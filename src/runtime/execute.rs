@@ -1,8 +1,11 @@
 //! Sends calls: at once, once each, with no policy. Every call has exactly one outcome.
 
 use std::error::Error;
+use std::future::poll_fn;
 use std::io;
+use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::{Duration, Instant};
 
 use http::{HeaderMap, StatusCode};
@@ -13,6 +16,7 @@ use tokio::sync::mpsc::UnboundedSender;
 use tokio::time::timeout;
 
 use super::clock::Clock;
+use super::lease::Lead;
 use super::shell::ShellCounters;
 use super::text::chain;
 use crate::shim::observation::{Observation, Outcome};
@@ -33,23 +37,32 @@ pub struct Executor {
     outcomes: UnboundedSender<Observation>,
     counters: Arc<ShellCounters>,
     patience: Duration,
+    lead: Lead,
+    /// In which its calls were decided.
+    reign: u64,
 }
 
 impl Executor {
-    /// An executor. The client must not retry ([`super::client::configure`]).
-    pub const fn new(
+    /// An executor of one who leads always. The client must not retry ([`super::client::configure`]).
+    pub fn new(
         client: Client,
         clock: Clock,
         outcomes: UnboundedSender<Observation>,
         counters: Arc<ShellCounters>,
     ) -> Self {
-        Self { client, clock, outcomes, counters, patience: PATIENCE }
+        Self { client, clock, outcomes, counters, patience: PATIENCE, lead: Lead::always(), reign: 0 }
     }
 
     /// With another time to wait for an answer, for tests.
     #[must_use]
     pub fn with_patience(self, patience: Duration) -> Self {
         Self { patience, ..self }
+    }
+
+    /// One that sends in this reign, and not later.
+    #[must_use]
+    pub fn under(self, lead: Lead, reign: u64) -> Self {
+        Self { lead, reign, ..self }
     }
 
     /// Sends a call in a task of its own.
@@ -60,23 +73,38 @@ impl Executor {
     }
 
     async fn perform(self, call: Call, mut pending: Pending) {
-        if self.clock.mono() > call.not_after {
+        if self.clock.mono() > call.not_after || !self.leads() {
             pending.outcome = Outcome::NotSent;
             return;
         }
         let begin = Instant::now();
-        let (code, outcome) = match timeout(self.patience, exchange(&self.client, &call.op)).await {
-            Ok(Ok((code, outcome))) => (code, outcome),
-            Ok(Err(error)) => {
+        let (code, outcome) = match timeout(self.patience, self.while_leading(exchange(&self.client, &call.op))).await {
+            Ok(Some(Ok((code, outcome)))) => (code, outcome),
+            Ok(Some(Err(error))) => {
                 let problem = chain(&error);
                 tracing::debug!(call = call.id.sequence, rule = ?call.op.rule(), problem, "no answer");
                 (0, if never_left(&error) { Outcome::NotSent } else { Outcome::Unknown })
             }
-            Err(_elapsed) => (0, Outcome::Unknown),
+            Ok(None) | Err(_) => (0, Outcome::Unknown),
         };
         let (resource, verb) = call.op.rule();
         self.counters.requested(verb, resource, code, begin.elapsed());
         pending.outcome = outcome;
+    }
+
+    fn leads(&self) -> bool {
+        self.lead.holds(self.reign, self.clock.mono())
+    }
+
+    /// Goes on with it for as long as we lead: what has not left by then, since there was no connection yet, leaves no
+    /// more.
+    async fn while_leading<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = pin!(work);
+        let go_on = poll_fn(|context| match self.leads() {
+            true => work.as_mut().poll(context).map(Some),
+            false => Poll::Ready(None),
+        });
+        go_on.await
     }
 }
 
@@ -135,7 +163,37 @@ fn is_refused_connection(error: &(dyn Error + 'static)) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
+    use kube::Config;
+    use tokio::sync::{mpsc, oneshot, watch};
+
+    use super::super::client::configure;
     use super::*;
+    use crate::controller::lease::Standing;
+    use crate::core::time::Mono;
+
+    #[tokio::test]
+    async fn what_waits_for_a_connection_when_another_leads_does_not_leave() {
+        let mut config = Config::new("http://127.0.0.1:1".parse().unwrap());
+        config.root_cert = Some(Vec::new());
+        let client = Client::try_from(configure(config)).unwrap();
+        let (standing, shown) = watch::channel(Standing::Leads { reign: 1, until: Mono(u64::MAX) });
+        let executor = Executor::new(client, Clock::start(), mpsc::unbounded_channel().0, Arc::default());
+        let executor = executor.under(Lead::new(shown), 1);
+        let (connect, connected) = oneshot::channel();
+        let left = Cell::new(false);
+        let call = executor.while_leading(async {
+            let _: Result<(), _> = connected.await;
+            left.set(true);
+        });
+        let depose = async {
+            standing.send_replace(Standing::Leads { reign: 2, until: Mono(u64::MAX) });
+            connect.send(()).unwrap();
+        };
+        let (ended, ()) = tokio::join!(call, depose);
+        assert!(ended.is_none() && !left.get());
+    }
 
     #[test]
     fn why_there_is_no_answer_is_told_once() {

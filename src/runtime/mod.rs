@@ -8,6 +8,7 @@ pub mod driver;
 pub mod execute;
 pub mod http;
 mod item;
+pub mod lease;
 pub mod metrics;
 pub mod run;
 pub mod settings;

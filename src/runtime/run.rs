@@ -1,5 +1,6 @@
 //! `run`: puts the parts of the scheduler together, and takes them apart at the end.
 
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io;
 use std::process::ExitCode;
 use std::sync::{Arc, LazyLock};
@@ -15,13 +16,15 @@ use super::args::{ClusterArgs, RunArgs};
 use super::cli::{FAILED, fail};
 use super::client::{self, ClientError};
 use super::clock::Clock;
-use super::driver::{Driver, DriverError, Wiring};
+use super::driver::{Driver, DriverError, Ended, Why, Wiring};
 use super::http::{ListenError, Server, Sources};
+use super::lease::{Candidate, Election, Lead};
 use super::settings::Settings;
 use super::shell::{Heartbeat, ShellCounters, Shutdown};
 use super::telemetry;
 use super::text::chain;
-use crate::controller::{self, Controller};
+use crate::controller;
+use crate::controller::replica::Replica;
 use crate::core::time::Mono;
 
 /// Questions that wait: a scrape, two probes, some people. More are answered as late.
@@ -110,7 +113,7 @@ async fn run(settings: Settings, cluster: ClusterArgs) -> Result<(), RunError> {
         let client = client::scheduling(config)?;
         tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), api_server = %url, "Started");
         tokio::spawn(report_silence(client.clone(), url, shutdown.clone()));
-        let wiring = Wiring { client, clock: *CLOCK, counters, heartbeat, questions };
+        let wiring = Wiring { client, clock: *CLOCK, counters, heartbeat, questions, lead: Lead::always() };
         schedule(settings, wiring, shutdown).await
     })?;
     // A panic there must end the process, which then starts anew from the API server's facts.
@@ -139,17 +142,67 @@ fn on_a_thread(
     Ok(ended)
 }
 
-/// The owner task, until the order to end.
-async fn schedule(settings: Settings, wiring: Wiring, mut shutdown: Shutdown) -> Result<(), RunError> {
-    let controller = Controller::new(controller::settings::Settings {
+/// The owner task, until the order to end. Whenever another leads it begins anew.
+async fn schedule(settings: Settings, mut wiring: Wiring, mut shutdown: Shutdown) -> Result<(), RunError> {
+    let mut election = elect(&settings, &wiring);
+    if let Some(election) = &election {
+        wiring.lead = election.lead.clone();
+    }
+    loop {
+        let driver = Driver::new(Replica::new(of_replica(&settings)), wiring);
+        let Ended { wiring: again, why, .. } = tokio::select! {
+            ended = driver.run(shutdown.ordered()) => ended?,
+            () = ended(election.as_mut()) => return Err(RunError::Panic),
+        };
+        match why {
+            Why::Deposed => wiring = again,
+            Why::Stopped { settled } => {
+                // What was sent and has no answer may be carried out yet: others wait until the Lease has expired.
+                if let Some(election) = election.filter(|_| settled) {
+                    election.release().await;
+                }
+                return Ok(());
+            }
+        }
+    }
+}
+
+fn of_replica(settings: &Settings) -> controller::settings::Settings {
+    controller::settings::Settings {
         scheduler_names: settings.scheduler_names.iter().map(|name| name.as_str().into()).collect(),
         placeholder_image: settings.placeholder_image.as_str().into(),
         ignore_foreign_markers: settings.ignore_foreign_markers,
         max_placeholders: settings.max_placeholders,
         instance: instance(),
-    });
-    Driver::new(controller, wiring).run(shutdown.ordered()).await?;
-    Ok(())
+    }
+}
+
+/// The election, if there is one.
+fn elect(settings: &Settings, wiring: &Wiring) -> Option<Election> {
+    let candidate = Candidate {
+        client: wiring.client.clone(),
+        clock: wiring.clock,
+        counters: Arc::clone(&wiring.counters),
+        namespace: settings.leader_election.namespace.clone(),
+        own: own_name().into(),
+        timing: settings.leader_election.timing,
+    };
+    let names = settings.scheduler_names.iter().map(|name| name.as_str().into());
+    settings.leader_election.enabled.then(|| Election::start(candidate, names))
+}
+
+async fn ended(election: Option<&mut Election>) {
+    match election {
+        Some(election) => election.ended().await,
+        None => std::future::pending().await,
+    }
+}
+
+/// The host's name, a pod's own, and something that no other process has: two of one name would both lead.
+fn own_name() -> String {
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    let chance = RandomState::new().build_hasher().finish();
+    format!("{}_{chance:016x}", host.trim())
 }
 
 /// Drawn from the wall clock and the process: call numbers and event names are unique over processes.

@@ -25,6 +25,8 @@ pub enum Observation {
         /// How.
         outcome: Outcome,
     },
+    /// This process leads from now on.
+    Lead,
     /// The process is asked to end: nothing new is begun.
     Stop,
 }

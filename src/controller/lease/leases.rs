@@ -23,11 +23,11 @@ impl Leases {
         let mut soonest = (Text::from(""), Next::End);
         let mut holds_all = true;
         for (name, lease) in &mut self.0 {
-            let holds = matches!(lease.standing(now), Standing::Leads { .. });
-            if !holds && !holds_all {
+            let is_ours = lease.is_ours(now);
+            if !is_ours && !holds_all {
                 continue;
             }
-            holds_all &= holds;
+            holds_all &= is_ours;
             match (lease.next(now), &soonest.1) {
                 (Next::Ask(request), _) => return (name.clone(), Next::Ask(request)),
                 (Next::Wait(at), Next::Wait(other)) if at >= *other => {}

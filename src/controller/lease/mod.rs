@@ -131,10 +131,16 @@ enum Known {
 #[derive(Clone, Copy, Debug)]
 enum Stance {
     /// It is not to be taken before this time.
-    Waits { free_at: Mono },
-    Holds { until: Mono },
+    Waits {
+        free_at: Mono,
+    },
+    Holds {
+        until: Mono,
+    },
     /// It is given back as soon as nothing is asked.
-    Leaves { until: Mono },
+    Leaves {
+        until: Mono,
+    },
     Left,
 }
 
@@ -215,10 +221,17 @@ impl Lease {
     /// How we stand.
     pub fn standing(&self, now: Mono) -> Standing {
         match self.stance {
-            Stance::Holds { until } | Stance::Leaves { until } if now <= until => {
-                Standing::Leads { reign: self.reign, until }
-            }
+            Stance::Holds { until } if now <= until => Standing::Leads { reign: self.reign, until },
+            // Once it is to be given back another may hold it at any moment.
             Stance::Holds { .. } | Stance::Leaves { .. } | Stance::Waits { .. } | Stance::Left => Standing::Follows,
+        }
+    }
+
+    /// Whether it is ours, to be kept or to be given back.
+    fn is_ours(&self, now: Mono) -> bool {
+        match self.stance {
+            Stance::Holds { until } | Stance::Leaves { until } => now <= until,
+            Stance::Waits { .. } | Stance::Left => false,
         }
     }
 
@@ -228,8 +241,7 @@ impl Lease {
         record.holder.as_ref().filter(|holder| **holder != self.own)
     }
 
-    /// We lead no more and want to no more: the Lease is given back, if it is ours. Nothing that only a leader may send
-    /// is sent from here on.
+    /// We lead no more and want to no more: the Lease is given back, if it is ours.
     pub fn release(&mut self) {
         self.stance = match self.stance {
             Stance::Holds { until } | Stance::Leaves { until } => Stance::Leaves { until },

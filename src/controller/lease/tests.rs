@@ -242,6 +242,7 @@ fn what_cannot_be_made_is_tried_at_its_pace() {
 fn what_is_given_back_is_not_taken_again() {
     let mut lease = holder();
     lease.release();
+    assert_eq!(lease.standing(Mono(500)), Standing::Follows, "another may hold it as soon as this is asked");
     let request = ask(&mut lease, 500);
     assert_eq!(request.verb, Verb::Release { version: "5".into() });
     lease.heard(Mono(510), request.number, shown("6", None));

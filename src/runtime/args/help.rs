@@ -26,6 +26,12 @@ In a pod, the service account is used. Flags win over --config. The file, with e
   placeholderImage: registry.k8s.io/pause:3.10
   ignoreForeignMarkers: false                   # true: pods of another system's gangs are placed one by one
   maxPlaceholders: 5000                         # the most that one gang may ask for
+  leaderElection:                               # of the processes with these scheduler names one decides
+    enabled: true
+    namespace: kube-system                      # of the Lease, which is named after the scheduler name
+    leaseDurationSeconds: 15                    # so long others wait for one that is silent
+    renewDeadlineSeconds: 10                    # so long one decides that cannot renew it
+    retryPeriodSeconds: 2                       # how often it is renewed
   http:
     address: 0.0.0.0:8080                       # /livez /readyz /metrics /state
   log:

@@ -86,6 +86,9 @@ pub struct RunArgs {
     /// ask for ten times as many at a time [default: 5000]
     #[arg(long, value_name = "NUMBER")]
     pub max_placeholders: Option<u32>,
+    /// Whether to schedule only while no other process with these scheduler names does (a Lease) [default: true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub leader_elect: Option<bool>,
     /// How log lines look [default: auto, text on a terminal and json otherwise]
     #[arg(long, value_name = "FORMAT")]
     pub log_format: Option<LogFormat>,

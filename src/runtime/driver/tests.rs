@@ -15,6 +15,8 @@ use crate::shim::op::{CallId, Kind};
 struct Restless {
     steps: usize,
     facts: usize,
+    /// How often it was told to lead.
+    led: usize,
     /// Every step is followed by one more outcome.
     outcomes: Option<mpsc::UnboundedSender<Observation>>,
     /// Every answer is followed by one more question.
@@ -28,6 +30,7 @@ struct Restless {
 impl Owned for Restless {
     fn step(&mut self, now: Now, batch: &mut Vec<Observation>) -> Turn {
         self.steps += 1;
+        self.led += batch.iter().filter(|one| matches!(one, Observation::Lead)).count();
         self.facts += batch.drain(..).filter(|one| matches!(one, Observation::Watch { .. })).count();
         if let Some(outcomes) = &self.outcomes {
             let id = CallId { incarnation: 1, sequence: 1 };
@@ -75,6 +78,7 @@ fn bench(change: impl FnOnce(&mut Restless, mpsc::UnboundedSender<Observation>, 
         counters: Arc::default(),
         heartbeat: Heartbeat::new(clock.mono()),
         questions,
+        lead: Lead::always(),
     };
     let (tell, told) = mpsc::unbounded_channel();
     let mut driver = Driver::new(Restless { told: Some(tell), ..Restless::default() }, wiring);
@@ -154,4 +158,45 @@ async fn questions_without_end_do_not_hold_up_facts() {
 async fn questions_without_end_do_not_hold_up_timers() {
     let asked = |restless: &mut Restless, _, asker| (restless.asker, restless.wake_in) = (Some(asker), Some(3));
     run_asked_until(bench(asked), 20, 0).await;
+}
+
+#[tokio::test]
+async fn it_leads_when_told_and_ends_when_another_does() {
+    let mut bench = bench(|_, _, _| ());
+    let (standing, shown) = tokio::sync::watch::channel(Standing::Follows);
+    bench.driver.lead = Lead::new(shown);
+    let fact = || {
+        let observation = Observation::Watch { kind: Kind::Node, conn: 1, fact: WatchFact::ListBegin };
+        Fact { kind: Kind::Node, observation, read: Instant::now() }
+    };
+    bench.facts.send(fact()).await.unwrap();
+    let far = Mono(u64::MAX);
+    let change = async {
+        assert_eq!(bench.told.recv().await, Some((1, 1)), "it hears before it leads");
+        standing.send_replace(Standing::Leads { reign: 1, until: far });
+        assert_eq!(bench.told.recv().await, Some((2, 1)));
+        // A renewal is no news, nor is it missed that there was another reign in between.
+        standing.send_replace(Standing::Leads { reign: 1, until: Mono(u64::MAX - 1) });
+        bench.facts.send(fact()).await.unwrap();
+        assert_eq!(bench.told.recv().await, Some((3, 2)));
+        standing.send_replace(Standing::Leads { reign: 2, until: far });
+        std::future::pending::<()>().await;
+    };
+    let ended = tokio::select! {
+        ended = timeout(Duration::from_secs(20), bench.driver.run(std::future::pending())) => ended,
+        () = change => unreachable!("it waits for ever"),
+    };
+    let ended = ended.expect("it ends").unwrap();
+    assert_eq!((ended.why, ended.controller.led), (Why::Deposed, 1));
+}
+
+#[tokio::test]
+async fn a_reign_ends_by_itself() {
+    let mut bench = bench(|_, _, _| ());
+    let until = Clock::start().mono().after(50);
+    let (_standing, shown) = tokio::sync::watch::channel(Standing::Leads { reign: 1, until });
+    bench.driver.lead = Lead::new(shown);
+    // A loop that has nothing to do looks again with its heartbeat; until then nothing leaves.
+    let ended = timeout(Duration::from_secs(20), bench.driver.run(std::future::pending())).await;
+    assert_eq!(ended.expect("it ends").unwrap().why, Why::Deposed);
 }

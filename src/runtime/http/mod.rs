@@ -147,6 +147,10 @@ fn readiness(stats: Option<&Stats>, counters: &ShellCounters) -> (StatusCode, St
         Some(stats) if stats.synced => (StatusCode::OK, "ok\n".to_owned()),
         Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready: the cluster is not read yet\n".to_owned()),
     };
+    if let Some(stats) = stats {
+        let role = if stats.leads { "leader" } else { "follower" };
+        body.push_str(&format!("role: {role}\n"));
+    }
     if !waiting.is_empty() {
         body.push_str(&format!("not listed yet: {}\n", waiting.join(", ")));
     }

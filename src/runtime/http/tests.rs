@@ -73,7 +73,10 @@ async fn readiness_names_the_kinds_that_miss() {
     assert!(answer.contains("not listed yet: pods, nodes\n"), "{answer}");
     assert!(answer.contains("not served by the cluster: taskgroups; apply them: gangline crds | kubectl"), "{answer}");
     let ready = Stats { synced: true, ..Stats::default() };
-    assert!(fetch_answered(&mut running, "/readyz", ready).await.starts_with("HTTP/1.1 200 "));
+    let answer = fetch_answered(&mut running, "/readyz", ready.clone()).await;
+    assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("\nrole: follower\n"), "{answer}");
+    let leads = Stats { leads: true, ..ready };
+    assert!(fetch_answered(&mut running, "/readyz", leads).await.contains("\nrole: leader\n"));
 }
 
 #[tokio::test]

@@ -88,6 +88,8 @@ impl Set {
             "Ended calls to the API server by HTTP code, 200 for every success; code 0 means that the outcome is unknown or it was not sent",
             calls,
         );
+        let leads = float(stats.leads.into());
+        self.gauge("leader", "Whether this process decides (1) or follows another one that does (0)", leads);
         self.gauge("synced", "Whether every kind was listed or is known not to be served (1), or not yet (0)", {
             f64::from(u8::from(stats.synced))
         });

@@ -13,6 +13,7 @@ fn used(queue: &str, resource: &str, allocated: i128, max: Option<i128>) -> Queu
 /// Everything occurs, so that every metric has a series.
 fn busy() -> (Stats, ShellCounters) {
     let stats = Stats {
+        leads: true,
         synced: true,
         decisions: [("allocate", 7)].into(),
         calls: [(("create", "pods/binding", 201), 6), (("create", "pods/binding", 0), 1)].into(),
@@ -56,6 +57,7 @@ fn amounts_are_in_base_units() {
         "gangline_invariant_audits_total 4",
         "gangline_invariant_violations_total 0",
         "gangline_answering 1.0",
+        "gangline_leader 1.0",
     ] {
         assert!(text.lines().any(|found| found == line), "{line} not in\n{text}");
     }

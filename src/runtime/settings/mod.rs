@@ -11,6 +11,7 @@ use tracing_subscriber::filter::EnvFilter;
 use super::args::RunArgs;
 use super::text::escape_lines;
 use crate::api::names;
+use crate::controller::lease::{DURATION_MAX_MS, Timing};
 use crate::core::model::bound::MostPlaceholders;
 use crate::core::reason::SpecError;
 
@@ -20,6 +21,11 @@ pub const PLACEHOLDER_IMAGE: &str = "registry.k8s.io/pause:3.10";
 pub const HTTP_ADDRESS: &str = "0.0.0.0:8080";
 /// Default log level.
 pub const LOG_LEVEL: &str = "info";
+
+/// Default namespace of Leases.
+pub const LEASE_NAMESPACE: &str = "kube-system";
+/// Default times of an election, in seconds: those of kube-scheduler.
+const ELECTION_SECONDS: (u32, u32, u32) = (15, 10, 2);
 
 /// Everything that `run` can be told, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,12 +39,25 @@ pub struct Settings {
     /// The most placeholders that a gang may ask for; those of a namespace that have not started may for ten
     /// times as many at a time.
     pub max_placeholders: u32,
+    /// Who of several decides.
+    pub leader_election: LeaderElection,
     /// Address of the HTTP server; port 0 = a free one.
     pub http: SocketAddr,
     /// How log lines look.
     pub log_format: LogFormat,
     /// Directives of the log filter.
     pub log_level: String,
+}
+
+/// Who of several processes with the same scheduler names decides.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeaderElection {
+    /// Whether that matters; otherwise there is one.
+    pub enabled: bool,
+    /// Namespace of the Leases.
+    pub namespace: String,
+    /// How long everything takes.
+    pub timing: Timing,
 }
 
 /// How log lines look.
@@ -62,8 +81,19 @@ struct File {
     placeholder_image: Option<String>,
     ignore_foreign_markers: bool,
     max_placeholders: Option<u32>,
+    leader_election: Election,
     http: Http,
     log: Log,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields, default)]
+struct Election {
+    enabled: Option<bool>,
+    namespace: Option<String>,
+    lease_duration_seconds: Option<u32>,
+    renew_deadline_seconds: Option<u32>,
+    retry_period_seconds: Option<u32>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -136,6 +166,7 @@ impl Settings {
             placeholder_image: check.image(args.placeholder_image.as_deref(), file.placeholder_image),
             ignore_foreign_markers: args.ignore_foreign_markers || file.ignore_foreign_markers,
             max_placeholders: args.max_placeholders.or(file.max_placeholders).unwrap_or(default_most),
+            leader_election: check.election(args.leader_elect, file.leader_election),
             http: check.address(args.http, file.http.address),
             log_format: args.log_format.or(file.log.format).unwrap_or_default(),
             log_level: check.level(args.log_level.as_deref(), file.log.level),
@@ -181,6 +212,35 @@ impl Check<'_> {
             self.wrong(flag.is_some(), field, &format!("`{}` is no image reference", image.escape_debug()));
         }
         image
+    }
+
+    fn election(&mut self, flag: Option<bool>, file: Election) -> LeaderElection {
+        let namespace = file.namespace.unwrap_or_else(|| LEASE_NAMESPACE.into());
+        if !is_dns_subdomain(&namespace) {
+            self.wrong(false, "leaderElection.namespace", &format!("`{}` is no namespace", namespace.escape_debug()));
+        }
+        let (duration, renew, retry) = ELECTION_SECONDS;
+        let millis = |seconds: Option<u32>, default: u32| u64::from(seconds.unwrap_or(default)) * 1_000;
+        let timing = Timing {
+            duration_ms: millis(file.lease_duration_seconds, duration),
+            renew_ms: millis(file.renew_deadline_seconds, renew),
+            retry_ms: millis(file.retry_period_seconds, retry),
+        };
+        for (field, problem, is_wrong) in [
+            ("leaseDurationSeconds", "must be at most 600", timing.duration_ms > DURATION_MAX_MS),
+            ("renewDeadlineSeconds", "must be less than leaseDurationSeconds", timing.renew_ms >= timing.duration_ms),
+            (
+                "retryPeriodSeconds",
+                "must be less than half of renewDeadlineSeconds",
+                timing.retry_ms * 2 >= timing.renew_ms,
+            ),
+            ("retryPeriodSeconds", "must be at least 1", timing.retry_ms == 0),
+        ] {
+            if is_wrong {
+                self.wrong(false, &format!("leaderElection.{field}"), problem);
+            }
+        }
+        LeaderElection { enabled: flag.or(file.enabled).unwrap_or(true), namespace, timing }
     }
 
     fn address(&mut self, flag: Option<SocketAddr>, file: Option<String>) -> SocketAddr {

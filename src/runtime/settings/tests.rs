@@ -17,9 +17,21 @@ fn the_file_in_the_help_text_is_the_default() {
     let help = crate::runtime::args::RUN_HELP;
     let (_, file) = help.split_once("its default:\n").unwrap();
     assert_eq!(load(file, &RunArgs::default()).unwrap(), defaults());
-    for field in
-        ["schedulerNames", "placeholderImage", "ignoreForeignMarkers", "maxPlaceholders", "address", "format", "level"]
-    {
+    for field in [
+        "schedulerNames",
+        "placeholderImage",
+        "ignoreForeignMarkers",
+        "maxPlaceholders",
+        "leaderElection",
+        "enabled",
+        "namespace",
+        "leaseDurationSeconds",
+        "renewDeadlineSeconds",
+        "retryPeriodSeconds",
+        "address",
+        "format",
+        "level",
+    ] {
         assert!(file.contains(field), "{field} is missing in the help");
     }
 }
@@ -42,6 +54,7 @@ fn every_field_is_honoured_and_flags_win() {
         log_format: Some(LogFormat::Text),
         log_level: Some("warn".into()),
         max_placeholders: Some(9),
+        leader_elect: Some(false),
         ..RunArgs::default()
     };
     let settings = load(text, &args).unwrap();
@@ -53,11 +66,41 @@ fn every_field_is_honoured_and_flags_win() {
         log_level: "warn".into(),
         ignore_foreign_markers: true,
         max_placeholders: 9,
+        leader_election: LeaderElection { enabled: false, ..defaults().leader_election },
     };
     assert_eq!(settings, expected);
     let flag = RunArgs { ignore_foreign_markers: true, ..RunArgs::default() };
     let off = "ignoreForeignMarkers: false";
     assert_eq!(load(off, &flag).unwrap(), Settings { ignore_foreign_markers: true, ..defaults() });
+}
+
+#[test]
+fn times_of_an_election_are_those_of_kube_scheduler_and_must_fit_together() {
+    let timing = |duration_ms, renew_ms, retry_ms| Timing { duration_ms, renew_ms, retry_ms };
+    let LeaderElection { enabled, namespace, timing: default } = defaults().leader_election;
+    assert_eq!((enabled, &*namespace, default), (true, "kube-system", timing(15_000, 10_000, 2_000)));
+    let set = |times: (u32, u32, u32)| {
+        let (duration, renew, retry) = times;
+        let text = format!(
+            "leaderElection: {{enabled: false, namespace: n, leaseDurationSeconds: {duration}, \
+             renewDeadlineSeconds: {renew}, retryPeriodSeconds: {retry}}}"
+        );
+        load(&text, &RunArgs::default()).map(|settings| settings.leader_election)
+    };
+    let expected = LeaderElection { enabled: false, namespace: "n".into(), timing: timing(60_000, 40_000, 5_000) };
+    assert_eq!(set((60, 40, 5)).unwrap(), expected);
+    for (times, field) in [
+        ((15, 15, 2), "renewDeadlineSeconds"),
+        ((601, 10, 2), "leaseDurationSeconds"),
+        ((15, 10, 5), "retryPeriodSeconds"),
+        ((15, 10, 0), "retryPeriodSeconds"),
+    ] {
+        let error = set(times).unwrap_err();
+        assert!(error.starts_with(&format!("gangline.yaml: leaderElection.{field}: must")), "{error}");
+    }
+    let flag = RunArgs { leader_elect: Some(true), ..RunArgs::default() };
+    assert!(load("leaderElection: {enabled: false}", &flag).unwrap().leader_election.enabled);
+    assert!(load("leaderElection: {namespace: A_b}", &RunArgs::default()).unwrap_err().contains("is no namespace"));
 }
 
 #[test]
