@@ -329,18 +329,26 @@ impl Lease {
     /// The Lease as it is, which is not as we wrote it just now.
     fn see(&mut self, now: Mono, record: Record) {
         let is_ours = record.holder.as_ref() == Some(&self.own);
-        let is_free = is_ours || record.holder.is_none();
+        let is_free = record.holder.is_none() || is_ours && !self.is_late_creation(now, &record);
         let is_known = matches!(&self.known, Known::There(known) if known.version == record.version);
         let duration_ms = self.timing.duration_ms.max(record.duration_ms.min(DURATION_MAX_MS));
         self.stance = match self.stance {
             Stance::Holds { .. } | Stance::Leaves { .. } if is_ours => self.stance,
             Stance::Leaves { .. } | Stance::Left => Stance::Left,
-            Stance::Holds { .. } | Stance::Waits { .. } if is_free => Stance::Waits { free_at: now },
             Stance::Waits { .. } if is_known => self.stance,
+            Stance::Holds { .. } | Stance::Waits { .. } if is_free => Stance::Waits { free_at: now },
             Stance::Holds { .. } | Stance::Waits { .. } => Stance::Waits { free_at: now.after(duration_ms) },
         };
         (self.known, self.doubted) = (Known::There(record), false);
         self.look_again(now);
+    }
+
+    /// Whether one in our name was made by us, and not taken: a creation names no version that it replaces. If it had no
+    /// answer it may have come after the Lease of another who still leads was deleted.
+    fn is_late_creation(&self, now: Mono, record: &Record) -> bool {
+        let was_ours = matches!(&self.known, Known::There(known) if known.holder == record.holder);
+        let waits = matches!(self.stance, Stance::Waits { free_at } if now < free_at);
+        record.transitions == 0 && (!was_ours || waits)
     }
 
     /// There is no Lease. Whoever has seen one waits as for a holder: it may have been deleted while somebody holds it,

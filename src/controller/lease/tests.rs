@@ -101,6 +101,20 @@ fn to_see_it_in_ones_own_name_is_not_to_hold_it() {
     assert!(leads(&lease, 9));
 }
 
+/// It was made so late that the Lease of another was deleted meanwhile, who perhaps leads still.
+#[test]
+fn a_creation_without_an_answer_is_waited_for_like_anothers() {
+    let mut lease = me();
+    ask_answered(&mut lease, (0, 0), Answer::Absent);
+    assert_eq!(ask_answered(&mut lease, (0, 5_000), Answer::Failed), Verb::Create);
+    ask_answered(&mut lease, (5_000, 5_010), shown("5", Some("other")));
+    let ours = || Answer::Shown(Record { transitions: 0, ..record("9", Some("me")) });
+    for now in (6_010..21_000).step_by(1_000) {
+        assert_eq!(ask_answered(&mut lease, (now, now), ours()), Verb::Look, "{now}");
+    }
+    assert_eq!(ask(&mut lease, 21_010).verb, take("9", 0));
+}
+
 #[test]
 fn no_request_of_a_holder_lasts_longer_than_its_time() {
     let mut lease = holder();
