@@ -18,7 +18,7 @@ use crate::controller::replica::Replica;
 use crate::controller::stats::Stats;
 use crate::controller::turn::Turn;
 use crate::core::time::Now;
-use crate::shim::observation::Observation;
+use crate::shim::observation::{Observation, Outcome};
 
 /// Most facts of one step: a step over this many takes a few milliseconds, and answers wait no longer than that.
 const BATCH_MAX: usize = 1_024;
@@ -95,7 +95,7 @@ pub struct Ended<C> {
 pub enum Why {
     /// It was told to.
     Stopped {
-        /// Whether every call that was sent has an answer.
+        /// Whether every call that was in flight has an answer.
         settled: bool,
     },
     /// We do not lead any more. What was decided is not sent; whoever leads next decides from the beginning.
@@ -310,8 +310,10 @@ impl<C: Owned> Driver<C> {
         };
         let late = timeout(STOP_WITHIN, landing).await.is_err();
         tracing::info!(in_flight = self.in_flight, late, "stopped");
+        let is_unknown = |one: &Observation| matches!(one, Observation::Outcome { outcome: Outcome::Unknown, .. });
+        let settled = !late && !self.batch.iter().any(is_unknown);
         self.turn();
-        !late
+        settled
     }
 }
 

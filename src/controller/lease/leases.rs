@@ -40,8 +40,9 @@ impl Leases {
 
     /// Takes the answer of a request.
     pub fn heard(&mut self, now: Mono, name: &Text, request: &Request, answer: Answer) {
-        let lease = self.0.iter_mut().find(|(other, _)| other == name);
-        lease.into_iter().for_each(|(_, lease)| lease.heard(now, request.number, answer.clone()));
+        if let Some((_, lease)) = self.0.iter_mut().find(|(other, _)| other == name) {
+            lease.heard(now, request.number, answer);
+        }
     }
 
     /// How we stand: we lead while we hold all of them, and begin anew when one of them was lost and is held again.
