@@ -55,6 +55,48 @@ pub(crate) async fn make_gang(t: &Context, name: &str, members: u32, spec: Value
     make_members(t, name, members).await
 }
 
+/// Members of each gang.
+pub(crate) const MEMBERS: u32 = 4;
+
+/// How a gang reserves.
+pub(crate) fn kinds() -> [(&'static str, Value); 3] {
+    [
+        ("direct", json!({"reservation": "Direct"})),
+        ("missing", json!({"placeholderFor": "missing"})),
+        ("all", json!({"placeholderFor": "all"})),
+    ]
+}
+
+/// A gang of which half the members come with the TaskGroup, and the others once something is held for them.
+pub(crate) async fn make_in_halves(t: &Context, gang: &str, spec: &Value) -> Result<()> {
+    make_group(t, gang, MEMBERS, spec.clone()).await?;
+    make_members(t, gang, MEMBERS / 2).await?;
+    if spec["reservation"] != "Direct" {
+        let held = |pods: &[&Pod]| pods.iter().filter(|pod| is_bound(pod)).count() >= 2;
+        t.pods().wait_all(&placeholders_of(gang), &format!("places of {gang} are held"), held).await?;
+    }
+    for number in MEMBERS / 2..MEMBERS {
+        t.pods().create(member(t, gang, number)).await?;
+    }
+    Ok(())
+}
+
+/// Waits until the pods of a gang changed this often, or the gang runs.
+pub(crate) async fn count_changes(t: &Context, gang: &str, wanted: u32) -> Result<()> {
+    let seen = std::cell::Cell::new(0);
+    let enough = |pods: &[&Pod]| {
+        seen.set(seen.get() + 1);
+        let running = pods.iter().filter(|pod| phase(pod) == "Running" && is_member(pod)).count();
+        seen.get() > wanted || running == MEMBERS as usize
+    };
+    let selector = format!("gangline.dev/task-group={gang}");
+    t.pods().wait_all(&selector, &format!("{gang} changed {wanted} times"), enough).await.map(drop)
+}
+
+fn is_member(pod: &Pod) -> bool {
+    !pod.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key("gangline.dev/placeholder"))
+}
+
 /// Selects everything of a TaskGroup that is no placeholder.
 pub(crate) fn members_of(group: &str) -> String {
     format!("gangline.dev/task-group={group},!gangline.dev/placeholder")

@@ -9,8 +9,8 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use serde_json::{Value, json};
 
 use crate::breakage::{
-    Request, SCHEDULER, make_gang, make_group, make_members, member, members_of, metric, none_bound_twice,
-    placeholders_of, requests, until, wait_reason, wait_whole,
+    MEMBERS, Request, SCHEDULER, count_changes, kinds, make_gang, make_group, make_in_halves, make_members, member,
+    members_of, metric, none_bound_twice, requests, until, wait_reason, wait_whole,
 };
 use crate::harness::context::phase;
 use crate::harness::words::is_bound;
@@ -27,21 +27,9 @@ pub(crate) fn tests() -> Vec<Test> {
     ]
 }
 
-/// How a gang reserves.
-fn kinds() -> [(&'static str, Value); 3] {
-    [
-        ("direct", json!({"reservation": "Direct"})),
-        ("missing", json!({"placeholderFor": "missing"})),
-        ("all", json!({"placeholderFor": "all"})),
-    ]
-}
-
 /// Changes of the gang's pods after which the scheduler is killed: before the first placeholder, while they are made and
 /// bound, while they are swapped, at the end.
 const KILL_AFTER: [u32; 6] = [1, 3, 5, 8, 12, 17];
-
-/// Members of each gang.
-const MEMBERS: u32 = 4;
 
 async fn killed(t: &mut Context) -> Result<()> {
     t.add_nodes("node", 2, |nodes| nodes.cpu = "64".to_owned()).await?;
@@ -65,36 +53,6 @@ async fn killed(t: &mut Context) -> Result<()> {
     let placeholders = t.pods().list("gangline.dev/placeholder").await?;
     assert!(placeholders.is_empty(), "{} placeholders are left", placeholders.len());
     Ok(())
-}
-
-/// A gang of which half the members come with the TaskGroup, and the others once something is held for them.
-async fn make_in_halves(t: &Context, gang: &str, spec: &Value) -> Result<()> {
-    make_group(t, gang, MEMBERS, spec.clone()).await?;
-    make_members(t, gang, MEMBERS / 2).await?;
-    if spec["reservation"] != "Direct" {
-        let held = |pods: &[&Pod]| pods.iter().filter(|pod| is_bound(pod)).count() >= 2;
-        t.pods().wait_all(&placeholders_of(gang), &format!("places of {gang} are held"), held).await?;
-    }
-    for number in MEMBERS / 2..MEMBERS {
-        t.pods().create(member(t, gang, number)).await?;
-    }
-    Ok(())
-}
-
-/// Waits until the pods of a gang changed this often, or the gang runs.
-async fn count_changes(t: &Context, gang: &str, wanted: u32) -> Result<()> {
-    let seen = std::cell::Cell::new(0);
-    let enough = |pods: &[&Pod]| {
-        seen.set(seen.get() + 1);
-        let running = pods.iter().filter(|pod| phase(pod) == "Running" && is_member(pod)).count();
-        seen.get() > wanted || running == MEMBERS as usize
-    };
-    let selector = format!("gangline.dev/task-group={gang}");
-    t.pods().wait_all(&selector, &format!("{gang} changed {wanted} times"), enough).await.map(drop)
-}
-
-fn is_member(pod: &Pod) -> bool {
-    !pod.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key("gangline.dev/placeholder"))
 }
 
 /// Two of four members are bound when the scheduler dies. The next one binds the others before a gang of high priority

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use k8s_openapi::api::rbac::v1::ClusterRole;
+use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use serde_json::{Value, json};
 
 use crate::harness::{Context, Needs, Test, test};
@@ -19,7 +19,7 @@ pub(crate) fn tests() -> Vec<Test> {
 }
 
 /// Group, resource with its subresource, verb.
-type Right = (String, String, String);
+pub(crate) type Right = (String, String, String);
 
 /// What only a call in doubt needs: others than this test see to it.
 const IN_DOUBT: (&str, &str, &str) = ("", "pods", "get");
@@ -38,6 +38,19 @@ async fn rights(t: &mut Context) -> Result<()> {
     let counted = |queue: &gangline::api::queue::Queue| queue.status.is_some();
     t.everywhere::<gangline::api::queue::Queue>().wait(&queue, "has a status", counted).await?;
 
+    let (used, denied) = asked_for(t)?;
+    assert!(denied.is_empty(), "denied: {denied:#?}");
+    let role = t.everywhere::<ClusterRole>().get("gangline").await?;
+    let mut idle = rights_of(role.and_then(|role| role.rules).unwrap_or_default().iter());
+    assert!(idle.len() > 10, "{idle:?}");
+    idle.retain(|right| !used.contains(right));
+    idle.remove(&(IN_DOUBT.0.to_owned(), IN_DOUBT.1.to_owned(), IN_DOUBT.2.to_owned()));
+    assert!(idle.is_empty(), "granted and not used: {idle:#?}");
+    Ok(())
+}
+
+/// The rights that the scheduler's requests so far needed, and those that it lacked with the refusals.
+pub(crate) fn asked_for(t: &Context) -> Result<(BTreeSet<Right>, BTreeSet<(Right, String)>)> {
     let plane = t.cluster.plane.as_ref().expect("a test that reads the audit log has it");
     let audit = fs::read_to_string(plane.audit_log()).during("reading the audit log")?;
     let mut used = BTreeSet::new();
@@ -56,14 +69,7 @@ async fn rights(t: &mut Context) -> Result<()> {
         }
         used.insert(right);
     }
-    assert!(denied.is_empty(), "denied: {denied:#?}");
-    let role = t.everywhere::<ClusterRole>().get("gangline").await?;
-    let mut idle: BTreeSet<Right> = rules(&role.unwrap_or_default());
-    assert!(idle.len() > 10, "{idle:?}");
-    idle.retain(|right| !used.contains(right));
-    idle.remove(&(IN_DOUBT.0.to_owned(), IN_DOUBT.1.to_owned(), IN_DOUBT.2.to_owned()));
-    assert!(idle.is_empty(), "granted and not used: {idle:#?}");
-    Ok(())
+    Ok((used, denied))
 }
 
 fn right(event: &Value) -> Right {
@@ -74,9 +80,10 @@ fn right(event: &Value) -> Right {
     (text(&object["apiGroup"]), resource, text(&event["verb"]))
 }
 
-fn rules(role: &ClusterRole) -> BTreeSet<Right> {
+/// The rights that rules grant.
+pub(crate) fn rights_of<'a>(rules: impl Iterator<Item = &'a PolicyRule>) -> BTreeSet<Right> {
     let mut rights = BTreeSet::new();
-    for rule in role.rules.iter().flatten() {
+    for rule in rules {
         for group in rule.api_groups.iter().flatten() {
             for resource in rule.resources.iter().flatten() {
                 rights.extend(rule.verbs.iter().map(|verb| (group.clone(), resource.clone(), verb.clone())));

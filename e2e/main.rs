@@ -25,6 +25,7 @@ mod harness;
 mod install;
 mod losses;
 mod real;
+mod replicas;
 mod rights;
 mod schemas;
 #[allow(dead_code, unreachable_pub, reason = "shared with the lab; each uses its part")]
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         faults::tests(),
         rights::tests(),
         crash::tests(),
+        replicas::tests(),
     ];
     harness::runner::run(suite.into_iter().flatten().collect())
 }
