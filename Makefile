@@ -25,7 +25,7 @@ NAME_OPTION  := $(if $(NAME),--name $(NAME))
 KEEP_OPTION  := $(if $(KEEP),--keep)
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test verify fmt lint sim sim-one rivals reinject conformance mutants e2e up down tools crds chart deny \
+.PHONY: help demo quick test verify fmt lint sim sim-one rivals reinject conformance mutants e2e e2e-real up down tools crds chart deny \
         image bench perf
 
 help: ## When you look for a command: this list
@@ -70,6 +70,9 @@ mutants: ## When tests may be too few: the deciding layers broken in many places
 
 e2e: ## After a change at the edge to the API server: end to end on a control plane of their own
 	@scripts/test tools e2e
+
+e2e-real: ## After a change of image, chart or what meets a kubelet, as root: installed by helm, on nodes that run containers
+	@scripts/test tools real
 
 up: ## To try something: starts a control plane, and says how to reach it (NODES=, NAME=)
 	@if [ -x target/release/examples/lab ]; then $(FAST) up $(NODES_OPTION) $(IMAGES_OPTION) $(NAME_OPTION); \

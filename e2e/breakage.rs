@@ -67,18 +67,16 @@ pub(crate) fn kinds() -> [(&'static str, Value); 3] {
     ]
 }
 
-/// A gang of which half the members come with the TaskGroup, and the others once something is held for them.
-pub(crate) async fn make_in_halves(t: &Context, gang: &str, spec: &Value) -> Result<()> {
-    make_group(t, gang, MEMBERS, spec.clone()).await?;
-    make_members(t, gang, MEMBERS / 2).await?;
+/// A gang of which half the members come with the TaskGroup, and the others once something is held for them; each asks for
+/// so much CPU.
+pub(crate) async fn make_in_halves(t: &Context, gang: &str, spec: &Value, cpu: &str) -> Result<()> {
+    t.group(gang, MEMBERS, cpu, spec.clone()).await?;
+    t.members(gang, 0..MEMBERS / 2, cpu).await?;
     if spec["reservation"] != "Direct" {
         let held = |pods: &[&Pod]| pods.iter().filter(|pod| is_bound(pod)).count() >= 2;
         t.pods().wait_all(&placeholders_of(gang), &format!("places of {gang} are held"), held).await?;
     }
-    for number in MEMBERS / 2..MEMBERS {
-        t.pods().create(member(t, gang, number)).await?;
-    }
-    Ok(())
+    t.members(gang, MEMBERS / 2..MEMBERS, cpu).await
 }
 
 /// Waits until the pods of a gang changed this often, or the gang runs.

@@ -43,7 +43,7 @@ async fn killed(t: &mut Context) -> Result<()> {
                 scheduler.kill9()?;
                 scheduler.restart().await
             };
-            tokio::try_join!(kill, make_in_halves(t, &gang, &spec))?;
+            tokio::try_join!(kill, make_in_halves(t, &gang, &spec, "1"))?;
             wait_whole(t, &gang, MEMBERS)
                 .await
                 .map_err(|error| Error::new(format!("killed after {after}: {error}")))?;

@@ -117,7 +117,7 @@ async fn in_the_middle_of_gangs(t: &Context, name: &str, work: impl Future<Outpu
     let gangs = || kinds().into_iter().map(|(kind, spec)| (format!("{name}-{kind}"), spec));
     let make = async {
         for (gang, spec) in gangs() {
-            make_in_halves(t, &gang, &spec).await?;
+            make_in_halves(t, &gang, &spec, "1").await?;
             wait_whole(t, &gang, MEMBERS).await?;
         }
         Ok(())

@@ -6,6 +6,7 @@ pub(crate) mod report;
 pub(crate) mod runner;
 pub(crate) mod words;
 
+use std::path::PathBuf;
 use std::pin::Pin;
 
 use tokio::runtime::Runtime;
@@ -14,6 +15,14 @@ pub(crate) use context::Context;
 
 use crate::support::components::Options;
 use crate::support::error::Result;
+
+/// Names the file of the image to install, as `make image` packs it.
+pub(crate) const IMAGE: &str = "E2E_IMAGE";
+
+/// The image to install.
+pub(crate) fn image() -> Option<PathBuf> {
+    std::env::var_os(IMAGE).map(PathBuf::from)
+}
 
 /// What a test runs on.
 #[derive(Clone, Debug)]
@@ -35,6 +44,7 @@ pub(crate) struct Test {
     last: bool,
     audited: bool,
     real: bool,
+    packed: bool,
 }
 
 type OnCluster = Box<dyn FnOnce(&Runtime, &mut Context) -> Result<()> + Send>;
@@ -57,7 +67,7 @@ where
         runtime.block_on(body)
     });
     let real = matches!(needs, Needs::RealNodes(_));
-    Test { name, body: Body::On { needs, gangline: true, run }, last: false, audited: false, real }
+    Test { name, body: Body::On { needs, gangline: true, run }, last: false, audited: false, real, packed: false }
 }
 
 /// A test that gets nothing but to be alone: it starts what it needs itself.
@@ -69,7 +79,7 @@ where
         let body: Pin<Box<dyn Future<Output = Result<()>>>> = Box::pin(body());
         runtime.block_on(body)
     });
-    Test { name, body: Body::Bare(run), last: false, audited: false, real: false }
+    Test { name, body: Body::Bare(run), last: false, audited: false, real: false, packed: false }
 }
 
 impl Test {
@@ -96,6 +106,12 @@ impl Test {
     /// The test starts real nodes itself.
     pub(crate) fn on_real_nodes(mut self) -> Self {
         self.real = true;
+        self
+    }
+
+    /// The test installs the packed image ([`image`]).
+    pub(crate) fn of_image(mut self) -> Self {
+        self.packed = true;
         self
     }
 

@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 use super::cluster::Cluster;
 use super::context::Context;
 use super::report;
-use super::{Body, Needs, Test};
+use super::{Body, IMAGE, Needs, Test, image};
 use crate::support::components::Options;
 use crate::support::error::{During, Result};
 use crate::support::real;
@@ -113,7 +113,8 @@ impl Suite {
     /// Why a test cannot run on this machine, or on the cluster given.
     fn skips(&self, test: &Test) -> Option<String> {
         if test.real && self.existing.is_none() {
-            return real::missing();
+            let unpacked = || format!("{IMAGE} names no image: `make e2e-real` packs one and runs this");
+            return real::missing().or_else(|| (test.packed && image().is_none()).then(unpacked));
         }
         self.existing.as_ref()?;
         if test.audited {
@@ -149,7 +150,10 @@ impl Suite {
     async fn prepare(&self, name: &str, needs: &Needs, gangline: bool) -> Result<Context> {
         let cluster = match needs {
             Needs::Shared | Needs::Nodes(_) => self.shared().await?,
-            Needs::RealNodes(count) => Arc::new(Cluster::own(Options::real(*count)).await?),
+            Needs::RealNodes(count) => {
+                let images = image().into_iter().collect();
+                Arc::new(Cluster::own(Options { images, ..Options::real(*count) }).await?)
+            }
             Needs::OwnControlPlane(options) => Arc::new(Cluster::own(options.clone()).await?),
         };
         if gangline {

@@ -11,7 +11,7 @@ use super::policies::Asker;
 
 /// Release and namespace of `manifests/` and of the trial installation.
 const RELEASE: &str = "gangline";
-const NAMESPACE: &str = "gangline-system";
+pub const NAMESPACE: &str = "gangline-system";
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -168,6 +168,11 @@ fn values_arrive(program: &Path) -> Result<()> {
 /// Installs the chart. The pod itself needs an image and a kubelet, so that nothing is waited for.
 pub fn install(program: &Path, kubeconfig: &Path) -> Result<()> {
     release(program, kubeconfig, &["install", RELEASE, "charts/gangline", "--create-namespace"])
+}
+
+/// Upgrades the release to its default values but for these.
+pub fn upgrade_to(program: &Path, kubeconfig: &Path, set: &str) -> Result<()> {
+    release(program, kubeconfig, &["upgrade", RELEASE, "charts/gangline", "--set", set])
 }
 
 /// Upgrades the release to a chart whose policies let webhooks add to placeholders, and judge Bindings.

@@ -111,6 +111,11 @@ impl ControlPlane {
         self.site.as_ref().map(Site::number)
     }
 
+    /// The nodes that run containers.
+    pub fn real_nodes(&mut self) -> Result<&mut RealNodes> {
+        self.real_nodes.as_mut().ok_or_else(|| Error::new("this control plane has no real nodes"))
+    }
+
     /// Process ids of the components that run.
     pub fn pids(&self) -> BTreeMap<Component, u32> {
         self.processes.iter().map(|(component, process)| (component.0, process.pid())).collect()

@@ -11,6 +11,7 @@ use std::fs;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
+use rustix::process::{Pid, Signal, kill_process};
 use site::Site;
 
 use super::error::{During, Error, Result};
@@ -100,6 +101,8 @@ pub fn user(node: &str) -> String {
 #[derive(Debug)]
 pub struct RealNodes {
     nodes: Vec<(String, Process)>,
+    /// Where each node's processes are listed.
+    groups: Vec<(String, PathBuf)>,
     dir: PathBuf,
 }
 
@@ -107,9 +110,10 @@ impl RealNodes {
     /// Starts them; does not wait until they are Ready.
     pub fn start(site: &Site, count: u8, setting: &Setting<'_>) -> Result<Self> {
         put_images(setting)?;
-        let mut started = Self { nodes: Vec::new(), dir: setting.dir.to_path_buf() };
+        let mut started = Self { nodes: Vec::new(), groups: Vec::new(), dir: setting.dir.to_path_buf() };
         for (number, name) in (0..count).zip(names(count)) {
             site.make_cgroups(&name)?;
+            started.groups.push((name.clone(), site.processes_of(&name)?));
             write_files(site, number, &name, setting.dir)?;
             started.nodes.push((name.clone(), Process::start(&spec(site, count, number, &name, setting)?)?));
         }
@@ -123,6 +127,25 @@ impl RealNodes {
     /// An error with the last words of a node that has ended.
     pub fn check_running(&mut self) -> Result<()> {
         self.nodes.iter_mut().try_for_each(|(_, node)| node.check_running())
+    }
+
+    /// Ends a node as a power cut would: its object stays, and nobody says any more what became of its pods.
+    pub fn kill(&mut self, name: &str) -> Result<()> {
+        let number = self.nodes.iter().position(|(node, _)| node == name);
+        let number = number.ok_or_else(|| Error::new(format!("there is no node {name} any more")))?;
+        self.nodes.remove(number).1.kill()
+    }
+
+    /// Kills the kubelet of a node; containers run on, and another kubelet starts at once.
+    pub fn kill_kubelet(&self, name: &str) -> Result<()> {
+        let step = format!("killing the kubelet of {name}");
+        let group = self.groups.iter().find(|(node, _)| node == name).map(|(_, group)| group);
+        let group = group.ok_or_else(|| Error::new(format!("there is no node {name}")))?;
+        let processes = fs::read_to_string(group.join("cgroup.procs")).during(&step)?;
+        let mut processes = processes.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
+        let kubelet = processes.find(|pid| is_kubelet(*pid)).ok_or_else(|| Error::new(format!("{step}: none runs")))?;
+        fs::write(dir_of(&self.dir, name).join("killed"), "").during(&step)?;
+        kill_process(kubelet, Signal::KILL).during(&step)
     }
 
     /// An error about all nodes, with what the first kubelet said.
@@ -140,6 +163,11 @@ impl RealNodes {
         }
         Ok(())
     }
+}
+
+fn is_kubelet(pid: Pid) -> bool {
+    let words = fs::read_to_string(format!("/proc/{}/cmdline", pid.as_raw_nonzero())).unwrap_or_default();
+    words.split('\0').next().is_some_and(|program| program.ends_with("/kubelet"))
 }
 
 fn dir_of(dir: &Path, node: &str) -> PathBuf {

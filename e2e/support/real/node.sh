@@ -57,8 +57,11 @@ for image in "$IMAGES"/*; do
   }
 done
 
-"$KUBELET" --config="$DIR/kubelet.json" --kubeconfig="$KUBECONFIG" --hostname-override="$NODE" \
-  --node-ip="$ADDRESS" --node-labels="$LABELS" >>"$LOG-kubelet.log" 2>&1 &
-# Not `exec`: process 1 has to collect the processes that lose their parent, which a kubelet does not.
-wait $! || true
-ended kubelet
+# Not `exec`: process 1 has to collect the processes that lose their parent, which a kubelet does not. A kubelet that was
+# killed on purpose is started again, as the init of a node does.
+while :; do
+  "$KUBELET" --config="$DIR/kubelet.json" --kubeconfig="$KUBECONFIG" --hostname-override="$NODE" \
+    --node-ip="$ADDRESS" --node-labels="$LABELS" >>"$LOG-kubelet.log" 2>&1 &
+  wait $! || true
+  rm "$DIR/killed" 2>/dev/null || ended kubelet
+done

@@ -1,5 +1,5 @@
 // Waits until it is told to end, as the pause image of a cluster does; with a duration it ends by itself after that, with
-// the exit code that may follow: `pause 2s 1`.
+// the exit code that may follow: `pause 2s 1`. `pause eat` takes memory until it is killed for it.
 package main
 
 import (
@@ -13,6 +13,9 @@ import (
 func main() {
 	var over <-chan time.Time
 	code := 0
+	if len(os.Args) > 1 && os.Args[1] == "eat" {
+		eat()
+	}
 	if len(os.Args) > 1 {
 		long, err := time.ParseDuration(os.Args[1])
 		if err != nil {
@@ -40,5 +43,17 @@ func main() {
 				}
 			}
 		}
+	}
+}
+
+// Every page is written to, or the kernel would not count it.
+func eat() {
+	var eaten [][]byte
+	for {
+		bite := make([]byte, 1<<20)
+		for page := 0; page < len(bite); page += 4096 {
+			bite[page] = 1
+		}
+		eaten = append(eaten, bite)
 	}
 }

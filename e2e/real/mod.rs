@@ -1,5 +1,10 @@
 //! Tests on real nodes: containers that run, end and fail by themselves, and nothing that stays of all this.
 
+mod losses;
+mod release;
+mod swaps;
+mod walk;
+
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -25,7 +30,20 @@ pub(crate) fn tests() -> Vec<Test> {
         bare("real nodes: nothing is left behind", nothing_left).on_real_nodes(),
         bare("real nodes: nothing is left behind of an owner that was killed", nothing_left_of_the_killed)
             .on_real_nodes(),
+        of_image("real nodes: installed by helm: docs/install.md as it is written", 2, walk::install_page),
+        of_image("real nodes: installed by helm: containers run, succeed, fail, eat, go", 3, release::containers),
+        of_image("real nodes: installed by helm: replicas die and are replaced", 3, release::replicas_come_and_go),
+        of_image("real nodes: installed by helm: swaps on nodes that are exactly full", 3, swaps::full_nodes),
+        of_image("real nodes: installed by helm: kubelets die and nodes go", 5, losses::nodes_go),
     ]
+}
+
+/// On so many nodes, with Gangline as the test installs it.
+fn of_image<F>(name: &'static str, nodes: u8, body: F) -> Test
+where
+    F: AsyncFnOnce(&mut Context) -> Result<()> + Send + 'static,
+{
+    test(name, Needs::RealNodes(nodes), body).without_gangline().of_image()
 }
 
 async fn run_and_end(t: &mut Context) -> Result<()> {

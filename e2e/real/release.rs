@@ -1,0 +1,199 @@
+//! Gangline as users have it: installed by helm from the packed image, as pods on nodes that run containers.
+
+use std::time::Duration;
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
+use serde_json::{Value, json};
+
+use super::{codes, ended, gang, state};
+use crate::breakage::{MEMBERS as OF_GANG, count_changes, kinds, make_in_halves, wait_whole};
+use crate::harness::Context;
+use crate::harness::context::{node, phase};
+use crate::harness::words::status;
+use crate::support::chart;
+use crate::support::error::{During, Error, Result};
+use crate::support::objects::Objects;
+use crate::support::real::PAUSE;
+use crate::support::tools::Program;
+
+/// How long a Deployment may take: images are on the nodes, but a machine may be busy.
+const AVAILABLE_WITHIN: Duration = Duration::from_secs(120);
+
+/// Installs the packed image by helm, under restricted Pod Security, and waits until both replicas are ready.
+pub(super) async fn install(t: &Context) -> Result<()> {
+    let enforce = json!({"pod-security.kubernetes.io/enforce": "restricted"});
+    t.everywhere::<Namespace>().create(json!({"metadata": {"name": chart::NAMESPACE, "labels": enforce}})).await?;
+    chart::install(&Program::Helm.find()?, &t.cluster.kubeconfig)?;
+    wait_available(t).await
+}
+
+/// Upgrades the release to these values and waits until what runs is of them.
+pub(super) async fn upgrade(t: &Context, set: &str) -> Result<()> {
+    chart::upgrade_to(&Program::Helm.find()?, &t.cluster.kubeconfig, set)?;
+    wait_available(t).await
+}
+
+fn deployments(t: &Context) -> Objects<Deployment> {
+    Objects::<Deployment>::of(&t.client, chart::NAMESPACE).within(AVAILABLE_WITHIN)
+}
+
+fn replicas(t: &Context) -> Objects<Pod> {
+    Objects::<Pod>::of(&t.client, chart::NAMESPACE).within(AVAILABLE_WITHIN)
+}
+
+/// All replicas are of the newest template and ready, and no others are left.
+async fn wait_available(t: &Context) -> Result<()> {
+    let available = |one: &Deployment| {
+        let status = one.status.clone().unwrap_or_default();
+        let wanted = one.spec.as_ref().and_then(|spec| spec.replicas);
+        status.observed_generation == one.metadata.generation
+            && [status.replicas, status.updated_replicas, status.available_replicas].iter().all(|now| *now == wanted)
+    };
+    deployments(t).wait("gangline", "is available", available).await.map(drop)
+}
+
+/// Containers in gangs run, succeed, fail, run out of memory and are deleted with a grace period, and the TaskGroup says so.
+pub(super) async fn containers(t: &mut Context) -> Result<()> {
+    install(t).await?;
+    gang(t, "stays", &["1h"]).await?;
+    let running = t.wait_running("stays", 3).await?;
+    assert!(running.iter().all(|pod| node(pod).starts_with("node-")));
+    t.groups().wait("stays", "says that three run", |group| status(group).counts.running == 3).await?;
+
+    gang(t, "succeeds", &["2s"]).await?;
+    assert_eq!(codes(&ended(t, "succeeds", "Succeeded").await?), [0, 0, 0]);
+    gang(t, "fails", &["2s", "3"]).await?;
+    assert_eq!(codes(&ended(t, "fails", "Failed").await?), [3, 3, 3]);
+    t.groups().wait("fails", "says that three failed", |group| status(group).counts.failed == 3).await?;
+
+    hungry(t).await?;
+    for pod in ended(t, "hungry", "Failed").await? {
+        let killed = state(&pod).and_then(|state| state.terminated.clone());
+        assert_eq!(killed.and_then(|ended| ended.reason).as_deref(), Some("OOMKilled"));
+    }
+    t.groups().wait("hungry", "says that three failed", |group| status(group).counts.failed == 3).await?;
+
+    t.delete_members("stays", 0..3).await?;
+    for number in 0..3 {
+        t.pods().wait_gone(&format!("stays-{number}")).await?;
+    }
+    unpullable(t).await
+}
+
+/// Members that take memory until they are killed for it.
+async fn hungry(t: &Context) -> Result<()> {
+    t.group("hungry", 3, "10m", json!({"placeholderFor": "all"})).await?;
+    let resources = json!({"requests": {"cpu": "10m"}, "limits": {"memory": "32Mi"}});
+    let container = json!({"name": "main", "image": PAUSE, "args": ["eat"], "resources": resources});
+    for number in 0..3 {
+        t.member("hungry", number, "10m", json!({"spec": {"restartPolicy": "Never", "containers": [container]}}))
+            .await?;
+    }
+    Ok(())
+}
+
+/// Images that nobody can pull. A member's: it has a node and does not run, and that is what is said. Placeholders': a seat
+/// is held by the object, and the swap works.
+async fn unpullable(t: &Context) -> Result<()> {
+    let nowhere = "nowhere.invalid/program:1";
+    t.group("absent", 3, "10m", json!({"placeholderFor": "all"})).await?;
+    for number in 0..3 {
+        let image = if number == 0 { nowhere } else { PAUSE };
+        let container = json!({"name": "main", "image": image, "resources": {"requests": {"cpu": "10m"}}});
+        t.member("absent", number, "10m", json!({"spec": {"containers": [container]}})).await?;
+    }
+    t.wait_running("absent", 2).await?;
+    let told = |counts: gangline::api::task_group::Counts| (counts.scheduled, counts.running) == (3, 2);
+    t.groups().wait("absent", "says that two of three run", |group| told(status(group).counts)).await?;
+
+    upgrade(t, &format!("config.placeholderImage={nowhere}")).await?;
+    t.group("held", 3, "10m", json!({"placeholderFor": "all"})).await?;
+    t.wait_placeholders("have a node", 3, |pod| !node(pod).is_empty()).await?;
+    for number in 0..3 {
+        t.member("held", number, "10m", json!({})).await?;
+    }
+    t.wait_running("held", 3).await?;
+    t.wait_no_placeholders().await
+}
+
+/// The leader's pod is killed, then all pods are replaced by an upgrade, while gangs start; then the release goes.
+pub(super) async fn replicas_come_and_go(t: &mut Context) -> Result<()> {
+    install(t).await?;
+    let client = t.client.clone();
+    let lease = Objects::<k8s_openapi::api::coordination::v1::Lease>::of(&client, "kube-system");
+    in_the_middle(t, "killed", async {
+        let held = lease.get("gangline").await?.and_then(|lease| lease.spec).and_then(|spec| spec.holder_identity);
+        let holder = held.ok_or_else(|| Error::new("the Lease has no holder"))?;
+        let all = replicas(t).list("").await?;
+        let name = all.iter().filter_map(|pod| pod.metadata.name.as_deref()).find(|name| holder.starts_with(name));
+        let name = name.ok_or_else(|| Error::new(format!("{holder} names no pod")))?;
+        let now = kube::api::DeleteParams::default().grace_period(0);
+        replicas(t).delete_with(name, &now).await?;
+        wait_available(t).await
+    })
+    .await?;
+    in_the_middle(t, "upgraded", upgrade(t, "config.log.level=debug")).await?;
+    t.wait_no_placeholders().await?;
+    chart::uninstall(&Program::Helm.find()?, &t.cluster.kubeconfig).await?;
+    replicas(t).wait_all("", "no replica is left", |pods| pods.is_empty()).await?;
+    // What ran runs on.
+    let pods = t.pods().list("").await?;
+    assert_eq!(pods.iter().filter(|pod| phase(pod) == "Running").count(), pods.len());
+    Ok(())
+}
+
+/// Does it while gangs of each kind start, the first of which has begun.
+async fn in_the_middle(t: &Context, name: &str, work: impl Future<Output = Result<()>>) -> Result<()> {
+    let gangs: Vec<(String, Value)> =
+        kinds().into_iter().map(|(kind, spec)| (format!("{name}-{kind}"), spec)).collect();
+    let make = async {
+        for (gang, spec) in &gangs {
+            make_in_halves(t, gang, spec, "10m").await?;
+            wait_whole(t, gang, OF_GANG).await?;
+        }
+        Ok(())
+    };
+    let work = async {
+        count_changes(t, &gangs[0].0, 1).await?;
+        work.await
+    };
+    tokio::try_join!(make, work).map(drop)
+}
+
+/// Gives every node so many of what tests fill nodes with; the kubelet keeps it.
+pub(super) async fn give_slots(t: &Context, each: u32) -> Result<Vec<String>> {
+    let nodes = t.everywhere::<Node>();
+    let slots = json!({SLOT: each.to_string()});
+    let mut names = Vec::new();
+    for one in nodes.list("").await? {
+        let name = one.metadata.name.unwrap_or_default();
+        nodes.patch_status(&name, json!({"capacity": slots, "allocatable": slots})).await?;
+        names.push(name);
+    }
+    let given = |node: &&Node| {
+        let allocatable = node.status.as_ref().and_then(|status| status.allocatable.as_ref());
+        allocatable.is_some_and(|all| all.get(SLOT).is_some_and(|amount| amount.0 == each.to_string()))
+    };
+    nodes.wait_all("", "all have slots", |all| all.iter().filter(|node| given(node)).count() == names.len()).await?;
+    Ok(names)
+}
+
+/// What tests fill nodes with, so that they are exactly full whatever else runs there.
+pub(super) const SLOT: &str = "e2e.gangline.dev/slot";
+
+/// A container that takes one of them.
+pub(super) fn in_slot(args: &[&str]) -> Value {
+    let resources = json!({"requests": {"cpu": "10m", SLOT: "1"}, "limits": {SLOT: "1"}});
+    json!({"name": "main", "image": PAUSE, "args": args, "resources": resources})
+}
+
+/// What a container of [`in_slot`] asks for.
+pub(super) fn slot_ask() -> Value {
+    json!({"minResource": {"cpu": "10m", SLOT: "1"}})
+}
+
+/// A number from the environment.
+pub(super) fn number(name: &str, default: u32) -> Result<u32> {
+    std::env::var(name).map_or(Ok(default), |text| text.parse().during(format!("reading {name}")))
+}

@@ -1,0 +1,117 @@
+//! Placeholder swaps with real containers on nodes that are exactly full, alone and while others wait for the room.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use gangline::api::names;
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use serde_json::json;
+
+use super::release::{give_slots, in_slot, install, number, slot_ask};
+use crate::breakage::wait_held;
+use crate::harness::Context;
+use crate::harness::context::{merge, phase};
+use crate::harness::words::{MEMBERS, why_waits};
+use crate::support::error::Result;
+
+/// Slots of a node.
+const EACH: u32 = 2;
+/// Members of each gang: all slots of three nodes.
+const SEATS: u32 = 6;
+/// How many gangs of each kind follow each other, unless `E2E_ROUNDS` says otherwise.
+const ROUNDS: u32 = 8;
+/// Of so many gangs one may be refused in part while others wait for its room.
+const ONE_OF: u32 = 50;
+
+/// What became of the gangs so far.
+#[derive(Default)]
+struct Tally {
+    refused: u32,
+    partial: u32,
+    healed: Duration,
+}
+
+pub(super) async fn full_nodes(t: &mut Context) -> Result<()> {
+    install(t).await?;
+    give_slots(t, EACH).await?;
+    let rounds = number("E2E_ROUNDS", ROUNDS)?;
+    let mut alone = Tally::default();
+    for round in 0..rounds {
+        swap(t, &format!("alone-{round}"), 0, &mut alone).await?;
+    }
+    let mut contended = Tally::default();
+    for round in 0..rounds {
+        swap(t, &format!("contended-{round}"), SEATS, &mut contended).await?;
+    }
+    println!("swaps on full nodes: {rounds} gangs of {SEATS} alone: {} members refused", alone.refused);
+    println!(
+        "swaps on full nodes: {rounds} gangs of {SEATS} with {SEATS} pods of kube-scheduler waiting: {} members refused, \
+         {} gangs in part, whole again within {:.1} s",
+        contended.refused,
+        contended.partial,
+        contended.healed.as_secs_f64()
+    );
+    assert_eq!(alone.refused, 0, "nobody else is there");
+    assert!(contended.partial <= rounds.div_ceil(ONE_OF), "{} of {rounds} gangs in part", contended.partial);
+    Ok(())
+}
+
+/// One gang: held, then its Job comes; with so many pods of another scheduler that wait for the room. If one of them gets
+/// it, all of them go, and the gang becomes whole.
+async fn swap(t: &Context, name: &str, waiting: u32, tally: &mut Tally) -> Result<()> {
+    let mut spec = slot_ask();
+    merge(&mut spec, json!({"placeholderFor": "all"}));
+    t.group(name, SEATS, "10m", spec).await?;
+    let held = wait_held(t, name, SEATS).await?;
+    t.wait_placeholders("run", held.len(), |pod| phase(pod) == "Running").await?;
+    for number in 0..waiting {
+        t.pods().create(stranger(t, name, number)).await?;
+    }
+    let others = format!("stranger={name}");
+    let wait =
+        |pods: &[&Pod]| pods.iter().filter(|pod| why_waits(pod).0 == "Unschedulable").count() == waiting as usize;
+    t.pods().wait_all(&others, "others wait", wait).await?;
+
+    t.objects::<Job>().create(job(t, name)).await?;
+    let members = format!("{MEMBERS},{}={name}", names::TASK_GROUP);
+    let refused = |pods: &[&Pod]| pods.iter().filter(|pod| phase(pod) == "Failed").count() as u32;
+    let whole = |pods: &[&Pod]| pods.iter().filter(|pod| phase(pod) == "Running").count() == SEATS as usize;
+    let seen = t.pods().wait_all(&members, "run or are refused", |pods| whole(pods) || refused(pods) > 0).await?;
+    let begin = Instant::now();
+    let in_part = !whole(&seen.iter().collect::<Vec<_>>());
+    for number in 0..waiting {
+        t.pods().delete(&format!("{name}-stranger-{number}")).await?;
+    }
+    let failed = Cell::new(0);
+    let done = |pods: &[&Pod]| {
+        failed.set(refused(pods));
+        whole(pods)
+    };
+    t.pods().wait_all(&members, "all run", done).await?;
+    tally.refused += failed.get();
+    if in_part {
+        tally.partial += 1;
+        tally.healed = tally.healed.max(begin.elapsed());
+    }
+    t.objects::<Job>().delete_with(name, &kube::api::DeleteParams::background()).await?;
+    t.groups().delete(name).await?;
+    t.pods().wait_all("", "all pods are gone", |pods| pods.is_empty()).await.map(drop)
+}
+
+/// A pod of kube-scheduler that wants a slot.
+fn stranger(t: &Context, gang: &str, number: u32) -> serde_json::Value {
+    let labels = json!({"metadata": {"labels": {"stranger": gang}}});
+    let mut pod = t.pod(&format!("{gang}-stranger-{number}"), "10m", labels);
+    merge(&mut pod, json!({"spec": {"schedulerName": "default-scheduler", "containers": [in_slot(&[])]}}));
+    pod
+}
+
+/// The gang's members, each made anew when it is refused.
+fn job(t: &Context, name: &str) -> serde_json::Value {
+    let pod = t.pod(name, "10m", json!({"spec": {"restartPolicy": "Never", "containers": [in_slot(&["1h"])]}}));
+    let template = json!({"metadata": {"labels": {names::TASK_GROUP: name}}, "spec": pod["spec"]});
+    json!({"metadata": {"name": name}, "spec": {
+        "parallelism": SEATS, "completions": SEATS, "backoffLimit": 1000, "template": template,
+    }})
+}
