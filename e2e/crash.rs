@@ -6,13 +6,12 @@ use gangline::api::task_group::TaskGroup;
 use k8s_openapi::api::admissionregistration::v1::{ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::scheduling::v1::PriorityClass;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::breakage::{
     MEMBERS, Request, SCHEDULER, count_changes, kinds, make_gang, make_group, make_in_halves, make_members, member,
     members_of, metric, none_bound_twice, requests, until, wait_reason, wait_whole,
 };
-use crate::harness::context::phase;
 use crate::harness::words::is_bound;
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::components::{Component, Options};

@@ -64,8 +64,9 @@ async fn goes_on(t: &mut Context) -> Result<()> {
     wait_for(&first, "leader").await?;
     let mut second = start(t, "second").await?;
     wait_for(&second, "follower").await?;
-    let holder = holder(t).await?.ok_or_else(|| Error::new("the Lease has no holder"))?;
-    assert!(second.log_about("Follows", 9)?.contains(&holder), "its log names {holder}");
+    let leader = holder(t).await?.ok_or_else(|| Error::new("the Lease has no holder"))?;
+    assert!(second.log_about("Follows", 9)?.contains(&leader), "its log names {leader}");
+    assert!(second.get("/readyz").is_some_and(|(_, text)| text.contains(&leader)), "and so does /readyz");
 
     in_the_middle_of_gangs(t, "cut", async {
         for method in ["GET", "POST", "PATCH", "DELETE"] {

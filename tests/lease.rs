@@ -1,12 +1,14 @@
 //! Elections against a server that keeps one Lease, as an API server does: what is asked of it, and who leads.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use gangline::controller::lease::{Standing, Timing};
 use gangline::runtime::clock::Clock;
 use gangline::runtime::lease::{Candidate, Election};
-use gangline::runtime::shell::ShellCounters;
+use gangline::runtime::shell::{ShellCounters, WatchState};
+use gangline::shim::kinds::Kind;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 
@@ -60,15 +62,26 @@ fn answer(stored: &mut Option<Value>, asked: &Asked) -> (u16, Value) {
 }
 
 fn elect(server: &Server, own: &str) -> Election {
+    elect_with(server, own, whole())
+}
+
+fn elect_with(server: &Server, own: &str, counters: Arc<ShellCounters>) -> Election {
     let candidate = Candidate {
         client: server.client(),
         clock: Clock::start(),
-        counters: Arc::<ShellCounters>::default(),
+        counters,
         namespace: "kube-system".to_owned(),
         own: own.into(),
         timing: TIMING,
     };
     Election::start(candidate, ["gangline".into()])
+}
+
+/// Those of a process that could read the cluster.
+fn whole() -> Arc<ShellCounters> {
+    let counters = Arc::<ShellCounters>::default();
+    Kind::ALL.iter().for_each(|kind| counters.watch(*kind).set_state(WatchState::Synced));
+    counters
 }
 
 async fn until_leads(election: &Election) {
@@ -134,4 +147,48 @@ async fn whoever_finds_another_in_the_lease_leads_no_more() {
     };
     timeout(SOON, deposed).await.expect("it hears of it");
     assert_eq!(holder(&stored), json!("other"));
+}
+
+#[tokio::test]
+async fn who_cannot_read_the_cluster_leaves_the_lease_to_others() {
+    let (server, stored) = server();
+    let counters = whole();
+    counters.watch(Kind::Pod).set_state(WatchState::Listing);
+    let blind = elect_with(&server, "blind", Arc::clone(&counters));
+    let sighted = elect(&server, "sighted");
+    until_leads(&sighted).await;
+    assert_eq!((blind.lead.standing(), holder(&stored)), (Standing::Follows, json!("sighted")));
+    sighted.release().await;
+    counters.watch(Kind::Pod).set_state(WatchState::Synced);
+    until_leads(&blind).await;
+    assert_eq!(holder(&stored), json!("blind"));
+}
+
+/// The Lease can be read and not written: whoever asks whether this process could lead is told.
+#[tokio::test]
+async fn a_lease_that_is_refused_is_told_of_until_it_is_not() {
+    let allowed = Arc::new(AtomicBool::new(false));
+    let (stored, permits) = (Stored::default(), Arc::clone(&allowed));
+    let server = Server::start(move |asked| {
+        let is_write = !asked.line.starts_with("GET");
+        let (code, body) = match is_write && !permits.load(Ordering::SeqCst) {
+            true => (
+                403,
+                json!({"kind": "Status", "status": "Failure", "message": "not yours", "reason": "r", "code": 403}),
+            ),
+            false => answer(&mut stored.lock().expect("no panic"), asked),
+        };
+        Reply::json(code, body.to_string())
+    });
+    let counters = whole();
+    let election = elect_with(&server, "first", Arc::clone(&counters));
+    let told = async {
+        while counters.election().refused.is_none_or(|words| !words.contains("not yours")) {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(SOON, told).await.expect("it is told");
+    allowed.store(true, Ordering::SeqCst);
+    until_leads(&election).await;
+    assert_eq!(counters.election().refused, None);
 }

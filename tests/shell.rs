@@ -53,7 +53,7 @@ impl Owned for StandIn {
                     self.tell("answered");
                 }
                 Observation::Stop => self.stopped = true,
-                Observation::Watch { .. } | Observation::Lead => {}
+                Observation::Watch { .. } => {}
             }
         }
         turn.wake = self.wake_at.filter(|_| self.woken_at.is_none()).map(gangline::core::time::Mono);
@@ -124,7 +124,7 @@ impl Bench {
             lead: Lead::always(),
         };
         let (tell, told) = mpsc::unbounded_channel();
-        let driver = Driver::new(StandIn { told: Some(tell), ..StandIn::default() }, wiring);
+        let driver = Driver::new(StandIn { told: Some(tell), ..StandIn::default() }, wiring, Some(0));
         let running =
             tokio::spawn(async { driver.run(async { drop(stopped.await) }).await.expect("no error").controller });
         Self { running, stop, questions, counters, heartbeat, clock, told }

@@ -196,7 +196,7 @@ async fn a_node_need_not_exist(t: &Context, place: &Place) -> Result<()> {
     let Outcome::Ok(Some(seen)) = made else { return Err(Error::new(format!("{made:?}"))) };
     let annotations = [("gangline.dev/binding".to_owned(), "queue=root.q".to_owned())].into();
     let bind = Op::Bind { pod: seen.key.clone(), uid: seen.uid.clone(), node: "no-such-node".into(), annotations };
-    let request = wire::request(&bind).map(kube::client::Body::from);
+    let request = wire::request(&bind, wire::TRIES_SECONDS).map(kube::client::Body::from);
     let code = t.client.send(request).await.during("binding")?.status().as_u16();
     let left = Objects::<Pod>::of(&t.client, namespace).get("p").await?;
     let node = left.as_ref().and_then(|pod| pod.spec.as_ref()).and_then(|spec| spec.node_name.clone());

@@ -167,7 +167,7 @@ pub(super) async fn exchange(
 
 /// Sends a request of the scheduler as its executor does.
 pub(super) async fn send(client: &Client, op: &Op) -> Result<Outcome> {
-    answered(client, op, wire::request(op)).await
+    answered(client, op, wire::request(op, wire::TRIES_SECONDS)).await
 }
 
 /// Sends a request for an operation of the scheduler, and reads the answer as it does.

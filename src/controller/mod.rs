@@ -6,11 +6,11 @@ mod cadence;
 mod carry_out;
 mod denied;
 mod fail;
+pub mod follower;
 pub mod lease;
 mod make;
 pub mod outbox;
 mod pod_list;
-pub mod replica;
 pub mod settings;
 mod state;
 pub mod stats;
@@ -164,8 +164,6 @@ impl Controller {
                 };
                 report.into_iter().for_each(|report| self.answer(report));
             }
-            // It decides from the beginning: until then a [`replica::Replica`] has none.
-            Observation::Lead => {}
             Observation::Stop => self.stopping = true,
         }
     }

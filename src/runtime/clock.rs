@@ -2,18 +2,21 @@
 
 use std::time::{Duration, Instant, SystemTime};
 
+use rustix::time::{ClockId, clock_gettime};
+
 use crate::core::time::{Mono, Now, Wall};
 
-/// Counts [`Mono`] from its making.
+/// Counts [`Mono`] from its making. Unlike [`Instant`] it goes on while the machine is suspended: whoever wakes up knows
+/// that its Lease is over.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
-    start: Instant,
+    start: Duration,
 }
 
 impl Clock {
     /// A clock that starts now. One per process.
     pub fn start() -> Self {
-        Self { start: Instant::now() }
+        Self { start: since_boot() }
     }
 
     /// Both clocks, read together.
@@ -23,13 +26,28 @@ impl Clock {
 
     /// Milliseconds since the start.
     pub fn mono(&self) -> Mono {
-        Mono(millis(self.start.elapsed()))
+        Mono(millis(since_boot().saturating_sub(self.start)))
     }
 
-    /// The shell's word for a time.
+    /// The shell's word for a time; now, for one that is past.
     pub fn instant(&self, at: Mono) -> Instant {
-        self.start + Duration::from_millis(at.0)
+        let now = Instant::now();
+        now.checked_add(Duration::from_millis(at.since(self.mono()))).unwrap_or(now + FAR)
     }
+}
+
+/// As good as for ever.
+const FAR: Duration = Duration::from_secs(365 * 24 * 3_600);
+
+/// The clock that a suspended machine goes on with; elsewhere than on Linux the plain one.
+#[cfg(target_os = "linux")]
+const CLOCK: ClockId = ClockId::Boottime;
+#[cfg(not(target_os = "linux"))]
+const CLOCK: ClockId = ClockId::Monotonic;
+
+fn since_boot() -> Duration {
+    // It only goes forward, from the boot on.
+    Duration::try_from(clock_gettime(CLOCK)).unwrap_or_default()
 }
 
 fn wall(time: SystemTime) -> Wall {
@@ -56,7 +74,9 @@ mod tests {
     #[test]
     fn a_time_comes_back_as_the_same_instant() {
         let clock = Clock::start();
-        assert_eq!(clock.instant(Mono(40)) - clock.instant(Mono(0)), Duration::from_millis(40));
+        let (begin, at) = (Instant::now(), clock.instant(Mono(60_000)));
+        assert!(at <= Instant::now() + Duration::from_secs(60) && at >= begin + Duration::from_secs(50));
+        assert!(clock.instant(Mono(0)) <= Instant::now() && clock.instant(Mono(u64::MAX)) > at);
         assert!(clock.now().mono >= Mono(0) && clock.now().wall.0 > 1_700_000_000_000);
     }
 }

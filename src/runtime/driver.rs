@@ -13,12 +13,13 @@ use super::execute::Executor;
 use super::lease::Lead;
 use super::shell::{Heartbeat, Question, ShellCounters};
 use super::watch::{Fact, Watches};
-use crate::controller::lease::Standing;
-use crate::controller::replica::Replica;
+use crate::controller::Controller;
+use crate::controller::follower::Follower;
 use crate::controller::stats::Stats;
 use crate::controller::turn::Turn;
 use crate::core::time::Now;
-use crate::shim::observation::{Observation, Outcome};
+use crate::shim::observation::Observation;
+use crate::shim::wire;
 
 /// Most facts of one step: a step over this many takes a few milliseconds, and answers wait no longer than that.
 const BATCH_MAX: usize = 1_024;
@@ -34,7 +35,10 @@ const APART: Duration = Duration::from_millis(2);
 /// How long calls in flight may take to end after SIGTERM: half of F6's 10 s, the other half for the rest of the exit.
 const STOP_WITHIN: Duration = Duration::from_secs(4);
 
-/// What the owner task owns: the [`Replica`], or a stand-in of a test.
+/// For so long the server may still carry out a call whose answer leaves doubt.
+const TRIES: Duration = Duration::from_secs(wire::TRIES_SECONDS);
+
+/// What the owner task owns: a [`Controller`], a [`Follower`] while another leads, or a stand-in of a test.
 pub trait Owned: Send + 'static {
     /// Takes what happened and says what to do.
     fn step(&mut self, now: Now, batch: &mut Vec<Observation>) -> Turn;
@@ -44,7 +48,19 @@ pub trait Owned: Send + 'static {
     fn state(&self) -> Value;
 }
 
-impl Owned for Replica {
+impl Owned for Follower {
+    fn step(&mut self, _: Now, batch: &mut Vec<Observation>) -> Turn {
+        Self::step(self, batch)
+    }
+    fn stats(&self) -> Stats {
+        Self::stats(self)
+    }
+    fn state(&self) -> Value {
+        Self::state(self)
+    }
+}
+
+impl Owned for Controller {
     fn step(&mut self, now: Now, batch: &mut Vec<Observation>) -> Turn {
         Self::step(self, now, batch)
     }
@@ -95,11 +111,12 @@ pub struct Ended<C> {
 pub enum Why {
     /// It was told to.
     Stopped {
-        /// Whether every call that was in flight has an answer.
+        /// Whether it is known what became of every call that was sent.
         settled: bool,
     },
-    /// We do not lead any more. What was decided is not sent; whoever leads next decides from the beginning.
-    Deposed,
+    /// We lead now, or do not any more. What was decided and not sent is forgotten; whoever leads next, this process too,
+    /// decides from the beginning.
+    Turned,
 }
 
 /// The owner task before it runs.
@@ -115,8 +132,10 @@ pub struct Driver<C> {
     facts: mpsc::Receiver<Fact>,
     questions: mpsc::Receiver<Question>,
     lead: Lead,
-    /// The reign in which it decides; none while another leads.
+    /// The reign in which it decides; none if it waits for one.
     reign: Option<u64>,
+    /// Until then a call may be carried out that had no answer, or one that leaves doubt.
+    doubt: Option<Instant>,
     batch: Vec<Observation>,
     in_flight: usize,
     /// When the last step ended.
@@ -129,15 +148,15 @@ pub struct Driver<C> {
 enum Woken {
     /// Something is in the batch, or a timer is due.
     Step,
-    /// Only the heartbeat, a question that is answered, or another standing.
+    /// Only the heartbeat, a question that is answered, or another end of the same standing.
     Nothing,
-    Deposed,
+    Turned,
     Stop,
 }
 
 impl<C: Owned> Driver<C> {
-    /// Starts the watches, and makes the owner task to be run.
-    pub fn new(controller: C, wiring: Wiring) -> Self {
+    /// Starts the watches, and makes the owner task to be run: in a reign, or until there is one.
+    pub fn new(controller: C, wiring: Wiring, reign: Option<u64>) -> Self {
         let Wiring { client, clock, counters, heartbeat, questions, lead } = wiring;
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
         let (fact_sender, facts) = mpsc::channel(FACTS_WAITING_MAX);
@@ -145,7 +164,8 @@ impl<C: Owned> Driver<C> {
             controller,
             clock,
             heartbeat,
-            executor: Executor::new(client.clone(), clock, outcome_sender, Arc::clone(&counters)),
+            executor: Executor::new(client.clone(), clock, outcome_sender, Arc::clone(&counters))
+                .under(lead.clone(), reign.unwrap_or_default()),
             watches: Watches::start(&client, &fact_sender, &counters),
             counters,
             client,
@@ -153,7 +173,8 @@ impl<C: Owned> Driver<C> {
             facts,
             questions,
             lead,
-            reign: None,
+            reign,
+            doubt: None,
             batch: Vec::new(),
             in_flight: 0,
             stepped: Instant::now(),
@@ -161,7 +182,7 @@ impl<C: Owned> Driver<C> {
         }
     }
 
-    /// Runs until `stop` is ready, then lets the calls in flight end; or until another leads.
+    /// Runs until `stop` is ready, then lets the calls in flight end; or until somebody else leads than now.
     ///
     /// # Errors
     /// If it cannot go on.
@@ -177,7 +198,7 @@ impl<C: Owned> Driver<C> {
             match woken {
                 Woken::Step => self.step(),
                 Woken::Nothing => {}
-                Woken::Deposed => break Why::Deposed,
+                Woken::Turned => break Why::Turned,
                 Woken::Stop => break Why::Stopped { settled: self.finish().await },
             }
         };
@@ -193,8 +214,8 @@ impl<C: Owned> Driver<C> {
         if Instant::now() < soonest {
             sleep_until(soonest.into()).await;
         }
-        if let Some(woken) = self.stand() {
-            return Ok(woken);
+        if self.has_turned() {
+            return Ok(Woken::Turned);
         }
         let (now, due) = (Instant::now(), self.due);
         // Not left to the sleep, which may not have heard of the time yet.
@@ -223,21 +244,10 @@ impl<C: Owned> Driver<C> {
         Ok(woken)
     }
 
-    /// What follows from whether we lead now.
-    fn stand(&mut self) -> Option<Woken> {
+    /// Whether we lead and did not, or do not any more.
+    fn has_turned(&self) -> bool {
         let now = self.clock.mono();
-        match (self.reign, self.lead.standing()) {
-            (None, Standing::Leads { reign, until }) if now <= until => {
-                self.reign = Some(reign);
-                self.executor = self.executor.clone().under(self.lead.clone(), reign);
-                self.batch.push(Observation::Lead);
-                Some(Woken::Step)
-            }
-            (Some(reign), Standing::Leads { .. } | Standing::Follows) if !self.lead.holds(reign, now) => {
-                Some(Woken::Deposed)
-            }
-            (Some(_) | None, Standing::Leads { .. } | Standing::Follows) => None,
-        }
+        self.reign.map_or_else(|| self.lead.reign(now).is_some(), |reign| !self.lead.holds(reign, now))
     }
 
     /// One step over everything that has come so far, and one answer.
@@ -280,6 +290,9 @@ impl<C: Owned> Driver<C> {
 
     fn landed(&mut self, outcome: Observation) {
         self.in_flight = self.in_flight.saturating_sub(1);
+        if matches!(&outcome, Observation::Outcome { outcome, .. } if outcome.is_in_doubt()) {
+            self.doubt = Some(Instant::now() + TRIES);
+        }
         self.batch.push(outcome);
     }
 
@@ -296,7 +309,7 @@ impl<C: Owned> Driver<C> {
         }
     }
 
-    /// The last step, and the end of what is in flight; whether all of it has ended.
+    /// The last step, and the end of what is in flight; whether it is known what became of all that was sent.
     async fn finish(&mut self) -> bool {
         self.batch.push(Observation::Stop);
         let turn = self.turn();
@@ -310,10 +323,8 @@ impl<C: Owned> Driver<C> {
         };
         let late = timeout(STOP_WITHIN, landing).await.is_err();
         tracing::info!(in_flight = self.in_flight, late, "stopped");
-        let is_unknown = |one: &Observation| matches!(one, Observation::Outcome { outcome: Outcome::Unknown, .. });
-        let settled = !late && !self.batch.iter().any(is_unknown);
         self.turn();
-        settled
+        !late && self.doubt.is_none_or(|until| until <= Instant::now())
     }
 }
 

@@ -23,7 +23,7 @@ use crate::shim::observation::{Observation, Outcome};
 use crate::shim::op::{Call, CallId, Op};
 use crate::shim::wire;
 
-/// How long an answer is waited for: half again as long as the server is asked to try (`wire`, 10 s).
+/// How long an answer is waited for: half again as long as the server is asked to try ([`wire::TRIES_SECONDS`]).
 const PATIENCE: Duration = Duration::from_secs(15);
 /// Largest answer that is read. A pod is at most as large as an etcd value (1.5 MiB) and grows a little as JSON.
 const BODY_MAX: usize = 4 << 20;
@@ -73,12 +73,13 @@ impl Executor {
     }
 
     async fn perform(self, call: Call, mut pending: Pending) {
-        if self.clock.mono() > call.not_after || !self.leads() {
+        let Some(tries) = self.tries_seconds(&call) else {
             pending.outcome = Outcome::NotSent;
             return;
-        }
+        };
         let begin = Instant::now();
-        let (code, outcome) = match timeout(self.patience, self.while_leading(exchange(&self.client, &call.op))).await {
+        let exchange = exchange(&self.client, &call.op, tries);
+        let (code, outcome) = match timeout(self.patience, self.while_leading(exchange)).await {
             Ok(Some(Ok((code, outcome)))) => (code, outcome),
             Ok(Some(Err(error))) => {
                 let problem = chain(&error);
@@ -90,6 +91,14 @@ impl Executor {
         let (resource, verb) = call.op.rule();
         self.counters.requested(verb, resource, code, begin.elapsed());
         pending.outcome = outcome;
+    }
+
+    /// For so long the server may try a call that leaves now; none if it is not to leave. It has ended before another can
+    /// lead, who would not know of the room that it takes.
+    fn tries_seconds(&self, call: &Call) -> Option<u64> {
+        let now = self.clock.mono();
+        let left = self.lead.alone_for(self.reign, now).filter(|_| now <= call.not_after)?;
+        Some((left / 1_000).min(wire::TRIES_SECONDS)).filter(|seconds| *seconds > 0)
     }
 
     fn leads(&self) -> bool {
@@ -123,8 +132,8 @@ impl Drop for Pending {
     }
 }
 
-async fn exchange(client: &Client, op: &Op) -> Result<(u16, Outcome), SendError> {
-    let (status, headers, body) = send(client, op).await?;
+async fn exchange(client: &Client, op: &Op, tries_seconds: u64) -> Result<(u16, Outcome), SendError> {
+    let (status, headers, body) = send(client, op, tries_seconds).await?;
     Ok((status.as_u16(), wire::response(op, status.as_u16(), &headers, &body)))
 }
 
@@ -138,8 +147,8 @@ enum SendError {
 }
 
 /// The body is read to its end: a connection with a rest in it is not used again.
-async fn send(client: &Client, op: &Op) -> Result<(StatusCode, HeaderMap, Vec<u8>), SendError> {
-    let response = client.send(wire::request(op).map(Body::from)).await.map_err(SendError::Send)?;
+async fn send(client: &Client, op: &Op, tries_seconds: u64) -> Result<(StatusCode, HeaderMap, Vec<u8>), SendError> {
+    let response = client.send(wire::request(op, tries_seconds).map(Body::from)).await.map_err(SendError::Send)?;
     let (head, body) = response.into_parts();
     let body = Limited::new(body, BODY_MAX).collect().await.map_err(SendError::Read)?;
     Ok((head.status, head.headers, body.to_bytes().to_vec()))
@@ -170,8 +179,30 @@ mod tests {
 
     use super::super::client::configure;
     use super::*;
-    use crate::controller::lease::Standing;
+    use crate::controller::lease::{Standing, Timing};
+    use crate::core::base::ids::Key;
     use crate::core::time::Mono;
+
+    const TIMING: Timing = Timing { duration_ms: 15_000, renew_ms: 10_000, retry_ms: 2_000 };
+
+    /// Another one waits 15 s from the last renewal that it saw, which was 10 s before the end.
+    #[test]
+    fn the_server_gives_a_call_up_before_another_can_lead() {
+        let tries = |until: u64, not_after: u64| {
+            let (_standing, shown) = watch::channel(Standing::Leads { reign: 1, until: Mono(until) });
+            let mut config = Config::new("http://127.0.0.1:1".parse().unwrap());
+            config.root_cert = Some(Vec::new());
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let _inside = runtime.enter();
+            let client = Client::try_from(configure(config)).unwrap();
+            let executor = Executor::new(client, Clock::start(), mpsc::unbounded_channel().0, Arc::default());
+            let op = Op::GetPod { pod: Key { namespace: "n".into(), name: "p".into() } };
+            let call = Call { id: CallId { incarnation: 1, sequence: 1 }, op, not_after: Mono(not_after) };
+            executor.under(Lead::new(shown, TIMING), 1).tries_seconds(&call)
+        };
+        assert_eq!(tries(9_000, 60_000), Some(10));
+        assert!(matches!(tries(2_500, 60_000), Some(6..=7)));
+    }
 
     #[tokio::test]
     async fn what_waits_for_a_connection_when_another_leads_does_not_leave() {
@@ -180,7 +211,7 @@ mod tests {
         let client = Client::try_from(configure(config)).unwrap();
         let (standing, shown) = watch::channel(Standing::Leads { reign: 1, until: Mono(u64::MAX) });
         let executor = Executor::new(client, Clock::start(), mpsc::unbounded_channel().0, Arc::default());
-        let executor = executor.under(Lead::new(shown), 1);
+        let executor = executor.under(Lead::new(shown, TIMING), 1);
         let (connect, connected) = oneshot::channel();
         let left = Cell::new(false);
         let call = executor.while_leading(async {

@@ -1,5 +1,6 @@
 //! Leader election's traffic: asks of the Leases what the pure part says, and shows the rest of the shell how we stand.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,43 +19,68 @@ use super::shell::ShellCounters;
 use super::text::chain;
 use crate::controller::lease::{Answer, Leases, Next, Record, Request, Standing, Timing, Verb};
 use crate::core::base::ids::Text;
-use crate::core::time::{Mono, Wall};
+use crate::core::time::{Millis, Mono, Wall};
 
 /// How long the end waits for the Leases to be given back: a write takes milliseconds, and whoever waits for ours goes on
 /// without it.
 const RELEASE_WITHIN: Duration = Duration::from_secs(2);
+/// How often it is looked whether the cluster could be read by now.
+const WHOLE_MS: Millis = 100;
 /// Who writes, as the API server notes it.
 const WRITER: &str = "gangline";
 
 /// How we stand, as whoever sends something sees it.
 #[derive(Clone, Debug)]
-pub struct Lead(watch::Receiver<Standing>);
+pub struct Lead {
+    shown: watch::Receiver<Standing>,
+    /// For so long after our end of it nobody else leads.
+    spare_ms: Millis,
+}
 
 impl Lead {
     /// What an election shows.
-    pub const fn new(shown: watch::Receiver<Standing>) -> Self {
-        Self(shown)
+    pub const fn new(shown: watch::Receiver<Standing>, timing: Timing) -> Self {
+        Self { shown, spare_ms: timing.duration_ms.saturating_sub(timing.renew_ms) }
     }
 
     /// Without an election: nobody else is there.
     pub fn always() -> Self {
-        Self(watch::channel(Standing::Leads { reign: 0, until: Mono(u64::MAX) }).1)
+        let leads = Standing::Leads { reign: 0, until: Mono(u64::MAX) };
+        Self { shown: watch::channel(leads).1, spare_ms: 0 }
     }
 
     /// How we stand now.
     pub fn standing(&self) -> Standing {
-        *self.0.borrow()
+        *self.shown.borrow()
+    }
+
+    /// The reign that lasts now.
+    pub fn reign(&self, now: Mono) -> Option<u64> {
+        match self.standing() {
+            Standing::Leads { reign, until } if now <= until => Some(reign),
+            Standing::Leads { .. } | Standing::Follows => None,
+        }
     }
 
     /// Whether what was decided in this reign may still be sent.
     pub fn holds(&self, reign: u64, now: Mono) -> bool {
-        matches!(self.standing(), Standing::Leads { reign: present, until } if present == reign && now <= until)
+        self.reign(now) == Some(reign)
+    }
+
+    /// For how long from now nobody else can lead, if this reign lasts.
+    pub fn alone_for(&self, reign: u64, now: Mono) -> Option<Millis> {
+        match self.standing() {
+            Standing::Leads { reign: present, until } if present == reign && now <= until => {
+                Some(until.since(now).saturating_add(self.spare_ms))
+            }
+            Standing::Leads { .. } | Standing::Follows => None,
+        }
     }
 
     /// Waits for another standing, or another end of it. Cancel-safe.
     pub async fn changed(&mut self) {
         // Without an election, and after the end of one, nothing changes any more.
-        if self.0.changed().await.is_err() {
+        if self.shown.changed().await.is_err() {
             std::future::pending::<()>().await;
         }
     }
@@ -90,10 +116,11 @@ impl Election {
     pub fn start(candidate: Candidate, names: impl IntoIterator<Item = Text>) -> Self {
         let leases = Leases::new(names, &candidate.own, candidate.timing);
         let (shown, lead) = watch::channel(Standing::Follows);
+        let lead = Lead::new(lead, candidate.timing);
         let (leave, left) = oneshot::channel();
         let api = Api::namespaced(candidate.client.clone(), &candidate.namespace);
-        let running = Running { api, candidate, leases, shown, holder: None, problem: None };
-        Self { lead: Lead::new(lead), leave, task: tokio::spawn(running.run(left)) }
+        let running = Running { api, candidate, leases, shown, holder: None, problems: BTreeMap::new() };
+        Self { lead, leave, task: tokio::spawn(running.run(left)) }
     }
 
     /// Waits for its end, which comes only when everything was given back, or by a bug.
@@ -104,8 +131,8 @@ impl Election {
 
     /// Gives back what we hold. Nothing that only a leader may send is in flight.
     pub async fn release(self) {
-        let holds = self.lead.standing() != Standing::Follows;
-        if holds && self.leave.send(()).is_ok() && timeout(RELEASE_WITHIN, self.task).await.is_err() {
+        // Also who follows may hold some of several.
+        if self.leave.send(()).is_ok() && timeout(RELEASE_WITHIN, self.task).await.is_err() {
             tracing::info!("the Lease could not be given back in time; others wait for it to expire");
         }
     }
@@ -118,15 +145,23 @@ struct Running {
     shown: watch::Sender<Standing>,
     /// The holder that was told of.
     holder: Option<Text>,
-    /// The problem that was told of.
-    problem: Option<String>,
+    /// What is wrong with which Lease at which verb, as it was told of.
+    problems: BTreeMap<(Text, &'static str), Problem>,
+}
+
+/// Why a request about a Lease came to nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Problem {
+    words: String,
+    /// It was refused, and so will the next ones be until somebody does something.
+    stays: bool,
 }
 
 impl Running {
     async fn run(mut self, mut leave: oneshot::Receiver<()>) {
         let mut leaves = false;
         loop {
-            let (name, next) = self.leases.next(self.candidate.clock.mono());
+            let (name, next) = self.next(leaves);
             self.show();
             match next {
                 Next::Ask(request) => {
@@ -147,6 +182,15 @@ impl Running {
                 Next::End => return,
             }
         }
+    }
+
+    /// What to do now. Whoever cannot read the cluster, and holds nothing, leaves the Leases to others.
+    fn next(&mut self, leaves: bool) -> (Text, Next) {
+        let now = self.candidate.clock.mono();
+        if leaves || self.candidate.counters.is_whole() || self.leases.holds_any(now) {
+            return self.leases.next(now);
+        }
+        (Text::from(""), Next::Wait(now.after(WHOLE_MS)))
     }
 
     /// Tells everybody how we stand, and people if that is another role.
@@ -171,9 +215,10 @@ impl Running {
             tracing::info!(namespace, %lease, %holder, "Follows: another process holds the Lease");
         }
         self.holder = holder.map(|(_, holder)| holder.clone());
+        self.candidate.counters.set_holder(self.holder.as_deref());
     }
 
-    async fn ask(&mut self, name: &str, request: &Request) -> Answer {
+    async fn ask(&mut self, name: &Text, request: &Request) -> Answer {
         let begin = Instant::now();
         let within = Duration::from_millis(request.within_ms);
         let (code, answer, problem) = match timeout(within, self.send(name, &request.verb)).await {
@@ -182,10 +227,16 @@ impl Running {
             Ok(Err(kube::Error::Api(status))) if status.code == 404 && request.verb != Verb::Create => {
                 (404, Answer::Absent, None)
             }
-            Ok(Err(kube::Error::Api(status))) if status.code == 409 => (409, Answer::Failed, None),
-            Ok(Err(kube::Error::Api(status))) => (status.code, Answer::Failed, Some(status.message.clone())),
-            Ok(Err(error)) => (0, Answer::Failed, Some(chain(&error))),
-            Err(_elapsed) => (0, Answer::Failed, Some(format!("no answer within {} ms", request.within_ms))),
+            Ok(Err(kube::Error::Api(status))) if status.code == 409 => (409, Answer::Conflict, None),
+            Ok(Err(kube::Error::Api(status))) => {
+                let stays = (400..500).contains(&status.code) && status.code != 429;
+                (status.code, Answer::Failed, Some(Problem { words: status.message.clone(), stays }))
+            }
+            Ok(Err(error)) => (0, Answer::Failed, Some(Problem { words: chain(&error), stays: false })),
+            Err(_elapsed) => {
+                let words = format!("no answer within {} ms", request.within_ms);
+                (0, Answer::Failed, Some(Problem { words, stays: false }))
+            }
         };
         let verb = match request.verb {
             Verb::Look => "get",
@@ -197,17 +248,30 @@ impl Running {
         answer
     }
 
-    /// A problem is told of when it is another one, and when it is over.
-    fn tell(&mut self, lease: &str, verb: &str, problem: Option<String>) {
+    /// A problem is told of when it is another one, and when it is over. That a Lease can be read says nothing of writing it.
+    fn tell(&mut self, lease: &Text, verb: &'static str, problem: Option<Problem>) {
         let namespace = &self.candidate.namespace;
-        match &problem {
-            Some(problem) if self.problem.as_ref() != Some(problem) => {
-                tracing::warn!(namespace, lease, verb, problem, "the Lease cannot be used; trying again");
+        match problem {
+            Some(problem) => {
+                let known = self.problems.insert((lease.clone(), verb), problem.clone());
+                if known.as_ref() != Some(&problem) {
+                    let problem = problem.words;
+                    tracing::warn!(namespace, %lease, verb, problem, "the Lease cannot be used; trying again");
+                }
             }
-            None if self.problem.is_some() => tracing::info!(namespace, lease, "the Lease can be used again"),
-            Some(_) | None => {}
+            None => {
+                let had = self.problems.len();
+                let is_over = |of: &Text, which: &str| of == lease && (verb != "get" || which == "get");
+                self.problems.retain(|(of, which), _| !is_over(of, which));
+                if self.problems.is_empty() && had > 0 {
+                    tracing::info!(namespace, %lease, "the Lease can be used again");
+                }
+            }
         }
-        self.problem = problem;
+        let refused = self.problems.iter().find(|(_, problem)| problem.stays);
+        let refused = refused
+            .map(|((lease, verb), problem)| format!("{verb} of the Lease {namespace}/{lease}: {}", problem.words));
+        self.candidate.counters.set_lease_refused(refused);
     }
 
     /// The Lease as the answer shows it; none if there is none.
@@ -257,10 +321,10 @@ fn micro(now: Wall) -> MicroTime {
 }
 
 /// What an object says; and what is wrong with it, since a write that names no version would replace any.
-fn answer(object: Option<&Object>) -> (u16, Answer, Option<String>) {
+fn answer(object: Option<&Object>) -> (u16, Answer, Option<Problem>) {
     let Some(object) = object else { return (404, Answer::Absent, None) };
     let Some(version) = object.metadata.resource_version.as_deref().filter(|version| !version.is_empty()) else {
-        return (200, Answer::Failed, Some("it has no resourceVersion".to_owned()));
+        return (200, Answer::Failed, Some(Problem { words: "it has no resourceVersion".to_owned(), stays: true }));
     };
     let spec = object.spec.clone().unwrap_or_default();
     let positive = |number: Option<i32>| number.and_then(|number| u32::try_from(number).ok()).unwrap_or(0);
@@ -314,8 +378,10 @@ mod tests {
     #[test]
     fn a_reign_ends_for_whoever_sends_with_its_time_and_with_the_next() {
         let (sender, receiver) = watch::channel(Standing::Leads { reign: 1, until: Mono(10) });
-        let lead = Lead::new(receiver);
+        let lead = Lead::new(receiver, TIMING);
         assert!(lead.holds(1, Mono(10)) && !lead.holds(1, Mono(11)) && !lead.holds(2, Mono(10)));
+        // Nobody else takes it before the 15 s are over.
+        assert_eq!((lead.alone_for(1, Mono(4)), lead.alone_for(1, Mono(11))), (Some(5_006), None));
         sender.send_replace(Standing::Leads { reign: 2, until: Mono(20) });
         assert!(!lead.holds(1, Mono(10)) && lead.holds(2, Mono(20)));
         sender.send_replace(Standing::Follows);

@@ -16,7 +16,7 @@ use super::args::{ClusterArgs, RunArgs};
 use super::cli::{FAILED, fail};
 use super::client::{self, ClientError};
 use super::clock::Clock;
-use super::driver::{Driver, DriverError, Ended, Why, Wiring};
+use super::driver::{Driver, DriverError, Ended, Owned, Why, Wiring};
 use super::http::{ListenError, Server, Sources};
 use super::lease::{Candidate, Election, Lead};
 use super::settings::Settings;
@@ -24,7 +24,8 @@ use super::shell::{Heartbeat, ShellCounters, Shutdown};
 use super::telemetry;
 use super::text::chain;
 use crate::controller;
-use crate::controller::replica::Replica;
+use crate::controller::Controller;
+use crate::controller::follower::Follower;
 use crate::core::time::Mono;
 
 /// Questions that wait: a scrape, two probes, some people. More are answered as late.
@@ -142,20 +143,24 @@ fn on_a_thread(
     Ok(ended)
 }
 
-/// The owner task, until the order to end. Whenever another leads it begins anew.
+/// The owner task, until the order to end. Whenever somebody else leads than before it begins anew, with lists of
+/// everything.
 async fn schedule(settings: Settings, mut wiring: Wiring, mut shutdown: Shutdown) -> Result<(), RunError> {
     let mut election = elect(&settings, &wiring);
     if let Some(election) = &election {
         wiring.lead = election.lead.clone();
     }
     loop {
-        let driver = Driver::new(Replica::new(of_replica(&settings)), wiring);
-        let Ended { wiring: again, why, .. } = tokio::select! {
-            ended = driver.run(shutdown.ordered()) => ended?,
-            () = ended(election.as_mut()) => return Err(RunError::Panic),
+        let why;
+        (wiring, why) = match wiring.lead.reign(wiring.clock.mono()) {
+            Some(reign) => {
+                let controller = Controller::new(of_controller(&settings));
+                play(Driver::new(controller, wiring, Some(reign)), &mut shutdown, election.as_mut()).await?
+            }
+            None => play(Driver::new(Follower::default(), wiring, None), &mut shutdown, election.as_mut()).await?,
         };
         match why {
-            Why::Deposed => wiring = again,
+            Why::Turned => {}
             Why::Stopped { settled } => {
                 // What was sent and has no answer may be carried out yet: others wait until the Lease has expired.
                 if let Some(election) = election.filter(|_| settled) {
@@ -167,7 +172,19 @@ async fn schedule(settings: Settings, mut wiring: Wiring, mut shutdown: Shutdown
     }
 }
 
-fn of_replica(settings: &Settings) -> controller::settings::Settings {
+/// One owner task, to its end.
+async fn play<C: Owned>(
+    driver: Driver<C>,
+    shutdown: &mut Shutdown,
+    election: Option<&mut Election>,
+) -> Result<(Wiring, Why), RunError> {
+    tokio::select! {
+        ended = driver.run(shutdown.ordered()) => Ok(ended.map(|Ended { wiring, why, .. }| (wiring, why))?),
+        () = ended(election) => Err(RunError::Panic),
+    }
+}
+
+fn of_controller(settings: &Settings) -> controller::settings::Settings {
     controller::settings::Settings {
         scheduler_names: settings.scheduler_names.iter().map(|name| name.as_str().into()).collect(),
         placeholder_image: settings.placeholder_image.as_str().into(),

@@ -1,7 +1,7 @@
 //! What the parts of the shell share: the heartbeat, the counters, the questions to the owner task, the end.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
@@ -132,6 +132,15 @@ impl WatchCounters {
     }
 }
 
+/// What an election has come to, for people.
+#[derive(Clone, Debug, Default)]
+pub struct ElectionSeen {
+    /// Who else leads.
+    pub holder: Option<String>,
+    /// What is refused to us, so that we could not lead.
+    pub refused: Option<String>,
+}
+
 /// Verb, resource and HTTP code of a request.
 pub type RequestLabels = [(&'static str, String); 3];
 
@@ -139,6 +148,7 @@ pub type RequestLabels = [(&'static str, String); 3];
 #[derive(Debug)]
 pub struct ShellCounters {
     watches: [WatchCounters; Kind::ALL.len()],
+    election: Mutex<ElectionSeen>,
     /// Seconds per step.
     pub(super) steps: Histogram,
     /// Seconds per request to the API server.
@@ -151,6 +161,7 @@ impl Default for ShellCounters {
     fn default() -> Self {
         Self {
             watches: Default::default(),
+            election: Mutex::default(),
             steps: Histogram::new(STEP_SECONDS),
             requests: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
             watch_errors: Family::default(),
@@ -185,6 +196,30 @@ impl ShellCounters {
     pub fn broke(&self, kind: Kind, code: u16) {
         let labels = [("kind", kind.plural().to_owned()), ("code", code.to_string())];
         self.watch_errors.get_or_create(&labels).inc();
+    }
+
+    /// Whether every kind was listed since the watches began, or is known not to be served.
+    pub fn is_whole(&self) -> bool {
+        self.kinds(&[WatchState::Connecting, WatchState::Listing]).is_empty()
+    }
+
+    /// What the election has come to.
+    pub fn election(&self) -> ElectionSeen {
+        self.lock().clone()
+    }
+
+    /// Another process leads, or none that is known.
+    pub fn set_holder(&self, holder: Option<&str>) {
+        self.lock().holder = holder.map(str::to_owned);
+    }
+
+    /// A Lease is refused to us, or none any more.
+    pub fn set_lease_refused(&self, refused: Option<String>) {
+        self.lock().refused = refused;
+    }
+
+    fn lock(&self) -> MutexGuard<'_, ElectionSeen> {
+        self.election.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The kinds whose watch is in one of these states.

@@ -46,6 +46,8 @@ impl Watches {
     /// Starts a watch of every kind. A full channel stops the reading, never the order.
     pub fn start(client: &Client, facts: &Sender<Fact>, counters: &Arc<ShellCounters>) -> Self {
         let mut start = Start { client, facts, counters, tasks: JoinSet::new() };
+        // Those of another owner task may have been there before.
+        Kind::ALL.iter().for_each(|kind| counters.watch(*kind).set_state(WatchState::Connecting));
         kinds::for_each(&mut start);
         Self { tasks: start.tasks }
     }

@@ -25,8 +25,6 @@ pub enum Observation {
         /// How.
         outcome: Outcome,
     },
-    /// This process leads from now on.
-    Lead,
     /// The process is asked to end: nothing new is begun.
     Stop,
 }
@@ -77,6 +75,12 @@ pub struct Malformed {
     pub generation: i64,
 }
 
+/// Whether an answer with this HTTP status leaves it open what became of the request: it may have happened, or may happen
+/// yet.
+pub const fn is_doubtful(code: u16) -> bool {
+    matches!(code, 408 | 500 | 502 | 504)
+}
+
 /// How a call ended.
 #[derive(Clone, Debug)]
 pub enum Outcome {
@@ -86,7 +90,7 @@ pub enum Outcome {
     Removed,
     /// 2xx to a status of which the server kept a part: its definition of the kind is older and lacks fields.
     Pruned,
-    /// The server answered with an error. 408, 500, 502 and 504 leave doubt: it may have happened or may happen yet.
+    /// The server answered with an error; some leave doubt ([`is_doubtful`]).
     Refused {
         /// HTTP status.
         code: u16,
@@ -101,4 +105,15 @@ pub enum Outcome {
     Unknown,
     /// It never left: `not_after` had passed, or the process is ending.
     NotSent,
+}
+
+impl Outcome {
+    /// Whether the call may have happened, or may happen yet.
+    pub const fn is_in_doubt(&self) -> bool {
+        match self {
+            Self::Unknown => true,
+            Self::Refused { code, .. } => is_doubtful(*code),
+            Self::Ok(_) | Self::Removed | Self::Pruned | Self::NotSent => false,
+        }
+    }
 }

@@ -13,12 +13,22 @@ use super::{escape, protobuf};
 use crate::api::names::{GROUP, VERSION};
 use crate::core::base::ids::{Key, Uid};
 
-/// Asks the server to give up a request after this time (its own default is 60 s), so that a late write is rarely
-/// later than the patience of the executor; and names us as the writer of fields.
-const QUERY: &str = "fieldManager=gangline&timeout=10s";
+/// For so many seconds the server is asked to try, at most (its own default is 60), so that a late write is rarely later
+/// than the patience of the executor.
+pub const TRIES_SECONDS: u64 = 10;
 
-/// The request of a call; its URI is relative to the API server's address.
-pub fn request(op: &Op) -> Request<Vec<u8>> {
+/// The request of a call, which the server gives up after so many seconds; its URI is relative to the API server's address.
+pub fn request(op: &Op, tries_seconds: u64) -> Request<Vec<u8>> {
+    let (mut head, body) = describe(op).into_parts();
+    // The writer of fields is named too.
+    let manager = if head.method == Method::GET { "" } else { "fieldManager=gangline&" };
+    let uri = format!("{}?{manager}timeout={tries_seconds}s", head.uri);
+    head.uri = uri.parse().expect("every segment of the path is escaped");
+    Request::from_parts(head, body)
+}
+
+/// The request without its query.
+fn describe(op: &Op) -> Request<Vec<u8>> {
     match op {
         Op::Bind { pod, uid, node, annotations } => {
             let metadata = protobuf::ObjectMeta {
@@ -89,8 +99,7 @@ fn json_request(method: Method, path: &str, body: &impl Serialize) -> Request<Ve
 }
 
 fn build(method: Method, path: &str, content: Option<&'static str>, body: Vec<u8>) -> Request<Vec<u8>> {
-    let query = if method == Method::GET { "timeout=10s" } else { QUERY };
-    let mut builder = Request::builder().method(method).uri(format!("{path}?{query}"));
+    let mut builder = Request::builder().method(method).uri(path);
     if let Some(content) = content {
         builder = builder.header(CONTENT_TYPE, content);
     }

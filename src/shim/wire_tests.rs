@@ -27,7 +27,7 @@ fn metadata(name: &str) -> ObjectMeta {
 
 /// `METHOD uri content-type` and the body.
 fn text(op: &Op) -> (String, Value) {
-    let request = request(op);
+    let request = request(op, TRIES_SECONDS);
     let content = request.headers().get(CONTENT_TYPE).map_or("-", |value| value.to_str().unwrap());
     let head = format!("{} {} {content}", request.method(), request.uri());
     (head, serde_json::from_slice(request.body()).unwrap_or(Value::Null))
@@ -43,7 +43,7 @@ fn a_binding_names_the_pod_its_uid_the_node_and_the_mark() {
     let (name, namespace, uid) = ("worker-0".into(), "data".into(), "c4f15988".into());
     let metadata = Some(protobuf::ObjectMeta { name, namespace, uid, annotations });
     let target = Some(protobuf::ObjectReference { kind: "Node".into(), name: "n1".into() });
-    assert_eq!(request(&op).body(), &protobuf::Binding { metadata, target }.to_body());
+    assert_eq!(request(&op, TRIES_SECONDS).body(), &protobuf::Binding { metadata, target }.to_body());
 }
 
 #[test]
@@ -138,7 +138,7 @@ fn requests_are_what_the_server_expects() {
 #[test]
 fn a_forged_name_does_not_change_the_path() {
     for (name, path) in [("../../nodes/n1", "..%2F..%2Fnodes%2Fn1"), ("a?b#c%2e", "a%3Fb%23c%252e"), ("..", "%2E%2E")] {
-        let uri = request(&Op::GetPod { pod: Key::new("ns", name) }).uri().to_string();
+        let uri = request(&Op::GetPod { pod: Key::new("ns", name) }, TRIES_SECONDS).uri().to_string();
         assert_eq!(uri, format!("/api/v1/namespaces/ns/pods/{path}?timeout=10s"));
     }
 }

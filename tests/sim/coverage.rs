@@ -84,6 +84,8 @@ const SEAT_JUMPS: &[(&str, &str)] = &[
     ("Kept", "Taken"),
     ("Leaving", "Assumed"),
     ("Leaving", "Creating"),
+    // After the start: of a placeholder that somebody deleted the room is kept, as of one whose member goes in mid-swap.
+    ("Leaving", "Kept"),
     ("Leaving", "Taken"),
     ("Open", "Binding"),
     ("Open", "Held"),
@@ -96,6 +98,11 @@ const SEAT_JUMPS: &[(&str, &str)] = &[
     ("Pending", "Leaving"),
     ("Pending", "Releasing"),
     ("Pending", "Taken"),
+    // A start is called off.
+    ("Releasing", "Creating"),
+    ("Releasing", "Kept"),
+    // Before the start, the member goes while its placeholder does.
+    ("Releasing", "Leaving"),
     ("Releasing", "Taken"),
     ("Taken", "Assumed"),
     ("Taken", "Creating"),

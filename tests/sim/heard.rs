@@ -152,7 +152,7 @@ impl Calls {
                         self.see(number, seen);
                     }
                 }
-                Observation::Watch { .. } | Observation::Lead | Observation::Stop => {}
+                Observation::Watch { .. } | Observation::Stop => {}
             }
         }
     }

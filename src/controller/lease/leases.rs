@@ -57,6 +57,11 @@ impl Leases {
         all.reduce(both).unwrap_or(Standing::Follows)
     }
 
+    /// Whether one of them is ours, to be kept or to be given back.
+    pub fn holds_any(&self, now: Mono) -> bool {
+        self.0.iter().any(|(_, lease)| lease.is_ours(now))
+    }
+
     /// A Lease that another holds, with its holder.
     pub fn holder(&self) -> Option<(&Text, &Text)> {
         self.0.iter().find_map(|(name, lease)| Some((name, lease.holder()?)))

@@ -91,6 +91,8 @@ pub enum Answer {
     Shown(Record),
     /// There is none.
     Absent,
+    /// A write was refused, since there is another version.
+    Conflict,
     /// It was refused, or there was no answer.
     Failed,
 }
@@ -212,8 +214,9 @@ impl Lease {
                 self.hold(sent, record);
             }
             (_, Answer::Shown(record)) => self.see(now, record),
+            (Verb::Create | Verb::Take { .. } | Verb::Renew { .. }, Answer::Conflict) => self.contest(now),
             // There is not even a namespace for it.
-            (Verb::Create, Answer::Absent) | (_, Answer::Failed) => self.fail(sent),
+            (Verb::Create, Answer::Absent) | (Verb::Look, Answer::Conflict) | (_, Answer::Failed) => self.fail(sent),
             (Verb::Look | Verb::Take { .. } | Verb::Renew { .. }, Answer::Absent) => self.see_none(now),
         }
     }
@@ -366,6 +369,14 @@ impl Lease {
             Stance::Waits { free_at } => now.after(LOOK_MS.min(self.timing.retry_ms)).min(free_at.max(now)),
             Stance::Holds { .. } | Stance::Leaves { .. } | Stance::Left => now,
         };
+    }
+
+    /// Somebody else has written it: until it is seen what, we do not lead.
+    fn contest(&mut self, now: Mono) {
+        if let Stance::Holds { .. } = self.stance {
+            self.stance = Stance::Waits { free_at: now };
+        }
+        (self.doubted, self.next) = (true, now);
     }
 
     /// Looked at next, at the pace of tries.

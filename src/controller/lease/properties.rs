@@ -102,7 +102,7 @@ impl World {
             }
             Verb::Renew { version } if *version == record.version => self.write(Some(own.clone()), record.transitions),
             Verb::Release { version } if *version == record.version => self.write(None, record.transitions),
-            Verb::Create | Verb::Take { .. } | Verb::Renew { .. } | Verb::Release { .. } => Answer::Failed,
+            Verb::Create | Verb::Take { .. } | Verb::Renew { .. } | Verb::Release { .. } => Answer::Conflict,
         }
     }
 

@@ -320,3 +320,18 @@ fn all_of_several_are_given_back() {
     assert_eq!([answer(&mut leases, 5, all_free), answer(&mut leases, 6, all_free)], [release("a"), release("b")]);
     assert_eq!(leases.next(Mono(7)).1, Next::End);
 }
+
+/// Somebody else has written it: that may have been to take it.
+#[test]
+fn a_conflict_ends_a_reign_until_it_is_seen_what_was_written() {
+    let mut lease = holder();
+    assert_eq!(ask_answered(&mut lease, (2_000, 2_010), Answer::Conflict), renew("5"));
+    assert!(!leads(&lease, 2_010));
+    // Something beside the holder: it is taken again at once, in another reign.
+    assert_eq!(ask_answered(&mut lease, (2_010, 2_020), shown("6", Some("me"))), Verb::Look);
+    assert_eq!(ask_answered(&mut lease, (2_020, 2_030), shown("7", Some("me"))), take("6", 3));
+    assert_eq!(reign(&lease, 2_030), Some(2));
+    assert_eq!(ask_answered(&mut lease, (4_020, 4_030), Answer::Conflict), renew("7"));
+    assert_eq!(ask_answered(&mut lease, (4_030, 4_040), shown("9", Some("other"))), Verb::Look);
+    assert!(!leads(&lease, 4_040) && !leads(&lease, 19_000));
+}

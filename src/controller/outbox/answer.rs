@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::verdict::Why;
 use crate::core::reason::Refusal;
-use crate::shim::observation::{Outcome, Seen};
+use crate::shim::observation::{Outcome, Seen, is_doubtful};
 use crate::shim::op::Rule;
 
 /// Outcomes by what can be concluded from them.
@@ -41,7 +41,7 @@ impl Answer {
                 404 => Self::Missing(why(code, message)),
                 409 => Self::Conflict(why(code, message)),
                 401 | 403 => Self::Denied(why(code, denied(rule, &message))),
-                408 | 500 | 502 | 504 => Self::Unknown(why(code, message)),
+                code if is_doubtful(code) => Self::Unknown(why(code, message)),
                 429 | 500.. => Self::Busy(why(code, message)),
                 0..=499 => Self::Rejected(why(code, message)),
             },

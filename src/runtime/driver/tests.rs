@@ -2,10 +2,11 @@
 
 use kube::Config;
 use serde_json::json;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 
 use super::super::client::configure;
 use super::*;
+use crate::controller::lease::{Standing, Timing};
 use crate::core::time::Mono;
 use crate::shim::observation::{Outcome, WatchFact};
 use crate::shim::op::{CallId, Kind};
@@ -15,8 +16,6 @@ use crate::shim::op::{CallId, Kind};
 struct Restless {
     steps: usize,
     facts: usize,
-    /// How often it was told to lead.
-    led: usize,
     /// Every step is followed by one more outcome.
     outcomes: Option<mpsc::UnboundedSender<Observation>>,
     /// Every answer is followed by one more question.
@@ -30,7 +29,6 @@ struct Restless {
 impl Owned for Restless {
     fn step(&mut self, now: Now, batch: &mut Vec<Observation>) -> Turn {
         self.steps += 1;
-        self.led += batch.iter().filter(|one| matches!(one, Observation::Lead)).count();
         self.facts += batch.drain(..).filter(|one| matches!(one, Observation::Watch { .. })).count();
         if let Some(outcomes) = &self.outcomes {
             let id = CallId { incarnation: 1, sequence: 1 };
@@ -81,7 +79,7 @@ fn bench(change: impl FnOnce(&mut Restless, mpsc::UnboundedSender<Observation>, 
         lead: Lead::always(),
     };
     let (tell, told) = mpsc::unbounded_channel();
-    let mut driver = Driver::new(Restless { told: Some(tell), ..Restless::default() }, wiring);
+    let mut driver = Driver::new(Restless { told: Some(tell), ..Restless::default() }, wiring, Some(0));
     let (outcome, outcomes) = mpsc::unbounded_channel();
     let (fact, facts) = mpsc::channel(64);
     driver.outcomes = outcomes;
@@ -160,43 +158,78 @@ async fn questions_without_end_do_not_hold_up_timers() {
     run_asked_until(bench(asked), 20, 0).await;
 }
 
-#[tokio::test]
-async fn it_leads_when_told_and_ends_when_another_does() {
+const TIMING: Timing = Timing { duration_ms: 15_000, renew_ms: 10_000, retry_ms: 2_000 };
+
+/// Runs in this role until it ends by itself; what is to be done meanwhile gets the bench's ends.
+async fn turns(
+    reign: Option<u64>,
+    first: Standing,
+    then: impl AsyncFnOnce(&mut Bench, watch::Sender<Standing>),
+) -> Why {
     let mut bench = bench(|_, _, _| ());
-    let (standing, shown) = tokio::sync::watch::channel(Standing::Follows);
-    bench.driver.lead = Lead::new(shown);
-    let fact = || {
-        let observation = Observation::Watch { kind: Kind::Node, conn: 1, fact: WatchFact::ListBegin };
-        Fact { kind: Kind::Node, observation, read: Instant::now() }
-    };
-    bench.facts.send(fact()).await.unwrap();
-    let far = Mono(u64::MAX);
+    let (standing, shown) = watch::channel(first);
+    bench.driver.lead = Lead::new(shown, TIMING);
+    bench.driver.reign = reign;
+    let driver = std::mem::replace(&mut bench.driver, self::bench(|_, _, _| ()).driver);
     let change = async {
-        assert_eq!(bench.told.recv().await, Some((1, 1)), "it hears before it leads");
-        standing.send_replace(Standing::Leads { reign: 1, until: far });
-        assert_eq!(bench.told.recv().await, Some((2, 1)));
-        // A renewal is no news, nor is it missed that there was another reign in between.
-        standing.send_replace(Standing::Leads { reign: 1, until: Mono(u64::MAX - 1) });
-        bench.facts.send(fact()).await.unwrap();
-        assert_eq!(bench.told.recv().await, Some((3, 2)));
-        standing.send_replace(Standing::Leads { reign: 2, until: far });
+        then(&mut bench, standing).await;
         std::future::pending::<()>().await;
     };
     let ended = tokio::select! {
-        ended = timeout(Duration::from_secs(20), bench.driver.run(std::future::pending())) => ended,
+        ended = timeout(Duration::from_secs(20), driver.run(std::future::pending())) => ended,
         () = change => unreachable!("it waits for ever"),
     };
-    let ended = ended.expect("it ends").unwrap();
-    assert_eq!((ended.why, ended.controller.led), (Why::Deposed, 1));
+    ended.expect("it ends").unwrap().why
+}
+
+fn fact() -> Fact {
+    let observation = Observation::Watch { kind: Kind::Node, conn: 1, fact: WatchFact::ListBegin };
+    Fact { kind: Kind::Node, observation, read: Instant::now() }
+}
+
+const FAR: Mono = Mono(u64::MAX);
+
+#[tokio::test]
+async fn it_follows_until_it_leads() {
+    let why = turns(None, Standing::Follows, async |bench, standing| {
+        bench.facts.send(fact()).await.unwrap();
+        assert_eq!(bench.told.recv().await, Some((1, 1)), "it hears before it leads");
+        standing.send_replace(Standing::Leads { reign: 1, until: FAR });
+    });
+    assert_eq!(why.await, Why::Turned);
+}
+
+#[tokio::test]
+async fn it_leads_until_its_reign_ends() {
+    let why = turns(Some(1), Standing::Leads { reign: 1, until: FAR }, async |bench, standing| {
+        // A renewal is no news, nor is it missed that there was another reign in between.
+        standing.send_replace(Standing::Leads { reign: 1, until: Mono(u64::MAX - 1) });
+        bench.facts.send(fact()).await.unwrap();
+        while bench.told.recv().await.is_some_and(|(_, facts)| facts < 1) {}
+        standing.send_replace(Standing::Leads { reign: 2, until: FAR });
+    });
+    assert_eq!(why.await, Why::Turned);
 }
 
 #[tokio::test]
 async fn a_reign_ends_by_itself() {
-    let mut bench = bench(|_, _, _| ());
     let until = Clock::start().mono().after(50);
-    let (_standing, shown) = tokio::sync::watch::channel(Standing::Leads { reign: 1, until });
-    bench.driver.lead = Lead::new(shown);
     // A loop that has nothing to do looks again with its heartbeat; until then nothing leaves.
-    let ended = timeout(Duration::from_secs(20), bench.driver.run(std::future::pending())).await;
-    assert_eq!(ended.expect("it ends").unwrap().why, Why::Deposed);
+    assert_eq!(turns(Some(1), Standing::Leads { reign: 1, until }, async |_, _| ()).await, Why::Turned);
+}
+
+#[tokio::test]
+async fn what_became_of_a_call_in_doubt_is_not_known_at_the_end() {
+    let refused = |code| Outcome::Refused { code, reason: "r".into(), message: "m".into(), retry_after: None };
+    for (outcome, settled) in
+        [(Outcome::Ok(None), true), (refused(409), true), (refused(504), false), (Outcome::Unknown, false)]
+    {
+        let mut sender = None;
+        let mut bench = bench(|_, outcomes, _| sender = Some(outcomes));
+        let id = CallId { incarnation: 1, sequence: 1 };
+        sender.expect("a bench").send(Observation::Outcome { id, outcome: outcome.clone() }).unwrap();
+        let seen = async { while bench.told.recv().await.is_some_and(|(steps, _)| steps < 1) {} };
+        let ended = timeout(Duration::from_secs(20), bench.driver.run(seen)).await.expect("it ends").unwrap();
+        assert_eq!(ended.why, Why::Stopped { settled }, "{outcome:?}");
+    }
 }

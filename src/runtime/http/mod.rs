@@ -16,8 +16,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
 use super::metrics;
-use super::shell::{Heartbeat, Question, ShellCounters, Shutdown, WatchState};
-use super::text::escape_json;
+use super::shell::{ElectionSeen, Heartbeat, Question, ShellCounters, Shutdown, WatchState};
+use super::text::{escape, escape_json};
 use crate::controller::APPLY_KINDS;
 use crate::controller::stats::Stats;
 use crate::core::time::{Millis, Mono};
@@ -142,7 +142,7 @@ async fn readyz(State(sources): State<Sources>) -> (StatusCode, String) {
 fn readiness(stats: Option<&Stats>, counters: &ShellCounters) -> (StatusCode, String) {
     let names = |states: &[WatchState]| counters.kinds(states).into_iter().map(Kind::plural).collect::<Vec<_>>();
     let (waiting, unserved) = (names(&[WatchState::Connecting, WatchState::Listing]), names(&[WatchState::Unserved]));
-    let (code, mut body) = match stats {
+    let (mut code, mut body) = match stats {
         None => (StatusCode::SERVICE_UNAVAILABLE, "not ready: the scheduling loop does not answer\n".to_owned()),
         Some(stats) if stats.synced => (StatusCode::OK, "ok\n".to_owned()),
         Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready: the cluster is not read yet\n".to_owned()),
@@ -150,6 +150,14 @@ fn readiness(stats: Option<&Stats>, counters: &ShellCounters) -> (StatusCode, St
     if let Some(stats) = stats {
         let role = if stats.leads { "leader" } else { "follower" };
         body.push_str(&format!("role: {role}\n"));
+    }
+    let ElectionSeen { holder, refused } = counters.election();
+    if let Some(holder) = holder {
+        body.push_str(&format!("holder of the Lease: {}\n", escape(&holder)));
+    }
+    if let Some(refused) = refused {
+        code = StatusCode::SERVICE_UNAVAILABLE;
+        body.push_str(&format!("not ready: it could not lead: {}\n", escape(&refused)));
     }
     if !waiting.is_empty() {
         body.push_str(&format!("not listed yet: {}\n", waiting.join(", ")));

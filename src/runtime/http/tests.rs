@@ -75,6 +75,15 @@ async fn readiness_names_the_kinds_that_miss() {
     let ready = Stats { synced: true, ..Stats::default() };
     let answer = fetch_answered(&mut running, "/readyz", ready.clone()).await;
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("\nrole: follower\n"), "{answer}");
+    counters.set_holder(Some("other\nhost"));
+    counters.set_lease_refused(Some("patch of the Lease: no".to_owned()));
+    let answer = fetch_answered(&mut running, "/readyz", ready.clone()).await;
+    assert!(
+        answer.starts_with("HTTP/1.1 503 ") && answer.contains("it could not lead: patch of the Lease: no"),
+        "{answer}"
+    );
+    assert!(answer.contains("holder of the Lease: other\\nhost\n"), "{answer}");
+    counters.set_lease_refused(None);
     let leads = Stats { leads: true, ..ready };
     assert!(fetch_answered(&mut running, "/readyz", leads).await.contains("\nrole: leader\n"));
 }
