@@ -49,8 +49,11 @@ async fn rights(t: &mut Context) -> Result<()> {
     Ok(())
 }
 
-/// The rights that the scheduler's requests so far needed, and those that it lacked with the refusals.
-pub(crate) fn asked_for(t: &Context) -> Result<(BTreeSet<Right>, BTreeSet<(Right, String)>)> {
+/// A right that was lacking, and the refusal.
+type Lack = (Right, String);
+
+/// The rights that the scheduler's requests so far needed, and those that it lacked.
+pub(crate) fn asked_for(t: &Context) -> Result<(BTreeSet<Right>, BTreeSet<Lack>)> {
     let plane = t.cluster.plane.as_ref().expect("a test that reads the audit log has it");
     let audit = fs::read_to_string(plane.audit_log()).during("reading the audit log")?;
     let mut used = BTreeSet::new();

@@ -28,7 +28,7 @@ pub(super) async fn install_page(t: &mut Context) -> Result<()> {
             println!("docs/install.md: a first gang {:.1} s after the first command", took.as_secs_f64());
             assert!(took < FIRST.1, "{took:?}");
             t.everywhere::<k8s_openapi::api::core::v1::Pod>()
-                .wait_all("gangline.dev/task-group=first", "three run", |pods| {
+                .wait_all("gangline.dev/task-group=hello", "three run", |pods| {
                     pods.iter().filter(|pod| crate::harness::context::phase(pod) == "Running").count() == 3
                 })
                 .await?;
