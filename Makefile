@@ -90,6 +90,7 @@ crds: ## After a change of src/api: writes crds/ and the chart's copies anew fro
 
 chart: ## After a change of charts/: checks it, writes manifests/ anew, tries it on a control plane of its own
 	@$(LAB) chart
+	@$(CARGO) test --quiet --locked --test checks -- charts:: crds::
 
 image: ## To run it on a cluster: the image as a tar, with its SBOM, in target/image (IMAGE=, TARGET=, CC=)
 	@scripts/image

@@ -1,7 +1,7 @@
 //! The shipped manifests against the code: the role is what the calls need, the kinds are the types', names agree.
 //!
 //! That `manifests/` is what the chart renders to, that it installs, and that its policies hold, needs helm and an API
-//! server: `e2e/chart.rs`.
+//! server: `e2e/chart/`.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -181,15 +181,53 @@ fn it_runs_without_any_privilege() {
     assert_eq!(pod["schedulerName"], "default-scheduler", "a scheduler must not need itself");
     assert_eq!(pod["securityContext"]["runAsUser"], 65532);
     assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
-    for (probe, path) in [("livenessProbe", "/livez"), ("readinessProbe", "/readyz")] {
-        assert_eq!(pod["containers"][0][probe]["httpGet"]["path"], path, "{probe}");
-    }
     let container = &pod["containers"][0]["securityContext"];
     assert_eq!(container["capabilities"], json!({"drop": ["ALL"]}));
     assert_eq!(
         (&container["readOnlyRootFilesystem"], &container["allowPrivilegeEscalation"]),
         (&json!(true), &json!(false))
     );
+}
+
+/// Started: it answers. Live: the loop turns. Ready: everything is listed. (What these paths answer: `runtime/http`.)
+#[test]
+fn its_probes_ask_what_they_are_for() {
+    let deployment = manifest("Deployment", "gangline");
+    let container = &deployment["spec"]["template"]["spec"]["containers"][0];
+    for (probe, path) in [("startupProbe", "/livez"), ("livenessProbe", "/livez"), ("readinessProbe", "/readyz")] {
+        assert_eq!(container[probe]["httpGet"]["path"], path, "{probe}");
+    }
+    let number = |probe: &str, field: &str| container[probe][field].as_u64().expect("a number");
+    let patience = |probe: &str| number(probe, "periodSeconds") * number(probe, "failureThreshold");
+    // The loop is silent for 30 s before /livez says so (`LIVE_MS`): nobody is killed for less.
+    assert_eq!((patience("startupProbe"), patience("livenessProbe")), (60, 30));
+}
+
+#[test]
+fn its_replicas_keep_apart_softly_and_block_no_drain() {
+    let deployment = manifest("Deployment", "gangline");
+    let (labels, pod) = (&deployment["spec"]["selector"]["matchLabels"], &deployment["spec"]["template"]["spec"]);
+    let expected = ["kubernetes.io/hostname", "topology.kubernetes.io/zone"].map(|key| {
+        json!({
+            "topologyKey": key, "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway",
+            "labelSelector": {"matchLabels": labels}, "matchLabelKeys": ["pod-template-hash"],
+        })
+    });
+    assert_eq!(pod["topologySpreadConstraints"], json!(expected));
+    assert_eq!(pod["priorityClassName"], "system-cluster-critical");
+    let budget = manifest("PodDisruptionBudget", "gangline");
+    let spec = json!({
+        "maxUnavailable": 1, "unhealthyPodEvictionPolicy": "AlwaysAllow", "selector": {"matchLabels": labels},
+    });
+    assert_eq!(budget["spec"], spec);
+}
+
+/// What helm runs at the end of a release would be applied, and run, at its beginning.
+#[test]
+fn the_manifests_have_no_hooks() {
+    let manifests = read("manifests/gangline.yaml");
+    assert!(!manifests.contains("helm.sh/hook") && !manifests.contains("uninstall"));
+    assert!(read("charts/gangline/templates/uninstall.yaml").contains("helm.sh/hook: post-delete"));
 }
 
 #[test]
@@ -228,6 +266,16 @@ fn the_configuration_is_read_and_changes_no_default_but_the_log_format() {
     assert_eq!(shipped.expect("valid"), Settings { log_format: LogFormat::Json, ..default });
 }
 
+/// A tag may be moved to another image; that is nobody's to decide but the administrator's.
+#[test]
+fn placeholders_have_an_image_by_digest() {
+    let config =
+        documents(manifest("ConfigMap", "gangline")["data"]["config.yaml"].as_str().expect("a file")).remove(0);
+    let image = config["placeholderImage"].as_str().expect("a text");
+    let digest = image.split_once("@sha256:").expect("a digest").1;
+    assert!(digest.len() == 64 && digest.bytes().all(|byte| byte.is_ascii_hexdigit()), "{image}");
+}
+
 #[test]
 fn the_policies_speak_of_our_label_and_our_account() {
     for (name, word) in [
@@ -259,4 +307,86 @@ fn the_policies_speak_of_our_label_and_our_account() {
     assert!(restraint.contains("container.name == 'placeholder'"));
     let forgery = manifest("ValidatingAdmissionPolicy", "gangline-anti-forgery")["spec"].to_string();
     assert!(forgery.contains(&format!("startsWith('{}')", names::PREFIX)));
+}
+
+fn schema() -> Value {
+    serde_json::from_str(&read("charts/gangline/values.schema.json")).expect("JSON")
+}
+
+/// What takes any field: values of charts above this one, and objects of Kubernetes' own that the chart hands on.
+const OPEN: &str = "/definitions/open";
+
+#[test]
+fn no_level_of_the_values_takes_a_key_that_it_does_not_know() {
+    let schema = schema();
+    let mut open = Vec::new();
+    let mut references = BTreeSet::new();
+    walk(&schema, "", &mut |path, node| {
+        let closed = node["additionalProperties"] == false || node["additionalProperties"].is_object();
+        if node["type"] == "object" && !closed {
+            open.push(path.to_owned());
+        }
+        if let Some(reference) = node["$ref"].as_str() {
+            references.insert(reference.trim_start_matches('#').to_owned());
+        }
+    });
+    assert_eq!(open, [OPEN], "an object with `properties` says additionalProperties: false");
+    for reference in &references {
+        assert!(schema.pointer(reference).is_some(), "{reference} is not defined");
+    }
+    let definitions = schema["definitions"].as_object().expect("definitions").keys();
+    let defined: BTreeSet<String> = definitions.map(|name| format!("/definitions/{name}")).collect();
+    assert_eq!(defined, references, "what is defined is used");
+}
+
+/// Shows each schema in a schema, with its path.
+fn walk(node: &Value, path: &str, show: &mut impl FnMut(&str, &Value)) {
+    match node {
+        Value::Object(fields) => {
+            show(path, node);
+            fields.iter().for_each(|(name, field)| walk(field, &format!("{path}/{name}"), show));
+        }
+        Value::Array(items) => items.iter().for_each(|item| walk(item, path, show)),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
+}
+
+#[test]
+fn the_schema_has_the_values_and_the_values_have_the_schema() {
+    let values = documents(&read("charts/gangline/values.yaml")).remove(0);
+    same_keys(&values, &schema(), "");
+}
+
+/// The objects that the schema spells out where they stand have the same keys in `values.yaml`: each value is seen there with
+/// its default.
+fn same_keys(values: &Value, schema: &Value, path: &str) {
+    let Some(properties) = schema["properties"].as_object() else { return };
+    let keys = |object: &serde_json::Map<String, Value>| object.keys().cloned().collect::<BTreeSet<String>>();
+    let mut known = keys(properties);
+    if path.is_empty() {
+        // Helm's own, from the charts above.
+        assert!(known.remove("global"));
+    }
+    let given = keys(values.as_object().unwrap_or_else(|| panic!("{path} is no object")));
+    assert_eq!(given, known, "{path}: values.yaml, and its schema");
+    for key in known {
+        same_keys(&values[&key], &properties[&key], &format!("{path}.{key}"));
+    }
+}
+
+/// Flags win over the configuration file, which is what policies, roles and ports are made from.
+#[cfg(feature = "runtime")]
+#[test]
+fn no_argument_contradicts_the_configuration() {
+    use clap::CommandFactory;
+
+    let schema = schema();
+    let pattern = schema["properties"]["extraArgs"]["items"]["not"]["pattern"].as_str().expect("a pattern");
+    let refused = regex::Regex::new(pattern).expect("a pattern");
+    let command = gangline::runtime::args::CommandLine::command();
+    let run = command.find_subcommand("run").expect("it runs");
+    let flags: BTreeSet<&str> = run.get_arguments().filter_map(clap::Arg::get_long).collect();
+    let allowed: Vec<&&str> = flags.iter().filter(|flag| !refused.is_match(&format!("--{flag}=x"))).collect();
+    assert_eq!(allowed, [&"context", &"kubeconfig"], "other flags have a value in `config`");
+    assert!(refused.is_match("--http") && !refused.is_match("--kubeconfig"));
 }

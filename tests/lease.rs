@@ -31,7 +31,8 @@ fn server() -> (Server, Stored) {
     (server, stored)
 }
 
-fn answer(stored: &mut Option<Value>, asked: &Asked) -> (u16, Value) {
+/// What an API server that keeps this Lease answers.
+pub(crate) fn answer(stored: &mut Option<Value>, asked: &Asked) -> (u16, Value) {
     const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
     let path = asked.line.split(['?', ' ']).nth(1).unwrap_or_default();
     let status =
@@ -56,7 +57,10 @@ fn answer(stored: &mut Option<Value>, asked: &Asked) -> (u16, Value) {
             lease["metadata"]["resourceVersion"] = json!((version + 1).to_string());
             (200, lease.clone())
         }
-        ("PATCH", Some(_)) => status(409),
+        ("DELETE", Some(lease)) if sent["preconditions"]["resourceVersion"] == lease["metadata"]["resourceVersion"] => {
+            (200, stored.take().unwrap_or_default())
+        }
+        ("PATCH" | "DELETE", Some(_)) => status(409),
         (_, Some(_)) => status(400),
     }
 }
@@ -79,9 +83,7 @@ fn elect_with(server: &Server, own: &str, counters: Arc<ShellCounters>) -> Elect
 
 /// Those of a process that could read the cluster.
 fn whole() -> Arc<ShellCounters> {
-    let counters = Arc::<ShellCounters>::default();
-    Kind::ALL.iter().for_each(|kind| counters.watch(*kind).set_state(WatchState::Synced));
-    counters
+    Arc::new(ShellCounters::without_watches())
 }
 
 async fn until_leads(election: &Election) {

@@ -25,6 +25,8 @@ mod lease;
 mod process;
 mod quantities;
 mod reasons;
+#[cfg(feature = "runtime")]
+mod release;
 mod requests;
 mod scenarios;
 #[cfg(feature = "runtime")]

@@ -74,6 +74,11 @@ impl Server {
         server
     }
 
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// A client of this server, set up as in production.
     pub(crate) fn client(&self) -> Client {
         client(self.address)

@@ -3,7 +3,8 @@
 use gangline::api::names;
 use k8s_openapi::api::admissionregistration::v1::{MutatingAdmissionPolicy, MutatingAdmissionPolicyBinding};
 use k8s_openapi::api::apps::v1::ReplicaSet;
-use k8s_openapi::api::core::v1::{LimitRange, Pod, ResourceQuota};
+use k8s_openapi::api::core::v1::{LimitRange, Pod, ResourceQuota, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 use kube::ResourceExt;
 use serde_json::{Value, json};
 
@@ -28,6 +29,11 @@ pub(crate) fn tests() -> Vec<Test> {
         test("gangs: pods of other schedulers are charged", Needs::Nodes(1), foreign),
         test("gangs: a placeholder that failed is made anew", Needs::Nodes(1), failed),
         test("gangs: a webhook that changes placeholders is named, and left out", Needs::Nodes(1), injected),
+        test(
+            "gangs: Services send nothing to placeholders unless they ask for what is not ready",
+            Needs::Nodes(1),
+            served,
+        ),
     ]
 }
 
@@ -52,6 +58,45 @@ async fn replica_set(t: &mut Context) -> Result<()> {
     let kept = |pods: &[&Pod]| pods.len() <= 3 && pods.iter().all(|pod| pod.metadata.deletion_timestamp.is_none());
     t.pods().always(MEMBERS, "no member is deleted", kept, run).await?;
     t.objects::<ReplicaSet>().delete("web").await
+}
+
+/// A placeholder has the labels of its template, and of its members' only those: a Service finds it by them alone. It is
+/// never ready; but a Service may not care.
+async fn served(t: &mut Context) -> Result<()> {
+    let template = json!({"labels": {"app": "web"}});
+    t.group("web", 2, "1", json!({"placeholderFor": "all", "placeholderTemplate": template})).await?;
+    let ready = |pod: &Pod| phase(pod) == "Running";
+    t.wait_placeholders("run", 2, ready).await?;
+    for (name, selector, publishes) in [
+        ("by-template", json!({"app": "web"}), false),
+        ("by-group", json!({names::TASK_GROUP: "web"}), true),
+        ("by-member", json!({"role": "member"}), true),
+    ] {
+        let ports = json!([{"port": 80}]);
+        let spec =
+            json!({"selector": selector, "publishNotReadyAddresses": publishes, "clusterIP": "None", "ports": ports});
+        t.objects::<Service>().create(json!({"metadata": {"name": name}, "spec": spec})).await?;
+    }
+    t.member("web", 0, "1", json!({"metadata": {"labels": {"role": "member"}}})).await?;
+    t.pods().wait("web-0", "runs", ready).await?;
+    // One placeholder is left beside the member.
+    addresses(t, "by-template", &[false]).await?;
+    addresses(t, "by-group", &[true, true]).await?;
+    addresses(t, "by-member", &[true]).await
+}
+
+/// Waits until a Service has so many addresses, ready or not.
+async fn addresses(t: &Context, service: &str, expected: &[bool]) -> Result<()> {
+    let found = |slices: &[&EndpointSlice]| {
+        let endpoints = slices.iter().flat_map(|slice| slice.endpoints.iter().flatten());
+        let mut ready: Vec<bool> = endpoints
+            .map(|one| one.conditions.as_ref().and_then(|conditions| conditions.ready).unwrap_or_default())
+            .collect();
+        ready.sort_unstable();
+        ready == expected
+    };
+    let labels = format!("kubernetes.io/service-name={service}");
+    t.objects::<EndpointSlice>().wait_all(&labels, &format!("{service} has {expected:?}"), found).await.map(drop)
 }
 
 /// The seat is counted for the member; only the excess must fit the quota.

@@ -10,6 +10,7 @@ use crate::support::go_build;
 use crate::support::policies;
 use crate::support::progress::Progress;
 use crate::support::tools::Program;
+use crate::support::values;
 
 /// Runs `helm lint`, writes what the chart renders to, then installs, attacks, upgrades and uninstalls it.
 pub(crate) fn run() -> Result<()> {
@@ -17,7 +18,7 @@ pub(crate) fn run() -> Result<()> {
     let helm = Program::Helm.find()?;
     chart::lint(&helm)?;
     chart::write_manifests(&helm)?;
-    chart::values_are_honoured(&helm)?;
+    values::are_honoured(&helm)?;
     println!("linted; manifests/ is what the chart renders to; every value is honoured");
     let runtime = tokio::runtime::Runtime::new().during("starting the runtime")?;
     runtime.block_on(try_out(&helm))

@@ -10,7 +10,7 @@ use super::{codes, ended, gang, state};
 use crate::breakage::{MEMBERS as OF_GANG, count_changes, kinds, make_in_halves, wait_whole};
 use crate::harness::Context;
 use crate::harness::context::{node, phase};
-use crate::harness::words::status;
+use crate::harness::words::{PLACEHOLDERS, status};
 use crate::support::chart;
 use crate::support::error::{During, Error, Result};
 use crate::support::objects::Objects;
@@ -30,7 +30,7 @@ pub(super) async fn install(t: &Context) -> Result<()> {
 
 /// Upgrades the release to these values and waits until what runs is of them.
 pub(super) async fn upgrade(t: &Context, set: &str) -> Result<()> {
-    chart::upgrade_to(&Program::Helm.find()?, &t.cluster.kubeconfig, set)?;
+    chart::upgrade_with(&Program::Helm.find()?, &t.cluster.kubeconfig, &["--set", set])?;
     wait_available(t).await
 }
 
@@ -135,7 +135,13 @@ pub(super) async fn replicas_come_and_go(t: &mut Context) -> Result<()> {
     .await?;
     in_the_middle(t, "upgraded", upgrade(t, "config.log.level=debug")).await?;
     t.wait_no_placeholders().await?;
-    chart::uninstall(&Program::Helm.find()?, &t.cluster.kubeconfig).await?;
+
+    // A gang that holds its seats when all of it goes.
+    t.group("held", OF_GANG, "10m", json!({"placeholderFor": "all"})).await?;
+    t.wait_placeholders("have a node", OF_GANG as usize, |pod| !node(pod).is_empty()).await?;
+    chart::uninstall_with(&Program::Helm.find()?, &t.cluster.kubeconfig, &["--timeout", "5m"])?;
+    assert!(t.pods().list(PLACEHOLDERS).await?.is_empty(), "placeholders are left");
+    assert!(lease.get("gangline").await?.is_none(), "the Lease is left");
     replicas(t).wait_all("", "no replica is left", |pods| pods.is_empty()).await?;
     // What ran runs on.
     let pods = t.pods().list("").await?;

@@ -1,4 +1,5 @@
-//! The chart, tried: rendered, installed, upgraded, uninstalled. Its admission policies: `policies.rs`.
+//! The chart, tried: rendered, installed, upgraded, uninstalled. Its values: `values.rs`; its admission policies:
+//! `policies.rs`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,9 +10,15 @@ use http::Method;
 use super::error::{During, Error, Result};
 use super::policies::Asker;
 
-/// Release and namespace of `manifests/` and of the trial installation.
-const RELEASE: &str = "gangline";
+/// Release of `manifests/` and of the trial installation.
+pub const RELEASE: &str = "gangline";
+/// Namespace of both.
 pub const NAMESPACE: &str = "gangline-system";
+/// The chart, from the root of the repository.
+pub const CHART: &str = "charts/gangline";
+
+/// Values with which everything is there that can be.
+pub const EVERYTHING: &str = "e2e/chart/everything.yaml";
 
 fn root() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
@@ -38,17 +45,23 @@ fn helm(helm: &Path, arguments: &[&str]) -> Result<String> {
     Err(Error::new(format!("{step}: {}\n{}", output.status, said.join("\n").trim())))
 }
 
-/// `helm lint`, warnings included.
+/// `helm lint`, warnings included, with the default values and with everything switched on.
 pub fn lint(program: &Path) -> Result<()> {
-    helm(program, &["lint", "--strict", "charts/gangline"]).map(drop)
+    helm(program, &["lint", "--strict", CHART])?;
+    helm(program, &["lint", "--strict", CHART, "--values", EVERYTHING]).map(drop)
 }
 
-/// What `manifests/gangline.yaml` must be: the namespace, then the rendered chart.
+/// All that the chart gives, hooks included.
 pub fn render(program: &Path, options: &[&str]) -> Result<String> {
-    let chart =
-        helm(program, &[&["template", RELEASE, "charts/gangline", "--namespace", NAMESPACE], options].concat())?;
+    helm(program, &[&["template", RELEASE, CHART, "--namespace", NAMESPACE], options].concat())
+}
+
+/// What `manifests/gangline.yaml` must be: the namespace, then the rendered chart. Hooks are helm's: applied by hand they
+/// would run at once.
+fn rendered_manifests(program: &Path) -> Result<String> {
+    let chart = render(program, &["--no-hooks"])?;
     Ok(format!(
-        "# Generated from charts/gangline by `make chart`: what `helm template` gives with the default values.\n\
+        "# Generated from charts/gangline by `make chart`: what `helm template --no-hooks` gives with the default values.\n\
          apiVersion: v1\nkind: Namespace\nmetadata:\n  name: {NAMESPACE}\n  labels:\n    \
          pod-security.kubernetes.io/enforce: restricted\n{chart}"
     ))
@@ -56,13 +69,13 @@ pub fn render(program: &Path, options: &[&str]) -> Result<String> {
 
 /// Writes `manifests/` anew.
 pub fn write_manifests(program: &Path) -> Result<()> {
-    fs::write(manifests(), render(program, &[])?).during(format!("writing {}", manifests().display()))
+    fs::write(manifests(), rendered_manifests(program)?).during(format!("writing {}", manifests().display()))
 }
 
 /// `manifests/` is what the chart gives.
 pub fn manifests_are_current(program: &Path) -> Result<()> {
     let found = fs::read_to_string(manifests()).during(format!("reading {}", manifests().display()))?;
-    let wanted = render(program, &[])?;
+    let wanted = rendered_manifests(program)?;
     match found.lines().zip(wanted.lines()).position(|(found, wanted)| found != wanted) {
         None if found == wanted => Ok(()),
         line => {
@@ -71,125 +84,52 @@ pub fn manifests_are_current(program: &Path) -> Result<()> {
     }
 }
 
-/// Every switch of the chart switches, and a misspelt value is refused.
-pub fn values_are_honoured(program: &Path) -> Result<()> {
-    for (set, gone) in [
-        ("policies.selfRestraint=false", "name: gangline-self-restraint"),
-        ("policies.antiForgery=false", "name: gangline-anti-forgery"),
-        ("policies.selfRestraint=false,policies.antiForgery=false", "name: gangline-binding-labels"),
-        ("crds.install=false", "kind: CustomResourceDefinition"),
-        ("crds.keep=false", "helm.sh/resource-policy: keep"),
-        ("rbac.create=false", "kind: ClusterRoleBinding"),
-        ("rbac.aggregate=false", "rbac.authorization.k8s.io/aggregate-to"),
-        ("serviceAccount.create=false,serviceAccount.name=other", "kind: ServiceAccount\nmetadata"),
-        ("service.create=false", "kind: Service\n"),
-        ("config.leaderElection.enabled=false,replicas=1", "kind: RoleBinding\n"),
-        ("config.leaderElection.enabled=false,replicas=1", "type: RollingUpdate"),
-        ("config.http.address=[::]:9090", "containerPort: 8080"),
-    ] {
-        if !render(program, &[])?.contains(gone) {
-            return Err(Error::new(format!("the default does not contain `{gone}`")));
-        }
-        if render(program, &["--set", set])?.contains(gone) {
-            return Err(Error::new(format!("--set {set} leaves `{gone}`")));
-        }
-    }
-    values_arrive(program)?;
-    for set in [
-        "replica=2",
-        "config.leaderElection.enabled=false",
-        "policies.selfrestraint=false",
-        "config.log.format=loud",
-        "image.digest=sha256:1",
-    ] {
-        if render(program, &["--set", set]).is_ok() {
-            return Err(Error::new(format!("--set {set} is accepted")));
-        }
-    }
-    Ok(())
-}
-
-/// Every other value is found in what is rendered, and only where it is set.
-fn values_arrive(program: &Path) -> Result<()> {
-    // Either of the two policies needs it.
-    for set in ["policies.selfRestraint=false", "policies.antiForgery=false"] {
-        if !render(program, &["--set", set])?.contains("name: gangline-binding-labels") {
-            return Err(Error::new(format!("--set {set} takes the policy of Bindings away")));
-        }
-    }
-    let default = render(program, &[])?;
-    for (set, there) in [
-        ("image.registry=r.example,image.tag=v7", "image: \"r.example/gangline:v7\""),
-        (&*format!("image.digest=sha256:{}", "a".repeat(64)), "image: \"gangline@sha256:aaaa"),
-        ("config.schedulerNames={one,two}", r#"in ["one","two"]"#),
-        ("config.placeholderImage=r.example/pause:3", r#"== "r.example/pause:3""#),
-        ("config.ignoreForeignMarkers=true", "ignoreForeignMarkers: true"),
-        ("config.maxPlaceholders=7", "maxPlaceholders: 7"),
-        ("replicas=3", "replicas: 3"),
-        ("config.leaderElection.leaseDurationSeconds=30", "leaseDurationSeconds: 30"),
-        ("config.schedulerNames={one,two}", r#"resourceNames: ["one","two"]"#),
-        ("policies.allowInjected=true", "has(volume.emptyDir)"),
-        ("policies.bindings=true", "name: gangline-bindings"),
-        ("serviceAccount.name=other", "system:serviceaccount:gangline-system:other"),
-        ("serviceAccount.annotations.role=r", "role: r"),
-        ("nameOverride=another", "app.kubernetes.io/name: another"),
-        ("fullnameOverride=mine", "name: mine-anti-forgery"),
-        ("commonLabels.team=a", "team: a"),
-        ("image.pullPolicy=Always", "imagePullPolicy: Always"),
-        ("imagePullSecrets[0].name=registry-key", "name: registry-key"),
-        ("config.log.level=debug", "level: debug"),
-        ("config.log.format=text", "format: text"),
-        ("service.port=81", "port: 81"),
-        ("service.annotations.scrape=yes", "scrape: \"yes\""),
-        ("resources.limits.memory=3Gi", "memory: 3Gi"),
-        ("priorityClassName=high", "priorityClassName: high"),
-        ("nodeSelector.disk=ssd", "disk: ssd"),
-        ("tolerations[0].key=only", "key: only"),
-        ("affinity.nodeAffinity.x=kept", "x: kept"),
-        ("podLabels.pod=l", "pod: l"),
-        ("podAnnotations.note=kept", "note: kept"),
-        ("revisionHistoryLimit=7", "revisionHistoryLimit: 7"),
-        ("terminationGracePeriodSeconds=7", "terminationGracePeriodSeconds: 7"),
-        ("podSecurityContext.runAsUser=7", "runAsUser: 7"),
-        ("securityContext.runAsUser=8", "runAsUser: 8"),
-        ("extraArgs={--log-level=debug}", "--log-level=debug"),
-        ("extraEnv[0].name=PROXY,extraEnv[0].value=b", "name: PROXY"),
-    ] {
-        if default.contains(there) {
-            return Err(Error::new(format!("the default contains `{there}` already: it proves nothing of {set}")));
-        }
-        if !render(program, &["--set", set])?.contains(there) {
-            return Err(Error::new(format!("--set {set} does not give `{there}`")));
-        }
-    }
-    Ok(())
-}
-
 /// Installs the chart. The pod itself needs an image and a kubelet, so that nothing is waited for.
 pub fn install(program: &Path, kubeconfig: &Path) -> Result<()> {
-    release(program, kubeconfig, &["install", RELEASE, "charts/gangline", "--create-namespace"])
+    install_with(program, kubeconfig, CHART, &[])
 }
 
-/// Upgrades the release to its default values but for these.
-pub fn upgrade_to(program: &Path, kubeconfig: &Path, set: &str) -> Result<()> {
-    release(program, kubeconfig, &["upgrade", RELEASE, "charts/gangline", "--set", set])
+/// Installs a chart with these options.
+pub fn install_with(program: &Path, kubeconfig: &Path, chart: &str, options: &[&str]) -> Result<()> {
+    release(program, kubeconfig, &[&["install", RELEASE, chart, "--create-namespace"], options].concat()).map(drop)
 }
 
 /// Upgrades the release to a chart whose policies let webhooks add to placeholders, and judge Bindings.
 pub fn other_policies(program: &Path, kubeconfig: &Path) -> Result<()> {
     let set = "policies.allowInjected=true,policies.bindings=true";
-    release(program, kubeconfig, &["upgrade", RELEASE, "charts/gangline", "--set", set])
+    upgrade_with(program, kubeconfig, &["--set", set])
+}
+
+/// Upgrades the release to the chart with these options.
+pub fn upgrade_with(program: &Path, kubeconfig: &Path, options: &[&str]) -> Result<()> {
+    release(program, kubeconfig, &[&["upgrade", RELEASE, CHART], options].concat()).map(drop)
+}
+
+/// Takes upgrades back: to this revision of the release.
+pub fn roll_back(program: &Path, kubeconfig: &Path, revision: &str) -> Result<()> {
+    release(program, kubeconfig, &["rollback", RELEASE, revision]).map(drop)
 }
 
 /// Upgrades the release and takes the upgrade back.
 pub fn upgrade(program: &Path, kubeconfig: &Path) -> Result<()> {
-    release(program, kubeconfig, &["upgrade", RELEASE, "charts/gangline", "--set", "config.log.level=debug"])?;
-    release(program, kubeconfig, &["rollback", RELEASE, "1"])
+    upgrade_with(program, kubeconfig, &["--set", "config.log.level=debug"])?;
+    roll_back(program, kubeconfig, "1")
 }
 
-/// Uninstalls the release. The definitions stay, and with them every TaskGroup and Queue.
+/// What helm said at the end of the installation.
+pub fn notes(program: &Path, kubeconfig: &Path) -> Result<String> {
+    release(program, kubeconfig, &["get", "notes", RELEASE])
+}
+
+/// Uninstalls the release, with these options. It waits for the hook's Job, unless these say otherwise.
+pub fn uninstall_with(program: &Path, kubeconfig: &Path, options: &[&str]) -> Result<()> {
+    release(program, kubeconfig, &[&["uninstall", RELEASE], options].concat()).map(drop)
+}
+
+/// Uninstalls the release, without its hook, which needs a node. The definitions stay, and with them every TaskGroup and
+/// Queue.
 pub async fn uninstall(program: &Path, kubeconfig: &Path) -> Result<()> {
-    release(program, kubeconfig, &["uninstall", RELEASE])?;
+    uninstall_with(program, kubeconfig, &["--no-hooks"])?;
     let admin = Asker::new(kubeconfig, None).await?;
     for plural in ["taskgroups", "queues"] {
         let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.gangline.dev");
@@ -198,7 +138,7 @@ pub async fn uninstall(program: &Path, kubeconfig: &Path) -> Result<()> {
     Ok(())
 }
 
-fn release(program: &Path, kubeconfig: &Path, arguments: &[&str]) -> Result<()> {
+fn release(program: &Path, kubeconfig: &Path, arguments: &[&str]) -> Result<String> {
     let kubeconfig = kubeconfig.to_str().ok_or_else(|| Error::new("the path of the kubeconfig is not UTF-8"))?;
-    helm(program, &[arguments, &["--namespace", NAMESPACE, "--kubeconfig", kubeconfig]].concat()).map(drop)
+    helm(program, &[arguments, &["--namespace", NAMESPACE, "--kubeconfig", kubeconfig]].concat())
 }

@@ -106,6 +106,22 @@ pub async fn apply_objects(
     Ok(applied)
 }
 
+/// Whether the API server would take every document of a YAML text, with no field that it does not know; nothing is kept.
+/// How many there are.
+pub async fn would_be_taken(client: &Client, yaml: &str, namespace: &str) -> Result<usize> {
+    let documents: Vec<Value> = serde_saphyr::from_multiple(yaml).during("reading YAML")?;
+    let documents: Vec<Value> = documents.into_iter().filter(|object| !object.is_null()).collect();
+    let params = PatchParams::apply(MANAGER).force().dry_run().validation_strict();
+    let count = documents.len();
+    for document in documents {
+        let (api, object) = resolve(client, document, namespace).await?;
+        let kind = object.types.as_ref().map_or("", |types| &types.kind);
+        let step = format!("applying {kind} {} strictly", object.name_any());
+        api.patch(&object.name_any(), &params, &Patch::Apply(&object)).await.during(step)?;
+    }
+    Ok(count)
+}
+
 async fn apply_one(client: &Client, document: Value, namespace: &str) -> Result<DynamicObject> {
     let (api, object) = resolve(client, document, namespace).await?;
     apply_to(&api, &object).await
@@ -150,7 +166,8 @@ async fn served(client: &Client, object: &DynamicObject) -> Result<(ApiResource,
     loop {
         match pinned_kind(client, &kind).await {
             Ok(found) => return Ok(found),
-            Err(_) if kind.group.ends_with("gangline.dev") && Instant::now() < give_up => {
+            // Kubernetes' own are there from the beginning.
+            Err(_) if kind.group.contains('.') && !kind.group.ends_with("k8s.io") && Instant::now() < give_up => {
                 tokio::time::sleep(POLL).await
             }
             Err(error) => return Err(error).during(format!("looking up {} {}", types.api_version, types.kind)),

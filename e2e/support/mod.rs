@@ -20,3 +20,4 @@ pub mod real;
 pub mod scheduler;
 pub mod state_dir;
 pub mod tools;
+pub mod values;

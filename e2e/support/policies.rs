@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use gangline::runtime::settings::PLACEHOLDER_IMAGE;
 use http::{Method, Request};
 use http_body_util::BodyExt;
 use kube::client::Body;
@@ -80,7 +81,7 @@ fn pod(name: &str, labels: &Value) -> Value {
         "apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels},
         "spec": {
             "schedulerName": "gangline", "automountServiceAccountToken": false, "nodeSelector": {"nowhere": "true"},
-            "containers": [{"name": "placeholder", "image": "registry.k8s.io/pause:3.10"}],
+            "containers": [{"name": "placeholder", "image": PLACEHOLDER_IMAGE}],
         },
     })
 }
@@ -164,19 +165,20 @@ async fn attack(admin: &Asker, scheduler: &Asker, controller: &Asker) -> Result<
 
 /// Waits until a pod is refused that a policy must refuse.
 async fn in_force(asker: &Asker, pod: &Value) -> Result<()> {
-    refused_in_the_end(asker, &format!("{PODS}?dryRun=All"), pod).await
+    refused_in_the_end(asker, Method::POST, &format!("{PODS}?dryRun=All"), Some(pod)).await
 }
 
 /// A policy is in force a moment after it was written.
-async fn refused_in_the_end(asker: &Asker, at: &str, object: &Value) -> Result<()> {
+pub async fn refused_in_the_end(asker: &Asker, method: Method, at: &str, object: Option<&Value>) -> Result<()> {
     let began = Instant::now();
     loop {
-        let (code, said) = asker.ask(Method::POST, at, Some(object)).await?;
+        let (code, said) = asker.ask(method.clone(), at, object).await?;
         if code == 403 && said.contains("ValidatingAdmissionPolicy") {
             return Ok(());
         }
         if began.elapsed() > IN_FORCE {
-            return Err(Error::new(format!("no policy refuses {object} by {}: {code} {said}", asker.user)));
+            let what = object.map(Value::to_string).unwrap_or_default();
+            return Err(Error::new(format!("no policy refuses {method} {at} {what} by {}: {code} {said}", asker.user)));
         }
         tokio::time::sleep(Duration::from_millis(100)).await;
     }
@@ -418,7 +420,7 @@ pub async fn bindings_are_judged(kubeconfig: &Path) -> Result<()> {
     let plain = format!("{pods}/plain");
     let at = format!("{plain}/binding");
     let label = binding("plain", "in-a-zone", &json!({"labels": {"team": "b"}}));
-    refused_in_the_end(&scheduler, &format!("{at}?dryRun=All"), &label).await?;
+    refused_in_the_end(&scheduler, Method::POST, &format!("{at}?dryRun=All"), Some(&label)).await?;
     let annotation = binding("plain", "in-a-zone", &json!({"annotations": {"k8s.v1.cni.cncf.io/networks": "x"}}));
     scheduler.refused(Method::POST, &at, Some(&annotation), "an annotation by way of a Binding").await?;
     scheduler.expect(Method::POST, &at, Some(&ours("in-a-zone")), 201, "a Binding to a node in a zone").await?;

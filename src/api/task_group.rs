@@ -208,7 +208,9 @@ pub struct PlaceholderTemplate {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 253), regex(pattern = schema::OBJECT_NAME))]
     pub runtime_class_name: Option<String>,
-    /// Labels of placeholders. Keys under gangline.dev/, kubernetes.io/ and k8s.io/ are refused.
+    /// Labels of placeholders. Keys under gangline.dev/, kubernetes.io/ and k8s.io/ are refused. Of the labels of members
+    /// placeholders have those alone: leave out what a Service with publishNotReadyAddresses selects, or it lists
+    /// placeholders, which answer nothing.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(transform = schema::template_labels)]
     pub labels: BTreeMap<String, String>,

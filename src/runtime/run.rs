@@ -216,7 +216,7 @@ async fn ended(election: Option<&mut Election>) {
 }
 
 /// The host's name, a pod's own, and something that no other process has: two of one name would both lead.
-fn own_name() -> String {
+pub(super) fn own_name() -> String {
     let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let chance = RandomState::new().build_hasher().finish();
     format!("{}_{chance:016x}", host.trim())

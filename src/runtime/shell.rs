@@ -175,6 +175,13 @@ const STEP_SECONDS: [f64; 11] = [0.00001, 0.0001, 0.0003, 0.001, 0.003, 0.01, 0.
 const REQUEST_SECONDS: [f64; 11] = [0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 5.0, 30.0];
 
 impl ShellCounters {
+    /// Those of a program that follows nothing, and so lacks nothing that it would have to read.
+    pub fn without_watches() -> Self {
+        let counters = Self::default();
+        Kind::ALL.iter().for_each(|kind| counters.watch(*kind).set_state(WatchState::Synced));
+        counters
+    }
+
     /// The numbers of one kind's watch.
     pub fn watch(&self, kind: Kind) -> &WatchCounters {
         &self.watches[kind as usize]

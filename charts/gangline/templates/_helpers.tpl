@@ -50,3 +50,35 @@ system:serviceaccount:{{ .Release.Namespace }}:{{ include "gangline.serviceAccou
 {{- printf "%s:%s" $name (default .Chart.AppVersion .Values.image.tag) -}}
 {{- end -}}
 {{- end -}}
+
+{{- /* Names of what runs after the release is gone; a Job's name is a label of its pods, which has 63 characters. */ -}}
+{{- define "gangline.uninstallName" -}}
+{{- printf "%s-uninstall" (include "gangline.fullname" . | trunc 53 | trimSuffix "-") -}}
+{{- end -}}
+
+{{- /* Its pods are not the scheduler's: no Service, budget or policy of that selects them. */ -}}
+{{- define "gangline.uninstallSelectorLabels" -}}
+app.kubernetes.io/name: {{ printf "%s-uninstall" (include "gangline.name" . | trunc 53 | trimSuffix "-") }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- /* Of all objects that helm makes when the release is gone, but for the Job: gone with it. */ -}}
+{{- define "gangline.uninstallHook" -}}
+helm.sh/hook: post-delete
+helm.sh/hook-weight: "-1"
+helm.sh/hook-delete-policy: before-hook-creation,hook-succeeded,hook-failed
+{{- end -}}
+
+{{- /* Where the API server is, in a NetworkPolicy; its address is in every pod's environment, so that no name is asked for. */ -}}
+{{- define "gangline.egressToApiServer" -}}
+- ports:
+    {{- range .Values.networkPolicy.apiServer.ports }}
+    - {port: {{ . }}, protocol: TCP}
+    {{- end }}
+  {{- with .Values.networkPolicy.apiServer.cidrs }}
+  to:
+    {{- range . }}
+    - ipBlock: {cidr: {{ . | quote }}}
+    {{- end }}
+  {{- end }}
+{{- end -}}

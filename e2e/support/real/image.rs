@@ -6,9 +6,9 @@ use sha2::{Digest, Sha256};
 /// Tar files consist of blocks of this size.
 const BLOCK: usize = 512;
 
-/// A tar file with an image that consists of a program at `/NAME of the program`, which it runs. The same program gives the
-/// same bytes.
-pub fn of_program(image: &str, program: &str, binary: &[u8]) -> Vec<u8> {
+/// A tar file with an image, under each of these names, that consists of a program at `/NAME of the program`, which it runs.
+/// The same program gives the same bytes.
+pub fn of_program(images: &[&str], program: &str, binary: &[u8]) -> Vec<u8> {
     let layer = tar(&[(program, 0o755, binary)]);
     let config = json!({
         "architecture": architecture(), "os": "linux",
@@ -22,10 +22,14 @@ pub fn of_program(image: &str, program: &str, binary: &[u8]) -> Vec<u8> {
         "layers": [descriptor("application/vnd.oci.image.layer.v1.tar", &layer)],
     });
     let manifest = manifest.to_string().into_bytes();
-    let mut entry = descriptor("application/vnd.oci.image.manifest.v1+json", &manifest);
-    entry["platform"] = json!({"architecture": architecture(), "os": "linux"});
-    entry["annotations"] = json!({"io.containerd.image.name": image});
-    let index = json!({"schemaVersion": 2, "manifests": [entry]}).to_string().into_bytes();
+    let entry = |image: &&str| {
+        let mut entry = descriptor("application/vnd.oci.image.manifest.v1+json", &manifest);
+        entry["platform"] = json!({"architecture": architecture(), "os": "linux"});
+        entry["annotations"] = json!({"io.containerd.image.name": image});
+        entry
+    };
+    let entries: Vec<Value> = images.iter().map(entry).collect();
+    let index = json!({"schemaVersion": 2, "manifests": entries}).to_string().into_bytes();
     let blobs = [&config, &manifest, &layer].map(|blob| (format!("blobs/sha256/{}", hex(blob)), blob.as_slice()));
     let mut files =
         vec![("oci-layout", 0o644, &br#"{"imageLayoutVersion":"1.0.0"}"#[..]), ("index.json", 0o644, &index)];

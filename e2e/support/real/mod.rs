@@ -25,6 +25,10 @@ const SCRIPT: &str = include_str!("node.sh");
 /// The image that pods and placeholders of the tests name; there is no registry, so that every node has it from the start.
 /// Without arguments it waits; with a duration and an exit code it ends.
 pub const PAUSE: &str = "registry.k8s.io/pause:3.10";
+/// How a node looks for the image of placeholders, which is named by digest. The node takes our own for it: nothing compares
+/// what a node holds with the name under which it was put there.
+const PAUSE_BY_DIGEST: &str =
+    "registry.k8s.io/pause@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a";
 
 /// The service by which pods reach the API server: the first address of the range (`components.rs`).
 const SERVICE: &str = "10.0.0.1";
@@ -183,7 +187,7 @@ fn put_images(setting: &Setting<'_>) -> Result<()> {
     let (dir, step) = (images_of(setting.dir), "putting images where nodes find them");
     fs::create_dir_all(&dir).during(step)?;
     let pause = fs::read(Program::Pause.find()?).during(step)?;
-    fs::write(dir.join("pause.tar"), image::of_program(PAUSE, "pause", &pause)).during(step)?;
+    fs::write(dir.join("pause.tar"), image::of_program(&[PAUSE, PAUSE_BY_DIGEST], "pause", &pause)).during(step)?;
     for (number, image) in setting.images.iter().enumerate() {
         let name = image.file_name().unwrap_or_default().display();
         fs::copy(image, dir.join(format!("{number}-{name}"))).during(format!("copying {}", image.display()))?;

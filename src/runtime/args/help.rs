@@ -2,7 +2,7 @@
 
 /// What the program is.
 pub(super) const ABOUT: &str = "\
-A gang scheduler for Kubernetes: a job starts with all its members or does not hold the cluster at all.\n\n`run` is the scheduler. `simulate` needs no cluster. The other commands read it with your own kubeconfig and change nothing.";
+A gang scheduler for Kubernetes: a job starts with all its members or does not hold the cluster at all.\n\n`run` is the scheduler. `release-placeholders` deletes what one that was uninstalled has left. `simulate` needs no cluster. The other commands read it with your own kubeconfig and change nothing.";
 
 /// What the exit codes mean.
 pub(super) const EXIT_CODES: &str = "\
@@ -23,7 +23,7 @@ Examples:
 
 In a pod, the service account is used. Flags win over --config. The file, with every field and its default:
   schedulerNames: [gangline]                    # pods with these spec.schedulerName are ours
-  placeholderImage: registry.k8s.io/pause:3.10
+  placeholderImage: registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a
   ignoreForeignMarkers: false                   # true: pods of another system's gangs are placed one by one
   maxPlaceholders: 5000                         # the most that one gang may ask for
   leaderElection:                               # of the processes with these scheduler names one decides
@@ -37,6 +37,18 @@ In a pod, the service account is used. Flags win over --config. The file, with e
   log:
     format: auto                                # text on a terminal, json otherwise
     level: info                                 # or per module: info,gangline=debug";
+
+/// Help of `release-placeholders`.
+pub(super) const RELEASE_HELP: &str = "\
+Examples:
+  gangline release-placeholders                          after `kubectl delete -f manifests/gangline.yaml`
+  gangline release-placeholders --scheduler-name gangline --scheduler-name spark
+
+The chart runs this after `helm uninstall`. A scheduler name is done when nobody leads for it: its Lease is taken, as a
+scheduler would, which waits for one that was killed until its time is over; then the placeholders go, and the Lease. While
+another process leads, its placeholders are left alone, and the answer names it. Deleted is what a scheduler would recognise
+as a placeholder of its own, never an ordinary pod; TaskGroups and Queues stay.
+Exit codes: 0 = nothing is left, or another process leads; 2 = the cluster refuses, or cannot be reached.";
 
 /// Help of `list`.
 pub(super) const LIST_HELP: &str = "\

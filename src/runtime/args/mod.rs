@@ -11,11 +11,12 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use super::cli::{UNREADABLE, UNSEEN};
-use super::settings::LogFormat;
+use super::settings::{LEASE_NAMESPACE, LogFormat, is_dns_subdomain};
 use super::text;
+use crate::api::names;
 use crate::core::model::lifecycle::AppState;
 pub(super) use help::RUN_HELP;
-use help::{ABOUT, EXIT_CODES, LIST_HELP, QUEUE_HELP, SIMULATE_HELP, WHY_HELP};
+use help::{ABOUT, EXIT_CODES, LIST_HELP, QUEUE_HELP, RELEASE_HELP, SIMULATE_HELP, WHY_HELP};
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -45,6 +46,9 @@ pub enum Command {
     /// Play manifests in virtual time, without a cluster: what would start when, and what waits for what
     #[command(after_help = SIMULATE_HELP)]
     Simulate(SimulateArgs),
+    /// Delete the placeholders that an uninstalled scheduler has left, once nobody leads any more
+    #[command(after_help = RELEASE_HELP)]
+    ReleasePlaceholders(ReleaseArgs),
     /// Print the CustomResourceDefinitions as YAML
     #[command(after_help = "Example:\n  gangline crds | kubectl apply --server-side -f -")]
     Crds,
@@ -76,7 +80,7 @@ pub struct RunArgs {
     /// Pods with this spec.schedulerName are ours; may be repeated [default: gangline]
     #[arg(long = "scheduler-name", value_name = "NAME")]
     pub scheduler_names: Vec<String>,
-    /// Image of placeholder pods [default: registry.k8s.io/pause:3.10]
+    /// Image of placeholder pods [default: registry.k8s.io/pause:3.10, by digest]
     #[arg(long, value_name = "IMAGE")]
     pub placeholder_image: Option<String>,
     /// Place pods that belong to a gang of another system one by one, instead of refusing them (DialectNotSupported)
@@ -142,7 +146,7 @@ pub struct WhyArgs {
     #[arg(short, long, value_name = "NAME")]
     pub namespace: Option<String>,
     /// A spec.schedulerName that Gangline serves here; may be repeated
-    #[arg(long = "scheduler-name", value_name = "NAME", default_value = crate::api::names::SCHEDULER)]
+    #[arg(long = "scheduler-name", value_name = "NAME", default_value = names::SCHEDULER)]
     pub scheduler_names: Vec<String>,
     /// Form of the output
     #[arg(short, long, value_name = "FORM", default_value = "table")]
@@ -198,6 +202,38 @@ fn until(text: &str) -> Result<Duration, String> {
 
 fn duration(text: &str) -> Result<Duration, String> {
     text::duration(text).ok_or_else(|| "no duration as in 90s or 1h30m, from 0s on".to_owned())
+}
+
+/// Flags of `release-placeholders`.
+#[derive(Clone, Debug, Default, Args)]
+pub struct ReleaseArgs {
+    /// Placeholders with this spec.schedulerName; may be repeated
+    #[arg(long = "scheduler-name", value_name = "NAME", default_value = names::SCHEDULER, value_parser = subdomain)]
+    pub scheduler_names: Vec<String>,
+    /// Whether a Lease says who decides about them [default: true]
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub leader_elect: Option<bool>,
+    /// Namespace of the Leases
+    #[arg(long, value_name = "NAME", default_value = LEASE_NAMESPACE, value_parser = subdomain)]
+    pub lease_namespace: String,
+    /// How long to wait for whoever leads to end, at most 1h
+    #[arg(long, value_name = "DURATION", default_value = "2m", value_parser = patience, allow_hyphen_values = true)]
+    pub timeout: Duration,
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub cluster: ClusterArgs,
+}
+
+/// Longer than any scheduler takes to end.
+const PATIENCE_MAX: Duration = Duration::from_secs(3_600);
+
+fn patience(text: &str) -> Result<Duration, String> {
+    let is_short = |duration: &Duration| *duration <= PATIENCE_MAX;
+    duration(text).and_then(|duration| Some(duration).filter(is_short).ok_or_else(|| "longer than 1h".to_owned()))
+}
+
+fn subdomain(text: &str) -> Result<String, String> {
+    if is_dns_subdomain(text) { Ok(text.to_owned()) } else { Err("no DNS subdomain name".to_owned()) }
 }
 
 /// Flags of `version`.
@@ -264,6 +300,24 @@ mod tests {
         for flag in ["--runs", "--until"] {
             let refusal = help(&["gangline", "simulate", "f.yaml", flag, "-5s"]);
             assert!(refusal.contains(&format!("'-5s' for '{flag} <DURATION>': no duration as in 90s")), "{refusal}");
+        }
+    }
+
+    #[test]
+    fn the_hook_of_the_chart_is_understood_and_what_cannot_be_a_name_is_not() {
+        let release = |words: &[&str]| {
+            let line = ["gangline", "release-placeholders"].iter().chain(words).map(OsString::from);
+            parse(line.collect()).map(|line| {
+                let Command::ReleasePlaceholders(args) = line.command else { panic!("another command") };
+                args
+            })
+        };
+        let args = release(&["--scheduler-name=a", "--scheduler-name=b.c", "--leader-elect=false"]).unwrap();
+        assert_eq!((args.scheduler_names, args.leader_elect), (vec!["a".to_owned(), "b.c".to_owned()], Some(false)));
+        let args = release(&[]).unwrap();
+        assert_eq!((&*args.scheduler_names[0], &*args.lease_namespace), (names::SCHEDULER, LEASE_NAMESPACE));
+        for wrong in ["--scheduler-name=a/b", "--lease-namespace=..", "--timeout=61m", "--timeout=-1s"] {
+            assert!(release(&[wrong]).is_err(), "{wrong}");
         }
     }
 

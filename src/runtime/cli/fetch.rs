@@ -96,18 +96,37 @@ impl Cluster {
     where
         K: Resource<DynamicType = ()> + DeserializeOwned,
     {
-        let api = self.api::<K>(namespace);
-        let mut params =
-            ListParams { limit: Some(PAGE), label_selector: labels.map(str::to_owned), ..ListParams::default() };
-        let mut found = Vec::new();
+        let (mut found, mut token) = (Vec::new(), None);
         loop {
-            let page = api.list(&params).await.map_err(|error| self.explain::<K>(error))?;
-            params.continue_token = page.metadata.continue_.clone().filter(|token| !token.is_empty());
-            found.extend(page.items.into_iter().map(Found::from));
-            if params.continue_token.is_none() {
+            let (page, next) = self.page(namespace, labels, token).await?;
+            found.extend(page);
+            if next.is_none() {
                 return Ok(found);
             }
+            token = next;
         }
+    }
+
+    /// One page of them, from where the page before says that it goes on; and where the next one does.
+    pub(super) async fn page<K>(
+        &self,
+        namespace: Option<&str>,
+        labels: Option<&str>,
+        continue_token: Option<String>,
+    ) -> Result<(Vec<Found<K>>, Option<String>), FetchError>
+    where
+        K: Resource<DynamicType = ()> + DeserializeOwned,
+    {
+        let label_selector = labels.map(str::to_owned);
+        let params = ListParams { limit: Some(PAGE), label_selector, continue_token, ..ListParams::default() };
+        let page = self.api::<K>(namespace).list(&params).await.map_err(|error| self.explain::<K>(error))?;
+        let next = page.metadata.continue_.clone().filter(|token| !token.is_empty());
+        Ok((page.items.into_iter().map(Found::from).collect(), next))
+    }
+
+    /// For what is no reading.
+    pub(super) fn client(&self) -> Client {
+        self.client.clone()
     }
 
     /// One object, or `None` if there is none of the name.

@@ -5,6 +5,7 @@ mod fetch;
 mod list;
 mod output;
 mod queue;
+mod release;
 mod simulate;
 mod version;
 mod why;
@@ -14,7 +15,6 @@ use std::process::ExitCode;
 use super::args::{Command, CommandLine};
 use super::run;
 use super::text::{chain, escape_lines};
-use fetch::FetchError;
 pub(super) use list::{UNREADABLE, UNSEEN};
 
 /// What a command says, and its exit code.
@@ -51,13 +51,14 @@ pub fn execute(line: CommandLine) -> ExitCode {
         Command::Why(args) => answer(why::why(&args)),
         Command::Queue(args) => answer(queue::queue(&args)),
         Command::Simulate(args) => say(&simulate::simulate(&args)),
+        Command::ReleasePlaceholders(args) => answer(release::release(&args)),
         Command::Crds => say(&Reply::done(crds::manifest())),
         Command::Version(args) => say(&version::version(args.output)),
     }
 }
 
-/// Runs a command that reads the cluster, on this thread.
-fn answer(command: impl Future<Output = Result<Reply, FetchError>>) -> ExitCode {
+/// Runs a command that asks the cluster, on this thread.
+fn answer<E: std::error::Error>(command: impl Future<Output = Result<Reply, E>>) -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_current_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => return fail(&error),

@@ -15,8 +15,9 @@ use crate::controller::lease::{DURATION_MAX_MS, Timing};
 use crate::core::model::bound::MostPlaceholders;
 use crate::core::reason::SpecError;
 
-/// Default image of placeholders.
-pub const PLACEHOLDER_IMAGE: &str = "registry.k8s.io/pause:3.10";
+/// Default image of placeholders: Kubernetes' own, for all its architectures.
+pub const PLACEHOLDER_IMAGE: &str =
+    "registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a";
 /// Default address of the HTTP server.
 pub const HTTP_ADDRESS: &str = "0.0.0.0:8080";
 /// Default log level.
@@ -24,8 +25,8 @@ pub const LOG_LEVEL: &str = "info";
 
 /// Default namespace of Leases.
 pub const LEASE_NAMESPACE: &str = "kube-system";
-/// Default times of an election, in seconds: those of kube-scheduler.
-const ELECTION_SECONDS: (u32, u32, u32) = (15, 10, 2);
+/// Default times of an election: those of kube-scheduler.
+pub const ELECTION: Timing = Timing { duration_ms: 15_000, renew_ms: 10_000, retry_ms: 2_000 };
 
 /// Everything that `run` can be told, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -219,12 +220,11 @@ impl Check<'_> {
         if !is_dns_subdomain(&namespace) {
             self.wrong(false, "leaderElection.namespace", &format!("`{}` is no namespace", namespace.escape_debug()));
         }
-        let (duration, renew, retry) = ELECTION_SECONDS;
-        let millis = |seconds: Option<u32>, default: u32| u64::from(seconds.unwrap_or(default)) * 1_000;
+        let millis = |seconds: Option<u32>, default| seconds.map_or(default, |seconds| u64::from(seconds) * 1_000);
         let timing = Timing {
-            duration_ms: millis(file.lease_duration_seconds, duration),
-            renew_ms: millis(file.renew_deadline_seconds, renew),
-            retry_ms: millis(file.retry_period_seconds, retry),
+            duration_ms: millis(file.lease_duration_seconds, ELECTION.duration_ms),
+            renew_ms: millis(file.renew_deadline_seconds, ELECTION.renew_ms),
+            retry_ms: millis(file.retry_period_seconds, ELECTION.retry_ms),
         };
         for (field, problem, is_wrong) in [
             ("leaseDurationSeconds", "must be at most 600", timing.duration_ms > DURATION_MAX_MS),
@@ -269,7 +269,7 @@ impl Check<'_> {
 }
 
 /// RFC 1123 subdomain, as the API server demands of `spec.schedulerName`.
-fn is_dns_subdomain(name: &str) -> bool {
+pub(super) fn is_dns_subdomain(name: &str) -> bool {
     let is_label = |label: &str| {
         let inner = |byte: &u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || *byte == b'-';
         !label.is_empty() && label.as_bytes().iter().all(inner) && !label.starts_with('-') && !label.ends_with('-')

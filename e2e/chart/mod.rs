@@ -1,26 +1,31 @@
 //! Tests of the chart: it renders to the manifests, installs, upgrades, and its policies hold.
 
+mod life;
+mod objects;
+mod people;
+
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::chart;
 use crate::support::components::Options;
 use crate::support::error::Result;
 use crate::support::policies;
 use crate::support::tools::Program;
+use crate::support::values;
 
 pub(crate) fn tests() -> Vec<Test> {
-    vec![
+    let own = || Needs::OwnControlPlane(Options::default());
+    let mut tests = vec![
         test("chart: helm finds nothing wrong", Needs::Shared, lint).without_gangline(),
         test("chart: the manifests are what it renders to", Needs::Shared, manifests).without_gangline(),
-        test("chart: every value is honoured, and no other accepted", Needs::Shared, values).without_gangline(),
+        test("chart: every value is honoured, and no other accepted", Needs::Shared, honoured).without_gangline(),
         test("chart: policies hold the scheduler to placeholders and others off them", Needs::Shared, attacked)
             .without_gangline(),
-        test(
-            "chart: installs, upgrades, rolls back, and leaves the kinds behind",
-            Needs::OwnControlPlane(Options::default()),
-            release,
-        )
-        .without_gangline(),
-    ]
+        test("chart: installs, upgrades, rolls back, and leaves the kinds behind", own(), release).without_gangline(),
+    ];
+    tests.extend(objects::tests());
+    tests.extend(people::tests());
+    tests.extend(life::tests());
+    tests
 }
 
 async fn lint(_: &mut Context) -> Result<()> {
@@ -31,8 +36,8 @@ async fn manifests(_: &mut Context) -> Result<()> {
     chart::manifests_are_current(&Program::Helm.find()?)
 }
 
-async fn values(_: &mut Context) -> Result<()> {
-    chart::values_are_honoured(&Program::Helm.find()?)
+async fn honoured(_: &mut Context) -> Result<()> {
+    values::are_honoured(&Program::Helm.find()?)
 }
 
 async fn attacked(t: &mut Context) -> Result<()> {
