@@ -1,5 +1,6 @@
 //! A release from its installation to its end, by helm itself: what it says, what it upgrades, and what is left of it.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -11,12 +12,13 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::api::rbac::v1::{ClusterRole, Role};
 use kube::api::{Api, DynamicObject, ListParams, PostParams};
 use kube::discovery::{Discovery, verbs};
 use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
-use crate::breakage::until;
+use crate::breakage::{requests, until};
 use crate::harness::cluster::binary;
 use crate::harness::words::{PLACEHOLDERS, is_bound};
 use crate::harness::{Context, Needs, Test, test};
@@ -219,10 +221,12 @@ async fn uninstall(t: &Context, helm: PathBuf, mut scheduler: Scheduler) -> Resu
     let pods = Objects::<Pod>::of(&t.client, NAMESPACE);
     let made = pods.wait_all(&format!("job-name={HOOK}"), "the hook's pod is made", |pods| pods.len() == 1).await?;
     the_hook_is_restrained(t).await?;
+    let granted = rights_of_the_hook(t).await?;
     let container = made[0].spec.as_ref().and_then(|spec| spec.containers.first());
     let arguments = container.and_then(|container| container.args.clone()).unwrap_or_default();
     let said = release_placeholders(&token(t, HOOK).await?, &arguments)?;
     assert_eq!(said, "gangline: 2 placeholders deleted\nspark: 0 placeholders deleted\n");
+    every_right_was_used(t, granted).await?;
     // A node that pretends to run pods lets those of a Job succeed.
     bind(&pods, &made[0].name_any(), "node-0").await?;
     helm.join().map_err(|_| Error::new("helm's thread panicked"))?
@@ -236,6 +240,36 @@ async fn the_hook_is_restrained(t: &Context) -> Result<()> {
     let pod = t.pod("own", "1", json!({}));
     hook.expect(Method::POST, &pods, Some(&pod), 403, "RBAC: it creates nothing").await?;
     hook.expect(Method::GET, "/api/v1/secrets", None, 403, "RBAC: it reads nothing else").await
+}
+
+/// Verb and resource.
+type Right = (String, String);
+
+async fn rights_of_the_hook(t: &Context) -> Result<BTreeSet<Right>> {
+    let everywhere = t.everywhere::<ClusterRole>().get(HOOK).await?.and_then(|role| role.rules);
+    let leases = Objects::<Role>::of(&t.client, "kube-system").get(HOOK).await?.and_then(|role| role.rules);
+    let mut rights = BTreeSet::new();
+    for rule in everywhere.into_iter().chain(leases).flatten() {
+        for resource in rule.resources.unwrap_or_default() {
+            rights.extend(rule.verbs.iter().map(|verb| (verb.clone(), resource.clone())));
+        }
+    }
+    Ok(rights)
+}
+
+/// But for the one that a Lease needs which is not there yet.
+async fn every_right_was_used(t: &Context, mut granted: BTreeSet<Right>) -> Result<()> {
+    assert!(granted.remove(&("create".to_owned(), "leases".to_owned())), "{granted:?}");
+    let plane = t.cluster.plane.as_ref().ok_or_else(|| Error::new("this test has a control plane of its own"))?;
+    let user = format!("system:serviceaccount:{NAMESPACE}:{HOOK}");
+    let mut used = BTreeSet::new();
+    let all = until("every right of the hook was used, and no other", async || {
+        let its_own = requests(&plane.audit_log())?.into_iter().filter(|one| one.user == user);
+        used = its_own.map(|one| (one.verb, one.resource)).collect();
+        Ok(used == granted)
+    });
+    let all = all.await;
+    all.map_err(|error| error.with_tail("granted, and used", &format!("{granted:?}\n{used:?}")))
 }
 
 /// Nothing but the definitions, whatever its kind; and no placeholder and no Lease.

@@ -9,7 +9,7 @@ use crate::breakage::{members_of, wait_held, wait_whole};
 use crate::harness::Context;
 use crate::harness::context::{merge, node, phase};
 use crate::harness::words::PLACEHOLDERS;
-use crate::support::error::Result;
+use crate::support::error::{During, Result};
 
 /// Slots of each of five nodes.
 const EACH: u32 = 2;
@@ -92,10 +92,11 @@ async fn take_away(t: &mut Context, name: &str) -> Result<()> {
     t.everywhere::<Node>().delete(name).await?;
     let now = DeleteParams::default().grace_period(0);
     for pod in t.pods().list("").await?.iter().filter(|pod| node(pod) == name) {
-        let pod = pod.metadata.name.clone().unwrap_or_default();
-        // The collector of garbage, or Gangline for a placeholder, may have been faster.
-        if t.pods().get(&pod).await?.is_some() {
-            t.pods().delete_with(&pod, &now).await?;
+        let pod = pod.metadata.name.as_deref().unwrap_or_default();
+        match t.pods().untyped().delete(pod, &now).await {
+            // The collector of garbage, or Gangline for a placeholder, may have been faster.
+            Err(kube::Error::Api(status)) if status.code == 404 => {}
+            answer => drop(answer.during(format!("deleting {pod}"))?),
         }
     }
     Ok(())

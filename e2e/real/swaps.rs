@@ -12,7 +12,7 @@ use super::release::{give_slots, in_slot, install, number, slot_ask};
 use crate::breakage::wait_held;
 use crate::harness::Context;
 use crate::harness::context::{merge, phase};
-use crate::harness::words::{MEMBERS, why_waits};
+use crate::harness::words::{is_placeholder, label, why_waits};
 use crate::support::error::Result;
 
 /// Slots of a node.
@@ -27,10 +27,50 @@ const ONE_OF: u32 = 50;
 /// What became of the gangs so far.
 #[derive(Default)]
 struct Tally {
+    /// Members that a kubelet refused.
     refused: u32,
+    /// Gangs of which some members ran and others not.
     partial: u32,
+    /// Gangs that others took the room of before any member had it: they wait, whole.
+    overtaken: u32,
+    /// How long it took until all of a gang ran once the others were gone.
     healed: Duration,
 }
+
+impl Tally {
+    fn add(&mut self, early: Outcome, last: Outcome, took: Duration) {
+        self.refused += last.refused;
+        self.partial += u32::from(early.refused > 0 || early.others > 0 && early.running > 0 && early.running < SEATS);
+        self.overtaken += u32::from(early.others > 0 && early.running == 0 && early.refused == 0);
+        if early.running < SEATS {
+            self.healed = self.healed.max(took);
+        }
+    }
+}
+
+/// How one gang stands.
+#[derive(Clone, Copy)]
+struct Outcome {
+    running: u32,
+    refused: u32,
+    /// Pods of the other scheduler that run.
+    others: u32,
+}
+
+impl Outcome {
+    fn of(pods: &[&Pod]) -> Self {
+        let count = |wanted: &dyn Fn(&Pod) -> bool| pods.iter().filter(|pod| wanted(pod)).count() as u32;
+        let is_member = |pod: &Pod| !is_placeholder(pod) && label(pod, STRANGER).is_empty();
+        Self {
+            running: count(&|pod| is_member(pod) && phase(pod) == "Running"),
+            refused: count(&|pod| is_member(pod) && phase(pod) == "Failed"),
+            others: count(&|pod| !label(pod, STRANGER).is_empty() && phase(pod) == "Running"),
+        }
+    }
+}
+
+/// Label of the pods of another scheduler.
+const STRANGER: &str = "stranger";
 
 pub(super) async fn full_nodes(t: &mut Context) -> Result<()> {
     install(t).await?;
@@ -47,9 +87,10 @@ pub(super) async fn full_nodes(t: &mut Context) -> Result<()> {
     println!("swaps on full nodes: {rounds} gangs of {SEATS} alone: {} members refused", alone.refused);
     println!(
         "swaps on full nodes: {rounds} gangs of {SEATS} with {SEATS} pods of kube-scheduler waiting: {} members refused, \
-         {} gangs in part, whole again within {:.1} s",
+         {} gangs in part, {} overtaken as a whole; all of it within {:.1} s of the others' end",
         contended.refused,
         contended.partial,
+        contended.overtaken,
         contended.healed.as_secs_f64()
     );
     assert_eq!(alone.refused, 0, "nobody else is there");
@@ -68,32 +109,28 @@ async fn swap(t: &Context, name: &str, waiting: u32, tally: &mut Tally) -> Resul
     for number in 0..waiting {
         t.pods().create(stranger(t, name, number)).await?;
     }
-    let others = format!("stranger={name}");
+    let others = format!("{STRANGER}={name}");
     let wait =
         |pods: &[&Pod]| pods.iter().filter(|pod| why_waits(pod).0 == "Unschedulable").count() == waiting as usize;
     t.pods().wait_all(&others, "others wait", wait).await?;
 
     t.objects::<Job>().create(job(t, name)).await?;
-    let members = format!("{MEMBERS},{}={name}", names::TASK_GROUP);
-    let refused = |pods: &[&Pod]| pods.iter().filter(|pod| phase(pod) == "Failed").count() as u32;
-    let whole = |pods: &[&Pod]| pods.iter().filter(|pod| phase(pod) == "Running").count() == SEATS as usize;
-    let seen = t.pods().wait_all(&members, "run or are refused", |pods| whole(pods) || refused(pods) > 0).await?;
-    let begin = Instant::now();
-    let in_part = !whole(&seen.iter().collect::<Vec<_>>());
+    let settled = |pods: &[&Pod]| {
+        let of = Outcome::of(pods);
+        of.running == SEATS || of.refused > 0 || of.others > 0
+    };
+    let seen = t.pods().wait_all("", "members run or are refused, or others run", settled).await?;
+    let (begin, early) = (Instant::now(), Outcome::of(&seen.iter().collect::<Vec<_>>()));
     for number in 0..waiting {
         t.pods().delete(&format!("{name}-stranger-{number}")).await?;
     }
-    let failed = Cell::new(0);
-    let done = |pods: &[&Pod]| {
-        failed.set(refused(pods));
-        whole(pods)
+    let last = Cell::new(early);
+    let whole = |pods: &[&Pod]| {
+        last.set(Outcome::of(pods));
+        last.get().running == SEATS
     };
-    t.pods().wait_all(&members, "all run", done).await?;
-    tally.refused += failed.get();
-    if in_part {
-        tally.partial += 1;
-        tally.healed = tally.healed.max(begin.elapsed());
-    }
+    t.pods().wait_all("", "all members run", whole).await?;
+    tally.add(early, last.get(), begin.elapsed());
     t.objects::<Job>().delete_with(name, &kube::api::DeleteParams::background()).await?;
     t.groups().delete(name).await?;
     t.pods().wait_all("", "all pods are gone", |pods| pods.is_empty()).await.map(drop)
@@ -101,7 +138,7 @@ async fn swap(t: &Context, name: &str, waiting: u32, tally: &mut Tally) -> Resul
 
 /// A pod of kube-scheduler that wants a slot.
 fn stranger(t: &Context, gang: &str, number: u32) -> serde_json::Value {
-    let labels = json!({"metadata": {"labels": {"stranger": gang}}});
+    let labels = json!({"metadata": {"labels": {STRANGER: gang}}});
     let mut pod = t.pod(&format!("{gang}-stranger-{number}"), "10m", labels);
     merge(&mut pod, json!({"spec": {"schedulerName": "default-scheduler", "containers": [in_slot(&[])]}}));
     pod
