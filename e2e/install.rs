@@ -6,6 +6,7 @@ use std::fs;
 use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use serde_json::{Value, json};
 
+use crate::access::{self, Guarded};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::error::{During, Result};
 
@@ -35,6 +36,7 @@ async fn rights(t: &mut Context) -> Result<()> {
     t.wait_pod_reason("never", "Unschedulable").await?;
     let told = |events: &[&k8s_openapi::api::events::v1::Event]| !events.is_empty();
     t.objects::<k8s_openapi::api::events::v1::Event>().wait_all("", "an event tells", told).await?;
+    somebody_asks(t).await?;
     let counted = |queue: &gangline::api::queue::Queue| queue.status.is_some();
     t.everywhere::<gangline::api::queue::Queue>().wait(&queue, "has a status", counted).await?;
 
@@ -73,6 +75,14 @@ pub(crate) fn asked_for(t: &Context) -> Result<(BTreeSet<Right>, BTreeSet<Lack>)
         used.insert(right);
     }
     Ok((used, denied))
+}
+
+/// Somebody asks who may not: the API server says whose the token is, and that they may not.
+async fn somebody_asks(t: &Context) -> Result<()> {
+    let guarded = Guarded::start(t, None).await?;
+    let (token, _) = access::account(t, "curious").await?;
+    assert_eq!(guarded.get("/metrics", &token).await?.0, 403);
+    guarded.end(t).await
 }
 
 fn right(event: &Value) -> Right {

@@ -9,6 +9,7 @@
 //! `E2E_GANGLINE=…` to test another program than the one just built (a release build, an older version).
 #![allow(clippy::print_stdout, reason = "a test harness of its own: it prints what it found")]
 
+mod access;
 mod api;
 mod bounds;
 mod breakage;
@@ -48,6 +49,7 @@ fn main() -> ExitCode {
         real::tests(),
         faults::tests(),
         rights::tests(),
+        access::tests(),
         crash::tests(),
         replicas::tests(),
     ];

@@ -9,6 +9,7 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use gangline::api::names;
+use gangline::controller::access::{Page, RULES};
 use gangline::core::base::ids::{Key, Uid};
 use gangline::core::codes::Code;
 use gangline::shim::op::{Kind, Op};
@@ -107,11 +108,23 @@ fn the_role_grants_what_the_code_asks_for_and_nothing_else() {
     let calls = every_call();
     let calls = calls.iter().map(Op::rule).map(|(resource, verb)| right(resource, verb));
     let watches = Kind::ALL.iter().flat_map(|kind| ["list", "watch"].map(|verb| right(kind.plural(), verb)));
-    let needed: BTreeSet<Right> = calls.chain(watches).collect();
+    let reviews = RULES.map(|(group, resource, verb)| (group.to_owned(), resource.to_owned(), verb.to_owned()));
+    let needed: BTreeSet<Right> = calls.chain(watches).chain(reviews).collect();
     let granted = granted(&manifest("ClusterRole", "gangline"));
     let as_set: BTreeSet<Right> = granted.iter().cloned().collect();
     assert_eq!(as_set, needed);
     assert_eq!(granted.len(), as_set.len(), "nothing is granted twice");
+}
+
+/// Nobody is let read what is served but by whom an administrator binds these roles to.
+#[test]
+fn there_is_a_role_for_each_page() {
+    for (page, name) in [(Page::Metrics, "gangline-metrics-reader"), (Page::State, "gangline-state-reader")] {
+        let role = manifest("ClusterRole", name);
+        assert_eq!(role["rules"], json!([{"nonResourceURLs": [page.path()], "verbs": ["get"]}]));
+        let labels = role["metadata"]["labels"].as_object().expect("labels");
+        assert!(!labels.keys().any(|label| label.contains("aggregate")), "{name} is part of no other role");
+    }
 }
 
 /// Where the Leases are: one for each scheduler name, and nothing of any other.
@@ -181,6 +194,10 @@ fn it_runs_without_any_privilege() {
     assert_eq!(pod["schedulerName"], "default-scheduler", "a scheduler must not need itself");
     assert_eq!(pod["securityContext"]["runAsUser"], 65532);
     assert_eq!(pod["securityContext"]["runAsNonRoot"], true);
+    for (probe, path) in [("startupProbe", "/livez"), ("livenessProbe", "/livez"), ("readinessProbe", "/readyz")] {
+        let expected = json!({"path": path, "port": "http", "scheme": "HTTPS"});
+        assert_eq!(pod["containers"][0][probe]["httpGet"], expected, "{probe}");
+    }
     let container = &pod["containers"][0]["securityContext"];
     assert_eq!(container["capabilities"], json!({"drop": ["ALL"]}));
     assert_eq!(
@@ -254,16 +271,18 @@ fn the_configuration_has_the_names_of_the_code() {
 
 #[cfg(feature = "runtime")]
 #[test]
-fn the_configuration_is_read_and_changes_no_default_but_the_log_format() {
+fn the_configuration_is_read_and_changes_no_default_but_the_log_format_and_who_is_served() {
     use gangline::runtime::args::RunArgs;
-    use gangline::runtime::settings::{LogFormat, Settings};
+    use gangline::runtime::settings::{Certificate, Http, LogFormat, Settings};
 
     let map = manifest("ConfigMap", "gangline");
     let file = tempfile::NamedTempFile::new().expect("a temporary file");
     fs::write(file.path(), map["data"]["config.yaml"].as_str().expect("a file")).expect("it can be written");
     let shipped = Settings::load(&RunArgs { config: Some(file.path().into()), ..RunArgs::default() });
     let default = Settings::load(&RunArgs::default()).expect("defaults");
-    assert_eq!(shipped.expect("valid"), Settings { log_format: LogFormat::Json, ..default });
+    let http = Http { address: ([0, 0, 0, 0], 8080).into(), auth: true, tls: Some(Certificate::Own) };
+    assert_eq!(http.warning(), None);
+    assert_eq!(shipped.expect("valid"), Settings { log_format: LogFormat::Json, http, ..default });
 }
 
 /// A tag may be moved to another image; that is nobody's to decide but the administrator's.

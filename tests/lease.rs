@@ -185,7 +185,7 @@ async fn a_lease_that_is_refused_is_told_of_until_it_is_not() {
     let counters = whole();
     let election = elect_with(&server, "first", Arc::clone(&counters));
     let told = async {
-        while counters.election().refused.is_none_or(|words| !words.contains("not yours")) {
+        while counters.election().refused.is_none_or(|words| !words.contains("is answered with 403")) {
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     };

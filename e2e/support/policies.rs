@@ -86,7 +86,8 @@ fn pod(name: &str, labels: &Value) -> Value {
     })
 }
 
-fn placeholder(name: &str) -> Value {
+/// A placeholder as Gangline makes them.
+pub fn placeholder(name: &str) -> Value {
     pod(name, &json!({"gangline.dev/placeholder": "true", "gangline.dev/task-group": "a", "gangline.dev/seat": "0"}))
 }
 

@@ -89,6 +89,11 @@ impl Scheduler {
         http_probe::get(self.port, path)
     }
 
+    /// The port that it serves on.
+    pub fn port(&self) -> u16 {
+        self.port
+    }
+
     /// Process id.
     pub fn pid(&self) -> u32 {
         self.process.pid()

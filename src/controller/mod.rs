@@ -1,7 +1,9 @@
 //! Shim, core and outbox as one pure value: observations and a time in, calls out.
 
+pub mod access;
 mod announce;
 mod answers;
+mod bucket;
 mod cadence;
 mod carry_out;
 mod denied;

@@ -153,8 +153,8 @@ struct Running {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Problem {
     words: String,
-    /// It was refused, and so will the next ones be until somebody does something.
-    stays: bool,
+    /// The code with which it was refused, and the next ones will be until somebody does something.
+    stays: Option<u16>,
 }
 
 impl Running {
@@ -229,13 +229,13 @@ impl Running {
             }
             Ok(Err(kube::Error::Api(status))) if status.code == 409 => (409, Answer::Conflict, None),
             Ok(Err(kube::Error::Api(status))) => {
-                let stays = (400..500).contains(&status.code) && status.code != 429;
+                let stays = Some(status.code).filter(|code| (400..500).contains(code) && *code != 429);
                 (status.code, Answer::Failed, Some(Problem { words: status.message.clone(), stays }))
             }
-            Ok(Err(error)) => (0, Answer::Failed, Some(Problem { words: chain(&error), stays: false })),
+            Ok(Err(error)) => (0, Answer::Failed, Some(Problem { words: chain(&error), stays: None })),
             Err(_elapsed) => {
                 let words = format!("no answer within {} ms", request.within_ms);
-                (0, Answer::Failed, Some(Problem { words, stays: false }))
+                (0, Answer::Failed, Some(Problem { words, stays: None }))
             }
         };
         let verb = match request.verb {
@@ -268,9 +268,11 @@ impl Running {
                 }
             }
         }
-        let refused = self.problems.iter().find(|(_, problem)| problem.stays);
-        let refused = refused
-            .map(|((lease, verb), problem)| format!("{verb} of the Lease {namespace}/{lease}: {}", problem.words));
+        // The API server's words are for the log: whoever reaches the port reads this.
+        let refused = self.problems.iter().find_map(|(at, problem)| Some((at, problem.stays?)));
+        let refused = refused.map(|((lease, verb), code)| {
+            format!("{verb} of the Lease {namespace}/{lease} is answered with {code}; the log says why")
+        });
         self.candidate.counters.set_lease_refused(refused);
     }
 
@@ -324,7 +326,11 @@ fn micro(now: Wall) -> MicroTime {
 fn answer(object: Option<&Object>) -> (u16, Answer, Option<Problem>) {
     let Some(object) = object else { return (404, Answer::Absent, None) };
     let Some(version) = object.metadata.resource_version.as_deref().filter(|version| !version.is_empty()) else {
-        return (200, Answer::Failed, Some(Problem { words: "it has no resourceVersion".to_owned(), stays: true }));
+        return (
+            200,
+            Answer::Failed,
+            Some(Problem { words: "it has no resourceVersion".to_owned(), stays: Some(200) }),
+        );
     };
     let spec = object.spec.clone().unwrap_or_default();
     let positive = |number: Option<i32>| number.and_then(|number| u32::try_from(number).ok()).unwrap_or(0);

@@ -17,7 +17,7 @@ use super::cli::{FAILED, fail};
 use super::client::{self, ClientError};
 use super::clock::Clock;
 use super::driver::{Driver, DriverError, Ended, Owned, Why, Wiring};
-use super::http::{ListenError, Server, Sources};
+use super::http::{Gate, ListenError, Server, Sources, Tls, TlsError};
 use super::lease::{Candidate, Election, Lead};
 use super::settings::Settings;
 use super::shell::{Heartbeat, ShellCounters, Shutdown};
@@ -26,7 +26,7 @@ use super::text::chain;
 use crate::controller;
 use crate::controller::Controller;
 use crate::controller::follower::Follower;
-use crate::core::time::Mono;
+use crate::core::time::{Mono, Wall};
 
 /// Questions that wait: a scrape, two probes, some people. More are answered as late.
 const QUESTIONS: usize = 16;
@@ -44,6 +44,8 @@ enum RunError {
     Client(#[from] ClientError),
     #[error(transparent)]
     Listen(#[from] ListenError),
+    #[error("cannot serve HTTPS")]
+    Tls(#[from] TlsError),
     #[error("cannot handle signals")]
     Signals(#[source] io::Error),
     #[error("the scheduling loop ended by itself")]
@@ -57,7 +59,7 @@ enum RunError {
 impl RunError {
     const fn exit_code(&self) -> u8 {
         match self {
-            Self::Client(_) | Self::Listen(_) | Self::Signals(_) | Self::Thread(_) => FAILED,
+            Self::Client(_) | Self::Listen(_) | Self::Tls(_) | Self::Signals(_) | Self::Thread(_) => FAILED,
             // What a panic of the main thread would give.
             Self::Loop(_) | Self::Panic => 101,
         }
@@ -104,15 +106,21 @@ async fn run(settings: Settings, cluster: ClusterArgs) -> Result<(), RunError> {
     end_on_signals(order)?;
     let (asked, questions) = mpsc::channel(QUESTIONS);
     let (counters, heartbeat) = (Arc::new(ShellCounters::default()), Heartbeat::new(mono()));
-    let server = Server::bind(settings.http).await?;
+    let server = Server::bind(settings.http.address).await?;
     let address = server.address;
+    let tls = settings.http.tls.as_ref().map(|certificate| Tls::new(certificate, &host(), wall)).transpose()?;
+    let gate = settings.http.auth.then(|| Gate::new(cluster.clone(), mono, Arc::clone(&counters)));
+    let (https, auth) = (tls.is_some(), gate.is_some());
     let sources = Sources { heartbeat: heartbeat.clone(), clock: mono, questions: asked, counters: counters.clone() };
-    let http = tokio::spawn(server.serve(sources, shutdown.clone()));
+    let http = tokio::spawn(server.serve(sources, gate, tls, shutdown.clone()));
+    if let Some(warning) = settings.http.warning() {
+        tracing::warn!(%address, "{warning}");
+    }
     let ended = on_a_thread(async move {
         let config = client::config(&cluster).await?;
         let url = config.cluster_url.to_string();
         let client = client::scheduling(config)?;
-        tracing::info!(%address, version = env!("CARGO_PKG_VERSION"), api_server = %url, "Started");
+        tracing::info!(%address, https, auth, version = env!("CARGO_PKG_VERSION"), api_server = %url, "Started");
         tokio::spawn(report_silence(client.clone(), url, shutdown.clone()));
         let wiring = Wiring { client, clock: *CLOCK, counters, heartbeat, questions, lead: Lead::always() };
         schedule(settings, wiring, shutdown).await
@@ -217,9 +225,13 @@ async fn ended(election: Option<&mut Election>) {
 
 /// The host's name, a pod's own, and something that no other process has: two of one name would both lead.
 pub(super) fn own_name() -> String {
-    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     let chance = RandomState::new().build_hasher().finish();
-    format!("{}_{chance:016x}", host.trim())
+    format!("{}_{chance:016x}", host())
+}
+
+/// Empty where it cannot be told.
+fn host() -> String {
+    std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default().trim().to_owned()
 }
 
 /// Drawn from the wall clock and the process: call numbers and event names are unique over processes.
@@ -233,6 +245,10 @@ static CLOCK: LazyLock<Clock> = LazyLock::new(Clock::start);
 /// Milliseconds since the start of the process.
 fn mono() -> Mono {
     CLOCK.mono()
+}
+
+fn wall() -> Wall {
+    CLOCK.now().wall
 }
 
 /// The first SIGTERM or SIGINT orders the end, the second one ends the process at once.

@@ -9,6 +9,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::{oneshot, watch};
 
+use crate::controller::access::Page;
 use crate::controller::stats::Stats;
 use crate::core::time::{Millis, Mono};
 use crate::shim::op::Kind;
@@ -155,6 +156,8 @@ pub struct ShellCounters {
     pub(super) requests: Family<RequestLabels, Histogram>,
     /// Broken watches by kind and HTTP code.
     pub(super) watch_errors: Family<[(&'static str, String); 2], Counter>,
+    /// Requests for pages that were refused, by path and HTTP code.
+    pub(super) turned_away: Family<[(&'static str, String); 2], Counter>,
 }
 
 impl Default for ShellCounters {
@@ -165,6 +168,7 @@ impl Default for ShellCounters {
             steps: Histogram::new(STEP_SECONDS),
             requests: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
             watch_errors: Family::default(),
+            turned_away: Family::default(),
         }
     }
 }
@@ -193,7 +197,7 @@ impl ShellCounters {
     }
 
     /// A request to the API server ended after this long with an HTTP code; 0 = no answer. Verb and resource are those
-    /// of [`crate::shim::op::Op::rule`].
+    /// of [`crate::shim::op::Op::rule`], of Leases, or of [`crate::controller::access::RULES`].
     pub fn requested(&self, verb: &'static str, resource: &'static str, code: u16, took: Duration) {
         let labels = [("verb", verb.to_owned()), ("resource", resource.to_owned()), ("code", code.to_string())];
         self.requests.get_or_create(&labels).observe(took.as_secs_f64());
@@ -227,6 +231,12 @@ impl ShellCounters {
 
     fn lock(&self) -> MutexGuard<'_, ElectionSeen> {
         self.election.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Somebody was not let in who asked for this page.
+    pub fn turned_away(&self, page: Page, code: u16) {
+        let labels = [("path", page.path().to_owned()), ("code", code.to_string())];
+        self.turned_away.get_or_create(&labels).inc();
     }
 
     /// The kinds whose watch is in one of these states.

@@ -20,6 +20,7 @@ Examples:
   gangline run --kubeconfig ~/.kube/config      against a cluster, from your machine
   gangline run --config /etc/gangline.yaml      as the chart does it
   gangline run --http 127.0.0.1:0               on a free port; the log says which
+  gangline run --http 0.0.0.0:8080              for others too: HTTPS, and a token for /metrics and /state
 
 In a pod, the service account is used. Flags win over --config. The file, with every field and its default:
   schedulerNames: [gangline]                    # pods with these spec.schedulerName are ours
@@ -33,7 +34,10 @@ In a pod, the service account is used. Flags win over --config. The file, with e
     renewDeadlineSeconds: 10                    # so long one decides that cannot renew it
     retryPeriodSeconds: 2                       # how often it is renewed
   http:
-    address: 0.0.0.0:8080                       # /livez /readyz /metrics /state
+    address: 127.0.0.1:8080                     # /livez /readyz /metrics /state; loopback: of this machine alone
+    auth: auto                                  # a token for /metrics and /state: auto (not on loopback), always, never
+    tls: auto                                   # HTTPS: likewise
+    tlsDirectory: ''                            # of tls.crt and tls.key; none: a certificate of its own
   log:
     format: auto                                # text on a terminal, json otherwise
     level: info                                 # or per module: info,gangline=debug";

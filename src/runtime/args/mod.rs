@@ -11,7 +11,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use super::cli::{UNREADABLE, UNSEEN};
-use super::settings::{LEASE_NAMESPACE, LogFormat, is_dns_subdomain};
+use super::settings::{Demand, LEASE_NAMESPACE, LogFormat, is_dns_subdomain};
 use super::text;
 use crate::api::names;
 use crate::core::model::lifecycle::AppState;
@@ -74,9 +74,18 @@ pub struct RunArgs {
     /// Configuration file (YAML)
     #[arg(long, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// Address of /livez, /readyz, /metrics and /state; port 0 = a free one [default: 0.0.0.0:8080]
+    /// Address of /livez, /readyz, /metrics and /state; port 0 = a free one [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<SocketAddr>,
+    /// Whether /metrics and /state want a token whose owner may get these paths [default: auto, unless on loopback]
+    #[arg(long, value_name = "DEMAND")]
+    pub http_auth: Option<Demand>,
+    /// Whether HTTPS is spoken, and HTTP is not [default: auto, unless on loopback]
+    #[arg(long, value_name = "DEMAND")]
+    pub http_tls: Option<Demand>,
+    /// Directory of tls.crt and tls.key, which are read again when they change [default: none, a certificate of its own]
+    #[arg(long, value_name = "DIRECTORY")]
+    pub http_tls_directory: Option<PathBuf>,
     /// Pods with this spec.schedulerName are ours; may be repeated [default: gangline]
     #[arg(long = "scheduler-name", value_name = "NAME")]
     pub scheduler_names: Vec<String>,

@@ -1,10 +1,12 @@
 //! Accepts whoever comes, and sends the oldest connection of the greediest peer away for it: whoever holds connections
-//! on purpose keeps nobody out, least of all the kubelet's probes. How long a request may take to come is hyper's matter.
-//! Which connection has to go is decided here, since a limit on their number alone would let one peer take all of them.
+//! on purpose keeps nobody out, least of all the kubelet's probes. How long a request may take to come is hyper's matter,
+//! how a handshake is made rustls'. Which connection has to go is decided here, since a limit on their number alone would
+//! let one peer take all of them.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::io;
 use std::net::IpAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -13,12 +15,15 @@ use axum::Router;
 use axum::serve::Listener;
 use hyper::server::conn::http1;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot::{Receiver, Sender, channel};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::runtime::shell::Shutdown;
 
@@ -26,7 +31,7 @@ use crate::runtime::shell::Shutdown;
 const CONNECTIONS: usize = 128;
 /// With those that were sent away and have not ended yet. Far below the usual limit of 1024 open files.
 const OPEN: usize = 2 * CONNECTIONS;
-/// A request is one packet; whoever takes longer to send it has no request.
+/// A request is one packet, and a handshake two; whoever takes longer to send it has no request.
 const HEAD: Duration = Duration::from_secs(2);
 /// A connection serves one request, which has 8 s.
 const LIFE: Duration = Duration::from_secs(10);
@@ -34,6 +39,7 @@ const LIFE: Duration = Duration::from_secs(10);
 /// A server whose connections are bounded in number and time.
 pub(super) struct Bounded {
     listener: TcpListener,
+    tls: Option<TlsAcceptor>,
     open: Arc<Semaphore>,
     crowd: Arc<Crowd>,
     head: Duration,
@@ -41,8 +47,8 @@ pub(super) struct Bounded {
 }
 
 impl Bounded {
-    pub(super) fn new(listener: TcpListener) -> Self {
-        Self { listener, open: Arc::new(Semaphore::new(OPEN)), crowd: Arc::default(), head: HEAD, life: LIFE }
+    pub(super) fn new(listener: TcpListener, tls: Option<TlsAcceptor>) -> Self {
+        Self { listener, tls, open: Arc::new(Semaphore::new(OPEN)), crowd: Arc::default(), head: HEAD, life: LIFE }
     }
 
     /// Serves until the end is ordered and the requests in flight are answered.
@@ -52,8 +58,8 @@ impl Bounded {
         http.timer(TokioTimer::new()).header_read_timeout(self.head);
         while let Some((stream, place)) = self.next(&mut end).await {
             let service = TowerToHyperService::new(router.clone());
-            let connection = connections.watch(http.serve_connection(TokioIo::new(stream), service));
-            tokio::spawn(place.hold(connection, self.life));
+            let talk = Talk { http: http.clone(), service, watcher: connections.watcher() };
+            tokio::spawn(place.hold(talk.with(stream, self.tls.clone(), self.head), self.life));
         }
         drop(self.listener);
         connections.shutdown().await;
@@ -73,6 +79,46 @@ impl Bounded {
         let (stream, address) = Listener::accept(&mut self.listener).await;
         (stream, Crowd::enter(&self.crowd, address.ip(), permit))
     }
+}
+
+/// One connection's conversation.
+struct Talk {
+    http: http1::Builder,
+    service: TowerToHyperService<Router>,
+    watcher: Watcher,
+}
+
+impl Talk {
+    /// How it ends is known to whoever asked, and nobody else can do anything about it.
+    async fn with(self, stream: TcpStream, tls: Option<TlsAcceptor>, patience: Duration) {
+        let Some(tls) = tls else { return self.over(stream).await };
+        if let Ok(Ok(Some(stream))) = timeout(patience, handshake(stream, &tls)).await {
+            self.over(stream).await;
+        }
+    }
+
+    async fn over(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static) {
+        drop(self.watcher.watch(self.http.serve_connection(TokioIo::new(stream), self.service)).await);
+    }
+}
+
+/// The first byte of whoever begins a handshake.
+const HANDSHAKE: u8 = 0x16;
+/// For whoever does not.
+const SPEAKS_HTTPS: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-type: text/plain\r\n\r\n\
+    this port speaks HTTPS\n";
+
+/// The stream inside TLS; none if the other side does not speak it, which is told so.
+async fn handshake(mut stream: TcpStream, tls: &TlsAcceptor) -> io::Result<Option<TlsStream<TcpStream>>> {
+    let mut first = [0];
+    if stream.peek(&mut first).await? == 0 || first == [HANDSHAKE] {
+        return tls.accept(stream).await.map(Some);
+    }
+    stream.write_all(SPEAKS_HTTPS).await?;
+    stream.shutdown().await?;
+    // A connection that is closed with a request unread is reset, and the answer with it.
+    while stream.read(&mut [0; 4096]).await? > 0 {}
+    Ok(None)
 }
 
 /// Who is connected, oldest first.
@@ -167,7 +213,7 @@ mod tests {
     }
 
     async fn start(head: Duration, life: Duration) -> Running {
-        let mut bounded = Bounded::new(TcpListener::bind("127.0.0.1:0").await.unwrap());
+        let mut bounded = Bounded::new(TcpListener::bind("127.0.0.1:0").await.unwrap(), None);
         (bounded.head, bounded.life) = (head, life);
         let (open, crowd) = (Arc::clone(&bounded.open), Arc::clone(&bounded.crowd));
         let (address, (_end, shutdown)) = (bounded.listener.local_addr().unwrap(), Shutdown::new());

@@ -1,6 +1,8 @@
-//! The HTTP server: probes, metrics and the state, all read-only.
+//! The HTTP server: probes, metrics and the state, all read-only. Probes are open; the rest is behind a gate.
 
+mod gate;
 mod listener;
+mod tls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +13,7 @@ use axum::extract::{DefaultBodyLimit, Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{MethodRouter, get};
 use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, mpsc, oneshot};
 
@@ -19,10 +21,13 @@ use super::metrics;
 use super::shell::{ElectionSeen, Heartbeat, Question, ShellCounters, Shutdown, WatchState};
 use super::text::{escape, escape_json};
 use crate::controller::APPLY_KINDS;
+use crate::controller::access::Page;
 use crate::controller::stats::Stats;
 use crate::core::time::{Millis, Mono};
 use crate::shim::op::Kind;
+pub use gate::Gate;
 use listener::Bounded;
+pub use tls::{Tls, TlsError};
 
 /// `/livez` fails when the owner loop has not turned for this long: far above any step, far below a person's patience.
 const LIVE_MS: Millis = 30_000;
@@ -33,7 +38,8 @@ const STATE_ANSWER: Duration = Duration::from_secs(5);
 /// A request is answered or ended within this time.
 const REQUEST: Duration = Duration::from_secs(8);
 
-/// Answers of `/metrics` and `/state` made at the same time: they cost the owner task time, probes do not.
+/// Answers of `/metrics` and `/state` made at the same time: they cost the owner task time, probes do not. Whoever waits to
+/// be let in has no place among them.
 const LARGE: usize = 8;
 
 /// What the answers are made of.
@@ -76,9 +82,30 @@ impl Server {
         Ok(Self { listener, address })
     }
 
-    /// Serves until the end is ordered and the requests in flight are answered.
-    pub async fn serve(self, sources: Sources, end: Shutdown) {
-        Bounded::new(self.listener).serve(router(sources), end).await;
+    /// Serves until the end is ordered and the requests in flight are answered. Without a gate the pages are open.
+    pub async fn serve(self, sources: Sources, gate: Option<Gate>, tls: Option<Tls>, end: Shutdown) {
+        let gate = gate.map(Arc::new);
+        let router = router(sources, gate.as_ref());
+        let bounded = Bounded::new(self.listener, tls.as_ref().map(Tls::acceptor));
+        tokio::select! {
+            () = bounded.serve(router, end) => {}
+            () = renew(tls) => {}
+            () = log_in(gate) => {}
+        }
+    }
+}
+
+async fn renew(tls: Option<Tls>) {
+    match tls {
+        Some(tls) => tls.renew().await,
+        None => std::future::pending().await,
+    }
+}
+
+async fn log_in(gate: Option<Arc<Gate>>) {
+    match gate {
+        Some(gate) => gate.log_in().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -88,15 +115,23 @@ gangline serves:
   /readyz   200 once every kind is listed, or known not to be served
   /metrics  OpenMetrics
   /state    the scheduler's state as JSON
+The last two may want a token: Authorization: Bearer TOKEN.
 ";
 
-/// All endpoints.
-pub fn router(sources: Sources) -> Router {
-    let few = middleware::from_fn_with_state(Arc::new(Semaphore::new(LARGE)), few);
-    Router::new()
-        .route("/metrics", get(metrics))
-        .route("/state", get(state))
-        .route_layer(few)
+/// All endpoints. Those that tell of the cluster are behind the gate, if there is one.
+fn router(sources: Sources, gate: Option<&Arc<Gate>>) -> Router {
+    let places = Arc::new(Semaphore::new(LARGE));
+    let page = |page: Page| -> MethodRouter<Sources> {
+        let handler = match page {
+            Page::Metrics => get(metrics),
+            Page::State => get(state),
+        };
+        let handler = handler.layer(middleware::from_fn_with_state(Arc::clone(&places), few));
+        let Some(gate) = gate else { return handler };
+        handler.layer(middleware::from_fn_with_state((Arc::clone(gate), page), gate::let_in))
+    };
+    let pages = Page::ALL.into_iter().fold(Router::new(), |router, next| router.route(next.path(), page(next)));
+    pages
         .route("/livez", get(livez))
         .route("/readyz", get(readyz))
         .fallback(async || (StatusCode::NOT_FOUND, ENDPOINTS))

@@ -5,26 +5,36 @@ use std::net::TcpStream;
 
 use super::*;
 
-struct Running {
-    address: SocketAddr,
-    questions: mpsc::Receiver<Question>,
+pub(super) struct Running {
+    pub(super) address: SocketAddr,
+    pub(super) questions: mpsc::Receiver<Question>,
     sources: Sources,
     end: tokio::sync::watch::Sender<bool>,
     task: tokio::task::JoinHandle<()>,
 }
 
 async fn start(clock: fn() -> Mono) -> Running {
+    start_behind(clock, None, None).await
+}
+
+/// A server whose pages are behind this gate, inside of this TLS.
+pub(super) async fn start_behind(clock: fn() -> Mono, gate: Option<Gate>, tls: Option<Tls>) -> Running {
     let (asked, questions) = mpsc::channel(4);
     let counters = Arc::new(ShellCounters::default());
     let sources = Sources { heartbeat: Heartbeat::new(Mono(0)), clock, questions: asked, counters };
     let server = Server::bind(([127, 0, 0, 1], 0).into()).await.unwrap();
     let (address, (end, shutdown)) = (server.address, Shutdown::new());
-    let task = tokio::spawn(server.serve(sources.clone(), shutdown));
+    let task = tokio::spawn(server.serve(sources.clone(), gate, tls, shutdown));
     Running { address, questions, sources, end, task }
 }
 
 async fn fetch(address: SocketAddr, path: &str) -> String {
-    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n\r\n");
+    fetch_with(address, path, "").await
+}
+
+/// With these lines in the request's head.
+pub(super) async fn fetch_with(address: SocketAddr, path: &str, lines: &str) -> String {
+    let request = format!("GET {path} HTTP/1.1\r\nHost: x\r\n{lines}\r\n");
     let exchange = move || {
         let mut stream = TcpStream::connect(address).unwrap();
         stream.write_all(request.as_bytes()).unwrap();

@@ -47,6 +47,7 @@ fn registry(stats: Option<&Stats>, shell: &ShellCounters) -> Registry {
     }
     set.steps_and_requests(shell);
     set.watches(shell);
+    set.pages(shell);
     set.0
 }
 
@@ -162,6 +163,12 @@ impl Set {
         self.counters("watch_lists", "Lists that the watch of a kind began, the first one included", relists);
         let help = "Watches that broke, by HTTP code; code 0 means that the connection was lost";
         self.0.register("watch_errors", help, shell.watch_errors.clone());
+    }
+
+    fn pages(&mut self, shell: &ShellCounters) {
+        let help = "Requests for /metrics and /state that were refused, by path and HTTP code: 401 without a token that the \
+                    API server knows, 403 without the right, 429 too many unknown tokens, 503 the API server does not say";
+        self.0.register("http_refused", help, shell.turned_away.clone());
     }
 }
 

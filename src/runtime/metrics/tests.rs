@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use super::*;
+use crate::controller::access::Page;
 
 fn used(queue: &str, resource: &str, allocated: i128, max: Option<i128>) -> QueueUse {
     QueueUse { queue: queue.into(), resource: resource.into(), allocated, max }
@@ -35,6 +36,7 @@ fn busy() -> (Stats, ShellCounters) {
     shell.stepped(Duration::from_micros(50));
     shell.requested("create", "pods/binding", 201, Duration::from_millis(7));
     shell.broke(Kind::Pod, 410);
+    shell.turned_away(Page::State, 403);
     shell.watch(Kind::Node).waited(Duration::from_millis(1500));
     (stats, shell)
 }
@@ -54,6 +56,7 @@ fn amounts_are_in_base_units() {
         r#"gangline_calls_total{verb="create",resource="pods/binding",code="0"} 1"#,
         r#"gangline_watch_lag_seconds{kind="nodes"} 1.5"#,
         r#"gangline_watch_errors_total{kind="pods",code="410"} 1"#,
+        r#"gangline_http_refused_total{path="/state",code="403"} 1"#,
         "gangline_invariant_audits_total 4",
         "gangline_invariant_violations_total 0",
         "gangline_answering 1.0",
@@ -128,9 +131,54 @@ fn labels(text: &str, name: &str, kind: &str) -> BTreeSet<String> {
     names.filter(|label| kind != "histogram" || label != "le").collect()
 }
 
+/// How they are read.
+const READING: &str = "\
+## Reading them
+
+As the chart installs it, `/metrics` is served over HTTPS to whoever has a token whose owner may get that path. Prometheus
+has one where it runs in the cluster, that of its ServiceAccount; let it in:
+
+```
+kubectl create clusterrolebinding prometheus-reads-gangline \\
+  --clusterrole=gangline-metrics-reader --serviceaccount=MONITORING:PROMETHEUS
+```
+
+and tell it so:
+
+```yaml
+scrape_configs:
+  - job_name: gangline
+    scheme: https
+    authorization: {credentials_file: /var/run/secrets/kubernetes.io/serviceaccount/token}
+    # The certificate is of the program's own making unless the chart's value tls.secretName names one; then give its
+    # ca_file, and a server_name that it is for.
+    tls_config: {insecure_skip_verify: true}
+    # Each replica has numbers of its own; gangline_leader says which one decides.
+    kubernetes_sd_configs: [{role: pod, namespaces: {names: [gangline-system]}}]
+    relabel_configs:
+      - {source_labels: [__meta_kubernetes_pod_container_port_name], regex: http, action: keep}
+```
+
+| answer | means |
+|---|---|
+| 401 | no token, or one that the API server does not know, or that has expired |
+| 403 | a user, who is named, may not get the path: bind the role |
+| 429 | too many unknown tokens come at the moment |
+| 503 | the API server cannot be asked, and why; or the scheduler does not answer; or too many ask at once |
+| 400 `this port speaks HTTPS` | it was asked in plain HTTP |
+
+An answer of the API server is kept for a minute, a refusal for ten seconds. `/state` is another path and wants another
+role, `gangline-state-reader`: Prometheus has no use for it. With `config.http.auth: never` anybody may read both, with
+`config.http.tls: never` they are served over plain HTTP; so they are, too, on loopback where nothing else is said.
+";
+
 fn page() -> String {
     let mut page = String::from(
-        "# Metrics\n\n`GET /metrics` serves these as OpenMetrics. Generated from the code by `UPDATE=1 cargo test metrics_page`.\n\n\
+        "# Metrics\n\n`GET /metrics` serves these as OpenMetrics. Generated from the code by `UPDATE=1 cargo test metrics_page`.\n\n",
+    );
+    page.push_str(READING);
+    page.push_str(
+        "\n## What there is\n\n\
          Labels are bounded: kinds, verbs, resources, codes and states are fixed sets; the first 256 queues have series of\n\
          their own and the rest is added up as `overflow`. There are no names of pods, gangs or applications.\n\n\
          | metric | type | labels | meaning |\n|---|---|---|---|\n",

@@ -18,8 +18,8 @@ use crate::core::reason::SpecError;
 /// Default image of placeholders: Kubernetes' own, for all its architectures.
 pub const PLACEHOLDER_IMAGE: &str =
     "registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a";
-/// Default address of the HTTP server.
-pub const HTTP_ADDRESS: &str = "0.0.0.0:8080";
+/// Default address of the HTTP server: of this machine alone, which is why it is plain and open there.
+pub const HTTP_ADDRESS: &str = "127.0.0.1:8080";
 /// Default log level.
 pub const LOG_LEVEL: &str = "info";
 
@@ -42,8 +42,8 @@ pub struct Settings {
     pub max_placeholders: u32,
     /// Who of several decides.
     pub leader_election: LeaderElection,
-    /// Address of the HTTP server; port 0 = a free one.
-    pub http: SocketAddr,
+    /// The HTTP server.
+    pub http: Http,
     /// How log lines look.
     pub log_format: LogFormat,
     /// Directives of the log filter.
@@ -59,6 +59,67 @@ pub struct LeaderElection {
     pub namespace: String,
     /// How long everything takes.
     pub timing: Timing,
+}
+
+/// Where the HTTP server listens, and who may ask it for what tells of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Http {
+    /// Port 0 = a free one.
+    pub address: SocketAddr,
+    /// Whether `/metrics` and `/state` want a token whose owner may get them.
+    pub auth: bool,
+    /// HTTPS with this certificate; none = plain HTTP.
+    pub tls: Option<Certificate>,
+}
+
+impl Http {
+    /// What is open to whom, where that is not this machine alone.
+    pub fn warning(&self) -> Option<&'static str> {
+        match (is_loopback(self.address), self.auth, &self.tls) {
+            (true, _, _) | (false, true, Some(_)) => None,
+            (false, false, _) => Some(
+                "Anybody who reaches this address reads names of namespaces, queues and pods: /metrics and /state want no \
+                 token (http.auth)",
+            ),
+            (false, true, None) => Some("Tokens come to this address unencrypted (http.tls)"),
+        }
+    }
+}
+
+/// Which certificate is shown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Certificate {
+    /// One of our own making.
+    Own,
+    /// `tls.crt` and `tls.key` of this directory.
+    Directory(PathBuf),
+}
+
+/// Whether something is wanted of whoever asks the HTTP server.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Demand {
+    /// On every address but loopback
+    #[default]
+    Auto,
+    /// On any address
+    Always,
+    /// On none
+    Never,
+}
+
+impl Demand {
+    fn on(self, address: SocketAddr) -> bool {
+        match self {
+            Self::Auto => !is_loopback(address),
+            Self::Always => true,
+            Self::Never => false,
+        }
+    }
+}
+
+fn is_loopback(address: SocketAddr) -> bool {
+    address.ip().to_canonical().is_loopback()
 }
 
 /// How log lines look.
@@ -83,7 +144,7 @@ struct File {
     ignore_foreign_markers: bool,
     max_placeholders: Option<u32>,
     leader_election: Election,
-    http: Http,
+    http: HttpFile,
     log: Log,
 }
 
@@ -99,8 +160,11 @@ struct Election {
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
-struct Http {
+struct HttpFile {
     address: Option<String>,
+    auth: Demand,
+    tls: Demand,
+    tls_directory: PathBuf,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -168,7 +232,7 @@ impl Settings {
             ignore_foreign_markers: args.ignore_foreign_markers || file.ignore_foreign_markers,
             max_placeholders: args.max_placeholders.or(file.max_placeholders).unwrap_or(default_most),
             leader_election: check.election(args.leader_elect, file.leader_election),
-            http: check.address(args.http, file.http.address),
+            http: check.http(args, file.http),
             log_format: args.log_format.or(file.log.format).unwrap_or_default(),
             log_level: check.level(args.log_level.as_deref(), file.log.level),
         };
@@ -241,6 +305,24 @@ impl Check<'_> {
             }
         }
         LeaderElection { enabled: flag.or(file.enabled).unwrap_or(true), namespace, timing }
+    }
+
+    fn http(&mut self, args: &RunArgs, file: HttpFile) -> Http {
+        let address = self.address(args.http, file.address);
+        let (auth, tls) = (args.http_auth.unwrap_or(file.auth), args.http_tls.unwrap_or(file.tls));
+        let from_flag = args.http_tls_directory.is_some();
+        let directory = args.http_tls_directory.clone().unwrap_or(file.tls_directory);
+        // Whoever has a certificate wants it to be shown.
+        let tls = match (directory.as_os_str().is_empty(), tls) {
+            (true, demand) => demand.on(address).then_some(Certificate::Own),
+            (false, Demand::Auto | Demand::Always) => Some(Certificate::Directory(directory)),
+            (false, Demand::Never) => {
+                let field = if from_flag { "--http-tls-directory" } else { "http.tlsDirectory" };
+                self.wrong(from_flag, field, "is of no use without TLS, which is switched off");
+                None
+            }
+        };
+        Http { address, auth: auth.on(address), tls }
     }
 
     fn address(&mut self, flag: Option<SocketAddr>, file: Option<String>) -> SocketAddr {

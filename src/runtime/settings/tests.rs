@@ -29,6 +29,9 @@ fn the_file_in_the_help_text_is_the_default() {
         "renewDeadlineSeconds",
         "retryPeriodSeconds",
         "address",
+        "auth",
+        "tls",
+        "tlsDirectory",
         "format",
         "level",
     ] {
@@ -43,7 +46,7 @@ fn every_field_is_honoured_and_flags_win() {
     let settings = load(text, &RunArgs::default()).unwrap();
     assert_eq!(settings.scheduler_names, ["a", "b.c"]);
     assert_eq!(settings.placeholder_image, "pause@sha256:0");
-    assert_eq!(settings.http.to_string(), "127.0.0.1:0");
+    assert_eq!(settings.http, Http { address: ([127, 0, 0, 1], 0).into(), auth: false, tls: None });
     assert!(settings.ignore_foreign_markers && !defaults().ignore_foreign_markers);
     assert_eq!((settings.max_placeholders, defaults().max_placeholders), (7, 5_000));
     assert_eq!((settings.log_format, &*settings.log_level), (LogFormat::Json, "info,gangline=debug"));
@@ -61,7 +64,7 @@ fn every_field_is_honoured_and_flags_win() {
     let expected = Settings {
         scheduler_names: vec!["x".into()],
         placeholder_image: "y".into(),
-        http: ([10, 0, 0, 1], 80).into(),
+        http: Http { address: ([10, 0, 0, 1], 80).into(), auth: true, tls: Some(Certificate::Own) },
         log_format: LogFormat::Text,
         log_level: "warn".into(),
         ignore_foreign_markers: true,
@@ -72,6 +75,44 @@ fn every_field_is_honoured_and_flags_win() {
     let flag = RunArgs { ignore_foreign_markers: true, ..RunArgs::default() };
     let off = "ignoreForeignMarkers: false";
     assert_eq!(load(off, &flag).unwrap(), Settings { ignore_foreign_markers: true, ..defaults() });
+}
+
+#[test]
+fn nothing_is_open_but_on_loopback_unless_somebody_says_so() {
+    let http = |text: &str| load(&format!("http: {{{text}}}"), &RunArgs::default()).unwrap().http;
+    let own = || Some(Certificate::Own);
+    for (text, auth, tls, warns) in [
+        ("", false, None, false),
+        ("address: '127.0.0.1:8080'", false, None, false),
+        ("address: '[::1]:8080'", false, None, false),
+        ("address: '[::ffff:127.0.0.1]:8080'", false, None, false),
+        ("address: '0.0.0.0:8080'", true, own(), false),
+        ("address: '[::]:8080'", true, own(), false),
+        ("address: '10.0.0.1:8080'", true, own(), false),
+        ("auth: always, tls: always", true, own(), false),
+        ("address: '0.0.0.0:8080', auth: never", false, own(), true),
+        ("address: '0.0.0.0:8080', tls: never", true, None, true),
+        ("address: '0.0.0.0:8080', auth: never, tls: never", false, None, true),
+        ("tlsDirectory: /certs", false, Some(Certificate::Directory("/certs".into())), false),
+    ] {
+        let found = http(text);
+        assert_eq!((found.auth, &found.tls, found.warning().is_some()), (auth, &tls, warns), "{text}");
+    }
+}
+
+#[test]
+fn flags_say_who_may_ask_too_and_a_certificate_without_tls_is_a_mistake() {
+    let args = RunArgs { http_auth: Some(Demand::Always), http_tls: Some(Demand::Never), ..RunArgs::default() };
+    let http = load("http: {auth: never, tls: always}", &args).unwrap().http;
+    assert_eq!((http.auth, http.tls), (true, None));
+    let directory = RunArgs { http_tls_directory: Some("/b".into()), ..RunArgs::default() };
+    let http = load("http: {tlsDirectory: /a}", &directory).unwrap().http;
+    assert_eq!(http.tls, Some(Certificate::Directory("/b".into())));
+    let problem = "is of no use without TLS, which is switched off";
+    let said = load("http: {tls: never, tlsDirectory: /a}", &RunArgs::default()).unwrap_err();
+    assert_eq!(said, format!("gangline.yaml: http.tlsDirectory: {problem}"));
+    assert_eq!(load("http: {tls: never}", &directory).unwrap_err(), format!("--http-tls-directory: {problem}"));
+    assert!(load("http: {auth: 'off'}", &RunArgs::default()).unwrap_err().contains("never"));
 }
 
 #[test]
