@@ -21,8 +21,9 @@ const EACH: u32 = 2;
 const SEATS: u32 = 6;
 /// How many gangs of each kind follow each other, unless `E2E_ROUNDS` says otherwise.
 const ROUNDS: u32 = 8;
-/// Of so many gangs one may be refused in part while others wait for its room.
-const ONE_OF: u32 = 50;
+/// How long a gang may take to be whole once nobody else wants its room: a Job waits before it makes a pod anew that has
+/// failed, 10 s after the first, 20 after the next that failed, and so on.
+const WHOLE_WITHIN: Duration = Duration::from_secs(180);
 
 /// What became of the gangs so far.
 #[derive(Default)]
@@ -94,12 +95,12 @@ pub(super) async fn full_nodes(t: &mut Context) -> Result<()> {
         contended.healed.as_secs_f64()
     );
     assert_eq!(alone.refused, 0, "nobody else is there");
-    assert!(contended.partial <= rounds.div_ceil(ONE_OF), "{} of {rounds} gangs in part", contended.partial);
     Ok(())
 }
 
 /// One gang: held, then its Job comes; with so many pods of another scheduler that wait for the room. If one of them gets
-/// it, all of them go, and the gang becomes whole.
+/// it, all of them go, and the gang becomes whole. How often that is no promise can be made of (docs/known-breaks.md): it is
+/// counted.
 async fn swap(t: &Context, name: &str, waiting: u32, tally: &mut Tally) -> Result<()> {
     let mut spec = slot_ask();
     merge(&mut spec, json!({"placeholderFor": "all"}));
@@ -129,7 +130,7 @@ async fn swap(t: &Context, name: &str, waiting: u32, tally: &mut Tally) -> Resul
         last.set(Outcome::of(pods));
         last.get().running == SEATS
     };
-    t.pods().wait_all("", "all members run", whole).await?;
+    t.pods().within(WHOLE_WITHIN).wait_all("", "all members run", whole).await?;
     tally.add(early, last.get(), begin.elapsed());
     t.objects::<Job>().delete_with(name, &kube::api::DeleteParams::background()).await?;
     t.groups().delete(name).await?;
