@@ -95,6 +95,29 @@ fn is_member(pod: &Pod) -> bool {
     !pod.metadata.labels.as_ref().is_some_and(|labels| labels.contains_key("gangline.dev/placeholder"))
 }
 
+/// Does something while gangs of each kind start, of members that ask for so much CPU: from when the first of them has begun.
+pub(crate) async fn in_the_middle_of_gangs(
+    t: &Context,
+    name: &str,
+    cpu: &str,
+    work: impl Future<Output = Result<()>>,
+) -> Result<()> {
+    let gangs = kinds().map(|(kind, spec)| (format!("{name}-{kind}"), spec));
+    let make = async {
+        for (gang, spec) in &gangs {
+            make_in_halves(t, gang, spec, cpu).await?;
+            wait_whole(t, gang, MEMBERS).await?;
+        }
+        Ok(())
+    };
+    let work = async {
+        count_changes(t, &gangs[0].0, 1).await?;
+        work.await
+    };
+    let step = |error: Error| Error::new(format!("{name}: {error}"));
+    tokio::try_join!(make, work).map(drop).map_err(step)
+}
+
 /// Selects everything of a TaskGroup that is no placeholder.
 pub(crate) fn members_of(group: &str) -> String {
     format!("gangline.dev/task-group={group},!gangline.dev/placeholder")

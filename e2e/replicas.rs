@@ -9,7 +9,7 @@ use k8s_openapi::api::rbac::v1::Role;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use serde_json::json;
 
-use crate::breakage::{MEMBERS, count_changes, kinds, make_gang, make_in_halves, none_bound_twice, until, wait_whole};
+use crate::breakage::{MEMBERS, in_the_middle_of_gangs, kinds, make_gang, none_bound_twice, until, wait_whole};
 use crate::harness::context::{node, phase};
 use crate::harness::words::PLACEHOLDERS;
 use crate::harness::{Context, Needs, Test, test};
@@ -68,7 +68,7 @@ async fn goes_on(t: &mut Context) -> Result<()> {
     assert!(second.log_about("Follows", 9)?.contains(&leader), "its log names {leader}");
     assert!(second.get("/readyz").is_some_and(|(_, text)| text.contains(&leader)), "and so does /readyz");
 
-    in_the_middle_of_gangs(t, "cut", async {
+    in_the_middle_of_gangs(t, "cut", "1", async {
         for method in ["GET", "POST", "PATCH", "DELETE"] {
             proxy.rule(method, "", Rule::Hold);
         }
@@ -79,7 +79,7 @@ async fn goes_on(t: &mut Context) -> Result<()> {
     })
     .await?;
 
-    in_the_middle_of_gangs(t, "ended", async {
+    in_the_middle_of_gangs(t, "ended", "1", async {
         let held = holder(t).await?;
         let status = second.terminate()?;
         assert!(status.success(), "ended with {status}");
@@ -90,7 +90,7 @@ async fn goes_on(t: &mut Context) -> Result<()> {
     })
     .await?;
 
-    in_the_middle_of_gangs(t, "killed", async {
+    in_the_middle_of_gangs(t, "killed", "1", async {
         first.kill9()?;
         wait_for(&second, "leader").await?;
         first.restart().await?;
@@ -98,7 +98,7 @@ async fn goes_on(t: &mut Context) -> Result<()> {
     })
     .await?;
 
-    in_the_middle_of_gangs(t, "stopped", async {
+    in_the_middle_of_gangs(t, "stopped", "1", async {
         second.pause()?;
         wait_for(&first, "leader").await?;
         second.resume()?;
@@ -111,25 +111,6 @@ async fn goes_on(t: &mut Context) -> Result<()> {
     let left = t.pods().list(PLACEHOLDERS).await?;
     assert!(left.is_empty(), "{} placeholders are left", left.len());
     rights(t).await
-}
-
-/// Gangs of each kind whose members are not all there yet when `work` begins; it ends before they do, or they before it.
-async fn in_the_middle_of_gangs(t: &Context, name: &str, work: impl Future<Output = Result<()>>) -> Result<()> {
-    let gangs = || kinds().into_iter().map(|(kind, spec)| (format!("{name}-{kind}"), spec));
-    let make = async {
-        for (gang, spec) in gangs() {
-            make_in_halves(t, &gang, &spec, "1").await?;
-            wait_whole(t, &gang, MEMBERS).await?;
-        }
-        Ok(())
-    };
-    let first = format!("{name}-{}", kinds()[0].0);
-    let work = async {
-        count_changes(t, &first, MEMBERS / 2).await?;
-        work.await
-    };
-    let step = |error: Error| Error::new(format!("{name}: {error}"));
-    tokio::try_join!(make, work).map(drop).map_err(step)
 }
 
 fn leases(t: &Context) -> Objects<Lease> {

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use serde_json::{Value, json};
 
 use super::{codes, ended, gang, state};
-use crate::breakage::{MEMBERS as OF_GANG, count_changes, kinds, make_in_halves, wait_whole};
+use crate::breakage::{MEMBERS as OF_GANG, in_the_middle_of_gangs};
 use crate::harness::Context;
 use crate::harness::context::{node, phase};
 use crate::harness::words::{PLACEHOLDERS, status};
@@ -122,7 +122,7 @@ pub(super) async fn replicas_come_and_go(t: &mut Context) -> Result<()> {
     install(t).await?;
     let client = t.client.clone();
     let lease = Objects::<k8s_openapi::api::coordination::v1::Lease>::of(&client, "kube-system");
-    in_the_middle(t, "killed", async {
+    in_the_middle_of_gangs(t, "killed", "10m", async {
         let held = lease.get("gangline").await?.and_then(|lease| lease.spec).and_then(|spec| spec.holder_identity);
         let holder = held.ok_or_else(|| Error::new("the Lease has no holder"))?;
         let all = replicas(t).list("").await?;
@@ -133,7 +133,7 @@ pub(super) async fn replicas_come_and_go(t: &mut Context) -> Result<()> {
         wait_available(t).await
     })
     .await?;
-    in_the_middle(t, "upgraded", upgrade(t, "config.log.level=debug")).await?;
+    in_the_middle_of_gangs(t, "upgraded", "10m", upgrade(t, "config.log.level=debug")).await?;
     t.wait_no_placeholders().await?;
 
     // A gang that holds its seats when all of it goes.
@@ -147,24 +147,6 @@ pub(super) async fn replicas_come_and_go(t: &mut Context) -> Result<()> {
     let pods = t.pods().list("").await?;
     assert_eq!(pods.iter().filter(|pod| phase(pod) == "Running").count(), pods.len());
     Ok(())
-}
-
-/// Does it while gangs of each kind start, the first of which has begun.
-async fn in_the_middle(t: &Context, name: &str, work: impl Future<Output = Result<()>>) -> Result<()> {
-    let gangs: Vec<(String, Value)> =
-        kinds().into_iter().map(|(kind, spec)| (format!("{name}-{kind}"), spec)).collect();
-    let make = async {
-        for (gang, spec) in &gangs {
-            make_in_halves(t, gang, spec, "10m").await?;
-            wait_whole(t, gang, OF_GANG).await?;
-        }
-        Ok(())
-    };
-    let work = async {
-        count_changes(t, &gangs[0].0, 1).await?;
-        work.await
-    };
-    tokio::try_join!(make, work).map(drop)
 }
 
 /// Gives every node so many of what tests fill nodes with; the kubelet keeps it.

@@ -98,7 +98,7 @@ struct Files {
     key: Vec<u8>,
 }
 
-/// TLS with a certificate that stays good for as long as [`Tls::renew`] runs.
+/// TLS with a certificate that stays good for as long as its renewal runs (`Tls::renew`).
 pub struct Tls {
     config: Arc<ServerConfig>,
     shown: Arc<Shown>,
