@@ -65,8 +65,13 @@ async fn goes_on(t: &mut Context) -> Result<()> {
     let mut second = start(t, "second").await?;
     wait_for(&second, "follower").await?;
     let leader = holder(t).await?.ok_or_else(|| Error::new("the Lease has no holder"))?;
-    assert!(second.log_about("Follows", 9)?.contains(&leader), "its log names {leader}");
-    assert!(second.get("/readyz").is_some_and(|(_, text)| text.contains(&leader)), "and so does /readyz");
+    // It has to look at the Lease first, which it does once it has read the cluster.
+    let names = |text: &str| text.contains(&*leader);
+    let told = async || {
+        let says = second.get("/readyz").is_some_and(|(_, text)| names(&text));
+        Ok(says && names(&second.log_about("Follows", 9)?))
+    };
+    until("its log and /readyz name who leads", told).await?;
 
     in_the_middle_of_gangs(t, "cut", "1", async {
         for method in ["GET", "POST", "PATCH", "DELETE"] {
