@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::time::Instant;
 
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::rbac::v1::Role;
@@ -89,7 +90,7 @@ async fn goes_on(t: &mut Context) -> Result<()> {
         let status = second.terminate()?;
         assert!(status.success(), "ended with {status}");
         assert_ne!(holder(t).await?, held, "it was not given back");
-        wait_for(&first, "leader").await?;
+        tell_takeover("ended", wait_for(&first, "leader")).await?;
         second.restart().await?;
         wait_for(&second, "follower").await
     })
@@ -97,7 +98,7 @@ async fn goes_on(t: &mut Context) -> Result<()> {
 
     in_the_middle_of_gangs(t, "killed", "1", async {
         first.kill9()?;
-        wait_for(&second, "leader").await?;
+        tell_takeover("was killed", wait_for(&second, "leader")).await?;
         first.restart().await?;
         wait_for(&first, "follower").await
     })
@@ -116,6 +117,14 @@ async fn goes_on(t: &mut Context) -> Result<()> {
     let left = t.pods().list(PLACEHOLDERS).await?;
     assert!(left.is_empty(), "{} placeholders are left", left.len());
     rights(t).await
+}
+
+/// How long it takes until the other one leads and has read the cluster: a figure, not a promise of this machine.
+async fn tell_takeover(how: &str, leads: impl Future<Output = Result<()>>) -> Result<()> {
+    let begin = Instant::now();
+    leads.await?;
+    println!("replicas: another leads, and is ready, {:.1} s after the first {how}", begin.elapsed().as_secs_f64());
+    Ok(())
 }
 
 fn leases(t: &Context) -> Objects<Lease> {

@@ -122,6 +122,7 @@ impl Bench {
             heartbeat: beaten,
             questions: asked,
             lead: Lead::always(),
+            doubt: None,
         };
         let (tell, told) = mpsc::unbounded_channel();
         let driver = Driver::new(StandIn { told: Some(tell), ..StandIn::default() }, wiring, Some(0));

@@ -39,8 +39,10 @@ pub(super) async fn install_page(t: &mut Context) -> Result<()> {
 
 /// The blocks of a page that are to be run.
 fn commands_of(page: &str) -> Vec<String> {
-    let mut blocks = page.split("```sh\n").skip(1);
-    blocks.by_ref().filter_map(|rest| rest.split_once("\n```").map(|(block, _)| block.to_owned())).collect()
+    page.split("```sh\n")
+        .skip(1)
+        .filter_map(|rest| rest.split_once("\n```").map(|(block, _)| block.to_owned()))
+        .collect()
 }
 
 /// A directory with what the page takes to be on the PATH.

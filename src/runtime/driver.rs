@@ -94,6 +94,20 @@ pub struct Wiring {
     pub questions: mpsc::Receiver<Question>,
     /// Whether we lead.
     pub lead: Lead,
+    /// Until then the server may carry out a call whose end is not known, of whatever reign: it takes room that no list may
+    /// show yet.
+    pub doubt: Option<Instant>,
+}
+
+impl Wiring {
+    /// The reign in which decisions can be made now: none either while it is not known what became of the last ones.
+    pub fn reign(&self) -> Option<u64> {
+        self.lead.reign(self.clock.mono()).filter(|_| is_over(self.doubt))
+    }
+}
+
+fn is_over(doubt: Option<Instant>) -> bool {
+    doubt.is_none_or(|until| until <= Instant::now())
 }
 
 /// What is left when the owner task has ended.
@@ -115,7 +129,7 @@ pub enum Why {
         settled: bool,
     },
     /// We lead now, or do not any more. What was decided and not sent is forgotten; whoever leads next, this process too,
-    /// decides from the beginning.
+    /// decides from the beginning. This one may have to wait for that ([`Wiring::doubt`]), as others do.
     Turned,
 }
 
@@ -134,7 +148,7 @@ pub struct Driver<C> {
     lead: Lead,
     /// The reign in which it decides; none if it waits for one.
     reign: Option<u64>,
-    /// Until then a call may be carried out that had no answer, or one that leaves doubt.
+    /// As [`Wiring::doubt`].
     doubt: Option<Instant>,
     batch: Vec<Observation>,
     in_flight: usize,
@@ -157,7 +171,7 @@ enum Woken {
 impl<C: Owned> Driver<C> {
     /// Starts the watches, and makes the owner task to be run: in a reign, or until there is one.
     pub fn new(controller: C, wiring: Wiring, reign: Option<u64>) -> Self {
-        let Wiring { client, clock, counters, heartbeat, questions, lead } = wiring;
+        let Wiring { client, clock, counters, heartbeat, questions, lead, doubt } = wiring;
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
         let (fact_sender, facts) = mpsc::channel(FACTS_WAITING_MAX);
         Self {
@@ -174,7 +188,7 @@ impl<C: Owned> Driver<C> {
             questions,
             lead,
             reign,
-            doubt: None,
+            doubt,
             batch: Vec::new(),
             in_flight: 0,
             stepped: Instant::now(),
@@ -198,12 +212,15 @@ impl<C: Owned> Driver<C> {
             match woken {
                 Woken::Step => self.step(),
                 Woken::Nothing => {}
-                Woken::Turned => break Why::Turned,
+                Woken::Turned => {
+                    self.abandon();
+                    break Why::Turned;
+                }
                 Woken::Stop => break Why::Stopped { settled: self.finish().await },
             }
         };
-        let Self { controller, client, clock, counters, heartbeat, questions, lead, .. } = self;
-        let wiring = Wiring { client, clock, counters, heartbeat, questions, lead };
+        let Self { controller, client, clock, counters, heartbeat, questions, lead, doubt, .. } = self;
+        let wiring = Wiring { client, clock, counters, heartbeat, questions, lead, doubt };
         Ok(Ended { controller, wiring, why })
     }
 
@@ -247,7 +264,20 @@ impl<C: Owned> Driver<C> {
     /// Whether we lead and did not, or do not any more.
     fn has_turned(&self) -> bool {
         let now = self.clock.mono();
-        self.reign.map_or_else(|| self.lead.reign(now).is_some(), |reign| !self.lead.holds(reign, now))
+        match self.reign {
+            Some(reign) => !self.lead.holds(reign, now),
+            None => self.lead.reign(now).is_some() && is_over(self.doubt),
+        }
+    }
+
+    /// Of the calls in flight nobody here will know what became of them.
+    fn abandon(&mut self) {
+        while let Ok(outcome) = self.outcomes.try_recv() {
+            self.landed(outcome);
+        }
+        if self.in_flight > 0 {
+            self.doubt = Some(Instant::now() + TRIES);
+        }
     }
 
     /// One step over everything that has come so far, and one answer.
@@ -324,7 +354,7 @@ impl<C: Owned> Driver<C> {
         let late = timeout(STOP_WITHIN, landing).await.is_err();
         tracing::info!(in_flight = self.in_flight, late, "stopped");
         self.turn();
-        !late && self.doubt.is_none_or(|until| until <= Instant::now())
+        !late && is_over(self.doubt)
     }
 }
 

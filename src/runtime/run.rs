@@ -23,9 +23,8 @@ use super::settings::Settings;
 use super::shell::{Heartbeat, ShellCounters, Shutdown};
 use super::telemetry;
 use super::text::chain;
-use crate::controller;
-use crate::controller::Controller;
 use crate::controller::follower::Follower;
+use crate::controller::{self, Controller};
 use crate::core::time::{Mono, Wall};
 
 /// Questions that wait: a scrape, two probes, some people. More are answered as late.
@@ -122,7 +121,8 @@ async fn run(settings: Settings, cluster: ClusterArgs) -> Result<(), RunError> {
         let client = client::scheduling(config)?;
         tracing::info!(%address, https, auth, version = env!("CARGO_PKG_VERSION"), api_server = %url, "Started");
         tokio::spawn(report_silence(client.clone(), url, shutdown.clone()));
-        let wiring = Wiring { client, clock: *CLOCK, counters, heartbeat, questions, lead: Lead::always() };
+        let wiring =
+            Wiring { client, clock: *CLOCK, counters, heartbeat, questions, lead: Lead::always(), doubt: None };
         schedule(settings, wiring, shutdown).await
     })?;
     // A panic there must end the process, which then starts anew from the API server's facts.
@@ -160,7 +160,7 @@ async fn schedule(settings: Settings, mut wiring: Wiring, mut shutdown: Shutdown
     }
     loop {
         let why;
-        (wiring, why) = match wiring.lead.reign(wiring.clock.mono()) {
+        (wiring, why) = match wiring.reign() {
             Some(reign) => {
                 let controller = Controller::new(of_controller(&settings));
                 play(Driver::new(controller, wiring, Some(reign)), &mut shutdown, election.as_mut()).await?

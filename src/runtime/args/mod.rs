@@ -77,10 +77,10 @@ pub struct RunArgs {
     /// Address of /livez, /readyz, /metrics and /state; port 0 = a free one [default: 127.0.0.1:8080]
     #[arg(long, value_name = "ADDRESS")]
     pub http: Option<SocketAddr>,
-    /// Whether /metrics and /state want a token whose owner may get these paths [default: auto, unless on loopback]
+    /// Whether /metrics and /state want a token whose owner may get these paths [default: auto]
     #[arg(long, value_name = "DEMAND")]
     pub http_auth: Option<Demand>,
-    /// Whether HTTPS is spoken, and HTTP is not [default: auto, unless on loopback]
+    /// Whether HTTPS is spoken, and HTTP is not [default: auto]
     #[arg(long, value_name = "DEMAND")]
     pub http_tls: Option<Demand>,
     /// Directory of tls.crt and tls.key, which are read again when they change [default: none, a certificate of its own]

@@ -177,22 +177,20 @@ async fn readyz(State(sources): State<Sources>) -> (StatusCode, String) {
 fn readiness(stats: Option<&Stats>, counters: &ShellCounters) -> (StatusCode, String) {
     let names = |states: &[WatchState]| counters.kinds(states).into_iter().map(Kind::plural).collect::<Vec<_>>();
     let (waiting, unserved) = (names(&[WatchState::Connecting, WatchState::Listing]), names(&[WatchState::Unserved]));
-    let (mut code, mut body) = match stats {
-        None => (StatusCode::SERVICE_UNAVAILABLE, "not ready: the scheduling loop does not answer\n".to_owned()),
-        Some(stats) if stats.synced => (StatusCode::OK, "ok\n".to_owned()),
-        Some(_) => (StatusCode::SERVICE_UNAVAILABLE, "not ready: the cluster is not read yet\n".to_owned()),
+    let ElectionSeen { holder, refused } = counters.election();
+    let not_ready = |why: &str| (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n"));
+    let (code, mut body) = match (stats, refused) {
+        (None, _) => not_ready("the scheduling loop does not answer"),
+        (Some(stats), _) if !stats.synced => not_ready("the cluster is not read yet"),
+        (Some(_), Some(refused)) => not_ready(&format!("it could not lead: {}", escape(&refused))),
+        (Some(_), None) => (StatusCode::OK, "ok\n".to_owned()),
     };
     if let Some(stats) = stats {
         let role = if stats.leads { "leader" } else { "follower" };
         body.push_str(&format!("role: {role}\n"));
     }
-    let ElectionSeen { holder, refused } = counters.election();
     if let Some(holder) = holder {
         body.push_str(&format!("holder of the Lease: {}\n", escape(&holder)));
-    }
-    if let Some(refused) = refused {
-        code = StatusCode::SERVICE_UNAVAILABLE;
-        body.push_str(&format!("not ready: it could not lead: {}\n", escape(&refused)));
     }
     if !waiting.is_empty() {
         body.push_str(&format!("not listed yet: {}\n", waiting.join(", ")));

@@ -89,7 +89,7 @@ async fn readiness_names_the_kinds_that_miss() {
     counters.set_lease_refused(Some("patch of the Lease: no".to_owned()));
     let answer = fetch_answered(&mut running, "/readyz", ready.clone()).await;
     assert!(
-        answer.starts_with("HTTP/1.1 503 ") && answer.contains("it could not lead: patch of the Lease: no"),
+        answer.starts_with("HTTP/1.1 503 ") && answer.contains("not ready: it could not lead: patch of the Lease: no"),
         "{answer}"
     );
     assert!(answer.contains("holder of the Lease: other\\nhost\n"), "{answer}");
