@@ -1,7 +1,7 @@
 //! Tests that take rights from the scheduler: each is named where people look, and what waited for it goes on with it.
 
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
 use k8s_openapi::api::rbac::v1::ClusterRole;
 use serde_json::{Value, json};
 
@@ -9,11 +9,14 @@ use crate::breakage::{
     SCHEDULER, denials, make_gang, make_group, make_members, members_of, none_bound_twice, placeholders_of,
     says_denied, until, wait_held, wait_reason, wait_whole,
 };
+use crate::harness::cluster::ACCOUNT;
 use crate::harness::context::phase;
 use crate::harness::words::why_waits;
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::components::Options;
 use crate::support::error::{During, Result};
+use crate::support::kubeconfig;
+use crate::support::objects::Objects;
 use crate::support::scheduler::Scheduler;
 
 pub(crate) fn tests() -> Vec<Test> {
@@ -21,6 +24,7 @@ pub(crate) fn tests() -> Vec<Test> {
     vec![
         test("rights: to read, to bind and to make placeholders are missing", own(), rights).without_gangline(),
         test("rights: to delete placeholders and to say why are missing", own(), writes).without_gangline(),
+        test("rights: a token that is worth nothing any more", own(), token).without_gangline(),
     ]
 }
 
@@ -121,6 +125,33 @@ async fn writes(t: &mut Context) -> Result<()> {
     }
     let log = scheduler.log_about("denies a call", 99)?;
     assert_eq!(log.lines().filter(|line| line.contains("WARN")).count(), 3, "{log}");
+    none_bound_twice(t)
+}
+
+/// As after its end: the account is made anew, so that the API server knows nothing of the tokens of the one before.
+async fn token(t: &mut Context) -> Result<()> {
+    t.add_nodes("node", 2, |_| ()).await?;
+    let launch = t.cluster.launch("gangline", &[]).await?;
+    let mut scheduler = Scheduler::start(&launch).await?;
+    make_group(t, "held", 2, json!({"placeholderFor": "all"})).await?;
+    wait_held(t, "held", 2).await?;
+
+    let accounts = Objects::<ServiceAccount>::of(&t.client, ACCOUNT.0);
+    accounts.delete(ACCOUNT.1).await?;
+    accounts.wait_gone(ACCOUNT.1).await?;
+    accounts.create(json!({"metadata": {"name": ACCOUNT.1}})).await?;
+    // The API server believes for some seconds what it knew of a token.
+    let old = Objects::<Pod>::of(&kubeconfig::client(&launch.kubeconfig).await?, &t.namespace);
+    until("the token is worth nothing", async || Ok(old.list("").await.is_err())).await?;
+    make_members(t, "held", 2).await?;
+    until("a call is denied", async || says_denied(&scheduler, "delete", "pods")).await?;
+    let log = scheduler.log_about("denies a call", 1)?;
+    assert!(log.contains("401") && log.contains("WARN"), "{log}");
+
+    t.cluster.launch("gangline", &[]).await?;
+    scheduler.restart().await?;
+    wait_whole(t, "held", 2).await?;
+    assert!(!says_denied(&scheduler, "delete", "pods")?);
     none_bound_twice(t)
 }
 

@@ -1,11 +1,13 @@
 //! The built program as a process, with nobody to talk to: how it ends, and what may not hold it up.
 
-use std::io::{PipeReader, Read, Write};
+use std::io::{BufRead, BufReader, PipeReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
+
+use crate::scripted::{Reply, Server};
 
 /// Far longer than any of it takes.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -42,12 +44,16 @@ fn run(log: impl Into<Stdio>) -> Running {
 
 /// As this user of a kubeconfig.
 fn run_as(user: &str, log: impl Into<Stdio>) -> Running {
+    run_against(nobodys_address(), user, log)
+}
+
+/// Whose API server is at this address.
+fn run_against(server: SocketAddr, user: &str, log: impl Into<Stdio>) -> Running {
     let kubeconfig = tempfile::NamedTempFile::new().expect("a temporary file");
     let text = format!(
         "{{apiVersion: v1, kind: Config, current-context: c, users: [{{name: u, user: {user}}}], \
          contexts: [{{name: c, context: {{cluster: c, user: u}}}}], \
-         clusters: [{{name: c, cluster: {{server: 'http://{}'}}}}]}}",
-        nobodys_address()
+         clusters: [{{name: c, cluster: {{server: 'http://{server}'}}}}]}}"
     );
     std::fs::write(kubeconfig.path(), text).expect("it can be written");
     let address = nobodys_address();
@@ -149,6 +155,20 @@ fn what_hangs_is_ended_by_a_second_signal() {
     let (status, took) = running.terminate();
     assert_eq!(status.code(), Some(143));
     assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+/// An address with a typo may be somebody else's. No kind of ours is missing there, and nothing has been read.
+#[test]
+fn what_is_no_api_server_is_called_so() {
+    let server = Server::start(|_| Reply::json(404, "404 page not found"));
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    let running = run_against(server.address(), "{}", writer);
+    let said = BufReader::new(reader).lines().map(|line| line.expect("text"));
+    let warned =
+        said.into_iter().find(|line| line.contains("is no API server")).expect("it goes on until it is killed");
+    assert!(warned.contains("\"WARN\"") && warned.contains("list pods"), "{warned}");
+    let ready = running.get("/readyz");
+    assert!(ready.starts_with("HTTP/1.1 503 ") && ready.contains("not listed yet: pods, nodes"), "{ready}");
 }
 
 #[test]

@@ -16,7 +16,7 @@ use crate::support::state_dir::StateDir;
 use crate::support::{kubeconfig, manifests};
 
 /// Namespace and name of the ServiceAccount that the shipped manifests give the scheduler.
-const ACCOUNT: (&str, &str) = ("gangline-system", "gangline");
+pub(crate) const ACCOUNT: (&str, &str) = ("gangline-system", "gangline");
 
 /// Names another program to test than the one just built.
 const BINARY: &str = "E2E_GANGLINE";

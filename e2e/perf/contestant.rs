@@ -176,7 +176,8 @@ async fn null(plane: &ControlPlane, workload: Workload) -> Result<Process> {
     Process::start(&Spec { name: "null".to_owned(), program, args: args.to_vec(), env: Vec::new(), log })
 }
 
-fn kube_scheduler(plane: &ControlPlane) -> Result<Process> {
+/// Kubernetes' own, with its rate limit lifted.
+pub(super) fn kube_scheduler(plane: &ControlPlane) -> Result<Process> {
     let config = json!({
         "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
         "leaderElection": {"leaderElect": false},

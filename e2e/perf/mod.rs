@@ -1,9 +1,10 @@
 //! `lab perf`: how fast pods are bound end to end, beside a scheduler that decides nothing.
 //!
 //! Both sides of a run have a control plane of their own: store and server, nodes that are objects only, no controllers.
-//! Everything that is to be scheduled exists before the schedulers start. What happened is read from the audit logs. Swaps
-//! are measured apart, with members that come while other pods are bound.
+//! Everything that is to be scheduled exists before the schedulers start. What happened is read from the audit logs. What
+//! takes more than a scheduler and what waits for it is measured apart ([`Apart`]).
 
+mod contended;
 mod contestant;
 mod figures;
 mod measure;
@@ -13,13 +14,16 @@ mod report;
 mod shifts;
 mod side;
 mod swaps;
+mod takeover;
 mod workload;
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use serde::Serialize;
 
+use crate::gangline;
 use crate::support::error::{During, Result};
 use crate::support::go_build;
 use crate::support::progress::Progress;
@@ -46,15 +50,40 @@ pub(crate) struct Args {
     /// Only these contestants; the ceiling alone is measured beside itself, which shows how exact this is
     #[arg(long, value_enum, value_delimiter = ',')]
     contestants: Vec<Contestant>,
-    /// Measure swaps alone
-    #[arg(long)]
-    swaps: bool,
+    /// Only these of what is measured apart
+    #[arg(long, value_enum, value_delimiter = ',')]
+    apart: Vec<Apart>,
     /// Another build of gangline, whose swaps are measured too
     #[arg(long, value_name = "PROGRAM")]
     beside: Option<PathBuf>,
     /// Leave each run's logs in target/perf
     #[arg(long)]
     keep: bool,
+}
+
+/// What is measured apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Apart {
+    /// Swaps while other pods are bound
+    Swaps,
+    /// Swaps on full nodes, whose room kube-scheduler's pods wait for
+    Contended,
+    /// A second replica takes over, with 10 000 pods
+    Handover,
+    /// The only replica begins, with 100 000 pods
+    Restart,
+}
+
+impl Apart {
+    const ALL: [Self; 4] = [Self::Swaps, Self::Contended, Self::Handover, Self::Restart];
+}
+
+/// The figures of what is measured apart.
+#[derive(Default, Serialize)]
+struct Others {
+    swaps: Vec<swaps::Swaps>,
+    contended: Vec<contended::Contended>,
+    gaps: Vec<takeover::Gap>,
 }
 
 /// One run that is to be made.
@@ -75,41 +104,84 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/perf");
     fs::create_dir_all(&dir).during("making target/perf")?;
     let runtime = tokio::runtime::Runtime::new().during("starting the runtime")?;
-    let (mut all, mut swaps) = (Vec::new(), Vec::new());
+    let (mut all, mut others) = (Vec::new(), Others::default());
     for plan in plans(args) {
         all.extend(runtime.block_on(one(plan, args.keep.then_some(&dir)))?);
         write(&dir.join("runs.json"), &all)?;
     }
-    for round in 1..=rounds_of_swaps(args) {
-        for (build, binary) in swaps::builds(args.beside.as_ref())? {
-            swaps.push(runtime.block_on(one_of_swaps(round, build, &binary))?);
-            write(&dir.join("swaps.json"), &swaps)?;
+    for round in 1..=args.rounds {
+        for apart in apart(args) {
+            runtime.block_on(others.measure(apart, round, args.beside.as_ref()))?;
+            write(&dir.join("apart.json"), &others)?;
         }
     }
     if !all.is_empty() {
         report::print(&all);
     }
-    swaps::print(&swaps);
+    others.print();
     println!("\nRaw figures: {}", dir.display());
     report::check(&all)
 }
 
-/// Where only some are wanted, swaps are not among them unless they are wanted too.
-const fn rounds_of_swaps(args: &Args) -> u32 {
-    if args.swaps || args.workloads.is_empty() && args.contestants.is_empty() { args.rounds } else { 0 }
+/// Where only some workloads or contestants are wanted, nothing is measured apart unless that is wanted too.
+fn apart(args: &Args) -> Vec<Apart> {
+    let all = args.workloads.is_empty() && args.contestants.is_empty();
+    Apart::ALL.into_iter().filter(|one| args.apart.contains(one) || all && args.apart.is_empty()).collect()
 }
 
-async fn one_of_swaps(round: u32, build: &str, binary: &Path) -> Result<swaps::Swaps> {
-    let what = format!("round {round}, swaps of {build}");
-    let progress = Progress::start(&what);
-    let swaps = swaps::run(build, binary).await?;
-    progress.done(&format!("{what}: {}", swaps.sentence()));
-    Ok(swaps)
+impl Others {
+    async fn measure(&mut self, apart: Apart, round: u32, beside: Option<&PathBuf>) -> Result<()> {
+        let builds = match apart {
+            Apart::Swaps | Apart::Contended => builds(beside)?,
+            Apart::Handover | Apart::Restart => vec![("gangline", gangline::binary()?)],
+        };
+        for (build, binary) in builds {
+            let what = format!("round {round}, {} of {build}", name(apart));
+            let progress = Progress::start(&what);
+            let sentences = match apart {
+                Apart::Swaps => {
+                    self.swaps.push(swaps::run(build, &binary).await?);
+                    self.swaps.last().map(swaps::Swaps::sentence).into_iter().collect()
+                }
+                Apart::Contended => {
+                    self.contended.push(contended::run(build, &binary).await?);
+                    self.contended.last().map(contended::Contended::sentence).into_iter().collect()
+                }
+                Apart::Handover => self.add(takeover::handover().await?),
+                Apart::Restart => self.add(takeover::restart().await?),
+            };
+            progress.done(&format!("{what}: {}", sentences.join("; ")));
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, gaps: Vec<takeover::Gap>) -> Vec<String> {
+        let sentences = gaps.iter().map(takeover::Gap::sentence).collect();
+        self.gaps.extend(gaps);
+        sentences
+    }
+
+    fn print(&self) {
+        swaps::print(&self.swaps);
+        contended::print(&self.contended);
+        takeover::print(&self.gaps);
+    }
+}
+
+fn name(apart: Apart) -> String {
+    apart.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// The builds that are measured: this one, and another one if it is named.
+fn builds(beside: Option<&PathBuf>) -> Result<Vec<(&'static str, PathBuf)>> {
+    let mut builds = vec![("gangline", gangline::binary()?)];
+    builds.extend(beside.map(|binary| ("the one beside", binary.clone())));
+    Ok(builds)
 }
 
 /// Rounds outermost, so that whatever disturbs the machine for a while disturbs all contestants.
 fn plans(args: &Args) -> Vec<Plan> {
-    if args.swaps {
+    if !args.apart.is_empty() {
         return Vec::new();
     }
     let workloads = workload::Name::ALL.into_iter();
@@ -145,7 +217,7 @@ async fn one(plan: Plan, keep: Option<&PathBuf>) -> Result<[Figures; 2]> {
     Ok(figures)
 }
 
-fn write(path: &Path, all: &[impl Serialize]) -> Result<()> {
+fn write(path: &Path, all: &impl Serialize) -> Result<()> {
     let step = format!("writing {}", path.display());
     fs::write(path, serde_json::to_string_pretty(all).during(&step)?).during(&step)
 }

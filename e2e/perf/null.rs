@@ -1,4 +1,4 @@
-//! A scheduler that decides nothing: lists once and binds pod after pod to the next node. No scheduler binds faster
+//! A scheduler that decides nothing: lists once and binds pod after pod that has no node to the next one. No scheduler binds faster
 //! with one request for each pod, so this is the ceiling of the machine.
 
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use futures::{StreamExt, TryStreamExt, stream};
 use gangline::shim::protobuf::{self, Binding, ObjectMeta, ObjectReference};
 use http::Request;
 use kube::Client;
-use serde_json::Value;
+use serde::Deserialize;
 
 use crate::support::error::{During, Error, Result};
 use crate::support::kubeconfig;
@@ -31,23 +31,48 @@ pub(crate) fn run(args: &Args) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().during("starting the runtime")?;
     runtime.block_on(async {
         let client = kubeconfig::client(&args.kubeconfig).await?;
-        let pods = names(&client, "/api/v1/namespaces/default/pods").await?;
+        let pods = list(&client, "/api/v1/namespaces/default/pods").await?;
         if pods.len() != args.pods {
             return Err(Error::new(format!("{} pods instead of {}", pods.len(), args.pods)));
         }
-        let nodes = names(&client, "/api/v1/nodes").await?;
-        let bindings = pods.iter().zip(nodes.iter().cycle()).map(|(pod, node)| bind(&client, pod, node));
+        let nodes = list(&client, "/api/v1/nodes").await?;
+        let waiting = pods.iter().filter(|pod| pod.spec.node_name.is_none());
+        let bindings = waiting.zip(nodes.iter().cycle());
+        let bindings = bindings.map(|(pod, node)| bind(&client, &pod.metadata.name, &node.metadata.name));
         stream::iter(bindings).buffer_unordered(IN_FLIGHT).try_collect::<()>().await?;
         std::future::pending().await
     })
 }
 
-async fn names(client: &Client, path: &str) -> Result<Vec<String>> {
+/// A list of pods or nodes, as far as it is read.
+#[derive(Deserialize)]
+struct List {
+    items: Vec<Item>,
+}
+
+#[derive(Deserialize)]
+struct Item {
+    metadata: Metadata,
+    #[serde(default)]
+    spec: Spec,
+}
+
+#[derive(Deserialize)]
+struct Metadata {
+    name: String,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Spec {
+    node_name: Option<String>,
+}
+
+async fn list(client: &Client, path: &str) -> Result<Vec<Item>> {
     let step = format!("listing {path}");
     let request = Request::get(path).body(Vec::new()).during(&step)?;
-    let list: Value = client.request(request).await.during(&step)?;
-    let items = list["items"].as_array().into_iter().flatten();
-    Ok(items.filter_map(|item| item["metadata"]["name"].as_str()).map(str::to_owned).collect())
+    let list: List = client.request(request).await.during(&step)?;
+    Ok(list.items)
 }
 
 async fn bind(client: &Client, pod: &str, node: &str) -> Result<()> {

@@ -2,7 +2,7 @@
 //! from the end of its DELETE to that of its member's Binding, both as the API server recorded them.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use ::gangline::api::names::{BINDING, PLACEHOLDER};
@@ -59,7 +59,7 @@ pub(super) async fn run(build: &str, binary: &Path) -> Result<Swaps> {
     let client = plane.client();
     let launch = gangline::account(&client, &plane.kubeconfig(), plane.dir()).await?;
     let scheduler = Scheduler::start(&Launch { binary: binary.to_path_buf(), ..launch }).await?;
-    GANGS.create_groups(&client, Contestant::All).await?;
+    GANGS.create_groups(&client, Contestant::All, 0).await?;
     let pods = Objects::<Pod>::of(&client, "default");
     pods.wait_all(&format!("{PLACEHOLDER}=true"), "every seat is held", |pods| all_bound(pods, GANGS.pods())).await?;
     let others = come(&client).await?;
@@ -74,7 +74,7 @@ pub(super) async fn run(build: &str, binary: &Path) -> Result<Swaps> {
     Ok(Swaps { build: build.to_owned(), gaps_ms, others })
 }
 
-fn all_bound(pods: &[&Pod], count: usize) -> bool {
+pub(super) fn all_bound(pods: &[&Pod], count: usize) -> bool {
     pods.len() >= count && pods.iter().all(|pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some()))
 }
 
@@ -102,7 +102,7 @@ async fn come(client: &Client) -> Result<usize> {
 }
 
 /// How long each room belonged to nobody, in order of length.
-fn gaps_ms(pods: &[Pod], records: &[Record]) -> Vec<f64> {
+pub(super) fn gaps_ms(pods: &[Pod], records: &[Record]) -> Vec<f64> {
     let own = || records.iter().filter(|record| record.is_by(Contestant::All.user()));
     let deleted: BTreeMap<&str, Timestamp> =
         own().filter_map(|record| Some((record.deleted()?.1, record.stage_timestamp))).collect();
@@ -140,7 +140,7 @@ impl Swaps {
 }
 
 /// `4.1 / 9.2 / 14.0 ms`: the median, the 99th percentile and the longest of some that are sorted.
-fn lengths(gaps_ms: &[f64]) -> String {
+pub(super) fn lengths(gaps_ms: &[f64]) -> String {
     let [p50, p99, longest] = [0.5, 0.99, 1.0].map(|part| quantile(gaps_ms, part));
     format!("{p50:.1} / {p99:.1} / {longest:.1} ms")
 }
@@ -165,11 +165,4 @@ pub(super) fn print(all: &[Swaps]) {
         gaps.sort_by(f64::total_cmp);
         println!("| {build} | {} | {others} | {} |", gaps.len(), lengths(&gaps));
     }
-}
-
-/// The builds that are measured: this one, and another one if it is named.
-pub(super) fn builds(beside: Option<&PathBuf>) -> Result<Vec<(&'static str, PathBuf)>> {
-    let mut builds = vec![("gangline", gangline::binary()?)];
-    builds.extend(beside.map(|binary| ("the one beside", binary.clone())));
-    Ok(builds)
 }

@@ -84,16 +84,21 @@ impl Workload {
 
     /// Creates everything as the contestant wants it.
     pub(super) async fn create(self, client: &Client, contestant: Contestant) -> Result<()> {
-        self.create_groups(client, contestant).await?;
-        let pods = (0..self.gangs).flat_map(|gang| (0..self.size).map(move |member| (gang, member)));
-        let pods = pods.map(|(gang, member)| self.pod(gang, member, contestant));
-        post_all(client, PODS, pods).await
+        self.create_from(client, contestant, 0).await
+    }
+
+    /// The same with gangs that have numbers from this one on.
+    pub(super) async fn create_from(self, client: &Client, contestant: Contestant, first: usize) -> Result<()> {
+        self.create_groups(client, contestant, first).await?;
+        let gangs = first..first + self.gangs;
+        let pods = gangs.flat_map(|gang| (0..self.size).map(move |member| (gang, member)));
+        post_pods(client, pods.map(|(gang, member)| self.pod(gang, member, contestant))).await
     }
 
     /// Creates the task groups alone, if the contestant takes any.
-    pub(super) async fn create_groups(self, client: &Client, contestant: Contestant) -> Result<()> {
+    pub(super) async fn create_groups(self, client: &Client, contestant: Contestant, first: usize) -> Result<()> {
         let Some(extra) = contestant.gang_spec().filter(|_| self.has_gangs()) else { return Ok(()) };
-        let groups = (0..self.gangs).map(|gang| self.group(gang, &extra));
+        let groups = (first..first + self.gangs).map(|gang| self.group(gang, &extra));
         post_all(client, "/apis/gangline.dev/v1alpha1/namespaces/default/taskgroups", groups).await
     }
 
@@ -132,6 +137,11 @@ const PODS: &str = "/api/v1/namespaces/default/pods";
 /// Creates one pod.
 pub(super) async fn post_pod(client: &Client, pod: Value) -> Result<()> {
     post(client, PODS, pod.to_string()).await
+}
+
+/// Creates many pods.
+pub(super) async fn post_pods(client: &Client, pods: impl Iterator<Item = Value>) -> Result<()> {
+    post_all(client, PODS, pods).await
 }
 
 async fn post_all(client: &Client, path: &str, objects: impl Iterator<Item = Value>) -> Result<()> {

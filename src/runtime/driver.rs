@@ -18,7 +18,7 @@ use crate::controller::follower::Follower;
 use crate::controller::stats::Stats;
 use crate::controller::turn::Turn;
 use crate::core::time::Now;
-use crate::shim::observation::Observation;
+use crate::shim::observation::{Observation, Outcome};
 use crate::shim::wire;
 
 /// Most facts of one step: a step over this many takes a few milliseconds, and answers wait no longer than that.
@@ -30,7 +30,7 @@ const FACTS_WAITING_MAX: usize = 4 * BATCH_MAX;
 const HEARTBEAT: Duration = Duration::from_secs(5);
 /// How far a step is from the one before: what comes in between is decided in one, which costs less than a step for each,
 /// and a time in the past can never make the task spin. A call takes longer than this, and 64 of them are in flight. What
-/// comes after a pause is decided at once.
+/// comes after a pause is decided at once, and so is what an answer frees ([`Driver::pause`]).
 const APART: Duration = Duration::from_millis(2);
 /// How long calls in flight may take to end after SIGTERM: half of F6's 10 s, the other half for the rest of the exit.
 const STOP_WITHIN: Duration = Duration::from_secs(4);
@@ -227,16 +227,13 @@ impl<C: Owned> Driver<C> {
     /// Waits for something to do. Outcomes come first: they free what facts may only show later. Questions come last, so
     /// that nobody who asks holds up facts and timers; a step answers one, so that nothing holds up who asks.
     async fn wait(&mut self) -> Result<Woken, DriverError> {
-        let soonest = self.stepped + APART;
-        if Instant::now() < soonest {
-            sleep_until(soonest.into()).await;
-        }
+        self.pause().await;
         if self.has_turned() {
             return Ok(Woken::Turned);
         }
         let (now, due) = (Instant::now(), self.due);
         // Not left to the sleep, which may not have heard of the time yet.
-        if due <= now {
+        if due <= now || !self.batch.is_empty() {
             return Ok(Woken::Step);
         }
         let heartbeat = now + HEARTBEAT;
@@ -259,6 +256,26 @@ impl<C: Owned> Driver<C> {
             }
         };
         Ok(woken)
+    }
+
+    /// Waits until the next step may begin; only an answer that shows a pod gone is not kept waiting. If that was a placeholder,
+    /// its room is free for every scheduler of the cluster until the Binding that follows is carried out.
+    async fn pause(&mut self) {
+        let soonest = sleep_until((self.stepped + APART).into());
+        tokio::pin!(soonest);
+        loop {
+            tokio::select! {
+                biased;
+                () = &mut soonest => return,
+                Some(outcome) = self.outcomes.recv() => {
+                    let frees = matches!(outcome, Observation::Outcome { outcome: Outcome::Removed, .. });
+                    self.landed(outcome);
+                    if frees {
+                        return;
+                    }
+                }
+            }
+        }
     }
 
     /// Whether we lead and did not, or do not any more.

@@ -197,7 +197,7 @@ impl Line {
         let (code, message) = problem(self.kind, error);
         self.conn += 1;
         self.counters.broke(self.kind, code);
-        let then = if code == 404 {
+        let then = if code == 404 && self.kind.is_brought() {
             self.counters.watch(self.kind).set_state(WatchState::Unserved);
             self.told = Some(Told::Unserved);
             self.say(WatchFact::Unserved).await?;
@@ -217,9 +217,13 @@ impl Line {
     fn tell(&mut self, code: u16, message: &str) {
         let kind = self.kind.plural();
         // All watches are of one server: one speaks for it, at the second failure in a row.
-        let is_lost = code == 0 && self.kind == Kind::Pod && !self.backoff.is_fresh(Instant::now());
+        let is_lost = matches!(code, 0 | 404) && self.kind == Kind::Pod && !self.backoff.is_fresh(Instant::now());
         if is_lost && self.told.replace(Told::NoAnswer).is_none() {
-            tracing::warn!(problem = message, "the API server does not answer; trying again");
+            if code == 0 {
+                tracing::warn!(problem = message, "the API server does not answer; trying again");
+            } else {
+                tracing::warn!(problem = message, "what answers is no API server, since it has no pods; trying again");
+            }
         } else if self.backoff.is_fresh(Instant::now()) && !matches!(code, 401 | 403 | 410) {
             tracing::info!(kind, code, problem = message, "a watch broke; trying again");
         } else {

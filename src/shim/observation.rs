@@ -117,3 +117,19 @@ impl Outcome {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_may_have_happened_is_in_doubt() {
+        let refused =
+            |code| Outcome::Refused { code, reason: Text::default(), message: Text::default(), retry_after: None };
+        let certain =
+            [Outcome::Ok(None), Outcome::Removed, Outcome::Pruned, Outcome::NotSent, refused(409), refused(429)];
+        assert!(certain.iter().all(|outcome| !outcome.is_in_doubt()));
+        let doubtful = [Outcome::Unknown, refused(500), refused(504)];
+        assert!(doubtful.iter().all(Outcome::is_in_doubt));
+    }
+}

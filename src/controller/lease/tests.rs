@@ -64,6 +64,18 @@ fn a_lease_that_does_not_exist_is_made_and_held() {
     assert_eq!(lease.standing(Mono(30)), Standing::Leads { reign: 1, until: Mono(10_000) });
 }
 
+/// It may have come after the Lease of another who still leads was deleted.
+#[test]
+fn a_creation_of_ours_of_which_we_did_not_hear_is_waited_for_like_anothers() {
+    let mut lease = me();
+    ask_answered(&mut lease, (0, 0), Answer::Absent);
+    assert_eq!(ask_answered(&mut lease, (0, 30), Answer::Failed), Verb::Create);
+    let late = || Answer::Shown(Record { transitions: 0, ..record("7", Some("me")) });
+    assert_eq!(ask_answered(&mut lease, (2_100, 2_110), late()), Verb::Look);
+    assert_eq!(ask_answered(&mut lease, (10_000, 10_010), late()), Verb::Look, "15 s from when it was seen first");
+    assert!(matches!(ask(&mut lease, 17_200).verb, Verb::Take { .. }));
+}
+
 #[test]
 fn it_counts_from_the_sending_and_ends_by_itself() {
     let mut lease = me();

@@ -122,6 +122,21 @@ async fn what_comes_one_after_another_is_taken_together() {
     assert!(begin.elapsed() >= 18 * APART, "twenty steps in {:?}", begin.elapsed());
 }
 
+/// Its room belongs to nobody until the next call leaves.
+#[tokio::test]
+async fn what_an_answer_frees_is_decided_at_once() {
+    let mut sender = None;
+    let mut bench = bench(|_, outcomes, _| sender = Some(outcomes));
+    bench.driver.stepped = Instant::now() + Duration::from_secs(3_600);
+    let sender = sender.expect("a bench");
+    for outcome in [Outcome::Ok(None), Outcome::Removed] {
+        let id = CallId { incarnation: 1, sequence: 1 };
+        sender.send(Observation::Outcome { id, outcome }).unwrap();
+    }
+    let seen = async { assert!(bench.told.recv().await.is_some()) };
+    timeout(Duration::from_secs(20), bench.driver.run(seen)).await.expect("a step").unwrap();
+}
+
 #[tokio::test]
 async fn outcomes_without_end_and_questions_take_turns() {
     let answers = answers(bench(|restless, outcomes, _| restless.outcomes = Some(outcomes)), 50).await;

@@ -168,6 +168,16 @@ table! {
         quotas: resource_quota::Quotas;
 }
 
+impl Kind {
+    /// Whether Gangline brings its definition, so that a cluster may not serve it. Those of Kubernetes every API server serves.
+    pub const fn is_brought(self) -> bool {
+        match self {
+            Self::TaskGroup | Self::Queue => true,
+            Self::Pod | Self::Node | Self::ResourceQuota => false,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
