@@ -193,7 +193,7 @@ async fn compare(client: &Client, path: &str) -> Result<Value> {
     assert!(strange.is_empty(), "not as in JSON: {strange:?}");
     let facts = |pod: &Value| {
         let pod: Pod = serde_json::from_value(pod.clone()).during("reading a pod")?;
-        Ok(format!("{:?}", ask_spec(&pod, &Served::new([NOBODY]))))
+        Ok(format!("{:?}", ask_spec(&pod, &Served::new([NOBODY]), None)))
     };
     assert_eq!(facts(&read)?, facts(&json)?);
     Ok(read)

@@ -7,6 +7,7 @@ use k8s_openapi::api::rbac::v1::{ClusterRole, PolicyRule};
 use serde_json::{Value, json};
 
 use crate::access::{self, Guarded};
+use crate::harness::context::phase;
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::error::{During, Result};
 
@@ -36,6 +37,11 @@ async fn rights(t: &mut Context) -> Result<()> {
     t.wait_pod_reason("never", "Unschedulable").await?;
     let told = |events: &[&k8s_openapi::api::events::v1::Event]| !events.is_empty();
     t.objects::<k8s_openapi::api::events::v1::Event>().wait_all("", "an event tells", told).await?;
+    let groups = r#"[{"name": "g", "minMember": 1, "minResource": {"cpu": "1"}}]"#;
+    let annotations = json!({"yunikorn.apache.org/task-groups": groups, "yunikorn.apache.org/task-group-name": "g"});
+    let metadata = json!({"labels": {"applicationId": "other"}, "annotations": annotations});
+    t.pods().create(t.pod("declares", "1", json!({"metadata": metadata}))).await?;
+    t.pods().wait("declares", "runs", |pod| phase(pod) == "Running").await?;
     somebody_asks(t).await?;
     let counted = |queue: &gangline::api::queue::Queue| queue.status.is_some();
     t.everywhere::<gangline::api::queue::Queue>().wait(&queue, "has a status", counted).await?;

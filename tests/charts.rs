@@ -9,6 +9,7 @@ use std::num::NonZeroU64;
 use std::path::Path;
 
 use gangline::api::names;
+use gangline::api::task_group::{TaskGroup, TaskGroupSpec};
 use gangline::controller::access::{Page, RULES};
 use gangline::core::base::ids::{Key, Uid};
 use gangline::core::codes::Code;
@@ -76,6 +77,7 @@ fn every_call() -> Vec<Op> {
         Op::PatchTaskGroupStatus { group: key(), uid: uid(), status: Box::default() },
         Op::PatchQueueStatus { queue: "q".into(), uid: uid(), status: Box::default() },
         Op::CreateEvent(Box::default()),
+        Op::CreateTaskGroup(Box::new(TaskGroup::new("g", TaskGroupSpec::default()))),
     ];
     for (listed, call) in calls.iter().enumerate() {
         let number = match call {
@@ -88,6 +90,7 @@ fn every_call() -> Vec<Op> {
             Op::PatchTaskGroupStatus { .. } => 6,
             Op::PatchQueueStatus { .. } => 7,
             Op::CreateEvent(_) => 8,
+            Op::CreateTaskGroup(_) => 9,
         };
         assert_eq!(number, listed, "every variant is listed once, in its order");
     }
@@ -256,6 +259,7 @@ fn the_configuration_has_the_names_of_the_code() {
     assert_eq!(
         fields,
         [
+            "dialects",
             "http",
             "ignoreForeignMarkers",
             "leaderElection",

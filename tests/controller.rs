@@ -191,6 +191,7 @@ fn a_status_that_somebody_else_wrote_is_written_again() {
         | Op::DeletePod { .. }
         | Op::FailPod { .. }
         | Op::CreatePod(_)
+        | Op::CreateTaskGroup(_)
         | Op::GetPod { .. }
         | Op::PatchPodCondition { .. }
         | Op::PatchQueueStatus { .. }

@@ -39,6 +39,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_submission", "src/core/gang/judge.rs"),
     ("spec_swap", "src/core/gang/replace.rs"),
     ("spec_timeouts", "src/core/gang/timeout.rs"),
+    ("spec_yunikorn", "src/shim/dialect, src/controller/declare.rs"),
 ];
 
 /// What is not as a seed has it, and why.

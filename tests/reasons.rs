@@ -10,7 +10,7 @@ use gangline::core::codes::{Code, Needs};
 use gangline::core::model::lifecycle::{AppEvent, AppState};
 use gangline::core::model::queue::{First, Kept, QuotaExcess};
 use gangline::core::reason::{
-    AskReason, ForeignMarker, Loss, Proof, Reason, Refusal, RejectReason, SpecError, Unsupported,
+    AskReason, ForeignMarker, Loss, Objection, Proof, Reason, Refusal, RejectReason, SpecError, Unsupported,
 };
 use gangline::core::time::Wall;
 
@@ -95,8 +95,16 @@ fn of_pods() -> Vec<AskReason> {
     vec![
         AskReason::TaskGroupNotFound("g".into()),
         AskReason::ApplicationClosed("g".into()),
-        AskReason::Unsupported(Unsupported { field: "spec.volumes".into() }),
-        AskReason::OtherDialect(Box::new(ForeignMarker { system: "S", marker: "the label l".into(), remedy: "do" })),
+        AskReason::Refused(Box::new(Objection::Unsupported(Unsupported { field: "spec.volumes".into() }))),
+        AskReason::Refused(Box::new(Objection::OtherDialect(ForeignMarker {
+            system: "S",
+            marker: "the label l".into(),
+            remedy: "do",
+        }))),
+        AskReason::Refused(Box::new(Objection::Misdeclared {
+            system: "S",
+            problems: vec![SpecError { field: "the annotation a".into(), problem: "is wrong".into() }],
+        })),
         AskReason::QueueUnknown("root.q".into()),
         AskReason::Quota(excess()),
         AskReason::BehindFirst(first()),
@@ -126,7 +134,8 @@ fn a_refusal_is_final_and_a_wait_is_not() {
     let of_pods = of_pods();
     let of =
         |is: fn(Code) -> bool| -> Vec<Code> { of_pods.iter().map(AskReason::code).filter(|code| is(*code)).collect() };
-    assert_eq!(of(Code::is_final), [Code::UnsupportedConstraint, Code::DialectNotSupported, Code::ExceedsMaxQuota]);
+    let refused = [Code::UnsupportedConstraint, Code::DialectNotSupported, Code::InvalidDeclaration];
+    assert_eq!(of(Code::is_final), [&refused[..], &[Code::ExceedsMaxQuota]].concat());
     assert_eq!(of(Code::is_unschedulable), [Code::Unschedulable; 2], "no node has room, alone or with its gang");
 }
 

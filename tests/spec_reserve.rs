@@ -3,7 +3,7 @@
 use gangline::core::decision::Decision;
 use gangline::core::event::{AskSpec, BindOutcome, Event, GroupSpec, Place, PlaceholderName, Role};
 use gangline::core::model::lifecycle::AppState;
-use gangline::core::reason::{Refusal, Unsupported};
+use gangline::core::reason::{Objection, Refusal, Unsupported};
 
 use crate::support::cluster::{Cluster, size};
 
@@ -107,7 +107,9 @@ fn an_unsupported_pod_is_no_member() {
     let spec = cluster.direct("g", 2);
     cluster.apply("g", spec);
     cluster.members("g", 2);
-    cluster.change("g-1", |spec| spec.place = Place::Refused(Unsupported { field: "spec.x".into() }));
+    cluster.change("g-1", |spec| {
+        spec.place = Place::Refused(Box::new(Objection::Unsupported(Unsupported { field: "spec.x".into() })))
+    });
     cluster.settle();
     assert_eq!((cluster.report("g").reason, cluster.why("g-1")), ("MembersRefused", Some("UnsupportedConstraint")));
 }
@@ -183,7 +185,7 @@ fn nothing_is_reserved_for_a_job_that_was_not_submitted() {
 /// make minMember, the gang gives its seats back … until that member is gone or changed." So for an originator.
 #[test]
 fn members_that_nothing_can_place_hold_nothing() {
-    let refused = || Place::Refused(Unsupported { field: "spec.x".into() });
+    let refused = || Place::Refused(Box::new(Objection::Unsupported(Unsupported { field: "spec.x".into() })));
     for role in [Role::Member { group: "g".into() }, Role::Originator { application: "g".into() }] {
         let mut cluster = Cluster::default().nodes(9, 4);
         let spec = cluster.all("g", 3);
@@ -215,8 +217,10 @@ fn the_refused_pod_that_is_named_is_there() {
     let spec = cluster.direct("g", 2);
     cluster.apply("g", spec);
     for name in ["a", "b"] {
-        let (place, role) =
-            (Place::Refused(Unsupported { field: "spec.x".into() }), Role::Member { group: "g".into() });
+        let (place, role) = (
+            Place::Refused(Box::new(Objection::Unsupported(Unsupported { field: "spec.x".into() }))),
+            Role::Member { group: "g".into() },
+        );
         let spec = AskSpec { place, terminating: name == "a", ..cluster.pod(name, role) };
         cluster.show(spec);
     }

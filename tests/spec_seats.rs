@@ -7,7 +7,7 @@ use gangline::core::codes::Code;
 use gangline::core::decision::Decision;
 use gangline::core::event::{AskSpec, BindOutcome, Event, GroupSpec, Place, Role};
 use gangline::core::model::lifecycle::AppState;
-use gangline::core::reason::{Refusal, Unsupported};
+use gangline::core::reason::{Objection, Refusal, Unsupported};
 use gangline::core::shape::Shape;
 
 use crate::support::cluster::{Cluster, size};
@@ -53,7 +53,10 @@ fn a_binding_is_called_off_by_what_its_pod_says_and_by_nothing_else() {
     let changes: [fn(&mut AskSpec); 3] = [
         |pod| pod.queue = Some("root.other".into()),
         |pod| pod.role = Role::Member { group: "other".into() },
-        |pod| pod.place = Place::Refused(Unsupported { field: "metadata.labels".into() }),
+        |pod| {
+            pod.place =
+                Place::Refused(Box::new(Objection::Unsupported(Unsupported { field: "metadata.labels".into() })))
+        },
     ];
     assert_eq!(changes.map(|change| is_called_off(false, change)), [false, true, true]);
     assert_eq!(changes.map(|change| is_called_off(true, change)), [false; 3]);
@@ -456,7 +459,11 @@ fn a_finished_placeholder_found_at_the_start_keeps_its_name() {
 #[test]
 fn a_member_whose_mark_is_not_seen_yet_counts_for_no_later_task_group() {
     let unsupported = Unsupported { field: "spec.volumes".into() };
-    let seen_first = [Place::Pending, Place::Refused(unsupported), Place::Failed { reason: "".into(), refused: false }];
+    let seen_first = [
+        Place::Pending,
+        Place::Refused(Box::new(Objection::Unsupported(unsupported))),
+        Place::Failed { reason: "".into(), refused: false },
+    ];
     for place in seen_first {
         let mut cluster = Cluster::default().nodes(1, 4);
         let spec = cluster.direct("g", 1);

@@ -9,6 +9,7 @@ mod starts;
 mod teams;
 mod timeouts;
 mod waits;
+mod yunikorn;
 
 use crate::harness::Test;
 
@@ -23,6 +24,7 @@ pub(crate) fn tests() -> Vec<Test> {
         restarts::tests(),
         teams::tests(),
         endings::tests(),
+        yunikorn::tests(),
     ]
     .into_iter()
     .flatten()

@@ -29,6 +29,7 @@ const SWITCHED_OFF: &[(&str, &str)] = &[
     // One replica is in nobody's way.
     ("replicas=1", "kind: PodDisruptionBudget"),
     ("topologySpreadConstraints=null", "topologySpreadConstraints:"),
+    ("config.dialects={none}", "resources: [taskgroups]\n    verbs: [create]"),
     ("config.http.auth=never", "resources: [tokenreviews]"),
     ("config.http.auth=never", "resources: [subjectaccessreviews]"),
     ("config.http.auth=never", "name: gangline-metrics-reader"),
@@ -143,6 +144,8 @@ const REFUSED: &[&str] = &[
     "policies.selfrestraint=false",
     "config.log.format=loud",
     "image.digest=sha256:1",
+    "config.dialects={slurm}",
+    "config.dialects=null",
     "config.http.auth=auto",
     "config.http.tls=off",
     "tls.secretName=cert,config.http.tls=never",

@@ -23,6 +23,7 @@ use super::schema;
     shortname = "tg",
     category = "gangline",
     namespaced,
+    derive = "PartialEq",
     doc = "A set of equal pods, its members, that start together or not at all. A pod is a member by its label \
            gangline.dev/task-group and schedulerName gangline.",
     status = "TaskGroupStatus",

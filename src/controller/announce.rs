@@ -60,6 +60,15 @@ impl Controller {
         self.queue_event(Matter::Said(Notice { kind, key, uid, event_type, reason, message }));
     }
 
+    /// A warning about a pod, which says what was so when it was decided.
+    pub(super) fn tell_pod(&mut self, ask: AskId, code: Code, message: Text) {
+        let Some(pod) = self.ledger.pod(ask) else { return };
+        let (key, uid) = (pod.key.clone(), pod.uid.clone());
+        tracing::info!(object = %key, kind = "Pod", reason = %code, message = %message);
+        let (kind, event_type, reason) = ("Pod", code.event_type(), code.name());
+        self.queue_event(Matter::Said(Notice { kind, key, uid, event_type, reason, message }));
+    }
+
     /// Has an event made; false: too many wait already.
     fn queue_event(&mut self, matter: Matter) -> bool {
         let number = self.next_matter;
@@ -133,8 +142,7 @@ impl Controller {
 /// Whether a pod shares a reason with its gang: then the event of the TaskGroup tells of it, and none of the pod.
 pub(super) const fn is_of_its_gang(reason: &AskReason) -> bool {
     match reason {
-        AskReason::Unsupported(_)
-        | AskReason::OtherDialect(_)
+        AskReason::Refused(_)
         | AskReason::ApplicationClosed(_)
         | AskReason::TaskGroupNotFound(_)
         | AskReason::Queue(_)

@@ -27,8 +27,9 @@ impl Controller {
             (Slot::Event, Target::Event(number)) => drop(self.matters.remove(&number)),
             (Slot::Status, target) => self.status_answered(&target, &verdict),
             (Slot::Condition, Target::Ask(ask)) => self.condition_answered(ask, &verdict),
+            (Slot::Declare, Target::Group(key)) if matches!(verdict, Verdict::Gone) => self.want_declared(&key),
             (
-                Slot::Bind | Slot::Delete | Slot::Fail | Slot::Create | Slot::Condition | Slot::Event,
+                Slot::Bind | Slot::Delete | Slot::Fail | Slot::Create | Slot::Declare | Slot::Condition | Slot::Event,
                 Target::Ask(_) | Target::Placeholder(_) | Target::Group(_) | Target::Queue(_) | Target::Event(_),
             ) => {}
         }
@@ -45,8 +46,16 @@ impl Controller {
                 self.events.push(Event::CreateRefused((**name).clone(), refusal));
             }
             (Slot::Delete, Target::Ask(ask)) => self.events.push(Event::ReleaseHeldUp(*ask, refusal)),
+            (Slot::Declare, Target::Group(key)) => self.declaration_held_up(key, &refusal),
             (
-                Slot::Bind | Slot::Delete | Slot::Fail | Slot::Create | Slot::Condition | Slot::Status | Slot::Event,
+                Slot::Bind
+                | Slot::Delete
+                | Slot::Fail
+                | Slot::Create
+                | Slot::Declare
+                | Slot::Condition
+                | Slot::Status
+                | Slot::Event,
                 _,
             ) => {}
         }

@@ -45,7 +45,7 @@ impl Controller {
     /// The pod of an ask was seen: it fails in the version that it has now, or not at all.
     pub(super) fn look_at_failure(&mut self, ask: AskId, spec: &AskSpec) {
         let waits = match spec.place {
-            Place::Gated | Place::Refused(_) | Place::OtherDialect(_) | Place::Pending => !spec.terminating,
+            Place::Gated | Place::Refused(_) | Place::Pending => !spec.terminating,
             Place::On { .. } | Place::Succeeded | Place::Failed { .. } => false,
         };
         if waits { self.want_failure(ask) } else { self.settle_failure(ask) }

@@ -61,12 +61,20 @@ impl Controller {
                 };
                 Some(Op::CreatePod(Box::new(pod(name, blueprint, &config))))
             }
+            (Slot::Declare, Target::Group(key)) => self.make_declared(key),
             (Slot::Condition, Target::Ask(ask)) => self.make_condition(*ask),
             (Slot::Status, Target::Group(key)) => self.make_group_status(key),
             (Slot::Status, Target::Queue(path)) => self.make_queue_status(path),
             (Slot::Event, Target::Event(number)) => self.make_event(*number),
             (
-                Slot::Bind | Slot::Delete | Slot::Fail | Slot::Create | Slot::Condition | Slot::Status | Slot::Event,
+                Slot::Bind
+                | Slot::Delete
+                | Slot::Fail
+                | Slot::Create
+                | Slot::Declare
+                | Slot::Condition
+                | Slot::Status
+                | Slot::Event,
                 Target::Ask(_) | Target::Placeholder(_) | Target::Group(_) | Target::Queue(_) | Target::Event(_),
             ) => None,
         }

@@ -6,6 +6,7 @@ mod answers;
 mod bucket;
 mod cadence;
 mod carry_out;
+mod declare;
 mod denied;
 mod fail;
 pub mod follower;
@@ -33,6 +34,7 @@ use crate::shim::op::{CallId, Kind, Rule};
 use crate::shim::pod::Served;
 use announce::Matter;
 use cadence::Written;
+use declare::Declarations;
 use denied::Denied;
 use outbox::Outbox;
 use pod_list::PodList;
@@ -71,6 +73,7 @@ pub struct Controller {
     /// The status of a TaskGroup or Queue that was last sent.
     written: BTreeMap<Target, Written>,
     denied: Denied,
+    declarations: Declarations,
     decided: BTreeMap<&'static str, u64>,
     audits: u64,
     violations: u64,
@@ -105,9 +108,11 @@ const TEXTS_PER_STEP: u32 = 8;
 impl Controller {
     /// A controller that has seen nothing.
     pub fn new(settings: Settings) -> Self {
-        let served = Served::new(settings.scheduler_names.iter().cloned());
+        let served = Served::new(settings.scheduler_names.iter().cloned())
+            .ignoring_foreign_markers(settings.ignore_foreign_markers)
+            .speaking(settings.dialects.iter().copied());
         Self {
-            ledger: Ledger::new(served.ignoring_foreign_markers(settings.ignore_foreign_markers)),
+            ledger: Ledger::new(served),
             core: Scheduler::with_most_placeholders(settings.max_placeholders),
             outbox: Outbox::new(settings.instance),
             settings,
@@ -125,6 +130,7 @@ impl Controller {
             sentence: None,
             written: BTreeMap::new(),
             denied: Denied::default(),
+            declarations: Declarations::default(),
             decided: BTreeMap::new(),
             audits: 0,
             violations: 0,
@@ -256,6 +262,7 @@ impl Controller {
     fn take(&mut self, events: Vec<Event>) {
         for event in events {
             self.settle_calls(&event);
+            self.hear_of_declarations(&event);
             self.events.push(event);
         }
     }

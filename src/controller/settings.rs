@@ -1,6 +1,7 @@
 //! What an administrator sets.
 
 use crate::core::base::ids::Text;
+use crate::shim::dialect::Dialect;
 
 /// Settings of the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -11,6 +12,8 @@ pub struct Settings {
     pub placeholder_image: Text,
     /// Pods that a marker of another system makes a gang's are placed one by one.
     pub ignore_foreign_markers: bool,
+    /// Other systems whose words on pods are understood.
+    pub dialects: Vec<Dialect>,
     /// The most placeholders that a gang may ask for.
     pub max_placeholders: u32,
     /// Drawn once per process: call numbers and event names are unique over processes.

@@ -61,6 +61,7 @@ impl Controller {
             sentence: _,
             written,
             denied: _,
+            declarations,
             decided: _,
             audits: _,
             violations: _,
@@ -78,6 +79,7 @@ impl Controller {
             ("announced", announced.len()),
             ("follows", follows.len()),
             ("written", written.len()),
+            ("declarations", declarations.len()),
         ];
         let own = own.into_iter().filter(|(_, count)| *count > 0).map(|(name, _)| name);
         own.chain(ledger.leftovers()).chain(core.leftovers()).collect()

@@ -181,6 +181,14 @@ codes! {
         "The pod has a marker that makes it a member of a gang of another system (YuniKorn, Koordinator, a PodGroup), \
          which this version does not understand. The message names the marker: make a TaskGroup of the gang and label \
          its pods, or start Gangline with --ignore-foreign-markers, so that such pods are placed one by one.";
+    InvalidDeclaration, Change, Warning,
+        "The pod's labels or annotations in the words of another system (YuniKorn) are wrong; the message lists every error \
+         with its place. The pod gets no node, and no TaskGroup is made of what it declares, until it is made anew without them.";
+    DeclarationAdjusted, Nothing, Warning,
+        "Of an event of a pod: what it says in the words of another system is read otherwise than it is written, as that system \
+         does, or another pod says it differently; the message says what.";
+    DeclarationRefused, Time, Warning,
+        "Of an event of a pod: the API server refuses the TaskGroup that is made of what the pod declares; it is tried again.";
     SeatTooSmall, Others, Warning, "The pod needs more than the seat kept for it, and the difference is not free.";
     PlaceholderKept, Time, Warning,
         "The API server, or admission, refuses to delete the placeholder whose seat the pod is to take; it is \

@@ -6,7 +6,7 @@ use crate::core::base::ids::{AskId, Key, Text, Uid};
 use crate::core::base::resources::{Limit, Resources};
 use crate::core::model::countdown::{Deadlines, TimedOut, Timeouts};
 use crate::core::model::lifecycle::AppState;
-use crate::core::reason::{ForeignMarker, Refusal, SpecError, Unsupported};
+use crate::core::reason::{Objection, Refusal, SpecError};
 use crate::core::shape::{NodeSpec, Shape};
 use crate::core::time::Millis;
 
@@ -133,10 +133,8 @@ pub enum Role {
 pub enum Place {
     /// Has scheduling gates: not a member yet.
     Gated,
-    /// Uses something we do not support yet: never placed, reason shown.
-    Refused(Unsupported),
-    /// A marker of another system makes it a member of a gang that we do not know: never placed, reason shown.
-    OtherDialect(Box<ForeignMarker>),
+    /// It cannot be given what it asks for: never placed, reason shown.
+    Refused(Box<Objection>),
     /// Waits for a node.
     Pending,
     /// Has a node and is not finished. `running`: phase Running.
@@ -163,19 +161,14 @@ impl Place {
     pub const fn failure(&self) -> Option<&Text> {
         match self {
             Self::Failed { reason, .. } => Some(reason),
-            Self::Gated
-            | Self::Refused(_)
-            | Self::OtherDialect(_)
-            | Self::Pending
-            | Self::On { .. }
-            | Self::Succeeded => None,
+            Self::Gated | Self::Refused(_) | Self::Pending | Self::On { .. } | Self::Succeeded => None,
         }
     }
 
     /// Whether the pod waits for nobody but whoever made it, since we cannot give what it asks for.
     pub const fn is_refused(&self) -> bool {
         match self {
-            Self::Refused(_) | Self::OtherDialect(_) => true,
+            Self::Refused(_) => true,
             Self::Gated | Self::Pending | Self::On { .. } | Self::Succeeded | Self::Failed { .. } => false,
         }
     }

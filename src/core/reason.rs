@@ -49,6 +49,69 @@ pub struct ForeignMarker {
     pub remedy: &'static str,
 }
 
+/// Why a pod is given no node, whatever is free, until it is changed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Objection {
+    /// It uses something that this version does not honour.
+    Unsupported(Unsupported),
+    /// A marker of another system makes it a member of a gang that we do not know.
+    OtherDialect(ForeignMarker),
+    /// What it says in the words of a system that we know is wrong.
+    Misdeclared {
+        /// Whose words they are: `YuniKorn`.
+        system: &'static str,
+        /// Everything that is wrong.
+        problems: Vec<SpecError>,
+    },
+}
+
+impl Objection {
+    /// The code on the pod's condition.
+    pub const fn code(&self) -> Code {
+        match self {
+            Self::Unsupported(_) => Code::UnsupportedConstraint,
+            Self::OtherDialect(_) => Code::DialectNotSupported,
+            Self::Misdeclared { .. } => Code::InvalidDeclaration,
+        }
+    }
+
+    /// What on the pod it is about, as a user would look for it.
+    pub fn subject(&self) -> &str {
+        match self {
+            Self::Unsupported(Unsupported { field }) => field,
+            Self::OtherDialect(found) => &found.marker,
+            Self::Misdeclared { problems, .. } => problems.first().map_or("a declaration", |problem| &problem.field),
+        }
+    }
+}
+
+impl fmt::Display for Objection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsupported(Unsupported { field }) => {
+                write!(f, "{field} is not supported by this version of Gangline, so the pod is not placed")
+            }
+            Self::OtherDialect(ForeignMarker { system, marker, remedy }) => write!(
+                f,
+                "{marker} makes the pod a member of a gang of {system}, which this version of Gangline does not \
+                 understand, so the pod is not placed alone: {remedy} and name it in the label gangline.dev/task-group \
+                 of the pods; or let Gangline place such pods one by one (--ignore-foreign-markers)"
+            ),
+            Self::Misdeclared { system, problems } => {
+                write!(f, "what the pod says in the words of {system} is wrong, so it is not placed: ")?;
+                write_all(f, problems)
+            }
+        }
+    }
+}
+
+fn write_all(f: &mut fmt::Formatter<'_>, problems: &[SpecError]) -> fmt::Result {
+    problems.iter().enumerate().try_for_each(|(number, problem)| {
+        let comma = if number > 0 { "; " } else { "" };
+        write!(f, "{comma}{problem}")
+    })
+}
+
 /// A call that the API server refused for good or for now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Refusal {

@@ -197,6 +197,7 @@ fn of_controller(settings: &Settings) -> controller::settings::Settings {
         scheduler_names: settings.scheduler_names.iter().map(|name| name.as_str().into()).collect(),
         placeholder_image: settings.placeholder_image.as_str().into(),
         ignore_foreign_markers: settings.ignore_foreign_markers,
+        dialects: settings.dialects.clone(),
         max_placeholders: settings.max_placeholders,
         instance: instance(),
     }

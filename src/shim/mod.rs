@@ -2,6 +2,7 @@
 
 pub mod constraints;
 pub mod decode;
+pub mod dialect;
 pub mod escape;
 mod foreign;
 pub mod group_check;

@@ -8,7 +8,7 @@ use k8s_openapi::api::events::v1::Event as KubeEvent;
 
 pub use super::kinds::Kind;
 use crate::api::queue::QueueStatus;
-use crate::api::task_group::TaskGroupStatus;
+use crate::api::task_group::{TaskGroup, TaskGroupStatus};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::codes::Code;
 use crate::core::time::Mono;
@@ -70,6 +70,8 @@ pub enum Op {
     },
     /// POST a placeholder pod.
     CreatePod(Box<Pod>),
+    /// POST a TaskGroup that a pod declares in another system's words.
+    CreateTaskGroup(Box<TaskGroup>),
     /// GET a pod: settles a 409.
     GetPod {
         /// The pod.
@@ -116,6 +118,7 @@ impl Op {
             Self::Bind { .. } => ("pods/binding", "create"),
             Self::DeletePod { .. } => ("pods", "delete"),
             Self::CreatePod(_) => ("pods", "create"),
+            Self::CreateTaskGroup(_) => ("taskgroups", "create"),
             Self::GetPod { .. } => ("pods", "get"),
             Self::FailPod { .. } | Self::PatchPodCondition { .. } => ("pods/status", "patch"),
             Self::PatchTaskGroupStatus { .. } => ("taskgroups/status", "patch"),

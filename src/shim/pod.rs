@@ -1,16 +1,18 @@
 //! Reads a Pod: what it needs, what it belongs to and where it stands.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{ContainerState, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
+use super::dialect::{Dialect, Spoken};
 use super::escape::bounded;
 use super::{constraints, foreign, mark, placeholder, requests, syntax};
 use crate::api::names;
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::event::{AskSpec, Mark, Place, Role};
-use crate::core::reason::Unsupported;
+use crate::core::reason::{Objection, Unsupported};
 use crate::core::shape::Shape;
 
 /// Longest UID that is believed; the API server's have 36 characters.
@@ -24,6 +26,8 @@ pub struct Served {
     names: Vec<Text>,
     /// A pod with a marker of another system's gang is an ordinary pod.
     ignores_foreign_markers: bool,
+    /// Other systems whose words are understood.
+    dialects: BTreeSet<Dialect>,
 }
 
 impl Served {
@@ -31,12 +35,27 @@ impl Served {
     pub fn new(names: impl IntoIterator<Item = impl Into<Text>>) -> Self {
         let mut names: Vec<Text> = names.into_iter().map(Into::into).collect();
         names.sort_unstable();
-        Self { names, ignores_foreign_markers: false }
+        Self { names, ignores_foreign_markers: false, dialects: BTreeSet::new() }
     }
 
     /// The same, where such a marker makes no difference if it `is` to be ignored.
     pub fn ignoring_foreign_markers(self, is: bool) -> Self {
         Self { ignores_foreign_markers: is, ..self }
+    }
+
+    /// The same, where the words of these systems are understood.
+    pub fn speaking(self, dialects: impl IntoIterator<Item = Dialect>) -> Self {
+        Self { dialects: dialects.into_iter().collect(), ..self }
+    }
+
+    /// What a pod of ours says in the words of another system, unless it says what it belongs to in ours.
+    pub fn spoken(&self, pod: &Pod) -> Option<Spoken> {
+        let in_ours =
+            [names::TASK_GROUP, names::APPLICATION, names::PLACEHOLDER].map(|name| label(pod, name).is_some());
+        if self.dialects.is_empty() || in_ours.contains(&true) || !self.owns(pod) {
+            return None;
+        }
+        self.dialects.iter().find_map(|dialect| dialect.read(pod))
     }
 
     /// Whether a pod is ours.
@@ -53,12 +72,12 @@ impl Default for Served {
     }
 }
 
-/// A pod in the core's words.
-pub fn ask_spec(pod: &Pod, served: &Served) -> AskSpec {
+/// A pod in the core's words. `spoken` is what it says in another system's ([`Served::spoken`]).
+pub fn ask_spec(pod: &Pod, served: &Served, spoken: Option<&Spoken>) -> AskSpec {
     let (shape, supported) = shape(pod);
     let mark = binding(pod);
-    let role = role(pod, served, mark.as_ref());
-    let place = place(pod, &role, served, supported);
+    let role = role(pod, served, mark.as_ref(), spoken);
+    let place = place(pod, &role, served, supported, spoken);
     let mark = mark.filter(|_| role != Role::Foreign);
     let held_up = held_up(pod).filter(|_| role != Role::Foreign && matches!(place, Place::On { running: false, .. }));
     AskSpec {
@@ -67,7 +86,7 @@ pub fn ask_spec(pod: &Pod, served: &Served) -> AskSpec {
         created: created(&pod.metadata),
         priority: pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or(0),
         shape: Arc::new(shape),
-        queue: queue(pod, &role, mark.as_ref()),
+        queue: queue(pod, &role, mark.as_ref(), spoken),
         role,
         controller: controller(&pod.metadata),
         place,
@@ -109,14 +128,14 @@ fn annotation<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {
     pod.metadata.annotations.as_ref()?.get(name).map(String::as_str)
 }
 
-fn role(pod: &Pod, served: &Served, mark: Option<&Mark>) -> Role {
+fn role(pod: &Pod, served: &Served, mark: Option<&Mark>, spoken: Option<&Spoken>) -> Role {
     if !served.owns(pod) {
         return Role::Foreign;
     }
     if let Some(name) = placeholder::recognise(pod, served) {
         return Role::Placeholder(name);
     }
-    match belongs_to(pod, mark) {
+    match belongs_to(pod, mark, spoken) {
         (Some(group), _) => Role::Member { group },
         (None, Some(application)) => Role::Originator { application },
         (None, None) => Role::Singleton,
@@ -125,15 +144,22 @@ fn role(pod: &Pod, served: &Served, mark: Option<&Mark>) -> Role {
 
 /// Task group and application of a pod that is no placeholder: by our Binding, since labels can change later, else by
 /// its labels. A pod that was bound as a placeholder and whose labels do not make it one any more belongs to nothing.
-pub fn belongs_to(pod: &Pod, mark: Option<&Mark>) -> (Option<Text>, Option<Text>) {
+pub fn belongs_to(pod: &Pod, mark: Option<&Mark>, spoken: Option<&Spoken>) -> (Option<Text>, Option<Text>) {
     let labelled = |name: &str| label(pod, name).map(Text::from);
-    match mark {
-        Some(mark) => (mark.task_group.clone(), mark.application.clone()),
-        None => (labelled(names::TASK_GROUP), labelled(names::APPLICATION)),
+    match (mark, spoken) {
+        (Some(mark), _) => (mark.task_group.clone(), mark.application.clone()),
+        (None, Some(spoken)) => (spoken.group.clone(), spoken.application.clone()),
+        (None, None) => (labelled(names::TASK_GROUP), labelled(names::APPLICATION)),
     }
 }
 
-fn place(pod: &Pod, role: &Role, served: &Served, supported: Result<(), Unsupported>) -> Place {
+fn place(
+    pod: &Pod,
+    role: &Role,
+    served: &Served,
+    supported: Result<(), Unsupported>,
+    spoken: Option<&Spoken>,
+) -> Place {
     let phase = pod.status.as_ref().and_then(|status| status.phase.as_deref()).unwrap_or_default();
     if phase == "Succeeded" {
         return Place::Succeeded;
@@ -151,24 +177,34 @@ fn place(pod: &Pod, role: &Role, served: &Served, supported: Result<(), Unsuppor
     if spec.is_some_and(is_gated) {
         return Place::Gated;
     }
-    refusal(pod, role, served, supported).unwrap_or(Place::Pending)
+    let objection = objection(pod, role, served, supported, spoken);
+    objection.map_or(Place::Pending, |objection| Place::Refused(Box::new(objection)))
 }
 
 /// Why a pod that waits for a node is not to get one. Its own labels come first, since they say what it belongs to: one
 /// that belongs to a gang or an application of ours does so whatever else is on it.
-fn refusal(pod: &Pod, role: &Role, served: &Served, supported: Result<(), Unsupported>) -> Option<Place> {
+fn objection(
+    pod: &Pod,
+    role: &Role,
+    served: &Served,
+    supported: Result<(), Unsupported>,
+    spoken: Option<&Spoken>,
+) -> Option<Objection> {
     let foreign = || match role {
-        Role::Singleton if !served.ignores_foreign_markers => foreign::marker(pod),
+        Role::Singleton if spoken.is_none() && !served.ignores_foreign_markers => foreign::marker(pod),
         Role::Singleton | Role::Foreign | Role::Originator { .. } | Role::Member { .. } | Role::Placeholder(_) => None,
     };
     if let Some(unsupported) = labels_problem(pod, role) {
-        return Some(Place::Refused(unsupported));
+        return Some(Objection::Unsupported(unsupported));
+    }
+    if let Some(Spoken { system, problems, .. }) = spoken.filter(|spoken| !spoken.problems.is_empty()) {
+        return Some(Objection::Misdeclared { system, problems: problems.clone() });
     }
     if let Some(marker) = foreign() {
-        return Some(Place::OtherDialect(Box::new(marker)));
+        return Some(Objection::OtherDialect(marker));
     }
     // Which constraints another scheduler honours does not concern us.
-    supported.err().filter(|_| *role != Role::Foreign).map(Place::Refused)
+    supported.err().filter(|_| *role != Role::Foreign).map(Objection::Unsupported)
 }
 
 /// The states of a pod's containers, those first that run before the others.
@@ -248,11 +284,13 @@ pub fn incarnation(uid: &Uid, counter: u32) -> String {
 }
 
 /// The queue that the pod itself names. A member's queue is its TaskGroup's, whatever its labels say.
-fn queue(pod: &Pod, role: &Role, mark: Option<&Mark>) -> Option<Text> {
+fn queue(pod: &Pod, role: &Role, mark: Option<&Mark>, spoken: Option<&Spoken>) -> Option<Text> {
+    let is_member = matches!(role, Role::Member { .. });
     let labelled = match role {
         Role::Foreign | Role::Member { .. } => None,
         Role::Singleton | Role::Originator { .. } | Role::Placeholder(_) => label(pod, names::QUEUE).map(Text::from),
     };
+    let labelled = labelled.or_else(|| spoken.filter(|_| !is_member).and_then(|spoken| spoken.queue.clone()));
     mark.map(|mark| mark.queue.clone()).or(labelled)
 }
 
@@ -264,7 +302,7 @@ mod tests {
     use crate::core::event::PlaceholderName;
 
     fn read(pod: &Value) -> AskSpec {
-        ask_spec(&serde_json::from_value(pod.clone()).unwrap(), &Served::default())
+        ask_spec(&serde_json::from_value(pod.clone()).unwrap(), &Served::default(), None)
     }
 
     fn ours(labels: &Value) -> Value {
@@ -284,7 +322,7 @@ mod tests {
     }
 
     fn refused(field: &str) -> Place {
-        Place::Refused(Unsupported { field: field.into() })
+        Place::Refused(Box::new(Objection::Unsupported(Unsupported { field: field.into() })))
     }
 
     #[test]
@@ -375,11 +413,22 @@ mod tests {
         let marked =
             |labels: Value| with(ours(&labels), "/metadata/annotations", json!({"scheduling.k8s.io/group-name": "pg"}));
         let ignoring = |pod: &Value| {
-            ask_spec(&serde_json::from_value(pod.clone()).unwrap(), &Served::default().ignoring_foreign_markers(true))
+            ask_spec(
+                &serde_json::from_value(pod.clone()).unwrap(),
+                &Served::default().ignoring_foreign_markers(true),
+                None,
+            )
         };
-        let is_foreign = |pod: &Value| matches!(read(pod).place, Place::OtherDialect(_));
+        let marker = |pod: &Value| match read(pod).place {
+            Place::Refused(objection) => match *objection {
+                Objection::OtherDialect(marker) => Some(marker),
+                _ => None,
+            },
+            _ => None,
+        };
+        let is_foreign = |pod: &Value| marker(pod).is_some();
         let pod = marked(json!({}));
-        let Place::OtherDialect(found) = read(&pod).place else { panic!("{:?}", read(&pod)) };
+        let found = marker(&pod).unwrap_or_else(|| panic!("{:?}", read(&pod)));
         assert_eq!((found.system, &*found.marker), ("Volcano", "the annotation scheduling.k8s.io/group-name"));
         assert_eq!(ignoring(&pod).place, Place::Pending);
         for labels in [json!({"gangline.dev/task-group": "g"}), json!({"gangline.dev/application-id": "a"})] {
@@ -410,7 +459,7 @@ mod tests {
         let mut pod = placeholder::pod(&name, &placeholder::Blueprint::default(), &config);
         let labels = pod.metadata.labels.get_or_insert_default();
         labels.insert("scheduling.x-k8s.io/pod-group".to_owned(), "pg".to_owned());
-        let ask = ask_spec(&pod, &Served::default());
+        let ask = ask_spec(&pod, &Served::default(), None);
         assert_eq!((ask.role, ask.place), (Role::Placeholder(name), Place::Pending));
     }
 

@@ -55,6 +55,10 @@ fn describe(op: &Op) -> Request<Vec<u8>> {
             let namespace = pod.metadata.namespace.as_deref().unwrap_or_default();
             json_request(Method::POST, &format!("/api/v1/namespaces/{}/pods", segment(namespace)), pod)
         }
+        Op::CreateTaskGroup(group) => {
+            let namespace = segment(group.metadata.namespace.as_deref().unwrap_or_default());
+            json_request(Method::POST, &format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/taskgroups"), group)
+        }
         Op::GetPod { pod } => build(Method::GET, &pod_path(pod, ""), None, Vec::new()),
         Op::PatchPodCondition { pod, uid, condition } => {
             pod_status_patch(pod, &json!({"uid": &*uid.0}), &json!({"conditions": [condition]}))
@@ -147,6 +151,7 @@ fn accepted(op: &Op, headers: &HeaderMap, body: &[u8]) -> Outcome {
         Op::CreatePod(_) | Op::GetPod { .. } => pod(body).map_or(Outcome::Unknown, |seen| Outcome::Ok(Some(seen))),
         Op::DeletePod { uid, .. } if is_last_state(uid, body) => Outcome::Removed,
         Op::Bind { .. }
+        | Op::CreateTaskGroup(_)
         | Op::DeletePod { .. }
         | Op::FailPod { .. }
         | Op::PatchPodCondition { .. }

@@ -58,6 +58,12 @@ impl Api {
                 Ok(())
             }),
             Op::CreatePod(pod) => self.create_pod(pod, now),
+            Op::CreateTaskGroup(group) => {
+                let metadata = &group.metadata;
+                let (namespace, name) = (metadata.namespace.as_deref(), metadata.name.as_deref());
+                let key = Key::new(namespace.unwrap_or_default(), name.unwrap_or_default());
+                self.create(&key, Body::TaskGroup(Arc::new((**group).clone())), now)
+            }
             Op::GetPod { pod } => return self.get_pod(pod),
             Op::PatchPodCondition { pod, uid, condition } => self.change_pod(pod, |pod| {
                 expect_uid(pod, uid, 422, "Invalid")?;

@@ -328,6 +328,7 @@ mod tests {
             scheduler_names: vec!["gangline".into()],
             placeholder_image: "p".into(),
             ignore_foreign_markers: false,
+            dialects: Vec::new(),
             max_placeholders: 5_000,
             instance: 1,
         };

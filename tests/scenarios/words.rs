@@ -7,7 +7,7 @@ use gangline::core::base::resources::Limit;
 use gangline::core::decision::Decision;
 use gangline::core::event::{AskSpec, BindOutcome, Event, Place, PlaceholderFor, QueueSpec, Reservation, Role, Style};
 use gangline::core::model::countdown::Deadline;
-use gangline::core::reason::{Refusal, Unsupported};
+use gangline::core::reason::{Objection, Refusal, Unsupported};
 use gangline::core::shape::{NodeSpec, Shape};
 
 use crate::support::cluster::{Cluster, size};
@@ -66,7 +66,9 @@ pub(super) fn act(cluster: &mut Cluster, line: &str) -> Result<Vec<String>, Stri
         }
         ["uses", name, field] => {
             known(&cluster.pods, name)?;
-            cluster.change(name, |spec| spec.place = Place::Refused(Unsupported { field: field.into() }));
+            cluster.change(name, |spec| {
+                spec.place = Place::Refused(Box::new(Objection::Unsupported(Unsupported { field: field.into() })))
+            });
         }
         ["admit", group, cpu] => {
             let shape = Shape { request: size(number(cpu)?), ..Shape::default() };

@@ -365,6 +365,7 @@ fn name(op: &Op) -> String {
         | Op::GetPod { pod }
         | Op::PatchPodCondition { pod, .. } => pod.to_string(),
         Op::CreatePod(pod) => pod.metadata.name.clone().unwrap_or_default(),
+        Op::CreateTaskGroup(group) => group.metadata.name.clone().unwrap_or_default(),
         Op::PatchTaskGroupStatus { group, status, .. } => {
             format!("{group} {} {}", status.application_state, status.reason)
         }

@@ -146,7 +146,9 @@ impl Coverage {
             Op::FailPod { reason, .. } => vec![reason.to_string()],
             Op::PatchPodCondition { condition, .. } => codes(condition.reason.as_ref(), condition.message.as_ref()),
             Op::CreateEvent(event) => codes(event.reason.as_ref(), event.note.as_ref()),
-            Op::Bind { .. } | Op::DeletePod { .. } | Op::CreatePod(_) | Op::GetPod { .. } => Vec::new(),
+            Op::Bind { .. } | Op::DeletePod { .. } | Op::CreatePod(_) | Op::CreateTaskGroup(_) | Op::GetPod { .. } => {
+                Vec::new()
+            }
         };
         self.reached.extend(codes.into_iter().map(|code| format!("reason {code}")));
     }

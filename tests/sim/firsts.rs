@@ -69,6 +69,7 @@ impl World {
                 }
             }
             Op::CreatePod(_)
+            | Op::CreateTaskGroup(_)
             | Op::DeletePod { .. }
             | Op::FailPod { .. }
             | Op::GetPod { .. }

@@ -72,6 +72,9 @@ fn cause(code: Code) -> Cause {
         // Whichever group of the gang they belong to, or none.
         Code::MembersRefused => Cause::Goes(|world, _| world.unmask("")),
         Code::DialectNotSupported => Cause::Goes(|world, _| world.unmark()),
+        Code::InvalidDeclaration | Code::DeclarationAdjusted | Code::DeclarationRefused => {
+            Cause::Stays("no pod is drawn that declares something")
+        }
         Code::Submitted
         | Code::WaitingForQueues
         | Code::CreatingPlaceholders

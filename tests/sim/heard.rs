@@ -122,6 +122,7 @@ impl Calls {
                 group.zip(seat_label(&body)).map(|(group, seat)| About::Seat(Key::new(namespace, group), seat))
             }
             Op::FailPod { .. }
+            | Op::CreateTaskGroup(_)
             | Op::GetPod { .. }
             | Op::PatchPodCondition { .. }
             | Op::PatchTaskGroupStatus { .. }

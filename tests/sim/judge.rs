@@ -53,6 +53,7 @@ impl Process {
                 Ok(())
             }
             Op::CreateEvent(event) => self.judge_event(event),
+            Op::CreateTaskGroup(_) => Err(Violation::new("I8", "a TaskGroup is made that nobody declares".to_owned())),
         }
     }
 

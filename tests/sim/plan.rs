@@ -210,6 +210,8 @@ impl Denied {
             Op::PatchTaskGroupStatus { .. } => matches!(self, Self::GroupStatuses),
             Op::PatchQueueStatus { .. } => matches!(self, Self::QueueStatuses),
             Op::CreateEvent(_) => matches!(self, Self::Events),
+            // No pod is drawn that declares one.
+            Op::CreateTaskGroup(_) => false,
         }
     }
 }

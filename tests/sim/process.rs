@@ -220,6 +220,7 @@ impl Process {
             scheduler_names: vec!["gangline".into()],
             placeholder_image: "pause".into(),
             ignore_foreign_markers: false,
+            dialects: Vec::new(),
             max_placeholders: 5_000,
             instance: number,
         };
@@ -500,6 +501,7 @@ impl Process {
             Op::DeletePod { .. }
             | Op::FailPod { .. }
             | Op::CreatePod(_)
+            | Op::CreateTaskGroup(_)
             | Op::GetPod { .. }
             | Op::PatchPodCondition { .. }
             | Op::PatchTaskGroupStatus { .. }

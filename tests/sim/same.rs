@@ -72,6 +72,7 @@ pub(crate) fn deeds(plan: &Plan, order: Option<u64>) -> Vec<String> {
         Op::DeletePod { pod, .. } => Some(format!("delete {pod}")),
         Op::FailPod { pod, .. } => Some(format!("fail {pod}")),
         Op::GetPod { .. }
+        | Op::CreateTaskGroup(_)
         | Op::PatchPodCondition { .. }
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }

@@ -7,6 +7,7 @@ use gangline::controller::settings::Settings;
 use gangline::controller::turn::News;
 use gangline::core::time::{Mono, Now, Wall};
 use gangline::shim::decode;
+use gangline::shim::dialect::Dialect;
 use gangline::shim::observation::{Observation, Outcome, Seen, WatchFact};
 use gangline::shim::op::{Call, Kind, Op};
 use serde_json::{Value, json};
@@ -31,10 +32,16 @@ pub struct Driven {
 impl Driven {
     /// One that has seen nothing.
     pub fn unsynced() -> Self {
+        Self::speaking(&[])
+    }
+
+    /// The same, which understands the words of other systems.
+    pub fn speaking(dialects: &[Dialect]) -> Self {
         let settings = Settings {
             scheduler_names: vec!["gangline".into()],
             placeholder_image: "pause".into(),
             ignore_foreign_markers: false,
+            dialects: dialects.to_vec(),
             max_placeholders: 5_000,
             instance: 1,
         };

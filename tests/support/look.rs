@@ -38,12 +38,7 @@ impl Cluster {
     pub fn node_of(&self, pod: &str) -> Option<String> {
         match &self.pods[pod].1.place {
             Place::On { node, .. } => Some(node.to_string()),
-            Place::Gated
-            | Place::Refused(_)
-            | Place::OtherDialect(_)
-            | Place::Pending
-            | Place::Succeeded
-            | Place::Failed { .. } => None,
+            Place::Gated | Place::Refused(_) | Place::Pending | Place::Succeeded | Place::Failed { .. } => None,
         }
     }
 

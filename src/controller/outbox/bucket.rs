@@ -30,7 +30,7 @@ impl Buckets {
     /// When a call of this rank may leave: now, or when there is a token.
     pub(super) fn when(&self, rank: Slot, now: Mono) -> Mono {
         match rank {
-            Slot::Bind | Slot::Delete | Slot::Create => now,
+            Slot::Bind | Slot::Delete | Slot::Create | Slot::Declare => now,
             Slot::Fail => self.failure.when(now),
             Slot::Condition => self.condition.when(now),
             Slot::Status => self.status.when(now),
@@ -41,7 +41,7 @@ impl Buckets {
     /// A call of this rank leaves.
     pub(super) fn take(&mut self, rank: Slot, now: Mono) {
         match rank {
-            Slot::Bind | Slot::Delete | Slot::Create => {}
+            Slot::Bind | Slot::Delete | Slot::Create | Slot::Declare => {}
             Slot::Fail => self.failure.take(now),
             Slot::Condition => self.condition.take(now),
             Slot::Status => self.status.take(now),

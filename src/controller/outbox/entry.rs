@@ -120,7 +120,7 @@ impl<K> Entry<K> {
         make: &mut dyn FnMut(Slot, &K) -> Result<Op, NotMade>,
     ) -> Result<(Op, Sent), NotMade> {
         match std::mem::replace(&mut self.step, Step::Make) {
-            Step::Make if slot.is_text() => Ok((make(*slot, key)?, Sent::Text)),
+            Step::Make if slot.is_made_anew() => Ok((make(*slot, key)?, Sent::Text)),
             Step::Make => {
                 let op = make(*slot, key)?;
                 Ok((op.clone(), Sent::Write { op: Box::new(op), doubt: false }))

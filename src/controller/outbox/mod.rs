@@ -247,9 +247,9 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
     fn end(&mut self, now: Mono, id: Id<K>, version: u32, verdict: Verdict) -> Report<K> {
         let refused = matches!(verdict, Verdict::Refused(..));
         self.events_dropped += u64::from(refused && id.0 == Slot::Event);
-        // A status whose object was not found is wanted again as long as the object is known here. That must not be too
-        // soon either.
-        let rests = refused || id.0 == Slot::Status && matches!(verdict, Verdict::Gone);
+        // A status whose object was not found is wanted again as long as the object is known here, and so is a TaskGroup whose
+        // kind was not found while a pod declares it. That must not be too soon either.
+        let rests = refused || matches!((id.0, &verdict), (Slot::Status | Slot::Declare, Verdict::Gone));
         self.entries.end(now, &id, version, rests);
         Report { slot: id.0, key: id.1, verdict }
     }

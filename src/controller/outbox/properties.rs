@@ -6,6 +6,7 @@ use proptest::prelude::*;
 
 use super::tests::fail;
 use super::*;
+use crate::api::task_group::{TaskGroup, TaskGroupSpec};
 use crate::core::base::ids::{Key, Uid};
 use crate::shim::op::Kind;
 
@@ -56,6 +57,7 @@ fn make((slot, which): &Name) -> Op {
         Slot::Delete => Op::DeletePod { pod, uid },
         Slot::Fail => fail(pod, uid),
         Slot::Create => Op::CreatePod(Box::default()),
+        Slot::Declare => Op::CreateTaskGroup(Box::new(TaskGroup::new("g", TaskGroupSpec::default()))),
         Slot::Condition => Op::PatchPodCondition { pod, uid, condition: Box::default() },
         Slot::Status => Op::PatchTaskGroupStatus { group: pod, uid, status: Box::default() },
         Slot::Event => Op::CreateEvent(Box::default()),
@@ -121,7 +123,7 @@ impl World {
                 Op::Bind { pod, .. } | Op::DeletePod { pod, .. } | Op::GetPod { pod } => Some(pod.clone()),
                 Op::FailPod { pod, .. } | Op::PatchPodCondition { pod, .. } => Some(pod.clone()),
                 Op::PatchTaskGroupStatus { group, .. } => Some(group.clone()),
-                Op::PatchQueueStatus { .. } | Op::CreatePod(_) | Op::CreateEvent(_) => None,
+                Op::PatchQueueStatus { .. } | Op::CreatePod(_) | Op::CreateTaskGroup(_) | Op::CreateEvent(_) => None,
             };
             let own = object(&call.op);
             assert!(own.is_none() || self.flights.values().all(|other| object(&other.op) != own), "two at once");

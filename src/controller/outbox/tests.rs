@@ -9,6 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::entries::EVENTS_MAX;
 use super::*;
+use crate::api::task_group::{TaskGroup, TaskGroupSpec};
 use crate::core::base::ids::{Key, Uid};
 use crate::core::codes::Code;
 use crate::shim::observation::{Body, Seen};
@@ -31,6 +32,7 @@ fn op(slot: Slot, key: &str) -> Op {
         Slot::Delete => Op::DeletePod { pod, uid },
         Slot::Fail => fail(pod, uid),
         Slot::Create => Op::CreatePod(Box::default()),
+        Slot::Declare => Op::CreateTaskGroup(Box::new(TaskGroup::new("g", TaskGroupSpec::default()))),
         Slot::Condition => Op::PatchPodCondition { pod, uid, condition: Box::default() },
         Slot::Status => Op::PatchTaskGroupStatus { group: pod, uid, status: Box::default() },
         Slot::Event => Op::CreateEvent(Box::default()),

@@ -115,6 +115,7 @@ pub(super) fn judge(slot: Slot, sent: Sent, attempt: u32, rule: Rule, outcome: O
         (Sent::Write { op, doubt }, _) => written(slot, op, doubt, answer),
         (Sent::Look(look), _) => looked(slot, look, attempt, answer),
         (Sent::Text, Slot::Event) => told(attempt, answer),
+        (Sent::Text, Slot::Declare) => declared(answer),
         (Sent::Text, Slot::Bind | Slot::Delete | Slot::Fail | Slot::Create | Slot::Condition | Slot::Status) => {
             patched(attempt, answer)
         }
@@ -162,7 +163,7 @@ fn looked(slot: Slot, look: Look, attempt: u32, answer: Answer) -> Next {
         Answer::Removed => Next::End(Verdict::Gone),
         Answer::Missing(_) => match slot {
             Slot::Create => not_yet(look, attempt, None),
-            Slot::Bind | Slot::Delete | Slot::Fail | Slot::Condition | Slot::Status | Slot::Event => {
+            Slot::Bind | Slot::Delete | Slot::Fail | Slot::Declare | Slot::Condition | Slot::Status | Slot::Event => {
                 Next::End(Verdict::Gone)
             }
         },
@@ -218,6 +219,7 @@ fn not_yet(look: Look, attempt: u32, seen: Option<Box<Seen>>) -> Next {
         // The answer shows no change of the pod: it is too old, or the conflict was about something else.
         Op::FailPod { .. }
         | Op::GetPod { .. }
+        | Op::CreateTaskGroup(_)
         | Op::PatchPodCondition { .. }
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }
@@ -260,11 +262,24 @@ fn told(attempt: u32, answer: Answer) -> Next {
     Next::Go { step: Step::Make, pace: Pace::Brief, why }
 }
 
+/// Answer to the creation of a TaskGroup that is declared. That there is one already is as good; whatever refuses it may cease
+/// to, and until then its pods wait.
+fn declared(answer: Answer) -> Next {
+    match answer {
+        Answer::Done(_) | Answer::Removed | Answer::Conflict(_) => Next::End(Verdict::Done(None)),
+        // The namespace is gone, or the kind is not served (yet).
+        Answer::Missing(_) => Next::End(Verdict::Gone),
+        Answer::Denied(why) | Answer::Rejected(why) => Next::Go { step: Step::Make, pace: Pace::Long, why },
+        Answer::Busy(why) | Answer::Unknown(why) => Next::Go { step: Step::Make, pace: Pace::Brief, why },
+    }
+}
+
 /// The UID that a Binding, DELETE or failure insists on.
 fn target_uid(op: &Op) -> Option<&Uid> {
     match op {
         Op::Bind { uid, .. } | Op::DeletePod { uid, .. } | Op::FailPod { uid, .. } => Some(uid),
         Op::CreatePod(_)
+        | Op::CreateTaskGroup(_)
         | Op::GetPod { .. }
         | Op::PatchPodCondition { .. }
         | Op::PatchTaskGroupStatus { .. }
@@ -280,6 +295,7 @@ fn node(op: &Op) -> Option<&str> {
         Op::DeletePod { .. }
         | Op::FailPod { .. }
         | Op::CreatePod(_)
+        | Op::CreateTaskGroup(_)
         | Op::GetPod { .. }
         | Op::PatchPodCondition { .. }
         | Op::PatchTaskGroupStatus { .. }

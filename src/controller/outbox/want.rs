@@ -16,6 +16,8 @@ pub enum Slot {
     Fail,
     /// Creation of a placeholder.
     Create,
+    /// Creation of a TaskGroup that a pod declares.
+    Declare,
     /// Condition of a waiting pod.
     Condition,
     /// Status of a TaskGroup or Queue.
@@ -26,21 +28,26 @@ pub enum Slot {
 
 impl Slot {
     /// All of them, in order.
-    pub const ALL: [Self; 7] =
-        [Self::Bind, Self::Delete, Self::Fail, Self::Create, Self::Condition, Self::Status, Self::Event];
+    pub const ALL: [Self; 8] =
+        [Self::Bind, Self::Delete, Self::Fail, Self::Create, Self::Declare, Self::Condition, Self::Status, Self::Event];
 
     /// Whether it puts something into words for people.
     pub const fn is_text(self) -> bool {
         match self {
             Self::Condition | Self::Status | Self::Event => true,
-            Self::Bind | Self::Delete | Self::Fail | Self::Create => false,
+            Self::Bind | Self::Delete | Self::Fail | Self::Create | Self::Declare => false,
         }
+    }
+
+    /// Whether each try of it is made of what is so then, whatever became of the one before.
+    pub(super) const fn is_made_anew(self) -> bool {
+        self.is_text() || matches!(self, Self::Declare)
     }
 
     /// Whether it writes what is true at the time: wanted again in flight, it is sent again.
     pub(super) const fn is_patch(self) -> bool {
         match self {
-            Self::Condition | Self::Status => true,
+            Self::Declare | Self::Condition | Self::Status => true,
             Self::Bind | Self::Delete | Self::Fail | Self::Create | Self::Event => false,
         }
     }

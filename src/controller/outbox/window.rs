@@ -24,8 +24,8 @@ const fn most(slot: Slot) -> usize {
         Slot::Delete => 16,
         // A gang of hundreds has failed within a second.
         Slot::Fail => 2,
-        Slot::Create => 22,
-        Slot::Condition | Slot::Status => 3,
+        Slot::Create => 19,
+        Slot::Declare | Slot::Condition | Slot::Status => 3,
         Slot::Event => 2,
     }
 }

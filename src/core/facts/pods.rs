@@ -184,7 +184,7 @@ impl Books {
             (Place::Pending, AskState::Waiting) if ask.is_placeholder() => self.look_for_seat(id),
             // A member that may not be placed any more gives its seat back. If its Binding was decided nothing changes:
             // this may be a state of the pod from before that.
-            (Place::Gated | Place::Refused(_) | Place::OtherDialect(_), _) => self.take_undecided_back(id),
+            (Place::Gated | Place::Refused(_), _) => self.take_undecided_back(id),
             (Place::Pending, _) if ask.spec.terminating => self.take_undecided_back(id),
             (Place::Pending, _) => {}
         }
@@ -325,12 +325,7 @@ impl Books {
         match &spec.place {
             _ if spec.terminating => Loss::Deleted,
             Place::Failed { reason, .. } => Loss::Refused { node: node.unwrap_or_default(), reason: reason.clone() },
-            Place::Gated
-            | Place::Refused(_)
-            | Place::OtherDialect(_)
-            | Place::Pending
-            | Place::On { .. }
-            | Place::Succeeded => Loss::Ended,
+            Place::Gated | Place::Refused(_) | Place::Pending | Place::On { .. } | Place::Succeeded => Loss::Ended,
         }
     }
 

@@ -282,7 +282,7 @@ impl Scheduler {
         let until = self.books.apps[id].timed_out.as_ref().and_then(|timed_out| timed_out.pods_until);
         let ask = &self.books.asks[ask];
         let waits = match ask.spec.place {
-            Place::Gated | Place::Refused(_) | Place::OtherDialect(_) | Place::Pending => !ask.spec.terminating,
+            Place::Gated | Place::Refused(_) | Place::Pending => !ask.spec.terminating,
             Place::On { .. } | Place::Succeeded | Place::Failed { .. } => false,
         };
         let made = Wall(ask.spec.created.saturating_mul(1_000));

@@ -7,7 +7,7 @@ use crate::core::base::resources::Amount;
 use crate::core::codes::Code;
 use crate::core::model::queue::{First, QuotaExcess};
 use crate::core::reason::words::never_sentence;
-use crate::core::reason::{ForeignMarker, Reason, Refusal, RejectReason, Unsupported, quota_sentence};
+use crate::core::reason::{Objection, Reason, Refusal, RejectReason, quota_sentence};
 
 /// Why one pod waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,10 +16,8 @@ pub enum AskReason {
     TaskGroupNotFound(Text),
     /// Its TaskGroup stays outside its application.
     ApplicationClosed(Text),
-    /// It uses something that this version does not honour.
-    Unsupported(Unsupported),
-    /// Another system's marker makes it a member of a gang.
-    OtherDialect(Box<ForeignMarker>),
+    /// It cannot be given what it asks for.
+    Refused(Box<Objection>),
     /// Its application is refused.
     Rejected {
         /// The first reason's code.
@@ -64,8 +62,7 @@ impl AskReason {
         match self {
             Self::TaskGroupNotFound(_) => Code::TaskGroupNotFound,
             Self::ApplicationClosed(_) => Code::ApplicationClosed,
-            Self::Unsupported(_) => Code::UnsupportedConstraint,
-            Self::OtherDialect(_) => Code::DialectNotSupported,
+            Self::Refused(objection) => objection.code(),
             Self::Rejected { code, .. } => *code,
             Self::Gang(_, reason) => reason.code(),
             Self::Queue(reason) => reason.code(),
@@ -86,8 +83,7 @@ impl AskReason {
             Self::Gang(gang, _) | Self::Wanted(gang) => Some(*gang),
             Self::TaskGroupNotFound(_)
             | Self::ApplicationClosed(_)
-            | Self::Unsupported(_)
-            | Self::OtherDialect(_)
+            | Self::Refused(_)
             | Self::Rejected { .. }
             | Self::Queue(_)
             | Self::QueueUnknown(_)
@@ -107,8 +103,7 @@ impl AskReason {
         match self {
             Self::TaskGroupNotFound(_)
             | Self::ApplicationClosed(_)
-            | Self::Unsupported(_)
-            | Self::OtherDialect(_)
+            | Self::Refused(_)
             | Self::Rejected { .. }
             | Self::Queue(_)
             | Self::QueueUnknown(_)
@@ -128,18 +123,7 @@ impl fmt::Display for AskReason {
             Self::ApplicationClosed(name) => {
                 write!(f, "TaskGroup {name} stays outside its application; its status says why")
             }
-            Self::Unsupported(Unsupported { field }) => {
-                write!(f, "{field} is not supported by this version of Gangline, so the pod is not placed")
-            }
-            Self::OtherDialect(foreign) => {
-                let ForeignMarker { system, marker, remedy } = &**foreign;
-                write!(
-                    f,
-                    "{marker} makes the pod a member of a gang of {system}, which this version of Gangline does not \
-                     understand, so the pod is not placed alone: {remedy} and name it in the label gangline.dev/task-group \
-                     of the pods; or let Gangline place such pods one by one (--ignore-foreign-markers)"
-                )
-            }
+            Self::Refused(objection) => write!(f, "{objection}"),
             Self::Rejected { text, .. } => write!(f, "the application was rejected: {text}"),
             Self::Gang(_, reason) => write!(f, "{reason}"),
             Self::Queue(reason) => write!(f, "{reason}"),

@@ -195,8 +195,7 @@ impl Scheduler {
             return None;
         }
         match &ask.spec.place {
-            Place::Refused(unsupported) => return Some(AskReason::Unsupported(unsupported.clone())),
-            Place::OtherDialect(marker) => return Some(AskReason::OtherDialect(marker.clone())),
+            Place::Refused(objection) => return Some(AskReason::Refused(objection.clone())),
             Place::Gated | Place::On { .. } | Place::Succeeded | Place::Failed { .. } => return None,
             Place::Pending => {}
         }
@@ -328,8 +327,7 @@ impl Scheduler {
             },
             AskReason::TaskGroupNotFound(_)
             | AskReason::ApplicationClosed(_)
-            | AskReason::Unsupported(_)
-            | AskReason::OtherDialect(_)
+            | AskReason::Refused(_)
             | AskReason::Rejected { .. }
             | AskReason::Queue(_)
             | AskReason::QueueUnknown(_)
@@ -364,8 +362,7 @@ impl Scheduler {
         // Of one that is being deleted nobody need be told: another may have come in its place.
         let specs = asks.into_iter().flatten().map(|ask| &self.books.asks[*ask].spec).filter(|spec| !spec.terminating);
         let refused = specs.filter_map(|spec| match &spec.place {
-            Place::Refused(unsupported) => Some((&spec.key.name, &unsupported.field)),
-            Place::OtherDialect(found) => Some((&spec.key.name, &found.marker)),
+            Place::Refused(objection) => Some((&spec.key.name, objection.subject())),
             Place::Gated | Place::Pending | Place::On { .. } | Place::Succeeded | Place::Failed { .. } => None,
         });
         refused.min().map(|(pod, field)| format!("{pod} uses {field}"))

@@ -11,7 +11,7 @@ use clap::builder::PossibleValuesParser;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
 use super::cli::{UNREADABLE, UNSEEN};
-use super::settings::{Demand, LEASE_NAMESPACE, LogFormat, is_dns_subdomain};
+use super::settings::{Demand, LEASE_NAMESPACE, LogFormat, Words, is_dns_subdomain};
 use super::text;
 use crate::api::names;
 use crate::core::model::lifecycle::AppState;
@@ -95,6 +95,9 @@ pub struct RunArgs {
     /// Place pods that belong to a gang of another system one by one, instead of refusing them (DialectNotSupported)
     #[arg(long)]
     pub ignore_foreign_markers: bool,
+    /// Other systems whose words on pods are understood, separated by commas [default: yunikorn]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub dialects: Vec<Words>,
     /// A gang that asks for more placeholders is refused (TooManyPlaceholders); those of a namespace that have not started may
     /// ask for ten times as many at a time [default: 5000]
     #[arg(long, value_name = "NUMBER")]
@@ -196,6 +199,9 @@ pub struct SimulateArgs {
     /// Place pods that belong to a gang of another system one by one, instead of refusing them (DialectNotSupported)
     #[arg(long)]
     pub ignore_foreign_markers: bool,
+    /// Other systems whose words on pods are understood, separated by commas [default: yunikorn]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub dialects: Vec<Words>,
     /// Form of the output
     #[arg(short, long, value_name = "FORM", default_value = "table")]
     pub output: PlainOutput,

@@ -14,6 +14,7 @@ use crate::api::names;
 use crate::controller::lease::{DURATION_MAX_MS, Timing};
 use crate::core::model::bound::MostPlaceholders;
 use crate::core::reason::SpecError;
+use crate::shim::dialect::Dialect;
 
 /// Default image of placeholders: Kubernetes' own, for all its architectures.
 pub const PLACEHOLDER_IMAGE: &str =
@@ -37,6 +38,8 @@ pub struct Settings {
     pub placeholder_image: String,
     /// Pods that a marker of another system makes a gang's are placed one by one.
     pub ignore_foreign_markers: bool,
+    /// Other systems whose words on pods are understood.
+    pub dialects: Vec<Dialect>,
     /// The most placeholders that a gang may ask for; those of a namespace that have not started may for ten
     /// times as many at a time.
     pub max_placeholders: u32,
@@ -135,6 +138,35 @@ pub enum LogFormat {
     Json,
 }
 
+/// The words of another system on pods.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Words {
+    /// Of none
+    None,
+    /// Apache YuniKorn's
+    #[value(name = "yunikorn")]
+    YuniKorn,
+}
+
+/// The systems that a flag names; none if it is not there.
+pub fn dialects(flag: &[Words]) -> Option<Vec<Dialect>> {
+    (!flag.is_empty()).then(|| understood(flag.to_vec()))
+}
+
+/// What is understood where nobody says it.
+pub fn all_dialects() -> Vec<Dialect> {
+    Dialect::ALL.to_vec()
+}
+
+fn understood(words: Vec<Words>) -> Vec<Dialect> {
+    let dialect = |words| match words {
+        Words::None => None,
+        Words::YuniKorn => Some(Dialect::YuniKorn),
+    };
+    words.into_iter().filter_map(dialect).collect()
+}
+
 /// The configuration file. Nothing in it is optional to honour: an unknown field is an error.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
@@ -142,6 +174,7 @@ struct File {
     scheduler_names: Option<Vec<String>>,
     placeholder_image: Option<String>,
     ignore_foreign_markers: bool,
+    dialects: Option<Vec<Words>>,
     max_placeholders: Option<u32>,
     leader_election: Election,
     http: HttpFile,
@@ -230,6 +263,7 @@ impl Settings {
             scheduler_names: check.scheduler_names(&args.scheduler_names, file.scheduler_names),
             placeholder_image: check.image(args.placeholder_image.as_deref(), file.placeholder_image),
             ignore_foreign_markers: args.ignore_foreign_markers || file.ignore_foreign_markers,
+            dialects: dialects(&args.dialects).or_else(|| file.dialects.map(understood)).unwrap_or_else(all_dialects),
             max_placeholders: args.max_placeholders.or(file.max_placeholders).unwrap_or(default_most),
             leader_election: check.election(args.leader_elect, file.leader_election),
             http: check.http(args, file.http),

@@ -21,6 +21,7 @@ fn the_file_in_the_help_text_is_the_default() {
         "schedulerNames",
         "placeholderImage",
         "ignoreForeignMarkers",
+        "dialects",
         "maxPlaceholders",
         "leaderElection",
         "enabled",
@@ -68,10 +69,20 @@ fn every_field_is_honoured_and_flags_win() {
         log_format: LogFormat::Text,
         log_level: "warn".into(),
         ignore_foreign_markers: true,
+        dialects: vec![Dialect::YuniKorn],
         max_placeholders: 9,
         leader_election: LeaderElection { enabled: false, ..defaults().leader_election },
     };
     assert_eq!(settings, expected);
+    for (file, flag, named) in [
+        ("dialects: []", vec![], &[][..]),
+        ("dialects: [yunikorn]", vec![Words::None], &[]),
+        ("dialects: []", vec![Words::YuniKorn], &[Dialect::YuniKorn]),
+    ] {
+        assert_eq!(load(file, &RunArgs { dialects: flag, ..RunArgs::default() }).unwrap().dialects, named, "{file}");
+    }
+    let unknown = load("dialects: [slurm]", &RunArgs::default()).unwrap_err();
+    assert!(unknown.contains("slurm") && unknown.contains("yunikorn"), "{unknown}");
     let flag = RunArgs { ignore_foreign_markers: true, ..RunArgs::default() };
     let off = "ignoreForeignMarkers: false";
     assert_eq!(load(off, &flag).unwrap(), Settings { ignore_foreign_markers: true, ..defaults() });

@@ -2,13 +2,15 @@
 //! last seen.
 
 use std::num::NonZeroU64;
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 
 use super::Kept;
 use crate::core::base::arena::Arena;
-use crate::core::base::ids::{AskId, Key, Uid};
-use crate::core::event::{Event, Place, Role};
+use crate::core::base::ids::{AskId, Key, Text, Uid};
+use crate::core::event::{AskSpec, Event, Place, Role};
+use crate::shim::dialect::{Declared, Spoken};
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::pod::{Served, ask_spec};
@@ -34,6 +36,8 @@ pub struct PodName {
     /// Reason and message of its `PodScheduled=False` when the pod was last seen; `None` if we have sent another one
     /// since.
     said: Option<Box<(String, String)>>,
+    /// What it says in another system's words, while it lives.
+    spoken: Option<Box<Spoken>>,
 }
 
 impl PodName {
@@ -48,6 +52,16 @@ impl PodName {
     /// The reason that the pod's condition gives.
     pub fn reason_said(&self) -> Option<&str> {
         self.said.as_deref().map(|(reason, _)| reason.as_str())
+    }
+
+    /// The TaskGroups that it declares, while it lives.
+    pub fn declares(&self) -> &[Arc<Declared>] {
+        self.spoken.as_deref().map_or(&[], |spoken| &spoken.declares)
+    }
+
+    /// What it says in another system's words and was read otherwise than it is written.
+    pub fn warnings(&self) -> &[Text] {
+        self.spoken.as_deref().map_or(&[], |spoken| &spoken.warnings)
     }
 
     /// Another condition is sent to the pod now than the one with which it was last seen.
@@ -72,10 +86,25 @@ impl Pods {
         if let Some(ask) = self.known.get(&at.key) {
             return *ask;
         }
-        let ask = self.asks.insert(PodName { key: at.key.clone(), uid: at.uid.clone(), version: None, said: None });
+        let ask = self.asks.insert(PodName {
+            key: at.key.clone(),
+            uid: at.uid.clone(),
+            version: None,
+            said: None,
+            spoken: None,
+        });
         self.known.put(at, whose, ask);
         ask
     }
+}
+
+/// Whether a pod has a future: what it declares is to be there.
+const fn lives(spec: &AskSpec) -> bool {
+    !spec.terminating
+        && match spec.place {
+            Place::Gated | Place::Refused(_) | Place::Pending | Place::On { .. } => true,
+            Place::Succeeded | Place::Failed { .. } => false,
+        }
 }
 
 impl Kept for Pods {
@@ -101,7 +130,8 @@ impl Kept for Pods {
             Sight::Replaced(old) => events.push(self.drop_ask(old)),
             Sight::New | Sight::Changed => {}
         }
-        let (spec, whose) = (ask_spec(pod, &self.served), self.whose(pod));
+        let spoken = self.served.spoken(pod);
+        let (spec, whose) = (ask_spec(pod, &self.served, spoken.as_ref()), self.whose(pod));
         // Another scheduler's pod matters while it uses a node.
         if spec.role == Role::Foreign && !matches!(spec.place, Place::On { .. }) {
             if self.known.get(&at.key).is_some() {
@@ -114,6 +144,7 @@ impl Kept for Pods {
         if let Some(name) = self.asks.get_mut(ask) {
             name.version = version;
             name.said = waits_because(pod);
+            name.spoken = spoken.filter(|_| lives(&spec)).map(Box::new);
         }
         events.push(Event::Ask(ask, Box::new(spec)));
         events

@@ -36,7 +36,7 @@ struct Meaning {
 
 fn meaning(seen: Seen) -> Meaning {
     let Ok(Body::Pod(pod)) = &seen.body else { panic!("{:?}", seen.body) };
-    let (uid, version, spec) = (seen.uid.clone(), seen.rv, ask_spec(pod, &Served::default()));
+    let (uid, version, spec) = (seen.uid.clone(), seen.rv, ask_spec(pod, &Served::default(), None));
     let (key, mut ledger) = (seen.key.clone(), Ledger::new(Served::default()));
     ledger.see(kinds::Kind::Pod, seen);
     let kept = ledger.ask(&key).and_then(|ask| ledger.pod(ask)).map(|pod| format!("{pod:?}"));

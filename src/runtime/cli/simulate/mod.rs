@@ -22,7 +22,7 @@ use crate::controller::settings::Settings;
 use crate::core::model::bound::MostPlaceholders;
 use crate::core::time::Millis;
 use crate::runtime::args::{PlainOutput, SimulateArgs};
-use crate::runtime::settings::PLACEHOLDER_IMAGE;
+use crate::runtime::settings::{PLACEHOLDER_IMAGE, all_dialects, dialects};
 use crate::sim::api::Api;
 use crate::sim::play::Play;
 use crate::sim::story::Story;
@@ -56,6 +56,7 @@ fn cluster(input: Input, args: &SimulateArgs) -> Play {
         scheduler_names: vec![crate::api::names::SCHEDULER.into()],
         placeholder_image: PLACEHOLDER_IMAGE.into(),
         ignore_foreign_markers: args.ignore_foreign_markers,
+        dialects: dialects(&args.dialects).unwrap_or_else(all_dialects),
         max_placeholders: MostPlaceholders::default().0,
         instance: 1,
     };

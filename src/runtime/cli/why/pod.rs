@@ -10,6 +10,7 @@ use crate::core::base::ids::Text;
 use crate::core::codes::Code;
 use crate::core::event::Mark;
 use crate::runtime::text::age;
+use crate::shim::dialect::Dialect;
 use crate::shim::mark;
 use crate::shim::pod::{belongs_to, binding, label};
 
@@ -73,7 +74,10 @@ fn is_written_by_us(pod: &Pod) -> bool {
 /// Task group and application of a pod; of a placeholder by its labels, which make it one.
 pub(super) fn belonging(pod: &Pod) -> (Option<Text>, Option<Text>) {
     let mark = binding(pod).filter(|_| label(pod, names::PLACEHOLDER) != Some("true"));
-    belongs_to(pod, mark.as_ref())
+    // Which names are served this command need not know: whoever asks of a pod says that it is ours.
+    let spoken = Dialect::ALL.into_iter().find_map(|dialect| dialect.read(pod));
+    let in_ours = [names::TASK_GROUP, names::APPLICATION, names::PLACEHOLDER].map(|name| label(pod, name).is_some());
+    belongs_to(pod, mark.as_ref(), spoken.as_ref().filter(|_| !in_ours.contains(&true)))
 }
 
 /// The answer about a pod.

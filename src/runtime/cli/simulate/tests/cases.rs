@@ -129,7 +129,7 @@ const CASES: [Case; 11] = [
     Case("restart-in-part", Some("1x4cpu,8Gi"), restart_in_part),
     Case("never-submitted", Some("1x4cpu,8Gi"), never_submitted),
     Case("members-refused", Some("1x4cpu,8Gi"), members_refused),
-    Case("foreign-marker", Some("1x4cpu,8Gi"), foreign_marker),
+    Case("foreign-marker", Some("1x4cpu,8Gi"), declared_gang),
     Case("head-larger-than-its-group", Some("2x8cpu,32Gi"), head_larger),
     Case("template-lacks-the-selector", None, template_lacks_the_selector),
     Case("driver-and-gpu-worker", None, driver_and_gpu_worker),
@@ -201,6 +201,28 @@ fn members_refused(played: &Outcome) {
         played.of("claims-").flat_map(|ran| ran.said.last()).map(|(reason, _)| &**reason).collect();
     assert_eq!(members, ["UnsupportedConstraint"; 3], "the cause is named");
     assert_eq!((played.of("claims-").filter(|ran| ran.node.is_some()).count(), played.holders()), (0, 0));
+}
+
+/// Its words are understood: the gang waits as one, and says for what.
+fn declared_gang(played: &Outcome) {
+    let pods: Vec<_> = played.of("yk-").collect();
+    assert_eq!((pods.len(), pods.iter().filter(|ran| ran.node.is_some()).count()), (3, 0), "{pods:#?}");
+    for ran in pods {
+        assert!(ran.said.iter().any(|(reason, _)| reason == "QueueNotFound"), "{ran:?}");
+    }
+    assert_eq!(played.charged("root.default"), 0, "{:#?}", played.story.queues);
+}
+
+/// With its queue, and a node that takes all three.
+#[test]
+fn a_gang_in_yunikorn_s_words_starts_whole() {
+    let queue =
+        "---\n{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root.q}, spec: {parent: root}}\n";
+    let played = outcome(&(case_text("foreign-marker") + queue), Some("1x6cpu,8Gi"), &[]);
+    let starts: Vec<_> = played.of("yk-").map(|ran| ran.from.expect("each runs")).collect();
+    assert!(starts.len() == 3 && starts.iter().all(|start| *start <= AT_ONCE), "{starts:?}");
+    let small = outcome(&(case_text("foreign-marker") + queue), Some("1x4cpu,8Gi"), &[]);
+    assert!(small.of("yk-").all(|ran| ran.from.is_none()), "{:#?}", small.pods);
 }
 
 fn foreign_marker(played: &Outcome) {
@@ -278,13 +300,14 @@ fn pods_with_foreign_markers_block_nobody_and_are_placed_one_by_one_on_request()
     let other = "---\n{apiVersion: v1, kind: Pod, metadata: {name: other, annotations: {gangline.dev/simulated-start: 10s}}, \
                  spec: {schedulerName: gangline, containers: [{name: c, resources: {requests: {cpu: 4}}}]}}\n";
     let text = case_text("foreign-marker") + other;
-    let refused = outcome(&text, Some("1x4cpu,8Gi"), &[]);
+    let refused = outcome(&text, Some("1x4cpu,8Gi"), &["--dialects", "none"]);
     assert!(refused.ran_at("other", 10_000), "{:#?}", refused.pods);
     foreign_marker(&refused);
-    let mut starts: Vec<_> = outcome(&case_text("foreign-marker"), Some("1x4cpu,8Gi"), &["--ignore-foreign-markers"])
-        .of("yk-")
-        .map(|ran| ran.from.expect("each runs"))
-        .collect();
+    let mut starts: Vec<_> =
+        outcome(&case_text("foreign-marker"), Some("1x4cpu,8Gi"), &["--dialects", "none", "--ignore-foreign-markers"])
+            .of("yk-")
+            .map(|ran| ran.from.expect("each runs"))
+            .collect();
     starts.sort_unstable();
     assert!(starts[1] <= AT_ONCE && starts[2] >= 60_000, "the node takes two: {starts:?}");
 }

@@ -1,0 +1,166 @@
+//! TaskGroups that pods declare in another system's words are made for them (design 03, 3.2 and 3.4): each once, as long as a
+//! pod declares it and it is not there. The core knows of it when it is seen, as of any other.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+
+use super::Controller;
+use super::outbox::{Slot, Want};
+use super::target::Target;
+use crate::api::task_group::TaskGroup;
+use crate::core::base::ids::{AskId, Key, Text};
+use crate::core::codes::Code;
+use crate::core::event::Event;
+use crate::core::reason::Refusal;
+use crate::shim::dialect::Declared;
+use crate::shim::op::{Kind, Op};
+
+/// Which pods declare which TaskGroups.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Declarations {
+    by_pod: BTreeMap<AskId, Vec<Key>>,
+    by_group: BTreeMap<Key, BTreeSet<AskId>>,
+}
+
+impl Declarations {
+    /// A pod declares these from now on, and no others. Returns whether it says something new, and what nobody declares any
+    /// more.
+    fn note(&mut self, ask: AskId, groups: &[Key]) -> (bool, Vec<Key>) {
+        let before = self.by_pod.remove(&ask).unwrap_or_default();
+        if !groups.is_empty() {
+            self.by_pod.insert(ask, groups.to_vec());
+        }
+        let mut over = Vec::new();
+        for group in before.iter().filter(|group| !groups.contains(group)) {
+            let pods = self.by_group.entry(group.clone()).or_default();
+            pods.remove(&ask);
+            if pods.is_empty() {
+                self.by_group.remove(group);
+                over.push(group.clone());
+            }
+        }
+        for group in groups {
+            self.by_group.entry(group.clone()).or_default().insert(ask);
+        }
+        (!groups.is_empty() && before != groups, over)
+    }
+
+    /// How many pods declare something.
+    pub(super) fn len(&self) -> usize {
+        self.by_pod.len()
+    }
+}
+
+impl Controller {
+    /// What an event means for TaskGroups that are declared.
+    pub(super) fn hear_of_declarations(&mut self, event: &Event) {
+        match event {
+            Event::Ask(ask, _) => self.note_declared(*ask),
+            Event::AskGone(ask) => drop(self.note_groups(*ask, &[])),
+            Event::Group(key, _) | Event::GroupRead(key, _) => {
+                self.outbox.settle(Slot::Declare, &Target::Group(key.clone()));
+            }
+            Event::GroupGone(key) => self.want_declared(key),
+            Event::Queue(..)
+            | Event::QueueGone(_)
+            | Event::QueueDisplaced(..)
+            | Event::Node(..)
+            | Event::NodeGone(_)
+            | Event::Namespace(..)
+            | Event::Bind(..)
+            | Event::CreateRefused(..)
+            | Event::ReleaseRefused(..)
+            | Event::ReleaseHeldUp(..)
+            | Event::GroupsListed
+            | Event::QueuesListed
+            | Event::Synced => {}
+        }
+    }
+
+    fn note_declared(&mut self, ask: AskId) {
+        let Some(pod) = self.ledger.pod(ask) else { return };
+        let namespace = pod.key.namespace.clone();
+        let groups = pod.declares().iter().map(|declared| Key::new(namespace.clone(), declared.name.clone()));
+        let (groups, warnings): (Vec<Key>, Vec<Text>) = (groups.collect(), pod.warnings().to_vec());
+        if !self.note_groups(ask, &groups) {
+            return;
+        }
+        warnings.into_iter().for_each(|warning| self.tell_pod(ask, Code::DeclarationAdjusted, warning));
+        for key in groups {
+            self.want_declared(&key);
+            self.tell_of_difference(ask, &key);
+        }
+    }
+
+    /// Whether a pod says something new by declaring these.
+    fn note_groups(&mut self, ask: AskId, groups: &[Key]) -> bool {
+        let (is_new, over) = self.declarations.note(ask, groups);
+        for key in over {
+            let target = Target::Group(key);
+            self.outbox.cancel(Slot::Declare, &target);
+            if self.announced.get(&target) == Some(&Some(Code::DeclarationRefused)) {
+                self.announced.remove(&target);
+            }
+        }
+        is_new
+    }
+
+    /// Wants a TaskGroup to be made, if it is declared and not there.
+    pub(super) fn want_declared(&mut self, key: &Key) {
+        if self.declarations.by_group.contains_key(key) && !self.is_there(key) {
+            let want = Want::new(Slot::Declare, Target::Group(key.clone()), Some((Kind::TaskGroup, key.clone())));
+            self.outbox.want(self.now.mono, want);
+        }
+    }
+
+    fn is_there(&self, key: &Key) -> bool {
+        self.ledger.group(key).is_some() || self.ledger.problem(Kind::TaskGroup, key).is_some()
+    }
+
+    /// The declaration that counts: of several pods that of the first by name, which is the same after a restart.
+    fn declared(&self, key: &Key) -> Option<(AskId, Arc<Declared>)> {
+        let asks = self.declarations.by_group.get(key)?.iter();
+        let pods = asks.filter_map(|ask| Some((*ask, self.ledger.pod(*ask)?)));
+        let (ask, pod) = pods.min_by(|(_, one), (_, other)| one.key.cmp(&other.key))?;
+        let declared = pod.declares().iter().find(|declared| declared.name == key.name)?;
+        Some((ask, Arc::clone(declared)))
+    }
+
+    /// The TaskGroup as it is made now; `None` if it is there, or nobody declares it any more.
+    pub(super) fn make_declared(&self, key: &Key) -> Option<Op> {
+        let (_, declared) = self.declared(key).filter(|_| !self.is_there(key))?;
+        let metadata = ObjectMeta {
+            name: Some(key.name.to_string()),
+            namespace: Some(key.namespace.to_string()),
+            owner_references: Some(vec![declared.owner.clone()]),
+            ..ObjectMeta::default()
+        };
+        Some(Op::CreateTaskGroup(Box::new(TaskGroup { metadata, spec: declared.spec.clone(), status: None })))
+    }
+
+    /// Of two pods that declare a TaskGroup in different ways one is not heeded, and is told so.
+    fn tell_of_difference(&mut self, ask: AskId, key: &Key) {
+        let Some((heeded, first)) = self.declared(key).filter(|(heeded, _)| *heeded != ask) else { return };
+        let own = self.ledger.pod(ask).into_iter().flat_map(|pod| pod.declares()).find(|own| own.name == key.name);
+        if own.is_some_and(|own| own.spec != first.spec) {
+            let other = self.pod_key(heeded).name;
+            let message = format!("TaskGroup {} is as pod {other} declares it, which differs from this one", key.name);
+            self.tell_pod(ask, Code::DeclarationAdjusted, message.into());
+        }
+    }
+
+    /// The API server refuses to make a TaskGroup for now: the pod that declares it says so, once.
+    pub(super) fn declaration_held_up(&mut self, key: &Key, refusal: &Refusal) {
+        let (target, code) = (Target::Group(key.clone()), Code::DeclarationRefused);
+        if self.announced.get(&target) == Some(&Some(code)) {
+            return;
+        }
+        if let Some((ask, _)) = self.declared(key) {
+            let message = format!("the API server refused to make TaskGroup {}: {refusal}; trying again", key.name);
+            self.tell_pod(ask, code, message.into());
+            self.announced.insert(target, Some(code));
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! YuniKorn's labels and annotations (`yunikorn.apache.org/…`, as its scheduler 1.9 reads them). Its task groups are JSON on
+//! the first pod of an application, or on all of them.
+
+mod task_groups;
+
+use k8s_openapi::api::core::v1::Pod;
+use sha2::{Digest, Sha256};
+
+use super::Spoken;
+use crate::api::task_group::Style;
+use crate::core::base::ids::Text;
+use crate::shim::spec_errors::Errors;
+use crate::shim::{escape, syntax};
+
+/// Label or annotation: the application.
+const APP_ID: &str = "yunikorn.apache.org/app-id";
+/// Labels that name it too: of Spark, and of old versions.
+const OTHER_APP_IDS: [&str; 2] = ["spark-app-selector", "applicationId"];
+/// Label or annotation: the queue.
+const QUEUE: &str = "yunikorn.apache.org/queue";
+/// The label that names it in old versions.
+const OLD_QUEUE: &str = "queue";
+/// Annotation of members: the name of their task group.
+const TASK_GROUP_NAME: &str = "yunikorn.apache.org/task-group-name";
+/// Annotation: all task groups of the application, as JSON.
+const TASK_GROUPS: &str = "yunikorn.apache.org/task-groups";
+/// Annotation: timeout and style, `placeholderTimeoutInSeconds=60 gangSchedulingStyle=Hard`.
+const PARAMETERS: &str = "yunikorn.apache.org/schedulingPolicyParameters";
+
+/// Characters of a group's name that an object's name repeats.
+const NAME_MAX: usize = 40;
+/// Characters of the hash behind it: 16 of 5 bits.
+const HASH: usize = 16;
+
+/// What a pod says; none if it says nothing of YuniKorn.
+pub fn read(pod: &Pod) -> Option<Spoken> {
+    let (id, group) = (application(pod), annotation(pod, TASK_GROUP_NAME));
+    let groups = annotation(pod, TASK_GROUPS);
+    if id.is_none() && group.is_none() && groups.is_none() {
+        return None;
+    }
+    let (mut errors, mut warnings) = (Errors::default(), Vec::new());
+    let id = id.filter(|id| {
+        let is_fine = syntax::is_label_value(id);
+        errors.unless(is_fine, APP_ID, "must be a label value of 1 to 63 characters");
+        is_fine
+    });
+    if id.is_none() && application(pod).is_none() {
+        errors.add(APP_ID, "is missing: a pod of a task group names its application by this label");
+    }
+    let queue = queue(pod, &mut errors);
+    let mut spoken = Spoken {
+        application: id.map(Text::from),
+        group: id.zip(group).map(|(id, group)| object_name(id, group)),
+        queue: queue.clone(),
+        system: "YuniKorn",
+        ..Spoken::default()
+    };
+    if let (Some(id), Some(groups)) = (id, groups) {
+        let parameters = Parameters::read(annotation(pod, PARAMETERS).unwrap_or_default(), &mut warnings);
+        let of = task_groups::Of { pod, application: id, queue: queue.as_deref(), parameters };
+        spoken.declares = task_groups::read(groups, &of, &mut errors, &mut warnings);
+        let declared = |name: &Text| spoken.declares.iter().any(|declared| declared.name == *name);
+        if let Some(name) = spoken.group.as_ref().filter(|name| !spoken.declares.is_empty() && !declared(name)) {
+            errors.add(TASK_GROUP_NAME, format!("{} is none of the {TASK_GROUPS}", group.unwrap_or(name)));
+        }
+    }
+    spoken.problems = errors.into_sorted();
+    if !spoken.problems.is_empty() {
+        spoken.declares.clear();
+    }
+    spoken.warnings = warnings;
+    Some(spoken)
+}
+
+/// The name of the TaskGroup for a task group of an application: readable, and another one for each pair.
+pub fn object_name(application: &str, group: &str) -> Text {
+    let kept = group.to_ascii_lowercase();
+    let kept = kept.chars().map(|one| if one.is_ascii_lowercase() || one.is_ascii_digit() { one } else { '-' });
+    let kept: String = kept.skip_while(|one| *one == '-').take(NAME_MAX).collect();
+    let kept = kept.trim_end_matches('-');
+    let mut digest = Sha256::new();
+    for text in [application, group] {
+        // Each text goes in with its length, since `a` and `bc` would otherwise hash like `ab` and `c`.
+        digest.update((text.len() as u64).to_le_bytes());
+        digest.update(text.as_bytes());
+    }
+    let hash = digest.finalize();
+    let hash: String = hash
+        .iter()
+        .take(HASH)
+        .map(|byte| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[*byte as usize % 32]))
+        .collect();
+    if kept.is_empty() { format!("yk-{hash}").into() } else { format!("{kept}-{hash}").into() }
+}
+
+/// The application's id, where YuniKorn looks for it, in its order.
+fn application(pod: &Pod) -> Option<&str> {
+    let others = || OTHER_APP_IDS.into_iter().find_map(|key| label(pod, key));
+    label(pod, APP_ID).or_else(|| annotation(pod, APP_ID)).or_else(others)
+}
+
+/// The path of the queue; what does not begin with the root is below it.
+fn queue(pod: &Pod, errors: &mut Errors) -> Option<Text> {
+    let said = label(pod, QUEUE).or_else(|| annotation(pod, QUEUE)).or_else(|| label(pod, OLD_QUEUE))?;
+    let path = if said == "root" || said.starts_with("root.") { said.to_owned() } else { format!("root.{said}") };
+    let problem = "must be a queue path of at most 63 characters: DNS labels joined by dots";
+    errors.unless(syntax::is_queue_path(&path), QUEUE, problem);
+    Some(escape::bounded(&path, syntax::MAX_LABEL))
+}
+
+fn label<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
+    said(pod.metadata.labels.as_ref()?.get(key))
+}
+
+fn annotation<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
+    said(pod.metadata.annotations.as_ref()?.get(key))
+}
+
+/// To YuniKorn an empty text is none.
+fn said(text: Option<&String>) -> Option<&str> {
+    text.map(String::as_str).filter(|text| !text.is_empty())
+}
+
+/// Timeout and style of an application.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Parameters {
+    /// None: the default, which is the same here.
+    timeout_seconds: Option<u32>,
+    style: Style,
+}
+
+impl Parameters {
+    /// What YuniKorn does not understand it leaves out, and takes the default for a wrong value; so do we, and say so.
+    fn read(text: &str, warnings: &mut Vec<Text>) -> Self {
+        let mut parameters = Self::default();
+        let mut warn = |token: &str, why: &str| {
+            warnings.push(escape::message(&format!("{PARAMETERS}: {token:?} {why}")));
+        };
+        for token in text.split_whitespace() {
+            match token.split_once('=') {
+                Some(("placeholderTimeoutInSeconds", seconds)) => match seconds.parse::<u32>() {
+                    Ok(seconds @ 1..) => parameters.timeout_seconds = Some(seconds),
+                    Ok(0) | Err(_) => warn(token, "is no time: the default is taken, 900"),
+                },
+                Some(("gangSchedulingStyle", "Soft")) => parameters.style = Style::Soft,
+                Some(("gangSchedulingStyle", "Hard")) => parameters.style = Style::Hard,
+                Some(("gangSchedulingStyle", _)) => warn(token, "is no style: the default is taken, Soft"),
+                Some(_) | None => warn(token, "is not known, and left out"),
+            }
+        }
+        parameters
+    }
+}
+
+#[cfg(test)]
+mod tests;

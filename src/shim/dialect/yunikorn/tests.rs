@@ -1,0 +1,189 @@
+//! What pods say in YuniKorn's words, and what becomes of what is wrong in them.
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::core::reason::SpecError;
+
+const SPARK: &str = r#"[
+    {"name": "spark-driver", "minMember": 1, "minResource": {"cpu": "1", "memory": "2Gi"}},
+    {"name": "spark-executor", "minMember": 3, "minResource": {"cpu": "500m", "memory": "1Gi"},
+     "nodeSelector": {"pool": "batch"}, "tolerations": [{"key": "batch", "operator": "Exists"}],
+     "labels": {"version": "3"}, "annotations": {"note": "x"}}
+]"#;
+
+fn pod(labels: &Value, annotations: &Value) -> Pod {
+    let metadata = json!({"namespace": "data", "name": "p", "labels": labels, "annotations": annotations});
+    let pod = json!({"metadata": metadata, "spec": {"containers": [], "priorityClassName": "high"}});
+    serde_json::from_value(pod).expect("a pod")
+}
+
+fn declaring(groups: &str) -> Spoken {
+    let annotations = json!({TASK_GROUPS: groups, TASK_GROUP_NAME: "a"});
+    read(&pod(&json!({APP_ID: "app"}), &annotations)).expect("it speaks")
+}
+
+fn fields(problems: &[SpecError]) -> Vec<String> {
+    problems.iter().map(|problem| problem.field.to_string()).collect()
+}
+
+#[test]
+fn the_application_is_looked_for_where_yunikorn_does_in_its_order() {
+    for (labels, annotations, id) in [
+        (json!({APP_ID: "a", "spark-app-selector": "s"}), json!({APP_ID: "b"}), Some("a")),
+        (json!({"spark-app-selector": "s", "applicationId": "l"}), json!({APP_ID: "b"}), Some("b")),
+        (json!({"spark-app-selector": "s", "applicationId": "l"}), json!({}), Some("s")),
+        (json!({"applicationId": "l"}), json!({}), Some("l")),
+        (json!({APP_ID: "", "applicationId": "l"}), json!({}), Some("l")),
+        (json!({"queue": "root.a"}), json!({QUEUE: "root.a"}), None),
+    ] {
+        let spoken = read(&pod(&labels, &annotations));
+        assert_eq!(spoken.and_then(|spoken| spoken.application).as_deref(), id, "{labels} {annotations}");
+    }
+}
+
+#[test]
+fn a_queue_is_below_the_root_whether_it_says_so_or_not() {
+    for (labels, annotations, queue) in [
+        (json!({QUEUE: "root.a"}), json!({QUEUE: "root.b"}), Some("root.a")),
+        (json!({"queue": "c"}), json!({QUEUE: "root.b"}), Some("root.b")),
+        (json!({"queue": "c.d"}), json!({}), Some("root.c.d")),
+        (json!({"queue": "root"}), json!({}), Some("root")),
+        (json!({}), json!({}), None),
+    ] {
+        let mut labels = labels;
+        labels[APP_ID] = json!("app");
+        let spoken = read(&pod(&labels, &annotations)).expect("it speaks");
+        assert_eq!((spoken.queue.as_deref(), spoken.problems.len()), (queue, 0), "{labels} {annotations}");
+    }
+}
+
+#[test]
+fn spark_s_groups_are_two_task_groups_of_one_application() {
+    let annotations = json!({
+        TASK_GROUPS: SPARK, TASK_GROUP_NAME: "spark-driver",
+        PARAMETERS: "placeholderTimeoutInSeconds=60 gangSchedulingStyle=Hard",
+    });
+    let driver = read(&pod(&json!({APP_ID: "spark-1", "queue": "root.etl"}), &annotations)).expect("it speaks");
+    assert_eq!((&*driver.problems, &*driver.warnings), (&[][..], &[][..]));
+    let executor = json!({TASK_GROUP_NAME: "spark-executor"});
+    let executor = read(&pod(&json!({"spark-app-selector": "spark-1"}), &executor)).expect("it speaks");
+    assert!(executor.declares.is_empty());
+    let names: Vec<_> = driver.declares.iter().map(|declared| Some(declared.name.clone())).collect();
+    assert_eq!(names, [driver.group.clone(), executor.group]);
+    let team: Vec<_> = names.iter().flatten().map(|name| format!("data/{name}")).collect();
+    for (declared, min) in driver.declares.iter().zip([1, 3]) {
+        let spec = &declared.spec;
+        assert_eq!((spec.application_id.as_deref(), spec.queue.as_deref()), (Some("spark-1"), Some("root.etl")));
+        assert_eq!((spec.min_member, spec.style, spec.placeholder_timeout_seconds), (min, Style::Hard, Some(60)));
+        assert_eq!(spec.gang_group, team);
+    }
+    let template = driver.declares[1].spec.placeholder_template.as_ref().expect("a template");
+    assert_eq!(template.node_selector["pool"], "batch");
+    assert_eq!(template.tolerations.len(), 1);
+    assert_eq!((&*template.labels["version"], &*template.annotations["note"]), ("3", "x"));
+    assert_eq!(template.priority_class_name.as_deref(), Some("high"));
+}
+
+#[test]
+fn an_object_s_name_is_fit_and_of_one_pair_alone() {
+    let long = "x".repeat(200);
+    let mut names = std::collections::BTreeSet::new();
+    for (application, group) in
+        [("a", "bc"), ("ab", "c"), ("a", "BC"), ("a", "bc_"), ("a", "_"), ("a", &long), (&long, "a"), ("a", "ä/x")]
+    {
+        let name = object_name(application, group);
+        assert!(syntax::is_dns_label(&name) && name.len() <= syntax::MAX_LABEL, "{name}");
+        assert_eq!(name, object_name(application, group));
+        assert!(names.insert(name.clone()), "{name}");
+    }
+    assert!(object_name("app", "Spark_Executor").starts_with("spark-executor-"));
+}
+
+/// Each is refused, and says where; nothing is made of the others beside it.
+#[test]
+fn what_is_wrong_is_named_where_it_is_written() {
+    let group = |change: Value| {
+        let mut group = json!({"name": "a", "minMember": 1, "minResource": {"cpu": "1"}});
+        change.as_object().expect("a change").iter().for_each(|(key, value)| group[key] = value.clone());
+        json!([group]).to_string()
+    };
+    let at = |field: &str| format!("{TASK_GROUPS}[0]{field}");
+    let resource = |name: &str, amount: Value| group(json!({"minResource": {name: amount}}));
+    let anti =
+        json!({"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone"}]}});
+    let spread = json!([{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}]);
+    for (text, field) in [
+        ("not JSON".to_owned(), TASK_GROUPS.to_owned()),
+        ("{}".to_owned(), TASK_GROUPS.to_owned()),
+        ("[]".to_owned(), TASK_GROUPS.to_owned()),
+        ("[".repeat(100_000), TASK_GROUPS.to_owned()),
+        ("x".repeat(1 << 20), TASK_GROUPS.to_owned()),
+        ("[7]".to_owned(), at("")),
+        (group(json!({"minMember": 0})), at(".minMember")),
+        (group(json!({"minMember": -1})), at(".minMember")),
+        (group(json!({"minMember": 1_000_000_000})), at(".minMember")),
+        (group(json!({"minMember": "1"})), at("")),
+        (group(json!({"minResource": {}})), at(".minResource")),
+        (resource("cpu", json!("-1")), at(".minResource[cpu]")),
+        (resource("cpu", json!("much")), at(".minResource[cpu]")),
+        (resource("cpu", json!([])), at(".minResource[cpu]")),
+        (resource("pods", json!("1")), at(".minResource[pods]")),
+        (group(json!({"minResource": {"cpu": "1", "vcore": "1"}})), at(".minResource[vcore]")),
+        (group(json!({"affinity": anti})), at(".affinity.podAntiAffinity")),
+        (group(json!({"topologySpreadConstraints": spread})), at(".topologySpreadConstraints")),
+        (group(json!({"labels": {"x": "not a label value"}})), at(".labels[x]")),
+    ] {
+        let spoken = declaring(&text);
+        let found = fields(&spoken.problems);
+        assert!(found.contains(&field), "{found:?} lacks {field}: {}", &text[..text.len().min(200)]);
+        assert!(spoken.declares.is_empty());
+    }
+    let twice = json!([{"name": "a", "minMember": 1, "minResource": {"cpu": "1"}},
+                       {"name": "a", "minMember": 2, "minResource": {"cpu": "1"}}]);
+    assert_eq!(fields(&declaring(&twice.to_string()).problems), [format!("{TASK_GROUPS}[1].name")]);
+    let other = json!([{"name": "b", "minMember": 1, "minResource": {"cpu": "1"}}]);
+    assert_eq!(fields(&declaring(&other.to_string()).problems), [TASK_GROUP_NAME]);
+}
+
+#[test]
+fn an_application_that_cannot_be_one_is_named() {
+    let groups = json!({TASK_GROUPS: SPARK});
+    let nobody = read(&pod(&json!({}), &groups)).expect("it speaks");
+    assert_eq!((fields(&nobody.problems), nobody.application), (vec![APP_ID.to_owned()], None));
+    let long = json!({TASK_GROUP_NAME: "a", APP_ID: "x".repeat(64)});
+    let long = read(&pod(&json!({}), &long)).expect("it speaks");
+    assert_eq!((fields(&long.problems), long.group), (vec![APP_ID.to_owned()], None));
+    let odd = read(&pod(&json!({APP_ID: "app", "queue": "Not a queue"}), &json!({}))).expect("it speaks");
+    assert_eq!(fields(&odd.problems), [QUEUE]);
+}
+
+/// As YuniKorn reads it, so that what works there works here; and it is said.
+#[test]
+fn what_yunikorn_overlooks_is_overlooked_and_told() {
+    let lenient = json!([{
+        "NAME": "a", "minmember": 2, "minResource": {"cpu": 1, "memory": "1Gi"}, "colour": "blue", "affinity": null,
+        "labels": {"app.kubernetes.io/name": "x", "mine": "y"},
+        "affinity": {"podAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}},
+        "topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "ScheduleAnyway"}],
+    }]);
+    let spoken = declaring(&lenient.to_string());
+    assert_eq!(fields(&spoken.problems), [""; 0]);
+    let spec = &spoken.declares[0].spec;
+    assert_eq!((spec.min_member, &*spec.min_resource["cpu"].0, spec.gang_group.len()), (2, "1", 0));
+    let template = spec.placeholder_template.as_ref().expect("a template");
+    assert_eq!(template.labels.keys().collect::<Vec<_>>(), ["mine"]);
+    assert_eq!(spoken.warnings.len(), 4, "{:?}", spoken.warnings);
+    for (text, style, seconds, warnings) in [
+        ("", Style::Soft, None, 0),
+        ("gangSchedulingStyle=hard", Style::Soft, None, 1),
+        ("placeholderTimeoutInSeconds=x gangSchedulingStyle=Hard other", Style::Hard, None, 2),
+        ("placeholderTimeoutInSeconds=0", Style::Soft, None, 1),
+        ("placeholderTimeoutInSeconds=99999999999", Style::Soft, None, 1),
+        ("placeholderTimeoutInSeconds=7", Style::Soft, Some(7), 0),
+    ] {
+        let mut told = Vec::new();
+        let read = Parameters::read(text, &mut told);
+        assert_eq!((read, told.len()), (Parameters { timeout_seconds: seconds, style }, warnings), "{text}");
+    }
+}
