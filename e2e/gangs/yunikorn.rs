@@ -22,6 +22,8 @@ pub(crate) fn tests() -> Vec<Test> {
 const APP_ID: &str = "yunikorn.apache.org/app-id";
 const GROUPS: &str = "yunikorn.apache.org/task-groups";
 const GROUP: &str = "yunikorn.apache.org/task-group-name";
+/// With this annotation the pretended nodes let a pod of a Job run so long.
+const RUN_FOR: &str = "gangline.dev/demo-run-for";
 const PARAMETERS: &str = "yunikorn.apache.org/schedulingPolicyParameters";
 
 /// Task groups of one CPU each, on the test's nodes.
@@ -71,7 +73,7 @@ async fn spark(t: &mut Context) -> Result<()> {
 
 /// A Job whose template has the annotations, as KubeRay writes them on every pod.
 async fn owned(t: &mut Context) -> Result<()> {
-    let annotations = json!({GROUPS: task_groups(t, &[("worker", 3)]), GROUP: "worker"});
+    let annotations = json!({GROUPS: task_groups(t, &[("worker", 3)]), GROUP: "worker", RUN_FOR: "1h"});
     let template = pod(t, "worker", "job-1", &annotations);
     let template = json!({"metadata": {"labels": template["metadata"]["labels"], "annotations": annotations},
                           "spec": template["spec"]});
