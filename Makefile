@@ -5,7 +5,7 @@
 # KEEP=1 leaves something behind: the running control plane (demo), the logs of each run (perf); SEEDS=, FIRST= choose
 # which clusters are simulated, SEED= or PLAN= (and SHRINK=1) which one is shown; SEQUENCES= how many sequences of requests
 # are compared (conformance, verify); SAMPLE=, DRAW=, SINCE=, ONLY= which mutants are tried (mutants, verify); IMAGE= what the
-# image is called, TARGET= and CC= for which machine it is (image).
+# image is called, TARGET= and CC= for which machine it is (image). APART=swaps,contended,handover,restart measures these alone (perf).
 
 CARGO := cargo
 LAB   := $(CARGO) build --locked --bin gangline --example lab && target/debug/examples/lab
@@ -23,6 +23,8 @@ NODES_OPTION := $(if $(NODES),--nodes $(NODES))
 IMAGES_OPTION := $(IMAGES:%=--image %)
 NAME_OPTION  := $(if $(NAME),--name $(NAME))
 KEEP_OPTION  := $(if $(KEEP),--keep)
+APART ?=
+APART_OPTION := $(if $(APART),--apart $(APART))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test verify fmt lint sim sim-one rivals reinject conformance mutants e2e e2e-real up down tools crds chart deny \
@@ -101,5 +103,5 @@ deny: ## After a change of Cargo.lock: licences, sources and duplicate versions 
 bench: ## Before and after a change of the core's speed: micro-benchmarks, and the longest step of the controller
 	@$(CARGO) bench --locked --bench core --bench controller
 
-perf: ## Before and after one that costs or gains throughput: end to end, beside a scheduler that decides nothing (NODES=, KEEP=1)
-	@$(FAST) perf $(NODES_OPTION) $(KEEP_OPTION)
+perf: ## Before and after one that costs or gains throughput: end to end, beside a scheduler that decides nothing (NODES=, KEEP=1, APART=)
+	@$(FAST) perf $(NODES_OPTION) $(KEEP_OPTION) $(APART_OPTION)
