@@ -70,6 +70,7 @@ impl Cluster {
             scheduler_names: vec!["gangline".into()],
             placeholder_image: "pause".into(),
             ignore_foreign_markers: false,
+            dialects: Vec::new(),
             max_placeholders: 5_000,
             instance: 1,
         };

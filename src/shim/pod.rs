@@ -419,12 +419,9 @@ mod tests {
                 None,
             )
         };
-        let marker = |pod: &Value| match read(pod).place {
-            Place::Refused(objection) => match *objection {
-                Objection::OtherDialect(marker) => Some(marker),
-                _ => None,
-            },
-            _ => None,
+        let marker = |pod: &Value| {
+            let Place::Refused(objection) = read(pod).place else { return None };
+            if let Objection::OtherDialect(marker) = *objection { Some(marker) } else { None }
         };
         let is_foreign = |pod: &Value| marker(pod).is_some();
         let pod = marked(json!({}));
