@@ -162,11 +162,13 @@ fn what_is_there_is_not_made() {
 
     let mut late = cluster();
     late.upsert(Kind::Pod, &driver);
-    for call in late.taken().into_iter().filter(is_declaration) {
-        late.answer(&call, refused(409));
+    let calls: Vec<Call> = late.taken().into_iter().filter(is_declaration).collect();
+    for call in &calls {
+        late.answer(call, refused(409));
+        shown(&mut late, call);
     }
     late.wait(120_000);
-    assert_eq!(declared(&late.taken()), BTreeSet::new(), "the watch shows it");
+    assert_eq!(declared(&late.taken()), BTreeSet::new(), "the watch has shown it");
 }
 
 /// "made anew when its owner went and a new life begins"
@@ -192,6 +194,33 @@ fn it_is_made_anew_as_long_as_a_pod_declares_it() {
     driven.upsert(Kind::Pod, &ended);
     groups.iter().for_each(|group| gone(&mut driven, group, Kind::TaskGroup));
     assert_eq!(declared(&run(&mut driven, 60)), BTreeSet::new(), "who ended declares nothing");
+}
+
+/// A conflict may be one with a quota: it is tried again.
+#[test]
+fn a_conflict_is_not_taken_for_success() {
+    let mut driven = cluster();
+    driven.upsert(Kind::Pod, &driver("driver"));
+    let calls: Vec<Call> = driven.taken().into_iter().filter(is_declaration).collect();
+    calls.iter().for_each(|call| driven.answer(call, refused(409)));
+    driven.wait(120_000);
+    assert_eq!(declared(&driven.taken()).len(), 2);
+}
+
+/// A gang that runs needs no other TaskGroup than the one with which it started: another would hold seats for it once more. One
+/// whose pods are gated is not to hold any yet.
+#[test]
+fn who_runs_or_is_gated_declares_nothing() {
+    let mut running = driver("driver");
+    running["spec"]["nodeName"] = json!("n1");
+    running["status"]["phase"] = json!("Running");
+    let mut gated = driver("driver");
+    gated["spec"]["schedulingGates"] = json!([{"name": "queue.example.com/admission"}]);
+    for pod in [running, gated] {
+        let mut driven = cluster();
+        driven.upsert(Kind::Pod, &pod);
+        assert_eq!(declared(&run(&mut driven, 60)), BTreeSet::new(), "{pod}");
+    }
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! TaskGroups that pods declare in another system's words are made for them (design 03, 3.2 and 3.4): each once, as long as a
-//! pod declares it and it is not there. The core knows of it when it is seen, as of any other.
+//! pod that waits for a node declares it and it is not there. The core knows of it when it is seen, as of any other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -10,11 +10,12 @@ use super::Controller;
 use super::outbox::{Slot, Want};
 use super::target::Target;
 use crate::api::task_group::TaskGroup;
-use crate::core::base::ids::{AskId, Key, Text};
+use crate::core::base::ids::{AskId, Key};
 use crate::core::codes::Code;
 use crate::core::event::Event;
 use crate::core::reason::Refusal;
 use crate::shim::dialect::Declared;
+use crate::shim::escape;
 use crate::shim::op::{Kind, Op};
 
 /// Which pods declare which TaskGroups.
@@ -83,11 +84,14 @@ impl Controller {
         let Some(pod) = self.ledger.pod(ask) else { return };
         let namespace = pod.key.namespace.clone();
         let groups = pod.declares().iter().map(|declared| Key::new(namespace.clone(), declared.name.clone()));
-        let (groups, warnings): (Vec<Key>, Vec<Text>) = (groups.collect(), pod.warnings().to_vec());
+        let groups: Vec<Key> = groups.collect();
         if !self.note_groups(ask, &groups) {
             return;
         }
-        warnings.into_iter().for_each(|warning| self.tell_pod(ask, Code::DeclarationAdjusted, warning));
+        let warnings = self.ledger.pod(ask).map(|pod| pod.warnings().join("; ")).unwrap_or_default();
+        if !warnings.is_empty() {
+            self.tell_pod(ask, Code::DeclarationAdjusted, escape::message(&warnings));
+        }
         for key in groups {
             self.want_declared(&key);
             self.tell_of_difference(ask, &key);
@@ -140,13 +144,15 @@ impl Controller {
         Some(Op::CreateTaskGroup(Box::new(TaskGroup { metadata, spec: declared.spec.clone(), status: None })))
     }
 
-    /// Of two pods that declare a TaskGroup in different ways one is not heeded, and is told so.
+    /// Of two pods that wait and declare a TaskGroup in different ways one is not heeded when it is made, and is told so.
     fn tell_of_difference(&mut self, ask: AskId, key: &Key) {
-        let Some((heeded, first)) = self.declared(key).filter(|(heeded, _)| *heeded != ask) else { return };
+        let first = self.declared(key).filter(|(heeded, _)| *heeded != ask && !self.is_there(key));
+        let Some((heeded, first)) = first else { return };
         let own = self.ledger.pod(ask).into_iter().flat_map(|pod| pod.declares()).find(|own| own.name == key.name);
         if own.is_some_and(|own| own.spec != first.spec) {
             let other = self.pod_key(heeded).name;
-            let message = format!("TaskGroup {} is as pod {other} declares it, which differs from this one", key.name);
+            let message =
+                format!("TaskGroup {} is made as pod {other} declares it, which differs from this one", key.name);
             self.tell_pod(ask, Code::DeclarationAdjusted, message.into());
         }
     }

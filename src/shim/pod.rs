@@ -52,7 +52,8 @@ impl Served {
     pub fn spoken(&self, pod: &Pod) -> Option<Spoken> {
         let in_ours =
             [names::TASK_GROUP, names::APPLICATION, names::PLACEHOLDER].map(|name| label(pod, name).is_some());
-        if self.dialects.is_empty() || in_ours.contains(&true) || !self.owns(pod) {
+        // What we have bound belongs to what its Binding says.
+        if self.dialects.is_empty() || in_ours.contains(&true) || !self.owns(pod) || binding(pod).is_some() {
             return None;
         }
         self.dialects.iter().find_map(|dialect| dialect.read(pod))

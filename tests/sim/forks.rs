@@ -72,9 +72,10 @@ fn cause(code: Code) -> Cause {
         // Whichever group of the gang they belong to, or none.
         Code::MembersRefused => Cause::Goes(|world, _| world.unmask("")),
         Code::DialectNotSupported => Cause::Goes(|world, _| world.unmark()),
-        Code::InvalidDeclaration | Code::DeclarationAdjusted | Code::DeclarationRefused => {
-            Cause::Stays("no pod is drawn that declares something")
-        }
+        // No pod is drawn that declares something.
+        Code::InvalidDeclaration => Cause::Goes(|_, _| ()),
+        Code::DeclarationRefused => Cause::Passes,
+        Code::DeclarationAdjusted => Cause::Stays("nothing is waited for"),
         Code::Submitted
         | Code::WaitingForQueues
         | Code::CreatingPlaceholders

@@ -262,14 +262,16 @@ fn told(attempt: u32, answer: Answer) -> Next {
     Next::Go { step: Step::Make, pace: Pace::Brief, why }
 }
 
-/// Answer to the creation of a TaskGroup that is declared. That there is one already is as good; whatever refuses it may cease
-/// to, and until then its pods wait.
+/// Answer to the creation of a TaskGroup that is declared. Whatever refuses it may cease to, and until then its pods wait. A
+/// conflict can be one with a quota; if there is such a TaskGroup already, the watch shows it, and none is made any more.
 fn declared(answer: Answer) -> Next {
     match answer {
-        Answer::Done(_) | Answer::Removed | Answer::Conflict(_) => Next::End(Verdict::Done(None)),
+        Answer::Done(_) | Answer::Removed => Next::End(Verdict::Done(None)),
         // The namespace is gone, or the kind is not served (yet).
         Answer::Missing(_) => Next::End(Verdict::Gone),
-        Answer::Denied(why) | Answer::Rejected(why) => Next::Go { step: Step::Make, pace: Pace::Long, why },
+        Answer::Conflict(why) | Answer::Denied(why) | Answer::Rejected(why) => {
+            Next::Go { step: Step::Make, pace: Pace::Long, why }
+        }
         Answer::Busy(why) | Answer::Unknown(why) => Next::Go { step: Step::Make, pace: Pace::Brief, why },
     }
 }

@@ -11,6 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use crate::api::task_group::TaskGroupSpec;
 use crate::core::base::ids::Text;
 use crate::core::reason::SpecError;
+use crate::shim::escape;
 
 /// A system whose words are understood, in the order in which they count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -55,6 +56,23 @@ pub struct Spoken {
     pub problems: Vec<SpecError>,
     /// What was read otherwise than it is written, for people.
     pub warnings: Vec<Text>,
+}
+
+/// Most warnings that are kept of one pod: people mend a few at a time.
+const WARNINGS_MAX: usize = 16;
+/// Longest warning, in characters.
+const WARNING_MAX: usize = 200;
+
+/// What was read otherwise than it is written: bounded in number and length, and escaped.
+#[derive(Debug, Default)]
+struct Warnings(Vec<Text>);
+
+impl Warnings {
+    fn add(&mut self, warning: impl FnOnce() -> String) {
+        if self.0.len() < WARNINGS_MAX {
+            self.0.push(escape::bounded(&warning(), WARNING_MAX));
+        }
+    }
 }
 
 /// A TaskGroup that a pod declares.

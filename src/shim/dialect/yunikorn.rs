@@ -6,12 +6,17 @@ mod task_groups;
 use k8s_openapi::api::core::v1::Pod;
 use sha2::{Digest, Sha256};
 
-use super::Spoken;
+use super::{Spoken, Warnings};
 use crate::api::task_group::Style;
 use crate::core::base::ids::Text;
+use crate::core::reason::SpecError;
 use crate::shim::spec_errors::Errors;
 use crate::shim::{escape, syntax};
 
+/// Its name, for people.
+const SYSTEM: &str = "YuniKorn";
+/// Annotation of its own placeholders.
+const PLACEHOLDER: &str = "internal.yunikorn.apache.org/placeholder";
 /// Label or annotation: the application.
 const APP_ID: &str = "yunikorn.apache.org/app-id";
 /// Labels that name it too: of Spark, and of old versions.
@@ -36,16 +41,22 @@ const HASH: usize = 16;
 pub fn read(pod: &Pod) -> Option<Spoken> {
     let (id, group) = (application(pod), annotation(pod, TASK_GROUP_NAME));
     let groups = annotation(pod, TASK_GROUPS);
-    if id.is_none() && group.is_none() && groups.is_none() {
+    let names_queue = label(pod, QUEUE).is_some() || annotation(pod, QUEUE).is_some();
+    if id.is_none() && group.is_none() && groups.is_none() && !names_queue {
         return None;
     }
-    let (mut errors, mut warnings) = (Errors::default(), Vec::new());
+    if annotation(pod, PLACEHOLDER) == Some("true") {
+        let problem = "is a placeholder of YuniKorn, which nobody replaces here: delete it".into();
+        let problems = vec![SpecError { field: PLACEHOLDER.into(), problem }];
+        return Some(Spoken { system: SYSTEM, problems, ..Spoken::default() });
+    }
+    let (mut errors, mut warnings) = (Errors::default(), Warnings::default());
     let id = id.filter(|id| {
         let is_fine = syntax::is_label_value(id);
         errors.unless(is_fine, APP_ID, "must be a label value of 1 to 63 characters");
         is_fine
     });
-    if id.is_none() && application(pod).is_none() {
+    if application(pod).is_none() && (group.is_some() || groups.is_some()) {
         errors.add(APP_ID, "is missing: a pod of a task group names its application by this label");
     }
     let queue = queue(pod, &mut errors);
@@ -53,7 +64,7 @@ pub fn read(pod: &Pod) -> Option<Spoken> {
         application: id.map(Text::from),
         group: id.zip(group).map(|(id, group)| object_name(id, group)),
         queue: queue.clone(),
-        system: "YuniKorn",
+        system: SYSTEM,
         ..Spoken::default()
     };
     if let (Some(id), Some(groups)) = (id, groups) {
@@ -69,7 +80,7 @@ pub fn read(pod: &Pod) -> Option<Spoken> {
     if !spoken.problems.is_empty() {
         spoken.declares.clear();
     }
-    spoken.warnings = warnings;
+    spoken.warnings = warnings.0;
     Some(spoken)
 }
 
@@ -132,10 +143,10 @@ struct Parameters {
 
 impl Parameters {
     /// What YuniKorn does not understand it leaves out, and takes the default for a wrong value; so do we, and say so.
-    fn read(text: &str, warnings: &mut Vec<Text>) -> Self {
+    fn read(text: &str, warnings: &mut Warnings) -> Self {
         let mut parameters = Self::default();
         let mut warn = |token: &str, why: &str| {
-            warnings.push(escape::message(&format!("{PARAMETERS}: {token:?} {why}")));
+            warnings.add(|| format!("{PARAMETERS}: {token:?} {why}"));
         };
         for token in text.split_whitespace() {
             match token.split_once('=') {

@@ -36,7 +36,7 @@ pub struct PodName {
     /// Reason and message of its `PodScheduled=False` when the pod was last seen; `None` if we have sent another one
     /// since.
     said: Option<Box<(String, String)>>,
-    /// What it says in another system's words, while it lives.
+    /// What it says in another system's words, while it waits for a node.
     spoken: Option<Box<Spoken>>,
 }
 
@@ -54,7 +54,7 @@ impl PodName {
         self.said.as_deref().map(|(reason, _)| reason.as_str())
     }
 
-    /// The TaskGroups that it declares, while it lives.
+    /// The TaskGroups that it declares, while it waits for a node.
     pub fn declares(&self) -> &[Arc<Declared>] {
         self.spoken.as_deref().map_or(&[], |spoken| &spoken.declares)
     }
@@ -98,13 +98,10 @@ impl Pods {
     }
 }
 
-/// Whether a pod has a future: what it declares is to be there.
-const fn lives(spec: &AskSpec) -> bool {
-    !spec.terminating
-        && match spec.place {
-            Place::Gated | Place::Refused(_) | Place::Pending | Place::On { .. } => true,
-            Place::Succeeded | Place::Failed { .. } => false,
-        }
+/// Whether what a pod declares is to be there: it waits for a node. A gang that runs needs no TaskGroup that it did not start with,
+/// and one whose pods are gated, or cannot be placed, is not to hold seats.
+const fn declares(spec: &AskSpec) -> bool {
+    !spec.terminating && matches!(spec.place, Place::Pending)
 }
 
 impl Kept for Pods {
@@ -144,7 +141,7 @@ impl Kept for Pods {
         if let Some(name) = self.asks.get_mut(ask) {
             name.version = version;
             name.said = waits_because(pod);
-            name.spoken = spoken.filter(|_| lives(&spec)).map(Box::new);
+            name.spoken = spoken.filter(|_| declares(&spec)).map(Box::new);
         }
         events.push(Event::Ask(ask, Box::new(spec)));
         events

@@ -11,11 +11,10 @@ use serde_json::{Map, Value};
 
 use super::{APP_ID, Parameters, QUEUE, TASK_GROUPS, object_name};
 use crate::api::task_group::{PlaceholderAffinity, PlaceholderTemplate, TaskGroup, TaskGroupSpec};
-use crate::core::base::ids::Text;
-use crate::shim::dialect::{Declared, owner};
+use crate::shim::dialect::{Declared, Warnings, owner};
 use crate::shim::spec_errors::Errors;
 use crate::shim::task_group::MAX_GANG;
-use crate::shim::{escape, group_check, syntax};
+use crate::shim::{group_check, syntax};
 
 /// Longest text that is read: all annotations of a pod together may have no more.
 const LONGEST: usize = 256 << 10;
@@ -58,7 +57,7 @@ struct Written {
 }
 
 /// The TaskGroups that a text declares.
-pub(super) fn read(text: &str, of: &Of<'_>, errors: &mut Errors, warnings: &mut Vec<Text>) -> Vec<Arc<Declared>> {
+pub(super) fn read(text: &str, of: &Of<'_>, errors: &mut Errors, warnings: &mut Warnings) -> Vec<Arc<Declared>> {
     let written = match parse(text) {
         Ok(written) => written,
         Err(problem) => {
@@ -97,7 +96,7 @@ fn parse(text: &str) -> Result<Vec<Value>, String> {
 }
 
 /// The same with its keys as they are written in the documents; those that nobody knows are left out.
-fn canonical(group: Value, at: &str, warnings: &mut Vec<Text>) -> Result<Value, String> {
+fn canonical(group: Value, at: &str, warnings: &mut Warnings) -> Result<Value, String> {
     let Value::Object(group) = group else { return Err("must be an object".to_owned()) };
     let mut known = Map::new();
     for (key, value) in group {
@@ -105,7 +104,7 @@ fn canonical(group: Value, at: &str, warnings: &mut Vec<Text>) -> Result<Value, 
             // To Go null leaves the field as it is.
             Some(_) if value.is_null() => {}
             Some(name) => drop(known.insert(name.to_owned(), value)),
-            None => warnings.push(escape::message(&format!("{at}.{key} is not known, and left out"))),
+            None => warnings.add(|| format!("{at}.{key} is not known, and left out")),
         }
     }
     Ok(Value::Object(known))
@@ -123,7 +122,7 @@ impl Of<'_> {
         written: Written,
         team: &[String],
         errors: &mut Errors,
-        warnings: &mut Vec<Text>,
+        warnings: &mut Warnings,
     ) -> Declared {
         errors.unless(!written.name.is_empty(), format!("{at}.name"), "must not be empty");
         let name = object_name(self.application, &written.name);
@@ -151,7 +150,7 @@ impl Of<'_> {
         written: Written,
         at: &str,
         errors: &mut Errors,
-        warnings: &mut Vec<Text>,
+        warnings: &mut Warnings,
     ) -> PlaceholderTemplate {
         let spec = self.pod.spec.as_ref();
         spread(&written.topology_spread_constraints, at, errors, warnings);
@@ -209,7 +208,7 @@ fn check(group: &TaskGroup, at: &str, errors: &mut Errors) {
 }
 
 /// Where placeholders stand nodes alone decide; members may have more.
-fn of_nodes(affinity: Affinity, at: &str, errors: &mut Errors, warnings: &mut Vec<Text>) -> PlaceholderAffinity {
+fn of_nodes(affinity: Affinity, at: &str, errors: &mut Errors, warnings: &mut Warnings) -> PlaceholderAffinity {
     let to = affinity.pod_affinity.as_ref();
     let from = affinity.pod_anti_affinity.as_ref();
     let required = [
@@ -222,17 +221,17 @@ fn of_nodes(affinity: Affinity, at: &str, errors: &mut Errors, warnings: &mut Ve
     let preferred = to.is_some_and(|to| to.preferred_during_scheduling_ignored_during_execution.is_some())
         || from.is_some_and(|from| from.preferred_during_scheduling_ignored_during_execution.is_some());
     if preferred {
-        warnings.push(format!("{at}.affinity: what is preferred between pods is left out").into());
+        warnings.add(|| format!("{at}.affinity: what is preferred between pods is left out"));
     }
     PlaceholderAffinity { node_affinity: affinity.node_affinity }
 }
 
-fn spread(constraints: &[TopologySpreadConstraint], at: &str, errors: &mut Errors, warnings: &mut Vec<Text>) {
+fn spread(constraints: &[TopologySpreadConstraint], at: &str, errors: &mut Errors, warnings: &mut Warnings) {
     let field = format!("{at}.topologySpreadConstraints");
     if constraints.iter().any(|constraint| constraint.when_unsatisfiable != "ScheduleAnyway") {
         errors.add(field, "is not supported, but with ScheduleAnyway");
     } else if !constraints.is_empty() {
-        warnings.push(format!("{field}: what is preferred is left out").into());
+        warnings.add(|| format!("{field}: what is preferred is left out"));
     }
 }
 
@@ -240,12 +239,12 @@ fn spread(constraints: &[TopologySpreadConstraint], at: &str, errors: &mut Error
 fn without_reserved(
     mut pairs: BTreeMap<String, String>,
     at: &str,
-    warnings: &mut Vec<Text>,
+    warnings: &mut Warnings,
 ) -> BTreeMap<String, String> {
     pairs.retain(|key, _| {
         let is_reserved = syntax::is_reserved_key(key);
         if is_reserved {
-            warnings.push(escape::message(&format!("{at}[{key}]: placeholders do not have it")));
+            warnings.add(|| format!("{at}[{key}]: placeholders do not have it"));
         }
         !is_reserved
     });

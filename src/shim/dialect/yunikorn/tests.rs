@@ -158,6 +158,25 @@ fn an_application_that_cannot_be_one_is_named() {
     assert_eq!(fields(&odd.problems), [QUEUE]);
 }
 
+/// A pod may have 256 KiB of annotations, and nobody reads as many warnings as that makes.
+#[test]
+fn warnings_are_few_and_short() {
+    let mut told = Warnings::default();
+    Parameters::read(&format!("{} {}", "x".repeat(10_000), "a ".repeat(100_000)), &mut told);
+    assert!(told.0.len() <= 16 && told.0.iter().all(|warning| warning.chars().count() <= 201));
+}
+
+/// The queue is not lost where YuniKorn's admission would have added an application.
+#[test]
+fn a_queue_is_heeded_without_an_application_and_a_placeholder_of_yunikorn_is_nothing() {
+    let alone = read(&pod(&json!({QUEUE: "root.prod"}), &json!({}))).expect("it speaks");
+    assert_eq!((alone.queue.as_deref(), alone.application, &*alone.problems), (Some("root.prod"), None, &[][..]));
+    let annotations = json!({PLACEHOLDER: "true", TASK_GROUP_NAME: "a", TASK_GROUPS: SPARK});
+    let placeholder = read(&pod(&json!({APP_ID: "app"}), &annotations)).expect("it speaks");
+    assert_eq!((fields(&placeholder.problems), placeholder.group), (vec![PLACEHOLDER.to_owned()], None));
+    assert!(placeholder.declares.is_empty());
+}
+
 /// As YuniKorn reads it, so that what works there works here; and it is said.
 #[test]
 fn what_yunikorn_overlooks_is_overlooked_and_told() {
@@ -182,8 +201,8 @@ fn what_yunikorn_overlooks_is_overlooked_and_told() {
         ("placeholderTimeoutInSeconds=99999999999", Style::Soft, None, 1),
         ("placeholderTimeoutInSeconds=7", Style::Soft, Some(7), 0),
     ] {
-        let mut told = Vec::new();
+        let mut told = Warnings::default();
         let read = Parameters::read(text, &mut told);
-        assert_eq!((read, told.len()), (Parameters { timeout_seconds: seconds, style }, warnings), "{text}");
+        assert_eq!((read, told.0.len()), (Parameters { timeout_seconds: seconds, style }, warnings), "{text}");
     }
 }
