@@ -244,6 +244,10 @@ async fn it_writes(t: &Context, thief: &Asker, pods: &str) -> Result<()> {
         "regarding": {"kind": "Pod", "name": "foreign", "namespace": t.namespace},
     });
     let groups = format!("/apis/gangline.dev/v1alpha1/namespaces/{}/taskgroups", t.namespace);
+    let any_group = json!({
+        "apiVersion": "gangline.dev/v1alpha1", "kind": "TaskGroup", "metadata": {"name": "any"},
+        "spec": {"minMember": 1, "minResource": {"cpu": "1"}},
+    });
     let events = format!("/apis/events.k8s.io/v1/namespaces/{}/events", t.namespace);
     let leases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
     for (method, path, body, code, why) in [
@@ -264,6 +268,7 @@ async fn it_writes(t: &Context, thief: &Asker, pods: &str) -> Result<()> {
         ),
         (Method::POST, "/api/v1/namespaces/default/pods".to_owned(), policies::placeholder("p"), 201, "a placeholder"),
         (Method::PATCH, format!("{groups}/gang/status"), json!({"status": {"message": "m"}}), 200, "what a gang shows"),
+        (Method::POST, groups.clone(), any_group, 201, "a TaskGroup, as for pods that declare one"),
         (Method::POST, events, event, 201, "an event"),
         (
             Method::PATCH,
@@ -315,7 +320,6 @@ async fn it_cannot(t: &Context, thief: &Asker, pods: &str) -> Result<()> {
         post("/api/v1/nodes".to_owned()),
         post(format!("{rbac}/clusterrolebindings")),
         post(format!("{rbac}/namespaces/{namespace}/rolebindings")),
-        post(format!("{ours}/namespaces/{namespace}/taskgroups")),
         post(format!("{ours}/queues")),
         patch(format!("{pods}/foreign")),
         patch(format!("{pods}/foreign/ephemeralcontainers")),

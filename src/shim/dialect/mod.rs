@@ -24,13 +24,6 @@ impl Dialect {
     /// All of them.
     pub const ALL: [Self; 1] = [Self::YuniKorn];
 
-    /// Its name in a configuration.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::YuniKorn => "yunikorn",
-        }
-    }
-
     /// What a pod says in its words; none if it says nothing.
     pub fn read(self, pod: &Pod) -> Option<Spoken> {
         match self {
