@@ -106,6 +106,7 @@ fn events(calls: &[Call]) -> Vec<(String, String)> {
     events.map(|event| (event.reason.clone().unwrap_or_default(), event.note.clone().unwrap_or_default())).collect()
 }
 
+/// "(owned by the originator; named by a hash of application and group …)", or by who makes the originator anew (ADR 29).
 #[test]
 fn the_groups_of_a_driver_are_made_with_its_owner_and_the_gang_starts_whole() {
     let mut driven = cluster();
@@ -223,6 +224,7 @@ fn who_runs_or_is_gated_declares_nothing() {
     }
 }
 
+/// 03, 3.4: "Bad values are refused visibly (condition, event, on the pod too), never defaulted silently".
 #[test]
 fn a_wrong_declaration_is_refused_on_the_pod_and_nothing_is_made_of_it() {
     let mut driven = cluster();
@@ -241,6 +243,7 @@ fn a_wrong_declaration_is_refused_on_the_pod_and_nothing_is_made_of_it() {
     }
 }
 
+/// A right that is missing, or a policy: "the gang goes on when the object exists".
 #[test]
 fn what_is_refused_is_tried_again_and_told_once() {
     let mut driven = cluster();
@@ -281,6 +284,7 @@ fn of_pods_that_declare_it_differently_one_is_heeded_and_the_other_told() {
     assert!(note.contains("driver-a"), "{note}");
 }
 
+/// 03, 3.4: "precedence: TaskGroup label, then …".
 #[test]
 fn a_pod_that_says_it_in_our_words_too_is_ours_alone() {
     let mut driven = cluster();

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::contestant::{self, Contestant};
-use super::swaps::{all_bound, gaps_ms, lengths};
+use super::swaps::{all_bound, gaps_ms, is_bound, lengths};
 use super::workload::{MEMBER, post_pod};
 use crate::gangline;
 use crate::support::audit;
@@ -128,10 +128,6 @@ fn pod(name: &str, contestant: Contestant, labels: &Value) -> Value {
 
 fn name(pod: &Pod) -> &str {
     pod.metadata.name.as_deref().unwrap_or_default()
-}
-
-fn is_bound(pod: &Pod) -> bool {
-    pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some())
 }
 
 fn is_placeholder(pod: &Pod) -> bool {

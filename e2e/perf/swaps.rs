@@ -74,8 +74,14 @@ pub(super) async fn run(build: &str, binary: &Path) -> Result<Swaps> {
     Ok(Swaps { build: build.to_owned(), gaps_ms, others })
 }
 
+/// Whether a pod has a node.
+pub(super) fn is_bound(pod: &Pod) -> bool {
+    pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some())
+}
+
+/// Whether there are so many pods and each has a node.
 pub(super) fn all_bound(pods: &[&Pod], count: usize) -> bool {
-    pods.len() >= count && pods.iter().all(|pod| pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some()))
+    pods.len() >= count && pods.iter().all(|pod| is_bound(pod))
 }
 
 /// Members come one after the other, and other pods meanwhile; how many of these.

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::contestant::{Contestant, Running};
+use super::swaps::is_bound;
 use super::workload::{self, MEMBER, Workload};
 use crate::gangline;
 use crate::support::audit;
@@ -84,9 +85,10 @@ pub(super) async fn handover() -> Result<Vec<Gap>> {
     let mut gaps = Vec::new();
     for (number, how) in [How::Ended, How::Killed].into_iter().enumerate() {
         let from = Timestamp::now();
-        match how {
-            How::Killed => leads.kill9()?,
-            How::Ended | How::Began | How::CeilingBegan => drop(leads.terminate()?),
+        if how == How::Killed {
+            leads.kill9()?;
+        } else {
+            leads.terminate()?;
         }
         let gang = Workload { gangs: 1, size: SIZE };
         gang.create_from(&client, Contestant::Direct, LATER + number).await?;
@@ -130,10 +132,6 @@ async fn all_bound(plane: &ControlPlane, count: usize) -> Result<()> {
     let pods = Objects::<Pod>::of(&plane.client(), "default").within(Duration::from_secs(120));
     let bound = |pods: &[&Pod]| pods.iter().filter(|pod| is_bound(pod)).count() == count;
     pods.wait_all("", &format!("{count} pods are bound"), bound).await.map(drop)
-}
-
-fn is_bound(pod: &Pod) -> bool {
-    pod.spec.as_ref().is_some_and(|spec| spec.node_name.is_some())
 }
 
 /// When the first pod whose name begins like this was bound.

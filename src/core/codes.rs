@@ -182,8 +182,8 @@ codes! {
          where dialects leave it out), which is not understood. The message names the marker: make a TaskGroup of the gang and label \
          its pods, or start Gangline with --ignore-foreign-markers, so that such pods are placed one by one.";
     InvalidDeclaration, Change, Warning,
-        "The pod's labels or annotations in the words of another system (YuniKorn) are wrong; the message lists every error \
-         with its place. The pod gets no node, and no TaskGroup is made of what it declares, until they are right.";
+        "The pod's labels or annotations in the words of another system (YuniKorn) are wrong; the message lists the errors, \
+         each with its place, as far as 1000 characters go. The pod gets no node, and no TaskGroup is made of what it declares, until they are right.";
     DeclarationAdjusted, Nothing, Warning,
         "Of an event of a pod: what it says in the words of another system is read otherwise than it is written, as that system \
          does, or another pod says it differently; the message says what.";

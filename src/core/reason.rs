@@ -98,18 +98,12 @@ impl fmt::Display for Objection {
                  of the pods; or let Gangline place such pods one by one (--ignore-foreign-markers)"
             ),
             Self::Misdeclared { system, problems } => {
-                write!(f, "what the pod says in the words of {system} is wrong, so it is not placed: ")?;
-                write_all(f, problems)
+                let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                let problems = problems.join("; ");
+                write!(f, "what the pod says in the words of {system} is wrong, so it is not placed: {problems}")
             }
         }
     }
-}
-
-fn write_all(f: &mut fmt::Formatter<'_>, problems: &[SpecError]) -> fmt::Result {
-    problems.iter().enumerate().try_for_each(|(number, problem)| {
-        let comma = if number > 0 { "; " } else { "" };
-        write!(f, "{comma}{problem}")
-    })
 }
 
 /// A call that the API server refused for good or for now.

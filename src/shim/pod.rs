@@ -48,15 +48,9 @@ impl Served {
         Self { dialects: dialects.into_iter().collect(), ..self }
     }
 
-    /// What a pod of ours says in the words of another system, unless it says what it belongs to in ours.
+    /// What a pod of ours says in the words of another system ([`in_other_words`]).
     pub fn spoken(&self, pod: &Pod) -> Option<Spoken> {
-        let in_ours =
-            [names::TASK_GROUP, names::APPLICATION, names::PLACEHOLDER].map(|name| label(pod, name).is_some());
-        // What we have bound belongs to what its Binding says.
-        if self.dialects.is_empty() || in_ours.contains(&true) || !self.owns(pod) || binding(pod).is_some() {
-            return None;
-        }
-        self.dialects.iter().find_map(|dialect| dialect.read(pod))
+        if self.owns(pod) { in_other_words(pod, self.dialects.iter().copied()) } else { None }
     }
 
     /// Whether a pod is ours.
@@ -123,6 +117,15 @@ fn controller(metadata: &ObjectMeta) -> Option<Uid> {
 /// A label of a pod.
 pub fn label<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {
     pod.metadata.labels.as_ref()?.get(name).map(String::as_str)
+}
+
+/// What a pod says in the words of one of these systems, unless it says in ours what it belongs to, or our Binding does.
+pub fn in_other_words(pod: &Pod, dialects: impl IntoIterator<Item = Dialect>) -> Option<Spoken> {
+    let in_ours = [names::TASK_GROUP, names::APPLICATION, names::PLACEHOLDER].map(|name| label(pod, name).is_some());
+    if in_ours.contains(&true) || binding(pod).is_some() {
+        return None;
+    }
+    dialects.into_iter().find_map(|dialect| dialect.read(pod))
 }
 
 fn annotation<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {

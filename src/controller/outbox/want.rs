@@ -75,7 +75,8 @@ pub struct Want<K> {
     pub slot: Slot,
     /// The controller's name for what is written.
     pub key: K,
-    /// The object; `None` if nobody else writes it (events). Bind, Delete, Fail and Create need one: a pod.
+    /// The object; `None` if nobody else writes it (events). Bind, Delete, Fail and Create need one: a pod; Declare a
+    /// TaskGroup.
     pub object: Option<Object>,
     /// Who of its slot leaves first.
     pub urgency: Urgency,

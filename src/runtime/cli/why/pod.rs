@@ -12,7 +12,7 @@ use crate::core::event::Mark;
 use crate::runtime::text::age;
 use crate::shim::dialect::Dialect;
 use crate::shim::mark;
-use crate::shim::pod::{belongs_to, binding, label};
+use crate::shim::pod::{belongs_to, binding, in_other_words, label};
 
 /// Said of a pod whose mark somebody changed.
 const UNREADABLE_MARK: &str = "Its annotation gangline.dev/binding cannot be read: it counts as if it were not there.";
@@ -74,10 +74,8 @@ fn is_written_by_us(pod: &Pod) -> bool {
 /// Task group and application of a pod; of a placeholder by its labels, which make it one.
 pub(super) fn belonging(pod: &Pod) -> (Option<Text>, Option<Text>) {
     let mark = binding(pod).filter(|_| label(pod, names::PLACEHOLDER) != Some("true"));
-    // Which names are served this command need not know: whoever asks of a pod says that it is ours.
-    let spoken = Dialect::ALL.into_iter().find_map(|dialect| dialect.read(pod));
-    let in_ours = [names::TASK_GROUP, names::APPLICATION, names::PLACEHOLDER].map(|name| label(pod, name).is_some());
-    belongs_to(pod, mark.as_ref(), spoken.as_ref().filter(|_| !in_ours.contains(&true)))
+    // Which systems' words the scheduler understands this command is not told: all are read.
+    belongs_to(pod, mark.as_ref(), in_other_words(pod, Dialect::ALL).as_ref())
 }
 
 /// The answer about a pod.
