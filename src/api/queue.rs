@@ -66,6 +66,24 @@ pub struct QueueSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(transform = schema::amounts_from_zero)]
     pub max: BTreeMap<String, Quantity>,
+    /// What the queue and the queues below it are promised. Of queues that have work which could be placed now, the one
+    /// furthest below its promise goes first, and those without a promise, or beyond it, come after them all. Its share is
+    /// that of the resource of which it uses most, measured by this list. Nothing is taken from who runs. No more than max,
+    /// and the queues below one are not promised more than it is.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::amounts_from_zero)]
+    pub guaranteed: BTreeMap<String, Quantity>,
+    /// In which order applications of the queue and of the queues below it start. Priority comes first in each. Not set: as
+    /// the queue above says; `FIFO` where none says anything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sort_policy: Option<SortPolicy>,
+    /// Added to the priority of each pod of the queue and of the queues below it, where they are put in order with those of
+    /// other queues; those above add theirs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priority_offset: Option<i32>,
+    /// The queue and the queues below it take no new applications; those that have started go on and get what they ask for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stopped: Option<bool>,
     /// How many applications of the queue and of the queues below it may hold or use resources at once. One of which no
     /// pod runs or waits any more does not count, and is not held up if it goes on. Not set: any number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -76,6 +94,19 @@ pub struct QueueSpec {
     /// Not set: as the queue above says; `afterSeconds: 600` where none says anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_of_line: Option<HeadOfLine>,
+}
+
+/// In which order applications of a queue start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum SortPolicy {
+    /// As they were submitted.
+    #[serde(rename = "FIFO")]
+    Fifo,
+    /// As they were submitted, and of the gangs one at a time is between its reservation and its first running member. One
+    /// for which the nodes have no room does not count.
+    StateAware,
+    /// Whose share of the queue is smallest goes first. For applications without gangs: a gang is refused here.
+    Fair,
 }
 
 /// How often, or how long, the first gang in line may be overtaken; empty: any number of times, for any time.
@@ -109,6 +140,11 @@ pub struct QueueStatus {
     #[serde(default)]
     #[schemars(transform = schema::shown_amounts)]
     pub pending: BTreeMap<String, Quantity>,
+    /// How much of what it is guaranteed the queue uses, in percent: of the resource of which it uses most. Only where
+    /// something is guaranteed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub guaranteed_share: Option<i64>,
     /// What may still be used of each resource that is limited here or above.
     #[serde(default)]
     #[schemars(transform = schema::shown_amounts)]

@@ -312,10 +312,30 @@ impl Remembered {
 pub struct QueueSpec {
     /// What may be used by the queue and all below it.
     pub max: Limit,
+    /// What the queue and all below it are promised; an amount of 0 promises nothing.
+    pub guaranteed: Limit,
+    /// In which order applications start; `None` = as the queue above says.
+    pub sort_policy: Option<SortPolicy>,
+    /// Added to the priority of its pods where they are put in order with those of other queues.
+    pub priority_offset: i32,
+    /// It and all below it take no new applications.
+    pub stopped: bool,
     /// How many applications may be past the gate at once; `None` = no limit.
     pub max_applications: Option<u32>,
     /// How often, or how long, who is first in line is overtaken; `None` = as the queue above says.
     pub head_of_line: Option<HeadOfLine>,
+}
+
+/// In which order the applications of a leaf queue start (01, 1.12); priority comes first in each.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum SortPolicy {
+    /// As they were submitted.
+    #[default]
+    Fifo,
+    /// As they were submitted, one gang at a time between the open gate and Running (01, 1.2.5).
+    StateAware,
+    /// The smallest share first. No gangs (01, 1.2.3).
+    Fair,
 }
 
 /// How often, or how long, the gang that is first in line is overtaken by applications behind it (01, 1.2.6).

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
+
 use super::quantity::Quantity;
 use super::spec_errors::{Errors, is_divisible, is_other_resource};
 use super::{escape, requests, syntax};
 use crate::api::queue::{self, Queue};
 use crate::core::base::ids::Text;
 use crate::core::base::resources::{Amount, Limit};
-use crate::core::event::{Event, HeadOfLine, QueueSpec};
+use crate::core::event::{Event, HeadOfLine, QueueSpec, SortPolicy};
 use crate::core::reason::SpecError;
 
 /// Most resources that a queue limits; as many as a TaskGroup asks for.
@@ -79,6 +81,7 @@ impl QueueTree {
     pub fn gone(&mut self, name: &str) -> Vec<Event> {
         let Some(known) = self.queues.remove(name) else { return Vec::new() };
         let mut events = self.judge_below(name);
+        self.judge_promises_above(name);
         match known.standing {
             Standing::InForce(_) if IMPLICIT.contains(&name) => {
                 events.insert(0, Event::Queue(name.into(), QueueSpec::default()));
@@ -126,7 +129,16 @@ impl QueueTree {
             }
         }
         let own = self.judge(&Text::from(name));
-        own.into_iter().chain(self.judge_below(name)).collect()
+        let events = own.into_iter().chain(self.judge_below(name)).collect();
+        self.judge_promises_above(name);
+        events
+    }
+
+    /// What a queue is promised may be more, beside the others, than the queue above it is. No spec comes into force, or goes,
+    /// for that.
+    fn judge_promises_above(&mut self, name: &str) {
+        let event = parent(name).and_then(|above| self.judge(&Text::from(above)));
+        debug_assert!(event.is_none(), "a queue is in force, or not, by itself and by those above it");
     }
 
     /// Judges the queues below one again: those that come into force top down, then those that go bottom up.
@@ -166,6 +178,7 @@ impl QueueTree {
     fn problems_of(&self, name: &str) -> (bool, Vec<SpecError>) {
         let Some(known) = self.queues.get(name) else { return (false, Vec::new()) };
         let mut errors = Errors::from(known.said.errors.clone());
+        errors.extend(self.broken_promises(name, &known.said.spec));
         let Some(parent) = parent(name) else { return (true, errors.into_sorted()) };
         let placed = self.is_in_force(parent);
         errors.unless(placed, "spec.parent", format!("queue {parent} does not exist or has no valid place"));
@@ -179,6 +192,39 @@ impl QueueTree {
             }
         }
         (placed, errors.into_sorted())
+    }
+
+    /// What is promised to a queue and cannot be kept: more than may be used there, or than the queue above is promised to
+    /// it and those beside it. In force all the same: it is an order among queues, and takes nothing from anybody.
+    fn broken_promises(&self, name: &str, spec: &QueueSpec) -> Vec<SpecError> {
+        let mut errors = Errors::default();
+        for (resource, promised) in spec.guaranteed.iter() {
+            let field = format!("spec.guaranteed[{resource}]");
+            let promise = Amount(resource, promised);
+            if let Some((at, limit)) = self.limit_at(name, spec, resource).filter(|(_, limit)| promised > *limit) {
+                errors.add(&field, format!("{promise} is more than the {} that {at} may use", Amount(resource, limit)));
+            }
+            let below = self.promised_below(name, resource);
+            if below > promised {
+                let below = Amount(resource, below);
+                errors.add(&field, format!("the queues below are promised {below} together, more than this {promise}"));
+            }
+        }
+        errors.into_sorted()
+    }
+
+    /// The smallest limit of a resource on the path of a queue, with the queue that has it.
+    fn limit_at<'a>(&self, name: &'a str, spec: &QueueSpec, resource: &str) -> Option<(&'a str, i128)> {
+        let own = spec.max.get(resource).map(|limit| (name, limit));
+        let above = parent(name).and_then(|above| self.limit_above(above, resource));
+        own.into_iter().chain(above).min_by_key(|(_, limit)| *limit)
+    }
+
+    /// What the queues directly below one are promised together, by what their objects say now.
+    fn promised_below(&self, name: &str, resource: &str) -> i128 {
+        let direct = self.below(name).filter(|below| parent(below) == Some(name));
+        let said = direct.filter_map(|below| self.queues.get(below)).map(|known| &known.said);
+        said.filter(|said| said.errors.is_empty()).filter_map(|said| said.spec.guaranteed.get(resource)).sum()
     }
 
     fn is_in_force(&self, name: &str) -> bool {
@@ -213,10 +259,27 @@ fn read(name: &str, queue: &Queue) -> Said {
         (Some(expected), _) => errors.add("spec.parent", format!("must be {expected}, the name without its last part")),
         (None, _) => errors.add("spec.parent", "must not be set: this queue has none"),
     }
-    let max = read_max(queue, &mut errors);
     let head_of_line = queue.spec.head_of_line.and_then(|bound| read_head_of_line(bound, &mut errors));
-    let spec = QueueSpec { max, max_applications: queue.spec.max_applications, head_of_line };
+    let spec = QueueSpec {
+        max: read_amounts("spec.max", &queue.spec.max, &mut errors),
+        guaranteed: read_amounts("spec.guaranteed", &queue.spec.guaranteed, &mut errors),
+        sort_policy: queue.spec.sort_policy.map(SortPolicy::from),
+        priority_offset: queue.spec.priority_offset.unwrap_or(0),
+        stopped: queue.spec.stopped.unwrap_or(false),
+        max_applications: queue.spec.max_applications,
+        head_of_line,
+    };
     Said { spec, errors: errors.into_sorted() }
+}
+
+impl From<queue::SortPolicy> for SortPolicy {
+    fn from(policy: queue::SortPolicy) -> Self {
+        match policy {
+            queue::SortPolicy::Fifo => Self::Fifo,
+            queue::SortPolicy::StateAware => Self::StateAware,
+            queue::SortPolicy::Fair => Self::Fair,
+        }
+    }
 }
 
 fn read_head_of_line(bound: queue::HeadOfLine, errors: &mut Errors) -> Option<HeadOfLine> {
@@ -231,22 +294,17 @@ fn read_head_of_line(bound: queue::HeadOfLine, errors: &mut Errors) -> Option<He
     }
 }
 
-fn read_max(queue: &Queue, errors: &mut Errors) -> Limit {
-    let max = &queue.spec.max;
-    let count = max.len();
-    errors.unless(
-        count <= MAX_RESOURCES,
-        "spec.max",
-        format!("must have at most {MAX_RESOURCES} resources, has {count}"),
-    );
-    let mut limits = Vec::new();
-    for (name, amount) in max.iter().take(MAX_RESOURCES) {
+fn read_amounts(field: &str, said: &BTreeMap<String, ApiQuantity>, errors: &mut Errors) -> Limit {
+    let count = said.len();
+    errors.unless(count <= MAX_RESOURCES, field, format!("must have at most {MAX_RESOURCES} resources, has {count}"));
+    let mut amounts = Vec::new();
+    for (name, amount) in said.iter().take(MAX_RESOURCES) {
         match read_amount(name, &amount.0) {
-            Ok(amount) => limits.push((name.as_str().into(), amount)),
-            Err(problem) => errors.add(format!("spec.max[{name}]"), problem),
+            Ok(amount) => amounts.push((name.as_str().into(), amount)),
+            Err(problem) => errors.add(format!("{field}[{name}]"), problem),
         }
     }
-    Limit::new(limits)
+    Limit::new(amounts)
 }
 
 fn read_amount(name: &str, amount: &str) -> Result<i128, String> {
@@ -370,6 +428,31 @@ mod tests {
         assert_eq!(put(&mut tree, "root.a", &json!({"cpu": "3"})), ["+root.a cpu=3000"]);
         assert_eq!(problems(&tree, "root.a.b"), ["spec.max[cpu]: 5 is more than the 3 of root.a, which counts"]);
         assert!(!tree.keeps_earlier("root.a.b"));
+    }
+
+    #[test]
+    fn promises_that_cannot_be_kept_are_told_where_they_are_made() {
+        let mut tree = QueueTree::default();
+        let mut put = |name: &str, max: &Value, guaranteed: &Value| {
+            let spec = json!({"parent": parent(name), "max": max, "guaranteed": guaranteed});
+            tree.upsert(name, &queue(&spec));
+            ["root", "root.a", "root.a.b"].map(|name| problems(&tree, name).join("; "))
+        };
+        let fine = ["", "", ""].map(str::to_owned);
+        assert_eq!(put("root.a", &json!({"cpu": "8"}), &json!({"cpu": "4", "memory": "1Gi"})), fine);
+        assert_eq!(put("root.a.b", &json!({}), &json!({"cpu": "3"})), fine);
+        let many = "spec.guaranteed[cpu]: the queues below are promised 5 together, more than this 4";
+        assert_eq!(put("root.a.c", &json!({}), &json!({"cpu": "2"}))[1], many);
+        assert_eq!(put("root.a.c", &json!({}), &json!({"cpu": "1"})), fine);
+        assert_eq!(put("root.a.c", &json!({}), &json!({"cpu": "x"})), fine, "what is wrong promises nothing");
+        let much = "spec.guaranteed[cpu]: 9 is more than the 8 that root.a may use";
+        assert_eq!(put("root.a.b", &json!({"cpu": "9"}), &json!({"cpu": "9"}))[2].contains(much), true);
+        assert!(tree.in_force("root.a.b").is_some_and(|spec| spec.guaranteed.get("cpu") == Some(9_000)), "it counts");
+        tree.gone("root.a.b");
+        assert_eq!(problems(&tree, "root.a"), [""; 0]);
+        tree.upsert("root", &queue(&json!({"guaranteed": {"cpu": "1"}})));
+        let below = "spec.guaranteed[cpu]: the queues below are promised 4 together, more than this 1";
+        assert_eq!(problems(&tree, "root"), [below]);
     }
 
     #[test]

@@ -26,6 +26,11 @@ impl Errors {
         }
     }
 
+    /// Adds others.
+    pub fn extend(&mut self, others: impl IntoIterator<Item = SpecError>) {
+        self.0.extend(others);
+    }
+
     /// All of them in order of their fields, so that equal specs have equal errors; bounded.
     pub fn into_sorted(mut self) -> Vec<SpecError> {
         self.0.sort();
