@@ -28,6 +28,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_lost_again", "src/core/gang/reserve.rs"),
     ("spec_order", "src/core/order"),
     ("spec_originators", "src/core/gang/judge.rs"),
+    ("spec_policies", "src/core/order/merge.rs, src/core/model/queue/standing.rs, src/core/model/starting.rs"),
     ("spec_queues", "src/core/model/queue.rs"),
     ("spec_recovery", "src/core/gang/recover.rs, src/core/gang/absorb.rs"),
     ("spec_reserve", "src/core/gang/reserve.rs"),

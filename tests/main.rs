@@ -57,6 +57,7 @@ mod spec_loss;
 mod spec_lost_again;
 mod spec_order;
 mod spec_originators;
+mod spec_policies;
 mod spec_queues;
 mod spec_recovery;
 mod spec_reserve;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::CustomResource;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -50,6 +50,20 @@ use super::schema;
         name = "Message",
         type_ = "string",
         json_path = r#".status.conditions[?(@.type=="Active")].message"#,
+        priority = 1
+    ),
+    printcolumn(
+        name = "Guaranteed Used",
+        type_ = "integer",
+        json_path = ".status.guaranteedShare",
+        description = "How much of what the queue is guaranteed it uses, in percent",
+        priority = 1
+    ),
+    printcolumn(
+        name = "First In Line",
+        type_ = "string",
+        json_path = ".status.firstInLine.application",
+        description = "The first gang that waits in this queue",
         priority = 1
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
@@ -145,6 +159,9 @@ pub struct QueueStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 0))]
     pub guaranteed_share: Option<i64>,
+    /// The first gang that waits in this queue, for quota or for nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_in_line: Option<FirstInLine>,
     /// What may still be used of each resource that is limited here or above.
     #[serde(default)]
     #[schemars(transform = schema::shown_amounts)]
@@ -157,6 +174,19 @@ pub struct QueueStatus {
     #[serde(default)]
     #[schemars(transform = schema::conditions)]
     pub conditions: Vec<Condition>,
+}
+
+/// The first gang that waits in a queue.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct FirstInLine {
+    /// `namespace/name` of its application, the first if it has several.
+    #[schemars(length(max = 317))]
+    pub application: String,
+    /// Since when it is the first.
+    pub since: Time,
+    /// Whether nothing behind it starts before it does, and what it lacks of a quota is kept for it (`headOfLine`).
+    pub holds: bool,
 }
 
 /// Bounds of `metadata.name`: a queue path and a label value.

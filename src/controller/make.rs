@@ -8,7 +8,7 @@ use super::{Controller, Follow};
 use crate::api::names;
 use crate::core::base::ids::{AskId, Key, Text};
 use crate::core::reason::AskReason;
-use crate::core::show::report::QueueReport;
+use crate::core::show::queues::QueueReport;
 use crate::shim::mark;
 use crate::shim::op::{Call, Op};
 use crate::shim::placeholder::{PlaceholderConfig, pod};

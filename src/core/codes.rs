@@ -86,6 +86,10 @@ codes! {
     QueueNotLeaf, Change, Warning, "The queue has queues below it; name one of those.";
     QueueDraining, Change, Warning,
         "The queue is not defined any more; what runs goes on under its last limits, nothing new is accepted.";
+    QueueStopped, Change, Warning,
+        "The queue, or one above it, is stopped and takes no new applications; what has started goes on.";
+    GangInFairQueue, Change, Warning,
+        "The sortPolicy of the queue is Fair, which puts single pods in order: a gang needs a queue with FIFO or StateAware.";
     AskTooLarge, Change, Warning, "The sum of minMember x minResource is beyond what can be counted.";
     TooManyPlaceholders, Change, Warning,
         "The gang asks for more placeholders than --max-placeholders; with reservation Direct none are made.";
@@ -117,6 +121,9 @@ codes! {
         "Fewer members exist than start together, or every seat is held and no member came yet.";
     WaitingForQuota, Others, Warning, "The queue, or one above, has too little left now.";
     WaitingForApplications, Others, Warning, "The queue, or one above, already runs maxApplications applications.";
+    WaitingForStart, Others, Warning,
+        "The sortPolicy of the queue is StateAware, and another gang of it has passed the gate and not started. The message \
+         names it.";
     WaitingForPlaceholders, Others, Warning,
         "Gangs of the namespace that have not started yet ask for ten times --max-placeholders together; this one reserves \
          when one of them has started or given back.";

@@ -361,4 +361,9 @@ impl QueueSpec {
     pub fn limits_something(&self) -> bool {
         !self.max.is_unlimited() || self.max_applications.is_some()
     }
+
+    /// Whether the order of work among queues is another one because of it.
+    pub fn orders_something(&self) -> bool {
+        self.priority_offset != 0 || self.guaranteed.iter().any(|(_, amount)| amount > 0)
+    }
 }

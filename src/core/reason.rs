@@ -177,6 +177,13 @@ pub enum Reason {
         /// Its limit.
         max: u32,
     },
+    /// Another gang of its `StateAware` queue is past the gate and has not started.
+    WaitingForStart {
+        /// The queue.
+        queue: Text,
+        /// The application that starts.
+        application: Text,
+    },
     /// Gangs of its namespace ask for as many placeholders as they may.
     WaitingForPlaceholders {
         /// The namespace.
@@ -344,6 +351,7 @@ impl Reason {
             Self::WaitingForMembers { .. } => Code::WaitingForMembers,
             Self::WaitingForQuota(_) => Code::WaitingForQuota,
             Self::WaitingForApplications { .. } => Code::WaitingForApplications,
+            Self::WaitingForStart { .. } => Code::WaitingForStart,
             Self::WaitingForPlaceholders { .. } => Code::WaitingForPlaceholders,
             Self::WaitingForFirst(_) => Code::WaitingForFirst,
             Self::Pausing => Code::Pausing,
@@ -369,6 +377,8 @@ impl Reason {
                 Some((refused.queue.clone(), Some(refused.excess.resource.clone())))
             }
             Self::WaitingForApplications { queue, .. } => Some((queue.clone(), None)),
+            // Who starts is told as numbers are: of those that wait there may be many.
+            Self::WaitingForStart { queue, .. } => Some((queue.clone(), None)),
             Self::WaitingForPlaceholders { namespace, .. } => Some((namespace.clone(), None)),
             // Who is first is told as numbers are: of those behind it there may be many.
             Self::WaitingForFirst(first) => Some((first.queue.clone(), None)),
@@ -404,6 +414,7 @@ impl Reason {
             | Self::WaitingForMembers { .. }
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
+            | Self::WaitingForStart { .. }
             | Self::WaitingForPlaceholders { .. }
             | Self::WaitingForFirst(_)
             | Self::Pausing
@@ -442,6 +453,7 @@ impl Reason {
             | Self::WaitingForMembers { .. }
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
+            | Self::WaitingForStart { .. }
             | Self::WaitingForPlaceholders { .. }
             | Self::WaitingForFirst(_)
             | Self::Pausing
@@ -472,6 +484,7 @@ impl Reason {
             | Self::WaitingForMembers { .. }
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
+            | Self::WaitingForStart { .. }
             | Self::WaitingForCapacity { .. }
             | Self::WaitingBehind { .. }
             | Self::PlaceholdersLeaving { .. }
@@ -514,6 +527,11 @@ impl fmt::Display for Reason {
             Self::WaitingForApplications { queue, max } => {
                 write!(f, "queue {queue} already runs {max} applications, its maxApplications")
             }
+            Self::WaitingForStart { queue, application } => write!(
+                f,
+                "{application} has passed the gate of queue {queue} and not started yet; the queue is StateAware, so one gang \
+                 starts at a time"
+            ),
             Self::WaitingForPlaceholders { namespace, asked, max } => write!(
                 f,
                 "gangs of namespace {namespace} that reserve already ask for {asked} placeholders, and {max} are the most there"

@@ -11,7 +11,7 @@ use super::escape;
 use super::ledger::GroupFacts;
 use crate::api::SHOWN_AMOUNTS_MAX;
 use crate::api::names::{GROUP, SCHEDULER, TASK_GROUP, VERSION};
-use crate::api::queue::QueueStatus;
+use crate::api::queue::{FirstInLine, QueueStatus};
 use crate::api::task_group::{Counts, Deadlines, TaskGroupStatus};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::base::resources::{Amount, Totals};
@@ -20,7 +20,8 @@ use crate::core::event::Style;
 use crate::core::model::countdown::Deadline;
 use crate::core::model::lifecycle::AppState;
 use crate::core::reason::{SpecError, without_numbers};
-use crate::core::show::report::{GroupReport, QueueReport};
+use crate::core::show::queues::QueueReport;
+use crate::core::show::report::GroupReport;
 use crate::core::time::Wall;
 
 /// Longest message in a condition or status: events allow 1024 characters, and nobody reads more.
@@ -223,6 +224,12 @@ pub fn queue_status(
         observed_generation: generation,
         allocated: quantities(&report.allocated),
         pending: quantities(&report.pending),
+        guaranteed_share: report.share.map(|share| i64::try_from(share).unwrap_or(i64::MAX)),
+        first_in_line: report.first.as_ref().map(|first| FirstInLine {
+            application: first.application.to_string(),
+            since: time(first.since),
+            holds: first.holds,
+        }),
         headroom: headroom.map(|(name, left)| (name.to_string(), Quantity(Amount(name, *left).to_string()))).collect(),
         applications: report.applications.iter().map(|(state, count)| (state.name().to_owned(), *count)).collect(),
         conditions: queue_conditions(problems, (generation, keeps_earlier), old, now),

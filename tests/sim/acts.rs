@@ -1,5 +1,6 @@
 //! What people and machines do, as it stands in a plan.
 
+use gangline::api::queue::SortPolicy;
 use gangline::shim::op::Kind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -283,6 +284,18 @@ pub(crate) struct QueueAct {
     /// For so many seconds it is.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) overtaken_s: Option<u32>,
+    /// So many cores it is promised.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) guaranteed: Option<u32>,
+    /// How its applications are put in order, if it says so.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) sorts: Option<SortPolicy>,
+    /// What it adds to priorities.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) offset: Option<i32>,
+    /// It takes no new applications.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) stopped: bool,
 }
 
 /// A task group.

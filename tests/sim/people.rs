@@ -146,7 +146,7 @@ impl World {
     }
 
     fn write_queue(&mut self, queue: &QueueAct) {
-        let QueueAct { path, cpu, mib, gpu, apps, overtakes, overtaken_s } = queue;
+        let QueueAct { path, cpu, mib, gpu, apps, overtakes, overtaken_s, guaranteed, sorts, offset, stopped } = queue;
         let cpu = Some(("cpu".to_owned(), Quantity(cpu.to_string())));
         let memory = mib.map(|mib| ("memory".to_owned(), Quantity(format!("{mib}Mi"))));
         let gpus = gpu.map(|gpu| (GPU.to_owned(), Quantity(gpu.to_string())));
@@ -156,6 +156,10 @@ impl World {
             max_applications: *apps,
             head_of_line: (overtakes.is_some() || overtaken_s.is_some())
                 .then_some(HeadOfLine { max_overtakes: *overtakes, after_seconds: *overtaken_s }),
+            guaranteed: guaranteed.map(|cpu| ("cpu".to_owned(), Quantity(cpu.to_string()))).into_iter().collect(),
+            sort_policy: *sorts,
+            priority_offset: *offset,
+            stopped: stopped.then_some(true),
         };
         self.apply(Kind::Queue, &json!({"metadata": {"name": path}, "spec": spec}));
     }

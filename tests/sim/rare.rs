@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use gangline::api::queue::SortPolicy;
 use gangline::shim::op::Kind;
 
 use super::acts::{Act, GroupAct, JobAct, NodeAct, PodAct, SetAct};
@@ -121,6 +122,9 @@ pub(super) fn rarer(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (nodes, queues)
     if dice.percent(6) {
         sets(dice, acts);
     }
+    if dice.percent(20) {
+        sort_some(dice, acts);
+    }
 }
 
 /// StatefulSets have the members of some groups: one comes after the other. All of them are deleted now and then, and some
@@ -227,6 +231,19 @@ fn bound_some(dice: &mut Dice, acts: &mut [(u64, Act)]) {
             queue.overtakes = dice.percent(50).then(|| dice.of(&[0, 0, 1, 3]));
             let is_free = queue.overtakes.is_none() && dice.percent(50);
             queue.overtaken_s = is_free.then(|| dice.of(&[0, 5, 60]));
+        }
+    }
+}
+
+/// Some queues are promised something, or have an order of their own; a few take nothing new.
+fn sort_some(dice: &mut Dice, acts: &mut [(u64, Act)]) {
+    for (_, act) in acts {
+        if let Act::Queue(queue) = act {
+            queue.guaranteed = dice.percent(50).then(|| 1 + dice.below(6) as u32);
+            queue.sorts =
+                dice.percent(40).then(|| dice.of(&[SortPolicy::StateAware, SortPolicy::StateAware, SortPolicy::Fair]));
+            queue.offset = dice.percent(10).then(|| dice.of(&[-5, 5, i32::MAX]));
+            queue.stopped = dice.percent(3);
         }
     }
 }

@@ -3,7 +3,7 @@
 use gangline::core::event::Place;
 use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
-use gangline::core::show::report::QueueReport;
+use gangline::core::show::queues::QueueReport;
 
 use super::cluster::Cluster;
 

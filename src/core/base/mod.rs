@@ -6,3 +6,4 @@ pub mod ids;
 pub mod marked;
 pub mod recent;
 pub mod resources;
+pub mod share;

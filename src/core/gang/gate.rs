@@ -37,6 +37,11 @@ impl Scheduler {
             let reason = Reason::WaitingForPlaceholders { namespace, asked, max };
             return self.stay_at_gate(queue, form, (reason, Next::waits(until)));
         }
+        if let Some(application) = self.books.somebody_starts(id, queue).filter(|_| !form.is_alone()) {
+            let reason = Reason::WaitingForStart { queue: self.books.queues[queue].path.clone(), application };
+            let until = Until { starting: Some(queue), ..Until::default() };
+            return self.stay_at_gate(queue, form, (reason, Next::waits(until)));
+        }
         if form.is_alone() {
             self.let_in(id);
             self.take_turn(id);
@@ -80,7 +85,7 @@ impl Scheduler {
             }
         };
         let Tried { room, fit, need, .. } = tried;
-        let held = self.until_held(&refused, Some((rank, Before::All)));
+        let held = self.until_held(&refused, Some((queue, rank, Before::All)));
         let until = Until { room: Some(room), refused: Some((queue, form.need.clone())), ..held };
         let next = if self.books.gangs[id].tried.is_some() { Next::waits(until) } else { Next::Later };
         Some((Reason::WaitingBehind { fit, need, refused }, next))
@@ -166,7 +171,7 @@ impl Scheduler {
         let refused = queues.refuses(queue, need).or_else(|| queues.refuses_behind(queue, rank, need, Before::Planned));
         if let Some(refused) = refused {
             let watched = refused.kept.is_some().then(|| (queue, need.clone()));
-            let held = self.until_held(&refused, Some((rank, Before::Planned)));
+            let held = self.until_held(&refused, Some((queue, rank, Before::Planned)));
             let until = Until { refused: watched, ..held };
             return Some((Reason::WaitingForQuota(refused), Next::waits(until)));
         }

@@ -3,7 +3,7 @@
 use crate::core::base::ids::{AppId, GroupId, Key, QueueId, Text};
 use crate::core::base::resources::{Excess, Limit, Resources, Totals};
 use crate::core::decision::TerminationType;
-use crate::core::event::{GroupSpec, Reservation};
+use crate::core::event::{GroupSpec, Reservation, SortPolicy};
 use crate::core::model::application::App;
 use crate::core::model::books::Books;
 use crate::core::model::countdown::Deadline;
@@ -49,6 +49,8 @@ impl Scheduler {
                 (!self.books.listed.queues).then_some(queue)
             }
             RejectReason::QueueNotLeaf(_)
+            | RejectReason::QueueStopped(_)
+            | RejectReason::GangInFairQueue(_)
             | RejectReason::InvalidSpec { .. }
             | RejectReason::GangGroupMismatch { .. }
             | RejectReason::AskTooLarge
@@ -151,6 +153,10 @@ fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectRea
     match queue_of(books, id) {
         Err(reason) => reasons.push(reason),
         Ok(queue) => {
+            let is_fair = books.queues.sort_policy(queue) == SortPolicy::Fair;
+            if is_fair && !books.apps[id].groups.is_empty() {
+                reasons.push(RejectReason::GangInFairQueue(books.queues[queue].path.clone()));
+            }
             let ask = judged_ask(books, id);
             if ask.is_saturated() || placeholder_ask(books, id).is_saturated() {
                 reasons.push(RejectReason::AskTooLarge);

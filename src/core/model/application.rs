@@ -51,6 +51,8 @@ pub struct App {
     pub unstarted_lives: u32,
     /// Real allocations: its own and its groups' (a tally, changed where an ask's state changes).
     pub active: u32,
+    /// What its pods use of its queue, placeholders included and kept seats not (a tally, changed where a charge changes).
+    pub used: Totals,
     /// Pending asks likewise.
     pub pending: u32,
     /// Of the active ones those that are not being deleted, and members that wait for their placeholder to go (a tally
@@ -108,6 +110,7 @@ impl App {
             rests_until: Default::default(),
             unstarted_lives: 0,
             active: 0,
+            used: Totals::default(),
             pending: 0,
             living: 0,
             begun_anew: false,

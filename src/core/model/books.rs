@@ -264,6 +264,9 @@ impl Books {
         }
         self.note(id);
         self.recount(old_app, old_group, (Some(standing), None));
+        let charge = self.asks[id].charge.clone();
+        self.count_use(old_app, charge.as_ref(), None);
+        self.count_use(app, None, charge.as_ref());
         if old_group != group {
             self.recount_held_up(old_group, held_up.clone(), None);
             self.recount_held_up(group, None, held_up);
@@ -388,6 +391,8 @@ impl Books {
             self.due.kept.extend(self.kept_on.get(&new.node).into_iter().flatten());
         }
         let old = std::mem::replace(&mut ask.charge, charge);
+        let (app, now) = (ask.app, ask.charge.clone());
+        self.count_use(app, old.as_ref(), now.as_ref());
         if let Some(old) = &old {
             self.nodes.discharge(old.node, &old.on_node, old_ports);
             self.changes.grown.insert(old.node);
@@ -396,6 +401,14 @@ impl Books {
             old.queue.into_iter().for_each(|queue| self.queues.discharge(queue, &old.in_queue));
         }
         self.reside(id, old.as_ref().map(|charge| charge.node));
+    }
+
+    /// What a pod has on the books is what its application uses of its queue.
+    fn count_use(&mut self, app: Option<AppId>, was: Option<&Charge>, is: Option<&Charge>) {
+        let Some(app) = app.and_then(|app| self.apps.get_mut(app)).filter(|_| was != is) else { return };
+        let counts = |charge: &&Charge| charge.queue.is_some();
+        is.filter(counts).into_iter().for_each(|charge| app.used.add(&charge.in_queue, 1));
+        was.filter(counts).into_iter().for_each(|charge| app.used.sub(&charge.in_queue, 1));
     }
 
     fn reside(&mut self, id: AskId, old: Option<NodeId>) {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::core::base::ids::GangId;
+use crate::core::base::ids::{GangId, QueueId};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::Rank;
 
@@ -12,6 +12,8 @@ use crate::core::model::ask::Rank;
 pub struct Claim {
     /// Whose it is.
     pub gang: GangId,
+    /// Its queue.
+    pub queue: QueueId,
     /// How much.
     pub need: Totals,
     /// Its plan found too few nodes, so that others may start before it does.

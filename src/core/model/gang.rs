@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, Text};
+use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, QueueId, Text};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::Rank;
 use crate::core::model::front::{Chance, Place};
@@ -24,6 +24,8 @@ pub struct Gang {
     /// Its namespace and how many placeholders it may come to ask for there, while it is past the gate and before its
     /// start.
     pub(super) reserved: Option<(Text, u64)>,
+    /// The queue in which it is between the open gate and its start.
+    pub(super) starts_in: Option<QueueId>,
     /// Why it does not start yet.
     pub waits: Option<Reason>,
     /// Failed attempts to reserve in a row, for the back-off.

@@ -23,6 +23,7 @@ pub mod queue;
 pub mod seat;
 pub mod size;
 mod standing;
+mod starting;
 pub mod timers;
 pub mod turn;
 mod verbs;

@@ -4,7 +4,7 @@ use crate::core::base::arena::{Arena, Lookup};
 use crate::core::base::bits::Bits;
 use crate::core::base::ids::{NodeId, Text};
 use crate::core::base::recent::Recent;
-use crate::core::base::resources::{Resources, Totals};
+use crate::core::base::resources::{Limit, Resources, Totals};
 use crate::core::model::fullness::{hash, rank};
 use crate::core::shape::{HostPort, NodeSpec};
 
@@ -33,6 +33,8 @@ pub struct Nodes {
     /// Per block the changes since its bound was exact.
     drift: Vec<usize>,
     recent: Recent,
+    /// What all nodes with a Node object offer.
+    offered: Totals,
 }
 
 #[derive(Clone, Debug)]
@@ -78,6 +80,11 @@ impl Nodes {
         id
     }
 
+    /// What all nodes offer together.
+    pub fn offered(&self) -> Limit {
+        Limit::new(self.offered.iter().map(|(name, amount)| (name.into(), amount)))
+    }
+
     /// A Node object as it is now. Charges of pods that came first stay.
     pub fn see(&mut self, name: &Text, spec: NodeSpec) -> Change {
         let node = self.id_of(name);
@@ -87,7 +94,10 @@ impl Nodes {
                 old.labels == spec.labels && old.taints == spec.taints && old.unschedulable == spec.unschedulable;
             (!fixed, spec.allocatable.first_beyond(&old.allocatable).is_some())
         });
-        row.spec = Some(spec);
+        self.offered.add(&spec.allocatable, 1);
+        if let Some(old) = row.spec.replace(spec) {
+            self.offered.sub(&old.allocatable, 1);
+        }
         self.live.set(node.index as usize, true);
         self.refresh(node);
         Change { node, eligibility, grew }
@@ -97,7 +107,8 @@ impl Nodes {
     /// [`crate::core::model::class::Classes::node_changed`], or `None` when there was no object.
     pub fn gone(&mut self, name: &str) -> Option<NodeId> {
         let id = self.id(name)?;
-        self.rows[id].spec.take()?;
+        let old = self.rows[id].spec.take()?;
+        self.offered.sub(&old.allocatable, 1);
         self.live.set(id.index as usize, false);
         self.refresh(id);
         self.forget_if_unused(id);

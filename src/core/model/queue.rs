@@ -12,6 +12,8 @@ use crate::core::model::lifecycle::AppState;
 use crate::core::reason::RejectReason;
 use crate::core::time::{Mono, Wall};
 
+pub mod standing;
+
 /// The queue of pods and task groups that name none.
 pub const DEFAULT_QUEUE: &str = "root.default";
 
@@ -42,6 +44,8 @@ pub struct Queue {
     pub applications: [u32; AppState::ALL.len()],
     /// What the waiting ones among them ask for.
     pub pending: Totals,
+    /// Gangs of it that are between the open gate and their first running pod; blocked by nodes or not.
+    pub starting: BTreeSet<GangId>,
     /// Number of defined queues directly below: a leaf has none.
     pub children: u32,
     /// Charges, applications and queues that refer to it: it is forgotten when nothing does.
@@ -59,6 +63,8 @@ pub struct Queues {
     /// Paths of the queues that were forgotten since [`Queues::take_drained`] was last called: they had drained, and
     /// nothing refers to them any more.
     drained: Vec<Text>,
+    /// How many queues change the order of work: see [`QueueSpec::orders_something`].
+    ordering: u32,
     /// What changed since [`Queues::take_moved`] was last called.
     moved: Moved,
 }
@@ -72,7 +78,9 @@ pub struct Moved {
     pub tightened: BTreeSet<QueueId>,
     /// Something else is kept.
     pub kept: BTreeSet<QueueId>,
-    /// Some queue has other limits.
+    /// A gang that was between the open gate and its start is so no more, or waits for nodes.
+    pub calmed: BTreeSet<QueueId>,
+    /// Some queue has another spec.
     pub relimited: bool,
 }
 
@@ -131,6 +139,7 @@ impl Default for Queues {
             by_path: Lookup::default(),
             displaced: Lookup::default(),
             drained: Vec::new(),
+            ordering: 0,
             moved: Moved::default(),
         };
         queues.define(DEFAULT_QUEUE, QueueSpec::default());
@@ -187,6 +196,9 @@ impl Queues {
         if !queue.defined {
             return Err(RejectReason::QueueDraining(queue.path.clone()));
         }
+        if let Some(stopped) = self.path(id).find(|at| self.arena[*at].spec.stopped) {
+            return Err(RejectReason::QueueStopped(self.arena[stopped].path.clone()));
+        }
         if self.is_leaf(id) { Ok(id) } else { Err(RejectReason::QueueNotLeaf(queue.path.clone())) }
     }
 
@@ -199,7 +211,7 @@ impl Queues {
         let queue = Queue {
             path: path.into(),
             parent,
-            spec: self.displaced.get(path).cloned().unwrap_or_default(),
+            spec: QueueSpec::default(),
             defined: false,
             allocated: Totals::default(),
             claims: Claims::default(),
@@ -207,11 +219,13 @@ impl Queues {
             admitted: 0,
             applications: [0; AppState::ALL.len()],
             pending: Totals::default(),
+            starting: BTreeSet::new(),
             children: 0,
             referrers: 0,
         };
         let id = self.arena.insert(queue);
         self.by_path.insert(path.into(), id);
+        self.put_spec(id, self.displaced.get(path).cloned().unwrap_or_default());
         if let Some(parent) = parent {
             self.arena[parent].referrers += 1;
         }
@@ -228,7 +242,7 @@ impl Queues {
             return None;
         }
         queue.defined = true;
-        queue.spec = spec;
+        self.put_spec(id, spec);
         self.relimit(id);
         if let (false, Some(parent)) = (was_defined, parent) {
             self.arena[parent].children += 1;
@@ -241,7 +255,7 @@ impl Queues {
     pub fn displace(&mut self, path: &Text, spec: QueueSpec) -> Option<QueueId> {
         self.displaced.insert(path.clone(), spec.clone());
         let id = self.find(path)?;
-        self.arena[id].spec = spec;
+        self.put_spec(id, spec);
         self.relimit(id);
         Some(id)
     }
@@ -260,7 +274,7 @@ impl Queues {
     pub fn undefine(&mut self, id: QueueId) {
         let queue = &mut self.arena[id];
         if *queue.path == *ROOT || *queue.path == *DEFAULT_QUEUE {
-            queue.spec = QueueSpec::default();
+            self.put_spec(id, QueueSpec::default());
             return self.relimit(id);
         }
         if !std::mem::replace(&mut queue.defined, false) {
@@ -309,37 +323,39 @@ impl Queues {
 
     /// Why `asked` does not fit now beside what gangs before `rank` claim, although it fits beside what is used.
     pub fn refuses_behind(&self, id: QueueId, rank: &Rank, asked: &Totals, which: Before) -> Option<QuotaExcess> {
-        self.path(id).find_map(|at| self.refusal_behind(at, rank, asked, which))
+        self.path(id).find_map(|at| self.refusal_behind(at, (id, rank), asked, which))
     }
 
     /// Why a pod that would start an application does not fit now beside what is kept for gangs that are first in line.
     pub fn refuses_start(&self, id: QueueId, rank: &Rank, asked: &Totals) -> Option<QuotaExcess> {
-        self.path(id).find_map(|at| self.refusal_beside(at, self.keep_before(at, rank)?, (0, Totals::default()), asked))
+        let kept = |at| self.keep_before(at, (id, rank));
+        self.path(id).find_map(|at| self.refusal_beside(at, kept(at)?, (0, Totals::default()), asked))
     }
 
-    /// The places in the order of a pass on the path of a queue behind which others wait for somebody who is first in
-    /// line.
-    pub fn kept_ranks(&self, id: QueueId) -> impl Iterator<Item = &Rank> {
-        self.path(id).filter_map(|at| self.arena[at].keeps.as_ref()).map(|keep| &keep.rank)
+    /// For whom headroom is kept on the path of a queue.
+    pub fn keeps_on_path(&self, id: QueueId) -> impl Iterator<Item = &Keep> {
+        self.path(id).filter_map(|at| self.arena[at].keeps.as_ref())
     }
 
-    fn refusal_behind(&self, id: QueueId, rank: &Rank, asked: &Totals, which: Before) -> Option<QuotaExcess> {
+    fn refusal_behind(
+        &self,
+        id: QueueId,
+        place: (QueueId, &Rank),
+        asked: &Totals,
+        which: Before,
+    ) -> Option<QuotaExcess> {
         let queue = &self.arena[id];
         // What is kept for a gang past the gate that is about to be planned is a claim of it.
-        let keep = self.keep_before(id, rank).filter(|keep| !queue.claims.counts(&keep.rank, which));
+        let keep = self.keep_before(id, place).filter(|keep| !queue.claims.counts(&keep.rank, which));
         // Most often all that is claimed fits, and nobody need count what stands before whom.
         if keep.is_none() {
             self.refusal(id, &sum(&queue.allocated, queue.claims.total(which)), asked)?;
         }
-        let claimed = queue.claims.before(rank, which);
+        let claimed = self.claimed_before(id, place, which);
         match keep {
             Some(keep) => self.refusal_beside(id, keep, claimed, asked),
             None => self.refusal_of_claims(id, claimed, None, asked),
         }
-    }
-
-    fn keep_before(&self, id: QueueId, rank: &Rank) -> Option<&Keep> {
-        self.arena[id].keeps.as_ref().filter(|keep| keep.rank < *rank)
     }
 
     fn refusal_beside(
@@ -382,23 +398,6 @@ impl Queues {
         self.moved.kept.insert(id);
     }
 
-    /// The gangs past the gate that the limits of this queue may not hold any more beside those before them.
-    pub fn squeezed(&self, id: QueueId) -> Vec<GangId> {
-        let Some(queue) = self.get(id) else { return Vec::new() };
-        if self.refusal(id, &queue.allocated, queue.claims.total(Before::All)).is_none() {
-            return Vec::new();
-        }
-        let mut used = queue.allocated.clone();
-        let mut squeezed = Vec::new();
-        for (_, claim) in queue.claims.iter() {
-            if self.refusal(id, &used, &claim.need).is_some() {
-                squeezed.push(claim.gang);
-            }
-            used.add_all(&claim.need);
-        }
-        squeezed
-    }
-
     /// Notes what a gang past the gate still has to be given.
     pub fn claim(&mut self, id: QueueId, rank: &Rank, claim: &Claim) {
         self.up(id, |queue| queue.claims.add(rank, claim));
@@ -417,6 +416,19 @@ impl Queues {
         self.up(id, |queue| is_new |= queue.claims.block(rank));
         if is_new {
             self.loosen(id);
+            self.moved.calmed.insert(id);
+        }
+    }
+
+    /// A gang of a queue is past the open gate and has not started.
+    pub fn begin_start(&mut self, id: QueueId, gang: GangId) {
+        self.arena[id].starting.insert(gang);
+    }
+
+    /// It has, or is before the gate again.
+    pub fn end_start(&mut self, id: QueueId, gang: GangId) {
+        if self.arena.get_mut(id).is_some_and(|queue| queue.starting.remove(&gang)) {
+            self.moved.calmed.insert(id);
         }
     }
 
@@ -427,7 +439,14 @@ impl Queues {
 
     /// Whether [`Self::take_moved`] has something to tell.
     pub fn has_moved(&self) -> bool {
-        !self.moved.loosened.is_empty() || !self.moved.tightened.is_empty()
+        let Moved { loosened, tightened, calmed, kept: _, relimited: _ } = &self.moved;
+        !loosened.is_empty() || !tightened.is_empty() || !calmed.is_empty()
+    }
+
+    fn put_spec(&mut self, id: QueueId, spec: QueueSpec) {
+        self.ordering += u32::from(spec.orders_something());
+        let old = std::mem::replace(&mut self.arena[id].spec, spec);
+        self.ordering -= u32::from(old.orders_something());
     }
 
     fn loosen(&mut self, id: QueueId) {
@@ -467,15 +486,26 @@ impl Queues {
     /// Charges `request` to the queue and its ancestors.
     pub fn charge(&mut self, id: QueueId, request: &Resources) {
         self.arena[id].referrers += 1;
-        self.up(id, |queue| queue.allocated.add(request, 1));
+        self.use_otherwise(id, |allocated| allocated.add(request, 1));
         self.tighten(id);
     }
 
     /// Takes a charge back.
     pub fn discharge(&mut self, id: QueueId, request: &Resources) {
-        self.up(id, |queue| queue.allocated.sub(request, 1));
+        self.use_otherwise(id, |allocated| allocated.sub(request, 1));
         self.loosen(id);
         self.release(id);
+    }
+
+    /// A queue that has what it is promised goes behind those that have not, and before them no more: then what others
+    /// claim and what is kept for them counts, or counts no more, for those who wait.
+    fn use_otherwise(&mut self, id: QueueId, mut change: impl FnMut(&mut Totals)) {
+        let old = self.are_ordered().then(|| self.standing(id).coarse());
+        self.up(id, |queue| change(&mut queue.allocated));
+        if old.is_some_and(|old| old != self.standing(id).coarse()) {
+            self.loosen(id);
+            self.tighten(id);
+        }
     }
 
     /// Counts an application past the gate.
@@ -535,6 +565,7 @@ impl Queues {
         }
         let (path, parent) = (queue.path.clone(), queue.parent);
         self.by_path.remove(&path);
+        self.put_spec(id, QueueSpec::default());
         self.arena.remove(id);
         self.drained.push(path);
         if let Some(parent) = parent {

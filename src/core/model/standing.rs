@@ -49,6 +49,7 @@ impl Books {
         self.timers.stop(Timer::BackOff(id));
         due.into_iter().for_each(|(timer, at)| self.timers.set(timer, at));
         self.reserve_for(id, &stage);
+        self.count_start(id, &stage);
         self.gangs[id].stage = stage;
     }
 

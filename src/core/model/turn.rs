@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::core::base::ids::{ClassId, GangId, KeptId, QueueId, Text};
+use crate::core::base::ids::{AppId, ClassId, GangId, KeptId, QueueId, Text};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::Rank;
 use crate::core::model::books::Books;
@@ -20,6 +20,8 @@ pub struct PodLine {
     /// Each of them would start an application: one that is first in line may keep it waiting (01, 1.2.6). Pods of
     /// applications that have started are never kept for that reason.
     pub starts: bool,
+    /// Their application, where the queue is `Fair`: those of one do not stand behind those of another.
+    pub app: Option<AppId>,
 }
 
 /// Work that waits for the same thing: if the first of a line cannot go on, nor can those behind it.
@@ -156,7 +158,7 @@ impl Books {
                 line.gangs.insert(rank.clone(), id);
             }
             Some(Turn::Past { rank, queue, need }) => {
-                let claim = Claim { gang: id, need: need.clone(), blocked: false };
+                let claim = Claim { gang: id, queue: *queue, need: need.clone(), blocked: false };
                 self.queues.claim(*queue, rank, &claim);
             }
             None => {}

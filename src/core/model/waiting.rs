@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, Text};
-use crate::core::event::{Place, Role};
+use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, QueueId, Text};
+use crate::core::event::{Place, Role, SortPolicy};
 use crate::core::model::ask::{Rank, WaitsFor};
 use crate::core::model::books::Books;
 use crate::core::model::due::Verdict;
@@ -71,9 +71,13 @@ impl Books {
     /// makes one above no leaf.
     pub(in crate::core) fn line_up_singles(&mut self, changed: &BTreeSet<Text>) {
         let mut asks: Vec<AskId> = self.queueless.iter().copied().collect();
-        for (PodLine { queue, .. }, waiting) in &self.ordinary {
+        let mut sorted_otherwise = Vec::new();
+        for (PodLine { queue, app, .. }, waiting) in &self.ordinary {
             // One that is not known any more takes nothing.
             let known = self.queues.get(*queue);
+            if known.is_some() && app.is_some() != (self.queues.sort_policy(*queue) == SortPolicy::Fair) {
+                sorted_otherwise.extend(waiting.iter().map(|(_, ask)| *ask));
+            }
             if known.is_none_or(|queue| is_on_path_of(&queue.path, changed)) {
                 let waiting = waiting.iter().map(|(_, ask)| *ask);
                 if known.is_some_and(|known| self.queues.usable(&known.path).is_ok()) {
@@ -90,6 +94,7 @@ impl Books {
             }
             self.changes.asks.insert(ask);
         }
+        sorted_otherwise.into_iter().for_each(|ask| self.line_up(ask));
     }
 
     fn what_it_waits_for(&self, id: AskId) -> WaitsFor {
@@ -112,13 +117,21 @@ impl Books {
             return WaitsFor::Nothing;
         }
         let path = ask.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE);
-        self.queues.usable(path).map_or(WaitsFor::Queue, |queue| WaitsFor::Room(PodLine { queue, class, starts: true }))
+        self.queues.usable(path).map_or(WaitsFor::Queue, |queue| {
+            WaitsFor::Room(PodLine { queue, class, starts: true, app: None })
+        })
+    }
+
+    /// The line of pods of an application.
+    fn line_in(&self, queue: QueueId, class: ClassId, (app, starts): (AppId, bool)) -> PodLine {
+        let app = (self.queues.sort_policy(queue) == SortPolicy::Fair).then_some(app);
+        PodLine { queue, class, starts, app }
     }
 
     fn waits_for_in_app(&self, (app, group): (AppId, Option<GroupId>), class: ClassId) -> WaitsFor {
         let entry = &self.apps[app];
         let starts = entry.state() == AppState::Accepted;
-        let ordinary = entry.queue.map_or(WaitsFor::Nothing, |queue| WaitsFor::Room(PodLine { queue, class, starts }));
+        let ordinary = entry.queue.map_or(WaitsFor::Nothing, |queue| WaitsFor::Room(self.line_in(queue, class, (app, starts))));
         match (entry.state(), group) {
             (AppState::Running | AppState::Waiting, None) => ordinary,
             (AppState::Accepted, None) if entry.groups.is_empty() && entry.admitted => ordinary,
@@ -143,10 +156,10 @@ impl Books {
     /// earlier in the order.
     fn misplaced(&self, id: GroupId) -> Option<(AskId, WaitsFor)> {
         let group = &self.groups[id];
-        let app = &self.apps[group.app?];
+        let id_of_app = group.app?;
+        let app = &self.apps[id_of_app];
         let (ask, up) = step(&group.waiting, group.seats.tally().held, group.overflow.first())?;
-        let starts = false;
-        let down = || Some(WaitsFor::Room(PodLine { queue: app.queue?, class: self.asks[ask].class?, starts }));
+        let down = || Some(WaitsFor::Room(self.line_in(app.queue?, self.asks[ask].class?, (id_of_app, false))));
         Some((ask, if up { WaitsFor::Seat(id) } else { down().unwrap_or(WaitsFor::Nothing) }))
     }
 }

@@ -16,6 +16,7 @@ use crate::core::model::timers::Timer;
 use crate::core::model::turn::{Line, PodLine, Turn};
 use crate::core::place::planner::Planner;
 use crate::core::reason::Reason;
+use crate::core::show::queues::FirstReport;
 use crate::core::step::Scheduler;
 use crate::core::time::{Millis, Mono};
 
@@ -67,6 +68,13 @@ impl Heads {
         Some(first.clone())
     }
 
+    /// Who is first in line in a queue, to be shown.
+    pub(in crate::core) fn report(&self, queue: QueueId) -> Option<FirstReport> {
+        let head = self.by_queue.get(&queue)?;
+        let application = head.rank.key.to_string().into();
+        Some(FirstReport { application, since: head.turn.since.wall, holds: head.holds.is_some() })
+    }
+
     /// The same, if it is this gang.
     pub(in crate::core) fn is_of(&self, queue: QueueId, gang: GangId) -> Option<First> {
         self.of(queue).filter(|_| self.by_queue[&queue].gang == gang)
@@ -115,7 +123,8 @@ impl Scheduler {
     /// The next place in the order behind this one, in a queue or above it, that may keep those behind it waiting.
     pub(in crate::core) fn next_first(&self, queue: QueueId, rank: &Rank) -> Option<Rank> {
         let own = self.heads.by_queue.get(&queue).map(|head| &head.rank);
-        own.into_iter().chain(self.books.queues.kept_ranks(queue)).filter(|first| *first > rank).min().cloned()
+        let kept = self.books.queues.keeps_on_path(queue).map(|keep| &keep.rank);
+        own.into_iter().chain(kept).filter(|first| *first > rank).min().cloned()
     }
 
     /// Whether somebody is first in line in a queue.
@@ -256,6 +265,7 @@ impl Scheduler {
 
     fn put_first(&mut self, queue: QueueId, (rank, gang): (Rank, GangId), turn: TurnAsFirst) {
         self.heads.by_queue.insert(queue, Head { gang, rank, turn, holds: None, levels: BTreeSet::new() });
+        self.books.changes.queues.insert(queue);
         self.set_bound(queue);
     }
 
@@ -277,6 +287,7 @@ impl Scheduler {
     fn drop_head(&mut self, queue: QueueId) {
         self.let_go(queue);
         if let Some(head) = self.heads.by_queue.remove(&queue) {
+            self.books.changes.queues.insert(queue);
             self.books.timers.stop(Timer::Head(queue));
             self.books.remember_turn(head.gang, head.turn);
         }
@@ -357,6 +368,7 @@ impl Scheduler {
             | Reason::PlaceholderRejected(_)
             | Reason::PlaceholdersLost(_)
             | Reason::WaitingForApplications { .. }
+            | Reason::WaitingForStart { .. }
             | Reason::WaitingForTaskGroups { .. }
             | Reason::WaitingForQueues { .. }
             | Reason::WaitingForFirstPod
@@ -395,6 +407,7 @@ impl Scheduler {
         }
         let first = First { application: rank.key.to_string().into(), queue: path, since: now.wall };
         head.holds = Some((now.mono, first.clone()));
+        self.books.changes.queues.insert(queue);
         self.books.changes.groups.extend(&self.books.gangs[head.gang].groups);
         // Those who waited for the one behind which it stands wait for it, and are told before long.
         if self.heads.released.get(&queue).is_none_or(|before| rank < before) {
@@ -412,7 +425,7 @@ impl Scheduler {
     /// Whoever waits in a queue for something else waits for who is first in line from now on.
     fn wake_those_in(&mut self, queue: QueueId) {
         let (books, lines) = (&self.books, &mut self.lines);
-        let least = PodLine { queue, class: ClassId::new(0, 0), starts: false };
+        let least = PodLine { queue, class: ClassId::new(0, 0), starts: false, app: None };
         let pods = books.ordinary.range(least..).map(|(line, _)| line).take_while(|line| line.queue == queue);
         pods.filter(|line| line.starts).for_each(|line| lines.wake(&Line::Pods(*line)));
         let at_gate = books.gate.range((queue, Arc::default())..).take_while(|((of, _), _)| *of == queue);
@@ -425,6 +438,7 @@ impl Scheduler {
     fn let_go(&mut self, queue: QueueId) {
         let Some(head) = self.heads.by_queue.get_mut(&queue).filter(|head| head.holds.is_some()) else { return };
         head.holds = None;
+        self.books.changes.queues.insert(queue);
         let (levels, gang, rank) = (std::mem::take(&mut head.levels), head.gang, head.rank.clone());
         levels.into_iter().for_each(|level| self.keep_nothing(level));
         self.note_released(queue, rank);

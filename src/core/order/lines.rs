@@ -23,6 +23,8 @@ pub(in crate::core) struct Lines {
     for_any_room: BTreeSet<Line>,
     /// By the namespace in which too many placeholders are asked for.
     by_namespace: BTreeMap<Text, BTreeSet<Line>>,
+    /// By the `StateAware` queue in which another gang starts.
+    by_starting: BTreeMap<QueueId, BTreeSet<Line>>,
     /// By the queue of who is first in line, in the order of the first of each.
     by_first: BTreeMap<QueueId, BTreeSet<(Rank, Line)>>,
     /// By queue and limited resource, in the order of how much each asks for.
@@ -48,6 +50,8 @@ pub(in crate::core) struct Until {
     pub(in crate::core) first: Option<(QueueId, Rank)>,
     /// Gangs of this namespace ask for fewer placeholders.
     pub(in crate::core) namespace: Option<Text>,
+    /// A gang of this queue has started, or waits for nodes.
+    pub(in crate::core) starting: Option<QueueId>,
     /// The limits on the path of this queue do not hold so much any more: then it waits for something else.
     pub(in crate::core) refused: Option<(QueueId, Totals)>,
 }
@@ -61,8 +65,8 @@ pub(in crate::core) struct Hold {
     pub(in crate::core) resource: Option<Text>,
     /// How much of it the first of the line asks for; of applications one.
     pub(in crate::core) asked: i128,
-    /// It was refused for what others claim who stand before this place, or for what is kept for one of them.
-    pub(in crate::core) behind: Option<(Rank, Before)>,
+    /// It was refused for what others claim who stand before this place of its queue, or for what is kept for one of them.
+    pub(in crate::core) behind: Option<(QueueId, Rank, Before)>,
 }
 
 /// A line that is not due.
@@ -138,6 +142,9 @@ impl Lines {
         if let Some(namespace) = &until.namespace {
             self.by_namespace.entry(namespace.clone()).or_default().insert(line.clone());
         }
+        if let Some(queue) = until.starting {
+            self.by_starting.entry(queue).or_default().insert(line.clone());
+        }
         let asks = until.refused.as_ref().map_or_else(Vec::new, |(queue, asked)| asks_of_limits(queues, *queue, asked));
         for (queue, resource, amount) in &asks {
             self.by_ask.entry((*queue, resource.clone())).or_default().insert((*amount, line.clone()));
@@ -162,6 +169,13 @@ impl Lines {
         let free = behind.take_while(|(rank, _)| next.is_none_or(|next| rank <= next));
         let free: Vec<_> = free.map(|(_, line)| line.clone()).collect();
         free.iter().for_each(|line| self.wake(line));
+    }
+
+    /// A gang of a queue has started, or waits for nodes.
+    pub(in crate::core) fn calmed(&mut self, queue: QueueId) {
+        for line in self.by_starting.remove(&queue).unwrap_or_default() {
+            self.wake(&line);
+        }
     }
 
     /// Fewer placeholders are asked for in a namespace.
@@ -193,10 +207,13 @@ impl Lines {
     /// Whether a line fits beside the claims for which it was refused, with so much left beside what is used.
     fn fits_behind(&self, queues: &Queues, line: &Line, left: i128) -> bool {
         let hold = self.asleep[line].until.limit.as_ref();
-        let Some(Hold { queue, resource: Some(resource), asked, behind: Some((rank, which)) }) = hold else {
+        let Some(Hold { queue, resource: Some(resource), asked, behind: Some((leaf, rank, which)) }) = hold else {
             return true;
         };
-        queues.get(*queue).is_none_or(|queue| asked + queue.claims.before(rank, *which).1.get(resource) <= left)
+        if queues.get(*queue).is_none() || queues.get(*leaf).is_none() {
+            return true;
+        }
+        asked + queues.claimed_before(*queue, (*leaf, rank), *which).1.get(resource) <= left
     }
 
     /// A limit of a queue may hold less; `kept`: since something is kept there that was not.
@@ -211,9 +228,10 @@ impl Lines {
         }
     }
 
-    /// Other limits hold for some queue: what each line asks of them is looked at anew.
+    /// Some queue has another spec: what each line asks of limits is looked at anew, and whether only one gang starts at a
+    /// time.
     pub(in crate::core) fn relimited(&mut self) {
-        let depends = |(_, asleep): &(&Line, &Asleep)| asleep.until.refused.is_some();
+        let depends = |(_, asleep): &(&Line, &Asleep)| asleep.until.refused.is_some() || asleep.until.starting.is_some();
         let lines: Vec<_> = self.asleep.iter().filter(depends).map(|(line, _)| line.clone()).collect();
         lines.iter().for_each(|line| self.wake(line));
     }
@@ -270,6 +288,7 @@ impl Lines {
         let indexed = self.by_limit.len()
             + self.by_class.len()
             + self.for_any_room.len()
+            + self.by_starting.len()
             + self.by_first.len()
             + self.by_namespace.len()
             + self.by_ask.len();
@@ -305,6 +324,9 @@ impl Lines {
             Some(Room::For(class, _)) => leave(&mut self.by_class, &class, line),
             Some(Room::Any) => drop(self.for_any_room.remove(line)),
             None => {}
+        }
+        if let Some(queue) = until.starting {
+            leave(&mut self.by_starting, &queue, line);
         }
         if let Some((queue, rank)) = until.first {
             leave(&mut self.by_first, &queue, &(rank, line.clone()));

@@ -7,17 +7,17 @@
 //! 3. The lines for which something changed are merged by the rank of their first, which is planned and committed.
 
 use std::cmp::Reverse;
-use std::collections::BTreeSet;
 
-use crate::core::base::ids::{AppId, GroupId};
+use crate::core::base::ids::{AppId, GroupId, QueueId};
 use crate::core::base::resources::{CPU, MEMORY};
 use crate::core::gang::replace::Reach;
 use crate::core::model::ask::Rank;
 use crate::core::model::claims::Before;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::QuotaExcess;
-use crate::core::model::turn::Line;
+use crate::core::model::turn::{Line, Turn};
 use crate::core::order::lines::{Hold, Until};
+use crate::core::order::merge::{Due, Merge, Spot};
 use crate::core::step::{PLACED_PER_STEP, Scheduler};
 
 /// What came of a line's turn.
@@ -141,6 +141,7 @@ impl Scheduler {
             }
         }
         moved.loosened.into_iter().for_each(|queue| self.lines.loosened(&self.books.queues, queue));
+        moved.calmed.iter().for_each(|queue| self.lines.calmed(*queue));
         if moved.relimited {
             self.lines.relimited();
         }
@@ -152,34 +153,37 @@ impl Scheduler {
         }
     }
 
-    /// Gives the first of every line that is due its turn, merged by rank.
+    /// Gives the first of every line that is due its turn, in the order of their queues and within these.
     fn serve_lines(&mut self) {
         let mut budget = PLACED_PER_STEP;
-        let mut heads = BTreeSet::new();
+        let mut merge = Merge::default();
         for line in self.lines.take_due() {
-            self.line_up_head(&mut heads, line);
+            self.line_up_head(&mut merge, line);
         }
-        while let Some((rank, line)) = heads.pop_first() {
+        while let Some(due) = merge.pop(&self.books) {
             if budget == 0 {
-                self.lines.wake(&line);
+                self.lines.wake(&due.line);
                 continue;
             }
-            let limit = heads.first().map(|(rank, _)| rank.clone());
-            let Served { placed, next } = match &line {
-                Line::Pods(line) => self.serve_pods(*line, &rank, limit.as_ref(), budget),
-                Line::Gate(queue, form) => self.serve_gate(*queue, form, &rank),
+            let rank = &due.spot.rank;
+            let Served { placed, next } = match &due.line {
+                Line::Pods(line) => {
+                    let reach = merge.reach(&self.books.queues, &due);
+                    self.serve_pods(*line, rank, &reach, budget)
+                }
+                Line::Gate(queue, form) => self.serve_gate(*queue, form, rank),
                 Line::Gang(gang) => self.serve_gang(*gang),
             };
             budget = budget.saturating_sub(placed);
             match next {
-                Next::Goes => self.line_up_head(&mut heads, line),
-                Next::Later => self.lines.wake(&line),
-                Next::Waits(until) => self.fall_asleep(line, *until),
+                Next::Goes => self.line_up_head(&mut merge, due.line),
+                Next::Later => self.lines.wake(&due.line),
+                Next::Waits(until) => self.fall_asleep(due.line, *until),
             }
             // Pods that were let in just now take their turn in this pass, too. Their lines are the first in the set.
             while let Some(Line::Pods(..)) = self.books.changes.lines.first() {
                 let line = self.books.changes.lines.pop_first().expect("looked at just now");
-                self.line_up_head(&mut heads, line);
+                self.line_up_head(&mut merge, line);
             }
         }
     }
@@ -196,32 +200,36 @@ impl Scheduler {
     }
 
     /// Puts a line among those that take their turn in this pass, if somebody stands in it.
-    fn line_up_head(&mut self, heads: &mut BTreeSet<(Rank, Line)>, line: Line) {
+    fn line_up_head(&mut self, merge: &mut Merge, line: Line) {
         match self.first_of(&line) {
-            Some(rank) => drop(heads.insert((rank, line))),
+            Some((queue, rank)) => {
+                let spot = Spot::of(&self.books, &line, rank);
+                merge.add(&self.books.queues, Due { queue, spot, line });
+            }
             None => self.lines.forget(&line),
         }
     }
 
-    fn first_of(&self, line: &Line) -> Option<Rank> {
+    fn first_of(&self, line: &Line) -> Option<(QueueId, Rank)> {
         match line {
-            Line::Pods(line) => self.books.ordinary.get(line)?.first().map(|(rank, _)| rank.clone()),
+            Line::Pods(line) => self.books.ordinary.get(line)?.first().map(|(rank, _)| (line.queue, rank.clone())),
             Line::Gate(queue, form) => {
                 let line = self.books.gate.get(&(*queue, form.clone()))?;
-                line.gangs.first_key_value().map(|(rank, _)| rank.clone())
+                line.gangs.first_key_value().map(|(rank, _)| (*queue, rank.clone()))
             }
-            Line::Gang(gang) => {
-                let turn = self.books.gangs.get(*gang)?.turn()?;
-                turn.is_past_gate().then(|| turn.rank().clone())
-            }
+            Line::Gang(gang) => match self.books.gangs.get(*gang)?.turn()? {
+                Turn::Past { rank, queue, .. } => Some((*queue, rank.clone())),
+                Turn::Gate { .. } => None,
+            },
         }
     }
 
     /// To wait until a limit holds what it refused; `behind`: beside what is claimed before this place.
-    pub(in crate::core) fn until_held(&self, refused: &QuotaExcess, behind: Option<(&Rank, Before)>) -> Until {
+    pub(in crate::core) fn until_held(&self, refused: &QuotaExcess, behind: Option<(QueueId, &Rank, Before)>) -> Until {
         let (resource, asked) = (Some(refused.excess.resource.clone()), refused.excess.asked);
         let queue = self.books.queues.find(&refused.queue);
-        let behind = behind.filter(|_| refused.kept.is_some()).map(|(rank, which)| (rank.clone(), which));
+        let behind = behind.filter(|_| refused.kept.is_some());
+        let behind = behind.map(|(leaf, rank, which)| (leaf, rank.clone(), which));
         Until { limit: queue.map(|queue| Hold { queue, resource, asked, behind }), ..Until::default() }
     }
 }

@@ -8,13 +8,14 @@ use crate::core::model::lifecycle::{AppEvent, AppState};
 use crate::core::model::queue::QuotaExcess;
 use crate::core::model::turn::{Line, PodLine};
 use crate::core::order::lines::{PodsWait, Told, Until};
+use crate::core::order::merge::{Reach, largest};
 use crate::core::order::pass::{Next, Served};
 use crate::core::step::Scheduler;
 
 impl Scheduler {
-    /// Places ordinary asks of one line from `head` on, up to what stands at `limit` in the order.
-    pub(super) fn serve_pods(&mut self, line: PodLine, head: &Rank, limit: Option<&Rank>, budget: u32) -> Served {
-        let PodLine { queue, class, starts } = line;
+    /// Places ordinary asks of one line from `head` on, as far as its turn reaches.
+    pub(super) fn serve_pods(&mut self, line: PodLine, head: &Rank, reach: &Reach, budget: u32) -> Served {
+        let PodLine { queue, class, starts, app: _ } = line;
         let most = match if starts { self.may_overtake(queue, head) } else { Ok(u32::MAX) } {
             Ok(most) => most.min(budget),
             Err(_) => {
@@ -22,15 +23,7 @@ impl Scheduler {
                 return Served { placed: 0, next: Next::waits(until) };
             }
         };
-        // Those behind somebody who is first in line are looked at apart from those before it.
-        let first = Some(queue).filter(|_| starts).and_then(|queue| self.next_first(queue, head));
-        let waiting = self.books.ordinary.get(&line).into_iter().flatten();
-        let within = |rank: &Rank| {
-            let goes = limit.is_none_or(|limit| rank <= limit) && first.as_ref().is_none_or(|first| rank < first);
-            goes || rank == head
-        };
-        let mut run: Vec<_> =
-            waiting.take_while(|(rank, _)| within(rank)).take(most as usize).map(|(_, ask)| *ask).collect();
+        let mut run = self.run_of(line, head, reach, most);
         let wanted = run.len();
         run.truncate(self.quota_for(line, head, run.len()));
         if !run.is_empty() && self.planner.bounds.is_full(class) {
@@ -45,6 +38,29 @@ impl Scheduler {
             Next::Goes
         };
         Served { placed, next }
+    }
+
+    /// The first of a line, up to so many, that have their turn at once.
+    fn run_of(&self, line: PodLine, head: &Rank, reach: &Reach, most: u32) -> Vec<AskId> {
+        // Those behind somebody who is first in line are looked at apart from those before it.
+        let first = if line.starts { self.next_first(line.queue, head) } else { None };
+        let within = |rank: &Rank| {
+            let goes = reach.holds(rank) && first.as_ref().is_none_or(|first| rank < first);
+            // Priority comes before the shares of applications.
+            let is_like = line.app.is_none() || rank.priority == head.priority;
+            goes && is_like || rank == head
+        };
+        let waiting = self.books.ordinary.get(&line).into_iter().flatten();
+        let mut run: Vec<_> =
+            waiting.take_while(|(rank, _)| within(rank)).take(most as usize).map(|(_, ask)| *ask).collect();
+        let queues = &self.books.queues;
+        // Who goes before whom may be another matter after each.
+        let one_by_one = line.starts
+            && queues.are_ordered()
+            && queues.keeps_on_path(line.queue).any(|keep| keep.leaf != line.queue);
+        let most = if one_by_one { run.len().min(1) } else { reach.most(&self.books, line, run.len()) };
+        run.truncate(most);
+        run
     }
 
     fn until_room(&self, queue: QueueId, class: ClassId) -> Until {
@@ -78,15 +94,7 @@ impl Scheduler {
             asked.add(request, count as u32);
             self.refused(line, head, &asked).is_none()
         };
-        if fits(count) {
-            return count;
-        }
-        let (mut low, mut high) = (0, count);
-        while high - low > 1 {
-            let middle = low + (high - low) / 2;
-            if fits(middle) { low = middle } else { high = middle }
-        }
-        low
+        largest(count, fits)
     }
 
     fn place_some(&mut self, queue: QueueId, class: ClassId, run: &[AskId]) -> u32 {

@@ -33,6 +33,10 @@ pub enum RejectReason {
     QueueNotLeaf(Text),
     /// The queue's object was deleted; it only drains.
     QueueDraining(Text),
+    /// The queue, or one above it, takes no new applications: this one says so.
+    QueueStopped(Text),
+    /// The queue's sort policy is `Fair`, and the application asks for a gang (seed: FIFO or StateAware only).
+    GangInFairQueue(Text),
     /// The sum is beyond what can be counted: no cluster has that much.
     AskTooLarge,
     /// The gang asks for more placeholders than one may.
@@ -71,6 +75,8 @@ impl RejectReason {
             Self::QueueNotFound(_) => Code::QueueNotFound,
             Self::QueueNotLeaf(_) => Code::QueueNotLeaf,
             Self::QueueDraining(_) => Code::QueueDraining,
+            Self::QueueStopped(_) => Code::QueueStopped,
+            Self::GangInFairQueue(_) => Code::GangInFairQueue,
             Self::AskTooLarge => Code::AskTooLarge,
             Self::TooManyPlaceholders { .. } => Code::TooManyPlaceholders,
             Self::ExceedsMaxQuota(_) => Code::ExceedsMaxQuota,
@@ -90,6 +96,12 @@ impl fmt::Display for RejectReason {
             Self::QueueNotFound(queue) => write!(f, "queue {queue} does not exist or has no valid place in the tree"),
             Self::QueueNotLeaf(queue) => write!(f, "queue {queue} has queues below it; name one of those"),
             Self::QueueDraining(queue) => write!(f, "queue {queue} is not defined any more and only drains"),
+            Self::QueueStopped(queue) => write!(f, "queue {queue} is stopped: it takes no new applications"),
+            Self::GangInFairQueue(queue) => write!(
+                f,
+                "the sortPolicy of queue {queue} is Fair, which puts single pods in order and no gangs; use a queue with FIFO \
+                 or StateAware"
+            ),
             Self::AskTooLarge => f.write_str("the sum of minMember x minResource is too large to count"),
             Self::TooManyPlaceholders { asked, max } => write!(
                 f,

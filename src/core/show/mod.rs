@@ -3,5 +3,6 @@
 pub mod kept;
 pub mod lacks;
 mod members;
+pub mod queues;
 pub mod report;
 mod turn;

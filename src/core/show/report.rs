@@ -1,6 +1,6 @@
 //! What is to be shown: which task groups, pods and queues changed, and what to say of each.
 
-use crate::core::base::ids::{AppId, AskId, GangId, GroupId, QueueId, Text};
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId, Text};
 use crate::core::base::resources::Totals;
 use crate::core::codes::Code;
 use crate::core::decision::Decision;
@@ -64,19 +64,6 @@ pub struct GroupReport {
     pub generation: i64,
     /// The queue in which its application is counted; of one that is in none, the queue that the spec names.
     pub queue: Text,
-}
-
-/// Everything that is shown of one queue.
-#[derive(Clone, Debug, Default)]
-pub struct QueueReport {
-    /// Used by it and all below it.
-    pub allocated: Totals,
-    /// Asked by waiting applications of it and all below it.
-    pub pending: Totals,
-    /// What is left of each resource limited here or above.
-    pub headroom: Vec<(Text, i128)>,
-    /// Applications by state.
-    pub applications: Vec<(AppState, u32)>,
 }
 
 /// So many nodes that are not ready are searched for members of a task group: where a whole zone is away it costs no more.
@@ -165,19 +152,6 @@ impl Scheduler {
         if self.books.asks[id].shown != told {
             self.books.asks[id].shown = told;
             self.decide(Decision::ShowAsk(id));
-        }
-    }
-
-    fn report_queues(&mut self) {
-        let mut queues: Vec<_> = std::mem::take(&mut self.books.changes.queues)
-            .into_iter()
-            .filter(|id| self.books.queues.get(*id).is_some())
-            .flat_map(|id| self.books.queues.path(id).collect::<Vec<_>>())
-            .collect();
-        queues.sort_unstable_by(|a, b| self.books.queues[*a].path.cmp(&self.books.queues[*b].path));
-        queues.dedup();
-        for id in queues {
-            self.decide(Decision::ShowQueue(self.books.queues[id].path.clone()));
         }
     }
 
@@ -556,17 +530,6 @@ impl Scheduler {
             format!("; node {name} is not ready ({members} {noun})")
         };
         nodes.iter().take(NOT_READY_NAMED).map(word).collect()
-    }
-
-    /// Everything that is shown of a queue.
-    pub fn queue_report(&self, id: QueueId) -> Option<QueueReport> {
-        let queue = self.books.queues.get(id)?;
-        let mut report = QueueReport { allocated: queue.allocated.clone(), ..QueueReport::default() };
-        let counts = AppState::ALL.into_iter().zip(queue.applications);
-        report.applications = counts.filter(|(_, count)| *count > 0).collect();
-        report.pending = queue.pending.clone();
-        report.headroom = self.books.queues.headroom(id);
-        Some(report)
     }
 }
 

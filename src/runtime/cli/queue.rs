@@ -9,7 +9,7 @@ use super::Reply;
 use super::fetch::{Cluster, FetchError, Found};
 use super::list::{DEFAULT_QUEUE, is_within};
 use super::output::{self, Tone, json, yaml};
-use crate::api::queue::{Queue, QueueStatus};
+use crate::api::queue::{FirstInLine, Queue, QueueSpec, QueueStatus, SortPolicy};
 use crate::runtime::args::{QueueArgs, TableOutput};
 use crate::runtime::text::escape;
 
@@ -27,6 +27,15 @@ struct Node {
     allocated: Amounts,
     pending: Amounts,
     max: Amounts,
+    guaranteed: Amounts,
+    /// How much of that it uses, in percent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    guaranteed_share: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sort_policy: Option<SortPolicy>,
+    stopped: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_in_line: Option<FirstInLine>,
     #[serde(skip_serializing_if = "Option::is_none")]
     max_applications: Option<u32>,
     headroom: Amounts,
@@ -93,8 +102,8 @@ impl From<Found<Queue>> for Node {
         let problem = problem(&queue);
         let known = queue.status.is_some();
         let status = queue.status.unwrap_or_default();
-        let QueueStatus { allocated, pending, headroom, applications, .. } = status;
-        let (max, max_applications) = (queue.spec.max, queue.spec.max_applications);
+        let QueueStatus { allocated, pending, headroom, applications, guaranteed_share, first_in_line, .. } = status;
+        let QueueSpec { max, guaranteed, sort_policy, stopped, max_applications, .. } = queue.spec;
         Self {
             name,
             implicit: false,
@@ -102,6 +111,11 @@ impl From<Found<Queue>> for Node {
             allocated,
             pending,
             max,
+            guaranteed,
+            guaranteed_share,
+            sort_policy,
+            stopped: stopped.unwrap_or(false),
+            first_in_line,
             max_applications,
             headroom,
             applications,
@@ -135,9 +149,9 @@ fn render(nodes: &[&Node], form: TableOutput, colours: bool) -> String {
         TableOutput::Json => return json(&Items { items: nodes }),
         TableOutput::Yaml => return yaml(&Items { items: nodes }),
     };
-    let mut header = vec!["QUEUE", "ALLOCATED", "MAX", "HEADROOM", "APPLICATIONS", "PROBLEM"];
+    let mut header = vec!["QUEUE", "ALLOCATED", "GUARANTEED", "MAX", "HEADROOM", "APPLICATIONS", "FIRST IN LINE", "PROBLEM"];
     if wide {
-        header.splice(4..4, ["PENDING", "MAX APPLICATIONS"]);
+        header.splice(5..5, ["PENDING", "MAX APPLICATIONS", "SORT POLICY"]);
     }
     let top = nodes.iter().map(|node| depth(&node.name)).min().unwrap_or_default();
     let rows: Vec<_> = nodes.iter().map(|node| (node.tone(), node.cells(top, wide))).collect();
@@ -157,18 +171,39 @@ impl Node {
         let implicit = if self.implicit { " (implicit)" } else { "" };
         let name = format!("{}{}{implicit}", "  ".repeat(depth(&self.name) - top), self.name);
         let none = if self.known { "-" } else { "unknown" };
-        let limits = [name, amounts(&self.allocated, none), self.max_text(), amounts(&self.headroom, none)];
+        let (allocated, headroom) = (amounts(&self.allocated, none), amounts(&self.headroom, none));
+        let limits = [name, allocated, self.guaranteed_text(), self.max_text(), headroom];
         let most = self.max_applications.map_or("-".to_owned(), |most| most.to_string());
-        let more = wide.then(|| [amounts(&self.pending, none), most]);
+        let policy = self.sort_policy.map_or("-".to_owned(), |policy| json_word(&policy));
+        let more = wide.then(|| [amounts(&self.pending, none), most, policy]);
         let applications = self.applications.iter().filter(|(_, number)| **number > 0);
         let applications = joined(applications.map(|(state, number)| format!("{number} {state}")), none);
         let problem = self.problem.clone().unwrap_or_else(|| "-".into());
-        limits.into_iter().chain(more.into_iter().flatten()).chain([applications, problem]).collect()
+        let last = [applications, self.first_text(none), problem];
+        limits.into_iter().chain(more.into_iter().flatten()).chain(last).collect()
+    }
+
+    /// `cpu 4 (75% used)`.
+    fn guaranteed_text(&self) -> String {
+        let share = self.guaranteed_share.map(|share| format!(" ({share}% used)")).unwrap_or_default();
+        format!("{}{share}", amounts(&self.guaranteed, "-"))
+    }
+
+    /// `ns/train, since 2026-01-01T00:00:00Z, holds`: who is first in line, and whether nothing starts before it.
+    fn first_text(&self, none: &str) -> String {
+        let Some(FirstInLine { application, since, holds }) = &self.first_in_line else { return none.to_owned() };
+        let holds = if *holds { ", holds" } else { "" };
+        format!("{application} since {}{holds}", since.0)
     }
 
     fn max_text(&self) -> String {
         amounts(&self.max, "unlimited")
     }
+}
+
+/// A value of an enum as it is written in an object.
+fn json_word(value: &impl Serialize) -> String {
+    serde_json::to_value(value).ok().and_then(|value| Some(value.as_str()?.to_owned())).unwrap_or_default()
 }
 
 /// `cpu 4, memory 8Gi`.
@@ -203,8 +238,11 @@ mod tests {
             ),
             found(
                 "root",
-                &serde_json::json!({"max": {"cpu": "10", "memory": "20Gi"}, "maxApplications": 5}),
+                &serde_json::json!({"max": {"cpu": "10", "memory": "20Gi"}, "guaranteed": {"cpu": "8"},
+                    "sortPolicy": "StateAware", "maxApplications": 5}),
                 &serde_json::json!({"observedGeneration": 2, "allocated": {"cpu": "4"}, "pending": {"cpu": "9"},
+                    "guaranteedShare": 50,
+                    "firstInLine": {"application": "ml/train", "since": "2026-01-01T00:00:00Z", "holds": true},
                     "headroom": {"cpu": "6", "memory": "20Gi"}, "applications": {"Running": 2, "Accepted": 1, "New": 0}}),
             ),
         ])
@@ -214,12 +252,12 @@ mod tests {
     fn the_tree_shows_parents_first_and_what_is_implicit() {
         let nodes = some();
         let expected = "\
-QUEUE                     ALLOCATED  MAX                   HEADROOM             APPLICATIONS           PROBLEM
-root                      cpu 4      cpu 10, memory 20Gi   cpu 6, memory 20Gi   1 Accepted, 2 Running  -
-  root.data (implicit)    unknown    unlimited             unknown              unknown                -
-    root.data.etl         -          unlimited             -                    -                      ParentMissing: root.data is no Queue
-  root.data-x             unknown    unlimited             unknown              unknown                Gangline has said nothing about it
-  root.default (implicit) unknown    unlimited             unknown              unknown                -
+QUEUE ALLOCATED GUARANTEED MAX HEADROOM APPLICATIONS FIRST IN LINE PROBLEM
+root cpu 4 cpu 8 (50% used) cpu 10, memory 20Gi cpu 6, memory 20Gi 1 Accepted, 2 Running ml/train since 2026-01-01T00:00:00Z, holds -
+  root.data (implicit) unknown - unlimited unknown unknown unknown -
+    root.data.etl - - unlimited - - - ParentMissing: root.data is no Queue
+  root.data-x unknown - unlimited unknown unknown unknown Gangline has said nothing about it
+  root.default (implicit) unknown - unlimited unknown unknown unknown -
 ";
         let shown = render(&nodes.iter().collect::<Vec<_>>(), TableOutput::Table, false);
         let words = |text: &str| {
@@ -234,9 +272,9 @@ root                      cpu 4      cpu 10, memory 20Gi   cpu 6, memory 20Gi   
         let nodes = some();
         let below: Vec<_> = nodes.iter().filter(|node| is_within(&node.name, "root.data")).collect();
         let shown = render(&below, TableOutput::Wide, false);
-        assert!(shown.contains("PENDING  MAX APPLICATIONS"), "{shown}");
+        assert!(shown.contains("PENDING  MAX APPLICATIONS  SORT POLICY"), "{shown}");
         let implicit = shown.lines().find(|line| line.contains("(implicit)")).expect("one is implicit");
-        assert_eq!(implicit.matches("unknown").count(), 4, "what is in use is nowhere said: {implicit}");
+        assert_eq!(implicit.matches("unknown").count(), 5, "what is in use is nowhere said: {implicit}");
         assert!(shown.contains("\nroot.data (implicit) ") && shown.contains("\n  root.data.etl "), "{shown}");
         assert!(!shown.contains("data-x"), "{shown}");
     }
