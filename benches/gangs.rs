@@ -8,7 +8,8 @@ use gangline::core::base::ids::{AskId, Key, Text, Uid};
 use gangline::core::base::resources::{Limit, Resources};
 use gangline::core::decision::Decision;
 use gangline::core::event::{
-    AskSpec, BindOutcome, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role, Style,
+    AskSpec, BindOutcome, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role, SortPolicy,
+    Style,
 };
 use gangline::core::model::class::Classes;
 use gangline::core::model::countdown::{Deadline, Timeouts};
@@ -274,6 +275,64 @@ fn gangs_wait_while_nothing_changes(bencher: Bencher<'_, '_>, (waiting, lack): (
     let index = 1000 + 3 * waiting * QUEUES;
     run(&mut scheduler, vec![foreign_of(7, index, 1)]);
     bencher.bench_local(|| assert_eq!(run(&mut scheduler, vec![foreign_of(7, index, 1)]), 0));
+}
+
+/// What puts the pods of 100 queues in order.
+#[derive(Clone, Copy, Debug)]
+enum Sorts {
+    /// Nothing but when they came.
+    Fifo,
+    /// What each queue is promised.
+    Promised,
+    /// The shares of the applications of each.
+    Fair,
+}
+
+/// 10,000 applications of one pod each are placed, in 100 queues.
+#[divan::bench(args = [Sorts::Fifo, Sorts::Promised, Sorts::Fair], sample_count = 20, sample_size = 1)]
+fn applications_in_100_queues(bencher: Bencher<'_, '_>, sorts: Sorts) {
+    let (mut ready, shape) = (cluster(1_000), shape(1000));
+    let queue = |at: u32| {
+        let cpu = |cores: i128| Limit::new([("cpu".into(), cores)]);
+        let spec = match sorts {
+            Sorts::Fifo => QueueSpec::default(),
+            Sorts::Promised => QueueSpec { guaranteed: cpu(10_000 + i128::from(at) * 3_000), ..QueueSpec::default() },
+            Sorts::Fair => QueueSpec { sort_policy: Some(SortPolicy::Fair), ..QueueSpec::default() },
+        };
+        Event::Queue(format!("root.q.{at:03}").into(), spec)
+    };
+    run(&mut ready, (0..QUEUES).map(queue).collect());
+    let application = |at: u32| {
+        let role = Role::Originator { application: format!("app-{at:05}").into() };
+        in_queue(pod(at, role, &shape), at % QUEUES)
+    };
+    run(&mut ready, (0..PODS).map(application).collect());
+    measure(bencher, PODS, &ready, || vec![Event::Synced], PODS);
+}
+
+/// 100 or 10,000 applications run in 100 queues that are promised something, while a pod comes to one of these, is placed and
+/// ends: what that takes does not follow from how many run.
+#[divan::bench(args = [100, 10_000], sample_count = 100, sample_size = 100)]
+fn a_pod_comes_while_applications_run(bencher: Bencher<'_, '_>, running: u32) {
+    let (mut scheduler, shape) = (cluster(1_000), shape(1000));
+    let queue = |at: u32| {
+        let guaranteed = Limit::new([("cpu".into(), 1_000_000)]);
+        Event::Queue(format!("root.q.{at:03}").into(), QueueSpec { guaranteed, ..QueueSpec::default() })
+    };
+    run(&mut scheduler, (0..QUEUES).map(queue).chain([Event::Synced]).collect());
+    let application = |at: u32| {
+        let role = Role::Originator { application: format!("app-{at:05}").into() };
+        in_queue(pod(at, role, &shape), at % QUEUES)
+    };
+    assert_eq!(run(&mut scheduler, (0..running).map(application).collect()), running);
+    let id = AskId { index: running, generation: 0 };
+    let mut queue = 0;
+    bencher.bench_local(|| {
+        queue = (queue + 1) % QUEUES;
+        let comes = in_queue(pod(id.index, Role::Singleton, &shape), queue);
+        assert_eq!(run(&mut scheduler, vec![comes]), 1);
+        assert_eq!(run(&mut scheduler, vec![Event::AskGone(id)]), 0);
+    });
 }
 
 /// How the last gang of [`tight`] falls short.
