@@ -4,12 +4,10 @@ use gangline::core::decision::Decision;
 use gangline::core::event::{GroupSpec, Place, Role, Style};
 use gangline::core::model::countdown::{Deadline, Timeouts};
 use gangline::core::model::lifecycle::AppState;
-use gangline::core::time::Wall;
 
 use crate::support::cluster::{Cluster, timeouts};
 
 /// A day, in milliseconds.
-const DAY_MS: i64 = 86_400_000;
 
 /// Three held seats, for which nobody comes; a pod with a scheduling gate is there.
 fn held(style: Style) -> Cluster {
@@ -190,33 +188,6 @@ fn a_timeout_survives_every_restart() {
             assert_eq!(failed, style == Style::Hard, "{done}");
         }
     }
-}
-
-/// 01, 1.7: "All deadlines are durable across a restart"; 02, 2.1: "jumps of the wall clock neither fire nor freeze
-/// anything".
-#[test]
-fn deadlines_survive_restarts_and_jumps_of_the_clock() {
-    for jump in [-DAY_MS, 0, DAY_MS] {
-        let mut cluster = held(Style::Soft);
-        cluster.wait(20_000);
-        cluster.restart().settle().wait(20_000);
-        cluster.now.wall = Wall(cluster.now.wall.0 + jump);
-        cluster.wait(19_999).settle();
-        assert_eq!(cluster.state("g"), AppState::Accepted, "{jump}");
-        cluster.wait(1).settle();
-        assert_eq!(cluster.state("g"), AppState::Waiting, "{jump}");
-    }
-    // While no process is there it goes on, and a deadline in the past is over at once; one that lies too far ahead is cut.
-    let after = |away: i64| {
-        let mut cluster = held(Style::Soft);
-        cluster.now.wall = Wall(cluster.now.wall.0 + away);
-        cluster.restart().settle();
-        cluster
-    };
-    assert_eq!(after(60_000).state("g"), AppState::Waiting);
-    assert_eq!(after(DAY_MS).state("g"), AppState::Waiting);
-    assert_eq!(after(59_999).state("g"), AppState::Accepted);
-    assert_eq!(after(-DAY_MS).wait(60_000).settle().state("g"), AppState::Waiting);
 }
 
 /// 01, 1.7: "After the first real pod was bound: leftover placeholders are released with TIMEOUT, the application goes on

@@ -3,6 +3,7 @@
 mod endings;
 mod harmless;
 mod placeholders;
+mod queues;
 mod restarts;
 mod sayings;
 mod starts;
@@ -24,6 +25,7 @@ pub(crate) fn tests() -> Vec<Test> {
         restarts::tests(),
         teams::tests(),
         endings::tests(),
+        queues::tests(),
         yunikorn::tests(),
     ]
     .into_iter()
