@@ -284,6 +284,38 @@ fn of_pods_that_declare_it_differently_one_is_heeded_and_the_other_told() {
     assert!(note.contains("driver-a"), "{note}");
 }
 
+/// A TaskGroup that is there already counts, and who declares it otherwise is told: once, whichever of the two comes first.
+#[test]
+fn a_task_group_that_is_there_with_another_spec_counts_and_that_is_told() {
+    let mut driven = cluster();
+    driven.upsert(Kind::Pod, &driver("driver"));
+    let mut made = made(&mut driven);
+    assert_eq!(made.len(), 2);
+    run(&mut driven, 3);
+    let told = |calls: &[Call]| -> Vec<String> {
+        let events = events(calls).into_iter();
+        events.filter(|(reason, _)| reason == Code::DeclarationAdjusted.name()).map(|(_, note)| note).collect()
+    };
+    // Another spelling of the same amount is no other spec.
+    let of_driver = made.iter_mut().find(|group| group["metadata"]["name"].as_str().unwrap().starts_with("driver"));
+    let group = of_driver.expect("it declares that");
+    group["spec"]["minResource"]["cpu"] = json!("1000m");
+    driven.upsert(Kind::TaskGroup, group);
+    assert_eq!(told(&run(&mut driven, 3)), [""; 0]);
+    group["spec"]["minMember"] = json!(3);
+    driven.upsert(Kind::TaskGroup, group);
+    group["metadata"]["annotations"] = json!({"a": "b"});
+    driven.upsert(Kind::TaskGroup, group);
+    let [note] = &told(&run(&mut driven, 3))[..] else { panic!("told once") };
+    assert!(note.contains("minMember") && !note.contains("minResource"), "{note}");
+
+    let mut driven = cluster();
+    driven.upsert(Kind::TaskGroup, group);
+    run(&mut driven, 1);
+    driven.upsert(Kind::Pod, &driver("driver"));
+    assert_eq!(told(&run(&mut driven, 3)).len(), 1);
+}
+
 /// 03, 3.4: "precedence: TaskGroup label, then …".
 #[test]
 fn a_pod_that_says_it_in_our_words_too_is_ours_alone() {

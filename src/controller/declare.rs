@@ -17,12 +17,15 @@ use crate::core::reason::Refusal;
 use crate::shim::dialect::Declared;
 use crate::shim::escape;
 use crate::shim::op::{Kind, Op};
+use crate::shim::task_group::blueprint;
 
 /// Which pods declare which TaskGroups.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Declarations {
     by_pod: BTreeMap<AskId, Vec<Key>>,
     by_group: BTreeMap<Key, BTreeSet<AskId>>,
+    /// Those that are there with another spec, which was told.
+    different: BTreeSet<Key>,
 }
 
 impl Declarations {
@@ -39,6 +42,7 @@ impl Declarations {
             pods.remove(&ask);
             if pods.is_empty() {
                 self.by_group.remove(group);
+                self.different.remove(group);
                 over.push(group.clone());
             }
         }
@@ -62,8 +66,12 @@ impl Controller {
             Event::AskGone(ask) => drop(self.note_groups(*ask, &[])),
             Event::Group(key, _) | Event::GroupRead(key, _) => {
                 self.outbox.settle(Slot::Declare, &Target::Group(key.clone()));
+                self.compare_with_declared(key);
             }
-            Event::GroupGone(key) => self.want_declared(key),
+            Event::GroupGone(key) => {
+                self.declarations.different.remove(key);
+                self.want_declared(key);
+            }
             Event::Queue(..)
             | Event::QueueGone(_)
             | Event::QueueDisplaced(..)
@@ -95,6 +103,7 @@ impl Controller {
         for key in groups {
             self.want_declared(&key);
             self.tell_of_difference(ask, &key);
+            self.compare_with_declared(&key);
         }
     }
 
@@ -153,6 +162,22 @@ impl Controller {
             let other = self.pod_key(heeded).name;
             let message =
                 format!("TaskGroup {} is made as pod {other} declares it, which differs from this one", key.name);
+            self.tell_pod(ask, Code::DeclarationAdjusted, message.into());
+        }
+    }
+
+    /// A TaskGroup that a pod declares is there with another spec: of an earlier run under the same ID, say, or made by hand.
+    /// It counts as it is, and the pod is told, once.
+    fn compare_with_declared(&mut self, key: &Key) {
+        let Some((ask, declared)) = self.declared(key) else { return };
+        let Some(there) = self.ledger.group(key).and_then(|facts| facts.blueprint.as_ref()) else { return };
+        let metadata = ObjectMeta { name: Some(key.name.to_string()), ..ObjectMeta::default() };
+        let fields = blueprint(&TaskGroup { metadata, spec: declared.spec.clone(), status: None }).differs_in(there);
+        if fields.is_empty() {
+            self.declarations.different.remove(key);
+        } else if self.declarations.different.insert(key.clone()) {
+            let fields = fields.join(", ");
+            let message = format!("TaskGroup {} is there with another {fields}: it counts as it is", key.name);
             self.tell_pod(ask, Code::DeclarationAdjusted, message.into());
         }
     }

@@ -11,6 +11,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference}
 use sha2::{Digest, Sha256};
 
 use super::pod::{Served, incarnation, label, parse_incarnation};
+use super::quantity::Quantity;
 use crate::api::names;
 use crate::api::task_group::PlaceholderTemplate;
 use crate::core::base::ids::{Key, Text, Uid};
@@ -41,10 +42,32 @@ pub struct Blueprint {
     pub application: Text,
     /// The queue's path.
     pub queue: Text,
+    /// How many at least.
+    pub min_member: u32,
     /// `minResource`, as written.
     pub min_resource: BTreeMap<Text, Text>,
     /// `placeholderTemplate`.
     pub template: Option<Box<PlaceholderTemplate>>,
+}
+
+impl Blueprint {
+    /// In which fields of their specs two TaskGroups of one name differ. An amount may be spelled in more than one way.
+    pub fn differs_in(&self, other: &Self) -> Vec<&'static str> {
+        let amount = |text: &Text| text.parse::<Quantity>();
+        let same = |(one, two): ((&Text, &Text), (&Text, &Text))| {
+            one.0 == two.0 && (one.1 == two.1 || matches!((amount(one.1), amount(two.1)), (Ok(a), Ok(b)) if a == b))
+        };
+        let sizes = (&self.min_resource, &other.min_resource);
+        let same_size = sizes.0.len() == sizes.1.len() && sizes.0.iter().zip(sizes.1).all(same);
+        let fields = [
+            ("applicationId", self.application == other.application),
+            ("queue", self.queue == other.queue),
+            ("minMember", self.min_member == other.min_member),
+            ("minResource", same_size),
+            ("placeholderTemplate", self.template == other.template),
+        ];
+        fields.into_iter().filter(|(_, same)| !same).map(|(field, _)| field).collect()
+    }
 }
 
 /// The pod's name: the same for the same seat, incarnation and attempt for ever, so that a creation whose answer was
@@ -236,7 +259,8 @@ mod tests {
             "priorityClassName": "high", "runtimeClassName": "gvisor",
         }));
         let min_resource = BTreeMap::from([("cpu".into(), "500m".into()), ("example.com/gpu".into(), "1".into())]);
-        Blueprint { application: "spark".into(), queue: "root.data".into(), min_resource, template: template.unwrap() }
+        let (application, queue) = ("spark".into(), "root.data".into());
+        Blueprint { application, queue, min_member: 2, min_resource, template: template.unwrap() }
     }
 
     fn made() -> Pod {
