@@ -27,8 +27,12 @@ pub(super) enum Contestant {
     Direct,
     /// Gangline with placeholders for members that are missing: none is
     Missing,
+    /// Makes, binds and deletes a placeholder for every pod and binds the pod then: the ceiling of those who do so too
+    NullSwaps,
     /// Gangline with a placeholder for every member
     All,
+    /// The same where pods declare their gangs in YuniKorn's words
+    Yunikorn,
     /// Kubernetes' own, with its rate limit lifted
     KubeScheduler,
 }
@@ -37,9 +41,11 @@ impl fmt::Display for Contestant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Null => "null (the ceiling)",
+            Self::NullSwaps => "null with four writes a pod (the ceiling of the two below)",
             Self::Direct => "gangline, Direct",
             Self::Missing => "gangline, Placeholder (missing)",
             Self::All => "gangline, Placeholder (all)",
+            Self::Yunikorn => "gangline, in YuniKorn's words (all)",
             Self::KubeScheduler => "kube-scheduler, qps 5000",
         })
     }
@@ -47,8 +53,12 @@ impl fmt::Display for Contestant {
 
 /// Those that a workload is given to. The ceiling, which comes first, runs beside each of the others.
 pub(super) const fn of(workload: Workload) -> &'static [Contestant] {
-    use Contestant::{All, Direct, KubeScheduler, Missing, Null};
-    if workload.has_gangs() { &[Null, Direct, Missing, All, KubeScheduler] } else { &[Null, Direct, KubeScheduler] }
+    use Contestant::{All, Direct, KubeScheduler, Missing, Null, NullSwaps, Yunikorn};
+    if workload.has_gangs() {
+        &[Null, Direct, Missing, NullSwaps, All, Yunikorn, KubeScheduler]
+    } else {
+        &[Null, Direct, KubeScheduler]
+    }
 }
 
 /// An error if one of them could not run.
@@ -63,9 +73,22 @@ impl Contestant {
         if matches!(self, Self::Direct) { 3 } else { 1 }
     }
 
+    /// Whether it decides nothing.
+    pub(super) const fn is_ceiling(self) -> bool {
+        matches!(self, Self::Null | Self::NullSwaps)
+    }
+
+    /// Who makes the same writes for each pod and decides nothing.
+    pub(super) const fn ceiling(self) -> Self {
+        match self {
+            Self::NullSwaps | Self::All | Self::Yunikorn => Self::NullSwaps,
+            Self::Null | Self::Direct | Self::Missing | Self::KubeScheduler => Self::Null,
+        }
+    }
+
     /// Whether it is Gangline.
     pub(super) const fn is_gangline(self) -> bool {
-        matches!(self, Self::Direct | Self::Missing | Self::All)
+        matches!(self, Self::Direct | Self::Missing | Self::All | Self::Yunikorn)
     }
 
     /// Its name on the command line.
@@ -76,7 +99,7 @@ impl Contestant {
     /// Its name in the audit log.
     pub(super) const fn user(self) -> &'static str {
         match self {
-            Self::Null | Self::Direct | Self::Missing | Self::All => "gangline",
+            Self::Null | Self::NullSwaps | Self::Direct | Self::Missing | Self::All | Self::Yunikorn => "gangline",
             Self::KubeScheduler => "kube-scheduler",
         }
     }
@@ -84,7 +107,7 @@ impl Contestant {
     /// What pods name.
     pub(super) const fn scheduler_name(self) -> &'static str {
         match self {
-            Self::Null | Self::Direct | Self::Missing | Self::All => "gangline",
+            Self::Null | Self::NullSwaps | Self::Direct | Self::Missing | Self::All | Self::Yunikorn => "gangline",
             Self::KubeScheduler => "default-scheduler",
         }
     }
@@ -95,7 +118,9 @@ impl Contestant {
             Self::Direct => Some(json!({"reservation": "Direct"})),
             Self::Missing => Some(json!({"reservation": "Placeholder", "placeholderFor": "missing"})),
             Self::All => Some(json!({"reservation": "Placeholder", "placeholderFor": "all"})),
-            Self::Null | Self::KubeScheduler => None,
+            // Its pods declare the TaskGroups.
+            Self::Yunikorn => None,
+            Self::Null | Self::NullSwaps | Self::KubeScheduler => None,
         }
     }
 
@@ -113,9 +138,10 @@ impl Contestant {
     /// Starts it; does not wait.
     pub(super) async fn start(self, plane: &ControlPlane, workload: Workload) -> Result<Running> {
         match self {
-            Self::Null => null(plane, workload).await.map(Running::Program),
+            Self::Null => null(plane, workload, &[]).await.map(Running::Program),
+            Self::NullSwaps => null(plane, workload, &["--swaps"]).await.map(Running::Program),
             Self::KubeScheduler => kube_scheduler(plane).map(Running::Program),
-            Self::Direct | Self::Missing | Self::All => {
+            Self::Direct | Self::Missing | Self::All | Self::Yunikorn => {
                 let mut launch = gangline::account(&plane.client(), &plane.kubeconfig(), plane.dir()).await?;
                 launch.env.extend(std::env::var("RUST_LOG").map(|filter| ("RUST_LOG".to_owned(), filter)));
                 Scheduler::spawn(&launch).map(Running::Gangline)
@@ -167,13 +193,14 @@ impl Running {
 }
 
 /// With Gangline's account: what a request costs the server depends on who asks (an administrator's meet no role).
-async fn null(plane: &ControlPlane, workload: Workload) -> Result<Process> {
+async fn null(plane: &ControlPlane, workload: Workload, more: &[&str]) -> Result<Process> {
     let kubeconfig = gangline::kubeconfig(&plane.client(), &plane.kubeconfig(), plane.dir()).await?;
     let kubeconfig = kubeconfig.display().to_string();
     let args = ["null", "--kubeconfig", &kubeconfig, "--pods", &workload.pods().to_string()].map(str::to_owned);
+    let args = args.into_iter().chain(more.iter().map(|arg| (*arg).to_owned())).collect();
     let program = std::env::current_exe().during("finding this program")?;
     let log = plane.dir().join("null.log");
-    Process::start(&Spec { name: "null".to_owned(), program, args: args.to_vec(), env: Vec::new(), log })
+    Process::start(&Spec { name: "null".to_owned(), program, args, env: Vec::new(), log })
 }
 
 /// Kubernetes' own, with its rate limit lifted.

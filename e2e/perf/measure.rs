@@ -8,7 +8,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::Plan;
-use super::contestant::Contestant;
 use super::figures::Figures;
 use super::side::{Ready, Side};
 use crate::support::error::{Error, Result};
@@ -25,7 +24,7 @@ const SETTLE: Duration = Duration::from_secs(4);
 /// Makes one run: the figures of the ceiling and of the contestant, whose share of it is among them.
 pub(super) async fn run(plan: Plan, keep: Option<&Path>, tell: impl Fn(&str)) -> Result<[Figures; 2]> {
     tell("making the nodes and pods of the ceiling");
-    let ceiling = Ready::make(Plan { contestant: Contestant::Null, ..plan }).await?;
+    let ceiling = Ready::make(Plan { contestant: plan.contestant.ceiling(), ..plan }).await?;
     tell("making its own");
     let contestant = Ready::make(plan).await?;
     let mut sides = [ceiling.start().await?, contestant.start().await?];

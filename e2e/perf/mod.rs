@@ -201,11 +201,11 @@ fn plans(args: &Args) -> Vec<Plan> {
 
 /// Who is measured, in order; the ceiling itself only if nobody else is wanted.
 fn beside_the_ceiling(workload: Workload, wanted: &[Contestant]) -> Vec<Contestant> {
-    if wanted == [Contestant::Null] {
+    if !wanted.is_empty() && wanted.iter().all(|contestant| contestant.is_ceiling()) {
         return wanted.to_vec();
     }
     let is_wanted = |contestant: &Contestant| wanted.is_empty() || wanted.contains(contestant);
-    let all = contestant::of(workload).iter().copied().filter(|contestant| *contestant != Contestant::Null);
+    let all = contestant::of(workload).iter().copied().filter(|contestant| !contestant.is_ceiling());
     all.filter(is_wanted).flat_map(|contestant| std::iter::repeat_n(contestant, contestant.turns())).collect()
 }
 
