@@ -75,17 +75,18 @@ impl Books {
         for (PodLine { queue, app, .. }, waiting) in &self.ordinary {
             // One that is not known any more takes nothing.
             let known = self.queues.get(*queue);
-            if known.is_some() && app.is_some() != (self.queues.sort_policy(*queue) == SortPolicy::Fair) {
-                sorted_otherwise.extend(waiting.iter().map(|(_, ask)| *ask));
+            if known.is_some_and(|queue| !is_on_path_of(&queue.path, changed)) {
+                continue;
             }
-            if known.is_none_or(|queue| is_on_path_of(&queue.path, changed)) {
-                let waiting = waiting.iter().map(|(_, ask)| *ask);
-                if known.is_some_and(|known| self.queues.usable(&known.path).is_ok()) {
-                    // They stand where they belong, but may be told something else.
-                    self.changes.asks.extend(waiting);
-                } else {
-                    asks.extend(waiting);
-                }
+            let waiting = waiting.iter().map(|(_, ask)| *ask);
+            if known.is_some() && app.is_some() != (self.queues.sort_policy(*queue) == SortPolicy::Fair) {
+                sorted_otherwise.extend(waiting.clone());
+            }
+            if known.is_some_and(|known| self.queues.usable(&known.path).is_ok()) {
+                // They stand where they belong, but may be told something else.
+                self.changes.asks.extend(waiting);
+            } else {
+                asks.extend(waiting);
             }
         }
         for ask in asks {

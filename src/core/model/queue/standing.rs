@@ -1,9 +1,9 @@
 //! Whose turn it is among queues: those that use less than they are promised go first (01, 1.12).
 
-use std::cmp::Ordering;
-use std::cmp::Reverse;
+use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeMap;
 
-use crate::core::base::ids::{GangId, Key, QueueId};
+use crate::core::base::ids::{GangId, Key, QueueId, Text};
 use crate::core::base::resources::{Limit, Resources, Totals};
 use crate::core::base::share::Share;
 use crate::core::event::SortPolicy;
@@ -94,7 +94,7 @@ impl Queues {
         if !self.are_ordered() {
             return Standing::default();
         }
-        let owed = |at| self.arena[at].share_with(more).filter(|share| !share.is_whole());
+        let owed = |at: QueueId| self.arena[at].share_with(more).filter(|share| !share.is_whole());
         let mut levels: Vec<_> = self.path(id).map(owed).skip_while(Option::is_none).collect();
         levels.reverse();
         Standing(levels)
@@ -131,7 +131,7 @@ impl Queues {
             return promised.clone();
         }
         let limits = self.path(id).flat_map(|at| self.arena[at].spec.max.iter());
-        let mut least = std::collections::BTreeMap::new();
+        let mut least: BTreeMap<Text, i128> = BTreeMap::new();
         for (name, amount) in limits {
             let known = least.entry(name.into()).or_insert(amount);
             *known = amount.min(*known);
@@ -144,7 +144,7 @@ impl Queues {
         if one.0 == other.0 || at == one.0 || !self.are_ordered() {
             return one.1 < other.1;
         }
-        let place = |(id, rank)| self.seen_with(self.standing(id).coarse(), id, rank);
+        let place = |(id, rank): (QueueId, &Rank)| self.seen_with(self.standing(id).coarse(), id, rank);
         place(one) < place(other)
     }
 
@@ -164,7 +164,7 @@ impl Queues {
         if at == place.0 || !self.are_ordered() {
             return claims.before(place.1, which);
         }
-        let counts = |claim: &&(&Rank, &Claim)| which == Before::All || !claim.1.blocked;
+        let counts = |claim: &(&Rank, &Claim)| which == Before::All || !claim.1.blocked;
         let first = claims.iter().filter(counts).filter(|(rank, claim)| self.goes_before(at, (claim.queue, rank), place));
         first.fold((0, Totals::default()), |(count, mut sum), (_, claim)| {
             sum.add_all(&claim.need);
