@@ -11,6 +11,7 @@ mod teams;
 mod timeouts;
 mod waits;
 mod yunikorn;
+mod yunikorn_scenarios;
 
 use crate::harness::Test;
 
@@ -27,6 +28,7 @@ pub(crate) fn tests() -> Vec<Test> {
         endings::tests(),
         queues::tests(),
         yunikorn::tests(),
+        yunikorn_scenarios::tests(),
     ]
     .into_iter()
     .flatten()
