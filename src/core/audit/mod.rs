@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AskId, GangId, NodeId, QueueId};
+use crate::core::base::ids::{AppId, AskId, GangId, NodeId, QueueId};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::books::asks_of;
@@ -27,6 +27,7 @@ impl Scheduler {
         self.audit_ghosts(&mut violations);
         self.audit_gangs(&mut violations);
         self.audit_queues(&mut violations);
+        self.audit_order(&mut violations);
         self.audit_turns(&mut violations);
         self.audit_fronts(&mut violations);
         violations
@@ -257,6 +258,33 @@ impl Scheduler {
             if (queue.applications, &queue.pending, queue.admitted) != (applications, &pending, admitted) {
                 violations.push(format!("queue {} counts other applications than there are", queue.path));
             }
+        }
+    }
+
+    /// What the order among queues, and within one, goes by: what each application uses, and who starts.
+    fn audit_order(&self, violations: &mut Vec<String>) {
+        let mut used: BTreeMap<AppId, Totals> = BTreeMap::new();
+        for (_, ask) in self.books.asks.iter() {
+            if let (Some(app), Some(charge)) = (ask.app, ask.charge.as_ref().filter(|charge| charge.queue.is_some())) {
+                used.entry(app).or_default().add(&charge.in_queue, 1);
+            }
+        }
+        for (id, app) in self.books.apps.iter() {
+            if app.used != used.remove(&id).unwrap_or_default() {
+                violations.push(format!("{} uses something else than its pods", app.key));
+            }
+        }
+        let starting = |id: QueueId| {
+            self.books.gangs.iter().filter(move |(_, gang)| gang.starts_in() == Some(id)).map(|(gang, _)| gang)
+        };
+        for (id, queue) in self.books.queues.iter() {
+            if !starting(id).collect::<BTreeSet<_>>().eq(&queue.starting) {
+                violations.push(format!("queue {} counts other gangs that start than there are", queue.path));
+            }
+        }
+        let orders = self.books.queues.iter().any(|(_, queue)| queue.spec.orders_something());
+        if orders != self.books.queues.are_ordered() {
+            violations.push("whether some queue is promised something is counted wrong".into());
         }
     }
 

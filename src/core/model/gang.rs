@@ -121,6 +121,11 @@ impl Gang {
         self.place.as_ref().map(Place::chance)
     }
 
+    /// The queue in which it is between the open gate and its start.
+    pub const fn starts_in(&self) -> Option<QueueId> {
+        self.starts_in
+    }
+
     /// Where it stands.
     pub const fn stage(&self) -> &Stage {
         &self.stage
