@@ -274,11 +274,12 @@ impl Scheduler {
                 violations.push(format!("{} uses something else than its pods", app.key));
             }
         }
-        let starting = |id: QueueId| {
-            self.books.gangs.iter().filter(move |(_, gang)| gang.starts_in() == Some(id)).map(|(gang, _)| gang)
-        };
+        let mut starting: BTreeMap<QueueId, BTreeSet<GangId>> = BTreeMap::new();
+        for (id, queue) in self.books.gangs.iter().filter_map(|(id, gang)| Some((id, gang.starts_in()?))) {
+            starting.entry(queue).or_default().insert(id);
+        }
         for (id, queue) in self.books.queues.iter() {
-            if !starting(id).collect::<BTreeSet<_>>().eq(&queue.starting) {
+            if queue.starting != starting.remove(&id).unwrap_or_default() {
                 violations.push(format!("queue {} counts other gangs that start than there are", queue.path));
             }
         }
