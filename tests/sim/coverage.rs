@@ -197,6 +197,9 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     ("reason Submitted", "an application is judged in the step in which it becomes known"),
     ("reason TooManyPlaceholders", "gangs of plans have few members"),
     ("reason WaitingForPlaceholders", "as above"),
+    ("reason InvalidDeclaration", "no pod of a plan declares something in another system's words"),
+    ("reason DeclarationAdjusted", "as above"),
+    ("reason DeclarationRefused", "as above"),
     ("application Resuming to New", "its only TaskGroup is made anew beside a driver, and is judged at once"),
 ];
 
