@@ -299,7 +299,10 @@ fn who_is_blocked_by_nodes_keeps_nobody_waiting_in_a_state_aware_queue() {
     let last = cluster.all("tiny", 1);
     cluster.submit("tiny", "root.q", last);
     cluster.settle();
-    assert_eq!((cluster.report("large").reason, cluster.report("small").reason), ("WaitingForCapacity", "WaitingForMembers"));
+    assert_eq!(
+        (cluster.report("large").reason, cluster.report("small").reason),
+        ("WaitingForCapacity", "WaitingForMembers")
+    );
     assert_eq!(cluster.report("tiny").reason, "WaitingForStart");
     cluster.show_queue("root.q", sorted(SortPolicy::Fifo));
     cluster.settle();

@@ -7,8 +7,6 @@ use gangline::core::model::lifecycle::AppState;
 
 use crate::support::cluster::{Cluster, timeouts};
 
-/// A day, in milliseconds.
-
 /// Three held seats, for which nobody comes; a pod with a scheduling gate is there.
 fn held(style: Style) -> Cluster {
     let mut cluster = Cluster::default().nodes(1, 4).queue("root.q", 4);

@@ -68,16 +68,16 @@ impl<'a> App<'a> {
 
     /// Waits until so many of its own pods run.
     async fn wait_run(&self, count: usize) -> Result<()> {
-        let run = |pods: &[&Pod]| {
-            pods.iter().filter(|pod| !is_placeholder(pod) && phase(pod) == "Running").count() == count
-        };
+        let run =
+            |pods: &[&Pod]| pods.iter().filter(|pod| !is_placeholder(pod) && phase(pod) == "Running").count() == count;
         self.t.pods().wait_all(&format!("{APP_ID}={}", self.id), "they run", run).await.map(drop)
     }
 
     /// Waits until its TaskGroup says so.
     async fn wait_reason(&self, reason: &str) -> Result<TaskGroup> {
         let label = |group: &&&TaskGroup| group.spec.application_id.as_deref() == Some(self.id);
-        let says = |groups: &[&TaskGroup]| groups.iter().find(label).is_some_and(|group| status(group).reason == reason);
+        let says =
+            |groups: &[&TaskGroup]| groups.iter().find(label).is_some_and(|group| status(group).reason == reason);
         let groups = self.t.groups().wait_all("", &format!("{} is {reason}", self.id), says).await?;
         Ok(groups.into_iter().find(|group| group.spec.application_id.as_deref() == Some(self.id)).expect("it says so"))
     }

@@ -115,7 +115,8 @@ impl Workload {
     pub(super) fn pod(self, gang: usize, member: usize, contestant: Contestant) -> Value {
         let mut metadata = json!({"name": format!("{MEMBER}{gang}-{member}")});
         if self.has_gangs() && contestant == Contestant::Yunikorn {
-            let group = json!([{"name": "all", "minMember": self.size, "minResource": {"cpu": "100m", "memory": "128Mi"}}]);
+            let group =
+                json!([{"name": "all", "minMember": self.size, "minResource": {"cpu": "100m", "memory": "128Mi"}}]);
             metadata["labels"] = json!({"applicationId": format!("app-{gang}")});
             metadata["annotations"] = json!({
                 "yunikorn.apache.org/task-groups": group.to_string(), "yunikorn.apache.org/task-group-name": "all",

@@ -56,7 +56,9 @@ fn cause(code: Code) -> Cause {
         Code::GangGroupMismatch => Cause::Goes(World::agree),
         Code::QueueNotFound | Code::QueueDraining => Cause::Goes(World::define_queues),
         Code::QueueNotLeaf => Cause::Goes(|world, _| world.fell_queues()),
-        Code::QueueStopped | Code::GangInFairQueue | Code::WaitingForStart => Cause::Goes(|world, _| world.lift_quotas()),
+        Code::QueueStopped | Code::GangInFairQueue | Code::WaitingForStart => {
+            Cause::Goes(|world, _| world.lift_quotas())
+        }
         Code::NamespaceQuotaTooSmall => Cause::Goes(|world, _| world.set_namespace_quota(None)),
         Code::ExceedsMaxQuota | Code::WaitingForQuota | Code::WaitingForApplications | Code::SeatTooSmall => {
             Cause::Goes(|world, _| world.lift_quotas())

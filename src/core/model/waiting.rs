@@ -118,9 +118,9 @@ impl Books {
             return WaitsFor::Nothing;
         }
         let path = ask.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE);
-        self.queues.usable(path).map_or(WaitsFor::Queue, |queue| {
-            WaitsFor::Room(PodLine { queue, class, starts: true, app: None })
-        })
+        self.queues
+            .usable(path)
+            .map_or(WaitsFor::Queue, |queue| WaitsFor::Room(PodLine { queue, class, starts: true, app: None }))
     }
 
     /// The line of pods of an application.
@@ -132,7 +132,8 @@ impl Books {
     fn waits_for_in_app(&self, (app, group): (AppId, Option<GroupId>), class: ClassId) -> WaitsFor {
         let entry = &self.apps[app];
         let starts = entry.state() == AppState::Accepted;
-        let ordinary = entry.queue.map_or(WaitsFor::Nothing, |queue| WaitsFor::Room(self.line_in(queue, class, (app, starts))));
+        let ordinary =
+            entry.queue.map_or(WaitsFor::Nothing, |queue| WaitsFor::Room(self.line_in(queue, class, (app, starts))));
         match (entry.state(), group) {
             (AppState::Running | AppState::Waiting, None) => ordinary,
             (AppState::Accepted, None) if entry.groups.is_empty() && entry.admitted => ordinary,

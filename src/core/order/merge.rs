@@ -62,7 +62,9 @@ impl Spot {
     /// The place of a line whose first has this rank.
     pub(super) fn of(books: &Books, line: &Line, rank: Rank) -> Self {
         let share = match line {
-            Line::Pods(PodLine { queue, app: Some(app), .. }) => share_of(books, *queue, *app, (&Resources::default(), 0)),
+            Line::Pods(PodLine { queue, app: Some(app), .. }) => {
+                share_of(books, *queue, *app, (&Resources::default(), 0))
+            }
             Line::Pods(_) | Line::Gate(..) | Line::Gang(_) => Share::NOTHING,
         };
         Self { priority: rank.priority, share, rank }
@@ -100,14 +102,11 @@ impl Merge {
     pub(super) fn reach(&self, queues: &Queues, due: &Due) -> Reach {
         let mut reach = Reach::default();
         let beside = self.lines.get(&due.queue).and_then(|of_queue| of_queue.lines.first());
-        match beside {
-            Some((next, _)) => {
-                let is_like = next.priority == due.spot.priority;
-                reach.share = is_like.then_some(next.share);
-                // Whose application uses less goes on, however late it was submitted.
-                reach.rank = (!is_like || next.share == due.spot.share).then(|| next.rank.clone());
-            }
-            None => {}
+        if let Some((next, _)) = beside {
+            let is_like = next.priority == due.spot.priority;
+            reach.share = is_like.then_some(next.share);
+            // Whose application uses less goes on, however late it was submitted.
+            reach.rank = (!is_like || next.share == due.spot.share).then(|| next.rank.clone());
         }
         let other = self.queues.iter().find(|(_, queue)| *queue != due.queue);
         if let Some((other, _)) = other {
@@ -138,8 +137,10 @@ impl Merge {
 
 impl Reach {
     fn up_to(&mut self, rank: Rank) {
-        let nearer = self.rank.take().map_or_else(|| rank.clone(), |own| own.min(rank.clone()));
-        self.rank = Some(nearer);
+        self.rank = Some(match self.rank.take() {
+            Some(own) => own.min(rank),
+            None => rank,
+        });
     }
 
     /// Whether somebody with this rank still has a turn.
@@ -156,7 +157,8 @@ impl Reach {
         let request = &books.classes.shape(line.class).request;
         largest(count, |count| {
             let before = (request, count.saturating_sub(1) as u32);
-            let as_far = self.standing.as_ref().is_none_or(|most| books.queues.standing_with(line.queue, before) <= *most);
+            let as_far =
+                self.standing.as_ref().is_none_or(|most| books.queues.standing_with(line.queue, before) <= *most);
             as_far && share.is_none_or(|(most, app)| share_of(books, line.queue, app, before) <= most)
         })
         .max(1)

@@ -55,9 +55,8 @@ impl Scheduler {
             waiting.take_while(|(rank, _)| within(rank)).take(most as usize).map(|(_, ask)| *ask).collect();
         let queues = &self.books.queues;
         // Who goes before whom may be another matter after each.
-        let one_by_one = line.starts
-            && queues.are_ordered()
-            && queues.keeps_on_path(line.queue).any(|keep| keep.leaf != line.queue);
+        let one_by_one =
+            line.starts && queues.are_ordered() && queues.keeps_on_path(line.queue).any(|keep| keep.leaf != line.queue);
         let most = if one_by_one { run.len().min(1) } else { reach.most(&self.books, line, run.len()) };
         run.truncate(most);
         run

@@ -149,7 +149,8 @@ fn render(nodes: &[&Node], form: TableOutput, colours: bool) -> String {
         TableOutput::Json => return json(&Items { items: nodes }),
         TableOutput::Yaml => return yaml(&Items { items: nodes }),
     };
-    let mut header = vec!["QUEUE", "ALLOCATED", "GUARANTEED", "MAX", "HEADROOM", "APPLICATIONS", "FIRST IN LINE", "PROBLEM"];
+    let mut header =
+        vec!["QUEUE", "ALLOCATED", "GUARANTEED", "MAX", "HEADROOM", "APPLICATIONS", "FIRST IN LINE", "PROBLEM"];
     if wide {
         header.splice(5..5, ["PENDING", "MAX APPLICATIONS", "SORT POLICY"]);
     }

@@ -154,18 +154,14 @@ impl Queues {
     }
 
     /// How many gangs have claims on a queue that go before this place of a queue at or below it, and what they claim.
-    pub(in crate::core) fn claimed_before(
-        &self,
-        at: QueueId,
-        place: (QueueId, &Rank),
-        which: Before,
-    ) -> (u32, Totals) {
+    pub(in crate::core) fn claimed_before(&self, at: QueueId, place: (QueueId, &Rank), which: Before) -> (u32, Totals) {
         let claims = &self.arena[at].claims;
         if at == place.0 || !self.are_ordered() {
             return claims.before(place.1, which);
         }
         let counts = |claim: &(&Rank, &Claim)| which == Before::All || !claim.1.blocked;
-        let first = claims.iter().filter(counts).filter(|(rank, claim)| self.goes_before(at, (claim.queue, rank), place));
+        let first =
+            claims.iter().filter(counts).filter(|(rank, claim)| self.goes_before(at, (claim.queue, rank), place));
         first.fold((0, Totals::default()), |(count, mut sum), (_, claim)| {
             sum.add_all(&claim.need);
             (count + 1, sum)
