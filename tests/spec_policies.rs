@@ -1,7 +1,7 @@
 //! Queue policies: who goes first among queues and within one (01, 1.2.5, 1.12).
 
 use gangline::core::base::resources::Limit;
-use gangline::core::event::{QueueSpec, Role, SortPolicy};
+use gangline::core::event::{AskSpec, QueueSpec, Role, SortPolicy};
 use gangline::core::model::lifecycle::AppState;
 use proptest::prelude::*;
 
@@ -21,9 +21,15 @@ fn sorted(policy: SortPolicy) -> QueueSpec {
 
 /// `count` pods outside applications wait in a queue, NAME-00, NAME-01, …
 fn singles(cluster: &mut Cluster, name: &str, queue: &str, count: u32) {
+    changed_singles(cluster, (name, queue, count), |_| ());
+}
+
+/// The same, each of them changed before it is made.
+fn changed_singles(cluster: &mut Cluster, (name, queue, count): (&str, &str, u32), change: impl Fn(&mut AskSpec)) {
     for number in 0..count {
         let mut spec = cluster.pod(&format!("{name}-{number:02}"), Role::Singleton);
         spec.queue = Some(queue.into());
+        change(&mut spec);
         cluster.show(spec);
     }
 }
@@ -57,10 +63,7 @@ fn the_queue_that_is_furthest_below_its_promise_goes_first() {
     cluster.show_queue("root.none", QueueSpec::default());
     cluster.show_queue("root.four", promised(4));
     cluster.show_queue("root.eight", promised(8));
-    singles(&mut cluster, "none", "root.none", 12);
-    for pod in ["none-00", "none-01"] {
-        cluster.change(pod, |spec| (spec.priority, spec.created) = (1_000, 1));
-    }
+    changed_singles(&mut cluster, ("none", "root.none", 12), |spec| (spec.priority, spec.created) = (1_000, 1));
     singles(&mut cluster, "four", "root.four", 12);
     singles(&mut cluster, "eight", "root.eight", 12);
     cluster.settle();
@@ -92,11 +95,8 @@ fn beyond_promises_the_order_is_that_of_submission() {
     let mut cluster = Cluster::default().nodes(1, 6);
     cluster.show_queue("root.two", promised(2));
     cluster.show_queue("root.none", QueueSpec::default());
-    singles(&mut cluster, "none", "root.none", 3);
+    changed_singles(&mut cluster, ("none", "root.none", 3), |spec| spec.created = 1);
     singles(&mut cluster, "two", "root.two", 12);
-    for number in 0..3 {
-        cluster.change(&format!("none-{number:02}"), |spec| spec.created = 1);
-    }
     cluster.settle();
     assert_eq!(["none", "two"].map(|name| bound(&cluster, name)), [3, 3]);
 }
@@ -112,12 +112,10 @@ fn promises_hold_on_every_level() {
     cluster.show_queue("root.b", QueueSpec::default());
     cluster.show_queue("root.b.x", promised(2));
     cluster.show_queue("root.b.y", QueueSpec::default());
-    for (name, queue) in [("ax", "root.a.x"), ("ay", "root.a.y"), ("bx", "root.b.x"), ("by", "root.b.y")] {
+    for (name, queue) in [("ax", "root.a.x"), ("ay", "root.a.y"), ("bx", "root.b.x")] {
         singles(&mut cluster, name, queue, 10);
     }
-    for number in 0..10 {
-        cluster.change(&format!("by-{number:02}"), |spec| spec.created = 1);
-    }
+    changed_singles(&mut cluster, ("by", "root.b.y", 10), |spec| spec.created = 1);
     cluster.settle();
     // a: 3 of x and 1 more; then what b.x is promised; then the oldest.
     assert_eq!(["ax", "ay", "bx", "by"].map(|name| bound(&cluster, name)), [4, 0, 2, 4]);
@@ -173,9 +171,8 @@ fn a_priority_offset_counts_among_queues() {
         let mut cluster = Cluster::default().nodes(1, 3);
         cluster.show_queue("root.a", QueueSpec::default());
         cluster.show_queue("root.b", QueueSpec { priority_offset: offset, ..QueueSpec::default() });
-        singles(&mut cluster, "a", "root.a", 3);
+        changed_singles(&mut cluster, ("a", "root.a", 3), |spec| spec.priority = 5);
         singles(&mut cluster, "b", "root.b", 3);
-        (0..3).for_each(|number| cluster.change(&format!("a-{number:02}"), |spec| spec.priority = 5));
         cluster.settle();
         assert_eq!(bound(&cluster, first), 3, "{offset}");
     }

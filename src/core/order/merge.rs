@@ -52,9 +52,9 @@ struct OfQueue {
 pub(super) struct Reach {
     /// Up to this place in the order of submission.
     rank: Option<Rank>,
-    /// As long as its queue is no better served than this.
+    /// As long as its queue is served less well than this.
     standing: Option<Standing>,
-    /// As long as its application uses no more than this.
+    /// As long as its application uses less than this.
     share: Option<Share>,
 }
 
@@ -155,13 +155,14 @@ impl Reach {
             return count;
         }
         let request = &books.classes.shape(line.class).request;
-        largest(count, |count| {
+        let more = |count: usize| {
             let before = (request, count.saturating_sub(1) as u32);
-            let as_far =
-                self.standing.as_ref().is_none_or(|most| books.queues.standing_with(line.queue, before) <= *most);
-            as_far && share.is_none_or(|(most, app)| share_of(books, line.queue, app, before) <= most)
-        })
-        .max(1)
+            let is_owed = |most: &Standing| books.queues.standing_with(line.queue, before) < *most;
+            self.standing.as_ref().is_none_or(is_owed)
+                && share.is_none_or(|(most, app)| share_of(books, line.queue, app, before) < most)
+        };
+        // Where it has as much as the other one, their places in the order of submission decide: that is another turn.
+        largest(count, |count| count <= 1 || more(count)).max(1)
     }
 }
 
