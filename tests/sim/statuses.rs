@@ -255,6 +255,15 @@ fn wrong_headroom(
     (is_whole && said != found).then(|| format!("{said:?} is said to be left: {found:?}"))
 }
 
+/// Whether a queue may use what it is promised, and those below it are not promised more together.
+fn promise_can_be_kept(name: &str, queue: &Queue, above: Amount, queues: &[(String, Queue)]) -> bool {
+    let promised = |queue: &Queue| Amount::of(Some(&queue.spec.guaranteed), Amount::default()).milli;
+    let most = Amount::of(Some(&queue.spec.max), above).smaller(above).milli;
+    let is_child = |path: &str| path.rsplit_once('.').is_some_and(|(parent, _)| parent == name);
+    let below: u64 = queues.iter().filter(|(path, _)| is_child(path)).map(|(_, queue)| promised(queue)).sum();
+    promised(queue) == 0 || promised(queue) <= most && below <= promised(queue)
+}
+
 /// Whether a queue has a place, and its status is of today.
 fn wrong_place(name: &str, queue: &Queue, status: &QueueStatus, queues: &[(String, Queue)]) -> Option<String> {
     let generation = queue.metadata.generation.unwrap_or(0);
@@ -267,7 +276,9 @@ fn wrong_place(name: &str, queue: &Queue, status: &QueueStatus, queues: &[(Strin
     // The nearest limit of those above.
     let above = levels(name).filter(|level| *level != name).filter_map(find);
     let limit = above.fold(Amount::ENDLESS, |limit, queue| Amount::of(Some(&queue.spec.max), limit));
-    let is_right = has_place && Amount::of(Some(&queue.spec.max), Amount::default()).is_within(limit);
+    let is_right = has_place
+        && Amount::of(Some(&queue.spec.max), Amount::default()).is_within(limit)
+        && promise_can_be_kept(name, queue, limit, queues);
     let is_active = status.conditions.iter().any(|one| one.type_ == "Active" && one.status == "True");
     (is_active != is_right).then(|| format!("it has its place: {is_right}; its conditions: {:?}", status.conditions))
 }
