@@ -49,9 +49,9 @@ async fn end_some(t: &Context, queue: &str, count: usize) -> Result<()> {
 
 async fn promises(t: &mut Context) -> Result<()> {
     t.add_nodes("node", 1, |nodes| nodes.cpu = "6".to_owned()).await?;
+    let mut scheduler = t.start_scheduler("gangline", &[]).await?;
     t.queue_at("root.a", json!({"guaranteed": {"cpu": "4"}})).await?;
     t.queue_at("root.b", json!({"guaranteed": {"cpu": "2"}})).await?;
-    let mut scheduler = t.start_scheduler("gangline", &[]).await?;
     singles(t, "b", 12).await?;
     assert_eq!(shares(t).await?, [0, 6], "who is promised more asks for nothing");
     singles(t, "a", 12).await?;
