@@ -316,6 +316,30 @@ fn a_task_group_that_is_there_with_another_spec_counts_and_that_is_told() {
     assert_eq!(told(&run(&mut driven, 3)).len(), 1);
 }
 
+/// 01, 1.2.1: "from a pod that carries a gang annotation (then the controller makes the TaskGroup object and goes on when it
+/// exists)": a driver that is in none of the groups which it declares starts with them, and not before they are there.
+#[test]
+fn a_driver_outside_its_groups_starts_with_them() {
+    let groups = |min: u32| json!([{"name": "executor", "minMember": min, "minResource": {"cpu": "1"}}]).to_string();
+    let mut driven = cluster();
+    let before = pod("before", &json!({}));
+    driven.upsert(Kind::Pod, &pod("driver", &json!({GROUPS: groups(30)})));
+    driven.upsert(Kind::Pod, &before);
+    driven.wait(1_000);
+    let calls = driven.taken();
+    let conditions = calls.iter().filter(|call| matches!(call.op, Op::PatchPodCondition { .. })).count();
+    assert_eq!((bound(&calls), declared(&calls).len(), conditions), ([].into(), 1, 2), "both wait for the TaskGroup");
+    calls.iter().filter(|call| is_declaration(call)).for_each(|call| {
+        driven.answer(call, Outcome::Ok(None));
+        shown(&mut driven, call);
+    });
+    assert_eq!(bound(&run(&mut driven, 5)), [].into(), "there is no room for all of it");
+
+    let mut driven = cluster();
+    driven.upsert(Kind::Pod, &pod("driver", &json!({GROUPS: groups(3)})));
+    assert_eq!(bound(&run(&mut driven, 5)), ["driver"].into());
+}
+
 /// 03, 3.4: "precedence: TaskGroup label, then …".
 #[test]
 fn a_pod_that_says_it_in_our_words_too_is_ours_alone() {

@@ -95,6 +95,8 @@ pub struct AskSpec {
     pub queue: Option<Text>,
     /// What it belongs to.
     pub role: Role,
+    /// Names of the TaskGroups that are made since it declares them. Before they are there, what it belongs to does not start.
+    pub declares: Vec<Text>,
     /// UID of the object that made it and makes others in its place: a Job, a StatefulSet.
     pub controller: Option<Uid>,
     /// Where it stands.

@@ -74,6 +74,7 @@ pub fn ask_spec(pod: &Pod, served: &Served, spoken: Option<&Spoken>) -> AskSpec 
     let role = role(pod, served, mark.as_ref(), spoken);
     let place = place(pod, &role, served, supported, spoken);
     let mark = mark.filter(|_| role != Role::Foreign);
+    let terminating = pod.metadata.deletion_timestamp.is_some();
     let held_up = held_up(pod).filter(|_| role != Role::Foreign && matches!(place, Place::On { running: false, .. }));
     AskSpec {
         held_up,
@@ -83,11 +84,19 @@ pub fn ask_spec(pod: &Pod, served: &Served, spoken: Option<&Spoken>) -> AskSpec 
         shape: Arc::new(shape),
         queue: queue(pod, &role, mark.as_ref(), spoken),
         role,
+        declares: declares(&place, spoken.filter(|_| !terminating)),
         controller: controller(&pod.metadata),
         place,
         mark,
-        terminating: pod.metadata.deletion_timestamp.is_some(),
+        terminating,
     }
+}
+
+/// The TaskGroups that a pod declares while it waits for a node. A gang that runs needs none that it did not start with, and
+/// one whose pods are gated, or cannot be placed, is not to hold seats.
+fn declares(place: &Place, spoken: Option<&Spoken>) -> Vec<Text> {
+    let spoken = spoken.filter(|_| *place == Place::Pending);
+    spoken.into_iter().flat_map(|spoken| &spoken.declares).map(|declared| declared.name.clone()).collect()
 }
 
 /// Everything about a pod that decides which nodes it fits, and the first demand that we do not honour.

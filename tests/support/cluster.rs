@@ -217,6 +217,7 @@ impl Cluster {
             role,
             place: Place::Pending,
             held_up: None,
+            declares: Vec::new(),
             controller: None,
             mark: None,
             terminating: false,

@@ -3,8 +3,11 @@
 use crate::core::base::ids::{AskId, GroupId, QueueId, Text};
 use crate::core::decision::TerminationType;
 use crate::core::event::{AskSpec, Place, Role};
+use crate::core::model::application::App;
 use crate::core::model::ask::{Ask, AskState, WaitsFor};
 use crate::core::model::books::Books;
+use crate::core::model::due::Verdict;
+use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::reason::Loss;
@@ -42,7 +45,18 @@ impl Books {
         if let (WaitsFor::Nothing, true, Some(app)) = (stood, stands != WaitsFor::Nothing, app) {
             self.due.joined.insert(app);
         }
+        self.wait_for_declared(id);
         self.note(id);
+    }
+
+    /// An application without TaskGroups that has not started waits for those which a pod of it declares.
+    fn wait_for_declared(&mut self, id: AskId) {
+        let ask = &self.asks[id];
+        let app = ask.app.filter(|_| !ask.spec.declares.is_empty());
+        let waits = |app: &App| app.groups.is_empty() && app.state() == AppState::Accepted;
+        if let Some(app) = app.filter(|app| waits(&self.apps[*app])) {
+            self.due.judge(app, Verdict::Incomplete);
+        }
     }
 
     fn add_ask(&mut self, id: AskId, spec: AskSpec) {

@@ -1,5 +1,7 @@
 //! Submission: is the application whole, and can it ever start? (01, 1.2)
 
+use std::collections::BTreeSet;
+
 use crate::core::base::ids::{AppId, GroupId, Key, QueueId, Text};
 use crate::core::base::resources::{Excess, Limit, Resources, Totals};
 use crate::core::decision::TerminationType;
@@ -115,12 +117,20 @@ impl Scheduler {
         })
     }
 
-    /// The TaskGroups that the gang lists and that the application does not have. It is whole if there are none.
+    /// The TaskGroups that the gang lists, or that its pods declare, and that the application does not have. It is whole if
+    /// there are none.
     pub(super) fn missing_groups(&self, id: AppId) -> Vec<Text> {
-        let Some(first) = self.first_group(id) else { return Vec::new() };
+        let Some(first) = self.first_group(id) else { return self.declared_groups(id) };
         let groups = &self.books.apps[id].groups;
         let exists = |name: &Text| groups.iter().any(|group| self.books.groups[*group].key.name == *name);
         self.books.groups[first].spec().gang.iter().filter(|name| !exists(name)).cloned().collect()
+    }
+
+    /// What the pods of an application without TaskGroups declare. The first TaskGroup lists all of them.
+    fn declared_groups(&self, id: AppId) -> Vec<Text> {
+        let asks = self.books.apps[id].asks.iter().map(|ask| &self.books.asks[*ask].spec);
+        let declared: BTreeSet<&Text> = asks.flat_map(|spec| &spec.declares).collect();
+        declared.into_iter().cloned().collect()
     }
 
     fn lacks_groups(&mut self, id: AppId, missing: Vec<Text>) {

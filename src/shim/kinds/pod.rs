@@ -9,7 +9,7 @@ use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use super::Kept;
 use crate::core::base::arena::Arena;
 use crate::core::base::ids::{AskId, Key, Text, Uid};
-use crate::core::event::{AskSpec, Event, Place, Role};
+use crate::core::event::{Event, Place, Role};
 use crate::shim::dialect::{Declared, Spoken};
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
@@ -98,12 +98,6 @@ impl Pods {
     }
 }
 
-/// Whether what a pod declares is to be there: it waits for a node. A gang that runs needs no TaskGroup that it did not start with,
-/// and one whose pods are gated, or cannot be placed, is not to hold seats.
-const fn declares(spec: &AskSpec) -> bool {
-    !spec.terminating && matches!(spec.place, Place::Pending)
-}
-
 impl Kept for Pods {
     type Object = Pod;
     type Facts = AskId;
@@ -141,7 +135,7 @@ impl Kept for Pods {
         if let Some(name) = self.asks.get_mut(ask) {
             name.version = version;
             name.said = waits_because(pod);
-            name.spoken = spoken.filter(|_| declares(&spec)).map(Box::new);
+            name.spoken = spoken.filter(|_| !spec.declares.is_empty()).map(Box::new);
         }
         events.push(Event::Ask(ask, Box::new(spec)));
         events
