@@ -177,7 +177,7 @@ async fn never_fits(t: &mut Context) -> Result<()> {
     let huge = App::new(t, "huge", 3, "17");
     huge.driver().await?;
     let group = huge.wait_reason("WaitingForCapacity").await?;
-    assert!(status(&group).message.contains("0 of 3 seats"), "{}", status(&group).message);
+    assert!(status(&group).message.contains("none of the 3 members"), "{}", status(&group).message);
     // It costs others nothing.
     let small = App::new(t, "small", 2, "1");
     small.members(2).await?;
