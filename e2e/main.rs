@@ -5,7 +5,8 @@
 //!     cargo test --test e2e -- gang           # tests whose name contains "gang"
 //!     E2E_KUBECONFIG=… cargo test --test e2e  # on a cluster that is there; says what it leaves out
 //!
-//! Environment: `E2E_KWOK=1` if kwok plays nodes on that cluster, `E2E_KEEP=1` to keep what the tests make there,
+//! Environment: `E2E_KWOK=1` if kwok plays nodes on that cluster, `E2E_REAL=1` if its nodes run containers, hold the images
+//! that tests need and have nothing else to do (`scripts/kind`), `E2E_KEEP=1` to keep what the tests make there,
 //! `E2E_GANGLINE=…` to test another program than the one just built (a release build, an older version).
 #![allow(clippy::print_stdout, reason = "a test harness of its own: it prints what it found")]
 

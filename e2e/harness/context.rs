@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 use std::sync::Arc;
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
@@ -14,12 +15,19 @@ use super::report::our_kinds;
 use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Error, Result};
 use crate::support::manifests;
-use crate::support::nodes::NodeSet;
+use crate::support::nodes::{NodeSet, is_tainted};
 use crate::support::objects::{Kind, Objects};
+use crate::support::real::RealNodes;
 use crate::support::scheduler::Scheduler;
 
 /// Label and taint of everything that belongs to one test.
 pub(crate) const TEST: &str = "e2e.gangline.dev/test";
+
+/// What tests fill nodes with that run containers, so that they are exactly full whatever else runs there.
+pub(crate) const SLOT: &str = "e2e.gangline.dev/slot";
+
+/// How long a namespace with its pods may take to be gone.
+const GONE_WITHIN: Duration = Duration::from_secs(120);
 
 /// What one test has.
 pub(crate) struct Context {
@@ -31,6 +39,7 @@ pub(crate) struct Context {
     pub(crate) cluster: Arc<Cluster>,
     namespaces: BTreeSet<String>,
     own_nodes: bool,
+    taken: Vec<String>,
 }
 
 impl Context {
@@ -38,8 +47,8 @@ impl Context {
     pub(crate) async fn new(cluster: Arc<Cluster>, test: &str) -> Result<Self> {
         let id = identify(test);
         let (client, namespace) = (cluster.client.clone(), format!("e2e-{id}"));
-        let (namespaces, own_nodes) = (BTreeSet::new(), false);
-        let mut context = Self { client, id, namespace, cluster, namespaces, own_nodes };
+        let (namespaces, own_nodes, taken) = (BTreeSet::new(), false, Vec::new());
+        let mut context = Self { client, id, namespace, cluster, namespaces, own_nodes, taken };
         context.make_namespace(&context.namespace.clone(), json!({})).await?;
         Ok(context)
     }
@@ -48,6 +57,12 @@ impl Context {
     pub(crate) fn plane(&mut self) -> Result<&mut ControlPlane> {
         let cluster = Arc::get_mut(&mut self.cluster).ok_or_else(|| Error::new("the control plane is shared"))?;
         cluster.plane.as_mut().ok_or_else(|| Error::new("this test has no control plane of its own"))
+    }
+
+    /// Its nodes that run containers.
+    pub(crate) fn real_nodes(&self) -> Result<&RealNodes> {
+        let plane = self.cluster.plane.as_ref();
+        plane.ok_or_else(|| Error::new("this test has no control plane of its own"))?.real_nodes()
     }
 
     /// Starts a scheduler of this test's own. `name` tells it from others in logs.
@@ -82,14 +97,20 @@ impl Context {
         Ok(nodes.names())
     }
 
-    /// Makes all nodes that there are the test's own. For a control plane of its own.
+    /// Makes all nodes that pods can go to the test's own. For a cluster on which no other test runs.
     pub(crate) async fn take_nodes(&mut self) -> Result<()> {
         let nodes = self.everywhere::<Node>();
-        for node in nodes.list("").await? {
+        for node in nodes.list("").await?.iter().filter(|node| !is_tainted(node)) {
             nodes.patch(&node.name_any(), json!({"metadata": {"labels": {TEST: self.id}}})).await?;
+            self.taken.push(node.name_any());
         }
         self.own_nodes = true;
         Ok(())
+    }
+
+    /// The nodes that it has taken.
+    pub(crate) fn taken(&self) -> &[String] {
+        &self.taken
     }
 
     /// A pod of this test for Gangline, on this test's nodes if it has some; `patch` is merged into it (JSON merge patch).
@@ -159,6 +180,12 @@ impl Context {
 
     /// Asks for the removal of everything of the test; does not wait for it.
     pub(crate) async fn clean_up(&self) -> Result<()> {
+        // They are not the test's to delete.
+        let (nodes, slots) = (self.everywhere::<Node>(), json!({SLOT: null}));
+        for node in &self.taken {
+            nodes.patch(node, json!({"metadata": {"labels": {TEST: null}}})).await?;
+            nodes.patch_status(node, json!({"capacity": slots, "allocatable": slots})).await?;
+        }
         let namespaces = self.everywhere::<Namespace>();
         for name in &self.namespaces {
             // Some tests delete one themselves.
@@ -173,6 +200,15 @@ impl Context {
             let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind);
             let step = format!("deleting the test's {}", kind.plural);
             api.delete_collection(&DeleteParams::default(), &ours).await.during(step)?;
+        }
+        Ok(())
+    }
+
+    /// Waits until nothing of it is left in namespaces of its own.
+    pub(crate) async fn wait_clean(&self) -> Result<()> {
+        let namespaces = self.everywhere::<Namespace>().within(GONE_WITHIN);
+        for name in &self.namespaces {
+            namespaces.wait_gone(name).await?;
         }
         Ok(())
     }

@@ -31,8 +31,8 @@ pub(crate) enum Needs {
     Shared,
     /// That, and this many nodes of its own, which pretend to run its pods (16 CPUs, 64 GiB, 110 pods each).
     Nodes(u32),
-    /// A control plane of its own with this many nodes that run containers, and no other test meanwhile.
-    RealNodes(u8),
+    /// A control plane of its own with nodes that run containers, and no other test meanwhile.
+    RealNodes(Options),
     /// A control plane of its own, and no other test meanwhile: for tests that break things.
     OwnControlPlane(Options),
 }
@@ -45,6 +45,7 @@ pub(crate) struct Test {
     audited: bool,
     real: bool,
     packed: bool,
+    anywhere: bool,
 }
 
 type OnCluster = Box<dyn FnOnce(&Runtime, &mut Context) -> Result<()> + Send>;
@@ -67,7 +68,7 @@ where
         runtime.block_on(body)
     });
     let real = matches!(needs, Needs::RealNodes(_));
-    Test { name, body: Body::On { needs, gangline: true, run }, last: false, audited: false, real, packed: false }
+    Test { real, ..Test::new(name, Body::On { needs, gangline: true, run }) }
 }
 
 /// A test that gets nothing but to be alone: it starts what it needs itself.
@@ -79,10 +80,14 @@ where
         let body: Pin<Box<dyn Future<Output = Result<()>>>> = Box::pin(body());
         runtime.block_on(body)
     });
-    Test { name, body: Body::Bare(run), last: false, audited: false, real: false, packed: false }
+    Test::new(name, Body::Bare(run))
 }
 
 impl Test {
+    fn new(name: &'static str, body: Body) -> Self {
+        Self { name, body, last: false, audited: false, real: false, packed: false, anywhere: false }
+    }
+
     /// The test needs no scheduler, or starts it itself.
     pub(crate) fn without_gangline(mut self) -> Self {
         if let Body::On { gangline, .. } = &mut self.body {
@@ -112,6 +117,12 @@ impl Test {
     /// The test installs the packed image ([`image`]).
     pub(crate) fn of_image(mut self) -> Self {
         self.packed = true;
+        self
+    }
+
+    /// Of the nodes the test needs no more than that they run containers: a cluster that is there has such, too.
+    pub(crate) fn anywhere(mut self) -> Self {
+        self.anywhere = true;
         self
     }
 

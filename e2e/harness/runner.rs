@@ -16,7 +16,8 @@ use super::report;
 use super::{Body, IMAGE, Needs, Test, image};
 use crate::support::components::Options;
 use crate::support::error::{During, Result};
-use crate::support::real;
+use crate::support::tools::Program;
+use crate::support::{chart, real};
 
 /// Tests that share the cluster at the same time, unless `--test-threads` says otherwise. They mostly wait.
 const THREADS: usize = 4;
@@ -26,6 +27,9 @@ const EXISTING: &str = "E2E_KUBECONFIG";
 
 /// Set if kwok plays all nodes of that cluster that have no kubelet.
 const KWOK: &str = "E2E_KWOK";
+
+/// Set if that cluster's nodes run containers, hold the images of the tests, and have nothing else to do.
+const REAL: &str = "E2E_REAL";
 
 /// Keeps what the tests made.
 const KEEP: &str = "E2E_KEEP";
@@ -126,6 +130,10 @@ impl Suite {
             Body::On { needs: Needs::Nodes(_), .. } => {
                 Some(format!("needs nodes played by kwok; set {KWOK}=1 if that cluster has it"))
             }
+            Body::On { needs: Needs::RealNodes(_), .. } if test.anywhere && std::env::var_os(REAL).is_some() => None,
+            Body::On { needs: Needs::RealNodes(_), .. } if test.anywhere => Some(format!(
+                "needs nodes that run containers; set {REAL}=1 if that cluster has them for the tests alone"
+            )),
             Body::On { needs: Needs::RealNodes(_) | Needs::OwnControlPlane(_), .. } | Body::Bare(_) => {
                 Some("needs no cluster, or one of its own".to_owned())
             }
@@ -140,7 +148,7 @@ impl Suite {
                 let mut context = prepared.map_err(|error| error.to_string())?;
                 let result = caught(|| run(&self.runtime, &mut context));
                 let result = result.map_err(|error| self.explain(&error, &context));
-                self.runtime.block_on(finish(context));
+                self.runtime.block_on(finish(context, test.packed));
                 result
             }
         }
@@ -150,10 +158,13 @@ impl Suite {
     async fn prepare(&self, name: &str, needs: &Needs, gangline: bool) -> Result<Context> {
         let cluster = match needs {
             Needs::Shared | Needs::Nodes(_) => self.shared().await?,
-            Needs::RealNodes(count) => {
-                let images = image().into_iter().collect();
-                Arc::new(Cluster::own(Options { images, ..Options::real(*count) }).await?)
-            }
+            Needs::RealNodes(options) => match &self.existing {
+                Some(kubeconfig) => Arc::new(Cluster::existing(kubeconfig).await?),
+                None => {
+                    let images = image().into_iter().collect();
+                    Arc::new(Cluster::own(Options { images, ..options.clone() }).await?)
+                }
+            },
             Needs::OwnControlPlane(options) => Arc::new(Cluster::own(options.clone()).await?),
         };
         if gangline {
@@ -224,14 +235,30 @@ impl Suite {
     }
 }
 
-/// Removes what the test made and ends what was its own.
-async fn finish(context: Context) {
-    let gone_anyway = Arc::strong_count(&context.cluster) == 1;
+/// Removes what the test made and ends what was its own; with what it installed by helm, if it did.
+async fn finish(context: Context, installs: bool) {
+    let alone = Arc::strong_count(&context.cluster) == 1;
+    let gone_anyway = alone && context.cluster.plane.is_some();
     if gone_anyway || std::env::var_os(KEEP).is_some() {
         return;
     }
-    if let Err(error) = context.clean_up().await {
-        eprintln!("{}: {error}", context.id);
+    let id = context.id.clone();
+    let removed = if alone { leave(context, installs).await } else { context.clean_up().await };
+    if let Err(error) = removed {
+        eprintln!("{id}: {error}");
+    }
+}
+
+/// Leaves a cluster that is not ours as it was found, for the next test that is alone there.
+async fn leave(context: Context, installs: bool) -> Result<()> {
+    context.clean_up().await?;
+    context.wait_clean().await?;
+    if installs {
+        chart::remove(&Program::Helm.find()?, &context.client, &context.cluster.kubeconfig).await?;
+    }
+    match Arc::into_inner(context.cluster) {
+        Some(cluster) => cluster.end(false).await,
+        None => Ok(()),
     }
 }
 

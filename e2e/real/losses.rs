@@ -21,7 +21,7 @@ pub(super) async fn nodes_go(t: &mut Context) -> Result<()> {
     // A kubelet dies in the middle of a swap, and comes back.
     let held = make_group(t, "restarted", 4).await?;
     make_members(t, "restarted", 0..4).await?;
-    t.plane()?.real_nodes()?.kill_kubelet(&held)?;
+    t.real_nodes()?.kill_kubelet(&held)?;
     wait_whole(t, "restarted", 4).await?;
     t.pods().wait_all(PLACEHOLDERS, "none is left", |pods| pods.is_empty()).await?;
     remove(t, "restarted", 4).await?;
@@ -88,7 +88,7 @@ async fn make_members(t: &Context, group: &str, numbers: std::ops::Range<u32>) -
 
 /// A node loses its power, and whoever manages the machines takes it out of the cluster with its pods.
 async fn take_away(t: &mut Context, name: &str) -> Result<()> {
-    t.plane()?.real_nodes()?.kill(name)?;
+    t.plane()?.kill_node(name)?;
     t.everywhere::<Node>().delete(name).await?;
     let now = DeleteParams::default().grace_period(0);
     for pod in t.pods().list("").await?.iter().filter(|pod| node(pod) == name) {

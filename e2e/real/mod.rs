@@ -1,18 +1,22 @@
 //! Tests on real nodes: containers that run, end and fail by themselves, and nothing that stays of all this.
 
+mod away;
+mod beside;
+mod exclusive;
 mod losses;
 mod release;
 mod swaps;
 mod walk;
 
 use std::fs;
+use std::net::IpAddr;
 use std::path::Path;
 use std::process::Command;
 
 use gangline::api::names;
 use k8s_openapi::api::core::v1::{ContainerState, Pod};
 use rustix::process::{Pid, Signal, kill_process};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::harness::context::{node, phase};
 use crate::harness::words::status;
@@ -20,40 +24,70 @@ use crate::harness::{Context, Needs, Test, bare, test};
 use crate::support::components::Options;
 use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Error, Result};
-use crate::support::real::PAUSE;
+use crate::support::real::WORKER;
 use crate::support::real::site::Site;
 use crate::support::tools::user_cache;
 
 pub(crate) fn tests() -> Vec<Test> {
     vec![
-        test("real nodes: gangs of containers run, succeed and fail", Needs::RealNodes(3), run_and_end),
+        test("real nodes: gangs of containers run, succeed and fail", on_nodes(3), run_and_end).anywhere(),
         bare("real nodes: nothing is left behind", nothing_left).on_real_nodes(),
         bare("real nodes: nothing is left behind of an owner that was killed", nothing_left_of_the_killed)
             .on_real_nodes(),
-        of_image("real nodes: installed by helm: docs/install.md as it is written", 2, walk::install_page),
-        of_image("real nodes: installed by helm: containers run, succeed, fail, eat, go", 3, release::containers),
-        of_image("real nodes: installed by helm: replicas die and are replaced", 3, release::replicas_come_and_go),
-        of_image("real nodes: installed by helm: swaps on nodes that are exactly full", 3, swaps::full_nodes),
-        of_image("real nodes: installed by helm: kubelets die and nodes go", 5, losses::nodes_go),
+        of_image("real nodes: installed by helm: docs/install.md as it is written", on_nodes(2), walk::install_page)
+            .anywhere(),
+        of_image(
+            "real nodes: installed by helm: containers run, succeed, fail, eat, go",
+            on_nodes(3),
+            release::containers,
+        )
+        .anywhere(),
+        of_image(
+            "real nodes: installed by helm: replicas die and are replaced",
+            on_nodes(3),
+            release::replicas_come_and_go,
+        )
+        .anywhere(),
+        of_image("real nodes: installed by helm: swaps on nodes that are exactly full", on_nodes(3), swaps::full_nodes)
+            .anywhere(),
+        of_image(
+            "real nodes: installed by helm: others fill the nodes meanwhile",
+            on_nodes(3),
+            beside::filled_meanwhile,
+        )
+        .anywhere(),
+        of_image(
+            "real nodes: installed by helm: CPUs that members have to themselves",
+            exclusive::needs(),
+            exclusive::cpus,
+        ),
+        of_image("real nodes: installed by helm: kubelets die and nodes go", on_nodes(5), losses::nodes_go),
+        of_image("real nodes: installed by helm: a kubelet is away and returns", away::needs(), away::kubelet_returns),
+        of_image("real nodes: installed by helm: the leader's node is cut off", on_nodes(3), away::leader_is_cut_off),
     ]
 }
 
-/// On so many nodes, with Gangline as the test installs it.
-fn of_image<F>(name: &'static str, nodes: u8, body: F) -> Test
+/// So many nodes.
+fn on_nodes(count: u8) -> Needs {
+    Needs::RealNodes(Options::real(count))
+}
+
+/// On nodes with the image, with Gangline as the test installs it.
+fn of_image<F>(name: &'static str, needs: Needs, body: F) -> Test
 where
     F: AsyncFnOnce(&mut Context) -> Result<()> + Send + 'static,
 {
-    test(name, Needs::RealNodes(nodes), body).without_gangline().of_image()
+    test(name, needs, body).without_gangline().of_image()
 }
 
 async fn run_and_end(t: &mut Context) -> Result<()> {
     gang(t, "stays", &["1h"]).await?;
     let running = t.wait_running("stays", 3).await?;
     for pod in &running {
-        assert!(node(pod).starts_with("node-"), "{:?}", node(pod));
+        assert!(t.taken().iter().any(|taken| taken == node(pod)), "{:?}", node(pod));
         assert!(state(pod).is_some_and(|state| state.running.is_some()), "{:?}", state(pod));
         let address = pod.status.as_ref().and_then(|status| status.pod_ip.clone()).unwrap_or_default();
-        assert!(address.starts_with("10.212."), "{address:?}");
+        assert!(address.parse::<IpAddr>().is_ok(), "{address:?}");
     }
     t.groups().wait("stays", "says that three run", |group| status(group).counts.running == 3).await?;
 
@@ -74,10 +108,15 @@ async fn run_and_end(t: &mut Context) -> Result<()> {
     Ok(())
 }
 
-/// A gang of three with placeholders, of containers with these arguments (`e2e/tools/pause`).
+/// A container with these arguments (`e2e/tools/pause`).
+fn container(args: &[&str]) -> Value {
+    json!({"name": "main", "image": WORKER, "args": args, "resources": {"requests": {"cpu": "10m"}}})
+}
+
+/// A gang of three with placeholders, of such containers.
 async fn gang(t: &Context, name: &str, args: &[&str]) -> Result<()> {
     t.group(name, 3, "10m", json!({"placeholderFor": "all"})).await?;
-    let container = json!({"name": "main", "image": PAUSE, "args": args, "resources": {"requests": {"cpu": "10m"}}});
+    let container = container(args);
     for number in 0..3 {
         t.member(name, number, "10m", json!({"spec": {"restartPolicy": "Never", "containers": [container]}})).await?;
     }

@@ -3,15 +3,14 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use gangline::api::names;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 
-use super::release::{give_slots, in_slot, install, number, slot_ask};
+use super::release::{give_slots, in_slot, install, job, number, slot_ask};
 use crate::breakage::wait_held;
 use crate::harness::Context;
-use crate::harness::context::{merge, phase};
+use crate::harness::context::{merge, node, phase};
 use crate::harness::words::{is_placeholder, label, why_waits};
 use crate::support::error::Result;
 
@@ -47,6 +46,17 @@ impl Tally {
             self.healed = self.healed.max(took);
         }
     }
+
+    fn tell(&self, rounds: u32, how: &str) {
+        println!(
+            "swaps on full nodes: {rounds} gangs of {SEATS} {how}: {} members refused, {} gangs in part, {} overtaken as a \
+             whole; all of it within {:.1} s of the others' end",
+            self.refused,
+            self.partial,
+            self.overtaken,
+            self.healed.as_secs_f64()
+        );
+    }
 }
 
 /// How one gang stands.
@@ -73,57 +83,86 @@ impl Outcome {
 /// Label of the pods of another scheduler.
 const STRANGER: &str = "stranger";
 
+/// How a gang meets such pods, of which there are as many as members.
+#[derive(Clone, Copy, PartialEq)]
+enum Meets {
+    Nobody,
+    /// They wait for the room that its placeholders hold.
+    Waiting,
+    /// It holds nothing, and they come at the same moment as its members.
+    Coming,
+}
+
 pub(super) async fn full_nodes(t: &mut Context) -> Result<()> {
     install(t).await?;
     give_slots(t, EACH).await?;
     let rounds = number("E2E_ROUNDS", ROUNDS)?;
-    let mut alone = Tally::default();
-    for round in 0..rounds {
-        swap(t, &format!("alone-{round}"), 0, &mut alone).await?;
-    }
-    let mut contended = Tally::default();
-    for round in 0..rounds {
-        swap(t, &format!("contended-{round}"), SEATS, &mut contended).await?;
-    }
+    let alone = gangs(t, "alone", rounds, Meets::Nobody).await?;
     println!("swaps on full nodes: {rounds} gangs of {SEATS} alone: {} members refused", alone.refused);
-    println!(
-        "swaps on full nodes: {rounds} gangs of {SEATS} with {SEATS} pods of kube-scheduler waiting: {} members refused, \
-         {} gangs in part, {} overtaken as a whole; all of it within {:.1} s of the others' end",
-        contended.refused,
-        contended.partial,
-        contended.overtaken,
-        contended.healed.as_secs_f64()
-    );
+    let words = format!("with {SEATS} pods of kube-scheduler waiting");
+    gangs(t, "contended", rounds, Meets::Waiting).await?.tell(rounds, &words);
+    let few = rounds.div_ceil(2);
+    let words = format!("without placeholders, with {SEATS} pods of kube-scheduler coming at the same moment");
+    gangs(t, "direct", few, Meets::Coming).await?.tell(few, &words);
     assert_eq!(alone.refused, 0, "nobody else is there");
     Ok(())
 }
 
-/// One gang: held, then its Job comes; with so many pods of another scheduler that wait for the room. If one of them gets
-/// it, all of them go, and the gang becomes whole. How often that is no promise can be made of (docs/known-breaks.md): it is
-/// counted.
-async fn swap(t: &Context, name: &str, waiting: u32, tally: &mut Tally) -> Result<()> {
-    let mut spec = slot_ask();
-    merge(&mut spec, json!({"placeholderFor": "all"}));
-    t.group(name, SEATS, "10m", spec).await?;
-    let held = wait_held(t, name, SEATS).await?;
-    t.wait_placeholders("run", held.len(), |pod| phase(pod) == "Running").await?;
-    for number in 0..waiting {
-        t.pods().create(stranger(t, name, number)).await?;
+async fn gangs(t: &Context, name: &str, rounds: u32, meets: Meets) -> Result<Tally> {
+    let mut tally = Tally::default();
+    for round in 0..rounds {
+        gang(t, &format!("{name}-{round}"), meets, &mut tally).await?;
     }
-    let others = format!("{STRANGER}={name}");
-    let wait =
-        |pods: &[&Pod]| pods.iter().filter(|pod| why_waits(pod).0 == "Unschedulable").count() == waiting as usize;
-    t.pods().wait_all(&others, "others wait", wait).await?;
+    Ok(tally)
+}
 
-    t.objects::<Job>().create(job(t, name)).await?;
+/// One gang: held, then its Job comes; and others that want the same room. If one of them gets some of it, all of them go,
+/// and the gang becomes whole. How often that is no promise can be made of (docs/known-breaks.md): it is counted.
+async fn gang(t: &Context, name: &str, meets: Meets, tally: &mut Tally) -> Result<()> {
+    reserve(t, name, meets).await?;
+    let members = async { t.objects::<Job>().create(job(t, name, SEATS, &in_slot(&["1h"]))).await.map(drop) };
+    match meets {
+        Meets::Nobody => members.await?,
+        Meets::Waiting => {
+            make_strangers(t, name).await?;
+            let wait = |pods: &[&Pod]| pods.iter().all(|pod| why_waits(pod).0 == "Unschedulable");
+            t.pods().wait_all(&format!("{STRANGER}={name}"), "others wait", wait).await?;
+            members.await?;
+        }
+        Meets::Coming => drop(tokio::try_join!(members, make_strangers(t, name))?),
+    }
+    settle(t, name, meets, tally).await?;
+    t.objects::<Job>().delete_with(name, &kube::api::DeleteParams::background()).await?;
+    t.groups().delete(name).await?;
+    t.pods().wait_all("", "all pods are gone", |pods| pods.is_empty()).await.map(drop)
+}
+
+/// The TaskGroup, and its placeholders run if it is to have some.
+async fn reserve(t: &Context, name: &str, meets: Meets) -> Result<()> {
+    let direct = meets == Meets::Coming;
+    let mut spec = slot_ask();
+    merge(&mut spec, if direct { json!({"reservation": "Direct"}) } else { json!({"placeholderFor": "all"}) });
+    t.group(name, SEATS, "10m", spec).await?;
+    if direct {
+        return Ok(());
+    }
+    let held = wait_held(t, name, SEATS).await?;
+    t.wait_placeholders("run", held.len(), |pod| phase(pod) == "Running").await.map(drop)
+}
+
+/// Sees who got the room, lets the others go, and waits until the gang is whole.
+async fn settle(t: &Context, name: &str, meets: Meets, tally: &mut Tally) -> Result<()> {
     let settled = |pods: &[&Pod]| {
         let of = Outcome::of(pods);
-        of.running == SEATS || of.refused > 0 || of.others > 0
+        let starts = pods.iter().any(|pod| !node(pod).is_empty() && phase(pod) == "Pending");
+        !starts && (of.running == SEATS || of.refused > 0 || of.others > 0)
     };
     let seen = t.pods().wait_all("", "members run or are refused, or others run", settled).await?;
     let (begin, early) = (Instant::now(), Outcome::of(&seen.iter().collect::<Vec<_>>()));
-    for number in 0..waiting {
-        t.pods().delete(&format!("{name}-stranger-{number}")).await?;
+    if meets != Meets::Nobody {
+        for number in 0..SEATS {
+            t.pods().delete(&format!("{name}-stranger-{number}")).await?;
+        }
     }
     let last = Cell::new(early);
     let whole = |pods: &[&Pod]| {
@@ -132,24 +171,16 @@ async fn swap(t: &Context, name: &str, waiting: u32, tally: &mut Tally) -> Resul
     };
     t.pods().within(WHOLE_WITHIN).wait_all("", "all members run", whole).await?;
     tally.add(early, last.get(), begin.elapsed());
-    t.objects::<Job>().delete_with(name, &kube::api::DeleteParams::background()).await?;
-    t.groups().delete(name).await?;
-    t.pods().wait_all("", "all pods are gone", |pods| pods.is_empty()).await.map(drop)
+    Ok(())
 }
 
-/// A pod of kube-scheduler that wants a slot.
-fn stranger(t: &Context, gang: &str, number: u32) -> serde_json::Value {
-    let labels = json!({"metadata": {"labels": {STRANGER: gang}}});
-    let mut pod = t.pod(&format!("{gang}-stranger-{number}"), "10m", labels);
-    merge(&mut pod, json!({"spec": {"schedulerName": "default-scheduler", "containers": [in_slot(&[])]}}));
-    pod
-}
-
-/// The gang's members, each made anew when it is refused.
-fn job(t: &Context, name: &str) -> serde_json::Value {
-    let pod = t.pod(name, "10m", json!({"spec": {"restartPolicy": "Never", "containers": [in_slot(&["1h"])]}}));
-    let template = json!({"metadata": {"labels": {names::TASK_GROUP: name}}, "spec": pod["spec"]});
-    json!({"metadata": {"name": name}, "spec": {
-        "parallelism": SEATS, "completions": SEATS, "backoffLimit": 1000, "template": template,
-    }})
+/// Pods of kube-scheduler, each of which wants a slot.
+async fn make_strangers(t: &Context, gang: &str) -> Result<()> {
+    for number in 0..SEATS {
+        let labels = json!({"metadata": {"labels": {STRANGER: gang}}});
+        let mut pod = t.pod(&format!("{gang}-stranger-{number}"), "10m", labels);
+        merge(&mut pod, json!({"spec": {"schedulerName": "default-scheduler", "containers": [in_slot(&[])]}}));
+        t.pods().create(pod).await?;
+    }
+    Ok(())
 }

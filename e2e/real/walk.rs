@@ -34,7 +34,7 @@ pub(super) async fn install_page(t: &mut Context) -> Result<()> {
                 .await?;
         }
     }
-    Ok(())
+    run(t, root, &path, "kubectl delete -f examples/first-gang.yaml")
 }
 
 /// The blocks of a page that are to be run.

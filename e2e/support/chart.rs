@@ -4,10 +4,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
 use http::Method;
+use k8s_openapi::api::core::v1::Namespace;
+use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
+use kube::Client;
 
 use super::error::{During, Error, Result};
+use super::objects::Objects;
 use super::policies::Asker;
 
 /// Release of `manifests/` and of the trial installation.
@@ -16,6 +21,9 @@ pub const RELEASE: &str = "gangline";
 pub const NAMESPACE: &str = "gangline-system";
 /// The chart, from the root of the repository.
 pub const CHART: &str = "charts/gangline";
+
+/// How long what a release leaves may take to be gone, with all that is in it.
+const REMOVED_WITHIN: Duration = Duration::from_secs(120);
 
 /// Values with which everything is there that can be.
 pub const EVERYTHING: &str = "e2e/chart/everything.yaml";
@@ -134,6 +142,24 @@ pub async fn uninstall(program: &Path, kubeconfig: &Path) -> Result<()> {
     for plural in ["taskgroups", "queues"] {
         let path = format!("/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{plural}.gangline.dev");
         admin.expect(Method::GET, &path, None, 200, "the definitions are kept").await?;
+    }
+    Ok(())
+}
+
+/// Removes the release and what it leaves: the definitions with all TaskGroups and Queues, and its namespace.
+pub async fn remove(program: &Path, client: &Client, kubeconfig: &Path) -> Result<()> {
+    uninstall_with(program, kubeconfig, &["--ignore-not-found", "--wait", "--timeout", "5m"])?;
+    let definitions = Objects::<CustomResourceDefinition>::all(client).within(REMOVED_WITHIN);
+    for name in ["taskgroups.gangline.dev", "queues.gangline.dev"] {
+        if definitions.get(name).await?.is_some() {
+            definitions.delete(name).await?;
+            definitions.wait_gone(name).await?;
+        }
+    }
+    let namespaces = Objects::<Namespace>::all(client).within(REMOVED_WITHIN);
+    if namespaces.get(NAMESPACE).await?.is_some() {
+        namespaces.delete(NAMESPACE).await?;
+        namespaces.wait_gone(NAMESPACE).await?;
     }
     Ok(())
 }

@@ -3,6 +3,8 @@
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
 
+use serde_json::Value;
+
 use super::error::Result;
 use super::ports;
 use super::process::Spec;
@@ -24,11 +26,15 @@ pub struct Options {
     pub audit: bool,
     /// Further flags of the API server.
     pub api_server_flags: Vec<String>,
+    /// Further flags of the controller manager.
+    pub controller_flags: Vec<String>,
     /// Real nodes (`real/`), named as the others. Then nobody may pretend any. Kubernetes' own scheduler runs beside, as
     /// everywhere where containers do: Gangline's own pod names no scheduler.
     pub real_nodes: u8,
     /// Images that these hold from the start, as tar files.
     pub images: Vec<PathBuf>,
+    /// Further settings of their kubelets, by name.
+    pub kubelet: Value,
 }
 
 impl Default for Options {
@@ -40,8 +46,10 @@ impl Default for Options {
             load: false,
             audit: true,
             api_server_flags: Vec::new(),
+            controller_flags: Vec::new(),
             real_nodes: 0,
             images: Vec::new(),
+            kubelet: Value::Null,
         }
     }
 }
@@ -145,8 +153,8 @@ const CONTROLLERS: [&str; 18] = [
     "ttl-after-finished-controller",
 ];
 
-/// Those of nodes, which really do stop here when they have kubelets.
-const NODE_CONTROLLERS: [&str; 2] = ["node-lifecycle-controller", "taint-eviction-controller"];
+/// Those of nodes, which really do stop here when they have kubelets, and of what runs on each of them.
+const NODE_CONTROLLERS: [&str; 3] = ["daemonset-controller", "node-lifecycle-controller", "taint-eviction-controller"];
 
 /// How to run a component.
 pub fn spec(component: Component, dir: &StateDir, ports: &Ports, options: &Options) -> Result<Spec> {
@@ -240,7 +248,7 @@ fn api_server(dir: &StateDir, ports: &Ports, options: &Options) -> Vec<String> {
 
 fn controller_manager(dir: &StateDir, options: &Options) -> Vec<String> {
     let of_nodes = if options.real_nodes > 0 { &NODE_CONTROLLERS[..] } else { &[] };
-    vec![
+    let mut args = vec![
         format!("--kubeconfig={}", dir.join("kube-controller-manager.kubeconfig")),
         format!("--controllers={}", [&CONTROLLERS[..], of_nodes].concat().join(",")),
         format!("--service-account-private-key-file={}", dir.join("pki/apiserver.key")),
@@ -250,7 +258,9 @@ fn controller_manager(dir: &StateDir, options: &Options) -> Vec<String> {
         "--kube-api-burst=10000".to_owned(),
         // It serves nothing that anybody asks for.
         "--secure-port=0".to_owned(),
-    ]
+    ];
+    args.extend(options.controller_flags.iter().cloned());
+    args
 }
 
 fn kwok(dir: &StateDir, ports: &Ports) -> Vec<String> {

@@ -112,8 +112,14 @@ impl ControlPlane {
     }
 
     /// The nodes that run containers.
-    pub fn real_nodes(&mut self) -> Result<&mut RealNodes> {
-        self.real_nodes.as_mut().ok_or_else(|| Error::new("this control plane has no real nodes"))
+    pub fn real_nodes(&self) -> Result<&RealNodes> {
+        self.real_nodes.as_ref().ok_or_else(|| Error::new("this control plane has no real nodes"))
+    }
+
+    /// Ends such a node as a power cut would: its object stays, and nobody says any more what became of its pods.
+    pub fn kill_node(&mut self, name: &str) -> Result<()> {
+        let nodes = self.real_nodes.as_mut();
+        nodes.ok_or_else(|| Error::new("this control plane has no real nodes"))?.kill(name)
     }
 
     /// Process ids of the components that run.
@@ -177,7 +183,8 @@ impl ControlPlane {
         let count = self.options.real_nodes;
         tell(&format!("starting {count} nodes"));
         let server = (self.ports.host, self.ports.api_server);
-        let setting = Setting { dir: self.dir.path(), server, images: &self.options.images };
+        let (images, kubelet) = (&self.options.images, &self.options.kubelet);
+        let setting = Setting { dir: self.dir.path(), server, images, kubelet };
         self.real_nodes = Some(RealNodes::start(site, count, &setting)?);
         self.real_nodes_ready(&real::names(count)).await
     }

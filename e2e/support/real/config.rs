@@ -48,9 +48,9 @@ pub fn network(pods: &str) -> Value {
     json!({"cniVersion": "0.4.0", "name": "pods", "plugins": [bridge, {"type": "loopback"}]})
 }
 
-/// A kubelet that keeps to its part of the cgroups and to its own address.
-pub fn kubelet(address: Ipv4Addr, cgroup: &str) -> Value {
-    json!({
+/// A kubelet that keeps to its part of the cgroups and to its own address, with further settings.
+pub fn kubelet(address: Ipv4Addr, cgroup: &str, further: &Value) -> Value {
+    let mut settings = json!({
         "apiVersion": "kubelet.config.k8s.io/v1beta1", "kind": "KubeletConfiguration",
         "address": address, "readOnlyPort": 0,
         // Nobody makes certificates by which it would know the API server. So who is on this machine can enter containers.
@@ -65,5 +65,9 @@ pub fn kubelet(address: Ipv4Addr, cgroup: &str) -> Value {
             "memory.available": "100Mi", "nodefs.available": "1%", "nodefs.inodesFree": "1%", "imagefs.available": "1%",
         },
         "nodeStatusUpdateFrequency": "2s",
-    })
+    });
+    for (key, value) in further.as_object().into_iter().flatten() {
+        settings[key] = value.clone();
+    }
+    settings
 }

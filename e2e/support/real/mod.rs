@@ -12,7 +12,8 @@ use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 
 use rustix::process::{Pid, Signal, kill_process};
-use site::Site;
+use serde_json::Value;
+use site::{Link, Site};
 
 use super::error::{During, Error, Result};
 use super::nodes::TOPOLOGY;
@@ -29,6 +30,8 @@ pub const PAUSE: &str = "registry.k8s.io/pause:3.10";
 /// what a node holds with the name under which it was put there.
 const PAUSE_BY_DIGEST: &str =
     "registry.k8s.io/pause@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a";
+/// The same image under a name that no registry has: what containers of the tests run on whatever cluster.
+pub const WORKER: &str = "e2e.gangline.dev/worker:1";
 
 /// The service by which pods reach the API server: the first address of the range (`components.rs`).
 const SERVICE: &str = "10.0.0.1";
@@ -49,11 +52,8 @@ const PROGRAMS: [(&str, &str); 9] = [
     ("mount", "mount"),
 ];
 
-/// Why there can be no real nodes on this machine, and what to do about it.
-pub fn missing() -> Option<String> {
-    if !rustix::process::geteuid().is_root() {
-        return Some("real nodes need root: run this as root".to_owned());
-    }
+/// The Debian packages that bring what real nodes need and this machine has not.
+pub fn packages() -> Vec<&'static str> {
     let is_there = |program: &str| {
         let path = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&path).chain(PLACES.map(PathBuf::from)).any(|dir| dir.join(program).is_file())
@@ -64,6 +64,15 @@ pub fn missing() -> Option<String> {
         packages.push("containernetworking-plugins");
     }
     packages.dedup();
+    packages
+}
+
+/// Why there can be no real nodes on this machine, and what to do about it.
+pub fn missing() -> Option<String> {
+    if !rustix::process::geteuid().is_root() {
+        return Some("real nodes need root: run this as root".to_owned());
+    }
+    let packages = packages();
     if !packages.is_empty() {
         let packages = packages.join(" ");
         return Some(format!(
@@ -71,14 +80,9 @@ pub fn missing() -> Option<String> {
         ));
     }
     let groups = site::hierarchies(&["cgroup"]).unwrap_or_default();
-    let lacks = ["cpu", "cpuset", "memory", "pids"].into_iter().find(|name| !groups.iter().any(|dir| is_of(dir, name)));
+    let lacks =
+        ["cpu", "cpuset", "memory", "pids"].into_iter().find(|name| !groups.iter().any(|dir| site::is_of(dir, name)));
     lacks.map(|name| format!("real nodes need control groups of version 1, and that of {name:?} is not mounted"))
-}
-
-/// Hierarchies can be mounted together, as `cpu,cpuacct`.
-fn is_of(hierarchy: &Path, controller: &str) -> bool {
-    let name = hierarchy.file_name().unwrap_or_default().to_string_lossy();
-    name.split(',').any(|part| part == controller)
 }
 
 /// How nodes reach the API server, and what they hold from the start.
@@ -89,6 +93,8 @@ pub struct Setting<'a> {
     pub server: (Ipv4Addr, u16),
     /// Images as tar files (OCI image layout, or what `docker save` writes), besides the one that waits.
     pub images: &'a [PathBuf],
+    /// Further settings of the kubelets.
+    pub kubelet: &'a Value,
 }
 
 /// Names of so many nodes.
@@ -105,20 +111,33 @@ pub fn user(node: &str) -> String {
 #[derive(Debug)]
 pub struct RealNodes {
     nodes: Vec<(String, Process)>,
-    /// Where each node's processes are listed.
-    groups: Vec<(String, PathBuf)>,
+    /// Of those that are killed, too.
+    places: Vec<Place>,
     dir: PathBuf,
+}
+
+/// What a node has on this machine.
+#[derive(Debug)]
+struct Place {
+    node: String,
+    /// Where its processes are listed.
+    processes: PathBuf,
+    /// Where it is said which CPUs its containers may use.
+    cpus: PathBuf,
+    /// What ties it to the others.
+    link: Link,
 }
 
 impl RealNodes {
     /// Starts them; does not wait until they are Ready.
     pub fn start(site: &Site, count: u8, setting: &Setting<'_>) -> Result<Self> {
         put_images(setting)?;
-        let mut started = Self { nodes: Vec::new(), groups: Vec::new(), dir: setting.dir.to_path_buf() };
+        let mut started = Self { nodes: Vec::new(), places: Vec::new(), dir: setting.dir.to_path_buf() };
         for (number, name) in (0..count).zip(names(count)) {
             site.make_cgroups(&name)?;
-            started.groups.push((name.clone(), site.processes_of(&name)?));
-            write_files(site, number, &name, setting.dir)?;
+            let (processes, cpus) = (site.group_of("pids", &name)?, site.group_of("cpuset", &name)?);
+            started.places.push(Place { node: name.clone(), processes, cpus, link: site.link(number) });
+            write_files(site, number, &name, setting)?;
             started.nodes.push((name.clone(), Process::start(&spec(site, count, number, &name, setting)?)?));
         }
         for (number, name) in (0..count).zip(names(count)) {
@@ -140,12 +159,43 @@ impl RealNodes {
         self.nodes.remove(number).1.kill()
     }
 
+    fn place(&self, name: &str) -> Result<&Place> {
+        let place = self.places.iter().find(|place| place.node == name);
+        place.ok_or_else(|| Error::new(format!("there is no node {name}")))
+    }
+
+    /// Takes a node off the network, or ties it to the others again; all that runs there runs on.
+    pub fn cut_off(&self, name: &str, cut: bool) -> Result<()> {
+        self.place(name)?.link.set(!cut)
+    }
+
+    /// Ends the kubelet of a node; containers run on, and there is none until [`Self::let_kubelet_return`].
+    pub fn take_kubelet_away(&self, name: &str) -> Result<()> {
+        fs::write(self.away(name), "").during(format!("taking the kubelet of {name} away"))?;
+        self.kill_kubelet(name)
+    }
+
+    /// Lets a kubelet start that was taken away.
+    pub fn let_kubelet_return(&self, name: &str) -> Result<()> {
+        fs::remove_file(self.away(name)).during(format!("letting the kubelet of {name} return"))
+    }
+
+    /// While this file is there no kubelet starts (`node.sh`).
+    fn away(&self, name: &str) -> PathBuf {
+        dir_of(&self.dir, name).join("away")
+    }
+
+    /// The CPUs that the kernel lets a container of a Guaranteed pod use, such as `1` or `0-3`.
+    pub fn cpus_of(&self, node: &str, pod: &str, container: &str) -> Result<String> {
+        let group = self.place(node)?.cpus.join(format!("kubepods/pod{pod}")).join(container);
+        let cpus = fs::read_to_string(group.join("cpuset.cpus")).during(format!("reading the CPUs of {container}"))?;
+        Ok(cpus.trim().to_owned())
+    }
+
     /// Kills the kubelet of a node; containers run on, and another kubelet starts at once.
     pub fn kill_kubelet(&self, name: &str) -> Result<()> {
         let step = format!("killing the kubelet of {name}");
-        let group = self.groups.iter().find(|(node, _)| node == name).map(|(_, group)| group);
-        let group = group.ok_or_else(|| Error::new(format!("there is no node {name}")))?;
-        let processes = fs::read_to_string(group.join("cgroup.procs")).during(&step)?;
+        let processes = fs::read_to_string(self.place(name)?.processes.join("cgroup.procs")).during(&step)?;
         let mut processes = processes.lines().filter_map(|pid| Pid::from_raw(pid.parse().ok()?));
         let kubelet = processes.find(|pid| is_kubelet(*pid)).ok_or_else(|| Error::new(format!("{step}: none runs")))?;
         fs::write(dir_of(&self.dir, name).join("killed"), "").during(&step)?;
@@ -182,12 +232,17 @@ fn images_of(dir: &Path) -> PathBuf {
     dir.join("nodes/images")
 }
 
+/// The image of what waits, under these names, as a tar file.
+pub fn image_as(names: &[&str]) -> Result<Vec<u8>> {
+    let program = fs::read(Program::Pause.find()?).during("reading the program of the image")?;
+    Ok(image::of_program(names, "pause", &program))
+}
+
 /// Copies the images to where every node sees them, whatever it hides.
 fn put_images(setting: &Setting<'_>) -> Result<()> {
     let (dir, step) = (images_of(setting.dir), "putting images where nodes find them");
     fs::create_dir_all(&dir).during(step)?;
-    let pause = fs::read(Program::Pause.find()?).during(step)?;
-    fs::write(dir.join("pause.tar"), image::of_program(&[PAUSE, PAUSE_BY_DIGEST], "pause", &pause)).during(step)?;
+    fs::write(dir.join("pause.tar"), image_as(&[PAUSE, PAUSE_BY_DIGEST, WORKER])?).during(step)?;
     for (number, image) in setting.images.iter().enumerate() {
         let name = image.file_name().unwrap_or_default().display();
         fs::copy(image, dir.join(format!("{number}-{name}"))).during(format!("copying {}", image.display()))?;
@@ -195,14 +250,14 @@ fn put_images(setting: &Setting<'_>) -> Result<()> {
     Ok(())
 }
 
-fn write_files(site: &Site, number: u8, name: &str, dir: &Path) -> Result<()> {
-    let (dir, step) = (dir_of(dir, name), format!("writing the files of {name}"));
+fn write_files(site: &Site, number: u8, name: &str, setting: &Setting<'_>) -> Result<()> {
+    let (dir, step) = (dir_of(setting.dir, name), format!("writing the files of {name}"));
     fs::create_dir_all(dir.join("networks")).during(&step)?;
     for (file, text) in [
         ("node.sh", SCRIPT.to_owned()),
         ("containerd.toml", config::containerd(&dir, PAUSE)),
         ("networks/pods.conflist", config::network(&site.pods(number)).to_string()),
-        ("kubelet.json", config::kubelet(site.address(number), &site.cgroup(name)).to_string()),
+        ("kubelet.json", config::kubelet(site.address(number), &site.cgroup(name), setting.kubelet).to_string()),
     ] {
         fs::write(dir.join(file), text).during(&step)?;
     }
@@ -224,7 +279,7 @@ fn spec(site: &Site, count: u8, number: u8, name: &str, setting: &Setting<'_>) -
         ("SERVICE", SERVICE.to_owned()),
         ("SERVER", format!("{}:{}", setting.server.0, setting.server.1)),
         ("LABELS", labels.join(",")),
-        ("CGROUP", text(site.processes_of(name)?)),
+        ("CGROUP", text(site.group_of("pids", name)?)),
         ("IMAGES", text(images_of(setting.dir))),
         ("KUBELET", text(Program::Kubelet.find()?)),
         ("KUBECONFIG", text(setting.dir.join(format!("{}.kubeconfig", user(name))))),

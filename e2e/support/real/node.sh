@@ -57,9 +57,14 @@ for image in "$IMAGES"/*; do
   }
 done
 
+# A kubelet that starts again without any record of devices takes from its node what devices it has by hand.
+mkdir -p /var/lib/kubelet/device-plugins
+: >/var/lib/kubelet/device-plugins/by-hand
+
 # Not `exec`: process 1 has to collect the processes that lose their parent, which a kubelet does not. A kubelet that was
-# killed on purpose is started again, as the init of a node does.
+# killed on purpose is started again, as the init of a node does, but not before it may return.
 while :; do
+  while [ -e "$DIR/away" ]; do sleep 0.05; done
   "$KUBELET" --config="$DIR/kubelet.json" --kubeconfig="$KUBECONFIG" --hostname-override="$NODE" \
     --node-ip="$ADDRESS" --node-labels="$LABELS" >>"$LOG-kubelet.log" 2>&1 &
   wait $! || true

@@ -90,9 +90,14 @@ impl Site {
         format!("/{}/{node}", self.name())
     }
 
-    /// The directory of a node's control group in the hierarchy by which processes are counted.
-    pub fn processes_of(&self, node: &str) -> Result<PathBuf> {
-        Ok(counted()?.join(self.name()).join(node))
+    /// The directory of a node's control group in the hierarchy of a controller.
+    pub fn group_of(&self, controller: &str, node: &str) -> Result<PathBuf> {
+        Ok(hierarchy_of(controller)?.join(self.name()).join(node))
+    }
+
+    /// What ties a node to the bridge.
+    pub fn link(&self, node: u8) -> Link {
+        Link(format!("{}n{node}", self.name()))
     }
 
     /// Makes the bridge.
@@ -105,7 +110,7 @@ impl Site {
 
     /// Ties the network namespace of a process to the bridge, as its `eth0`.
     pub fn tie(&self, node: u8, pid: u32) -> Result<()> {
-        let (bridge, end) = (self.name(), format!("{}n{node}", self.name()));
+        let (bridge, Link(end)) = (self.name(), self.link(node));
         let peer = ["peer", "name", "eth0", "netns", &pid.to_string()];
         ip(&[&["link", "add", &end, "type", "veth"], &peer[..]].concat())?;
         ip(&["link", "set", &end, "master", &bridge, "up"])?;
@@ -176,7 +181,7 @@ impl Site {
     /// Processes of its nodes: their programs', and those in containers.
     fn processes(&self) -> Vec<i32> {
         let mut found = Vec::new();
-        if let Ok(top) = counted() {
+        if let Ok(top) = hierarchy_of("pids") {
             processes_below(&top.join(self.name()), &mut found);
         }
         found
@@ -194,6 +199,17 @@ impl Site {
     fn groups(&self) -> Vec<PathBuf> {
         let all = hierarchies(&["cgroup", "cgroup2"]).unwrap_or_default();
         all.into_iter().map(|hierarchy| hierarchy.join(self.name())).filter(|group| group.exists()).collect()
+    }
+}
+
+/// The end of a node's link that is on the bridge.
+#[derive(Debug)]
+pub struct Link(String);
+
+impl Link {
+    /// Lets pass what is sent, or nothing.
+    pub fn set(&self, up: bool) -> Result<()> {
+        ip(&["link", "set", &self.0, if up { "up" } else { "down" }])
     }
 }
 
@@ -218,12 +234,16 @@ fn name(number: u8) -> String {
     format!("gangline{number}")
 }
 
-/// The hierarchy that says which processes a node has.
-fn counted() -> Result<PathBuf> {
-    let pids = hierarchies(&["cgroup"])?
-        .into_iter()
-        .find(|hierarchy| hierarchy.join("cgroup.procs").exists() && hierarchy.ends_with("pids"));
-    pids.ok_or_else(|| Error::new("no control groups of version 1 that count processes"))
+/// Where the control groups of a controller are.
+fn hierarchy_of(controller: &str) -> Result<PathBuf> {
+    let found = hierarchies(&["cgroup"])?.into_iter().find(|hierarchy| is_of(hierarchy, controller));
+    found.ok_or_else(|| Error::new(format!("no control groups of version 1 for {controller:?}")))
+}
+
+/// Hierarchies can be mounted together, as `cpu,cpuacct`.
+pub fn is_of(hierarchy: &Path, controller: &str) -> bool {
+    let name = hierarchy.file_name().unwrap_or_default().to_string_lossy();
+    name.split(',').any(|part| part == controller)
 }
 
 /// Where control groups of these versions are mounted.
