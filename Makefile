@@ -27,8 +27,8 @@ APART ?=
 APART_OPTION := $(if $(APART),--apart $(APART))
 
 .DEFAULT_GOAL := help
-.PHONY: help demo quick test verify fmt lint sim sim-one rivals reinject conformance mutants e2e e2e-real up down tools crds chart deny \
-        image bench perf
+.PHONY: help demo quick test verify fmt lint sim sim-one rivals reinject conformance mutants e2e e2e-real e2e-kind up down tools \
+        nodes crds chart deny image bench perf
 
 help: ## When you look for a command: this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -76,6 +76,9 @@ e2e: ## After a change at the edge to the API server: end to end on a control pl
 e2e-real: ## After a change of image, chart or what meets a kubelet, as root: installed by helm, on nodes that run containers
 	@scripts/test tools real
 
+e2e-kind: ## The same on a cluster that kind makes, where docker or podman runs (KIND_NODES=, KIND_CONFIG=, KIND_IMAGE=)
+	@scripts/test kind
+
 up: ## To try something: starts a control plane, and says how to reach it (NODES=, NAME=)
 	@if [ -x target/release/examples/lab ]; then $(FAST) up $(NODES_OPTION) $(IMAGES_OPTION) $(NAME_OPTION); \
 	else $(LAB) up $(NODES_OPTION) $(IMAGES_OPTION) $(NAME_OPTION); fi
@@ -86,6 +89,9 @@ down: ## After that: stops what `make up` or `make demo KEEP=1` left running (NA
 
 tools: ## Before the network is gone: the control plane's programs from their pinned Go modules, once per user
 	@$(LAB) tools
+
+nodes: ## Before nodes that run containers, on Debian, as root: installs the packages that they need and are missing
+	@$(LAB) nodes --install
 
 crds: ## After a change of src/api: writes crds/ and the chart's copies anew from the types
 	@UPDATE=1 $(CARGO) test --quiet --locked --test checks -- crds::

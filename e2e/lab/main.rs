@@ -5,6 +5,7 @@ mod chart;
 mod demo;
 mod gangline;
 mod instance;
+mod nodes;
 #[path = "../perf/mod.rs"]
 mod perf;
 #[path = "../support/mod.rs"]
@@ -30,6 +31,10 @@ struct Cli {
 enum Command {
     /// Build the pinned programs (etcd, Kubernetes, kwok, helm) into a cache of this user
     Tools(tools::Args),
+    /// Say what nodes that run containers lack on this machine, if anything
+    Nodes(nodes::Args),
+    /// Write the image that containers of the tests run, for nodes of a cluster that is there
+    Worker(nodes::WorkerArgs),
     /// Check the Helm chart, write manifests/ anew from it, and try it on a control plane of its own
     Chart,
     /// Play the examples on a disposable control plane, told step by step
@@ -61,6 +66,8 @@ fn main() -> ExitCode {
 fn run(cli: Cli) -> Result<()> {
     match cli.command {
         Command::Tools(args) => tools::run(&args),
+        Command::Nodes(args) => nodes::run(&args),
+        Command::Worker(args) => nodes::write_worker(&args),
         Command::Chart => chart::run(),
         Command::Demo(args) => demo::run(&args),
         Command::Perf(args) => perf::run(&args),
