@@ -101,20 +101,39 @@ fn the_repository_is_tidy() {
 /// CI knows of a run no more than the status with which it ends. A step that cannot be run on this machine ends with 77.
 #[test]
 fn a_step_that_fails_fails_the_run() {
-    let bin = tempfile::tempdir().expect("a directory");
-    let run = |status: i32| {
-        let cargo = bin.path().join("cargo");
-        fs::write(&cargo, format!("#!/bin/sh\necho first; echo why\nexit {status}\n")).expect("a file");
-        fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).expect("it is ours");
-        let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").expect("there is one"));
-        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/test");
-        let output = Command::new(script).arg("format").env("PATH", path).output().expect("it runs");
-        (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"))
-    };
+    let run = |status: i32| step("format", &format!("echo first; echo why\nexit {status}\n"));
     assert_eq!([run(0).0, run(1).0], [Some(0), Some(1)]);
     let (status, said) = run(77);
     assert_eq!(status, Some(0));
     assert!(said.contains("format: why\n") && said.ends_with("0 passed, 0 failed, 1 skipped\n"), "{said}");
+}
+
+/// A test that prints lines of its own is counted, what is skipped for one reason is one line, and a log that does not name
+/// all tests is no good.
+#[test]
+fn every_test_of_a_run_is_counted() {
+    let skipped = |name: &str| format!("test nodes: {name} ... ignored (there are none)\n");
+    let log = format!("test one ... ok\ntest two   ... how\nfar it is\nok\n{}{}", skipped("three"), skipped("four"));
+    let run = |ended: u8| {
+        step("unit", &format!("cat <<'END'\n{log}test result: ok. {ended} passed; 0 failed; 2 ignored\nEND\n"))
+    };
+    let (status, said) = run(2);
+    assert_eq!(status, Some(0), "{said}");
+    assert!(said.contains("\n  unit: nodes: 2 tests (there are none)\n"), "{said}");
+    assert!(said.ends_with("\n2 passed, 0 failed, 2 skipped\n"), "{said}");
+    assert_eq!(run(3).0, Some(1));
+}
+
+/// How `scripts/test` ends when this is what cargo does in a step, and what it says.
+fn step(name: &str, cargo: &str) -> (Option<i32>, String) {
+    let bin = tempfile::tempdir().expect("a directory");
+    let program = bin.path().join("cargo");
+    fs::write(&program, format!("#!/bin/sh\n{cargo}")).expect("a file");
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let path = format!("{}:{}", bin.path().display(), std::env::var("PATH").expect("there is one"));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("scripts/test");
+    let output = Command::new(script).arg(name).env("PATH", path).output().expect("it runs");
+    (output.status.code(), String::from_utf8(output.stdout).expect("UTF-8"))
 }
 
 /// Paths of all Rust files below a directory, relative to the root, in order.
