@@ -15,7 +15,7 @@ use super::report::our_kinds;
 use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Error, Result};
 use crate::support::manifests;
-use crate::support::nodes::{NodeSet, is_tainted};
+use crate::support::nodes::{NodeSet, is_ready, is_tainted, is_tainted_for_now};
 use crate::support::objects::{Kind, Objects};
 use crate::support::real::RealNodes;
 use crate::support::scheduler::Scheduler;
@@ -97,10 +97,13 @@ impl Context {
         Ok(nodes.names())
     }
 
-    /// Makes all nodes that pods can go to the test's own. For a cluster on which no other test runs.
+    /// Makes all nodes that pods can go to the test's own. For a cluster on which no other test runs; it may have begun a
+    /// moment ago.
     pub(crate) async fn take_nodes(&mut self) -> Result<()> {
         let nodes = self.everywhere::<Node>();
-        for node in nodes.list("").await?.iter().filter(|node| !is_tainted(node)) {
+        let has_begun = |all: &[&Node]| all.iter().all(|node| is_ready(node) && !is_tainted_for_now(node));
+        let all = nodes.wait_all("", "all nodes are Ready", has_begun).await?;
+        for node in all.iter().filter(|node| !is_tainted(node)) {
             nodes.patch(&node.name_any(), json!({"metadata": {"labels": {TEST: self.id}}})).await?;
             self.taken.push(node.name_any());
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt, TryStreamExt, stream};
-use k8s_openapi::api::core::v1::Node;
+use k8s_openapi::api::core::v1::{Node, Taint};
 use kube::Client;
 use serde_json::{Value, json};
 
@@ -108,11 +108,20 @@ impl NodeSet {
 
 /// Whether pods keep off that tolerate nothing.
 pub fn is_tainted(node: &Node) -> bool {
-    node.spec.as_ref().and_then(|spec| spec.taints.as_ref()).is_some_and(|taints| !taints.is_empty())
+    !taints(node).is_empty()
+}
+
+/// Whether pods keep off for how the node is, such as one that is not Ready.
+pub fn is_tainted_for_now(node: &Node) -> bool {
+    taints(node).iter().any(|taint| taint.key.starts_with("node.kubernetes.io/"))
 }
 
 /// Whether its condition says that it is Ready.
 pub fn is_ready(node: &Node) -> bool {
     let conditions = node.status.as_ref().and_then(|status| status.conditions.as_ref());
     conditions.is_some_and(|all| all.iter().any(|one| one.type_ == "Ready" && one.status == "True"))
+}
+
+fn taints(node: &Node) -> &[Taint] {
+    node.spec.as_ref().and_then(|spec| spec.taints.as_deref()).unwrap_or_default()
 }
