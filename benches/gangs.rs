@@ -58,7 +58,7 @@ fn pod(index: u32, role: Role, shape: &Arc<Shape>) -> Event {
         role,
         place: Place::Pending,
         held_up: None,
-        declares: Vec::new(),
+        declares: None,
         controller: None,
         mark: None,
         terminating: false,

@@ -1,7 +1,7 @@
 //! Queue policies: who goes first among queues and within one (01, 1.2.5, 1.12).
 
 use gangline::core::base::resources::Limit;
-use gangline::core::event::{AskSpec, QueueSpec, Role, SortPolicy};
+use gangline::core::event::{AskSpec, GroupSpec, QueueSpec, Role, SortPolicy};
 use gangline::core::model::lifecycle::AppState;
 use proptest::prelude::*;
 
@@ -159,9 +159,18 @@ fn a_hold_keeps_no_queue_below_its_promise_waiting() {
     singles(&mut cluster, "other", "root.c", 1);
     cluster.settle();
     assert_eq!(bound(&cluster, "other"), 0, "it is kept for the gang");
+    let mut later = cluster.clone();
     singles(&mut cluster, "owed", "root.b", 3);
     cluster.settle();
     assert_eq!(bound(&cluster, "owed"), 2, "and not from who is owed more");
+    // Whenever that is promised.
+    later.show_queue("root.b", QueueSpec::default());
+    singles(&mut later, "owed", "root.b", 3);
+    later.settle();
+    assert_eq!(bound(&later, "owed"), 0);
+    later.show_queue("root.b", promised(2));
+    later.settle();
+    assert_eq!(bound(&later, "owed"), 2);
 }
 
 /// 01, 1.12: `priorityOffset` is added to the priority of its pods where they meet those of other queues.
@@ -170,9 +179,10 @@ fn a_priority_offset_counts_among_queues() {
     for (offset, first) in [(0, "a"), (10, "b"), (-10, "a")] {
         let mut cluster = Cluster::default().nodes(1, 3);
         cluster.show_queue("root.a", QueueSpec::default());
-        cluster.show_queue("root.b", QueueSpec { priority_offset: offset, ..QueueSpec::default() });
+        cluster.show_queue("root.b", QueueSpec { priority_offset: offset - 1, ..QueueSpec::default() });
+        cluster.show_queue("root.b.x", QueueSpec { priority_offset: 1, ..QueueSpec::default() });
         changed_singles(&mut cluster, ("a", "root.a", 3), |spec| spec.priority = 5);
-        singles(&mut cluster, "b", "root.b", 3);
+        singles(&mut cluster, "b", "root.b.x", 3);
         cluster.settle();
         assert_eq!(bound(&cluster, first), 3, "{offset}");
     }
@@ -195,6 +205,27 @@ fn a_fair_queue_shares_among_applications() {
     }
     cluster.settle();
     assert_eq!(["a", "b", "c", "late"].map(|app| bound(&cluster, app)), [3, 2, 2, 2]);
+}
+
+/// Shares are measured by what the queue is promised, else by what may be used in it, else by all nodes.
+#[test]
+fn shares_are_measured_by_what_is_promised_or_may_be_used() {
+    let memory = |gib: i128| Limit::new([("memory".into(), gib << 30)]);
+    let by_promise = QueueSpec { guaranteed: memory(10), ..sorted(SortPolicy::Fair) };
+    let by_limit = QueueSpec { max: memory(50), ..sorted(SortPolicy::Fair) };
+    // Each pod asks for 1 GiB; those of b for two cores, of six.
+    for (spec, expected) in [(by_promise, [2, 2]), (by_limit, [2, 2]), (sorted(SortPolicy::Fair), [4, 1])] {
+        let mut cluster = Cluster::default().nodes(1, 6);
+        cluster.show_queue("root.q", spec);
+        pods_of(&mut cluster, "a", "root.q", 6);
+        for number in 0..6 {
+            let role = Role::Originator { application: "b".into() };
+            let large = AskSpec { queue: Some("root.q".into()), ..cluster.sized(&format!("b-{number}"), role, 2) };
+            cluster.show(large);
+        }
+        cluster.settle();
+        assert_eq!(["a-", "b-"].map(|app| bound(&cluster, app)), expected);
+    }
 }
 
 /// Priority comes first in each policy.
@@ -255,7 +286,7 @@ fn a_fair_queue_takes_no_gang() {
     assert_eq!(cluster.state("g"), AppState::Running);
 }
 
-/// 01, 1.2.5: "StateAware: at most one application at a time is between the open gate and Running".
+/// 01, 1.2.5: "StateAware: at most one application at a time is between the open gate and Running": of those with gangs.
 #[test]
 fn in_a_state_aware_queue_one_gang_starts_at_a_time() {
     let mut cluster = Cluster::default().nodes(4, 4);
@@ -277,6 +308,8 @@ fn in_a_state_aware_queue_one_gang_starts_at_a_time() {
     cluster.settle();
     assert_eq!((cluster.state("a"), cluster.report("b").reason), (AppState::Running, "WaitingForMembers"));
     assert_eq!(cluster.report("c").reason, "WaitingForStart");
+    cluster.wait(30_000).settle();
+    assert!(cluster.report("c").message.contains("ns/b"), "who starts now: {}", cluster.report("c").message);
     // Whoever keeps the others waiting may go, too.
     cluster.lose_group("b");
     cluster.settle();
@@ -328,6 +361,30 @@ fn a_stopped_queue_takes_nothing_new() {
     cluster.show_queue("root.q", QueueSpec::default());
     cluster.settle();
     assert_eq!((cluster.state("g"), cluster.node_of("s-00").is_some()), (AppState::Running, true));
+}
+
+/// 01, 1.8: "a new incarnation at once": a job that begins anew where room is kept for it has started, also in a queue that
+/// takes nothing new.
+#[test]
+fn a_job_begins_anew_in_a_queue_that_takes_nothing_new() {
+    let changes: [fn(&mut Cluster); 3] = [
+        |cluster| cluster.show_queue("root.q", QueueSpec { stopped: true, ..QueueSpec::default() }),
+        |cluster| cluster.show_queue("root.q", sorted(SortPolicy::Fair)),
+        |cluster| cluster.lose_queue("root.q"),
+    ];
+    for (number, change) in changes.into_iter().enumerate() {
+        let mut cluster = Cluster::default().nodes(1, 4).queue("root.q", 4);
+        let spec = GroupSpec { seat_hold: 60_000, ..cluster.direct("g", 2) };
+        cluster.submit("g", "root.q", spec);
+        cluster.members("g", 2);
+        cluster.settle();
+        change(&mut cluster);
+        ["g-0", "g-1"].iter().for_each(|pod| cluster.finish(pod, false));
+        cluster.settle();
+        ["g-2", "g-3"].iter().for_each(|pod| cluster.member(pod, "g"));
+        cluster.settle();
+        assert_eq!((cluster.state("g"), cluster.report("g").incarnation), (AppState::Running, 2), "{number}");
+    }
 }
 
 /// What is shown of a queue: how much of its promise it uses, and who is first in line and holds.

@@ -338,6 +338,12 @@ fn a_driver_outside_its_groups_starts_with_them() {
     let mut driven = cluster();
     driven.upsert(Kind::Pod, &pod("driver", &json!({GROUPS: groups(3)})));
     assert_eq!(bound(&run(&mut driven, 5)), ["driver"].into());
+
+    // Whichever pod declares them.
+    let mut driven = cluster();
+    driven.upsert(Kind::Pod, &pod("member", &json!({GROUPS: groups(30), GROUP: "executor"})));
+    driven.upsert(Kind::Pod, &before);
+    assert_eq!(bound(&run(&mut driven, 5)), [].into());
 }
 
 /// 03, 3.4: "precedence: TaskGroup label, then …".

@@ -82,8 +82,8 @@ pub struct QueueSpec {
     pub max: BTreeMap<String, Quantity>,
     /// What the queue and the queues below it are promised. Of queues that have work which could be placed now, the one
     /// furthest below its promise goes first, and those without a promise, or beyond it, come after them all. Its share is
-    /// that of the resource of which it uses most, measured by this list. Nothing is taken from who runs. No more than max,
-    /// and the queues below one are not promised more than it is.
+    /// that of the resource of which it uses most, measured by this list, which should have every resource that is scarce for
+    /// its pods. Nothing is taken from who runs. No more than max, and the queues below one are not promised more than it is.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(transform = schema::amounts_from_zero)]
     pub guaranteed: BTreeMap<String, Quantity>,
@@ -95,7 +95,8 @@ pub struct QueueSpec {
     /// other queues; those above add theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub priority_offset: Option<i32>,
-    /// The queue and the queues below it take no new applications; those that have started go on and get what they ask for.
+    /// The queue and the queues below it take no new applications; those that have started go on and get what they ask for, also
+    /// where they begin anew in room that is kept for them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stopped: Option<bool>,
     /// How many applications of the queue and of the queues below it may hold or use resources at once. One of which no
@@ -119,7 +120,7 @@ pub enum SortPolicy {
     /// As they were submitted, and of the gangs one at a time is between its reservation and its first running member. One
     /// for which the nodes have no room does not count.
     StateAware,
-    /// Whose share of the queue is smallest goes first. For applications without gangs: a gang is refused here.
+    /// Whose share of the queue is smallest goes first, pods outside applications before all. A gang is refused here.
     Fair,
 }
 

@@ -95,8 +95,8 @@ pub struct AskSpec {
     pub queue: Option<Text>,
     /// What it belongs to.
     pub role: Role,
-    /// Names of the TaskGroups that are made since it declares them. Before they are there, what it belongs to does not start.
-    pub declares: Vec<Text>,
+    /// The TaskGroups that are made since it declares them.
+    pub declares: Option<Box<Declares>>,
     /// UID of the object that made it and makes others in its place: a Job, a StatefulSet.
     pub controller: Option<Uid>,
     /// Where it stands.
@@ -107,6 +107,15 @@ pub struct AskSpec {
     pub mark: Option<Mark>,
     /// `metadata.deletionTimestamp` is set.
     pub terminating: bool,
+}
+
+/// TaskGroups that are made since a pod declares them. Before they are there their application does not start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Declares {
+    /// The application's id.
+    pub application: Text,
+    /// Their names, in the pod's namespace.
+    pub groups: Vec<Text>,
 }
 
 /// What a pod belongs to.

@@ -202,7 +202,7 @@ mod tests {
             role: Role::Originator { application: name.into() },
             place: Place::Pending,
             held_up: None,
-            declares: Vec::new(),
+            declares: None,
             controller: None,
             mark: None,
             terminating: false,

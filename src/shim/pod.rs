@@ -11,7 +11,7 @@ use super::escape::bounded;
 use super::{constraints, foreign, mark, placeholder, requests, syntax};
 use crate::api::names;
 use crate::core::base::ids::{Key, Text, Uid};
-use crate::core::event::{AskSpec, Mark, Place, Role};
+use crate::core::event::{AskSpec, Declares, Mark, Place, Role};
 use crate::core::reason::{Objection, Unsupported};
 use crate::core::shape::Shape;
 
@@ -94,9 +94,10 @@ pub fn ask_spec(pod: &Pod, served: &Served, spoken: Option<&Spoken>) -> AskSpec 
 
 /// The TaskGroups that a pod declares while it waits for a node. A gang that runs needs none that it did not start with, and
 /// one whose pods are gated, or cannot be placed, is not to hold seats.
-fn declares(place: &Place, spoken: Option<&Spoken>) -> Vec<Text> {
-    let spoken = spoken.filter(|_| *place == Place::Pending);
-    spoken.into_iter().flat_map(|spoken| &spoken.declares).map(|declared| declared.name.clone()).collect()
+fn declares(place: &Place, spoken: Option<&Spoken>) -> Option<Box<Declares>> {
+    let spoken = spoken.filter(|spoken| *place == Place::Pending && !spoken.declares.is_empty())?;
+    let groups = spoken.declares.iter().map(|declared| declared.name.clone()).collect();
+    Some(Box::new(Declares { application: spoken.application.clone()?, groups }))
 }
 
 /// Everything about a pod that decides which nodes it fits, and the first demand that we do not honour.

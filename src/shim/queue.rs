@@ -216,15 +216,20 @@ impl QueueTree {
     /// The smallest limit of a resource on the path of a queue, with the queue that has it.
     fn limit_at<'a>(&self, name: &'a str, spec: &QueueSpec, resource: &str) -> Option<(&'a str, i128)> {
         let own = spec.max.get(resource).map(|limit| (name, limit));
-        let above = parent(name).and_then(|above| self.limit_above(above, resource));
+        let above = std::iter::successors(parent(name), |name| parent(name));
+        let above = above.filter_map(|above| Some((above, self.in_force(above)?.max.get(resource)?)));
         own.into_iter().chain(above).min_by_key(|(_, limit)| *limit)
     }
 
-    /// What the queues directly below one are promised together, by what their objects say now.
+    /// What the queues directly below one are promised together: by what their objects say, or said when they were right.
     fn promised_below(&self, name: &str, resource: &str) -> i128 {
         let direct = self.below(name).filter(|below| parent(below) == Some(name));
-        let said = direct.filter_map(|below| self.queues.get(below)).map(|known| &known.said);
-        said.filter(|said| said.errors.is_empty()).filter_map(|said| said.spec.guaranteed.get(resource)).sum()
+        let spec = |known: &Observed| {
+            let is_right = known.said.errors.is_empty();
+            let spec = if is_right { Some(&known.said.spec) } else { known.standing.in_force() };
+            spec.and_then(|spec| spec.guaranteed.get(resource))
+        };
+        direct.filter_map(|below| self.queues.get(below)).filter_map(spec).sum()
     }
 
     fn is_in_force(&self, name: &str) -> bool {
@@ -443,8 +448,8 @@ mod tests {
         assert_eq!(put("root.a.b", &json!({}), &json!({"cpu": "3"})), fine);
         let many = "spec.guaranteed[cpu]: the queues below are promised 5 together, more than this 4";
         assert_eq!(put("root.a.c", &json!({}), &json!({"cpu": "2"}))[1], many);
+        assert_eq!(put("root.a.c", &json!({}), &json!({"cpu": "x"}))[1], many, "the last that was right counts");
         assert_eq!(put("root.a.c", &json!({}), &json!({"cpu": "1"})), fine);
-        assert_eq!(put("root.a.c", &json!({}), &json!({"cpu": "x"})), fine, "what is wrong promises nothing");
         let much = "spec.guaranteed[cpu]: 9 is more than the 8 that root.a may use";
         assert!(put("root.a.b", &json!({"cpu": "9"}), &json!({"cpu": "9"}))[2].contains(much));
         assert!(tree.in_force("root.a.b").is_some_and(|spec| spec.guaranteed.get("cpu") == Some(9_000)), "it counts");

@@ -217,7 +217,7 @@ impl Cluster {
             role,
             place: Place::Pending,
             held_up: None,
-            declares: Vec::new(),
+            declares: None,
             controller: None,
             mark: None,
             terminating: false,

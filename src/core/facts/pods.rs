@@ -1,9 +1,10 @@
 //! Pods come, change and go: what each means for seats and books (01, 1.4, 1.5).
 
-use crate::core::base::ids::{AskId, GroupId, QueueId, Text};
+use std::collections::BTreeSet;
+
+use crate::core::base::ids::{AppId, AskId, GroupId, Key, QueueId, Text};
 use crate::core::decision::TerminationType;
 use crate::core::event::{AskSpec, Place, Role};
-use crate::core::model::application::App;
 use crate::core::model::ask::{Ask, AskState, WaitsFor};
 use crate::core::model::books::Books;
 use crate::core::model::due::Verdict;
@@ -21,6 +22,7 @@ impl Books {
     /// A pod as last observed.
     pub(in crate::core) fn see_ask(&mut self, id: AskId, spec: AskSpec) {
         let stood = self.asks.get(id).map_or(WaitsFor::Nothing, |ask| ask.waits_for);
+        let declared = self.declares_for(id);
         match self.asks.get(id) {
             None => self.add_ask(id, spec),
             Some(_) => self.replace_spec(id, spec),
@@ -45,17 +47,37 @@ impl Books {
         if let (WaitsFor::Nothing, true, Some(app)) = (stood, stands != WaitsFor::Nothing, app) {
             self.due.joined.insert(app);
         }
-        self.wait_for_declared(id);
+        self.note_declared(id, declared);
         self.note(id);
     }
 
-    /// An application without TaskGroups that has not started waits for those which a pod of it declares.
-    fn wait_for_declared(&mut self, id: AskId) {
-        let ask = &self.asks[id];
-        let app = ask.app.filter(|_| !ask.spec.declares.is_empty());
-        let waits = |app: &App| app.groups.is_empty() && app.state() == AppState::Accepted;
-        if let Some(app) = app.filter(|app| waits(&self.apps[*app])) {
+    /// For which application a pod declares TaskGroups.
+    fn declares_for(&self, id: AskId) -> Option<Key> {
+        let spec = &self.asks.get(id)?.spec;
+        spec.declares.as_ref().map(|declares| spec.key.beside(&declares.application))
+    }
+
+    /// An application without TaskGroups that has not started waits for those which a pod declares for it.
+    fn note_declared(&mut self, id: AskId, before: Option<Key>) {
+        let now = self.declares_for(id);
+        if now == before {
+            return;
+        }
+        if let Some(before) = before {
+            let pods = self.declaring.get_mut(&before).expect("it was noted");
+            pods.remove(&id);
+            if pods.is_empty() {
+                self.declaring.remove(&before);
+            }
+        }
+        let Some(now) = now else { return };
+        let waits = |app: &AppId| self.apps[*app].groups.is_empty() && self.apps[*app].state() == AppState::Accepted;
+        if let Some(app) = self.app_ids.get(&now).copied().filter(waits) {
             self.due.judge(app, Verdict::Incomplete);
+        }
+        match self.declaring.get_mut(&now) {
+            Some(pods) => drop(pods.insert(id)),
+            None => drop(self.declaring.insert(now, BTreeSet::from([id]))),
         }
     }
 
@@ -374,7 +396,9 @@ impl Books {
         self.link(id, None, None);
         self.drop_class(id);
         self.forget_retry(id);
+        let declared = self.declares_for(id);
         self.asks.remove(id);
+        self.note_declared(id, declared);
         self.ask_changed(waited_for, true);
         if let Some((group, seat)) = lost {
             self.placeholder_lost(group, seat, Loss::Deleted);

@@ -117,7 +117,7 @@ impl Scheduler {
         };
         told.into_iter().for_each(|id| self.wait(id, reason.clone()));
         if let (true, Next::Waits(until)) = (are_old, &next) {
-            let own = until.namespace.is_some().then_some(queue);
+            let own = (until.namespace.is_some() || until.starting.is_some()).then_some(queue);
             until.limit.iter().map(|hold| hold.queue).chain(own).for_each(|queue| self.tell_numbers_later(queue));
         }
         // A line that is looked at in the next pass has no limit by which it would be found.

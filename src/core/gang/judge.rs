@@ -126,11 +126,12 @@ impl Scheduler {
         self.books.groups[first].spec().gang.iter().filter(|name| !exists(name)).cloned().collect()
     }
 
-    /// What the pods of an application without TaskGroups declare. The first TaskGroup lists all of them.
+    /// What pods declare for an application without TaskGroups. The first TaskGroup lists all of them.
     fn declared_groups(&self, id: AppId) -> Vec<Text> {
-        let asks = self.books.apps[id].asks.iter().map(|ask| &self.books.asks[*ask].spec);
-        let declared: BTreeSet<&Text> = asks.flat_map(|spec| &spec.declares).collect();
-        declared.into_iter().cloned().collect()
+        let pods = self.books.declaring.get(&self.books.apps[id].key).into_iter().flatten();
+        let declared = pods.filter_map(|ask| self.books.asks[*ask].spec.declares.as_ref());
+        let names: BTreeSet<&Text> = declared.flat_map(|declares| &declares.groups).collect();
+        names.into_iter().cloned().collect()
     }
 
     fn lacks_groups(&mut self, id: AppId, missing: Vec<Text>) {
@@ -160,11 +161,13 @@ impl Scheduler {
 /// Every reason at once why an application is refused.
 fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectReason> {
     let mut reasons = spec_reasons(books, &books.apps[id], was_accepted);
-    match queue_of(books, id) {
+    // A job that begins anew where room is kept for it has started.
+    let goes_on = books.keeps_its_place(id);
+    match queue_for(books, id, goes_on) {
         Err(reason) => reasons.push(reason),
         Ok(queue) => {
             let is_fair = books.queues.sort_policy(queue) == SortPolicy::Fair;
-            if is_fair && !books.apps[id].groups.is_empty() {
+            if is_fair && !goes_on && !books.apps[id].groups.is_empty() {
                 reasons.push(RejectReason::GangInFairQueue(books.queues[queue].path.clone()));
             }
             let ask = judged_ask(books, id);
@@ -225,6 +228,14 @@ pub(in crate::core) fn disagreements(
 /// The queue that the application names, if it takes applications.
 pub(in crate::core) fn queue_of(books: &Books, id: AppId) -> Result<QueueId, RejectReason> {
     books.queues.usable(&queue_path_of(books, &books.apps[id]))
+}
+
+/// The same; what has started goes on in a queue that takes nothing new.
+fn queue_for(books: &Books, id: AppId, goes_on: bool) -> Result<QueueId, RejectReason> {
+    let found = queue_of(books, id);
+    let takes_nothing_new = matches!(found, Err(RejectReason::QueueStopped(_) | RejectReason::QueueDraining(_)));
+    let known = || books.queues.find(&queue_path_of(books, &books.apps[id]));
+    if takes_nothing_new && goes_on { known().map_or(found, Ok) } else { found }
 }
 
 /// The path of the queue that an application names: that of its TaskGroups. Without TaskGroups: that of a pod that was

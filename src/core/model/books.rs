@@ -63,6 +63,8 @@ pub struct Books {
     /// Applications that have started and whose pods wait for room: for a seat that is open since their start was
     /// interrupted, or for more room than a held or kept seat has.
     pub lacking_room: BTreeSet<AppId>,
+    /// Pods that declare TaskGroups, by the application for which they do.
+    pub declaring: Lookup<Key, BTreeSet<AskId>>,
     /// Applications that list a TaskGroup which they do not have.
     pub awaited: Lookup<Key, BTreeSet<AppId>>,
     /// Ordinary asks that wait, in the order of a pass.
@@ -159,6 +161,7 @@ impl Books {
             gate,
             fronts,
             lacking_room,
+            declaring,
             awaited,
             ordinary,
             queueless,
@@ -184,6 +187,7 @@ impl Books {
             ("lines at the gate", gate.len()),
             ("fronts", fronts.values().map(Front::len).sum()),
             ("lacking_room", lacking_room.len()),
+            ("declaring pods", declaring.len()),
             ("awaited task groups", awaited.len()),
             ("ordinary", ordinary.len()),
             ("queueless", queueless.len()),

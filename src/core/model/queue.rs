@@ -461,8 +461,10 @@ impl Queues {
 
     /// Other limits hold.
     fn relimit(&mut self, id: QueueId) {
-        self.moved.loosened.insert(id);
-        self.moved.tightened.insert(id);
+        // Those above put in order what is claimed and kept there by what this one is promised.
+        let path: Vec<_> = self.path(id).collect();
+        self.moved.loosened.extend(&path);
+        self.moved.tightened.extend(&path);
         self.moved.relimited = true;
     }
 

@@ -1,11 +1,12 @@
 //! The lines that take their turn in a pass, merged: whose turn is next (01, 1.2.5, 1.12). Queues come in the order of how far
-//! they are below what they are promised, and then of the first of each; the lines of one queue by its policy.
+//! they are below what they are promised, and then of the first of each; the lines of one queue by its policy. A turn changes the
+//! places of its own queue and of those above it, and of no other.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::base::ids::{AppId, QueueId};
-use crate::core::base::resources::Resources;
+use crate::core::base::resources::{Limit, Resources};
 use crate::core::base::share::Share;
 use crate::core::model::ask::Rank;
 use crate::core::model::books::Books;
@@ -33,29 +34,34 @@ pub(super) struct Due {
     pub(super) line: Line,
 }
 
-/// Lines in the order of their turns.
+/// Lines in the order of their turns: a tree of the queues in which some are due.
 #[derive(Debug, Default)]
 pub(super) struct Merge {
-    queues: BTreeSet<(Seen, QueueId)>,
-    lines: BTreeMap<QueueId, OfQueue>,
+    /// By queue; `None`: above the root, or above all queues where none is promised anything.
+    nodes: BTreeMap<Option<QueueId>, Node>,
 }
 
-#[derive(Debug)]
-struct OfQueue {
-    /// Where the queue stands in [`Merge::queues`].
-    seen: Seen,
+#[derive(Debug, Default)]
+struct Node {
+    /// Queues directly below it, in the order in which it sees them.
+    below: BTreeSet<(Seen, QueueId)>,
+    /// Lines of its own.
     lines: BTreeSet<(Spot, Line)>,
+    /// Where the queue above has it.
+    place: Option<Seen>,
 }
 
 /// How far a line may go on in its turn before that of another one comes.
 #[derive(Debug, Default)]
 pub(super) struct Reach {
+    /// Its queue and those above it.
+    path: Vec<QueueId>,
     /// Up to this place in the order of submission.
     rank: Option<Rank>,
-    /// As long as its queue is served less well than this.
-    standing: Option<Standing>,
     /// As long as its application uses less than this.
     share: Option<Share>,
+    /// As long as so many queues of the path, from the leaf upwards, are served less well than this.
+    standings: Vec<(usize, Standing)>,
 }
 
 impl Spot {
@@ -63,7 +69,7 @@ impl Spot {
     pub(super) fn of(books: &Books, line: &Line, rank: Rank) -> Self {
         let share = match line {
             Line::Pods(PodLine { queue, app: Some(app), .. }) => {
-                share_of(books, *queue, *app, (&Resources::default(), 0))
+                Measure::of(books, *queue).share(books, *app, (&Resources::default(), 0))
             }
             Line::Pods(_) | Line::Gate(..) | Line::Gang(_) => Share::NOTHING,
         };
@@ -71,76 +77,114 @@ impl Spot {
     }
 }
 
+impl Node {
+    /// Its first line, or the first of the queues below it, as it sees them.
+    fn first(&self, queues: &Queues, own: Option<QueueId>) -> Option<(Seen, Option<QueueId>)> {
+        let line = self.lines.first().zip(own).map(|((spot, _), own)| (queues.seen_within(own, &spot.rank), None));
+        let below = self.below.first().map(|(seen, queue)| (seen.clone(), Some(*queue)));
+        line.into_iter().chain(below).min()
+    }
+}
+
 impl Merge {
     /// A line takes its turn in this pass.
     pub(super) fn add(&mut self, queues: &Queues, Due { queue, spot, line }: Due) {
-        let seen = queues.seen(queue, &spot.rank);
-        let of_queue = self.lines.entry(queue).or_insert_with(|| OfQueue { seen, lines: BTreeSet::new() });
-        of_queue.lines.insert((spot, line));
-        self.put(queues, queue);
+        self.nodes.entry(Some(queue)).or_default().lines.insert((spot, line));
+        self.renew(queues, queue);
     }
 
-    /// The line whose turn is next. A queue that is better served by now, or an application of a `Fair` queue, goes behind
-    /// those that are not.
+    /// Something was placed in a queue, or waits there: it and those above it come where they belong now.
+    pub(super) fn renew(&mut self, queues: &Queues, queue: QueueId) {
+        let mut next = Some(queue);
+        while let Some(at) = next {
+            let above = if queues.are_ordered() { queues[at].parent } else { None };
+            let Some(node) = self.nodes.get_mut(&Some(at)) else { return };
+            let first = node.first(queues, Some(at)).map(|(seen, _)| seen);
+            let place = first.map(|seen| {
+                let more = (&Resources::default(), 0);
+                let owed = if queues.are_ordered() { queues.owed(at, more) } else { None };
+                seen.from_above(owed, queues[at].spec.priority_offset)
+            });
+            let old = std::mem::replace(&mut node.place, place.clone());
+            let is_empty = place.is_none();
+            let beside = &mut self.nodes.entry(above).or_default().below;
+            if let Some(old) = old {
+                beside.remove(&(old, at));
+            }
+            beside.extend(place.map(|place| (place, at)));
+            if is_empty {
+                self.nodes.remove(&Some(at));
+            }
+            next = above;
+        }
+    }
+
+    /// The line whose turn is next. Of an application of a `Fair` queue that uses more by now another line may be behind those of
+    /// others: it is put there when it is met.
     pub(super) fn pop(&mut self, books: &Books) -> Option<Due> {
         loop {
-            let (seen, queue) = self.queues.pop_first()?;
-            let of_queue = self.lines.get_mut(&queue)?;
-            let (spot, line) = of_queue.lines.pop_first()?;
+            let mut at = None;
+            while let (_, Some(below)) = self.nodes.get(&at)?.first(&books.queues, at)? {
+                at = Some(below);
+            }
+            let queue = at?;
+            let (spot, line) = self.nodes.get_mut(&at)?.lines.pop_first()?;
             let fresh = Spot::of(books, &line, spot.rank.clone());
-            let is_next = fresh <= spot && books.queues.seen(queue, &spot.rank) <= seen;
-            if is_next {
-                self.put(&books.queues, queue);
+            if fresh <= spot {
+                self.renew(&books.queues, queue);
                 return Some(Due { queue, spot: fresh, line });
             }
-            of_queue.lines.insert((fresh, line));
-            self.put(&books.queues, queue);
+            self.add(&books.queues, Due { queue, spot: fresh, line });
         }
     }
 
     /// How far a line that was popped may go on.
     pub(super) fn reach(&self, queues: &Queues, due: &Due) -> Reach {
-        let mut reach = Reach::default();
-        let beside = self.lines.get(&due.queue).and_then(|of_queue| of_queue.lines.first());
-        if let Some((next, _)) = beside {
+        let path = if queues.are_ordered() { queues.path(due.queue).collect() } else { vec![due.queue] };
+        let mut reach = Reach { path, ..Reach::default() };
+        if let Some((next, _)) = self.nodes.get(&Some(due.queue)).and_then(|node| node.lines.first()) {
             let is_like = next.priority == due.spot.priority;
             reach.share = is_like.then_some(next.share);
             // Whose application uses less goes on, however late it was submitted.
             reach.rank = (!is_like || next.share == due.spot.share).then(|| next.rank.clone());
         }
-        let other = self.queues.iter().find(|(_, queue)| *queue != due.queue);
-        if let Some((other, _)) = other {
-            let standing = queues.standing(due.queue);
-            if standing >= other.standing {
-                reach.up_to(raw(other, queues.priority_offset(due.queue)));
-            }
-            if !standing.is_met() {
-                reach.standing = Some(other.standing.clone());
+        let mut offset = 0;
+        for level in 0..reach.path.len() {
+            let (queue, above) = (reach.path[level], reach.path.get(level + 1));
+            offset += i64::from(queues[queue].spec.priority_offset);
+            let Some(node) = self.nodes.get(&above.copied()) else { continue };
+            let other = node.below.iter().find(|(_, other)| *other != queue).map(|(seen, _)| seen);
+            let line = node.lines.first().zip(above).map(|((spot, _), above)| queues.seen_within(*above, &spot.rank));
+            for rival in other.into_iter().chain(&line) {
+                reach.up_to(queues, level + 1, rival, offset);
             }
         }
         reach
     }
-
-    /// Puts a queue where its first line belongs, or takes it out.
-    fn put(&mut self, queues: &Queues, queue: QueueId) {
-        let Some(of_queue) = self.lines.get_mut(&queue) else { return };
-        self.queues.remove(&(of_queue.seen.clone(), queue));
-        match of_queue.lines.first() {
-            Some((spot, _)) => {
-                of_queue.seen = queues.seen(queue, &spot.rank);
-                self.queues.insert((of_queue.seen.clone(), queue));
-            }
-            None => drop(self.lines.remove(&queue)),
-        }
-    }
 }
 
 impl Reach {
-    fn up_to(&mut self, rank: Rank) {
-        self.rank = Some(match self.rank.take() {
-            Some(own) => own.min(rank),
-            None => rank,
-        });
+    /// Another one is seen by the queue above so many of the path.
+    fn up_to(&mut self, queues: &Queues, levels: usize, rival: &Seen, offset: i64) {
+        let own = self.standing(queues, levels, (&Resources::default(), 0));
+        if own >= rival.standing {
+            let rank = raw(rival, offset);
+            self.rank = Some(match self.rank.take() {
+                Some(own) => own.min(rank),
+                None => rank,
+            });
+        }
+        if !own.is_met() {
+            self.standings.push((levels, rival.standing.clone()));
+        }
+    }
+
+    fn standing(&self, queues: &Queues, levels: usize, more: (&Resources, u32)) -> Standing {
+        if queues.are_ordered() {
+            queues.standing_of(self.path.iter().take(levels).copied(), more)
+        } else {
+            Standing::default()
+        }
     }
 
     /// Whether somebody with this rank still has a turn.
@@ -151,18 +195,34 @@ impl Reach {
     /// How many of these many pods of a line, one at least, still have a turn.
     pub(super) fn most(&self, books: &Books, line: PodLine, count: usize) -> usize {
         let share = self.share.zip(line.app);
-        if count <= 1 || self.standing.is_none() && share.is_none() {
+        if count <= 1 || self.standings.is_empty() && share.is_none() {
             return count;
         }
-        let request = &books.classes.shape(line.class).request;
+        let (request, measure) = (&books.classes.shape(line.class).request, Measure::of(books, line.queue));
         let more = |count: usize| {
             let before = (request, count.saturating_sub(1) as u32);
-            let is_owed = |most: &Standing| books.queues.standing_with(line.queue, before) < *most;
-            self.standing.as_ref().is_none_or(is_owed)
-                && share.is_none_or(|(most, app)| share_of(books, line.queue, app, before) < most)
+            let mut standings = self.standings.iter();
+            standings.all(|(levels, most)| self.standing(&books.queues, *levels, before) < *most)
+                && share.is_none_or(|(most, app)| measure.share(books, app, before) < most)
         };
         // Where it has as much as the other one, their places in the order of submission decide: that is another turn.
         largest(count, |count| count <= 1 || more(count)).max(1)
+    }
+}
+
+/// What the shares of the applications of a `Fair` queue are measured by: what the queue is promised or may use; all nodes where
+/// neither is said.
+struct Measure(Limit);
+
+impl Measure {
+    fn of(books: &Books, queue: QueueId) -> Self {
+        let own = books.queues.measure(queue);
+        Self(if own.iter().any(|(_, amount)| amount > 0) { own } else { books.nodes.offered() })
+    }
+
+    /// What an application uses with so many copies more.
+    fn share(&self, books: &Books, app: AppId, more: (&Resources, u32)) -> Share {
+        Share::dominant(&self.0, &books.apps[app].used, more).unwrap_or(Share::NOTHING)
     }
 }
 
@@ -183,14 +243,6 @@ pub(super) fn largest(count: usize, holds: impl Fn(usize) -> bool) -> usize {
 fn raw(seen: &Seen, offset: i64) -> Rank {
     let priority = (seen.priority.0 - offset).clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32;
     Rank { priority: Reverse(priority), created: seen.created, key: seen.key.clone() }
-}
-
-/// What an application uses of its queue with so many copies more, measured by what the queue is promised or may use; by
-/// all nodes where neither is said.
-fn share_of(books: &Books, queue: QueueId, app: AppId, more: (&Resources, u32)) -> Share {
-    let used = &books.apps[app].used;
-    let of_queue = Share::dominant(&books.queues.measure(queue), used, more);
-    of_queue.or_else(|| Share::dominant(&books.nodes.offered(), used, more)).unwrap_or(Share::NOTHING)
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 //! 1. Bounds on room are brought up to date with the nodes that got more.
 //! 2. Gangs that were interrupted in the middle of their start get what they lack, and members beside a held seat that
 //!    is too small try again (01, 1.6: "planned first, before anything else").
-//! 3. The lines for which something changed are merged by the rank of their first, which is planned and committed.
+//! 3. The lines for which something changed are merged in the order of their queues and within these ([`merge`](super::merge)): the first
+//!    of each is planned and committed.
 
 use std::cmp::Reverse;
 
@@ -175,6 +176,9 @@ impl Scheduler {
                 Line::Gang(gang) => self.serve_gang(*gang),
             };
             budget = budget.saturating_sub(placed);
+            if placed > 0 {
+                merge.renew(&self.books.queues, due.queue);
+            }
             match next {
                 Next::Goes => self.line_up_head(&mut merge, due.line),
                 Next::Later => self.lines.wake(&due.line),

@@ -50,16 +50,14 @@ impl Scheduler {
             let is_like = line.app.is_none() || rank.priority == head.priority;
             goes && is_like || rank == head
         };
-        let waiting = self.books.ordinary.get(&line).into_iter().flatten();
-        let mut run: Vec<_> =
-            waiting.take_while(|(rank, _)| within(rank)).take(most as usize).map(|(_, ask)| *ask).collect();
+        let Some(waiting) = self.books.ordinary.get(&line) else { return Vec::new() };
         let queues = &self.books.queues;
         // Who goes before whom may be another matter after each.
         let one_by_one =
             line.starts && queues.are_ordered() && queues.keeps_on_path(line.queue).any(|keep| keep.leaf != line.queue);
-        let most = if one_by_one { run.len().min(1) } else { reach.most(&self.books, line, run.len()) };
-        run.truncate(most);
-        run
+        let most = waiting.len().min(most as usize);
+        let most = if one_by_one { 1 } else { reach.most(&self.books, line, most) };
+        waiting.iter().take_while(|(rank, _)| within(rank)).take(most).map(|(_, ask)| *ask).collect()
     }
 
     fn until_room(&self, queue: QueueId, class: ClassId) -> Until {

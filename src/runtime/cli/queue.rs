@@ -190,7 +190,7 @@ impl Node {
         format!("{}{share}", amounts(&self.guaranteed, "-"))
     }
 
-    /// `ns/train, since 2026-01-01T00:00:00Z, holds`: who is first in line, and whether nothing starts before it.
+    /// `ns/train since 2026-01-01T00:00:00Z, holds`: who is first in line, and whether nothing starts before it.
     fn first_text(&self, none: &str) -> String {
         let Some(FirstInLine { application, since, holds }) = &self.first_in_line else { return none.to_owned() };
         let holds = if *holds { ", holds" } else { "" };

@@ -135,7 +135,7 @@ impl Kept for Pods {
         if let Some(name) = self.asks.get_mut(ask) {
             name.version = version;
             name.said = waits_because(pod);
-            name.spoken = spoken.filter(|_| !spec.declares.is_empty()).map(Box::new);
+            name.spoken = spoken.filter(|_| spec.declares.is_some()).map(Box::new);
         }
         events.push(Event::Ask(ask, Box::new(spec)));
         events

@@ -31,6 +31,20 @@ pub struct Seen {
     pub created: i64,
     /// Breaks ties by content.
     pub key: Key,
+    /// Path of its queue: likewise, where a pod and an application have one name.
+    pub queue: Text,
+}
+
+impl Seen {
+    /// The same as it is seen from above a queue which adds this to priorities and is so far below its promise.
+    #[must_use]
+    pub fn from_above(mut self, owed: Option<Share>, offset: i32) -> Self {
+        self.priority.0 += i64::from(offset);
+        if owed.is_some() || !self.standing.is_met() {
+            self.standing.0.insert(0, owed);
+        }
+        self
+    }
 }
 
 impl Standing {
@@ -91,13 +105,23 @@ impl Queues {
 
     /// The same if so many copies of this were used in the queue, too.
     pub(in crate::core) fn standing_with(&self, id: QueueId, more: (&Resources, u32)) -> Standing {
-        if !self.are_ordered() {
-            return Standing::default();
-        }
-        let owed = |at: QueueId| self.arena[at].share_with(more).filter(|share| !share.is_whole());
-        let mut levels: Vec<_> = self.path(id).map(owed).skip_while(Option::is_none).collect();
+        if self.are_ordered() { self.standing_of(self.path(id), more) } else { Standing::default() }
+    }
+
+    /// How far these queues are below what they are promised, from a leaf upwards, with so many copies more.
+    pub(in crate::core) fn standing_of(
+        &self,
+        path: impl Iterator<Item = QueueId>,
+        more: (&Resources, u32),
+    ) -> Standing {
+        let mut levels: Vec<_> = path.map(|at| self.owed(at, more)).skip_while(Option::is_none).collect();
         levels.reverse();
         Standing(levels)
+    }
+
+    /// What a queue uses of its promise with so many copies more, if it is below that then.
+    pub(in crate::core) fn owed(&self, id: QueueId, more: (&Resources, u32)) -> Option<Share> {
+        self.arena[id].share_with(more).filter(|share| !share.is_whole())
     }
 
     /// What the queues of a path add to the priority of its pods.
@@ -108,14 +132,17 @@ impl Queues {
         self.path(id).map(|at| i64::from(self.arena[at].spec.priority_offset)).sum()
     }
 
-    /// The place of somebody in a queue in the order among queues.
-    pub(in crate::core) fn seen(&self, id: QueueId, rank: &Rank) -> Seen {
-        self.seen_with(self.standing(id), id, rank)
+    /// The place of somebody in a queue, as it is seen within that.
+    pub(in crate::core) fn seen_within(&self, id: QueueId, rank: &Rank) -> Seen {
+        let (priority, queue) = (Reverse(i64::from(rank.priority.0)), self.arena[id].path.clone());
+        Seen { standing: Standing::default(), priority, created: rank.created, key: rank.key.clone(), queue }
     }
 
-    fn seen_with(&self, standing: Standing, id: QueueId, rank: &Rank) -> Seen {
-        let priority = Reverse(i64::from(rank.priority.0) + self.priority_offset(id));
-        Seen { standing, priority, created: rank.created, key: rank.key.clone() }
+    /// The place of somebody in a queue in the order of what is claimed and kept.
+    fn seen_coarse(&self, id: QueueId, rank: &Rank) -> Seen {
+        let mut seen = self.seen_within(id, rank);
+        seen.priority.0 += self.priority_offset(id);
+        Seen { standing: self.standing(id).coarse(), ..seen }
     }
 
     /// In which order applications of a queue start.
@@ -144,8 +171,7 @@ impl Queues {
         if one.0 == other.0 || at == one.0 || !self.are_ordered() {
             return one.1 < other.1;
         }
-        let place = |(id, rank): (QueueId, &Rank)| self.seen_with(self.standing(id).coarse(), id, rank);
-        place(one) < place(other)
+        self.seen_coarse(one.0, one.1) < self.seen_coarse(other.0, other.1)
     }
 
     /// What is kept at a queue for somebody who goes before this place of a queue at or below it.
@@ -160,8 +186,11 @@ impl Queues {
             return claims.before(place.1, which);
         }
         let counts = |claim: &(&Rank, &Claim)| which == Before::All || !claim.1.blocked;
-        let first =
-            claims.iter().filter(counts).filter(|(rank, claim)| self.goes_before(at, (claim.queue, rank), place));
+        let own = self.seen_coarse(place.0, place.1);
+        let is_before = |(rank, claim): &(&Rank, &Claim)| {
+            if claim.queue == place.0 { *rank < place.1 } else { self.seen_coarse(claim.queue, rank) < own }
+        };
+        let first = claims.iter().filter(counts).filter(is_before);
         first.fold((0, Totals::default()), |(count, mut sum), (_, claim)| {
             sum.add_all(&claim.need);
             (count + 1, sum)
@@ -176,9 +205,7 @@ impl Queues {
         }
         let mut claims: Vec<_> = queue.claims.iter().collect();
         if self.are_ordered() && !self.is_leaf(id) {
-            claims.sort_by_cached_key(|(rank, claim)| {
-                self.seen_with(self.standing(claim.queue).coarse(), claim.queue, rank)
-            });
+            claims.sort_by_cached_key(|(rank, claim)| self.seen_coarse(claim.queue, rank));
         }
         let mut used = queue.allocated.clone();
         let mut squeezed = Vec::new();
