@@ -256,9 +256,11 @@ fn wrong_headroom(
 }
 
 /// Whether a queue may use what it is promised, and those below it are not promised more together.
-fn promise_can_be_kept(name: &str, queue: &Queue, above: Amount, queues: &[(String, Queue)]) -> bool {
+fn promise_can_be_kept(name: &str, queue: &Queue, queues: &[(String, Queue)]) -> bool {
     let promised = |queue: &Queue| Amount::of(Some(&queue.spec.guaranteed), Amount::default()).milli;
-    let most = Amount::of(Some(&queue.spec.max), above).smaller(above).milli;
+    let path = levels(name).filter_map(|level| queues.iter().find(|(path, _)| path == level));
+    let limits = path.map(|(_, queue)| Amount::of(Some(&queue.spec.max), Amount::ENDLESS));
+    let most = limits.fold(Amount::ENDLESS, Amount::smaller).milli;
     let is_child = |path: &str| path.rsplit_once('.').is_some_and(|(parent, _)| parent == name);
     let below: u64 = queues.iter().filter(|(path, _)| is_child(path)).map(|(_, queue)| promised(queue)).sum();
     promised(queue) == 0 || promised(queue) <= most && below <= promised(queue)
@@ -278,7 +280,7 @@ fn wrong_place(name: &str, queue: &Queue, status: &QueueStatus, queues: &[(Strin
     let limit = above.fold(Amount::ENDLESS, |limit, queue| Amount::of(Some(&queue.spec.max), limit));
     let is_right = has_place
         && Amount::of(Some(&queue.spec.max), Amount::default()).is_within(limit)
-        && promise_can_be_kept(name, queue, limit, queues);
+        && promise_can_be_kept(name, queue, queues);
     let is_active = status.conditions.iter().any(|one| one.type_ == "Active" && one.status == "True");
     (is_active != is_right).then(|| format!("it has its place: {is_right}; its conditions: {:?}", status.conditions))
 }
