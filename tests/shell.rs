@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
+use gangline::controller::lease::Flights;
 use gangline::controller::stats::Stats;
 use gangline::controller::turn::Turn;
 use gangline::core::base::ids::{Key, Uid};
@@ -122,7 +123,7 @@ impl Bench {
             heartbeat: beaten,
             questions: asked,
             lead: Lead::always(),
-            doubt: None,
+            flights: Flights::default(),
         };
         let (tell, told) = mpsc::unbounded_channel();
         let driver = Driver::new(StandIn { told: Some(tell), ..StandIn::default() }, wiring, Some(0));

@@ -15,11 +15,11 @@ use super::shell::{Heartbeat, Question, ShellCounters};
 use super::watch::{Fact, Watches};
 use crate::controller::Controller;
 use crate::controller::follower::Follower;
+use crate::controller::lease::Flights;
 use crate::controller::stats::Stats;
 use crate::controller::turn::Turn;
 use crate::core::time::Now;
 use crate::shim::observation::{Observation, Outcome};
-use crate::shim::wire;
 
 /// Most facts of one step: a step over this many takes a few milliseconds, and answers wait no longer than that.
 const BATCH_MAX: usize = 1_024;
@@ -34,9 +34,6 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 const APART: Duration = Duration::from_millis(2);
 /// How long calls in flight may take to end after SIGTERM: half of F6's 10 s, the other half for the rest of the exit.
 const STOP_WITHIN: Duration = Duration::from_secs(4);
-
-/// For so long the server may still carry out a call whose answer leaves doubt.
-const TRIES: Duration = Duration::from_secs(wire::TRIES_SECONDS);
 
 /// What the owner task owns: a [`Controller`], a [`Follower`] while another leads, or a stand-in of a test.
 pub trait Owned: Send + 'static {
@@ -94,20 +91,15 @@ pub struct Wiring {
     pub questions: mpsc::Receiver<Question>,
     /// Whether we lead.
     pub lead: Lead,
-    /// Until then the server may carry out a call whose end is not known, of whatever reign: it takes room that no list may
-    /// show yet.
-    pub doubt: Option<Instant>,
+    /// What has left, in whatever reign.
+    pub flights: Flights,
 }
 
 impl Wiring {
     /// The reign in which decisions can be made now: none either while it is not known what became of the last ones.
     pub fn reign(&self) -> Option<u64> {
-        self.lead.reign(self.clock.mono()).filter(|_| is_over(self.doubt))
+        self.flights.begins(self.lead.standing(), self.clock.mono())
     }
-}
-
-fn is_over(doubt: Option<Instant>) -> bool {
-    doubt.is_none_or(|until| until <= Instant::now())
 }
 
 /// What is left when the owner task has ended.
@@ -129,7 +121,7 @@ pub enum Why {
         settled: bool,
     },
     /// We lead now, or do not any more. What was decided and not sent is forgotten; whoever leads next, this process too,
-    /// decides from the beginning. This one may have to wait for that ([`Wiring::doubt`]), as others do.
+    /// decides from the beginning. This one may have to wait for that ([`Wiring::flights`]), as others do.
     Turned,
 }
 
@@ -148,10 +140,9 @@ pub struct Driver<C> {
     lead: Lead,
     /// The reign in which it decides; none if it waits for one.
     reign: Option<u64>,
-    /// As [`Wiring::doubt`].
-    doubt: Option<Instant>,
+    /// As [`Wiring::flights`].
+    flights: Flights,
     batch: Vec<Observation>,
-    in_flight: usize,
     /// When the last step ended.
     stepped: Instant,
     /// When the next step is due if nothing happens.
@@ -171,7 +162,7 @@ enum Woken {
 impl<C: Owned> Driver<C> {
     /// Starts the watches, and makes the owner task to be run: in a reign, or until there is one.
     pub fn new(controller: C, wiring: Wiring, reign: Option<u64>) -> Self {
-        let Wiring { client, clock, counters, heartbeat, questions, lead, doubt } = wiring;
+        let Wiring { client, clock, counters, heartbeat, questions, lead, flights } = wiring;
         let (outcome_sender, outcomes) = mpsc::unbounded_channel();
         let (fact_sender, facts) = mpsc::channel(FACTS_WAITING_MAX);
         Self {
@@ -188,9 +179,8 @@ impl<C: Owned> Driver<C> {
             questions,
             lead,
             reign,
-            doubt,
+            flights,
             batch: Vec::new(),
-            in_flight: 0,
             stepped: Instant::now(),
             due: Instant::now(),
         }
@@ -219,8 +209,8 @@ impl<C: Owned> Driver<C> {
                 Woken::Stop => break Why::Stopped { settled: self.finish().await },
             }
         };
-        let Self { controller, client, clock, counters, heartbeat, questions, lead, doubt, .. } = self;
-        let wiring = Wiring { client, clock, counters, heartbeat, questions, lead, doubt };
+        let Self { controller, client, clock, counters, heartbeat, questions, lead, flights, .. } = self;
+        let wiring = Wiring { client, clock, counters, heartbeat, questions, lead, flights };
         Ok(Ended { controller, wiring, why })
     }
 
@@ -280,11 +270,7 @@ impl<C: Owned> Driver<C> {
 
     /// Whether we lead and did not, or do not any more.
     fn has_turned(&self) -> bool {
-        let now = self.clock.mono();
-        match self.reign {
-            Some(reign) => !self.lead.holds(reign, now),
-            None => self.lead.reign(now).is_some() && is_over(self.doubt),
-        }
+        self.flights.has_turned(self.reign, self.lead.standing(), self.clock.mono())
     }
 
     /// Of the calls in flight nobody here will know what became of them.
@@ -292,9 +278,7 @@ impl<C: Owned> Driver<C> {
         while let Ok(outcome) = self.outcomes.try_recv() {
             self.landed(outcome);
         }
-        if self.in_flight > 0 {
-            self.doubt = Some(Instant::now() + TRIES);
-        }
+        self.flights.abandon(self.clock.mono());
     }
 
     /// One step over everything that has come so far, and one answer.
@@ -329,16 +313,15 @@ impl<C: Owned> Driver<C> {
     }
 
     fn start(&mut self, turn: Turn) {
-        self.in_flight += turn.calls.len();
+        self.flights.leave(turn.calls.len());
         for call in turn.calls {
             self.executor.start(call);
         }
     }
 
     fn landed(&mut self, outcome: Observation) {
-        self.in_flight = self.in_flight.saturating_sub(1);
-        if matches!(&outcome, Observation::Outcome { outcome, .. } if outcome.is_in_doubt()) {
-            self.doubt = Some(Instant::now() + TRIES);
+        if let Observation::Outcome { outcome, .. } = &outcome {
+            self.flights.land(self.clock.mono(), outcome);
         }
         self.batch.push(outcome);
     }
@@ -362,16 +345,16 @@ impl<C: Owned> Driver<C> {
         let turn = self.turn();
         self.start(turn);
         let landing = async {
-            while self.in_flight > 0
+            while self.flights.in_flight > 0
                 && let Some(outcome) = self.outcomes.recv().await
             {
                 self.landed(outcome);
             }
         };
         let late = timeout(STOP_WITHIN, landing).await.is_err();
-        tracing::info!(in_flight = self.in_flight, late, "stopped");
+        tracing::info!(in_flight = self.flights.in_flight, late, "stopped");
         self.turn();
-        !late && is_over(self.doubt)
+        self.flights.are_settled(self.clock.mono())
     }
 }
 

@@ -93,12 +93,10 @@ impl Executor {
         pending.outcome = outcome;
     }
 
-    /// For so long the server may try a call that leaves now; none if it is not to leave. It has ended before another can
-    /// lead, who would not know of the room that it takes.
+    /// For so many seconds the server may try a call that leaves now; none if it is not to leave.
     fn tries_seconds(&self, call: &Call) -> Option<u64> {
         let now = self.clock.mono();
-        let left = self.lead.alone_for(self.reign, now).filter(|_| now <= call.not_after)?;
-        Some((left / 1_000).min(wire::TRIES_SECONDS)).filter(|seconds| *seconds > 0)
+        self.lead.tries_seconds(self.reign, now).filter(|_| now <= call.not_after)
     }
 
     fn leads(&self) -> bool {

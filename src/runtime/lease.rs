@@ -24,8 +24,6 @@ use crate::core::time::{Millis, Mono, Wall};
 /// How long the end waits for the Leases to be given back: a write takes milliseconds, and whoever waits for ours goes on
 /// without it.
 const RELEASE_WITHIN: Duration = Duration::from_secs(2);
-/// How often it is looked whether the cluster could be read by now.
-const WHOLE_MS: Millis = 100;
 /// Who writes, as the API server notes it.
 const WRITER: &str = "gangline";
 
@@ -40,7 +38,7 @@ pub struct Lead {
 impl Lead {
     /// What an election shows.
     pub const fn new(shown: watch::Receiver<Standing>, timing: Timing) -> Self {
-        Self { shown, spare_ms: timing.duration_ms.saturating_sub(timing.renew_ms) }
+        Self { shown, spare_ms: timing.spare_ms() }
     }
 
     /// Without an election: nobody else is there.
@@ -56,10 +54,7 @@ impl Lead {
 
     /// The reign that lasts now.
     pub fn reign(&self, now: Mono) -> Option<u64> {
-        match self.standing() {
-            Standing::Leads { reign, until } if now <= until => Some(reign),
-            Standing::Leads { .. } | Standing::Follows => None,
-        }
+        self.standing().reign(now)
     }
 
     /// Whether what was decided in this reign may still be sent.
@@ -67,14 +62,9 @@ impl Lead {
         self.reign(now) == Some(reign)
     }
 
-    /// For how long from now nobody else can lead, if this reign lasts.
-    pub fn alone_for(&self, reign: u64, now: Mono) -> Option<Millis> {
-        match self.standing() {
-            Standing::Leads { reign: present, until } if present == reign && now <= until => {
-                Some(until.since(now).saturating_add(self.spare_ms))
-            }
-            Standing::Leads { .. } | Standing::Follows => None,
-        }
+    /// As [`Standing::tries_seconds`].
+    pub fn tries_seconds(&self, reign: u64, now: Mono) -> Option<u64> {
+        self.standing().tries_seconds(reign, self.spare_ms, now)
     }
 
     /// Waits for another standing, or another end of it. Cancel-safe.
@@ -161,7 +151,8 @@ impl Running {
     async fn run(mut self, mut leave: oneshot::Receiver<()>) {
         let mut leaves = false;
         loop {
-            let (name, next) = self.next(leaves);
+            let is_whole = self.candidate.counters.is_whole();
+            let (name, next) = self.leases.next(self.candidate.clock.mono(), is_whole);
             self.show();
             match next {
                 Next::Ask(request) => {
@@ -182,15 +173,6 @@ impl Running {
                 Next::End => return,
             }
         }
-    }
-
-    /// What to do now. Whoever cannot read the cluster, and holds nothing, leaves the Leases to others.
-    fn next(&mut self, leaves: bool) -> (Text, Next) {
-        let now = self.candidate.clock.mono();
-        if leaves || self.candidate.counters.is_whole() || self.leases.holds_any(now) {
-            return self.leases.next(now);
-        }
-        (Text::from(""), Next::Wait(now.after(WHOLE_MS)))
     }
 
     /// Tells everybody how we stand, and people if that is another role.
@@ -386,8 +368,8 @@ mod tests {
         let (sender, receiver) = watch::channel(Standing::Leads { reign: 1, until: Mono(10) });
         let lead = Lead::new(receiver, TIMING);
         assert!(lead.holds(1, Mono(10)) && !lead.holds(1, Mono(11)) && !lead.holds(2, Mono(10)));
-        // Nobody else takes it before the 15 s are over.
-        assert_eq!((lead.alone_for(1, Mono(4)), lead.alone_for(1, Mono(11))), (Some(5_006), None));
+        // Nobody else takes it before the 5 s after its end are over.
+        assert_eq!([4, 10, 11].map(|now| lead.tries_seconds(1, Mono(now))), [Some(5), Some(5), None]);
         sender.send_replace(Standing::Leads { reign: 2, until: Mono(20) });
         assert!(!lead.holds(1, Mono(10)) && lead.holds(2, Mono(20)));
         sender.send_replace(Standing::Follows);

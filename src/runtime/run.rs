@@ -24,6 +24,7 @@ use super::shell::{Heartbeat, ShellCounters, Shutdown};
 use super::telemetry;
 use super::text::chain;
 use crate::controller::follower::Follower;
+use crate::controller::lease::Flights;
 use crate::controller::{self, Controller};
 use crate::core::time::{Mono, Wall};
 
@@ -121,8 +122,8 @@ async fn run(settings: Settings, cluster: ClusterArgs) -> Result<(), RunError> {
         let client = client::scheduling(config)?;
         tracing::info!(%address, https, auth, version = env!("CARGO_PKG_VERSION"), api_server = %url, "Started");
         tokio::spawn(report_silence(client.clone(), url, shutdown.clone()));
-        let wiring =
-            Wiring { client, clock: *CLOCK, counters, heartbeat, questions, lead: Lead::always(), doubt: None };
+        let (lead, flights) = (Lead::always(), Flights::default());
+        let wiring = Wiring { client, clock: *CLOCK, counters, heartbeat, questions, lead, flights };
         schedule(settings, wiring, shutdown).await
     })?;
     // A panic there must end the process, which then starts anew from the API server's facts.

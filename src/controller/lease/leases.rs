@@ -2,7 +2,10 @@
 
 use super::{Answer, Lease, Next, Request, Standing, Timing};
 use crate::core::base::ids::Text;
-use crate::core::time::Mono;
+use crate::core::time::{Millis, Mono};
+
+/// How often it is looked whether the cluster could be read by now.
+const WHOLE_MS: Millis = 100;
 
 /// The Leases, in the order of their names. One is only taken when all before it are held: so two processes that serve
 /// some of the same names never wait for each other.
@@ -18,9 +21,13 @@ impl Leases {
         Self(names.into_iter().map(|name| (name, Lease::new(own.clone(), timing))).collect())
     }
 
-    /// What to do now; a request with the name of its Lease. They are answered one after the other.
-    pub fn next(&mut self, now: Mono) -> (Text, Next) {
+    /// What to do now; a request with the name of its Lease. They are answered one after the other. Whoever has not read the
+    /// cluster (`is_whole`), and holds nothing, leaves the Leases to others.
+    pub fn next(&mut self, now: Mono, is_whole: bool) -> (Text, Next) {
         let mut soonest = (Text::from(""), Next::End);
+        if !is_whole && self.0.iter().all(|(_, lease)| lease.is_sought(now)) {
+            return (soonest.0, Next::Wait(now.after(WHOLE_MS)));
+        }
         let mut holds_all = true;
         for (name, lease) in &mut self.0 {
             let is_ours = lease.is_ours(now);
@@ -55,11 +62,6 @@ impl Leases {
             (Standing::Follows, _) | (_, Standing::Follows) => Standing::Follows,
         };
         all.reduce(both).unwrap_or(Standing::Follows)
-    }
-
-    /// Whether one of them is ours, to be kept or to be given back.
-    pub fn holds_any(&self, now: Mono) -> bool {
-        self.0.iter().any(|(_, lease)| lease.is_ours(now))
     }
 
     /// A Lease that another holds, with its holder.

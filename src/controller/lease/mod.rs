@@ -11,12 +11,14 @@
 mod leases;
 #[cfg(test)]
 mod properties;
+mod reign;
 #[cfg(test)]
 mod tests;
 
 use crate::core::base::ids::Text;
 use crate::core::time::{Millis, Mono};
 pub use leases::Leases;
+pub use reign::Flights;
 
 /// How often one who waits looks, at least: a holder that has let go is to be followed within two seconds.
 const LOOK_MS: Millis = 1_000;
@@ -235,6 +237,15 @@ impl Lease {
         match self.stance {
             Stance::Holds { until } | Stance::Leaves { until } => now <= until,
             Stance::Waits { .. } | Stance::Left => false,
+        }
+    }
+
+    /// Whether it is not ours, and to be had.
+    fn is_sought(&self, now: Mono) -> bool {
+        match self.stance {
+            Stance::Holds { until } => now > until,
+            Stance::Waits { .. } => true,
+            Stance::Leaves { .. } | Stance::Left => false,
         }
     }
 

@@ -292,7 +292,7 @@ fn both() -> Leases {
 }
 
 fn answer(leases: &mut Leases, now: u64, reply: impl Fn(&str, &Verb) -> Answer) -> Option<(String, Verb)> {
-    let (name, next) = leases.next(Mono(now));
+    let (name, next) = leases.next(Mono(now), true);
     let Next::Ask(request) = next else { return None };
     leases.heard(Mono(now), &name, &request, reply(&name, &request.verb));
     Some((name.to_string(), request.verb))
@@ -308,7 +308,7 @@ fn several_are_taken_in_one_order_and_count_together() {
     let asked: Vec<_> = (0..4).filter_map(|step| answer(&mut leases, step * 10, all_free)).collect();
     assert_eq!(asked.iter().map(|(name, _)| &**name).collect::<Vec<_>>(), ["a", "a", "b", "b"]);
     assert_eq!(leases.standing(Mono(40)), Standing::Leads { reign: 2, until: Mono(10_010) });
-    assert_eq!(leases.next(Mono(40)), ("a".into(), Next::Wait(Mono(2_010))));
+    assert_eq!(leases.next(Mono(40), true), ("a".into(), Next::Wait(Mono(2_010))));
 }
 
 #[test]
@@ -324,13 +324,25 @@ fn of_several_one_that_is_held_by_another_is_enough_to_follow() {
 }
 
 #[test]
+fn who_cannot_read_the_cluster_keeps_what_it_holds_and_takes_nothing() {
+    let mut leases = both();
+    assert_eq!(leases.next(Mono(0), false).1, Next::Wait(Mono(100)));
+    (0..2).for_each(|step| drop(answer(&mut leases, step, all_free)));
+    // One of them is held, to be kept, and then to be taken again.
+    assert!(matches!(leases.next(Mono(2), false).1, Next::Ask(Request { verb: Verb::Look, .. })));
+    assert_eq!(leases.next(Mono(20_000), false).1, Next::Wait(Mono(20_100)));
+    leases.release();
+    assert_eq!(leases.next(Mono(20_000), false).1, Next::End);
+}
+
+#[test]
 fn all_of_several_are_given_back() {
     let mut leases = both();
     (0..4).for_each(|step| drop(answer(&mut leases, step, all_free)));
     leases.release();
     let release = |name: &str| Some((name.to_owned(), Verb::Release { version: "2".into() }));
     assert_eq!([answer(&mut leases, 5, all_free), answer(&mut leases, 6, all_free)], [release("a"), release("b")]);
-    assert_eq!(leases.next(Mono(7)).1, Next::End);
+    assert_eq!(leases.next(Mono(7), true).1, Next::End);
 }
 
 /// Somebody else has written it: that may have been to take it.
