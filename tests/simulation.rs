@@ -18,6 +18,7 @@ use crate::circle::{FIXED, number, size, variable};
 use crate::sim::coverage::{Reached, could_be, gaps, untrue};
 use crate::sim::draw::draw;
 use crate::sim::oracle::Violation;
+use crate::sim::pair;
 use crate::sim::plan::Plan;
 use crate::sim::run::{Played, play, play_and_look};
 use crate::sim::shrink::{shrink, smallest};
@@ -50,7 +51,12 @@ fn whatever_goes_wrong_every_promise_is_kept() {
     let parts = match number("SEEDS") {
         Some(0) => panic!("SEEDS is how many plans to play, from 1 on"),
         Some(count) => parts(number("FIRST").unwrap_or(0), count),
-        None => vec![0..size().plans, fresh(size().fresh)],
+        None => {
+            let fresh = fresh(size().fresh);
+            let of_two = |first: u64, count: u64| pair::FROM + first..pair::FROM + first + count / 10;
+            let two = [of_two(0, size().plans), of_two(fresh.start, size().fresh)];
+            [0..size().plans, fresh].into_iter().chain(two).collect()
+        }
     };
     let parts = parts.into_iter().filter(|part| !part.is_empty());
     let played: Vec<_> = parts.map(|seeds| (seeds.clone(), play_all(seeds))).collect();

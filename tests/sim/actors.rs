@@ -31,15 +31,16 @@ impl World {
             Event::Collect(_) | Event::Sweep(_) | Event::Found | Event::Mend(..) | Event::Mark(_) | Event::Jobs => {
                 self.away_until()
             }
+            Event::Watch(number, _) => self.hears_nothing_until(*number, false),
+            Event::Answer(number, ..) => self.hears_nothing_until(*number, true),
             Event::Act(_)
             | Event::Start
             | Event::End(_)
             | Event::List(..)
-            | Event::Watch(..)
             | Event::Serve(_)
             | Event::Unmute(_)
             | Event::Arrive(..)
-            | Event::Answer(..) => None,
+            | Event::Lease(_) => None,
         }
     }
 

@@ -117,6 +117,51 @@ pub(crate) enum Act {
     Compact,
     /// The wall clock is put forward or back.
     Jump { ms: i64 },
+    /// Something happens to one of two processes, or to the Lease that says which of them decides.
+    Replica { which: Which, does: ReplicaDeed, ms: u64 },
+}
+
+/// Which of two processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Which {
+    /// The one that decides.
+    Leader,
+    /// The other one.
+    Follower,
+}
+
+impl Which {
+    /// All of them.
+    pub(crate) const ALL: [Self; 2] = [Self::Leader, Self::Follower];
+}
+
+/// What happens to one of two processes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum ReplicaDeed {
+    /// It stands still for so long (SIGSTOP, and SIGCONT).
+    Stop,
+    /// It is killed, and another begins in its place after so long.
+    Kill,
+    /// It is told to end (SIGTERM), and another begins in its place so long after it has.
+    End,
+    /// It cannot reach the server for so long.
+    Part,
+    /// The wall clock of its machine is so far ahead from now on, or right again.
+    Clock,
+    /// Somebody clears the holder of the Lease.
+    Clear,
+    /// Somebody writes another holder into the Lease.
+    Steal,
+    /// Somebody deletes the Lease.
+    Delete,
+}
+
+impl ReplicaDeed {
+    /// All of them.
+    pub(crate) const ALL: [Self; 8] =
+        [Self::Stop, Self::Kill, Self::End, Self::Part, Self::Clock, Self::Clear, Self::Steal, Self::Delete];
 }
 
 /// What Jobs want of their pods.
@@ -233,7 +278,8 @@ impl Act {
             | Self::Storm { .. }
             | Self::Away { .. }
             | Self::Compact
-            | Self::Jump { .. } => Needs::Nobody,
+            | Self::Jump { .. }
+            | Self::Replica { .. } => Needs::Nobody,
         }
     }
 }

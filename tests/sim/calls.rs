@@ -9,7 +9,7 @@ use gangline::sim::store::{Change, metadata};
 
 use super::{CALL_MS, DOWN_MS, Death, Event, Fate, Faults, GIVEN_UP_MS, World};
 use crate::sim::acts::Act;
-use crate::sim::coverage::MEETINGS;
+use crate::sim::coverage::{GIVEN_UP, MEETINGS};
 use crate::sim::marks::{group_of, seat_in};
 use crate::sim::oracle::times_out;
 use crate::sim::people::NS;
@@ -19,6 +19,9 @@ impl World {
     /// A call leaves the process, which may die over it.
     pub(super) fn leave(&mut self, call: Call) {
         let (number, now) = (call.id.incarnation, self.now());
+        if !self.may_leave(&call) {
+            return;
+        }
         let Some(process) = self.older.iter_mut().chain(&mut self.process).find(|process| process.number == number)
         else {
             return;
@@ -42,7 +45,7 @@ impl World {
                 self.note(|| format!("denied {denied:?}"));
                 Fate::Refused(403)
             }
-            None => self.fate(&name),
+            None => self.fate_apart(number, &name).unwrap_or_else(|| self.fate(&name)),
         };
         let travels = CALL_MS + self.delayed("slow_ms", ("way", &name), self.faults.slow_ms);
         self.say(|| format!("    -> {name} ({fate:?})"));
@@ -71,13 +74,15 @@ impl World {
         self.coverage.iter_mut().for_each(|coverage| coverage.death(&call.op, death));
         let down = if counted { CALL_MS + 1 } else { self.chance.below("down", &name(&call.op), DOWN_MS) };
         if death == Death::AnswerLost || death == Death::After {
-            let (outcome, now) = (self.carry_out(call), self.now());
+            let (outcome, now) = (self.carry_out(call), self.now_of(call.id.incarnation));
             if let (Death::After, Some(process)) = (death, self.life(call.id.incarnation)) {
                 process.answer(now, call.id, outcome);
                 process.controller.step(now, &mut process.batch);
             }
         }
-        if counted {
+        if self.kill_of_two(Some(call.id.incarnation), down) {
+            // The other one goes on.
+        } else if counted {
             // What was on its way arrives before anybody is back.
             self.kill(down);
         } else if self.running().count() > 1 {
@@ -99,6 +104,12 @@ impl World {
             self.note(|| format!("fault {fault}"));
         }
         happens
+    }
+
+    /// What becomes of a call of one that cannot reach the server: it left, and nobody hears of it.
+    fn fate_apart(&mut self, number: u64, name: &str) -> Option<Fate> {
+        let fates = [Fate::AnswerLost, Fate::Lost, Fate::Late];
+        self.is_apart(number).then(|| fates[self.chance.below("apart", name, fates.len() as u64) as usize])
     }
 
     fn fate(&mut self, name: &str) -> Fate {
@@ -159,8 +170,11 @@ impl World {
         self.at(self.now_ms + delay, Event::Answer(number, call.id, Box::new(outcome)));
     }
 
-    /// The answer to a call, unless the server has gone away before it said it: then nobody knows.
-    pub(super) fn unless_away(&mut self, outcome: Box<Outcome>) -> Box<Outcome> {
+    /// The answer to a call, unless the server has gone away before it said it, or cannot be reached: then nobody knows.
+    pub(super) fn unless_away(&mut self, number: u64, outcome: Box<Outcome>) -> Box<Outcome> {
+        if self.is_apart(number) && !matches!(*outcome, Outcome::NotSent) {
+            return Box::new(Outcome::Unknown);
+        }
         if self.away_until().is_none() || matches!(*outcome, Outcome::NotSent | Outcome::Unknown) {
             return outcome;
         }
@@ -217,6 +231,11 @@ impl World {
 
     /// A call is carried out, perhaps of a process that another does not know of, which has planned without that.
     pub(crate) fn make(&mut self, call: &Call) -> Outcome {
+        if self.has_given_up(call) {
+            self.note(|| GIVEN_UP.to_owned());
+            return gave_up();
+        }
+        self.check_made_in_time(call);
         if let (Op::Bind { pod, .. }, false) = (&call.op, self.is_of_the_only_one(call)) {
             let (groups, heard_ms) = (self.gang_of_pod(pod), self.heard_ms());
             self.overtaken.extend(groups.into_iter().map(|group| (group, heard_ms)));

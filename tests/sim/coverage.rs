@@ -12,7 +12,7 @@ use gangline::shim::observation::{Observation, Outcome};
 use gangline::shim::op::{Call, Kind, Op};
 use serde_json::json;
 
-use super::acts::{Act, Flaw};
+use super::acts::{Act, Flaw, ReplicaDeed, Which};
 use super::heard::{self, Calls};
 use super::place::Place;
 use super::plan::{Admission, Denied, Faults};
@@ -247,7 +247,7 @@ fn expected() -> Reached {
     let admission = Admission::ALL.iter().map(|admission| format!("admission {admission:?}"));
     let details = denied.chain(admission).chain(fields()).chain(choices());
     let states = AppState::ALL.iter().flat_map(|state| DEEDS.map(|deed| format!("group {deed} while {state}")));
-    let meetings = MEETINGS.map(str::to_owned);
+    let meetings = MEETINGS.into_iter().chain(REPLICAS).map(str::to_owned);
     let reasons = Code::ALL.iter().map(|code| format!("reason {code}"));
     let seats = SEAT_STEPS.iter().map(|(before, now)| seat_step(before, now));
     let apps = AppState::ALL.into_iter().flat_map(|state| {
@@ -293,11 +293,13 @@ fn choices() -> impl Iterator<Item = String> {
     let ours = [Kind::TaskGroup, Kind::Queue].map(|kind| format!("act vanish.kind={}", kind.plural()));
     let codes = STORMS.map(|code| format!("act storm.code={code}"));
     let kinds = ["garble", "cut", "mute"].into_iter().flat_map(kinds);
-    flaws.into_iter().chain(places).chain(kinds).chain(ours).chain(codes)
+    let which = Which::ALL.map(|which| format!("act replica.which={}", said(json!(which))));
+    let does = ReplicaDeed::ALL.map(|does| format!("act replica.does={}", said(json!(does))));
+    flaws.into_iter().chain(places).chain(kinds).chain(ours).chain(codes).chain(which).chain(does)
 }
 
 /// Fields that have a few things to say.
-const CHOICES: [&str; 4] = ["flaw", "place", "kind", "code"];
+const CHOICES: [&str; 6] = ["flaw", "place", "kind", "code", "which", "does"];
 
 /// What a storm refuses calls with.
 pub(crate) const STORMS: [u16; 3] = [429, 500, 503];
@@ -315,6 +317,17 @@ pub(crate) const MEETINGS: [&str; 7] = [
     "a watch goes on from where it was, and that is forgotten",
     "the server goes away over a call that it has carried out or refused",
 ];
+
+pub(crate) const AFTER_A_KILL: &str = "two: one takes over after a kill";
+pub(crate) const AFTER_A_RELEASE: &str = "two: one takes over after a release";
+pub(crate) const FROM_A_STOPPED_ONE: &str = "two: one takes over from a stopped one";
+pub(crate) const LEADS_AGAIN: &str = "two: one that was deposed leads again";
+pub(crate) const NOT_SENT: &str = "two: a call of a deposed one does not leave";
+pub(crate) const GIVEN_UP: &str = "two: the server gives a call up";
+pub(crate) const BOTH_LEAD: &str = "two: both lead for a while";
+/// What two processes come to.
+const REPLICAS: [&str; 7] =
+    [AFTER_A_KILL, AFTER_A_RELEASE, FROM_A_STOPPED_ONE, LEADS_AGAIN, NOT_SENT, GIVEN_UP, BOTH_LEAD];
 
 const RESTARTS: [&str; 2] = ["restart compared of half of the gangs, or more", "restart compared of some gangs"];
 

@@ -5,7 +5,7 @@ use gangline::shim::op::Kind;
 use super::acts::{Act, Flaw, GroupAct, NodeAct, PodAct, QueueAct};
 use super::chance::mix;
 use super::plan::{Admission, Denied, Faults, Head, Plan};
-use super::rare;
+use super::{pair, rare};
 
 /// How long people act.
 pub(crate) const LENGTH_MS: u64 = 360_000;
@@ -15,7 +15,7 @@ const WAVES: u64 = 6;
 const WAVE_MS: u64 = LENGTH_MS / WAVES;
 
 /// Numbers drawn one after the other.
-pub(super) struct Dice(u64);
+pub(super) struct Dice(pub(super) u64);
 
 impl Dice {
     pub(super) const fn below(&mut self, end: u64) -> u64 {
@@ -43,6 +43,11 @@ impl Dice {
 
 /// The plan of a seed.
 pub(crate) fn draw(seed: u64) -> Plan {
+    seed.checked_sub(pair::FROM).map_or_else(|| draw_one(seed), |number| pair::draw(seed, draw_one(number)))
+}
+
+/// The plan of a seed, with one process.
+fn draw_one(seed: u64) -> Plan {
     let mut dice = Dice(mix(seed));
     let mut acts = Vec::new();
     let is_large = dice.percent(1);
@@ -75,7 +80,7 @@ pub(crate) fn draw(seed: u64) -> Plan {
     faults.taken = if dice.percent(4) { dice.of(&[10, 50, 100]) } else { 0 };
     rare::rarer(&mut dice, &mut acts, (&nodes, &queues));
     acts.sort_by_key(|(at, _)| *at);
-    Plan { head: Head { seed, faults }, acts }
+    Plan { head: Head { seed, faults, replicas: false }, acts }
 }
 
 /// A node of so many cores, as it should be.

@@ -214,6 +214,13 @@ impl Process {
         Ok(())
     }
 
+    /// Another process has sent a pod somewhere, and that may be made yet.
+    pub(crate) fn leave_room(&mut self, uid: &Uid, (node, queue): (&str, &str), asks: Amount) {
+        let (node, queue) = (node.to_owned(), queue.to_owned());
+        let intent = Intent { node, queue, asks, doubtful: true, decided_ms: self.now_ms };
+        self.intents.insert(uid.clone(), intent);
+    }
+
     /// I2: with everything that is on the node and may be.
     fn judge_node(&self, key: &Key, new: &Intent) -> Result<(), Violation> {
         let Some(node) = self.nodes.get(&Key::cluster(new.node.as_str())) else {

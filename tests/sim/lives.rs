@@ -8,7 +8,7 @@ impl World {
     /// When which process takes its next step.
     pub(super) fn next_step(&self) -> Option<(u64, u64)> {
         let due = |process: &Process| Some((process.due_at(self.now_ms)?, process.number));
-        self.running().filter_map(due).min()
+        self.running().filter(|process| !self.takes_no_step(process.number)).filter_map(due).min()
     }
 
     pub(crate) fn running(&self) -> impl Iterator<Item = &Process> {
@@ -26,6 +26,7 @@ impl World {
         let number = self.processes;
         self.say(|| format!("start {number}"));
         self.process = Some(Process::new(number));
+        self.leave_room_to_others();
         for kind in Kind::ALL {
             match self.chance.delay("list", kind.plural(), self.faults.lag_ms) {
                 0 => self.list(number, kind),
@@ -39,7 +40,7 @@ impl World {
 
     /// Another process starts while this one goes on, for a while: then the one that came, or the one that was there, ends.
     pub(crate) fn overlap(&mut self, for_ms: u64, newer_ends: bool) {
-        if !self.older.is_empty() {
+        if !self.older.is_empty() || self.replicas.is_some() {
             return;
         }
         let Some(old) = self.process.take() else { return };
@@ -64,6 +65,9 @@ impl World {
 
     /// Every process is killed, and one comes again after a while.
     pub(crate) fn kill(&mut self, down_ms: u64) {
+        if self.kill_of_two(None, down_ms) {
+            return;
+        }
         self.check_audits();
         self.older.clear();
         if self.process.take().is_some() {
@@ -88,7 +92,9 @@ impl World {
     }
 
     pub(super) fn step(&mut self, number: u64) {
-        let now = self.now();
+        self.become_first(number);
+        self.stop_in_step(number);
+        let now = self.now_of(number);
         loop {
             let Some(process) = self.life(number) else { return };
             process.step_at = None;
@@ -98,6 +104,7 @@ impl World {
             process.wake = turn.wake;
             self.steps += 1;
             self.look();
+            self.note_calls(number, turn.calls.len());
             for call in turn.calls {
                 self.leave(call);
                 if self.life(number).is_none() {
@@ -128,6 +135,11 @@ impl World {
     /// Whether two processes go on beside each other.
     pub(crate) const fn are_two(&self) -> bool {
         !self.older.is_empty()
+    }
+
+    /// Whether what one process had sent may have been made when the next one had begun.
+    pub(crate) const fn has_overlapped(&self) -> bool {
+        self.has_died() && !self.is_orderly
     }
 
     /// Whether this process is not the first.

@@ -13,6 +13,7 @@ mod heard;
 mod machines;
 mod marks;
 pub(crate) mod oracle;
+pub(crate) mod pair;
 mod people;
 mod place;
 pub(crate) mod plan;

@@ -235,9 +235,9 @@ impl World {
     }
 
     /// I5: a seat is held or had by one pod at a time. What a process that died had sent may still happen, after the next
-    /// one has given the seat away.
+    /// one has given the seat away, but where a Lease says who decides.
     fn check_seats(&mut self) {
-        if self.has_died() {
+        if self.has_overlapped() {
             return;
         }
         let mut had: BTreeMap<Seat, &Key> = BTreeMap::new();

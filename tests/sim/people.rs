@@ -96,6 +96,7 @@ impl World {
             Act::Away { for_ms } => self.go_away(*for_ms),
             Act::Compact => self.api.store.forget(u64::MAX),
             Act::Jump { ms } => self.wall_ms += ms,
+            Act::Replica { which, does, ms } => self.befalls(*which, *does, *ms),
         }
     }
 

@@ -27,6 +27,9 @@ pub(crate) struct Plan {
 pub(crate) struct Head {
     pub(crate) seed: u64,
     pub(crate) faults: Faults,
+    /// There are two processes, of which a Lease says who decides.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) replicas: bool,
 }
 
 /// How often, in a hundred, and how strongly things go wrong.

@@ -60,7 +60,7 @@ pub(crate) fn deeds(plan: &Plan, order: Option<u64>) -> Vec<String> {
     };
     let mut acts = plan.acts.clone();
     acts.retain(|(_, act)| !matches!(act, Act::Storm { .. }));
-    let calm = Plan { head: Head { seed: plan.head.seed, faults }, acts };
+    let calm = Plan { head: Head { faults, ..plan.head.clone() }, acts };
     let world = world(&calm.head);
     let world = match order {
         Some(order) => world.listing_in_order(order),

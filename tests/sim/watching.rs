@@ -122,7 +122,7 @@ impl World {
     }
 
     /// What nobody hears may be decided against for a while longer.
-    fn deaf_for(&mut self, for_ms: u64) {
+    pub(super) fn deaf_for(&mut self, for_ms: u64) {
         self.deaf_until = self.deaf_until.max(self.now_ms + for_ms + EXCUSED_MS);
         self.ledger.excuse_all();
     }
@@ -187,7 +187,7 @@ impl World {
 
     pub(super) fn list(&mut self, number: u64, kind: Kind) {
         let now = self.now();
-        if let Some(until) = self.away_until() {
+        if let Some(until) = self.away_until().max(self.hears_nothing_until(number, false)) {
             return self.at(until, Event::List(number, kind));
         }
         if self.silence.unserved.contains_key(&kind) {

@@ -24,6 +24,7 @@ use super::process::{EXCUSED_MS, Process};
 use firsts::Firsts;
 use ledger::Ledger;
 pub(crate) use ledger::START_MS;
+use replicas::{Post, Replicas};
 pub(crate) use watching::GARBLED;
 use watching::Silence;
 
@@ -33,10 +34,14 @@ mod actors;
 mod calls;
 #[path = "firsts.rs"]
 mod firsts;
+#[path = "lease.rs"]
+mod lease;
 #[path = "ledger.rs"]
 mod ledger;
 #[path = "lives.rs"]
 mod lives;
+#[path = "replicas.rs"]
+mod replicas;
 #[path = "watching.rs"]
 mod watching;
 
@@ -103,6 +108,8 @@ enum Event {
     Mark(String),
     /// The controllers of Jobs and StatefulSets look at their pods.
     Jobs,
+    /// Something happens to one of two processes.
+    Lease(Box<Post>),
 }
 
 /// What becomes of a call.
@@ -150,6 +157,10 @@ pub(crate) struct World {
     pub(crate) process: Option<Process>,
     /// Those that go on beside it.
     older: Vec<Process>,
+    /// The two of which one decides, where there are two.
+    replicas: Option<Box<Replicas>>,
+    /// Whether whatever one process has sent is made before the next one begins, if it is.
+    is_orderly: bool,
     chance: Chance,
     pub(crate) faults: Faults,
     processes: u64,
@@ -231,6 +242,8 @@ impl World {
             overtaken: BTreeMap::new(),
             process: None,
             older: Vec::new(),
+            replicas: None,
+            is_orderly: false,
             chance: Chance::new(seed),
             faults,
             processes: 0,
@@ -304,6 +317,7 @@ impl World {
         self.hanging.clear();
         self.calm_ms = Some(self.now_ms);
         self.serve_all();
+        self.elect();
     }
 
     /// Lets happen what happens in so much time.
@@ -392,7 +406,8 @@ impl World {
             Event::Arrive(call, fate) => self.arrive(&call, fate),
             Event::Answer(number, id, outcome) => {
                 let now = self.now();
-                let outcome = self.unless_away(outcome);
+                let outcome = self.unless_away(number, outcome);
+                self.note_landed(number, &outcome);
                 self.coverage.iter_mut().for_each(|coverage| coverage.answer(&outcome));
                 if let Some(process) = self.life(number) {
                     process.answer(now, id, *outcome);
@@ -413,6 +428,7 @@ impl World {
             Event::Mend(kind, key) => self.mend(kind, &key),
             Event::Mark(node) => self.mark_dead(&node),
             Event::Jobs => self.jobs_act(),
+            Event::Lease(post) => self.happens_at_lease(*post),
         }
     }
 

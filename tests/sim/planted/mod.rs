@@ -30,6 +30,7 @@ use super::AFTERMATH_MS;
 
 mod gangs;
 mod kept;
+mod replicas;
 
 /// A gang of three in a queue of six cores, started or not, and a pod that nothing is large enough for.
 pub(crate) fn world(started: bool) -> World {
@@ -505,7 +506,7 @@ fn too_large() -> Plan {
     let group =
         GroupAct { name: "g".to_owned(), min: 1, milli: 100_000, direct: true, all: true, ..GroupAct::default() };
     let acts = [node, pod("huge", None), Act::Group(group), pod("g-0", Some("g"))];
-    let head = Head { seed: 1, faults: Faults::default() };
+    let head = Head { seed: 1, faults: Faults::default(), replicas: false };
     Plan { head, acts: acts.into_iter().map(|act| (0, act)).collect() }
 }
 
