@@ -38,7 +38,7 @@ impl Process {
                 held.into_iter().for_each(|seat| _ = self.swapped.entry(seat).or_insert(self.now_ms));
                 Ok(())
             }
-            Op::FailPod { pod, uid, .. } => self.judge_failure(pod, uid),
+            Op::FailPod { pod, uid, .. } => self.judge_failure(pod, uid, made),
             Op::CreatePod(pod) => self.judge_create(pod),
             Op::PatchTaskGroupStatus { group, uid, status } => {
                 self.judge_uid(Kind::TaskGroup, group, uid)?;
@@ -57,11 +57,13 @@ impl Process {
         }
     }
 
-    /// I8: who fails is ours and no placeholder, and had no node and no end when it was seen last (01, 1.7).
-    fn judge_failure(&self, key: &Key, uid: &Uid) -> Result<(), Violation> {
+    /// I8: who fails is ours and no placeholder, whatever it says of itself, and had no node and no end when it was seen last
+    /// (01, 1.7).
+    fn judge_failure(&self, key: &Key, uid: &Uid, made: &BTreeSet<String>) -> Result<(), Violation> {
         self.judge_uid(Kind::Pod, key, uid)?;
         let has_node = |pod: &PodSeen| pod.node.is_some() || self.answered.contains(&pod.uid);
-        let may = |pod: &PodSeen| pod.ours && !pod.placeholder && !pod.ended && !pod.terminating && !has_node(pod);
+        let is_placeholder = made.contains(&*uid.0);
+        let may = |pod: &PodSeen| pod.ours && !is_placeholder && !pod.ended && !pod.terminating && !has_node(pod);
         if self.pods.get(key).is_some_and(may) {
             return Ok(());
         }
