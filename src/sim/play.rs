@@ -52,7 +52,8 @@ pub enum Thing {
 }
 
 impl Arrival {
-    fn what_it_is(&self) -> String {
+    /// Kind and name.
+    pub fn title(&self) -> String {
         let kind = match &self.what {
             Thing::Job(_) => "Job",
             Thing::Object(Body::Pod(_)) => "Pod",
@@ -167,7 +168,7 @@ impl Play {
             (false, false) => (self.happened_ms, End::NothingMore),
         };
         let later = self.agenda.iter().filter_map(|((at, _), event)| match event {
-            Event::Arrives(arrival) => Some(Later { at: *at, what: arrival.what_it_is() }),
+            Event::Arrives(arrival) => Some(Later { at: *at, what: arrival.title() }),
             Event::Called(_) | Event::Answered(..) | Event::OnNode(_) | Event::Ends(_) => None,
         });
         Ending { played, end, lacks: self.lacks.clone(), later: later.collect() }

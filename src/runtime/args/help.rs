@@ -2,7 +2,7 @@
 
 /// What the program is.
 pub(super) const ABOUT: &str = "\
-A gang scheduler for Kubernetes: a job starts with all its members or does not hold the cluster at all.\n\n`run` is the scheduler. `release-placeholders` deletes what one that was uninstalled has left. `simulate` needs no cluster. The other commands read it with your own kubeconfig and change nothing.";
+A gang scheduler for Kubernetes: a job starts with all its members or does not hold the cluster at all.\n\n`run` is the scheduler. `release-placeholders` deletes what one that was uninstalled has left. `simulate` and `validate` need no cluster. The other commands read it with your own kubeconfig and change nothing.";
 
 /// What the exit codes mean.
 pub(super) const EXIT_CODES: &str = "\
@@ -93,6 +93,23 @@ SUBMITTED: the TaskGroup was there. ADMITTED: its whole ask fitted the quota. ST
 once. PLACED: each has a node. FINISHED: nothing of it runs or waits. A full column of a chart is the limit of the queue, or
 what all nodes have if it has none; each shows the most that was used within it.
 Exit codes: 0 = played, whatever came of it; 2 = the input is wrong.";
+
+/// Help of `validate`.
+pub(super) const VALIDATE_HELP: &str = "\
+Examples:
+  gangline validate examples/*.yaml
+  helm template my-job | gangline validate -
+  kubectl get nodes,queues.gangline.dev -o yaml | gangline validate - job.yaml    would this job fit this cluster?
+  gangline validate job.yaml -o json | jq '.findings[] | select(.severity == \"error\")'
+
+Errors are what an API server refuses of TaskGroups and Queues, fields of the wrong type in other kinds, and what the scheduler
+refuses: of specs, of pods, and of what pods say in YuniKorn's words. All of them are said, each with file, line, object and
+field.
+Warnings are what may be meant, or what the cluster may have and the files do not: a queue or TaskGroup that is not there, a
+gang beyond a quota, fewer members than start together, fields that Kubernetes does not know, and, where the files have Nodes,
+who finds no room even on empty ones.
+Whether a Kubernetes object of another kind is right is not looked at; `kubectl apply --dry-run=server` asks the API server.
+Exit codes: 0 = no errors, maybe warnings; 1 = errors; 2 = wrong usage, or a file cannot be read.";
 
 /// Help of `queue`.
 pub(super) const QUEUE_HELP: &str = "\

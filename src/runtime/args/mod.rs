@@ -16,7 +16,9 @@ use super::text;
 use crate::api::names;
 use crate::core::model::lifecycle::AppState;
 pub(super) use help::RUN_HELP;
-use help::{ABOUT, EXIT_CODES, LIST_HELP, QUEUE_HELP, RELEASE_HELP, SIMULATE_HELP, WHY_HELP};
+use help::{
+    ABOUT, EXIT_CODES, LIST_HELP, QUEUE_HELP, RELEASE_HELP, SIMULATE_HELP, VALIDATE_HELP, WHY_HELP,
+};
 
 /// The command line.
 #[derive(Debug, Parser)]
@@ -46,6 +48,9 @@ pub enum Command {
     /// Play manifests in virtual time, without a cluster: what would start when, and what waits for what
     #[command(after_help = SIMULATE_HELP)]
     Simulate(SimulateArgs),
+    /// Say everything that is wrong with manifests before they are applied, without a cluster
+    #[command(after_help = VALIDATE_HELP)]
+    Validate(ValidateArgs),
     /// Delete the placeholders that an uninstalled scheduler has left, once nobody leads any more
     #[command(after_help = RELEASE_HELP)]
     ReleasePlaceholders(ReleaseArgs),
@@ -197,6 +202,26 @@ pub struct SimulateArgs {
     #[arg(long, value_name = "DURATION", default_value = "168h", value_parser = until, allow_hyphen_values = true)]
     pub until: Duration,
     /// Place pods that belong to a gang of another system one by one, instead of refusing them (DialectNotSupported)
+    #[arg(long)]
+    pub ignore_foreign_markers: bool,
+    /// Other systems whose words on pods are understood, separated by commas [default: yunikorn]
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub dialects: Vec<Words>,
+    /// Form of the output
+    #[arg(short, long, value_name = "FORM", default_value = "table")]
+    pub output: PlainOutput,
+}
+
+/// Flags of `validate`.
+#[derive(Clone, Debug, Args)]
+pub struct ValidateArgs {
+    /// Manifests; Queues, TaskGroups, Pods, Jobs, Nodes and PriorityClasses are looked at; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// A spec.schedulerName that Gangline serves; may be repeated
+    #[arg(long = "scheduler-name", value_name = "NAME", default_value = names::SCHEDULER)]
+    pub scheduler_names: Vec<String>,
+    /// Pods that belong to a gang of another system are placed one by one, instead of being refused (DialectNotSupported)
     #[arg(long)]
     pub ignore_foreign_markers: bool,
     /// Other systems whose words on pods are understood, separated by commas [default: yunikorn]

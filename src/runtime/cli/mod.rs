@@ -7,6 +7,8 @@ mod output;
 mod queue;
 mod release;
 mod simulate;
+mod source;
+mod validate;
 mod version;
 mod why;
 
@@ -51,6 +53,7 @@ pub fn execute(line: CommandLine) -> ExitCode {
         Command::Why(args) => answer(why::why(&args)),
         Command::Queue(args) => answer(queue::queue(&args)),
         Command::Simulate(args) => say(&simulate::simulate(&args)),
+        Command::Validate(args) => say(&validate::validate(&args)),
         Command::ReleasePlaceholders(args) => answer(release::release(&args)),
         Command::Crds => say(&Reply::done(crds::manifest())),
         Command::Version(args) => say(&version::version(args.output)),

@@ -9,35 +9,44 @@ use crate::shim::quantity::Quantity;
 
 type Amounts = BTreeMap<String, Written>;
 
-/// What is wrong with what a pod asks for; `at` is the field that holds its spec.
-pub(super) fn of_pod(at: &str, spec: &PodSpec) -> Result<(), String> {
+/// Everything that is wrong with what a pod asks for; `at` is the field that holds its spec.
+pub(super) fn of_pod(at: &str, spec: &PodSpec) -> Vec<String> {
+    let mut wrong = Vec::new();
     let containers = spec.containers.iter().map(|one| ("containers", one));
     let containers = containers.chain(spec.init_containers.iter().flatten().map(|one| ("initContainers", one)));
     let containers = containers.map(|(list, one)| (format!("{at}.{list}[{}].resources", one.name), &one.resources));
-    let mut all = containers.chain([(format!("{at}.resources"), &spec.resources)]);
-    all.try_for_each(|(at, resources)| resources.as_ref().map_or(Ok(()), |resources| of_resources(&at, resources)))?;
-    of_list(&format!("{at}.overhead"), spec.overhead.as_ref()).map(drop)
+    for (at, resources) in containers.chain([(format!("{at}.resources"), &spec.resources)]) {
+        resources.iter().for_each(|resources| of_resources(&at, resources, &mut wrong));
+    }
+    of_list(&format!("{at}.overhead"), spec.overhead.as_ref(), &mut wrong);
+    wrong
 }
 
-/// What is wrong with what a node has.
-pub(super) fn of_node(node: &Node) -> Result<(), String> {
+/// Everything that is wrong with what a node has.
+pub(super) fn of_node(node: &Node) -> Vec<String> {
+    let mut wrong = Vec::new();
     let status = node.status.as_ref();
-    of_list("status.allocatable", status.and_then(|status| status.allocatable.as_ref())).map(drop)
+    of_list("status.allocatable", status.and_then(|status| status.allocatable.as_ref()), &mut wrong);
+    wrong
 }
 
-fn of_resources(at: &str, resources: &ResourceRequirements) -> Result<(), String> {
-    let requests = of_list(&format!("{at}.requests"), resources.requests.as_ref())?;
-    let limits = of_list(&format!("{at}.limits"), resources.limits.as_ref())?;
-    let beyond = requests.iter().find(|(name, request)| limits.get(*name).is_some_and(|limit| limit < *request));
-    beyond.map_or(Ok(()), |(name, _)| Err(format!("{at}.requests[{name}]: more than the limit")))
+fn of_resources(at: &str, resources: &ResourceRequirements, wrong: &mut Vec<String>) {
+    let requests = of_list(&format!("{at}.requests"), resources.requests.as_ref(), wrong);
+    let limits = of_list(&format!("{at}.limits"), resources.limits.as_ref(), wrong);
+    let beyond = requests.iter().filter(|(name, request)| limits.get(*name).is_some_and(|limit| limit < *request));
+    wrong.extend(beyond.map(|(name, _)| format!("{at}.requests[{name}]: more than the limit")));
 }
 
-fn of_list<'a>(at: &str, amounts: Option<&'a Amounts>) -> Result<BTreeMap<&'a str, Quantity>, String> {
-    let read = |(name, written): (&'a String, &Written)| {
-        let said = || format!("{at}[{name}]: {:?}", written.0);
-        let amount: Quantity =
-            written.0.parse().map_err(|_| format!("{} is no amount, such as 500m or 2Gi", said()))?;
-        if amount.is_negative() { Err(format!("{} is below 0", said())) } else { Ok((&**name, amount)) }
-    };
-    amounts.into_iter().flatten().map(read).collect()
+/// The amounts that are right.
+fn of_list<'a>(at: &str, amounts: Option<&'a Amounts>, wrong: &mut Vec<String>) -> BTreeMap<&'a str, Quantity> {
+    let mut right = BTreeMap::new();
+    for (name, written) in amounts.into_iter().flatten() {
+        let said = format!("{at}[{name}]: {:?}", written.0);
+        match written.0.parse::<Quantity>() {
+            Err(_) => wrong.push(format!("{said} is no amount, such as 500m or 2Gi")),
+            Ok(amount) if amount.is_negative() => wrong.push(format!("{said} is below 0")),
+            Ok(amount) => drop(right.insert(&**name, amount)),
+        }
+    }
+    right
 }

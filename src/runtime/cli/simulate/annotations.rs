@@ -23,22 +23,27 @@ pub(super) struct Times {
 /// Reads them. An object's own win over those of its pods.
 ///
 /// # Errors
-/// The annotation that means nothing there, and why.
-pub(super) fn times(object: &Value, played: Option<Played>) -> Result<Times, String> {
-    let mut times = Times::default();
+/// Every annotation that means nothing there, and why.
+pub(super) fn times(object: &Value, played: Option<Played>) -> Result<Times, Vec<String>> {
+    let (mut times, mut wrong) = (Times::default(), Vec::new());
     let places: &[&str] = if played == Some(Played::Job) { &[TEMPLATE, OWN] } else { &[OWN] };
     for place in places {
         let found = object.pointer(&format!("/{}", place.replace('.', "/"))).and_then(Value::as_object);
         let ours = found.into_iter().flatten().filter(|(name, _)| name.starts_with(SIMULATED_PREFIX));
         for (name, value) in ours {
-            let wrong = |problem: String| format!("{place}[{name}]: {problem}");
-            let slot = slot(&mut times, name, played).map_err(&wrong)?;
-            let duration = text::duration(value.as_str().unwrap_or_default());
-            let problem = || wrong(format!("{value} is no duration as in \"90s\" or \"1h 30m\""));
-            *slot = Some(duration.ok_or_else(problem)?);
+            if let Err(problem) = take(&mut times, name, value, played) {
+                wrong.push(format!("{place}[{name}]: {problem}"));
+            }
         }
     }
-    Ok(times)
+    if wrong.is_empty() { Ok(times) } else { Err(wrong) }
+}
+
+fn take(times: &mut Times, name: &str, value: &Value, played: Option<Played>) -> Result<(), String> {
+    let slot = slot(times, name, played)?;
+    let duration = text::duration(value.as_str().unwrap_or_default());
+    *slot = Some(duration.ok_or_else(|| format!("{value} is no duration as in \"90s\" or \"1h 30m\""))?);
+    Ok(())
 }
 
 fn slot<'a>(times: &'a mut Times, name: &str, played: Option<Played>) -> Result<&'a mut Option<Duration>, String> {
@@ -91,7 +96,7 @@ mod tests {
                 ),
             ),
         ] {
-            assert_eq!(times(&object, played), expected.map_err(str::to_owned), "{object}");
+            assert_eq!(times(&object, played), expected.map_err(|problem: &str| vec![problem.to_owned()]), "{object}");
         }
     }
 }

@@ -9,37 +9,43 @@ use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
 use serde_ignored::Path;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::kinds::Played;
 
 /// The schemas of our kinds, as the API server has them.
 static SCHEMAS: LazyLock<Vec<Value>> = LazyLock::new(|| crate::api::crds().iter().map(|crd| json!(crd.spec)).collect());
 
-/// The first field of the spec of an object of ours that its kind does not have: `spec.mode`.
-pub(super) fn unknown(kind: &str, object: &Value) -> Option<String> {
-    let crd = SCHEMAS.iter().find(|crd| crd["names"]["kind"] == kind)?;
-    let schema = crd.pointer("/versions/0/schema/openAPIV3Schema/properties/spec")?;
+/// The fields of an object of ours that its kind does not have: `spec.mode`.
+pub(super) fn unknown(kind: &str, object: &Value) -> Vec<String> {
+    let Some(crd) = SCHEMAS.iter().find(|crd| crd["names"]["kind"] == kind) else { return Vec::new() };
+    let schema = crd.pointer("/versions/0/schema/openAPIV3Schema/properties/spec").unwrap_or(&Value::Null);
     // Metadata is everybody's, and a status is what the play is to find out.
-    let strange = object.as_object()?.keys().find(|field| !TOP.contains(&field.as_str()));
-    strange.cloned().or_else(|| find("spec", schema, object.get("spec")?))
+    let strange = object.as_object().into_iter().flat_map(Map::keys).filter(|field| !TOP.contains(&field.as_str()));
+    let mut found: Vec<String> = strange.cloned().collect();
+    object.get("spec").into_iter().for_each(|spec| find("spec", schema, spec, &mut found));
+    found
 }
 
 /// What every object has.
 const TOP: [&str; 5] = ["apiVersion", "kind", "metadata", "spec", "status"];
 
-fn find(path: &str, schema: &Value, value: &Value) -> Option<String> {
+fn find(path: &str, schema: &Value, value: &Value, found: &mut Vec<String>) {
     match value {
-        Value::Object(fields) => fields.iter().find_map(|(field, value)| {
-            let path = format!("{path}.{field}");
-            let known = schema["properties"].get(field).or_else(|| schema.get("additionalProperties"));
-            known.map_or_else(|| Some(path.clone()), |schema| find(&path, schema, value))
-        }),
-        Value::Array(items) => {
-            let at = |(number, item)| find(&format!("{path}[{number}]"), &schema["items"], item);
-            items.iter().enumerate().find_map(at)
+        Value::Object(fields) => {
+            for (field, value) in fields {
+                let path = format!("{path}.{field}");
+                match schema["properties"].get(field).or_else(|| schema.get("additionalProperties")) {
+                    Some(schema) => find(&path, schema, value, found),
+                    None => found.push(path),
+                }
+            }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => None,
+        Value::Array(items) => {
+            let items = items.iter().enumerate();
+            items.for_each(|(number, item)| find(&format!("{path}[{number}]"), &schema["items"], item, found));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
     }
 }
 

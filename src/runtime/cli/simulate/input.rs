@@ -1,13 +1,15 @@
 //! Everything that is to be played, and what of it will not be as its author may think.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{Pod, PodSpec};
 
 use super::notes::{Note, Notes};
+use super::read::InputError;
 use crate::api::names;
 use crate::core::base::ids::Key;
 use crate::core::time::Millis;
+use crate::runtime::cli::source::Node;
 use crate::shim::observation::Body;
 use crate::shim::queue::QueueTree;
 use crate::sim::job::{completions, owner};
@@ -16,26 +18,53 @@ use crate::sim::priority::Classes;
 
 /// Everything that is to be played.
 #[derive(Debug, Default)]
-pub(super) struct Input {
-    pub(super) arrivals: Vec<Arrival>,
+pub(in crate::runtime::cli) struct Input {
+    pub(in crate::runtime::cli) arrivals: Vec<Arrival>,
     pub(super) classes: Classes,
     pub(super) notes: Notes,
-    /// Kind and name of everything that comes.
-    pub(super) known: BTreeSet<String>,
+    /// Whether it is remembered where objects are written.
+    pub(super) remembers: bool,
+    /// Kind and name of everything that comes, and where it is written.
+    pub(in crate::runtime::cli) known: BTreeMap<String, Option<Origin>>,
+    /// Objects with a field that nobody knows.
+    pub(in crate::runtime::cli) ignored: Vec<(String, String)>,
+    /// Everything that is wrong.
+    pub(in crate::runtime::cli) errors: Vec<InputError>,
+}
+
+/// Where an object is written.
+#[derive(Clone, Debug)]
+pub(in crate::runtime::cli) struct Origin {
+    pub(in crate::runtime::cli) file: String,
+    /// `document 2, item 3`.
+    pub(in crate::runtime::cli) document: String,
+    /// Kind and name, with the namespace that it names.
+    pub(in crate::runtime::cli) title: String,
+    pub(in crate::runtime::cli) node: Node,
 }
 
 impl Input {
+    /// One that knows where its objects are written.
+    pub(in crate::runtime::cli) fn remembering() -> Self {
+        Self { remembers: true, ..Self::default() }
+    }
+
     /// Nodes that no file names.
     pub(super) fn take_nodes(&mut self, nodes: Vec<Arrival>) {
-        self.known.extend(nodes.iter().map(|node| format!("Node {}", node.key)));
+        self.known.extend(nodes.iter().map(|node| (format!("Node {}", node.key), None)));
         self.arrivals.extend(nodes);
+    }
+
+    /// Kinds that are left out, and how many of each.
+    pub(in crate::runtime::cli) fn left_out(&self) -> impl Iterator<Item = (&str, u32)> {
+        self.notes.left_out.iter().map(|(kind, count)| (&**kind, *count))
     }
 
     /// Everything is read: what an object needs of others is there or not.
     pub(super) fn settle(&mut self) {
-        let Self { arrivals, classes, notes, known } = self;
+        let Self { arrivals, classes, notes, known, .. } = self;
         arrivals.retain(|arrival| {
-            let strange = node(&arrival.what).filter(|node| !known.contains(&format!("Node {node}")));
+            let strange = node(&arrival.what).filter(|node| !known.contains_key(&format!("Node {node}")));
             if let Some(node) = strange {
                 notes.add(Note::Nodeless, format!("{} on {node}", arrival.key));
             }

@@ -5,13 +5,14 @@ mod annotations;
 mod chart;
 mod ending;
 mod fields;
-mod input;
+pub(super) mod input;
 mod kinds;
 mod nodes;
 mod notes;
 mod object;
-mod read;
+pub(super) mod read;
 mod show;
+mod typed;
 
 use std::io::Write;
 use std::time::{Duration, Instant};
@@ -23,18 +24,20 @@ use crate::core::model::bound::MostPlaceholders;
 use crate::core::time::Millis;
 use crate::runtime::args::{PlainOutput, SimulateArgs};
 use crate::runtime::settings::{PLACEHOLDER_IMAGE, all_dialects, dialects};
+use crate::shim::dialect::Dialect;
 use crate::sim::api::Api;
 use crate::sim::play::Play;
 use crate::sim::story::Story;
 use input::Input;
+use read::InputError;
 
 /// The answer to `simulate`. What was left out is said whether or not the rest could be read.
 pub(super) fn simulate(args: &SimulateArgs) -> Reply {
     let mut input = Input::default();
-    let read = read::all(&mut input, args);
+    read::all(&mut input, args);
     let note = input.notes.text();
-    if let Err(error) = read {
-        let lines = [note, complaint(&error)].into_iter().filter(|line| !line.is_empty());
+    if !input.errors.is_empty() {
+        let lines = std::iter::once(note).chain(complaints(&input.errors)).filter(|line| !line.is_empty());
         return Reply { out: String::new(), note: lines.collect::<Vec<_>>().join("\n"), code: FAILED };
     }
     let story = play(input, args);
@@ -46,23 +49,37 @@ pub(super) fn simulate(args: &SimulateArgs) -> Reply {
     Reply { out, note, code: 0 }
 }
 
+/// Most errors that are said: people mend some at a time.
+const ERRORS_SAID: usize = 200;
+
+fn complaints(errors: &[InputError]) -> impl Iterator<Item = String> {
+    let more = errors.len().saturating_sub(ERRORS_SAID);
+    let more = (more > 0).then(|| format!("error: and {more} more"));
+    errors.iter().take(ERRORS_SAID).map(|error| complaint(error)).chain(more)
+}
+
 fn play(input: Input, args: &SimulateArgs) -> Story {
     cluster(input, args).run(millis(args.until), says_how_far())
 }
 
 /// The cluster that is to be played.
 fn cluster(input: Input, args: &SimulateArgs) -> Play {
-    let settings = Settings {
-        scheduler_names: vec![crate::api::names::SCHEDULER.into()],
-        placeholder_image: PLACEHOLDER_IMAGE.into(),
-        ignore_foreign_markers: args.ignore_foreign_markers,
-        dialects: dialects(&args.dialects).unwrap_or_else(all_dialects),
-        max_placeholders: MostPlaceholders::default().0,
-        instance: 1,
-    };
-    let mut play = Play::new(settings, input.classes);
+    let spoken = dialects(&args.dialects).unwrap_or_else(all_dialects);
+    let mut play = Play::new(settings(args.ignore_foreign_markers, &spoken), input.classes);
     input.arrivals.into_iter().for_each(|arrival| play.expect(arrival));
     play
+}
+
+/// A scheduler as it is where nobody says anything but this.
+pub(super) fn settings(ignore_foreign_markers: bool, dialects: &[Dialect]) -> Settings {
+    Settings {
+        scheduler_names: vec![crate::api::names::SCHEDULER.into()],
+        placeholder_image: PLACEHOLDER_IMAGE.into(),
+        ignore_foreign_markers,
+        dialects: dialects.to_vec(),
+        max_placeholders: MostPlaceholders::default().0,
+        instance: 1,
+    }
 }
 
 /// Says how far a play is, where it takes more than a second, and then seldom.

@@ -59,7 +59,7 @@ impl Note {
 /// All notes.
 #[derive(Debug, Default)]
 pub(super) struct Notes {
-    left_out: BTreeMap<String, u32>,
+    pub(super) left_out: BTreeMap<String, u32>,
     about: BTreeMap<Note, Vec<String>>,
 }
 

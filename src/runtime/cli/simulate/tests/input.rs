@@ -121,14 +121,14 @@ fn a_job_does_not_ask_for_less_than_nothing() {
         let text = format!(
             "{{apiVersion: batch/v1, kind: Job, metadata: {{name: j}}, spec: {{{field}: -1, template: {{}}}}}}"
         );
-        let answer = add(&mut Input::default(), "f.yaml", &text, RUNS).map_err(|error| error.to_string());
+        let answer = add(&mut Input::default(), "f.yaml", &text, RUNS);
         assert_eq!(answer, Err(format!("f.yaml: Job j: spec.{field}: -1 is below 0")));
     }
 }
 
 #[test]
 fn amounts_that_a_cluster_does_not_take_are_refused() {
-    let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS).err().map(|error| error.to_string());
+    let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS).err();
     let pod = |resources: &str| {
         let containers = format!("[{{name: c, resources: {resources}}}]");
         of(&format!("{{apiVersion: v1, kind: Pod, metadata: {{name: p}}, spec: {{containers: {containers}}}}}"))
@@ -167,22 +167,12 @@ fn queues_that_will_not_count_are_named() {
 
 #[test]
 fn wrong_input_names_file_object_and_field() {
-    let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS).map_err(|error| error.to_string());
+    let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS);
     for (text, expected) in [
-        (
-            "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, spec: {minMember: two}}",
-            "f.yaml: TaskGroup g: spec.minResource: Required value; spec.minMember: Invalid value: \"string\": \
-             spec.minMember in body must be of type integer: \"string\"; <nil>: Invalid value: null: some validation rules were \
-             not checked because the object was invalid; correct the existing errors to complete validation",
-        ),
         (
             "{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root.a}, spec: {parent: root, max: {cpu: -1}}}",
             "f.yaml: Queue root.a: spec.max[cpu]: Invalid value: -1: must be a quantity that is not negative, such as 500m, \
              2 or 4Gi",
-        ),
-        (
-            "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g}, spec: {minmember: 2}}",
-            "f.yaml: TaskGroup g: unknown field \"spec.minmember\"",
         ),
         (
             "{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root}, max: {cpu: 1}, spec: {}}",
@@ -235,8 +225,28 @@ fn wrong_input_names_file_object_and_field() {
 }
 
 #[test]
+fn a_task_group_is_told_all_that_its_definition_refuses() {
+    let of = |spec: &str| {
+        let text =
+            format!("{{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {{name: g}}, spec: {spec}}}");
+        let said = add(&mut Input::default(), "f.yaml", &text, RUNS).err().unwrap_or_default();
+        said.replace("f.yaml: TaskGroup g: ", "").lines().map(str::to_owned).collect::<Vec<_>>()
+    };
+    let rest = "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid; correct the \
+                existing errors to complete validation";
+    let no_number =
+        "spec.minMember: Invalid value: \"string\": spec.minMember in body must be of type integer: \"string\"";
+    assert_eq!(of("{minMember: two}"), ["spec.minResource: Required value", no_number, rest]);
+    let missing = ["spec.minMember: Required value", "spec.minResource: Required value", rest];
+    assert_eq!(
+        of("{minmember: 2, queu: a}"),
+        [&["unknown field \"spec.minmember\"", "unknown field \"spec.queu\""][..], &missing].concat()
+    );
+}
+
+#[test]
 fn text_that_is_no_object_is_refused_where_it_stands() {
-    let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS).map_err(|error| error.to_string());
+    let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS);
     assert!(of("a: [").is_err_and(|error| error.starts_with("f.yaml: ")));
     assert_eq!(of("---\n---\n"), Ok(()));
     // In the YAML of Kubernetes a bare n is a boolean.
@@ -252,9 +262,63 @@ fn text_that_is_no_object_is_refused_where_it_stands() {
 
 #[test]
 fn a_kind_that_was_meant_and_a_namespace_are_named() {
-    let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS).map_err(|error| error.to_string());
+    let of = |text: &str| add(&mut Input::default(), "f.yaml", text, RUNS);
     let wrong = of("{apiVersion: batch/v1, kind: Job, metadata: {name: j, namespace: b}, spec: {parallelism: many}}");
     assert_eq!(wrong, Err("f.yaml: Job b/j: spec.parallelism: invalid type: string \"many\", expected i32".to_owned()));
     let misspelt = of("{apiVersion: batch/v1, kind: Jobs, metadata: {name: j}}");
     assert_eq!(misspelt, Err("f.yaml: Jobs j: kind: \"Jobs\" is not \"Job\"".to_owned()));
+}
+
+#[test]
+fn every_error_of_every_file_is_said_at_once() {
+    let dir = tempfile::tempdir().expect("a directory");
+    let file = |name: &str, text: &str| {
+        let path = dir.path().join(name);
+        std::fs::write(&path, text).expect("it is written");
+        path
+    };
+    let objects = [
+        "{apiVersion: v7, kind: Pod}",
+        "{apiVersion: v1, kind: Pod, metadata: {name: p, labels: {a: 1}, annotations: {gangline.dev/simulated-run: x, \
+         gangline.dev/simulated-end: z}}, spec: {priority: high, containers: [{name: c, resources: {requests: {cpu: x, \
+         memory: -1}}}]}}",
+        "7",
+        "{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root}, spec: {mx: {}, maxApplication: 1}}",
+        "{a: 1, a: 2}",
+    ];
+    let files = [
+        file("a.yaml", &objects.join("\n---\n")),
+        dir.path().join("missing.yaml"),
+        file(
+            "b.yaml",
+            "{apiVersion: v1, kind: Node, metadata: {name: node0}, status: {allocatable: {cpu: x, memory: z}}}\n---\na: [",
+        ),
+    ];
+    let words = ["gangline", "simulate", "--nodes", "2"].map(std::ffi::OsString::from).into_iter();
+    let line = words.chain(files.iter().map(|file| file.as_os_str().to_owned())).collect();
+    let Ok(crate::runtime::args::Command::Simulate(args)) = crate::runtime::args::parse(line).map(|line| line.command)
+    else {
+        panic!("it is a command")
+    };
+    let reply = simulate(&args);
+    assert_eq!((reply.code, &*reply.out), (2, ""));
+    let said: Vec<_> = reply.note.lines().map(|line| line.rsplit('/').next().unwrap_or_default()).collect();
+    let begins = |words: &str| reply.note.lines().filter(|line| line.contains(words)).count();
+    for (words, times) in [
+        ("error: --nodes 2: ", 1),
+        ("a.yaml: document 1, of kind \"Pod\": apiVersion: ", 1),
+        ("a.yaml: Pod p: metadata.annotations[gangline.dev/simulated-", 2),
+        ("a.yaml: Pod p: metadata.labels.a: ", 1),
+        ("a.yaml: Pod p: spec.priority: ", 1),
+        ("a.yaml: document 3: a single value, not an object", 1),
+        ("a.yaml: Queue root: unknown field \"spec.m", 2),
+        ("a.yaml: line ", 1),
+        ("a.yaml: document 5: kind: missing", 1),
+        ("error: cannot read ", 1),
+        ("b.yaml: Node node0: status.allocatable[", 2),
+        ("b.yaml: line ", 1),
+    ] {
+        assert_eq!(begins(words), times, "{words}: {said:#?}");
+    }
+    assert_eq!(said.len(), 15, "{said:#?}");
 }
