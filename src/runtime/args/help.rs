@@ -2,7 +2,7 @@
 
 /// What the program is.
 pub(super) const ABOUT: &str = "\
-A gang scheduler for Kubernetes: a job starts with all its members or does not hold the cluster at all.\n\n`run` is the scheduler. `release-placeholders` deletes what one that was uninstalled has left. `simulate` and `validate` need no cluster. The other commands read it with your own kubeconfig and change nothing.";
+A gang scheduler for Kubernetes: a job starts with all its members or does not hold the cluster at all.\n\n`run` is the scheduler. `release-placeholders` deletes what one that was uninstalled has left. `simulate`, `validate` and `import` need no cluster. The other commands read it with your own kubeconfig and change nothing.";
 
 /// What the exit codes mean.
 pub(super) const EXIT_CODES: &str = "\
@@ -110,6 +110,20 @@ gang beyond a quota, fewer members than start together, fields that Kubernetes d
 who finds no room even on empty ones.
 Whether a Kubernetes object of another kind is right is not looked at; `kubectl apply --dry-run=server` asks the API server.
 Exit codes: 0 = no errors, maybe warnings; 1 = errors; 2 = wrong usage, or a file cannot be read.";
+
+/// Help of `import`.
+pub(super) const IMPORT_HELP: &str = "\
+Examples:
+  gangline import queues.yaml > queues-of-gangline.yaml
+  kubectl get cm -n yunikorn yunikorn-defaults yunikorn-configs -o yaml | gangline import -
+  gangline import cm.yaml | gangline validate -
+  gangline import cm.yaml -o values > values.yaml
+  gangline import cm.yaml -o json | jq '.report[] | select(.fate == \"lost\")'
+
+A configuration is read as strictly as YuniKorn 1.9 reads it, and everything that is wrong is said at once, each with line and
+column. Of several partitions the one named `default` is imported. What has no equivalent, works differently, or has another
+name is told on standard error, or in the JSON.
+Exit codes: 0 = imported, whatever the report says; 1 = the configuration is wrong; 2 = wrong usage, or a file cannot be read.";
 
 /// Help of `queue`.
 pub(super) const QUEUE_HELP: &str = "\

@@ -17,7 +17,7 @@ use crate::api::names;
 use crate::core::model::lifecycle::AppState;
 pub(super) use help::RUN_HELP;
 use help::{
-    ABOUT, EXIT_CODES, LIST_HELP, QUEUE_HELP, RELEASE_HELP, SIMULATE_HELP, VALIDATE_HELP, WHY_HELP,
+    ABOUT, EXIT_CODES, IMPORT_HELP, LIST_HELP, QUEUE_HELP, RELEASE_HELP, SIMULATE_HELP, VALIDATE_HELP, WHY_HELP,
 };
 
 /// The command line.
@@ -51,6 +51,9 @@ pub enum Command {
     /// Say everything that is wrong with manifests before they are applied, without a cluster
     #[command(after_help = VALIDATE_HELP)]
     Validate(ValidateArgs),
+    /// Turn YuniKorn's configuration into Queues and values of the chart, without a cluster
+    #[command(after_help = IMPORT_HELP)]
+    Import(ImportArgs),
     /// Delete the placeholders that an uninstalled scheduler has left, once nobody leads any more
     #[command(after_help = RELEASE_HELP)]
     ReleasePlaceholders(ReleaseArgs),
@@ -230,6 +233,29 @@ pub struct ValidateArgs {
     /// Form of the output
     #[arg(short, long, value_name = "FORM", default_value = "table")]
     pub output: PlainOutput,
+}
+
+/// Flags of `import`.
+#[derive(Clone, Debug, Args)]
+pub struct ImportArgs {
+    /// queues.yaml, or the ConfigMaps yunikorn-defaults and yunikorn-configs; `-` is standard input
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// What is printed
+    #[arg(short, long, value_name = "FORM", default_value = "queues")]
+    pub output: ImportOutput,
+}
+
+/// What `import` prints.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ImportOutput {
+    /// Queue objects for `kubectl apply`
+    #[default]
+    Queues,
+    /// Values of the chart for `helm install --values`
+    Values,
+    /// Queues, values and the report, as JSON
+    Json,
 }
 
 /// The longest play: beyond it no timeout of anything ends, and no clock of it overflows.

@@ -2,6 +2,7 @@
 
 pub mod crds;
 mod fetch;
+mod import;
 mod list;
 mod output;
 mod queue;
@@ -54,6 +55,7 @@ pub fn execute(line: CommandLine) -> ExitCode {
         Command::Queue(args) => answer(queue::queue(&args)),
         Command::Simulate(args) => say(&simulate::simulate(&args)),
         Command::Validate(args) => say(&validate::validate(&args)),
+        Command::Import(args) => say(&import::import(&args)),
         Command::ReleasePlaceholders(args) => answer(release::release(&args)),
         Command::Crds => say(&Reply::done(crds::manifest())),
         Command::Version(args) => say(&version::version(args.output)),

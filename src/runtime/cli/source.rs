@@ -110,6 +110,13 @@ pub(super) fn documents(file: &str, text: &str) -> (Vec<Node>, Vec<SourceError>)
     read(file, text, options())
 }
 
+/// The same, where `yes`, `no`, `on` and `off` are words: a queue may be called so.
+pub(super) fn documents_in_words(file: &str, text: &str) -> (Vec<Node>, Vec<SourceError>) {
+    let mut options = options();
+    options.strict_booleans = true;
+    read(file, text, options)
+}
+
 fn options() -> Options {
     // The library's own limits are for settings: a workload has thousands of pods, each a document.
     let budget =

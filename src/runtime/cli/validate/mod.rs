@@ -158,5 +158,14 @@ impl Answer {
     }
 }
 
+/// Everything that is wrong with a text, a line each.
+#[cfg(test)]
+pub(super) fn errors_of(text: &str) -> Vec<String> {
+    let mut input = Input::remembering();
+    add(&mut input, "-", text, Duration::ZERO);
+    let found = findings(&input, &Served::default());
+    found.iter().filter(|finding| finding.severity == Severity::Error).map(Finding::text).collect()
+}
+
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,219 @@
+//! Queue objects of a partition's queues.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::check::{DEFAULT, ROOT};
+use super::config::{Amounts, Limit, Partition, Queue, Rule};
+use super::report::{Fate, Report};
+use crate::api::names;
+use crate::shim::queue::MAX_RESOURCES;
+use crate::shim::spec_errors::{is_divisible, is_other_resource};
+use crate::shim::syntax::{MAX_LABEL, is_queue_path};
+
+/// What is made of partitions: Queue objects, parents first.
+pub(super) fn queues(partitions: &[Partition], report: &mut Report) -> Vec<Value> {
+    let mut objects = Vec::new();
+    for partition in partitions {
+        let name = &partition.name.text;
+        if name.to_lowercase() != DEFAULT {
+            report.look_up("partition.other", &format!("partition {name}"), "");
+            continue;
+        }
+        settings(partition, report);
+        for root in partition.queues.iter().flatten() {
+            add(root, ROOT, ROOT, &mut objects, report);
+        }
+    }
+    objects
+}
+
+/// What a partition says beside its queues.
+fn settings(partition: &Partition, report: &mut Report) {
+    let of = format!("partition {}", partition.name.text);
+    if !partition.limits.is_empty() {
+        report.look_up("partition.limits", &of, "");
+    }
+    if partition.preemption.is_some_and(|(_, enabled)| enabled) {
+        report.look_up("partition.preemption", &of, "enabled");
+    }
+    if partition.quota_preemption.is_some_and(|(_, enabled)| enabled) {
+        report.look_up("partition.preemption.quotapreemptionenabled", &of, "");
+    }
+    if !partition.node_order.text.is_empty() {
+        report.look_up(&format!("partition.nodesortpolicy.{}", partition.node_order.text), &of, "");
+    }
+    if !partition.weights.is_empty() {
+        report.look_up("partition.nodesortpolicy.resourceweights", &of, "");
+    }
+    if !partition.resolver.text.is_empty() {
+        report.look_up("partition.usergroupresolver", &of, &partition.resolver.text);
+    }
+    partition.rules.iter().for_each(|rule| placement(rule, report));
+}
+
+fn placement(rule: &Rule, report: &mut Report) {
+    let of = format!("rule {}", rule.name.text);
+    report.look_up(&format!("placementrule.{}", rule.name.text.to_lowercase()), &of, &rule.value.text);
+    if rule.create.is_some_and(|(_, create)| create) {
+        report.look_up("placementrule.create", &of, "");
+    }
+    if rule.filter.is_some() {
+        report.look_up("placementrule.filter", &of, "");
+    }
+    rule.parent.iter().for_each(|parent| placement(parent, report));
+}
+
+/// Adds a queue by its path here, which was another there, and those below it.
+fn add(queue: &Queue, path: &str, there: &str, objects: &mut Vec<Value>, report: &mut Report) {
+    let spec = spec(queue, path, there, report);
+    // It exists by itself.
+    if path != ROOT || !spec.is_empty() {
+        objects.push(object(path, spec));
+    }
+    // Who can keep a name keeps it.
+    let keeps = |child: &&Queue| label(&child.name.text) == child.name.text;
+    let mut taken: BTreeSet<String> = queue.queues.iter().filter(keeps).map(|child| child.name.text.clone()).collect();
+    for child in &queue.queues {
+        let there = format!("{there}.{}", child.name.text);
+        let label = if keeps(&child) { child.name.text.clone() } else { free(&label(&child.name.text), &taken) };
+        taken.insert(label.clone());
+        let below = format!("{path}.{label}");
+        if !is_queue_path(&below) {
+            let note =
+                format!("the path would be longer than {MAX_LABEL} characters; it and all below it are left out");
+            report.add(Fate::Lost, "name", &note, &there, "");
+            continue;
+        }
+        if label != child.name.text {
+            report.add(Fate::Renamed, "name", "", &there, &format!("→ {below}"));
+        }
+        add(child, &below, &there, objects, report);
+    }
+}
+
+/// A label that no other queue beside it has.
+fn free(label: &str, taken: &BTreeSet<String>) -> String {
+    let others = (2..).map(|number| format!("{label}-{number}"));
+    std::iter::once(label.to_owned()).chain(others).find(|one| !taken.contains(one)).unwrap_or_default()
+}
+
+/// A name as a part of a path: letters, digits and `-`.
+fn label(name: &str) -> String {
+    let allowed = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit();
+    let label: String = name.to_lowercase().chars().map(|one| if allowed(one) { one } else { '-' }).collect();
+    let label = label.trim_matches('-');
+    if label.is_empty() { "queue".to_owned() } else { label.to_owned() }
+}
+
+fn object(path: &str, mut spec: Map<String, Value>) -> Value {
+    if let Some((parent, _)) = path.rsplit_once('.') {
+        spec.insert("parent".to_owned(), parent.into());
+    }
+    let api_version = format!("{}/{}", names::GROUP, names::VERSION);
+    json!({"apiVersion": api_version, "kind": "Queue", "metadata": {"name": path}, "spec": spec})
+}
+
+/// Everything that a queue says, each word by its row.
+fn spec(queue: &Queue, path: &str, there: &str, report: &mut Report) -> Map<String, Value> {
+    let mut spec = Map::new();
+    let mut put = |field: Option<&str>, value: Value| {
+        if let Some(field) = field {
+            spec.insert(field.to_owned(), value);
+        }
+    };
+    for (word, sizes) in
+        [("queue.resources.max", &queue.sizes.max), ("queue.resources.guaranteed", &queue.sizes.guaranteed)]
+    {
+        let Some((_, amounts)) = sizes else { continue };
+        if amounts.values().all(|amount| amount.number == 0) {
+            // YuniKorn heeds none that is nothing.
+            continue;
+        }
+        let value = shown(amounts);
+        let field = report.look_up(word, there, &value);
+        let amounts = field.map(|_| self::amounts(amounts, word, there, report)).unwrap_or_default();
+        put(field.filter(|_| !amounts.is_empty()), json!(amounts));
+    }
+    if let Some((_, most)) = queue.max_applications.filter(|(_, most)| *most > 0) {
+        put(report.look_up("queue.maxapplications", there, ""), most.min(APPLICATIONS_MAX).into());
+    }
+    for (name, value) in &queue.properties {
+        if !is_default(&name.text, value) {
+            put(report.look_up(&format!("queue.properties.{}", name.text), there, value), value.as_str().into());
+        }
+    }
+    rest(queue, path, there, report);
+    spec
+}
+
+/// Most applications that a Queue may be told: more than there are.
+const APPLICATIONS_MAX: u64 = 1_000_000;
+
+/// What has no value that could be written.
+fn rest(queue: &Queue, path: &str, there: &str, report: &mut Report) {
+    if path != ROOT && queue.queues.is_empty() && queue.parent.is_some_and(|(_, parent)| parent) {
+        report.look_up("queue.parent", there, "");
+    }
+    for (word, acl) in [("queue.adminacl", &queue.admin_acl), ("queue.submitacl", &queue.submit_acl)] {
+        // Everybody may here, too.
+        if !acl.text.is_empty() && acl.text.trim() != "*" {
+            report.look_up(word, there, &format!("{:?}", acl.text));
+        }
+    }
+    if queue.template.is_some() {
+        report.look_up("queue.childtemplate", there, "");
+    }
+    for limit in &queue.limits {
+        report.look_up("queue.limits", there, &whose(limit));
+    }
+}
+
+fn whose(limit: &Limit) -> String {
+    limit.users.iter().chain(&limit.groups).map(|name| &*name.text).collect::<Vec<_>>().join(" ")
+}
+
+/// Whether a property says what is so without it.
+fn is_default(name: &str, value: &str) -> bool {
+    let value = value.to_lowercase();
+    match name {
+        // It has been first in, first out in YuniKorn too since 1.6.
+        "application.sort.policy" => ["fifo", "stateaware", ""].contains(&&*value),
+        "application.sort.priority" => value == "enabled",
+        "priority.offset" => value == "0",
+        "priority.policy" => value == "default",
+        "preemption.policy" => value == "disabled",
+        "quota.preemption.delay" => ["0", "0s"].contains(&&*value),
+        "application.unschedasks.backoff" => value == "0",
+        _ => false,
+    }
+}
+
+/// Amounts in Kubernetes' names; what has none is told.
+fn amounts(amounts: &Amounts, word: &str, there: &str, report: &mut Report) -> BTreeMap<String, String> {
+    let mut named = BTreeMap::new();
+    for (name, amount) in amounts {
+        let here = if name == "vcore" { "cpu" } else { name };
+        let is_known = is_divisible(here) || here == "pods" || is_other_resource(here);
+        let is_counted = name != "cpu";
+        if !(is_known && is_counted && named.len() < MAX_RESOURCES) {
+            let note = match (is_counted, is_known) {
+                (false, _) => "YuniKorn counts cpu as vcore, so that it limits nothing there",
+                (true, false) => {
+                    "is no resource of Kubernetes: cpu, memory, ephemeral-storage, pods, hugepages-SIZE, and names with a domain are"
+                }
+                (true, true) => "is beyond the 16 resources that a Queue may have",
+            };
+            report.add(Fate::Lost, &format!("{word}.{name}"), note, there, &amount.text);
+            continue;
+        }
+        named.insert(here.to_owned(), amount.text.clone());
+    }
+    named
+}
+
+fn shown(amounts: &Amounts) -> String {
+    let amounts = amounts.iter().map(|(name, amount)| format!("{name} {}", amount.text));
+    format!("{{{}}}", amounts.collect::<Vec<_>>().join(", "))
+}
