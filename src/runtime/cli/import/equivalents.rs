@@ -40,8 +40,8 @@ pub(super) const ROWS: &[Row] = &[
     row("queue.resources.max", Field("max"), ""),
     row(
         "queue.resources.guaranteed",
-        Nothing,
-        "no queue is promised a share: those of a higher priority and those that came first go first",
+        Field("guaranteed"),
+        "who uses less than that goes first, whatever the priorities; beyond it, who came first",
     ),
     row("queue.maxapplications", Field("maxApplications"), ""),
     row(
@@ -53,9 +53,9 @@ pub(super) const ROWS: &[Row] = &[
     row("queue.submitacl", Nothing, "whoever may create pods may name any queue"),
     row("queue.childtemplate", Nothing, "no queue is made when somebody names it"),
     row("queue.limits", Nothing, NO_USERS),
-    row("queue.properties.application.sort.policy", Nothing, "by priority, then who came first"),
+    row("queue.properties.application.sort.policy", Field("sortPolicy"), "in a queue that is Fair a gang is refused"),
     row("queue.properties.application.sort.priority", Nothing, "priority always counts before who came first"),
-    row("queue.properties.priority.offset", Nothing, "priority is that of the pods"),
+    row("queue.properties.priority.offset", Field("priorityOffset"), ""),
     row("queue.properties.priority.policy", Nothing, "priority counts in the whole tree"),
     row("queue.properties.preemption.policy", Nothing, NO_PREEMPTION),
     row("queue.properties.preemption.delay", Nothing, NO_PREEMPTION),

@@ -141,7 +141,8 @@ fn spec(queue: &Queue, path: &str, there: &str, report: &mut Report) -> Map<Stri
     }
     for (name, value) in &queue.properties {
         if !is_default(&name.text, value) {
-            put(report.look_up(&format!("queue.properties.{}", name.text), there, value), value.as_str().into());
+            let field = report.look_up(&format!("queue.properties.{}", name.text), there, value);
+            put(field, property(&name.text, value));
         }
     }
     rest(queue, path, there, report);
@@ -174,12 +175,21 @@ fn whose(limit: &Limit) -> String {
     limit.users.iter().chain(&limit.groups).map(|name| &*name.text).collect::<Vec<_>>().join(" ")
 }
 
+/// What a property is as the value of a field.
+fn property(name: &str, value: &str) -> Value {
+    match name {
+        "application.sort.policy" if value.eq_ignore_ascii_case("fair") => json!("Fair"),
+        // It has been first in, first out in YuniKorn too since 1.6, also where it says stateaware.
+        "application.sort.policy" => json!("FIFO"),
+        _ => value.parse::<i32>().map_or_else(|_| value.into(), Value::from),
+    }
+}
+
 /// Whether a property says what is so without it.
 fn is_default(name: &str, value: &str) -> bool {
     let value = value.to_lowercase();
     match name {
-        // It has been first in, first out in YuniKorn too since 1.6.
-        "application.sort.policy" => ["fifo", "stateaware", ""].contains(&&*value),
+        "application.sort.policy" => value.is_empty(),
         "application.sort.priority" => value == "enabled",
         "priority.offset" => value == "0",
         "priority.policy" => value == "default",

@@ -67,7 +67,7 @@ fn every_configuration_of_yunikorn_s_own_is_imported_or_refused() {
     let expected = BTreeMap::from([
         ("authz-acl.yaml", Ok(4)),
         ("authz-placement-rules.yaml", Ok(4)),
-        ("authz-priority.yaml", Ok(7)),
+        ("authz-priority.yaml", Ok(8)),
         ("authz-resource-limits.yaml", Ok(4)),
         ("core-limit.yaml", Err(3)),
         ("core-queues.yaml", Ok(3)),
@@ -119,16 +119,20 @@ fn a_configuration_becomes_queues_and_what_does_not_is_told() {
     assert_eq!(names, [&["root"][..], &below].concat());
     assert_eq!(specs["root"], serde_json::json!({"maxApplications": 50}));
     let max = serde_json::json!({"cpu": "2500m", "memory": "100Gi", "nvidia.com/gpu": "4", "pods": "20"});
-    assert_eq!(specs["root.data-team-2"], serde_json::json!({"parent": "root", "max": max, "maxApplications": 20}));
+    let guaranteed = serde_json::json!({"cpu": "1", "memory": "10G"});
+    let data_team = serde_json::json!({
+        "parent": "root", "max": max, "guaranteed": guaranteed, "maxApplications": 20, "sortPolicy": "Fair",
+    });
+    assert_eq!(specs["root.data-team-2"], data_team);
     assert_eq!(specs["root.data-team-2.0"], serde_json::json!({"parent": "root.data-team-2", "maxApplications": 1}));
     let fates = fates(&imported);
     for said in [
         "Renamed name of root.Data_Team → root.data-team-2",
         "Renamed name of root.data/team → root.data-team-3",
-        "Lost resources.guaranteed of root.Data_Team {memory 10G, vcore 1}",
+        "Different resources.guaranteed of root.Data_Team {memory 10G, vcore 1}",
         "Lost resources.max.gpu of root.Data_Team 2",
         "Lost resources.max.cpu of root.Data_Team 1",
-        "Lost properties.application.sort.policy of root.Data_Team fair",
+        "Different properties.application.sort.policy of root.Data_Team fair",
         "Lost properties.preemption.delay of root.Data_Team 10s",
         "Lost properties.mine of root.Data_Team x",
         "Different parent of root.Data_Team.no ",
