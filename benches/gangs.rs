@@ -72,7 +72,7 @@ fn gang(name: &str, min_member: u32, shape: &Arc<Shape>) -> Event {
         generation: 1,
         created: 10,
         application: name.into(),
-        queue: "root.q".into(),
+        queue: Some("root.q".into()),
         min_member,
         min_resource: shape.request.clone(),
         shape: shape.clone(),
@@ -215,7 +215,7 @@ fn in_queue(mut event: Event, queue: u32) -> Event {
     if let Event::Ask(_, spec) = &mut event {
         spec.queue = Some(name);
     } else if let Event::Group(_, spec) = &mut event {
-        spec.queue = name;
+        spec.queue = Some(name);
     }
     event
 }

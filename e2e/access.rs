@@ -223,6 +223,7 @@ async fn it_reads(thief: &Asker) -> Result<()> {
         "/api/v1/pods",
         "/api/v1/nodes",
         "/api/v1/resourcequotas",
+        "/api/v1/namespaces",
         "/apis/gangline.dev/v1alpha1/taskgroups",
         "/apis/gangline.dev/v1alpha1/queues",
     ] {
@@ -306,7 +307,6 @@ async fn it_cannot(t: &Context, thief: &Asker, pods: &str) -> Result<()> {
         get("/api/v1/secrets"),
         get("/api/v1/configmaps"),
         get("/api/v1/serviceaccounts"),
-        get("/api/v1/namespaces"),
         get("/apis/apps/v1/deployments"),
         get("/metrics"),
         get(&format!("{pods}/foreign/log")),
@@ -324,6 +324,7 @@ async fn it_cannot(t: &Context, thief: &Asker, pods: &str) -> Result<()> {
         patch(format!("{pods}/foreign")),
         patch(format!("{pods}/foreign/ephemeralcontainers")),
         patch("/api/v1/nodes/n".to_owned()),
+        patch("/api/v1/namespaces/default".to_owned()),
         patch(format!("{leases}/kube-scheduler")),
         patch(format!("{rbac}/clusterroles/gangline")),
         patch(format!("{ours}/namespaces/{namespace}/taskgroups/gang")),

@@ -41,7 +41,7 @@ fn a_kind_that_is_served_later_is_known_when_its_list_ends() {
     let node = driven.seen(Kind::Node, &node("n1"));
     driven.fact(Kind::Node, WatchFact::Listed(node));
     placeholders.iter().for_each(|pod| driven.fact(Kind::Pod, WatchFact::Listed(pod.clone())));
-    for kind in [Kind::Node, Kind::Pod, Kind::ResourceQuota] {
+    for kind in [Kind::Node, Kind::Pod, Kind::ResourceQuota, Kind::Namespace] {
         driven.fact(kind, WatchFact::ListEnd);
     }
     driven.step();

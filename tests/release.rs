@@ -67,8 +67,9 @@ fn answer(store: &mut Store, asked: &Asked) -> (u16, Value) {
 fn placeholder(scheduler_name: &str, seat: u32) -> Value {
     let uid = Uid::new("6f1b7f9e-5b0e-4f0e-8c8e-3d1c0a3f9b11");
     let name = PlaceholderName { group: Key::new("data", "executors"), uid, incarnation: 1, seat, attempt: 0 };
-    let blueprint = Blueprint { application: "spark".into(), queue: "root".into(), ..Blueprint::default() };
-    let config = PlaceholderConfig { scheduler_name: scheduler_name.into(), image: "pause".into() };
+    let blueprint = Blueprint { application: "spark".into(), ..Blueprint::default() };
+    let scheduler_name = scheduler_name.into();
+    let config = PlaceholderConfig { scheduler_name, image: "pause".into(), queue: "root".into() };
     let mut pod = serde_json::to_value(pod(&name, &blueprint, &config)).expect("plain data");
     pod["metadata"]["uid"] = json!(format!("uid-{seat}"));
     pod

@@ -329,7 +329,7 @@ fn stale() -> Vec<Event> {
         Event::GroupGone(Key::new(NS, "nobody")),
         Event::QueueGone("root.nobody".into()),
         Event::NodeGone("nobody".into()),
-        Event::Namespace(NS.into(), Limit::default()),
+        Event::NamespaceLimit(NS.into(), Limit::default()),
         Event::GroupsListed,
         Event::QueuesListed,
         Event::Synced,

@@ -22,7 +22,7 @@ fn a_started_application_keeps_its_spec() {
     cluster.apply("g", spec.clone());
     cluster.members("g", 3);
     cluster.settle();
-    let (queue, application) = ("root.q".into(), "other".into());
+    let (queue, application) = (Some("root.q".into()), "other".into());
     cluster.apply(
         "g",
         GroupSpec { queue, application, timeouts: timeouts(Deadline::Completion, 5), ..edited(&spec, 2, 1) },
@@ -52,7 +52,7 @@ fn the_queue_that_is_said_is_the_one_that_counts() {
     }
     cluster.settle();
     let said = |cluster: &Cluster| ["p0", "p1"].map(|name| cluster.report(name).queue.to_string());
-    let edited = GroupSpec { generation: 2, queue: "root.r".into(), ..cluster.groups["p0"].clone() };
+    let edited = GroupSpec { generation: 2, queue: Some("root.r".into()), ..cluster.groups["p0"].clone() };
     cluster.apply("p0", edited);
     cluster.settle();
     assert_eq!((said(&cluster), cluster.state("p0")), (["root.q"; 2].map(Into::into), AppState::Running));
@@ -76,7 +76,7 @@ fn the_queue_that_is_said_changes_when_the_application_leaves_its_queue() {
     }
     cluster.settle().member("p0-0", "p0");
     cluster.settle();
-    let edited = GroupSpec { generation: 2, queue: "root.r".into(), ..cluster.groups["p0"].clone() };
+    let edited = GroupSpec { generation: 2, queue: Some("root.r".into()), ..cluster.groups["p0"].clone() };
     cluster.apply("p0", edited);
     cluster.finish("p0-0", true);
     cluster.settle().wait(30_000);

@@ -149,7 +149,7 @@ fn a_gang_changes_while_it_reserves() {
     let moved = || -> Fact {
         Box::new(|cluster| {
             let mut spec = cluster.groups["g"].clone();
-            (spec.queue, spec.generation) = ("root.other".into(), spec.generation + 1);
+            (spec.queue, spec.generation) = (Some("root.other".into()), spec.generation + 1);
             cluster.apply("g", spec);
         })
     };

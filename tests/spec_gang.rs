@@ -121,7 +121,7 @@ fn two_gangs_of_sixty_percent_of_the_quota_run_one_after_the_other() {
     let mut cluster = Cluster::default().nodes(10, 4).queue("root.q", 10);
     for name in ["a", "b"] {
         let mut spec = cluster.group(name, 6);
-        spec.queue = "root.q".into();
+        spec.queue = Some("root.q".into());
         spec.reservation = Reservation::Direct;
         cluster.apply(name, spec);
         cluster.members(name, 6);
@@ -246,7 +246,7 @@ fn the_ask_is_the_sum_over_all_task_groups() {
 #[test]
 fn task_groups_that_disagree_are_rejected() {
     let disagreements: [fn(&mut gangline::core::event::GroupSpec); 9] = [
-        |spec| spec.queue = "root.q".into(),
+        |spec| spec.queue = Some("root.q".into()),
         |spec| spec.reservation = Reservation::Placeholder,
         |spec| spec.style = Style::Hard,
         |spec| _ = spec.timeouts.set(Deadline::Admission, Some(1)),

@@ -329,7 +329,7 @@ fn a_seat_whose_room_another_scheduler_gives_away_is_kept_elsewhere() {
 fn what_is_kept_in_another_queue_is_not_credited() {
     let mut cluster = full(2, 1).queue("root.b", 2);
     cluster.node("n9", 4);
-    let edited = GroupSpec { queue: "root.b".into(), generation: 2, ..cluster.groups["g"].clone() };
+    let edited = GroupSpec { queue: Some("root.b".into()), generation: 2, ..cluster.groups["g"].clone() };
     cluster.apply("g", edited);
     (0..2).for_each(|number| cluster.change(&format!("g-{number}"), |spec| spec.terminating = true));
     cluster.other("small", "root.b", 1);

@@ -309,7 +309,7 @@ fn a_member_in_a_swap_parks_when_its_task_group_goes() {
 }
 
 fn successor(cluster: &Cluster) -> GroupSpec {
-    GroupSpec { uid: Uid::new("uid-g-2"), created: 30, queue: "root.q".into(), ..cluster.direct("g", 3) }
+    GroupSpec { uid: Uid::new("uid-g-2"), created: 30, queue: Some("root.q".into()), ..cluster.direct("g", 3) }
 }
 
 /// 01, 1.5: "running members stay charged under the UID in their annotation and never count for a successor of the same
@@ -318,7 +318,7 @@ fn successor(cluster: &Cluster) -> GroupSpec {
 fn running_members_never_count_for_a_successor() {
     for restart in [false, true] {
         let mut cluster = Cluster::default().nodes(4, 4).queue("root.q", 5);
-        let spec = GroupSpec { queue: "root.q".into(), ..cluster.direct("g", 3) };
+        let spec = GroupSpec { queue: Some("root.q".into()), ..cluster.direct("g", 3) };
         cluster.apply("g", spec);
         cluster.members("g", 3);
         cluster.settle();
@@ -346,7 +346,7 @@ fn running_members_never_count_for_a_successor() {
 #[test]
 fn members_bound_after_their_task_group_went_belong_to_nobody() {
     let mut cluster = Cluster::default().nodes(4, 4).queue("root.q", 9);
-    let spec = GroupSpec { queue: "root.q".into(), ..cluster.direct("g", 3) };
+    let spec = GroupSpec { queue: Some("root.q".into()), ..cluster.direct("g", 3) };
     cluster.apply("g", spec);
     cluster.members("g", 3);
     cluster.step().carry("g-0");
@@ -364,7 +364,7 @@ fn members_bound_after_their_task_group_went_belong_to_nobody() {
 fn a_recreated_task_group_begins_anew() {
     let mut cluster = held();
     cluster.taken();
-    let spec = GroupSpec { uid: Uid::new("uid-g-2"), queue: "root.q".into(), ..cluster.all("g", 2) };
+    let spec = GroupSpec { uid: Uid::new("uid-g-2"), queue: Some("root.q".into()), ..cluster.all("g", 2) };
     cluster.apply("g", spec);
     cluster.settle();
     assert_eq!(cluster.bound(), ["ph-g-2-1-0-0", "ph-g-2-1-1-0"], "{:#?}", cluster.log);

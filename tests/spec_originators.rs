@@ -80,7 +80,7 @@ fn an_originator_that_comes_after_the_start_is_an_ordinary_ask() {
 fn a_namespace_quota_has_room_for_the_originator_too() {
     for (pods, reason) in [(4, "NamespaceQuotaTooSmall"), (5, "Starting")] {
         let mut cluster = Cluster::default().nodes(2, 4);
-        cluster.tell(Event::Namespace(NS.into(), Limit::new([("pods".into(), pods)])));
+        cluster.tell(Event::NamespaceLimit(NS.into(), Limit::new([("pods".into(), pods)])));
         cluster.originator("driver", "g");
         let spec = cluster.all("g", 3);
         cluster.apply("g", spec);
@@ -95,7 +95,7 @@ fn a_namespace_quota_has_room_for_the_originator_too() {
 #[test]
 fn a_namespace_quota_is_looked_at_when_an_originator_comes_or_goes() {
     let mut cluster = Cluster::default().nodes(2, 4);
-    cluster.tell(Event::Namespace(NS.into(), Limit::new([("pods".into(), 4)])));
+    cluster.tell(Event::NamespaceLimit(NS.into(), Limit::new([("pods".into(), 4)])));
     let spec = cluster.all("g", 3);
     cluster.apply("g", spec);
     cluster.settle();
@@ -114,7 +114,7 @@ fn a_namespace_quota_has_room_for_the_largest_member_of_all_task_groups() {
     for (cpu, reason) in [(6, "NamespaceQuotaTooSmall"), (7, "WaitingForFirstPod")] {
         for sizes in [[3, 1], [1, 3]] {
             let mut cluster = Cluster::default().nodes(2, 4);
-            cluster.tell(Event::Namespace(NS.into(), Limit::new([("cpu".into(), cpu * 1000)])));
+            cluster.tell(Event::NamespaceLimit(NS.into(), Limit::new([("cpu".into(), cpu * 1000)])));
             for (name, cores) in ["p0", "p1"].into_iter().zip(sizes) {
                 let spec = GroupSpec {
                     application: "pair".into(),

@@ -136,7 +136,7 @@ fn refused_after_its_end_is_refused_after_a_restart() {
     cluster.member("p0-1", "p0");
     for (generation, queue) in [(2, "root.nowhere"), (3, "root.default")] {
         for name in ["p0", "p1"] {
-            let spec = GroupSpec { generation, queue: queue.into(), ..cluster.groups[name].clone() };
+            let spec = GroupSpec { generation, queue: Some(queue.into()), ..cluster.groups[name].clone() };
             cluster.apply(name, spec);
         }
         cluster.settle();

@@ -138,7 +138,7 @@ fn a_listed_task_group_comes_back_into_a_running_application() {
 fn a_task_group_that_differs_from_its_running_gang_stays_outside() {
     type Change = fn(&mut GroupSpec);
     let changes: [(Change, &str); 3] = [
-        (|spec| spec.queue = "root".into(), "it disagrees with the gang about spec.queue"),
+        (|spec| spec.queue = Some("root".into()), "it disagrees with the gang about spec.queue"),
         (|spec| spec.errors = vec![wrong("spec.minMember")], "spec.minMember: is wrong"),
         (|spec| spec.gang = vec!["p1".into()], "it disagrees with the gang about spec.gangGroup"),
     ];
@@ -250,17 +250,17 @@ fn a_queue_that_cannot_take_the_gang_rejects_it() {
 fn a_namespace_quota_without_room_for_a_swap_rejects_placeholders_only() {
     let mut cluster = Cluster::default().nodes(2, 4);
     let limit = |pods| Limit::new([("pods".into(), pods)]);
-    cluster.tell(Event::Namespace(NS.into(), limit(3)));
+    cluster.tell(Event::NamespaceLimit(NS.into(), limit(3)));
     let (held, direct) = (cluster.all("held", 3), cluster.direct("direct", 3));
     cluster.apply("held", held);
     cluster.apply("direct", direct);
     cluster.settle();
     assert_eq!(cluster.report("held").reason, "NamespaceQuotaTooSmall");
     assert_eq!(cluster.state("direct"), AppState::Accepted);
-    cluster.tell(Event::Namespace(NS.into(), limit(4)));
+    cluster.tell(Event::NamespaceLimit(NS.into(), limit(4)));
     cluster.settle();
     assert_eq!(cluster.state("held"), AppState::Accepted);
-    cluster.tell(Event::Namespace(NS.into(), limit(3)));
+    cluster.tell(Event::NamespaceLimit(NS.into(), limit(3)));
     cluster.settle();
     assert_eq!(
         cluster.report("held").reason,
@@ -285,7 +285,7 @@ fn a_rejection_is_judged_again() {
     cluster.settle();
     assert_eq!(cluster.state("g"), AppState::Rejected);
     let mut smaller = GroupSpec { min_member: 2, generation: 2, ..spec };
-    smaller.queue = "root.a.b".into();
+    smaller.queue = Some("root.a.b".into());
     cluster.apply("g", smaller);
     cluster.settle();
     assert_eq!(cluster.state("g"), AppState::Accepted);
@@ -538,7 +538,7 @@ fn direct_is_suggested_only_where_the_members_alone_fit() {
     for (pods, suggested) in [(3, true), (2, false)] {
         let mut cluster = Cluster::default().nodes(2, 9);
         let limit = Limit::new(vec![("pods".into(), pods)]);
-        cluster.tell(Event::Namespace(NS.into(), limit));
+        cluster.tell(Event::NamespaceLimit(NS.into(), limit));
         let spec = cluster.all("g", 3);
         cluster.apply("g", spec);
         cluster.settle();

@@ -42,7 +42,7 @@ fn the_placeholder_timeout_starts_with_the_first_placeholder_that_has_a_node() {
     cluster.settle();
     assert_eq!(cluster.report("g").deadlines.of(Deadline::Placeholder), Some(cluster.now.wall.after(60_000)));
     cluster.wait(10_000);
-    cluster.apply("g", GroupSpec { queue: "root.q".into(), generation: 2, timeouts: both(20), ..spec });
+    cluster.apply("g", GroupSpec { queue: Some("root.q".into()), generation: 2, timeouts: both(20), ..spec });
     cluster.settle().wait(9_999).settle();
     assert_eq!(states(&cluster), (AppState::Accepted, 2, "WaitingForMembers"));
     cluster.wait(1).settle();
@@ -403,7 +403,7 @@ fn pods_of_a_gang_that_was_changed_do_not_fail() {
             assert!(cluster.waiting().iter().any(|line| line.starts_with("fail")));
             cluster.carry("release");
         }
-        let spec = GroupSpec { generation: 2, queue: "root.q".into(), ..cluster.groups["g"].clone() };
+        let spec = GroupSpec { generation: 2, queue: Some("root.q".into()), ..cluster.groups["g"].clone() };
         cluster.apply("g", spec);
         cluster.step();
         // The controller makes a failure only of a pod that is still to fail.

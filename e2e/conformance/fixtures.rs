@@ -7,7 +7,7 @@ use http::Method;
 use kube::Client;
 use serde_json::{Value, json};
 
-use super::place::Place;
+use super::place::{PLAYED, Place};
 use super::server::{Server, exchange};
 use super::steps::{ADMISSION, Deed};
 use super::view::Lives;
@@ -44,7 +44,7 @@ pub(super) async fn install(t: &mut Context, places: usize) -> Result<Vec<Place>
 /// The server begins to keep the history of a kind when somebody first asks for it: until then it has none to tell.
 async fn served(client: &Client, place: &Place) -> Result<()> {
     let server = Server { client: client.clone(), place: place.clone(), lives: Lives::default() };
-    for kind in Kind::ALL {
+    for kind in PLAYED {
         let begun = Instant::now();
         while let Err(error) = tells(&server, kind).await {
             if begun.elapsed() > IN_FORCE {

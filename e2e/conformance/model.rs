@@ -94,6 +94,7 @@ fn patched(old: &Body, patch: Value) -> Body {
         Body::TaskGroup(group) => serde_json::to_value(&**group),
         Body::Queue(queue) => serde_json::to_value(&**queue),
         Body::ResourceQuota(quota) => serde_json::to_value(&**quota),
+        Body::Namespace(namespace) => serde_json::to_value(&**namespace),
     };
     let mut object = object.expect("objects have text keys only");
     merge(&mut object, patch);
@@ -141,5 +142,6 @@ pub(super) fn typed(kind: Kind, json: &[u8]) -> serde_json::Result<Body> {
         Kind::TaskGroup => Body::TaskGroup(Arc::new(serde_json::from_slice(json)?)),
         Kind::Queue => Body::Queue(Arc::new(serde_json::from_slice(json)?)),
         Kind::ResourceQuota => Body::ResourceQuota(Arc::new(serde_json::from_slice(json)?)),
+        Kind::Namespace => Body::Namespace(Arc::new(serde_json::from_slice(json)?)),
     })
 }

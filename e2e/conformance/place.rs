@@ -3,6 +3,9 @@
 use gangline::core::base::ids::Key;
 use gangline::shim::op::Kind;
 
+/// The kinds of what a sequence plays with. Namespaces are where it plays.
+pub(super) const PLAYED: [Kind; 5] = [Kind::Pod, Kind::Node, Kind::TaskGroup, Kind::Queue, Kind::ResourceQuota];
+
 /// A place that nobody else uses meanwhile.
 #[derive(Clone, Debug)]
 pub(super) struct Place {
@@ -20,6 +23,7 @@ impl Place {
             Kind::Pod | Kind::TaskGroup | Kind::ResourceQuota => Key::new(self.namespaces[number].as_str(), "p"),
             Kind::Node => Key::cluster(format!("{}-{number}", self.prefix)),
             Kind::Queue => Key::cluster(format!("root.{}-{number}", self.prefix)),
+            Kind::Namespace => Key::cluster(self.namespaces[number].as_str()),
         }
     }
 
@@ -27,7 +31,7 @@ impl Place {
     pub(super) fn sentinel(&self, kind: Kind) -> Key {
         match kind {
             Kind::Pod | Kind::TaskGroup | Kind::ResourceQuota => Key::new(self.namespaces[0].as_str(), "sentinel"),
-            Kind::Node => Key::cluster(format!("{}-sentinel", self.prefix)),
+            Kind::Node | Kind::Namespace => Key::cluster(format!("{}-sentinel", self.prefix)),
             Kind::Queue => Key::cluster(format!("root.{}-sentinel", self.prefix)),
         }
     }

@@ -13,7 +13,7 @@ use kube::client::Body;
 use serde_json::{Value, json};
 
 use super::model::{self, Model};
-use super::place::Place;
+use super::place::{PLAYED, Place};
 use super::steps::{Deed, Step, object, op, patch, phase};
 use super::view::Lives;
 use crate::support::error::{During, Error, Result};
@@ -67,7 +67,7 @@ impl Server {
 
     /// Takes everything away that a sequence left: what the model has, the server has.
     pub(super) async fn clean_up(&self, model: &Model) -> Result<()> {
-        for kind in Kind::ALL {
+        for kind in PLAYED {
             for (key, _) in model.api.store.of_kind(kind) {
                 self.remove(kind, key).await?;
             }
@@ -94,7 +94,7 @@ impl Server {
 /// The path of objects of a kind in a namespace, or everywhere.
 pub(super) fn collection(kind: Kind, namespace: &str) -> String {
     let root = match kind {
-        Kind::Pod | Kind::Node | Kind::ResourceQuota => "/api/v1".to_owned(),
+        Kind::Pod | Kind::Node | Kind::ResourceQuota | Kind::Namespace => "/api/v1".to_owned(),
         Kind::TaskGroup | Kind::Queue => format!("/apis/{GROUP}/{VERSION}"),
     };
     let inside = if namespace.is_empty() { String::new() } else { format!("/namespaces/{namespace}") };

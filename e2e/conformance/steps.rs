@@ -251,6 +251,7 @@ pub(super) fn object(kind: Kind, key: &Key, form: Form) -> Value {
         Kind::Pod => ("v1".to_owned(), "Pod"),
         Kind::Node => ("v1".to_owned(), "Node"),
         Kind::ResourceQuota => ("v1".to_owned(), "ResourceQuota"),
+        Kind::Namespace => ("v1".to_owned(), "Namespace"),
         Kind::TaskGroup => (format!("{GROUP}/{VERSION}"), "TaskGroup"),
         Kind::Queue => (format!("{GROUP}/{VERSION}"), "Queue"),
     };
@@ -261,7 +262,7 @@ pub(super) fn object(kind: Kind, key: &Key, form: Form) -> Value {
         Kind::TaskGroup => object["status"] = json!({"applicationState": "Running"}),
         Kind::Queue => object["status"] = json!({"observedGeneration": 7}),
         Kind::Pod => object["status"] = json!({"phase": "Running"}),
-        Kind::ResourceQuota => {}
+        Kind::ResourceQuota | Kind::Namespace => {}
     }
     object
 }
@@ -297,6 +298,7 @@ fn spec(kind: Kind, form: Form) -> Value {
             Some(Wrong::Relation) => json!({"parent": "root.other", "max": {"cpu": "10"}}),
         },
         Kind::ResourceQuota => json!({"hard": {"services": "1"}}),
+        Kind::Namespace => json!({}),
     }
 }
 
@@ -311,7 +313,7 @@ pub(super) fn patch(step: Step) -> Option<Value> {
             Kind::Node => json!({"spec": {"unschedulable": (number == 1).then_some(true)}}),
             Kind::ResourceQuota => json!({"spec": {"hard": {"services": number.to_string()}}}),
             // Of a pod's spec nearly nothing can be changed.
-            Kind::Pod => json!({}),
+            Kind::Pod | Kind::Namespace => json!({}),
         }),
         Deed::LetGo => Some(json!({"metadata": {"finalizers": null}})),
         Deed::Ungate => Some(json!({"spec": {"schedulingGates": null}})),

@@ -6,6 +6,7 @@ use gangline::shim::op::Kind;
 use serde_json::{Value, json};
 
 use super::model::Model;
+use super::place::PLAYED;
 use super::server::Server;
 use super::steps::{Deed, Form, Step};
 use super::view::{Lives, object};
@@ -14,10 +15,10 @@ use crate::support::error::{Error, Result};
 
 /// Compares everything, and takes away what is left on the server.
 pub(super) async fn compare(server: &Server, model: &Model, begins: u64) -> Result<()> {
-    let lists = try_join_all(Kind::ALL.map(|kind| watches::list(&server.client, kind, &server.place))).await?;
-    let told = try_join_all(Kind::ALL.map(|kind| told(server, kind, begins))).await?;
+    let lists = try_join_all(PLAYED.map(|kind| watches::list(&server.client, kind, &server.place))).await?;
+    let told = try_join_all(PLAYED.map(|kind| told(server, kind, begins))).await?;
     let there = lines(told.into_iter().flatten().collect(), lists.into_iter().map(|(_, seen)| seen));
-    let here = lines(model_told(model)?, Kind::ALL.into_iter().map(|kind| model.api.store.list(kind).1));
+    let here = lines(model_told(model)?, PLAYED.into_iter().map(|kind| model.api.store.list(kind).1));
     let differs = here.iter().zip(&there).position(|(here, there)| here != there);
     let first = differs.or_else(|| (here.len() != there.len()).then(|| here.len().min(there.len())));
     let Some(first) = first else { return Ok(()) };
@@ -57,7 +58,7 @@ fn lines(mut told: Vec<Told>, lists: impl Iterator<Item = Vec<Seen>>) -> Vec<Val
     let changes =
         told.iter().map(|told| json!([format!("{:?}", told.what), object(&told.seen, told.kind, &mut lives)]));
     let mut lines: Vec<Value> = changes.collect();
-    for (kind, list) in Kind::ALL.into_iter().zip(lists) {
+    for (kind, list) in PLAYED.into_iter().zip(lists) {
         lines.extend(list.iter().map(|seen| {
             let rank = told.iter().position(|told| told.seen.rv == seen.rv);
             json!(["listed", object(seen, kind, &mut lives), rank])

@@ -9,7 +9,7 @@ pub mod queue;
 mod schema;
 pub mod task_group;
 
-pub use schema::{SHOWN_AMOUNTS_MAX, whole_numbers};
+pub use schema::{LEAF_AMOUNTS_MAX, SHOWN_AMOUNTS_MAX, whole_numbers};
 
 /// The definitions of our kinds, as `crds/` holds them.
 pub fn crds() -> Vec<CustomResourceDefinition> {

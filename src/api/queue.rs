@@ -109,6 +109,80 @@ pub struct QueueSpec {
     /// Not set: as the queue above says; `afterSeconds: 600` where none says anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_of_line: Option<HeadOfLine>,
+    /// For which namespaces the queue and the queues below it are, by their labels: applications of others are refused. And
+    /// here applications of these go that name no queue: if several queues choose a namespace, to the first by name. Empty
+    /// (`{}`): for all. Not set: for all, and none of them comes here without naming the queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub namespace_selector: Option<NamespaceSelector>,
+    /// Gives each of these namespaces a queue of its own below this one, called as the namespace, with these limits. No Queue
+    /// object is made for it; one of that name counts in its place. Needs a namespaceSelector.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub child_template: Option<ChildTemplate>,
+}
+
+/// Labels that a namespace must have: all that is listed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NamespaceSelector {
+    /// Labels with these values.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::selector)]
+    pub match_labels: BTreeMap<String, String>,
+    /// Labels with one of some values, with none of them, with any, or that are not there.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16), extend("x-kubernetes-list-type" = "atomic"))]
+    pub match_expressions: Vec<LabelRequirement>,
+}
+
+/// What one label must be.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(transform = schema::values_of_operator)]
+pub struct LabelRequirement {
+    /// The label's key.
+    #[schemars(length(min = 1, max = 317))]
+    pub key: String,
+    /// How its value is compared.
+    pub operator: LabelOperator,
+    /// Values, for In and NotIn alone.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(max = 63)), extend("x-kubernetes-list-type" = "atomic"))]
+    pub values: Vec<String>,
+}
+
+/// How the value of a label is compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum LabelOperator {
+    /// It is one of the values.
+    In,
+    /// The label is not there, or has none of the values.
+    NotIn,
+    /// The label is there.
+    Exists,
+    /// The label is not there.
+    DoesNotExist,
+}
+
+/// What the queue of one namespace may use. An annotation of the namespace can say otherwise, where YuniKorn's words are
+/// understood.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ChildTemplate {
+    /// As max of a queue.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::amounts_from_zero)]
+    pub max: BTreeMap<String, Quantity>,
+    /// As guaranteed of a queue. The sum over all namespaces is not compared with what this queue is promised.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::amounts_from_zero)]
+    pub guaranteed: BTreeMap<String, Quantity>,
+    /// As sortPolicy of a queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sort_policy: Option<SortPolicy>,
+    /// As maxApplications of a queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1_000_000))]
+    pub max_applications: Option<u32>,
 }
 
 /// In which order applications of a queue start.
@@ -171,6 +245,17 @@ pub struct QueueStatus {
     #[serde(default)]
     #[schemars(extend("maxProperties" = 16))]
     pub applications: BTreeMap<String, u32>,
+    /// Queues directly below that have no Queue object, in order of their names, at most 256: those of namespaces that are in
+    /// use, or whose annotations are wrong, and those that drain.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(
+        length(max = LEAVES_MAX),
+        extend("x-kubernetes-list-type" = "map", "x-kubernetes-list-map-keys" = ["name"])
+    )]
+    pub leaves: Vec<LeafStatus>,
+    /// How many more there are.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub leaves_left_out: Option<u32>,
     /// `Active`: whether everything about the queue is right. The message says what is not, and what counts instead.
     #[serde(default)]
     #[schemars(transform = schema::conditions)]
@@ -190,6 +275,37 @@ pub struct FirstInLine {
     pub holds: bool,
 }
 
+/// Most queues without an object that a status shows: with two resources each they are some 50 KiB.
+pub const LEAVES_MAX: usize = 256;
+
+/// A queue that has no object.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LeafStatus {
+    /// Its path.
+    #[schemars(length(max = 63))]
+    pub name: String,
+    /// What it may use.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::leaf_amounts)]
+    pub max: BTreeMap<String, Quantity>,
+    /// How many applications of it may hold or use resources at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_applications: Option<u32>,
+    /// What pods of it use, placeholders and kept seats included; of more than 16 resources the first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::leaf_amounts)]
+    pub allocated: BTreeMap<String, Quantity>,
+    /// Number of its applications by state.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 16))]
+    pub applications: BTreeMap<String, u32>,
+    /// What is wrong with the annotations of its namespace, or that it drains.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 1_000))]
+    pub problem: Option<String>,
+}
+
 /// Bounds of `metadata.name`: a queue path and a label value.
 pub(super) const NAME: (u32, &str) = (63, schema::QUEUE_PATH);
 
@@ -198,5 +314,13 @@ pub(super) fn rules() -> Vec<Value> {
     let parent = "self.metadata.name == 'root' ? !has(self.spec.parent) : (has(self.spec.parent) && \
                   self.metadata.name.startsWith(self.spec.parent + '.') && \
                   !self.metadata.name.substring(size(self.spec.parent) + 1).contains('.'))";
-    vec![schema::rule_of(".spec.parent", parent, "must be metadata.name without its last part; only root has none")]
+    let template = "!has(self.spec.childTemplate) || has(self.spec.namespaceSelector)";
+    vec![
+        schema::rule_of(".spec.parent", parent, "must be metadata.name without its last part; only root has none"),
+        schema::rule_of(
+            ".spec.childTemplate",
+            template,
+            "needs a namespaceSelector, which says for which namespaces it is",
+        ),
+    ]
 }

@@ -54,6 +54,9 @@ fn amounts(schema: &mut Schema, rule: &str, message: &str) {
 /// Most resources that a status shows: those of the largest gang, and of pods that name some of their own.
 pub const SHOWN_AMOUNTS_MAX: usize = 2_048;
 
+/// Most resources that a status shows of a queue without an object: as many as may be limited.
+pub const LEAF_AMOUNTS_MAX: usize = 16;
+
 /// A map of amounts that only we write.
 pub(super) fn shown_amounts(schema: &mut Schema) {
     let amount = json!({"x-kubernetes-int-or-string": true, "maxLength": 64});
@@ -66,6 +69,20 @@ pub(super) fn selector(schema: &mut Schema) {
     let pattern = "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$";
     schema.insert("additionalProperties".to_owned(), json!({"type": "string", "maxLength": 63, "pattern": pattern}));
     schema.insert("maxProperties".to_owned(), json!(32));
+}
+
+/// A map of amounts of a queue without an object, that only we write.
+pub(super) fn leaf_amounts(schema: &mut Schema) {
+    shown_amounts(schema);
+    schema.insert("maxProperties".to_owned(), json!(LEAF_AMOUNTS_MAX));
+}
+
+/// Values go with the operators that compare values.
+pub(super) fn values_of_operator(schema: &mut Schema) {
+    let rule = "self.operator in ['In', 'NotIn'] ? has(self.values) && size(self.values) > 0 : \
+                !has(self.values) || size(self.values) == 0";
+    let rules = json!([{"rule": rule, "message": "In and NotIn need values, Exists and DoesNotExist have none"}]);
+    schema.insert("x-kubernetes-validations".to_owned(), rules);
 }
 
 /// An object of which no more than one field is set.

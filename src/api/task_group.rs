@@ -88,7 +88,8 @@ pub struct TaskGroupSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(min = 1, max = 63), regex(pattern = schema::LABEL_VALUE))]
     pub application_id: Option<String>,
-    /// Path of the leaf queue whose quota is used, such as root.data. Default: root.default.
+    /// Path of the leaf queue whose quota is used, such as root.data. Default: the queue of the namespace, if the namespaceSelector
+    /// of a Queue chooses it, else root.default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(length(max = 63), regex(pattern = schema::QUEUE_PATH))]
     pub queue: Option<String>,
@@ -243,7 +244,7 @@ pub struct TaskGroupStatus {
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub observed_generation: i64,
-    /// Path of the application's queue, the default one written out.
+    /// Path of the application's queue, also where it names none.
     #[serde(default)]
     #[schemars(length(max = 63))]
     pub queue: String,

@@ -147,6 +147,7 @@ pub(super) const fn is_of_its_gang(reason: &AskReason) -> bool {
         | AskReason::TaskGroupNotFound(_)
         | AskReason::Queue(_)
         | AskReason::QueueUnknown(_)
+        | AskReason::NamespaceUnknown(_)
         | AskReason::Quota(_)
         | AskReason::BehindFirst(_)
         | AskReason::TooLarge(_)

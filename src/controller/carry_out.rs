@@ -99,7 +99,7 @@ impl Controller {
         let target = match body {
             Body::TaskGroup(_) => Target::Group(key.clone()),
             Body::Queue(_) => Target::Queue(key.name.clone()),
-            Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => return,
+            Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) | Body::Namespace(_) => return,
         };
         let soon = self.written.get(&target).is_some_and(|last| self.now.mono.since(last.at) < ECHO_MS);
         let is_other = match body {
@@ -111,7 +111,7 @@ impl Controller {
                 .ledger
                 .queue_mut(&key.name)
                 .is_some_and(|facts| facts.status.read(queue.status.clone().unwrap_or_default(), soon)),
-            Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) => false,
+            Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) | Body::Namespace(_) => false,
         };
         if is_other {
             self.want_status(&target, Urgency::Numbers, NUMBERS_EVERY_MS);
@@ -253,6 +253,8 @@ impl Controller {
             | Event::Node(..)
             | Event::NodeGone(_)
             | Event::Namespace(..)
+            | Event::NamespaceGone(_)
+            | Event::NamespaceLimit(..)
             | Event::Bind(..)
             | Event::CreateRefused(..)
             | Event::ReleaseRefused(..)

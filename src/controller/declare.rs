@@ -78,6 +78,8 @@ impl Controller {
             | Event::Node(..)
             | Event::NodeGone(_)
             | Event::Namespace(..)
+            | Event::NamespaceGone(_)
+            | Event::NamespaceLimit(..)
             | Event::Bind(..)
             | Event::CreateRefused(..)
             | Event::ReleaseRefused(..)

@@ -7,6 +7,7 @@ use super::target::Target;
 use super::{Controller, Follow};
 use crate::api::names;
 use crate::core::base::ids::{AskId, Key, Text};
+use crate::core::event::PlaceholderName;
 use crate::core::reason::AskReason;
 use crate::core::show::queues::QueueReport;
 use crate::shim::mark;
@@ -53,14 +54,7 @@ impl Controller {
                 Some(Op::DeletePod { pod: pod.key.clone(), uid: pod.uid.clone() })
             }
             (Slot::Fail, Target::Ask(ask)) => self.make_fail(*ask),
-            (Slot::Create, Target::Placeholder(name)) => {
-                let blueprint = self.ledger.group(&name.group)?.blueprint.as_ref()?;
-                let config = PlaceholderConfig {
-                    scheduler_name: self.settings.scheduler_names.first()?.clone(),
-                    image: self.settings.placeholder_image.clone(),
-                };
-                Some(Op::CreatePod(Box::new(pod(name, blueprint, &config))))
-            }
+            (Slot::Create, Target::Placeholder(name)) => self.make_placeholder(name),
             (Slot::Declare, Target::Group(key)) => self.make_declared(key),
             (Slot::Condition, Target::Ask(ask)) => self.make_condition(*ask),
             (Slot::Status, Target::Group(key)) => self.make_group_status(key),
@@ -78,6 +72,17 @@ impl Controller {
                 Target::Ask(_) | Target::Placeholder(_) | Target::Group(_) | Target::Queue(_) | Target::Event(_),
             ) => None,
         }
+    }
+
+    fn make_placeholder(&self, name: &PlaceholderName) -> Option<Op> {
+        let blueprint = self.ledger.group(&name.group)?.blueprint.as_ref()?;
+        let id = *self.core.books.group_ids.get(&name.group)?;
+        let config = PlaceholderConfig {
+            scheduler_name: self.settings.scheduler_names.first()?.clone(),
+            image: self.settings.placeholder_image.clone(),
+            queue: self.core.queue_shown(id)?,
+        };
+        Some(Op::CreatePod(Box::new(pod(name, blueprint, &config))))
     }
 
     fn make_bind(&mut self, ask: AskId) -> Option<Op> {

@@ -239,7 +239,7 @@ impl Controller {
         match kind {
             Kind::TaskGroup if list_ends => self.events.push(Event::GroupsListed),
             Kind::Queue if list_ends => self.events.push(Event::QueuesListed),
-            Kind::TaskGroup | Kind::Queue | Kind::Pod | Kind::Node | Kind::ResourceQuota => {}
+            Kind::TaskGroup | Kind::Queue | Kind::Pod | Kind::Node | Kind::ResourceQuota | Kind::Namespace => {}
         }
         let is_whole = self.answered.len() == Kind::ALL.len();
         if listed && is_whole && !self.core.is_synced() {

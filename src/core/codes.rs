@@ -90,6 +90,12 @@ codes! {
         "The queue, or one above it, is stopped and takes no new applications; what has started goes on.";
     GangInFairQueue, Change, Warning,
         "The sortPolicy of the queue is Fair, which puts single pods in order: a gang needs a queue with FIFO or StateAware.";
+    QueueNotOpen, Change, Warning,
+        "The queue, or one above, is for namespaces that its namespaceSelector chooses, or for one namespace; name another queue \
+         or none, or have the namespace labelled. The message says which queue it is.";
+    QueueNameTooLong, Change, Warning,
+        "The namespace is to have a queue of its own, and the name of that would have more than 63 characters; name another \
+         queue.";
     AskTooLarge, Change, Warning, "The sum of minMember x minResource is beyond what can be counted.";
     TooManyPlaceholders, Change, Warning,
         "The gang asks for more placeholders than --max-placeholders; with reservation Direct none are made.";
@@ -112,6 +118,8 @@ codes! {
     WaitingForTaskGroups, Arrivals, Warning, "TaskGroups that the gangGroup lists do not exist yet.";
     WaitingForQueues, Arrivals, Warning,
         "The cluster does not serve the kind Queue (yet), so that a queue cannot be looked up.";
+    WaitingForNamespace, Arrivals, Warning,
+        "The Namespace has not been seen yet, and queues choose namespaces by their labels.";
     WaitingForFirstPod, Arrivals, Normal,
         "No pod of the application exists yet; nothing is reserved for it (placeholderFor: missing).";
     MembersRefused, Change, Warning,

@@ -1,5 +1,6 @@
 //! What the shim tells the core. Every event is a fact that may be repeated or late without harm.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::core::base::ids::{AskId, Key, Text, Uid};
@@ -7,7 +8,7 @@ use crate::core::base::resources::{Limit, Resources};
 use crate::core::model::countdown::{Deadlines, TimedOut, Timeouts};
 use crate::core::model::lifecycle::AppState;
 use crate::core::reason::{Objection, Refusal, SpecError};
-use crate::core::shape::{NodeSpec, Shape};
+use crate::core::shape::{NodeSpec, Requirement, Shape};
 use crate::core::time::Millis;
 
 /// A fact for the core.
@@ -34,9 +35,13 @@ pub enum Event {
     Node(Text, Box<NodeSpec>),
     /// The Node is gone.
     NodeGone(Text),
+    /// A Namespace as last observed.
+    Namespace(Text, Box<NamespaceSpec>),
+    /// The Namespace is gone.
+    NamespaceGone(Text),
     /// The room that the ResourceQuotas of a namespace leave for pods at all (`hard`, minimum over the quotas that
     /// count every pod).
-    Namespace(Text, Limit),
+    NamespaceLimit(Text, Limit),
     /// Outcome of a Binding.
     Bind(AskId, BindOutcome),
     /// The API server refused to create a placeholder. Without effect if the placeholder has been seen all the same.
@@ -247,8 +252,8 @@ pub struct GroupSpec {
     pub created: i64,
     /// Application id (default: the object's name).
     pub application: Text,
-    /// Queue path (default: `root.default`).
-    pub queue: Text,
+    /// Queue path; `None` = it names none, and the one of its namespace counts.
+    pub queue: Option<Text>,
     /// Seats, at least 1.
     pub min_member: u32,
     /// `minResource` plus one pod.
@@ -335,6 +340,51 @@ pub struct QueueSpec {
     pub max_applications: Option<u32>,
     /// How often, or how long, who is first in line is overtaken; `None` = as the queue above says.
     pub head_of_line: Option<HeadOfLine>,
+    /// For which namespaces the queue and all below it are; `None` = for all, and none has its home there.
+    pub namespaces: Option<Selector>,
+    /// The queue of its own that each of these namespaces has below it.
+    pub template: Option<LeafSpec>,
+}
+
+/// Labels that a namespace must have; without any requirement it chooses all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selector(pub Vec<Requirement>);
+
+/// What the queue of one namespace may use (01, 1.12: dynamic leaf queues).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeafSpec {
+    /// As of a queue.
+    pub max: Limit,
+    /// As of a queue.
+    pub guaranteed: Limit,
+    /// As of a queue.
+    pub sort_policy: Option<SortPolicy>,
+    /// As of a queue.
+    pub max_applications: Option<u32>,
+}
+
+/// A namespace as the core sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct NamespaceSpec {
+    /// Its labels.
+    pub labels: BTreeMap<Text, Text>,
+    /// What it says of its own queue.
+    pub says: OwnQueue,
+    /// What is wrong with what it says; the last that was right counts.
+    pub errors: Vec<SpecError>,
+}
+
+/// What a namespace says of its own queue. What it leaves out is as the template says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct OwnQueue {
+    /// The path of the queue above.
+    pub above: Option<Text>,
+    /// What may be used; in place of the whole of the template's.
+    pub max: Option<Limit>,
+    /// What is promised, likewise.
+    pub guaranteed: Option<Limit>,
+    /// How many applications may be past the gate at once.
+    pub max_applications: Option<u32>,
 }
 
 /// In which order the applications of a leaf queue start (01, 1.12); priority comes first in each.

@@ -10,7 +10,7 @@ use crate::core::time::Wall;
 pub use pod::AskReason;
 pub use reject::RejectReason;
 pub use words::quota_sentence;
-use words::{next_life_sentence, rejected_sentence};
+use words::{members_refused_sentence, next_life_sentence, rejected_sentence};
 
 mod pod;
 mod reject;
@@ -149,6 +149,11 @@ pub enum Reason {
     WaitingForQueues {
         /// The queue.
         queue: Text,
+    },
+    /// Its Namespace has not been seen, and queues are chosen by its labels.
+    WaitingForNamespace {
+        /// The namespace.
+        namespace: Text,
     },
     /// Nothing is reserved before a first pod of the application exists.
     WaitingForFirstPod,
@@ -346,6 +351,7 @@ impl Reason {
         match self {
             Self::WaitingForTaskGroups { .. } => Code::WaitingForTaskGroups,
             Self::WaitingForQueues { .. } => Code::WaitingForQueues,
+            Self::WaitingForNamespace { .. } => Code::WaitingForNamespace,
             Self::WaitingForFirstPod => Code::WaitingForFirstPod,
             Self::MembersRefused { .. } => Code::MembersRefused,
             Self::WaitingForMembers { .. } => Code::WaitingForMembers,
@@ -384,6 +390,7 @@ impl Reason {
             Self::WaitingForFirst(first) => Some((first.queue.clone(), None)),
             Self::WaitingForTaskGroups { .. }
             | Self::WaitingForQueues { .. }
+            | Self::WaitingForNamespace { .. }
             | Self::WaitingForFirstPod
             | Self::MembersRefused { .. }
             | Self::WaitingForMembers { .. }
@@ -409,6 +416,7 @@ impl Reason {
             Self::WaitingForCapacity { .. } | Self::WaitingBehind { .. } => true,
             Self::WaitingForTaskGroups { .. }
             | Self::WaitingForQueues { .. }
+            | Self::WaitingForNamespace { .. }
             | Self::WaitingForFirstPod
             | Self::MembersRefused { .. }
             | Self::WaitingForMembers { .. }
@@ -448,6 +456,7 @@ impl Reason {
             }
             Self::WaitingForTaskGroups { .. }
             | Self::WaitingForQueues { .. }
+            | Self::WaitingForNamespace { .. }
             | Self::WaitingForFirstPod
             | Self::MembersRefused { .. }
             | Self::WaitingForMembers { .. }
@@ -476,6 +485,7 @@ impl Reason {
             Self::Settling | Self::CreatingPlaceholders { .. } | Self::BindingPlaceholders { .. } | Self::Held => true,
             Self::WaitingForTaskGroups { .. }
             | Self::WaitingForQueues { .. }
+            | Self::WaitingForNamespace { .. }
             | Self::WaitingForFirstPod
             | Self::WaitingForPlaceholders { .. }
             | Self::WaitingForFirst(_)
@@ -507,19 +517,15 @@ impl fmt::Display for Reason {
             Self::WaitingForQueues { queue } => {
                 write!(f, "whether queue {queue} exists cannot be known: the cluster does not serve the kind Queue")
             }
+            Self::WaitingForNamespace { namespace } => write!(
+                f,
+                "namespace {namespace} has not been seen yet, and some queues are for namespaces with certain labels"
+            ),
             Self::WaitingForFirstPod => f.write_str(
                 "no pod of the application exists yet, so nothing is reserved; a suspended job, or one that was not \
                  submitted, holds no room",
             ),
-            Self::MembersRefused { count: 1, .. } => f.write_str(
-                "a pod that starts with the gang uses what this version does not honour, so nothing is held until it is \
-                 gone or changed",
-            ),
-            Self::MembersRefused { count, .. } => write!(
-                f,
-                "{count} pods that start with the gang use what this version does not honour, so nothing is held until \
-                 they are gone or changed"
-            ),
+            Self::MembersRefused { count, .. } => f.write_str(&members_refused_sentence(*count)),
             Self::WaitingForMembers { group, have, need } => {
                 write!(f, "{have} of {need} members of {group} exist; the gang starts when all do")
             }

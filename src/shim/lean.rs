@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::{
-    Node, NodeSpec, NodeStatus, Pod, PodSpec, PodStatus, ResourceQuota, ResourceQuotaSpec, ResourceQuotaStatus,
+    Namespace, NamespaceSpec, NamespaceStatus, Node, NodeSpec, NodeStatus, Pod, PodSpec, PodStatus, ResourceQuota,
+    ResourceQuotaSpec, ResourceQuotaStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference, Time};
 use serde::Deserialize;
@@ -60,6 +61,12 @@ impl From<Lean<PodSpec, PodStatus>> for Pod {
 
 impl From<Lean<NodeSpec, NodeStatus>> for Node {
     fn from(lean: Lean<NodeSpec, NodeStatus>) -> Self {
+        Self { metadata: lean.metadata.into(), spec: lean.spec, status: lean.status }
+    }
+}
+
+impl From<Lean<NamespaceSpec, NamespaceStatus>> for Namespace {
+    fn from(lean: Lean<NamespaceSpec, NamespaceStatus>) -> Self {
         Self { metadata: lean.metadata.into(), spec: lean.spec, status: lean.status }
     }
 }

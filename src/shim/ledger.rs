@@ -3,8 +3,9 @@
 
 use std::collections::BTreeMap;
 
+use super::dialect::Dialect;
 pub use super::kinds::{GroupFacts, PodName, QueueFacts};
-use super::kinds::{Kept, Kind, Kinds, Pods};
+use super::kinds::{Kept, Kind, Kinds, Namespaces, Pods};
 use super::known::{Version, Whose};
 use super::observation::{Malformed, Seen, WatchFact};
 use super::pod::Served;
@@ -31,7 +32,8 @@ struct Quarantined {
 impl Ledger {
     /// An empty ledger of a scheduler with these names.
     pub fn new(served: Served) -> Self {
-        let kinds = Kinds { pods: Pods::new(served), ..Kinds::default() };
+        let namespaces = Namespaces::new(served.speaks(Dialect::YuniKorn));
+        let kinds = Kinds { pods: Pods::new(served), namespaces, ..Kinds::default() };
         Self { kinds, quarantine: BTreeMap::new() }
     }
 

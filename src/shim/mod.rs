@@ -23,6 +23,7 @@ mod quantity_text;
 pub mod queue;
 pub mod requests;
 pub mod resource_quota;
+mod selector;
 pub mod show;
 pub mod shown;
 pub mod spec_errors;

@@ -26,13 +26,15 @@ const ALPHABET: &[u8; 32] = b"abcdefghijklmnopqrstuvwxyz234567";
 /// The pause image's own user.
 const PAUSE_USER: i64 = 65_535;
 
-/// What is written into every placeholder.
+/// What a placeholder has that its TaskGroup does not say.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PlaceholderConfig {
     /// `schedulerName`: one of those that we serve.
     pub scheduler_name: Text,
     /// An image that does nothing; best by digest.
     pub image: Text,
+    /// The path of the queue in which its application is.
+    pub queue: Text,
 }
 
 /// The facts of a TaskGroup from which its placeholders are made.
@@ -40,8 +42,8 @@ pub struct PlaceholderConfig {
 pub struct Blueprint {
     /// The application's id.
     pub application: Text,
-    /// The queue's path.
-    pub queue: Text,
+    /// The queue's path, if it names one.
+    pub queue: Option<Text>,
     /// How many at least.
     pub min_member: u32,
     /// `minResource`, as written.
@@ -101,12 +103,20 @@ fn base32(bytes: &[u8]) -> String {
 /// The pod of a seat.
 pub fn pod(name: &PlaceholderName, blueprint: &Blueprint, config: &PlaceholderConfig) -> Pod {
     let template = blueprint.template.as_deref().cloned().unwrap_or_default();
-    Pod { metadata: metadata(name, blueprint, &template), spec: Some(spec(blueprint, template, config)), status: None }
+    Pod {
+        metadata: metadata(name, blueprint, (&template, config)),
+        spec: Some(spec(blueprint, template, config)),
+        status: None,
+    }
 }
 
-fn metadata(name: &PlaceholderName, blueprint: &Blueprint, template: &PlaceholderTemplate) -> ObjectMeta {
+fn metadata(
+    name: &PlaceholderName,
+    blueprint: &Blueprint,
+    (template, config): (&PlaceholderTemplate, &PlaceholderConfig),
+) -> ObjectMeta {
     let mut labels = template.labels.clone();
-    labels.extend(own_labels(name, blueprint));
+    labels.extend(own_labels(name, blueprint, config));
     let mut annotations = template.annotations.clone();
     annotations.insert("cluster-autoscaler.kubernetes.io/safe-to-evict".to_owned(), "true".to_owned());
     ObjectMeta {
@@ -119,12 +129,16 @@ fn metadata(name: &PlaceholderName, blueprint: &Blueprint, template: &Placeholde
     }
 }
 
-fn own_labels(name: &PlaceholderName, blueprint: &Blueprint) -> impl Iterator<Item = (String, String)> {
+fn own_labels(
+    name: &PlaceholderName,
+    blueprint: &Blueprint,
+    config: &PlaceholderConfig,
+) -> impl Iterator<Item = (String, String)> {
     [
         (names::PLACEHOLDER, "true".to_owned()),
         (names::APPLICATION, blueprint.application.to_string()),
         (names::TASK_GROUP, name.group.name.to_string()),
-        (names::QUEUE, blueprint.queue.to_string()),
+        (names::QUEUE, config.queue.to_string()),
         (names::SEAT, name.seat.to_string()),
         (names::INCARNATION, incarnation(&name.uid, name.incarnation)),
         (names::ATTEMPT, name.attempt.to_string()),
@@ -259,12 +273,16 @@ mod tests {
             "priorityClassName": "high", "runtimeClassName": "gvisor",
         }));
         let min_resource = BTreeMap::from([("cpu".into(), "500m".into()), ("example.com/gpu".into(), "1".into())]);
-        let (application, queue) = ("spark".into(), "root.data".into());
-        Blueprint { application, queue, min_member: 2, min_resource, template: template.unwrap() }
+        let template = template.unwrap();
+        Blueprint { application: "spark".into(), queue: None, min_member: 2, min_resource, template }
     }
 
     fn made() -> Pod {
-        let config = PlaceholderConfig { scheduler_name: "gangline".into(), image: "pause@sha256:0".into() };
+        let config = PlaceholderConfig {
+            scheduler_name: "gangline".into(),
+            image: "pause@sha256:0".into(),
+            queue: "root.data".into(),
+        };
         pod(&name("executors"), &blueprint(), &config)
     }
 
@@ -285,7 +303,11 @@ mod tests {
             "podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "host"}]},
         });
         blueprint.template.as_mut().unwrap().affinity = Some(serde_json::from_value(affinity).unwrap());
-        let config = PlaceholderConfig { scheduler_name: "gangline".into(), image: "pause@sha256:0".into() };
+        let config = PlaceholderConfig {
+            scheduler_name: "gangline".into(),
+            image: "pause@sha256:0".into(),
+            queue: "root.data".into(),
+        };
         let spec = serde_json::to_value(pod(&name("executors"), &blueprint, &config).spec).unwrap();
         let amounts = serde_json::json!({"cpu": "500m", "example.com/gpu": "1"});
         let expected = serde_json::json!({
@@ -363,7 +385,7 @@ mod tests {
             group in "[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", seat: u32, attempt: u32, incarnation in 1..u32::MAX,
         ) {
             let name = PlaceholderName { seat, attempt, incarnation, ..name(&group) };
-            let config = PlaceholderConfig { scheduler_name: "gangline".into(), image: "".into() };
+            let config = PlaceholderConfig { scheduler_name: "gangline".into(), image: "".into(), queue: "root.q".into() };
             let pod = pod(&name, &blueprint(), &config);
             prop_assert!(is_dns_label(pod.metadata.name.as_deref().unwrap()));
             prop_assert!(pod.metadata.labels.iter().flatten().all(|(_, value)| is_label_value(value)));

@@ -48,6 +48,11 @@ impl Served {
         Self { dialects: dialects.into_iter().collect(), ..self }
     }
 
+    /// Whether the words of a system are understood.
+    pub fn speaks(&self, dialect: Dialect) -> bool {
+        self.dialects.contains(&dialect)
+    }
+
     /// What a pod of ours says in the words of another system ([`in_other_words`]).
     pub fn spoken(&self, pod: &Pod) -> Option<Spoken> {
         if self.owns(pod) { in_other_words(pod, self.dialects.iter().copied()) } else { None }
@@ -466,7 +471,8 @@ mod tests {
     fn a_placeholder_may_say_what_its_members_say() {
         let key = Key::new("data", "g");
         let name = PlaceholderName { group: key, uid: Uid::new("u"), incarnation: 1, seat: 0, attempt: 0 };
-        let config = placeholder::PlaceholderConfig { scheduler_name: names::SCHEDULER.into(), image: "i".into() };
+        let scheduler_name = names::SCHEDULER.into();
+        let config = placeholder::PlaceholderConfig { scheduler_name, image: "i".into(), queue: "root.q".into() };
         let mut pod = placeholder::pod(&name, &placeholder::Blueprint::default(), &config);
         let labels = pod.metadata.labels.get_or_insert_default();
         labels.insert("scheduling.x-k8s.io/pod-group".to_owned(), "pg".to_owned());

@@ -6,15 +6,17 @@ use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
 
 use super::quantity::Quantity;
 use super::spec_errors::{Errors, is_divisible, is_other_resource};
-use super::{escape, requests, syntax};
+use super::{escape, requests, selector, syntax};
 use crate::api::queue::{self, Queue};
 use crate::core::base::ids::Text;
 use crate::core::base::resources::{Amount, Limit};
-use crate::core::event::{Event, HeadOfLine, QueueSpec, SortPolicy};
+use crate::core::event::{Event, HeadOfLine, LeafSpec, QueueSpec, SortPolicy};
 use crate::core::reason::SpecError;
 
 /// Most resources that a queue limits; as many as a TaskGroup asks for.
 pub const MAX_RESOURCES: usize = 16;
+/// What the queues of namespaces are made of.
+const TEMPLATE: &str = "spec.childTemplate";
 /// Queues that exist, unlimited, whether or not there is an object.
 pub const IMPLICIT: [&str; 2] = ["root", "root.default"];
 
@@ -179,6 +181,7 @@ impl QueueTree {
         let Some(known) = self.queues.get(name) else { return (false, Vec::new()) };
         let mut errors = Errors::from(known.said.errors.clone());
         errors.extend(self.broken_promises(name, &known.said.spec));
+        errors.extend(self.broken_template(name, &known.said.spec));
         let Some(parent) = parent(name) else { return (true, errors.into_sorted()) };
         let placed = self.is_in_force(parent);
         errors.unless(placed, "spec.parent", format!("queue {parent} does not exist or has no valid place"));
@@ -208,6 +211,26 @@ impl QueueTree {
             if below > promised {
                 let below = Amount(resource, below);
                 errors.add(&field, format!("the queues below are promised {below} together, more than this {promise}"));
+            }
+        }
+        errors.into_sorted()
+    }
+
+    /// What a template gives to the queues of namespaces and they cannot have. In force all the same: the smallest limit
+    /// counts.
+    fn broken_template(&self, name: &str, spec: &QueueSpec) -> Vec<SpecError> {
+        let mut errors = Errors::default();
+        let Some(template) = &spec.template else { return Vec::new() };
+        let (max, guaranteed) = (template.max.iter(), template.guaranteed.iter());
+        let given = max.map(|given| ("max", given)).chain(guaranteed.map(|given| ("guaranteed", given)));
+        for (what, (resource, given)) in given {
+            let own =
+                template.max.get(resource).filter(|_| what == "guaranteed").map(|limit| ("the same template", limit));
+            let limits = own.into_iter().chain(self.limit_at(name, spec, resource));
+            if let Some((at, limit)) = limits.min_by_key(|(_, limit)| *limit).filter(|(_, limit)| given > *limit) {
+                let (given, limit) = (Amount(resource, given), Amount(resource, limit));
+                errors
+                    .add(format!("{TEMPLATE}.{what}[{resource}]"), format!("{given} is more than the {limit} of {at}"));
             }
         }
         errors.into_sorted()
@@ -265,6 +288,9 @@ fn read(name: &str, queue: &Queue) -> Said {
         (None, _) => errors.add("spec.parent", "must not be set: this queue has none"),
     }
     let head_of_line = queue.spec.head_of_line.and_then(|bound| read_head_of_line(bound, &mut errors));
+    let (selector, template) = (queue.spec.namespace_selector.as_ref(), queue.spec.child_template.as_ref());
+    let has_heirs = template.is_none() || selector.is_some();
+    errors.unless(has_heirs, "spec.childTemplate", "needs a namespaceSelector, which says for which namespaces it is");
     let spec = QueueSpec {
         max: read_amounts("spec.max", &queue.spec.max, &mut errors),
         guaranteed: read_amounts("spec.guaranteed", &queue.spec.guaranteed, &mut errors),
@@ -273,6 +299,8 @@ fn read(name: &str, queue: &Queue) -> Said {
         stopped: queue.spec.stopped.unwrap_or(false),
         max_applications: queue.spec.max_applications,
         head_of_line,
+        namespaces: selector.map(|said| selector::read("spec.namespaceSelector", said, &mut errors)),
+        template: template.map(|said| read_template(said, &mut errors)),
     };
     Said { spec, errors: errors.into_sorted() }
 }
@@ -299,7 +327,17 @@ fn read_head_of_line(bound: queue::HeadOfLine, errors: &mut Errors) -> Option<He
     }
 }
 
-fn read_amounts(field: &str, said: &BTreeMap<String, ApiQuantity>, errors: &mut Errors) -> Limit {
+fn read_template(said: &queue::ChildTemplate, errors: &mut Errors) -> LeafSpec {
+    LeafSpec {
+        max: read_amounts(&format!("{TEMPLATE}.max"), &said.max, errors),
+        guaranteed: read_amounts(&format!("{TEMPLATE}.guaranteed"), &said.guaranteed, errors),
+        sort_policy: said.sort_policy.map(SortPolicy::from),
+        max_applications: said.max_applications,
+    }
+}
+
+/// A map of resources and amounts, as far as it is right.
+pub(super) fn read_amounts(field: &str, said: &BTreeMap<String, ApiQuantity>, errors: &mut Errors) -> Limit {
     let count = said.len();
     errors.unless(count <= MAX_RESOURCES, field, format!("must have at most {MAX_RESOURCES} resources, has {count}"));
     let mut amounts = Vec::new();
@@ -433,6 +471,35 @@ mod tests {
         assert_eq!(put(&mut tree, "root.a", &json!({"cpu": "3"})), ["+root.a cpu=3000"]);
         assert_eq!(problems(&tree, "root.a.b"), ["spec.max[cpu]: 5 is more than the 3 of root.a, which counts"]);
         assert!(!tree.keeps_earlier("root.a.b"));
+    }
+
+    /// A template that gives more than there is counts as far as it can; one for nobody does not count.
+    #[test]
+    fn a_template_is_judged_with_the_queue() {
+        let mut tree = QueueTree::default();
+        let mut put = |selector: &Value, template: &Value| {
+            let max = json!({"cpu": "4"});
+            let mut spec = json!({"parent": "root", "max": max, "childTemplate": template});
+            if !selector.is_null() {
+                spec["namespaceSelector"] = selector.clone();
+            }
+            let events = tree.upsert("root.a", &queue(&spec));
+            (events.len(), problems(&tree, "root.a").join("; "))
+        };
+        let all = json!({});
+        assert_eq!(put(&all, &json!({"max": {"cpu": "4"}, "guaranteed": {"cpu": "1"}})), (1, String::new()));
+        let needs = "spec.childTemplate: needs a namespaceSelector, which says for which namespaces it is";
+        assert_eq!(put(&json!(null), &all), (0, needs.to_owned()));
+        let (_, much) = put(&all, &json!({"max": {"cpu": "5"}, "guaranteed": {"memory": "1", "cpu": "9"}}));
+        let expected = "spec.childTemplate.guaranteed[cpu]: 9 is more than the 4 of root.a; \
+                        spec.childTemplate.max[cpu]: 5 is more than the 4 of root.a";
+        assert_eq!(much, expected);
+        let (_, little) = put(&all, &json!({"max": {"memory": "1"}, "guaranteed": {"memory": "2"}}));
+        assert_eq!(little, "spec.childTemplate.guaranteed[memory]: 2 is more than the 1 of the same template");
+        let (count, wrong) = put(&all, &json!({"max": {"cpu": "x", "mem": "1"}}));
+        assert!(count == 0 && wrong.contains("spec.childTemplate.max[cpu]") && wrong.contains("max[mem]"), "{wrong}");
+        let (count, wrong) = put(&json!({"matchLabels": {"a b": "c"}}), &all);
+        assert!(count == 0 && wrong.contains("spec.namespaceSelector.matchLabels[a b]"), "{wrong}");
     }
 
     #[test]

@@ -21,8 +21,6 @@ use crate::core::time::Wall;
 
 /// Most task groups of one application.
 pub const MAX_GANG: usize = 64;
-/// Queue of a TaskGroup that names none.
-pub const DEFAULT_QUEUE: &str = "root.default";
 /// Seconds in Waiting before Completed, if the TaskGroup does not say.
 const COMPLETION_TIMEOUT_SECONDS: u32 = 30;
 /// Seconds for which placeholders hold seats, if the TaskGroup does not say: as in YuniKorn.
@@ -90,8 +88,8 @@ fn application(group: &TaskGroup) -> Text {
     escape::bounded(group.spec.application_id.as_deref().unwrap_or(name), syntax::MAX_LABEL)
 }
 
-fn queue(group: &TaskGroup) -> Text {
-    escape::bounded(group.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE), syntax::MAX_LABEL)
+fn queue(group: &TaskGroup) -> Option<Text> {
+    group.spec.queue.as_deref().map(|queue| escape::bounded(queue, syntax::MAX_LABEL))
 }
 
 /// How many seconds a timeout has, as the spec says or by default; `None` = no limit.
@@ -126,7 +124,7 @@ fn min_resource(group: &TaskGroup) -> Resources {
 /// What a placeholder would need if admission changed nothing.
 fn expected_shape(group: &TaskGroup, key: &Key) -> Shape {
     let name = PlaceholderName { group: key.clone(), uid: uid(group), incarnation: 1, seat: 0, attempt: 0 };
-    let config = PlaceholderConfig { scheduler_name: "".into(), image: "".into() };
+    let config = PlaceholderConfig { scheduler_name: "".into(), image: "".into(), queue: "".into() };
     // A constraint that we do not honour is among the errors; then the shape does not matter.
     pod::shape(&placeholder::pod(&name, &blueprint(group), &config)).0
 }
@@ -239,7 +237,7 @@ mod tests {
     #[test]
     fn what_is_not_said_has_a_default() {
         let spec = group_spec(&group(&json!({})));
-        assert_eq!((&*spec.application, &*spec.queue), ("executors", "root.default"));
+        assert_eq!((&*spec.application, spec.queue), ("executors", None));
         assert_eq!((spec.min_member, &spec.min_resource), (2, &Resources::pod(500, 1 << 30)));
         let timeouts = Deadline::ALL.map(|what| spec.timeouts.of(what));
         assert_eq!((spec.gang, timeouts), (vec!["executors".into()], [None, Some(900_000), None, Some(30_000)]));
@@ -370,7 +368,8 @@ mod tests {
         assert!(errors.len() <= 32);
         assert!(errors.iter().all(|error| error.len() < 400 && !error.contains(['\n', '\u{202e}'])));
         let spec = group_spec(&group(&json!({"spec.applicationId": "\u{1b}[31m", "spec.queue": "q".repeat(5000)})));
-        assert_eq!((&*spec.application, spec.queue.chars().count()), ("\\u{1b}[31m", 64));
+        let length = spec.queue.map(|queue| queue.chars().count());
+        assert_eq!((&*spec.application, length), ("\\u{1b}[31m", Some(64)));
     }
 
     /// What a timeout ended stays ended, whatever else the status says; a reason that is no timeout's says nothing.

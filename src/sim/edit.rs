@@ -30,6 +30,7 @@ pub(super) fn without_status(body: &mut Body) {
         Body::TaskGroup(group) => Arc::make_mut(group).status = None,
         Body::Queue(queue) => Arc::make_mut(queue).status = None,
         Body::ResourceQuota(quota) => Arc::make_mut(quota).status = None,
+        Body::Namespace(namespace) => Arc::make_mut(namespace).status = None,
         // A new node may say what it is.
         Body::Node(_) => {}
     }
@@ -43,7 +44,16 @@ pub fn keep_status(body: &mut Body, old: &Body) {
         (Body::TaskGroup(new), Body::TaskGroup(old)) => Arc::make_mut(new).status.clone_from(&old.status),
         (Body::Queue(new), Body::Queue(old)) => Arc::make_mut(new).status.clone_from(&old.status),
         (Body::ResourceQuota(new), Body::ResourceQuota(old)) => Arc::make_mut(new).status.clone_from(&old.status),
-        (Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_), _) => {}
+        (Body::Namespace(new), Body::Namespace(old)) => Arc::make_mut(new).status.clone_from(&old.status),
+        (
+            Body::Pod(_)
+            | Body::Node(_)
+            | Body::TaskGroup(_)
+            | Body::Queue(_)
+            | Body::ResourceQuota(_)
+            | Body::Namespace(_),
+            _,
+        ) => {}
     }
 }
 
@@ -55,8 +65,15 @@ fn differs(old: &Body, new: &Body) -> (bool, bool) {
         (Body::TaskGroup(old), Body::TaskGroup(new)) => (old.spec != new.spec, old.status != new.status),
         (Body::Queue(old), Body::Queue(new)) => (old.spec != new.spec, old.status != new.status),
         (Body::ResourceQuota(old), Body::ResourceQuota(new)) => (old.spec != new.spec, old.status != new.status),
-        (Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_), _) => {
-            (true, true)
-        }
+        (Body::Namespace(old), Body::Namespace(new)) => (old.spec != new.spec, old.status != new.status),
+        (
+            Body::Pod(_)
+            | Body::Node(_)
+            | Body::TaskGroup(_)
+            | Body::Queue(_)
+            | Body::ResourceQuota(_)
+            | Body::Namespace(_),
+            _,
+        ) => (true, true),
     }
 }

@@ -60,7 +60,12 @@ pub fn lacks(api: &Api, key: &Key) -> Option<Text> {
         Body::Pod(other) if runs(other) && other.spec.as_ref()?.node_name.as_deref() == Some(node) => {
             Some(of_pod(other))
         }
-        Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => None,
+        Body::Pod(_)
+        | Body::Node(_)
+        | Body::TaskGroup(_)
+        | Body::Queue(_)
+        | Body::ResourceQuota(_)
+        | Body::Namespace(_) => None,
     });
     let all: Resources = running.fold(of_pod(pod), |all, one| all.plus(&one));
     of_pod(pod).iter().find(|(name, asked)| *asked > 0 && all.get(name) > has.get(name)).map(|(name, _)| name.into())

@@ -61,6 +61,7 @@ impl Arrival {
             Thing::Object(Body::TaskGroup(_)) => "TaskGroup",
             Thing::Object(Body::Queue(_)) => "Queue",
             Thing::Object(Body::ResourceQuota(_)) => "ResourceQuota",
+            Thing::Object(Body::Namespace(_)) => "Namespace",
         };
         format!("{kind} {}", self.key)
     }

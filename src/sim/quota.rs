@@ -27,7 +27,12 @@ pub fn admit(store: &Store, pod: &Pod) -> Verdict {
 pub fn used_milli(store: &Store, namespace: &str) -> i64 {
     let used = store.of_kind(Kind::Pod).filter_map(|(key, body)| match body {
         Body::Pod(pod) if &*key.namespace == namespace && counts(pod) => Some(milli_of(pod)),
-        Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => None,
+        Body::Pod(_)
+        | Body::Node(_)
+        | Body::TaskGroup(_)
+        | Body::Queue(_)
+        | Body::ResourceQuota(_)
+        | Body::Namespace(_) => None,
     });
     // Some ask for more than can be counted.
     used.fold(0, i64::saturating_add)
@@ -37,7 +42,12 @@ pub fn used_milli(store: &Store, namespace: &str) -> i64 {
 fn most_milli(store: &Store, namespace: &str) -> Option<i64> {
     let quotas = store.of_kind(Kind::ResourceQuota).filter_map(|(key, body)| match body {
         Body::ResourceQuota(quota) if &*key.namespace == namespace => hard_milli(quota),
-        Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => None,
+        Body::Pod(_)
+        | Body::Node(_)
+        | Body::TaskGroup(_)
+        | Body::Queue(_)
+        | Body::ResourceQuota(_)
+        | Body::Namespace(_) => None,
     });
     quotas.min()
 }

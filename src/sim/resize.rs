@@ -67,9 +67,15 @@ fn is_possible(store: &Store, pod: &Pod) -> Result<(), Outcome> {
     let Some(node) = pod.spec.as_ref().and_then(|spec| spec.node_name.as_deref()) else { return Ok(()) };
     match store.get(Kind::Node, &Key::cluster(node)) {
         Some(Body::Node(node)) if has_room(node, pod) => Ok(()),
-        Some(Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_)) | None => {
-            Err(refused(403, "Forbidden"))
-        }
+        Some(
+            Body::Pod(_)
+            | Body::Node(_)
+            | Body::TaskGroup(_)
+            | Body::Queue(_)
+            | Body::ResourceQuota(_)
+            | Body::Namespace(_),
+        )
+        | None => Err(refused(403, "Forbidden")),
     }
 }
 

@@ -160,7 +160,7 @@ pub fn generated(prefix: &str, number: u64) -> String {
 const fn first_generation(kind: Kind) -> Option<i64> {
     match kind {
         Kind::Pod | Kind::TaskGroup | Kind::Queue => Some(1),
-        Kind::Node | Kind::ResourceQuota => None,
+        Kind::Node | Kind::ResourceQuota | Kind::Namespace => None,
     }
 }
 

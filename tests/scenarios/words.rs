@@ -124,7 +124,7 @@ fn group(cluster: &mut Cluster, name: &str, min: u32, options: &mut Options<'_>)
     if let Some(seconds) = options.take("hold") {
         spec.seat_hold = 1_000 * number::<u64>(seconds)?;
     }
-    options.text("queue", &mut spec.queue);
+    options.take("queue").into_iter().for_each(|queue| spec.queue = Some(queue.into()));
     options.text("application", &mut spec.application);
     options.number("created", &mut spec.created)?;
     options.number("generation", &mut spec.generation)?;

@@ -200,6 +200,9 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     ("reason InvalidDeclaration", "no pod of a plan declares something in another system's words"),
     ("reason DeclarationAdjusted", "as above"),
     ("reason DeclarationRefused", "as above"),
+    ("reason QueueNotOpen", "no queue of a plan chooses namespaces"),
+    ("reason QueueNameTooLong", "as above"),
+    ("reason WaitingForNamespace", "as above"),
     ("application Resuming to New", "its only TaskGroup is made anew beside a driver, and is judged at once"),
 ];
 

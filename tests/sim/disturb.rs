@@ -21,7 +21,7 @@ impl World {
             Kind::Node => self.disturb_node(name),
             Kind::TaskGroup => self.disturb(name),
             Kind::Queue => self.groups_in(name).iter().for_each(|group| self.disturb(group)),
-            Kind::ResourceQuota => {}
+            Kind::ResourceQuota | Kind::Namespace => {}
         }
     }
 
@@ -68,9 +68,12 @@ impl World {
         let on_it = self.api.store.of_kind(Kind::Pod).filter(|(_, body)| node_of(body) == Some(node));
         let asked = on_it.map(|(_, body)| match body {
             Body::Pod(pod) if !has_ended(pod) => Amount::of_pod(pod),
-            Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => {
-                Amount::default()
-            }
+            Body::Pod(_)
+            | Body::Node(_)
+            | Body::TaskGroup(_)
+            | Body::Queue(_)
+            | Body::ResourceQuota(_)
+            | Body::Namespace(_) => Amount::default(),
         });
         !asked.sum::<Amount>().is_within(Amount::of_node(found))
     }

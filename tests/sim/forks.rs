@@ -59,6 +59,8 @@ fn cause(code: Code) -> Cause {
         Code::QueueStopped | Code::GangInFairQueue | Code::WaitingForStart => {
             Cause::Goes(|world, _| world.lift_quotas())
         }
+        // No queue is drawn that chooses namespaces.
+        Code::QueueNotOpen | Code::QueueNameTooLong => Cause::Goes(|_, _| ()),
         Code::NamespaceQuotaTooSmall => Cause::Goes(|world, _| world.set_namespace_quota(None)),
         Code::ExceedsMaxQuota | Code::WaitingForQuota | Code::WaitingForApplications | Code::SeatTooSmall => {
             Cause::Goes(|world, _| world.lift_quotas())
@@ -81,6 +83,7 @@ fn cause(code: Code) -> Cause {
         Code::DeclarationAdjusted => Cause::Stays("nothing is waited for"),
         Code::Submitted
         | Code::WaitingForQueues
+        | Code::WaitingForNamespace
         | Code::CreatingPlaceholders
         | Code::PlaceholderRejected
         | Code::PlaceholderFailed
@@ -414,7 +417,7 @@ impl World {
                 let queues = [label(body, QUEUE), charged.as_deref()];
                 queues.into_iter().flatten().any(is_below) || group_of(body).is_some_and(|name| groups.contains(name))
             }
-            Kind::Node | Kind::ResourceQuota => false,
+            Kind::Node | Kind::ResourceQuota | Kind::Namespace => false,
         };
         for kind in Kind::ALL {
             let all = self.api.store.of_kind(kind).filter(|(key, body)| goes(kind, key, body));

@@ -161,6 +161,8 @@ impl World {
             sort_policy: *sorts,
             priority_offset: *offset,
             stopped: stopped.then_some(true),
+            namespace_selector: None,
+            child_template: None,
         };
         self.apply(Kind::Queue, &json!({"metadata": {"name": path}, "spec": spec}));
     }
@@ -386,7 +388,7 @@ pub(crate) fn node_of(pod: &Body) -> Option<&str> {
 fn key_of(kind: Kind, name: &str) -> Key {
     match kind {
         Kind::Pod | Kind::TaskGroup | Kind::ResourceQuota => Key::new(NS, name),
-        Kind::Node | Kind::Queue => Key::cluster(name),
+        Kind::Node | Kind::Queue | Kind::Namespace => Key::cluster(name),
     }
 }
 

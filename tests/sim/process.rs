@@ -280,7 +280,7 @@ impl Process {
                     Kind::Node => self.nodes.keys().cloned().collect(),
                     Kind::Queue => self.queues.keys().cloned().collect(),
                     Kind::TaskGroup => self.group_uids.keys().cloned().collect(),
-                    Kind::ResourceQuota => BTreeSet::new(),
+                    Kind::ResourceQuota | Kind::Namespace => BTreeSet::new(),
                 };
                 self.unnamed.insert(kind, known);
             }

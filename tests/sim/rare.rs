@@ -8,6 +8,7 @@ use gangline::shim::op::Kind;
 use super::acts::{Act, GroupAct, JobAct, NodeAct, PodAct, SetAct};
 use super::coverage::STORMS;
 use super::draw::Dice;
+use super::people::NS;
 use super::place::Place;
 
 /// What changes little of the rest.
@@ -22,6 +23,7 @@ pub(super) fn rare(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, nodes: &[String]
             Kind::TaskGroup => group.clone(),
             Kind::Queue => dice.of(&["root", "root.a", "root.a.x", "root.b"]).to_owned(),
             Kind::ResourceQuota => "quota".to_owned(),
+            Kind::Namespace => NS.to_owned(),
         };
         acts.push((dice.time(), Act::Garble { kind, name, for_ms: dice.of(&[1_000, 20_000, 100_000]) }));
     }

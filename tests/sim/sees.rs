@@ -70,7 +70,7 @@ impl Process {
                 self.queues.insert(seen.key.clone(), QueueSeen { most, changed_ms, lowered });
             }
             Body::TaskGroup(group) => self.see_group(seen, group),
-            Body::ResourceQuota(_) => {}
+            Body::ResourceQuota(_) | Body::Namespace(_) => {}
         }
     }
 
@@ -107,7 +107,7 @@ impl Process {
                 let unread = GroupSeen { key, min: None, gang, queues, last: None, edited: true };
                 self.groups.entry(seen.uid.clone()).or_insert(unread).edited = true;
             }
-            Kind::Pod | Kind::Node | Kind::Queue | Kind::ResourceQuota => {}
+            Kind::Pod | Kind::Node | Kind::Queue | Kind::ResourceQuota | Kind::Namespace => {}
         }
     }
 
@@ -243,7 +243,7 @@ impl Process {
                 self.lost.retain(|_, lost| self.groups.get(&lost.of).is_some_and(|group| !group.gang.contains(key)));
                 self.group_uids.remove(key);
             }
-            Kind::ResourceQuota => {}
+            Kind::ResourceQuota | Kind::Namespace => {}
         }
     }
 }

@@ -9,8 +9,8 @@ use gangline::core::base::resources::{Limit, Resources};
 use gangline::core::codes::Code;
 use gangline::core::decision::{Decision, TerminationType};
 use gangline::core::event::{
-    AskSpec, BindOutcome, Event, GroupSpec, Mark, Place, PlaceholderFor, PlaceholderName, QueueSpec, Remembered,
-    Reservation, Role, Style,
+    AskSpec, BindOutcome, Event, GroupSpec, Mark, NamespaceSpec, Place, PlaceholderFor, PlaceholderName, QueueSpec,
+    Remembered, Reservation, Role, Style,
 };
 use gangline::core::model::countdown::{Deadline, Timeouts};
 use gangline::core::model::lifecycle::AppState;
@@ -32,6 +32,7 @@ pub struct Cluster {
     pub groups: BTreeMap<String, GroupSpec>,
     pub nodes: BTreeMap<String, NodeSpec>,
     pub queues: BTreeMap<String, QueueSpec>,
+    pub namespaces: BTreeMap<String, NamespaceSpec>,
     /// What the status of each task group says.
     pub statuses: BTreeMap<String, Remembered>,
     next: u32,
@@ -88,6 +89,7 @@ impl Cluster {
             groups: BTreeMap::new(),
             nodes: BTreeMap::new(),
             queues: BTreeMap::new(),
+            namespaces: BTreeMap::new(),
             statuses: BTreeMap::new(),
             next: 0,
             decisions: Vec::new(),
@@ -149,6 +151,18 @@ impl Cluster {
         self.tell(Event::Queue(path.into(), spec));
     }
 
+    /// Shows a namespace as it is now.
+    pub fn show_namespace(&mut self, name: &str, spec: NamespaceSpec) {
+        self.namespaces.insert(name.into(), spec.clone());
+        self.tell(Event::Namespace(name.into(), Box::new(spec)));
+    }
+
+    /// A namespace goes.
+    pub fn lose_namespace(&mut self, name: &str) {
+        self.namespaces.remove(name);
+        self.tell(Event::NamespaceGone(name.into()));
+    }
+
     /// A queue's object goes.
     pub fn lose_queue(&mut self, path: &str) {
         self.queues.remove(path);
@@ -162,7 +176,7 @@ impl Cluster {
             generation: 1,
             created: 10,
             application: name.into(),
-            queue: "root.default".into(),
+            queue: Some("root.default".into()),
             min_member: min,
             min_resource: size(1),
             shape: Arc::new(Shape { request: size(1), ..Shape::default() }),
@@ -190,7 +204,7 @@ impl Cluster {
 
     /// Applies a task group in a queue.
     pub fn submit(&mut self, name: &str, queue: &str, spec: GroupSpec) {
-        self.apply(name, GroupSpec { queue: queue.into(), ..spec });
+        self.apply(name, GroupSpec { queue: Some(queue.into()), ..spec });
     }
 
     /// Applies a task group.
@@ -536,7 +550,9 @@ impl Cluster {
             Event::Group(Key::new(NS, name.as_str()), Box::new(GroupSpec { remembered, ..spec.clone() }))
         });
         let pods = self.pods.values().map(|(id, spec)| Event::Ask(*id, Box::new(spec.clone())));
-        queues.chain(nodes).chain(groups).chain(pods).collect()
+        let namespaces = self.namespaces.iter();
+        let namespaces = namespaces.map(|(name, spec)| Event::Namespace(name.as_str().into(), Box::new(spec.clone())));
+        queues.chain(nodes).chain(groups).chain(pods).chain(namespaces).collect()
     }
 }
 

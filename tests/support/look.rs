@@ -76,6 +76,7 @@ impl Cluster {
         std::mem::take(&mut self.groups).keys().for_each(|name| self.lose_group(name));
         std::mem::take(&mut self.nodes).keys().for_each(|name| self.lose_node(name));
         std::mem::take(&mut self.queues).keys().for_each(|path| self.lose_queue(path));
+        std::mem::take(&mut self.namespaces).keys().for_each(|name| self.lose_namespace(name));
         self.settle().wait(120_000).settle();
         self.scheduler.leftovers()
     }

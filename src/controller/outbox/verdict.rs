@@ -310,7 +310,7 @@ fn node(op: &Op) -> Option<&str> {
 fn terminates(body: &Body) -> bool {
     match body {
         Body::Pod(pod) => pod.metadata.deletion_timestamp.is_some(),
-        Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => false,
+        Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_) => false,
     }
 }
 
@@ -318,6 +318,6 @@ fn terminates(body: &Body) -> bool {
 fn bound_to(body: &Body) -> Option<&str> {
     match body {
         Body::Pod(pod) => pod.spec.as_ref()?.node_name.as_deref().filter(|name| !name.is_empty()),
-        Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => None,
+        Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_) => None,
     }
 }

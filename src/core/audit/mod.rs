@@ -1,5 +1,7 @@
 //! The books recomputed from scratch and compared: what does not add up is a bug of ours (04, I7).
 
+mod namespaces;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::base::ids::{AppId, AskId, GangId, NodeId, QueueId};
@@ -28,6 +30,7 @@ impl Scheduler {
         self.audit_gangs(&mut violations);
         self.audit_queues(&mut violations);
         self.audit_order(&mut violations);
+        self.audit_namespaces(&mut violations);
         self.audit_turns(&mut violations);
         self.audit_fronts(&mut violations);
         violations

@@ -3,6 +3,7 @@
 
 mod calls;
 mod groups;
+mod namespaces;
 mod objects;
 mod pods;
 
@@ -23,7 +24,9 @@ impl Books {
             Event::QueueGone(path) => self.lose_queue(&path),
             Event::Node(name, spec) => self.see_node(&name, *spec),
             Event::NodeGone(name) => self.lose_node(&name),
-            Event::Namespace(namespace, limit) => self.see_namespace(&namespace, &limit),
+            Event::Namespace(name, spec) => self.see_namespace(&name, *spec),
+            Event::NamespaceGone(name) => self.lose_namespace(&name),
+            Event::NamespaceLimit(namespace, limit) => self.see_namespace_limit(&namespace, &limit),
             Event::Bind(ask, outcome) => self.bind_ended(ask, outcome),
             Event::CreateRefused(name, refusal) => self.create_refused(name, refusal),
             Event::ReleaseRefused(ask, refusal) => self.release_refused(ask, refusal),
@@ -51,6 +54,8 @@ impl Books {
             | Event::QueueGone(_)
             | Event::NodeGone(_)
             | Event::Namespace(..)
+            | Event::NamespaceGone(_)
+            | Event::NamespaceLimit(..)
             | Event::Bind(..)
             | Event::CreateRefused(..)
             | Event::ReleaseRefused(..)

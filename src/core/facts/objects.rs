@@ -9,27 +9,34 @@ use crate::core::shape::NodeSpec;
 impl Books {
     /// A Queue as last observed and found valid.
     pub(in crate::core) fn see_queue(&mut self, path: &Text, spec: QueueSpec) {
+        let chose = self.queues.choosing().contains(path);
         if let Some(id) = self.queues.define(path, spec) {
             self.queue_changed(id);
+            self.choose_anew(path, chose);
         }
     }
 
     /// A Queue whose object is there and that has no valid place.
     pub(in crate::core) fn displace_queue(&mut self, path: &Text, spec: QueueSpec) {
+        let chose = self.queues.choosing().contains(path);
         if let Some(id) = self.queues.displace(path, spec) {
             self.drain(id);
+            self.choose_anew(path, chose);
         }
     }
 
     /// The Queue's object is gone.
     pub(in crate::core) fn lose_queue(&mut self, path: &Text) {
         self.queues.forget_limits(path);
-        if let Some(id) = self.queues.find(path).filter(|id| self.queues[*id].defined) {
+        let chose = self.queues.choosing().contains(path);
+        if let Some(id) = self.queues.find(path).filter(|id| self.queues[*id].has_object()) {
             self.drain(id);
+            self.choose_anew(path, chose);
+            self.give_again(path);
         }
     }
 
-    fn drain(&mut self, id: QueueId) {
+    pub(super) fn drain(&mut self, id: QueueId) {
         self.queues.retain(id);
         self.queues.undefine(id);
         self.queue_changed(id);
@@ -101,7 +108,7 @@ impl Books {
     }
 
     /// What the ResourceQuotas of a namespace allow at all.
-    pub(in crate::core) fn see_namespace(&mut self, namespace: &Text, limit: &Limit) {
+    pub(in crate::core) fn see_namespace_limit(&mut self, namespace: &Text, limit: &Limit) {
         let old = if limit.is_unlimited() {
             self.namespace_limits.remove(namespace)
         } else {

@@ -271,7 +271,9 @@ impl Books {
         if let Some(queue) = ask.app.and_then(|app| self.apps[app].queue) {
             return Some(queue);
         }
-        let of_group = || Some(self.groups.get(ask.group?)?.spec.as_ref()?.queue.clone());
+        let of_group = || self.groups.get(ask.group?)?.spec.as_ref()?.queue.clone();
+        // Somebody else bound it, or its mark is lost. Which queue is its namespace's may not be known yet, and is not asked,
+        // so that the order in which objects are listed decides nothing.
         let path = ask.spec.queue.clone().or_else(of_group);
         Some(self.queues.at(path.as_deref().unwrap_or(DEFAULT_QUEUE)))
     }

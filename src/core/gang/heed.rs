@@ -1,11 +1,12 @@
 //! Does what the facts of a step call for, once all of them are in: one kind of thing after the other, each in the
 //! order of names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::AppId;
+use crate::core::base::ids::{AppId, Text};
 use crate::core::decision::Decision;
 use crate::core::gang::judge::queue_path_of;
+use crate::core::model::application::App;
 use crate::core::model::due::Verdict;
 use crate::core::model::gang::Gang;
 use crate::core::model::lifecycle::AppState;
@@ -77,11 +78,12 @@ impl Scheduler {
         }
     }
 
-    /// Notes the applications that name a queue which changed, one above it or one below it, or that are in a namespace
-    /// whose ResourceQuotas changed.
+    /// Notes the applications that name a queue which changed, one above it or one below it, or are in one, or that are in a
+    /// namespace whose ResourceQuotas or queues changed.
     fn find_the_concerned(&mut self) {
         let due = &mut self.books.due;
-        let (queues, namespaces) = (std::mem::take(&mut due.queues), std::mem::take(&mut due.namespaces));
+        let (queues, homes) = (std::mem::take(&mut due.queues), std::mem::take(&mut due.homes));
+        let namespaces: BTreeSet<Text> = std::mem::take(&mut due.namespaces).union(&homes).cloned().collect();
         if queues.is_empty() && namespaces.is_empty() {
             return;
         }
@@ -89,13 +91,19 @@ impl Scheduler {
         self.books.changes.queues.extend(shown.map(|(id, _)| id));
         for (id, app) in self.books.apps.iter() {
             let of_queue = || is_on_path_of(&queue_path_of(&self.books, app), &queues);
-            if namespaces.contains(&app.key.namespace) || of_queue() {
+            let is_in_one = || app.queue.is_some_and(|queue| is_on_path_of(&self.books.queues[queue].path, &queues));
+            if namespaces.contains(&app.key.namespace) || of_queue() || is_in_one() || self.waits_for_namespace(app) {
                 self.books.due.judge(id, Verdict::InDoubt);
             }
         }
-        if !queues.is_empty() {
-            self.books.line_up_singles(&queues);
+        if !queues.is_empty() || !homes.is_empty() {
+            self.books.line_up_singles(&queues, &homes);
         }
+    }
+
+    /// Whether nobody knew which queue its namespace has. Without a queue that chooses namespaces nobody need know.
+    fn waits_for_namespace(&self, app: &App) -> bool {
+        matches!(self.books.gangs[app.gang].waits, Some(Reason::WaitingForNamespace { .. }))
     }
 
     fn judge_because(&mut self, id: AppId, verdict: Verdict) {

@@ -7,6 +7,7 @@ use crate::core::base::resources::{Excess, Limit, Resources, Totals};
 use crate::core::decision::TerminationType;
 use crate::core::event::{GroupSpec, Reservation, SortPolicy};
 use crate::core::model::application::App;
+use crate::core::model::ask::Ask;
 use crate::core::model::books::Books;
 use crate::core::model::countdown::Deadline;
 use crate::core::model::lifecycle::AppEvent;
@@ -30,8 +31,8 @@ impl Scheduler {
         if !missing.is_empty() && reasons.is_empty() {
             return self.lacks_groups(id, missing);
         }
-        if let Some(queue) = self.lacks_queue(id) {
-            return self.wait(self.books.apps[id].gang, Reason::WaitingForQueues { queue });
+        if let Some(reason) = self.lacks_queue(id) {
+            return self.wait(self.books.apps[id].gang, reason);
         }
         let was_accepted = self.number_life(id);
         reasons.extend(reject_reasons(&self.books, id, was_accepted));
@@ -43,16 +44,24 @@ impl Scheduler {
         }
     }
 
-    /// The queue that the application names, if nobody can know yet whether that exists, since Queues have not been
-    /// listed. Until then the application is not judged, and keeps what an earlier process reserved for it.
-    fn lacks_queue(&self, id: AppId) -> Option<Text> {
+    /// What is missing, if nobody can know yet whether the queue of the application exists, since Queues have not been
+    /// listed, or which queue that is, since its Namespace has not been seen. Until then the application is not judged, and
+    /// keeps what an earlier process reserved for it.
+    fn lacks_queue(&self, id: AppId) -> Option<Reason> {
+        let namespace = &self.books.apps[id].key.namespace;
+        if self.books.lacks_namespace(namespace) {
+            return Some(Reason::WaitingForNamespace { namespace: namespace.clone() });
+        }
         match queue_of(&self.books, id).err()? {
             RejectReason::QueueNotFound(queue) | RejectReason::QueueDraining(queue) => {
-                (!self.books.listed.queues).then_some(queue)
+                (!self.books.listed.queues).then_some(Reason::WaitingForQueues { queue })
             }
             RejectReason::QueueNotLeaf(_)
             | RejectReason::QueueStopped(_)
             | RejectReason::GangInFairQueue(_)
+            | RejectReason::QueueNotOpen { .. }
+            | RejectReason::ParentQueueNotOpen { .. }
+            | RejectReason::QueueNameTooLong { .. }
             | RejectReason::InvalidSpec { .. }
             | RejectReason::GangGroupMismatch { .. }
             | RejectReason::AskTooLarge
@@ -63,7 +72,8 @@ impl Scheduler {
         }
     }
 
-    /// What limits an accepted application changed: it is judged again, unless something of it runs.
+    /// What limits an accepted application changed, or which queue its namespace has: it is judged again, unless something of
+    /// it runs.
     pub(in crate::core) fn judge_again(&mut self, id: AppId) {
         let life = self.books.apps[id].incarnation;
         let has_started = || self.books.app_asks(id).any(|ask| self.books.started_in(ask, life));
@@ -74,7 +84,16 @@ impl Scheduler {
         if !reasons.is_empty() {
             self.renew(id);
             self.reject(id, reasons);
+        } else if self.is_in_another_queue(id) {
+            self.renew(id);
         }
+    }
+
+    /// Whether an application with task groups stands in a queue that is not its own any more.
+    fn is_in_another_queue(&self, id: AppId) -> bool {
+        let app = &self.books.apps[id];
+        let is_another = |queue| self.books.queues[queue].path != queue_path_of(&self.books, app);
+        !app.groups.is_empty() && app.queue.is_some_and(is_another)
     }
 
     /// Whether an application that was refused would be refused for the same reasons now: then it is not judged again
@@ -215,7 +234,7 @@ pub(in crate::core) fn disagreements(
 ) -> impl Iterator<Item = &'static str> {
     let differ = [
         ("gangGroup", first.gang != other.gang),
-        ("queue", first.queue != other.queue),
+        ("queue", path_said(first) != path_said(other)),
         ("reservation", first.reservation != other.reservation),
         ("style", first.style != other.style),
     ];
@@ -225,9 +244,15 @@ pub(in crate::core) fn disagreements(
     differ.into_iter().chain(timeouts).filter(|(_, differs)| *differs).map(|(field, _)| field)
 }
 
-/// The queue that the application names, if it takes applications.
+/// One that says nothing and one that says `root.default` do not contradict each other.
+fn path_said(spec: &GroupSpec) -> &str {
+    spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE)
+}
+
+/// The queue of an application, if it takes applications.
 pub(in crate::core) fn queue_of(books: &Books, id: AppId) -> Result<QueueId, RejectReason> {
-    books.queues.usable(&queue_path_of(books, &books.apps[id]))
+    let app = &books.apps[id];
+    books.queue_of_work(&app.key.namespace, named_queue(books, app).as_ref())
 }
 
 /// The same; what has started goes on in a queue that takes nothing new.
@@ -238,17 +263,30 @@ fn queue_for(books: &Books, id: AppId, goes_on: bool) -> Result<QueueId, RejectR
     if takes_nothing_new && goes_on { known().map_or(found, Ok) } else { found }
 }
 
-/// The path of the queue that an application names: that of its TaskGroups. Without TaskGroups: that of a pod that was
-/// bound in a queue, else of a pod that names one; of several pods the first by name.
+/// The path of the queue of an application.
 pub(in crate::core) fn queue_path_of(books: &Books, app: &App) -> Text {
-    // Pods that run come first, so that the others go to the queue in which they run.
-    let of_pods = || {
+    books.path_of_work(&app.key.namespace, named_queue(books, app).as_ref())
+}
+
+/// The path of the queue that an application names: that of its TaskGroups, or where they name none of a pod of the gang that
+/// runs: a label of its namespace moves nobody who runs, also for a process that begins. Without TaskGroups: that of a pod that was
+/// bound in a queue, else of a pod that names one; of several pods the first by name.
+fn named_queue(books: &Books, app: &App) -> Option<Text> {
+    if app.groups.is_empty() {
+        // Pods that run come first, so that the others go to the queue in which they run.
         let asks = app.asks.iter().map(|ask| &books.asks[*ask]).filter(|ask| ask.spec.queue.is_some());
         let first = asks.min_by_key(|ask| (!ask.is_active() || ask.spec.mark.is_none(), &ask.spec.key));
-        first.and_then(|ask| ask.spec.queue.clone())
-    };
-    let of_group = app.groups.first().map(|group| books.groups[*group].spec().queue.clone());
-    of_group.or_else(of_pods).unwrap_or_else(|| DEFAULT_QUEUE.into())
+        return first.and_then(|ask| ask.spec.queue.clone());
+    }
+    let said = app.groups.iter().find_map(|group| books.groups[*group].spec().queue.clone());
+    said.or_else(|| {
+        let of_groups = app.groups.iter().flat_map(|group| &books.groups[*group].asks);
+        let asks = of_groups.chain(&app.asks).map(|ask| &books.asks[*ask]);
+        // Who was bound alone before the task groups came says nothing of their queue.
+        let of_gang = |ask: &&Ask| ask.is_active() && ask.spec.mark.as_ref().is_some_and(|mark| mark.group.is_some());
+        let first = asks.filter(of_gang).min_by_key(|ask| &ask.spec.key);
+        first.and_then(|ask| ask.spec.mark.as_ref()).map(|mark| mark.queue.clone())
+    })
 }
 
 /// placeholderAsk: the sum over all task groups of minMember × minResource, and the originators that start with them

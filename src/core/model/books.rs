@@ -17,6 +17,7 @@ use crate::core::model::front::Front;
 use crate::core::model::gang::Gang;
 use crate::core::model::group::{Ended, Group};
 use crate::core::model::kept::KeptSeat;
+use crate::core::model::namespaces::Namespace;
 use crate::core::model::node::Nodes;
 use crate::core::model::queue::Queues;
 use crate::core::model::seat::SeatState;
@@ -81,6 +82,8 @@ pub struct Books {
     pub residents: Lookup<NodeId, BTreeSet<AskId>>,
     /// Nodes whose kubelet is not ready or not heard of.
     pub not_ready: BTreeSet<NodeId>,
+    /// Namespaces that have been seen.
+    pub namespaces: BTreeMap<Text, Namespace>,
     /// What the ResourceQuotas of a namespace allow at all.
     pub namespace_limits: Lookup<Text, Limit>,
     /// How many placeholders gangs that are past the gate and have not started may come to ask for, by namespace.
@@ -170,6 +173,7 @@ impl Books {
             unhoused,
             residents,
             not_ready,
+            namespaces,
             namespace_limits,
             reserved,
             most_placeholders: _,
@@ -194,6 +198,7 @@ impl Books {
             ("kept seats", kept.len().max(kept_on.len()).max(unhoused.len())),
             ("residents", residents.len()),
             ("nodes that are not ready", not_ready.len()),
+            ("namespaces", namespaces.len()),
             ("namespace limits", namespace_limits.len()),
             ("namespaces with placeholders", reserved.len()),
         ]

@@ -20,6 +20,9 @@ pub struct Due {
     pub queues: BTreeSet<Text>,
     /// Namespaces whose ResourceQuotas changed, likewise.
     pub namespaces: BTreeSet<Text>,
+    /// Namespaces that other queues choose, or whose own queue is another one: work that waits there looks for its queue
+    /// again.
+    pub homes: BTreeSet<Text>,
     /// Task groups that came, and are to be taken into the application that they name.
     pub arrived: BTreeSet<GroupId>,
     /// Applications to which pods came that wait.
@@ -72,12 +75,13 @@ impl Due {
     }
 
     /// How much each set holds.
-    pub(super) fn sizes(&self) -> [(&'static str, usize); 14] {
+    pub(super) fn sizes(&self) -> [(&'static str, usize); 15] {
         let Self {
             freed,
             verdicts,
             queues,
             namespaces,
+            homes,
             arrived,
             joined,
             kept,
@@ -94,6 +98,7 @@ impl Due {
             ("applications to be judged again", verdicts.len()),
             ("queues that changed", queues.len()),
             ("namespaces that changed", namespaces.len()),
+            ("namespaces whose queues changed", homes.len()),
             ("task groups that arrived", arrived.len()),
             ("applications that pods came to", joined.len()),
             ("kept seats in doubt", kept.len()),

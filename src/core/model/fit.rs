@@ -107,7 +107,8 @@ fn term_matches(term: &Term, name: &str, labels: &BTreeMap<Text, Text>) -> bool 
         && term.name.iter().all(|requirement| holds(requirement, Some(name)))
 }
 
-fn holds(requirement: &Requirement, value: Option<&str>) -> bool {
+/// Whether a label that has this value, or is not there, is as it is required.
+pub(super) fn holds(requirement: &Requirement, value: Option<&str>) -> bool {
     let listed = || value.is_some_and(|value| requirement.values.iter().any(|one| **one == *value));
     let compared = |holds: fn(&i64, &i64) -> bool| {
         let bound = requirement.values.first().and_then(|bound| integer(bound));

@@ -17,6 +17,7 @@ pub mod group;
 pub mod kept;
 pub mod lifecycle;
 mod membership;
+pub mod namespaces;
 pub mod node;
 mod questions;
 pub mod queue;

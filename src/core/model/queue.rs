@@ -1,5 +1,7 @@
 //! The quota tree: what each queue and all below it use and may use (01, 1.12).
 
+mod leaf;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::base::arena::{Arena, Lookup};
@@ -9,8 +11,8 @@ use crate::core::event::{HeadOfLine, QueueSpec};
 use crate::core::model::ask::Rank;
 use crate::core::model::claims::{Before, Claim, Claims};
 use crate::core::model::lifecycle::AppState;
-use crate::core::reason::RejectReason;
 use crate::core::time::{Mono, Wall};
+pub use leaf::MAX_PATH;
 
 pub mod standing;
 
@@ -29,9 +31,11 @@ pub struct Queue {
     pub parent: Option<QueueId>,
     /// Its limits. While it drains: those of its Queue object if there is one, else the last ones.
     pub spec: QueueSpec,
-    /// A Queue object defines it, or it is `root` or `root.default`. Otherwise it drains: what runs stays charged,
-    /// nothing new is accepted.
+    /// A Queue object defines it, or the queue above gives it to a namespace, or it is `root` or `root.default`. Otherwise
+    /// it drains: what runs stays charged, nothing new is accepted.
     pub defined: bool,
+    /// The namespace whose own queue it is, or was; `None` of one that a Queue object defines or defined last.
+    pub namespace: Option<Text>,
     /// Used by the queue and all below it, placeholders and kept seats included.
     pub allocated: Totals,
     /// Asked by the gangs in the queue and all below it that are past the gate and have no nodes yet.
@@ -60,6 +64,8 @@ pub struct Queues {
     /// Limits of Queue objects without a valid place. Pods that still run in such a queue stay within them, also for a
     /// process that never saw the queue in force.
     displaced: Lookup<Text, QueueSpec>,
+    /// Paths of the queues that choose namespaces.
+    choosing: BTreeSet<Text>,
     /// Paths of the queues that were forgotten since [`Queues::take_drained`] was last called: they had drained, and
     /// nothing refers to them any more.
     drained: Vec<Text>,
@@ -138,6 +144,7 @@ impl Default for Queues {
             arena: Arena::default(),
             by_path: Lookup::default(),
             displaced: Lookup::default(),
+            choosing: BTreeSet::new(),
             drained: Vec::new(),
             ordering: 0,
             moved: Moved::default(),
@@ -186,22 +193,6 @@ impl Queues {
         self.by_path.get(path).copied()
     }
 
-    /// The queue of a path, if it takes work.
-    ///
-    /// # Errors
-    /// Why it takes none.
-    pub fn usable(&self, path: &str) -> Result<QueueId, RejectReason> {
-        let Some(id) = self.find(path) else { return Err(RejectReason::QueueNotFound(path.into())) };
-        let queue = &self.arena[id];
-        if !queue.defined {
-            return Err(RejectReason::QueueDraining(queue.path.clone()));
-        }
-        if let Some(stopped) = self.path(id).find(|at| self.arena[*at].spec.stopped) {
-            return Err(RejectReason::QueueStopped(self.arena[stopped].path.clone()));
-        }
-        if self.is_leaf(id) { Ok(id) } else { Err(RejectReason::QueueNotLeaf(queue.path.clone())) }
-    }
-
     /// The queue of a path. If none is known an undefined one is made, so that running pods are charged somewhere.
     pub fn at(&mut self, path: &str) -> QueueId {
         if let Some(id) = self.find(path) {
@@ -213,6 +204,7 @@ impl Queues {
             parent,
             spec: QueueSpec::default(),
             defined: false,
+            namespace: None,
             allocated: Totals::default(),
             claims: Claims::default(),
             keeps: None,
@@ -234,15 +226,21 @@ impl Queues {
 
     /// Defines or changes a queue; returns whether anything changed.
     pub fn define(&mut self, path: &str, spec: QueueSpec) -> Option<QueueId> {
-        let id = self.at(path);
         self.displaced.remove(path);
+        self.define_for(path, None, spec)
+    }
+
+    /// The same, as the own queue of a namespace or as a Queue object says.
+    fn define_for(&mut self, path: &str, namespace: Option<&Text>, spec: QueueSpec) -> Option<QueueId> {
+        let id = self.at(path);
         let queue = &mut self.arena[id];
         let (was_defined, parent) = (queue.defined, queue.parent);
-        if was_defined && queue.spec == spec {
+        if was_defined && queue.spec == spec && queue.namespace.as_ref() == namespace {
             return None;
         }
-        queue.defined = true;
+        (queue.defined, queue.namespace) = (true, namespace.cloned());
         self.put_spec(id, spec);
+        self.note_choosing(id);
         self.relimit(id);
         if let (false, Some(parent)) = (was_defined, parent) {
             self.arena[parent].children += 1;
@@ -275,12 +273,14 @@ impl Queues {
         let queue = &mut self.arena[id];
         if *queue.path == *ROOT || *queue.path == *DEFAULT_QUEUE {
             self.put_spec(id, QueueSpec::default());
+            self.note_choosing(id);
             return self.relimit(id);
         }
         if !std::mem::replace(&mut queue.defined, false) {
             return;
         }
-        if let Some(parent) = queue.parent {
+        self.note_choosing(id);
+        if let Some(parent) = self.arena[id].parent {
             self.arena[parent].children -= 1;
         }
         self.forget_if_idle(id);

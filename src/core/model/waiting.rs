@@ -8,8 +8,9 @@ use crate::core::model::ask::{Rank, WaitsFor};
 use crate::core::model::books::Books;
 use crate::core::model::due::Verdict;
 use crate::core::model::lifecycle::AppState;
-use crate::core::model::queue::{DEFAULT_QUEUE, is_on_path_of};
+use crate::core::model::queue::is_on_path_of;
 use crate::core::model::turn::PodLine;
+use crate::core::reason::RejectReason;
 
 impl Books {
     /// Puts a waiting pod into the line where it belongs now.
@@ -67,27 +68,24 @@ impl Books {
         }
     }
 
-    /// Pods outside applications look for their queue again: one of these may take them no more, or again. A queue below
-    /// makes one above no leaf.
-    pub(in crate::core) fn line_up_singles(&mut self, changed: &BTreeSet<Text>) {
+    /// Pods outside applications look for their queue again: one of these may take them no more, or again, or that of their
+    /// namespace may be another one. A queue below makes one above no leaf.
+    pub(in crate::core) fn line_up_singles(&mut self, changed: &BTreeSet<Text>, homes: &BTreeSet<Text>) {
         let mut asks: Vec<AskId> = self.queueless.iter().copied().collect();
         let mut sorted_otherwise = Vec::new();
         for (PodLine { queue, app, .. }, waiting) in &self.ordinary {
             // One that is not known any more takes nothing.
             let known = self.queues.get(*queue);
-            if known.is_some_and(|queue| !is_on_path_of(&queue.path, changed)) {
-                continue;
-            }
-            let waiting = waiting.iter().map(|(_, ask)| *ask);
+            let is_concerned = known.is_none_or(|queue| is_on_path_of(&queue.path, changed));
+            let of_home = |ask: &AskId| homes.contains(&self.asks[*ask].spec.key.namespace);
+            let waiting = waiting.iter().map(|(_, ask)| *ask).filter(|ask| is_concerned || of_home(ask));
             if known.is_some() && app.is_some() != (self.queues.sort_policy(*queue) == SortPolicy::Fair) {
                 sorted_otherwise.extend(waiting.clone());
             }
-            if known.is_some_and(|known| self.queues.usable(&known.path).is_ok()) {
-                // They stand where they belong, but may be told something else.
-                self.changes.asks.extend(waiting);
-            } else {
-                asks.extend(waiting);
-            }
+            // Most stand where they belong, but may be told something else.
+            let (stay, go): (Vec<_>, Vec<_>) = waiting.partition(|ask| self.single_queue(*ask) == Ok(*queue));
+            self.changes.asks.extend(stay);
+            asks.extend(go);
         }
         for ask in asks {
             if self.asks[ask].app.is_none() {
@@ -117,10 +115,18 @@ impl Books {
         if ask.spec.role != Role::Singleton {
             return WaitsFor::Nothing;
         }
-        let path = ask.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE);
-        self.queues
-            .usable(path)
-            .map_or(WaitsFor::Queue, |queue| WaitsFor::Room(PodLine { queue, class, starts: true, app: None }))
+        let lacks_namespace = self.lacks_namespace(&ask.spec.key.namespace);
+        let queue = self.single_queue(id).ok().filter(|_| !lacks_namespace);
+        queue.map_or(WaitsFor::Queue, |queue| WaitsFor::Room(PodLine { queue, class, starts: true, app: None }))
+    }
+
+    /// The queue of a pod outside applications.
+    ///
+    /// # Errors
+    /// Why it takes none.
+    pub(in crate::core) fn single_queue(&self, id: AskId) -> Result<QueueId, RejectReason> {
+        let spec = &self.asks[id].spec;
+        self.queue_of_work(&spec.key.namespace, spec.queue.as_ref())
     }
 
     /// The line of pods of an application.

@@ -371,6 +371,7 @@ impl Scheduler {
             | Reason::WaitingForStart { .. }
             | Reason::WaitingForTaskGroups { .. }
             | Reason::WaitingForQueues { .. }
+            | Reason::WaitingForNamespace { .. }
             | Reason::WaitingForFirstPod
             | Reason::MembersRefused { .. }
             | Reason::WaitingForMembers { .. } => false,

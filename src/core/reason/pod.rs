@@ -33,6 +33,8 @@ pub enum AskReason {
     Queue(RejectReason),
     /// Whether its queue exists is not known yet.
     QueueUnknown(Text),
+    /// Its Namespace has not been seen, and queues are chosen by its labels.
+    NamespaceUnknown(Text),
     /// Its own request does not fit what is left of a quota.
     Quota(QuotaExcess),
     /// A gang is first in line in its queue, and nothing behind that one starts before it does.
@@ -67,6 +69,7 @@ impl AskReason {
             Self::Gang(_, reason) => reason.code(),
             Self::Queue(reason) => reason.code(),
             Self::QueueUnknown(_) => Code::WaitingForQueues,
+            Self::NamespaceUnknown(_) => Code::WaitingForNamespace,
             Self::Quota(_) => Code::WaitingForQuota,
             Self::BehindFirst(_) => Code::WaitingForFirst,
             Self::TooLarge(_) => Code::ExceedsMaxQuota,
@@ -87,6 +90,7 @@ impl AskReason {
             | Self::Rejected { .. }
             | Self::Queue(_)
             | Self::QueueUnknown(_)
+            | Self::NamespaceUnknown(_)
             | Self::Quota(_)
             | Self::BehindFirst(_)
             | Self::TooLarge(_)
@@ -107,6 +111,7 @@ impl AskReason {
             | Self::Rejected { .. }
             | Self::Queue(_)
             | Self::QueueUnknown(_)
+            | Self::NamespaceUnknown(_)
             | Self::BehindFirst(_)
             | Self::TooLarge(_)
             | Self::PlaceholderKept(_) => self.to_string(),
@@ -128,6 +133,9 @@ impl fmt::Display for AskReason {
             Self::Gang(_, reason) => write!(f, "{reason}"),
             Self::Queue(reason) => write!(f, "{reason}"),
             Self::QueueUnknown(queue) => write!(f, "{}", Reason::WaitingForQueues { queue: queue.clone() }),
+            Self::NamespaceUnknown(namespace) => {
+                write!(f, "{}", Reason::WaitingForNamespace { namespace: namespace.clone() })
+            }
             Self::Quota(refused) => f.write_str(&quota_sentence("the pod", refused)),
             Self::BehindFirst(first) => write!(f, "{first}"),
             Self::TooLarge(excess) => f.write_str(&never_sentence("the pod", excess)),

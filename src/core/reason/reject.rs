@@ -6,7 +6,7 @@ use crate::core::base::ids::Text;
 use crate::core::base::resources::{Amount, Excess};
 use crate::core::codes::Code;
 use crate::core::model::countdown::Deadline;
-use crate::core::model::queue::QuotaExcess;
+use crate::core::model::queue::{MAX_PATH, QuotaExcess};
 use crate::core::reason::SpecError;
 use crate::core::reason::words::never_sentence;
 
@@ -37,6 +37,29 @@ pub enum RejectReason {
     QueueStopped(Text),
     /// The queue's sort policy is `Fair`, and the application asks for a gang (seed: FIFO or StateAware only).
     GangInFairQueue(Text),
+    /// The queue is for other namespaces.
+    QueueNotOpen {
+        /// The queue that is named.
+        queue: Text,
+        /// The namespace.
+        namespace: Text,
+        /// That queue, or the one above it, which does not choose the namespace.
+        by: Text,
+    },
+    /// The namespace says that its queue is below one that gives it none.
+    ParentQueueNotOpen {
+        /// The queue that it says.
+        queue: Text,
+        /// The namespace.
+        namespace: Text,
+    },
+    /// The queue that the namespace is to have of its own would have a name that is too long.
+    QueueNameTooLong {
+        /// The queue above.
+        queue: Text,
+        /// The namespace.
+        namespace: Text,
+    },
     /// The sum is beyond what can be counted: no cluster has that much.
     AskTooLarge,
     /// The gang asks for more placeholders than one may.
@@ -77,6 +100,8 @@ impl RejectReason {
             Self::QueueDraining(_) => Code::QueueDraining,
             Self::QueueStopped(_) => Code::QueueStopped,
             Self::GangInFairQueue(_) => Code::GangInFairQueue,
+            Self::QueueNotOpen { .. } | Self::ParentQueueNotOpen { .. } => Code::QueueNotOpen,
+            Self::QueueNameTooLong { .. } => Code::QueueNameTooLong,
             Self::AskTooLarge => Code::AskTooLarge,
             Self::TooManyPlaceholders { .. } => Code::TooManyPlaceholders,
             Self::ExceedsMaxQuota(_) => Code::ExceedsMaxQuota,
@@ -102,6 +127,22 @@ impl fmt::Display for RejectReason {
                 "the sortPolicy of queue {queue} is Fair, which puts single pods in order and no gangs; use a queue with FIFO \
                  or StateAware"
             ),
+            Self::QueueNotOpen { queue, namespace, by } => {
+                write!(f, "queue {queue} is not open to namespace {namespace}: {by} is for other namespaces")
+            }
+            Self::ParentQueueNotOpen { queue, namespace } => write!(
+                f,
+                "namespace {namespace} says that its queue is below {queue} (annotation yunikorn.apache.org/parentqueue), \
+                 which does not choose it by a namespaceSelector, or has no childTemplate"
+            ),
+            Self::QueueNameTooLong { queue, namespace } => {
+                let length = queue.len() + 1 + namespace.len();
+                write!(
+                    f,
+                    "the queue of namespace {namespace} would be {queue}.{namespace}, whose name has {length} characters: more \
+                     than {MAX_PATH}; name another queue, or have a queue with a shorter name choose the namespace"
+                )
+            }
             Self::AskTooLarge => f.write_str("the sum of minMember x minResource is too large to count"),
             Self::TooManyPlaceholders { asked, max } => write!(
                 f,

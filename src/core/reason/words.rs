@@ -55,3 +55,16 @@ impl fmt::Display for First {
         )
     }
 }
+
+/// Pods that start with a gang and that nothing can place, as a sentence.
+pub(super) fn members_refused_sentence(count: u32) -> String {
+    if count == 1 {
+        "a pod that starts with the gang uses what this version does not honour, so nothing is held until it is gone or changed"
+            .to_owned()
+    } else {
+        format!(
+            "{count} pods that start with the gang use what this version does not honour, so nothing is held until they are gone \
+             or changed"
+        )
+    }
+}

@@ -1,10 +1,12 @@
-//! What is shown of queues.
+//! What is shown of queues, and of those below them that no Queue object defines.
 
 use crate::core::base::ids::{QueueId, Text};
-use crate::core::base::resources::Totals;
+use crate::core::base::resources::{Limit, Totals};
 use crate::core::base::share::Share;
 use crate::core::decision::Decision;
 use crate::core::model::lifecycle::AppState;
+use crate::core::model::queue::Queue;
+use crate::core::reason::SpecError;
 use crate::core::step::Scheduler;
 use crate::core::time::Wall;
 
@@ -23,6 +25,27 @@ pub struct QueueReport {
     pub headroom: Vec<(Text, i128)>,
     /// Applications by state.
     pub applications: Vec<(AppState, u32)>,
+    /// Queues directly below it that no Queue object defines, in order of their paths.
+    pub leaves: Vec<LeafReport>,
+}
+
+/// What is shown of a queue without an object: a namespace's own, or one that drains.
+#[derive(Clone, Debug)]
+pub struct LeafReport {
+    /// Its path.
+    pub path: Text,
+    /// Its object is gone, or its namespace has it no more.
+    pub drains: bool,
+    /// What may be used by it.
+    pub max: Limit,
+    /// How many applications may be past the gate at once.
+    pub max_applications: Option<u32>,
+    /// Used by it and all below it.
+    pub allocated: Totals,
+    /// Applications by state.
+    pub applications: Vec<(AppState, u32)>,
+    /// What is wrong with what its namespace says of it.
+    pub errors: Vec<SpecError>,
 }
 
 /// Who is first in line in a queue.
@@ -53,14 +76,45 @@ impl Scheduler {
     /// Everything that is shown of a queue.
     pub fn queue_report(&self, id: QueueId) -> Option<QueueReport> {
         let queue = self.books.queues.get(id)?;
-        let counts = AppState::ALL.into_iter().zip(queue.applications);
         Some(QueueReport {
             allocated: queue.allocated.clone(),
             pending: queue.pending.clone(),
             share: queue.share().map(Share::percent),
             first: self.heads.report(id),
             headroom: self.books.queues.headroom(id),
-            applications: counts.filter(|(_, count)| *count > 0).collect(),
+            applications: counted(queue),
+            leaves: self.leaves(id),
         })
     }
+    /// The queues directly below one that no object defines: those that are in use, or of whose namespace something is wrong.
+    fn leaves(&self, above: QueueId) -> Vec<LeafReport> {
+        let below = self.books.queues.iter().map(|(_, queue)| queue).filter(|queue| queue.parent == Some(above));
+        let is_shown = |queue: &&Queue| {
+            let is_used = !queue.allocated.is_nothing() || queue.applications.iter().any(|count| *count > 0);
+            !queue.has_object() && (is_used || !self.errors_of(queue).is_empty())
+        };
+        let leaves = below.filter(is_shown).map(|queue| LeafReport {
+            path: queue.path.clone(),
+            drains: !queue.defined,
+            max: queue.spec.max.clone(),
+            max_applications: queue.spec.max_applications,
+            allocated: queue.allocated.clone(),
+            applications: counted(queue),
+            errors: self.errors_of(queue).to_vec(),
+        });
+        let mut leaves: Vec<_> = leaves.collect();
+        leaves.sort_unstable_by(|a, b| a.path.cmp(&b.path));
+        leaves
+    }
+
+    fn errors_of(&self, queue: &Queue) -> &[SpecError] {
+        let namespace = queue.namespace.as_ref().and_then(|name| self.books.namespaces.get(name));
+        namespace.map_or(&[], |namespace| &namespace.spec.errors)
+    }
+}
+
+/// The applications of a queue and of all below it, by state.
+fn counted(queue: &Queue) -> Vec<(AppState, u32)> {
+    let counts = AppState::ALL.into_iter().zip(queue.applications);
+    counts.filter(|(_, count)| *count > 0).collect()
 }

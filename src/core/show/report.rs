@@ -13,7 +13,6 @@ use crate::core::model::countdown::{Deadlines, TimedOut};
 use crate::core::model::gang::Stage;
 use crate::core::model::group::{Ended, Group, Members};
 use crate::core::model::lifecycle::AppState;
-use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::model::seat::{SeatState, Tally};
 use crate::core::model::turn::PodLine;
 use crate::core::place::overlay::Scratch;
@@ -62,7 +61,8 @@ pub struct GroupReport {
     pub unstarted_lives: u32,
     /// The generation of the spec in force.
     pub generation: i64,
-    /// The queue in which its application is counted; of one that is in none, the queue that the spec names.
+    /// The queue in which its application is counted; of one that is in none, the queue that the spec names, or else that of
+    /// its namespace.
     pub queue: Text,
 }
 
@@ -202,9 +202,11 @@ impl Scheduler {
     }
 
     fn single_reason(&self, id: AskId) -> Option<AskReason> {
-        let ask = &self.books.asks[id];
-        let path = ask.spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE);
-        match self.books.queues.usable(path) {
+        let namespace = &self.books.asks[id].spec.key.namespace;
+        if self.books.lacks_namespace(namespace) {
+            return Some(AskReason::NamespaceUnknown(namespace.clone()));
+        }
+        match self.books.single_queue(id) {
             Err(RejectReason::QueueNotFound(queue) | RejectReason::QueueDraining(queue))
                 if !self.books.listed.queues =>
             {
@@ -305,6 +307,7 @@ impl Scheduler {
             | AskReason::Rejected { .. }
             | AskReason::Queue(_)
             | AskReason::QueueUnknown(_)
+            | AskReason::NamespaceUnknown(_)
             | AskReason::Quota(_)
             | AskReason::BehindFirst(_)
             | AskReason::TooLarge(_)
@@ -422,13 +425,18 @@ impl Scheduler {
             timed_out: app.and_then(|app| app.timed_out.clone()),
             unstarted_lives: app.map_or(0, |app| app.unstarted_lives),
             generation: spec.generation,
-            queue: self.queue_shown(group),
+            queue: self.queue_shown(id)?,
         })
     }
 
-    fn queue_shown(&self, group: &Group) -> Text {
+    /// The queue in which the application of a task group is counted; of one that is in none, the queue that the spec names, or
+    /// else that of its namespace.
+    pub fn queue_shown(&self, id: GroupId) -> Option<Text> {
+        let group = self.books.groups.get(id)?;
+        let spec = group.spec.as_ref()?;
         let own = group.app.and_then(|app| self.books.apps[app].queue);
-        own.map_or_else(|| group.spec().queue.clone(), |queue| self.books.queues[queue].path.clone())
+        let said = || self.books.path_of_work(&group.key.namespace, spec.queue.as_ref());
+        Some(own.map_or_else(said, |queue| self.books.queues[queue].path.clone()))
     }
 
     /// The one reason that says most.

@@ -87,7 +87,8 @@ is virtual. A pod runs for --runs, or as long as its annotation says (on a Job: 
 An object is there from the beginning, or when its annotation says:
   gangline.dev/simulated-start: 5m
 A pod that has a node already and names another scheduler stays, unless its annotation says how long.
-Not played: autoscalers, ResourceQuotas, and kinds other than those above.
+Not played: autoscalers, ResourceQuotas, and kinds other than those above. A namespace that no file names has no labels but its
+name's.
 
 SUBMITTED: the TaskGroup was there. ADMITTED: its whole ask fitted the quota. STARTED: its members were let start, all at
 once. PLACED: each has a node. FINISHED: nothing of it runs or waits. A full column of a chart is the limit of the queue, or

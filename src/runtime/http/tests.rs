@@ -75,6 +75,7 @@ async fn readiness_names_the_kinds_that_miss() {
         (Kind::TaskGroup, WatchState::Unserved),
         (Kind::Queue, WatchState::Synced),
         (Kind::ResourceQuota, WatchState::Synced),
+        (Kind::Namespace, WatchState::Synced),
     ] {
         counters.watch(kind).set_state(state);
     }

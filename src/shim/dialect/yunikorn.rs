@@ -1,6 +1,7 @@
 //! YuniKorn's labels and annotations (`yunikorn.apache.org/…`, as its scheduler 1.9 reads them). Its task groups are JSON on
 //! the first pod of an application, or on all of them.
 
+pub mod namespace;
 mod task_groups;
 
 use k8s_openapi::api::core::v1::Pod;

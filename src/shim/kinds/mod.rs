@@ -2,6 +2,7 @@
 //! one, which says what is kept of its objects and what follows when one comes, changes or goes.
 
 mod kept;
+mod namespace;
 mod node;
 mod pod;
 mod queue;
@@ -24,6 +25,7 @@ use crate::api::queue::Queue;
 use crate::api::task_group::TaskGroup;
 use crate::core::event::Event;
 pub(super) use kept::{AnyKept, Kept};
+pub(super) use namespace::Namespaces;
 pub use pod::PodName;
 pub(super) use pod::Pods;
 pub use queue::QueueFacts;
@@ -166,6 +168,8 @@ table! {
     /// `v1` resourcequotas.
     ResourceQuota, "resourcequotas", v1::ResourceQuota, Lean<v1::ResourceQuotaSpec, v1::ResourceQuotaStatus>,
         quotas: resource_quota::Quotas;
+    /// `v1` namespaces.
+    Namespace, "namespaces", v1::Namespace, Lean<v1::NamespaceSpec, v1::NamespaceStatus>, namespaces: Namespaces;
 }
 
 impl Kind {
@@ -173,7 +177,7 @@ impl Kind {
     pub const fn is_brought(self) -> bool {
         match self {
             Self::TaskGroup | Self::Queue => true,
-            Self::Pod | Self::Node | Self::ResourceQuota => false,
+            Self::Pod | Self::Node | Self::ResourceQuota | Self::Namespace => false,
         }
     }
 }

@@ -22,7 +22,7 @@ impl Quotas {
         let from = Key::new(namespace.clone(), "");
         let of_namespace = self.known.from(&from).take_while(|(key, _)| key.namespace == *namespace);
         let limit = merge(of_namespace.filter_map(|(_, limit)| limit.as_ref()));
-        Event::Namespace(namespace.clone(), limit)
+        Event::NamespaceLimit(namespace.clone(), limit)
     }
 }
 

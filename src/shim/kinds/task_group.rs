@@ -12,7 +12,7 @@ use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::placeholder::Blueprint;
 use crate::shim::shown::Shown;
-use crate::shim::task_group::{DEFAULT_QUEUE, blueprint, group_spec};
+use crate::shim::task_group::{blueprint, group_spec};
 
 /// All TaskGroups.
 #[derive(Clone, Debug, Default)]
@@ -91,7 +91,7 @@ fn unreadable(key: &Key, uid: Uid, malformed: Malformed) -> GroupSpec {
         generation,
         created: 0,
         application: key.name.clone(),
-        queue: DEFAULT_QUEUE.into(),
+        queue: None,
         min_member: 1,
         min_resource: Resources::default(),
         shape: Default::default(),

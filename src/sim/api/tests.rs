@@ -38,7 +38,7 @@ fn code(outcome: &Outcome) -> u16 {
 fn pod(api: &Api) -> Option<&Pod> {
     match api.store.get(Kind::Pod, &key("a"))? {
         Body::Pod(pod) => Some(pod),
-        Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) => None,
+        Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_) => None,
     }
 }
 

@@ -4,7 +4,7 @@
 use std::sync::LazyLock;
 
 use k8s_openapi::api::batch::v1::Job;
-use k8s_openapi::api::core::v1::{Node, Pod};
+use k8s_openapi::api::core::v1::{Namespace, Node, Pod};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::de::DeserializeOwned;
@@ -56,6 +56,7 @@ pub(super) fn ignored(played: Played, object: &Value) -> Vec<String> {
         Played::Node => of::<Node>(object),
         Played::Job => of::<Job>(object),
         Played::PriorityClass => of::<PriorityClass>(object),
+        Played::Namespace => of::<Namespace>(object),
         Played::TaskGroup | Played::Queue => {
             let fields = object.get("metadata").map(of::<ObjectMeta>).unwrap_or_default();
             fields.into_iter().map(|field| format!("metadata.{field}")).collect()

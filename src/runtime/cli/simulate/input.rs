@@ -1,13 +1,15 @@
 //! Everything that is to be played, and what of it will not be as its author may think.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::{Pod, PodSpec};
+use k8s_openapi::api::core::v1::{Namespace, Pod, PodSpec};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::notes::{Note, Notes};
 use super::read::InputError;
 use crate::api::names;
-use crate::core::base::ids::Key;
+use crate::core::base::ids::{Key, Text};
 use crate::core::time::Millis;
 use crate::runtime::cli::source::Node;
 use crate::shim::observation::Body;
@@ -72,6 +74,7 @@ impl Input {
         });
         run_as_their_jobs(arrivals);
         look_at_queues(arrivals, notes);
+        make_namespaces(arrivals);
         for arrival in arrivals {
             look(arrival, classes, notes);
         }
@@ -82,9 +85,10 @@ impl Input {
 fn look_at_queues(arrivals: &[Arrival], notes: &mut Notes) {
     let queues = arrivals.iter().filter_map(|arrival| match &arrival.what {
         Thing::Object(Body::Queue(queue)) => Some((&*arrival.key.name, &**queue)),
-        Thing::Object(Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::ResourceQuota(_)) | Thing::Job(_) => {
-            None
-        }
+        Thing::Object(
+            Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::ResourceQuota(_) | Body::Namespace(_),
+        )
+        | Thing::Job(_) => None,
     });
     let mut tree = QueueTree::default();
     let names: Vec<&str> =
@@ -96,6 +100,41 @@ fn look_at_queues(arrivals: &[Arrival], notes: &mut Notes) {
             notes.add(Note::Void, format!("{name}: {}", problems.join("; ")));
         }
     }
+}
+
+/// A namespace that no file names is there all the same, from the beginning, and each has the label that the API server gives
+/// it. Where no queue chooses namespaces nobody asks.
+fn make_namespaces(arrivals: &mut Vec<Arrival>) {
+    let chooses = |arrival: &Arrival| match &arrival.what {
+        Thing::Object(Body::Queue(queue)) => queue.spec.namespace_selector.is_some(),
+        Thing::Object(_) | Thing::Job(_) => false,
+    };
+    if !arrivals.iter().any(chooses) {
+        return;
+    }
+    let mut lacking: BTreeSet<Text> = arrivals.iter().map(|arrival| arrival.key.namespace.clone()).collect();
+    lacking.remove("");
+    for arrival in arrivals.iter_mut() {
+        if let Thing::Object(Body::Namespace(namespace)) = &mut arrival.what {
+            lacking.remove(&arrival.key.name);
+            name_label(&mut Arc::make_mut(namespace).metadata, &arrival.key.name);
+        }
+    }
+    arrivals.extend(lacking.into_iter().map(|name| {
+        let mut namespace = Namespace::default();
+        namespace.metadata.name = Some(name.to_string());
+        name_label(&mut namespace.metadata, &name);
+        Arrival {
+            at: 0,
+            key: Key::cluster(name),
+            what: Thing::Object(Body::Namespace(Arc::new(namespace))),
+            lasts: None,
+        }
+    }));
+}
+
+fn name_label(metadata: &mut ObjectMeta, name: &str) {
+    metadata.labels.get_or_insert_default().insert("kubernetes.io/metadata.name".to_owned(), name.to_owned());
 }
 
 /// A pod that was exported with its Job runs as long as the Job's others, if it does not say.
@@ -165,7 +204,7 @@ fn look(arrival: &Arrival, classes: &Classes, notes: &mut Notes) {
                 notes.add(Note::Idle, key.to_string());
             }
         }
-        Thing::Object(Body::Node(_) | Body::Queue(_) | Body::ResourceQuota(_)) => {}
+        Thing::Object(Body::Node(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_)) => {}
     }
 }
 

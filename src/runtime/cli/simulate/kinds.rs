@@ -17,6 +17,8 @@ pub(super) enum Played {
     Queue,
     /// A PriorityClass.
     PriorityClass,
+    /// A Namespace.
+    Namespace,
 }
 
 impl Played {
@@ -29,6 +31,7 @@ impl Played {
             Self::TaskGroup => "TaskGroup",
             Self::Queue => "Queue",
             Self::PriorityClass => "PriorityClass",
+            Self::Namespace => "Namespace",
         }
     }
 }
@@ -45,13 +48,14 @@ pub(super) enum Sort {
 }
 
 /// Group and version of what is played.
-const KINDS: [(&str, &str, Played); 6] = [
+const KINDS: [(&str, &str, Played); 7] = [
     ("", "v1", Played::Pod),
     ("", "v1", Played::Node),
     ("batch", "v1", Played::Job),
     (names::GROUP, names::VERSION, Played::TaskGroup),
     (names::GROUP, names::VERSION, Played::Queue),
     ("scheduling.k8s.io", "v1", Played::PriorityClass),
+    ("", "v1", Played::Namespace),
 ];
 
 /// What an object of this apiVersion and kind is.

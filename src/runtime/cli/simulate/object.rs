@@ -200,7 +200,7 @@ fn key(object: &Value, played: Played) -> Result<Key, String> {
     let name = text(object, "metadata.name")?.unwrap_or_default();
     let namespace = text(object, "metadata.namespace")?.filter(|namespace| !namespace.is_empty());
     Ok(match played {
-        Played::Node | Played::Queue | Played::PriorityClass => Key::cluster(name),
+        Played::Node | Played::Queue | Played::PriorityClass | Played::Namespace => Key::cluster(name),
         Played::Pod | Played::Job | Played::TaskGroup => Key::new(namespace.unwrap_or("default"), name),
     })
 }
@@ -232,6 +232,7 @@ fn read(object: &Value, played: Played) -> Result<Option<Read>, Vec<String>> {
         }
         Played::Queue | Played::TaskGroup if !schema::problems(played.name(), object, None).is_empty() => Ok(None),
         Played::Queue => thing(body(Kind::Queue, object)?),
+        Played::Namespace => thing(body(Kind::Namespace, object)?),
         Played::TaskGroup => thing(body(Kind::TaskGroup, object)?),
     }
 }
@@ -245,7 +246,7 @@ fn body(kind: Kind, object: &Value) -> Result<Thing, Vec<String>> {
         Body::TaskGroup(group) => Arc::make_mut(group).status = None,
         Body::Queue(queue) => Arc::make_mut(queue).status = None,
         Body::Pod(pod) => Arc::make_mut(pod).metadata.deletion_timestamp = None,
-        Body::Node(_) | Body::ResourceQuota(_) => {}
+        Body::Node(_) | Body::ResourceQuota(_) | Body::Namespace(_) => {}
     }
     Ok(Thing::Object(body))
 }
@@ -287,7 +288,9 @@ fn has_ended(object: &Value, what: &Thing) -> bool {
         Thing::Object(Body::Pod(_)) => {
             matches!(text(object, "status.phase"), Ok(Some("Succeeded" | "Failed")))
         }
-        Thing::Object(Body::Node(_) | Body::Queue(_) | Body::TaskGroup(_) | Body::ResourceQuota(_)) => false,
+        Thing::Object(
+            Body::Node(_) | Body::Queue(_) | Body::TaskGroup(_) | Body::ResourceQuota(_) | Body::Namespace(_),
+        ) => false,
     }
 }
 

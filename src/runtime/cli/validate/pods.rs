@@ -40,7 +40,11 @@ impl<'a> Pods<'a> {
                 let pod = Pod { metadata, spec: spec.template.spec.clone(), status: None };
                 (TEMPLATE, pod, spec.parallelism.unwrap_or(1).max(0).cast_unsigned().min(completions(spec)))
             }
-            Thing::Object(Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_)) => return None,
+            Thing::Object(
+                Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_),
+            ) => {
+                return None;
+            }
         };
         pod.metadata.namespace = Some(arrival.key.namespace.to_string());
         pod.metadata.name = Some(arrival.key.name.to_string());

@@ -322,3 +322,35 @@ fn every_error_of_every_file_is_said_at_once() {
     }
     assert_eq!(said.len(), 15, "{said:#?}");
 }
+
+/// Namespaces that no file names are there all the same; where queues choose namespaces, by their labels or their names, gangs
+/// of them are played in those.
+#[test]
+fn queues_by_namespace_are_played() {
+    let text = r#"
+{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root.teams}, spec: {parent: root,
+  namespaceSelector: {matchLabels: {team: a}}, childTemplate: {max: {cpu: 1}}}}
+---
+{apiVersion: gangline.dev/v1alpha1, kind: Queue, metadata: {name: root.one}, spec: {parent: root,
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: one}}}}
+---
+{apiVersion: v1, kind: Namespace, metadata: {name: labelled, labels: {team: a},
+  annotations: {yunikorn.apache.org/namespace.maxApps: "3"}}}
+"#;
+    let gang = |namespace: &str| {
+        format!(
+            "---\n{{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {{name: g, namespace: {namespace}}},\n  spec: \
+             {{minMember: 2, minResource: {{cpu: 1}}, placeholderFor: all}}}}\n"
+        )
+    };
+    let text = ["labelled", "one", "other"].into_iter().fold(text.to_owned(), |text, name| text + &gang(name));
+    let story = story(&[("all.yaml", &text)], "1x9cpu,8Gi");
+    let queues: Vec<_> = story.gangs.iter().map(|gang| (&*gang.name, &*gang.queue, gang.reason)).collect();
+    let ran = "Completed";
+    let expected = [
+        ("labelled/g", "root.teams.labelled", "ExceedsMaxQuota"),
+        ("one/g", "root.one", ran),
+        ("other/g", "root.default", ran),
+    ];
+    assert_eq!(queues, expected, "{:#?}", story.gangs);
+}
