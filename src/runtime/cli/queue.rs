@@ -9,7 +9,7 @@ use super::Reply;
 use super::fetch::{Cluster, FetchError, Found};
 use super::list::{DEFAULT_QUEUE, is_within};
 use super::output::{self, Tone, json, yaml};
-use crate::api::queue::{FirstInLine, Queue, QueueSpec, QueueStatus, SortPolicy};
+use crate::api::queue::{FirstInLine, LeafStatus, Queue, QueueSpec, QueueStatus, SortPolicy};
 use crate::runtime::args::{QueueArgs, TableOutput};
 use crate::runtime::text::escape;
 
@@ -22,6 +22,8 @@ struct Node {
     name: String,
     /// There is no Queue object: `root`, `root.default`, or a parent that is only named by others.
     implicit: bool,
+    /// There is none, and the queue above says what is in use: a namespace's own queue, or one that drains.
+    dynamic: bool,
     /// Whether a status says what is in use: without one it is not nothing.
     known: bool,
     allocated: Amounts,
@@ -73,17 +75,51 @@ fn tree(found: Vec<Found<Queue>>) -> Vec<Node> {
     let implicit = |name: &str| Node { name: name.to_owned(), implicit: true, ..Node::default() };
     // Ordered by the parts of the path: `root.a.b` comes before `root.a-b`.
     let mut nodes: BTreeMap<Vec<String>, Node> = BTreeMap::new();
-    for node in found.into_iter().map(Node::from).chain([implicit(DEFAULT_QUEUE)]) {
+    let leaves: Vec<Node> = found.iter().flat_map(leaves).collect();
+    for node in found.into_iter().map(Node::from).chain([implicit(DEFAULT_QUEUE)]).chain(leaves) {
         let ancestors = node.name.match_indices('.').map(|(at, _)| implicit(&node.name[..at])).collect::<Vec<_>>();
         for ancestor in ancestors {
             nodes.entry(path(&ancestor.name)).or_insert(ancestor);
         }
         let known = nodes.entry(path(&node.name)).or_default();
-        if !node.implicit || known.name.is_empty() {
+        // Of a queue that has an object by now the one above may still say what was so before.
+        let is_better = if node.dynamic { known.implicit } else { !node.implicit };
+        if is_better || known.name.is_empty() {
             *known = node;
         }
     }
     nodes.into_values().collect()
+}
+
+/// The queues below one of which its status tells, since they have no objects; of those that it leaves out, how many.
+fn leaves(above: &Found<Queue>) -> Vec<Node> {
+    let status = above.object.as_ref().ok().and_then(|queue| queue.status.as_ref());
+    let Some(status) = status else { return Vec::new() };
+    let mut leaves: Vec<Node> = status.leaves.iter().cloned().map(Node::from).collect();
+    leaves.extend(status.leaves_left_out.map(|more| Node {
+        name: format!("{}.…", above.name),
+        dynamic: true,
+        problem: Some(format!("{more} more are in use")),
+        ..Node::default()
+    }));
+    leaves
+}
+
+impl From<LeafStatus> for Node {
+    fn from(leaf: LeafStatus) -> Self {
+        let LeafStatus { name, max, max_applications, allocated, applications, problem } = leaf;
+        Self {
+            name,
+            dynamic: true,
+            known: true,
+            allocated,
+            max,
+            max_applications,
+            applications,
+            problem,
+            ..Self::default()
+        }
+    }
 }
 
 fn path(name: &str) -> Vec<String> {
@@ -107,6 +143,7 @@ impl From<Found<Queue>> for Node {
         Self {
             name,
             implicit: false,
+            dynamic: false,
             known,
             allocated,
             pending,
@@ -169,8 +206,12 @@ impl Node {
     }
 
     fn cells(&self, top: usize, wide: bool) -> Vec<String> {
-        let implicit = if self.implicit { " (implicit)" } else { "" };
-        let name = format!("{}{}{implicit}", "  ".repeat(depth(&self.name) - top), self.name);
+        let how = match (self.implicit, self.dynamic) {
+            (true, _) => " (implicit)",
+            (false, true) => " (dynamic)",
+            (false, false) => "",
+        };
+        let name = format!("{}{}{how}", "  ".repeat(depth(&self.name) - top), self.name);
         let none = if self.known { "-" } else { "unknown" };
         let (allocated, headroom) = (amounts(&self.allocated, none), amounts(&self.headroom, none));
         let limits = [name, allocated, self.guaranteed_text(), self.max_text(), headroom];
@@ -266,6 +307,37 @@ root cpu 4 cpu 8 (50% used) cpu 10, memory 20Gi cpu 6, memory 20Gi 1 Accepted, 2
         };
         assert_eq!(words(&shown), words(expected), "\n{shown}");
         assert!(shown.contains("\n    root.data.etl "), "indented by depth:\n{shown}");
+    }
+
+    /// What has no object is shown as the queue above tells of it.
+    #[test]
+    fn queues_of_namespaces_are_rows_of_their_own() {
+        let status = serde_json::json!({"leavesLeftOut": 3, "leaves": [
+            {"name": "root.teams.b", "problem": "yunikorn.apache.org/namespace.maxApps: must be a number"},
+            {"name": "root.teams.a", "max": {"cpu": "4"}, "maxApplications": 2, "allocated": {"cpu": "1"},
+                "applications": {"Running": 1}},
+            {"name": "root.teams.c", "allocated": {"cpu": "9"}},
+        ]});
+        let nodes = tree(vec![
+            found("root.teams", &serde_json::json!({"parent": "root"}), &status),
+            found("root.teams.c", &serde_json::json!({"parent": "root.teams"}), &serde_json::Value::Null),
+        ]);
+        let rows: Vec<_> = nodes.iter().map(|node| (&*node.name, node.dynamic)).collect();
+        let expected = [
+            ("root", false),
+            ("root.default", false),
+            ("root.teams", false),
+            ("root.teams.a", true),
+            ("root.teams.b", true),
+            ("root.teams.c", false),
+            ("root.teams.…", true),
+        ];
+        assert_eq!(rows, expected);
+        let shown = render(&nodes.iter().collect::<Vec<_>>(), TableOutput::Wide, false);
+        let row = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
+        assert!(row("root.teams.a (dynamic)").contains("cpu 4"), "{shown}");
+        assert!(row("root.teams.b (dynamic)").ends_with("must be a number"), "{shown}");
+        assert!(row("root.teams.… (dynamic)").ends_with("3 more are in use"), "{shown}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 
-use super::super::list::{UNSEEN, queue_of, state};
+use super::super::list::{DEFAULT_QUEUE, UNSEEN, queue_of, state};
 use super::{Answer, Waiting};
 use crate::api::task_group::{Counts, Reservation, TaskGroup, TaskGroupStatus};
 use crate::core::codes::Code;
@@ -65,6 +65,22 @@ fn waits_in_a_circle(group: &TaskGroup, status: &TaskGroupStatus, now: Timestamp
     group.spec.reservation == Reservation::Direct && waits && is_old
 }
 
+/// Whether an application that names no queue has another than everybody.
+fn is_by_namespace(group: &TaskGroup, status: &TaskGroupStatus) -> bool {
+    group.spec.queue.is_none() && !status.queue.is_empty() && status.queue != DEFAULT_QUEUE
+}
+
+/// By what rule it has that queue.
+pub(super) fn by_namespace(namespace: Option<&str>, queue: &str) -> String {
+    let namespace = namespace.unwrap_or_default();
+    let own = queue.rsplit_once('.').filter(|(_, last)| *last == namespace);
+    let chosen = own.map_or(queue, |(above, _)| above);
+    format!(
+        "It names no queue: {queue} is that of namespace {namespace}, by its labels and the namespaceSelector of {chosen} \
+         (kubectl get namespace {namespace} --show-labels, kubectl get gq {chosen} -o yaml)."
+    )
+}
+
 fn unseen(group: &TaskGroup, now: Timestamp) -> String {
     let name = group.metadata.name.as_deref().unwrap_or_default();
     let namespace = group.metadata.namespace.as_deref().unwrap_or_default();
@@ -123,6 +139,7 @@ fn hints(group: &TaskGroup, status: &TaskGroupStatus, now: Timestamp) -> Vec<Str
         ),
         (group.metadata.deletion_timestamp.is_some(), "It is being deleted.".to_owned()),
         (waits_in_a_circle(group, status, now), IN_A_CIRCLE.to_owned()),
+        (is_by_namespace(group, status), by_namespace(group.metadata.namespace.as_deref(), &status.queue)),
     ];
     hints.into_iter().filter(|(applies, _)| *applies).map(|(_, hint)| hint).collect()
 }

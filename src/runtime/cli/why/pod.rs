@@ -3,6 +3,7 @@
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 
+use super::super::list::DEFAULT_QUEUE;
 use super::group;
 use super::{Answer, Gang, Waiting};
 use crate::api::names;
@@ -194,12 +195,21 @@ impl Facts<'_> {
         let when = since.map_or(String::new(), |time| format!(" since {time} ({})", age(time, self.now)));
         let mark = self.mark();
         let unreadable = mark.is_err().then(|| UNREADABLE_MARK.to_owned());
+        let rule = mark.as_ref().ok().and_then(Option::as_ref).and_then(|mark| self.rule(mark));
         let taken = mark.ok().flatten().and_then(|mark| mark.seat).filter(|_| !self.is_placeholder());
         let seat = taken.map_or(String::new(), |seat| format!(" in seat {seat}"));
         let answer = self.simple(base, &format!("is on node {node}{seat}{when}; phase {phase}"));
         let leaving = self.pod.metadata.deletion_timestamp.is_some().then(|| "It is being deleted.".to_owned());
-        let hints = leaving.into_iter().chain(unreadable).collect();
+        let hints = leaving.into_iter().chain(unreadable).chain(rule).collect();
         self.with_gang(Answer { node: Some(node), since, reason: phase, hints, ..answer })
+    }
+
+    /// By what rule a pod outside task groups is in a queue that it does not name.
+    fn rule(&self, mark: &Mark) -> Option<String> {
+        let spoken = in_other_words(self.pod, Dialect::ALL).and_then(|spoken| spoken.queue);
+        let is_named = self.label(names::QUEUE).is_some() || spoken.is_some() || belonging(self.pod).0.is_some();
+        let is_by_namespace = !is_named && *mark.queue != *DEFAULT_QUEUE;
+        is_by_namespace.then(|| group::by_namespace(self.pod.metadata.namespace.as_deref(), &mark.queue))
     }
 
     fn bound_since(&self) -> Option<Timestamp> {
