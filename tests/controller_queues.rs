@@ -1,12 +1,14 @@
 //! Shim, core and outbox together: what Queues and ResourceQuotas come to, and what is said of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
+use gangline::api::names::QUEUE;
+use gangline::shim::dialect::Dialect;
 use gangline::shim::observation::{Outcome, WatchFact};
 use gangline::shim::op::{Call, Kind, Op};
 use serde_json::{Value, json};
 
-use crate::support::driven::{Driven, group};
+use crate::support::driven::{Driven, group, node};
 
 /// Design 01, 1.12: what is wrong with a Queue is said on it, also when the last valid spec stays in force, so that nothing
 /// changes for the core.
@@ -125,4 +127,58 @@ fn a_queue_that_was_never_right_leaves_nothing() {
         driven.step();
         assert_eq!(driven.controller.leftovers(), ["nodes", "nodes"], "of the shim, and of the core");
     }
+}
+
+/// Design 01, 1.12 and 03, 3.4: what the queue of a namespace uses, and what is wrong with the namespace's annotations, the queue
+/// above tells, since the queue has no object; a placeholder and the TaskGroup name it.
+#[test]
+fn the_queue_above_tells_of_those_of_namespaces() {
+    const QUOTA: &str = "yunikorn.apache.org/namespace.quota";
+    let mut driven = Driven::speaking(&[Dialect::YuniKorn]);
+    driven.list(&[(Kind::Node, &node("n1"))]);
+    let spec = json!({"parent": "root", "namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "Exists"}]},
+                      "childTemplate": {"max": {"cpu": "1"}, "maxApplications": 5}});
+    driven.upsert(Kind::Queue, &json!({"metadata": {"name": "root.teams", "generation": 1}, "spec": spec}));
+    driven.upsert(Kind::TaskGroup, &group(&json!({"minMember": 2, "placeholderFor": "all"})));
+    let namespace = |annotation: &str| json!({"metadata": {"name": "ns", "labels": {"team": "a"}, "annotations": {QUOTA: annotation}}});
+    driven.upsert(Kind::Namespace, &namespace("{\"cpu\": \"8\"}"));
+    let (mut leaf, mut labels, mut queue) = (Value::Null, BTreeSet::new(), String::new());
+    let mut play = |driven: &mut Driven| {
+        for _ in 0..8 {
+            driven.wait(40_000);
+            for call in driven.taken() {
+                if let Op::PatchQueueStatus { status, .. } = &call.op {
+                    leaf = json!(status.leaves.first());
+                }
+                if let Op::PatchTaskGroupStatus { status, .. } = &call.op {
+                    queue.clone_from(&status.queue);
+                }
+                let made = if let Op::CreatePod(pod) = &call.op {
+                    labels.extend(
+                        pod.metadata
+                            .labels
+                            .iter()
+                            .flatten()
+                            .filter(|(key, _)| *key == QUEUE)
+                            .map(|(_, path)| path.clone()),
+                    );
+                    Some(Box::new(driven.seen(Kind::Pod, &json!(pod))))
+                } else {
+                    None
+                };
+                driven.answer(&call, Outcome::Ok(made));
+            }
+        }
+        leaf.clone()
+    };
+    let told = play(&mut driven);
+    let expected = json!({"name": "root.teams.ns", "max": {"cpu": "8"}, "maxApplications": 5,
+                          "allocated": {"cpu": "2", "pods": "2"}, "applications": {"Accepted": 1}});
+    assert_eq!(told, expected);
+    driven.upsert(Kind::Namespace, &namespace("8"));
+    let told = play(&mut driven);
+    assert_eq!(told["max"], json!({"cpu": "8"}), "what was right last counts");
+    assert!(told["problem"].as_str().is_some_and(|text| text.starts_with(QUOTA)), "{told}");
+    assert_eq!(queue, "root.teams.ns");
+    assert_eq!(labels, ["root.teams.ns".to_owned()].into());
 }

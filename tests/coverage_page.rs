@@ -26,6 +26,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_kept", "src/core/model/kept.rs, src/core/gang/kept.rs"),
     ("spec_loss", "src/core/facts/pods.rs"),
     ("spec_lost_again", "src/core/gang/reserve.rs"),
+    ("spec_namespaces", "src/core/model/namespaces.rs, src/core/facts/namespaces.rs"),
     ("spec_order", "src/core/order"),
     ("spec_originators", "src/core/gang/judge.rs"),
     ("spec_policies", "src/core/order/merge.rs, src/core/model/queue/standing.rs, src/core/model/starting.rs"),

@@ -55,6 +55,7 @@ mod spec_interrupted;
 mod spec_kept;
 mod spec_loss;
 mod spec_lost_again;
+mod spec_namespaces;
 mod spec_order;
 mod spec_originators;
 mod spec_policies;
