@@ -2,6 +2,7 @@
 
 mod endings;
 mod harmless;
+mod namespaces;
 mod placeholders;
 mod queues;
 mod restarts;
@@ -29,6 +30,7 @@ pub(crate) fn tests() -> Vec<Test> {
         queues::tests(),
         yunikorn::tests(),
         yunikorn_scenarios::tests(),
+        namespaces::tests(),
     ]
     .into_iter()
     .flatten()

@@ -163,7 +163,9 @@ impl Context {
     /// What a command of the program says about the test's namespace: exit code and output.
     pub(crate) fn gangline(&self, words: &[&str]) -> Result<(Option<i32>, String)> {
         let mut command = Command::new(binary());
-        command.args(words).args(["-n", &self.namespace, "--kubeconfig"]).arg(&self.cluster.kubeconfig);
+        // Queues have no namespace.
+        let inside: &[&str] = if words.first() == Some(&"queue") { &[] } else { &["-n", &self.namespace] };
+        command.args(words).args(inside).arg("--kubeconfig").arg(&self.cluster.kubeconfig);
         let output = command.output().during("running gangline")?;
         Ok((output.status.code(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()))
     }
