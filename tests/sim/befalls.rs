@@ -188,6 +188,7 @@ impl World {
 
 /// What follows for the rest of the world, and what is promised of the two.
 impl World {
+    /// Whether two may lead.
     pub(crate) fn is_torn(&self) -> bool {
         self.replicas.as_ref().is_some_and(|replicas| self.now_ms <= replicas.torn_until)
     }
