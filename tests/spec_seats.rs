@@ -389,6 +389,21 @@ fn a_seat_that_leaves_slowly_is_named() {
     assert_eq!(cluster.bound(), ["g-0", "g-1"]);
 }
 
+/// 01, 1.11: a start and what was seen are one path: the next process waits for it as well, and makes no other placeholder,
+/// which would find no room and be called Unschedulable.
+#[test]
+fn a_seat_that_leaves_slowly_does_so_for_the_next_process() {
+    let mut cluster = held(Cluster::default().nodes(2, 1).queue("root.q", 4), 2);
+    cluster.change("ph-g-1-1-0", |spec| spec.terminating = true);
+    cluster.settle();
+    cluster.restart().settle();
+    assert_eq!((cluster.report("g").reason, cluster.report("g").seats.held), ("PlaceholdersLeaving", 1));
+    assert!(!cluster.pods.contains_key("ph-g-1-1-1"), "{:#?}", cluster.log);
+    cluster.delete("ph-g-1-1-0");
+    cluster.settle();
+    assert_eq!((cluster.report("g").reason, cluster.report("g").seats.held), ("WaitingForMembers", 2));
+}
+
 /// 02, 2.2: a seat whose placeholder was lost after the start lost no member.
 #[test]
 fn a_lost_placeholder_is_no_lost_member() {

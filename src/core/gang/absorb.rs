@@ -60,6 +60,9 @@ impl Scheduler {
             SeatState::Open(Reserve::None | Reserve::Creating) if stays && self.is_wanted_now(group, is_bound) => {
                 self.adopt(id, group, name);
             }
+            SeatState::Open(Reserve::None) if self.is_waited_for(group, id) => {
+                self.books.seat(group, name.seat, SeatState::Leaving(id));
+            }
             SeatState::Open(_)
             | SeatState::Assumed(_)
             | SeatState::Binding(_)
@@ -126,6 +129,15 @@ impl Scheduler {
     fn is_wanted_now(&self, group: GroupId, is_bound: bool) -> bool {
         let gang = self.books.groups[group].gang.map(|gang| &self.books.gangs[gang]);
         gang.is_some_and(|gang| gang.is_past_gate() && (is_bound || *gang.stage() != Stage::Started))
+    }
+
+    /// Whether a gang that reserves lost this placeholder before we began, and it is not gone yet: as for whoever saw it lost,
+    /// its seat is open only then. Until then it would take the room from its own successor.
+    fn is_waited_for(&self, group: GroupId, id: AskId) -> bool {
+        let ask = &self.books.asks[id];
+        let gang = self.books.groups[group].gang.map(|gang| &self.books.gangs[gang]);
+        let reserves = gang.is_some_and(|gang| gang.is_past_gate() && gang.is_before_start());
+        reserves && ask.spec.terminating && ask.leaving.is_none() && matches!(ask.state, AskState::Bound { .. })
     }
 
     /// A placeholder that no seat can want: another incarnation's, a deleted group's, or of a gang that needs none.
