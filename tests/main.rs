@@ -78,3 +78,4 @@ mod support;
 mod tidy;
 #[cfg(feature = "runtime")]
 mod watches;
+mod yunikorn;

@@ -1,0 +1,150 @@
+//! YuniKorn's own behaviours, one by one, by the name of the test that shows each there; `docs/yunikorn-behaviours.md` is the table
+//! of them. UPDATE=1 writes it anew.
+
+mod end_to_end;
+mod objects;
+mod partition;
+mod rows;
+mod shim;
+mod table;
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use table::{Row, SECTIONS, Verdict};
+
+const PAGE: &str = "docs/yunikorn-behaviours.md";
+
+/// What YuniKorn's queues have and ours do not yet.
+const NOT_BUILT: &str = "\
+## Not built yet
+
+- Queues by namespace, made from a template at the first use: not built yet, so no row is about them.
+- Limits of users and groups: not built yet (P18).
+";
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).to_path_buf()
+}
+
+fn rows() -> impl Iterator<Item = &'static Row> {
+    SECTIONS.iter().flat_map(|(_, rows)| rows.iter())
+}
+
+/// How many rows of these have each verdict.
+fn counts<'a>(rows: impl Iterator<Item = &'a Row>) -> [usize; Verdict::NAMES.len()] {
+    let mut counts = [0; Verdict::NAMES.len()];
+    for row in rows {
+        let place = Verdict::NAMES.iter().position(|name| *name == row.verdict.name()).expect("each has a name");
+        counts[place] += 1;
+    }
+    counts
+}
+
+/// The file of a test of ours, and its name there; a file alone has none.
+fn place(ours: &str) -> (PathBuf, Option<&str>) {
+    let below = if ours.starts_with("src/") || ours.starts_with("e2e/") { "" } else { "tests/" };
+    match ours.split_once("::") {
+        Some((file, test)) => (root().join(format!("{below}{file}.rs")), Some(test)),
+        None => (root().join(format!("{below}{ours}")), None),
+    }
+}
+
+fn line(row: &Row) -> String {
+    let Row { theirs, says, verdict, ours } = row;
+    let ours = ours.iter().map(|test| format!("`{test}`")).collect::<Vec<_>>().join(", ");
+    let reason = verdict.reason();
+    let verdict = if reason.is_empty() { verdict.name().to_owned() } else { format!("{}: {reason}", verdict.name()) };
+    format!("| {} | {says} | {verdict} | {ours} |\n", theirs.replace('|', "\\|"))
+}
+
+fn page() -> String {
+    let mut page = String::from(
+        "# YuniKorn's behaviours, one by one\n\nGenerated from `tests/yunikorn/rows` (UPDATE=1): what each of YuniKorn's own tests of gangs \
+         asserts, what becomes of it here, and the test of ours that shows it. Tests are files below `tests/`, or paths.\n\n",
+    );
+    writeln!(page, "| section | {} |", Verdict::NAMES.join(" | ")).expect("it fits");
+    writeln!(page, "|---|{}", "---|".repeat(Verdict::NAMES.len())).expect("it fits");
+    let mut count = |title: &str, counts: [usize; Verdict::NAMES.len()]| {
+        let counts = counts.map(|count| count.to_string()).join(" | ");
+        writeln!(page, "| {title} | {counts} |").expect("it fits");
+    };
+    SECTIONS.iter().for_each(|(title, rows)| count(title, counts(rows.iter())));
+    count("all", counts(rows()));
+    for (title, rows) in SECTIONS {
+        write!(page, "\n## {title}\n\n| YuniKorn | says | here | shown by |\n|---|---|---|---|\n").expect("it fits");
+        rows.iter().for_each(|row| page.push_str(&line(row)));
+    }
+    write!(page, "\n{NOT_BUILT}").expect("it fits");
+    page
+}
+
+#[test]
+fn the_page_of_behaviours_is_what_the_table_says() {
+    let page = page();
+    if std::env::var_os("UPDATE").is_some() {
+        fs::write(root().join(PAGE), &page).expect("writable");
+    }
+    let is_current = fs::read_to_string(root().join(PAGE)).unwrap_or_default() == page;
+    assert!(is_current, "{PAGE}: run the tests with UPDATE=1");
+}
+
+/// The numbers at the page's top are those of the rows below them.
+#[test]
+fn the_counts_are_those_of_the_rows() {
+    let page = page();
+    let cells = |line: &str| line.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect::<Vec<_>>();
+    let all = page.lines().find(|line| line.starts_with("| all ")).expect("there is a sum");
+    let below: Vec<_> = page.lines().skip_while(|line| !line.starts_with("## ")).collect();
+    for (name, count) in Verdict::NAMES.iter().zip(&cells(all)[1..]) {
+        let has = |line: &&&str| line.starts_with("| ") && cells(line)[2].split(':').next() == Some(*name);
+        assert_eq!(below.iter().filter(has).count().to_string(), *count, "{name}");
+    }
+}
+
+/// Every test that the table names exists and is a test.
+#[test]
+fn every_test_that_is_named_exists() {
+    for ours in rows().flat_map(|row| row.ours) {
+        let (file, test) = place(ours);
+        let text = fs::read_to_string(&file).unwrap_or_else(|error| panic!("{ours}: {error}"));
+        let Some(test) = test else { continue };
+        let before = text.split_once(&format!("fn {test}(")).unwrap_or_else(|| panic!("{ours}: there is none")).0;
+        let attributes =
+            before.trim_end().lines().rev().take_while(|line| !line.trim().is_empty() && line.trim() != "}");
+        let is_test = attributes.into_iter().any(|line| line.contains("test]"));
+        assert!(is_test || ours.starts_with("e2e/"), "{ours} is no test");
+    }
+}
+
+/// What is asserted there is shown here, or the row says why not; and each defect has its row.
+#[test]
+fn every_row_is_shown_or_says_why_not() {
+    for row in rows() {
+        let needs_test = match row.verdict {
+            Verdict::Same | Verdict::Better(_) | Verdict::Different(_) => true,
+            Verdict::NotApplicable(_) | Verdict::Missing(_) => false,
+        };
+        assert!(!needs_test || !row.ours.is_empty(), "{}", row.theirs);
+    }
+    let names: Vec<_> = rows().map(|row| row.theirs).collect();
+    assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "each once");
+    let pains: BTreeSet<_> = (1..=37).map(|number| format!("P{number}")).collect();
+    let told = names.iter().filter(|name| name.len() <= 3).map(|name| (*name).to_owned());
+    assert_eq!(told.collect::<BTreeSet<_>>(), pains);
+}
+
+/// Every test of these files is named in the table.
+#[test]
+fn every_test_here_is_in_the_table() {
+    let named: BTreeSet<_> = rows().flat_map(|row| row.ours).copied().collect();
+    for file in ["end_to_end", "objects", "partition", "shim"] {
+        let text = fs::read_to_string(root().join(format!("tests/yunikorn/{file}.rs"))).expect("it is there");
+        for after in text.split("#[test]\nfn ").skip(1) {
+            let test = after.split('(').next().expect("a name");
+            assert!(named.contains(&*format!("yunikorn/{file}::{test}")), "{file}::{test}");
+        }
+    }
+}
