@@ -51,7 +51,11 @@ pub(super) const ROWS: &[Row] = &[
     ),
     row("queue.adminacl", Nothing, "RBAC on Queue objects says who may change them"),
     row("queue.submitacl", Nothing, "whoever may create pods may name any queue"),
-    row("queue.childtemplate", Nothing, "no queue is made when somebody names it"),
+    row(
+        "queue.childtemplate",
+        Nothing,
+        "childTemplate of a Queue is for the queues of namespaces that its namespaceSelector chooses: write both by hand",
+    ),
     row("queue.limits", Nothing, NO_USERS),
     row("queue.properties.application.sort.policy", Field("sortPolicy"), "in a queue that is Fair a gang is refused"),
     row("queue.properties.application.sort.priority", Nothing, "priority always counts before who came first"),
@@ -83,7 +87,11 @@ pub(super) const ROWS: &[Row] = &[
     row("placementrule.create", Nothing, "no queue is made when somebody names it"),
     row("placementrule.filter", Nothing, NO_USERS),
     row("placementrule.fixed", Nothing, "pods name their queue"),
-    row("placementrule.tag", Nothing, "pods name their queue, not their namespace"),
+    row(
+        "placementrule.tag",
+        Nothing,
+        "a Queue with namespaceSelector says whose it is, and with childTemplate each namespace has one: write it by hand",
+    ),
     row("placementrule.user", Nothing, NO_USERS),
     row("service.placeholderImage", Value("config.placeholderImage"), ""),
     row(
