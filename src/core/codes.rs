@@ -115,7 +115,7 @@ codes! {
         "The application goes on without this TaskGroup, which it does not list or which differs from it.";
     TaskGroupNotFound, Arrivals, Warning,
         "The pod names a TaskGroup that does not exist in its namespace; it is parked.";
-    WaitingForTaskGroups, Arrivals, Warning, "TaskGroups that the gangGroup lists do not exist yet.";
+    WaitingForTaskGroups, Arrivals, Warning, "TaskGroups that the gangGroup lists, or that pods of the application declare, do not exist yet.";
     WaitingForQueues, Arrivals, Warning,
         "The cluster does not serve the kind Queue (yet), so that a queue cannot be looked up.";
     WaitingForNamespace, Arrivals, Warning,
@@ -201,7 +201,7 @@ codes! {
          each with its place, as far as 1000 characters go. The pod gets no node, and no TaskGroup is made of what it declares, until they are right.";
     DeclarationAdjusted, Nothing, Warning,
         "Of an event of a pod: what it says in the words of another system is read otherwise than it is written, as that system \
-         does, or another pod says it differently; the message says what.";
+         does, another pod says it differently, or the TaskGroup is there with another spec and counts; the message says what.";
     DeclarationRefused, Time, Warning,
         "Of an event of a pod: the API server refuses the TaskGroup that is made of what the pod declares; it is tried again.";
     SeatTooSmall, Others, Warning, "The pod needs more than the seat kept for it, and the difference is not free.";

@@ -149,15 +149,24 @@ impl Driven {
     pub fn grant(&mut self) -> Vec<Seen> {
         let mut made = Vec::new();
         for call in self.taken() {
-            let pod = if let Op::CreatePod(pod) = &call.op {
-                Some(self.seen(Kind::Pod, &serde_json::to_value(pod).expect("a pod is JSON")))
-            } else {
-                None
-            };
+            let pod = self.created(&call);
             made.extend(pod.clone());
             self.answer(&call, Outcome::Ok(pod.map(Box::new)));
         }
         made
+    }
+
+    /// Answers one call likewise; a pod that is deleted is gone at once.
+    pub fn grant_one(&mut self, call: &Call) {
+        let is_deleted = matches!(call.op, Op::DeletePod { .. });
+        let outcome = if is_deleted { Outcome::Removed } else { Outcome::Ok(self.created(call).map(Box::new)) };
+        self.answer(call, outcome);
+    }
+
+    /// The pod that a call makes.
+    fn created(&mut self, call: &Call) -> Option<Seen> {
+        let Op::CreatePod(pod) = &call.op else { return None };
+        Some(self.seen(Kind::Pod, &serde_json::to_value(pod).expect("a pod is JSON")))
     }
 }
 

@@ -176,7 +176,8 @@ impl Scheduler {
                 Line::Gang(gang) => self.serve_gang(*gang),
             };
             budget = budget.saturating_sub(placed);
-            if placed > 0 {
+            // Where nobody is promised anything, places follow from the lines alone. Else what was given back counts, too.
+            if self.books.queues.are_ordered() {
                 merge.renew(&self.books.queues, due.queue);
             }
             match next {

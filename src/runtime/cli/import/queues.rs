@@ -137,6 +137,10 @@ fn spec(queue: &Queue, path: &str, there: &str, report: &mut Report) -> Map<Stri
         put(field.filter(|_| !amounts.is_empty()), json!(amounts));
     }
     if let Some((_, most)) = queue.max_applications.filter(|(_, most)| *most > 0) {
+        if most > APPLICATIONS_MAX {
+            let note = format!("is {APPLICATIONS_MAX}, the most that a Queue may be told");
+            report.add(Fate::Different, "maxapplications", &note, there, &most.to_string());
+        }
         put(report.look_up("queue.maxapplications", there, ""), most.min(APPLICATIONS_MAX).into());
     }
     for (name, value) in &queue.properties {
