@@ -25,6 +25,7 @@ mod gangs;
 #[allow(dead_code, reason = "the vocabulary of tests; not every word is in use at all times")]
 mod harness;
 mod install;
+mod limits;
 mod losses;
 mod real;
 mod replicas;
@@ -51,6 +52,7 @@ fn main() -> ExitCode {
         faults::tests(),
         rights::tests(),
         access::tests(),
+        limits::tests(),
         crash::tests(),
         replicas::tests(),
     ];

@@ -266,7 +266,8 @@ fn the_configuration_has_the_names_of_the_code() {
             "log",
             "maxPlaceholders",
             "placeholderImage",
-            "schedulerNames"
+            "schedulerNames",
+            "submitters"
         ]
     );
     let args = &manifest("Deployment", "gangline")["spec"]["template"]["spec"]["containers"][0]["args"];

@@ -24,6 +24,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_head", "src/core/order/heads.rs"),
     ("spec_interrupted", "src/core/gang/recover.rs, src/core/gang/replace.rs"),
     ("spec_kept", "src/core/model/kept.rs, src/core/gang/kept.rs"),
+    ("spec_limits", "src/core/model/queue/share.rs"),
     ("spec_loss", "src/core/facts/pods.rs"),
     ("spec_lost_again", "src/core/gang/reserve.rs"),
     ("spec_namespaces", "src/core/model/namespaces.rs, src/core/facts/namespaces.rs"),

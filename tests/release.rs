@@ -69,7 +69,7 @@ fn placeholder(scheduler_name: &str, seat: u32) -> Value {
     let name = PlaceholderName { group: Key::new("data", "executors"), uid, incarnation: 1, seat, attempt: 0 };
     let blueprint = Blueprint { application: "spark".into(), ..Blueprint::default() };
     let scheduler_name = scheduler_name.into();
-    let config = PlaceholderConfig { scheduler_name, image: "pause".into(), queue: "root".into() };
+    let config = PlaceholderConfig { scheduler_name, image: "pause".into(), queue: "root".into(), submitter: None };
     let mut pod = serde_json::to_value(pod(&name, &blueprint, &config)).expect("plain data");
     pod["metadata"]["uid"] = json!(format!("uid-{seat}"));
     pod

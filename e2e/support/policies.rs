@@ -32,17 +32,27 @@ pub struct Asker {
 impl Asker {
     /// As the kubeconfig's own user, or as another one in its name.
     pub async fn new(kubeconfig: &Path, user: Option<&str>) -> Result<Self> {
+        Self::made(kubeconfig, user, Vec::new()).await
+    }
+
+    async fn made(kubeconfig: &Path, user: Option<&str>, groups: Vec<String>) -> Result<Self> {
         let step = format!("making a client from {}", kubeconfig.display());
         let file = Kubeconfig::read_from(kubeconfig).during(&step)?;
         let mut config = Config::from_custom_kubeconfig(file, &KubeConfigOptions::default()).await.during(&step)?;
         config.default_retry = false;
         config.auth_info.impersonate = user.map(str::to_owned);
+        config.auth_info.impersonate_groups = Some(groups).filter(|groups| !groups.is_empty());
         let client = Client::try_from(config).during(&step)?;
         Ok(Self { client, user: user.unwrap_or("the administrator").to_owned() })
     }
 
+    /// As somebody who is in this group.
+    pub async fn of_group(kubeconfig: &Path, user: &str, group: &str) -> Result<Self> {
+        Self::made(kubeconfig, Some(user), vec![group.to_owned()]).await
+    }
+
     /// Status code and body of a request.
-    async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<(u16, String)> {
+    pub async fn ask(&self, method: Method, path: &str, body: Option<&Value>) -> Result<(u16, String)> {
         let step = format!("{method} {path} by {}", self.user);
         let kind = if method == Method::PATCH { "application/merge-patch+json" } else { "application/json" };
         let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();

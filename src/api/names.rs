@@ -20,6 +20,9 @@ pub const PLACEHOLDER: &str = "gangline.dev/placeholder";
 /// and of a pod of a task group its incarnation, its seat and whether its gang had started
 /// (`queue=root.data incarnation=UID.1 seat=3 started=true`).
 pub const BINDING: &str = "gangline.dev/binding";
+/// Annotation on TaskGroups, pods and templates of pods: who made the object, `{"user":"alice","groups":["research"]}`. The
+/// shipped admission policy writes it; a Binding does where the pod is counted for somebody else.
+pub const SUBMITTER: &str = "gangline.dev/submitter";
 /// Label on placeholders: the seat, from 0.
 pub const SEAT: &str = "gangline.dev/seat";
 /// Label on placeholders: TaskGroup UID and incarnation counter, `UID.1`.

@@ -109,6 +109,12 @@ pub struct QueueSpec {
     /// Not set: as the queue above says; `afterSeconds: 600` where none says anything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub head_of_line: Option<HeadOfLine>,
+    /// What single users may use of the queue and of the queues below it, and what the members of a group may use together. It
+    /// counts where the cluster writes down who submits what (the chart's config.submitters): for a gang whoever made its
+    /// TaskGroup, else whoever made the pod, or what the pod was made from. Lowering one takes nothing away from what runs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 32), extend("x-kubernetes-list-type" = "atomic"))]
+    pub limits: Vec<SubmitterLimit>,
     /// For which namespaces the queue and the queues below it are, by their labels: applications of others are refused. And
     /// here applications of these go that name no queue: if several queues choose a namespace, to the first by name. Empty
     /// (`{}`): for all. Not set: for all, and none of them comes here without naming the queue.
@@ -118,6 +124,30 @@ pub struct QueueSpec {
     /// object is made for it; one of that name counts in its place. Needs a namespaceSelector.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub child_template: Option<ChildTemplate>,
+}
+
+/// What some users, or groups, may use of a queue. Names users, groups, or both.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+#[schemars(transform = schema::limit_of_somebody)]
+pub struct SubmitterLimit {
+    /// Users, each of whom may use so much. `*`: each whom no other limit of this queue names.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 256)), extend("x-kubernetes-list-type" = "atomic"))]
+    pub users: Vec<String>,
+    /// Groups, the members of each of which may use so much together. Who is in several counts for the first that a limit of
+    /// this queue names. `*`: all whose groups no other limit of this queue names, together.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64), inner(length(min = 1, max = 256)), extend("x-kubernetes-list-type" = "atomic"))]
+    pub groups: Vec<String>,
+    /// As max of a queue.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::amounts_from_zero)]
+    pub max: BTreeMap<String, Quantity>,
+    /// As maxApplications of a queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(max = 1_000_000))]
+    pub max_applications: Option<u32>,
 }
 
 /// Labels that a namespace must have: all that is listed.
@@ -245,6 +275,10 @@ pub struct QueueStatus {
     #[serde(default)]
     #[schemars(extend("maxProperties" = 16))]
     pub applications: BTreeMap<String, u32>,
+    /// What users and groups use whom spec.limits limit and who have something here; of more than 256 the first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = LEAVES_MAX), extend("x-kubernetes-list-type" = "atomic"))]
+    pub limited: Vec<LimitedStatus>,
     /// Queues directly below that have no Queue object, in order of their names, at most 256: those of namespaces that are in
     /// use, or whose annotations are wrong, and those that drain.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -273,6 +307,35 @@ pub struct FirstInLine {
     pub since: Time,
     /// Whether nothing behind it starts before it does, and what it lacks of a quota is kept for it (`headOfLine`).
     pub holds: bool,
+}
+
+/// What a user, or the members of a group, use of a queue that limits them: one of the two is named.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct LimitedStatus {
+    /// The user.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 512))]
+    pub user: Option<String>,
+    /// The group; `*`: all whom no other limit names.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 512))]
+    pub group: Option<String>,
+    /// What they may use.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::leaf_amounts)]
+    pub max: BTreeMap<String, Quantity>,
+    /// How many applications of them may hold or use resources at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_applications: Option<u32>,
+    /// What pods of them use, placeholders and kept seats included; of more than 16 resources the first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::leaf_amounts)]
+    pub allocated: BTreeMap<String, Quantity>,
+    /// Number of their applications by state.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(extend("maxProperties" = 16))]
+    pub applications: BTreeMap<String, u32>,
 }
 
 /// Most queues without an object that a status shows: with two resources each they are some 50 KiB.

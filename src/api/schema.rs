@@ -85,6 +85,14 @@ pub(super) fn values_of_operator(schema: &mut Schema) {
     schema.insert("x-kubernetes-validations".to_owned(), rules);
 }
 
+/// Names somebody, and limits something.
+pub(super) fn limit_of_somebody(schema: &mut Schema) {
+    let names = "(has(self.users) && size(self.users) > 0) || (has(self.groups) && size(self.groups) > 0)";
+    let limits = "has(self.maxApplications) || (has(self.max) && size(self.max) > 0)";
+    let rules = json!([rule(names, "must name users or groups"), rule(limits, "must have max or maxApplications")]);
+    schema.insert("x-kubernetes-validations".to_owned(), rules);
+}
+
 /// An object of which no more than one field is set.
 pub(super) fn one_bound(schema: &mut Schema) {
     let rule = "!has(self.maxOvertakes) || !has(self.afterSeconds)";

@@ -17,6 +17,7 @@ use crate::core::reason::Refusal;
 use crate::shim::dialect::Declared;
 use crate::shim::escape;
 use crate::shim::op::{Kind, Op};
+use crate::shim::submitter;
 use crate::shim::task_group::blueprint;
 
 /// Which pods declare which TaskGroups.
@@ -145,11 +146,13 @@ impl Controller {
 
     /// The TaskGroup as it is made now; `None` if it is there, or nobody declares it any more.
     pub(super) fn make_declared(&self, key: &Key) -> Option<Op> {
-        let (_, declared) = self.declared(key).filter(|_| !self.is_there(key))?;
+        let (ask, declared) = self.declared(key).filter(|_| !self.is_there(key))?;
+        let submitter = self.core.books.asks.get(ask).and_then(|ask| ask.spec.submitter.as_deref());
         let metadata = ObjectMeta {
             name: Some(key.name.to_string()),
             namespace: Some(key.namespace.to_string()),
             owner_references: Some(vec![declared.owner.clone()]),
+            annotations: submitter.map(|submitter| BTreeMap::from([submitter::annotation(submitter)])),
             ..ObjectMeta::default()
         };
         Some(Op::CreateTaskGroup(Box::new(TaskGroup { metadata, spec: declared.spec.clone(), status: None })))

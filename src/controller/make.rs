@@ -14,6 +14,7 @@ use crate::shim::mark;
 use crate::shim::op::{Call, Op};
 use crate::shim::placeholder::{PlaceholderConfig, pod};
 use crate::shim::show;
+use crate::shim::submitter;
 
 impl Controller {
     /// The calls that leave now. None before everything is synced: nothing is written on half a picture (01, 1.11).
@@ -81,6 +82,7 @@ impl Controller {
             scheduler_name: self.settings.scheduler_names.first()?.clone(),
             image: self.settings.placeholder_image.clone(),
             queue: self.core.queue_shown(id)?,
+            submitter: self.core.submitter_shown(id).cloned(),
         };
         Some(Op::CreatePod(Box::new(pod(name, blueprint, &config))))
     }
@@ -88,13 +90,10 @@ impl Controller {
     fn make_bind(&mut self, ask: AskId) -> Option<Op> {
         let pod = self.ledger.pod(ask)?;
         let (node, mark) = self.bindings.get(&ask)?;
-        Some(Op::Bind {
-            pod: pod.key.clone(),
-            uid: pod.uid.clone(),
-            node: node.clone(),
-            // Facts that no other object holds, written ahead (design 02, 2.1).
-            annotations: BTreeMap::from([(names::BINDING.to_owned(), mark::write(mark))]),
-        })
+        // Facts that no other object holds, written ahead (design 02, 2.1).
+        let mut annotations = BTreeMap::from([(names::BINDING.to_owned(), mark::write(mark))]);
+        annotations.extend(self.core.counted_for_another(ask).map(submitter::annotation));
+        Some(Op::Bind { pod: pod.key.clone(), uid: pod.uid.clone(), node: node.clone(), annotations })
     }
 
     fn make_condition(&mut self, ask: AskId) -> Option<Op> {

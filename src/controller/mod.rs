@@ -110,7 +110,8 @@ impl Controller {
     pub fn new(settings: Settings) -> Self {
         let served = Served::new(settings.scheduler_names.iter().cloned())
             .ignoring_foreign_markers(settings.ignore_foreign_markers)
-            .speaking(settings.dialects.iter().copied());
+            .speaking(settings.dialects.iter().copied())
+            .knowing_submitters(settings.submitters);
         Self {
             ledger: Ledger::new(served),
             core: Scheduler::with_most_placeholders(settings.max_placeholders),

@@ -14,6 +14,8 @@ pub struct Settings {
     pub ignore_foreign_markers: bool,
     /// Other systems whose words on pods are understood.
     pub dialects: Vec<Dialect>,
+    /// Admission writes who submitted an object, and nobody else can.
+    pub submitters: bool,
     /// The most placeholders that a gang may ask for.
     pub max_placeholders: u32,
     /// Drawn once per process: call numbers and event names are unique over processes.

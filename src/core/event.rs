@@ -98,6 +98,8 @@ pub struct AskSpec {
     pub shape: Arc<Shape>,
     /// Queue named by the pod itself (label, or annotation of its Binding); else its TaskGroup's, else the default.
     pub queue: Option<Text>,
+    /// Who submitted it, if that is known.
+    pub submitter: Option<Arc<Submitter>>,
     /// What it belongs to.
     pub role: Role,
     /// The TaskGroups that are made since it declares them.
@@ -112,6 +114,15 @@ pub struct AskSpec {
     pub mark: Option<Mark>,
     /// `metadata.deletionTimestamp` is set.
     pub terminating: bool,
+}
+
+/// Who created an object, as admission wrote on it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Submitter {
+    /// The user.
+    pub user: Text,
+    /// The groups that the user was in then; sorted.
+    pub groups: Vec<Text>,
 }
 
 /// TaskGroups that are made since a pod declares them. Before they are there their application does not start.
@@ -254,6 +265,8 @@ pub struct GroupSpec {
     pub application: Text,
     /// Queue path; `None` = it names none, and the one of its namespace counts.
     pub queue: Option<Text>,
+    /// Who submitted it, if that is known.
+    pub submitter: Option<Arc<Submitter>>,
     /// Seats, at least 1.
     pub min_member: u32,
     /// `minResource` plus one pod.
@@ -340,10 +353,25 @@ pub struct QueueSpec {
     pub max_applications: Option<u32>,
     /// How often, or how long, who is first in line is overtaken; `None` = as the queue above says.
     pub head_of_line: Option<HeadOfLine>,
+    /// What single users and groups may use of the queue and all below it, in the order in which they are said.
+    pub limits: Vec<SubmitterLimit>,
     /// For which namespaces the queue and all below it are; `None` = for all, and none has its home there.
     pub namespaces: Option<Selector>,
     /// The queue of its own that each of these namespaces has below it.
     pub template: Option<LeafSpec>,
+}
+
+/// What each of some users, or the members of each of some groups together, may use of a queue (01, 1.2.3).
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct SubmitterLimit {
+    /// Users; `*` for each of all others.
+    pub users: Vec<Text>,
+    /// Groups; `*` for all others together.
+    pub groups: Vec<Text>,
+    /// How much.
+    pub max: Limit,
+    /// How many applications may be past the gate at once; `None` = no limit.
+    pub max_applications: Option<u32>,
 }
 
 /// Labels that a namespace must have; without any requirement it chooses all.

@@ -376,6 +376,36 @@ impl Reason {
         }
     }
 
+    /// Whose quota, or number of applications, holds a gang up; `None` if something else does.
+    pub const fn quota(&self) -> Option<&Text> {
+        match self {
+            Self::WaitingForQuota(refused) => Some(&refused.queue),
+            Self::WaitingForApplications { queue, .. } => Some(queue),
+            Self::WaitingForTaskGroups { .. }
+            | Self::WaitingForQueues { .. }
+            | Self::WaitingForNamespace { .. }
+            | Self::WaitingForFirstPod
+            | Self::MembersRefused { .. }
+            | Self::WaitingForMembers { .. }
+            | Self::WaitingForStart { .. }
+            | Self::WaitingForPlaceholders { .. }
+            | Self::WaitingForFirst(_)
+            | Self::Pausing
+            | Self::Settling
+            | Self::CreatingPlaceholders { .. }
+            | Self::WaitingForCapacity { .. }
+            | Self::WaitingBehind { .. }
+            | Self::BindingPlaceholders { .. }
+            | Self::Held
+            | Self::PlaceholdersLeaving { .. }
+            | Self::WaitingForNextLife { .. }
+            | Self::PlaceholderRejected(_)
+            | Self::PlaceholdersLost(_)
+            | Self::JoinedLate { .. }
+            | Self::ReservationLost { .. } => None,
+        }
+    }
+
     /// Whether two reasons differ in their numbers at most.
     pub fn has_cause_of(&self, other: &Self) -> bool {
         let limit = |reason: &Self| match reason {

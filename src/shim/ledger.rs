@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::dialect::Dialect;
 pub use super::kinds::{GroupFacts, PodName, QueueFacts};
-use super::kinds::{Kept, Kind, Kinds, Namespaces, Pods};
+use super::kinds::{Kept, Kind, Kinds, Namespaces, Pods, Queues, TaskGroups};
 use super::known::{Version, Whose};
 use super::observation::{Malformed, Seen, WatchFact};
 use super::pod::Served;
@@ -33,7 +33,9 @@ impl Ledger {
     /// An empty ledger of a scheduler with these names.
     pub fn new(served: Served) -> Self {
         let namespaces = Namespaces::new(served.speaks(Dialect::YuniKorn));
-        let kinds = Kinds { pods: Pods::new(served), namespaces, ..Kinds::default() };
+        let groups = TaskGroups::new(served.knows_submitters());
+        let queues = Queues::new(served.knows_submitters());
+        let kinds = Kinds { groups, queues, namespaces, pods: Pods::new(served), ..Kinds::default() };
         Self { kinds, quarantine: BTreeMap::new() }
     }
 

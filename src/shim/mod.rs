@@ -27,6 +27,7 @@ mod selector;
 pub mod show;
 pub mod shown;
 pub mod spec_errors;
+pub mod submitter;
 pub mod syntax;
 pub mod task_group;
 pub mod wire;

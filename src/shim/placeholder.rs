@@ -1,6 +1,7 @@
 //! Placeholder pods: how they are named and made, and how they are recognised (design 03, 3.5).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{
     Affinity, Capabilities, Container, LocalObjectReference, Pod, PodReadinessGate, PodSecurityContext, PodSpec,
@@ -12,10 +13,11 @@ use sha2::{Digest, Sha256};
 
 use super::pod::{Served, incarnation, label, parse_incarnation};
 use super::quantity::Quantity;
+use super::submitter;
 use crate::api::names;
 use crate::api::task_group::PlaceholderTemplate;
 use crate::core::base::ids::{Key, Text, Uid};
-use crate::core::event::PlaceholderName;
+use crate::core::event::{PlaceholderName, Submitter};
 
 /// Most characters of the TaskGroup's name that are kept in a placeholder's: `tg-` + 30 + `-` + 26 = 60 of 63.
 const GROUP_PREFIX: usize = 30;
@@ -35,6 +37,8 @@ pub struct PlaceholderConfig {
     pub image: Text,
     /// The path of the queue in which its application is.
     pub queue: Text,
+    /// Who submitted its application, if that is known.
+    pub submitter: Option<Arc<Submitter>>,
 }
 
 /// The facts of a TaskGroup from which its placeholders are made.
@@ -119,6 +123,7 @@ fn metadata(
     labels.extend(own_labels(name, blueprint, config));
     let mut annotations = template.annotations.clone();
     annotations.insert("cluster-autoscaler.kubernetes.io/safe-to-evict".to_owned(), "true".to_owned());
+    annotations.extend(config.submitter.as_deref().map(submitter::annotation));
     ObjectMeta {
         name: Some(pod_name(name, &blueprint.application)),
         namespace: Some(name.group.namespace.to_string()),
@@ -282,6 +287,7 @@ mod tests {
             scheduler_name: "gangline".into(),
             image: "pause@sha256:0".into(),
             queue: "root.data".into(),
+            submitter: None,
         };
         pod(&name("executors"), &blueprint(), &config)
     }
@@ -307,6 +313,7 @@ mod tests {
             scheduler_name: "gangline".into(),
             image: "pause@sha256:0".into(),
             queue: "root.data".into(),
+            submitter: None,
         };
         let spec = serde_json::to_value(pod(&name("executors"), &blueprint, &config).spec).unwrap();
         let amounts = serde_json::json!({"cpu": "500m", "example.com/gpu": "1"});
@@ -385,7 +392,7 @@ mod tests {
             group in "[a-z0-9]([a-z0-9.-]{0,61}[a-z0-9])?", seat: u32, attempt: u32, incarnation in 1..u32::MAX,
         ) {
             let name = PlaceholderName { seat, attempt, incarnation, ..name(&group) };
-            let config = PlaceholderConfig { scheduler_name: "gangline".into(), image: "".into(), queue: "root.q".into() };
+            let config = PlaceholderConfig { scheduler_name: "gangline".into(), image: "".into(), queue: "root.q".into(), submitter: None };
             let pod = pod(&name, &blueprint(), &config);
             prop_assert!(is_dns_label(pod.metadata.name.as_deref().unwrap()));
             prop_assert!(pod.metadata.labels.iter().flatten().all(|(_, value)| is_label_value(value)));

@@ -8,10 +8,10 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::dialect::{Dialect, Spoken};
 use super::escape::bounded;
-use super::{constraints, foreign, mark, placeholder, requests, syntax};
+use super::{constraints, foreign, mark, placeholder, requests, submitter, syntax};
 use crate::api::names;
 use crate::core::base::ids::{Key, Text, Uid};
-use crate::core::event::{AskSpec, Declares, Mark, Place, Role};
+use crate::core::event::{AskSpec, Declares, Mark, Place, Role, Submitter};
 use crate::core::reason::{Objection, Unsupported};
 use crate::core::shape::Shape;
 
@@ -28,6 +28,8 @@ pub struct Served {
     ignores_foreign_markers: bool,
     /// Other systems whose words are understood.
     dialects: BTreeSet<Dialect>,
+    /// What objects say of who submitted them is believed.
+    knows_submitters: bool,
 }
 
 impl Served {
@@ -35,7 +37,7 @@ impl Served {
     pub fn new(names: impl IntoIterator<Item = impl Into<Text>>) -> Self {
         let mut names: Vec<Text> = names.into_iter().map(Into::into).collect();
         names.sort_unstable();
-        Self { names, ignores_foreign_markers: false, dialects: BTreeSet::new() }
+        Self { names, ignores_foreign_markers: false, dialects: BTreeSet::new(), knows_submitters: false }
     }
 
     /// The same, where such a marker makes no difference if it `is` to be ignored.
@@ -46,6 +48,16 @@ impl Served {
     /// The same, where the words of these systems are understood.
     pub fn speaking(self, dialects: impl IntoIterator<Item = Dialect>) -> Self {
         Self { dialects: dialects.into_iter().collect(), ..self }
+    }
+
+    /// The same, where admission writes who submitted an object if it `does`, and nobody else can.
+    pub fn knowing_submitters(self, does: bool) -> Self {
+        Self { knows_submitters: does, ..self }
+    }
+
+    /// Whether what objects say of who submitted them is believed.
+    pub const fn knows_submitters(&self) -> bool {
+        self.knows_submitters
     }
 
     /// Whether the words of a system are understood.
@@ -88,6 +100,7 @@ pub fn ask_spec(pod: &Pod, served: &Served, spoken: Option<&Spoken>) -> AskSpec 
         priority: pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or(0),
         shape: Arc::new(shape),
         queue: queue(pod, &role, mark.as_ref(), spoken),
+        submitter: submitter(pod, &role, served),
         role,
         declares: declares(&place, spoken.filter(|_| !terminating)),
         controller: controller(&pod.metadata),
@@ -95,6 +108,11 @@ pub fn ask_spec(pod: &Pod, served: &Served, spoken: Option<&Spoken>) -> AskSpec 
         mark,
         terminating,
     }
+}
+
+fn submitter(pod: &Pod, role: &Role, served: &Served) -> Option<Arc<Submitter>> {
+    let is_asked = served.knows_submitters && *role != Role::Foreign;
+    if is_asked { submitter::read(pod.metadata.annotations.as_ref()) } else { None }
 }
 
 /// The TaskGroups that a pod declares while it waits for a node. A gang that runs needs none that it did not start with, and
@@ -472,7 +490,12 @@ mod tests {
         let key = Key::new("data", "g");
         let name = PlaceholderName { group: key, uid: Uid::new("u"), incarnation: 1, seat: 0, attempt: 0 };
         let scheduler_name = names::SCHEDULER.into();
-        let config = placeholder::PlaceholderConfig { scheduler_name, image: "i".into(), queue: "root.q".into() };
+        let config = placeholder::PlaceholderConfig {
+            scheduler_name,
+            image: "i".into(),
+            queue: "root.q".into(),
+            submitter: None,
+        };
         let mut pod = placeholder::pod(&name, &placeholder::Blueprint::default(), &config);
         let labels = pod.metadata.labels.get_or_insert_default();
         labels.insert("scheduling.x-k8s.io/pod-group".to_owned(), "pg".to_owned());

@@ -1,5 +1,7 @@
 //! The tree of Queue objects: which of them have a valid place, and what is in force (design 01, 1.12).
 
+mod limits;
+
 use std::collections::BTreeMap;
 
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity as ApiQuantity;
@@ -15,6 +17,9 @@ use crate::core::reason::SpecError;
 
 /// Most resources that a queue limits; as many as a TaskGroup asks for.
 pub const MAX_RESOURCES: usize = 16;
+/// What is said of users and groups.
+const LIMITS: &str = "spec.limits";
+const NOBODY_KNOWN: &str = "have no effect: nothing says who submits what (the chart's config.submitters)";
 /// What the queues of namespaces are made of.
 const TEMPLATE: &str = "spec.childTemplate";
 /// Queues that exist, unlimited, whether or not there is an object.
@@ -27,6 +32,8 @@ pub const IMPLICIT: [&str; 2] = ["root", "root.default"];
 /// restart (ADR 0010).
 #[derive(Clone, Debug, Default)]
 pub struct QueueTree {
+    /// Who submitted an object is known, so that limits of users and groups can count.
+    knows_submitters: bool,
     // By path, so that a queue comes before those below it and these are adjacent.
     queues: BTreeMap<Text, Observed>,
 }
@@ -64,18 +71,30 @@ impl Standing {
 struct Said {
     spec: QueueSpec,
     errors: Vec<SpecError>,
+    /// What is right and changes nothing, with the reason.
+    without_effect: Vec<SpecError>,
 }
 
 impl QueueTree {
+    /// No Queue objects, where it is known who submitted an object if it `is`.
+    pub fn knowing_submitters(is: bool) -> Self {
+        Self { knows_submitters: is, ..Self::default() }
+    }
+
     /// Takes a Queue as last observed. The events are in order: parents before children.
     pub fn upsert(&mut self, name: &str, queue: &Queue) -> Vec<Event> {
-        self.put(name, read(name, queue))
+        let mut said = read(name, queue);
+        if !self.knows_submitters && !said.spec.limits.is_empty() {
+            said.spec.limits.clear();
+            said.without_effect.push(SpecError { field: LIMITS.into(), problem: NOBODY_KNOWN.into() });
+        }
+        self.put(name, said)
     }
 
     /// Takes a Queue that does not decode; what was in force stays.
     pub fn unreadable(&mut self, name: &str, problem: &str) -> Vec<Event> {
         let error = SpecError { field: "spec".into(), problem: escape::message(problem) };
-        self.put(name, Said { spec: QueueSpec::default(), errors: vec![error] })
+        self.put(name, Said { spec: QueueSpec::default(), errors: vec![error], without_effect: Vec::new() })
     }
 
     /// Takes a Queue that was deleted. Queues below it are displaced first, since they have no parent any more; `root`
@@ -180,6 +199,8 @@ impl QueueTree {
     fn problems_of(&self, name: &str) -> (bool, Vec<SpecError>) {
         let Some(known) = self.queues.get(name) else { return (false, Vec::new()) };
         let mut errors = Errors::from(known.said.errors.clone());
+        errors.extend(known.said.without_effect.clone());
+        errors.extend(self.broken_limits(name, &known.said.spec));
         errors.extend(self.broken_promises(name, &known.said.spec));
         errors.extend(self.broken_template(name, &known.said.spec));
         let Some(parent) = parent(name) else { return (true, errors.into_sorted()) };
@@ -231,6 +252,21 @@ impl QueueTree {
                 let (given, limit) = (Amount(resource, given), Amount(resource, limit));
                 errors
                     .add(format!("{TEMPLATE}.{what}[{resource}]"), format!("{given} is more than the {limit} of {at}"));
+            }
+        }
+        errors.into_sorted()
+    }
+
+    /// What is left to a user or group and they cannot have. In force all the same: the smallest limit counts.
+    fn broken_limits(&self, name: &str, spec: &QueueSpec) -> Vec<SpecError> {
+        let mut errors = Errors::default();
+        for (number, limit) in spec.limits.iter().enumerate() {
+            for (resource, given) in limit.max.iter() {
+                if let Some((at, most)) = self.limit_at(name, spec, resource).filter(|(_, most)| given > *most) {
+                    let (given, most) = (Amount(resource, given), Amount(resource, most));
+                    let problem = format!("{given} is more than the {most} of {at}, which counts");
+                    errors.add(format!("{LIMITS}[{number}].max[{resource}]"), problem);
+                }
             }
         }
         errors.into_sorted()
@@ -299,10 +335,11 @@ fn read(name: &str, queue: &Queue) -> Said {
         stopped: queue.spec.stopped.unwrap_or(false),
         max_applications: queue.spec.max_applications,
         head_of_line,
+        limits: limits::read(&queue.spec.limits, &mut errors),
         namespaces: selector.map(|said| selector::read("spec.namespaceSelector", said, &mut errors)),
         template: template.map(|said| read_template(said, &mut errors)),
     };
-    Said { spec, errors: errors.into_sorted() }
+    Said { spec, errors: errors.into_sorted(), without_effect: Vec::new() }
 }
 
 impl From<queue::SortPolicy> for SortPolicy {

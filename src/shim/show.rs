@@ -10,17 +10,18 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, Objec
 use super::escape;
 use super::ledger::GroupFacts;
 use crate::api::names::{GROUP, SCHEDULER, TASK_GROUP, VERSION};
-use crate::api::queue::{FirstInLine, LEAVES_MAX, LeafStatus, QueueStatus};
+use crate::api::queue::{FirstInLine, LEAVES_MAX, LeafStatus, LimitedStatus, QueueStatus};
 use crate::api::task_group::{Counts, Deadlines, TaskGroupStatus};
 use crate::api::{LEAF_AMOUNTS_MAX, SHOWN_AMOUNTS_MAX};
 use crate::core::base::ids::{Key, Text, Uid};
-use crate::core::base::resources::{Amount, Totals};
+use crate::core::base::resources::{Amount, Limit, Totals};
 use crate::core::codes::{Code, EventType};
 use crate::core::event::Style;
 use crate::core::model::countdown::Deadline;
 use crate::core::model::lifecycle::AppState;
+use crate::core::model::queue::share::Whose;
 use crate::core::reason::{SpecError, without_numbers};
-use crate::core::show::queues::{LeafReport, QueueReport};
+use crate::core::show::queues::{LeafReport, LimitedReport, QueueReport};
 use crate::core::show::report::GroupReport;
 use crate::core::time::Wall;
 
@@ -232,6 +233,7 @@ pub fn queue_status(
         }),
         headroom: headroom.map(|(name, left)| (name.to_string(), Quantity(Amount(name, *left).to_string()))).collect(),
         applications: by_state(&report.applications),
+        limited: report.limited.iter().take(LEAVES_MAX).map(limited_status).collect(),
         leaves: report.leaves.iter().take(LEAVES_MAX).map(leaf_status).collect(),
         leaves_left_out: u32::try_from(report.leaves.len().saturating_sub(LEAVES_MAX)).ok().filter(|more| *more > 0),
         conditions: queue_conditions(problems, (generation, keeps_earlier), old, now),
@@ -242,14 +244,32 @@ fn by_state(applications: &[(AppState, u32)]) -> BTreeMap<String, u32> {
     applications.iter().map(|(state, count)| (state.name().to_owned(), *count)).collect()
 }
 
+fn limited_status(limited: &LimitedReport) -> LimitedStatus {
+    let (user, group) = match &limited.whose {
+        Whose::User(name) => (Some(name.to_string()), None),
+        Whose::Group(name) => (None, Some(name.to_string())),
+    };
+    LimitedStatus {
+        user,
+        group,
+        max: written(&limited.max),
+        max_applications: limited.max_applications,
+        allocated: quantities(&limited.allocated).into_iter().take(LEAF_AMOUNTS_MAX).collect(),
+        applications: by_state(&limited.applications),
+    }
+}
+
+fn written(limit: &Limit) -> BTreeMap<String, Quantity> {
+    limit.iter().map(|(name, amount)| (name.to_owned(), Quantity(Amount(name, amount).to_string()))).collect()
+}
+
 fn leaf_status(leaf: &LeafReport) -> LeafStatus {
     let drains = leaf.drains.then(|| "drains: what runs goes on, nothing new is accepted".to_owned());
     let problems: Vec<String> = drains.into_iter().chain(leaf.errors.iter().map(ToString::to_string)).collect();
     let allocated = quantities(&leaf.allocated).into_iter().take(LEAF_AMOUNTS_MAX);
-    let max = leaf.max.iter();
     LeafStatus {
         name: leaf.path.to_string(),
-        max: max.map(|(name, amount)| (name.to_owned(), Quantity(Amount(name, amount).to_string()))).collect(),
+        max: written(&leaf.max),
         max_applications: leaf.max_applications,
         allocated: allocated.collect(),
         applications: by_state(&leaf.applications),

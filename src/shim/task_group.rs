@@ -30,7 +30,8 @@ const SEAT_HOLD_SECONDS: u32 = 60;
 /// The longest that it may be kept.
 pub const SEAT_HOLD_MOST: u32 = 3_600;
 
-/// A TaskGroup in the core's words. If there are `errors`, the other fields are as right as they can be.
+/// A TaskGroup in the core's words. If there are `errors`, the other fields are as right as they can be. Who submitted it is not
+/// among them ([`super::submitter`]).
 pub fn group_spec(group: &TaskGroup) -> GroupSpec {
     let key = pod::key(&group.metadata);
     let mut errors = Errors::default();
@@ -42,6 +43,7 @@ pub fn group_spec(group: &TaskGroup) -> GroupSpec {
         created: pod::created(&group.metadata),
         application: application(group),
         queue: queue(group),
+        submitter: None,
         min_member: group.spec.min_member,
         min_resource: min_resource(group),
         shape: Arc::new(expected_shape(group, &key)),
@@ -124,7 +126,7 @@ fn min_resource(group: &TaskGroup) -> Resources {
 /// What a placeholder would need if admission changed nothing.
 fn expected_shape(group: &TaskGroup, key: &Key) -> Shape {
     let name = PlaceholderName { group: key.clone(), uid: uid(group), incarnation: 1, seat: 0, attempt: 0 };
-    let config = PlaceholderConfig { scheduler_name: "".into(), image: "".into(), queue: "".into() };
+    let config = PlaceholderConfig { scheduler_name: "".into(), image: "".into(), queue: "".into(), submitter: None };
     // A constraint that we do not honour is among the errors; then the shape does not matter.
     pod::shape(&placeholder::pod(&name, &blueprint(group), &config)).0
 }

@@ -331,6 +331,7 @@ mod tests {
             placeholder_image: "p".into(),
             ignore_foreign_markers: false,
             dialects: Vec::new(),
+            submitters: true,
             max_placeholders: 5_000,
             instance: 1,
         };

@@ -161,6 +161,7 @@ impl World {
             sort_policy: *sorts,
             priority_offset: *offset,
             stopped: stopped.then_some(true),
+            limits: Vec::new(),
             namespace_selector: None,
             child_template: None,
         };

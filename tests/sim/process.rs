@@ -221,6 +221,7 @@ impl Process {
             placeholder_image: "pause".into(),
             ignore_foreign_markers: false,
             dialects: Vec::new(),
+            submitters: true,
             max_placeholders: 5_000,
             instance: number,
         };

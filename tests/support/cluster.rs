@@ -177,6 +177,7 @@ impl Cluster {
             created: 10,
             application: name.into(),
             queue: Some("root.default".into()),
+            submitter: None,
             min_member: min,
             min_resource: size(1),
             shape: Arc::new(Shape { request: size(1), ..Shape::default() }),
@@ -228,6 +229,7 @@ impl Cluster {
             priority: 0,
             shape: Arc::new(Shape { request: size(1), ..Shape::default() }),
             queue: None,
+            submitter: None,
             role,
             place: Place::Pending,
             held_up: None,
@@ -438,6 +440,9 @@ impl Cluster {
         let mut spec = self.pods[&name].1.clone();
         spec.place = Place::On { node, running: true };
         spec.mark = Some(mark);
+        if let Some(submitter) = self.scheduler.counted_for_another(ask) {
+            spec.submitter = Some(Arc::new(submitter.clone()));
+        }
         self.tell(Event::Bind(ask, BindOutcome::Bound));
         self.show(spec);
     }
@@ -454,7 +459,9 @@ impl Cluster {
         let asked = || self.groups.get(&*name.group.name).map(|spec| spec.shape.clone());
         let shape = self.admitted.get(&*name.group.name).cloned().or_else(asked).unwrap_or_default();
         let pod = pod_name(name);
-        let spec = AskSpec { shape, ..self.pod(&pod, Role::Placeholder(name.clone())) };
+        let group = self.scheduler.books.group_ids.get(&name.group);
+        let submitter = group.and_then(|group| self.scheduler.submitter_shown(*group)).cloned();
+        let spec = AskSpec { shape, submitter, ..self.pod(&pod, Role::Placeholder(name.clone())) };
         self.show(spec);
     }
 

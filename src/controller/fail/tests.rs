@@ -44,6 +44,7 @@ impl Bench {
             placeholder_image: "pause".into(),
             ignore_foreign_markers: false,
             dialects: Vec::new(),
+            submitters: true,
             max_placeholders: 5_000,
             instance: 1,
         };
@@ -315,7 +316,8 @@ fn neither_a_placeholder_nor_a_pod_that_is_being_bound_fails() {
     let (group, uid) = (Key::new("ns", "g"), Uid::new("g"));
     let name = PlaceholderName { group, uid, incarnation: 1, seat: 0, attempt: 0 };
     let scheduler_name = "gangline".into();
-    let config = PlaceholderConfig { scheduler_name, image: "pause".into(), queue: "root.default".into() };
+    let config =
+        PlaceholderConfig { scheduler_name, image: "pause".into(), queue: "root.default".into(), submitter: None };
     let made = placeholder::pod(&name, &Blueprint { application: "g".into(), ..Blueprint::default() }, &config);
     let mut made = serde_json::to_value(made).expect("a pod is JSON");
     made["metadata"]["uid"] = json!("made");

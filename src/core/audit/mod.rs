@@ -63,12 +63,12 @@ impl Scheduler {
                 violations.push(format!("{} is bound and not charged whole: {charge:?}", ask.spec.key));
             }
             nodes.entry(charge.node).or_default().add(&charge.on_node, 1);
-            let path = charge.queue.into_iter().flat_map(|queue| self.books.queues.path(queue));
+            let path = charge.queue.into_iter().flat_map(|queue| self.books.queues.counting(queue));
             path.for_each(|queue| queues.entry(queue).or_default().add(&charge.in_queue, 1));
         }
         for charge in self.books.kept.iter().filter_map(|(_, kept)| kept.charge.as_ref()) {
             nodes.entry(charge.node).or_default().add(&charge.on_node, 1);
-            let path = charge.queue.into_iter().flat_map(|queue| self.books.queues.path(queue));
+            let path = charge.queue.into_iter().flat_map(|queue| self.books.queues.counting(queue));
             path.for_each(|queue| queues.entry(queue).or_default().add(&charge.in_queue, 1));
         }
         for (node, expected) in nodes {
@@ -77,7 +77,7 @@ impl Scheduler {
                     .push(format!("node {:?} is charged otherwise than by its pods", self.books.nodes.name(node)));
             }
         }
-        for (id, queue) in self.books.queues.iter() {
+        for (id, queue) in self.books.queues.all() {
             if queue.allocated != queues.remove(&id).unwrap_or_default() {
                 violations.push(format!("queue {} is charged otherwise than by its pods", queue.path));
             }
@@ -246,17 +246,17 @@ impl Scheduler {
             {
                 violations.push(format!("{} is {} and counted as {:?}", app.key, app.state(), app.counted));
             }
-            for queue in app.queue.into_iter().flat_map(|queue| self.books.queues.path(queue)) {
+            for queue in app.queue.into_iter().flat_map(|queue| self.books.queues.counting(queue)) {
                 counts.entry(queue).or_default().2 += u32::from(app.admitted);
             }
             let Some(counted) = &app.counted else { continue };
-            for queue in self.books.queues.path(counted.queue) {
+            for queue in self.books.queues.counting(counted.queue) {
                 let count = counts.entry(queue).or_default();
                 count.0[counted.state as usize] += 1;
                 count.1.add_all(&counted.pending);
             }
         }
-        for (id, queue) in self.books.queues.iter() {
+        for (id, queue) in self.books.queues.all() {
             let (applications, pending, admitted) = counts.remove(&id).unwrap_or_default();
             if (queue.applications, &queue.pending, queue.admitted) != (applications, &pending, admitted) {
                 violations.push(format!("queue {} counts other applications than there are", queue.path));
@@ -281,7 +281,7 @@ impl Scheduler {
         for (id, queue) in self.books.gangs.iter().filter_map(|(id, gang)| Some((id, gang.starts_in()?))) {
             starting.entry(queue).or_default().insert(id);
         }
-        for (id, queue) in self.books.queues.iter() {
+        for (id, queue) in self.books.queues.all() {
             if queue.starting != starting.remove(&id).unwrap_or_default() {
                 violations.push(format!("queue {} counts other gangs that start than there are", queue.path));
             }
@@ -309,7 +309,7 @@ impl Scheduler {
                     lines.insert(Line::Gate(*queue, form.clone()));
                 }
                 Some(Turn::Past { queue, need, .. }) => {
-                    for queue in self.books.queues.path(*queue) {
+                    for queue in self.books.queues.counting(*queue) {
                         let (count, sum) = claims.entry(queue).or_default();
                         *count += 1;
                         sum.add_all(need);
@@ -322,7 +322,7 @@ impl Scheduler {
         if self.books.gate.values().map(|line| line.gangs.len()).sum::<usize>() != at_gate {
             violations.push("a gang stands at the gate and does not try to start".into());
         }
-        for (id, queue) in self.books.queues.iter() {
+        for (id, queue) in self.books.queues.all() {
             let expected = claims.remove(&id).unwrap_or_default();
             if (queue.claims.iter().count(), queue.claims.total(Before::All)) != (expected.0, &expected.1) {
                 violations.push(format!("queue {} has other claims than there are", queue.path));

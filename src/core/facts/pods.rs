@@ -257,8 +257,15 @@ impl Books {
         self.stand_in_line(id, WaitsFor::Nothing);
     }
 
-    /// The queue a pod with a node is charged to; `None` for other schedulers' pods.
+    /// The queue a pod with a node is charged to, or its submitter's part of that; `None` for other schedulers' pods.
     fn queue_charged(&mut self, id: AskId) -> Option<QueueId> {
+        let queue = self.queue_of_charge(id)?;
+        // A Binding wrote on it whose part it was.
+        let submitter = self.asks[id].spec.submitter.clone();
+        Some(if self.queues.submitter(queue).is_some() { queue } else { self.queues.share(queue, submitter.as_ref()) })
+    }
+
+    fn queue_of_charge(&mut self, id: AskId) -> Option<QueueId> {
         let ask = &self.asks[id];
         if ask.spec.role == Role::Foreign {
             return None;

@@ -25,7 +25,7 @@ impl Scheduler {
         // Who begins anew in the room that is kept for it takes nothing from those before it.
         let overtakes = if form.asks_for_nothing_new() { Ok(1) } else { self.may_overtake(queue, rank) };
         if let Err(first) = overtakes {
-            let until = Until { first: Some((queue, rank.clone())), ..Until::default() };
+            let until = Until { first: Some((self.books.queues.leaf(queue), rank.clone())), ..Until::default() };
             return self.stay_at_gate(queue, form, (Reason::WaitingForFirst(first), Next::waits(until)));
         }
         if let Some(refused) = self.refused_at_gate(id, queue, rank, &form.need) {
@@ -39,7 +39,7 @@ impl Scheduler {
         }
         if let Some(application) = self.books.somebody_starts(id, queue).filter(|_| !form.is_alone()) {
             let reason = Reason::WaitingForStart { queue: self.books.queues[queue].path.clone(), application };
-            let until = Until { starting: Some(queue), ..Until::default() };
+            let until = Until { starting: Some(self.books.queues.leaf(queue)), ..Until::default() };
             return self.stay_at_gate(queue, form, (reason, Next::waits(until)));
         }
         if form.is_alone() {
@@ -117,7 +117,7 @@ impl Scheduler {
         };
         told.into_iter().for_each(|id| self.wait(id, reason.clone()));
         if let (true, Next::Waits(until)) = (are_old, &next) {
-            let own = (until.namespace.is_some() || until.starting.is_some()).then_some(queue);
+            let own = (until.namespace.is_some() || until.starting.is_some()).then(|| self.books.queues.leaf(queue));
             until.limit.iter().map(|hold| hold.queue).chain(own).for_each(|queue| self.tell_numbers_later(queue));
         }
         // A line that is looked at in the next pass has no limit by which it would be found.
@@ -150,7 +150,8 @@ impl Scheduler {
             // Its placeholders stay: it does not start, and that is all.
             self.books.block(id);
             self.wait(id, Reason::WaitingForFirst(first));
-            return Served { placed: 0, next: Next::waits(Until { first: Some((queue, rank)), ..Until::default() }) };
+            let first = Some((self.books.queues.leaf(queue), rank));
+            return Served { placed: 0, next: Next::waits(Until { first, ..Until::default() }) };
         }
         if let Some(reason) = self.prepare(id) {
             self.wait(id, reason);

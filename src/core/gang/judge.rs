@@ -1,11 +1,12 @@
 //! Submission: is the application whole, and can it ever start? (01, 1.2)
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::core::base::ids::{AppId, GroupId, Key, QueueId, Text};
 use crate::core::base::resources::{Excess, Limit, Resources, Totals};
 use crate::core::decision::TerminationType;
-use crate::core::event::{GroupSpec, Reservation, SortPolicy};
+use crate::core::event::{GroupSpec, Reservation, SortPolicy, Submitter};
 use crate::core::model::application::App;
 use crate::core::model::ask::Ask;
 use crate::core::model::books::Books;
@@ -193,7 +194,8 @@ fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectRea
             if ask.is_saturated() || placeholder_ask(books, id).is_saturated() {
                 reasons.push(RejectReason::AskTooLarge);
             } else {
-                let exceeded = books.queues.exceeds_max(queue, &ask).into_iter();
+                let submitter = submitter_of(books, &books.apps[id]).map(|submitter| &**submitter);
+                let exceeded = books.queues.exceeds_max(queue, submitter, &ask).into_iter();
                 reasons.extend(exceeded.map(|excess| RejectReason::ExceedsMaxQuota(Box::new(excess))));
             }
         }
@@ -287,6 +289,17 @@ fn named_queue(books: &Books, app: &App) -> Option<Text> {
         let first = asks.filter(of_gang).min_by_key(|ask| &ask.spec.key);
         first.and_then(|ask| ask.spec.mark.as_ref()).map(|mark| mark.queue.clone())
     })
+}
+
+/// Who submitted an application: who made its TaskGroups, of several the first that says it. Without TaskGroups: who made a pod
+/// that was bound, else the first by name.
+pub(in crate::core) fn submitter_of<'a>(books: &'a Books, app: &App) -> Option<&'a Arc<Submitter>> {
+    if app.groups.is_empty() {
+        let asks = app.asks.iter().map(|ask| &books.asks[*ask]).filter(|ask| ask.spec.submitter.is_some());
+        let first = asks.min_by_key(|ask| (!ask.is_active() || ask.spec.mark.is_none(), &ask.spec.key));
+        return first.and_then(|ask| ask.spec.submitter.as_ref());
+    }
+    app.groups.iter().find_map(|group| books.groups[*group].spec().submitter.as_ref())
 }
 
 /// placeholderAsk: the sum over all task groups of minMember × minResource, and the originators that start with them

@@ -3,7 +3,7 @@
 use crate::core::base::ids::{AppId, AskId, GangId, GroupId};
 use crate::core::base::resources::Totals;
 use crate::core::decision::TerminationType;
-use crate::core::gang::judge::{placeholder_ask, queue_of, queue_path_of};
+use crate::core::gang::judge::{placeholder_ask, queue_of, queue_path_of, submitter_of};
 use crate::core::gang::replace::Reach;
 use crate::core::model::application::Counted;
 use crate::core::model::ask::{Ask, AskState};
@@ -85,6 +85,8 @@ impl Scheduler {
         // A queue that is not defined comes here only with an application that runs already: its pods are charged to
         // the queue that they name.
         let queue = queue_of(&self.books, id).unwrap_or_else(|_| self.books.queues.at(&path));
+        let submitter = submitter_of(&self.books, &self.books.apps[id]).cloned();
+        let queue = self.books.queues.share(queue, submitter.as_ref());
         self.books.queues.retain(queue);
         let app = &mut self.books.apps[id];
         app.queue = Some(queue);

@@ -182,6 +182,7 @@ impl Books {
             ("nodes", nodes.names()),
             ("classes", classes.len()),
             ("queues", queues.iter().count().saturating_sub(2)),
+            ("parts of queues", queues.parts()),
             ("displaced queues", queues.displaced()),
             ("asks", asks.len()),
             ("groups", groups.len().max(group_ids.len())),
@@ -305,6 +306,9 @@ impl Books {
             return;
         }
         let entry = (self.asks[id].rank(), id);
+        if let WaitsFor::Room(line) = waits_for {
+            self.queues.retain(line.queue);
+        }
         self.leave_line(&entry, old);
         self.changes.asks.insert(id);
         for waits_for in [old, waits_for] {
@@ -342,6 +346,7 @@ impl Books {
                     leave(&mut group.overflow, entry);
                 }
                 self.leave_ordinary(line, entry);
+                self.queues.release(line.queue);
             }
             WaitsFor::Queue => drop(self.queueless.remove(&entry.1)),
         }

@@ -7,13 +7,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::core::base::arena::{Arena, Lookup};
 use crate::core::base::ids::{GangId, QueueId, Text};
 use crate::core::base::resources::{Excess, Resources, Totals};
-use crate::core::event::{HeadOfLine, QueueSpec};
+use crate::core::event::{HeadOfLine, QueueSpec, Submitter};
 use crate::core::model::ask::Rank;
 use crate::core::model::claims::{Before, Claim, Claims};
 use crate::core::model::lifecycle::AppState;
+use crate::core::model::queue::share::{Part, Shares};
 use crate::core::time::{Mono, Wall};
 pub use leaf::MAX_PATH;
 
+pub mod share;
 pub mod standing;
 
 /// The queue of pods and task groups that name none.
@@ -27,8 +29,10 @@ pub const ROOT: &str = "root";
 pub struct Queue {
     /// Its path, `root.data`.
     pub path: Text,
-    /// The queue above; `None` for the root.
+    /// The queue above; `None` for the root. Of what is no queue, see [`Part`], the one to which it belongs.
     pub parent: Option<QueueId>,
+    /// Whether it is a queue, or what some submitter may use of one.
+    pub part: Part,
     /// Its limits. While it drains: those of its Queue object if there is one, else the last ones.
     pub spec: QueueSpec,
     /// A Queue object defines it, or the queue above gives it to a namespace, or it is `root` or `root.default`. Otherwise
@@ -61,6 +65,8 @@ pub struct Queue {
 pub struct Queues {
     arena: Arena<QueueId, Queue>,
     by_path: Lookup<Text, QueueId>,
+    /// Who has a part of which queue.
+    shares: Shares,
     /// Limits of Queue objects without a valid place. Pods that still run in such a queue stay within them, also for a
     /// process that never saw the queue in force.
     displaced: Lookup<Text, QueueSpec>,
@@ -93,7 +99,8 @@ pub struct Moved {
 /// Why a queue does not let something in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuotaExcess {
-    /// Path of the queue that refuses: the leaf or an ancestor.
+    /// Path of the queue that refuses: the leaf or an ancestor; behind it the user or group whose limit it is, if it is one:
+    /// `root.data (user alice)`.
     pub queue: Text,
     /// What is asked and what is left.
     pub excess: Excess,
@@ -143,6 +150,7 @@ impl Default for Queues {
         let mut queues = Self {
             arena: Arena::default(),
             by_path: Lookup::default(),
+            shares: Shares::default(),
             displaced: Lookup::default(),
             choosing: BTreeSet::new(),
             drained: Vec::new(),
@@ -163,6 +171,26 @@ impl std::ops::Index<QueueId> for Queues {
 }
 
 impl Queue {
+    fn new(path: Text, parent: Option<QueueId>, part: Part) -> Self {
+        Self {
+            path,
+            parent,
+            part,
+            spec: QueueSpec::default(),
+            defined: false,
+            namespace: None,
+            allocated: Totals::default(),
+            claims: Claims::default(),
+            keeps: None,
+            admitted: 0,
+            applications: [0; AppState::ALL.len()],
+            pending: Totals::default(),
+            starting: BTreeSet::new(),
+            children: 0,
+            referrers: 0,
+        }
+    }
+
     /// What is left of a resource beside what is used; `None` where that is not limited here.
     pub fn left_of(&self, resource: &str) -> Option<i128> {
         Some((self.spec.max.get(resource)? - self.allocated.get(resource)).max(0))
@@ -175,7 +203,8 @@ impl Queues {
         self.arena.get(id)
     }
 
-    /// What is left of each resource that the queue or an ancestor limits: the minimum over the path.
+    /// What is left of each resource that the queue or an ancestor limits: the minimum over the path. Limits of users and
+    /// groups do not count.
     pub fn headroom(&self, id: QueueId) -> Vec<(Text, i128)> {
         let mut left: BTreeMap<Text, i128> = BTreeMap::new();
         for queue in self.path(id).map(|at| &self.arena[at]) {
@@ -199,23 +228,7 @@ impl Queues {
             return id;
         }
         let parent = path.rsplit_once('.').map(|(above, _)| self.at(above));
-        let queue = Queue {
-            path: path.into(),
-            parent,
-            spec: QueueSpec::default(),
-            defined: false,
-            namespace: None,
-            allocated: Totals::default(),
-            claims: Claims::default(),
-            keeps: None,
-            admitted: 0,
-            applications: [0; AppState::ALL.len()],
-            pending: Totals::default(),
-            starting: BTreeSet::new(),
-            children: 0,
-            referrers: 0,
-        };
-        let id = self.arena.insert(queue);
+        let id = self.arena.insert(Queue::new(path.into(), parent, Part::Queue));
         self.by_path.insert(path.into(), id);
         self.put_spec(id, self.displaced.get(path).cloned().unwrap_or_default());
         if let Some(parent) = parent {
@@ -293,23 +306,27 @@ impl Queues {
 
     /// The queue and its ancestors, leaf first.
     pub fn path(&self, id: QueueId) -> impl Iterator<Item = QueueId> {
-        path_in(&self.arena, id)
+        path_in(&self.arena, self.leaf(id))
     }
 
     /// All queues, to be shown in order of their paths.
     pub fn iter(&self) -> impl Iterator<Item = (QueueId, &Queue)> {
-        self.arena.iter()
+        self.arena.iter().filter(|(_, queue)| queue.part == Part::Queue)
     }
 
     /// Why `asked` can never run here: for each resource the nearest queue whose limit it exceeds, from the leaf
-    /// upwards (01, 1.2.3: every reason at once).
-    pub fn exceeds_max(&self, id: QueueId, asked: &Totals) -> Vec<QuotaExcess> {
+    /// upwards (01, 1.2.3: every reason at once). `submitter`: for whom limits of users and groups count, too.
+    pub fn exceeds_max(&self, id: QueueId, submitter: Option<&Submitter>, asked: &Totals) -> Vec<QuotaExcess> {
         let mut found: Vec<QuotaExcess> = Vec::new();
         for at in self.path(id) {
             let queue = &self.arena[at];
-            for excess in queue.spec.max.all_refused(&Totals::default(), asked) {
-                if found.iter().all(|known| known.excess.resource != excess.resource) {
-                    found.push(QuotaExcess { queue: queue.path.clone(), excess, kept: None });
+            let limits = submitter.into_iter().flat_map(|submitter| queue.spec.limits_of(submitter));
+            let limits = limits.map(|(whose, limit)| (whose.of(&queue.path), &limit.max));
+            for (path, max) in limits.chain([(queue.path.clone(), &queue.spec.max)]) {
+                for excess in max.all_refused(&Totals::default(), asked) {
+                    if found.iter().all(|known| known.excess.resource != excess.resource) {
+                        found.push(QuotaExcess { queue: path.clone(), excess, kept: None });
+                    }
                 }
             }
         }
@@ -318,12 +335,12 @@ impl Queues {
 
     /// Why `asked` does not fit now, beside what is used.
     pub fn refuses(&self, id: QueueId, asked: &Totals) -> Option<QuotaExcess> {
-        self.path(id).find_map(|at| self.refusal(at, &self.arena[at].allocated, asked))
+        self.charged(id).find_map(|at| self.refusal(at, &self.arena[at].allocated, asked))
     }
 
     /// Why `asked` does not fit now beside what gangs before `rank` claim, although it fits beside what is used.
     pub fn refuses_behind(&self, id: QueueId, rank: &Rank, asked: &Totals, which: Before) -> Option<QuotaExcess> {
-        self.path(id).find_map(|at| self.refusal_behind(at, (id, rank), asked, which))
+        self.charged(id).find_map(|at| self.refusal_behind(at, (id, rank), asked, which))
     }
 
     /// Why a pod that would start an application does not fit now beside what is kept for gangs that are first in line.
@@ -416,7 +433,7 @@ impl Queues {
         self.up(id, |queue| is_new |= queue.claims.block(rank));
         if is_new {
             self.loosen(id);
-            self.moved.calmed.insert(id);
+            self.moved.calmed.insert(self.leaf(id));
         }
     }
 
@@ -445,17 +462,21 @@ impl Queues {
 
     fn put_spec(&mut self, id: QueueId, spec: QueueSpec) {
         self.ordering += u32::from(spec.orders_something());
+        let limits_others = self.arena[id].spec.limits != spec.limits;
         let old = std::mem::replace(&mut self.arena[id].spec, spec);
         self.ordering -= u32::from(old.orders_something());
+        if limits_others {
+            self.limit_anew(id);
+        }
     }
 
     fn loosen(&mut self, id: QueueId) {
-        let limited = path_in(&self.arena, id).filter(|at| self.arena[*at].spec.limits_something());
+        let limited = charged_in(&self.arena, id).filter(|at| self.arena[*at].spec.limits_something());
         self.moved.loosened.extend(limited);
     }
 
     fn tighten(&mut self, id: QueueId) {
-        let limited = path_in(&self.arena, id).filter(|at| !self.arena[*at].spec.max.is_unlimited());
+        let limited = charged_in(&self.arena, id).filter(|at| !self.arena[*at].spec.max.is_unlimited());
         self.moved.tightened.extend(limited);
     }
 
@@ -477,9 +498,10 @@ impl Queues {
         Some(QuotaExcess { queue: queue.path.clone(), excess, kept: None })
     }
 
-    /// The queue of the path that has no place for one more application, with its limit.
+    /// The queue of the path, or the limit of a user or group, that has no place for one more application, and how many it
+    /// has.
     pub fn full_of_applications(&self, id: QueueId) -> Option<(Text, u32)> {
-        self.path(id).find_map(|at| {
+        self.charged(id).find_map(|at| {
             let queue = &self.arena[at];
             queue.spec.max_applications.filter(|max| queue.admitted >= *max).map(|max| (queue.path.clone(), max))
         })
@@ -552,6 +574,9 @@ impl Queues {
     }
 
     fn up(&mut self, id: QueueId, mut change: impl FnMut(&mut Queue)) {
+        for at in self.arena[id].part.limits().to_vec() {
+            change(&mut self.arena[at]);
+        }
         let mut next = Some(id);
         while let Some(at) = next {
             let queue = &mut self.arena[at];
@@ -566,10 +591,14 @@ impl Queues {
             return;
         }
         let (path, parent) = (queue.path.clone(), queue.parent);
-        self.by_path.remove(&path);
-        self.put_spec(id, QueueSpec::default());
+        if queue.part == Part::Queue {
+            self.by_path.remove(&path);
+            self.put_spec(id, QueueSpec::default());
+            self.drained.push(path);
+        } else {
+            self.end_part(id);
+        }
         self.arena.remove(id);
-        self.drained.push(path);
         if let Some(parent) = parent {
             self.release(parent);
         }
@@ -588,6 +617,13 @@ pub(in crate::core) fn is_on_path_of(path: &str, queues: &BTreeSet<Text>) -> boo
     let below = format!("{path}.");
     let is_below = |queue: &Text| queue.starts_with(&below);
     up.any(|path| queues.contains(path)) || queues.range(Text::from(&*below)..).next().is_some_and(is_below)
+}
+
+/// Whatever limits what is charged in a queue, or in a submitter's part of one.
+fn charged_in(arena: &Arena<QueueId, Queue>, id: QueueId) -> impl Iterator<Item = QueueId> {
+    let queue = &arena[id];
+    let leaf = if queue.part.is_share() { queue.parent.unwrap_or(id) } else { id };
+    queue.part.limits().iter().copied().chain(path_in(arena, leaf))
 }
 
 /// The queue and all above it, from the leaf upwards.

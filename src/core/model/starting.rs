@@ -11,7 +11,7 @@ impl Books {
     /// Notes in which queue a gang starts, in another stage.
     pub(super) fn count_start(&mut self, id: GangId, stage: &Stage) {
         let starts = matches!(stage, Stage::Settling { .. } | Stage::Reserving);
-        let now = if starts { self.queue_of(id) } else { None };
+        let now = if starts { self.queue_of(id).map(|queue| self.queues.leaf(queue)) } else { None };
         let old = std::mem::replace(&mut self.gangs[id].starts_in, now);
         if old == now {
             return;
@@ -27,7 +27,7 @@ impl Books {
         if self.queues.sort_policy(queue) != SortPolicy::StateAware {
             return None;
         }
-        let queue = &self.queues[queue];
+        let queue = &self.queues[self.queues.leaf(queue)];
         let others = queue.starting.iter().filter(|other| **other != id);
         let is_blocked = |other: &GangId| match self.gangs[*other].turn() {
             Some(Turn::Past { rank, .. }) => !queue.claims.counts(rank, Before::Planned),

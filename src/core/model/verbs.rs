@@ -15,8 +15,9 @@ impl Books {
     /// Gives a waiting pod a node, and a member this seat of its group: decided is counted. Its Binding is decided
     /// apart, at once or together with the rest of its gang ([`Self::commit_to_bind`]).
     pub fn assume(&mut self, id: AskId, node: NodeId, queue: QueueId, seat: Option<u32>) {
-        self.stand_in_line(id, WaitsFor::Nothing);
+        // It is charged before it leaves its line: nothing else may refer to its submitter's part of the queue.
         self.charge_whole(id, node, Some(queue));
+        self.stand_in_line(id, WaitsFor::Nothing);
         self.change(id, |ask| ask.state = AskState::Assumed { node, sent: false });
         let is_placeholder = self.asks[id].is_placeholder();
         let state = if is_placeholder { SeatState::Binding(id) } else { SeatState::Assumed(id) };
@@ -36,10 +37,10 @@ impl Books {
     /// The API server has a pod on a node. If the pod is not charged there yet, it is charged now, to this queue; the
     /// seat of a member is taken.
     pub fn confirm(&mut self, id: AskId, node: NodeId, queue: Option<QueueId>) {
-        self.stand_in_line(id, WaitsFor::Nothing);
         if self.asks[id].charge.as_ref().map(|charge| charge.node) != Some(node) {
             self.charge_whole(id, node, queue);
         }
+        self.stand_in_line(id, WaitsFor::Nothing);
         self.change(id, |ask| ask.state = AskState::Bound { node });
         let ask = &self.asks[id];
         // The mark is seen after the answer. One that ran before there was a task group has another.

@@ -16,10 +16,25 @@ impl Books {
     /// Puts a waiting pod into the line where it belongs now.
     pub(in crate::core) fn line_up(&mut self, id: AskId) {
         let (old, waits_for) = (self.asks[id].waits_for, self.what_it_waits_for(id));
+        let waits_for = self.in_its_part(id, waits_for);
         self.stand_in_line(id, waits_for);
         if old != waits_for {
             self.ask_changed(old, true);
             self.ask_changed(waits_for, self.may_ask_for_more(id, waits_for));
+        }
+    }
+
+    /// A pod outside applications stands in line for the part of its queue that its submitter has.
+    fn in_its_part(&mut self, id: AskId, waits_for: WaitsFor) -> WaitsFor {
+        let ask = &self.asks[id];
+        match waits_for {
+            WaitsFor::Room(line) if ask.app.is_none() => {
+                let queue = self.queues.share(line.queue, ask.spec.submitter.as_ref());
+                WaitsFor::Room(PodLine { queue, ..line })
+            }
+            WaitsFor::Room(_) | WaitsFor::Nothing | WaitsFor::Seat(_) | WaitsFor::Start(_) | WaitsFor::Queue => {
+                waits_for
+            }
         }
     }
 
@@ -83,7 +98,8 @@ impl Books {
                 sorted_otherwise.extend(waiting.clone());
             }
             // Most stand where they belong, but may be told something else.
-            let (stay, go): (Vec<_>, Vec<_>) = waiting.partition(|ask| self.single_queue(*ask) == Ok(*queue));
+            let (stay, go): (Vec<_>, Vec<_>) =
+                waiting.partition(|ask| self.single_queue(*ask) == Ok(self.queues.leaf(*queue)));
             self.changes.asks.extend(stay);
             asks.extend(go);
         }

@@ -109,6 +109,7 @@ impl Scheduler {
     /// How many applications may start now from this place in the order of a queue on; or who is first in line and keeps
     /// them waiting.
     pub(in crate::core) fn may_overtake(&mut self, queue: QueueId, rank: &Rank) -> Result<u32, First> {
+        let queue = self.books.queues.leaf(queue);
         self.find_first(queue);
         let Some(head) = self.heads.by_queue.get(&queue) else { return Ok(u32::MAX) };
         if head.rank == *rank {
@@ -122,19 +123,20 @@ impl Scheduler {
 
     /// The next place in the order behind this one, in a queue or above it, that may keep those behind it waiting.
     pub(in crate::core) fn next_first(&self, queue: QueueId, rank: &Rank) -> Option<Rank> {
-        let own = self.heads.by_queue.get(&queue).map(|head| &head.rank);
+        let own = self.heads.by_queue.get(&self.books.queues.leaf(queue)).map(|head| &head.rank);
         let kept = self.books.queues.keeps_on_path(queue).map(|keep| &keep.rank);
         own.into_iter().chain(kept).filter(|first| *first > rank).min().cloned()
     }
 
     /// Whether somebody is first in line in a queue.
     pub(in crate::core) fn has_first(&self, queue: QueueId) -> bool {
-        self.heads.by_queue.contains_key(&queue)
+        self.heads.by_queue.contains_key(&self.books.queues.leaf(queue))
     }
 
     /// An application starts that stands at this place in the order of a queue.
     pub(in crate::core) fn note_start(&mut self, queue: QueueId, rank: &Rank) {
         let HeadOfLine::MaxOvertakes(most) = self.books.queues.head_of_line(queue) else { return };
+        let queue = self.books.queues.leaf(queue);
         let Some(head) = self.heads.by_queue.get_mut(&queue).filter(|head| head.rank < *rank) else { return };
         let overtakers = &mut head.turn.overtakers;
         // One whose Binding was refused starts a second time.
@@ -426,11 +428,13 @@ impl Scheduler {
     /// Whoever waits in a queue for something else waits for who is first in line from now on.
     fn wake_those_in(&mut self, queue: QueueId) {
         let (books, lines) = (&self.books, &mut self.lines);
-        let least = PodLine { queue, class: ClassId::new(0, 0), starts: false, app: None };
-        let pods = books.ordinary.range(least..).map(|(line, _)| line).take_while(|line| line.queue == queue);
-        pods.filter(|line| line.starts).for_each(|line| lines.wake(&Line::Pods(*line)));
-        let at_gate = books.gate.range((queue, Arc::default())..).take_while(|((of, _), _)| *of == queue);
-        at_gate.for_each(|((_, form), _)| lines.wake(&Line::Gate(queue, form.clone())));
+        for queue in books.queues.with_parts(queue) {
+            let least = PodLine { queue, class: ClassId::new(0, 0), starts: false, app: None };
+            let pods = books.ordinary.range(least..).map(|(line, _)| line).take_while(|line| line.queue == queue);
+            pods.filter(|line| line.starts).for_each(|line| lines.wake(&Line::Pods(*line)));
+            let at_gate = books.gate.range((queue, Arc::default())..).take_while(|((of, _), _)| *of == queue);
+            at_gate.for_each(|((_, form), _)| lines.wake(&Line::Gate(queue, form.clone())));
+        }
         let past_gate = books.queues[queue].claims.iter().map(|(_, claim)| claim.gang);
         past_gate.for_each(|gang| lines.wake(&Line::Gang(gang)));
     }

@@ -266,7 +266,7 @@ impl Lines {
     /// the lines of pods, whose reasons are made when they are shown.
     pub(in crate::core) fn tell_numbers(&mut self, queues: &Queues) -> Vec<PodLine> {
         let old = std::mem::take(&mut self.old_numbers);
-        let is_old = |queue: QueueId| queues.get(queue).is_some() && queues.path(queue).any(|at| old.contains(&at));
+        let is_old = |queue: QueueId| queues.get(queue).is_some() && queues.charged(queue).any(|at| old.contains(&at));
         let held = old.iter().filter_map(|queue| self.by_limit.get(queue)).flat_map(BTreeMap::values).flatten();
         let mut lines: BTreeSet<Line> = held.map(|(_, line)| line.clone()).chain(self.due.iter().cloned()).collect();
         lines.extend(self.told.keys().filter(|line| line.queue().is_some_and(is_old)).cloned());
@@ -343,7 +343,7 @@ impl Lines {
 
 /// What an ask takes of each limit on the path of a queue.
 fn asks_of_limits(queues: &Queues, queue: QueueId, asked: &Totals) -> Vec<(QueueId, Text, i128)> {
-    let limits = queues.path(queue).flat_map(|at| queues[at].spec.max.names().map(move |name| (at, name)));
+    let limits = queues.charged(queue).flat_map(|at| queues[at].spec.max.names().map(move |name| (at, name)));
     limits.map(|(at, name)| (at, name.clone(), asked.get(name))).filter(|(_, _, amount)| *amount > 0).collect()
 }
 

@@ -215,7 +215,13 @@ impl Scheduler {
         }
     }
 
+    /// The first of a line and its queue: the parts that submitters have of that take their turns together.
     fn first_of(&self, line: &Line) -> Option<(QueueId, Rank)> {
+        let (queue, rank) = self.first_in(line)?;
+        Some((self.books.queues.leaf(queue), rank))
+    }
+
+    fn first_in(&self, line: &Line) -> Option<(QueueId, Rank)> {
         match line {
             Line::Pods(line) => self.books.ordinary.get(line)?.first().map(|(rank, _)| (line.queue, rank.clone())),
             Line::Gate(queue, form) => {

@@ -19,7 +19,7 @@ impl Scheduler {
         let most = match if starts { self.may_overtake(queue, head) } else { Ok(u32::MAX) } {
             Ok(most) => most.min(budget),
             Err(_) => {
-                let until = Until { first: Some((queue, head.clone())), ..Until::default() };
+                let until = Until { first: Some((self.books.queues.leaf(queue), head.clone())), ..Until::default() };
                 return Served { placed: 0, next: Next::waits(until) };
             }
         };
@@ -52,9 +52,10 @@ impl Scheduler {
         };
         let Some(waiting) = self.books.ordinary.get(&line) else { return Vec::new() };
         let queues = &self.books.queues;
+        let leaf = queues.leaf(line.queue);
         // Who goes before whom may be another matter after each.
         let one_by_one =
-            line.starts && queues.are_ordered() && queues.keeps_on_path(line.queue).any(|keep| keep.leaf != line.queue);
+            line.starts && queues.are_ordered() && queues.keeps_on_path(leaf).any(|keep| keep.leaf != leaf);
         let most = waiting.len().min(most as usize);
         let most = if one_by_one { 1 } else { reach.most(&self.books, line, most) };
         waiting.iter().take_while(|(rank, _)| within(rank)).take(most).map(|(_, ask)| *ask).collect()

@@ -30,11 +30,39 @@ impl Scheduler {
             return self.books.take_no_turn(id);
         }
         let rank = self.gang_rank(id);
-        if let (false, Some(queue)) = (self.books.gangs[id].groups.is_empty(), self.books.queue_of(id)) {
-            self.books.stand_in_front(id, queue, &rank);
-        }
+        self.stand_in_front(id, &rank);
         let turn = self.books.turn_of(id, rank);
         self.books.set_turn(id, turn);
+    }
+
+    /// A gang stands in front of its queue at this place of the order, unless it waits for a limit of its own submitter: that
+    /// is nothing which those behind it could leave to it.
+    fn stand_in_front(&mut self, id: GangId, rank: &Rank) {
+        let gang = &self.books.gangs[id];
+        let is_limited = gang.waits.as_ref().is_some_and(|reason| self.is_of_submitter(reason));
+        if let (false, false, Some(queue)) = (is_limited, gang.groups.is_empty(), self.books.queue_of(id)) {
+            self.books.stand_in_front(id, self.books.queues.leaf(queue), rank);
+        }
+    }
+
+    /// A gang waits for something else than before: it leaves the front of its queue, or comes back there.
+    pub(in crate::core) fn leave_or_stand_in_front(&mut self, id: GangId, before: Option<&Reason>) {
+        let gang = &self.books.gangs[id];
+        let is_limited = |reason: Option<&Reason>| reason.is_some_and(|reason| self.is_of_submitter(reason));
+        match (is_limited(before), is_limited(gang.waits.as_ref())) {
+            (false, true) => self.books.leave_front(id),
+            (true, false) => {
+                if let Some(rank) = gang.turn().map(|turn| turn.rank().clone()) {
+                    self.stand_in_front(id, &rank);
+                }
+            }
+            (true, true) | (false, false) => {}
+        }
+    }
+
+    /// Whether what a gang waits for is a limit of a user or group.
+    fn is_of_submitter(&self, reason: &Reason) -> bool {
+        reason.quota().is_some_and(|queue| self.books.queues.is_limit(queue))
     }
 
     /// While a gang pauses, pods that it lacked may come, or others go.

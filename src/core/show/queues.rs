@@ -6,6 +6,7 @@ use crate::core::base::share::Share;
 use crate::core::decision::Decision;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::Queue;
+use crate::core::model::queue::share::Whose;
 use crate::core::reason::SpecError;
 use crate::core::step::Scheduler;
 use crate::core::time::Wall;
@@ -25,6 +26,8 @@ pub struct QueueReport {
     pub headroom: Vec<(Text, i128)>,
     /// Applications by state.
     pub applications: Vec<(AppState, u32)>,
+    /// Limits of users and groups that count for somebody in it or below it.
+    pub limited: Vec<LimitedReport>,
     /// Queues directly below it that no Queue object defines, in order of their paths.
     pub leaves: Vec<LeafReport>,
 }
@@ -46,6 +49,21 @@ pub struct LeafReport {
     pub applications: Vec<(AppState, u32)>,
     /// What is wrong with what its namespace says of it.
     pub errors: Vec<SpecError>,
+}
+
+/// What is shown of a limit of a user or group.
+#[derive(Clone, Debug)]
+pub struct LimitedReport {
+    /// Whose it is.
+    pub whose: Whose,
+    /// What may be used.
+    pub max: Limit,
+    /// How many applications may be past the gate at once.
+    pub max_applications: Option<u32>,
+    /// What is used.
+    pub allocated: Totals,
+    /// Applications by state.
+    pub applications: Vec<(AppState, u32)>,
 }
 
 /// Who is first in line in a queue.
@@ -83,6 +101,7 @@ impl Scheduler {
             first: self.heads.report(id),
             headroom: self.books.queues.headroom(id),
             applications: counted(queue),
+            limited: self.books.queues.limits_in(id).map(limited).collect(),
             leaves: self.leaves(id),
         })
     }
@@ -114,6 +133,16 @@ impl Scheduler {
 }
 
 /// The applications of a queue and of all below it, by state.
+fn limited((whose, limit): (&Whose, &Queue)) -> LimitedReport {
+    LimitedReport {
+        whose: whose.clone(),
+        max: limit.spec.max.clone(),
+        max_applications: limit.spec.max_applications,
+        allocated: limit.allocated.clone(),
+        applications: counted(limit),
+    }
+}
+
 fn counted(queue: &Queue) -> Vec<(AppState, u32)> {
     let counts = AppState::ALL.into_iter().zip(queue.applications);
     counts.filter(|(_, count)| *count > 0).collect()

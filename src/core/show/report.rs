@@ -1,10 +1,12 @@
 //! What is to be shown: which task groups, pods and queues changed, and what to say of each.
 
+use std::sync::Arc;
+
 use crate::core::base::ids::{AppId, AskId, GangId, GroupId, Text};
 use crate::core::base::resources::Totals;
 use crate::core::codes::Code;
 use crate::core::decision::Decision;
-use crate::core::event::{Place, Role, Style};
+use crate::core::event::{Place, Role, Style, Submitter};
 use crate::core::gang::judge::placeholder_ask;
 use crate::core::gang::replace::excess_refused;
 use crate::core::model::application::App;
@@ -85,7 +87,8 @@ impl Scheduler {
         let (is_first, is_new) = (gang.waits.is_none(), gang.waits.as_ref().map(Reason::code) != Some(reason.code()));
         let has_new_cause = gang.waits.as_ref().is_none_or(|waits| !waits.has_cause_of(&reason));
         let is_of_nodes = reason.is_of_nodes();
-        gang.waits = Some(reason);
+        let before = gang.waits.replace(reason);
+        self.leave_or_stand_in_front(id, before.as_ref());
         if is_of_nodes {
             self.lacks.gang_waits(id, is_new);
         }
@@ -437,6 +440,19 @@ impl Scheduler {
         let own = group.app.and_then(|app| self.books.apps[app].queue);
         let said = || self.books.path_of_work(&group.key.namespace, spec.queue.as_ref());
         Some(own.map_or_else(said, |queue| self.books.queues[queue].path.clone()))
+    }
+
+    /// Who submitted the application of a task group, if that is known.
+    pub fn submitter_shown(&self, id: GroupId) -> Option<&Arc<Submitter>> {
+        let app = self.books.groups.get(id)?.app?;
+        self.books.queues.submitter(self.books.apps[app].queue?)
+    }
+
+    /// For whom a pod is counted that has a node, or is to get one, if its own object does not say so.
+    pub fn counted_for_another(&self, id: AskId) -> Option<&Submitter> {
+        let ask = self.books.asks.get(id)?;
+        let charged = self.books.queues.submitter(ask.charge.as_ref()?.queue?)?;
+        (ask.spec.submitter.as_ref() != Some(charged)).then_some(charged)
     }
 
     /// The one reason that says most.

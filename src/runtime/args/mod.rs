@@ -106,6 +106,10 @@ pub struct RunArgs {
     /// Other systems whose words on pods are understood, separated by commas [default: yunikorn]
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub dialects: Vec<Words>,
+    /// Limits of users and groups count: only where the shipped admission policy (the chart's config.submitters) writes who
+    /// submitted an object, since anybody could write it else
+    #[arg(long)]
+    pub submitters: bool,
     /// A gang that asks for more placeholders is refused (TooManyPlaceholders); those of a namespace that have not started may
     /// ask for ten times as many at a time [default: 5000]
     #[arg(long, value_name = "NUMBER")]

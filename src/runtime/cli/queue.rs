@@ -9,7 +9,7 @@ use super::Reply;
 use super::fetch::{Cluster, FetchError, Found};
 use super::list::{DEFAULT_QUEUE, is_within};
 use super::output::{self, Tone, json, yaml};
-use crate::api::queue::{FirstInLine, LeafStatus, Queue, QueueSpec, QueueStatus, SortPolicy};
+use crate::api::queue::{FirstInLine, LeafStatus, LimitedStatus, Queue, QueueSpec, QueueStatus, SortPolicy};
 use crate::runtime::args::{QueueArgs, TableOutput};
 use crate::runtime::text::escape;
 
@@ -20,6 +20,9 @@ type Amounts = BTreeMap<String, Quantity>;
 #[serde(rename_all = "camelCase")]
 struct Node {
     name: String,
+    /// It is a limit of the queue for this user or group: `user alice`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<String>,
     /// There is no Queue object: `root`, `root.default`, or a parent that is only named by others.
     implicit: bool,
     /// There is none, and the queue above says what is in use: a namespace's own queue, or one that drains.
@@ -76,6 +79,7 @@ fn tree(found: Vec<Found<Queue>>) -> Vec<Node> {
     // Ordered by the parts of the path: `root.a.b` comes before `root.a-b`.
     let mut nodes: BTreeMap<Vec<String>, Node> = BTreeMap::new();
     let leaves: Vec<Node> = found.iter().flat_map(leaves).collect();
+    let limits: Vec<Node> = found.iter().flat_map(limits).collect();
     for node in found.into_iter().map(Node::from).chain([implicit(DEFAULT_QUEUE)]).chain(leaves) {
         let ancestors = node.name.match_indices('.').map(|(at, _)| implicit(&node.name[..at])).collect::<Vec<_>>();
         for ancestor in ancestors {
@@ -88,7 +92,27 @@ fn tree(found: Vec<Found<Queue>>) -> Vec<Node> {
             *known = node;
         }
     }
+    // No part of a path begins like this, so that they come next after their queue.
+    let key =
+        |limit: &Node| path(&limit.name).into_iter().chain([format!(" {}", limit.of.clone().unwrap_or_default())]);
+    nodes.extend(limits.into_iter().map(|limit| (key(&limit).collect(), limit)));
     nodes.into_values().collect()
+}
+
+/// The limits of users and groups of which the status of a queue tells.
+fn limits(found: &Found<Queue>) -> Vec<Node> {
+    let status = found.object.as_ref().ok().and_then(|queue| queue.status.as_ref());
+    let limited = status.into_iter().flat_map(|status| status.limited.iter().cloned());
+    limited.map(|limited| Node { name: found.name.clone(), ..Node::from(limited) }).collect()
+}
+
+impl From<LimitedStatus> for Node {
+    fn from(limited: LimitedStatus) -> Self {
+        let LimitedStatus { user, group, max, max_applications, allocated, applications } = limited;
+        let user = user.map(|name| format!("user {name}"));
+        let of = user.or_else(|| group.map(|name| format!("group {name}")));
+        Self { of, known: true, allocated, max, max_applications, applications, ..Self::default() }
+    }
 }
 
 /// The queues below one of which its status tells, since they have no objects; of those that it leaves out, how many.
@@ -142,6 +166,7 @@ impl From<Found<Queue>> for Node {
         let QueueSpec { max, guaranteed, sort_policy, stopped, max_applications, .. } = queue.spec;
         Self {
             name,
+            of: None,
             implicit: false,
             dynamic: false,
             known,
@@ -206,12 +231,14 @@ impl Node {
     }
 
     fn cells(&self, top: usize, wide: bool) -> Vec<String> {
-        let how = match (self.implicit, self.dynamic) {
-            (true, _) => " (implicit)",
-            (false, true) => " (dynamic)",
-            (false, false) => "",
+        let how = match (&self.of, self.implicit, self.dynamic) {
+            (Some(of), ..) => format!(" ({of})"),
+            (None, true, _) => " (implicit)".to_owned(),
+            (None, false, true) => " (dynamic)".to_owned(),
+            (None, false, false) => String::new(),
         };
-        let name = format!("{}{}{how}", "  ".repeat(depth(&self.name) - top), self.name);
+        let depth = depth(&self.name) - top + usize::from(self.of.is_some());
+        let name = format!("{}{}{how}", "  ".repeat(depth), self.name);
         let none = if self.known { "-" } else { "unknown" };
         let (allocated, headroom) = (amounts(&self.allocated, none), amounts(&self.headroom, none));
         let limits = [name, allocated, self.guaranteed_text(), self.max_text(), headroom];

@@ -40,6 +40,8 @@ pub struct Settings {
     pub ignore_foreign_markers: bool,
     /// Other systems whose words on pods are understood.
     pub dialects: Vec<Dialect>,
+    /// The shipped admission policy writes who submitted an object: limits of users and groups count.
+    pub submitters: bool,
     /// The most placeholders that a gang may ask for; those of a namespace that have not started may for ten
     /// times as many at a time.
     pub max_placeholders: u32,
@@ -175,6 +177,7 @@ struct File {
     placeholder_image: Option<String>,
     ignore_foreign_markers: bool,
     dialects: Option<Vec<Words>>,
+    submitters: bool,
     max_placeholders: Option<u32>,
     leader_election: Election,
     http: HttpFile,
@@ -264,6 +267,7 @@ impl Settings {
             placeholder_image: check.image(args.placeholder_image.as_deref(), file.placeholder_image),
             ignore_foreign_markers: args.ignore_foreign_markers || file.ignore_foreign_markers,
             dialects: dialects(&args.dialects).or_else(|| file.dialects.map(understood)).unwrap_or_else(all_dialects),
+            submitters: args.submitters || file.submitters,
             max_placeholders: args.max_placeholders.or(file.max_placeholders).unwrap_or(default_most),
             leader_election: check.election(args.leader_elect, file.leader_election),
             http: check.http(args, file.http),

@@ -42,13 +42,14 @@ fn the_file_in_the_help_text_is_the_default() {
 
 #[test]
 fn every_field_is_honoured_and_flags_win() {
-    let text = "schedulerNames: [a, b.c]\nplaceholderImage: pause@sha256:0\nignoreForeignMarkers: true\nmaxPlaceholders: 7\nhttp: {address: '127.0.0.1:0'}\n\
+    let text = "schedulerNames: [a, b.c]\nplaceholderImage: pause@sha256:0\nignoreForeignMarkers: true\nsubmitters: true\nmaxPlaceholders: 7\nhttp: {address: '127.0.0.1:0'}\n\
                 log: {format: json, level: 'info,gangline=debug'}\n";
     let settings = load(text, &RunArgs::default()).unwrap();
     assert_eq!(settings.scheduler_names, ["a", "b.c"]);
     assert_eq!(settings.placeholder_image, "pause@sha256:0");
     assert_eq!(settings.http, Http { address: ([127, 0, 0, 1], 0).into(), auth: false, tls: None });
     assert!(settings.ignore_foreign_markers && !defaults().ignore_foreign_markers);
+    assert!(settings.submitters && !defaults().submitters);
     assert_eq!((settings.max_placeholders, defaults().max_placeholders), (7, 5_000));
     assert_eq!((settings.log_format, &*settings.log_level), (LogFormat::Json, "info,gangline=debug"));
     let args = RunArgs {
@@ -70,6 +71,7 @@ fn every_field_is_honoured_and_flags_win() {
         log_level: "warn".into(),
         ignore_foreign_markers: true,
         dialects: vec![Dialect::YuniKorn],
+        submitters: true,
         max_placeholders: 9,
         leader_election: LeaderElection { enabled: false, ..defaults().leader_election },
     };

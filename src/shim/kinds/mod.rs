@@ -29,7 +29,9 @@ pub(super) use namespace::Namespaces;
 pub use pod::PodName;
 pub(super) use pod::Pods;
 pub use queue::QueueFacts;
+pub(super) use queue::Queues;
 pub use task_group::GroupFacts;
+pub(super) use task_group::TaskGroups;
 
 /// A type of objects that are watched.
 pub trait Watched: Resource<DynamicType = ()> + Debug + Send + Sync + Sized + 'static {
@@ -162,9 +164,9 @@ table! {
     /// `v1` nodes.
     Node, "nodes", v1::Node, Lean<v1::NodeSpec, v1::NodeStatus>, nodes: node::Nodes;
     /// `gangline.dev` taskgroups.
-    TaskGroup, "taskgroups", TaskGroup, Self, groups: task_group::TaskGroups;
+    TaskGroup, "taskgroups", TaskGroup, Self, groups: TaskGroups;
     /// `gangline.dev` queues.
-    Queue, "queues", Queue, Self, queues: queue::Queues;
+    Queue, "queues", Queue, Self, queues: Queues;
     /// `v1` resourcequotas.
     ResourceQuota, "resourcequotas", v1::ResourceQuota, Lean<v1::ResourceQuotaSpec, v1::ResourceQuotaStatus>,
         quotas: resource_quota::Quotas;

@@ -17,6 +17,13 @@ pub(in crate::shim) struct Queues {
     pub(in crate::shim) tree: QueueTree,
 }
 
+impl Queues {
+    /// No Queues, where it is known who submitted an object if it `is`.
+    pub(in crate::shim) fn new(knows_submitters: bool) -> Self {
+        Self { tree: QueueTree::knowing_submitters(knows_submitters), ..Self::default() }
+    }
+}
+
 /// What is kept of a Queue.
 #[derive(Clone, Debug)]
 pub struct QueueFacts {

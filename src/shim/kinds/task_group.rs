@@ -12,12 +12,27 @@ use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::placeholder::Blueprint;
 use crate::shim::shown::Shown;
+use crate::shim::submitter;
 use crate::shim::task_group::{blueprint, group_spec};
 
 /// All TaskGroups.
 #[derive(Clone, Debug, Default)]
 pub(in crate::shim) struct TaskGroups {
     known: Known<GroupFacts>,
+    /// What they say of who submitted them is believed.
+    knows_submitters: bool,
+}
+
+impl TaskGroups {
+    /// No TaskGroups.
+    pub(in crate::shim) fn new(knows_submitters: bool) -> Self {
+        Self { knows_submitters, ..Self::default() }
+    }
+
+    fn spec(&self, group: &TaskGroup) -> GroupSpec {
+        let submitter = if self.knows_submitters { submitter::read(group.metadata.annotations.as_ref()) } else { None };
+        GroupSpec { submitter, ..group_spec(group) }
+    }
 }
 
 /// What is kept of a TaskGroup.
@@ -51,7 +66,7 @@ impl Kept for TaskGroups {
             Sight::New | Sight::Changed => {}
         }
         let blueprint = Some(blueprint(group));
-        let (key, spec) = (at.key.clone(), Box::new(group_spec(group)));
+        let (key, spec) = (at.key.clone(), Box::new(self.spec(group)));
         let is_first_reading = self.known.get(&key).is_some_and(|facts| facts.blueprint.is_none());
         match self.known.get_mut(&key) {
             Some(facts) => facts.blueprint = blueprint,
@@ -92,6 +107,7 @@ fn unreadable(key: &Key, uid: Uid, malformed: Malformed) -> GroupSpec {
         created: 0,
         application: key.name.clone(),
         queue: None,
+        submitter: None,
         min_member: 1,
         min_resource: Resources::default(),
         shape: Default::default(),

@@ -285,7 +285,7 @@ fn become_placeholder(metadata: &mut Map<String, Value>, dice: &mut Dice<'_>) {
     let group = Key::new("data", "group");
     let name = PlaceholderName { group, uid: Uid::new("u"), incarnation: 1, seat: 0, attempt: 0 };
     let scheduler_name = names::SCHEDULER.into();
-    let config = PlaceholderConfig { scheduler_name, image: "i".into(), queue: "root.q".into() };
+    let config = PlaceholderConfig { scheduler_name, image: "i".into(), queue: "root.q".into(), submitter: None };
     let made = json!(placeholder::pod(&name, &Blueprint::default(), &config).metadata);
     for field in ["name", "namespace", "labels"] {
         metadata.insert(field.to_owned(), made[field].clone());

@@ -153,6 +153,7 @@ impl Queues {
     /// What shares of the applications of a `Fair` queue are measured by: what the queue is promised; else what may be
     /// used in it; nothing where neither is said.
     pub(in crate::core) fn measure(&self, id: QueueId) -> Limit {
+        let id = self.leaf(id);
         let promised = &self.arena[id].spec.guaranteed;
         if promised.iter().any(|(_, amount)| amount > 0) {
             return promised.clone();
@@ -168,6 +169,7 @@ impl Queues {
 
     /// Whether one, in a queue at or below this one, goes before another there.
     fn goes_before(&self, at: QueueId, one: (QueueId, &Rank), other: (QueueId, &Rank)) -> bool {
+        let (one, other) = ((self.leaf(one.0), one.1), (self.leaf(other.0), other.1));
         if one.0 == other.0 || at == one.0 || !self.are_ordered() {
             return one.1 < other.1;
         }
@@ -182,13 +184,14 @@ impl Queues {
     /// How many gangs have claims on a queue that go before this place of a queue at or below it, and what they claim.
     pub(in crate::core) fn claimed_before(&self, at: QueueId, place: (QueueId, &Rank), which: Before) -> (u32, Totals) {
         let claims = &self.arena[at].claims;
+        let place = (self.leaf(place.0), place.1);
         if at == place.0 || !self.are_ordered() {
             return claims.before(place.1, which);
         }
         let counts = |claim: &(&Rank, &Claim)| which == Before::All || !claim.1.blocked;
         let own = self.seen_coarse(place.0, place.1);
         let is_before = |(rank, claim): &(&Rank, &Claim)| {
-            if claim.queue == place.0 { *rank < place.1 } else { self.seen_coarse(claim.queue, rank) < own }
+            if self.leaf(claim.queue) == place.0 { *rank < place.1 } else { self.seen_coarse(claim.queue, rank) < own }
         };
         let first = claims.iter().filter(counts).filter(is_before);
         first.fold((0, Totals::default()), |(count, mut sum), (_, claim)| {

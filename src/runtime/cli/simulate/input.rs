@@ -90,7 +90,7 @@ fn look_at_queues(arrivals: &[Arrival], notes: &mut Notes) {
         )
         | Thing::Job(_) => None,
     });
-    let mut tree = QueueTree::default();
+    let mut tree = QueueTree::knowing_submitters(true);
     let names: Vec<&str> =
         queues.inspect(|(name, queue)| drop(tree.upsert(name, queue))).map(|(name, _)| name).collect();
     for name in names {

@@ -77,6 +77,8 @@ pub(super) fn settings(ignore_foreign_markers: bool, dialects: &[Dialect]) -> Se
         placeholder_image: PLACEHOLDER_IMAGE.into(),
         ignore_foreign_markers,
         dialects: dialects.to_vec(),
+        // What is played was made by whoever it says: there is no admission here.
+        submitters: true,
         max_placeholders: MostPlaceholders::default().0,
         instance: 1,
     }

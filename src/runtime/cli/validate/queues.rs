@@ -10,7 +10,7 @@ use crate::sim::play::{Arrival, Thing};
 
 /// Everything about queues.
 pub(super) fn findings(input: &Input, pods: &[Pods]) -> Vec<Finding> {
-    let mut tree = QueueTree::default();
+    let mut tree = QueueTree::knowing_submitters(true);
     for arrival in &input.arrivals {
         if let Thing::Object(Body::Queue(queue)) = &arrival.what {
             tree.upsert(&arrival.key.name, queue);
