@@ -8,6 +8,7 @@ use http::Method;
 use k8s_openapi::api::batch::v1::{CronJob, Job};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
+use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
 use crate::breakage::until;
@@ -122,13 +123,13 @@ async fn templates_say_who_made_them(t: &Context, alice: &Asker) -> Result<()> {
     let cron = json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": "yearly"}, "spec": spec});
     alice.expect(Method::POST, &format!("{batch}/cronjobs"), Some(&cron), 201, "a CronJob").await?;
     let said = |cron: &CronJob| {
-        let template = cron.spec.as_ref()?.job_template.spec.as_ref()?.template.metadata.as_ref()?;
+        let template = cron.spec.job_template.spec.as_ref()?.template.metadata.as_ref()?;
         template.annotations.as_ref()?.get(SUBMITTER).cloned()
     };
     let is_alice = |cron: &CronJob| said(cron).is_some_and(|text| is_by(&text, "alice", "research"));
     t.objects::<CronJob>().wait("yearly", "says who made it", is_alice).await?;
     t.objects::<CronJob>().delete("yearly").await?;
-    t.objects::<Job>().delete("work").await?;
+    t.objects::<Job>().delete_with("work", &DeleteParams::background()).await?;
     t.pods().wait_all("job-name=work", "its pod is gone", |pods| pods.is_empty()).await.map(drop)
 }
 
@@ -163,9 +164,11 @@ async fn gangs_of_users(t: &Context, alice: &Asker, bob: &Asker) -> Result<()> {
     t.groups().wait("second", "still waits", waits("root.limited (user alice)")).await?;
     let (code, table) = t.gangline(&["queue", "root.limited"])?;
     assert!(code == Some(0) && table.contains("root.limited (user alice)"), "{table}");
-    t.groups().delete("first").await?;
-    for number in 0..2 {
-        t.pods().delete(&format!("first-{number}")).await?;
+    for (name, members) in [("fourth", 1), ("first", 2)] {
+        t.groups().delete(name).await?;
+        for number in 0..members {
+            t.pods().delete(&format!("{name}-{number}")).await?;
+        }
     }
     t.wait_running("second", 2).await?;
     let pods = t.pods().wait_all("gangline.dev/task-group=second", "they run", |pods| pods.len() == 2).await?;

@@ -93,9 +93,8 @@ impl fmt::Display for Objection {
             }
             Self::OtherDialect(ForeignMarker { system, marker, remedy }) => write!(
                 f,
-                "{marker} makes the pod a member of a gang of {system}, which this version of Gangline does not \
-                 understand, so the pod is not placed alone: {remedy} and name it in the label gangline.dev/task-group \
-                 of the pods; or let Gangline place such pods one by one (--ignore-foreign-markers)"
+                "{marker} makes the pod a member of a gang of {system}, whose words are not understood here, so the \
+                 pod is not placed alone: {remedy} and name it in the label gangline.dev/task-group of the pods; or let Gangline place such pods one by one (--ignore-foreign-markers)"
             ),
             Self::Misdeclared { system, problems } => {
                 let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -373,36 +372,6 @@ impl Reason {
             Self::PlaceholdersLost(_) => Code::PlaceholdersLost,
             Self::JoinedLate { .. } => Code::JoinedLate,
             Self::ReservationLost { .. } => Code::ReservationLost,
-        }
-    }
-
-    /// Whose quota, or number of applications, holds a gang up; `None` if something else does.
-    pub const fn quota(&self) -> Option<&Text> {
-        match self {
-            Self::WaitingForQuota(refused) => Some(&refused.queue),
-            Self::WaitingForApplications { queue, .. } => Some(queue),
-            Self::WaitingForTaskGroups { .. }
-            | Self::WaitingForQueues { .. }
-            | Self::WaitingForNamespace { .. }
-            | Self::WaitingForFirstPod
-            | Self::MembersRefused { .. }
-            | Self::WaitingForMembers { .. }
-            | Self::WaitingForStart { .. }
-            | Self::WaitingForPlaceholders { .. }
-            | Self::WaitingForFirst(_)
-            | Self::Pausing
-            | Self::Settling
-            | Self::CreatingPlaceholders { .. }
-            | Self::WaitingForCapacity { .. }
-            | Self::WaitingBehind { .. }
-            | Self::BindingPlaceholders { .. }
-            | Self::Held
-            | Self::PlaceholdersLeaving { .. }
-            | Self::WaitingForNextLife { .. }
-            | Self::PlaceholderRejected(_)
-            | Self::PlaceholdersLost(_)
-            | Self::JoinedLate { .. }
-            | Self::ReservationLost { .. } => None,
         }
     }
 

@@ -199,6 +199,7 @@ mod tests {
             priority: 0,
             shape: Shape { request: Resources::pod(1, 1), ..Shape::default() }.into(),
             queue: None,
+            submitter: None,
             role: Role::Originator { application: name.into() },
             place: Place::Pending,
             held_up: None,

@@ -123,6 +123,7 @@ impl Play {
             most: PODS_MAX,
             lacks: None,
         };
+        play.api.store.keeps_uids = true;
         for kind in Kind::ALL {
             let facts = [WatchFact::ListBegin, WatchFact::ListEnd].into_iter();
             play.batch.extend(facts.map(|fact| Observation::Watch { kind, conn: 1, fact }));

@@ -39,6 +39,8 @@ pub struct Store {
     changes: Vec<Change>,
     /// Changes up to here are forgotten.
     forgotten: u64,
+    /// Objects keep the UID with which they come: those of a cluster that is played on, where others name it.
+    pub keeps_uids: bool,
     /// How often a name was used.
     lives: BTreeMap<(Kind, Key), u32>,
 }
@@ -104,7 +106,7 @@ impl Store {
         let uid = self.next_uid(kind(&body), key);
         let generation = first_generation(kind(&body));
         let meta = metadata_mut(&mut body);
-        meta.uid = Some(uid);
+        meta.uid = meta.uid.take().filter(|own| self.keeps_uids && !own.is_empty()).or(Some(uid));
         meta.generation = generation;
         meta.creation_timestamp = jiff::Timestamp::from_second(seconds).ok().map(Into::into);
         self.put(key, body)

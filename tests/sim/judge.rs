@@ -165,7 +165,20 @@ impl Process {
     /// counts all of it in one of these (ADR 0009).
     fn is_of_gang(&self, group: &GroupSeen, queue: &str) -> bool {
         let others = group.gang.iter().filter_map(|key| self.groups.get(self.group_uids.get(key)?));
-        others.chain([group]).any(|one| one.queues.contains(queue))
+        let mut all = others.chain([group]);
+        all.clone().any(|one| one.queues.contains(queue)) || all.any(|one| self.runs_in(one, queue))
+    }
+
+    /// Whether a task group that names no queue has its work where a pod of its application runs, since its gang before it did.
+    fn runs_in(&self, group: &GroupSeen, queue: &str) -> bool {
+        let Some(last) = group.last.as_ref().filter(|last| last.spec.queue.is_none()) else { return false };
+        let application = last.spec.application_id.as_deref().unwrap_or(&group.key.name);
+        let mut pods = self.pods.iter().filter(|(key, _)| key.namespace == group.key.namespace).map(|(_, pod)| pod);
+        pods.any(|pod| {
+            let is_own =
+                pod.application.as_deref() == Some(application) || pod.group.as_deref() == Some(&*group.key.name);
+            is_own && pod.node.is_some() && pod.queue.as_deref() == Some(queue)
+        })
     }
 
     /// I5: a member names its task group, which is the one that its Binding names; an originator names none.

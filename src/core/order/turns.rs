@@ -6,6 +6,7 @@ use crate::core::base::ids::{GangId, Key};
 use crate::core::codes::Code;
 use crate::core::model::ask::Rank;
 use crate::core::model::gang::{Gang, Stage};
+use crate::core::model::queue::QuotaExcess;
 use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
 
@@ -62,7 +63,12 @@ impl Scheduler {
 
     /// Whether what a gang waits for is a limit of a user or group.
     fn is_of_submitter(&self, reason: &Reason) -> bool {
-        reason.quota().is_some_and(|queue| self.books.queues.is_limit(queue))
+        let (Reason::WaitingForQuota(QuotaExcess { queue, .. }) | Reason::WaitingForApplications { queue, .. }) =
+            reason
+        else {
+            return false;
+        };
+        self.books.queues.is_limit(queue)
     }
 
     /// While a gang pauses, pods that it lacked may come, or others go.

@@ -61,7 +61,11 @@ pub(super) async fn queue(args: &QueueArgs) -> Result<Reply, FetchError> {
         return Ok(Reply::not_found(missing(name, &nodes)));
     }
     let table = matches!(args.output, TableOutput::Table | TableOutput::Wide);
-    let note = if table && objects == 0 { "No Queue objects: nothing is limited." } else { "" };
+    let note = if table && objects == 0 {
+        "No Queue objects: nothing new is limited. What runs in a queue that is gone stays within its last limits."
+    } else {
+        ""
+    };
     Ok(Reply { out: render(&shown, args.output, output::colours()), note: note.to_owned(), code: 0 })
 }
 

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::Pod;
 use sha2::{Digest, Sha256};
 
 use super::{Spoken, Warnings};
+use crate::api::names;
 use crate::api::task_group::Style;
 use crate::core::base::ids::Text;
 use crate::core::reason::SpecError;
@@ -60,7 +61,7 @@ pub fn read(pod: &Pod) -> Option<Spoken> {
     if application(pod).is_none() && (group.is_some() || groups.is_some()) {
         errors.add(APP_ID, "is missing: a pod of a task group names its application by this label");
     }
-    let queue = queue(pod, &mut errors);
+    let queue = queue(pod, &mut errors, &mut warnings);
     let mut spoken = Spoken {
         application: id.map(Text::from),
         group: id.zip(group).map(|(id, group)| object_name(id, group)),
@@ -112,12 +113,23 @@ fn application(pod: &Pod) -> Option<&str> {
     label(pod, APP_ID).or_else(|| annotation(pod, APP_ID)).or_else(others)
 }
 
-/// The path of the queue; what does not begin with the root is below it.
-fn queue(pod: &Pod, errors: &mut Errors) -> Option<Text> {
-    let said = label(pod, QUEUE).or_else(|| annotation(pod, QUEUE)).or_else(|| label(pod, OLD_QUEUE))?;
-    let path = if said == "root" || said.starts_with("root.") { said.to_owned() } else { format!("root.{said}") };
-    let problem = "must be a queue path of at most 63 characters: DNS labels joined by dots";
-    errors.unless(syntax::is_queue_path(&path), QUEUE, problem);
+/// The path of the queue; what does not begin with the root is below it. Our own label counts before YuniKorn's words.
+fn queue(pod: &Pod, errors: &mut Errors, warnings: &mut Warnings) -> Option<Text> {
+    let of_label = |key: &'static str| label(pod, key).map(|said| (key, said));
+    let own = of_label(names::QUEUE);
+    let theirs =
+        of_label(QUEUE).or_else(|| annotation(pod, QUEUE).map(|said| (QUEUE, said))).or_else(|| of_label(OLD_QUEUE));
+    let (key, said) = own.or(theirs)?;
+    let path =
+        |said: &str| if said == "root" || said.starts_with("root.") { said.to_owned() } else { format!("root.{said}") };
+    if let (Some((own, ours)), Some((key, theirs))) = (own, theirs)
+        && path(theirs) != ours
+    {
+        warnings.add(|| format!("{key}: {theirs:?} is left out, since the label {own} says {ours:?}"));
+    }
+    let path = path(said);
+    let problem = format!("{said:?} must be a queue path of at most 63 characters: DNS labels joined by dots");
+    errors.unless(syntax::is_queue_path(&path), key, escape::message(&problem).to_string());
     Some(escape::bounded(&path, syntax::MAX_LABEL))
 }
 

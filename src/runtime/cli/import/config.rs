@@ -57,9 +57,17 @@ pub(super) struct Queue {
     pub(super) properties: Vec<(Said, String)>,
     pub(super) admin_acl: Said,
     pub(super) submit_acl: Said,
-    pub(super) template: Option<Place>,
+    pub(super) template: Option<Template>,
     pub(super) queues: Vec<Self>,
     pub(super) limits: Vec<Limit>,
+}
+
+/// What the queues are that are made below one.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Template {
+    pub(super) sizes: Sizes,
+    pub(super) max_applications: Option<(Place, u64)>,
+    pub(super) properties: Vec<(Said, String)>,
 }
 
 /// `resources`: what a queue may use, and what it is promised.
@@ -231,18 +239,20 @@ impl Reader {
         sizes
     }
 
-    /// Where there is a template; what is in it is looked at like a queue's own.
-    fn template(&mut self, entry: &Entry) -> Option<Place> {
+    /// A template that says something.
+    fn template(&mut self, entry: &Entry) -> Option<Template> {
+        let mut template = Template::default();
         self.fields(&entry.value, "childtemplate", |reader, entry| {
+            let value = &entry.value;
             match &*entry.key {
-                "maxapplications" => drop(reader.number(&entry.value)),
-                "properties" => drop(reader.properties(&entry.value)),
-                "resources" => drop(reader.sizes(&entry.value)),
+                "maxapplications" => template.max_applications = reader.number(value).map(|number| (value.at, number)),
+                "properties" => template.properties = reader.properties(value),
+                "resources" => template.sizes = reader.sizes(value),
                 _ => return false,
             }
             true
         });
-        (!entry.value.entries().is_empty()).then_some(entry.at)
+        Some(template).filter(|_| !entry.value.entries().is_empty())
     }
 
     fn properties(&mut self, node: &Node) -> Vec<(Said, String)> {

@@ -31,7 +31,9 @@ const fn row(word: &'static str, here: Here, note: &'static str) -> Row {
 }
 
 const NO_PREEMPTION: &str = "nothing that runs is removed for something else";
-const NO_USERS: &str = "whose pods they are is not known: quotas are of queues";
+const NO_USERS: &str = "queues are not chosen by users or groups";
+const LIMITS: &str = "who is in several groups counts for the first that the list names; the value config.submitters has it known who \
+                      submits what";
 const NO_WEBHOOK: &str = "nothing changes pods: they name Gangline in spec.schedulerName and their queue themselves";
 const NO_SETTING: &str = "there is nothing to set";
 
@@ -54,10 +56,14 @@ pub(super) const ROWS: &[Row] = &[
     row(
         "queue.childtemplate",
         Nothing,
-        "childTemplate of a Queue is for the queues of namespaces that its namespaceSelector chooses: write both by hand",
+        "only a queue below which each namespace has one of its own (a rule tag namespace with create) gives those limits",
     ),
-    row("queue.limits", Nothing, NO_USERS),
-    row("queue.properties.application.sort.policy", Field("sortPolicy"), "in a queue that is Fair a gang is refused"),
+    row("queue.limits", Field("limits"), LIMITS),
+    row(
+        "queue.properties.application.sort.policy",
+        Field("sortPolicy"),
+        "fair is Fair, where a gang is refused; fifo and stateaware are FIFO, as in YuniKorn since 1.6",
+    ),
     row("queue.properties.application.sort.priority", Nothing, "priority always counts before who came first"),
     row("queue.properties.priority.offset", Field("priorityOffset"), ""),
     row("queue.properties.priority.policy", Nothing, "priority counts in the whole tree"),
@@ -76,13 +82,13 @@ pub(super) const ROWS: &[Row] = &[
         Nothing,
         "Kubernetes' pods are all in the partition default, so that YuniKorn does not use it there either",
     ),
-    row("partition.limits", Nothing, NO_USERS),
+    row("partition.limits", Same, ""),
     row("partition.preemption", Nothing, NO_PREEMPTION),
     row("partition.preemption.quotapreemptionenabled", Nothing, "what runs goes on when max is lowered"),
     row("partition.nodesortpolicy.binpacking", Same, ""),
     row("partition.nodesortpolicy.fair", Nothing, "the fullest node that fits is taken"),
     row("partition.nodesortpolicy.resourceweights", Nothing, "the fullest node that fits is taken"),
-    row("partition.usergroupresolver", Nothing, NO_USERS),
+    row("partition.usergroupresolver", Nothing, "groups are those that the API server knows a user by"),
     row("placementrule.provided", Same, "a pod that names no queue is charged to root.default"),
     row("placementrule.create", Nothing, "no queue is made when somebody names it"),
     row("placementrule.filter", Nothing, NO_USERS),
@@ -90,7 +96,12 @@ pub(super) const ROWS: &[Row] = &[
     row(
         "placementrule.tag",
         Nothing,
-        "a Queue with namespaceSelector says whose it is, and with childTemplate each namespace has one: write it by hand",
+        "queues are chosen by namespaces alone (value: namespace), below a fixed queue or root",
+    ),
+    row(
+        "placementrule.tag.namespace",
+        Field("namespaceSelector"),
+        "each namespace has a queue of its own below it, with the limits of its childTemplate; only work that names no queue goes there",
     ),
     row("placementrule.user", Nothing, NO_USERS),
     row("service.placeholderImage", Value("config.placeholderImage"), ""),

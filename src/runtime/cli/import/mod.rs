@@ -55,7 +55,10 @@ fn imported(found: Found) -> Result<Imported, Vec<SourceError>> {
     }
     let mut report = Report::default();
     let queues = read.queues.map(|text| of_text(&text, &mut report, &mut errors)).unwrap_or_default();
-    let values = values::values(&read.keys, &mut report, &mut errors);
+    let mut values = values::values(&read.keys, &mut report, &mut errors);
+    if queues.iter().any(|queue| queue["spec"].get("limits").is_some()) {
+        values::put(&mut values, "config.submitters", true.into());
+    }
     if errors.is_empty() { Ok(Imported { queues, values, report: report.0 }) } else { Err(errors) }
 }
 

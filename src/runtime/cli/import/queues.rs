@@ -1,11 +1,13 @@
 //! Queue objects of a partition's queues.
 
+mod namespaces;
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
 use super::check::{DEFAULT, ROOT};
-use super::config::{Amounts, Limit, Partition, Queue, Rule};
+use super::config::{Amounts, Limit, Partition, Queue, Said, Sizes};
 use super::report::{Fate, Report};
 use crate::api::names;
 use crate::shim::queue::MAX_RESOURCES;
@@ -22,9 +24,15 @@ pub(super) fn queues(partitions: &[Partition], report: &mut Report) -> Vec<Value
             continue;
         }
         settings(partition, report);
+        let mut homes = namespaces::homes(&partition.rules, report);
         for root in partition.queues.iter().flatten() {
-            add(root, ROOT, ROOT, &mut objects, report);
+            let mut root = root.clone();
+            if root.limits.is_empty() {
+                root.limits.clone_from(&partition.limits);
+            }
+            add(&root, ROOT, ROOT, &mut Import { objects: &mut objects, homes: &mut homes, report });
         }
+        namespaces::missing(homes, &mut objects, report);
     }
     objects
 }
@@ -50,27 +58,27 @@ fn settings(partition: &Partition, report: &mut Report) {
     if !partition.resolver.text.is_empty() {
         report.look_up("partition.usergroupresolver", &of, &partition.resolver.text);
     }
-    partition.rules.iter().for_each(|rule| placement(rule, report));
 }
 
-fn placement(rule: &Rule, report: &mut Report) {
-    let of = format!("rule {}", rule.name.text);
-    report.look_up(&format!("placementrule.{}", rule.name.text.to_lowercase()), &of, &rule.value.text);
-    if rule.create.is_some_and(|(_, create)| create) {
-        report.look_up("placementrule.create", &of, "");
-    }
-    if rule.filter.is_some() {
-        report.look_up("placementrule.filter", &of, "");
-    }
-    rule.parent.iter().for_each(|parent| placement(parent, report));
+/// What queues are made of.
+struct Import<'a> {
+    objects: &'a mut Vec<Value>,
+    /// Queues, as YuniKorn calls them, below which each namespace has one, and which were not met yet.
+    homes: &'a mut BTreeSet<String>,
+    report: &'a mut Report,
 }
 
 /// Adds a queue by its path here, which was another there, and those below it.
-fn add(queue: &Queue, path: &str, there: &str, objects: &mut Vec<Value>, report: &mut Report) {
-    let spec = spec(queue, path, there, report);
+fn add(queue: &Queue, path: &str, there: &str, import: &mut Import<'_>) {
+    let mut spec = spec(queue, path, there, import.report);
+    if import.homes.remove(&there.to_lowercase()) {
+        spec.extend(namespaces::below(queue, there, import.report));
+    } else if queue.template.is_some() {
+        import.report.look_up("queue.childtemplate", there, "");
+    }
     // It exists by itself.
     if path != ROOT || !spec.is_empty() {
-        objects.push(object(path, spec));
+        import.objects.push(object(path, spec));
     }
     // Who can keep a name keeps it.
     let keeps = |child: &&Queue| label(&child.name.text) == child.name.text;
@@ -83,13 +91,13 @@ fn add(queue: &Queue, path: &str, there: &str, objects: &mut Vec<Value>, report:
         if !is_queue_path(&below) {
             let note =
                 format!("the path would be longer than {MAX_LABEL} characters; it and all below it are left out");
-            report.add(Fate::Lost, "name", &note, &there, "");
+            import.report.add(Fate::Lost, "name", &note, &there, "");
             continue;
         }
         if label != child.name.text {
-            report.add(Fate::Renamed, "name", "", &there, &format!("→ {below}"));
+            import.report.add(Fate::Renamed, "name", "", &there, &format!("→ {below}"));
         }
-        add(child, &below, &there, objects, report);
+        add(child, &below, &there, import);
     }
 }
 
@@ -123,26 +131,14 @@ fn spec(queue: &Queue, path: &str, there: &str, report: &mut Report) -> Map<Stri
             spec.insert(field.to_owned(), value);
         }
     };
-    for (word, sizes) in
-        [("queue.resources.max", &queue.sizes.max), ("queue.resources.guaranteed", &queue.sizes.guaranteed)]
-    {
-        let Some((_, amounts)) = sizes else { continue };
-        if amounts.values().all(|amount| amount.number == 0) {
-            // YuniKorn heeds none that is nothing.
-            continue;
-        }
-        let value = shown(amounts);
-        let field = report.look_up(word, there, &value);
-        let amounts = field.map(|_| self::amounts(amounts, word, there, report)).unwrap_or_default();
-        put(field.filter(|_| !amounts.is_empty()), json!(amounts));
+    for (field, amounts) in sizes(&queue.sizes, there, report) {
+        put(Some(field), json!(amounts));
     }
-    if let Some((_, most)) = queue.max_applications.filter(|(_, most)| *most > 0) {
-        if most > APPLICATIONS_MAX {
-            let note = format!("is {APPLICATIONS_MAX}, the most that a Queue may be told");
-            report.add(Fate::Different, "maxapplications", &note, there, &most.to_string());
-        }
-        put(report.look_up("queue.maxapplications", there, ""), most.min(APPLICATIONS_MAX).into());
+    if let Some(most) = queue.max_applications.and_then(|(_, most)| applications(most, there, report)) {
+        put(report.look_up("queue.maxapplications", there, ""), most.into());
     }
+    let limits = limits(&queue.limits, there, report);
+    put(Some("limits").filter(|_| !limits.is_empty()), limits.into());
     for (name, value) in &queue.properties {
         if !is_default(&name.text, value) {
             let field = report.look_up(&format!("queue.properties.{}", name.text), there, value);
@@ -156,6 +152,10 @@ fn spec(queue: &Queue, path: &str, there: &str, report: &mut Report) -> Map<Stri
 /// Most applications that a Queue may be told: more than there are.
 const APPLICATIONS_MAX: u64 = 1_000_000;
 
+/// Most limits of a Queue, and names of one.
+const LIMITS_MAX: usize = 32;
+const NAMES_MAX: usize = 64;
+
 /// What has no value that could be written.
 fn rest(queue: &Queue, path: &str, there: &str, report: &mut Report) {
     if path != ROOT && queue.queues.is_empty() && queue.parent.is_some_and(|(_, parent)| parent) {
@@ -167,12 +167,64 @@ fn rest(queue: &Queue, path: &str, there: &str, report: &mut Report) {
             report.look_up(word, there, &format!("{:?}", acl.text));
         }
     }
-    if queue.template.is_some() {
-        report.look_up("queue.childtemplate", there, "");
+}
+
+/// What a queue, or a template, may use and is promised, by field. YuniKorn heeds none that is nothing.
+fn sizes(sizes: &Sizes, there: &str, report: &mut Report) -> Vec<(&'static str, BTreeMap<String, String>)> {
+    let words = [("queue.resources.max", &sizes.max), ("queue.resources.guaranteed", &sizes.guaranteed)];
+    let said = words.into_iter().filter_map(|(word, sizes)| Some((word, &sizes.as_ref()?.1)));
+    let said = said.filter(|(_, amounts)| amounts.values().any(|amount| amount.number != 0));
+    let written = said.filter_map(|(word, said)| {
+        let field = report.look_up(word, there, &shown(said))?;
+        let amounts = amounts(said, word, there, report);
+        Some((field, amounts)).filter(|(_, amounts)| !amounts.is_empty())
+    });
+    written.collect()
+}
+
+/// A number of applications; none where it limits nothing.
+fn applications(most: u64, there: &str, report: &mut Report) -> Option<u64> {
+    if most > APPLICATIONS_MAX {
+        let note = format!("is {APPLICATIONS_MAX}, the most that a Queue may be told");
+        report.add(Fate::Different, "maxapplications", &note, there, &most.to_string());
     }
-    for limit in &queue.limits {
+    Some(most.min(APPLICATIONS_MAX)).filter(|most| *most > 0)
+}
+
+/// Limits of users and groups.
+fn limits(said: &[Limit], there: &str, report: &mut Report) -> Vec<Value> {
+    let mut limits = Vec::new();
+    for limit in said {
+        let (users, groups) = (names_of(&limit.users), names_of(&limit.groups));
+        if limits.len() == LIMITS_MAX || users.len().max(groups.len()) > NAMES_MAX {
+            let note = format!("a Queue has at most {LIMITS_MAX} of them, each of at most {NAMES_MAX} names");
+            report.add(Fate::Lost, "limits", &note, there, &whose(limit));
+            continue;
+        }
         report.look_up("queue.limits", there, &whose(limit));
+        let mut written = Map::new();
+        for (field, names) in [("users", users), ("groups", groups)] {
+            if !names.is_empty() {
+                written.insert(field.to_owned(), json!(names));
+            }
+        }
+        let max = limit.max.as_ref().map(|max| amounts(max, "queue.limits.maxresources", there, report));
+        if let Some(max) = max.filter(|max| !max.is_empty()) {
+            written.insert("max".to_owned(), json!(max));
+        }
+        if let Some(most) = applications(limit.max_applications, there, report) {
+            written.insert("maxApplications".to_owned(), most.into());
+        }
+        // What limits resources alone that Kubernetes does not know limits nothing.
+        if written.contains_key("max") || written.contains_key("maxApplications") {
+            limits.push(Value::Object(written));
+        }
     }
+    limits
+}
+
+fn names_of(said: &[Said]) -> Vec<&str> {
+    said.iter().map(|name| &*name.text).collect()
 }
 
 fn whose(limit: &Limit) -> String {

@@ -70,14 +70,14 @@ fn every_configuration_of_yunikorn_s_own_is_imported_or_refused() {
         ("authz-priority.yaml", Ok(8)),
         ("authz-resource-limits.yaml", Ok(4)),
         ("core-limit.yaml", Err(3)),
-        ("core-queues.yaml", Ok(3)),
-        ("namespace-queues.yaml", Ok(2)),
+        ("core-queues.yaml", Ok(4)),
+        ("namespace-queues.yaml", Ok(3)),
         ("placements-fixed.yaml", Ok(1)),
         ("placements-provided.yaml", Ok(0)),
-        ("placements-tag.yaml", Ok(0)),
+        ("placements-tag.yaml", Ok(1)),
         ("placements-username.yaml", Ok(1)),
         ("preemption.yaml", Ok(7)),
-        ("scheduler.yaml", Ok(0)),
+        ("scheduler.yaml", Ok(1)),
     ]);
     assert_eq!(others, expected);
     let tested: Vec<_> = answers.iter().filter(|(name, answer)| name.starts_with("e2e-") && answer.is_err()).collect();
@@ -117,7 +117,11 @@ fn a_configuration_becomes_queues_and_what_does_not_is_told() {
     let names: Vec<&str> = imported.queues.iter().filter_map(|queue| queue["metadata"]["name"].as_str()).collect();
     let below = ["root.data-team-2", "root.data-team-2.no", "root.data-team-2.0", "root.data-team", "root.data-team-3"];
     assert_eq!(names, [&["root"][..], &below].concat());
-    assert_eq!(specs["root"], serde_json::json!({"maxApplications": 50}));
+    let root = serde_json::json!({"maxApplications": 50, "namespaceSelector": {}, "childTemplate": {}});
+    assert_eq!(specs["root"], root);
+    let limits = serde_json::json!([{"users": ["bob"], "maxApplications": 1}]);
+    assert_eq!(specs["root.data-team-3"]["limits"], limits);
+    assert_eq!(imported.values["config"]["submitters"], true);
     let max = serde_json::json!({"cpu": "2500m", "memory": "100Gi", "nvidia.com/gpu": "4", "pods": "20"});
     let guaranteed = serde_json::json!({"cpu": "1", "memory": "10G"});
     let data_team = serde_json::json!({
@@ -138,14 +142,52 @@ fn a_configuration_becomes_queues_and_what_does_not_is_told() {
         "Different parent of root.Data_Team.no ",
         "Lost submitacl of root.Data_Team.no \" people\"",
         "Lost childtemplate of root.Data_Team.0 ",
-        "Lost limits of root.data/team bob",
-        "Lost placementrule.tag of rule tag namespace",
-        "Lost placementrule.create of rule tag ",
+        "Different limits of root.data/team bob",
+        "Different placementrule.tag.namespace of rule tag namespace",
         "Lost partition.preemption of partition default enabled",
     ] {
         assert!(fates.iter().any(|fate| fate == said), "{said}: {fates:#?}");
     }
-    assert_eq!(fates.len(), 15, "{fates:#?}");
+    assert_eq!(fates.len(), 14, "{fates:#?}");
+    assert_eq!(problems(&imported), [""; 0]);
+}
+
+/// The rule `tag namespace` with `create`, below a queue: each namespace has one there, with what its template says.
+#[test]
+fn a_rule_by_namespace_gives_each_namespace_a_queue() {
+    let rules = "placementrules: [{name: tag, value: Namespace, create: true, parent: {name: fixed, value: teams}}]";
+    let template =
+        "childtemplate: {maxapplications: 9, properties: {application.sort.policy: fair, preemption.delay: 1s},
+                     resources: {max: {vcore: 8}, guaranteed: {vcore: 0}}}";
+    let teams = format!("queues: [{{name: root, queues: [{{name: teams, parent: true, {template}}}]}}]");
+    let imported = right(&format!("partitions: [{{name: default, {rules}, {teams}}}]"));
+    let expected = serde_json::json!({"parent": "root", "namespaceSelector": {},
+        "childTemplate": {"max": {"cpu": "8"}, "maxApplications": 9, "sortPolicy": "Fair"}});
+    assert_eq!(specs(&imported)["root.teams"], expected);
+    assert!(fates(&imported).contains(&"Lost childtemplate.preemption.delay of root.teams.* 1s".to_owned()));
+    assert_eq!(problems(&imported), [""; 0]);
+    let nowhere = rules.replace("teams", "root.elsewhere");
+    let imported = right(&format!("partitions: [{{name: default, {nowhere}, {teams}}}]"));
+    assert!(fates(&imported).contains(&"Lost placementrule.tag.namespace of rule tag root.elsewhere".to_owned()));
+    assert_eq!(specs(&imported)["root.teams"].get("namespaceSelector"), None);
+}
+
+/// Limits of users and groups, those of a partition where the root has none, and of those only what a Queue can have.
+#[test]
+fn limits_of_users_and_groups_are_written() {
+    let many =
+        (0..40).map(|number| format!("{{limit: l, users: [u{number}], maxapplications: 1}}")).collect::<Vec<_>>();
+    let limits = "[{limit: a, users: [ann, '*'], maxresources: {vcore: 2, odd: 1}}, {limit: b, groups: [dev], maxapplications: 3}]";
+    let queues = format!("queues: [{{name: root, queues: [{{name: a, limits: [{}]}}]}}]", many.join(", "));
+    let imported = right(&format!("partitions: [{{name: default, limits: {limits}, {queues}}}]"));
+    let specs = specs(&imported);
+    let expected = serde_json::json!([
+        {"users": ["ann", "*"], "max": {"cpu": "2"}}, {"groups": ["dev"], "maxApplications": 3},
+    ]);
+    assert_eq!(specs["root"]["limits"], expected);
+    assert_eq!(specs["root.a"]["limits"].as_array().map(Vec::len), Some(32));
+    assert!(fates(&imported).contains(&"Lost limits of root.a u39".to_owned()), "{:#?}", fates(&imported));
+    assert!(fates(&imported).contains(&"Lost limits.maxresources.odd of root 1".to_owned()));
     assert_eq!(problems(&imported), [""; 0]);
 }
 

@@ -44,7 +44,8 @@ pub(super) fn values(keys: &BTreeMap<String, Key>, report: &mut Report, errors: 
     values
 }
 
-fn put(values: &mut Value, path: &str, value: Value) {
+/// Sets the value of a path: `config.log.level`.
+pub(super) fn put(values: &mut Value, path: &str, value: Value) {
     let place = path.split('.').fold(values, |at, part| &mut at[part]);
     *place = value;
 }

@@ -131,7 +131,9 @@ fn hints(group: &TaskGroup, status: &TaskGroupStatus, now: Timestamp) -> Vec<Str
         ),
         (
             status.application_state == "Rejected" && !timed_out,
-            "It is judged again when its spec or a Queue on its path changes.".to_owned(),
+            "It is judged again when what it was judged by changes: its spec, a Queue on its path, the quota or the labels of \
+             its namespace."
+                .to_owned(),
         ),
         (
             status.application_state == "Rejected" && timed_out,

@@ -35,6 +35,9 @@ enum Stand {
     Pending,
 }
 
+/// Reasons of a pod of which no TaskGroup is to be expected before it is another one.
+const NOT_YET_DECLARED: [Code; 2] = [Code::InvalidDeclaration, Code::DialectNotSupported];
+
 impl Stand {
     fn of(pod: &Pod, served: &[String]) -> Self {
         let spec = pod.spec.as_ref();
@@ -184,8 +187,17 @@ impl Facts<'_> {
         let phase = self.pod.status.as_ref().and_then(|status| status.phase.clone()).unwrap_or_default();
         let node = self.pod.spec.as_ref().and_then(|spec| spec.node_name.clone());
         let place = node.as_ref().map_or(" without a node".to_owned(), |node| format!(" on node {node}"));
-        let answer = self.simple(base, &format!("is finished ({phase}){place}"));
+        let answer = self.simple(base, &format!("is finished ({phase}){place}{}", self.how_it_ended()));
         Answer { node, reason: phase, ..answer }
+    }
+
+    /// `; PlaceholderTimeout: the gang was given up`, as its status says; empty where that says nothing.
+    fn how_it_ended(&self) -> String {
+        let status = self.pod.status.as_ref();
+        let reason = status.and_then(|status| status.reason.clone()).filter(|reason| !reason.is_empty());
+        let message = status.and_then(|status| status.message.clone()).filter(|message| !message.is_empty());
+        let said: Vec<String> = reason.into_iter().chain(message).collect();
+        if said.is_empty() { String::new() } else { format!("; {}", said.join(": ").trim_end_matches('.')) }
     }
 
     fn bound(&self, base: Answer) -> Answer {
@@ -257,6 +269,8 @@ impl Facts<'_> {
     fn with_gang(&self, mut answer: Answer) -> Answer {
         match self.gang {
             Gang::None => {}
+            // What it declares is made when it is right, and the pod says what is wrong.
+            Gang::Missing(_) if NOT_YET_DECLARED.iter().any(|code| answer.reason == code.name()) => {}
             Gang::Missing(name) => {
                 let effect = if answer.node.is_none() { ": the pod waits until it does" } else { "" };
                 let place = &answer.namespace;

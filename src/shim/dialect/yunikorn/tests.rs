@@ -100,6 +100,23 @@ fn an_object_s_name_is_fit_and_of_one_pair_alone() {
     assert!(object_name("app", "Spark_Executor").starts_with("spark-executor-"));
 }
 
+/// Our own label for the queue counts, and what YuniKorn's words say otherwise is told.
+#[test]
+fn our_label_names_the_queue_before_their_words_do() {
+    let pod = |labels: Value| {
+        let pod = json!({"metadata": {"name": "p", "labels": labels}, "spec": {"containers": []}});
+        read(&serde_json::from_value(pod).expect("a pod")).expect("it speaks")
+    };
+    let ours = pod(json!({APP_ID: "a", "gangline.dev/queue": "root.ours"}));
+    assert_eq!((ours.queue.as_deref(), ours.warnings.len(), ours.problems.len()), (Some("root.ours"), 0, 0));
+    let both = pod(json!({APP_ID: "a", "gangline.dev/queue": "root.ours", "queue": "theirs"}));
+    assert_eq!((both.queue.as_deref(), both.warnings.len()), (Some("root.ours"), 1));
+    let same = pod(json!({APP_ID: "a", "gangline.dev/queue": "root.ours", "queue": "ours"}));
+    assert_eq!((same.queue.as_deref(), same.warnings.len()), (Some("root.ours"), 0));
+    let wrong = pod(json!({APP_ID: "a", "queue": "Narrow"}));
+    assert_eq!(fields(&wrong.problems), ["queue"]);
+}
+
 /// Each is refused, and says where; nothing is made of the others beside it.
 #[test]
 fn what_is_wrong_is_named_where_it_is_written() {
@@ -155,7 +172,7 @@ fn an_application_that_cannot_be_one_is_named() {
     let long = read(&pod(&json!({}), &long)).expect("it speaks");
     assert_eq!((fields(&long.problems), long.group), (vec![APP_ID.to_owned()], None));
     let odd = read(&pod(&json!({APP_ID: "app", "queue": "Not a queue"}), &json!({}))).expect("it speaks");
-    assert_eq!(fields(&odd.problems), [QUEUE]);
+    assert_eq!(fields(&odd.problems), [OLD_QUEUE]);
 }
 
 /// A pod may have 256 KiB of annotations, and nobody reads as many warnings as that makes.
