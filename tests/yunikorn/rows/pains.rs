@@ -179,8 +179,13 @@ pub(in crate::yunikorn) const ROWS: &[Row] = &[
     Row::of(
         "P18",
         "limits of users and groups are not looked at when a gang is let in",
-        Missing("there are no such limits yet; the gate looks at the whole path of queues and at namespace quotas"),
-        &["spec_gate::an_ancestors_quota_counts", "controller_queues::the_quotas_of_a_namespace_limit_its_own_gangs"],
+        Better("the gate looks at the limits of its user and group as at the queues of its path, and at namespace quotas"),
+        &[
+            "spec_limits::a_user_has_no_more_than_its_limit",
+            "spec_limits::what_no_limit_could_ever_hold_is_refused",
+            "spec_gate::an_ancestors_quota_counts",
+            "controller_queues::the_quotas_of_a_namespace_limit_its_own_gangs",
+        ],
     ),
     Row::of(
         "P19",
