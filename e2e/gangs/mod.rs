@@ -15,6 +15,7 @@ mod waits;
 mod yunikorn;
 mod yunikorn_apps;
 mod yunikorn_failures;
+mod yunikorn_many;
 mod yunikorn_scenarios;
 mod yunikorn_waves;
 
@@ -30,7 +31,9 @@ pub(crate) fn tests() -> Vec<Test> {
     ];
     let with_a_middle = with_a_middle.concat();
     let beside_others = with_a_middle.iter().copied().map(Scenario::test);
-    let killed = [with_a_middle.clone(), yunikorn_failures::restarts()].concat();
+    // What is written is read in the audit log.
+    let audited = yunikorn_many::scenarios().into_iter().map(|scenario| scenario.test().audited());
+    let killed = [with_a_middle.clone(), yunikorn_many::scenarios(), yunikorn_failures::restarts()].concat();
     [
         starts::tests(),
         waits::tests(),
@@ -47,6 +50,7 @@ pub(crate) fn tests() -> Vec<Test> {
     .into_iter()
     .flatten()
     .chain(beside_others)
+    .chain(audited)
     .chain([middles::killed(killed)])
     .collect()
 }
