@@ -184,8 +184,14 @@ pub(crate) struct Request {
 
 /// The requests answered so far. The last line may be on its way.
 pub(crate) fn requests(audit_log: &Path) -> Result<Vec<Request>> {
-    let text = fs::read_to_string(audit_log).during("reading the audit log")?;
-    Ok(text.lines().filter_map(|line| serde_json::from_str(line).ok()).map(|line| request(&line)).collect())
+    requests_about(audit_log, "")
+}
+
+/// Those of them in whose record a text is, such as a namespace.
+pub(crate) fn requests_about(audit_log: &Path, text: &str) -> Result<Vec<Request>> {
+    let all = fs::read_to_string(audit_log).during("reading the audit log")?;
+    let about = all.lines().filter(|line| line.contains(text));
+    Ok(about.filter_map(|line| serde_json::from_str(line).ok()).map(|line| request(&line)).collect())
 }
 
 fn request(line: &Value) -> Request {

@@ -2,6 +2,7 @@
 
 mod endings;
 mod harmless;
+mod middles;
 mod namespaces;
 mod placeholders;
 mod queues;
@@ -12,11 +13,27 @@ mod teams;
 mod timeouts;
 mod waits;
 mod yunikorn;
+mod yunikorn_apps;
+mod yunikorn_failures;
+mod yunikorn_many;
 mod yunikorn_scenarios;
+mod yunikorn_waves;
 
 use crate::harness::Test;
+use middles::Scenario;
 
 pub(crate) fn tests() -> Vec<Test> {
+    let with_a_middle = [
+        yunikorn_scenarios::scenarios(),
+        yunikorn_failures::scenarios(),
+        yunikorn_waves::scenarios(),
+        namespaces::scenarios(),
+    ];
+    let with_a_middle = with_a_middle.concat();
+    let beside_others = with_a_middle.iter().copied().map(Scenario::test);
+    // What is written is read in the audit log.
+    let audited = yunikorn_many::scenarios().into_iter().map(|scenario| scenario.test().audited());
+    let killed = [with_a_middle.clone(), yunikorn_many::scenarios(), yunikorn_failures::restarts()].concat();
     [
         starts::tests(),
         waits::tests(),
@@ -29,10 +46,11 @@ pub(crate) fn tests() -> Vec<Test> {
         endings::tests(),
         queues::tests(),
         yunikorn::tests(),
-        yunikorn_scenarios::tests(),
-        namespaces::tests(),
     ]
     .into_iter()
     .flatten()
+    .chain(beside_others)
+    .chain(audited)
+    .chain([middles::killed(killed)])
     .collect()
 }

@@ -19,15 +19,19 @@ pub(crate) fn tests() -> Vec<Test> {
     ]
 }
 
-const APP_ID: &str = "yunikorn.apache.org/app-id";
-const GROUPS: &str = "yunikorn.apache.org/task-groups";
-const GROUP: &str = "yunikorn.apache.org/task-group-name";
+/// In YuniKorn's words, the application that a pod is of.
+pub(super) const APP_ID: &str = "yunikorn.apache.org/app-id";
+/// The task groups that a pod declares, as JSON.
+pub(super) const GROUPS: &str = "yunikorn.apache.org/task-groups";
+/// The one that it is a member of.
+pub(super) const GROUP: &str = "yunikorn.apache.org/task-group-name";
 /// With this annotation the pretended nodes let a pod of a Job run so long.
 const RUN_FOR: &str = "gangline.dev/demo-run-for";
-const PARAMETERS: &str = "yunikorn.apache.org/schedulingPolicyParameters";
+/// Timeout and style.
+pub(super) const PARAMETERS: &str = "yunikorn.apache.org/schedulingPolicyParameters";
 
 /// Task groups of one CPU each, on the test's nodes.
-fn task_groups(t: &Context, groups: &[(&str, u32)]) -> String {
+pub(super) fn task_groups(t: &Context, groups: &[(&str, u32)]) -> String {
     let groups = groups.iter().map(|(name, min)| {
         let mut group = json!({"name": name, "minMember": min, "minResource": {"cpu": "1"}});
         merge(&mut group, t.placement());

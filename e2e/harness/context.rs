@@ -5,6 +5,7 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
+use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::core::v1::{Namespace, Node, Pod, ServiceAccount};
 use kube::api::{ApiResource, DeleteParams, DynamicObject, ListParams, PostParams};
 use kube::{Api, Client, ResourceExt};
@@ -199,7 +200,7 @@ impl Context {
             }
         }
         let mut kinds = our_kinds(&self.client, false).await;
-        kinds.push(ApiResource::erase::<Node>(&()));
+        kinds.extend([ApiResource::erase::<Node>(&()), ApiResource::erase::<ValidatingWebhookConfiguration>(&())]);
         let ours = ListParams::default().labels(&format!("{TEST}={}", self.id));
         for kind in kinds {
             let api: Api<DynamicObject> = Api::all_with(self.client.clone(), &kind);

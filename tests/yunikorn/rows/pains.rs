@@ -25,6 +25,7 @@ pub(in crate::yunikorn) const ROWS: &[Row] = &[
         &[
             "scenarios/bound-placeholder-preempted.txt",
             "spec_called_off::no_member_is_bound_alone_where_a_seat_was_lost_before_the_first_was_bound",
+            "e2e/gangs/yunikorn_scenarios::bound_deleted",
         ],
     ),
     Row::of(
@@ -36,6 +37,7 @@ pub(in crate::yunikorn) const ROWS: &[Row] = &[
             "spec_recovery::who_runs_does_not_fail_for_what_status_says",
             "scenarios/restarted-after-every-swap-hard.txt",
             "rivals/running-gang-reserves-again.patch",
+            "e2e/gangs/yunikorn_failures::restarted",
         ],
     ),
     Row::of(
@@ -59,6 +61,7 @@ pub(in crate::yunikorn) const ROWS: &[Row] = &[
             "scenarios/creation-refused-hard.txt",
             "spec_yunikorn::a_wrong_declaration_is_refused_on_the_pod_and_nothing_is_made_of_it",
             "rivals/refusal-starts-the-gang.patch",
+            "e2e/gangs/yunikorn_failures::third_fails",
         ],
     ),
     Row::of(
@@ -68,6 +71,7 @@ pub(in crate::yunikorn) const ROWS: &[Row] = &[
         &[
             "yunikorn/partition::a_confirmation_after_the_target_was_lost_is_a_legal_word",
             "spec_completion::what_is_late_unknown_or_repeated_changes_nothing",
+            "e2e/gangs/yunikorn_failures::target_goes",
         ],
     ),
     Row::of(
@@ -148,6 +152,7 @@ pub(in crate::yunikorn) const ROWS: &[Row] = &[
         &[
             "src/shim/constraints::what_cannot_be_honoured_is_named_and_what_is_soft_is_not",
             "spec_reserve::an_unsupported_pod_is_no_member",
+            "e2e/gangs/yunikorn_failures::apart",
         ],
     ),
     Row::of(
@@ -168,6 +173,7 @@ pub(in crate::yunikorn) const ROWS: &[Row] = &[
             "spec_timeouts::a_killed_application_lives_again_after_a_pause",
             "spec_completion::a_completed_id_can_be_submitted_by_a_new_object",
             "spec_endings::an_owner_that_never_gives_up_gets_few_lives",
+            "e2e/gangs/yunikorn_failures::made_anew",
         ],
     ),
     Row::of(
