@@ -2,11 +2,14 @@
 
 mod endings;
 mod harmless;
+mod kuberay;
 mod namespaces;
+mod operated;
 mod placeholders;
 mod queues;
 mod restarts;
 mod sayings;
+mod spark;
 mod starts;
 mod teams;
 mod timeouts;
@@ -15,6 +18,8 @@ mod yunikorn;
 mod yunikorn_scenarios;
 
 use crate::harness::Test;
+
+pub(crate) use spark::submit::main as spark_submit;
 
 pub(crate) fn tests() -> Vec<Test> {
     [
@@ -31,6 +36,8 @@ pub(crate) fn tests() -> Vec<Test> {
         yunikorn::tests(),
         yunikorn_scenarios::tests(),
         namespaces::tests(),
+        kuberay::tests(),
+        spark::tests(),
     ]
     .into_iter()
     .flatten()
