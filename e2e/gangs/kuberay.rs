@@ -1,7 +1,7 @@
 //! Gangs that KubeRay's operator makes for YuniKorn, as its users ask for them: by three labels of a RayCluster or a RayJob.
 //! The operator is the real one; pretended nodes run what it makes, so nobody answers as Ray would.
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::{CustomResource, ResourceExt};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,7 +18,11 @@ pub(crate) fn tests() -> Vec<Test> {
         test("kuberay: a RayCluster without room waits as a whole", Needs::Nodes(1), waits),
         test("kuberay: a RayCluster that is suspended, or made anew, starts as a gang again", Needs::Nodes(1), again),
         test("kuberay: workers come and go above and below minReplicas", Needs::Nodes(1), scales),
-        test("kuberay: a RayJob starts as a gang with who submits it, and is tried again", Needs::Nodes(1), retries),
+        test(
+            "kuberay: a RayJob starts as a gang with who submits it, and so does its next try",
+            Needs::Nodes(1),
+            retries,
+        ),
     ];
     tests.map(Test::operated).into()
 }
@@ -194,6 +198,7 @@ async fn scales(t: &mut Context) -> Result<()> {
 
 async fn retries(t: &mut Context) -> Result<()> {
     t.cluster.kuberay().await?;
+    collector_knows(t).await?;
     let queue = t.queue(json!({})).await?;
     let mut submitter = template(t, "500m");
     submitter["metadata"] = json!({"annotations": {"gangline.dev/demo-fail-after": "2s"}});
@@ -209,17 +214,34 @@ async fn retries(t: &mut Context) -> Result<()> {
     let whole = |pods: &[&Pod]| is_whole(pods, 4);
     let first = pods.always("", "none starts before every seat is held", whole, started).await?;
     let old: Vec<String> = first.iter().map(Pod::name_any).collect();
-    // The operator does not wait for the end of the first try's pods, which are of the same application: only that the next one
-    // runs whole is to be seen.
-    let new_run = |pods: &[&Pod]| {
-        let new: Vec<&Pod> = pods.iter().copied().filter(|pod| !old.contains(&pod.name_any())).collect();
-        running(&new) == 4 && new.iter().any(|pod| submits(pod))
+    let new = |pods: &[&Pod]| {
+        pods.iter().copied().filter(|pod| !old.contains(&pod.name_any())).cloned().collect::<Vec<Pod>>()
     };
-    t.pods().wait_all("", "the second try runs", new_run).await?;
+    let new_run = |pods: &[&Pod]| {
+        let new = new(pods);
+        running(&new.iter().collect::<Vec<_>>()) == 4 && new.iter().any(submits)
+    };
+    let pods = t.pods();
+    let started = pods.wait_all("", "the second try runs", new_run);
+    let whole = |pods: &[&Pod]| is_whole(&new(pods).iter().collect::<Vec<_>>(), 4);
+    pods.always("", "none of the second try starts before every seat is held", whole, started).await?;
     let failed = |job: &RayJob| job.status.as_ref().is_some_and(|status| status["jobDeploymentStatus"] == "Failed");
     t.objects::<RayJob>().wait("nightly", "fails for good", failed).await?;
     t.objects::<RayJob>().delete("nightly").await?;
     t.wait_nothing_left().await
+}
+
+/// Waits until the garbage collector knows RayClusters. It looks for new kinds every 30 seconds, and until then what is of a
+/// deleted RayCluster stays: with a RayJob's second try there would be the pods of the first.
+async fn collector_knows(t: &Context) -> Result<()> {
+    let mut spec = cluster_spec(t, &json!([]));
+    spec["suspend"] = json!(true);
+    let cluster = t.objects::<RayCluster>().create(json!({"metadata": {"name": "known"}, "spec": spec})).await?;
+    let owner =
+        json!([{"apiVersion": "ray.io/v1", "kind": "RayCluster", "name": "known", "uid": cluster.metadata.uid}]);
+    t.objects::<ConfigMap>().create(json!({"metadata": {"name": "of-known", "ownerReferences": owner}})).await?;
+    t.objects::<RayCluster>().delete("known").await?;
+    t.objects::<ConfigMap>().wait_gone("of-known").await
 }
 
 /// Whether a pod is the one that submits the work of a RayJob.
