@@ -2,12 +2,15 @@
 
 mod endings;
 mod harmless;
+mod kuberay;
 mod middles;
 mod namespaces;
+mod operated;
 mod placeholders;
 mod queues;
 mod restarts;
 mod sayings;
+mod spark;
 mod starts;
 mod teams;
 mod timeouts;
@@ -21,6 +24,8 @@ mod yunikorn_waves;
 
 use crate::harness::Test;
 use middles::Scenario;
+
+pub(crate) use spark::submit::main as spark_submit;
 
 pub(crate) fn tests() -> Vec<Test> {
     let with_a_middle = [
@@ -46,6 +51,8 @@ pub(crate) fn tests() -> Vec<Test> {
         endings::tests(),
         queues::tests(),
         yunikorn::tests(),
+        kuberay::tests(),
+        spark::tests(),
     ]
     .into_iter()
     .flatten()

@@ -6,11 +6,13 @@ use k8s_openapi::api::apps::v1::Deployment;
 use kube::{Client, ResourceExt};
 use tokio::sync::OnceCell;
 
+use super::operators;
 use crate::support::components::Options;
 use crate::support::control_plane::ControlPlane;
 use crate::support::error::{Error, Result};
 use crate::support::manifests::Installed;
 use crate::support::objects::Objects;
+use crate::support::process::Process;
 use crate::support::scheduler::{Launch, Scheduler};
 use crate::support::state_dir::StateDir;
 use crate::support::{kubeconfig, manifests};
@@ -18,13 +20,18 @@ use crate::support::{kubeconfig, manifests};
 /// Namespace and name of the ServiceAccount that the shipped manifests give the scheduler.
 pub(crate) const ACCOUNT: (&str, &str) = ("gangline-system", "gangline");
 
+/// The scheduler names that are served: ours, and the one that operators write into their pods for YuniKorn.
+const NAMES: [&str; 2] = ["--scheduler-name=gangline", "--scheduler-name=yunikorn"];
+
 /// Names another program to test than the one just built.
 const BINARY: &str = "E2E_GANGLINE";
 
 /// A cluster and the scheduler on it.
 pub(crate) struct Cluster {
-    // The scheduler ends before the control plane does.
+    // The scheduler and the operators end before the control plane does.
     scheduler: OnceCell<Result<Scheduler>>,
+    kuberay: OnceCell<Result<Process>>,
+    spark: OnceCell<Result<[Process; 2]>>,
     installed: OnceCell<Result<Installed>>,
     pub(crate) client: Client,
     pub(crate) kubeconfig: PathBuf,
@@ -56,7 +63,8 @@ impl Cluster {
 
     fn new(client: Client, kubeconfig: PathBuf, plane: Option<ControlPlane>) -> Result<Self> {
         let (scheduler, installed) = (OnceCell::new(), OnceCell::new());
-        Ok(Self { scheduler, installed, client, kubeconfig, plane, work: StateDir::create()? })
+        let (kuberay, spark) = (OnceCell::new(), OnceCell::new());
+        Ok(Self { scheduler, kuberay, spark, installed, client, kubeconfig, plane, work: StateDir::create()? })
     }
 
     /// Where the logs of schedulers are.
@@ -66,8 +74,26 @@ impl Cluster {
 
     /// The scheduler that all tests of this cluster share; installed and started by the first that asks.
     pub(crate) async fn scheduler(&self) -> Result<&Scheduler> {
-        let start = || async { Scheduler::start(&self.launch("gangline", &[]).await?).await };
+        let start = || async { Scheduler::start(&self.launch("gangline", &NAMES).await?).await };
         self.scheduler.get_or_init(start).await.as_ref().map_err(Clone::clone)
+    }
+
+    /// KubeRay's operator, which all tests of this cluster share; started by the first that asks.
+    pub(crate) async fn kuberay(&self) -> Result<()> {
+        let start = || async {
+            let plane = self.plane.as_ref().ok_or_else(operators::needs_own_plane)?;
+            operators::kuberay(plane, self.work()).await
+        };
+        self.kuberay.get_or_init(start).await.as_ref().map(drop).map_err(Clone::clone)
+    }
+
+    /// The Spark operator, likewise.
+    pub(crate) async fn spark_operator(&self) -> Result<()> {
+        let start = || async {
+            let plane = self.plane.as_ref().ok_or_else(operators::needs_own_plane)?;
+            operators::spark(plane, self.work()).await
+        };
+        self.spark.get_or_init(start).await.as_ref().map(drop).map_err(Clone::clone)
     }
 
     /// How to run one more scheduler here, under the ServiceAccount of the shipped manifests.
@@ -98,6 +124,7 @@ impl Cluster {
 
     /// Ends the scheduler; on a cluster that is not ours, removes what was not there before.
     pub(crate) async fn end(mut self, keep: bool) -> Result<()> {
+        drop((self.kuberay.take(), self.spark.take()));
         drop(self.scheduler.take());
         match self.installed.take() {
             Some(Ok(installed)) if self.plane.is_none() && !keep => installed.remove().await,

@@ -2,6 +2,7 @@
 
 pub(crate) mod cluster;
 pub(crate) mod context;
+pub(crate) mod operators;
 pub(crate) mod report;
 pub(crate) mod runner;
 pub(crate) mod words;
@@ -46,6 +47,7 @@ pub(crate) struct Test {
     real: bool,
     packed: bool,
     anywhere: bool,
+    operated: bool,
 }
 
 type OnCluster = Box<dyn FnOnce(&Runtime, &mut Context) -> Result<()> + Send>;
@@ -85,7 +87,7 @@ where
 
 impl Test {
     fn new(name: &'static str, body: Body) -> Self {
-        Self { name, body, last: false, audited: false, real: false, packed: false, anywhere: false }
+        Self { name, body, last: false, audited: false, real: false, packed: false, anywhere: false, operated: false }
     }
 
     /// The test needs no scheduler, or starts it itself.
@@ -123,6 +125,12 @@ impl Test {
     /// Of the nodes the test needs no more than that they run containers: a cluster that is there has such, too.
     pub(crate) fn anywhere(mut self) -> Self {
         self.anywhere = true;
+        self
+    }
+
+    /// The test runs an operator of others, with its kinds, beside a control plane of ours.
+    pub(crate) fn operated(mut self) -> Self {
+        self.operated = true;
         self
     }
 

@@ -124,6 +124,9 @@ impl Suite {
         if test.audited {
             return Some("reads the audit log of a control plane of its own".to_owned());
         }
+        if test.operated {
+            return Some("runs an operator, and defines its kinds, beside a control plane of its own".to_owned());
+        }
         match &test.body {
             Body::On { needs: Needs::Shared, .. } => None,
             Body::On { needs: Needs::Nodes(_), .. } if std::env::var_os(KWOK).is_some() => None,

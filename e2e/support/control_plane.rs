@@ -29,7 +29,8 @@ const READY_WITHIN: Duration = Duration::from_secs(90);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Who has all rights, by a token of its own.
-const USERS: [&str; 4] = ["admin", "kube-controller-manager", "kwok", "kube-scheduler"];
+const USERS: [&str; 6] =
+    ["admin", "kube-controller-manager", "kwok", "kube-scheduler", "kuberay-operator", "spark-operator"];
 
 /// A running control plane. Dropping it ends its programs and removes its state.
 pub struct ControlPlane {

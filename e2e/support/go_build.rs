@@ -1,7 +1,7 @@
 //! Builds the pinned programs with the Go toolchain.
 
 use std::fs::{self, File, TryLockError};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::thread;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::error::{During, Error, Result};
 use super::progress::Progress;
-use super::tools::{self, Program};
+use super::tools::{self, Module, Program};
 
 /// The Go that the modules ask for.
 const GO: (u32, u32) = (1, 26);
@@ -77,6 +77,7 @@ fn build(program: Program) -> Result<()> {
     check_sums(program, dir.path())?;
     let parent = target.parent().unwrap_or(dir.path());
     fs::create_dir_all(parent).during(&step)?;
+    keep_files(module, dir.path(), parent)?;
     fs::rename(dir.path().join("program"), &target).during(&step)?;
     progress.done(&format!("built {name} {}", module.version()));
     Ok(())
@@ -89,6 +90,39 @@ fn go_build(program: Program, dir: &Path) -> Command {
     command.args(["-o", "program", &program.package()]);
     command.current_dir(dir).env("CGO_ENABLED", "0").env("GOWORK", "off").stdin(Stdio::null());
     command
+}
+
+/// Copies what tests read of a module's source beside its programs, since the Go module cache may be cleaned.
+fn keep_files(module: &Module, dir: &Path, target: &Path) -> Result<()> {
+    if module.kept.is_empty() {
+        return Ok(());
+    }
+    let step = format!("looking for the source of {}", module.requirement);
+    let mut list = Command::new("go");
+    list.args(["list", "-mod=mod", "-m", "-f", "{{.Dir}}", module.requirement]);
+    let output = list.current_dir(dir).env("GOWORK", "off").stdin(Stdio::null()).output().during(&step)?;
+    if !output.status.success() {
+        return Err(Error::new(&step).with_tail("go list said", &String::from_utf8_lossy(&output.stderr)));
+    }
+    let source = PathBuf::from(String::from_utf8_lossy(&output.stdout).trim());
+    for kept in module.kept {
+        copy_files(&source.join(kept), &target.join(kept))
+            .during(format!("keeping {kept} of {}", module.requirement))?;
+    }
+    Ok(())
+}
+
+/// Copies the files of a directory, not those below it.
+fn copy_files(from: &Path, to: &Path) -> std::io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let file = entry?.path();
+        // Read and written, as the module cache has its files read-only.
+        if let Some(name) = file.file_name().filter(|_| file.is_file()) {
+            fs::write(to.join(name), fs::read(&file)?)?;
+        }
+    }
+    Ok(())
 }
 
 /// Runs to the end, saying now and then that it is still running.

@@ -4,11 +4,12 @@
 //! per user and outside the checkout, under a key made of version, module files and build flags: a change of any of
 //! these is a new key, and several checkouts share one copy.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use sha2::{Digest, Sha256};
 
-use super::error::{Error, Result};
+use super::error::{During, Error, Result};
 
 /// A program that the lab can build.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -31,6 +32,10 @@ pub enum Program {
     Pause,
     /// Renders and checks the chart.
     Helm,
+    /// The operator of Ray.
+    KubeRay,
+    /// The operator of Spark.
+    SparkOperator,
 }
 
 /// A Go module that pins one or more programs.
@@ -39,13 +44,15 @@ pub struct Module {
     /// Directory under `e2e/tools`.
     pub name: &'static str,
     /// The requirement whose version the programs carry.
-    requirement: &'static str,
+    pub requirement: &'static str,
     /// Module file.
     pub go_mod: &'static str,
     /// Checksums.
     pub go_sum: &'static str,
     /// The program itself, where it is one of ours.
     pub main_go: Option<&'static str>,
+    /// Directories of the requirement's source of which tests read files: the kinds that an operator works on, say.
+    pub kept: &'static [&'static str],
 }
 
 static KUBERNETES: Module = Module {
@@ -54,6 +61,7 @@ static KUBERNETES: Module = Module {
     go_mod: include_str!("../tools/kubernetes/go.mod"),
     go_sum: include_str!("../tools/kubernetes/go.sum"),
     main_go: None,
+    kept: &[],
 };
 static ETCD: Module = Module {
     name: "etcd",
@@ -61,6 +69,7 @@ static ETCD: Module = Module {
     go_mod: include_str!("../tools/etcd/go.mod"),
     go_sum: include_str!("../tools/etcd/go.sum"),
     main_go: None,
+    kept: &[],
 };
 static KWOK: Module = Module {
     name: "kwok",
@@ -68,6 +77,7 @@ static KWOK: Module = Module {
     go_mod: include_str!("../tools/kwok/go.mod"),
     go_sum: include_str!("../tools/kwok/go.sum"),
     main_go: None,
+    kept: &[],
 };
 static HELM: Module = Module {
     name: "helm",
@@ -75,6 +85,7 @@ static HELM: Module = Module {
     go_mod: include_str!("../tools/helm/go.mod"),
     go_sum: include_str!("../tools/helm/go.sum"),
     main_go: None,
+    kept: &[],
 };
 static PAUSE: Module = Module {
     name: "pause",
@@ -82,11 +93,28 @@ static PAUSE: Module = Module {
     go_mod: include_str!("../tools/pause/go.mod"),
     go_sum: include_str!("../tools/pause/go.sum"),
     main_go: Some(include_str!("../tools/pause/main.go")),
+    kept: &[],
+};
+static KUBERAY: Module = Module {
+    name: "kuberay",
+    requirement: "github.com/ray-project/kuberay/ray-operator",
+    go_mod: include_str!("../tools/kuberay/go.mod"),
+    go_sum: include_str!("../tools/kuberay/go.sum"),
+    main_go: None,
+    kept: &["config/crd/bases"],
+};
+static SPARK_OPERATOR: Module = Module {
+    name: "spark-operator",
+    requirement: "github.com/kubeflow/spark-operator/v2",
+    go_mod: include_str!("../tools/spark-operator/go.mod"),
+    go_sum: include_str!("../tools/spark-operator/go.sum"),
+    main_go: None,
+    kept: &["config/crd/bases"],
 };
 
 impl Program {
     /// All of them, the ones needed most first.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::Etcd,
         Self::ApiServer,
         Self::ControllerManager,
@@ -94,6 +122,8 @@ impl Program {
         Self::Kubectl,
         Self::KubeScheduler,
         Self::Helm,
+        Self::KubeRay,
+        Self::SparkOperator,
         Self::Kubelet,
         Self::Pause,
     ];
@@ -114,6 +144,8 @@ impl Program {
             Self::Kubectl => "kubectl",
             Self::Kwok => "kwok",
             Self::Helm => "helm",
+            Self::KubeRay => "kuberay-operator",
+            Self::SparkOperator => "spark-operator",
             Self::Kubelet => "kubelet",
             Self::Pause => "pause",
         }
@@ -133,6 +165,8 @@ impl Program {
             }
             Self::Kwok => &KWOK,
             Self::Helm => &HELM,
+            Self::KubeRay => &KUBERAY,
+            Self::SparkOperator => &SPARK_OPERATOR,
             Self::Pause => &PAUSE,
         }
     }
@@ -146,6 +180,8 @@ impl Program {
             }
             Self::Kwok => "sigs.k8s.io/kwok/cmd/kwok".to_owned(),
             Self::Helm => "helm.sh/helm/v4/cmd/helm".to_owned(),
+            Self::KubeRay => KUBERAY.requirement.to_owned(),
+            Self::SparkOperator => "github.com/kubeflow/spark-operator/v2/cmd/operator".to_owned(),
             Self::Pause => ".".to_owned(),
         }
     }
@@ -157,7 +193,9 @@ impl Program {
             Self::ApiServer | Self::ControllerManager | Self::KubeScheduler | Self::Kubectl | Self::Kubelet => {
                 kubernetes_ldflags(version)
             }
-            Self::Etcd | Self::Kwok | Self::Helm | Self::Pause => "-s -w".to_owned(),
+            Self::Etcd | Self::Kwok | Self::Helm | Self::KubeRay | Self::SparkOperator | Self::Pause => {
+                "-s -w".to_owned()
+            }
         }
     }
 
@@ -178,12 +216,23 @@ impl Program {
         )))
     }
 
+    /// The files of a kept directory of its source ([`Module::kept`]), in the order of their names.
+    pub fn kept_files(self, dir: &str) -> Result<Vec<PathBuf>> {
+        let dir = self.find()?.with_file_name(dir);
+        let step = format!("listing {}", dir.display());
+        let files = fs::read_dir(&dir).during(&step)?.map(|entry| Ok(entry.during(&step)?.path()));
+        let mut files = files.collect::<Result<Vec<_>>>()?;
+        files.sort();
+        Ok(files)
+    }
+
     /// Directory of the build of its module.
     fn key(self) -> String {
         let module = self.module();
         let mut hash = Sha256::new();
         let flags = self.ldflags();
-        for part in [module.go_mod, module.go_sum, &flags].into_iter().chain(module.main_go) {
+        let parts = [module.go_mod, module.go_sum, &flags].into_iter().chain(module.main_go);
+        for part in parts.chain(module.kept.iter().copied()) {
             hash.update(part.len().to_le_bytes());
             hash.update(part);
         }

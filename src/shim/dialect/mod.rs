@@ -83,14 +83,18 @@ pub struct Declared {
 /// goes on with the next one.
 fn owner(pod: &Pod) -> OwnerReference {
     let mut owners = pod.metadata.owner_references.iter().flatten();
-    let owner = owners.find(|owner| owner.controller == Some(true)).cloned();
-    let owner = owner.unwrap_or_else(|| OwnerReference {
+    let owner = owners.find(|owner| owner.controller == Some(true)).cloned().unwrap_or_else(|| itself(pod));
+    // It controls the TaskGroup in no way, and nothing of it waits for the TaskGroup's end.
+    OwnerReference { controller: None, block_owner_deletion: None, ..owner }
+}
+
+/// A pod as the owner of what goes with it.
+fn itself(pod: &Pod) -> OwnerReference {
+    OwnerReference {
         api_version: "v1".to_owned(),
         kind: "Pod".to_owned(),
         name: pod.metadata.name.clone().unwrap_or_default(),
         uid: pod.metadata.uid.clone().unwrap_or_default(),
         ..OwnerReference::default()
-    });
-    // It controls the TaskGroup in no way, and nothing of it waits for the TaskGroup's end.
-    OwnerReference { controller: None, block_owner_deletion: None, ..owner }
+    }
 }

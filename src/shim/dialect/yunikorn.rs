@@ -5,6 +5,7 @@ pub mod namespace;
 mod task_groups;
 
 use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use sha2::{Digest, Sha256};
 
 use super::{Spoken, Warnings};
@@ -22,7 +23,11 @@ const PLACEHOLDER: &str = "internal.yunikorn.apache.org/placeholder";
 /// Label or annotation: the application.
 const APP_ID: &str = "yunikorn.apache.org/app-id";
 /// Labels that name it too: of Spark, and of old versions.
-const OTHER_APP_IDS: [&str; 2] = ["spark-app-selector", "applicationId"];
+const OTHER_APP_IDS: [&str; 2] = [SPARK_APP_ID, "applicationId"];
+/// The one that Spark writes, another one for each driver.
+const SPARK_APP_ID: &str = "spark-app-selector";
+/// The label by which Spark tells drivers from executors.
+const SPARK_ROLE: &str = "spark-role";
 /// Label or annotation: the queue.
 const QUEUE: &str = "yunikorn.apache.org/queue";
 /// The label that names it in old versions.
@@ -111,6 +116,14 @@ pub fn object_name(application: &str, group: &str) -> Text {
 fn application(pod: &Pod) -> Option<&str> {
     let others = || OTHER_APP_IDS.into_iter().find_map(|key| label(pod, key));
     label(pod, APP_ID).or_else(|| annotation(pod, APP_ID)).or_else(others)
+}
+
+/// With whom TaskGroups go that this pod declares. Spark names an application anew for each driver, so that they are of no use
+/// without it: where a driver is submitted again and again, its controller would gather them.
+fn owner(pod: &Pod) -> OwnerReference {
+    let is_named = label(pod, APP_ID).or_else(|| annotation(pod, APP_ID)).is_some();
+    let is_of_spark = label(pod, SPARK_APP_ID).is_some() && label(pod, SPARK_ROLE) == Some("driver");
+    if is_of_spark && !is_named { super::itself(pod) } else { super::owner(pod) }
 }
 
 /// The path of the queue; what does not begin with the root is below it. Our own label counts before YuniKorn's words.

@@ -185,7 +185,9 @@ pub(in crate::yunikorn) const ROWS: &[Row] = &[
     Row::of(
         "P18",
         "limits of users and groups are not looked at when a gang is let in",
-        Better("the gate looks at the limits of its user and group as at the queues of its path, and at namespace quotas"),
+        Better(
+            "the gate looks at the limits of its user and group as at the queues of its path, and at namespace quotas",
+        ),
         &[
             "spec_limits::a_user_has_no_more_than_its_limit",
             "spec_limits::what_no_limit_could_ever_hold_is_refused",

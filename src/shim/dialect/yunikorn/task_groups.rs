@@ -9,9 +9,9 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::{APP_ID, Parameters, QUEUE, TASK_GROUPS, object_name};
+use super::{APP_ID, Parameters, QUEUE, TASK_GROUPS, object_name, owner};
 use crate::api::task_group::{PlaceholderAffinity, PlaceholderTemplate, TaskGroup, TaskGroupSpec};
-use crate::shim::dialect::{Declared, Warnings, owner};
+use crate::shim::dialect::{Declared, Warnings};
 use crate::shim::spec_errors::Errors;
 use crate::shim::task_group::MAX_GANG;
 use crate::shim::{group_check, syntax};

@@ -86,6 +86,22 @@ fn spark_s_groups_are_two_task_groups_of_one_application() {
 }
 
 #[test]
+fn what_a_driver_of_spark_declares_goes_with_it_and_other_declarations_with_the_controller() {
+    let spark = json!({"spark-app-selector": "spark-1", "spark-role": "driver"});
+    let named = json!({"spark-app-selector": "spark-1", "spark-role": "driver", APP_ID: "etl"});
+    let other = json!({"spark-app-selector": "spark-1"});
+    for (labels, owner) in [(spark, "Pod"), (named, "SparkApplication"), (other, "SparkApplication")] {
+        let mut pod = pod(&labels, &json!({TASK_GROUPS: SPARK, TASK_GROUP_NAME: "spark-driver"}));
+        let controller =
+            json!([{"apiVersion": "v1", "kind": "SparkApplication", "name": "a", "uid": "1", "controller": true}]);
+        pod.metadata.owner_references = serde_json::from_value(controller).expect("an owner");
+        let spoken = read(&pod).expect("it speaks");
+        let owners: Vec<&str> = spoken.declares.iter().map(|declared| &*declared.owner.kind).collect();
+        assert_eq!(owners, [owner, owner], "{labels}");
+    }
+}
+
+#[test]
 fn an_object_s_name_is_fit_and_of_one_pair_alone() {
     let long = "x".repeat(200);
     let mut names = std::collections::BTreeSet::new();

@@ -1,0 +1,196 @@
+//! Operators that others write, run beside Gangline as their users run them: the built programs, as processes.
+
+use std::fs;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::PostParams;
+use serde_json::{Value, json};
+
+use crate::support::control_plane::ControlPlane;
+use crate::support::error::{During, Error, Result};
+use crate::support::objects::Objects;
+use crate::support::process::{Process, Spec};
+use crate::support::tools::Program;
+use crate::support::{http_probe, kubeconfig, manifests, ports};
+
+/// Where both modules keep the kinds that their operators work on.
+const KINDS: &str = "config/crd/bases";
+
+/// How long one may take to be ready: it reads the cluster first.
+const READY_WITHIN: Duration = Duration::from_secs(60);
+
+/// How often it is asked.
+const POLL: Duration = Duration::from_millis(50);
+
+/// Runs KubeRay's operator for `YuniKorn`, without leader election and webhooks.
+pub(crate) async fn kuberay(plane: &ControlPlane, work: &Path) -> Result<Process> {
+    let kinds = ["rayclusters", "rayjobs", "rayservices"].map(|kind| format!("ray.io_{kind}"));
+    install_kinds(plane, Program::KubeRay, &kinds).await?;
+    let health = ports::free()?;
+    let args = [
+        "--batch-scheduler=yunikorn".to_owned(),
+        "--enable-leader-election=false".to_owned(),
+        "--metrics-addr=0".to_owned(),
+        format!("--health-probe-bind-address=127.0.0.1:{health}"),
+    ];
+    let mut process = Process::start(&spec(plane, work, Program::KubeRay, &args)?)?;
+    ready(&mut process, health, Program::KubeRay).await?;
+    Ok(process)
+}
+
+/// Where the Spark operator's webhook is, for the API server.
+const WEBHOOK: (&str, &str) = ("spark-operator", "spark-operator-webhook");
+
+/// Runs the Spark operator with batch schedulers, without leader election: its webhook and its controller, each a process.
+/// In place of Spark it has what [`crate::gangs::spark_submit`] does.
+pub(crate) async fn spark(plane: &ControlPlane, work: &Path) -> Result<[Process; 2]> {
+    let kinds = ["sparkapplications", "scheduledsparkapplications", "sparkconnects"];
+    install_kinds(plane, Program::SparkOperator, &kinds.map(|kind| format!("sparkoperator.k8s.io_{kind}"))).await?;
+    let webhook = spark_webhook(plane, work).await?;
+    let health = ports::free()?;
+    let args = [
+        "controller".to_owned(),
+        "start".to_owned(),
+        "--namespaces=\"\"".to_owned(),
+        "--enable-batch-scheduler=true".to_owned(),
+        format!("--health-probe-bind-address=127.0.0.1:{health}"),
+    ];
+    let mut spec = spec(plane, work, Program::SparkOperator, &args)?;
+    spec.env.extend(spark_env(plane, work)?);
+    let mut controller = Process::start(&spec)?;
+    ready(&mut controller, health, Program::SparkOperator).await?;
+    Ok([webhook, controller])
+}
+
+/// Where Spark is, and where it would find the API server from inside a cluster.
+fn spark_env(plane: &ControlPlane, work: &Path) -> Result<[(String, String); 3]> {
+    let home = work.join("spark");
+    let (bin, step) = (home.join("bin"), "making a stand-in of Spark");
+    fs::create_dir_all(&bin).during(step)?;
+    let this = std::env::current_exe().during(step)?;
+    std::os::unix::fs::symlink(this, bin.join("spark-submit")).during(step)?;
+    let server = kubeconfig::server(&plane.kubeconfig())?;
+    let address = server["server"].as_str().and_then(|url| url.strip_prefix("https://")).unwrap_or_default();
+    let (host, port) = address.split_once(':').ok_or_else(|| Error::new(format!("no host and port: {server}")))?;
+    Ok([
+        ("SPARK_HOME".to_owned(), home.display().to_string()),
+        ("KUBERNETES_SERVICE_HOST".to_owned(), host.to_owned()),
+        ("KUBERNETES_SERVICE_PORT".to_owned(), port.to_owned()),
+    ])
+}
+
+/// Runs the webhook as in a cluster: it makes its certificate, and tells the API server by whom that is signed. Its Service is
+/// an alias of this machine, as it runs in no pod.
+async fn spark_webhook(plane: &ControlPlane, work: &Path) -> Result<Process> {
+    let (namespace, name) = WEBHOOK;
+    let (port, health) = (ports::free()?, ports::free()?);
+    let service = json!({"apiVersion": "v1", "kind": "Service", "metadata": {"name": name, "namespace": namespace},
+                         "spec": {"type": "ExternalName", "externalName": "localhost"}});
+    let space = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}});
+    let objects = [vec![space, service], spark_webhook_configurations(port)].concat();
+    manifests::apply_objects(&plane.client(), objects, namespace, &[]).await?;
+    let mut args =
+        ["webhook", "start", "--namespaces=\"\"", "--webhook-secret-name=certificate"].map(str::to_owned).to_vec();
+    for flag in ["mutating-webhook-name", "validating-webhook-name", "webhook-svc-name"] {
+        args.push(format!("--{flag}={name}"));
+    }
+    for flag in ["webhook-secret-namespace", "webhook-svc-namespace"] {
+        args.push(format!("--{flag}={namespace}"));
+    }
+    args.push(format!("--webhook-cert-dir={}", work.join("spark-webhook").display()));
+    args.push(format!("--webhook-port={port}"));
+    args.push(format!("--health-probe-bind-address=127.0.0.1:{health}"));
+    let spec = spec(plane, work, Program::SparkOperator, &args)?;
+    let mut process = Process::start(&Spec { log: work.join("spark-webhook.log"), ..spec })?;
+    ready(&mut process, health, Program::SparkOperator).await?;
+    webhook_is_asked(plane).await?;
+    Ok(process)
+}
+
+/// What the operator's chart makes with its default values, but for kinds that no test uses.
+fn spark_webhook_configurations(port: u16) -> Vec<Value> {
+    let hook = |path: &str, group: &str, version: &str, kind: &str, operations: &[&str]| {
+        let service = json!({"namespace": WEBHOOK.0, "name": WEBHOOK.1, "port": port, "path": path});
+        json!({
+            "name": format!("{}.sparkoperator.k8s.io", path.trim_start_matches('/')),
+            "admissionReviewVersions": ["v1"], "sideEffects": "NoneOnDryRun", "failurePolicy": "Fail",
+            "clientConfig": {"service": service},
+            "rules": [{"apiGroups": [group], "apiVersions": [version], "resources": [kind], "operations": operations}],
+        })
+    };
+    let (group, version, kind) = ("sparkoperator.k8s.io", "v1beta2", "sparkapplications");
+    let both = ["CREATE", "UPDATE"];
+    let mut pods = hook("/mutate--v1-pod", "", "v1", "pods", &["CREATE"]);
+    pods["objectSelector"] = json!({"matchLabels": {"sparkoperator.k8s.io/launched-by-spark-operator": "true"}});
+    let mutates = hook("/mutate-sparkoperator-k8s-io-v1beta2-sparkapplication", group, version, kind, &both);
+    let validates = hook("/validate-sparkoperator-k8s-io-v1beta2-sparkapplication", group, version, kind, &both);
+    let configuration = |kind: &str, hooks: Vec<Value>| {
+        json!({"apiVersion": "admissionregistration.k8s.io/v1", "kind": kind, "metadata": {"name": WEBHOOK.1},
+               "webhooks": hooks})
+    };
+    vec![
+        configuration("MutatingWebhookConfiguration", vec![pods, mutates]),
+        configuration("ValidatingWebhookConfiguration", vec![validates]),
+    ]
+}
+
+/// Waits until the API server asks the webhook, which it does not trust at first.
+async fn webhook_is_asked(plane: &ControlPlane) -> Result<()> {
+    let pod = json!({"apiVersion": "v1", "kind": "Pod", "spec": {"containers": [{"name": "main", "image": "i"}]},
+                     "metadata": {"name": "asked", "labels": {"sparkoperator.k8s.io/launched-by-spark-operator": "true"}}});
+    let pod = serde_json::from_value(pod).during("describing a pod")?;
+    let pods = Objects::<Pod>::of(&plane.client(), "default");
+    let (params, give_up) = (PostParams { dry_run: true, ..PostParams::default() }, Instant::now() + READY_WITHIN);
+    loop {
+        match pods.untyped().create(&params, &pod).await {
+            Ok(_) => return Ok(()),
+            Err(_) if Instant::now() < give_up => tokio::time::sleep(POLL).await,
+            Err(error) => return Err(error).during("asking the Spark operator's webhook"),
+        }
+    }
+}
+
+/// Defines those kinds of an operator's module that it needs.
+async fn install_kinds(plane: &ControlPlane, program: Program, wanted: &[String]) -> Result<()> {
+    for file in program.kept_files(KINDS)? {
+        let is_wanted = file.file_stem().is_some_and(|stem| wanted.iter().any(|wanted| stem == wanted.as_str()));
+        if is_wanted {
+            let text = fs::read_to_string(&file).during(format!("reading {}", file.display()))?;
+            manifests::apply(&plane.client(), &text, "default", &[]).await?;
+        }
+    }
+    Ok(())
+}
+
+/// How to run an operator: with all rights, as a user of its own.
+fn spec(plane: &ControlPlane, work: &Path, program: Program, args: &[String]) -> Result<Spec> {
+    let name = program.name();
+    let kubeconfig = plane.kubeconfig_of(name).display().to_string();
+    Ok(Spec {
+        name: name.to_owned(),
+        program: program.find()?,
+        args: args.to_vec(),
+        env: vec![("KUBECONFIG".to_owned(), kubeconfig), ("HOME".to_owned(), work.display().to_string())],
+        log: work.join(format!("{name}.log")),
+    })
+}
+
+/// Waits until it says that it is ready.
+async fn ready(process: &mut Process, port: u16, program: Program) -> Result<()> {
+    let give_up = Instant::now() + READY_WITHIN;
+    while !matches!(http_probe::get(port, "/readyz"), Some((200, _))) {
+        process.check_running()?;
+        if Instant::now() > give_up {
+            return Err(process.last_words(&format!("{} is not ready", program.name())));
+        }
+        tokio::time::sleep(POLL).await;
+    }
+    Ok(())
+}
+
+/// What to say where an operator is wanted on a cluster that is there already.
+pub(crate) fn needs_own_plane() -> Error {
+    Error::new("operators run beside a control plane of ours")
+}
