@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use gangline::api::queue::Queue;
+use gangline::api::task_group::TaskGroup;
 use k8s_openapi::api::admissionregistration::v1::ValidatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::{Node, Pod};
@@ -17,7 +18,7 @@ use super::yunikorn_apps::{App, Role, has_placeholders, held, on_node, outlast_f
 use crate::breakage::until;
 use crate::harness::Context;
 use crate::harness::context::{TEST, node, phase};
-use crate::harness::words::{is_bound, is_placeholder, marked, status, why_waits};
+use crate::harness::words::{condition, is_bound, is_placeholder, marked, status, why_waits};
 use crate::support::error::{During, Result};
 
 pub(super) fn scenarios() -> Vec<Scenario> {
@@ -49,24 +50,27 @@ pub(super) fn restarts() -> Vec<Scenario> {
     ]
 }
 
-/// The gang fills its queue, and one of its members ends: a scheduler that took it for one that has not started would reserve for
+/// The gang fills its queue, and one of its members goes: a scheduler that took it for one that has not started would reserve for
 /// that. Another gang, that comes while nobody looks, must find the queue as full as it is.
 async fn restarted(t: &mut Context, middle: &Middle, parameters: &str) -> Result<()> {
     let queue = t.queue(json!({"cpu": "3100m"})).await?;
     let app = App { queue: Some(&queue), parameters, ..App::new(t, "swapped", 3, "1") };
     app.driver().await?;
     held(t, 3).await?;
-    app.members_with(0..3, &json!({"spec": {"restartPolicy": "Never"}})).await?;
-    let whole = app.wait_run(4).await?;
+    app.members(0..3).await?;
+    app.wait_run(4).await?;
     t.wait_no_placeholders().await?;
-    t.pods().patch_status("swapped-2", json!({"phase": "Succeeded"})).await?;
+    let placed = |groups: &[&TaskGroup]| groups.iter().all(|group| condition(group, "Placed").0 == "True");
+    t.groups().wait_all("", "it is placed", placed).await?;
+    t.pods().delete("swapped-2").await?;
+    let others = app.wait_run(3).await?;
     if !parameters.is_empty() {
         outlast_timeout(t, parameters).await?;
     }
     let rival = App { queue: Some(&queue), ..App::new(t, "rival", 2, "1") };
     let untouched = |pods: &[&Pod]| {
-        let is_there = |one: &Pod| pods.iter().any(|pod| pod.uid() == one.uid() && phase(pod) != "Failed");
-        whole.iter().all(is_there) && !has_placeholders(pods, "swapped")
+        let is_there = |one: &Pod| pods.iter().any(|pod| pod.uid() == one.uid() && phase(pod) == "Running");
+        others.iter().all(is_there) && !has_placeholders(pods, "swapped")
     };
     let restart = async {
         middle.during(rival.members(0..2)).await?;
