@@ -157,6 +157,37 @@ fn a_restart_at_once_is_told_of_once() {
     assert!(!reasons.is_empty() && reasons.iter().all(|reason| reason != "SeatsKept" && reason != "WaitingForMembers"));
 }
 
+/// A gang whose pods were gone, so that its status told of its end, begins anew with one of them: that is told before long, and
+/// not only when the turn of the next such stage has come.
+#[test]
+fn an_end_that_did_not_come_is_told_no_longer() {
+    let mut driven = Driven::synced();
+    let mut spec = group("a", "root.default");
+    spec["spec"]["reservation"] = json!("Placeholder");
+    driven.upsert(Kind::TaskGroup, &spec);
+    (0..4).for_each(|number| driven.upsert(Kind::Pod, &member("a", number)));
+    settle(&mut driven);
+    (0..4).for_each(|number| delete(&mut driven, number));
+    // The state that was last written in so much time.
+    let mut said = |driven: &mut Driven, millis: u64| {
+        let mut last = None;
+        for _ in 0..millis / 100 {
+            driven.wait(100);
+            for call in driven.taken() {
+                if let Op::PatchTaskGroupStatus { status, .. } = &call.op {
+                    last = Some(status.application_state.clone());
+                }
+                driven.answer(&call, Outcome::Ok(None));
+            }
+        }
+        last
+    };
+    assert_eq!(said(&mut driven, 3_000).as_deref(), Some("Waiting"));
+    driven.upsert(Kind::Pod, &member("a", 4));
+    let after = said(&mut driven, 4_000);
+    assert!(after.as_deref().is_some_and(|state| state != "Waiting"), "{after:?}");
+}
+
 /// A timeout that ends while seats are kept is not kept back with them: what is deleted for it waits for the status.
 #[test]
 fn a_timeout_is_told_at_once_while_seats_are_kept() {

@@ -412,7 +412,7 @@ fn a_lost_placeholder_is_no_lost_member() {
     cluster.settle();
     cluster.delete("ph-g-1-1-0");
     cluster.settle();
-    let text = "1 of 2 seats have no member and nothing holds them; members that come are placed first";
+    let text = "1 of 2 seats has no member and nothing holds it; members that come are placed first";
     assert_eq!((cluster.report("g").reason, cluster.report("g").message), ("PartiallyLost", text.into()));
     let meaning = Code::PartiallyLost.meaning();
     assert!(!meaning.contains("lost members"), "{meaning}");
@@ -420,7 +420,7 @@ fn a_lost_placeholder_is_no_lost_member() {
     cluster.settle();
     cluster.delete("g-1");
     cluster.settle();
-    let text = "1 of 2 seats have no member and nothing holds them; members that come are ordinary pods";
+    let text = "1 of 2 seats has no member and nothing holds it; members that come are ordinary pods";
     assert_eq!(cluster.report("g").message, text);
 }
 

@@ -42,9 +42,10 @@ impl Controller {
         rest.max(PROGRESS_MS)
     }
 
-    /// How long a stage that passes by itself waits, since it may have passed by then.
-    pub(super) fn until_progress(&self, target: &Target) -> Millis {
-        let last = self.written.get(target).filter(|last| last.passing);
+    /// How long a stage that passes by itself waits, since it may have passed by then. `goes_on`: what was written tells of an end,
+    /// and the application has begun anew or goes on, so that none of it is so any more.
+    pub(super) fn until_progress(&self, target: &Target, goes_on: bool) -> Millis {
+        let last = self.written.get(target).filter(|last| last.passing && !goes_on);
         let rest = last.map_or(0, |last| PROGRESS_EVERY_MS.saturating_sub(self.now.mono.since(last.at)));
         rest.max(PROGRESS_MS)
     }

@@ -11,6 +11,7 @@ use crate::core::base::ids::{AskId, GroupId, Key, Text};
 use crate::core::codes::Code;
 use crate::core::decision::{Decision, TerminationType};
 use crate::core::event::{BindOutcome, Event, Place, PlaceholderName, Role};
+use crate::core::model::lifecycle::AppState;
 use crate::core::time::Millis;
 use crate::shim::ledger::PodName;
 use crate::shim::observation::Body;
@@ -80,9 +81,10 @@ impl Controller {
         let progress = passes && !show::times_out(latest, &report);
         let swings = if show::is_lasting(latest, &report) { 0 } else { self.until_news(&target) };
         let is_news = show::is_urgent(latest, &report, &message);
+        let goes_on = latest.application_state == AppState::Waiting.name() && report.state != AppState::Waiting;
         let (urgency, delay) = match (is_news, progress) {
             (true, false) => (Urgency::Ordinary, swings),
-            (true, true) => (Urgency::Ordinary, self.until_progress(&target).max(swings)),
+            (true, true) => (Urgency::Ordinary, self.until_progress(&target, goes_on).max(swings)),
             (false, _) => (Urgency::Numbers, self.until_numbers(&target, progress).max(swings)),
         };
         self.want_status(&target, urgency, delay);

@@ -26,7 +26,9 @@ pub(super) fn running_reason(group: &Group, app: &App) -> (Code, String) {
     if tally.open > 0 {
         let lost = tally.open;
         let comes = if placed { "are ordinary pods" } else { "are placed first" };
-        let text = format!("{lost} of {all} seats have no member and nothing holds them; members that come {comes}");
+        let (have, them) = if lost == 1 { ("has", "it") } else { ("have", "them") };
+        let text =
+            format!("{lost} of {all} seats {have} no member and nothing holds {them}; members that come {comes}");
         return (Code::PartiallyLost, text + &ended);
     }
     let who = who_runs(group, all);

@@ -239,6 +239,7 @@ impl Node {
             (Some(of), ..) => format!(" ({of})"),
             (None, true, _) => " (implicit)".to_owned(),
             (None, false, true) => " (dynamic)".to_owned(),
+            (None, false, false) if self.stopped => " (stopped)".to_owned(),
             (None, false, false) => String::new(),
         };
         let depth = depth(&self.name) - top + usize::from(self.of.is_some());
