@@ -169,7 +169,7 @@ fn an_end_that_did_not_come_is_told_no_longer() {
     settle(&mut driven);
     (0..4).for_each(|number| delete(&mut driven, number));
     // The state that was last written in so much time.
-    let mut said = |driven: &mut Driven, millis: u64| {
+    let said = |driven: &mut Driven, millis: u64| {
         let mut last = None;
         for _ in 0..millis / 100 {
             driven.wait(100);

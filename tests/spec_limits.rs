@@ -244,8 +244,8 @@ fn the_order_of_a_queue_is_that_of_submission_over_all_users() {
         let spec = AskSpec { created, queue: Some("root.q".into()), ..cluster.pod(name, Role::Singleton) };
         cluster.show(AskSpec { submitter: by(who), ..spec });
     };
-    for (number, who) in ["b", "a", "b", "c", "b", "b", "a"].into_iter().enumerate() {
-        create(&format!("{number}-{who}"), who, number as i64);
+    for (number, who) in (0..).zip(["b", "a", "b", "c", "b", "b", "a"]) {
+        create(&format!("{number}-{who}"), who, number);
     }
     cluster.settle();
     assert_eq!(cluster.bound(), ["0-b", "1-a", "2-b", "3-c"]);

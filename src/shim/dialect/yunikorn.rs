@@ -142,7 +142,7 @@ fn queue(pod: &Pod, errors: &mut Errors, warnings: &mut Warnings) -> Option<Text
     }
     let path = path(said);
     let problem = format!("{said:?} must be a queue path of at most 63 characters: DNS labels joined by dots");
-    errors.unless(syntax::is_queue_path(&path), key, escape::message(&problem).to_string());
+    errors.unless(syntax::is_queue_path(&path), key, &*escape::message(&problem));
     Some(escape::bounded(&path, syntax::MAX_LABEL))
 }
 
