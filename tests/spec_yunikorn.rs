@@ -306,6 +306,8 @@ fn a_task_group_that_is_there_with_another_spec_counts_and_that_is_told() {
     run(&mut driven, 1);
     driven.upsert(Kind::Pod, &driver("driver"));
     assert_eq!(told(&run(&mut driven, 3)).len(), 1);
+    driven.upsert(Kind::Pod, &driver("later"));
+    assert_eq!(told(&run(&mut driven, 3)).len(), 1, "each is told that says something else");
 }
 
 /// 01, 1.2.1: "from a pod that carries a gang annotation (then the controller makes the TaskGroup object and goes on when it

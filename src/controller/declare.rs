@@ -25,8 +25,8 @@ use crate::shim::task_group::blueprint;
 pub(super) struct Declarations {
     by_pod: BTreeMap<AskId, Vec<Key>>,
     by_group: BTreeMap<Key, BTreeSet<AskId>>,
-    /// Those that are there with another spec, which was told.
-    different: BTreeSet<Key>,
+    /// Those that are there with another spec, and the pods that were told.
+    different: BTreeSet<(Key, AskId)>,
 }
 
 impl Declarations {
@@ -43,7 +43,7 @@ impl Declarations {
             pods.remove(&ask);
             if pods.is_empty() {
                 self.by_group.remove(group);
-                self.different.remove(group);
+                self.different.retain(|(other, _)| other != group);
                 over.push(group.clone());
             }
         }
@@ -70,7 +70,7 @@ impl Controller {
                 self.compare_with_declared(key);
             }
             Event::GroupGone(key) => {
-                self.declarations.different.remove(key);
+                self.declarations.different.retain(|(other, _)| other != key);
                 self.want_declared(key);
             }
             Event::Queue(..)
@@ -106,7 +106,7 @@ impl Controller {
         for key in groups {
             self.want_declared(&key);
             self.tell_of_difference(ask, &key);
-            self.compare_with_declared(&key);
+            self.compare(ask, &key);
         }
     }
 
@@ -172,15 +172,23 @@ impl Controller {
     }
 
     /// A TaskGroup that a pod declares is there with another spec: of an earlier run under the same ID, say, or made by hand.
-    /// It counts as it is, and the pod is told, once.
+    /// It counts as it is, and the pod that is heeded is told, once.
     fn compare_with_declared(&mut self, key: &Key) {
-        let Some((ask, declared)) = self.declared(key) else { return };
-        let Some(there) = self.ledger.group(key).and_then(|facts| facts.blueprint.as_ref()) else { return };
+        if let Some((ask, _)) = self.declared(key) {
+            self.compare(ask, key);
+        }
+    }
+
+    /// The same for one pod that declares it.
+    fn compare(&mut self, ask: AskId, key: &Key) {
+        let own = self.ledger.pod(ask).into_iter().flat_map(|pod| pod.declares()).find(|own| own.name == key.name);
+        let there = self.ledger.group(key).and_then(|facts| facts.blueprint.as_ref());
+        let Some((own, there)) = own.zip(there) else { return };
         let metadata = ObjectMeta { name: Some(key.name.to_string()), ..ObjectMeta::default() };
-        let fields = blueprint(&TaskGroup { metadata, spec: declared.spec.clone(), status: None }).differs_in(there);
+        let fields = blueprint(&TaskGroup { metadata, spec: own.spec.clone(), status: None }).differs_in(there);
         if fields.is_empty() {
-            self.declarations.different.remove(key);
-        } else if self.declarations.different.insert(key.clone()) {
+            self.declarations.different.remove(&(key.clone(), ask));
+        } else if self.declarations.different.insert((key.clone(), ask)) {
             let fields = fields.join(", ");
             let message = format!("TaskGroup {} is there with another {fields}: it counts as it is", key.name);
             self.tell_pod(ask, Code::DeclarationAdjusted, message.into());
