@@ -100,8 +100,8 @@ codes! {
     TooManyPlaceholders, Change, Warning,
         "The gang asks for more placeholders than --max-placeholders; with reservation Direct none are made.";
     ExceedsMaxQuota, Change, Warning,
-        "The whole gang, or an ordinary pod, exceeds the max of its queue or of a queue above: it could never \
-         start.";
+        "The whole gang, or an ordinary pod, exceeds the max of its queue or of a queue above, or a limit there of its user or \
+         group: it could never start.";
     NamespaceQuotaTooSmall, Change, Warning,
         "The namespace's ResourceQuota cannot hold the placeholders, the pods outside the task groups that start with them, and \
          one member at once.";
@@ -127,8 +127,8 @@ codes! {
          held until they are gone or changed. The message names one of them.";
     WaitingForMembers, Arrivals, Warning,
         "Fewer members exist than start together, or every seat is held and no member came yet.";
-    WaitingForQuota, Others, Warning, "The queue, or one above, has too little left now.";
-    WaitingForApplications, Others, Warning, "The queue, or one above, already runs maxApplications applications.";
+    WaitingForQuota, Others, Warning, "The queue, one above, or a limit there of its user or group, has too little left now.";
+    WaitingForApplications, Others, Warning, "The queue, one above, or a user or group there that is limited, already runs maxApplications applications.";
     WaitingForStart, Others, Warning,
         "The sortPolicy of the queue is StateAware, and another gang of it has passed the gate and not started. The message \
          names it.";
