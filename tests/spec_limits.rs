@@ -356,3 +356,16 @@ fn what_users_and_groups_use_is_shown() {
     cluster.settle();
     assert_eq!(shown(&cluster), ["user bob 3000", "group dev 3000"]);
 }
+
+/// A part of a queue that nothing refers to any more is forgotten, and what it used is off the books: the queue says so.
+#[test]
+fn a_queue_says_what_it_uses_when_the_last_pod_of_a_user_goes() {
+    let mut cluster = in_queue(&[users(&["*"], 5)]);
+    single(&mut cluster, "s", "alice");
+    cluster.settle();
+    assert_eq!((cluster.bound(), cluster.cpu("root.q")), (vec!["s".to_owned()], 1_000));
+    cluster.delete("s");
+    cluster.step();
+    let shown = format!("{:?}", cluster.decisions);
+    assert!(shown.contains("ShowQueue(\"root.q\")"), "{shown}");
+}

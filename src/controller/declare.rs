@@ -39,11 +39,11 @@ impl Declarations {
         }
         let mut over = Vec::new();
         for group in before.iter().filter(|group| !groups.contains(group)) {
+            self.different.remove(&(group.clone(), ask));
             let pods = self.by_group.entry(group.clone()).or_default();
             pods.remove(&ask);
             if pods.is_empty() {
                 self.by_group.remove(group);
-                self.different.retain(|(other, _)| other != group);
                 over.push(group.clone());
             }
         }

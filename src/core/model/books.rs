@@ -396,7 +396,6 @@ impl Books {
             self.nodes.charge(new.node, &new.on_node, &ask.spec.shape.ports);
             new.queue.into_iter().for_each(|queue| self.queues.charge(queue, &new.in_queue));
         }
-        self.changes.queues.extend(charge.as_ref().and_then(|charge| charge.queue));
         self.changes.nodes |= charge != ask.charge;
         let is_foreign = ask.spec.role == Role::Foreign && charge != ask.charge;
         self.changes.outside.pods += u64::from(is_foreign);
@@ -405,13 +404,14 @@ impl Books {
             self.due.kept.extend(self.kept_on.get(&new.node).into_iter().flatten());
         }
         let old = std::mem::replace(&mut ask.charge, charge);
+        let queues = [&old, &ask.charge].map(|charge| charge.as_ref().and_then(|charge| charge.queue));
         let (app, now) = (ask.app, ask.charge.clone());
+        queues.into_iter().flatten().for_each(|queue| self.show_queue(queue));
         self.count_use(app, old.as_ref(), now.as_ref());
         if let Some(old) = &old {
             self.nodes.discharge(old.node, &old.on_node, old_ports);
             self.changes.grown.insert(old.node);
             self.changes.pass_due = true;
-            self.changes.queues.extend(old.queue);
             old.queue.into_iter().for_each(|queue| self.queues.discharge(queue, &old.in_queue));
         }
         self.reside(id, old.as_ref().map(|charge| charge.node));
@@ -495,12 +495,12 @@ impl Books {
         }
         if let Some(new) = &counted {
             self.queues.count_app(new.queue, new.state, &new.pending, true);
-            self.changes.queues.insert(new.queue);
+            self.show_queue(new.queue);
         }
         let old = std::mem::replace(&mut self.apps[id].counted, counted);
         if let Some(old) = &old {
+            self.show_queue(old.queue);
             self.queues.count_app(old.queue, old.state, &old.pending, false);
-            self.changes.queues.insert(old.queue);
         }
     }
 

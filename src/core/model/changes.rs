@@ -108,9 +108,16 @@ impl Books {
     pub fn show_app(&mut self, id: AppId) {
         let app = &self.apps[id];
         self.changes.groups.extend(app.groups.iter().chain(&app.outsiders));
-        self.changes.queues.extend(app.queue);
+        let queue = app.queue;
+        queue.into_iter().for_each(|queue| self.show_queue(queue));
         let asks = self.shown_of_app(id);
         self.changes.asks.extend(asks);
+    }
+
+    /// Notes that a queue is shown anew. Of a part of one it is the queue: the part may be forgotten by the time that it is
+    /// looked at.
+    pub(in crate::core) fn show_queue(&mut self, id: QueueId) {
+        self.changes.queues.insert(self.queues.leaf(id));
     }
 
     /// The pods of an application that may show the reason of its gang.

@@ -195,7 +195,9 @@ impl Books {
             self.unhoused.remove(&id);
         }
         let old = std::mem::replace(&mut self.kept[id].charge, charge);
-        self.changes.queues.extend(old.iter().chain(&self.kept[id].charge).filter_map(|charge| charge.queue));
+        let is = self.kept[id].charge.as_ref();
+        let queues: Vec<_> = old.as_ref().into_iter().chain(is).filter_map(|charge| charge.queue).collect();
+        queues.into_iter().for_each(|queue| self.show_queue(queue));
         self.changes.nodes = true;
         if let Some(old) = old {
             self.leave_node(id, old.node);

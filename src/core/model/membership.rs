@@ -91,7 +91,7 @@ impl Books {
         self.dismiss(id);
         self.count_app(id, None);
         if let Some(queue) = self.apps[id].queue.take() {
-            self.changes.queues.insert(queue);
+            self.show_queue(queue);
             self.changes.groups.extend(&self.apps[id].groups);
             self.queues.release(queue);
             self.changes.pass_due = true;

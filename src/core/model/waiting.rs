@@ -89,12 +89,10 @@ impl Books {
         let mut asks: Vec<AskId> = self.queueless.iter().copied().collect();
         let mut sorted_otherwise = Vec::new();
         for (PodLine { queue, app, .. }, waiting) in &self.ordinary {
-            // One that is not known any more takes nothing.
-            let known = self.queues.get(*queue);
-            let is_concerned = known.is_none_or(|queue| is_on_path_of(&queue.path, changed));
+            let is_concerned = is_on_path_of(&self.queues[*queue].path, changed);
             let of_home = |ask: &AskId| homes.contains(&self.asks[*ask].spec.key.namespace);
             let waiting = waiting.iter().map(|(_, ask)| *ask).filter(|ask| is_concerned || of_home(ask));
-            if known.is_some() && app.is_some() != (self.queues.sort_policy(*queue) == SortPolicy::Fair) {
+            if app.is_some() != (self.queues.sort_policy(*queue) == SortPolicy::Fair) {
                 sorted_otherwise.extend(waiting.clone());
             }
             // Most stand where they belong, but may be told something else.

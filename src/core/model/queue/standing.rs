@@ -9,6 +9,7 @@ use crate::core::base::share::Share;
 use crate::core::event::SortPolicy;
 use crate::core::model::ask::Rank;
 use crate::core::model::claims::{Before, Claim};
+use crate::core::model::queue::share::Part;
 use crate::core::model::queue::{Keep, Queue, Queues};
 
 /// How far the queues on a path are below what they are promised. The further below goes first; the queues at the top of
@@ -207,7 +208,8 @@ impl Queues {
             return Vec::new();
         }
         let mut claims: Vec<_> = queue.claims.iter().collect();
-        if self.are_ordered() && !self.is_leaf(id) {
+        let is_one_line = queue.part == Part::Queue && self.is_leaf(id);
+        if self.are_ordered() && !is_one_line {
             claims.sort_by_cached_key(|(rank, claim)| self.seen_coarse(claim.queue, rank));
         }
         let mut used = queue.allocated.clone();

@@ -82,7 +82,6 @@ pub(super) const ROWS: &[Row] = &[
         Nothing,
         "Kubernetes' pods are all in the partition default, so that YuniKorn does not use it there either",
     ),
-    row("partition.limits", Same, ""),
     row("partition.preemption", Nothing, NO_PREEMPTION),
     row("partition.preemption.quotapreemptionenabled", Nothing, "what runs goes on when max is lowered"),
     row("partition.nodesortpolicy.binpacking", Same, ""),

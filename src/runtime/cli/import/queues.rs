@@ -40,9 +40,6 @@ pub(super) fn queues(partitions: &[Partition], report: &mut Report) -> Vec<Value
 /// What a partition says beside its queues.
 fn settings(partition: &Partition, report: &mut Report) {
     let of = format!("partition {}", partition.name.text);
-    if !partition.limits.is_empty() {
-        report.look_up("partition.limits", &of, "");
-    }
     if partition.preemption.is_some_and(|(_, enabled)| enabled) {
         report.look_up("partition.preemption", &of, "enabled");
     }

@@ -106,6 +106,30 @@ fn pods_that_have_a_node_already_take_their_room() {
     assert!(at.is_some_and(|at| (10_000..12_000).contains(&at)) && with_job.waiting.is_empty(), "{with_job:#?}");
 }
 
+/// A dump of a cluster keeps its UIDs: who runs belongs to the gang of that TaskGroup, and another member needs no gang anew.
+#[test]
+fn a_gang_that_runs_in_a_dump_of_a_cluster_goes_on() {
+    let member = |name: &str, seat: &str, node: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: {name}, labels: {{gangline.dev/task-group: g}}{seat}}}, spec: \
+             {{schedulerName: gangline, {node}containers: [{{name: a, resources: {{requests: {{cpu: 1}}}}}}]}}}}\n---\n"
+        )
+    };
+    let runs = |number: u32| {
+        let mark = format!("queue=root.default task-group=g incarnation=u.1 seat={number} started=true");
+        let annotations = format!(", annotations: {{gangline.dev/binding: {mark}, gangline.dev/simulated-run: 60s}}");
+        member(&format!("g-{number}"), &annotations, "nodeName: node-0, ")
+    };
+    let group = "{apiVersion: gangline.dev/v1alpha1, kind: TaskGroup, metadata: {name: g, uid: u}, \
+                 spec: {minMember: 2, minResource: {cpu: 1}, reservation: Direct}}\n---\n";
+    let text = group.to_owned() + &runs(0) + &runs(1) + &member("g-2", "", "");
+    let story = story(&[("dump.yaml", &text)], "1x4cpu,8Gi");
+    assert!(story.waiting.is_empty(), "{story:#?}");
+    let alone = text.replace("uid: u}", "uid: another}");
+    let another = self::story(&[("dump.yaml", &alone)], "1x4cpu,8Gi");
+    assert_eq!(another.waiting.len(), 1, "one of two members is no gang: {another:#?}");
+}
+
 #[test]
 fn priorities_are_those_of_the_classes() {
     let class = "{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: urgent}, value: 1000}\n---\n";
