@@ -69,16 +69,16 @@ fn groups_at(t: &Context) -> String {
 }
 
 /// A TaskGroup that says somebody else submitted it.
-fn group(name: &str, spec: Value) -> Value {
+fn group(name: &str, spec: &Value) -> Value {
     let metadata = json!({"name": name, "annotations": {SUBMITTER: FORGED}});
     json!({"apiVersion": "gangline.dev/v1alpha1", "kind": "TaskGroup", "metadata": metadata, "spec": spec})
 }
 
-fn job(name: &str, template: Value) -> Value {
+fn job(name: &str, template: &Value) -> Value {
     json!({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name}, "spec": {"template": template}})
 }
 
-fn cron_job(name: &str, template: Value) -> Value {
+fn cron_job(name: &str, template: &Value) -> Value {
     let spec = json!({"schedule": "0 0 1 1 *", "jobTemplate": {"spec": {"template": template}}});
     json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": name}, "spec": spec})
 }
@@ -90,9 +90,9 @@ async fn in_force(t: &Context, asker: &Asker) -> Result<()> {
     let batch = format!("/apis/batch/v1/namespaces/{}", t.namespace);
     let dry = [
         (pods_at(t), t.pod("dry", "1", json!({})), "/metadata"),
-        (groups_at(t), group("dry", json!({"minMember": 1, "minResource": {"cpu": "1"}})), "/metadata"),
-        (format!("{batch}/jobs"), job("dry", template()), "/spec/template/metadata"),
-        (format!("{batch}/cronjobs"), cron_job("dry", template()), "/spec/jobTemplate/spec/template/metadata"),
+        (groups_at(t), group("dry", &json!({"minMember": 1, "minResource": {"cpu": "1"}})), "/metadata"),
+        (format!("{batch}/jobs"), job("dry", &template()), "/spec/template/metadata"),
+        (format!("{batch}/cronjobs"), cron_job("dry", &template()), "/spec/jobTemplate/spec/template/metadata"),
     ];
     for (at, object, metadata) in dry {
         let (at, marked) = (format!("{at}?dryRun=All"), format!("{metadata}/annotations"));
@@ -142,13 +142,13 @@ async fn templates_say_who_made_them(t: &Context, alice: &Asker) -> Result<()> {
         json!({"spec": pod["spec"]})
     };
     let batch = format!("/apis/batch/v1/namespaces/{}", t.namespace);
-    alice.expect(Method::POST, &format!("{batch}/jobs"), Some(&job("work", template())), 201, "a Job").await?;
+    alice.expect(Method::POST, &format!("{batch}/jobs"), Some(&job("work", &template())), 201, "a Job").await?;
     let says = |pods: &[&Pod]| pods.len() == 1 && is_by(annotation(pods[0], SUBMITTER), "alice", "research");
     t.pods().wait_all("job-name=work", "its pod says who made the Job", says).await?;
     let mut marked = template();
     merge(&mut marked, json!({"metadata": {"annotations": {SUBMITTER: FORGED}}}));
     alice
-        .expect(Method::POST, &format!("{batch}/cronjobs"), Some(&cron_job("yearly", marked)), 201, "a CronJob")
+        .expect(Method::POST, &format!("{batch}/cronjobs"), Some(&cron_job("yearly", &marked)), 201, "a CronJob")
         .await?;
     let said = |cron: &CronJob| {
         let template = cron.spec.job_template.spec.as_ref()?.template.metadata.as_ref()?;
@@ -164,7 +164,7 @@ async fn templates_say_who_made_them(t: &Context, alice: &Asker) -> Result<()> {
 /// A Direct gang of somebody in a queue, with its members, which somebody else makes.
 async fn gang(t: &Context, who: &Asker, name: &str, queue: &str, min: u32) -> Result<()> {
     let spec = json!({"minMember": min, "minResource": {"cpu": "1"}, "queue": queue, "reservation": "Direct"});
-    who.expect(Method::POST, &groups_at(t), Some(&group(name, spec)), 201, "a TaskGroup").await?;
+    who.expect(Method::POST, &groups_at(t), Some(&group(name, &spec)), 201, "a TaskGroup").await?;
     t.members(name, 0..min, "1").await.map(drop)
 }
 
