@@ -431,7 +431,7 @@ impl Scheduler {
         for queue in books.queues.with_parts(queue) {
             let least = PodLine { queue, class: ClassId::new(0, 0), starts: false, app: None };
             let pods = books.ordinary.range(least..).map(|(line, _)| line).take_while(|line| line.queue == queue);
-            pods.filter(|line| line.starts).for_each(|line| lines.wake(&Line::Pods(*line)));
+            pods.filter(|line| line.starts).for_each(|line| lines.wake_anew(&Line::Pods(*line)));
             let at_gate = books.gate.range((queue, Arc::default())..).take_while(|((of, _), _)| *of == queue);
             at_gate.for_each(|((_, form), _)| lines.wake(&Line::Gate(queue, form.clone())));
         }

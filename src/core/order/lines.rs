@@ -168,7 +168,16 @@ impl Lines {
         let behind = self.by_first.get(&queue).into_iter().flatten();
         let free = behind.take_while(|(rank, _)| next.is_none_or(|next| rank <= next));
         let free: Vec<_> = free.map(|(_, line)| line.clone()).collect();
-        free.iter().for_each(|line| self.wake(line));
+        free.iter().for_each(|line| self.wake_anew(line));
+    }
+
+    /// Who keeps a line waiting changes. Pods say what is so when they are shown, which may be another thing than the last
+    /// pass found: whatever the next one finds is told again.
+    pub(in crate::core) fn wake_anew(&mut self, line: &Line) {
+        if matches!(line, Line::Pods(_)) {
+            self.told.remove(line);
+        }
+        self.wake(line);
     }
 
     /// A gang of a queue has started, or waits for nodes.
