@@ -170,6 +170,12 @@ impl World {
         let has_enough = |(name, group): &&(String, TaskGroup)| {
             self.in_this_life(name, group).max(self.in_order(name, group)) >= group.spec.min_member
         };
+        // A pod outside the task groups belongs to the gang too, and nothing places one that is refused.
+        let (app, mut pods) = (application(own), self.pods());
+        let is_refused = |body: &Body| is_mistyped(body) && application_of_pod(body) == Some(app.as_str());
+        if pods.any(|(key, body)| &*key.namespace == NS && node_of(body).is_none() && is_refused(body)) {
+            return false;
+        }
         let queue = own.1.spec.queue.as_deref().unwrap_or("root.default");
         self.is_open(queue) && together.iter().all(|one| agrees(one) && has_enough(one) && !is_over(one))
     }
