@@ -83,8 +83,7 @@ fn cron_job(name: &str, template: &Value) -> Value {
     json!({"apiVersion": "batch/v1", "kind": "CronJob", "metadata": {"name": name}, "spec": spec})
 }
 
-/// Each policy is in force a moment after it was written, and each for itself; of a kind that is new to the API server it
-/// refuses every object until the server knows its fields.
+/// Each policy is in force a moment after it was written, and each for itself.
 async fn in_force(t: &Context, asker: &Asker) -> Result<()> {
     let template = || json!({"spec": t.pod("dry", "1", json!({"spec": {"restartPolicy": "Never"}}))["spec"]});
     let batch = format!("/apis/batch/v1/namespaces/{}", t.namespace);

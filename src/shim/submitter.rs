@@ -13,8 +13,8 @@ use crate::core::event::Submitter;
 
 /// Longest name of a user or group that is told from others, in characters.
 pub const NAME_MAX: usize = 256;
-/// Longest annotation that is read, in bytes: all that the API server takes on one object (a user of some thousand groups escapes no
-/// limit).
+/// Longest annotation that is read, in bytes: all that the API server takes on one object, so that nobody escapes limits by the
+/// number of its groups.
 const TEXT_MAX: usize = 262_144;
 
 #[derive(Serialize, Deserialize)]
