@@ -124,6 +124,18 @@ fn every_test_of_a_run_is_counted() {
     assert_eq!(run(3).0, Some(1));
 }
 
+/// The last lines of a run say how each failure begins, for those who are shown no more.
+#[test]
+fn a_run_ends_with_the_words_of_what_failed() {
+    let words = "not within 60 s: all run\nseen:\na/b {}\n\nc/d {}\ne/f {}\n";
+    let log = format!("test one ... FAILED\n\nfailures:\n\n---- one ----\n{words}\n\nfailures:\n    one\n");
+    let (status, said) =
+        step("unit", &format!("cat <<'END'\n{log}test result: FAILED. 0 passed; 1 failed; 0 ignored\nEND\nexit 101\n"));
+    assert_eq!(status, Some(1), "{said}");
+    let shown = "  unit: one\n    | not within 60 s: all run\n    | seen:\n    | a/b {}\n    | c/d {}\n\n0 passed";
+    assert!(said.contains(shown), "{said}");
+}
+
 /// How `scripts/test` ends when this is what cargo does in a step, and what it says.
 fn step(name: &str, cargo: &str) -> (Option<i32>, String) {
     let bin = tempfile::tempdir().expect("a directory");
