@@ -1,6 +1,8 @@
 //! Gangs that KubeRay's operator makes for YuniKorn, as its users ask for them: by three labels of a RayCluster or a RayJob.
 //! The operator is the real one; pretended nodes run what it makes, so nobody answers as Ray would.
 
+use std::time::Duration;
+
 use k8s_openapi::api::core::v1::{ConfigMap, Pod};
 use kube::{CustomResource, ResourceExt};
 use serde::{Deserialize, Serialize};
@@ -45,6 +47,9 @@ struct RayJobSpec {
 
 /// Where the operator says which task group a pod is of.
 const GROUP: &str = "yunikorn.apache.org/task-group-name";
+
+/// How long a pod may wait for the room that lost members leave: they keep it for a minute.
+const HELD_WITHIN: Duration = Duration::from_secs(120);
 
 /// What KubeRay's users write on a RayCluster or RayJob.
 fn metadata(name: &str, queue: &str) -> Value {
@@ -142,8 +147,9 @@ async fn again(t: &mut Context) -> Result<()> {
     clusters.patch("tuning", json!({"spec": {"suspend": true}})).await?;
     t.pods().wait_all("", "all pods are gone", |pods| pods.is_empty()).await?;
     assert_eq!(t.groups().list("").await?.len(), 2);
+    // What ran is still kept for what comes in its place, as long as a TaskGroup says that declares nothing of it.
     t.pods().create(t.pod("other", "10", json!({}))).await?;
-    t.pods().wait("other", "runs", |pod| phase(pod) == "Running").await?;
+    t.pods().within(HELD_WITHIN).wait("other", "runs", |pod| phase(pod) == "Running").await?;
     clusters.patch("tuning", json!({"spec": {"suspend": false}})).await?;
     t.wait_groups(2, "WaitingForCapacity").await?;
     t.pods().delete("other").await?;
