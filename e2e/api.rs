@@ -3,11 +3,12 @@
 use std::process::Command;
 use std::time::Duration;
 
+use gangline::api::task_group::TaskGroup;
 use http::{Method, Request};
 use kube::Client;
 use serde_json::{Value, json};
 
-use crate::harness::words::condition;
+use crate::harness::words::{condition, status};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::error::{During, Error, Result};
 use crate::support::tools::Program;
@@ -126,6 +127,12 @@ async fn kubectl(t: &mut Context) -> Result<()> {
     let more = ["PENDING", "SCHEDULED", "PLACEHOLDERS", "REPLACED", "RESERVATION", "DEADLINE", "MESSAGE"];
     assert_eq!(column_names(&table)[8..], more);
     assert!(table.contains("Direct") && table.contains("2 of 2 members run"), "{table}");
+    t.group("held", 1, "1", json!({"queue": queue, "placeholderFor": "all"})).await?;
+    let counts_down = |group: &TaskGroup| status(group).next_deadline.is_some();
+    t.groups().wait("held", "says what comes next", counts_down).await?;
+    let table = run(t, &["get", "tg", "held", "-o", "wide"])?;
+    assert!(table.contains("Z: Resuming") && table.contains("(placeholderTimeoutSeconds)"), "{table}");
+    t.groups().delete("held").await?;
     let table = run(t, &["get", "gq", &queue])?;
     assert_eq!(
         column_names(&table),

@@ -5,14 +5,19 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::time::Instant;
 
+use gangline::api::task_group::TaskGroup;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::rbac::v1::Role;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use serde_json::json;
 
-use crate::breakage::{MEMBERS, in_the_middle_of_gangs, kinds, make_gang, none_bound_twice, until, wait_whole};
+use crate::breakage::{
+    MEMBERS, in_the_middle_of_gangs, kinds, make_gang, make_group, metric, none_bound_twice, until, wait_reason,
+    wait_whole,
+};
 use crate::harness::context::{node, phase};
-use crate::harness::words::PLACEHOLDERS;
+use crate::harness::words::{PLACEHOLDERS, status};
 use crate::harness::{Context, Needs, Test, test};
 use crate::install::{asked_for, rights_of};
 use crate::support::components::Options;
@@ -26,6 +31,8 @@ pub(crate) fn tests() -> Vec<Test> {
     vec![
         test("replicas: another goes on when one ends, dies, is stopped or cut off", own(), goes_on).without_gangline(),
         test("replicas: a rolling update in the middle of 50 gangs", own(), rolling_update).without_gangline(),
+        test("replicas: machines whose clocks differ by hours mean the same by a deadline", own(), clocks)
+            .without_gangline(),
     ]
 }
 
@@ -213,4 +220,30 @@ async fn rolling_update(t: &mut Context) -> Result<()> {
     }
     assert!(on_nodes.values().all(|pods| *pods == GANGS * MEMBERS / NODES), "{on_nodes:?}");
     none_bound_twice(t)
+}
+
+/// It is the API server whose clock differs here: to a process that is as if its own did.
+async fn clocks(t: &mut Context) -> Result<()> {
+    t.add_nodes("node", 1, |_| ()).await?;
+    let proxy = Proxy::start(&t.cluster.kubeconfig).await?;
+    let hours = SignedDuration::from_hours;
+    proxy.set_ahead(hours(1));
+    let launch = t.cluster.launch("behind", &[]).await?;
+    proxy.redirect(&launch.kubeconfig)?;
+    let mut behind = Scheduler::start(&launch).await?;
+    let spec = json!({"placeholderFor": "all", "style": "Hard", "placeholderTimeoutSeconds": 1800});
+    make_group(t, "held", 2, spec).await?;
+    let runs = |group: &TaskGroup| status(group).deadlines.is_some_and(|deadlines| deadlines.placeholder.is_some());
+    let group = t.groups().wait("held", "has a deadline", runs).await?;
+    let deadline = status(&group).deadlines.and_then(|deadlines| deadlines.placeholder).expect("it is there").0;
+    let left = deadline.duration_since(Timestamp::now());
+    assert!(left > hours(1) && left <= hours(1) + SignedDuration::from_mins(31), "{deadline}: {left}");
+    let ahead = metric(&behind, "gangline_clock_ahead_seconds", &[]);
+    assert!((-3_700.0..-3_500.0).contains(&ahead), "{ahead}");
+    assert_eq!(behind.log_about("the clock of this machine is behind", 9)?.lines().count(), 1);
+    behind.kill9()?;
+    // By the clock of the machine that comes next it would have half an hour and more; by the API server's it is over.
+    proxy.set_ahead(hours(2));
+    let _later = Scheduler::start(&launch).await?;
+    wait_reason(t, "held", "PlaceholderTimeout").await.map(drop)
 }

@@ -57,7 +57,6 @@ const OTHERWISE: &str = "\
 | the fields of AddApplicationRequest, AllocationAsk, Allocation and AllocationRelease are protobuf | values of Rust between shim and core; on pods labels and annotations | no second process reads them |
 | the core answers the shim's release with one of the same type | nothing is answered | a pod that is gone needs no word; the books are changed in the same step |
 | PREEMPTED_BY_SCHEDULER releases pods | no release has that type | there is no preemption yet |
-| a queue with the sort policy FAIR rejects applications with gangs | queues have no sort policy: all are FIFO | what cannot be set need not be refused |
 | a placeholder timeout kills the application | so with style Hard; with Soft, the default, its pods are placed one by one | 01, 1.7: YuniKorn does so today |
 | a placeholder timeout ends a reservation that is partly allocated | it ends one that nobody came for: a gang holds all of its seats or none | 01, 1.3: no hold and wait |
 | each pod generates a placeholder, the first pod too | so with `placeholderFor: all`; by default members that exist take seats directly, and pods outside task groups always | 01, 1.3: no call for what need not be held |

@@ -100,7 +100,7 @@ pub(crate) fn client(address: SocketAddr) -> Client {
     let mut config = kube::Config::new(format!("http://{address}").parse().expect("a URI"));
     // No TLS here: the machine's certificates are not needed.
     config.root_cert = Some(Vec::new());
-    scheduling(config).expect("a client of a plain address")
+    scheduling(config, |_| ()).expect("a client of a plain address")
 }
 
 fn serve(stream: &TcpStream, script: &Script, log: &Mutex<Vec<Asked>>) {

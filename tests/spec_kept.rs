@@ -2,10 +2,11 @@
 
 use gangline::core::base::ids::Key;
 use gangline::core::event::{Event, GroupSpec, Place, Role};
+use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::shape::NodeSpec;
 
-use crate::support::cluster::{Cluster, NS};
+use crate::support::cluster::{Cluster, NS, timeouts};
 use crate::support::phases::{HOLD_MS, full_direct as full};
 
 fn kept(cluster: &Cluster) -> (u32, u32) {
@@ -206,6 +207,11 @@ fn a_seat_whose_node_does_not_take_it_is_kept_elsewhere() {
                 cluster.log
             );
             if is_room {
+                cluster.single("stranger");
+                cluster.member("g-2", "g");
+                cluster.settle();
+                assert_eq!(cluster.node_of("g-2"), Some("n2".to_owned()), "who comes in its place has it");
+                assert_ne!(cluster.node_of("stranger"), Some("n2".to_owned()));
                 continue;
             }
             assert!(
@@ -291,22 +297,70 @@ fn a_new_process_keeps_nothing() {
     assert_eq!(cluster.clear_away(), Vec::<&str>::new());
 }
 
-/// 01, 1.5: "A placeholder lost … after [the start] too, while members are to come".
-#[test]
-fn a_placeholder_lost_after_the_start_is_held_on() {
+/// A gang of three of which one runs; the room of one that is to come was lost with its placeholder. Placeholders may hold seats
+/// for so long.
+fn a_placeholder_lost(seat_hold: u64, seconds: u64) -> Cluster {
     let mut cluster = Cluster::default().nodes(1, 3).queue("root.q", 3);
-    let spec = GroupSpec { seat_hold: HOLD_MS, ..cluster.all("g", 3) };
+    let timeouts = timeouts(Deadline::Completion, 30).with(Deadline::Placeholder, Some(1_000 * seconds));
+    let spec = GroupSpec { seat_hold, timeouts, ..cluster.all("g", 3) };
     cluster.submit("g", "root.q", spec);
-    cluster.settle();
+    cluster.settle().wait(100_000);
     cluster.member("g-0", "g");
     cluster.settle();
     cluster.delete("ph-g-1-2-0");
     cluster.single("stranger");
     cluster.settle();
     assert_eq!((kept(&cluster), cluster.why("stranger")), ((1, 0), Some("Unschedulable")));
-    cluster.member("g-1", "g");
-    cluster.settle();
-    assert_eq!((kept(&cluster), cluster.report("g").seats.held, cluster.report("g").seats.taken), ((0, 0), 1, 2));
+    cluster
+}
+
+/// 01, 1.5: "A placeholder lost … after [the start] too, while members are to come": whatever is said of members that are lost.
+#[test]
+fn a_placeholder_lost_after_the_start_is_held_on() {
+    for seat_hold in [0, HOLD_MS] {
+        let mut cluster = a_placeholder_lost(seat_hold, 900);
+        cluster.wait(2 * HOLD_MS + 1).settle();
+        assert_eq!((kept(&cluster), cluster.why("stranger")), ((1, 0), Some("Unschedulable")));
+        cluster.member("g-1", "g");
+        cluster.settle();
+        let seats = cluster.report("g").seats;
+        assert_eq!((kept(&cluster), seats.held, seats.taken), ((0, 0), 1, 2), "who comes takes it first");
+        cluster.member("g-2", "g");
+        cluster.settle();
+        assert_eq!((kept(&cluster), cluster.report("g").seats.taken), ((0, 0), 3));
+    }
+}
+
+/// As long as the placeholder could have held it, by the timeout that is in force.
+#[test]
+fn what_a_placeholder_held_is_kept_until_placeholders_go() {
+    let over = |cluster: &mut Cluster, ms: u64| {
+        cluster.wait(ms - 1).settle();
+        assert_eq!(kept(cluster), (1, 0));
+        cluster.wait(1).settle();
+        assert_eq!(
+            (kept(cluster), cluster.node_of("stranger").is_some()),
+            ((0, 2), true),
+            "the other one is given back"
+        );
+    };
+    over(&mut a_placeholder_lost(HOLD_MS, 900), 800_000);
+    let mut longer = a_placeholder_lost(HOLD_MS, 900);
+    let timeouts = longer.groups["g"].timeouts.with(Deadline::Placeholder, Some(1_000_000));
+    let spec = GroupSpec { timeouts, generation: 2, ..longer.groups["g"].clone() };
+    longer.apply("g", spec);
+    longer.settle();
+    over(&mut longer, 900_000);
+}
+
+/// 01, 1.8: placeholders that are left do not keep an application from its end, nor does what is kept for them.
+#[test]
+fn what_a_placeholder_held_goes_with_the_end() {
+    let mut cluster = a_placeholder_lost(0, 900);
+    cluster.finish("g-0", true);
+    cluster.settle().wait(30_000).settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").seats.kept), (AppState::Completed, 0));
+    assert!(cluster.node_of("stranger").is_some());
 }
 
 /// As above: another scheduler, which does not know of it, gives the room away.

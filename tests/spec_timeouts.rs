@@ -241,6 +241,26 @@ fn a_member_that_comes_in_the_last_moment_is_in_time() {
     assert_eq!((states(&cluster), &cluster.report("g").timed_out), ((AppState::Running, 0, "Running"), &None));
 }
 
+/// 02, 2.1: "jumps of the wall clock neither fire nor freeze anything": nor the pause before another life.
+#[test]
+fn no_pause_runs_on_the_wall_clock() {
+    const DAY_MS: i64 = 86_400_000;
+    for jump in [-DAY_MS, DAY_MS] {
+        let mut cluster = held(Style::Hard);
+        cluster.wait(60_000).settle();
+        let mut pod = cluster.pod("again", Role::Member { group: "g".into() });
+        pod.created = cluster.now.wall.0 / 1_000 + 1;
+        cluster.show(pod);
+        cluster.settle();
+        assert_eq!(states(&cluster), (AppState::Killed, 0, "WaitingForNextLife"));
+        cluster.now.wall.0 += jump;
+        cluster.wait(19_999).settle();
+        assert_eq!(cluster.state("g"), AppState::Killed, "{jump}");
+        cluster.wait(1);
+        assert_eq!((cluster.state("g"), cluster.report("g").incarnation), (AppState::Accepted, 2), "{jump}");
+    }
+}
+
 /// 01, 1.8: "An ID may be used again after … Killed …: a new incarnation, from New"; "the nth life in a row that never
 /// started begins at the earliest min(2^n, 60) × 10 s after the last".
 #[test]

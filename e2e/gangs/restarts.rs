@@ -20,6 +20,7 @@ use crate::support::error::{During, Result};
 pub(crate) fn tests() -> Vec<Test> {
     vec![
         test("restarts: Direct gangs under contention", Needs::Nodes(0), direct),
+        test("restarts: Direct gangs in a queue that is full", Needs::Nodes(0), in_a_full_queue),
         test("restarts: gangs with placeholders for missing members under contention", Needs::Nodes(0), missing),
         test("restarts: gangs with placeholders for all under contention", Needs::Nodes(0), all),
         test("restarts: a Job with more completions than parallelism goes on", Needs::Nodes(0), completions),
@@ -82,20 +83,31 @@ impl Way {
 }
 
 async fn direct(t: &mut Context) -> Result<()> {
-    table(t, "Direct", &json!({"reservation": "Direct"})).await
+    on_a_full_node(t, "Direct", &json!({"reservation": "Direct"})).await
 }
 
 async fn missing(t: &mut Context) -> Result<()> {
-    table(t, "Placeholder/missing", &json!({})).await
+    on_a_full_node(t, "Placeholder/missing", &json!({})).await
 }
 
 async fn all(t: &mut Context) -> Result<()> {
-    table(t, "Placeholder/all", &json!({"placeholderFor": "all"})).await
+    on_a_full_node(t, "Placeholder/all", &json!({"placeholderFor": "all"})).await
 }
 
-/// Every way of one kind of gang, one after the other on the same node. Prints a row for each.
-async fn table(t: &mut Context, kind: &str, spec: &Value) -> Result<()> {
+async fn on_a_full_node(t: &mut Context, kind: &str, spec: &Value) -> Result<()> {
     t.add_nodes("full", 1, |nodes| nodes.cpu = MIN.to_string()).await?;
+    table(t, kind, spec).await
+}
+
+/// The node has room for two such gangs, their queue for one.
+async fn in_a_full_queue(t: &mut Context) -> Result<()> {
+    t.add_nodes("wide", 1, |nodes| nodes.cpu = (2 * MIN).to_string()).await?;
+    let queue = t.queue(json!({"cpu": MIN.to_string()})).await?;
+    table(t, "Direct, a full queue", &json!({"reservation": "Direct", "queue": queue})).await
+}
+
+/// Every way of one kind of gang, one after the other where there is room for one. Prints a row for each.
+async fn table(t: &Context, kind: &str, spec: &Value) -> Result<()> {
     for (number, way) in Way::ALL.into_iter().enumerate() {
         let began = Instant::now();
         let name = format!("g{number}");
@@ -107,16 +119,17 @@ async fn table(t: &mut Context, kind: &str, spec: &Value) -> Result<()> {
     Ok(())
 }
 
-/// A gang that fills its node is restarted while a stranger waits for room there.
+/// A gang that fills its node, or its queue, is restarted while a stranger waits for room there.
 async fn restart(t: &Context, name: &str, spec: &Value, way: Way) -> Result<()> {
     let hold = if matches!(way, Way::AfterTheHold) { 2 } else { 60 };
-    let mut spec = spec.clone();
+    let (queue, mut spec) = (spec["queue"].as_str(), spec.clone());
     merge(&mut spec, json!({"seatHoldSeconds": hold, "completionTimeoutSeconds": 600}));
     t.group(name, MIN as u32, "1", spec).await?;
     let first = make(t, name, way, 0).await?;
     let stranger = format!("stranger-{name}");
-    t.pods().create(t.pod(&stranger, "1", json!({}))).await?;
-    t.wait_pod_reason(&stranger, "Unschedulable").await?;
+    let labels = queue.map(|queue| json!({names::QUEUE: queue}));
+    t.pods().create(t.pod(&stranger, "1", json!({"metadata": {"labels": labels}}))).await?;
+    t.wait_pod_reason(&stranger, if queue.is_some() { "WaitingForQuota" } else { "Unschedulable" }).await?;
 
     let keeps_out = !matches!(way, Way::AfterTheHold);
     let holds = |pods: &[&Pod]| {

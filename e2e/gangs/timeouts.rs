@@ -15,6 +15,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("gangs: style Soft places the pods of such a gang one by one", Needs::Nodes(1), soft),
         test("gangs: seats that no member took in time are given back", Needs::Nodes(1), leftovers),
         test("gangs: who does not fit the quota in time is rejected", Needs::Nodes(1), admission),
+        test("gangs: who does not find nodes in time is rejected", Needs::Nodes(1), wait),
     ]
 }
 
@@ -86,4 +87,21 @@ async fn admission(t: &mut Context) -> Result<()> {
     t.delete_members("first", 0..2).await?;
     t.groups().patch("second", json!({"spec": {"admissionTimeoutSeconds": 60}})).await?;
     t.wait_running("second", 2).await.map(drop)
+}
+
+/// One of the two finds a node.
+async fn wait(t: &mut Context) -> Result<()> {
+    t.group("large", 2, "10", json!({"reservation": "Direct", "waitTimeoutSeconds": 2})).await?;
+    t.members("large", 0..2, "10").await?;
+    let group = t.wait_reason("large", "WaitTimeout").await?;
+    assert_eq!(status(&group).application_state, "Rejected");
+    assert!(status(&group).message.contains("(waitTimeoutSeconds)"), "{}", status(&group).message);
+    // Room alone changes nothing; who changes the gang may try again.
+    t.add_nodes("more", 1, |_| ()).await?;
+    t.pods().create(t.pod("other", "1", json!({}))).await?;
+    t.pods().wait("other", "is placed after the node was seen", is_bound).await?;
+    let rejected = t.groups().get("large").await?;
+    assert_eq!(rejected.map(|group| status(&group).application_state), Some("Rejected".to_owned()));
+    t.groups().patch("large", json!({"spec": {"waitTimeoutSeconds": 60}})).await?;
+    t.wait_running("large", 2).await.map(drop)
 }

@@ -48,6 +48,8 @@ struct Script {
     rules: Vec<(&'static str, &'static str, Rule)>,
     log: Vec<Passed>,
     held: usize,
+    /// How far the API server's clock is to be ahead of this machine's.
+    ahead: Option<jiff::SignedDuration>,
 }
 
 /// What the handler of requests has.
@@ -101,6 +103,11 @@ impl Proxy {
         self.gate.script().rules.push((method, path, rule));
     }
 
+    /// From now on every answer is dated as if the API server's clock were ahead.
+    pub fn set_ahead(&self, ahead: jiff::SignedDuration) {
+        self.gate.script().ahead = Some(ahead);
+    }
+
     /// Forgets all rules, and lets go what is held.
     pub fn release(&self) {
         self.gate.script().rules.clear();
@@ -140,6 +147,12 @@ impl Script {
         self.log.push(Passed { line: format!("{method} {path}"), at: Instant::now(), refused });
         verdict
     }
+
+    /// What an answer says of the time, if it is not the API server's own word.
+    fn date(&self) -> Option<header::HeaderValue> {
+        let time = jiff::Timestamp::now().checked_add(self.ahead?).ok()?;
+        jiff::fmt::rfc2822::DateTimePrinter::new().timestamp_to_rfc9110_string(&time).ok()?.parse().ok()
+    }
 }
 
 async fn pass(State(gate): State<Arc<Gate>>, request: Request) -> Response {
@@ -155,10 +168,14 @@ async fn pass(State(gate): State<Arc<Gate>>, request: Request) -> Response {
         }
         None => {}
     }
-    forward(&gate.client, request).await.unwrap_or_else(|error| {
+    let mut answer = forward(&gate.client, request).await.unwrap_or_else(|error| {
         let words = error.to_string();
         (StatusCode::BAD_GATEWAY, words).into_response()
-    })
+    });
+    if let Some(date) = gate.script().date() {
+        answer.headers_mut().insert(header::DATE, date);
+    }
+    answer
 }
 
 /// As the API server says it when its priority levels are full.

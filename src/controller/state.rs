@@ -133,6 +133,8 @@ impl Controller {
         groups.sort_unstable_by(|a, b| a.1.key.cmp(&b.1.key));
         let groups = groups.into_iter().filter_map(|(id, group)| {
             let report = self.core.group_report(id)?;
+            // What is kept for pods outside task groups is shown with each of them, as their status says it.
+            let outside = group.app.and_then(|app| self.core.books.apps.get(app)).into_iter().flat_map(|app| &app.kept);
             Some(json!({
                 "taskGroup": group.key.to_string(),
                 "state": report.state.name(),
@@ -142,7 +144,7 @@ impl Controller {
                 "seats": {"open": report.seats.open, "assumed": report.seats.assumed, "held": report.seats.held,
                           "leaving": report.seats.leaving, "releasing": report.seats.releasing,
                           "kept": report.seats.kept, "taken": report.seats.taken},
-                "kept": group.kept.iter().filter_map(|kept| self.core.kept_seat(*kept)).map(|kept| json!({
+                "kept": group.kept.iter().chain(outside).filter_map(|kept| self.core.kept_seat(*kept)).map(|kept| json!({
                     "pod": &*kept.pod, "node": kept.node.as_deref(), "until": kept.until.to_string(),
                 })).collect::<Vec<_>>(),
             }))

@@ -175,7 +175,8 @@ codes! {
     PartiallyLost, Arrivals, Warning,
         "The gang has started, and some of its seats have no member; members that come take them.";
     SeatsKept, Arrivals, Warning,
-        "Members of the gang were lost, and their room is kept for those that come in their place (seatHoldSeconds).";
+        "Members of the gang were lost, or placeholders after its start, and their room is kept for those that come in their place \
+         (seatHoldSeconds; for members that never came placeholderTimeoutSeconds).";
     Resuming, Time, Warning,
         "The placeholder timeout ended before the gang started (style Soft): its placeholders leave, and then its pods are \
          placed one by one.";

@@ -1,5 +1,6 @@
 //! Clients of the API server: one that schedules and never repeats a request, one that reads for a person.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kube::config::{InferConfigError, KubeConfigOptions, Kubeconfig, KubeconfigError};
@@ -7,6 +8,7 @@ use kube::{Client, Config};
 
 use super::args::ClusterArgs;
 use super::transport;
+use crate::core::time::Wall;
 
 /// The cluster's address or credentials are unusable; nothing has been asked yet.
 #[derive(Debug, thiserror::Error)]
@@ -67,12 +69,13 @@ pub fn configure(mut config: Config) -> Config {
     config
 }
 
-/// The client of the scheduler. It makes one TLS connection for each request in flight (kube speaks HTTP/1.1 only).
+/// The client of the scheduler. It makes one TLS connection for each request in flight (kube speaks HTTP/1.1 only). `heard` is told
+/// what time it is at the API server, by its answers.
 ///
 /// # Errors
 /// Unusable certificates or addresses.
-pub fn scheduling(config: Config) -> Result<Client, ClientError> {
-    transport::client(configure(config)).map_err(ClientError::Build)
+pub fn scheduling(config: Config, heard: impl Fn(Wall) + Send + Sync + 'static) -> Result<Client, ClientError> {
+    transport::client(configure(config), Arc::new(heard)).map_err(ClientError::Build)
 }
 
 /// The client of the commands that read: it gives up soon.

@@ -119,7 +119,7 @@ async fn run(settings: Settings, cluster: ClusterArgs) -> Result<(), RunError> {
     let ended = on_a_thread(async move {
         let config = client::config(&cluster).await?;
         let url = config.cluster_url.to_string();
-        let client = client::scheduling(config)?;
+        let client = client::scheduling(config, heard_by(Arc::clone(&counters)))?;
         tracing::info!(%address, https, auth, version = env!("CARGO_PKG_VERSION"), api_server = %url, "Started");
         tokio::spawn(report_silence(client.clone(), url, shutdown.clone()));
         let (lead, flights) = (Lead::always(), Flights::default());
@@ -252,6 +252,22 @@ fn mono() -> Mono {
 
 fn wall() -> Wall {
     CLOCK.now().wall
+}
+
+/// Goes by the API server's time, and says so where this machine's is another.
+fn heard_by(counters: Arc<ShellCounters>) -> impl Fn(Wall) {
+    move |server| {
+        let Some(ahead) = CLOCK.heard(server) else { return };
+        let seconds = ahead as f64 / 1_000.0;
+        counters.set_clock_ahead(seconds);
+        if ahead == 0 {
+            tracing::info!("the clock of this machine and that of the API server are alike again");
+        } else {
+            let is = if ahead > 0 { "ahead of" } else { "behind" };
+            let seconds = seconds.abs();
+            tracing::warn!(seconds, "the clock of this machine is {is} the API server's, whose time counts");
+        }
+    }
 }
 
 /// The first SIGTERM or SIGINT orders the end, the second one ends the process at once.

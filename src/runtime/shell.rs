@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use tokio::sync::{oneshot, watch};
 
@@ -158,6 +159,8 @@ pub struct ShellCounters {
     pub(super) watch_errors: Family<[(&'static str, String); 2], Counter>,
     /// Requests for pages that were refused, by path and HTTP code.
     pub(super) turned_away: Family<[(&'static str, String); 2], Counter>,
+    /// Seconds by which this machine's clock is ahead of the API server's.
+    pub(super) clock_ahead: Gauge<f64, AtomicU64>,
 }
 
 impl Default for ShellCounters {
@@ -169,6 +172,7 @@ impl Default for ShellCounters {
             requests: Family::new_with_constructor(|| Histogram::new(REQUEST_SECONDS)),
             watch_errors: Family::default(),
             turned_away: Family::default(),
+            clock_ahead: Gauge::default(),
         }
     }
 }
@@ -201,6 +205,11 @@ impl ShellCounters {
     pub fn requested(&self, verb: &'static str, resource: &'static str, code: u16, took: Duration) {
         let labels = [("verb", verb.to_owned()), ("resource", resource.to_owned()), ("code", code.to_string())];
         self.requests.get_or_create(&labels).observe(took.as_secs_f64());
+    }
+
+    /// The clock of this machine is ahead of the API server's by so many seconds; 0 where they are alike.
+    pub fn set_clock_ahead(&self, seconds: f64) {
+        self.clock_ahead.set(seconds);
     }
 
     /// The watch of a kind broke with this HTTP status (0 = connection).

@@ -1,11 +1,14 @@
 //! Pods in the API server's own encoding: they are asked for in it and handed on in JSON, which is all that the client
-//! library reads (docs/adr/0013). Whoever answers in JSON anyway is taken at that.
+//! library reads (docs/adr/0013). Whoever answers in JSON anyway is taken at that. And what time it is there, by every answer.
 
 use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use futures::future::BoxFuture;
 use futures::{StreamExt, TryStreamExt, stream};
-use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{ACCEPT, CONTENT_LENGTH, CONTENT_TYPE, DATE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 use http_body::Frame;
 use http_body_util::{BodyExt, StreamBody};
@@ -14,8 +17,9 @@ use kube::{Client, Config};
 use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
 use tokio_util::io::StreamReader;
 use tower::BoxError;
-use tower::util::{MapRequestLayer, MapResponseLayer};
+use tower::util::{MapFutureLayer, MapRequestLayer, MapResponseLayer};
 
+use crate::core::time::Wall;
 use crate::shim::protobuf;
 
 /// Lists and watches of all pods. Everything else is either rare or of a kind that the server knows in JSON only.
@@ -24,13 +28,45 @@ const PATH: &str = "/api/v1/pods";
 /// What is asked for, and what else is understood.
 const ACCEPTED: &str = "application/vnd.kubernetes.protobuf,application/json";
 
-/// A client that reads pods so.
+/// An answer that took longer says what time it was, not what time it is: this process may have been stopped meanwhile.
+const PROMPT: Duration = Duration::from_secs(2);
+
+/// Is told what time it is at the API server.
+pub(super) type Heard = Arc<dyn Fn(Wall) + Send + Sync>;
+
+/// A client that reads pods so, and tells what time it is there.
 ///
 /// # Errors
 /// Unusable certificates or addresses.
-pub(super) fn client(config: Config) -> kube::Result<Client> {
+pub(super) fn client(config: Config, heard: Heard) -> kube::Result<Client> {
     let builder = ClientBuilder::try_from(config)?;
-    Ok(builder.with_layer(&MapRequestLayer::new(ask)).with_layer(&MapResponseLayer::new(translate)).build())
+    let told = MapFutureLayer::new(move |answer| tell(answer, Arc::clone(&heard)));
+    Ok(builder
+        .with_layer(&MapRequestLayer::new(ask))
+        .with_layer(&MapResponseLayer::new(translate))
+        .with_layer(&told)
+        .build())
+}
+
+fn tell<E: 'static>(
+    answer: impl Future<Output = Result<Answer, E>> + Send + 'static,
+    heard: Heard,
+) -> BoxFuture<'static, Result<Answer, E>> {
+    Box::pin(async move {
+        let asked = Instant::now();
+        let answer = answer.await?;
+        if let Some(time) = time(answer.headers(), asked.elapsed()) {
+            heard(time);
+        }
+        Ok(answer)
+    })
+}
+
+/// What time it is by an answer that took so long: `Date: Sun, 29 Nov 2026 09:24:38 GMT` (RFC 9110, 6.6.1).
+fn time(headers: &HeaderMap, took: Duration) -> Option<Wall> {
+    let text = headers.get(DATE).filter(|_| took <= PROMPT)?.to_str().ok()?;
+    let time = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(text).ok()?;
+    Some(Wall(time.as_millisecond()))
 }
 
 fn ask(mut request: Request<Body>) -> Request<Body> {
@@ -128,6 +164,18 @@ mod tests {
         let problem = Err("protobuf that does not begin as an object does".to_owned());
         assert_eq!(read(one, &[b"{}"]).await, problem, "a proxy that does not know what it says");
         assert!(read(stream, &[&event()[..9]]).await.is_err(), "cut off");
+    }
+
+    #[test]
+    fn every_prompt_answer_says_what_time_it_is() {
+        let says = |date: &str, took| time(&HeaderMap::from_iter([(DATE, date.parse().expect("a header"))]), took);
+        let date = "Sun, 06 Nov 1994 08:49:37 GMT";
+        assert_eq!(says(date, Duration::ZERO), Some(Wall(784_111_777_000)));
+        assert_eq!(says(date, PROMPT + Duration::from_millis(1)), None, "it lay about");
+        for nothing in ["", "yesterday", "Sun, 99 Nov 1994 08:49:37 GMT"] {
+            assert_eq!(says(nothing, Duration::ZERO), None, "{nothing:?}");
+        }
+        assert_eq!(time(&HeaderMap::new(), Duration::ZERO), None);
     }
 
     #[test]

@@ -67,6 +67,16 @@ mod tests {
         assert_eq!(twice.groups, ["b".into(), "z".into()] as [Text; 2]);
     }
 
+    /// Who is in very many groups is limited like others.
+    #[test]
+    fn a_long_list_of_groups_is_read() {
+        let groups: Vec<Text> = (0..6_000).map(|number| format!("department-{number:05}").into()).collect();
+        let submitter = Submitter { user: "alice".into(), groups };
+        let (_, text) = annotation(&submitter);
+        assert!(text.len() > 100_000, "{}", text.len());
+        assert_eq!(read_text(&text), Some(submitter));
+    }
+
     #[test]
     fn what_nobody_can_read_says_nothing() {
         let long = format!(r#"{{"user":"{}"}}"#, "a".repeat(TEXT_MAX));

@@ -72,7 +72,7 @@ fn cause(code: Code) -> Cause {
         Code::TaskGroupNotFound => Cause::Goes(|world, _| world.define_groups()),
         Code::WaitingForTaskGroups => Cause::Goes(World::define_listed),
         Code::WaitingForMembers | Code::WaitingForFirstPod => Cause::Goes(World::add_members),
-        Code::Starting | Code::PartiallyLost => Cause::Goes(World::add_everybody),
+        Code::Starting | Code::PartiallyLost | Code::SeatsKept => Cause::Goes(World::add_everybody),
         Code::UnsupportedConstraint => Cause::Goes(World::unmask),
         // Whichever group of the gang they belong to, or none.
         Code::MembersRefused => Cause::Goes(|world, _| world.unmask("")),
@@ -94,7 +94,6 @@ fn cause(code: Code) -> Cause {
         | Code::JoinedLate
         | Code::ReservationLost
         | Code::WaitingForCompletion
-        | Code::SeatsKept
         | Code::Resuming
         | Code::WaitingForNextLife
         | Code::PlaceholderKept

@@ -32,7 +32,7 @@ impl World {
             }
         }
         let queues: Vec<(String, Queue)> = self.queues();
-        let used = self.used();
+        let used = Use { by_pods: self.used(), kept: self.kept_for_members() };
         for (name, queue) in &queues {
             let Some(status) = &queue.status else { continue };
             let wrong = wrong_use(name, status, &used).or_else(|| self.wrong_applications(name, status));
@@ -135,6 +135,21 @@ impl World {
         used
     }
 
+    /// What may be used of each queue beside: the room of placeholders that were lost, for members that are to come. Of members that
+    /// were lost nothing is kept any more by now. Where there is no room for it, nothing is charged.
+    fn kept_for_members(&self) -> BTreeMap<String, Amount> {
+        let mut kept: BTreeMap<String, Amount> = BTreeMap::new();
+        for (_, group) in self.groups() {
+            let Some(status) = &group.status else { continue };
+            let each = Amount::of(Some(&group.spec.min_resource), Amount::default());
+            for level in levels(&status.queue) {
+                let sum = kept.entry(level.to_owned()).or_default();
+                *sum = *sum + each.times(status.counts.kept);
+            }
+        }
+        kept
+    }
+
     /// What gangs in a queue, or below it, ask for and wait for. Whether drivers wait with them follows from when they came.
     fn wrong_pending(&self, name: &str, status: &QueueStatus) -> Option<String> {
         let (mut least, mut most, mut applications) = (Amount::default(), Amount::default(), BTreeSet::new());
@@ -228,31 +243,47 @@ fn wrong_conditions(group: &TaskGroup, status: &TaskGroupStatus) -> Option<Strin
     None
 }
 
-fn wrong_use(name: &str, status: &QueueStatus, used: &BTreeMap<String, Amount>) -> Option<String> {
+/// What is used of each queue, and what may be beside.
+struct Use {
+    by_pods: BTreeMap<String, Amount>,
+    kept: BTreeMap<String, Amount>,
+}
+
+impl Use {
+    /// What is used of a queue at least and at most.
+    fn of(&self, queue: &str) -> (Amount, Amount) {
+        let of = |what: &BTreeMap<String, Amount>| what.get(queue).copied().unwrap_or_default();
+        let least = of(&self.by_pods);
+        (least, least + of(&self.kept))
+    }
+}
+
+fn wrong_use(name: &str, status: &QueueStatus, used: &Use) -> Option<String> {
     let said = Amount::of(Some(&status.allocated), Amount::default());
-    let found = used.get(name).copied().unwrap_or_default();
-    (said != found).then(|| format!("{said:?} is said to be used: {found:?}"))
+    let (least, most) = used.of(name);
+    let is_right = least.is_within(said) && said.is_within(most);
+    (!is_right).then(|| format!("{said:?} is said to be used: {least:?} to {most:?}"))
 }
 
 /// What is left of the limits of a queue and of those above it.
-fn wrong_headroom(
-    name: &str,
-    status: &QueueStatus,
-    queues: &[(String, Queue)],
-    used: &BTreeMap<String, Amount>,
-) -> Option<String> {
-    let left = |level: &str| {
-        let (_, queue) = queues.iter().find(|(known, _)| known == level)?;
-        Some(Amount::of_queue(queue).less(used.get(level).copied().unwrap_or_default()))
+fn wrong_headroom(name: &str, status: &QueueStatus, queues: &[(String, Queue)], used: &Use) -> Option<String> {
+    let left = |most: bool| {
+        let of = move |level: &str| {
+            let (_, queue) = queues.iter().find(|(known, _)| known == level)?;
+            let (by_pods, with_kept) = used.of(level);
+            Some(Amount::of_queue(queue).less(if most { by_pods } else { with_kept }))
+        };
+        levels(name).filter_map(of).fold(Amount::ENDLESS, Amount::smaller)
     };
-    let found = levels(name).filter_map(left).fold(Amount::ENDLESS, Amount::smaller);
+    let (least, most) = (left(false), left(true));
     let said = Amount::of(Some(&status.headroom), Amount::ENDLESS);
     // Whether limits of queues without an object count follows from who remembers them.
     let is_whole = levels(name)
         .skip(1)
         .filter(|level| *level != "root.default")
         .all(|level| queues.iter().any(|(known, _)| known == level));
-    (is_whole && said != found).then(|| format!("{said:?} is said to be left: {found:?}"))
+    let is_right = least.is_within(said) && said.is_within(most);
+    (is_whole && !is_right).then(|| format!("{said:?} is said to be left: {least:?} to {most:?}"))
 }
 
 /// Whether a queue may use what it is promised, and those below it are not promised more together.

@@ -80,14 +80,14 @@ fn a_gang_runs_with_its_first_member_and_not_with_its_last_placeholder() {
 }
 
 /// TestReplaceAllocation: a placeholder that goes without a partner is removed; it counts as replaced there. Here only one
-/// whose seat a member took does.
+/// whose seat a member took does, and its room is kept for the member that is to come (01, 1.5).
 #[test]
 fn a_placeholder_without_a_partner_is_not_counted_as_replaced() {
     let mut cluster = running();
     let before = cluster.report("g").replaced;
     cluster.delete("ph-g-1-1-0");
     cluster.settle();
-    assert_eq!((before, cluster.report("g").replaced, cluster.cpu("root.q")), (1, 1, 2_000));
+    assert_eq!((before, cluster.report("g").replaced, cluster.cpu("root.q")), (1, 1, 3_000));
     cluster.member("g-1", "g");
     cluster.settle();
     let report = cluster.report("g");

@@ -5,6 +5,7 @@ use crate::core::decision::TerminationType;
 use crate::core::event::GroupSpec;
 use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::books::Books;
+use crate::core::model::countdown::Deadline;
 use crate::core::model::due::Verdict;
 use crate::core::model::lifecycle::AppState;
 
@@ -110,7 +111,8 @@ impl Books {
 
     fn change_timeouts(&mut self, id: GroupId, spec: &GroupSpec) {
         let stored = self.groups[id].spec.as_mut().expect("looked at just now");
-        let is_held_as_long = stored.seat_hold == spec.seat_hold;
+        let times = |spec: &GroupSpec| (spec.seat_hold, spec.timeouts.of(Deadline::Placeholder));
+        let is_held_as_long = times(stored) == times(spec);
         (stored.timeouts, stored.seat_hold) = (spec.timeouts, spec.seat_hold);
         if !is_held_as_long && let Some(app) = self.groups[id].app {
             self.rehold(app);

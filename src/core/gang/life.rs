@@ -391,9 +391,11 @@ impl Scheduler {
         self.give_leftovers_back(id);
     }
 
-    /// Leftover placeholders go with the state change; the application leaves its queue when the last is gone.
+    /// Leftover placeholders, and what is kept for those that were lost, go with the state change; the application leaves its queue
+    /// when the last is gone.
     fn complete(&mut self, id: AppId) {
         self.release_placeholders(id, TerminationType::Timeout);
+        self.books.give_up_all_kept(id);
         self.transit(id, AppEvent::Complete);
         self.leave_queue_when_empty(id);
         self.take_up_edits(id);

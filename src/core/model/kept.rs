@@ -8,6 +8,7 @@ use crate::core::event::Place;
 use crate::core::model::application::App;
 use crate::core::model::ask::{Ask, AskState, Charge, Rank};
 use crate::core::model::books::Books;
+use crate::core::model::countdown::{Countdown, Deadline};
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::model::timers::Timer;
@@ -37,10 +38,20 @@ pub struct KeptSeat {
     pub lost_at: Mono,
     /// When a member last renewed it; first when the pod was lost.
     pub renewed_at: Mono,
-    /// How long it is kept, unless a member renews it.
-    pub hold: Millis,
+    /// How long it is kept.
+    pub hold: Hold,
     /// Until when, on both clocks.
     pub until: (Mono, Wall),
+}
+
+/// How long a seat is kept.
+#[derive(Clone, Copy, Debug)]
+pub enum Hold {
+    /// `seatHoldSeconds` from the loss of a pod that ran, or from when a member last renewed it, and twice that at most.
+    Lost(Millis),
+    /// A placeholder held it for a member that has not come yet: as long as that could have held it (01, 1.5 "after the start
+    /// too, while members are to come").
+    ForMember(Countdown),
 }
 
 impl KeptSeat {
@@ -59,9 +70,14 @@ impl Books {
         of_groups.chain(&app.kept).copied()
     }
 
-    /// Whether an application has kept seats.
+    /// Whether an application has kept seats of pods that ran. Like a placeholder, what is kept for a member that never came does
+    /// not keep an application from its end.
     pub fn keeps_seats(&self, app: AppId) -> bool {
-        self.kept_of(app).next().is_some()
+        self.kept_of_lost(app).next().is_some()
+    }
+
+    fn kept_of_lost(&self, app: AppId) -> impl Iterator<Item = KeptId> {
+        self.kept_of(app).filter(|kept| matches!(self.kept[*kept].hold, Hold::Lost(_)))
     }
 
     /// The kept seats of the applications of a gang that have a node, by their ids.
@@ -82,6 +98,11 @@ impl Books {
     /// When the last kept seat of an application is given back; `None` without any.
     pub fn kept_until(&self, app: AppId) -> Option<Wall> {
         self.kept_of(app).map(|kept| self.kept[kept].until.1).max()
+    }
+
+    /// The same of those for which it waits with its end.
+    pub fn kept_lost_until(&self, app: AppId) -> Option<Wall> {
+        self.kept_of_lost(app).map(|kept| self.kept[kept].until.1).max()
     }
 
     /// A pod is lost: what it has on the books is kept for the next one, if it left a seat that somebody may come for. To be
@@ -137,8 +158,9 @@ impl Books {
         self.show_kept(app);
     }
 
-    /// The application for which the room of a pod is kept, and for how long.
-    fn hold_of(&self, id: AskId) -> Option<(AppId, Millis)> {
+    /// The application for which the room of a pod is kept, and for how long. Of a placeholder that goes after the start it is
+    /// kept whatever `seatHoldSeconds` says: nobody of the gang was lost.
+    fn hold_of(&self, id: AskId) -> Option<(AppId, Hold)> {
         let ask = &self.asks[id];
         let app = ask.app?;
         let entry = &self.apps[app];
@@ -157,8 +179,14 @@ impl Books {
             AppState::New | AppState::Accepted => self.hands_over(ask),
             AppState::Resuming | AppState::Rejected | AppState::Completed | AppState::Killed => false,
         };
-        let hold = self.hold_in(app, ask.group)?;
-        (has_room && is_wanted && hold > 0 && !ask.has_succeeded()).then_some((app, hold))
+        let goes_on = matches!(entry.state(), AppState::Running | AppState::Waiting);
+        let hold = if ask.is_placeholder() && goes_on {
+            let lasts = entry.countdowns().of(Deadline::Placeholder);
+            Hold::ForMember(lasts.unwrap_or(Countdown::beginning(self.now)))
+        } else {
+            Hold::Lost(self.hold_in(app, ask.group).filter(|hold| *hold > 0)?)
+        };
+        (has_room && is_wanted && !ask.has_succeeded()).then_some((app, hold))
     }
 
     /// How long the room of a pod of a task group is kept, or, of one outside them, of the longest. `None` without any.
@@ -283,20 +311,27 @@ impl Books {
         self.show_kept(app);
     }
 
-    /// `seatHoldSeconds` was changed: what is kept already is kept as long as it says now, counted from where it was.
+    /// `seatHoldSeconds` or `placeholderTimeoutSeconds` was changed: what is kept already is kept as long as they say now, counted
+    /// from where it was.
     pub(in crate::core) fn rehold(&mut self, app: AppId) {
         for id in self.kept_of(app).collect::<Vec<_>>() {
-            if let Some(hold) = self.hold_in(app, self.kept[id].group) {
-                self.kept[id].hold = hold;
-                self.time_hold(id);
+            if let (Hold::Lost(_), Some(hold)) = (self.kept[id].hold, self.hold_in(app, self.kept[id].group)) {
+                self.kept[id].hold = Hold::Lost(hold);
             }
+            self.time_hold(id);
         }
         self.show_kept(app);
     }
 
     fn time_hold(&mut self, id: KeptId) {
-        let (now, kept) = (self.now, &mut self.kept[id]);
-        let until = kept.renewed_at.after(kept.hold).min(kept.lost_at.after(2 * kept.hold));
+        let (now, kept) = (self.now, &self.kept[id]);
+        let until = match kept.hold {
+            Hold::Lost(hold) => kept.renewed_at.after(hold).min(kept.lost_at.after(2 * hold)),
+            Hold::ForMember(lasts) => {
+                self.timeout(kept.app, Deadline::Placeholder).map_or(Mono(u64::MAX), |timeout| lasts.ends(timeout).0)
+            }
+        };
+        let kept = &mut self.kept[id];
         kept.until = (until, now.wall.after(until.since(now.mono)));
         self.timers.set(Timer::Hold(id), until);
     }

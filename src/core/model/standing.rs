@@ -111,7 +111,7 @@ impl Books {
         }
         // It is not complete before what is kept for it is given back.
         let completes =
-            deadlines.of(Deadline::Completion).map(|at| self.kept_until(id).map_or(at, |kept| kept.max(at)));
+            deadlines.of(Deadline::Completion).map(|at| self.kept_lost_until(id).map_or(at, |kept| kept.max(at)));
         deadlines.set(Deadline::Completion, completes);
         deadlines
     }

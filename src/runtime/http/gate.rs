@@ -280,7 +280,7 @@ impl Reviewer {
 /// another.
 async fn connect(cluster: &ClusterArgs) -> Result<Client, ReviewError> {
     let config = client::config(cluster).await?;
-    Ok(spawn_blocking(move || client::scheduling(config)).await??)
+    Ok(spawn_blocking(move || client::scheduling(config, |_| ())).await??)
 }
 
 #[cfg(test)]

@@ -149,6 +149,8 @@ impl Set {
         self.0.register_with_unit("step_duration", help, Unit::Seconds, shell.steps.clone());
         let help = "Time from sending a request to the API server to its answer; code 0 means that there was none";
         self.0.register_with_unit("api_request_duration", help, Unit::Seconds, shell.requests.clone());
+        let help = "How far this machine's clock is ahead of the API server's, whose time counts; 0 below five seconds";
+        self.0.register_with_unit("clock_ahead", help, Unit::Seconds, shell.clock_ahead.clone());
     }
 
     fn watches(&mut self, shell: &ShellCounters) {
