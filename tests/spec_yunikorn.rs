@@ -5,9 +5,11 @@ use std::collections::BTreeSet;
 
 use gangline::api::task_group::TaskGroup;
 use gangline::core::codes::Code;
+use gangline::core::event::Submitter;
 use gangline::shim::dialect::Dialect;
 use gangline::shim::observation::{Outcome, WatchFact};
 use gangline::shim::op::{Call, Kind, Op};
+use gangline::shim::submitter;
 use serde_json::{Value, json};
 
 use crate::support::driven::{Driven, member, node, refused};
@@ -350,4 +352,32 @@ fn a_pod_that_says_it_in_our_words_too_is_ours_alone() {
     let calls = run(&mut driven, 5);
     assert!(declared(&calls).is_empty());
     assert_eq!(bound(&calls), ["both"].into());
+}
+
+/// 01, 1.2.3: "user and group limits apply where the shipped admission policy stamps who created the object": the scheduler makes the
+/// TaskGroup, and it is of whoever made the pod that declares it.
+#[test]
+fn a_declared_gang_is_counted_for_who_submitted_its_driver() {
+    let limits = json!([{"users": ["alice"], "max": {"cpu": "2"}}]);
+    let queue = json!({"metadata": {"name": "root.q"}, "spec": {"parent": "root", "limits": limits}});
+    for (user, binds) in [("alice", BTreeSet::from([])), ("bob", BTreeSet::from(["driver"]))] {
+        let mut driven = Driven::speaking(&Dialect::ALL);
+        driven.list(&[(Kind::Node, &node("n1")), (Kind::Queue, &queue)]);
+        let mut driver = driver("driver");
+        driver["metadata"]["labels"]["queue"] = json!("root.q");
+        let (key, value) = submitter::annotation(&Submitter { user: user.into(), groups: vec!["data".into()] });
+        driver["metadata"]["annotations"][&key] = json!(value);
+        driven.upsert(Kind::Pod, &driver);
+        let calls = run(&mut driven, 5);
+        assert_eq!(bound(&calls), binds, "{user}");
+        let made =
+            calls.iter().filter_map(|call| if let Op::CreateTaskGroup(group) = &call.op { Some(group) } else { None });
+        let said: Vec<_> =
+            made.map(|group| group.metadata.annotations.as_ref().and_then(|all| all.get(&key))).collect();
+        assert_eq!(said, [Some(&value), Some(&value)]);
+        let refused =
+            driven.controller.core().books.apps.iter().flat_map(|(_, app)| &app.rejected).map(ToString::to_string);
+        let refused: Vec<_> = refused.collect();
+        assert_eq!(refused.iter().any(|reason| reason.contains("alice")), user == "alice", "{refused:?}");
+    }
 }
