@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 
 use crate::support::driven::{Driven, member, node, refused};
 
-const GROUPS: &str = "yunikorn.apache.org/task-groups";
-const GROUP: &str = "yunikorn.apache.org/task-group-name";
+pub(super) const GROUPS: &str = "yunikorn.apache.org/task-groups";
+pub(super) const GROUP: &str = "yunikorn.apache.org/task-group-name";
 
 /// The annotation that declares a driver and two executors.
 fn spark() -> String {
@@ -46,19 +46,19 @@ fn cluster() -> Driven {
     driven
 }
 
-fn is_declaration(call: &Call) -> bool {
+pub(super) fn is_declaration(call: &Call) -> bool {
     matches!(call.op, Op::CreateTaskGroup(_))
 }
 
 /// The TaskGroups that are being made now, by name.
-fn declared(calls: &[Call]) -> BTreeSet<String> {
+pub(super) fn declared(calls: &[Call]) -> BTreeSet<String> {
     let made =
         calls.iter().filter_map(|call| if let Op::CreateTaskGroup(group) = &call.op { Some(group) } else { None });
     made.filter_map(|group| group.metadata.name.clone()).collect()
 }
 
 /// The TaskGroup of a call as its watch shows it.
-fn shown(driven: &mut Driven, call: &Call) -> Value {
+pub(super) fn shown(driven: &mut Driven, call: &Call) -> Value {
     let Op::CreateTaskGroup(group) = &call.op else { panic!("{call:?}") };
     let mut group: Value = serde_json::to_value(group).expect("it is JSON");
     group["metadata"]["generation"] = json!(1);
@@ -74,7 +74,7 @@ fn made(driven: &mut Driven) -> Vec<Value> {
 }
 
 /// Answers everything for so long as a server that grants everything; what was made is shown.
-fn run(driven: &mut Driven, seconds: u64) -> Vec<Call> {
+pub(super) fn run(driven: &mut Driven, seconds: u64) -> Vec<Call> {
     let mut all = Vec::new();
     for _ in 0..10 * seconds {
         driven.wait(100);
@@ -89,13 +89,13 @@ fn run(driven: &mut Driven, seconds: u64) -> Vec<Call> {
     all
 }
 
-fn bound(calls: &[Call]) -> BTreeSet<&str> {
+pub(super) fn bound(calls: &[Call]) -> BTreeSet<&str> {
     let bound =
         calls.iter().filter_map(|call| if let Op::Bind { pod, .. } = &call.op { Some(&*pod.name) } else { None });
     bound.filter(|name| !name.starts_with("tg-")).collect()
 }
 
-fn events(calls: &[Call]) -> Vec<(String, String)> {
+pub(super) fn events(calls: &[Call]) -> Vec<(String, String)> {
     let events = calls.iter().filter_map(|call| if let Op::CreateEvent(event) = &call.op { Some(event) } else { None });
     events.map(|event| (event.reason.clone().unwrap_or_default(), event.note.clone().unwrap_or_default())).collect()
 }
@@ -222,7 +222,7 @@ fn who_runs_or_is_gated_declares_nothing() {
 #[test]
 fn a_wrong_declaration_is_refused_on_the_pod_and_nothing_is_made_of_it() {
     let mut driven = cluster();
-    let wrong = json!([{"name": "a", "minMember": 0, "minResource": {"cpu": "x"}}]).to_string();
+    let wrong = json!([{"name": "a", "minMember": -1, "minResource": {"cpu": "x"}}]).to_string();
     driven.upsert(Kind::Pod, &pod("wrong", &json!({GROUPS: wrong, GROUP: "a"})));
     let calls = run(&mut driven, 10);
     assert!(declared(&calls).is_empty() && bound(&calls).is_empty());

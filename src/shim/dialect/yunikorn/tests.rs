@@ -173,6 +173,25 @@ fn an_absurd_amount_is_read() {
     assert_eq!((fields(&spoken.problems), &*spoken.declares[0].spec.min_resource["cpu"].0), (vec![], "1e99"));
 }
 
+/// What operators write of workers of which none is there at first. Another number that is none is refused.
+#[test]
+fn a_group_of_nobody_is_left_out_of_the_gang() {
+    let group = |name: &str, min: i64| json!({"name": name, "minMember": min, "minResource": {"cpu": "1"}});
+    let spoken = declaring(&json!([group("a", 1), group("workers", 0)]).to_string());
+    assert_eq!(fields(&spoken.problems), [""; 0]);
+    let names: Vec<_> = spoken.declares.iter().map(|declared| declared.name.clone()).collect();
+    assert_eq!((names, spoken.declares[0].spec.gang_group.len()), (vec![object_name("app", "a")], 0));
+    assert_eq!(spoken.left_out, [object_name("app", "workers")]);
+    assert!(spoken.warnings.len() == 1 && spoken.warnings[0].contains("task-groups[1].minMember"), "{spoken:?}");
+    let nobody = declaring(&json!([group("a", 0)]).to_string());
+    assert_eq!((nobody.problems.len(), nobody.declares.len(), nobody.left_out.len()), (0, 0, 1));
+    assert!(nobody.is_declaration(), "it says that nobody is to start together");
+    let negative = declaring(&json!([group("a", 1), group("workers", -1)]).to_string());
+    assert_eq!(fields(&negative.problems), [format!("{TASK_GROUPS}[1].minMember")]);
+    let twice = declaring(&json!([group("a", 1), group("a", 0), group("", 0)]).to_string());
+    assert_eq!(fields(&twice.problems), [format!("{TASK_GROUPS}[1].name"), format!("{TASK_GROUPS}[2].name")]);
+}
+
 /// Each is refused, and says where; nothing is made of the others beside it.
 #[test]
 fn what_is_wrong_is_named_where_it_is_written() {
@@ -193,7 +212,7 @@ fn what_is_wrong_is_named_where_it_is_written() {
         ("[".repeat(100_000), TASK_GROUPS.to_owned()),
         ("x".repeat(1 << 20), TASK_GROUPS.to_owned()),
         ("[7]".to_owned(), at("")),
-        (group(json!({"minMember": 0})), at(".minMember")),
+        (group(json!({"minMember": null})), at(".minMember")),
         (group(json!({"minMember": -1})), at(".minMember")),
         (group(json!({"minMember": 1_000_000_000})), at(".minMember")),
         (group(json!({"minMember": "1"})), at("")),
