@@ -59,6 +59,7 @@ fn pod(index: u32, role: Role, shape: &Arc<Shape>) -> Event {
         role,
         place: Place::Pending,
         held_up: None,
+        application: None,
         declares: None,
         controller: None,
         mark: None,

@@ -29,6 +29,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_lost_again", "src/core/gang/reserve.rs"),
     ("spec_namespaces", "src/core/model/namespaces.rs, src/core/facts/namespaces.rs"),
     ("spec_order", "src/core/order"),
+    ("spec_ordinary", "src/core/model/membership.rs"),
     ("spec_originators", "src/core/gang/judge.rs"),
     ("spec_policies", "src/core/order/merge.rs, src/core/model/queue/standing.rs, src/core/model/starting.rs"),
     ("spec_queues", "src/core/model/queue.rs"),

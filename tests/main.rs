@@ -58,6 +58,7 @@ mod spec_loss;
 mod spec_lost_again;
 mod spec_namespaces;
 mod spec_order;
+mod spec_ordinary;
 mod spec_originators;
 mod spec_policies;
 mod spec_queues;

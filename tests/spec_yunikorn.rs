@@ -5,15 +5,17 @@ use std::collections::BTreeSet;
 
 use gangline::api::task_group::TaskGroup;
 use gangline::core::codes::Code;
+use gangline::core::event::Submitter;
 use gangline::shim::dialect::Dialect;
 use gangline::shim::observation::{Outcome, WatchFact};
 use gangline::shim::op::{Call, Kind, Op};
+use gangline::shim::submitter;
 use serde_json::{Value, json};
 
 use crate::support::driven::{Driven, member, node, refused};
 
-const GROUPS: &str = "yunikorn.apache.org/task-groups";
-const GROUP: &str = "yunikorn.apache.org/task-group-name";
+pub(super) const GROUPS: &str = "yunikorn.apache.org/task-groups";
+pub(super) const GROUP: &str = "yunikorn.apache.org/task-group-name";
 
 /// The annotation that declares a driver and two executors.
 fn spark() -> String {
@@ -44,19 +46,19 @@ fn cluster() -> Driven {
     driven
 }
 
-fn is_declaration(call: &Call) -> bool {
+pub(super) fn is_declaration(call: &Call) -> bool {
     matches!(call.op, Op::CreateTaskGroup(_))
 }
 
 /// The TaskGroups that are being made now, by name.
-fn declared(calls: &[Call]) -> BTreeSet<String> {
+pub(super) fn declared(calls: &[Call]) -> BTreeSet<String> {
     let made =
         calls.iter().filter_map(|call| if let Op::CreateTaskGroup(group) = &call.op { Some(group) } else { None });
     made.filter_map(|group| group.metadata.name.clone()).collect()
 }
 
 /// The TaskGroup of a call as its watch shows it.
-fn shown(driven: &mut Driven, call: &Call) -> Value {
+pub(super) fn shown(driven: &mut Driven, call: &Call) -> Value {
     let Op::CreateTaskGroup(group) = &call.op else { panic!("{call:?}") };
     let mut group: Value = serde_json::to_value(group).expect("it is JSON");
     group["metadata"]["generation"] = json!(1);
@@ -72,7 +74,7 @@ fn made(driven: &mut Driven) -> Vec<Value> {
 }
 
 /// Answers everything for so long as a server that grants everything; what was made is shown.
-fn run(driven: &mut Driven, seconds: u64) -> Vec<Call> {
+pub(super) fn run(driven: &mut Driven, seconds: u64) -> Vec<Call> {
     let mut all = Vec::new();
     for _ in 0..10 * seconds {
         driven.wait(100);
@@ -87,13 +89,13 @@ fn run(driven: &mut Driven, seconds: u64) -> Vec<Call> {
     all
 }
 
-fn bound(calls: &[Call]) -> BTreeSet<&str> {
+pub(super) fn bound(calls: &[Call]) -> BTreeSet<&str> {
     let bound =
         calls.iter().filter_map(|call| if let Op::Bind { pod, .. } = &call.op { Some(&*pod.name) } else { None });
     bound.filter(|name| !name.starts_with("tg-")).collect()
 }
 
-fn events(calls: &[Call]) -> Vec<(String, String)> {
+pub(super) fn events(calls: &[Call]) -> Vec<(String, String)> {
     let events = calls.iter().filter_map(|call| if let Op::CreateEvent(event) = &call.op { Some(event) } else { None });
     events.map(|event| (event.reason.clone().unwrap_or_default(), event.note.clone().unwrap_or_default())).collect()
 }
@@ -220,7 +222,7 @@ fn who_runs_or_is_gated_declares_nothing() {
 #[test]
 fn a_wrong_declaration_is_refused_on_the_pod_and_nothing_is_made_of_it() {
     let mut driven = cluster();
-    let wrong = json!([{"name": "a", "minMember": 0, "minResource": {"cpu": "x"}}]).to_string();
+    let wrong = json!([{"name": "a", "minMember": -1, "minResource": {"cpu": "x"}}]).to_string();
     driven.upsert(Kind::Pod, &pod("wrong", &json!({GROUPS: wrong, GROUP: "a"})));
     let calls = run(&mut driven, 10);
     assert!(declared(&calls).is_empty() && bound(&calls).is_empty());
@@ -350,4 +352,32 @@ fn a_pod_that_says_it_in_our_words_too_is_ours_alone() {
     let calls = run(&mut driven, 5);
     assert!(declared(&calls).is_empty());
     assert_eq!(bound(&calls), ["both"].into());
+}
+
+/// 01, 1.2.3: "user and group limits apply where the shipped admission policy stamps who created the object": the scheduler makes the
+/// TaskGroup, and it is of whoever made the pod that declares it.
+#[test]
+fn a_declared_gang_is_counted_for_who_submitted_its_driver() {
+    let limits = json!([{"users": ["alice"], "max": {"cpu": "2"}}]);
+    let queue = json!({"metadata": {"name": "root.q"}, "spec": {"parent": "root", "limits": limits}});
+    for (user, binds) in [("alice", BTreeSet::from([])), ("bob", BTreeSet::from(["driver"]))] {
+        let mut driven = Driven::speaking(&Dialect::ALL);
+        driven.list(&[(Kind::Node, &node("n1")), (Kind::Queue, &queue)]);
+        let mut driver = driver("driver");
+        driver["metadata"]["labels"]["queue"] = json!("root.q");
+        let (key, value) = submitter::annotation(&Submitter { user: user.into(), groups: vec!["data".into()] });
+        driver["metadata"]["annotations"][&key] = json!(value);
+        driven.upsert(Kind::Pod, &driver);
+        let calls = run(&mut driven, 5);
+        assert_eq!(bound(&calls), binds, "{user}");
+        let made =
+            calls.iter().filter_map(|call| if let Op::CreateTaskGroup(group) = &call.op { Some(group) } else { None });
+        let said: Vec<_> =
+            made.map(|group| group.metadata.annotations.as_ref().and_then(|all| all.get(&key))).collect();
+        assert_eq!(said, [Some(&value), Some(&value)]);
+        let refused =
+            driven.controller.core().books.apps.iter().flat_map(|(_, app)| &app.rejected).map(ToString::to_string);
+        let refused: Vec<_> = refused.collect();
+        assert_eq!(refused.iter().any(|reason| reason.contains("alice")), user == "alice", "{refused:?}");
+    }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 pub mod names;
 pub mod queue;
-mod schema;
+pub mod schema;
 pub mod task_group;
 
 pub use schema::{LEAF_AMOUNTS_MAX, SHOWN_AMOUNTS_MAX, whole_numbers};

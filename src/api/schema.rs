@@ -19,6 +19,25 @@ const EXTENDED: &str = "[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.
 /// A label key with one of the prefixes that are ours or Kubernetes' own.
 const RESERVED_KEY: &str = r"^([^/]*[.])?(gangline[.]dev|kubernetes[.]io|k8s[.]io)/";
 
+/// Most labels, annotations or terms of a selector in one map.
+pub const LABELS_MAX: usize = 32;
+/// Most characters of an annotation.
+pub const ANNOTATION_MAX: usize = 1_024;
+/// Most tolerations.
+pub const TOLERATIONS_MAX: usize = 32;
+/// Most secrets.
+pub const SECRETS_MAX: usize = 16;
+/// Most terms of an affinity, and requirements of one of them.
+pub const TERMS_MAX: usize = 16;
+/// Most values of such a requirement.
+pub const VALUES_MAX: usize = 256;
+/// Most characters of one of them, or of an object's name.
+pub const NAME_MAX: usize = 253;
+/// Most characters of a key: a domain, `/` and a name.
+pub const KEY_MAX: usize = 317;
+/// Most characters of an amount.
+pub const AMOUNT_MAX: usize = 32;
+
 /// A map of what one pod asks for, each greater than 0; 16 are as many as the CEL budget allows (32 are not, tried).
 pub(super) fn positive_amounts(schema: &mut Schema) {
     let rule = "string(self).matches('^[+]?[0-9.]*[1-9]')";
@@ -44,7 +63,7 @@ fn amounts(schema: &mut Schema, rule: &str, message: &str) {
     let rule = format!("string(self).matches('{QUANTITY}') && {rule}");
     let amount = json!({
         "x-kubernetes-int-or-string": true,
-        "maxLength": 32,
+        "maxLength": AMOUNT_MAX,
         "x-kubernetes-validations": [{"rule": rule, "message": message}],
     });
     schema.insert("additionalProperties".to_owned(), amount);
@@ -68,7 +87,7 @@ pub(super) fn shown_amounts(schema: &mut Schema) {
 pub(super) fn selector(schema: &mut Schema) {
     let pattern = "^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$";
     schema.insert("additionalProperties".to_owned(), json!({"type": "string", "maxLength": 63, "pattern": pattern}));
-    schema.insert("maxProperties".to_owned(), json!(32));
+    schema.insert("maxProperties".to_owned(), json!(LABELS_MAX));
 }
 
 /// A map of amounts of a queue without an object, that only we write.
@@ -116,8 +135,8 @@ pub(super) fn template_labels(schema: &mut Schema) {
 
 /// Annotations for placeholders.
 pub(super) fn template_annotations(schema: &mut Schema) {
-    schema.insert("additionalProperties".to_owned(), json!({"type": "string", "maxLength": 1024}));
-    schema.insert("maxProperties".to_owned(), json!(32));
+    schema.insert("additionalProperties".to_owned(), json!({"type": "string", "maxLength": ANNOTATION_MAX}));
+    schema.insert("maxProperties".to_owned(), json!(LABELS_MAX));
     refuse_reserved_keys(schema);
 }
 
@@ -129,12 +148,12 @@ fn refuse_reserved_keys(schema: &mut Schema) {
 
 /// Tolerations of pods, those that we honour.
 pub(super) fn tolerations(schema: &mut Schema) {
-    schema.insert("maxItems".to_owned(), json!(32));
+    schema.insert("maxItems".to_owned(), json!(TOLERATIONS_MAX));
     schema.insert("x-kubernetes-list-type".to_owned(), json!("atomic"));
     schema.insert(
         "items".to_owned(),
         json!({"type": "object", "properties": {
-            "key": {"type": "string", "maxLength": 317},
+            "key": {"type": "string", "maxLength": KEY_MAX},
             "operator": {"type": "string", "enum": ["Exists", "Equal"]},
             "value": {"type": "string", "maxLength": 63},
             "effect": {"type": "string", "enum": ["NoSchedule", "PreferNoSchedule", "NoExecute"]},
@@ -145,19 +164,19 @@ pub(super) fn tolerations(schema: &mut Schema) {
 
 /// References to secrets.
 pub(super) fn secrets(schema: &mut Schema) {
-    let name = json!({"type": "string", "maxLength": 253});
-    schema.insert("maxItems".to_owned(), json!(16));
+    let name = json!({"type": "string", "maxLength": NAME_MAX});
+    schema.insert("maxItems".to_owned(), json!(SECRETS_MAX));
     schema.insert("x-kubernetes-list-type".to_owned(), json!("atomic"));
     schema.insert("items".to_owned(), json!({"type": "object", "required": ["name"], "properties": {"name": name}}));
 }
 
 /// Node affinity of pods.
 pub(super) fn node_affinity(schema: &mut Schema) {
-    let values = json!({"type": "array", "maxItems": 256, "x-kubernetes-list-type": "atomic",
-        "items": {"type": "string", "maxLength": 253}});
-    let requirements = json!({"type": "array", "maxItems": 16, "x-kubernetes-list-type": "atomic",
+    let values = json!({"type": "array", "maxItems": VALUES_MAX, "x-kubernetes-list-type": "atomic",
+        "items": {"type": "string", "maxLength": NAME_MAX}});
+    let requirements = json!({"type": "array", "maxItems": TERMS_MAX, "x-kubernetes-list-type": "atomic",
     "items": {"type": "object", "required": ["key", "operator"], "properties": {
-        "key": {"type": "string", "maxLength": 317},
+        "key": {"type": "string", "maxLength": KEY_MAX},
         "operator": {"type": "string", "enum": ["In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt"]},
         "values": values,
     }}});
@@ -167,11 +186,11 @@ pub(super) fn node_affinity(schema: &mut Schema) {
         "requiredDuringSchedulingIgnoredDuringExecution": {
             "type": "object", "x-kubernetes-map-type": "atomic", "required": ["nodeSelectorTerms"],
             "properties": {"nodeSelectorTerms": {
-                "type": "array", "maxItems": 16, "x-kubernetes-list-type": "atomic", "items": term,
+                "type": "array", "maxItems": TERMS_MAX, "x-kubernetes-list-type": "atomic", "items": term,
             }},
         },
         "preferredDuringSchedulingIgnoredDuringExecution": {
-            "type": "array", "maxItems": 16, "x-kubernetes-list-type": "atomic",
+            "type": "array", "maxItems": TERMS_MAX, "x-kubernetes-list-type": "atomic",
             "items": {"type": "object", "required": ["preference", "weight"], "properties": {
                 "weight": {"type": "integer", "format": "int32", "minimum": 1, "maximum": 100},
                 "preference": term,

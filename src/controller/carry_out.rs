@@ -47,6 +47,7 @@ impl Controller {
             Decision::Fail(ask, reason, message) => self.fail(ask, reason, message),
             Decision::ShowGroup(group) => self.show_group(group),
             Decision::Tell(group, code, sentence) => self.tell(group, code, sentence),
+            Decision::TellAsk(ask, code, sentence) => self.tell_pod(ask, code, sentence),
             Decision::ShowAsk(ask) => self.show_ask(ask),
             Decision::ShowQueue(path) => self.want_queue_status(path),
         }
@@ -280,7 +281,7 @@ fn name(decision: &Decision) -> &'static str {
         Decision::Release(_, TerminationType::PlaceholderReplaced) => "release_replaced",
         Decision::Fail(..) => "fail",
         Decision::ShowGroup(_) => "show_group",
-        Decision::Tell(..) => "tell",
+        Decision::Tell(..) | Decision::TellAsk(..) => "tell",
         Decision::ShowAsk(_) => "show_pod",
         Decision::ShowQueue(_) => "show_queue",
     }

@@ -32,13 +32,15 @@ pub(super) struct Declarations {
 impl Declarations {
     /// A pod declares these from now on, and no others. Returns whether it says something new, and what nobody declares any
     /// more.
-    fn note(&mut self, ask: AskId, groups: &[Key]) -> (bool, Vec<Key>) {
-        let before = self.by_pod.remove(&ask).unwrap_or_default();
-        if !groups.is_empty() {
+    fn note(&mut self, ask: AskId, declared: Option<&[Key]>) -> (bool, Vec<Key>) {
+        let groups = declared.unwrap_or_default();
+        let before = self.by_pod.remove(&ask);
+        let is_new = declared.is_some() && before.as_deref() != declared;
+        if declared.is_some() {
             self.by_pod.insert(ask, groups.to_vec());
         }
         let mut over = Vec::new();
-        for group in before.iter().filter(|group| !groups.contains(group)) {
+        for group in before.iter().flatten().filter(|group| !groups.contains(group)) {
             self.different.remove(&(group.clone(), ask));
             let pods = self.by_group.entry(group.clone()).or_default();
             pods.remove(&ask);
@@ -50,7 +52,7 @@ impl Declarations {
         for group in groups {
             self.by_group.entry(group.clone()).or_default().insert(ask);
         }
-        (!groups.is_empty() && before != groups, over)
+        (is_new, over)
     }
 
     /// How many pods declare something.
@@ -64,7 +66,7 @@ impl Controller {
     pub(super) fn hear_of_declarations(&mut self, event: &Event) {
         match event {
             Event::Ask(ask, _) => self.note_declared(*ask),
-            Event::AskGone(ask) => drop(self.note_groups(*ask, &[])),
+            Event::AskGone(ask) => drop(self.note_groups(*ask, None)),
             Event::Group(key, _) | Event::GroupRead(key, _) => {
                 self.outbox.settle(Slot::Declare, &Target::Group(key.clone()));
                 self.compare_with_declared(key);
@@ -94,16 +96,16 @@ impl Controller {
     fn note_declared(&mut self, ask: AskId) {
         let Some(pod) = self.ledger.pod(ask) else { return };
         let namespace = pod.key.namespace.clone();
-        let groups = pod.declares().iter().map(|declared| Key::new(namespace.clone(), declared.name.clone()));
-        let groups: Vec<Key> = groups.collect();
-        if !self.note_groups(ask, &groups) {
+        let key = |declared: &Arc<Declared>| Key::new(namespace.clone(), declared.name.clone());
+        let groups: Option<Vec<Key>> = pod.declaration().map(|declared| declared.iter().map(key).collect());
+        if !self.note_groups(ask, groups.as_deref()) {
             return;
         }
         let warnings = self.ledger.pod(ask).map(|pod| pod.warnings().join("; ")).unwrap_or_default();
         if !warnings.is_empty() {
             self.tell_pod(ask, Code::DeclarationAdjusted, escape::message(&warnings));
         }
-        for key in groups {
+        for key in groups.into_iter().flatten() {
             self.want_declared(&key);
             self.tell_of_difference(ask, &key);
             self.compare(ask, &key);
@@ -111,8 +113,8 @@ impl Controller {
     }
 
     /// Whether a pod says something new by declaring these.
-    fn note_groups(&mut self, ask: AskId, groups: &[Key]) -> bool {
-        let (is_new, over) = self.declarations.note(ask, groups);
+    fn note_groups(&mut self, ask: AskId, declared: Option<&[Key]>) -> bool {
+        let (is_new, over) = self.declarations.note(ask, declared);
         for key in over {
             let target = Target::Group(key);
             self.outbox.cancel(Slot::Declare, &target);

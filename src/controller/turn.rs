@@ -40,6 +40,7 @@ impl News {
             | Decision::Release(..)
             | Decision::Fail(..)
             | Decision::Tell(..)
+            | Decision::TellAsk(..)
             | Decision::ShowAsk(_) => None,
         }
     }

@@ -202,7 +202,7 @@ codes! {
          each with its place, as far as 1000 characters go. The pod gets no node, and no TaskGroup is made of what it declares, until they are right.";
     DeclarationAdjusted, Nothing, Warning,
         "Of an event of a pod: what it says in the words of another system is read otherwise than it is written, as that system \
-         does, another pod says it differently, or the TaskGroup is there with another spec and counts; the message says what.";
+         does, another pod says it differently, its application does not have the task group that it names, or the TaskGroup is there with another spec and counts; the message says what.";
     DeclarationRefused, Time, Warning,
         "Of an event of a pod: the API server refuses the TaskGroup that is made of what the pod declares; it is tried again.";
     SeatTooSmall, Others, Warning, "The pod needs more than the seat kept for it, and the difference is not free.";

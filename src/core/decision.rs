@@ -47,6 +47,8 @@ pub enum Decision {
     ShowGroup(GroupId),
     /// Tell of a task group, once, what is not a reason for which it waits: with a code and a sentence.
     Tell(GroupId, Code, Text),
+    /// The same of a pod.
+    TellAsk(AskId, Code, Text),
     /// What is to be shown of a waiting pod has changed.
     ShowAsk(AskId),
     /// What is to be shown of the queue of this path has changed. It is named by its path because the core may have

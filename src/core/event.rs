@@ -102,7 +102,10 @@ pub struct AskSpec {
     pub submitter: Option<Arc<Submitter>>,
     /// What it belongs to.
     pub role: Role,
-    /// The TaskGroups that are made since it declares them.
+    /// The application that a member names beside its task group. Where that is known not to have such a task group, the pod
+    /// is an ordinary pod of it.
+    pub application: Option<Text>,
+    /// The task groups that it declares for its application.
     pub declares: Option<Box<Declares>>,
     /// UID of the object that made it and makes others in its place: a Job, a StatefulSet.
     pub controller: Option<Uid>,
@@ -125,12 +128,13 @@ pub struct Submitter {
     pub groups: Vec<Text>,
 }
 
-/// TaskGroups that are made since a pod declares them. Before they are there their application does not start.
+/// All task groups of an application, as a pod of it declares them. While the pod waits for a node TaskGroups are made of them,
+/// and before these are there their application does not start.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Declares {
     /// The application's id.
     pub application: Text,
-    /// Their names, in the pod's namespace.
+    /// Names of the TaskGroups, in the pod's namespace; none where nobody is to start together.
     pub groups: Vec<Text>,
 }
 

@@ -203,6 +203,7 @@ mod tests {
             role: Role::Originator { application: name.into() },
             place: Place::Pending,
             held_up: None,
+            application: None,
             declares: None,
             controller: None,
             mark: None,

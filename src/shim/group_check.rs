@@ -1,9 +1,14 @@
 //! What can be wrong with a TaskGroup by itself, the rules of its CRD included: they are not enforced everywhere.
 
+use k8s_openapi::api::core::v1::NodeAffinity;
+
 use super::quantity::Quantity;
 use super::spec_errors::{Errors, is_divisible, is_other_resource};
 use super::task_group::{SEAT_HOLD_MOST, seconds};
 use super::{constraints, node_affinity, syntax};
+use crate::api::schema::{
+    AMOUNT_MAX, ANNOTATION_MAX, KEY_MAX, LABELS_MAX, NAME_MAX, SECRETS_MAX, TERMS_MAX, TOLERATIONS_MAX, VALUES_MAX,
+};
 use crate::api::task_group::{PlaceholderTemplate, TaskGroup};
 use crate::core::model::countdown::Deadline;
 
@@ -79,6 +84,13 @@ fn check_resource(name: &str, amount: &str) -> Result<(), String> {
     if !is_divisible(name) && !is_other_resource(name) {
         return Err("must be cpu, memory, ephemeral-storage, hugepages-SIZE or a name with a domain".to_owned());
     }
+    if amount.len() > AMOUNT_MAX {
+        return Err(format!("must have at most {AMOUNT_MAX} characters, has {}", amount.len()));
+    }
+    let exponent = amount.rsplit_once(['e', 'E']).map(|(_, digits)| digits.trim_start_matches(['+', '-']));
+    if exponent.is_some_and(|digits| digits.len() > 2) {
+        return Err(format!("{amount:?} must have an exponent of at most two digits"));
+    }
     let amount: Quantity = amount.parse().map_err(|problem| format!("{amount:?} {problem}"))?;
     if amount <= Quantity::ZERO {
         return Err("must be greater than 0".to_owned());
@@ -90,6 +102,7 @@ fn check_resource(name: &str, amount: &str) -> Result<(), String> {
 }
 
 fn check_template(template: &PlaceholderTemplate, errors: &mut Errors) {
+    check_sizes(template, errors);
     for (key, value) in &template.labels {
         let field = format!("spec.placeholderTemplate.labels[{key}]");
         check_key(key, &field, errors);
@@ -116,6 +129,67 @@ fn check_template(template: &PlaceholderTemplate, errors: &mut Errors) {
         let is_fine = class.as_deref().is_none_or(syntax::is_dns_subdomain);
         errors.unless(is_fine, format!("spec.placeholderTemplate.{field}"), "must be an object's name");
     }
+}
+
+/// Bounds of the definition of the kind, so that what is declared in other words is not refused by the API server for ever.
+fn check_sizes(template: &PlaceholderTemplate, errors: &mut Errors) {
+    let counts = [
+        ("labels", template.labels.len(), LABELS_MAX),
+        ("annotations", template.annotations.len(), LABELS_MAX),
+        ("nodeSelector", template.node_selector.len(), LABELS_MAX),
+        ("tolerations", template.tolerations.len(), TOLERATIONS_MAX),
+        ("imagePullSecrets", template.image_pull_secrets.len(), SECRETS_MAX),
+    ];
+    for (field, count, most) in counts {
+        let field = format!("spec.placeholderTemplate.{field}");
+        errors.unless(count <= most, field, format!("must have at most {most} entries, has {count}"));
+    }
+    for (key, value) in &template.annotations {
+        check_length(value, ANNOTATION_MAX, &format!("spec.placeholderTemplate.annotations[{key}]"), errors);
+    }
+    for (number, toleration) in template.tolerations.iter().enumerate() {
+        let field = format!("spec.placeholderTemplate.tolerations[{number}]");
+        check_length(toleration.key.as_deref().unwrap_or_default(), KEY_MAX, &format!("{field}.key"), errors);
+        let value = toleration.value.as_deref().unwrap_or_default();
+        check_length(value, syntax::MAX_LABEL, &format!("{field}.value"), errors);
+    }
+    if let Some(affinity) = template.affinity.as_ref().and_then(|affinity| affinity.node_affinity.as_ref()) {
+        check_affinity(affinity, errors);
+    }
+}
+
+fn check_affinity(affinity: &NodeAffinity, errors: &mut Errors) {
+    let at = "spec.placeholderTemplate.affinity.nodeAffinity";
+    let mut most = |count: usize, most: usize, field: &str, of: &str| {
+        errors.unless(count <= most, field, format!("must have at most {most} {of}, has {count}"));
+    };
+    let required = affinity.required_during_scheduling_ignored_during_execution.iter();
+    let required: Vec<_> = required.flat_map(|required| &required.node_selector_terms).collect();
+    let preferred = affinity.preferred_during_scheduling_ignored_during_execution.as_deref().unwrap_or_default();
+    for (field, terms) in [
+        ("requiredDuringSchedulingIgnoredDuringExecution", required),
+        ("preferredDuringSchedulingIgnoredDuringExecution", preferred.iter().map(|one| &one.preference).collect()),
+    ] {
+        let field = format!("{at}.{field}");
+        most(terms.len(), TERMS_MAX, &field, "terms");
+        for term in terms {
+            let requirements =
+                [&term.match_expressions, &term.match_fields].map(|all| all.as_deref().unwrap_or_default());
+            requirements.iter().for_each(|all| most(all.len(), TERMS_MAX, &field, "requirements in a term"));
+            for requirement in requirements.into_iter().flatten() {
+                let values = requirement.values.as_deref().unwrap_or_default();
+                most(values.len(), VALUES_MAX, &field, "values in a requirement");
+                let longest = values.iter().map(|value| value.chars().count()).max().unwrap_or(0);
+                most(longest, NAME_MAX, &field, "characters in a value");
+                most(requirement.key.chars().count(), KEY_MAX, &field, "characters in a key");
+            }
+        }
+    }
+}
+
+fn check_length(text: &str, most: usize, field: &str, errors: &mut Errors) {
+    let count = text.chars().count();
+    errors.unless(count <= most, field, format!("must have at most {most} characters, has {count}"));
 }
 
 fn check_key(key: &str, field: &str, errors: &mut Errors) {

@@ -101,6 +101,9 @@ pub fn ask_spec(pod: &Pod, served: &Served, spoken: Option<&Spoken>) -> AskSpec 
         shape: Arc::new(shape),
         queue: queue(pod, &role, mark.as_ref(), spoken),
         submitter: submitter(pod, &role, served),
+        application: spoken
+            .filter(|_| mark.is_none() && is_member(&role))
+            .and_then(|spoken| spoken.application.clone()),
         role,
         declares: declares(&place, spoken.filter(|_| !terminating)),
         controller: controller(&pod.metadata),
@@ -115,10 +118,15 @@ fn submitter(pod: &Pod, role: &Role, served: &Served) -> Option<Arc<Submitter>> 
     if is_asked { submitter::read(pod.metadata.annotations.as_ref()) } else { None }
 }
 
-/// The TaskGroups that a pod declares while it waits for a node. A gang that runs needs none that it did not start with, and
-/// one whose pods are gated, or cannot be placed, is not to hold seats.
+const fn is_member(role: &Role) -> bool {
+    matches!(role, Role::Member { .. })
+}
+
+/// The task groups that a pod declares while it waits for a node or has one. A gang whose pods are gated, or cannot be placed,
+/// is not to hold seats, and of one that has ended there is nothing to say.
 fn declares(place: &Place, spoken: Option<&Spoken>) -> Option<Box<Declares>> {
-    let spoken = spoken.filter(|spoken| *place == Place::Pending && !spoken.declares.is_empty())?;
+    let is_there = matches!(place, Place::Pending | Place::On { .. });
+    let spoken = spoken.filter(|spoken| is_there && spoken.is_declaration())?;
     let groups = spoken.declares.iter().map(|declared| declared.name.clone()).collect();
     Some(Box::new(Declares { application: spoken.application.clone()?, groups }))
 }
@@ -152,10 +160,11 @@ pub fn label<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {
     pod.metadata.labels.as_ref()?.get(name).map(String::as_str)
 }
 
-/// What a pod says in the words of one of these systems, unless it says in ours what it belongs to, or our Binding does.
+/// What a pod says in the words of one of these systems, unless it says in ours what it belongs to. (What our Binding says
+/// counts before either.)
 pub fn in_other_words(pod: &Pod, dialects: impl IntoIterator<Item = Dialect>) -> Option<Spoken> {
     let in_ours = [names::TASK_GROUP, names::APPLICATION, names::PLACEHOLDER].map(|name| label(pod, name).is_some());
-    if in_ours.contains(&true) || binding(pod).is_some() {
+    if in_ours.contains(&true) {
         return None;
     }
     dialects.into_iter().find_map(|dialect| dialect.read(pod))
@@ -320,14 +329,14 @@ pub fn incarnation(uid: &Uid, counter: u32) -> String {
     format!("{uid}.{counter}")
 }
 
-/// The queue that the pod itself names. A member's queue is its TaskGroup's, whatever its labels say.
+/// The queue that the pod itself names. A member's queue is its TaskGroup's, whatever its labels say; in another system's words
+/// it may turn out to be an ordinary pod.
 fn queue(pod: &Pod, role: &Role, mark: Option<&Mark>, spoken: Option<&Spoken>) -> Option<Text> {
-    let is_member = matches!(role, Role::Member { .. });
     let labelled = match role {
         Role::Foreign | Role::Member { .. } => None,
         Role::Singleton | Role::Originator { .. } | Role::Placeholder(_) => label(pod, names::QUEUE).map(Text::from),
     };
-    let labelled = labelled.or_else(|| spoken.filter(|_| !is_member).and_then(|spoken| spoken.queue.clone()));
+    let labelled = labelled.or_else(|| spoken.and_then(|spoken| spoken.queue.clone()));
     mark.map(|mark| mark.queue.clone()).or(labelled)
 }
 

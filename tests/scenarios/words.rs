@@ -185,6 +185,7 @@ fn refuse(cluster: &mut Cluster, what: &str, code: u16) -> Result<(), String> {
         | Decision::CancelPlaceholder(_)
         | Decision::ShowGroup(_)
         | Decision::Tell(..)
+        | Decision::TellAsk(..)
         | Decision::Fail(..)
         | Decision::ShowAsk(_)
         | Decision::ShowQueue(_) => {

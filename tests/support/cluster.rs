@@ -233,6 +233,7 @@ impl Cluster {
             role,
             place: Place::Pending,
             held_up: None,
+            application: None,
             declares: None,
             controller: None,
             mark: None,
@@ -396,6 +397,7 @@ impl Cluster {
             Decision::Recall(_)
             | Decision::CancelPlaceholder(_)
             | Decision::Tell(..)
+            | Decision::TellAsk(..)
             | Decision::ShowAsk(_)
             | Decision::ShowQueue(_) => {}
         }
@@ -483,7 +485,11 @@ impl Cluster {
             Decision::CancelPlaceholder(name) => Some(format!("cancel {}/{}", name.group.name, name.seat)),
             Decision::Release(ask, why) => Some(format!("release {} {}", name(ask), word(*why))),
             Decision::Fail(ask, reason, _) => Some(format!("fail {} {reason}", name(ask))),
-            Decision::Tell(..) | Decision::ShowGroup(_) | Decision::ShowAsk(_) | Decision::ShowQueue(_) => None,
+            Decision::Tell(..)
+            | Decision::TellAsk(..)
+            | Decision::ShowGroup(_)
+            | Decision::ShowAsk(_)
+            | Decision::ShowQueue(_) => None,
         }
     }
 

@@ -4,11 +4,12 @@ mod namespaces;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AppId, AskId, GangId, NodeId, QueueId};
+use crate::core::base::ids::{AppId, AskId, GangId, Key, NodeId, QueueId};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::books::asks_of;
 use crate::core::model::claims::Before;
+use crate::core::model::declared::Declared;
 use crate::core::model::front::{Front, Place};
 use crate::core::model::gang::Stage;
 use crate::core::model::lifecycle::AppState;
@@ -25,6 +26,7 @@ impl Scheduler {
         self.audit_seats(&mut violations);
         self.audit_kept(&mut violations);
         self.audit_tallies(&mut violations);
+        self.audit_declared(&mut violations);
         self.audit_lines(&mut violations);
         self.audit_ghosts(&mut violations);
         self.audit_gangs(&mut violations);
@@ -158,6 +160,27 @@ impl Scheduler {
                 let what = "active, living and pending pods";
                 violations.push(format!("{} counts {own:?} {what}, there are {expected:?}", app.key));
             }
+        }
+    }
+
+    /// What pods declare is counted by application, and a member that waits is of its task group or an ordinary pod as these counts
+    /// and the TaskGroups say.
+    fn audit_declared(&self, violations: &mut Vec<String>) {
+        let mut declared: BTreeMap<Key, Declared> = BTreeMap::new();
+        for (id, ask) in self.books.asks.iter() {
+            if let Some(says) = &ask.spec.declares {
+                let of_app = declared.entry(ask.spec.key.beside(&says.application)).or_default();
+                of_app.count(&says.groups, ask.spec.place == crate::core::event::Place::Pending, true);
+            }
+            let is_ordinary = self.books.is_ordinary(id);
+            let is_grouped = ask.state != AskState::Waiting || ask.spec.application.is_none();
+            if !is_grouped && self.books.due.regroup.is_empty() && is_ordinary != self.books.ordinary_of(id).is_some() {
+                violations.push(format!("{} belongs elsewhere than its application's task groups say", ask.spec.key));
+            }
+        }
+        let counted = declared.iter().filter(|(app, all)| self.books.declaring.get(*app) == Some(*all)).count();
+        if counted != declared.len() || counted != self.books.declaring.len() {
+            violations.push("other task groups are declared than are counted".into());
         }
     }
 

@@ -59,7 +59,9 @@ impl Books {
         let app = self.put_out(id);
         let group = &mut self.groups[id];
         group.closed_out = false;
-        let outside = self.app_ids.get(&group.application()).copied();
+        let application = group.application();
+        self.doubt_groups_of(&application);
+        let outside = self.app_ids.get(&application).copied();
         if let (None, Some(app)) = (app, outside) {
             self.apps[app].outsiders.remove(&id);
             self.forget_app_if_idle(app);
@@ -131,7 +133,9 @@ impl Books {
         let app = group.app;
         let spec = GroupSpec { remembered, ..spec };
         if stays {
+            let application = group.application();
             group.spec = Some(Box::new(spec));
+            self.doubt_groups_of(&application);
             return app.into_iter().for_each(|app| self.due.judge(app, Verdict::Resubmitted));
         }
         self.empty_seats(id, TerminationType::StoppedByRm);

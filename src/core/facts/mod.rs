@@ -66,10 +66,14 @@ impl Books {
         }
     }
 
-    /// A placeholder of which no TaskGroup is known is a stray now.
+    /// A placeholder of which no TaskGroup is known is a stray now; and what no TaskGroup of an application lists it does not
+    /// have.
     fn groups_are_listed(&mut self) {
         if !std::mem::replace(&mut self.listed.groups, true) {
             self.look_at_placeholders();
+            let named = self.asks.iter().map(|(_, ask)| &ask.spec);
+            let named = named.filter_map(|spec| Some(spec.key.beside(spec.application.as_ref()?)));
+            self.due.regroup.extend(named);
         }
     }
 

@@ -22,11 +22,12 @@ impl Books {
     /// A pod as last observed.
     pub(in crate::core) fn see_ask(&mut self, id: AskId, spec: AskSpec) {
         let stood = self.asks.get(id).map_or(WaitsFor::Nothing, |ask| ask.waits_for);
-        let declared = self.declares_for(id);
+        let (declared, named) = (self.declared_by(id), self.named_by(id));
         match self.asks.get(id) {
             None => self.add_ask(id, spec),
             Some(_) => self.replace_spec(id, spec),
         }
+        self.note_named(id, named);
         if self.was_bound_for_another(id) {
             self.take_all_back(id);
         }
@@ -51,33 +52,63 @@ impl Books {
         self.note(id);
     }
 
-    /// For which application a pod declares TaskGroups.
-    fn declares_for(&self, id: AskId) -> Option<Key> {
+    /// What a pod declares, for which application, and whether it waits for a node.
+    fn declared_by(&self, id: AskId) -> Option<(Key, Vec<Text>, bool)> {
         let spec = &self.asks.get(id)?.spec;
-        spec.declares.as_ref().map(|declares| spec.key.beside(&declares.application))
+        let declares = spec.declares.as_ref()?;
+        Some((spec.key.beside(&declares.application), declares.groups.clone(), spec.place == Place::Pending))
     }
 
     /// An application without TaskGroups that has not started waits for those which a pod declares for it.
-    fn note_declared(&mut self, id: AskId, before: Option<Key>) {
-        let now = self.declares_for(id);
+    fn note_declared(&mut self, id: AskId, before: Option<(Key, Vec<Text>, bool)>) {
+        let now = self.declared_by(id);
         if now == before {
             return;
         }
-        if let Some(before) = before {
-            let pods = self.declaring.get_mut(&before).expect("it was noted");
+        before.iter().for_each(|before| self.count_declared(before, false));
+        let Some(now) = now else { return };
+        self.count_declared(&now, true);
+        let (app, groups, waits) = now;
+        let is_new = before.is_none_or(|(before, ..)| before != app) && waits && !groups.is_empty();
+        let starts = |app: &AppId| self.apps[*app].groups.is_empty() && self.apps[*app].state() == AppState::Accepted;
+        if let Some(app) = self.app_ids.get(&app).copied().filter(|app| is_new && starts(app)) {
+            self.due.judge(app, Verdict::Incomplete);
+        }
+    }
+
+    fn count_declared(&mut self, (app, groups, waits): &(Key, Vec<Text>, bool), is_more: bool) {
+        let mut declared = self.declaring.remove(app).unwrap_or_default();
+        if declared.count(groups, *waits, is_more) {
+            self.doubt_groups_of(app);
+        }
+        if !declared.is_nothing() {
+            self.declaring.insert(app.clone(), declared);
+        }
+    }
+
+    /// The application that a member names beside its task group.
+    fn named_by(&self, id: AskId) -> Option<Key> {
+        let spec = &self.asks.get(id)?.spec;
+        spec.application.as_ref().map(|application| spec.key.beside(application))
+    }
+
+    fn note_named(&mut self, id: AskId, before: Option<Key>) {
+        let now = self.named_by(id);
+        if now == before {
+            return;
+        }
+        if let Some(before) = before
+            && let Some(pods) = self.naming.get_mut(&before)
+        {
             pods.remove(&id);
             if pods.is_empty() {
-                self.declaring.remove(&before);
+                self.naming.remove(&before);
             }
         }
         let Some(now) = now else { return };
-        let waits = |app: &AppId| self.apps[*app].groups.is_empty() && self.apps[*app].state() == AppState::Accepted;
-        if let Some(app) = self.app_ids.get(&now).copied().filter(waits) {
-            self.due.judge(app, Verdict::Incomplete);
-        }
-        match self.declaring.get_mut(&now) {
+        match self.naming.get_mut(&now) {
             Some(pods) => drop(pods.insert(id)),
-            None => drop(self.declaring.insert(now, BTreeSet::from([id]))),
+            None => drop(self.naming.insert(now, BTreeSet::from([id]))),
         }
     }
 
@@ -405,8 +436,9 @@ impl Books {
         self.link(id, None, None);
         self.drop_class(id);
         self.forget_retry(id);
-        let declared = self.declares_for(id);
+        let (declared, named) = (self.declared_by(id), self.named_by(id));
         self.asks.remove(id);
+        self.note_named(id, named);
         self.note_declared(id, declared);
         self.ask_changed(waited_for, true);
         if let Some((group, seat)) = lost {

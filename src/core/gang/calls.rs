@@ -183,6 +183,7 @@ impl Scheduler {
         // An incarnation gets its number when the application is accepted; before that the mark cannot name one.
         let group = group.filter(|_| app.is_some_and(|app| app.incarnation > 0));
         let (task_group, application) = match &ask.spec.role {
+            Role::Member { .. } if self.books.is_ordinary(id) => (None, app.map(|app| app.key.name.clone())),
             Role::Member { group } => (Some(group.clone()), None),
             Role::Originator { application } => (None, Some(application.clone())),
             Role::Foreign | Role::Singleton | Role::Placeholder(_) => (None, None),

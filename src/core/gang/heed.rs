@@ -20,7 +20,8 @@ impl Scheduler {
     pub(in crate::core) fn heed_facts(&mut self) {
         self.forget_classes();
         if !self.books.listed.all {
-            return self.attach_arrived();
+            self.attach_arrived();
+            return self.regroup();
         }
         let swapped = self.finish_swaps();
         self.renew_all_kept();
@@ -28,6 +29,7 @@ impl Scheduler {
         self.drained_queues_go();
         self.judge_the_concerned();
         self.attach_arrived();
+        self.regroup();
         let found = self.books.due.found.take();
         let found = self.books.by_name(found);
         found.iter().for_each(|id| self.absorb(*id));

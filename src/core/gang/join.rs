@@ -1,10 +1,10 @@
 //! TaskGroups come into the application that they name, and an application begins anew when its TaskGroups or their
 //! specs have changed (01, 1.1, 1.5, 1.8).
 
-use crate::core::base::ids::{AppId, GangId, GroupId};
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId};
 use crate::core::decision::TerminationType;
 use crate::core::event::GroupSpec;
-use crate::core::model::ask::AskState;
+use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::lifecycle::{AppEvent, AppState};
 use crate::core::step::Scheduler;
 
@@ -21,7 +21,9 @@ impl Scheduler {
 
     /// Adds a TaskGroup to the application that it names, or notes that the application is closed to the TaskGroup.
     pub(super) fn attach(&mut self, id: GroupId) {
-        let app = self.books.app_at(&self.books.groups[id].application());
+        let application = self.books.groups[id].application();
+        let app = self.books.app_at(&application);
+        self.books.doubt_groups_of(&application);
         let is_open = self.takes(app, id);
         if is_open {
             self.books.take_in(app, id);
@@ -53,6 +55,31 @@ impl Scheduler {
         }
     }
 
+    /// Members of applications of which it may be known otherwise which task groups they have: each is of its task group, or
+    /// an ordinary pod.
+    pub(super) fn regroup(&mut self) {
+        for app in std::mem::take(&mut self.books.due.regroup) {
+            let named = self.books.naming.get(&app).into_iter().flatten().copied();
+            let waits = |ask: &AskId| self.books.asks[*ask].state == AskState::Waiting;
+            for ask in self.books.by_name(named.filter(waits)) {
+                self.regroup_one(ask);
+            }
+        }
+    }
+
+    /// An ordinary pod may stand in another line, too: with task groups its application starts without it.
+    fn regroup_one(&mut self, ask: AskId) {
+        let (was, is) = (self.books.is_ordinary(ask), self.books.ordinary_of(ask).is_some());
+        if was != is {
+            self.books.stand_in_line(ask, WaitsFor::Nothing);
+            self.books.relink(ask);
+        }
+        if was || is {
+            self.books.line_up(ask);
+            self.books.changes.asks.insert(ask);
+        }
+    }
+
     fn relink_all(&mut self, id: GroupId) {
         for ask in self.books.sorted_asks(id) {
             self.books.relink(ask);
@@ -79,6 +106,8 @@ impl Scheduler {
             let Some(spec) = group.edited.take() else { continue };
             if spec.application == group.spec().application {
                 group.spec = Some(Box::new(GroupSpec { remembered: group.spec().remembered.clone(), ..*spec }));
+                let application = group.application();
+                self.books.doubt_groups_of(&application);
             } else {
                 self.books.resubmit(id, *spec);
             }

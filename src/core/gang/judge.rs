@@ -1,6 +1,5 @@
 //! Submission: is the application whole, and can it ever start? (01, 1.2)
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::core::base::ids::{AppId, GroupId, Key, QueueId, Text};
@@ -11,6 +10,7 @@ use crate::core::model::application::App;
 use crate::core::model::ask::Ask;
 use crate::core::model::books::Books;
 use crate::core::model::countdown::Deadline;
+use crate::core::model::declared::Declared;
 use crate::core::model::lifecycle::AppEvent;
 use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::reason::{Reason, RejectReason};
@@ -146,12 +146,9 @@ impl Scheduler {
         self.books.groups[first].spec().gang.iter().filter(|name| !exists(name)).cloned().collect()
     }
 
-    /// What pods declare for an application without TaskGroups. The first TaskGroup lists all of them.
+    /// What pods that wait declare for an application without TaskGroups. The first TaskGroup lists all of them.
     fn declared_groups(&self, id: AppId) -> Vec<Text> {
-        let pods = self.books.declaring.get(&self.books.apps[id].key).into_iter().flatten();
-        let declared = pods.filter_map(|ask| self.books.asks[*ask].spec.declares.as_ref());
-        let names: BTreeSet<&Text> = declared.flat_map(|declares| &declares.groups).collect();
-        names.into_iter().cloned().collect()
+        self.books.declaring.get(&self.books.apps[id].key).into_iter().flat_map(Declared::made).cloned().collect()
     }
 
     fn lacks_groups(&mut self, id: AppId, missing: Vec<Text>) {

@@ -12,6 +12,7 @@ use crate::core::model::ask::{Ask, AskState, Charge, Rank, WaitsFor};
 use crate::core::model::bound::MostPlaceholders;
 use crate::core::model::changes::Changes;
 use crate::core::model::class::Classes;
+use crate::core::model::declared::Declared;
 use crate::core::model::due::Due;
 use crate::core::model::front::Front;
 use crate::core::model::gang::Gang;
@@ -64,8 +65,10 @@ pub struct Books {
     /// Applications that have started and whose pods wait for room: for a seat that is open since their start was
     /// interrupted, or for more room than a held or kept seat has.
     pub lacking_room: BTreeSet<AppId>,
-    /// Pods that declare TaskGroups, by the application for which they do.
-    pub declaring: Lookup<Key, BTreeSet<AskId>>,
+    /// Which task groups pods declare, by the application for which they do.
+    pub declaring: Lookup<Key, Declared>,
+    /// Members by the application that they name beside their task group.
+    pub naming: Lookup<Key, BTreeSet<AskId>>,
     /// Applications that list a TaskGroup which they do not have.
     pub awaited: Lookup<Key, BTreeSet<AppId>>,
     /// Ordinary asks that wait, in the order of a pass.
@@ -112,6 +115,8 @@ struct Standing {
     scheduled: bool,
     running: bool,
     unsupported: bool,
+    /// It belongs to no task group by its own words.
+    outside: bool,
     placeholder: bool,
 }
 
@@ -128,6 +133,7 @@ impl Standing {
             scheduled: has_node,
             running: has_node && matches!(ask.spec.place, Place::On { running: true, .. }),
             unsupported: real && ask.spec.place.is_refused() && !ask.spec.terminating,
+            outside: matches!(ask.spec.role, Role::Originator { .. }),
             placeholder: !real,
         }
     }
@@ -165,6 +171,7 @@ impl Books {
             fronts,
             lacking_room,
             declaring,
+            naming,
             awaited,
             ordinary,
             queueless,
@@ -192,7 +199,8 @@ impl Books {
             ("lines at the gate", gate.len()),
             ("fronts", fronts.values().map(Front::len).sum()),
             ("lacking_room", lacking_room.len()),
-            ("declaring pods", declaring.len()),
+            ("declared applications", declaring.len()),
+            ("applications that members name", naming.len()),
             ("awaited task groups", awaited.len()),
             ("ordinary", ordinary.len()),
             ("queueless", queueless.len()),
@@ -233,7 +241,8 @@ impl Books {
             adjust(&mut app.living, living.0, living.1);
             adjust(&mut app.pending, pending.0, pending.1);
             if group.is_none() {
-                let refused = both(|s| s.unsupported);
+                // Nobody waits for those who do not start with the gang.
+                let refused = both(|s| s.unsupported && s.outside);
                 adjust(&mut app.refused, refused.0, refused.1);
             }
         }

@@ -21,6 +21,8 @@ pub struct Changes {
     pub groups: BTreeSet<GroupId>,
     /// Queues likewise.
     pub queues: BTreeSet<QueueId>,
+    /// Pods that were found to be ordinary pods of the application that they name, although they name a task group.
+    pub ordinary: BTreeSet<AskId>,
     /// Queues in which somebody else may be first in line.
     pub fronts: BTreeSet<QueueId>,
     /// A gang that was impossible asks for something else.
@@ -61,12 +63,13 @@ impl Outside {
 
 impl Changes {
     /// How much each set holds.
-    pub(super) fn sizes(&self) -> [(&'static str, usize); 10] {
+    pub(super) fn sizes(&self) -> [(&'static str, usize); 11] {
         let Self {
             apps,
             asks,
             groups,
             queues,
+            ordinary,
             fronts,
             doubted: _,
             outside: _,
@@ -83,6 +86,7 @@ impl Changes {
             ("pods to be shown", asks.len()),
             ("task groups to be shown", groups.len()),
             ("queues to be shown", queues.len()),
+            ("members found to be ordinary pods", ordinary.len()),
             ("queues whose first may be another", fronts.len()),
             ("namespaces with fewer placeholders", freed.len()),
             ("nodes with more room", grown.len()),

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, KeptId, NodeId, Text};
+use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, KeptId, Key, NodeId, Text};
 use crate::core::base::marked::Marked;
 use crate::core::event::PlaceholderName;
 use crate::core::reason::{Reason, Refusal};
@@ -25,6 +25,8 @@ pub struct Due {
     pub homes: BTreeSet<Text>,
     /// Task groups that came, and are to be taken into the application that they name.
     pub arrived: BTreeSet<GroupId>,
+    /// Applications of which it may be known otherwise which task groups they have.
+    pub regroup: BTreeSet<Key>,
     /// Applications to which pods came that wait.
     pub joined: BTreeSet<AppId>,
     /// Kept seats whose nodes may not take them.
@@ -75,7 +77,7 @@ impl Due {
     }
 
     /// How much each set holds.
-    pub(super) fn sizes(&self) -> [(&'static str, usize); 15] {
+    pub(super) fn sizes(&self) -> [(&'static str, usize); 16] {
         let Self {
             freed,
             verdicts,
@@ -83,6 +85,7 @@ impl Due {
             namespaces,
             homes,
             arrived,
+            regroup,
             joined,
             kept,
             lost,
@@ -100,6 +103,7 @@ impl Due {
             ("namespaces that changed", namespaces.len()),
             ("namespaces whose queues changed", homes.len()),
             ("task groups that arrived", arrived.len()),
+            ("applications known otherwise", regroup.len()),
             ("applications that pods came to", joined.len()),
             ("kept seats in doubt", kept.len()),
             ("nodes that went", lost.len()),

@@ -12,6 +12,15 @@ use crate::core::model::due::Verdict;
 use crate::core::model::gang::Stage;
 use crate::core::model::lifecycle::AppState;
 
+/// Why a pod that names a task group is an ordinary pod of its application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::core) enum Unlisted {
+    /// The application has other task groups, or none.
+    Undeclared,
+    /// Pods that declare it run, and its TaskGroup is gone. Another one would hold seats for those who run.
+    Gone,
+}
+
 impl Books {
     /// Links a pod to its application and task group. A pod that waits no longer and has an application keeps its
     /// links. A member whose Binding is on its way and whose TaskGroup is gone belongs to none until the pod is seen
@@ -25,7 +34,10 @@ impl Books {
         let (app, group) = match ask.spec.role.clone() {
             Role::Foreign | Role::Singleton => (None, None),
             Role::Originator { application } => (Some(self.app_at(&Key { namespace, name: application })), None),
-            Role::Member { group } => self.membership(id, &Key { namespace, name: group }),
+            Role::Member { group } => match self.ordinary_of(id) {
+                Some((app, _)) => (Some(self.app_at(&app)), None),
+                None => self.membership(id, &Key { namespace, name: group }),
+            },
             // A pod can only have a seat of its own namespace, whatever it says.
             Role::Placeholder(name) if name.group.namespace != namespace => (None, None),
             Role::Placeholder(name) => {
@@ -36,7 +48,52 @@ impl Books {
         let old = (self.asks[id].app, self.asks[id].group);
         self.link(id, app, group);
         if old != (app, group) {
+            if self.is_ordinary(id) {
+                self.changes.ordinary.insert(id);
+            }
             self.leave_idle(old.0, old.1);
+        }
+    }
+
+    /// The application of which a member is an ordinary pod: the one that it names, if that is known not to have its task
+    /// group. None while a TaskGroup of it is there, is being made, or may be.
+    pub(in crate::core) fn ordinary_of(&self, id: AskId) -> Option<(Key, Unlisted)> {
+        let spec = &self.asks[id].spec;
+        let (Role::Member { group }, Some(application)) = (&spec.role, &spec.application) else { return None };
+        let app = spec.key.beside(application);
+        let object = self.group_ids.get(&spec.key.beside(group)).and_then(|id| self.groups[*id].spec.as_ref());
+        if !self.listed.groups || object.is_some_and(|object| object.application == *application) {
+            return None;
+        }
+        let why = self.unlisted(&app, group)?;
+        Some((app, why))
+    }
+
+    /// Why an application has no task group of this name, if that is known.
+    fn unlisted(&self, app: &Key, group: &Text) -> Option<Unlisted> {
+        let declared = self.declaring.get(app);
+        if declared.is_some_and(|declared| declared.makes(group)) {
+            return None;
+        }
+        if declared.is_some_and(|declared| declared.has(group)) {
+            return Some(Unlisted::Gone);
+        }
+        let groups = self.app_ids.get(app).map(|app| &*self.apps[*app].groups).unwrap_or_default();
+        let is_listed = groups.iter().any(|own| self.groups[*own].spec().gang.contains(group));
+        let is_known = !groups.is_empty() || declared.is_some();
+        (is_known && !is_listed).then_some(Unlisted::Undeclared)
+    }
+
+    /// Whether a pod is an ordinary pod of its application although it names a task group.
+    pub(in crate::core) fn is_ordinary(&self, id: AskId) -> bool {
+        let ask = &self.asks[id];
+        matches!(ask.spec.role, Role::Member { .. }) && ask.app.is_some() && ask.group.is_none()
+    }
+
+    /// Notes that it may be known otherwise now which task groups an application has.
+    pub(in crate::core) fn doubt_groups_of(&mut self, app: &Key) {
+        if self.naming.get(app).is_some() {
+            self.due.regroup.insert(app.clone());
         }
     }
 

@@ -162,7 +162,7 @@ impl Books {
     /// Whether a member's TaskGroup is gone.
     pub(in crate::core) fn lacks_its_group(&self, id: AskId) -> bool {
         let ask = &self.asks[id];
-        matches!(ask.spec.role, Role::Member { .. }) && ask.group.is_none()
+        matches!(ask.spec.role, Role::Member { .. }) && ask.group.is_none() && ask.app.is_none()
     }
 
     /// A group's pods in the order of their names: decisions must not depend on the order of arrival.

@@ -158,6 +158,8 @@ impl Books {
             own.push(group);
             own.sort_unstable_by(|a, b| groups[*a].key.cmp(&groups[*b].key));
         }
+        let app = self.apps[app].key.clone();
+        self.doubt_groups_of(&app);
     }
 
     /// Takes a task group out of its application and gang. Returns the application, if there was one.
@@ -168,7 +170,11 @@ impl Books {
         let entry = &mut self.groups[group];
         let (app, gang) = (entry.app.take(), entry.gang.take());
         gang.into_iter().for_each(|gang| self.gangs[gang].groups.retain(|own| *own != group));
-        app.into_iter().for_each(|app| self.apps[app].groups.retain(|own| *own != group));
+        if let Some(app) = app {
+            self.apps[app].groups.retain(|own| *own != group);
+            let app = self.apps[app].key.clone();
+            self.doubt_groups_of(&app);
+        }
         app
     }
 

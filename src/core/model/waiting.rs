@@ -119,7 +119,12 @@ impl Books {
         };
         match (ask.app, ask.group) {
             (None, None) if ask.spec.place == Place::Pending => self.single_waits_for(id, class),
-            (Some(app), group) => self.waits_for_in_app((app, group), class),
+            (Some(app), group) => {
+                let waits_for = self.waits_for_in_app((app, group), class);
+                // Who names a task group that its application does not have is no part of its start.
+                let is_put_off = matches!(waits_for, WaitsFor::Start(_)) && !self.apps[app].groups.is_empty();
+                if is_put_off && self.is_ordinary(id) { WaitsFor::Nothing } else { waits_for }
+            }
             (None, _) => WaitsFor::Nothing,
         }
     }

@@ -15,6 +15,7 @@ use crate::core::model::countdown::{Deadlines, TimedOut};
 use crate::core::model::gang::Stage;
 use crate::core::model::group::{Ended, Group, Members};
 use crate::core::model::lifecycle::AppState;
+use crate::core::model::membership::Unlisted;
 use crate::core::model::seat::{SeatState, Tally};
 use crate::core::model::turn::PodLine;
 use crate::core::place::overlay::Scratch;
@@ -132,11 +133,31 @@ impl Scheduler {
             }
         }
         asks.iter().for_each(|(id, reason)| self.report_ask(*id, reason.as_ref()));
+        self.tell_of_ordinary();
         let again = self.books.changes.asks.take();
         for id in self.books.by_name(again) {
             self.report_ask(id, self.ask_reason(id).as_ref());
         }
         self.report_queues();
+    }
+
+    /// Pods that name a task group and are ordinary pods are told so, but for those that declare it themselves: these are told
+    /// with what else is said of their declaration.
+    fn tell_of_ordinary(&mut self) {
+        let found = std::mem::take(&mut self.books.changes.ordinary);
+        for id in self.books.by_name(found) {
+            let spec = &self.books.asks[id].spec;
+            let (Role::Member { group }, Some((app, why))) = (&spec.role, self.books.ordinary_of(id)) else { continue };
+            let how = format!("the pod is placed as an ordinary pod of application {}", app.name);
+            let sentence = match why {
+                Unlisted::Undeclared if spec.declares.is_some() => continue,
+                Unlisted::Undeclared => {
+                    format!("no pod of the application declares its task group ({group} here): {how}")
+                }
+                Unlisted::Gone => format!("TaskGroup {group} is not there, and who declares it runs: {how}"),
+            };
+            self.decide(Decision::TellAsk(id, Code::DeclarationAdjusted, sentence.into()));
+        }
     }
 
     /// Pods of which something else is to be told, perhaps, with why they wait now, in the order of their names. Most of those
@@ -339,8 +360,9 @@ impl Scheduler {
         let of_group = group.and_then(|group| self.books.groups.get(group)).map(|group| &group.asks);
         let outside = || self.books.gangs[gang].apps.iter().map(|app| &self.books.apps[*app].asks).collect();
         let asks = of_group.map_or_else(outside, |asks| vec![asks]);
+        let asks = asks.into_iter().flatten().filter(|ask| !self.books.is_ordinary(**ask));
         // Of one that is being deleted nobody need be told: another may have come in its place.
-        let specs = asks.into_iter().flatten().map(|ask| &self.books.asks[*ask].spec).filter(|spec| !spec.terminating);
+        let specs = asks.map(|ask| &self.books.asks[*ask].spec).filter(|spec| !spec.terminating);
         let refused = specs.filter_map(|spec| match &spec.place {
             Place::Refused(objection) => Some((&spec.key.name, objection.subject())),
             Place::Gated | Place::Pending | Place::On { .. } | Place::Succeeded | Place::Failed { .. } => None,

@@ -45,10 +45,20 @@ pub struct Spoken {
     pub queue: Option<Text>,
     /// The TaskGroups that it declares.
     pub declares: Vec<Arc<Declared>>,
+    /// Task groups of nobody that it declares beside these, by the names that their TaskGroups would have: none is made, and
+    /// pods that name one are ordinary pods of the application.
+    pub left_out: Vec<Text>,
     /// What is wrong. Such a pod gets no node, and nothing is made of what it declares.
     pub problems: Vec<SpecError>,
     /// What was read otherwise than it is written, for people.
     pub warnings: Vec<Text>,
+}
+
+impl Spoken {
+    /// Whether the pod says which task groups its application has.
+    pub const fn is_declaration(&self) -> bool {
+        !self.declares.is_empty() || !self.left_out.is_empty()
+    }
 }
 
 /// Most warnings that are kept of one pod: people mend a few at a time.

@@ -77,15 +77,17 @@ pub fn read(pod: &Pod) -> Option<Spoken> {
     if let (Some(id), Some(groups)) = (id, groups) {
         let parameters = Parameters::read(annotation(pod, PARAMETERS).unwrap_or_default(), &mut warnings);
         let of = task_groups::Of { pod, application: id, queue: queue.as_deref(), parameters };
-        spoken.declares = task_groups::read(groups, &of, &mut errors, &mut warnings);
-        let declared = |name: &Text| spoken.declares.iter().any(|declared| declared.name == *name);
-        if let Some(name) = spoken.group.as_ref().filter(|name| !spoken.declares.is_empty() && !declared(name)) {
+        (spoken.declares, spoken.left_out) = task_groups::read(groups, &of, &mut errors, &mut warnings);
+        let names = || spoken.declares.iter().map(|declared| &declared.name).chain(&spoken.left_out);
+        let is_declared = |name: &&Text| names().any(|declared| declared == *name);
+        if let Some(name) = spoken.group.as_ref().filter(|name| spoken.is_declaration() && !is_declared(name)) {
             errors.add(TASK_GROUP_NAME, format!("{} is none of the {TASK_GROUPS}", group.unwrap_or(name)));
         }
     }
     spoken.problems = errors.into_sorted();
     if !spoken.problems.is_empty() {
         spoken.declares.clear();
+        spoken.left_out.clear();
     }
     spoken.warnings = warnings.0;
     Some(spoken)

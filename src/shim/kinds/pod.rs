@@ -54,9 +54,15 @@ impl PodName {
         self.said.as_deref().map(|(reason, _)| reason.as_str())
     }
 
+    /// The TaskGroups that it declares, while it waits for a node; `None` if it declares nothing, and none if nobody is to
+    /// start together.
+    pub fn declaration(&self) -> Option<&[Arc<Declared>]> {
+        self.spoken.as_deref().map(|spoken| &*spoken.declares)
+    }
+
     /// The TaskGroups that it declares, while it waits for a node.
     pub fn declares(&self) -> &[Arc<Declared>] {
-        self.spoken.as_deref().map_or(&[], |spoken| &spoken.declares)
+        self.declaration().unwrap_or(&[])
     }
 
     /// What it says in another system's words and was read otherwise than it is written.
@@ -135,7 +141,7 @@ impl Kept for Pods {
         if let Some(name) = self.asks.get_mut(ask) {
             name.version = version;
             name.said = waits_because(pod);
-            name.spoken = spoken.filter(|_| spec.declares.is_some()).map(Box::new);
+            name.spoken = spoken.filter(|_| spec.declares.is_some() && spec.place == Place::Pending).map(Box::new);
         }
         events.push(Event::Ask(ask, Box::new(spec)));
         events

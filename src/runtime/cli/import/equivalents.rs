@@ -103,6 +103,12 @@ pub(super) const ROWS: &[Row] = &[
         "each namespace has a queue of its own below it, with the limits of its childTemplate; only work that names no queue goes there",
     ),
     row("placementrule.user", Nothing, NO_USERS),
+    row(
+        "queues.yaml",
+        Same,
+        "there is none, so that YuniKorn gives each namespace a queue of its own below the root; so does what is printed. Where it is \
+         in another ConfigMap or file, add that",
+    ),
     row("service.placeholderImage", Value("config.placeholderImage"), ""),
     row(
         "service.disableGangScheduling",

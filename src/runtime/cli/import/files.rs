@@ -9,6 +9,20 @@ const POLICY_GROUP: &str = "service.policyGroup";
 /// The ConfigMaps, in the order in which they are read: a later one wins.
 const MAPS: [&str; 2] = ["yunikorn-defaults", "yunikorn-configs"];
 
+/// What YuniKorn's core has for queues where nobody says any (`DefaultSchedulerConfig`).
+const BY_DEFAULT: &str = "partitions:
+- name: default
+  placementrules: [{name: tag, value: namespace, create: true}]
+  queues: [{name: root, submitacl: '*'}]
+";
+
+/// The queues that there are without a `queues.yaml`.
+pub(super) fn by_default() -> Text {
+    let name = "YuniKorn's own queues.yaml";
+    let (documents, _) = source::documents_in_words(name, BY_DEFAULT);
+    Text { name: name.to_owned(), node: documents.into_iter().next().expect("it is one document") }
+}
+
 /// A text with queues, and what it is called when something is wrong with it.
 #[derive(Clone, Debug)]
 pub(super) struct Text {

@@ -54,7 +54,11 @@ fn imported(found: Found) -> Result<Imported, Vec<SourceError>> {
         return Err(vec![SourceError::Text { file: "import".to_owned(), at: None, problem }]);
     }
     let mut report = Report::default();
-    let queues = read.queues.map(|text| of_text(&text, &mut report, &mut errors)).unwrap_or_default();
+    let text = read.queues.unwrap_or_else(|| {
+        report.look_up("queues.yaml", "the files", "");
+        files::by_default()
+    });
+    let queues = of_text(&text, &mut report, &mut errors);
     let mut values = values::values(&read.keys, &mut report, &mut errors);
     if queues.iter().any(|queue| queue["spec"].get("limits").is_some()) {
         values::put(&mut values, "config.submitters", true.into());

@@ -152,6 +152,20 @@ fn a_configuration_becomes_queues_and_what_does_not_is_told() {
     assert_eq!(problems(&imported), [""; 0]);
 }
 
+/// What YuniKorn has where its ConfigMaps say no queues, as after its installation: a queue for each namespace.
+#[test]
+fn without_a_queues_yaml_each_namespace_has_a_queue_as_there() {
+    let map = |data: &str| format!("kind: ConfigMap\nmetadata: {{name: yunikorn-defaults}}\ndata: {{{data}}}\n");
+    for data in ["log.level: INFO", "service.policyGroup: other, queues.yaml: 'partitions: []'"] {
+        let imported = right(&map(data));
+        let root = serde_json::json!({"namespaceSelector": {}, "childTemplate": {}});
+        assert_eq!(specs(&imported), BTreeMap::from([("root".to_owned(), root)]), "{data}");
+        assert!(fates(&imported).contains(&"Different queues.yaml of the files ".to_owned()), "{:?}", fates(&imported));
+        assert_eq!(problems(&imported), [""; 0]);
+    }
+    assert!(!fates(&right(&below(""))).iter().any(|fate| fate.contains("queues.yaml")), "there is one");
+}
+
 /// The rule `tag namespace` with `create`, below a queue: each namespace has one there, with what its template says.
 #[test]
 fn a_rule_by_namespace_gives_each_namespace_a_queue() {

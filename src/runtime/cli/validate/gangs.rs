@@ -34,7 +34,7 @@ pub(super) fn findings(input: &Input, pods: &[Pods], nodes: &Nodes) -> Vec<Findi
     let mut found: Vec<Finding> = groups.values().flat_map(|group| of_spec(group, nodes)).collect();
     found.extend(judged(input, &groups));
     found.extend(groups.iter().filter_map(|(key, group)| too_few(key, group, pods)));
-    found.extend(pods.iter().filter_map(|pods| without_group(pods, &groups)));
+    found.extend(pods.iter().filter_map(|one| without_group(one, pods, &groups)));
     found
 }
 
@@ -118,7 +118,7 @@ fn too_few(key: &Key, group: &Group, pods: &[Pods]) -> Option<Finding> {
     are_too_few.then(|| group.site.finding(Severity::Warning, group.min_member, message()))
 }
 
-fn without_group(pods: &Pods, groups: &BTreeMap<Key, Group>) -> Option<Finding> {
+fn without_group(pods: &Pods, all: &[Pods], groups: &BTreeMap<Key, Group>) -> Option<Finding> {
     let group = pods.group().filter(|_| pods.are_to_be_placed())?;
     if groups.contains_key(&pods.ask.key.beside(group)) {
         return None;
@@ -130,7 +130,15 @@ fn without_group(pods: &Pods, groups: &BTreeMap<Key, Group>) -> Option<Finding> 
             pods.finding(Severity::Warning, &field, message)
         }
         Some(spoken) => {
-            let message = format!("no pod in the files declares its {} task group ({group} here)", spoken.system);
+            let is_beside = |other: &&Pods| other.ask.key.namespace == pods.ask.key.namespace;
+            let of_app = all.iter().filter(is_beside).filter_map(|other| other.spoken.as_ref());
+            let declared: Vec<_> =
+                of_app.filter(|other| other.application == spoken.application && other.is_declaration()).collect();
+            if declared.iter().any(|other| other.left_out.contains(group)) {
+                return None;
+            }
+            let then = if declared.is_empty() { "" } else { ": it starts as an ordinary pod of its application" };
+            let message = format!("no pod in the files declares its {} task group ({group} here){then}", spoken.system);
             pods.finding(Severity::Warning, "", message)
         }
     })

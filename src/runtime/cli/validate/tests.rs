@@ -220,7 +220,7 @@ fn what_pods_say_in_yunikorn_s_words_is_checked_too() {
     };
     let groups = r#"[{"name": "a", "minMember": 3, "minResource": {"cpu": "2"}}]"#;
     assert_eq!(lines(&pod(groups, "a")), [""; 0]);
-    let lines_of = lines(&pod(&groups.replace('3', "0").replace("cpu", "vcore"), "a"));
+    let lines_of = lines(&pod(&groups.replace('3', "-1").replace("cpu", "vcore"), "a"));
     for said in ["[0].minMember: ", "[0].minResource[vcore]: must be named cpu"] {
         let said = format!("error: Pod p: metadata.annotations[yunikorn.apache.org/task-groups]{said}");
         assert!(lines_of.iter().any(|line| line.contains(&said)), "{said}: {lines_of:#?}");
@@ -232,6 +232,14 @@ fn what_pods_say_in_yunikorn_s_words_is_checked_too() {
     let lone = pod(groups, "a").replace("yunikorn.apache.org/task-groups", "x.y/z");
     let lone = lines(&lone);
     assert!(lone.len() == 1 && lone[0].contains("declares its YuniKorn task group"), "{lone:#?}");
+    let none = r#"[{"name": "a", "minMember": 1, "minResource": {"cpu": "1"}}, {"name": "b", "minMember": 0}]"#;
+    let beside = |group: &str| {
+        let other =
+            pod(groups, group).replace("yunikorn.apache.org/task-groups", "x.y/z").replace("name: p,", "name: o,");
+        lines(&format!("{}\n---\n{other}", pod(none, "a")))
+    };
+    assert!(beside("b").len() == 1 && beside("b")[0].contains("minMember"), "{:#?}", beside("b"));
+    assert!(beside("c").iter().any(|line| line.contains("an ordinary pod of its application")), "{:#?}", beside("c"));
 }
 
 #[test]

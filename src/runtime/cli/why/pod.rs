@@ -35,8 +35,11 @@ enum Stand {
     Pending,
 }
 
-/// Reasons of a pod of which no TaskGroup is to be expected before it is another one.
-const NOT_YET_DECLARED: [Code; 2] = [Code::InvalidDeclaration, Code::DialectNotSupported];
+/// Whether a pod that waits for this waits for no TaskGroup: none is made before it is another pod, or it is an ordinary pod of
+/// its application.
+fn waits_for_something_else(reason: &str) -> bool {
+    Code::from_name(reason).is_some_and(|code| code != Code::TaskGroupNotFound)
+}
 
 impl Stand {
     fn of(pod: &Pod, served: &[String]) -> Self {
@@ -270,7 +273,7 @@ impl Facts<'_> {
         match self.gang {
             Gang::None => {}
             // What it declares is made when it is right, and the pod says what is wrong.
-            Gang::Missing(_) if NOT_YET_DECLARED.iter().any(|code| answer.reason == code.name()) => {}
+            Gang::Missing(_) if answer.node.is_none() && waits_for_something_else(&answer.reason) => {}
             Gang::Missing(name) => {
                 let effect = if answer.node.is_none() { ": the pod waits until it does" } else { "" };
                 let place = &answer.namespace;

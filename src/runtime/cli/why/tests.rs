@@ -221,6 +221,9 @@ fn a_member_without_its_group_says_so() {
         text.ends_with("TaskGroup executors does not exist in namespace data: the pod waits until it does.\n"),
         "{text}"
     );
+    let conditions = json!([{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "no"}]);
+    let text = pod_words(&member(&json!({"status": {"conditions": conditions}})), &Gang::Missing("executors".into()));
+    assert!(!text.contains("does not exist"), "an ordinary pod of its application waits for room: {text}");
     let text = pod_words(&member(&json!({})), &Gang::Unreadable("executors".into(), "forbidden\u{1b}[2J".into()));
     assert!(text.ends_with("TaskGroup executors cannot be read: forbidden\\u{1b}[2J\n"), "{text}");
 }

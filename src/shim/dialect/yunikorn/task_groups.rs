@@ -11,6 +11,7 @@ use serde_json::{Map, Value};
 
 use super::{APP_ID, Parameters, QUEUE, TASK_GROUPS, object_name, owner};
 use crate::api::task_group::{PlaceholderAffinity, PlaceholderTemplate, TaskGroup, TaskGroupSpec};
+use crate::core::base::ids::Text;
 use crate::shim::dialect::{Declared, Warnings};
 use crate::shim::spec_errors::Errors;
 use crate::shim::task_group::MAX_GANG;
@@ -46,7 +47,7 @@ pub(super) struct Of<'a> {
 #[serde(rename_all = "camelCase", default)]
 struct Written {
     name: String,
-    min_member: i64,
+    min_member: Option<i64>,
     min_resource: BTreeMap<String, Value>,
     labels: BTreeMap<String, String>,
     annotations: BTreeMap<String, String>,
@@ -56,13 +57,18 @@ struct Written {
     topology_spread_constraints: Vec<TopologySpreadConstraint>,
 }
 
-/// The TaskGroups that a text declares.
-pub(super) fn read(text: &str, of: &Of<'_>, errors: &mut Errors, warnings: &mut Warnings) -> Vec<Arc<Declared>> {
+/// The TaskGroups that a text declares, and the names of those that it would if they had a member.
+pub(super) fn read(
+    text: &str,
+    of: &Of<'_>,
+    errors: &mut Errors,
+    warnings: &mut Warnings,
+) -> (Vec<Arc<Declared>>, Vec<Text>) {
     let written = match parse(text) {
         Ok(written) => written,
         Err(problem) => {
             errors.add(TASK_GROUPS, problem);
-            return Vec::new();
+            return Default::default();
         }
     };
     let count = written.len();
@@ -84,8 +90,17 @@ pub(super) fn read(text: &str, of: &Of<'_>, errors: &mut Errors, warnings: &mut 
             Err(problem) => errors.add(&at, problem),
         }
     }
+    // YuniKorn runs the whole as no gang then. Operators write it of workers of which none is there at first.
+    let (left_out, groups): (Vec<_>, Vec<_>) = groups.into_iter().partition(|(_, one)| one.min_member == Some(0));
+    for (at, one) in &left_out {
+        errors.unless(!one.name.is_empty(), format!("{at}.name"), "must not be empty");
+        warnings
+            .add(|| format!("{at}.minMember is 0: no gang waits for its pods, and each is placed where it has room"));
+    }
     let team: Vec<String> = groups.iter().map(|(_, one)| of.path(&one.name)).collect();
-    groups.into_iter().map(|(at, one)| Arc::new(of.declared(&at, one, &team, errors, warnings))).collect()
+    let declared = groups.into_iter().map(|(at, one)| Arc::new(of.declared(&at, one, &team, errors, warnings)));
+    let left_out = left_out.iter().map(|(_, one)| object_name(of.application, &one.name));
+    (declared.collect(), left_out.collect())
 }
 
 fn parse(text: &str) -> Result<Vec<Value>, String> {
@@ -126,7 +141,7 @@ impl Of<'_> {
     ) -> Declared {
         errors.unless(!written.name.is_empty(), format!("{at}.name"), "must not be empty");
         let name = object_name(self.application, &written.name);
-        let min_member = u32::try_from(written.min_member).unwrap_or(0);
+        let min_member = written.min_member.and_then(|count| u32::try_from(count).ok()).unwrap_or(0);
         let spec = TaskGroupSpec {
             application_id: Some(self.application.to_owned()),
             queue: self.queue.map(str::to_owned),

@@ -133,6 +133,65 @@ fn our_label_names_the_queue_before_their_words_do() {
     assert_eq!(fields(&wrong.problems), ["queue"]);
 }
 
+const REQUIRED: &str = "requiredDuringSchedulingIgnoredDuringExecution";
+
+/// So many labels, say.
+fn many(count: usize) -> Value {
+    (0..count).map(|number| (format!("key-{number}"), json!("x"))).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// An affinity to nodes of so many terms with so many values each.
+fn on_nodes(terms: usize, values: usize) -> Value {
+    let values: Vec<String> = (0..values).map(|number| number.to_string()).collect();
+    let term = json!({"matchExpressions": [{"key": "a", "operator": "In", "values": values}]});
+    json!({"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": vec![term; terms]}}})
+}
+
+/// The API server would refuse one more of each for ever.
+#[test]
+fn as_much_as_a_task_group_may_have_is_taken() {
+    let groups = json!([{
+        "name": "a", "minMember": 1, "minResource": {"cpu": "1"}, "labels": many(32), "nodeSelector": many(32),
+        "annotations": {"x": "ü".repeat(1_024)}, "affinity": on_nodes(16, 256),
+        "tolerations": vec![json!({"key": "a", "operator": "Exists"}); 32],
+    }]);
+    let spoken = declaring(&groups.to_string());
+    assert_eq!((fields(&spoken.problems), spoken.declares.len()), (vec![], 1));
+    let long = format!(
+        "[{{\"name\": \"a\", \"minMember\": 1, \"minResource\": {{\"cpu\": \"1\"}}}}{}]",
+        " ".repeat(256 << 10)
+    );
+    let problems = declaring(&long).problems;
+    assert_eq!(problems[0].problem.to_string(), format!("must have at most 262144 characters, has {}", long.len()));
+}
+
+/// An amount beyond all that there is is read; the application is refused for it (`AskTooLarge`).
+#[test]
+fn an_absurd_amount_is_read() {
+    let groups = json!([{"name": "a", "minMember": 1, "minResource": {"cpu": "1e99"}}]);
+    let spoken = declaring(&groups.to_string());
+    assert_eq!((fields(&spoken.problems), &*spoken.declares[0].spec.min_resource["cpu"].0), (vec![], "1e99"));
+}
+
+/// What operators write of workers of which none is there at first. Another number that is none is refused.
+#[test]
+fn a_group_of_nobody_is_left_out_of_the_gang() {
+    let group = |name: &str, min: i64| json!({"name": name, "minMember": min, "minResource": {"cpu": "1"}});
+    let spoken = declaring(&json!([group("a", 1), group("workers", 0)]).to_string());
+    assert_eq!(fields(&spoken.problems), [""; 0]);
+    let names: Vec<_> = spoken.declares.iter().map(|declared| declared.name.clone()).collect();
+    assert_eq!((names, spoken.declares[0].spec.gang_group.len()), (vec![object_name("app", "a")], 0));
+    assert_eq!(spoken.left_out, [object_name("app", "workers")]);
+    assert!(spoken.warnings.len() == 1 && spoken.warnings[0].contains("task-groups[1].minMember"), "{spoken:?}");
+    let nobody = declaring(&json!([group("a", 0)]).to_string());
+    assert_eq!((nobody.problems.len(), nobody.declares.len(), nobody.left_out.len()), (0, 0, 1));
+    assert!(nobody.is_declaration(), "it says that nobody is to start together");
+    let negative = declaring(&json!([group("a", 1), group("workers", -1)]).to_string());
+    assert_eq!(fields(&negative.problems), [format!("{TASK_GROUPS}[1].minMember")]);
+    let twice = declaring(&json!([group("a", 1), group("a", 0), group("", 0)]).to_string());
+    assert_eq!(fields(&twice.problems), [format!("{TASK_GROUPS}[1].name"), format!("{TASK_GROUPS}[2].name")]);
+}
+
 /// Each is refused, and says where; nothing is made of the others beside it.
 #[test]
 fn what_is_wrong_is_named_where_it_is_written() {
@@ -153,7 +212,7 @@ fn what_is_wrong_is_named_where_it_is_written() {
         ("[".repeat(100_000), TASK_GROUPS.to_owned()),
         ("x".repeat(1 << 20), TASK_GROUPS.to_owned()),
         ("[7]".to_owned(), at("")),
-        (group(json!({"minMember": 0})), at(".minMember")),
+        (group(json!({"minMember": null})), at(".minMember")),
         (group(json!({"minMember": -1})), at(".minMember")),
         (group(json!({"minMember": 1_000_000_000})), at(".minMember")),
         (group(json!({"minMember": "1"})), at("")),
@@ -161,11 +220,21 @@ fn what_is_wrong_is_named_where_it_is_written() {
         (resource("cpu", json!("-1")), at(".minResource[cpu]")),
         (resource("cpu", json!("much")), at(".minResource[cpu]")),
         (resource("cpu", json!([])), at(".minResource[cpu]")),
+        (resource("cpu", json!("1e099")), at(".minResource[cpu]")),
+        (resource("cpu", json!("0".repeat(40) + "1")), at(".minResource[cpu]")),
         (resource("pods", json!("1")), at(".minResource[pods]")),
         (group(json!({"minResource": {"cpu": "1", "vcore": "1"}})), at(".minResource[vcore]")),
         (group(json!({"affinity": anti})), at(".affinity.podAntiAffinity")),
         (group(json!({"topologySpreadConstraints": spread})), at(".topologySpreadConstraints")),
         (group(json!({"labels": {"x": "not a label value"}})), at(".labels[x]")),
+        (group(json!({"labels": many(33)})), at(".labels")),
+        (group(json!({"annotations": many(33)})), at(".annotations")),
+        (group(json!({"annotations": {"x": "ü".repeat(1_025)}})), at(".annotations[x]")),
+        (group(json!({"nodeSelector": many(33)})), at(".nodeSelector")),
+        (group(json!({"tolerations": vec![json!({"key": "a", "operator": "Exists"}); 33]})), at(".tolerations")),
+        (group(json!({"tolerations": [{"key": "a".repeat(318), "operator": "Exists"}]})), at(".tolerations[0].key")),
+        (group(json!({"affinity": on_nodes(17, 1)})), at(&format!(".affinity.nodeAffinity.{REQUIRED}"))),
+        (group(json!({"affinity": on_nodes(1, 257)})), at(&format!(".affinity.nodeAffinity.{REQUIRED}"))),
     ] {
         let spoken = declaring(&text);
         let found = fields(&spoken.problems);
@@ -187,6 +256,9 @@ fn an_application_that_cannot_be_one_is_named() {
     let long = json!({TASK_GROUP_NAME: "a", APP_ID: "x".repeat(64)});
     let long = read(&pod(&json!({}), &long)).expect("it speaks");
     assert_eq!((fields(&long.problems), long.group), (vec![APP_ID.to_owned()], None));
+    let characters = json!({TASK_GROUP_NAME: "a", APP_ID: "a b/ü"});
+    let characters = read(&pod(&json!({}), &characters)).expect("it speaks");
+    assert_eq!((fields(&characters.problems), characters.application), (vec![APP_ID.to_owned()], None));
     let odd = read(&pod(&json!({APP_ID: "app", "queue": "Not a queue"}), &json!({}))).expect("it speaks");
     assert_eq!(fields(&odd.problems), [OLD_QUEUE]);
 }
