@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Pod};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Pod};
 use kube::{CustomResource, ResourceExt};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -20,6 +20,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("kuberay: a RayCluster without room waits as a whole", Needs::Nodes(1), waits),
         test("kuberay: a RayCluster that is suspended, or made anew, starts as a gang again", Needs::Nodes(1), again),
         test("kuberay: workers come and go above and below minReplicas", Needs::Nodes(1), scales),
+        test("kuberay: workers with minReplicas 0 are no part of the gang", Needs::Nodes(1), of_nobody),
         test(
             "kuberay: a RayJob starts as a gang with who submits it, and so does its next try",
             Needs::Nodes(1),
@@ -200,6 +201,19 @@ async fn scales(t: &mut Context) -> Result<()> {
     t.pods().wait_gone(&failed).await?;
     t.pods().wait_all("", "three workers run again", |pods| running(pods) == 4 && pods.len() == 4).await?;
     delete(t, "serving").await
+}
+
+async fn of_nobody(t: &mut Context) -> Result<()> {
+    t.cluster.kuberay().await?;
+    let queue = t.queue(json!({})).await?;
+    let spec = cluster_spec(t, &workers(t, "3", (0, 2, 5)));
+    t.objects::<RayCluster>().create(json!({"metadata": metadata("idle", &queue), "spec": spec})).await?;
+    let pods = t.pods().wait_all("", "head and workers run", |pods| running(pods) == 3 && pods.len() == 3).await?;
+    assert!(pods.iter().all(|pod| label(pod, "queue") == queue));
+    t.wait_groups(1, "Running").await?;
+    let is_told = |events: &[&Event]| events.iter().any(|event| event.reason.as_deref() == Some("DeclarationAdjusted"));
+    t.objects::<Event>().wait_all("", "it is told that the group is left out", is_told).await?;
+    delete(t, "idle").await
 }
 
 async fn retries(t: &mut Context) -> Result<()> {

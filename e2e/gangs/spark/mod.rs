@@ -24,6 +24,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("spark operator: an application without room waits as a whole", Needs::Nodes(1), waits),
         test("spark operator: an application that is submitted again starts as a gang again", Needs::Nodes(1), again),
         test("spark operator: executors come and go above and below the first number", Needs::Nodes(1), scales),
+        test("spark operator: an application that begins without executors gets them later", Needs::Nodes(1), from_none),
     ];
     tests.map(Test::operated).into()
 }
@@ -181,4 +182,17 @@ async fn scales(t: &mut Context) -> Result<()> {
     let no_placeholder = |pods: &[&Pod]| pods.is_empty();
     t.pods().always(PLACEHOLDERS, "there is no placeholder", no_placeholder, all_run(t, 4)).await?;
     delete(t, "adhoc").await
+}
+
+/// The operator declares no group of executors, which name one all the same.
+async fn from_none(t: &mut Context) -> Result<()> {
+    let dynamic = json!({"enabled": true, "initialExecutors": 0, "minExecutors": 0, "maxExecutors": 5});
+    let queue = create(t, "idle", 0, 3, json!({"executor": {"instances": null}, "dynamicAllocation": dynamic})).await?;
+    let driver = Driver::of(t, driver_runs(t, 0).await?).await?;
+    driver.make(1..3).await?;
+    let pods = all_run(t, 3).await?;
+    assert!(pods.iter().all(|pod| label(pod, "queue") == queue));
+    // Those of executors whose group is not there would hold seats for nobody.
+    t.wait_groups(1, "Running").await?;
+    delete(t, "idle").await
 }
