@@ -3,6 +3,7 @@
 mod life;
 mod objects;
 mod people;
+mod second;
 
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::chart;
@@ -25,6 +26,7 @@ pub(crate) fn tests() -> Vec<Test> {
     tests.extend(objects::tests());
     tests.extend(people::tests());
     tests.extend(life::tests());
+    tests.extend(second::tests());
     tests
 }
 
@@ -52,6 +54,7 @@ async fn release(t: &mut Context) -> Result<()> {
     chart::upgrade(&helm, &t.cluster.kubeconfig)?;
     chart::other_policies(&helm, &t.cluster.kubeconfig)?;
     policies::injection_is_allowed_and_no_more(&t.cluster.kubeconfig).await?;
+    policies::makers_are_let_in(&t.cluster.kubeconfig).await?;
     policies::bindings_are_judged(&t.cluster.kubeconfig).await?;
     chart::uninstall(&helm, &t.cluster.kubeconfig).await
 }
