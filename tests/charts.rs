@@ -345,6 +345,20 @@ fn forged_placeholders_are_those_of_our_names_that_others_make() {
     assert_eq!(conditions, [ours, others]);
 }
 
+/// The blocks of a page that are to be run.
+fn commands_of(page: &str) -> Vec<String> {
+    let blocks = page.split("```sh\n").skip(1);
+    blocks.map(|rest| rest.split_once("\n```").expect("a block has an end").0.to_owned()).collect()
+}
+
+/// What is walked on real nodes (`e2e/real/walk.rs`) is what the README says, and the other way round.
+#[test]
+fn the_readme_begins_as_the_page_about_installing_does() {
+    let (readme, page) = (commands_of(&read("README.md")), commands_of(&read("docs/install.md")));
+    assert_eq!(readme.len(), 3, "{readme:#?}");
+    assert_eq!(readme[..], page[..3]);
+}
+
 fn schema() -> Value {
     serde_json::from_str(&read("charts/gangline/values.schema.json")).expect("JSON")
 }
