@@ -235,10 +235,10 @@ async fn nobody_forges(admin: &Asker, controller: &Asker, scheduler: &Asker) -> 
 
 /// A pod of another scheduler is no placeholder of ours, whatever its labels: that is for the policies of that one.
 async fn others_placeholders_are_theirs(admin: &Asker, scheduler: &Asker) -> Result<()> {
-    let theirs = with(placeholder("theirs"), "schedulerName", json!("another"));
+    let theirs = with(placeholder("elsewhere"), "schedulerName", json!("another"));
     admin.expect(Method::POST, PODS, Some(&theirs), 201, "another scheduler's placeholder").await?;
     let other = labels(&json!({"gangline.dev/seat": "1"}));
-    admin.expect(Method::PATCH, &format!("{PODS}/theirs"), Some(&other), 200, "its labels changed").await?;
+    admin.expect(Method::PATCH, &format!("{PODS}/elsewhere"), Some(&other), 200, "its labels changed").await?;
     scheduler.refused(Method::POST, PODS, Some(&theirs), "another scheduler's placeholder, made by ours").await
 }
 
