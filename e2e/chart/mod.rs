@@ -1,5 +1,6 @@
 //! Tests of the chart: it renders to the manifests, installs, upgrades, and its policies hold.
 
+mod digests;
 mod life;
 mod objects;
 mod people;
@@ -27,6 +28,7 @@ pub(crate) fn tests() -> Vec<Test> {
     tests.extend(people::tests());
     tests.extend(life::tests());
     tests.extend(second::tests());
+    tests.extend(digests::tests());
     tests
 }
 
