@@ -7,17 +7,18 @@ use std::time::Instant;
 
 use gangline::api::task_group::TaskGroup;
 use jiff::{SignedDuration, Timestamp};
+use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::rbac::v1::Role;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use serde_json::json;
 
 use crate::breakage::{
-    MEMBERS, in_the_middle_of_gangs, kinds, make_gang, make_group, metric, none_bound_twice, until, wait_reason,
-    wait_whole,
+    MEMBERS, SCHEDULER, in_the_middle_of_gangs, kinds, make_gang, make_group, members_of, metric, none_bound_twice,
+    until, wait_reason, wait_whole,
 };
 use crate::harness::context::{node, phase};
-use crate::harness::words::{PLACEHOLDERS, status};
+use crate::harness::words::{PLACEHOLDERS, is_bound, status};
 use crate::harness::{Context, Needs, Test, test};
 use crate::install::{asked_for, rights_of};
 use crate::support::components::Options;
@@ -33,8 +34,12 @@ pub(crate) fn tests() -> Vec<Test> {
         test("replicas: a rolling update in the middle of 50 gangs", own(), rolling_update).without_gangline(),
         test("replicas: machines whose clocks differ by hours mean the same by a deadline", own(), clocks)
             .without_gangline(),
+        test("replicas: the Role for the Lease is missing, and comes back", own(), role_is_missing).without_gangline(),
     ]
 }
+
+/// The Role for the Lease, and its binding.
+const ROLE: &str = "gangline-leader-election";
 
 /// Shorter than users have it, in the same proportions.
 const ELECTION: &str = "leaderElection: {leaseDurationSeconds: 6, renewDeadlineSeconds: 4, retryPeriodSeconds: 1}\n";
@@ -174,7 +179,7 @@ async fn lease_in_other_hands(t: &Context, first: &Scheduler, second: &Scheduler
 async fn rights(t: &Context) -> Result<()> {
     let (used, denied) = asked_for(t)?;
     assert!(denied.is_empty(), "denied: {denied:#?}");
-    let role = Objects::<Role>::of(&t.client, LEASES.0).get("gangline-leader-election").await?;
+    let role = Objects::<Role>::of(&t.client, LEASES.0).get(ROLE).await?;
     let granted = rights_of(role.and_then(|role| role.rules).unwrap_or_default().iter());
     assert!(granted.len() >= 3, "{granted:?}");
     let idle: Vec<_> = granted.difference(&used).collect();
@@ -246,4 +251,65 @@ async fn clocks(t: &mut Context) -> Result<()> {
     proxy.set_ahead(hours(2));
     let _later = Scheduler::start(&launch).await?;
     wait_reason(t, "held", "PlaceholderTimeout").await.map(drop)
+}
+
+/// At the start, and under a process that leads: it says what it lacks, places nothing meanwhile, and leads when it may.
+async fn role_is_missing(t: &mut Context) -> Result<()> {
+    t.add_nodes("node", 2, |_| ()).await?;
+    let launch = launch(t, "gangline").await?;
+    let role = take_role(t).await?;
+    let mut scheduler = Scheduler::spawn(&launch)?;
+    could_not_lead(&scheduler).await?;
+    make_gang(t, "early", MEMBERS, json!({})).await?;
+    give_role(t, &role).await?;
+    scheduler.wait_ready().await?;
+    wait_for(&scheduler, "leader").await?;
+    wait_whole(t, "early", MEMBERS).await?;
+
+    take_role(t).await?;
+    could_not_lead(&scheduler).await?;
+    make_gang(t, "late", MEMBERS, json!({})).await?;
+    assert!(t.pods().list(&members_of("late")).await?.iter().all(|pod| !is_bound(pod)), "placed by nobody who leads");
+    give_role(t, &role).await?;
+    wait_for(&scheduler, "leader").await?;
+    wait_whole(t, "late", MEMBERS).await?;
+    none_bound_twice(t)
+}
+
+fn roles(t: &Context) -> Objects<Role> {
+    Objects::of(&t.client, LEASES.0)
+}
+
+/// Deletes the Role for the Lease and waits until that holds; the Role as it was.
+async fn take_role(t: &Context) -> Result<Role> {
+    let role = roles(t).get(ROLE).await?.ok_or_else(|| Error::new(format!("there is no Role {ROLE}")))?;
+    roles(t).delete(ROLE).await?;
+    until("the right is gone", async || Ok(!may_use_the_lease(t).await?)).await?;
+    Ok(role)
+}
+
+async fn give_role(t: &Context, role: &Role) -> Result<()> {
+    let rules = serde_json::to_value(&role.rules).during("reading the rules of the Role")?;
+    roles(t).create(json!({"metadata": {"name": ROLE}, "rules": rules})).await.map(drop)
+}
+
+async fn may_use_the_lease(t: &Context) -> Result<bool> {
+    let attributes = json!({
+        "verb": "get", "group": "coordination.k8s.io", "resource": "leases", "namespace": LEASES.0, "name": LEASES.1,
+    });
+    let review = json!({"metadata": {}, "spec": {"user": SCHEDULER, "resourceAttributes": attributes}});
+    let review = t.everywhere::<SubjectAccessReview>().create(review).await?;
+    Ok(review.status.is_some_and(|status| status.allowed))
+}
+
+/// Waits until `/readyz` and the log say that the Lease is refused.
+async fn could_not_lead(scheduler: &Scheduler) -> Result<()> {
+    until("it says that it could not lead", async || {
+        let said = scheduler.get("/readyz").filter(|(code, _)| *code == 503);
+        Ok(said.is_some_and(|(_, text)| text.contains("it could not lead") && text.contains("role: follower")))
+    })
+    .await?;
+    let log = scheduler.log_about("the Lease cannot be used", 1)?;
+    assert!(log.contains("forbidden") && log.contains("WARN"), "{log}");
+    Ok(())
 }

@@ -1,5 +1,9 @@
 //! Tests that take rights from the scheduler: each is named where people look, and what waited for it goes on with it.
 
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
 use k8s_openapi::api::authorization::v1::SubjectAccessReview;
 use k8s_openapi::api::core::v1::{Pod, ServiceAccount};
 use k8s_openapi::api::rbac::v1::ClusterRole;
@@ -19,12 +23,16 @@ use crate::support::kubeconfig;
 use crate::support::objects::Objects;
 use crate::support::scheduler::Scheduler;
 
+/// How long it may take until a token that was replaced in its file is in use, and what waited for it has happened.
+const RENEWED_WITHIN: Duration = Duration::from_secs(150);
+
 pub(crate) fn tests() -> Vec<Test> {
     let own = || Needs::OwnControlPlane(Options::default());
     vec![
         test("rights: to read, to bind and to make placeholders are missing", own(), rights).without_gangline(),
         test("rights: to delete placeholders and to say why are missing", own(), writes).without_gangline(),
         test("rights: a token that is worth nothing any more", own(), token).without_gangline(),
+        test("rights: a token in a file that is replaced", own(), token_file).without_gangline(),
     ]
 }
 
@@ -136,13 +144,8 @@ async fn token(t: &mut Context) -> Result<()> {
     make_group(t, "held", 2, json!({"placeholderFor": "all"})).await?;
     wait_held(t, "held", 2).await?;
 
-    let accounts = Objects::<ServiceAccount>::of(&t.client, ACCOUNT.0);
-    accounts.delete(ACCOUNT.1).await?;
-    accounts.wait_gone(ACCOUNT.1).await?;
-    accounts.create(json!({"metadata": {"name": ACCOUNT.1}})).await?;
-    // The API server believes for some seconds what it knew of a token.
-    let old = Objects::<Pod>::of(&kubeconfig::client(&launch.kubeconfig).await?, &t.namespace);
-    until("the token is worth nothing", async || Ok(old.list("").await.is_err())).await?;
+    make_account_anew(t).await?;
+    worthless(t, &launch.kubeconfig).await?;
     make_members(t, "held", 2).await?;
     until("a call is denied", async || says_denied(&scheduler, "delete", "pods")).await?;
     let log = scheduler.log_about("denies a call", 1)?;
@@ -151,6 +154,45 @@ async fn token(t: &mut Context) -> Result<()> {
     t.cluster.launch("gangline", &[]).await?;
     scheduler.restart().await?;
     wait_whole(t, "held", 2).await?;
+    assert!(!says_denied(&scheduler, "delete", "pods")?);
+    none_bound_twice(t)
+}
+
+/// The account is made anew: the tokens of the one before are worth nothing.
+async fn make_account_anew(t: &Context) -> Result<()> {
+    let accounts = Objects::<ServiceAccount>::of(&t.client, ACCOUNT.0);
+    accounts.delete(ACCOUNT.1).await?;
+    accounts.wait_gone(ACCOUNT.1).await?;
+    accounts.create(json!({"metadata": {"name": ACCOUNT.1}})).await.map(drop)
+}
+
+/// Waits until a token is refused. The API server believes for some seconds what it knew of one.
+async fn worthless(t: &Context, kubeconfig: &Path) -> Result<()> {
+    let old = Objects::<Pod>::of(&kubeconfig::client(kubeconfig).await?, &t.namespace);
+    until("the token is worth nothing", async || Ok(old.list("").await.is_err())).await
+}
+
+/// A token that expires is replaced in its file, as kubelets do in a pod; nobody restarts the process for that.
+async fn token_file(t: &mut Context) -> Result<()> {
+    t.add_nodes("node", 2, |_| ()).await?;
+    let (launch, file) = (t.cluster.launch("gangline", &[]).await?, t.cluster.work().join("token"));
+    let kept = t.cluster.work().join("kept.kubeconfig");
+    fs::copy(&launch.kubeconfig, &kept).during("keeping the first token")?;
+    kubeconfig::move_token(&launch.kubeconfig, &file)?;
+    let mut scheduler = Scheduler::start(&launch).await?;
+    make_group(t, "held", 2, json!({"placeholderFor": "all"})).await?;
+    wait_held(t, "held", 2).await?;
+
+    make_account_anew(t).await?;
+    let renewed = t.cluster.launch("renewed", &[]).await?;
+    kubeconfig::move_token(&renewed.kubeconfig, &file)?;
+    worthless(t, &kept).await?;
+    make_members(t, "held", 2).await?;
+    // The client reads the file once a minute, and what was refused meanwhile is tried again after a while.
+    let all_run = |pods: &[&Pod]| pods.len() == 2 && pods.iter().all(|pod| phase(pod) == "Running");
+    t.pods().within(RENEWED_WITHIN).wait_all(&members_of("held"), "all run with the new token", all_run).await?;
+    wait_whole(t, "held", 2).await?;
+    scheduler.check_running()?;
     assert!(!says_denied(&scheduler, "delete", "pods")?);
     none_bound_twice(t)
 }

@@ -333,6 +333,32 @@ fn the_policies_speak_of_our_label_and_our_account() {
     assert!(forgery.contains(&format!("startsWith('{}')", names::PREFIX)));
 }
 
+/// Placeholders of other schedulers are not this release's to judge, and of its own nobody but its account makes any.
+#[test]
+fn forged_placeholders_are_those_of_our_names_that_others_make() {
+    let policy = manifest("ValidatingAdmissionPolicy", "gangline-anti-forgery");
+    let conditions = policy["spec"]["matchConditions"].as_array().expect("conditions").iter();
+    let conditions: Vec<&str> = conditions.map(|one| one["expression"].as_str().expect("a text")).collect();
+    let ours = format!("object.spec.?schedulerName.orValue('') in {}", json!([names::SCHEDULER]));
+    let others =
+        format!("!(request.userInfo.username in {})", json!(["system:serviceaccount:gangline-system:gangline"]));
+    assert_eq!(conditions, [ours, others]);
+}
+
+/// The blocks of a page that are to be run.
+fn commands_of(page: &str) -> Vec<String> {
+    let blocks = page.split("```sh\n").skip(1);
+    blocks.map(|rest| rest.split_once("\n```").expect("a block has an end").0.to_owned()).collect()
+}
+
+/// What is walked on real nodes (`e2e/real/walk.rs`) is what the README says, and the other way round.
+#[test]
+fn the_readme_begins_as_the_page_about_installing_does() {
+    let (readme, page) = (commands_of(&read("README.md")), commands_of(&read("docs/install.md")));
+    assert_eq!(readme.len(), 3, "{readme:#?}");
+    assert_eq!(readme[..], page[..3]);
+}
+
 fn schema() -> Value {
     serde_json::from_str(&read("charts/gangline/values.schema.json")).expect("JSON")
 }

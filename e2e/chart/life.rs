@@ -32,7 +32,7 @@ use crate::support::scheduler::{Launch, Scheduler};
 use crate::support::tools::Program;
 
 /// The account of the hook, and its Job.
-const HOOK: &str = "gangline-uninstall";
+pub(super) const HOOK: &str = "gangline-uninstall";
 
 pub(crate) fn tests() -> Vec<Test> {
     let own = |nodes| Needs::OwnControlPlane(Options::default().with_nodes(nodes));
@@ -132,21 +132,30 @@ async fn whole_life(t: &mut Context) -> Result<()> {
 }
 
 /// Plays what makes the Deployment's replicas run: a node for each, and the scheduler as the one that leads.
-async fn replicas(t: &Context) -> Result<Scheduler> {
+pub(super) async fn replicas(t: &Context) -> Result<Scheduler> {
     let pods = Objects::<Pod>::of(&t.client, NAMESPACE);
-    let made =
-        pods.wait_all("app.kubernetes.io/name=gangline", "two replicas are made", |pods| pods.len() == 2).await?;
-    for (number, pod) in made.iter().enumerate() {
-        bind(&pods, &pod.name_any(), &format!("node-{number}")).await?;
+    // In a rolling update the second is made when the first runs.
+    for on in ["node-0", "node-1"] {
+        let waits = |pod: &Pod| !is_bound(pod);
+        let made = pods
+            .wait_all("app.kubernetes.io/name=gangline", "a replica waits", |pods| pods.iter().any(|pod| waits(pod)))
+            .await?;
+        let name = made.iter().find(|pod| waits(pod)).map(ResourceExt::name_any).unwrap_or_default();
+        bind(&pods, &name, on).await?;
     }
-    let map = Objects::<ConfigMap>::of(&t.client, NAMESPACE).get(RELEASE).await?;
+    scheduler_of(t, NAMESPACE, RELEASE).await
+}
+
+/// The scheduler of a release: with the configuration and a token of the account that its objects of this name are.
+pub(super) async fn scheduler_of(t: &Context, namespace: &str, name: &str) -> Result<Scheduler> {
+    let map = Objects::<ConfigMap>::of(&t.client, namespace).get(name).await?;
     let config = map.and_then(|map| map.data?.remove("config.yaml")).unwrap_or_default();
-    let file = t.cluster.work().join("config.yaml");
+    let file = t.cluster.work().join(format!("{name}.yaml"));
     fs::write(&file, config).during("writing the configuration")?;
     let launch = Launch {
-        name: "released".to_owned(),
+        name: format!("released-{name}"),
         binary: binary(),
-        kubeconfig: token(t, RELEASE).await?,
+        kubeconfig: token(t, namespace, name).await?,
         dir: t.cluster.work().to_path_buf(),
         // Plain on loopback, where the suite asks it whether it is ready.
         args: [
@@ -163,13 +172,13 @@ async fn replicas(t: &Context) -> Result<Scheduler> {
 }
 
 /// A kubeconfig with a token of an account of the release.
-async fn token(t: &Context, account: &str) -> Result<PathBuf> {
+async fn token(t: &Context, namespace: &str, account: &str) -> Result<PathBuf> {
     let file = t.cluster.work().join(format!("{account}.kubeconfig"));
-    manifests::service_account_kubeconfig(&t.client, &t.cluster.kubeconfig, (NAMESPACE, account), &file).await?;
+    manifests::service_account_kubeconfig(&t.client, &t.cluster.kubeconfig, (namespace, account), &file).await?;
     Ok(file)
 }
 
-async fn bind(pods: &Objects<Pod>, pod: &str, node: &str) -> Result<()> {
+pub(super) async fn bind(pods: &Objects<Pod>, pod: &str, node: &str) -> Result<()> {
     let binding = json!({"metadata": {"name": pod}, "target": {"kind": "Node", "name": node}});
     let answer =
         pods.untyped().create_subresource::<Value, Value>("binding", pod, &PostParams::default(), &binding).await;
@@ -232,7 +241,7 @@ async fn uninstall(t: &Context, helm: PathBuf, mut scheduler: Scheduler) -> Resu
     let granted = rights_of_the_hook(t).await?;
     let container = made[0].spec.as_ref().and_then(|spec| spec.containers.first());
     let arguments = container.and_then(|container| container.args.clone()).unwrap_or_default();
-    let said = release_placeholders(&token(t, HOOK).await?, &arguments)?;
+    let said = release_placeholders(&token(t, NAMESPACE, HOOK).await?, &arguments)?;
     assert_eq!(said, "gangline: 2 placeholders deleted\nspark: 0 placeholders deleted\n");
     every_right_was_used(t, granted).await?;
     // A node that pretends to run pods lets those of a Job succeed.

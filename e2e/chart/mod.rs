@@ -1,8 +1,10 @@
 //! Tests of the chart: it renders to the manifests, installs, upgrades, and its policies hold.
 
+mod digests;
 mod life;
 mod objects;
 mod people;
+mod second;
 
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::chart;
@@ -25,6 +27,8 @@ pub(crate) fn tests() -> Vec<Test> {
     tests.extend(objects::tests());
     tests.extend(people::tests());
     tests.extend(life::tests());
+    tests.extend(second::tests());
+    tests.extend(digests::tests());
     tests
 }
 
@@ -52,6 +56,7 @@ async fn release(t: &mut Context) -> Result<()> {
     chart::upgrade(&helm, &t.cluster.kubeconfig)?;
     chart::other_policies(&helm, &t.cluster.kubeconfig)?;
     policies::injection_is_allowed_and_no_more(&t.cluster.kubeconfig).await?;
+    policies::makers_are_let_in(&t.cluster.kubeconfig).await?;
     policies::bindings_are_judged(&t.cluster.kubeconfig).await?;
     chart::uninstall(&helm, &t.cluster.kubeconfig).await
 }

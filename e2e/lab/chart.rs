@@ -37,6 +37,7 @@ async fn try_out(helm: &Path) -> Result<()> {
     chart::upgrade(helm, &kubeconfig)?;
     chart::other_policies(helm, &kubeconfig)?;
     policies::injection_is_allowed_and_no_more(&kubeconfig).await?;
+    policies::makers_are_let_in(&kubeconfig).await?;
     policies::bindings_are_judged(&kubeconfig).await?;
     progress.now("uninstalling");
     chart::uninstall(helm, &kubeconfig).await?;

@@ -20,8 +20,9 @@ pub(super) async fn nodes_go(t: &mut Context) -> Result<()> {
 
     // A kubelet dies in the middle of a swap, and comes back.
     let held = make_group(t, "restarted", 4).await?;
-    make_members(t, "restarted", 0..4).await?;
+    open_swap(t, "restarted", 4, &held).await?;
     t.real_nodes()?.kill_kubelet(&held)?;
+    still_open(t, "restarted", &held).await?;
     wait_whole(t, "restarted", 4).await?;
     t.pods().wait_all(PLACEHOLDERS, "none is left", |pods| pods.is_empty()).await?;
     remove(t, "restarted", 4).await?;
@@ -59,8 +60,10 @@ pub(super) async fn nodes_go(t: &mut Context) -> Result<()> {
 
     // In the middle of a swap.
     let lost = make_group(t, "swapped", 4).await?;
-    make_members(t, "swapped", 0..4).await?;
-    take_away(t, &lost).await?;
+    open_swap(t, "swapped", 4, &lost).await?;
+    t.plane()?.kill_node(&lost)?;
+    still_open(t, "swapped", &lost).await?;
+    take_out(t, &lost).await?;
     // Whoever owned those that were lost makes others.
     let gone = |pods: &[&Pod]| pods.iter().all(|pod| node(pod) != lost);
     let left = t.pods().wait_all(&members_of("swapped"), "none is on the node that went", gone).await?;
@@ -86,9 +89,33 @@ async fn make_members(t: &Context, group: &str, numbers: std::ops::Range<u32>) -
     Ok(())
 }
 
+/// Makes the members, until a swap is open on a node.
+async fn open_swap(t: &Context, group: &str, members: u32, at: &str) -> Result<()> {
+    let (pods, which, what) = (t.pods(), members_of(group), format!("a swap is open on {at}"));
+    let opens = pods.wait_all(&which, &what, |pods| is_open(pods, at));
+    tokio::try_join!(make_members(t, group, 0..members), opens).map(drop)
+}
+
+/// A member has the room of a placeholder there, which is gone for the API server at once, and does not run yet.
+fn is_open(pods: &[&Pod], at: &str) -> bool {
+    pods.iter().any(|pod| node(pod) == at && phase(pod) != "Running")
+}
+
+/// What was killed could not end the swap any more: it was in the middle of it.
+async fn still_open(t: &Context, group: &str, at: &str) -> Result<()> {
+    let pods = t.pods().list(&members_of(group)).await?;
+    assert!(is_open(&pods.iter().collect::<Vec<_>>(), at), "the swap on {at} was over before anything was killed");
+    Ok(())
+}
+
 /// A node loses its power, and whoever manages the machines takes it out of the cluster with its pods.
 async fn take_away(t: &mut Context, name: &str) -> Result<()> {
     t.plane()?.kill_node(name)?;
+    take_out(t, name).await
+}
+
+/// Takes a node out of the cluster, with its pods.
+async fn take_out(t: &Context, name: &str) -> Result<()> {
     t.everywhere::<Node>().delete(name).await?;
     let now = DeleteParams::default().grace_period(0);
     for pod in t.pods().list("").await?.iter().filter(|pod| node(pod) == name) {

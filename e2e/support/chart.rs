@@ -13,12 +13,14 @@ use kube::Client;
 
 use super::error::{During, Error, Result};
 use super::objects::Objects;
-use super::policies::Asker;
+use super::policies::{Asker, MAKER};
 
 /// Release of `manifests/` and of the trial installation.
 pub const RELEASE: &str = "gangline";
 /// Namespace of both.
 pub const NAMESPACE: &str = "gangline-system";
+/// Release and namespace of a second installation beside that.
+pub const ANOTHER: (&str, &str) = ("trial", "trial-system");
 /// The chart, from the root of the repository.
 pub const CHART: &str = "charts/gangline";
 
@@ -102,10 +104,11 @@ pub fn install_with(program: &Path, kubeconfig: &Path, chart: &str, options: &[&
     release(program, kubeconfig, &[&["install", RELEASE, chart, "--create-namespace"], options].concat()).map(drop)
 }
 
-/// Upgrades the release to a chart whose policies let webhooks add to placeholders, and judge Bindings.
+/// Upgrades the release to a chart whose policies let webhooks add to placeholders and another account make some, and judge
+/// Bindings.
 pub fn other_policies(program: &Path, kubeconfig: &Path) -> Result<()> {
-    let set = "policies.allowInjected=true,policies.bindings=true";
-    upgrade_with(program, kubeconfig, &["--set", set])
+    let set = format!("policies.allowInjected=true,policies.bindings=true,policies.placeholderMakers={{{MAKER}}}");
+    upgrade_with(program, kubeconfig, &["--set", &set])
 }
 
 /// Upgrades the release to the chart with these options.
@@ -122,6 +125,17 @@ pub fn roll_back(program: &Path, kubeconfig: &Path, revision: &str) -> Result<()
 pub fn upgrade(program: &Path, kubeconfig: &Path) -> Result<()> {
     upgrade_with(program, kubeconfig, &["--set", "config.log.level=debug"])?;
     roll_back(program, kubeconfig, "1")
+}
+
+/// Installs a second release of the chart with these options, in a namespace of its own.
+pub fn install_another(program: &Path, kubeconfig: &Path, options: &[&str]) -> Result<()> {
+    let arguments = [&["install", ANOTHER.0, CHART, "--create-namespace"], options].concat();
+    release_in(program, kubeconfig, ANOTHER.1, &arguments).map(drop)
+}
+
+/// Upgrades the second release to the chart with these options.
+pub fn upgrade_another(program: &Path, kubeconfig: &Path, options: &[&str]) -> Result<()> {
+    release_in(program, kubeconfig, ANOTHER.1, &[&["upgrade", ANOTHER.0, CHART], options].concat()).map(drop)
 }
 
 /// What helm said at the end of the installation.
@@ -165,6 +179,10 @@ pub async fn remove(program: &Path, client: &Client, kubeconfig: &Path) -> Resul
 }
 
 fn release(program: &Path, kubeconfig: &Path, arguments: &[&str]) -> Result<String> {
+    release_in(program, kubeconfig, NAMESPACE, arguments)
+}
+
+fn release_in(program: &Path, kubeconfig: &Path, namespace: &str, arguments: &[&str]) -> Result<String> {
     let kubeconfig = kubeconfig.to_str().ok_or_else(|| Error::new("the path of the kubeconfig is not UTF-8"))?;
-    helm(program, &[arguments, &["--namespace", NAMESPACE, "--kubeconfig", kubeconfig]].concat())
+    helm(program, &[arguments, &["--namespace", namespace, "--kubeconfig", kubeconfig]].concat())
 }

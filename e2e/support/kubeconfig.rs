@@ -35,6 +35,20 @@ pub fn server(path: &Path) -> Result<Value> {
         .during(&step)
 }
 
+/// Puts the token of a kubeconfig's user into a file of its own, which the kubeconfig names from then on. Nobody who reads the
+/// file sees half of a token.
+pub fn move_token(path: &Path, to: &Path) -> Result<()> {
+    let step = format!("moving the token of {} to {}", path.display(), to.display());
+    let mut config: Value = serde_saphyr::from_str(&fs::read_to_string(path).during(&step)?).during(&step)?;
+    let user = &mut config["users"][0]["user"];
+    let token = user["token"].as_str().ok_or_else(|| Error::new(format!("{step}: there is none")))?;
+    let beside = to.with_extension("new");
+    fs::write(&beside, token).during(&step)?;
+    fs::rename(&beside, to).during(&step)?;
+    *user = json!({"tokenFile": to});
+    fs::write(path, serde_saphyr::to_string(&config).during(&step)?).during(&step)
+}
+
 /// A client under a kubeconfig that sends each request once: the lab wants to see every refusal.
 pub async fn client(path: &Path) -> Result<Client> {
     let step = format!("making a client from {}", path.display());

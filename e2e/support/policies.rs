@@ -229,7 +229,17 @@ async fn nobody_forges(admin: &Asker, controller: &Asker, scheduler: &Asker) -> 
     admin.expect(Method::PATCH, &seat_status, Some(&running), 200, "a kubelet's report on a placeholder").await?;
     admin.expect(Method::PATCH, &plain, Some(&ordinary), 200, "an ordinary label").await?;
     admin.expect(Method::PATCH, &seat, Some(&labels(&json!({"team": "a"}))), 200, "a foreign label").await?;
-    admin.expect(Method::DELETE, &format!("{seat}?gracePeriodSeconds=0"), None, 200, "anybody's deletion").await
+    admin.expect(Method::DELETE, &format!("{seat}?gracePeriodSeconds=0"), None, 200, "anybody's deletion").await?;
+    others_placeholders_are_theirs(admin, scheduler).await
+}
+
+/// A pod of another scheduler is no placeholder of ours, whatever its labels: that is for the policies of that one.
+async fn others_placeholders_are_theirs(admin: &Asker, scheduler: &Asker) -> Result<()> {
+    let theirs = with(placeholder("elsewhere"), "schedulerName", json!("another"));
+    admin.expect(Method::POST, PODS, Some(&theirs), 201, "another scheduler's placeholder").await?;
+    let other = labels(&json!({"gangline.dev/seat": "1"}));
+    admin.expect(Method::PATCH, &format!("{PODS}/elsewhere"), Some(&other), 200, "its labels changed").await?;
+    scheduler.refused(Method::POST, PODS, Some(&theirs), "another scheduler's placeholder, made by ours").await
 }
 
 async fn the_scheduler_is_restrained(scheduler: &Asker) -> Result<()> {
@@ -417,6 +427,22 @@ pub async fn injection_is_allowed_and_no_more(kubeconfig: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Who makes placeholders, too, where [`makers_are_let_in`] holds.
+pub const MAKER: &str = "system:serviceaccount:other-system:other-gangline";
+
+/// With `policies.placeholderMakers`: who is named there makes placeholders of the names that are served, and nobody else does.
+pub async fn makers_are_let_in(kubeconfig: &Path) -> Result<()> {
+    let maker = Asker::of_group(kubeconfig, MAKER, "system:masters").await?;
+    let nobody = Asker::of_group(kubeconfig, "system:serviceaccount:other-system:default", "system:masters").await?;
+    let at = "/api/v1/namespaces/default/pods?dryRun=All";
+    taken(&maker, at, &placeholder("theirs")).await?;
+    nobody
+        .refused(Method::POST, at, Some(&placeholder("forged")), "a placeholder of somebody who is not named")
+        .await?;
+    let scheduler = Asker::new(kubeconfig, Some(SCHEDULER)).await?;
+    scheduler.expect(Method::POST, at, Some(&placeholder("seat")), 201, "our placeholder beside theirs").await
+}
+
 /// With `policies.bindings`: Bindings bring what Gangline puts there, and what the API server adds (from 1.35 on: the
 /// zone of the node, before policies judge).
 pub async fn bindings_are_judged(kubeconfig: &Path) -> Result<()> {
@@ -440,7 +466,7 @@ pub async fn bindings_are_judged(kubeconfig: &Path) -> Result<()> {
 }
 
 /// Waits until a pod is taken that the policy before refused.
-async fn taken(asker: &Asker, at: &str, pod: &Value) -> Result<()> {
+pub async fn taken(asker: &Asker, at: &str, pod: &Value) -> Result<()> {
     let began = Instant::now();
     loop {
         match asker.ask(Method::POST, at, Some(pod)).await? {

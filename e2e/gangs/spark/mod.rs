@@ -24,7 +24,11 @@ pub(crate) fn tests() -> Vec<Test> {
         test("spark operator: an application without room waits as a whole", Needs::Nodes(1), waits),
         test("spark operator: an application that is submitted again starts as a gang again", Needs::Nodes(1), again),
         test("spark operator: executors come and go above and below the first number", Needs::Nodes(1), scales),
-        test("spark operator: an application that begins without executors gets them later", Needs::Nodes(1), from_none),
+        test(
+            "spark operator: an application that begins without executors gets them later",
+            Needs::Nodes(1),
+            from_none,
+        ),
     ];
     tests.map(Test::operated).into()
 }

@@ -1,5 +1,6 @@
 // Waits until it is told to end, as the pause image of a cluster does; with a duration it ends by itself after that, with
-// the exit code that may follow: `pause 2s 1`. `pause eat` takes memory until it is killed for it.
+// the exit code that may follow: `pause 2s 1`. `pause eat` takes memory until it is killed for it. `pause stay` does not end
+// when it is told to: whoever wants it to end has to kill it.
 package main
 
 import (
@@ -16,7 +17,8 @@ func main() {
 	if len(os.Args) > 1 && os.Args[1] == "eat" {
 		eat()
 	}
-	if len(os.Args) > 1 {
+	stays := len(os.Args) > 1 && os.Args[1] == "stay"
+	if len(os.Args) > 1 && !stays {
 		long, err := time.ParseDuration(os.Args[1])
 		if err != nil {
 			os.Exit(2)
@@ -33,7 +35,7 @@ func main() {
 		case <-over:
 			os.Exit(code)
 		case told := <-signals:
-			if told != syscall.SIGCHLD {
+			if told != syscall.SIGCHLD && !stays {
 				return
 			}
 			// Where the containers of a pod share their processes it is the first of them, which inherits orphans.
