@@ -104,7 +104,7 @@ async fn owned(t: &mut Context) -> Result<()> {
 }
 
 async fn wrong(t: &mut Context) -> Result<()> {
-    let groups = r#"[{"name": "a", "minMember": 0, "minResource": {"cpu": "1"}}]"#;
+    let groups = r#"[{"name": "a", "minMember": -1, "minResource": {"cpu": "1"}}]"#;
     t.pods().create(pod(t, "wrong", "wrong-1", &json!({GROUPS: groups, GROUP: "a"}))).await?;
     let message = t.wait_pod_reason("wrong", "InvalidDeclaration").await?;
     assert!(message.contains("task-groups[0].minMember"), "{message}");
