@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use gangline::api::queue::{Queue, QueueStatus};
-use gangline::api::task_group::{TaskGroup, TaskGroupStatus};
+use gangline::api::task_group::{Reservation, TaskGroup, TaskGroupStatus};
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::has_ended;
@@ -24,7 +24,8 @@ impl World {
                 None => Some("no status".to_owned()),
                 Some(status) => {
                     let numbers = self.of_group(&name, &group);
-                    self.wrong_counts(&name, &group, status, numbers).or_else(|| wrong_conditions(&group, status))
+                    let wrong = self.wrong_counts(&name, &group, status, numbers);
+                    wrong.or_else(|| wrong_conditions(&group, status)).or_else(|| kept_too_long(&group, status))
                 }
             };
             if let Some(wrong) = wrong {
@@ -140,7 +141,8 @@ impl World {
     fn kept_for_members(&self) -> BTreeMap<String, Amount> {
         let mut kept: BTreeMap<String, Amount> = BTreeMap::new();
         for (_, group) in self.groups() {
-            let Some(status) = &group.status else { continue };
+            // Without placeholders there are none that could be lost.
+            let Some(status) = group.status.as_ref().filter(|_| !is_direct(&group)) else { continue };
             let each = Amount::of(Some(&group.spec.min_resource), Amount::default());
             for level in levels(&status.queue) {
                 let sum = kept.entry(level.to_owned()).or_default();
@@ -241,6 +243,15 @@ fn wrong_conditions(group: &TaskGroup, status: &TaskGroupStatus) -> Option<Strin
         return Some(format!("generation {generation}, and its status is about {}", status.observed_generation));
     }
     None
+}
+
+/// The room of members that were lost is kept for a minute, and everything has been quiet for longer.
+fn kept_too_long(group: &TaskGroup, status: &TaskGroupStatus) -> Option<String> {
+    (is_direct(group) && status.counts.kept > 0).then(|| format!("{} seats are kept at rest", status.counts.kept))
+}
+
+fn is_direct(group: &TaskGroup) -> bool {
+    group.spec.reservation == Reservation::Direct
 }
 
 /// What is used of each queue, and what may be beside.
