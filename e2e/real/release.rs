@@ -117,7 +117,7 @@ async fn failed_for_good(t: &Context) -> Result<()> {
 }
 
 /// A Job of a gang: its members, each made anew when it is refused.
-pub(super) fn job(t: &Context, name: &str, members: u32, container: &Value) -> Value {
+fn job(t: &Context, name: &str, members: u32, container: &Value) -> Value {
     let pod = t.pod(name, "10m", json!({"spec": {"restartPolicy": "Never", "containers": [container]}}));
     let template = json!({"metadata": {"labels": {names::TASK_GROUP: name}}, "spec": pod["spec"]});
     json!({"metadata": {"name": name}, "spec": {

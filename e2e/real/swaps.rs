@@ -3,11 +3,12 @@
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
-use k8s_openapi::api::batch::v1::Job;
+use gangline::api::names;
+use k8s_openapi::api::apps::v1::ReplicaSet;
 use k8s_openapi::api::core::v1::Pod;
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::release::{give_slots, in_slot, install, job, number, slot_ask};
+use super::release::{give_slots, in_slot, install, number, slot_ask};
 use crate::breakage::wait_held;
 use crate::harness::Context;
 use crate::harness::context::{merge, node, phase};
@@ -20,9 +21,8 @@ const EACH: u32 = 2;
 const SEATS: u32 = 6;
 /// How many gangs of each kind follow each other, unless `E2E_ROUNDS` says otherwise.
 const ROUNDS: u32 = 8;
-/// How long a gang may take to be whole once nobody else wants its room: a Job waits before it makes a pod anew that has
-/// failed, 10 s after the first, 20 after the next that failed, and so on.
-const WHOLE_WITHIN: Duration = Duration::from_secs(180);
+/// How long a gang may take to be whole once nobody else wants its room.
+const WHOLE_WITHIN: Duration = Duration::from_secs(60);
 
 /// What became of the gangs so far.
 #[derive(Default)]
@@ -116,11 +116,11 @@ async fn gangs(t: &Context, name: &str, rounds: u32, meets: Meets) -> Result<Tal
     Ok(tally)
 }
 
-/// One gang: held, then its Job comes; and others that want the same room. If one of them gets some of it, all of them go,
+/// One gang: held, then its members come; and others that want the same room. If one of them gets some of it, all of them go,
 /// and the gang becomes whole. How often that is no promise can be made of (docs/known-breaks.md): it is counted.
 async fn gang(t: &Context, name: &str, meets: Meets, tally: &mut Tally) -> Result<()> {
     reserve(t, name, meets).await?;
-    let members = async { t.objects::<Job>().create(job(t, name, SEATS, &in_slot(&["1h"]))).await.map(drop) };
+    let members = async { t.objects::<ReplicaSet>().create(replica_set(t, name)).await.map(drop) };
     match meets {
         Meets::Nobody => members.await?,
         Meets::Waiting => {
@@ -132,9 +132,21 @@ async fn gang(t: &Context, name: &str, meets: Meets, tally: &mut Tally) -> Resul
         Meets::Coming => drop(tokio::try_join!(members, make_strangers(t, name))?),
     }
     settle(t, name, meets, tally).await?;
-    t.objects::<Job>().delete_with(name, &kube::api::DeleteParams::background()).await?;
+    t.objects::<ReplicaSet>().delete_with(name, &kube::api::DeleteParams::background()).await?;
     t.groups().delete(name).await?;
     t.pods().wait_all("", "all pods are gone", |pods| pods.is_empty()).await.map(drop)
+}
+
+/// The members' owner. It makes a refused one anew at once, where a Job waits 10 s after the first that failed, 20 after the
+/// next, and so on: what is measured is not its patience.
+fn replica_set(t: &Context, name: &str) -> Value {
+    let pod = t.pod(name, "10m", json!({"spec": {"containers": [in_slot(&["1h"])]}}));
+    let labels = json!({names::TASK_GROUP: name});
+    json!({"metadata": {"name": name}, "spec": {
+        "replicas": SEATS,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": pod["spec"]},
+    }})
 }
 
 /// The TaskGroup, and its placeholders run if it is to have some.
