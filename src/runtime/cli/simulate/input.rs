@@ -104,7 +104,7 @@ fn look_at_queues(arrivals: &[Arrival], notes: &mut Notes) {
 
 /// A namespace that no file names is there all the same, from the beginning, and each has the label that the API server gives
 /// it. Where no queue chooses namespaces nobody asks.
-fn make_namespaces(arrivals: &mut Vec<Arrival>) {
+pub(in crate::runtime::cli) fn make_namespaces(arrivals: &mut Vec<Arrival>) {
     let chooses = |arrival: &Arrival| match &arrival.what {
         Thing::Object(Body::Queue(queue)) => queue.spec.namespace_selector.is_some(),
         Thing::Object(_) | Thing::Job(_) => false,

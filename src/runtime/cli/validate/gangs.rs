@@ -1,4 +1,4 @@
-//! What the scheduler would say of the gangs of the files: it is asked, with these queues and nobody else.
+//! What the scheduler would say of the gangs of the files: it is asked, with these queues and namespaces and nobody else.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use crate::core::base::ids::Key;
 use crate::core::codes::Code;
 use crate::core::event::GroupSpec;
 use crate::core::model::lifecycle::AppState;
-use crate::runtime::cli::simulate::input::Input;
+use crate::runtime::cli::simulate::input::{Input, make_namespaces};
 use crate::shim::observation::Body;
 use crate::shim::task_group::group_spec;
 use crate::sim::play::{Arrival, Thing};
@@ -78,13 +78,15 @@ fn of_spec(group: &Group, nodes: &Nodes) -> Vec<Finding> {
 
 /// What the scheduler refuses, in its own words. Each sentence is said once for an application.
 fn judged(input: &Input, groups: &BTreeMap<Key, Group>) -> Vec<Finding> {
-    let is_queue = |what: &Thing| matches!(what, Thing::Object(Body::Queue(_)));
-    let queues = input.arrivals.iter().filter(|arrival| is_queue(&arrival.what)).cloned();
+    let is_of_queues = |what: &Thing| matches!(what, Thing::Object(Body::Queue(_) | Body::Namespace(_)));
+    let queues = input.arrivals.iter().filter(|arrival| is_of_queues(&arrival.what)).cloned();
     let own = groups.iter().map(|(key, group)| {
         let what = Thing::Object(Body::TaskGroup(group.object.clone()));
         Arrival { at: 0, key: key.clone(), what, lasts: None }
     });
-    let story = played(queues.map(|queue| Arrival { at: 0, ..queue }).chain(own));
+    let mut arrivals: Vec<Arrival> = queues.map(|queue| Arrival { at: 0, ..queue }).chain(own).collect();
+    make_namespaces(&mut arrivals);
+    let story = played(arrivals.into_iter());
     let by_name: BTreeMap<String, &Group> = groups.iter().map(|(key, group)| (key.to_string(), group)).collect();
     let (mut said, mut found) = (BTreeSet::new(), Vec::new());
     for gang in &story.gangs {

@@ -3,9 +3,10 @@
 use super::Site;
 use super::finding::{Finding, Severity};
 use super::pods::Pods;
+use crate::core::model::namespaces::own_path;
 use crate::runtime::cli::simulate::input::Input;
 use crate::shim::observation::Body;
-use crate::shim::queue::{IMPLICIT, QueueTree};
+use crate::shim::queue::{IMPLICIT, QueueTree, parent};
 use crate::sim::play::{Arrival, Thing};
 
 /// Everything about queues.
@@ -36,7 +37,7 @@ fn of_queue(input: &Input, tree: &QueueTree, arrival: &Arrival) -> Vec<Finding> 
 /// Pods outside task groups that name a queue; of others the gang is told.
 fn of_pods(tree: &QueueTree, pods: &Pods) -> Option<Finding> {
     let queue = pods.ask.queue.as_ref().filter(|_| pods.are_to_be_placed() && pods.group().is_none())?;
-    let message = if tree.in_force(queue).is_none() && !IMPLICIT.contains(&&**queue) {
+    let message = if tree.in_force(queue).is_none() && !IMPLICIT.contains(&&**queue) && !is_own(tree, pods, queue) {
         format!("queue {queue} is not in the files, or has no valid place in the tree")
     } else if tree.below(queue).next().is_some() {
         format!("queue {queue} has queues below it; name one of those")
@@ -44,4 +45,10 @@ fn of_pods(tree: &QueueTree, pods: &Pods) -> Option<Finding> {
         return None;
     };
     Some(pods.finding(Severity::Warning, "", message))
+}
+
+/// Whether this may be the queue that their namespace has of its own, of which there is no Queue object.
+fn is_own(tree: &QueueTree, pods: &Pods, queue: &str) -> bool {
+    let above = parent(queue).filter(|above| *own_path(above, &pods.ask.key.namespace) == *queue);
+    above.and_then(|above| tree.in_force(above)).is_some_and(|above| above.template.is_some())
 }

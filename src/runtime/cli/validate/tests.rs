@@ -159,6 +159,26 @@ fn what_may_be_meant_of_gangs_and_queues_is_warned_of() {
     }
 }
 
+/// A gang, and a pod that names the queue of its own namespace, are judged by the namespaces of the files.
+#[test]
+fn queues_of_namespaces_count() {
+    let teams = queue(
+        "root.teams",
+        "parent: root, namespaceSelector: {matchLabels: {team: a}}, childTemplate: {max: {cpu: 5}}",
+    );
+    let namespace = "{apiVersion: v1, kind: Namespace, metadata: {name: default, labels: {team: a}}}".to_owned();
+    let (gang, two) = (group("g", TWO), "warning: TaskGroup g: ");
+    only(&[teams.clone(), namespace.clone(), gang.clone()], two);
+    assert_eq!(lines(&[teams.clone(), gang].join("\n---\n")), [""; 0], "nothing says that the namespace is chosen");
+    let pod = |queue: &str| {
+        format!(
+            "{{apiVersion: v1, kind: Pod, metadata: {{name: p, labels: {{gangline.dev/queue: {queue}}}}}, spec: {{{OURS}}}}}"
+        )
+    };
+    assert_eq!(lines(&[teams.clone(), namespace.clone(), pod("root.teams.default")].join("\n---\n")), [""; 0]);
+    only(&[teams, namespace, pod("root.teams.other")], "queue root.teams.other is not in the files");
+}
+
 #[test]
 fn what_may_be_meant_of_pods_is_warned_of() {
     for (objects, said) in [
