@@ -139,6 +139,38 @@ fn a_gang_of_a_queue_below_its_promise_passes_the_gate_first() {
     assert_eq!(cluster.report("old").reason, "WaitingForQuota");
 }
 
+/// The same where nodes are what is scarce: room that becomes free goes to gangs of the queue below its promise, in the order of
+/// submission, and then to those that came before them.
+#[test]
+fn on_scarce_nodes_gangs_of_a_queue_below_its_promise_go_first() {
+    for all in [false, true] {
+        let mut cluster = Cluster::default().nodes(1, 8);
+        for (queue, spec) in [("root.none", 0), ("root.four", 4), ("root.others", 0)] {
+            cluster.show_queue(queue, if spec == 0 { QueueSpec::default() } else { promised(spec) });
+        }
+        (0..4).for_each(|number| cluster.other(&format!("runs-{number}"), "root.others", 2));
+        cluster.settle();
+        let names = ["none-0", "none-1", "four-0", "four-1", "four-2"];
+        for (created, name) in names.into_iter().enumerate() {
+            let mut spec = if all { cluster.all(name, 2) } else { cluster.direct(name, 2) };
+            spec.created = created as i64;
+            cluster.submit(name, &format!("root.{}", &name[..4]), spec);
+            cluster.members(name, 2);
+        }
+        cluster.settle();
+        let mut started: Vec<&str> = Vec::new();
+        for number in 0..4 {
+            assert!(names.iter().all(|name| started.contains(name) || cluster.state(name) == AppState::Accepted));
+            cluster.delete(&format!("runs-{number}"));
+            cluster.settle();
+            let runs = |name: &&&str| !started.contains(*name) && cluster.state(name) == AppState::Running;
+            let next: Vec<&str> = names.iter().filter(runs).copied().collect();
+            started.extend(next);
+        }
+        assert_eq!(started, ["four-0", "four-1", "none-0", "none-1"], "placeholders for all: {all}");
+    }
+}
+
 /// What is kept for who is first in line, in a queue that has what it is promised, keeps no queue below its promise waiting.
 #[test]
 fn a_hold_keeps_no_queue_below_its_promise_waiting() {

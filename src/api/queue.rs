@@ -31,6 +31,12 @@ use super::schema;
         json_path = ".status.applications.Running",
         description = "Applications that run"
     ),
+    printcolumn(
+        name = "Accepted",
+        type_ = "integer",
+        json_path = ".status.applications.Accepted",
+        description = "Applications that have not started yet"
+    ),
     printcolumn(name = "CPU", type_ = "string", json_path = ".status.allocated.cpu", description = "CPU in use"),
     printcolumn(name = "Max CPU", type_ = "string", json_path = ".spec.max.cpu"),
     printcolumn(
@@ -52,6 +58,7 @@ use super::schema;
         json_path = r#".status.conditions[?(@.type=="Active")].message"#,
         priority = 1
     ),
+    printcolumn(name = "Guaranteed CPU", type_ = "string", json_path = ".spec.guaranteed.cpu", priority = 1),
     printcolumn(
         name = "Guaranteed Used",
         type_ = "integer",
@@ -64,6 +71,27 @@ use super::schema;
         type_ = "string",
         json_path = ".status.firstInLine.application",
         description = "The first gang that waits in this queue",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Holds",
+        type_ = "boolean",
+        json_path = ".status.firstInLine.holds",
+        description = "Whether nothing behind it in this queue starts before it does",
+        priority = 1
+    ),
+    printcolumn(
+        name = "CPU Left",
+        type_ = "string",
+        json_path = ".status.headroom.cpu",
+        description = "What may still be used here and in all queues above; empty where nothing limits it",
+        priority = 1
+    ),
+    printcolumn(
+        name = "Memory Left",
+        type_ = "string",
+        json_path = ".status.headroom.memory",
+        description = "As above",
         priority = 1
     ),
     printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp")
