@@ -79,7 +79,8 @@ fn gang(name: &str, min_member: u32, shape: &Arc<Shape>) -> Event {
         min_member,
         min_resource: shape.request.clone(),
         shape: shape.clone(),
-        gang: vec![name.into()],
+        gang: vec![Key::new("ns", name)],
+        across: None,
         reservation: Reservation::Direct,
         placeholder_for: PlaceholderFor::Missing,
         style: Style::Soft,
@@ -373,7 +374,8 @@ fn gang_fits_in_no_way(bencher: Bencher<'_, '_>, (nodes, short): (u32, Short)) {
     let of_job = |name: &str, count: u32, shape: &Arc<Shape>| {
         let mut event = gang(name, count, shape);
         if let Event::Group(_, spec) = &mut event {
-            (spec.application, spec.gang) = ("job".into(), vec!["driver".into(), "worker".into()]);
+            (spec.application, spec.gang) =
+                ("job".into(), ["driver", "worker"].map(|name| Key::new("ns", name)).to_vec());
         }
         event
     };

@@ -20,6 +20,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_events", "src/controller/announce.rs"),
     ("spec_facts", "src/core/facts, src/core/gang/heed.rs"),
     ("spec_gang", "src/core/gang"),
+    ("spec_gang_groups", "src/core/gang/judge.rs, src/core/model/group.rs"),
     ("spec_gate", "src/core/gang/gate.rs"),
     ("spec_head", "src/core/order/heads.rs"),
     ("spec_interrupted", "src/core/gang/recover.rs, src/core/gang/replace.rs"),

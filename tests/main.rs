@@ -49,6 +49,7 @@ mod spec_endings;
 mod spec_events;
 mod spec_facts;
 mod spec_gang;
+mod spec_gang_groups;
 mod spec_gate;
 mod spec_head;
 mod spec_interrupted;

@@ -4,7 +4,7 @@ use gangline::core::event::GroupSpec;
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::step::Scheduler;
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, listed};
 
 /// 01, 1.3 "Bound": "a gang may ask for at most `--max-placeholders` placeholders (… Rejected `TooManyPlaceholders`,
 /// suggesting Direct)".
@@ -19,7 +19,7 @@ fn a_gang_has_no_more_placeholders_than_it_may() {
         cluster.submit(name, "root.default", spec);
     }
     for (name, spec) in [("first", first), ("second", second)] {
-        let gang = vec!["first".into(), "second".into()];
+        let gang = listed(["first", "second"]);
         cluster.submit(name, "root.default", GroupSpec { application: "both".into(), gang, ..spec });
     }
     cluster.members("direct", 6);

@@ -4,7 +4,7 @@ use gangline::core::event::{PlaceholderFor, Reservation, Role, Style};
 use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 
-use crate::support::cluster::{Cluster, size};
+use crate::support::cluster::{Cluster, listed, size};
 
 /// 01, 1.2.1: "a pod that names neither (a singleton: no gang, normal scheduling)".
 #[test]
@@ -183,7 +183,7 @@ fn a_member_larger_than_its_seat_waits_for_the_difference_and_the_other_seats_st
 /// Two TaskGroups of one application, `a` and `b`, of so many members each.
 fn pair(cluster: &Cluster, name: &str, min: u32) -> gangline::core::event::GroupSpec {
     let mut spec = cluster.direct(name, min);
-    (spec.application, spec.gang) = ("job".into(), vec!["a".into(), "b".into()]);
+    (spec.application, spec.gang) = ("job".into(), listed(["a", "b"]));
     spec
 }
 
@@ -254,7 +254,7 @@ fn task_groups_that_disagree_are_rejected() {
         |spec| _ = spec.timeouts.set(Deadline::Wait, Some(1)),
         |spec| _ = spec.timeouts.set(Deadline::Completion, Some(1)),
         |spec| _ = spec.timeouts.set(Deadline::Completion, None),
-        |spec| spec.gang = vec!["b".into()],
+        |spec| spec.gang = listed(["b"]),
     ];
     for (number, disagree) in disagreements.into_iter().enumerate() {
         let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 9);

@@ -213,8 +213,13 @@ fn gangs_of_other_namespaces_do_not_wait_for_what_admission_does_here() {
     cluster.settle().wait(61_000).settle();
     assert_eq!(cluster.report("b").reason, "WaitingBehind");
     let before = created(&cluster.log).len();
-    let theirs =
-        GroupSpec { application: "d".into(), gang: vec!["d".into()], queue: Some("root.q".into()), created: 3, ..spec };
+    let theirs = GroupSpec {
+        application: "d".into(),
+        gang: vec![Key::new("other", "d")],
+        queue: Some("root.q".into()),
+        created: 3,
+        ..spec
+    };
     cluster.tell(gangline::core::event::Event::Group(Key::new("other", "d"), theirs.into()));
     cluster.settle();
     assert_eq!(created(&cluster.log)[before..], ["d/0", "d/1", "d/2"]);

@@ -10,7 +10,7 @@ use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::Refusal;
 use gangline::core::shape::NodeSpec;
 
-use crate::support::cluster::{Cluster, NS};
+use crate::support::cluster::{Cluster, NS, listed};
 use crate::support::phases::{held, interrupted};
 
 /// 01, 1.11: when the Binding that a process had sent before it died comes to light while the next one, which could know of
@@ -217,7 +217,7 @@ fn the_largest_members_of_an_interrupted_gang_go_first() {
     let mut other = cluster.sized("other", Role::Foreign, 6);
     other.place = Place::On { node: "large".into(), running: true };
     cluster.show(other);
-    let gang = vec!["a".into(), "b".into(), "c".into()];
+    let gang = listed(["a", "b", "c"]);
     for (name, cpu) in [("a", 1), ("b", 2), ("c", 1)] {
         let shape = cluster_shape(cpu);
         let (gang, min_resource) = (gang.clone(), shape.request.clone());
@@ -241,7 +241,7 @@ fn members_of_an_interrupted_gang_without_a_choice_go_first() {
             let labels = [("name".into(), name.into())].into();
             cluster.show_node(name, NodeSpec { allocatable, labels, ..NodeSpec::default() });
         }
-        let gang = vec!["a".into(), "b".into(), "c".into()];
+        let gang = listed(["a", "b", "c"]);
         for (name, cpu) in [("a", 2), ("b", 1), ("c", 2)] {
             let mut shape = (*cluster_shape(cpu)).clone();
             shape.selector.extend((name == "b").then(|| ("name".into(), only.into())));

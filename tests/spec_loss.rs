@@ -5,7 +5,7 @@ use gangline::core::event::{GroupSpec, Place};
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::shape::NodeSpec;
 
-use crate::support::cluster::{Cluster, NS};
+use crate::support::cluster::{Cluster, NS, listed};
 use crate::support::phases::{held, phases, running};
 
 /// 01, 1.5: "A placeholder deleted by a user, evicted, preempted, failed …: the seat goes back to Open and is planned
@@ -378,7 +378,7 @@ fn a_gang_that_loses_one_of_its_task_groups() {
     for started in [false, true] {
         let mut cluster = Cluster::default().nodes(2, 4);
         for name in ["a", "b"] {
-            let gang = vec!["a".into(), "b".into()];
+            let gang = listed(["a", "b"]);
             let spec = GroupSpec { application: "job".into(), gang, ..cluster.all(name, 2) };
             cluster.apply(name, spec);
         }

@@ -7,7 +7,7 @@ use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::SpecError;
 use gangline::core::shape::{Operator, Requirement};
 
-use crate::support::cluster::{Cluster, NS};
+use crate::support::cluster::{Cluster, NS, listed};
 
 /// So many cores.
 fn cores(cpu: i128) -> Limit {
@@ -364,7 +364,7 @@ fn the_order_in_which_they_come_decides_nothing() {
 #[test]
 fn a_gang_of_which_one_names_a_queue_is_there() {
     let mut cluster = teams();
-    let gang: Vec<Text> = vec!["a".into(), "b".into()];
+    let gang = listed(["a", "b"]);
     for (name, queue) in [("a", None), ("b", Some("root.default".into()))] {
         let spec = GroupSpec { queue, application: "app".into(), gang: gang.clone(), ..cluster.direct(name, 1) };
         cluster.apply(name, spec);

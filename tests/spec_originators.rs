@@ -4,7 +4,7 @@ use gangline::core::base::resources::Limit;
 use gangline::core::event::{Event, GroupSpec};
 use gangline::core::model::lifecycle::AppState;
 
-use crate::support::cluster::{Cluster, NS, size};
+use crate::support::cluster::{Cluster, NS, listed, size};
 use crate::support::phases::phases;
 
 /// 01, 1.2.2: the originator "is part of rejection, gate and transaction (a gang that fills the quota must not lock out
@@ -118,7 +118,7 @@ fn a_namespace_quota_has_room_for_the_largest_member_of_all_task_groups() {
             for (name, cores) in ["p0", "p1"].into_iter().zip(sizes) {
                 let spec = GroupSpec {
                     application: "pair".into(),
-                    gang: vec!["p0".into(), "p1".into()],
+                    gang: listed(["p0", "p1"]),
                     min_resource: size(cores),
                     ..cluster.group(name, 1)
                 };

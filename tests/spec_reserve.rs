@@ -5,7 +5,7 @@ use gangline::core::event::{AskSpec, BindOutcome, Event, GroupSpec, Place, Place
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::{Objection, Refusal, Unsupported};
 
-use crate::support::cluster::{Cluster, size};
+use crate::support::cluster::{Cluster, listed, size};
 
 fn refusal(code: u16) -> Refusal {
     Refusal { code, message: "no".into() }
@@ -71,7 +71,7 @@ fn direct_goes_on_looking_while_a_candidate_fits_nowhere() {
 fn placeholders_that_are_still_to_come_are_counted() {
     let mut cluster = Cluster::default().nodes(1, 9);
     for name in ["a", "b"] {
-        let gang = ["a", "b"].map(Into::into).into();
+        let gang = listed(["a", "b"]);
         let spec = GroupSpec { application: "app".into(), gang, ..cluster.all(name, 2) };
         cluster.apply(name, spec);
     }

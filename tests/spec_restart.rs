@@ -7,12 +7,12 @@ use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::SpecError;
 
-use crate::support::cluster::{Cluster, NS};
+use crate::support::cluster::{Cluster, NS, listed};
 
 /// Two task groups of one gang with a member each.
 fn pair(cluster: &mut Cluster) {
     for name in ["p0", "p1"] {
-        let gang = vec!["p0".into(), "p1".into()];
+        let gang = listed(["p0", "p1"]);
         let spec = GroupSpec { application: "pair".into(), gang, ..cluster.direct(name, 1) };
         cluster.apply(name, spec);
     }
@@ -97,7 +97,7 @@ fn a_started_gang_goes_on_without_one_of_its_task_groups() {
 fn seats_of_a_started_gang_stay_held_without_one_of_its_task_groups() {
     let mut cluster = Cluster::default().nodes(2, 4);
     for name in ["p0", "p1"] {
-        let gang = vec!["p0".into(), "p1".into()];
+        let gang = listed(["p0", "p1"]);
         let spec = GroupSpec { application: "pair".into(), gang, ..cluster.all(name, 2) };
         cluster.apply(name, spec);
     }

@@ -6,7 +6,7 @@ use gangline::core::base::resources::Resources;
 use gangline::core::event::{AskSpec, GroupSpec, PlaceholderFor, Reservation, Role};
 use gangline::core::shape::{NodeSpec, Shape};
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, listed};
 
 fn resources(cpu: i64, gpu: i64, pods: i64) -> Resources {
     let mut resources = Resources { base: [cpu * 1000, 4 << 30, 0, pods], rare: Vec::new() };
@@ -25,7 +25,7 @@ fn submit(cluster: &mut Cluster, reservation: Reservation) {
         let shape = Arc::new(Shape { request: request.clone(), ..Shape::default() });
         let spec = GroupSpec {
             application: "job".into(),
-            gang: vec!["driver".into(), "worker".into()],
+            gang: listed(["driver", "worker"]),
             min_resource: request,
             shape: shape.clone(),
             reservation,
@@ -107,7 +107,7 @@ fn who_finds_no_node_even_alone_is_named() {
     node(&mut cluster, "n0", 8, 0);
     for (name, cpu) in [("a", 8), ("b", 5), ("c", 4)] {
         let shape = Arc::new(Shape { request: resources(cpu, i64::from(name == "c"), 1), ..Shape::default() });
-        let gang = ["a", "b", "c"].map(Into::into).into();
+        let gang = listed(["a", "b", "c"]);
         let spec = GroupSpec { application: "job".into(), gang, shape: shape.clone(), ..cluster.direct(name, 1) };
         cluster.apply(name, spec);
         let member = cluster.pod(&format!("{name}-0"), Role::Member { group: name.into() });

@@ -7,7 +7,7 @@ use gangline::core::model::gang::NUMBERS_MS;
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::shape::{Effect, NodeSpec, Shape, Taint};
 
-use crate::support::cluster::{Cluster, size};
+use crate::support::cluster::{Cluster, listed, size};
 
 /// A second after nodes have changed, those who wait are told.
 const SOON_MS: u64 = 1_000;
@@ -121,7 +121,7 @@ fn the_task_group_that_is_short_is_named() {
     for (name, cpu) in [("driver", 1), ("workers", 2)] {
         let mut spec = cluster.direct(name, if name == "driver" { 1 } else { 3 });
         (spec.application, spec.min_resource) = ("app".into(), size(cpu));
-        spec.gang = vec!["driver".into(), "workers".into()];
+        spec.gang = listed(["driver", "workers"]);
         cluster.apply(name, spec);
     }
     cluster.member("driver-0", "driver");

@@ -8,7 +8,7 @@ use gangline::shim::observation::{Outcome, WatchFact};
 use gangline::shim::op::{Call, Kind, Op};
 use serde_json::json;
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, listed};
 use crate::support::driven::{Driven, group, member};
 use crate::support::phases::{ending, held, running};
 
@@ -119,7 +119,7 @@ fn placeholders_leave_an_application_accepted() {
 fn a_member_takes_a_seat_of_its_own_task_group_alone() {
     let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 3);
     for (name, min) in [("a", 1), ("b", 2)] {
-        let gang = vec!["a".into(), "b".into()];
+        let gang = listed(["a", "b"]);
         let spec = GroupSpec { application: "job".into(), gang, ..cluster.all(name, min) };
         cluster.submit(name, "root.q", spec);
     }

@@ -7,7 +7,7 @@ use gangline::core::event::{AskSpec, Event, GroupSpec, Place, QueueSpec, Role};
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::SpecError;
 
-use crate::support::cluster::{Cluster, NS, size};
+use crate::support::cluster::{Cluster, NS, listed, size};
 
 /// 01, 1.1 Identity: "it stays New until all of them exist".
 #[test]
@@ -15,14 +15,17 @@ fn a_gang_waits_until_every_listed_task_group_exists() {
     let mut cluster = Cluster::default().nodes(2, 4);
     for name in ["a", "b"] {
         let mut spec = cluster.direct(name, 1);
-        (spec.application, spec.gang) = ("job".into(), vec!["a".into(), "b".into()]);
+        (spec.application, spec.gang) = ("job".into(), listed(["a", "b"]));
         cluster.apply(name, spec);
         cluster.member(&format!("{name}-0"), name);
         cluster.settle();
         if name == "a" {
             assert_eq!((cluster.state("a"), cluster.report("a").reason), (AppState::New, "WaitingForTaskGroups"));
             assert_eq!(cluster.why("a-0"), Some("WaitingForTaskGroups"));
-            assert_eq!(cluster.report("a").message, "1 of 2 TaskGroups of the gang exist; missing: b");
+            assert_eq!(
+                cluster.report("a").message,
+                "1 of 2 TaskGroups of the gang exist and list the same; missing: b"
+            );
             assert_eq!(cluster.bound(), [""; 0]);
         }
     }
@@ -35,12 +38,12 @@ fn a_gang_waits_until_every_listed_task_group_exists() {
 fn a_listed_task_group_of_another_application_is_a_mismatch() {
     for mutual in [true, false] {
         let mut cluster = Cluster::default().nodes(2, 4);
-        let spec = GroupSpec { gang: vec!["a".into(), "b".into()], ..cluster.direct("a", 1) };
+        let spec = GroupSpec { gang: listed(["a", "b"]), ..cluster.direct("a", 1) };
         cluster.apply("a", spec);
         cluster.settle();
         assert_eq!(cluster.report("a").reason, "WaitingForTaskGroups");
-        let gang = if mutual { vec!["a".into(), "b".into()] } else { vec!["b".into()] };
-        let other = GroupSpec { gang, ..cluster.direct("b", 1) };
+        let theirs = if mutual { listed(["a", "b"]) } else { listed(["b"]) };
+        let other = GroupSpec { gang: theirs, ..cluster.direct("b", 1) };
         cluster.apply("b", other.clone());
         cluster.settle();
         for name in ["a", "b"].iter().take(if mutual { 2 } else { 1 }) {
@@ -55,10 +58,7 @@ fn a_listed_task_group_of_another_application_is_a_mismatch() {
         gone.lose_group("b");
         gone.settle();
         assert_eq!((gone.state("a"), gone.report("a").reason), (AppState::New, "WaitingForTaskGroups"));
-        cluster.apply(
-            "b",
-            GroupSpec { application: "a".into(), gang: vec!["a".into(), "b".into()], generation: 2, ..other },
-        );
+        cluster.apply("b", GroupSpec { application: "a".into(), gang: listed(["a", "b"]), generation: 2, ..other });
         cluster.settle();
         assert_eq!((cluster.state("a"), cluster.state("b")), (AppState::Accepted, AppState::Accepted));
     }
@@ -90,7 +90,7 @@ fn a_task_group_that_the_gang_does_not_list_stays_outside() {
 }
 
 pub(crate) fn of_pair(cluster: &Cluster, name: &str) -> GroupSpec {
-    GroupSpec { application: "pair".into(), gang: vec!["p0".into(), "p1".into()], ..cluster.direct(name, 1) }
+    GroupSpec { application: "pair".into(), gang: listed(["p0", "p1"]), ..cluster.direct(name, 1) }
 }
 
 /// A gang of p0 and p1 that runs, of which p1 was deleted.
@@ -140,7 +140,7 @@ fn a_task_group_that_differs_from_its_running_gang_stays_outside() {
     let changes: [(Change, &str); 3] = [
         (|spec| spec.queue = Some("root".into()), "it disagrees with the gang about spec.queue"),
         (|spec| spec.errors = vec![wrong("spec.minMember")], "spec.minMember: is wrong"),
-        (|spec| spec.gang = vec!["p1".into()], "it disagrees with the gang about spec.gangGroup"),
+        (|spec| spec.gang = listed(["p1"]), "it disagrees with the gang about spec.gangGroup"),
     ];
     for (change, words) in changes {
         let mut cluster = half_of_a_running_pair();

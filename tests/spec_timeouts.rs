@@ -5,7 +5,7 @@ use gangline::core::event::{GroupSpec, Place, Role, Style};
 use gangline::core::model::countdown::{Deadline, Timeouts};
 use gangline::core::model::lifecycle::AppState;
 
-use crate::support::cluster::{Cluster, timeouts};
+use crate::support::cluster::{Cluster, listed, timeouts};
 
 /// Three held seats, for which nobody comes; a pod with a scheduling gate is there.
 fn held(style: Style) -> Cluster {
@@ -446,7 +446,7 @@ fn pods_of_a_gang_that_was_changed_do_not_fail() {
 fn pods_fail_before_the_next_life_begins() {
     let mut cluster = Cluster::default().nodes(1, 4).queue("root.q", 4);
     for name in ["g", "h"] {
-        let gang = vec!["g".into(), "h".into()];
+        let gang = listed(["g", "h"]);
         let spec =
             GroupSpec { style: Style::Hard, timeouts: both(60), gang, application: "a".into(), ..cluster.all(name, 1) };
         cluster.submit(name, "root.q", spec);

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use gangline::api::names;
+use gangline::api::task_group::TaskGroup;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::json;
 
@@ -24,6 +25,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("gangs: the more urgent gang goes first", Needs::Nodes(1), priority),
         test("gangs: more members than minMember are ordinary pods", Needs::Nodes(1), more_members),
         test("gangs: members are of one namespace", Needs::Nodes(1), namespaces),
+        test("gangs: task groups of two namespaces that list each other start together", Needs::Nodes(1), across),
         test("gangs: a gated member counts once it is ungated", Needs::Nodes(1), gated),
     ]
 }
@@ -172,7 +174,7 @@ async fn application(t: &mut Context) -> Result<()> {
         t.group("left", 2, "1", spec.clone()).await?;
         t.pods().create(t.pod("driver", "1", driver)).await?;
         let group = t.wait_reason("left", "WaitingForTaskGroups").await?;
-        assert_eq!(status(&group).message, "1 of 2 TaskGroups of the gang exist; missing: right");
+        assert_eq!(status(&group).message, "1 of 2 TaskGroups of the gang exist and list the same; missing: right");
         assert_eq!(status(&group).application_state, "New");
         t.wait_pod_reason("driver", "WaitingForTaskGroups").await
     };
@@ -272,6 +274,33 @@ async fn gated(t: &mut Context) -> Result<()> {
 }
 
 /// A label names a TaskGroup of the pod's own namespace only.
+/// Who lists a TaskGroup of another namespace waits until that lists it, too.
+async fn across(t: &mut Context) -> Result<()> {
+    let other = t.add_namespace("other", json!({})).await?;
+    let (groups, pods) = (Objects::<TaskGroup>::of(&t.client, &other), Objects::<Pod>::of(&t.client, &other));
+    let there = format!("{other}/there");
+    let gang = json!([format!("{}/here", t.namespace), there]);
+    t.group("here", 1, "1", json!({"reservation": "Direct", "gangGroup": gang})).await?;
+    t.members("here", 0..1, "1").await?;
+    let labels = json!({"metadata": {"namespace": other, "labels": {names::TASK_GROUP: "there"}}});
+    pods.create(t.pod("there-0", "1", labels)).await?;
+    let alone = json!({"minMember": 2, "minResource": {"cpu": "1"}, "reservation": "Direct"});
+    groups.create(json!({"metadata": {"name": "there"}, "spec": alone})).await?;
+    let told =
+        |group: &TaskGroup| status(group).reason == "WaitingForTaskGroups" && status(group).message.contains(&there);
+    t.groups().wait("here", "names the one that does not list it", told).await?;
+    let waits = |group: &TaskGroup| status(group).reason == "WaitingForMembers";
+    groups.wait("there", "waits for its own member alone", waits).await?;
+
+    groups.patch("there", json!({"spec": {"gangGroup": gang, "minMember": 1}})).await?;
+    t.wait_running("here", 1).await?;
+    pods.wait("there-0", "runs", |pod| phase(pod) == "Running").await?;
+    for (groups, name) in [(&t.groups(), "here"), (&groups, "there")] {
+        groups.wait(name, "runs", |group| status(group).application_state == "Running").await?;
+    }
+    Ok(())
+}
+
 async fn namespaces(t: &mut Context) -> Result<()> {
     let other = t.add_namespace("other", json!({})).await?;
     t.group("pair", 2, "1", json!({"reservation": "Direct"})).await?;

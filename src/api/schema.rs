@@ -119,14 +119,6 @@ pub(super) fn one_bound(schema: &mut Schema) {
     schema.insert("x-kubernetes-validations".to_owned(), rules);
 }
 
-/// Names of TaskGroups, all of one namespace. Said of the list and not of the whole object: what an earlier definition let
-/// through and nobody changes does not keep a status from being written then.
-pub(super) fn of_one_namespace(schema: &mut Schema) {
-    let one = "self.all(one, one.split('/')[0] == self[0].split('/')[0])";
-    let rules = json!([rule(one, "must list TaskGroups of one namespace")]);
-    schema.insert("x-kubernetes-validations".to_owned(), rules);
-}
-
 /// Labels for placeholders.
 pub(super) fn template_labels(schema: &mut Schema) {
     selector(schema);

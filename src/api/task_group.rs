@@ -100,14 +100,14 @@ pub struct TaskGroupSpec {
     /// queue before anything of the application is placed; members that exist count with what they request.
     #[schemars(transform = schema::positive_amounts, extend("minProperties" = 1))]
     pub min_resource: BTreeMap<String, Quantity>,
-    /// The TaskGroups of the application, as namespace/name, this one included: all of them start together. Each must
-    /// list the same. Default: this one alone.
+    /// The TaskGroups that start together, as namespace/name, this one included. Each must list the same: one of another namespace
+    /// that does not is not concerned, and this one waits. Those of one namespace have the same applicationId. Default: this one
+    /// alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 64),
         inner(length(max = 127), regex(pattern = schema::NAMESPACED_NAME)),
-        extend("x-kubernetes-list-type" = "set"),
-        transform = schema::of_one_namespace
+        extend("x-kubernetes-list-type" = "set")
     )]
     pub gang_group: Vec<String>,
     /// How places are held until the members run. Placeholder: by pods that do nothing and give way to members. Direct:

@@ -277,8 +277,11 @@ pub struct GroupSpec {
     pub min_resource: Resources,
     /// What a placeholder is expected to need of a node, before admission changes it.
     pub shape: Arc<Shape>,
-    /// Names of all groups of the gang in this namespace, this one included; sorted.
-    pub gang: Vec<Text>,
+    /// All task groups of the gang, this one included; sorted.
+    pub gang: Vec<Key>,
+    /// Of a gang that lies in several namespaces, the name of what its task groups are together: another one for each set of task
+    /// groups, so that who lists somebody who does not list it back is never one with it (01, 1.6).
+    pub across: Option<Text>,
     /// How seats are held.
     pub reservation: Reservation,
     /// For whom placeholders are created.

@@ -511,7 +511,11 @@ impl fmt::Display for Reason {
         match self {
             Self::WaitingForTaskGroups { missing, listed } => {
                 let have = *listed as usize - missing.len();
-                write!(f, "{have} of {listed} TaskGroups of the gang exist; missing: {}", missing.join(", "))
+                write!(
+                    f,
+                    "{have} of {listed} TaskGroups of the gang exist and list the same; missing: {}",
+                    missing.join(", ")
+                )
             }
             Self::WaitingForQueues { queue } => {
                 write!(f, "whether queue {queue} exists cannot be known: the cluster does not serve the kind Queue")

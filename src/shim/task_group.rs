@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use sha2::{Digest, Sha256};
 
 use super::placeholder::{self, Blueprint, PlaceholderConfig};
 use super::quantity::Quantity;
@@ -21,6 +22,8 @@ use crate::core::time::Wall;
 
 /// Most task groups of one application.
 pub const MAX_GANG: usize = 64;
+/// Bytes of the hash in the name of a gang in several namespaces: so many that nobody finds another gang with the same.
+const HASH: usize = 16;
 /// Seconds in Waiting before Completed, if the TaskGroup does not say.
 const COMPLETION_TIMEOUT_SECONDS: u32 = 30;
 /// Seconds for which placeholders hold seats, if the TaskGroup does not say: as in YuniKorn.
@@ -47,6 +50,7 @@ pub fn group_spec(group: &TaskGroup) -> GroupSpec {
         min_member: group.spec.min_member,
         min_resource: min_resource(group),
         shape: Arc::new(expected_shape(group, &key)),
+        across: across(&gang, &key),
         gang,
         reservation: match group.spec.reservation {
             api::Reservation::Placeholder => Reservation::Placeholder,
@@ -174,41 +178,51 @@ fn timed_out(status: &TaskGroupStatus) -> Option<TimedOut> {
     Some(TimedOut { what, since: wall(&condition.last_transition_time), pods_until, sentence })
 }
 
-/// Names of the gang's groups, sorted; of a list that is wrong, those that are right.
-fn gang(group: &TaskGroup, key: &Key, errors: &mut Errors) -> Vec<Text> {
+/// The gang's groups, sorted; of a list that is wrong, those that are right.
+fn gang(group: &TaskGroup, key: &Key, errors: &mut Errors) -> Vec<Key> {
     let listed = &group.spec.gang_group;
     if listed.is_empty() {
-        return vec![key.name.clone()];
+        return vec![key.clone()];
     }
     let count = listed.len();
     errors.unless(count <= MAX_GANG, "spec.gangGroup", format!("must have at most {MAX_GANG} entries, has {count}"));
-    let mut gang: Vec<Text> = Vec::new();
+    let mut gang: Vec<Key> = Vec::new();
     for (at, entry) in listed.iter().take(MAX_GANG).enumerate() {
-        match gang_entry(entry, key) {
-            Ok(name) if gang.iter().any(|known| **known == *name) => {
+        match gang_entry(entry) {
+            Some(listed) if gang.contains(&listed) => {
                 errors.add(format!("spec.gangGroup[{at}]"), format!("{entry} is listed twice"));
             }
-            Ok(name) => gang.push(name.into()),
-            Err(problem) => errors.add(format!("spec.gangGroup[{at}]"), problem),
+            Some(listed) => gang.push(listed),
+            None => errors.add(format!("spec.gangGroup[{at}]"), format!("{entry:?} must be namespace/name")),
         }
     }
-    let itself = gang.contains(&key.name) || count > MAX_GANG;
+    let itself = gang.contains(key) || count > MAX_GANG;
     errors.unless(itself, "spec.gangGroup", format!("must list the TaskGroup itself: {key}"));
     gang.sort_unstable();
     gang
 }
 
-fn gang_entry<'a>(entry: &'a str, key: &Key) -> Result<&'a str, String> {
-    let parts = entry.split_once('/').filter(|(namespace, name)| {
-        syntax::is_dns_label(namespace) && syntax::is_dns_subdomain(name) && syntax::is_label_value(name)
-    });
-    match parts {
-        None => Err(format!("{entry:?} must be namespace/name")),
-        Some((namespace, _)) if *namespace != *key.namespace => {
-            Err(format!("{entry} is in another namespace; a gang lies in one namespace"))
-        }
-        Some((_, name)) => Ok(name),
+fn gang_entry(entry: &str) -> Option<Key> {
+    let (namespace, name) = entry.split_once('/')?;
+    let is_fine = syntax::is_dns_label(namespace) && syntax::is_dns_subdomain(name) && syntax::is_label_value(name);
+    is_fine.then(|| Key::new(namespace, name))
+}
+
+/// What the task groups of a gang in several namespaces are together: named after the first, with a hash of all of them. One that
+/// does not list itself is with nobody.
+fn across(gang: &[Key], key: &Key) -> Option<Text> {
+    let first = gang.first().filter(|_| gang.contains(key))?;
+    if gang.iter().all(|other| other.namespace == first.namespace) {
+        return None;
     }
+    let mut digest = Sha256::new();
+    for text in gang.iter().flat_map(|key| [&key.namespace, &key.name]) {
+        // Each text goes in with its length, since `a` and `bc` would otherwise hash like `ab` and `c`.
+        digest.update((text.len() as u64).to_le_bytes());
+        digest.update(text.as_bytes());
+    }
+    let hash: String = digest.finalize().iter().take(HASH).map(|byte| format!("{byte:02x}")).collect();
+    Some(format!("{first} and {} more ({hash})", gang.len() - 1).into())
 }
 
 #[cfg(test)]
@@ -242,7 +256,10 @@ mod tests {
         assert_eq!((&*spec.application, spec.queue), ("executors", None));
         assert_eq!((spec.min_member, &spec.min_resource), (2, &Resources::pod(500, 1 << 30)));
         let timeouts = Deadline::ALL.map(|what| spec.timeouts.of(what));
-        assert_eq!((spec.gang, timeouts), (vec!["executors".into()], [None, Some(900_000), None, Some(30_000)]));
+        assert_eq!(
+            (spec.gang, timeouts),
+            (vec![Key::new("data", "executors")], [None, Some(900_000), None, Some(30_000)])
+        );
         assert_eq!(spec.seat_hold, 60_000);
         assert_eq!(spec.style, Style::Soft);
         assert_eq!((spec.reservation, spec.placeholder_for), (Reservation::Placeholder, PlaceholderFor::Missing));
@@ -282,10 +299,6 @@ mod tests {
                 "spec.queue: must be a queue path of at most 63 characters: root, or root. and DNS labels joined by dots",
             ),
             (json!({"spec.gangGroup": ["data/a"]}), "spec.gangGroup: must list the TaskGroup itself: data/executors"),
-            (
-                json!({"spec.gangGroup": ["data/executors", "other/a"]}),
-                "spec.gangGroup[1]: other/a is in another namespace; a gang lies in one namespace",
-            ),
             (json!({"spec.gangGroup": ["data/executors", "a"]}), "spec.gangGroup[1]: \"a\" must be namespace/name"),
             (
                 json!({"spec.gangGroup": ["data/executors", "data/executors"]}),
@@ -359,7 +372,23 @@ mod tests {
             assert!(errors(&changes).is_empty(), "{changes}");
         }
         let spec = group_spec(&group(&json!({"spec.gangGroup": ["data/executors", "data/driver"]})));
-        assert_eq!(spec.gang, ["driver".into(), "executors".into()]);
+        assert_eq!(spec.gang, ["driver", "executors"].map(|name| Key::new("data", name)));
+        assert_eq!(spec.across, None);
+    }
+
+    /// Together are those that list the same set and are in it.
+    #[test]
+    fn a_gang_in_several_namespaces_has_a_name_of_its_own() {
+        let across = |listed: &[&str]| group_spec(&group(&json!({"spec.gangGroup": listed}))).across;
+        let name = across(&["data/executors", "b/x"]).expect("a name");
+        assert!(name.starts_with("b/x and 1 more ("), "{name}");
+        assert_eq!(across(&["b/x", "data/executors"]).as_ref(), Some(&name));
+        for other in [&["data/executors", "b/x", "b/y"][..], &["data/executors", "bx/x"], &["data/executors", "b/xx"]] {
+            assert_ne!(across(other).expect("a name"), name, "{other:?}");
+        }
+        for nobody in [&["b/x", "data/other"][..], &["b/x"], &[]] {
+            assert_eq!(across(nobody), None, "{nobody:?}");
+        }
     }
 
     #[test]

@@ -10,7 +10,7 @@ use self::draw::{Instance, instance};
 pub(crate) use self::draw::{KINDS, Kind};
 use self::exact::{Room, fits};
 use crate::circle;
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, listed};
 
 /// How many gangs of each kind are drawn: 500 of those with equal members, and all 5000 in the long battery.
 fn gangs_of_a_kind() -> u64 {
@@ -42,9 +42,10 @@ fn play(instance: &Instance) -> Cluster {
         }
     }
     let names: Vec<Text> = (0..instance.groups.len()).map(|at| format!("g{at}").into()).collect();
+    let gang = listed(names.iter().map(|name| &**name));
     for (name, group) in names.iter().zip(&instance.groups) {
         let min_resource = group.members[0].0.request.clone();
-        let spec = GroupSpec { application: "app".into(), gang: names.clone(), ..cluster.direct(name, group.need) };
+        let spec = GroupSpec { application: "app".into(), gang: gang.clone(), ..cluster.direct(name, group.need) };
         cluster.apply(name, GroupSpec { min_resource, shape: group.members[0].0.clone(), ..spec });
         let shapes = group.members.iter().flat_map(|(shape, count)| (0..*count).map(move |_| shape.clone()));
         for (number, shape) in shapes.enumerate() {

@@ -10,7 +10,7 @@ use gangline::core::model::countdown::Deadline;
 use gangline::core::reason::{Objection, Refusal, Unsupported};
 use gangline::core::shape::{NodeSpec, Shape};
 
-use crate::support::cluster::{Cluster, size};
+use crate::support::cluster::{Cluster, listed, size};
 
 /// The options of a line: `key=value`, each to be used once.
 struct Options<'a>(BTreeMap<&'a str, &'a str>);
@@ -129,7 +129,7 @@ fn group(cluster: &mut Cluster, name: &str, min: u32, options: &mut Options<'_>)
     options.number("created", &mut spec.created)?;
     options.number("generation", &mut spec.generation)?;
     if let Some(gang) = options.take("gang") {
-        spec.gang = gang.split(',').map(Into::into).collect();
+        spec.gang = listed(gang.split(','));
     }
     if let Some(uid) = options.take("uid") {
         spec.uid = Uid::new(uid);

@@ -50,6 +50,19 @@ pub fn timeouts(what: Deadline, seconds: u64) -> Timeouts {
     Timeouts::default().with(what, Some(1_000 * seconds))
 }
 
+/// The task groups of one gang, by their names; those of another namespace as `namespace/name`.
+pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<Key> {
+    names.into_iter().map(key_of).collect()
+}
+
+fn key_of(name: &str) -> Key {
+    name.split_once('/').map_or_else(|| Key::new(NS, name), |(namespace, name)| Key::new(namespace, name))
+}
+
+fn name_of(key: &Key) -> String {
+    if *key.namespace == *NS { key.name.to_string() } else { key.to_string() }
+}
+
 /// `cpu` cores and 1 GiB.
 pub fn size(cpu: i64) -> Resources {
     Resources::pod(cpu * 1000, 1 << 30)
@@ -181,7 +194,8 @@ impl Cluster {
             min_member: min,
             min_resource: size(1),
             shape: Arc::new(Shape { request: size(1), ..Shape::default() }),
-            gang: vec![name.into()],
+            gang: listed([name]),
+            across: None,
             reservation: Reservation::Placeholder,
             placeholder_for: PlaceholderFor::Missing,
             style: Style::Soft,
@@ -211,14 +225,14 @@ impl Cluster {
     /// Applies a task group.
     pub fn apply(&mut self, name: &str, spec: GroupSpec) {
         self.groups.insert(name.into(), spec.clone());
-        self.tell(Event::Group(Key::new(NS, name), Box::new(spec)));
+        self.tell(Event::Group(key_of(name), Box::new(spec)));
     }
 
     /// A task group's object goes.
     pub fn lose_group(&mut self, name: &str) {
         self.groups.remove(name);
         self.statuses.remove(name);
-        self.tell(Event::GroupGone(Key::new(NS, name)));
+        self.tell(Event::GroupGone(key_of(name)));
     }
 
     /// A pending pod of 1 core.
@@ -252,8 +266,9 @@ impl Cluster {
 
     /// A member of a group comes.
     pub fn member(&mut self, name: &str, group: &str) {
-        let spec = self.pod(name, Role::Member { group: group.into() });
-        self.show(spec);
+        let Key { namespace, name: group } = key_of(group);
+        let spec = self.pod(name, Role::Member { group });
+        self.show(AskSpec { key: Key { namespace, ..spec.key }, ..spec });
     }
 
     /// `count` members come, in one batch: GROUP-0, GROUP-1, …
@@ -425,12 +440,12 @@ impl Cluster {
             replaced: report.replaced,
             ended: (report.ended.succeeded, report.ended.failed),
         };
-        let name = self.scheduler.books.groups[group].key.name.to_string();
+        let name = name_of(&self.scheduler.books.groups[group].key);
         self.statuses.insert(name.clone(), status.clone());
         // The watch shows what was written.
         if let Some(spec) = self.groups.get(&name).filter(|_| status.timed_out.is_some()) {
             let spec = GroupSpec { remembered: status, ..spec.clone() };
-            self.tell(Event::Group(Key::new(NS, &*name), Box::new(spec)));
+            self.tell(Event::Group(key_of(&name), Box::new(spec)));
         }
     }
 
@@ -458,7 +473,7 @@ impl Cluster {
 
     /// The placeholder pod appears.
     pub fn create(&mut self, name: &PlaceholderName) {
-        let asked = || self.groups.get(&*name.group.name).map(|spec| spec.shape.clone());
+        let asked = || self.groups.get(&name_of(&name.group)).map(|spec| spec.shape.clone());
         let shape = self.admitted.get(&*name.group.name).cloned().or_else(asked).unwrap_or_default();
         let pod = pod_name(name);
         let group = self.scheduler.books.group_ids.get(&name.group);
@@ -501,7 +516,7 @@ impl Cluster {
     /// What is reported of a group.
     pub fn report(&self, group: &str) -> Shown {
         let books = &self.scheduler.books;
-        let id = books.group_ids.get(&Key::new(NS, group)).expect("the group is known");
+        let id = books.group_ids.get(&key_of(group)).expect("the group is known");
         let report = self.scheduler.group_report(*id).expect("the group has an object");
         Shown { reason: report.reason.name(), report, message: self.scheduler.group_message(*id) }
     }
@@ -560,7 +575,7 @@ impl Cluster {
         let nodes = self.nodes.iter().map(|(name, spec)| Event::Node(name.as_str().into(), Box::new(spec.clone())));
         let groups = self.groups.iter().map(|(name, spec)| {
             let remembered = self.statuses.get(name).cloned().unwrap_or_default();
-            Event::Group(Key::new(NS, name.as_str()), Box::new(GroupSpec { remembered, ..spec.clone() }))
+            Event::Group(key_of(name), Box::new(GroupSpec { remembered, ..spec.clone() }))
         });
         let pods = self.pods.values().map(|(id, spec)| Event::Ask(*id, Box::new(spec.clone())));
         let namespaces = self.namespaces.iter();

@@ -4,7 +4,7 @@ use gangline::core::event::{GroupSpec, Place, PlaceholderFor, Reservation, Role,
 use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 
-use super::cluster::{Cluster, timeouts};
+use super::cluster::{Cluster, listed, timeouts};
 
 /// How long seats are kept in [`full`].
 pub const HOLD_MS: u64 = 60_000;
@@ -50,7 +50,7 @@ pub fn timed_out(style: Style) -> Cluster {
 /// Whatever the phases leave out: timeouts and losses. The logs begin here.
 pub fn endings() -> Vec<(&'static str, Cluster)> {
     let mut new = Cluster::default().nodes(1, 4).queue("root.q", 4);
-    let spec = GroupSpec { gang: vec!["g".into(), "h".into()], ..new.all("g", 2) };
+    let spec = GroupSpec { gang: listed(["g", "h"]), ..new.all("g", 2) };
     new.submit("g", "root.q", spec);
     new.members("g", 1);
     new.settle();

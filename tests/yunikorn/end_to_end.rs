@@ -2,17 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use gangline::core::base::ids::Text;
 use gangline::core::base::resources::Limit;
 use gangline::core::event::{GroupSpec, HeadOfLine, QueueSpec, Style};
 use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 
-use crate::support::cluster::{Cluster, size, timeouts};
+use crate::support::cluster::{Cluster, listed, size, timeouts};
 
 /// Task groups of one application by name and `minMember`, each changed before it is applied.
 fn apply(cluster: &mut Cluster, groups: &[(&str, u32)], change: impl Fn(&mut GroupSpec)) {
-    let gang: Vec<Text> = groups.iter().map(|(name, _)| (*name).into()).collect();
+    let gang = listed(groups.iter().map(|(name, _)| *name));
     for (name, min) in groups {
         let mut spec = GroupSpec { application: "job".into(), gang: gang.clone(), ..cluster.all(name, *min) };
         change(&mut spec);

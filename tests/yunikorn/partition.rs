@@ -1,17 +1,16 @@
 //! What YuniKorn's core asserts of nodes and of whole partitions (`scheduler`, `scheduler/tests`).
 
-use gangline::core::base::ids::Text;
 use gangline::core::event::{GroupSpec, QueueSpec, SortPolicy};
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::shape::NodeSpec;
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, listed};
 use crate::support::phases::{held, running};
 
 /// Two task groups of one application, with a placeholder for each member.
 fn pair(cluster: &mut Cluster, sizes: [u32; 2]) {
     for (name, min) in ["a", "b"].into_iter().zip(sizes) {
-        let gang: Vec<Text> = vec!["a".into(), "b".into()];
+        let gang = listed(["a", "b"]);
         let spec = GroupSpec { application: "job".into(), gang, ..cluster.all(name, min) };
         cluster.apply(name, spec);
     }

@@ -1,7 +1,6 @@
 //! What YuniKorn's shim asserts of annotations, placeholders and originators (`cache`).
 
 use gangline::api::task_group::{Style, TaskGroup};
-use gangline::core::base::ids::Text;
 use gangline::core::event::GroupSpec;
 use gangline::core::model::lifecycle::AppState;
 use gangline::shim::dialect::Dialect;
@@ -9,7 +8,7 @@ use gangline::shim::observation::WatchFact;
 use gangline::shim::op::{Call, Kind, Op};
 use serde_json::{Value, json};
 
-use crate::support::cluster::Cluster;
+use crate::support::cluster::{Cluster, listed};
 use crate::support::driven::{Driven, member, node};
 
 const GROUPS: &str = "yunikorn.apache.org/task-groups";
@@ -132,7 +131,7 @@ fn thirty_placeholders_are_made_and_none_for_those_that_exist() {
         let mut cluster = Cluster::default().nodes(8, 4);
         cluster.members("a", exist);
         for (name, min) in [("a", 10), ("b", 20)] {
-            let gang: Vec<Text> = vec!["a".into(), "b".into()];
+            let gang = listed(["a", "b"]);
             let spec = GroupSpec { application: "job".into(), gang, ..cluster.group(name, min) };
             cluster.apply(name, spec);
         }
@@ -149,7 +148,7 @@ fn thirty_placeholders_are_made_and_none_for_those_that_exist() {
 fn the_placeholders_that_are_found_are_not_made_again() {
     let mut cluster = Cluster::default().nodes(8, 4);
     for (name, min) in [("a", 10), ("b", 20)] {
-        let gang: Vec<Text> = vec!["a".into(), "b".into()];
+        let gang = listed(["a", "b"]);
         let spec = GroupSpec { application: "job".into(), gang, ..cluster.all(name, min) };
         cluster.apply(name, spec);
     }

@@ -219,7 +219,7 @@ impl Scheduler {
             let (have, need) = (group.waiting.len() as u32, group.seats.tally().open);
             let taken = group.seats.len() - need;
             (!group.uses_placeholders() && have < need).then(|| Reason::WaitingForMembers {
-                group: group.key.name.clone(),
+                group: group.called(),
                 have: have + taken,
                 need: group.seats.len(),
             })

@@ -94,7 +94,8 @@ impl Scheduler {
         for (id, app) in self.books.apps.iter() {
             let of_queue = || is_on_path_of(&queue_path_of(&self.books, app), &queues);
             let is_in_one = || app.queue.is_some_and(|queue| is_on_path_of(&self.books.queues[queue].path, &queues));
-            if namespaces.contains(&app.key.namespace) || of_queue() || is_in_one() || self.waits_for_namespace(app) {
+            let of_namespace = self.books.namespaces_of(app).any(|namespace| namespaces.contains(namespace));
+            if of_namespace || of_queue() || is_in_one() || self.waits_for_namespace(app) {
                 self.books.due.judge(id, Verdict::InDoubt);
             }
         }

@@ -11,6 +11,7 @@ use crate::core::model::ask::Ask;
 use crate::core::model::books::Books;
 use crate::core::model::countdown::Deadline;
 use crate::core::model::declared::Declared;
+use crate::core::model::group::Group;
 use crate::core::model::lifecycle::AppEvent;
 use crate::core::model::queue::DEFAULT_QUEUE;
 use crate::core::reason::{Reason, RejectReason};
@@ -49,8 +50,8 @@ impl Scheduler {
     /// listed, or which queue that is, since its Namespace has not been seen. Until then the application is not judged, and
     /// keeps what an earlier process reserved for it.
     fn lacks_queue(&self, id: AppId) -> Option<Reason> {
-        let namespace = &self.books.apps[id].key.namespace;
-        if self.books.lacks_namespace(namespace) {
+        let mut namespaces = self.books.namespaces_of(&self.books.apps[id]);
+        if let Some(namespace) = namespaces.find(|namespace| self.books.lacks_namespace(namespace)) {
             return Some(Reason::WaitingForNamespace { namespace: namespace.clone() });
         }
         match queue_of(&self.books, id).err()? {
@@ -119,7 +120,7 @@ impl Scheduler {
     fn shut_out_unlisted(&mut self, id: AppId) {
         let Some(first) = self.first_group(id) else { return };
         let listed = &self.books.groups[first].spec().gang;
-        let is_outside = |group: &GroupId| *group != first && !listed.contains(&self.books.groups[*group].key.name);
+        let is_outside = |group: &GroupId| *group != first && !listed.contains(&self.books.groups[*group].key);
         let outside: Vec<_> = self.books.apps[id].groups.iter().copied().filter(is_outside).collect();
         outside.into_iter().for_each(|group| self.shut_out(id, group));
     }
@@ -139,39 +140,42 @@ impl Scheduler {
 
     /// The TaskGroups that the gang lists, or that its pods declare, and that the application does not have. It is whole if
     /// there are none.
-    pub(super) fn missing_groups(&self, id: AppId) -> Vec<Text> {
+    pub(super) fn missing_groups(&self, id: AppId) -> Vec<Key> {
         let Some(first) = self.first_group(id) else { return self.declared_groups(id) };
         let groups = &self.books.apps[id].groups;
-        let exists = |name: &Text| groups.iter().any(|group| self.books.groups[*group].key.name == *name);
-        self.books.groups[first].spec().gang.iter().filter(|name| !exists(name)).cloned().collect()
+        let exists = |key: &Key| groups.iter().any(|group| self.books.groups[*group].key == *key);
+        self.books.groups[first].spec().gang.iter().filter(|key| !exists(key)).cloned().collect()
     }
 
     /// What pods that wait declare for an application without TaskGroups. The first TaskGroup lists all of them.
-    fn declared_groups(&self, id: AppId) -> Vec<Text> {
-        self.books.declaring.get(&self.books.apps[id].key).into_iter().flat_map(Declared::made).cloned().collect()
+    fn declared_groups(&self, id: AppId) -> Vec<Key> {
+        let app = &self.books.apps[id].key;
+        let declared = self.books.declaring.get(app).into_iter().flat_map(Declared::made);
+        declared.map(|name| app.beside(name)).collect()
     }
 
-    fn lacks_groups(&mut self, id: AppId, missing: Vec<Text>) {
+    fn lacks_groups(&mut self, id: AppId, missing: Vec<Key>) {
         // After a restart placeholders can be found although a TaskGroup is missing. A gang that is not whole holds
         // nothing.
         self.release_placeholders(id, TerminationType::StoppedByRm);
-        let listed = (self.books.apps[id].groups.len() + missing.len()) as u32;
-        self.wait(self.books.apps[id].gang, Reason::WaitingForTaskGroups { missing, listed });
+        let app = &self.books.apps[id];
+        let listed = (app.groups.len() + missing.len()) as u32;
+        let called = |key: Key| if app.key.namespace == key.namespace { key.name } else { key.to_string().into() };
+        let missing = missing.into_iter().map(called).collect();
+        self.wait(app.gang, Reason::WaitingForTaskGroups { missing, listed });
     }
 
-    /// Listed TaskGroups that exist and belong to another application.
-    fn found_elsewhere(&self, id: AppId, missing: &[Text]) -> Vec<RejectReason> {
-        let application = &self.books.apps[id].key.name;
-        let is_elsewhere = |name: &&Text| {
-            let group = self.books.group_ids.get(&self.key_beside(id, name)).map(|group| &self.books.groups[*group]);
-            group.and_then(|group| group.spec.as_ref()).is_some_and(|spec| spec.application != *application)
+    /// Listed TaskGroups of the same namespace that exist and belong to another application. Of another namespace nothing is told
+    /// but that it is missing.
+    fn found_elsewhere(&self, id: AppId, missing: &[Key]) -> Vec<RejectReason> {
+        let app = &self.books.apps[id].key;
+        let is_elsewhere = |key: &&Key| {
+            let group = self.books.group_ids.get(*key).map(|group| &self.books.groups[*group]);
+            let is_another = |group: &Group| group.spec.as_ref().is_some_and(|spec| spec.application != app.name);
+            key.namespace == app.namespace && group.is_some_and(is_another)
         };
-        let mismatch = |name: &Text| RejectReason::GangGroupMismatch { group: name.clone(), field: "applicationId" };
+        let mismatch = |key: &Key| RejectReason::GangGroupMismatch { group: key.name.clone(), field: "applicationId" };
         missing.iter().filter(is_elsewhere).map(mismatch).collect()
-    }
-
-    fn key_beside(&self, id: AppId, name: &Text) -> Key {
-        self.books.apps[id].key.beside(name)
     }
 }
 
@@ -198,7 +202,8 @@ fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectRea
         }
     }
     reasons.extend(bound_reason(books, &books.apps[id]));
-    reasons.extend(namespace_reason(books, id));
+    let namespaces = books.namespaces_of(&books.apps[id]);
+    reasons.extend(namespaces.filter_map(|namespace| namespace_reason(books, id, namespace)));
     reasons
 }
 
@@ -215,7 +220,7 @@ fn spec_reasons(books: &Books, app: &App, was_accepted: bool) -> Vec<RejectReaso
     let mut reasons = Vec::new();
     let Some(first) = app.groups.first().map(|group| books.groups[*group].spec()) else { return reasons };
     for group in app.groups.iter().map(|group| &books.groups[*group]) {
-        let (name, spec) = (&group.key.name, group.spec());
+        let (name, spec) = (group.called(), group.spec());
         let errors = spec.errors.iter().cloned();
         reasons.extend(errors.map(|error| RejectReason::InvalidSpec { group: name.clone(), error }));
         let fields = disagreements(first, spec, was_accepted);
@@ -248,10 +253,14 @@ fn path_said(spec: &GroupSpec) -> &str {
     spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE)
 }
 
-/// The queue of an application, if it takes applications.
+/// The queue of an application, if it takes applications: of one in several namespaces it must take those of each.
 pub(in crate::core) fn queue_of(books: &Books, id: AppId) -> Result<QueueId, RejectReason> {
     let app = &books.apps[id];
-    books.queue_of_work(&app.key.namespace, named_queue(books, app).as_ref())
+    let path = queue_path_of(books, app);
+    let named = named_queue(books, app).or_else(|| app.key.namespace.is_empty().then_some(path));
+    let mut queues = books.namespaces_of(app).map(|namespace| books.queue_of_work(namespace, named.as_ref()));
+    let first = queues.next().unwrap_or_else(|| books.queue_of_work(&app.key.namespace, named.as_ref()));
+    queues.find(Result::is_err).unwrap_or(first)
 }
 
 /// The same; what has started goes on in a queue that takes nothing new.
@@ -262,9 +271,10 @@ fn queue_for(books: &Books, id: AppId, goes_on: bool) -> Result<QueueId, RejectR
     if takes_nothing_new && goes_on { known().map_or(found, Ok) } else { found }
 }
 
-/// The path of the queue of an application.
+/// The path of the queue of an application: of one in several namespaces that names none, the one of the first.
 pub(in crate::core) fn queue_path_of(books: &Books, app: &App) -> Text {
-    books.path_of_work(&app.key.namespace, named_queue(books, app).as_ref())
+    let home = books.namespaces_of(app).next().unwrap_or(&app.key.namespace);
+    books.path_of_work(home, named_queue(books, app).as_ref())
 }
 
 /// The path of the queue that an application names: that of its TaskGroups, or where they name none of a pod of the gang that
@@ -330,11 +340,12 @@ fn originators_ask(books: &Books, id: AppId) -> Totals {
 /// If the ResourceQuota is only as large as the gang, the creation of a member gets 403 for ever, since all placeholders
 /// and the originators that start with them still count: so it must have room for one member more. (What else is in the
 /// namespace comes and goes, and is not known here.)
-fn namespace_reason(books: &Books, id: AppId) -> Option<RejectReason> {
+fn namespace_reason(books: &Books, id: AppId, namespace: &Text) -> Option<RejectReason> {
     let app = &books.apps[id];
-    let limit: &Limit = books.namespace_limits.get(&app.key.namespace)?;
+    let limit: &Limit = books.namespace_limits.get(namespace)?;
     let (mut asked, mut largest) = (Totals::default(), Resources::default());
-    let specs = app.groups.iter().map(|group| books.groups[*group].spec());
+    let groups = app.groups.iter().map(|group| &books.groups[*group]);
+    let specs = groups.filter(|group| group.key.namespace == *namespace).map(Group::spec);
     let reserving: Vec<_> = specs.filter(|spec| spec.reservation == Reservation::Placeholder).collect();
     for spec in &reserving {
         asked.add(&spec.min_resource, spec.min_member);
@@ -346,5 +357,5 @@ fn namespace_reason(books: &Books, id: AppId) -> Option<RejectReason> {
     let members_fit = limit.refuses(&Totals::default(), &asked).is_none();
     asked.add(&largest, 1);
     let excess: Excess = limit.refuses(&Totals::default(), &asked)?;
-    Some(RejectReason::NamespaceQuotaTooSmall { namespace: app.key.namespace.clone(), excess, members_fit })
+    Some(RejectReason::NamespaceQuotaTooSmall { namespace: namespace.clone(), excess, members_fit })
 }

@@ -28,8 +28,8 @@ impl Scheduler {
 
     /// Whether the gang of an application lists a TaskGroup.
     fn lists(&self, app: &App, id: GroupId) -> bool {
-        let name = &self.books.groups[id].key.name;
-        app.groups.iter().any(|group| self.books.groups[*group].spec().gang.contains(name))
+        let key = &self.books.groups[id].key;
+        app.groups.iter().any(|group| self.books.groups[*group].spec().gang.contains(key))
     }
 
     /// Why a TaskGroup cannot be part of the gang that is there.
@@ -44,7 +44,7 @@ impl Scheduler {
     /// The sentence of a TaskGroup that stays outside.
     pub(in crate::core) fn outside_message(&self, id: GroupId) -> String {
         let group = &self.books.groups[id];
-        let app = group.spec.as_ref().and_then(|spec| self.books.app_ids.get(&group.key.beside(&spec.application)));
+        let app = group.spec.as_ref().and_then(|_| self.books.app_ids.get(&group.application()));
         let Some(app) = app.map(|app| &self.books.apps[*app]) else { return String::new() };
         let why = self.why_outside(app, id).unwrap_or_else(|| "looking again".into());
         format!("the application is {}; {why}", app.state())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::core::base::ids::{AskId, GangId, GroupId, KeptId, Key, QueueId, Text, Uid};
+use crate::core::base::ids::{AskId, GangId, GroupId, KeptId, Key, QueueId, Uid};
 use crate::core::base::resources::Totals;
 use crate::core::model::countdown::{Countdowns, TimedOut};
 use crate::core::model::lifecycle::AppState;
@@ -12,7 +12,8 @@ use crate::core::time::{Mono, Wall};
 /// What is submitted together.
 #[derive(Clone, Debug)]
 pub struct App {
-    /// Namespace and application id.
+    /// Namespace and application id; of one that lies in several namespaces, no namespace and a name for all of its task groups
+    /// together.
     pub key: Key,
     /// The gang with which its originators start. Each task group names its gang itself.
     pub gang: GangId,
@@ -25,8 +26,8 @@ pub struct App {
     /// TaskGroups that name this application although it is closed to them (01, 1.1). They come in when it has no
     /// TaskGroup of its own any more, or has ended and lists them.
     pub outsiders: BTreeSet<GroupId>,
-    /// Names of TaskGroups that its gang lists and that it did not have when it was judged.
-    pub awaits: Vec<Text>,
+    /// TaskGroups that its gang lists and that it did not have when it was judged.
+    pub awaits: Vec<Key>,
     /// Only [`super::books::Books`] changes it, together with the stage of its gang.
     pub(super) state: AppState,
     /// Number of its present life, from 1; 0 before the first.

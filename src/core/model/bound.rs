@@ -1,5 +1,7 @@
 //! How many placeholders may be asked for: by one gang, and by the gangs of one namespace (01, 1.3).
 
+use std::collections::BTreeMap;
+
 use crate::core::base::ids::{GangId, Text};
 use crate::core::model::books::Books;
 use crate::core::model::gang::Stage;
@@ -22,37 +24,38 @@ impl MostPlaceholders {
 }
 
 impl Books {
-    /// How many placeholders the task groups of a gang may come to ask for.
-    pub fn placeholders_of(&self, id: GangId) -> u64 {
-        let groups = self.groups_of(id).filter(|group| group.uses_placeholders());
-        groups.map(|group| u64::from(group.spec().min_member)).sum()
+    /// How many placeholders the task groups of a gang may come to ask for, by namespace.
+    pub fn placeholders_of(&self, id: GangId) -> BTreeMap<Text, u64> {
+        let mut asked: BTreeMap<Text, u64> = BTreeMap::new();
+        for group in self.groups_of(id).filter(|group| group.uses_placeholders()) {
+            *asked.entry(group.key.namespace.clone()).or_default() += u64::from(group.spec().min_member);
+        }
+        asked
     }
 
-    /// The namespace of a gang and what is asked for there, if there is no place for the placeholders of this one beside
+    /// A namespace of a gang and what is asked for there, if there is no place for the placeholders of this one beside
     /// those of others.
     pub fn crowded_namespace(&self, id: GangId) -> Option<(Text, u64)> {
-        let own = self.placeholders_of(id);
-        let app = self.gangs[id].apps.first()?;
-        let namespace = &self.apps[*app].key.namespace;
-        let asked = self.reserved.get(namespace).copied().unwrap_or(0);
-        let is_beyond = own > 0 && asked + own > self.most_placeholders.of_namespace();
-        is_beyond.then(|| (namespace.clone(), asked))
+        self.placeholders_of(id).into_iter().find_map(|(namespace, own)| {
+            let asked = self.reserved.get(&namespace).copied().unwrap_or(0);
+            let is_beyond = asked + own > self.most_placeholders.of_namespace();
+            is_beyond.then_some((namespace, asked))
+        })
     }
 
-    /// What a gang asks for in its namespace in another stage.
+    /// What a gang asks for in its namespaces in another stage.
     pub(super) fn reserve_for(&mut self, id: GangId, stage: &Stage) {
         let reserves = matches!(stage, Stage::Settling { .. } | Stage::Reserving);
-        let asked = if reserves { self.placeholders_of(id) } else { 0 };
-        let app = self.gangs[id].apps.first().filter(|_| asked > 0);
-        let now = app.map(|app| (self.apps[*app].key.namespace.clone(), asked));
+        let now = if reserves { self.placeholders_of(id) } else { BTreeMap::new() };
         if self.gangs[id].reserved == now {
             return;
         }
-        if let Some((namespace, asked)) = &now {
+        for (namespace, asked) in &now {
             *self.reserved.entry(namespace.clone()).or_default() += asked;
         }
-        let Some((namespace, asked)) = std::mem::replace(&mut self.gangs[id].reserved, now) else { return };
-        self.give_up_reserved(namespace, asked);
+        for (namespace, asked) in std::mem::replace(&mut self.gangs[id].reserved, now) {
+            self.give_up_reserved(namespace, asked);
+        }
     }
 
     fn give_up_reserved(&mut self, namespace: Text, asked: u64) {

@@ -1,6 +1,6 @@
 //! Gangs: the task groups and pods that start together or not at all (01, 1.1, 1.3).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::core::base::ids::{AppId, AskId, ClassId, GroupId, QueueId, Text};
 use crate::core::base::resources::Totals;
@@ -21,9 +21,8 @@ pub struct Gang {
     pub originators: BTreeSet<(Rank, AskId)>,
     /// Where it stands. Only [`super::books::Books`] changes it, together with the state of its applications.
     pub(super) stage: Stage,
-    /// Its namespace and how many placeholders it may come to ask for there, while it is past the gate and before its
-    /// start.
-    pub(super) reserved: Option<(Text, u64)>,
+    /// How many placeholders it may come to ask for, by namespace, while it is past the gate and before its start.
+    pub(super) reserved: BTreeMap<Text, u64>,
     /// The queue in which it is between the open gate and its start.
     pub(super) starts_in: Option<QueueId>,
     /// Why it does not start yet.

@@ -125,9 +125,17 @@ impl Group {
         }
     }
 
-    /// Namespace and id of the application that it names.
+    /// Key of the application that it names: in its namespace, or in none where its gang lies in several.
     pub fn application(&self) -> Key {
-        self.key.beside(&self.spec().application)
+        let spec = self.spec();
+        let across = spec.across.as_ref().map(|name| Key::cluster(name.clone()));
+        across.unwrap_or_else(|| self.key.beside(&spec.application))
+    }
+
+    /// How it is called in what others of its gang are told: with its namespace where these lie in several.
+    pub fn called(&self) -> Text {
+        let lies_in_several = self.spec.as_ref().is_some_and(|spec| spec.across.is_some());
+        if lies_in_several { self.key.to_string().into() } else { self.key.name.clone() }
     }
 
     /// Its spec, where it must have one: it belongs to an application.

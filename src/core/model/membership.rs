@@ -79,7 +79,8 @@ impl Books {
             return Some(Unlisted::Gone);
         }
         let groups = self.app_ids.get(app).map(|app| &*self.apps[*app].groups).unwrap_or_default();
-        let is_listed = groups.iter().any(|own| self.groups[*own].spec().gang.contains(group));
+        let key = app.beside(group);
+        let is_listed = groups.iter().any(|own| self.groups[*own].spec().gang.contains(&key));
         let is_known = !groups.is_empty() || declared.is_some();
         (is_known && !is_listed).then_some(Unlisted::Undeclared)
     }
@@ -185,9 +186,8 @@ impl Books {
     }
 
     /// Notes for which TaskGroups an application waits: when one of them comes, changes or goes, it is judged again.
-    pub(in crate::core) fn await_groups(&mut self, id: AppId, names: &[Text]) {
-        for name in std::mem::replace(&mut self.apps[id].awaits, names.to_vec()) {
-            let key = self.apps[id].key.beside(&name);
+    pub(in crate::core) fn await_groups(&mut self, id: AppId, missing: &[Key]) {
+        for key in std::mem::replace(&mut self.apps[id].awaits, missing.to_vec()) {
             if let Some(waiting) = self.awaited.get_mut(&key) {
                 waiting.remove(&id);
                 if waiting.is_empty() {
@@ -195,11 +195,10 @@ impl Books {
                 }
             }
         }
-        for name in names {
-            let key = self.apps[id].key.beside(name);
-            match self.awaited.get_mut(&key) {
+        for key in missing {
+            match self.awaited.get_mut(key) {
                 Some(waiting) => drop(waiting.insert(id)),
-                None => drop(self.awaited.insert(key, BTreeSet::from([id]))),
+                None => drop(self.awaited.insert(key.clone(), BTreeSet::from([id]))),
             }
         }
     }

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::core::base::ids::{QueueId, Text};
 use crate::core::event::NamespaceSpec;
+use crate::core::model::application::App;
 use crate::core::model::books::Books;
 use crate::core::model::queue::{DEFAULT_QUEUE, MAX_PATH};
 use crate::core::reason::RejectReason;
@@ -36,6 +37,17 @@ pub fn own_path(above: &str, namespace: &str) -> Text {
 }
 
 impl Books {
+    /// The namespaces of an application, in order: its own, or those of its task groups where these lie in several.
+    pub fn namespaces_of<'a>(&'a self, app: &'a App) -> impl Iterator<Item = &'a Text> {
+        let own = Some(&app.key.namespace).filter(|own| !own.is_empty());
+        let of_groups = app.groups.iter().map(|group| &self.groups[*group].key.namespace);
+        // Task groups are in the order of their namespaces.
+        let mut last = None;
+        let of_groups =
+            of_groups.filter(move |namespace| own.is_none() && last.replace(*namespace) != Some(*namespace));
+        own.into_iter().chain(of_groups)
+    }
+
     /// Whether nobody can know yet where work of a namespace goes.
     pub fn lacks_namespace(&self, namespace: &Text) -> bool {
         !self.queues.choosing().is_empty() && !self.namespaces.contains_key(namespace)

@@ -40,8 +40,8 @@ pub enum Line {
 pub struct Form {
     /// What the queue must hold.
     pub need: Totals,
-    /// Admission makes the same of placeholders in one namespace.
-    namespace: Text,
+    /// Admission makes the same of placeholders in one namespace: those of its task groups.
+    namespaces: Vec<Text>,
     applications: usize,
     groups: Vec<GroupForm>,
     originators: Alike,
@@ -219,9 +219,10 @@ impl Books {
         let groups = groups.collect();
         let gang = &self.gangs[id];
         let originators = alike(gang.originators.iter().map(|(_, ask)| self.asks[*ask].class));
-        let namespace = gang.apps.first().map(|app| self.apps[*app].key.namespace.clone()).unwrap_or_default();
+        let mut namespaces: Vec<Text> = self.groups_of(id).map(|group| group.key.namespace.clone()).collect();
+        namespaces.dedup();
         let kept = self.kept_of_gang(id);
-        Form { need: self.open_ask(id), namespace, applications: gang.apps.len(), groups, originators, kept }
+        Form { need: self.open_ask(id), namespaces, applications: gang.apps.len(), groups, originators, kept }
     }
 
     /// Gives a form back.

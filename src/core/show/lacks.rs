@@ -277,7 +277,7 @@ impl Scheduler {
             let to_be_made = form.and_then(|form| form.placeholders().nth(*at).flatten());
             to_be_made == Some(class) || first.any(|ask| self.books.asks[ask].class == Some(class))
         });
-        groups.map(|(_, group)| group.key.name.clone()).collect()
+        groups.map(|(_, group)| group.called()).collect()
     }
 
     /// "0/20 nodes are available: 15 Insufficient cpu, …" in kube-scheduler's words, with the nearest miss; the nodes as
