@@ -168,7 +168,7 @@ impl Controller {
         let first = self.declared(key).filter(|(heeded, _)| *heeded != ask && !self.is_there(key));
         let Some((heeded, first)) = first else { return };
         let own = self.ledger.pod(ask).into_iter().flat_map(|pod| pod.declares()).find(|own| own.name == key.name);
-        if own.is_some_and(|own| own.spec != first.spec) {
+        if own.is_some_and(|own| !own.agrees_with(&first)) {
             let other = self.pod_key(heeded).name;
             let message =
                 format!("TaskGroup {} is made as pod {other} declares it, which differs from this one", key.name);
@@ -190,7 +190,8 @@ impl Controller {
         let there = self.ledger.group(key).and_then(|facts| facts.blueprint.as_ref());
         let Some((own, there)) = own.zip(there) else { return };
         let metadata = ObjectMeta { name: Some(key.name.to_string()), ..ObjectMeta::default() };
-        let fields = blueprint(&TaskGroup { metadata, spec: own.spec.clone(), status: None }).differs_in(there);
+        let mut fields = blueprint(&TaskGroup { metadata, spec: own.spec.clone(), status: None }).differs_in(there);
+        fields.retain(|field| *field != "minResource" || own.says_sizes());
         if fields.is_empty() {
             self.declarations.different.remove(&(key.clone(), ask));
         } else if self.declarations.different.insert((key.clone(), ask)) {
