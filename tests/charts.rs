@@ -259,6 +259,7 @@ fn the_configuration_has_the_names_of_the_code() {
     assert_eq!(
         fields,
         [
+            "defaultWaitTimeout",
             "dialects",
             "http",
             "ignoreForeignMarkers",

@@ -54,6 +54,7 @@ mod spec_gate;
 mod spec_head;
 mod spec_interrupted;
 mod spec_kept;
+mod spec_koordinator;
 mod spec_limits;
 mod spec_loss;
 mod spec_lost_again;

@@ -42,7 +42,7 @@ fn cluster(objects: &[(Kind, &Value)]) -> Driven {
 }
 
 /// The pods as they are with their Bindings.
-fn as_bound<'a>(pods: impl IntoIterator<Item = &'a Value>, calls: &[Call]) -> Vec<Value> {
+pub(super) fn as_bound<'a>(pods: impl IntoIterator<Item = &'a Value>, calls: &[Call]) -> Vec<Value> {
     let bindings: BTreeMap<_, _> = (calls.iter())
         .filter_map(
             |call| if let Op::Bind { pod, annotations, .. } = &call.op { Some((pod, annotations)) } else { None },

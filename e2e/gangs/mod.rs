@@ -2,6 +2,7 @@
 
 mod endings;
 mod harmless;
+mod koordinator;
 mod kuberay;
 mod middles;
 mod namespaces;
@@ -51,6 +52,7 @@ pub(crate) fn tests() -> Vec<Test> {
         endings::tests(),
         queues::tests(),
         yunikorn::tests(),
+        koordinator::tests(),
         kuberay::tests(),
         spark::tests(),
     ]

@@ -20,8 +20,9 @@ use crate::support::{kubeconfig, manifests};
 /// Namespace and name of the ServiceAccount that the shipped manifests give the scheduler.
 pub(crate) const ACCOUNT: (&str, &str) = ("gangline-system", "gangline");
 
-/// The scheduler names that are served: ours, and the one that operators write into their pods for YuniKorn.
-const NAMES: [&str; 2] = ["--scheduler-name=gangline", "--scheduler-name=yunikorn"];
+/// The scheduler names that are served, ours and the one that operators write into their pods for YuniKorn; and the systems whose
+/// words are understood.
+const ARGS: [&str; 3] = ["--scheduler-name=gangline", "--scheduler-name=yunikorn", "--dialects=yunikorn,koordinator"];
 
 /// Names another program to test than the one just built.
 const BINARY: &str = "E2E_GANGLINE";
@@ -74,7 +75,7 @@ impl Cluster {
 
     /// The scheduler that all tests of this cluster share; installed and started by the first that asks.
     pub(crate) async fn scheduler(&self) -> Result<&Scheduler> {
-        let start = || async { Scheduler::start(&self.launch("gangline", &NAMES).await?).await };
+        let start = || async { Scheduler::start(&self.launch("gangline", &ARGS).await?).await };
         self.scheduler.get_or_init(start).await.as_ref().map_err(Clone::clone)
     }
 

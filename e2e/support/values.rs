@@ -54,6 +54,8 @@ const ARRIVE: &[(&str, &str)] = &[
     ("config.placeholderImage=r.example/pause:3", r#"== "r.example/pause:3""#),
     ("config.placeholderImage=r.example/pause:3", "    placeholderImage: r.example/pause:3"),
     ("config.ignoreForeignMarkers=true", "ignoreForeignMarkers: true"),
+    ("config.dialects={yunikorn,koordinator}", "    - yunikorn\n    - koordinator\n"),
+    ("config.defaultWaitTimeout=1h30m", "defaultWaitTimeout: 1h30m"),
     ("config.maxPlaceholders=7", "maxPlaceholders: 7"),
     ("config.submitters=true", "submitters: true"),
     ("config.submitters=true", "name: gangline-submitters-objects"),
@@ -127,6 +129,8 @@ const ARRIVE: &[(&str, &str)] = &[
 
 /// Values that leave what is there.
 const STAY: &[(&str, &str)] = &[
+    // Each dialect makes TaskGroups.
+    ("config.dialects={koordinator}", "resources: [taskgroups]\n    verbs: [create]"),
     // Either of the two policies needs it.
     ("policies.selfRestraint=false", "name: gangline-binding-labels"),
     ("policies.antiForgery=false", "name: gangline-binding-labels"),
@@ -154,6 +158,8 @@ const REFUSED: &[&str] = &[
     "image.digest=sha256:1",
     "config.dialects={slurm}",
     "config.dialects=null",
+    "config.defaultWaitTimeout=600",
+    "config.defaultWaitTimeout=soon",
     "config.http.auth=auto",
     "config.http.tls=off",
     "tls.secretName=cert,config.http.tls=never",

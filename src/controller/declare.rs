@@ -10,7 +10,7 @@ use super::Controller;
 use super::outbox::{Slot, Want};
 use super::target::Target;
 use crate::api::task_group::TaskGroup;
-use crate::core::base::ids::{AskId, Key};
+use crate::core::base::ids::{AskId, Key, Text};
 use crate::core::codes::Code;
 use crate::core::event::Event;
 use crate::core::reason::Refusal;
@@ -23,34 +23,38 @@ use crate::shim::task_group::blueprint;
 /// Which pods declare which TaskGroups.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Declarations {
-    by_pod: BTreeMap<AskId, Vec<Key>>,
-    by_group: BTreeMap<Key, BTreeSet<AskId>>,
+    by_pod: BTreeMap<AskId, (Text, Vec<Key>)>,
+    /// The pods by name, since of several the first counts: each pod of a gang may declare it, and of these there are thousands.
+    by_group: BTreeMap<Key, BTreeSet<(Text, AskId)>>,
     /// Those that are there with another spec, and the pods that were told.
     different: BTreeSet<(Key, AskId)>,
 }
 
 impl Declarations {
-    /// A pod declares these from now on, and no others. Returns whether it says something new, and what nobody declares any
-    /// more.
-    fn note(&mut self, ask: AskId, declared: Option<&[Key]>) -> (bool, Vec<Key>) {
-        let groups = declared.unwrap_or_default();
+    /// A pod declares these from now on, under its name, and no others. Returns whether it says something new, and what nobody
+    /// declares any more.
+    fn note(&mut self, ask: AskId, declared: Option<(Text, &[Key])>) -> (bool, Vec<Key>) {
+        let groups = declared.as_ref().map_or(&[][..], |(_, groups)| *groups);
         let before = self.by_pod.remove(&ask);
-        let is_new = declared.is_some() && before.as_deref() != declared;
-        if declared.is_some() {
-            self.by_pod.insert(ask, groups.to_vec());
-        }
+        let is_new = declared.is_some() && before.as_ref().map(|(_, groups)| &**groups) != Some(groups);
         let mut over = Vec::new();
-        for group in before.iter().flatten().filter(|group| !groups.contains(group)) {
+        for (name, group) in before.iter().flat_map(|(name, before)| before.iter().map(move |group| (name, group))) {
+            if groups.contains(group) {
+                continue;
+            }
             self.different.remove(&(group.clone(), ask));
             let pods = self.by_group.entry(group.clone()).or_default();
-            pods.remove(&ask);
+            pods.remove(&(name.clone(), ask));
             if pods.is_empty() {
                 self.by_group.remove(group);
                 over.push(group.clone());
             }
         }
-        for group in groups {
-            self.by_group.entry(group.clone()).or_default().insert(ask);
+        if let Some((name, groups)) = declared {
+            for group in groups {
+                self.by_group.entry(group.clone()).or_default().insert((name.clone(), ask));
+            }
+            self.by_pod.insert(ask, (name, groups.to_vec()));
         }
         (is_new, over)
     }
@@ -95,10 +99,10 @@ impl Controller {
 
     fn note_declared(&mut self, ask: AskId) {
         let Some(pod) = self.ledger.pod(ask) else { return };
-        let namespace = pod.key.namespace.clone();
+        let Key { namespace, name } = pod.key.clone();
         let key = |declared: &Arc<Declared>| Key::new(namespace.clone(), declared.name.clone());
         let groups: Option<Vec<Key>> = pod.declaration().map(|declared| declared.iter().map(key).collect());
-        if !self.note_groups(ask, groups.as_deref()) {
+        if !self.note_groups(ask, groups.as_deref().map(|groups| (name, groups))) {
             return;
         }
         let warnings = self.ledger.pod(ask).map(|pod| pod.warnings().join("; ")).unwrap_or_default();
@@ -113,7 +117,7 @@ impl Controller {
     }
 
     /// Whether a pod says something new by declaring these.
-    fn note_groups(&mut self, ask: AskId, declared: Option<&[Key]>) -> bool {
+    fn note_groups(&mut self, ask: AskId, declared: Option<(Text, &[Key])>) -> bool {
         let (is_new, over) = self.declarations.note(ask, declared);
         for key in over {
             let target = Target::Group(key);
@@ -139,9 +143,8 @@ impl Controller {
 
     /// The declaration that counts: of several pods that of the first by name, which is the same after a restart.
     fn declared(&self, key: &Key) -> Option<(AskId, Arc<Declared>)> {
-        let asks = self.declarations.by_group.get(key)?.iter();
-        let pods = asks.filter_map(|ask| Some((*ask, self.ledger.pod(*ask)?)));
-        let (ask, pod) = pods.min_by(|(_, one), (_, other)| one.key.cmp(&other.key))?;
+        let mut pods = self.declarations.by_group.get(key)?.iter();
+        let (ask, pod) = pods.find_map(|(_, ask)| Some((*ask, self.ledger.pod(*ask)?)))?;
         let declared = pod.declares().iter().find(|declared| declared.name == key.name)?;
         Some((ask, Arc::clone(declared)))
     }
@@ -165,7 +168,7 @@ impl Controller {
         let first = self.declared(key).filter(|(heeded, _)| *heeded != ask && !self.is_there(key));
         let Some((heeded, first)) = first else { return };
         let own = self.ledger.pod(ask).into_iter().flat_map(|pod| pod.declares()).find(|own| own.name == key.name);
-        if own.is_some_and(|own| own.spec != first.spec) {
+        if own.is_some_and(|own| !own.agrees_with(&first)) {
             let other = self.pod_key(heeded).name;
             let message =
                 format!("TaskGroup {} is made as pod {other} declares it, which differs from this one", key.name);
@@ -187,7 +190,8 @@ impl Controller {
         let there = self.ledger.group(key).and_then(|facts| facts.blueprint.as_ref());
         let Some((own, there)) = own.zip(there) else { return };
         let metadata = ObjectMeta { name: Some(key.name.to_string()), ..ObjectMeta::default() };
-        let fields = blueprint(&TaskGroup { metadata, spec: own.spec.clone(), status: None }).differs_in(there);
+        let mut fields = blueprint(&TaskGroup { metadata, spec: own.spec.clone(), status: None }).differs_in(there);
+        fields.retain(|field| *field != "minResource" || own.says_sizes());
         if fields.is_empty() {
             self.declarations.different.remove(&(key.clone(), ask));
         } else if self.declarations.different.insert((key.clone(), ask)) {

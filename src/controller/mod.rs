@@ -111,6 +111,7 @@ impl Controller {
         let served = Served::new(settings.scheduler_names.iter().cloned())
             .ignoring_foreign_markers(settings.ignore_foreign_markers)
             .speaking(settings.dialects.iter().copied())
+            .waiting_for(settings.default_wait_timeout_seconds)
             .knowing_submitters(settings.submitters);
         Self {
             ledger: Ledger::new(served),

@@ -14,6 +14,8 @@ pub struct Settings {
     pub ignore_foreign_markers: bool,
     /// Other systems whose words on pods are understood.
     pub dialects: Vec<Dialect>,
+    /// Seconds that a gang in such words waits, where these have a default for that and its pods do not say it.
+    pub default_wait_timeout_seconds: u32,
     /// Admission writes who submitted an object, and nobody else can.
     pub submitters: bool,
     /// The most placeholders that a gang may ask for.

@@ -199,6 +199,7 @@ fn of_controller(settings: &Settings) -> controller::settings::Settings {
         placeholder_image: settings.placeholder_image.as_str().into(),
         ignore_foreign_markers: settings.ignore_foreign_markers,
         dialects: settings.dialects.clone(),
+        default_wait_timeout_seconds: settings.default_wait_timeout_seconds,
         submitters: settings.submitters,
         max_placeholders: settings.max_placeholders,
         instance: instance(),

@@ -13,7 +13,7 @@ use crate::api::task_group::{PlaceholderTemplate, TaskGroup};
 use crate::core::model::countdown::Deadline;
 
 /// Most members of one task group: a million seats would cost memory before any quota refuses them.
-const MAX_MEMBERS: u32 = 100_000;
+pub const MAX_MEMBERS: u32 = 100_000;
 /// Most resources of one member; the CRD's own rules cost too much beyond (tried).
 pub const MAX_RESOURCES: usize = 16;
 

@@ -5,6 +5,7 @@ pub mod decode;
 pub mod dialect;
 pub mod escape;
 mod foreign;
+pub mod go_duration;
 pub mod group_check;
 pub mod kinds;
 pub mod known;

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{ContainerState, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::dialect::{Dialect, Spoken};
+use super::dialect::{self, Dialect, Spoken};
 use super::escape::bounded;
 use super::{constraints, foreign, mark, placeholder, requests, submitter, syntax};
 use crate::api::names;
@@ -28,6 +28,8 @@ pub struct Served {
     ignores_foreign_markers: bool,
     /// Other systems whose words are understood.
     dialects: BTreeSet<Dialect>,
+    /// Seconds that a gang waits whose system has a default for that, and whose pods do not say it.
+    wait_timeout_seconds: u32,
     /// What objects say of who submitted them is believed.
     knows_submitters: bool,
 }
@@ -37,7 +39,13 @@ impl Served {
     pub fn new(names: impl IntoIterator<Item = impl Into<Text>>) -> Self {
         let mut names: Vec<Text> = names.into_iter().map(Into::into).collect();
         names.sort_unstable();
-        Self { names, ignores_foreign_markers: false, dialects: BTreeSet::new(), knows_submitters: false }
+        Self {
+            names,
+            ignores_foreign_markers: false,
+            dialects: BTreeSet::new(),
+            wait_timeout_seconds: dialect::WAIT_TIMEOUT_SECONDS,
+            knows_submitters: false,
+        }
     }
 
     /// The same, where such a marker makes no difference if it `is` to be ignored.
@@ -48,6 +56,11 @@ impl Served {
     /// The same, where the words of these systems are understood.
     pub fn speaking(self, dialects: impl IntoIterator<Item = Dialect>) -> Self {
         Self { dialects: dialects.into_iter().collect(), ..self }
+    }
+
+    /// The same, where gangs wait for so many seconds if their pods do not say how long, in words that have a default for that.
+    pub fn waiting_for(self, wait_timeout_seconds: u32) -> Self {
+        Self { wait_timeout_seconds, ..self }
     }
 
     /// The same, where admission writes who submitted an object if it `does`, and nobody else can.
@@ -67,7 +80,11 @@ impl Served {
 
     /// What a pod of ours says in the words of another system ([`in_other_words`]).
     pub fn spoken(&self, pod: &Pod) -> Option<Spoken> {
-        if self.owns(pod) { in_other_words(pod, self.dialects.iter().copied()) } else { None }
+        if self.owns(pod) {
+            in_other_words(pod, self.dialects.iter().copied(), self.wait_timeout_seconds)
+        } else {
+            None
+        }
     }
 
     /// Whether a pod is ours.
@@ -161,13 +178,17 @@ pub fn label<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {
 }
 
 /// What a pod says in the words of one of these systems, unless it says in ours what it belongs to. (What our Binding says
-/// counts before either.)
-pub fn in_other_words(pod: &Pod, dialects: impl IntoIterator<Item = Dialect>) -> Option<Spoken> {
+/// counts before either.) For `wait_timeout_seconds` see [`dialect::read`].
+pub fn in_other_words(
+    pod: &Pod,
+    dialects: impl IntoIterator<Item = Dialect>,
+    wait_timeout_seconds: u32,
+) -> Option<Spoken> {
     let in_ours = [names::TASK_GROUP, names::APPLICATION, names::PLACEHOLDER].map(|name| label(pod, name).is_some());
     if in_ours.contains(&true) {
         return None;
     }
-    dialects.into_iter().find_map(|dialect| dialect.read(pod))
+    dialect::read(pod, dialects, wait_timeout_seconds)
 }
 
 fn annotation<'a>(pod: &'a Pod, name: &str) -> Option<&'a str> {

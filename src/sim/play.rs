@@ -332,6 +332,7 @@ mod tests {
             placeholder_image: "p".into(),
             ignore_foreign_markers: false,
             dialects: Vec::new(),
+            default_wait_timeout_seconds: 600,
             submitters: true,
             max_placeholders: 5_000,
             instance: 1,

@@ -221,6 +221,7 @@ impl Process {
             placeholder_image: "pause".into(),
             ignore_foreign_markers: false,
             dialects: Vec::new(),
+            default_wait_timeout_seconds: 600,
             submitters: true,
             max_placeholders: 5_000,
             instance: number,

@@ -42,6 +42,7 @@ impl Driven {
             placeholder_image: "pause".into(),
             ignore_foreign_markers: false,
             dialects: dialects.to_vec(),
+            default_wait_timeout_seconds: 600,
             submitters: true,
             max_placeholders: 5_000,
             instance: 1,

@@ -13,8 +13,10 @@ use super::text::escape_lines;
 use crate::api::names;
 use crate::controller::lease::{DURATION_MAX_MS, Timing};
 use crate::core::model::bound::MostPlaceholders;
+use crate::core::model::countdown::Deadline;
 use crate::core::reason::SpecError;
-use crate::shim::dialect::Dialect;
+use crate::shim::dialect::{Dialect, WAIT_TIMEOUT_SECONDS};
+use crate::shim::{go_duration, group_check};
 
 /// Default image of placeholders: Kubernetes' own, for all its architectures.
 pub const PLACEHOLDER_IMAGE: &str =
@@ -40,6 +42,8 @@ pub struct Settings {
     pub ignore_foreign_markers: bool,
     /// Other systems whose words on pods are understood.
     pub dialects: Vec<Dialect>,
+    /// Seconds that a gang in such words waits, where these have a default for that and its pods do not say it.
+    pub default_wait_timeout_seconds: u32,
     /// The shipped admission policy writes who submitted an object: limits of users and groups count.
     pub submitters: bool,
     /// The most placeholders that a gang may ask for; those of a namespace that have not started may for ten
@@ -146,6 +150,8 @@ pub enum LogFormat {
 pub enum Words {
     /// Of none
     None,
+    /// Koordinator's
+    Koordinator,
     /// Apache YuniKorn's
     #[value(name = "yunikorn")]
     YuniKorn,
@@ -156,14 +162,16 @@ pub fn dialects(flag: &[Words]) -> Option<Vec<Dialect>> {
     (!flag.is_empty()).then(|| understood(flag.to_vec()))
 }
 
-/// What is understood where nobody says it.
-pub fn all_dialects() -> Vec<Dialect> {
-    Dialect::ALL.to_vec()
+/// What is understood where nobody says it. Not Koordinator's words: of these only a part is, and pods that have them said what
+/// to do before.
+pub fn default_dialects() -> Vec<Dialect> {
+    vec![Dialect::YuniKorn]
 }
 
 fn understood(words: Vec<Words>) -> Vec<Dialect> {
     let dialect = |words| match words {
         Words::None => None,
+        Words::Koordinator => Some(Dialect::Koordinator),
         Words::YuniKorn => Some(Dialect::YuniKorn),
     };
     words.into_iter().filter_map(dialect).collect()
@@ -177,6 +185,7 @@ struct File {
     placeholder_image: Option<String>,
     ignore_foreign_markers: bool,
     dialects: Option<Vec<Words>>,
+    default_wait_timeout: Option<String>,
     submitters: bool,
     max_placeholders: Option<u32>,
     leader_election: Election,
@@ -266,7 +275,10 @@ impl Settings {
             scheduler_names: check.scheduler_names(&args.scheduler_names, file.scheduler_names),
             placeholder_image: check.image(args.placeholder_image.as_deref(), file.placeholder_image),
             ignore_foreign_markers: args.ignore_foreign_markers || file.ignore_foreign_markers,
-            dialects: dialects(&args.dialects).or_else(|| file.dialects.map(understood)).unwrap_or_else(all_dialects),
+            dialects: dialects(&args.dialects)
+                .or_else(|| file.dialects.map(understood))
+                .unwrap_or_else(default_dialects),
+            default_wait_timeout_seconds: check.wait_timeout(file.default_wait_timeout),
             submitters: args.submitters || file.submitters,
             max_placeholders: args.max_placeholders.or(file.max_placeholders).unwrap_or(default_most),
             leader_election: check.election(args.leader_elect, file.leader_election),
@@ -315,6 +327,19 @@ impl Check<'_> {
             self.wrong(flag.is_some(), field, &format!("`{}` is no image reference", image.escape_debug()));
         }
         image
+    }
+
+    /// A text with its unit, as Koordinator's configuration has it.
+    fn wait_timeout(&mut self, file: Option<String>) -> u32 {
+        let Some(text) = file else { return WAIT_TIMEOUT_SECONDS };
+        let (least, most) = group_check::range_of(Deadline::Wait);
+        let seconds = go_duration::seconds(&text).and_then(|seconds| u32::try_from(seconds).ok());
+        seconds.filter(|seconds| (least..=most).contains(seconds)).unwrap_or_else(|| {
+            let problem =
+                format!("`{}` must be a time of {least}s to {most}s, such as 600s or 1h30m", text.escape_debug());
+            self.wrong(false, "defaultWaitTimeout", &problem);
+            WAIT_TIMEOUT_SECONDS
+        })
     }
 
     fn election(&mut self, flag: Option<bool>, file: Election) -> LeaderElection {

@@ -22,6 +22,7 @@ fn the_file_in_the_help_text_is_the_default() {
         "placeholderImage",
         "ignoreForeignMarkers",
         "dialects",
+        "defaultWaitTimeout",
         "maxPlaceholders",
         "leaderElection",
         "enabled",
@@ -42,7 +43,7 @@ fn the_file_in_the_help_text_is_the_default() {
 
 #[test]
 fn every_field_is_honoured_and_flags_win() {
-    let text = "schedulerNames: [a, b.c]\nplaceholderImage: pause@sha256:0\nignoreForeignMarkers: true\nsubmitters: true\nmaxPlaceholders: 7\nhttp: {address: '127.0.0.1:0'}\n\
+    let text = "schedulerNames: [a, b.c]\nplaceholderImage: pause@sha256:0\nignoreForeignMarkers: true\nsubmitters: true\nmaxPlaceholders: 7\ndefaultWaitTimeout: 1h30m\nhttp: {address: '127.0.0.1:0'}\n\
                 log: {format: json, level: 'info,gangline=debug'}\n";
     let settings = load(text, &RunArgs::default()).unwrap();
     assert_eq!(settings.scheduler_names, ["a", "b.c"]);
@@ -51,6 +52,7 @@ fn every_field_is_honoured_and_flags_win() {
     assert!(settings.ignore_foreign_markers && !defaults().ignore_foreign_markers);
     assert!(settings.submitters && !defaults().submitters);
     assert_eq!((settings.max_placeholders, defaults().max_placeholders), (7, 5_000));
+    assert_eq!((settings.default_wait_timeout_seconds, defaults().default_wait_timeout_seconds), (5_400, 600));
     assert_eq!((settings.log_format, &*settings.log_level), (LogFormat::Json, "info,gangline=debug"));
     let args = RunArgs {
         scheduler_names: vec!["x".into()],
@@ -71,6 +73,7 @@ fn every_field_is_honoured_and_flags_win() {
         log_level: "warn".into(),
         ignore_foreign_markers: true,
         dialects: vec![Dialect::YuniKorn],
+        default_wait_timeout_seconds: 5_400,
         submitters: true,
         max_placeholders: 9,
         leader_election: LeaderElection { enabled: false, ..defaults().leader_election },
@@ -80,11 +83,18 @@ fn every_field_is_honoured_and_flags_win() {
         ("dialects: []", vec![], &[][..]),
         ("dialects: [yunikorn]", vec![Words::None], &[]),
         ("dialects: []", vec![Words::YuniKorn], &[Dialect::YuniKorn]),
+        ("dialects: [yunikorn, koordinator]", vec![], &[Dialect::YuniKorn, Dialect::Koordinator]),
+        ("", vec![Words::Koordinator], &[Dialect::Koordinator]),
+        ("", vec![], &[Dialect::YuniKorn]),
     ] {
         assert_eq!(load(file, &RunArgs { dialects: flag, ..RunArgs::default() }).unwrap().dialects, named, "{file}");
     }
     let unknown = load("dialects: [slurm]", &RunArgs::default()).unwrap_err();
     assert!(unknown.contains("slurm") && unknown.contains("yunikorn"), "{unknown}");
+    for wrong in ["600", "0s", "-1s", "soon", "8761h"] {
+        let said = load(&format!("defaultWaitTimeout: '{wrong}'"), &RunArgs::default()).unwrap_err();
+        assert!(said.contains(&format!("defaultWaitTimeout: `{wrong}` must be a time")), "{said}");
+    }
     let flag = RunArgs { ignore_foreign_markers: true, ..RunArgs::default() };
     let off = "ignoreForeignMarkers: false";
     assert_eq!(load(off, &flag).unwrap(), Settings { ignore_foreign_markers: true, ..defaults() });

@@ -1,14 +1,16 @@
 //! What other systems' words on a pod mean here (design 03, 3.4): one pure function for each system, from a pod to what it
 //! belongs to and what it declares.
 
+pub mod koordinator;
 pub mod yunikorn;
 
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use sha2::{Digest, Sha256};
 
-use crate::api::task_group::TaskGroupSpec;
+use crate::api::task_group::{Reservation, TaskGroupSpec};
 use crate::core::base::ids::Text;
 use crate::core::reason::SpecError;
 use crate::shim::escape;
@@ -16,20 +18,51 @@ use crate::shim::escape;
 /// A system whose words are understood, in the order in which they count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
+    /// Koordinator.
+    Koordinator,
     /// Apache YuniKorn.
     YuniKorn,
 }
 
+/// Seconds of `waitTimeoutSeconds` where neither the pod nor the configuration says it: Koordinator's own default.
+pub const WAIT_TIMEOUT_SECONDS: u32 = 600;
+
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 1] = [Self::YuniKorn];
+    pub const ALL: [Self; 2] = [Self::Koordinator, Self::YuniKorn];
 
     /// What a pod says in its words; none if it says nothing.
-    pub fn read(self, pod: &Pod) -> Option<Spoken> {
+    fn read(self, pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
         match self {
+            Self::Koordinator => koordinator::read(pod, wait_timeout_seconds),
             Self::YuniKorn => yunikorn::read(pod),
         }
     }
+
+    /// Whether a pod says something in its words that comes before all else that it says, and is not read.
+    fn stops_at(self, pod: &Pod) -> bool {
+        match self {
+            Self::Koordinator => koordinator::names_pod_group(pod),
+            Self::YuniKorn => false,
+        }
+    }
+}
+
+/// What a pod says in the words of the first of these systems in which it says anything. What it says in those of the others is
+/// left out, which is told. `wait_timeout_seconds` is meant where it does not say how long its gang waits, in the words of a
+/// system that has such a default.
+pub fn read(pod: &Pod, dialects: impl IntoIterator<Item = Dialect>, wait_timeout_seconds: u32) -> Option<Spoken> {
+    let mut dialects = dialects.into_iter();
+    let mut known = dialects.by_ref().take_while(|dialect| !dialect.stops_at(pod));
+    let mut spoken = known.find_map(|dialect| dialect.read(pod, wait_timeout_seconds))?;
+    let others = dialects.filter_map(|dialect| dialect.read(pod, wait_timeout_seconds));
+    let others: Vec<_> = others.map(|other| other.system).collect();
+    if !others.is_empty() {
+        let (system, others) = (spoken.system, others.join(" and "));
+        let warning = format!("what is said in the words of {others} is left out, since those of {system} count first");
+        spoken.warnings.insert(0, warning.into());
+    }
+    Some(spoken)
 }
 
 /// What a pod says in another system's words.
@@ -87,6 +120,61 @@ pub struct Declared {
     pub spec: TaskGroupSpec,
     /// With whom it goes: whoever makes the pod anew that declares it, or the pod where nobody does.
     pub owner: OwnerReference,
+}
+
+impl Declared {
+    /// Whether another pod says the same of this TaskGroup, as far as it can.
+    pub fn agrees_with(&self, other: &Self) -> bool {
+        let sizes = if self.says_sizes() { &other.spec.min_resource } else { &self.spec.min_resource };
+        self.spec == TaskGroupSpec { min_resource: sizes.clone(), ..other.spec.clone() }
+    }
+
+    /// Whether `minResource` says how large the members are. Without placeholders each counts with what it requests; what one of
+    /// them requests says nothing of the others.
+    pub fn says_sizes(&self) -> bool {
+        self.spec.reservation == Reservation::Placeholder
+    }
+}
+
+/// A label. To these systems an empty text is none.
+fn label<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
+    said(pod.metadata.labels.as_ref()?.get(key))
+}
+
+/// An annotation, likewise.
+fn annotation<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
+    said(pod.metadata.annotations.as_ref()?.get(key))
+}
+
+fn said(text: Option<&String>) -> Option<&str> {
+    text.map(String::as_str).filter(|text| !text.is_empty())
+}
+
+/// Characters of a readable text that a name repeats.
+const NAME_MAX: usize = 40;
+/// Characters of the hash behind it: 16 of 5 bits.
+const HASH: usize = 16;
+
+/// A name that is fit for objects and labels: as much of a text as can be read in it, or the other one where nothing can, and a
+/// hash, another one for each list of texts.
+fn hashed(readable: &str, otherwise: &str, texts: &[&str]) -> Text {
+    let kept = readable.to_ascii_lowercase();
+    let kept = kept.chars().map(|one| if one.is_ascii_lowercase() || one.is_ascii_digit() { one } else { '-' });
+    let kept: String = kept.skip_while(|one| *one == '-').take(NAME_MAX).collect();
+    let kept = kept.trim_end_matches('-');
+    let mut digest = Sha256::new();
+    for text in texts {
+        // Each text goes in with its length, since `a` and `bc` would otherwise hash like `ab` and `c`.
+        digest.update((text.len() as u64).to_le_bytes());
+        digest.update(text.as_bytes());
+    }
+    let hash = digest.finalize();
+    let hash: String = hash
+        .iter()
+        .take(HASH)
+        .map(|byte| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[*byte as usize % 32]))
+        .collect();
+    format!("{}-{hash}", if kept.is_empty() { otherwise } else { kept }).into()
 }
 
 /// With whom a TaskGroup goes that this pod declares. A pod that its controller makes anew must not take along the gang that

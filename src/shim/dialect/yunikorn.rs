@@ -6,9 +6,8 @@ mod task_groups;
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use sha2::{Digest, Sha256};
 
-use super::{Spoken, Warnings};
+use super::{Spoken, Warnings, annotation, hashed, label};
 use crate::api::names;
 use crate::api::task_group::Style;
 use crate::core::base::ids::Text;
@@ -38,11 +37,6 @@ const TASK_GROUP_NAME: &str = "yunikorn.apache.org/task-group-name";
 const TASK_GROUPS: &str = "yunikorn.apache.org/task-groups";
 /// Annotation: timeout and style, `placeholderTimeoutInSeconds=60 gangSchedulingStyle=Hard`.
 const PARAMETERS: &str = "yunikorn.apache.org/schedulingPolicyParameters";
-
-/// Characters of a group's name that an object's name repeats.
-const NAME_MAX: usize = 40;
-/// Characters of the hash behind it: 16 of 5 bits.
-const HASH: usize = 16;
 
 /// What a pod says; none if it says nothing of YuniKorn.
 pub fn read(pod: &Pod) -> Option<Spoken> {
@@ -95,23 +89,7 @@ pub fn read(pod: &Pod) -> Option<Spoken> {
 
 /// The name of the TaskGroup for a task group of an application: readable, and another one for each pair.
 pub fn object_name(application: &str, group: &str) -> Text {
-    let kept = group.to_ascii_lowercase();
-    let kept = kept.chars().map(|one| if one.is_ascii_lowercase() || one.is_ascii_digit() { one } else { '-' });
-    let kept: String = kept.skip_while(|one| *one == '-').take(NAME_MAX).collect();
-    let kept = kept.trim_end_matches('-');
-    let mut digest = Sha256::new();
-    for text in [application, group] {
-        // Each text goes in with its length, since `a` and `bc` would otherwise hash like `ab` and `c`.
-        digest.update((text.len() as u64).to_le_bytes());
-        digest.update(text.as_bytes());
-    }
-    let hash = digest.finalize();
-    let hash: String = hash
-        .iter()
-        .take(HASH)
-        .map(|byte| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[*byte as usize % 32]))
-        .collect();
-    if kept.is_empty() { format!("yk-{hash}").into() } else { format!("{kept}-{hash}").into() }
+    hashed(group, "yk", &[application, group])
 }
 
 /// The application's id, where YuniKorn looks for it, in its order.
@@ -146,19 +124,6 @@ fn queue(pod: &Pod, errors: &mut Errors, warnings: &mut Warnings) -> Option<Text
     let problem = format!("{said:?} must be a queue path of at most 63 characters: DNS labels joined by dots");
     errors.unless(syntax::is_queue_path(&path), key, &*escape::message(&problem));
     Some(escape::bounded(&path, syntax::MAX_LABEL))
-}
-
-fn label<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
-    said(pod.metadata.labels.as_ref()?.get(key))
-}
-
-fn annotation<'a>(pod: &'a Pod, key: &str) -> Option<&'a str> {
-    said(pod.metadata.annotations.as_ref()?.get(key))
-}
-
-/// To YuniKorn an empty text is none.
-fn said(text: Option<&String>) -> Option<&str> {
-    text.map(String::as_str).filter(|text| !text.is_empty())
 }
 
 /// Timeout and style of an application.

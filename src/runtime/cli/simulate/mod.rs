@@ -23,8 +23,8 @@ use crate::controller::settings::Settings;
 use crate::core::model::bound::MostPlaceholders;
 use crate::core::time::Millis;
 use crate::runtime::args::{PlainOutput, SimulateArgs};
-use crate::runtime::settings::{PLACEHOLDER_IMAGE, all_dialects, dialects};
-use crate::shim::dialect::Dialect;
+use crate::runtime::settings::{PLACEHOLDER_IMAGE, default_dialects, dialects};
+use crate::shim::dialect::{Dialect, WAIT_TIMEOUT_SECONDS};
 use crate::sim::api::Api;
 use crate::sim::play::Play;
 use crate::sim::story::Story;
@@ -64,7 +64,7 @@ fn play(input: Input, args: &SimulateArgs) -> Story {
 
 /// The cluster that is to be played.
 fn cluster(input: Input, args: &SimulateArgs) -> Play {
-    let spoken = dialects(&args.dialects).unwrap_or_else(all_dialects);
+    let spoken = dialects(&args.dialects).unwrap_or_else(default_dialects);
     let mut play = Play::new(settings(args.ignore_foreign_markers, &spoken), input.classes);
     input.arrivals.into_iter().for_each(|arrival| play.expect(arrival));
     play
@@ -77,6 +77,7 @@ pub(super) fn settings(ignore_foreign_markers: bool, dialects: &[Dialect]) -> Se
         placeholder_image: PLACEHOLDER_IMAGE.into(),
         ignore_foreign_markers,
         dialects: dialects.to_vec(),
+        default_wait_timeout_seconds: WAIT_TIMEOUT_SECONDS,
         // What is played was made by whoever it says: there is no admission here.
         submitters: true,
         max_placeholders: MostPlaceholders::default().0,

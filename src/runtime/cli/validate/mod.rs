@@ -19,7 +19,7 @@ use super::source::{self, SourceError};
 use super::{FAILED, NO, Reply};
 use crate::core::time::Millis;
 use crate::runtime::args::{PlainOutput, ValidateArgs};
-use crate::runtime::settings::{all_dialects, dialects};
+use crate::runtime::settings::{default_dialects, dialects};
 use crate::runtime::text::count as count_of;
 use crate::shim::node::node_spec;
 use crate::shim::observation::Body;
@@ -57,7 +57,7 @@ pub(super) fn validate(args: &ValidateArgs) -> Reply {
     let unreadable = input.errors.iter().any(is_unreadable);
     let served = Served::new(args.scheduler_names.iter().map(String::as_str))
         .ignoring_foreign_markers(args.ignore_foreign_markers)
-        .speaking(dialects(&args.dialects).unwrap_or_else(all_dialects));
+        .speaking(dialects(&args.dialects).unwrap_or_else(default_dialects));
     let files: Vec<String> = args.files.iter().map(|path| path.display().to_string()).collect();
     let answer = answer(&input, &served, &files);
     let code = match answer.errors {

@@ -6,7 +6,7 @@ fn checked(files: &[(&str, &str)]) -> Answer {
     let mut input = Input::remembering();
     files.iter().for_each(|(file, text)| add(&mut input, file, text, Duration::ZERO));
     let names: Vec<String> = files.iter().map(|(file, _)| (*file).to_owned()).collect();
-    answer(&input, &Served::default().speaking(all_dialects()), &names)
+    answer(&input, &Served::default().speaking(default_dialects()), &names)
 }
 
 fn lines(text: &str) -> Vec<String> {

@@ -11,7 +11,7 @@ use crate::core::base::ids::Text;
 use crate::core::codes::Code;
 use crate::core::event::Mark;
 use crate::runtime::text::age;
-use crate::shim::dialect::Dialect;
+use crate::shim::dialect::{Dialect, WAIT_TIMEOUT_SECONDS};
 use crate::shim::mark;
 use crate::shim::pod::{belongs_to, binding, in_other_words, label};
 
@@ -82,7 +82,7 @@ fn is_written_by_us(pod: &Pod) -> bool {
 pub(super) fn belonging(pod: &Pod) -> (Option<Text>, Option<Text>) {
     let mark = binding(pod).filter(|_| label(pod, names::PLACEHOLDER) != Some("true"));
     // Which systems' words the scheduler understands this command is not told: all are read.
-    belongs_to(pod, mark.as_ref(), in_other_words(pod, Dialect::ALL).as_ref())
+    belongs_to(pod, mark.as_ref(), in_other_words(pod, Dialect::ALL, WAIT_TIMEOUT_SECONDS).as_ref())
 }
 
 /// The answer about a pod.
@@ -221,7 +221,7 @@ impl Facts<'_> {
 
     /// By what rule a pod outside task groups is in a queue that it does not name.
     fn rule(&self, mark: &Mark) -> Option<String> {
-        let spoken = in_other_words(self.pod, Dialect::ALL).and_then(|spoken| spoken.queue);
+        let spoken = in_other_words(self.pod, Dialect::ALL, WAIT_TIMEOUT_SECONDS).and_then(|spoken| spoken.queue);
         let is_named = self.label(names::QUEUE).is_some() || spoken.is_some() || belonging(self.pod).0.is_some();
         let is_by_namespace = !is_named && *mark.queue != *DEFAULT_QUEUE;
         is_by_namespace.then(|| group::by_namespace(self.pod.metadata.namespace.as_deref(), &mark.queue))

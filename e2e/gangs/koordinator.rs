@@ -1,0 +1,184 @@
+//! Gangs of Koordinator's users: pods with its labels or annotations, and no TaskGroup but the ones that Gangline makes.
+
+use gangline::api::task_group::{Reservation, TaskGroup};
+use k8s_openapi::api::batch::v1::Job;
+use k8s_openapi::api::core::v1::Pod;
+use kube::api::DeleteParams;
+use serde_json::{Value, json};
+
+use crate::harness::context::{merge, phase};
+use crate::harness::words::{is_bound, status, why_waits};
+use crate::harness::{Context, Needs, Test, test};
+use crate::support::error::Result;
+
+pub(crate) fn tests() -> Vec<Test> {
+    vec![
+        test("koordinator: a gang declared by labels starts whole", Needs::Nodes(2), by_labels),
+        test("koordinator: a gang declared by annotations goes with its Job", Needs::Nodes(2), by_annotations),
+        test("koordinator: a gang that lacks a member starts nothing and says so", Needs::Nodes(2), short),
+        test("koordinator: two gangs of one group start together or not", Needs::Nodes(2), group),
+        test("koordinator: a wrong declaration is refused on the pod", Needs::Nodes(1), wrong),
+    ]
+}
+
+/// The label that names the gang.
+const NAME_LABEL: &str = "pod-group.scheduling.sigs.k8s.io/name";
+/// The label that says how many start together.
+const MIN_LABEL: &str = "pod-group.scheduling.sigs.k8s.io/min-available";
+/// What the keys of the annotations begin with.
+const PREFIX: &str = "gang.scheduling.koordinator.sh/";
+/// Marks the pods of one gang, for those who watch.
+const GANG: &str = "e2e.gangline.dev/gang";
+/// With this annotation the pretended nodes let a pod of a Job run so long.
+const RUN_FOR: &str = "gangline.dev/demo-run-for";
+
+/// Annotations of a gang of so many, with more of them.
+fn annotations(gang: &str, min: u32, more: &Value) -> Value {
+    let mut all = json!({"name": gang, "min-available": min.to_string()});
+    merge(&mut all, more.clone());
+    let prefixed = all.as_object().expect("annotations").iter();
+    prefixed.map(|(key, value)| (format!("{PREFIX}{key}"), value.clone())).collect::<serde_json::Map<_, _>>().into()
+}
+
+/// A pod of a gang, that many of which start together.
+fn pod(t: &Context, gang: &str, number: u32, cpu: &str, annotations: &Value) -> Value {
+    let metadata = json!({"labels": {GANG: gang}, "annotations": annotations});
+    t.pod(&format!("{gang}-{number}"), cpu, json!({"metadata": metadata}))
+}
+
+/// Whether none of the pods has a node, or at least so many have.
+fn whole_or_none(pods: &[&Pod], min: usize) -> bool {
+    let bound = pods.iter().filter(|pod| is_bound(pod)).count();
+    bound == 0 || pods.len() >= min
+}
+
+async fn wait_run(t: &Context, gang: &str, count: usize) -> Result<()> {
+    let run = |pods: &[&Pod]| pods.iter().filter(|pod| phase(pod) == "Running").count() == count;
+    t.pods().wait_all(&format!("{GANG}={gang}"), &format!("{count} run"), run).await.map(drop)
+}
+
+async fn by_labels(t: &mut Context) -> Result<()> {
+    let labels = json!({NAME_LABEL: "trio", MIN_LABEL: "3", GANG: "trio"});
+    let start = async {
+        for number in 0..3 {
+            t.pods().create(t.pod(&format!("trio-{number}"), "1", json!({"metadata": {"labels": labels}}))).await?;
+        }
+        wait_run(t, "trio", 3).await
+    };
+    let pods = t.pods();
+    pods.always("", "none has a node before all are there", |pods| whole_or_none(pods, 3), start).await?;
+    let runs = |group: &TaskGroup| status(group).counts.running == 3;
+    let group = t.groups().wait("trio", "says that three run", runs).await?;
+    assert_eq!((group.spec.min_member, group.spec.reservation), (3, Reservation::Direct));
+    assert_eq!(group.spec.wait_timeout_seconds, Some(600));
+    t.wait_no_placeholders().await?;
+    // One more is an ordinary pod of the gang.
+    t.pods().create(t.pod("trio-3", "1", json!({"metadata": {"labels": labels}}))).await?;
+    wait_run(t, "trio", 4).await?;
+    for number in 0..4 {
+        t.pods().delete_with(&format!("trio-{number}"), &DeleteParams::default()).await?;
+    }
+    // Nobody controls the pods: the TaskGroup goes with the one for which it was made.
+    t.groups().wait_all("", "it is gone", |groups| groups.is_empty()).await.map(drop)
+}
+
+async fn by_annotations(t: &mut Context) -> Result<()> {
+    let mut annotations = annotations("work", 3, &json!({"waiting-time": "1h", "total-number": "3", "mode": "Strict"}));
+    annotations[RUN_FOR] = json!("1h");
+    let template = t.pod("work", "1", json!({"metadata": {"labels": {GANG: "work"}, "annotations": annotations}}));
+    let template =
+        json!({"metadata": {"labels": {GANG: "work"}, "annotations": annotations}, "spec": template["spec"]});
+    let mut job = json!({"metadata": {"name": "work"}, "spec": {
+        "parallelism": 3, "completions": 3, "backoffLimit": 100, "template": template}});
+    merge(&mut job, json!({"spec": {"template": {"spec": {"restartPolicy": "Never"}}}}));
+    t.objects::<Job>().create(job).await?;
+    let pods = t.pods();
+    let started = wait_run(t, "work", 3);
+    pods.always("", "none has a node before all are there", |pods| whole_or_none(pods, 3), started).await?;
+    let group = t.groups().wait("work", "is there", |_| true).await?;
+    let owners: Vec<&str> = group.metadata.owner_references.iter().flatten().map(|owner| &*owner.kind).collect();
+    assert_eq!((owners, group.spec.wait_timeout_seconds), (vec!["Job"], Some(3_600)));
+    t.objects::<Job>().delete_with("work", &DeleteParams::background()).await?;
+    t.groups().wait_all("", "it is gone", |groups| groups.is_empty()).await.map(drop)
+}
+
+async fn short(t: &mut Context) -> Result<()> {
+    let declared = annotations("short", 3, &json!({}));
+    let wait = async {
+        for number in 0..2 {
+            t.pods().create(pod(t, "short", number, "1", &declared)).await?;
+        }
+        let message = t.wait_pod_reason("short-1", "WaitingForMembers").await?;
+        assert_eq!(message, "2 of 3 members of short exist; the gang starts when all do");
+        t.wait_reason("short", "WaitingForMembers").await?;
+        let (code, why) = t.gangline(&["why", "pod/short-1"])?;
+        assert!(code == Some(0) && why.contains(&message), "{why}");
+        Ok(())
+    };
+    t.pods().always("", "no member has a node", |pods| !pods.iter().any(|pod| is_bound(pod)), wait).await?;
+    // Larger than any node: all are there now, and still none of them starts.
+    let large = async {
+        t.pods().create(pod(t, "short", 2, "17", &declared)).await?;
+        t.wait_pod_reason("short-2", "Unschedulable").await.map(drop)
+    };
+    t.pods().always("", "no member has a node", |pods| !pods.iter().any(|pod| is_bound(pod)), large).await?;
+    t.pods().delete("short-2").await?;
+    t.pods().create(pod(t, "short", 3, "1", &declared)).await?;
+    wait_run(t, "short", 3).await
+}
+
+async fn group(t: &mut Context) -> Result<()> {
+    let listed = json!([format!("{}/role-a", t.namespace), format!("{}/role-b", t.namespace)]).to_string();
+    let declared = |gang: &str, min: u32| annotations(gang, min, &json!({"groups": listed}));
+    let wait = async {
+        for number in 0..2 {
+            t.pods().create(pod(t, "role-a", number, "1", &declared("role-a", 2))).await?;
+        }
+        let message = t.wait_pod_reason("role-a-1", "WaitingForTaskGroups").await?;
+        assert!(message.contains("role-b"), "{message}");
+        t.pods().create(pod(t, "role-b", 0, "1", &declared("role-b", 2))).await?;
+        let message = t.wait_pod_reason("role-a-1", "WaitingForMembers").await?;
+        assert!(message.contains("role-b"), "{message}");
+        Ok(())
+    };
+    t.pods().always("", "no member has a node", |pods| !pods.iter().any(|pod| is_bound(pod)), wait).await?;
+    let start = async {
+        t.pods().create(pod(t, "role-b", 1, "1", &declared("role-b", 2))).await?;
+        wait_run(t, "role-a", 2).await?;
+        wait_run(t, "role-b", 2).await
+    };
+    t.pods().always("", "none has a node before all are there", |pods| whole_or_none(pods, 4), start).await?;
+    let groups = t.groups().list("").await?;
+    let applications: Vec<_> = groups.iter().map(|group| group.spec.application_id.clone()).collect();
+    assert!(applications.len() == 2 && applications[0] == applications[1], "{applications:?}");
+    Ok(())
+}
+
+async fn wrong(t: &mut Context) -> Result<()> {
+    let across = r#"["other/gang-b"]"#;
+    for (number, (more, word)) in (0..).zip([
+        (json!({"min-available": "five"}), "min-available"),
+        (json!({"mode": "NonStrict"}), "mode"),
+        (json!({"groups": across}), "across namespaces"),
+        (json!({"timeout": "true"}), "submit it again"),
+    ]) {
+        let gang = format!("wrong-{number}");
+        t.pods().create(pod(t, &gang, 0, "1", &annotations(&gang, 1, &more))).await?;
+        let message = t.wait_pod_reason(&format!("{gang}-0"), "InvalidDeclaration").await?;
+        assert!(message.contains("Koordinator") && message.contains(word), "{message}");
+    }
+    let (code, why) = t.gangline(&["why", "pod/wrong-1-0"])?;
+    assert!(code == Some(0) && why.contains("NonStrict is not supported yet"), "{why}");
+    // Koordinator's default is taken, and the pod says so.
+    t.pods().create(pod(t, "adjusted", 0, "1", &annotations("adjusted", 1, &json!({"waiting-time": "600"})))).await?;
+    wait_run(t, "adjusted", 1).await?;
+    // What names a PodGroup object is not read yet.
+    let named = json!({"metadata": {"labels": {"pod-group.scheduling.sigs.k8s.io": "pg"}}});
+    t.pods().create(t.pod("named", "1", named)).await?;
+    t.wait_pod_reason("named", "DialectNotSupported").await?;
+    let groups = t.groups().list("").await?;
+    assert_eq!(groups.len(), 1, "nothing is made of what is wrong: {groups:?}");
+    let waiting = t.pods().list("").await?;
+    assert!(waiting.iter().filter(|pod| !is_bound(pod)).all(|pod| !why_waits(pod).0.is_empty()));
+    Ok(())
+}
