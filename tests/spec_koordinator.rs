@@ -1,6 +1,6 @@
 //! Gangs as pods declare them in Koordinator's words (the fourth seed, 002; design 03, 3.4): sentence by sentence, as far as they
-//! are of labels and annotations of pods. Those about modes, match policies, PodGroup objects and groups across namespaces show that
-//! these are refused.
+//! are of labels and annotations of pods. Those about modes, match policies and PodGroup objects show that these
+//! are refused.
 
 use std::collections::BTreeSet;
 
@@ -272,13 +272,23 @@ fn both_spellings_of_the_list_are_read() {
     assert_eq!((bound(&calls).len(), made(&calls)[0].spec.gang_group.len()), (2, 2));
 }
 
-/// Seed 002 "CRD way": "the gangs in one gangGroup can from different namespaces": refused by name until that is built.
+/// Seed 002 "CRD way": "the gangs in one gangGroup can from different namespaces": they start together, once each of them lists the
+/// other; until then who lists another one waits for it.
 #[test]
-fn a_group_across_namespaces_is_refused() {
-    let across = json!({"groups": r#"["ns/gang-a", "namespaceB/gang-b"]"#});
-    is_refused(&gang("gang-a", 1, 1, &across)[0], &["groups[1]", "must be namespace/name"]);
+fn the_gangs_of_a_group_can_be_of_different_namespaces() {
+    let wrong = json!({"groups": r#"["ns/gang-a", "namespaceB/gang-b"]"#});
+    is_refused(&gang("gang-a", 1, 1, &wrong)[0], &["groups[1]", "must be namespace/name"]);
     let across = json!({"groups": r#"["ns/gang-a", "other/gang-b"]"#});
-    is_refused(&gang("gang-a", 1, 1, &across)[0], &["groups[1]", "other/gang-b", "across namespaces"]);
+    let elsewhere = |more: &Value| {
+        let mut pod = gang("gang-b", 1, 1, more).remove(0);
+        pod["metadata"]["namespace"] = json!("other");
+        pod
+    };
+    let (driven, calls) = played(&[gang("gang-a", 1, 1, &across).remove(0), elsewhere(&json!({}))]);
+    assert_eq!(bound(&calls), ["gang-b-0"].into(), "who is listed is not concerned");
+    assert_eq!(why(&driven.controller, "gang-a-0"), Some(Code::WaitingForTaskGroups));
+    let (_, calls) = played(&[gang("gang-a", 1, 1, &across).remove(0), elsewhere(&across)]);
+    assert_eq!(bound(&calls), ["gang-a-0", "gang-b-0"].into());
 }
 
 /// Seed 002 "Annotation way": "And gangGroup should be announced with \" gangNamespace\" + \"/\" + \"gangName \"".

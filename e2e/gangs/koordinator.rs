@@ -155,11 +155,11 @@ async fn group(t: &mut Context) -> Result<()> {
 }
 
 async fn wrong(t: &mut Context) -> Result<()> {
-    let across = r#"["other/gang-b"]"#;
+    let listed = r#"["gang-b"]"#;
     for (number, (more, word)) in (0..).zip([
         (json!({"min-available": "five"}), "min-available"),
         (json!({"mode": "NonStrict"}), "mode"),
-        (json!({"groups": across}), "across namespaces"),
+        (json!({"groups": listed}), "must be namespace/name"),
         (json!({"timeout": "true"}), "submit it again"),
     ]) {
         let gang = format!("wrong-{number}");

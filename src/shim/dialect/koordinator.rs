@@ -2,7 +2,7 @@
 //! (`gang.scheduling.koordinator.sh/…`), as its scheduler 1.8 reads them. Each pod of a gang declares it.
 //!
 //! A gang is one TaskGroup without placeholders, under the gang's name. Alone it is an application of that name; gangs of one
-//! group are one application (ADR 36). To Koordinator a list that lacks the gang that bears it lets that gang start without its
+//! group are one application (ADR 36), also where they lie in several namespaces (ADR 37). To Koordinator a list that lacks the gang that bears it lets that gang start without its
 //! own members being counted, and two lists of which each names the other gang alone are two groups: so such a list is read
 //! with the gang itself, which is told.
 //!
@@ -111,7 +111,7 @@ pub fn read(pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
 fn application(name: &str, team: &BTreeSet<String>) -> Text {
     let names: Vec<&str> = team.iter().map(String::as_str).collect();
     match *names {
-        [first, _, ..] => hashed(first, "gangs", &names),
+        [first, _, ..] => hashed(first.split('/').next_back().unwrap_or(first), "gangs", &names),
         [] | [_] => name.into(),
     }
 }
@@ -211,7 +211,7 @@ impl<'a> Reading<'a> {
         Some(escape::bounded(path, syntax::MAX_LABEL))
     }
 
-    /// The gangs of its namespace with which this one starts, itself among them; none if it starts alone.
+    /// The gangs with which this one starts, as `namespace/name`, itself among them; none if it starts alone.
     fn team(&mut self, name: &str) -> BTreeSet<String> {
         let Some((key, listed)) = self.listed() else { return BTreeSet::new() };
         let count = listed.len();
@@ -221,7 +221,7 @@ impl<'a> Reading<'a> {
         }
         let entries = listed.iter().enumerate();
         let mut team: BTreeSet<String> = entries.filter_map(|(at, entry)| self.entry(key, at, entry)).collect();
-        if count > 0 && team.insert(name.to_owned()) {
+        if count > 0 && team.insert(format!("{}/{name}", self.namespace())) {
             self.warnings.add(|| format!("{key}: the list lacks the gang itself, {name}, and is read as if it had it"));
         }
         team
@@ -248,20 +248,18 @@ impl<'a> Reading<'a> {
         }
     }
 
-    /// The name of a listed gang, if it is one of the pod's namespace.
+    /// A listed gang, if it is one.
     fn entry(&mut self, key: &str, at: usize, entry: &str) -> Option<String> {
-        let parts = entry.split_once('/').filter(|(namespace, name)| {
+        let is_fine = entry.split_once('/').is_some_and(|(namespace, name)| {
             syntax::is_dns_label(namespace) && syntax::is_dns_subdomain(name) && name.len() <= syntax::MAX_LABEL
         });
-        let problem = match parts {
-            Some((namespace, name)) if Some(namespace) == self.pod.metadata.namespace.as_deref() => {
-                return Some(name.to_owned());
-            }
-            Some(_) => format!("{entry} is in another namespace: gang groups across namespaces are not supported yet"),
-            None => format!("{:?} must be namespace/name", start_of(entry)),
-        };
-        self.errors.add(format!("{key}[{at}]"), problem);
-        None
+        let problem = format!("{:?} must be namespace/name", start_of(entry));
+        self.errors.unless(is_fine, format!("{key}[{at}]"), &*problem);
+        is_fine.then(|| entry.to_owned())
+    }
+
+    fn namespace(&self) -> &'a str {
+        self.pod.metadata.namespace.as_deref().unwrap_or_default()
     }
 
     /// How long some members may have found nodes and not all.
@@ -301,8 +299,7 @@ impl<'a> Reading<'a> {
     }
 
     fn declared(&self, name: &str, min_member: u32, team: &BTreeSet<String>, wait: u32, spoken: &Spoken) -> Declared {
-        let namespace = self.pod.metadata.namespace.as_deref().unwrap_or_default();
-        let listed = team.iter().filter(|_| team.len() > 1).map(|gang| format!("{namespace}/{gang}"));
+        let listed = team.iter().filter(|_| team.len() > 1).cloned();
         let spec = TaskGroupSpec {
             application_id: spoken.application.as_deref().map(str::to_owned),
             queue: spoken.queue.as_deref().map(str::to_owned),
