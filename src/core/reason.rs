@@ -510,12 +510,8 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::WaitingForTaskGroups { missing, listed } => {
-                let have = *listed as usize - missing.len();
-                write!(
-                    f,
-                    "{have} of {listed} TaskGroups of the gang exist and list the same; missing: {}",
-                    missing.join(", ")
-                )
+                let (have, missing) = (*listed as usize - missing.len(), missing.join(", "));
+                write!(f, "{have} of {listed} TaskGroups of the gang exist and list the same; missing: {missing}")
             }
             Self::WaitingForQueues { queue } => {
                 write!(f, "whether queue {queue} exists cannot be known: the cluster does not serve the kind Queue")

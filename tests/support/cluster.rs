@@ -478,7 +478,8 @@ impl Cluster {
         let pod = pod_name(name);
         let group = self.scheduler.books.group_ids.get(&name.group);
         let submitter = group.and_then(|group| self.scheduler.submitter_shown(*group)).cloned();
-        let spec = AskSpec { shape, submitter, ..self.pod(&pod, Role::Placeholder(name.clone())) };
+        let key = Key::new(name.group.namespace.clone(), pod.as_str());
+        let spec = AskSpec { key, shape, submitter, ..self.pod(&pod, Role::Placeholder(name.clone())) };
         self.show(spec);
     }
 

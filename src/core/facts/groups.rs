@@ -128,7 +128,7 @@ impl Books {
         let group = &mut self.groups[id];
         let old = group.spec();
         let remembered = old.remembered.clone();
-        let stays = group.app.is_some() && old.application == spec.application;
+        let stays = group.app.is_some() && old.application_of(&group.key) == spec.application_of(&group.key);
         group.edited = None;
         let app = group.app;
         let spec = GroupSpec { remembered, ..spec };

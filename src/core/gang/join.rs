@@ -104,7 +104,7 @@ impl Scheduler {
         for id in self.books.apps[app].groups.clone() {
             let group = &mut self.books.groups[id];
             let Some(spec) = group.edited.take() else { continue };
-            if spec.application == group.spec().application {
+            if spec.application_of(&group.key) == group.application() {
                 group.spec = Some(Box::new(GroupSpec { remembered: group.spec().remembered.clone(), ..*spec }));
                 let application = group.application();
                 self.books.doubt_groups_of(&application);

@@ -125,11 +125,9 @@ impl Group {
         }
     }
 
-    /// Key of the application that it names: in its namespace, or in none where its gang lies in several.
+    /// Key of the application that it names.
     pub fn application(&self) -> Key {
-        let spec = self.spec();
-        let across = spec.across.as_ref().map(|name| Key::cluster(name.clone()));
-        across.unwrap_or_else(|| self.key.beside(&spec.application))
+        self.spec().application_of(&self.key)
     }
 
     /// How it is called in what others of its gang are told: with its namespace where these lie in several.

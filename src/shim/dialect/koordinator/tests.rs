@@ -128,8 +128,7 @@ fn what_is_wrong_or_not_supported_is_named_where_it_is_written() {
         (json!({"colour": "blue"}), at("colour")),
         (json!({"groups": "[\"b\"]"}), at("groups[0]")),
         (json!({"groups": "[\"data/a\", \"data/B\"]"}), at("groups[1]")),
-        (json!({"groups": "[\"data/a\", \"other/b\"]"}), at("groups[1]")),
-        (json!({"gang-groups": "[\"data/a\", \"other/b\"]"}), at("gang-groups[1]")),
+        (json!({"gang-groups": "[\"data/a\", \"other/B\"]"}), at("gang-groups[1]")),
         (json!({"groups": format!("[{}\"data/a\"]", "\"data/a\",".repeat(64))}), at("groups")),
         (json!({"groups": format!("[\"data/a\"{}]", " ".repeat(1 << 20))}), at("groups")),
         (json!({"min-available": "0", "groups": "[\"data/a\", \"data/b\"]"}), at("min-available")),
@@ -233,6 +232,9 @@ fn gangs_of_one_group_are_one_application() {
     assert_eq!(other.application.as_deref(), Some(application), "the other spelling, and other spellings in JSON");
     let without_itself = of("b", r#"["data/a"]"#);
     assert_eq!((without_itself.application.as_deref(), without_itself.warnings.len()), (Some(application), 1));
+    let across = of("a", r#"["data/a", "other/b"]"#);
+    assert_eq!(spec(&across).gang_group, ["data/a", "other/b"]);
+    assert_ne!(across.application.as_deref(), Some(application));
     let larger = of("a", r#"["data/a", "data/b", "data/c"]"#);
     assert_ne!(larger.application.as_deref(), Some(application));
     let alone = of("a", r#"["data/a"]"#);
