@@ -176,6 +176,7 @@ fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (number, begins): (u
             hold: None,
             place: None,
             flaw: dice.percent(2).then(|| dice.of(&Flaw::ALL)),
+            by: None,
         };
         group(dice, acts, begins, &spec);
     }

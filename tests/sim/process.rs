@@ -12,10 +12,16 @@ use gangline::shim::observation::{Observation, Outcome, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};
 
 use super::amount::{Amount, GPU};
+use super::limits::Submitter;
 use super::marks::{member_of, seat_in};
 use super::place::Wants;
+use bounds::Bounds;
 use kept::Lost;
 
+#[path = "bounds.rs"]
+mod bounds;
+#[path = "fair.rs"]
+mod fair;
 #[path = "judge.rs"]
 mod judge;
 #[path = "kept.rs"]
@@ -85,6 +91,8 @@ struct PodSeen {
     rv: u64,
     node: Option<String>,
     queue: Option<String>,
+    /// For whom it counts when it has a node.
+    submitter: Option<Submitter>,
     asks: Amount,
     ended: bool,
     terminating: bool,
@@ -169,12 +177,14 @@ struct QueueSeen {
     /// More was used than it has when its limit came or was lowered, or a pod grew, and still is: a member may take the seat
     /// that is held for it.
     lowered: bool,
+    bounds: Bounds,
 }
 
 #[derive(Clone)]
 struct Intent {
     node: String,
     queue: String,
+    submitter: Option<Submitter>,
     asks: Amount,
     /// It may have happened, whatever later answers say.
     doubtful: bool,
@@ -390,6 +400,7 @@ impl Process {
         for key in within.collect::<Vec<_>>() {
             self.queues.entry(key).and_modify(|queue| queue.lowered = false);
         }
+        self.forget_lowered();
     }
 
     /// Whether every kind was listed once.
@@ -403,6 +414,7 @@ impl Process {
         for (queue, used) in self.queues.values_mut().zip(used) {
             queue.lowered |= !used.is_within(queue.most);
         }
+        self.mark_over();
     }
 
     /// What is used in a queue and those below it.

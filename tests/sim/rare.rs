@@ -8,6 +8,7 @@ use gangline::shim::op::Kind;
 use super::acts::{Act, GroupAct, JobAct, NodeAct, PodAct, SetAct};
 use super::coverage::STORMS;
 use super::draw::Dice;
+use super::limits;
 use super::people::NS;
 use super::place::Place;
 
@@ -127,6 +128,9 @@ pub(super) fn rarer(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (nodes, queues)
     if dice.percent(20) {
         sort_some(dice, acts);
     }
+    if dice.percent(12) {
+        limits::draw(dice, acts);
+    }
 }
 
 /// StatefulSets have the members of some groups: one comes after the other. All of them are deleted now and then, and some
@@ -145,7 +149,7 @@ fn sets(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
         acts.retain(|(_, act)| !matches!(act, Act::Pod(pod) if pod.group.as_ref() == Some(&name)));
         let replicas = group.min + dice.few(1) as u32;
         let GroupAct { milli, mib, gpu, .. } = group;
-        acts.push((at, Act::Set(SetAct { group: name.clone(), milli, mib, gpu, replicas })));
+        acts.push((at, Act::Set(SetAct { group: name.clone(), milli, mib, gpu, replicas, by: None })));
         let member = |number: u32| format!("{name}-set-{number}");
         for _ in 0..dice.few(3) {
             let again = at + 10_000 + dice.below(100_000);
@@ -406,6 +410,7 @@ fn job(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, at: u64, group: &GroupAct) {
         gpu: group.gpu,
         parallelism,
         completions,
+        by: None,
     };
     acts.push((comes, Act::Job(job)));
     for number in 0..completions + 2 {
