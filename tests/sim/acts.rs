@@ -484,12 +484,37 @@ pub(crate) struct PodAct {
     /// It is in another namespace than the group that it names.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) abroad: bool,
+    /// What it says in YuniKorn's words, and in none of ours.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) spoken: Option<SpokenAct>,
     /// Where it may be.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) place: Option<Place>,
     /// Who submitted it, if that is known: `alice:dev,ops`.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) by: Option<String>,
+}
+
+/// What a pod says in YuniKorn's words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SpokenAct {
+    /// Its application.
+    pub(crate) app: String,
+    /// The task group that it is of.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) group: Option<String>,
+    /// The task groups that it declares: name, members, and what each asks for.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) declares: Vec<(String, u32, u32)>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) hard: bool,
+    /// How long placeholders hold seats, in seconds.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) holds: Option<u32>,
+    /// What it declares cannot be read.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) wrong: bool,
 }
 
 /// A kind by its plural.

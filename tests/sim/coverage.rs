@@ -202,9 +202,6 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     ("reason Submitted", "an application is judged in the step in which it becomes known"),
     ("reason TooManyPlaceholders", "gangs of plans have few members"),
     ("reason WaitingForPlaceholders", "as above"),
-    ("reason InvalidDeclaration", "no pod of a plan declares something in another system's words"),
-    ("reason DeclarationAdjusted", "as above"),
-    ("reason DeclarationRefused", "as above"),
     ("reason QueueNotOpen", "no queue of a plan chooses namespaces"),
     ("reason QueueNameTooLong", "as above"),
     ("reason WaitingForNamespace", "as above"),
@@ -351,6 +348,7 @@ const CALLS: &[&str] = &[
     "patch taskgroups/status",
     "patch queues/status",
     "create events",
+    "create taskgroups",
 ];
 
 /// Ways of a call to end.

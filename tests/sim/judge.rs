@@ -7,6 +7,7 @@ use gangline::core::base::ids::{Key, Uid};
 use gangline::core::time::Now;
 use gangline::shim::op::{CallId, Kind, Op};
 use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{EXCUSED_MS, GroupSeen, Intent, PodSeen, Process, Sent, is_within};
 use crate::sim::amount::Amount;
@@ -54,7 +55,7 @@ impl Process {
                 Ok(())
             }
             Op::CreateEvent(event) => self.judge_event(event),
-            Op::CreateTaskGroup(_) => Err(Violation::new("I8", "a TaskGroup is made that nobody declares".to_owned())),
+            Op::CreateTaskGroup(group) => self.judge_declared(&group.metadata),
         }
     }
 
@@ -83,6 +84,19 @@ impl Process {
             return Ok(());
         }
         Err(Violation::new("I9", format!("{:?} is made for nobody", pod.metadata.name)))
+    }
+
+    /// I8: a TaskGroup is made that a pod declares which waits for a node.
+    fn judge_declared(&self, made: &ObjectMeta) -> Result<(), Violation> {
+        let (namespace, name) =
+            (made.namespace.as_deref().unwrap_or_default(), made.name.as_deref().unwrap_or_default());
+        let waits = |pod: &PodSeen| pod.ours && pod.node.is_none() && !pod.ended;
+        let declares =
+            |key: &Key, pod: &PodSeen| &*key.namespace == namespace && pod.declares.iter().any(|own| own == name);
+        if self.pods.iter().any(|(key, pod)| waits(pod) && declares(key, pod)) {
+            return Ok(());
+        }
+        Err(Violation::new("I8", format!("TaskGroup {namespace}/{name} is made, which nobody declares")))
     }
 
     /// I9: an event is about an object that was seen. It may be gone since: an event waits for all else.

@@ -142,7 +142,8 @@ fn submit(dice: &mut Dice, acts: &mut [(u64, Act)]) {
     }
     for (_, act) in acts {
         let (of, by) = if let Act::Pod(pod) = act {
-            (pod.group.as_ref().or(pod.app.as_ref()), &mut pod.by)
+            let app = pod.app.as_ref().or(pod.spoken.as_ref().map(|spoken| &spoken.app));
+            (pod.group.as_ref().or(app), &mut pod.by)
         } else if let Act::Job(job) = act {
             (job.group.as_ref(), &mut job.by)
         } else if let Act::Set(set) = act {

@@ -24,5 +24,6 @@ mod rare;
 pub(crate) mod run;
 pub(crate) mod same;
 pub(crate) mod shrink;
+mod spoken;
 pub(crate) mod sweep;
 pub(crate) mod world;

@@ -360,11 +360,12 @@ impl World {
         self.say(|| "away with all".to_owned());
         self.come_again.clear();
         (self.jobs, self.sets) = (Jobs::default(), Sets::default());
-        let groups: Vec<Key> = self.api.store.of_kind(Kind::TaskGroup).map(|(key, _)| key.clone()).collect();
-        groups.iter().for_each(|key| self.api.store.remove(Kind::TaskGroup, key));
         let made = |world: &Self, body: &Body| world.is_made(body);
         let pods: Vec<Key> = self.pods().filter(|(_, body)| !made(self, body)).map(|(key, _)| key.clone()).collect();
+        let groups: Vec<Key> = self.api.store.of_kind(Kind::TaskGroup).map(|(key, _)| key.clone()).collect();
+        // Whoever declares one goes before it.
         pods.iter().for_each(|key| self.api.store.remove(Kind::Pod, key));
+        groups.iter().for_each(|key| self.api.store.remove(Kind::TaskGroup, key));
         for kind in [Kind::Queue, Kind::Node] {
             let keys: Vec<Key> = self.api.store.of_kind(kind).map(|(key, _)| key.clone()).collect();
             keys.iter().for_each(|key| self.api.store.remove(kind, key));

@@ -23,6 +23,7 @@ use super::limits::{of_queue, stamp};
 use super::marks::uid_mark;
 use super::place::Place;
 use super::pods::{born_again, requests};
+use super::spoken::in_other_words;
 use super::world::World;
 
 /// A timeout that is longer than any play: a year.
@@ -360,8 +361,10 @@ impl World {
     }
 }
 
+/// A label, or what says the same in another system's words.
 pub(crate) fn label<'a>(pod: &'a Body, key: &str) -> Option<&'a str> {
-    metadata(pod).labels.as_ref()?.get(key).map(String::as_str)
+    let own = metadata(pod).labels.as_ref()?.get(key).map(String::as_str);
+    own.or_else(|| in_other_words(pod, key))
 }
 
 /// The marker of another system's gangs in plans.

@@ -14,10 +14,12 @@ use serde_json::{Value, json};
 
 use super::acts::{Act, JobAct, PodAct, SetAct};
 use super::amount::GPU;
-use super::limits::{SUBMITTER, stamp};
+use super::limits::stamp;
+use super::marks::MARK;
 use super::oracle::application_of;
 use super::people::{ABROAD, APPLICATION, FOREIGN, NS, TASK_GROUP, label, node_of};
 use super::place::Place;
+use super::spoken::words;
 use super::world::World;
 
 /// How long another scheduler takes for a pod.
@@ -47,7 +49,9 @@ impl World {
         };
         say(if pod.mistyped { "taskgroup" } else { "task-group" }, group);
         say("application-id", app);
-        say("queue", queue);
+        if pod.spoken.is_none() {
+            say("queue", queue);
+        }
         if pod.forged {
             say("placeholder", &Some("true".to_owned()));
             say("seat", &Some("0".to_owned()));
@@ -60,6 +64,12 @@ impl World {
         let finalizers: &[&str] = if pod.held { &["example.com/hold"] } else { &[] };
         let mut metadata = json!({"name": name, "namespace": namespace, "labels": labels, "finalizers": finalizers});
         metadata["annotations"] = stamp(pod.by.as_ref());
+        if let Some(spoken) = &pod.spoken {
+            let (labels, annotations) = words(spoken, queue.as_ref());
+            for (field, more) in [("labels", labels), ("annotations", annotations)] {
+                more.as_object().into_iter().flatten().for_each(|(key, text)| metadata[field][key] = text.clone());
+            }
+        }
         let mut more = place.map_or_else(|| json!({}), Place::fields);
         more["priority"] = json!(priority);
         if pod.gated {
@@ -251,8 +261,8 @@ pub(super) fn born_again(pod: &Pod) -> Pod {
     let mut anew = Pod { spec: pod.spec.clone(), ..Pod::default() };
     anew.spec.iter_mut().for_each(|spec| spec.node_name = None);
     anew.metadata.labels.clone_from(&pod.metadata.labels);
-    let submitter = pod.metadata.annotations.iter().flatten().find(|(name, _)| *name == SUBMITTER);
-    anew.metadata.annotations = submitter.map(|(name, who)| [(name.clone(), who.clone())].into());
+    anew.metadata.annotations.clone_from(&pod.metadata.annotations);
+    anew.metadata.annotations.iter_mut().for_each(|all| _ = all.remove(MARK));
     anew
 }
 

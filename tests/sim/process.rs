@@ -8,6 +8,7 @@ use gangline::controller::Controller;
 use gangline::controller::settings::Settings;
 use gangline::core::base::ids::{Key, Uid};
 use gangline::core::time::{Mono, Now};
+use gangline::shim::dialect::Dialect;
 use gangline::shim::observation::{Observation, Outcome, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};
 
@@ -119,6 +120,8 @@ struct PodSeen {
     succeeded: bool,
     /// Its node did not take it.
     refused: bool,
+    /// The TaskGroups that it declares.
+    declares: Vec<String>,
     /// It was being deleted while another of its gang waited.
     outlived: bool,
 }
@@ -230,7 +233,7 @@ impl Process {
             scheduler_names: vec!["gangline".into()],
             placeholder_image: "pause".into(),
             ignore_foreign_markers: false,
-            dialects: Vec::new(),
+            dialects: Dialect::ALL.to_vec(),
             submitters: true,
             max_placeholders: 5_000,
             instance: number,

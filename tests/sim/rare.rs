@@ -8,7 +8,6 @@ use gangline::shim::op::Kind;
 use super::acts::{Act, GroupAct, JobAct, NodeAct, PodAct, SetAct};
 use super::coverage::STORMS;
 use super::draw::Dice;
-use super::limits;
 use super::people::NS;
 use super::place::Place;
 
@@ -127,9 +126,6 @@ pub(super) fn rarer(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (nodes, queues)
     }
     if dice.percent(20) {
         sort_some(dice, acts);
-    }
-    if dice.percent(12) {
-        limits::draw(dice, acts);
     }
 }
 

@@ -16,6 +16,7 @@ use crate::sim::marks::{Seat, application_of_pod, group_of, life_mark, queue_mar
 use crate::sim::oracle::has_phase;
 use crate::sim::people::{is_placeholder, label, node_of};
 use crate::sim::place::{Wants, ZONE, is_dead, is_tainted};
+use crate::sim::spoken::declares;
 
 impl Process {
     /// What has a node has been bound; what is being deleted without one gets none any more, whatever is on its way.
@@ -171,6 +172,7 @@ impl Process {
             seat,
             succeeded: has_phase(pod, "Succeeded"),
             refused: is_refused(pod),
+            declares: declares(body),
             outlived: known.is_some_and(|old| old.outlived),
         };
         if grows {
