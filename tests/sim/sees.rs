@@ -147,7 +147,6 @@ impl Process {
         let life_of = given.as_ref().map(Seat::uid).or_else(|| uid_mark(body).map(Uid::new));
         let life = given.as_ref().and_then(Seat::life).or_else(|| life_mark(body));
         let seat = given.map(|given| given.number);
-        let wants = Wants::of(pod);
         let seen_pod = PodSeen {
             uid,
             rv,
@@ -159,7 +158,7 @@ impl Process {
             terminating: pod.metadata.deletion_timestamp.is_some(),
             perhaps_gone: false,
             ours,
-            wants,
+            wants: Wants::of(pod),
             group,
             earlier,
             names_queue,
