@@ -87,7 +87,13 @@ fn who_is_not_listed_back_waits_and_the_other_is_not_concerned() {
     cluster.apply("other/b", spec);
     members(&mut cluster, "other/b", 1);
     cluster.settle();
-    assert_eq!(cluster.bound(), ["a-0", "a-1", "other-b-0"], "{} / {}", cluster.report("a").message, cluster.report("other/b").message);
+    assert_eq!(
+        cluster.bound(),
+        ["a-0", "a-1", "other-b-0"],
+        "{} / {}",
+        cluster.report("a").message,
+        cluster.report("other/b").message
+    );
 }
 
 /// As above: who is listed starts without those who list it.

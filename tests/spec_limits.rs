@@ -319,6 +319,26 @@ fn all_of_a_gang_counts_for_who_submitted_it_over_a_restart() {
     assert_eq!(cluster.clear_away(), [""; 0]);
 }
 
+/// ADR 34: "An application is its TaskGroup's submitter's"; where that does not say who it is no limit counts, whoever made the pods,
+/// nor does one for a process that begins.
+#[test]
+fn a_gang_of_nobody_counts_for_nobody_over_a_restart() {
+    let mut cluster = in_queue(&[users(&["alice"], 1)]);
+    let spec = cluster.direct("g", 2);
+    cluster.submit("g", "root.q", spec);
+    for number in 0..2 {
+        let pod = cluster.pod(&format!("g-{number}"), Role::Member { group: "g".into() });
+        cluster.show(AskSpec { submitter: by("alice"), ..pod });
+    }
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.cpu("root.q (user alice)")), (AppState::Running, 0));
+    cluster.restart().settle();
+    assert_eq!((cluster.state("g"), cluster.cpu("root.q (user alice)")), (AppState::Running, 0));
+    single(&mut cluster, "s", "alice");
+    cluster.settle();
+    assert_eq!((cluster.bound().contains(&"s".to_owned()), cluster.cpu("root.q (user alice)")), (true, 1_000));
+}
+
 /// Pods outside applications count for whoever made each.
 #[test]
 fn a_pod_of_no_application_counts_for_who_made_it() {

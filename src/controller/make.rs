@@ -92,7 +92,7 @@ impl Controller {
         let (node, mark) = self.bindings.get(&ask)?;
         // Facts that no other object holds, written ahead (design 02, 2.1).
         let mut annotations = BTreeMap::from([(names::BINDING.to_owned(), mark::write(mark))]);
-        annotations.extend(self.core.counted_for_another(ask).map(submitter::annotation));
+        annotations.extend(self.core.counted_for_another(ask).as_ref().map(submitter::annotation));
         Some(Op::Bind { pod: pod.key.clone(), uid: pod.uid.clone(), node: node.clone(), annotations })
     }
 

@@ -165,6 +165,7 @@ impl World {
             Kind::Pod => {
                 change.seen.body.iter().for_each(|body| self.bury(&change.seen.key, body));
                 self.make_again(&change.seen.key);
+                self.collect_groups_of(&change.seen.uid.0);
             }
             Kind::TaskGroup | Kind::Node if change.deleted || change.kind == Kind::Node => {
                 let node = &*change.seen.key.name;
@@ -194,6 +195,16 @@ impl World {
         if let Some(uid) = uid_mark(body).filter(|_| is_member(body)) {
             let gone = if has_ended { &mut self.ended } else { &mut self.lost };
             *gone.entry(uid.to_owned()).or_default() += 1;
+        }
+    }
+
+    /// The garbage collector takes the TaskGroups that went with a pod.
+    fn collect_groups_of(&mut self, pod: &str) {
+        let mut groups = self.groups();
+        groups.retain(|(_, group)| group.metadata.owner_references.iter().flatten().any(|owner| owner.uid == pod));
+        for (name, _) in groups {
+            let delay = self.chance.delay("garbage", &name, self.faults.idle_ms);
+            self.at(self.now_ms + delay, Event::Act(Box::new(Act::DropGroup { name })));
         }
     }
 

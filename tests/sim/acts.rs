@@ -182,6 +182,9 @@ pub(crate) struct JobAct {
     pub(crate) parallelism: u32,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) completions: u32,
+    /// Who submitted it, if that is known: `alice:dev,ops`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) by: Option<String>,
 }
 
 /// What StatefulSets want of their pods.
@@ -197,6 +200,9 @@ pub(crate) struct SetAct {
     pub(crate) gpu: u32,
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) replicas: u32,
+    /// Who submitted it, if that is known: `alice:dev,ops`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) by: Option<String>,
 }
 
 /// Who has to be there for an act to be done.
@@ -342,6 +348,25 @@ pub(crate) struct QueueAct {
     /// It takes no new applications.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) stopped: bool,
+    /// What users and groups may use of it.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) limits: Vec<LimitAct>,
+}
+
+/// What each of some users, or the members of each of some groups together, may use of a queue.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct LimitAct {
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) users: Vec<String>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) groups: Vec<String>,
+    /// So many cores, if that is limited.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) cpu: Option<u32>,
+    /// So many applications at a time.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) apps: Option<u32>,
 }
 
 /// A task group.
@@ -392,6 +417,9 @@ pub(crate) struct GroupAct {
     /// Where its placeholders may be.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) place: Option<Place>,
+    /// Who submitted it, if that is known: `alice:dev,ops`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) by: Option<String>,
 }
 
 /// What can be wrong with a task group that the API server takes, or took.
@@ -456,9 +484,37 @@ pub(crate) struct PodAct {
     /// It is in another namespace than the group that it names.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) abroad: bool,
+    /// What it says in YuniKorn's words, and in none of ours.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) spoken: Option<SpokenAct>,
     /// Where it may be.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) place: Option<Place>,
+    /// Who submitted it, if that is known: `alice:dev,ops`.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) by: Option<String>,
+}
+
+/// What a pod says in YuniKorn's words.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub(crate) struct SpokenAct {
+    /// Its application.
+    pub(crate) app: String,
+    /// The task group that it is of.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) group: Option<String>,
+    /// The task groups that it declares: name, members, and what each asks for.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) declares: Vec<(String, u32, u32)>,
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) hard: bool,
+    /// How long placeholders hold seats, in seconds.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) holds: Option<u32>,
+    /// What it declares cannot be read.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) wrong: bool,
 }
 
 /// A kind by its plural.

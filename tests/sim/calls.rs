@@ -305,7 +305,12 @@ impl World {
         let op = &call.op;
         let before = self.api.store.revision();
         let kept = self.pruned(op);
-        let mut outcome = self.api.call(kept.as_ref().unwrap_or(op), self.now().wall);
+        let is_served = !matches!(op, Op::CreateTaskGroup(_)) || self.serves(Kind::TaskGroup);
+        let mut outcome = if is_served {
+            self.api.call(kept.as_ref().unwrap_or(op), self.now().wall)
+        } else {
+            Outcome::Refused { code: 404, reason: "NotFound".into(), message: "".into(), retry_after: None }
+        };
         if kept.is_some() && matches!(outcome, Outcome::Ok(_)) {
             outcome = Outcome::Pruned;
             self.note(|| "fault prunes".to_owned());

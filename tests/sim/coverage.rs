@@ -91,6 +91,11 @@ impl Coverage {
             }
         };
         self.reached.extend(codes.into_iter().map(|code| format!("reason {code}")));
+        if let Op::PatchTaskGroupStatus { status, .. } = &leaving.op {
+            let told = [(" (user ", MEETINGS[7]), (" (group ", MEETINGS[8])];
+            let told = told.iter().filter(|(words, _)| status.message.contains(words));
+            self.reached.extend(told.map(|(_, meeting)| (*meeting).to_owned()));
+        }
     }
 
     /// A call is answered.
@@ -137,9 +142,6 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     ("reason Submitted", "an application is judged in the step in which it becomes known"),
     ("reason TooManyPlaceholders", "gangs of plans have few members"),
     ("reason WaitingForPlaceholders", "as above"),
-    ("reason InvalidDeclaration", "no pod of a plan declares something in another system's words"),
-    ("reason DeclarationAdjusted", "as above"),
-    ("reason DeclarationRefused", "as above"),
     ("reason QueueNotOpen", "no queue of a plan chooses namespaces"),
     ("reason QueueNameTooLong", "as above"),
     ("reason WaitingForNamespace", "as above"),
@@ -246,7 +248,7 @@ pub(crate) const STORMS: [u16; 3] = [429, 500, 503];
 const DEEDS: [&str; 2] = ["edited", "deleted"];
 
 /// What has to meet for a rare case to be played.
-pub(crate) const MEETINGS: [&str; 7] = [
+pub(crate) const MEETINGS: [&str; 10] = [
     "a list shows another pod under a name, whose end nobody heard of",
     "two task groups are of one second",
     "a node has no room for a pod that was bound to it",
@@ -254,6 +256,9 @@ pub(crate) const MEETINGS: [&str; 7] = [
     "another pod has the name of a placeholder",
     "a watch goes on from where it was, and that is forgotten",
     "the server goes away over a call that it has carried out or refused",
+    "a gang waits for what a user may use",
+    "a gang waits for what a group may use",
+    "somebody below a promise waits for nodes while others are served",
 ];
 
 pub(crate) const AFTER_A_KILL: &str = "two: one takes over after a kill";
@@ -278,6 +283,7 @@ const CALLS: &[&str] = &[
     "patch taskgroups/status",
     "patch queues/status",
     "create events",
+    "create taskgroups",
 ];
 
 /// Ways of a call to end.

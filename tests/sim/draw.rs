@@ -5,7 +5,7 @@ use gangline::shim::op::Kind;
 use super::acts::{Act, Flaw, GroupAct, NodeAct, PodAct, QueueAct};
 use super::chance::mix;
 use super::plan::{Admission, Denied, Faults, Head, Plan};
-use super::{pair, rare};
+use super::{limits, pair, rare, spoken};
 
 /// How long people act.
 pub(crate) const LENGTH_MS: u64 = 360_000;
@@ -79,6 +79,13 @@ fn draw_one(seed: u64) -> Plan {
     faults.prunes = dice.percent(5);
     faults.taken = if dice.percent(4) { dice.of(&[10, 50, 100]) } else { 0 };
     rare::rarer(&mut dice, &mut acts, (&nodes, &queues));
+    if dice.percent(12) {
+        spoken::draw(&mut dice, &mut acts, &queues);
+        faults.denied = if dice.percent(8) { Some(Denied::GroupCreations) } else { faults.denied };
+    }
+    if dice.percent(12) {
+        limits::draw(&mut dice, &mut acts);
+    }
     acts.sort_by_key(|(at, _)| *at);
     Plan { head: Head { seed, faults, replicas: false }, acts }
 }
@@ -176,6 +183,7 @@ fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (number, begins): (u
             hold: None,
             place: None,
             flaw: dice.percent(2).then(|| dice.of(&Flaw::ALL)),
+            by: None,
         };
         group(dice, acts, begins, &spec);
     }
@@ -335,7 +343,7 @@ fn faults(dice: &mut Dice) -> Faults {
         crash: some(&[1, 5]) as u8,
         unfit,
         stale: some(&[5, 50]) as u8,
-        denied: dice.percent(10).then(|| dice.of(&Denied::ALL)),
+        denied: dice.percent(10).then(|| dice.of(&Denied::ALL[..8])),
         admission: dice.percent(6).then(|| dice.of(&Admission::ALL)),
         prunes: false,
         taken: 0,

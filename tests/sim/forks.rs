@@ -19,6 +19,7 @@ use serde_json::json;
 use super::marks::{group_of, queue_mark};
 use super::oracle::{application_of, in_force};
 use super::people::{FOREIGN, MISTYPED, NS, is_mistyped, is_placeholder, label, levels, node_of, says_placeholder};
+use super::spoken::{is_misspoken, unsay};
 use super::world::World;
 
 /// The label that makes a placeholder.
@@ -75,10 +76,12 @@ fn cause(code: Code) -> Cause {
         Code::Starting | Code::PartiallyLost | Code::SeatsKept => Cause::Goes(World::add_everybody),
         Code::UnsupportedConstraint => Cause::Goes(World::unmask),
         // Whichever group of the gang they belong to, or none.
-        Code::MembersRefused => Cause::Goes(|world, _| world.unmask("")),
+        Code::MembersRefused => Cause::Goes(|world, _| {
+            world.unmask("");
+            world.unsay_all();
+        }),
         Code::DialectNotSupported => Cause::Goes(|world, _| world.unmark()),
-        // No pod is drawn that declares something.
-        Code::InvalidDeclaration => Cause::Goes(|_, _| ()),
+        Code::InvalidDeclaration => Cause::Goes(|world, _| world.unsay_all()),
         Code::DeclarationRefused => Cause::Passes,
         Code::DeclarationAdjusted => Cause::Stays("nothing is waited for"),
         Code::Submitted
@@ -311,6 +314,19 @@ impl World {
         for pod in pods {
             let edited = self.api.change_pod(&pod, |pod| {
                 pod.metadata.labels.iter_mut().for_each(|labels| labels.retain(|name, _| name != FOREIGN));
+                Ok(())
+            });
+            assert!(edited.is_ok(), "{pod} can be edited");
+        }
+    }
+
+    /// No pod declares anything that cannot be read.
+    fn unsay_all(&mut self) {
+        let pods = self.api.store.of_kind(Kind::Pod).filter(|(_, body)| is_misspoken(body));
+        let pods: Vec<Key> = pods.map(|(key, _)| key.clone()).collect();
+        for pod in pods {
+            let edited = self.api.change_pod(&pod, |pod| {
+                unsay(pod);
                 Ok(())
             });
             assert!(edited.is_ok(), "{pod} can be edited");

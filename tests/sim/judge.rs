@@ -7,9 +7,11 @@ use gangline::core::base::ids::{Key, Uid};
 use gangline::core::time::Now;
 use gangline::shim::op::{CallId, Kind, Op};
 use k8s_openapi::api::events::v1::Event;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{EXCUSED_MS, GroupSeen, Intent, PodSeen, Process, Sent, is_within};
 use crate::sim::amount::Amount;
+use crate::sim::limits::Submitter;
 use crate::sim::marks::{group_in, member_of, queue_in};
 use crate::sim::oracle::Violation;
 use crate::sim::people::levels;
@@ -26,7 +28,7 @@ impl Process {
             Op::Bind { pod, uid, node, annotations } => {
                 self.calls.insert(id, Sent::Bind(uid.clone()));
                 self.judge_mark(pod, annotations)?;
-                self.judge_bind(pod, uid, node, queue_in(annotations).unwrap_or_default())?;
+                self.judge_bind(pod, uid, node, annotations)?;
                 self.judge_own_queue(pod, annotations)
             }
             Op::DeletePod { pod, uid } if !made.contains(&*uid.0) => {
@@ -53,7 +55,7 @@ impl Process {
                 Ok(())
             }
             Op::CreateEvent(event) => self.judge_event(event),
-            Op::CreateTaskGroup(_) => Err(Violation::new("I8", "a TaskGroup is made that nobody declares".to_owned())),
+            Op::CreateTaskGroup(group) => self.judge_declared(&group.metadata),
         }
     }
 
@@ -82,6 +84,19 @@ impl Process {
             return Ok(());
         }
         Err(Violation::new("I9", format!("{:?} is made for nobody", pod.metadata.name)))
+    }
+
+    /// I8: a TaskGroup is made that a pod declares which waits for a node.
+    fn judge_declared(&self, made: &ObjectMeta) -> Result<(), Violation> {
+        let (namespace, name) =
+            (made.namespace.as_deref().unwrap_or_default(), made.name.as_deref().unwrap_or_default());
+        let waits = |pod: &PodSeen| pod.ours && pod.node.is_none() && !pod.ended;
+        let declares =
+            |key: &Key, pod: &PodSeen| &*key.namespace == namespace && pod.declares.iter().any(|own| own == name);
+        if self.pods.iter().any(|(key, pod)| waits(pod) && declares(key, pod)) {
+            return Ok(());
+        }
+        Err(Violation::new("I8", format!("TaskGroup {namespace}/{name} is made, which nobody declares")))
     }
 
     /// I9: an event is about an object that was seen. It may be gone since: an event waits for all else.
@@ -203,7 +218,13 @@ impl Process {
         Err(Violation::new("I5", what))
     }
 
-    fn judge_bind(&mut self, key: &Key, uid: &Uid, node: &str, queue: &str) -> Result<(), Violation> {
+    fn judge_bind(
+        &mut self,
+        key: &Key,
+        uid: &Uid,
+        node: &str,
+        annotations: &BTreeMap<String, String>,
+    ) -> Result<(), Violation> {
         if let Some(intent) = self.intents.get(uid) {
             let same = intent.node == node;
             let what = || format!("{key} goes to {node}, and may be bound to {} yet", intent.node);
@@ -220,19 +241,26 @@ impl Process {
         }
         let before = self.sent.get(uid).filter(|(to, _)| to == node).map(|(_, at)| *at);
         let decided_ms = before.unwrap_or(self.now_ms);
-        let (node, queue, asks) = (node.to_owned(), queue.to_owned(), pod.asks);
-        let intent = Intent { node, queue, asks, doubtful: false, decided_ms };
+        let (node, queue, asks) = (node.to_owned(), queue_in(annotations).unwrap_or_default().to_owned(), pod.asks);
+        let submitter = Submitter::bound(annotations, pod.submitter.clone());
+        let intent = Intent { node, queue, submitter, asks, doubtful: false, decided_ms };
         self.sent.insert(uid.clone(), (intent.node.clone(), decided_ms));
         self.judge_node(key, &intent)?;
         self.judge_queues(key, &intent)?;
+        self.judge_bounds(key, &intent)?;
         self.intents.insert(uid.clone(), intent);
         Ok(())
     }
 
     /// Another process has sent a pod somewhere, and that may be made yet.
-    pub(crate) fn leave_room(&mut self, uid: &Uid, (node, queue): (&str, &str), asks: Amount) {
+    pub(crate) fn leave_room(
+        &mut self,
+        uid: &Uid,
+        (node, queue): (&str, &str),
+        (submitter, asks): (Option<Submitter>, Amount),
+    ) {
         let (node, queue) = (node.to_owned(), queue.to_owned());
-        let intent = Intent { node, queue, asks, doubtful: true, decided_ms: self.now_ms };
+        let intent = Intent { node, queue, submitter, asks, doubtful: true, decided_ms: self.now_ms };
         self.intents.insert(uid.clone(), intent);
     }
 

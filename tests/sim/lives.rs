@@ -3,6 +3,8 @@
 use gangline::shim::op::Kind;
 
 use super::{Event, Process, World};
+use crate::sim::coverage::MEETINGS;
+use crate::sim::oracle::Violation;
 
 impl World {
     /// When which process takes its next step.
@@ -100,9 +102,12 @@ impl World {
             process.step_at = None;
             self.listen(number);
             let Some(process) = self.life(number) else { return };
+            let before = process.waiting_asks();
             let turn = process.controller.step(now, &mut process.batch);
             process.wake = turn.wake;
+            let verdict = before.map_or(Ok(false), |before| process.judge_order(&before));
             self.steps += 1;
+            self.heed(verdict);
             self.look();
             self.note_calls(number, turn.calls.len());
             for call in turn.calls {
@@ -114,6 +119,15 @@ impl World {
             if !turn.more {
                 break;
             }
+        }
+    }
+
+    /// Whether somebody was served before others who had waited for longer is what was promised (L8).
+    fn heed(&mut self, verdict: Result<bool, Violation>) {
+        match verdict {
+            Ok(true) => self.note(|| MEETINGS[9].to_owned()),
+            Ok(false) => {}
+            Err(violation) => drop(self.violation.get_or_insert(violation)),
         }
     }
 

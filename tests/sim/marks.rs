@@ -9,7 +9,7 @@ use gangline::sim::store::metadata;
 use super::people::{APPLICATION, TASK_GROUP, is_placeholder, label, node_of};
 
 /// The annotation that a Binding leaves.
-const MARK: &str = "gangline.dev/binding";
+pub(crate) const MARK: &str = "gangline.dev/binding";
 
 /// A seat in one life of a task group.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

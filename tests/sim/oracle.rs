@@ -16,6 +16,8 @@ use super::marks::{Seat, application_of_pod, group_of, is_member, life_mark, sea
 use super::people::{NS, is_mistyped, levels, node_of};
 use super::world::World;
 
+#[path = "limited.rs"]
+mod limited;
 #[path = "planted/mod.rs"]
 pub(crate) mod planted;
 #[path = "plenty.rs"]
@@ -174,15 +176,10 @@ impl World {
         if self.has_died() {
             return;
         }
+        self.check_limited_applications();
         let mut apps: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for (name, group) in self.groups() {
-            let state = group.status.as_ref().map(|status| status.application_state.as_str());
-            let holds = self.of_group(&name, &group).placeholders > 0;
-            let app = application_of(&name, &group);
-            if state == Some("Running") && !self.paused.contains(&app) || state == Some("Accepted") && holds {
-                levels(queue_of(&group))
-                    .for_each(|level| _ = apps.entry(level.to_owned()).or_default().insert(app.clone()));
-            }
+        for (app, queue) in self.counted_applications() {
+            levels(&queue).for_each(|level| _ = apps.entry(level.to_owned()).or_default().insert(app.clone()));
         }
         let limits = self.api.store.of_kind(Kind::Queue).filter_map(|(key, body)| match body {
             Body::Queue(queue) => Some((&key.name, queue.spec.max_applications? as usize)),
@@ -197,6 +194,18 @@ impl World {
             drop(over);
             self.violated("I3", what);
         }
+    }
+
+    /// Applications that hold or use something, each with its queue.
+    fn counted_applications(&self) -> BTreeSet<(String, String)> {
+        let is_counted = |(name, group): &(String, TaskGroup)| {
+            let state = group.status.as_ref().map(|status| status.application_state.as_str());
+            let holds = self.of_group(name, group).placeholders > 0;
+            let has_paused = self.paused.contains(&application_of(name, group));
+            state == Some("Running") && !has_paused || state == Some("Accepted") && holds
+        };
+        let counted = self.groups().into_iter().filter(is_counted);
+        counted.map(|(name, group)| (application_of(&name, &group), queue_of(&group).to_owned())).collect()
     }
 
     /// A task group says that nothing of its application runs or waits.
@@ -351,11 +360,12 @@ impl World {
         self.say(|| "away with all".to_owned());
         self.come_again.clear();
         (self.jobs, self.sets) = (Jobs::default(), Sets::default());
-        let groups: Vec<Key> = self.api.store.of_kind(Kind::TaskGroup).map(|(key, _)| key.clone()).collect();
-        groups.iter().for_each(|key| self.api.store.remove(Kind::TaskGroup, key));
         let made = |world: &Self, body: &Body| world.is_made(body);
         let pods: Vec<Key> = self.pods().filter(|(_, body)| !made(self, body)).map(|(key, _)| key.clone()).collect();
+        let groups: Vec<Key> = self.api.store.of_kind(Kind::TaskGroup).map(|(key, _)| key.clone()).collect();
+        // Whoever declares one goes before it.
         pods.iter().for_each(|key| self.api.store.remove(Kind::Pod, key));
+        groups.iter().for_each(|key| self.api.store.remove(Kind::TaskGroup, key));
         for kind in [Kind::Queue, Kind::Node] {
             let keys: Vec<Key> = self.api.store.of_kind(kind).map(|(key, _)| key.clone()).collect();
             keys.iter().for_each(|key| self.api.store.remove(kind, key));

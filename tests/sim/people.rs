@@ -19,9 +19,11 @@ use serde_json::{Value, json};
 use super::acts::{Act, Flaw, GroupAct, QueueAct};
 use super::amount::{Amount, GPU};
 use super::coverage::MEETINGS;
+use super::limits::{of_queue, stamp};
 use super::marks::uid_mark;
 use super::place::Place;
 use super::pods::{born_again, requests};
+use super::spoken::in_other_words;
 use super::world::World;
 
 /// A timeout that is longer than any play: a year.
@@ -147,7 +149,8 @@ impl World {
     }
 
     fn write_queue(&mut self, queue: &QueueAct) {
-        let QueueAct { path, cpu, mib, gpu, apps, overtakes, overtaken_s, guaranteed, sorts, offset, stopped } = queue;
+        let QueueAct { path, cpu, mib, gpu, apps, overtakes, overtaken_s, guaranteed, sorts, offset, stopped, limits } =
+            queue;
         let cpu = Some(("cpu".to_owned(), Quantity(cpu.to_string())));
         let memory = mib.map(|mib| ("memory".to_owned(), Quantity(format!("{mib}Mi"))));
         let gpus = gpu.map(|gpu| (GPU.to_owned(), Quantity(gpu.to_string())));
@@ -161,7 +164,7 @@ impl World {
             sort_policy: *sorts,
             priority_offset: *offset,
             stopped: stopped.then_some(true),
-            limits: Vec::new(),
+            limits: of_queue(limits),
             namespace_selector: None,
             child_template: None,
         };
@@ -169,24 +172,26 @@ impl World {
     }
 
     fn set_queue(&mut self, queue: &QueueAct) {
-        let QueueAct { path, cpu, mib, gpu, apps, .. } = queue;
+        let QueueAct { path, cpu, mib, gpu, apps, limits, .. } = queue;
         let key = Key::cluster(path.as_str());
-        let most = match self.api.store.get(Kind::Queue, &key) {
-            Some(Body::Queue(old)) => Some(Amount::of_queue(old)),
-            Some(_) | None => None,
+        let (most, limits_before) = match self.api.store.get(Kind::Queue, &key) {
+            Some(Body::Queue(old)) => (Some(Amount::of_queue(old)), old.spec.limits.clone()),
+            Some(_) | None => (None, Vec::new()),
         };
         let now = Amount {
             milli: u64::from(*cpu) * 1_000,
             mib: mib.map_or(u64::MAX, u64::from),
             gpu: gpu.map_or(u64::MAX, u64::from),
         };
-        if most.is_none_or(|most| !most.is_within(now)) {
+        let is_limited_anew = !limits.is_empty() && limits_before != of_queue(limits);
+        if most.is_none_or(|most| !most.is_within(now)) || is_limited_anew {
             // Who was interrupted in the middle of a swap may find its seat's share gone.
             let there = self.groups_in(path);
             self.unfinished().iter().filter(|group| there.contains(group)).for_each(|group| self.disturb(group));
         }
         let there_first = self.api.store.of_kind(Kind::TaskGroup).next().is_none() && most.is_none();
-        if apps.is_some() && !there_first {
+        let limits_apps = apps.is_some() || limits.iter().any(|limit| limit.apps.is_some());
+        if limits_apps && !there_first {
             self.relimited.insert(path.clone());
         }
         self.write_queue(queue);
@@ -256,6 +261,7 @@ impl World {
             hold,
             flaw,
             place,
+            by,
         } = group;
         let is_edit = self.api.store.get(Kind::TaskGroup, &Key::new(NS, name.as_str())).is_some();
         let mut asks = requests(*milli, *mib, *gpu);
@@ -288,7 +294,8 @@ impl World {
             completion_timeout_seconds: *timeout,
             seat_hold_seconds: *hold,
         };
-        let object = json!({"metadata": {"name": name, "namespace": NS}, "spec": spec});
+        let metadata = json!({"name": name, "namespace": NS, "annotations": stamp(by.as_ref())});
+        let object = json!({"metadata": metadata, "spec": spec});
         let is_old = flaw.is_some_and(Flaw::is_refused);
         let is_taken =
             if is_old { self.apply_as_before(Kind::TaskGroup, &object) } else { self.apply(Kind::TaskGroup, &object) };
@@ -354,8 +361,10 @@ impl World {
     }
 }
 
+/// A label, or what says the same in another system's words.
 pub(crate) fn label<'a>(pod: &'a Body, key: &str) -> Option<&'a str> {
-    metadata(pod).labels.as_ref()?.get(key).map(String::as_str)
+    let own = metadata(pod).labels.as_ref()?.get(key).map(String::as_str);
+    own.or_else(|| in_other_words(pod, key))
 }
 
 /// The marker of another system's gangs in plans.

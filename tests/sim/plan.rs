@@ -187,11 +187,12 @@ pub(crate) enum Denied {
     GroupStatuses,
     QueueStatuses,
     Events,
+    GroupCreations,
 }
 
 impl Denied {
-    /// All of them.
-    pub(crate) const ALL: [Self; 8] = [
+    /// All of them: the last one is drawn where pods declare TaskGroups.
+    pub(crate) const ALL: [Self; 9] = [
         Self::Bindings,
         Self::PodCreations,
         Self::PodDeletions,
@@ -200,6 +201,7 @@ impl Denied {
         Self::GroupStatuses,
         Self::QueueStatuses,
         Self::Events,
+        Self::GroupCreations,
     ];
 
     /// Whether an operation needs the right that is missing.
@@ -213,8 +215,7 @@ impl Denied {
             Op::PatchTaskGroupStatus { .. } => matches!(self, Self::GroupStatuses),
             Op::PatchQueueStatus { .. } => matches!(self, Self::QueueStatuses),
             Op::CreateEvent(_) => matches!(self, Self::Events),
-            // No pod is drawn that declares one.
-            Op::CreateTaskGroup(_) => false,
+            Op::CreateTaskGroup(_) => matches!(self, Self::GroupCreations),
         }
     }
 }

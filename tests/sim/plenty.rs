@@ -16,6 +16,7 @@ use crate::sim::amount::{Amount, GPU};
 use crate::sim::marks::{application_of_pod, group_of, is_member, queue_mark, seat_mark};
 use crate::sim::people::{FOREIGN, NS, is_held_back, is_mistyped, label, levels, node_of};
 use crate::sim::pods::set_of;
+use crate::sim::spoken::is_misspoken;
 use crate::sim::world::World;
 
 /// Reasons that room can end: none of them remains when there is plenty of it.
@@ -103,7 +104,7 @@ impl World {
             let application = label(body, "gangline.dev/application-id");
             match group_of(body) {
                 _ if &*key.namespace != NS || label(body, "gangline.dev/placeholder").is_some() => false,
-                _ if is_mistyped(body) => false,
+                _ if is_mistyped(body) || is_misspoken(body) => false,
                 Some(group) => sound.contains(&group.to_owned()),
                 None if application.is_some_and(|application| applications.contains(application)) => false,
                 None if label(body, FOREIGN).is_some() => false,
@@ -172,7 +173,8 @@ impl World {
         };
         // A pod outside the task groups belongs to the gang too, and nothing places one that is refused.
         let (app, mut pods) = (application(own), self.pods());
-        let is_refused = |body: &Body| is_mistyped(body) && application_of_pod(body) == Some(app.as_str());
+        let is_wrong = |body: &Body| is_mistyped(body) || is_misspoken(body);
+        let is_refused = |body: &Body| is_wrong(body) && application_of_pod(body) == Some(app.as_str());
         if pods.any(|(key, body)| &*key.namespace == NS && node_of(body).is_none() && is_refused(body)) {
             return false;
         }

@@ -14,9 +14,12 @@ use serde_json::{Value, json};
 
 use super::acts::{Act, JobAct, PodAct, SetAct};
 use super::amount::GPU;
+use super::limits::stamp;
+use super::marks::MARK;
 use super::oracle::application_of;
 use super::people::{ABROAD, APPLICATION, FOREIGN, NS, TASK_GROUP, label, node_of};
 use super::place::Place;
+use super::spoken::words;
 use super::world::World;
 
 /// How long another scheduler takes for a pod.
@@ -46,7 +49,9 @@ impl World {
         };
         say(if pod.mistyped { "taskgroup" } else { "task-group" }, group);
         say("application-id", app);
-        say("queue", queue);
+        if pod.spoken.is_none() {
+            say("queue", queue);
+        }
         if pod.forged {
             say("placeholder", &Some("true".to_owned()));
             say("seat", &Some("0".to_owned()));
@@ -57,7 +62,14 @@ impl World {
             labels[FOREIGN] = json!("their-gang");
         }
         let finalizers: &[&str] = if pod.held { &["example.com/hold"] } else { &[] };
-        let metadata = json!({"name": name, "namespace": namespace, "labels": labels, "finalizers": finalizers});
+        let mut metadata = json!({"name": name, "namespace": namespace, "labels": labels, "finalizers": finalizers});
+        metadata["annotations"] = stamp(pod.by.as_ref());
+        if let Some(spoken) = &pod.spoken {
+            let (labels, annotations) = words(spoken, queue.as_ref());
+            for (field, more) in [("labels", labels), ("annotations", annotations)] {
+                more.as_object().into_iter().flatten().for_each(|(key, text)| metadata[field][key] = text.clone());
+            }
+        }
         let mut more = place.map_or_else(|| json!({}), Place::fields);
         more["priority"] = json!(priority);
         if pod.gated {
@@ -68,11 +80,11 @@ impl World {
 
     /// A Job comes.
     pub(super) fn set_job(&mut self, job: &JobAct) {
-        let JobAct { name, group, milli, mib, gpu, parallelism, completions } = job;
+        let JobAct { name, group, milli, mib, gpu, parallelism, completions, by } = job;
         let labels = group.as_ref().map_or_else(|| json!({}), |group| json!({TASK_GROUP: group}));
         let container = container(&json!(requests(*milli, *mib, *gpu)));
         let pod = json!({"schedulerName": "gangline", "containers": [container], "priority": 0});
-        let template = json!({"metadata": {"labels": labels}, "spec": pod});
+        let template = json!({"metadata": {"labels": labels, "annotations": stamp(by.as_ref())}, "spec": pod});
         let spec = json!({"parallelism": parallelism, "completions": completions, "template": template});
         let job = serde_json::from_value(json!({"spec": spec})).expect("a Job");
         self.jobs.add(&Key::new(NS, name.as_str()), job, 0);
@@ -81,10 +93,11 @@ impl World {
 
     /// A StatefulSet comes.
     pub(super) fn set_set(&mut self, set: &SetAct) {
-        let SetAct { group, milli, mib, gpu, replicas } = set;
+        let SetAct { group, milli, mib, gpu, replicas, by } = set;
         let container = container(&json!(requests(*milli, *mib, *gpu)));
         let pod = json!({"schedulerName": "gangline", "containers": [container], "priority": 0});
-        let template = json!({"metadata": {"labels": {TASK_GROUP: group}}, "spec": pod});
+        let metadata = json!({"labels": {TASK_GROUP: group}, "annotations": stamp(by.as_ref())});
+        let template = json!({"metadata": metadata, "spec": pod});
         let spec = json!({"replicas": replicas, "serviceName": "", "selector": {}, "template": template});
         let set = serde_json::from_value(json!({"spec": spec})).expect("a StatefulSet");
         self.sets.add(&set_of(group), set);
@@ -248,6 +261,8 @@ pub(super) fn born_again(pod: &Pod) -> Pod {
     let mut anew = Pod { spec: pod.spec.clone(), ..Pod::default() };
     anew.spec.iter_mut().for_each(|spec| spec.node_name = None);
     anew.metadata.labels.clone_from(&pod.metadata.labels);
+    anew.metadata.annotations.clone_from(&pod.metadata.annotations);
+    anew.metadata.annotations.iter_mut().for_each(|all| _ = all.remove(MARK));
     anew
 }
 

@@ -8,14 +8,21 @@ use gangline::controller::Controller;
 use gangline::controller::settings::Settings;
 use gangline::core::base::ids::{Key, Uid};
 use gangline::core::time::{Mono, Now};
+use gangline::shim::dialect::Dialect;
 use gangline::shim::observation::{Observation, Outcome, Seen, WatchFact};
 use gangline::shim::op::{CallId, Kind, Op};
 
 use super::amount::{Amount, GPU};
+use super::limits::Submitter;
 use super::marks::{member_of, seat_in};
 use super::place::Wants;
+use bounds::Bounds;
 use kept::Lost;
 
+#[path = "bounds.rs"]
+mod bounds;
+#[path = "fair.rs"]
+mod fair;
 #[path = "judge.rs"]
 mod judge;
 #[path = "kept.rs"]
@@ -85,6 +92,8 @@ struct PodSeen {
     rv: u64,
     node: Option<String>,
     queue: Option<String>,
+    /// For whom it counts when it has a node.
+    submitter: Option<Submitter>,
     asks: Amount,
     ended: bool,
     terminating: bool,
@@ -111,6 +120,8 @@ struct PodSeen {
     succeeded: bool,
     /// Its node did not take it.
     refused: bool,
+    /// The TaskGroups that it declares.
+    declares: Vec<String>,
     /// It was being deleted while another of its gang waited.
     outlived: bool,
 }
@@ -169,12 +180,14 @@ struct QueueSeen {
     /// More was used than it has when its limit came or was lowered, or a pod grew, and still is: a member may take the seat
     /// that is held for it.
     lowered: bool,
+    bounds: Bounds,
 }
 
 #[derive(Clone)]
 struct Intent {
     node: String,
     queue: String,
+    submitter: Option<Submitter>,
     asks: Amount,
     /// It may have happened, whatever later answers say.
     doubtful: bool,
@@ -220,7 +233,7 @@ impl Process {
             scheduler_names: vec!["gangline".into()],
             placeholder_image: "pause".into(),
             ignore_foreign_markers: false,
-            dialects: Vec::new(),
+            dialects: vec![Dialect::YuniKorn],
             default_wait_timeout_seconds: 600,
             submitters: true,
             max_placeholders: 5_000,
@@ -391,6 +404,7 @@ impl Process {
         for key in within.collect::<Vec<_>>() {
             self.queues.entry(key).and_modify(|queue| queue.lowered = false);
         }
+        self.forget_lowered();
     }
 
     /// Whether every kind was listed once.
@@ -404,6 +418,7 @@ impl Process {
         for (queue, used) in self.queues.values_mut().zip(used) {
             queue.lowered |= !used.is_within(queue.most);
         }
+        self.mark_over();
     }
 
     /// What is used in a queue and those below it.

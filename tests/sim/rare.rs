@@ -145,7 +145,7 @@ fn sets(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
         acts.retain(|(_, act)| !matches!(act, Act::Pod(pod) if pod.group.as_ref() == Some(&name)));
         let replicas = group.min + dice.few(1) as u32;
         let GroupAct { milli, mib, gpu, .. } = group;
-        acts.push((at, Act::Set(SetAct { group: name.clone(), milli, mib, gpu, replicas })));
+        acts.push((at, Act::Set(SetAct { group: name.clone(), milli, mib, gpu, replicas, by: None })));
         let member = |number: u32| format!("{name}-set-{number}");
         for _ in 0..dice.few(3) {
             let again = at + 10_000 + dice.below(100_000);
@@ -406,6 +406,7 @@ fn job(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, at: u64, group: &GroupAct) {
         gpu: group.gpu,
         parallelism,
         completions,
+        by: None,
     };
     acts.push((comes, Act::Job(job)));
     for number in 0..completions + 2 {

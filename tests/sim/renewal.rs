@@ -8,6 +8,7 @@ use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use serde_json::json;
 
+use super::limited::whose;
 use super::{Numbers, application_of, queue_of};
 use crate::sim::amount::Amount;
 use crate::sim::marks::{group_of, is_member, queue_mark};
@@ -147,6 +148,8 @@ impl World {
             let Body::Queue(queue) = body else { continue };
             let status = queue.status.clone().unwrap_or_default();
             lines.push(format!("queue {}: uses {}", key.name, json!(status.allocated)));
+            let uses = status.limited.iter().filter(|one| !one.allocated.is_empty());
+            lines.extend(uses.map(|one| format!("queue {}: {} uses {}", key.name, whose(one), json!(one.allocated))));
         }
         let bound = |pod: &Body| !is_placeholder(pod) && group_of(pod).is_none() && node_of(pod).is_some();
         lines.push(format!("other pods bound: {}", self.pods().filter(|(_, pod)| bound(pod)).count()));

@@ -17,6 +17,7 @@ use super::lease::{Stored, TIMING, own_name};
 use super::{Event, Fate, World};
 use crate::sim::amount::Amount;
 use crate::sim::coverage::{LEADS_AGAIN, NOT_SENT};
+use crate::sim::limits::Submitter;
 use crate::sim::marks::queue_in;
 
 #[path = "befalls.rs"]
@@ -460,6 +461,7 @@ impl World {
         let Op::Bind { pod, uid, node, annotations } = op else { return };
         let Some(Body::Pod(body)) = self.api.store.get(Kind::Pod, pod) else { return };
         let (asks, queue) = (Amount::of_pod(body), queue_in(annotations).unwrap_or_default());
-        self.process.iter_mut().for_each(|process| process.leave_room(uid, (&**node, queue), asks));
+        let counts = (Submitter::bound(annotations, Submitter::of_pod(body)), asks);
+        self.process.iter_mut().for_each(|process| process.leave_room(uid, (&**node, queue), counts.clone()));
     }
 }

@@ -11,10 +11,12 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::{GroupSeen, NodeSeen, PodSeen, Process, QueueSeen, is_within};
 use crate::sim::amount::{Amount, pods_of_node};
+use crate::sim::limits::Submitter;
 use crate::sim::marks::{Seat, application_of_pod, group_of, life_mark, queue_mark, seat_label, seat_mark, uid_mark};
 use crate::sim::oracle::has_phase;
 use crate::sim::people::{is_placeholder, label, node_of};
 use crate::sim::place::{Wants, ZONE, is_dead, is_tainted};
+use crate::sim::spoken::declares;
 
 impl Process {
     /// What has a node has been bound; what is being deleted without one gets none any more, whatever is on its way.
@@ -67,7 +69,8 @@ impl Process {
                 // Who comes, or comes back, may find more in use than it has too.
                 let lowered = old.is_none_or(|old| old.lowered || !old.most.is_within(most));
                 let lowered = lowered && self.is_overdrawn(&seen.key.name, most);
-                self.queues.insert(seen.key.clone(), QueueSeen { most, changed_ms, lowered });
+                let bounds = self.bounds_of(&seen.key.name, queue, old);
+                self.queues.insert(seen.key.clone(), QueueSeen { most, changed_ms, lowered, bounds });
             }
             Body::TaskGroup(group) => self.see_group(seen, group),
             Body::ResourceQuota(_) | Body::Namespace(_) => {}
@@ -144,18 +147,18 @@ impl Process {
         let life_of = given.as_ref().map(Seat::uid).or_else(|| uid_mark(body).map(Uid::new));
         let life = given.as_ref().and_then(Seat::life).or_else(|| life_mark(body));
         let seat = given.map(|given| given.number);
-        let wants = Wants::of(pod);
         let seen_pod = PodSeen {
             uid,
             rv,
             node,
             queue,
+            submitter: Submitter::of_pod(pod),
             asks,
             ended,
             terminating: pod.metadata.deletion_timestamp.is_some(),
             perhaps_gone: false,
             ours,
-            wants,
+            wants: Wants::of(pod),
             group,
             earlier,
             names_queue,
@@ -168,6 +171,7 @@ impl Process {
             seat,
             succeeded: has_phase(pod, "Succeeded"),
             refused: is_refused(pod),
+            declares: declares(body),
             outlived: known.is_some_and(|old| old.outlived),
         };
         if grows {
@@ -220,6 +224,7 @@ impl Process {
         let queue = pod.queue.as_deref().unwrap_or_default();
         for (_, level) in self.queues.iter_mut().filter(|(key, _)| is_within(queue, &key.name)) {
             (level.changed_ms, level.lowered) = (self.now_ms, true);
+            Self::outgrow(pod, level);
         }
     }
 

@@ -39,6 +39,8 @@ impl World {
             let wrong = wrong_use(name, status, &used).or_else(|| self.wrong_applications(name, status));
             let wrong = wrong.or_else(|| wrong_place(name, queue, status, &queues));
             let wrong = wrong.or_else(|| self.wrong_pending(name, status));
+            let kept = used.kept.get(name).copied().unwrap_or_default();
+            let wrong = wrong.or_else(|| self.wrong_limited(name, queue, kept));
             if let Some(wrong) = wrong.or_else(|| wrong_headroom(name, status, &queues, &used)) {
                 self.violated("I12", format!("queue {name}: {wrong}"));
             }
@@ -308,6 +310,13 @@ fn promise_can_be_kept(name: &str, queue: &Queue, queues: &[(String, Queue)]) ->
     promised(queue) == 0 || promised(queue) <= most && below <= promised(queue)
 }
 
+/// Whether nobody's limit of a queue is more than all may use there.
+fn limits_can_be_used(name: &str, queue: &Queue, queues: &[(String, Queue)]) -> bool {
+    let path = levels(name).filter_map(|level| queues.iter().find(|(path, _)| path == level));
+    let most = path.map(|(_, queue)| Amount::of_queue(queue)).fold(Amount::ENDLESS, Amount::smaller);
+    queue.spec.limits.iter().all(|limit| Amount::of(Some(&limit.max), Amount::default()).is_within(most))
+}
+
 /// Whether a queue has a place, and its status is of today.
 fn wrong_place(name: &str, queue: &Queue, status: &QueueStatus, queues: &[(String, Queue)]) -> Option<String> {
     let generation = queue.metadata.generation.unwrap_or(0);
@@ -322,7 +331,8 @@ fn wrong_place(name: &str, queue: &Queue, status: &QueueStatus, queues: &[(Strin
     let limit = above.fold(Amount::ENDLESS, |limit, queue| Amount::of(Some(&queue.spec.max), limit));
     let is_right = has_place
         && Amount::of(Some(&queue.spec.max), Amount::default()).is_within(limit)
-        && promise_can_be_kept(name, queue, queues);
+        && promise_can_be_kept(name, queue, queues)
+        && limits_can_be_used(name, queue, queues);
     let is_active = status.conditions.iter().any(|one| one.type_ == "Active" && one.status == "True");
     (is_active != is_right).then(|| format!("it has its place: {is_right}; its conditions: {:?}", status.conditions))
 }

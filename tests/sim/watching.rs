@@ -185,6 +185,11 @@ impl World {
         }
     }
 
+    /// Whether there are objects of a kind.
+    pub(super) fn serves(&self, kind: Kind) -> bool {
+        !self.silence.unserved.contains_key(&kind)
+    }
+
     pub(super) fn list(&mut self, number: u64, kind: Kind) {
         let now = self.now();
         if let Some(until) = self.away_until().max(self.hears_nothing_until(number, false)) {

@@ -458,7 +458,7 @@ impl Cluster {
         spec.place = Place::On { node, running: true };
         spec.mark = Some(mark);
         if let Some(submitter) = self.scheduler.counted_for_another(ask) {
-            spec.submitter = Some(Arc::new(submitter.clone()));
+            spec.submitter = Some(submitter).filter(|submitter| !submitter.user.is_empty()).map(Arc::new);
         }
         self.tell(Event::Bind(ask, BindOutcome::Bound));
         self.show(spec);

@@ -470,11 +470,13 @@ impl Scheduler {
         self.books.queues.submitter(self.books.apps[app].queue?)
     }
 
-    /// For whom a pod is counted that has a node, or is to get one, if its own object does not say so.
-    pub fn counted_for_another(&self, id: AskId) -> Option<&Submitter> {
+    /// For whom a pod is counted that has a node, or is to get one, if its own object says otherwise. Who has no name is nobody:
+    /// so count the pods of a gang of which it is not known who submitted it.
+    pub fn counted_for_another(&self, id: AskId) -> Option<Submitter> {
         let ask = self.books.asks.get(id)?;
-        let charged = self.books.queues.submitter(ask.charge.as_ref()?.queue?)?;
-        (ask.spec.submitter.as_ref() != Some(charged)).then_some(charged)
+        let charged = self.books.queues.submitter(ask.charge.as_ref()?.queue?);
+        let is_another = ask.spec.submitter.as_ref() != charged;
+        is_another.then(|| charged.map(|submitter| (**submitter).clone()).unwrap_or_default())
     }
 
     /// The one reason that says most.

@@ -28,8 +28,10 @@ use super::super::run::to_rest;
 use super::super::world::{GARBLED, START_MS, World};
 use super::AFTERMATH_MS;
 
+mod fair;
 mod gangs;
 mod kept;
+mod limits;
 mod replicas;
 
 /// A gang of three in a queue of six cores, started or not, and a pod that nothing is large enough for.

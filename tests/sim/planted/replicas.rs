@@ -45,7 +45,7 @@ fn i1_i2_i3_what_another_has_sent_is_on_its_way() {
     gated(&mut world, &[("one", 100, "root.q"), ("two", 100, "root.q")]);
     let one = uid(&world, "one");
     let process = world.process.as_mut().expect("it runs");
-    process.leave_room(&one, ("n1", "root.q"), Amount { milli: 8_000, ..Amount::default() });
+    process.leave_room(&one, ("n1", "root.q"), (None, Amount { milli: 8_000, ..Amount::default() }));
     let wrong = [("one", "n0"), ("two", "n1"), ("two", "n0")].map(|(pod, node)| bind(&mut world, pod, node, "root.q"));
     assert_eq!(wrong, [Some("I1"), Some("I2"), Some("I3")]);
 }
