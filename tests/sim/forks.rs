@@ -385,12 +385,17 @@ impl World {
         });
     }
 
-    /// Every task group that one lists exists.
+    /// Every task group that one lists exists, and lists the same.
     fn define_listed(&mut self, group: &str) {
         let groups = self.groups();
         let Some((_, own)) = groups.iter().find(|(name, _)| name == group) else { return };
         for (namespace, name) in own.spec.gang_group.iter().filter_map(|listed| listed.split_once('/')) {
-            if self.api.store.get(Kind::TaskGroup, &Key::new(namespace, name)).is_none() {
+            let there = self.api.store.get(Kind::TaskGroup, &Key::new(namespace, name));
+            let lists_the_same = |body: &Body| match body {
+                Body::TaskGroup(group) => group.spec.gang_group == own.spec.gang_group,
+                Body::Pod(_) | Body::Node(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_) => false,
+            };
+            if !there.is_some_and(lists_the_same) {
                 let metadata = json!({"name": name, "namespace": namespace});
                 // What is wrong with one is wrong with the other.
                 self.apply_as_before(Kind::TaskGroup, &json!({"metadata": metadata, "spec": own.spec}));

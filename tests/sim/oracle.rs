@@ -391,8 +391,13 @@ pub(crate) fn has_phase(pod: &Pod, phase: &str) -> bool {
     pod.status.as_ref().and_then(|status| status.phase.as_deref()) == Some(phase)
 }
 
-/// The id of a group's application.
+/// The application of a group, by its id; where its gang lies in several namespaces, by what it lists (ADR 37).
 pub(crate) fn application_of(name: &str, group: &TaskGroup) -> String {
+    let listed: BTreeSet<&str> = group.spec.gang_group.iter().map(String::as_str).collect();
+    let namespaces: BTreeSet<&str> = listed.iter().filter_map(|one| Some(one.split_once('/')?.0)).collect();
+    if namespaces.len() > 1 && listed.contains(&*format!("{NS}/{name}")) {
+        return listed.into_iter().collect::<Vec<_>>().join(" ");
+    }
     group.spec.application_id.clone().unwrap_or_else(|| name.to_owned())
 }
 
