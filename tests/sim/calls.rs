@@ -154,7 +154,9 @@ impl World {
                 if let Some(pod) = name(&call.op).strip_prefix("patch pods/status ") {
                     self.said_late.insert(pod.to_owned());
                 }
+                self.firsts.is_late = true;
                 self.make(call);
+                self.firsts.is_late = false;
                 return;
             }
             // Told as if it might have been made.

@@ -26,6 +26,8 @@ pub(crate) struct Firsts {
     /// By the name of a task group.
     said: BTreeMap<String, Said>,
     starts: Vec<Start>,
+    /// A call is being made that was given up long ago: what it says was so then.
+    pub(crate) is_late: bool,
 }
 
 /// What a task group says of its gang.
@@ -81,7 +83,9 @@ impl World {
 
     fn note_first(&mut self, group: &Key, status: &TaskGroupStatus, by: u64) {
         let mut messages = status.conditions.iter().filter_map(|one| one.message.split_once(SAYS));
-        let Some((_, words)) = messages.next() else { return drop(self.firsts.said.remove(&*group.name)) };
+        let Some((_, words)) = messages.next().filter(|_| !self.firsts.is_late) else {
+            return drop(self.firsts.said.remove(&*group.name));
+        };
         let is_same = |said: &&Said| said.words == words && said.by == by;
         let Some(said) = self.firsts.said.get(&*group.name).filter(is_same) else {
             let said = Said { words: words.to_owned(), at: self.now_ms, by };
