@@ -68,14 +68,11 @@ fn who_is_not_listed_back_waits_and_the_other_is_not_concerned() {
     members(&mut cluster, "a", 2);
     cluster.settle();
     let missing = "1 of 2 TaskGroups of the gang exist and list the same; missing: other/b";
-    for lists in [None, Some(vec![]), Some(vec!["other/b", "other/c"])] {
-        if let Some(mut lists) = lists {
-            if lists.is_empty() {
-                lists.push("other/b");
-            }
-            let alone = lists.len() == 1;
-            let spec = GroupSpec { generation: 1 + lists.len() as i64, ..group(&cluster, "other/b", 1, &lists) };
-            cluster.apply("other/b", if alone { GroupSpec { across: None, ..spec } } else { spec });
+    let theirs: [&[&str]; 3] = [&[], &["other/b"], &["other/b", "other/c"]];
+    for (generation, lists) in (1..).zip(theirs) {
+        if !lists.is_empty() {
+            let spec = GroupSpec { generation, ..group(&cluster, "other/b", 1, lists) };
+            cluster.apply("other/b", if lists.len() == 1 { GroupSpec { across: None, ..spec } } else { spec });
             cluster.settle();
         }
         assert_eq!((cluster.state("a"), cluster.report("a").message), (AppState::New, missing.into()));

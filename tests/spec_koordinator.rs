@@ -241,7 +241,7 @@ fn gangs_of_one_group_start_together() {
         see(&mut driven, &second[1..]);
         assert_eq!(bound(&run(&mut driven, 10)).len(), 5);
     }
-    let (_, calls) = played(&[of_a.clone(), of_b.clone()].concat());
+    let (_, calls) = played(&[of_a.clone(), of_b].concat());
     let [a, b] = made(&calls)[..] else { panic!("two TaskGroups") };
     assert_eq!(a.spec.gang_group, ["ns/gang-a", "ns/gang-b"]);
     assert_eq!((&a.spec.application_id, &a.spec.gang_group), (&b.spec.application_id, &b.spec.gang_group));

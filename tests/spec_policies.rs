@@ -151,9 +151,9 @@ fn on_scarce_nodes_gangs_of_a_queue_below_its_promise_go_first() {
         (0..4).for_each(|number| cluster.other(&format!("runs-{number}"), "root.others", 2));
         cluster.settle();
         let names = ["none-0", "none-1", "four-0", "four-1", "four-2"];
-        for (created, name) in names.into_iter().enumerate() {
+        for (created, name) in (0..).zip(names) {
             let mut spec = if all { cluster.all(name, 2) } else { cluster.direct(name, 2) };
-            spec.created = created as i64;
+            spec.created = created;
             cluster.submit(name, &format!("root.{}", &name[..4]), spec);
             cluster.members(name, 2);
         }
