@@ -5,6 +5,7 @@
 use gangline::core::base::ids::Text;
 use gangline::core::event::{GroupSpec, PlaceholderFor, QueueSpec, Reservation};
 use gangline::core::model::lifecycle::AppState;
+use gangline::core::reason::SpecError;
 
 use crate::support::cluster::{Cluster, listed};
 
@@ -91,6 +92,17 @@ fn who_is_not_listed_back_waits_and_the_other_is_not_concerned() {
         cluster.report("a").message,
         cluster.report("other/b").message
     );
+}
+
+/// A list of another namespace alone, as of a file that is applied in the wrong one, is told to be wrong: nobody is waited for.
+#[test]
+fn who_does_not_list_itself_is_told_so() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    let error = SpecError { field: "spec.gangGroup".into(), problem: "must list the TaskGroup itself".into() };
+    let spec = GroupSpec { errors: vec![error], ..group(&cluster, "a", 1, &["other/a", "other/b"]) };
+    cluster.apply("a", spec);
+    cluster.settle();
+    assert_eq!((cluster.state("a"), cluster.report("a").reason), (AppState::Rejected, "InvalidSpec"));
 }
 
 /// As above: who is listed starts without those who list it.

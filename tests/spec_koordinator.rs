@@ -364,9 +364,11 @@ fn without_the_dialect_the_same_pods_are_another_systems() {
         driven.list(&[(Kind::Node, &node("n1"))]);
         see(&mut driven, &gang("g", 1, 1, &json!({})));
         see(&mut driven, &[pod("p", &json!({NAME_LABEL: "g", MIN_LABEL: "1"}), &json!({}))]);
+        // What names an application to YuniKorn, and no gang, does not unmake this one.
+        see(&mut driven, &[pod("s", &json!({NAME_LABEL: "g", MIN_LABEL: "1", "spark-app-selector": "s"}), &json!({}))]);
         let calls = run(&mut driven, 10);
         assert_eq!((bound(&calls).len(), declared(&calls).len()), (0, 0));
-        for name in ["g-0", "p"] {
+        for name in ["g-0", "p", "s"] {
             assert_eq!(why(&driven.controller, name), Some(Code::DialectNotSupported));
         }
     }

@@ -275,7 +275,7 @@ impl Record {
 
 fn application(core: &Scheduler, key: &Key, id: GroupId) -> String {
     let spec = core.books.groups.get(id).and_then(|group| group.spec.as_ref());
-    spec.map_or_else(String::new, |spec| key.beside(&spec.application).to_string())
+    spec.map_or_else(String::new, |spec| spec.application_of(key).to_string())
 }
 
 impl Gang {

@@ -59,8 +59,8 @@ impl Books {
         let app = self.put_out(id);
         let group = &mut self.groups[id];
         group.closed_out = false;
-        let application = group.application();
-        self.doubt_groups_of(&application);
+        let (application, named) = (group.application(), group.named_by_pods());
+        self.doubt_groups_of(&named);
         let outside = self.app_ids.get(&application).copied();
         if let (None, Some(app)) = (app, outside) {
             self.apps[app].outsiders.remove(&id);
@@ -133,9 +133,11 @@ impl Books {
         let app = group.app;
         let spec = GroupSpec { remembered, ..spec };
         if stays {
-            let application = group.application();
+            let before = group.named_by_pods();
             group.spec = Some(Box::new(spec));
-            self.doubt_groups_of(&application);
+            let now = group.named_by_pods();
+            self.doubt_groups_of(&before);
+            self.doubt_groups_of(&now);
             return app.into_iter().for_each(|app| self.due.judge(app, Verdict::Resubmitted));
         }
         self.empty_seats(id, TerminationType::StoppedByRm);

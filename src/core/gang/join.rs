@@ -21,9 +21,10 @@ impl Scheduler {
 
     /// Adds a TaskGroup to the application that it names, or notes that the application is closed to the TaskGroup.
     pub(super) fn attach(&mut self, id: GroupId) {
-        let application = self.books.groups[id].application();
+        let group = &self.books.groups[id];
+        let (application, named) = (group.application(), group.named_by_pods());
         let app = self.books.app_at(&application);
-        self.books.doubt_groups_of(&application);
+        self.books.doubt_groups_of(&named);
         let is_open = self.takes(app, id);
         if is_open {
             self.books.take_in(app, id);
@@ -106,8 +107,8 @@ impl Scheduler {
             let Some(spec) = group.edited.take() else { continue };
             if spec.application_of(&group.key) == group.application() {
                 group.spec = Some(Box::new(GroupSpec { remembered: group.spec().remembered.clone(), ..*spec }));
-                let application = group.application();
-                self.books.doubt_groups_of(&application);
+                let named = group.named_by_pods();
+                self.books.doubt_groups_of(&named);
             } else {
                 self.books.resubmit(id, *spec);
             }

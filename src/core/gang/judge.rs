@@ -30,7 +30,7 @@ impl Scheduler {
         let missing = self.missing_groups(id);
         self.books.await_groups(id, &missing);
         let mut reasons = self.found_elsewhere(id, &missing);
-        if !missing.is_empty() && reasons.is_empty() {
+        if !missing.is_empty() && reasons.is_empty() && self.lists_itself(id) {
             return self.lacks_groups(id, missing);
         }
         if let Some(reason) = self.lacks_queue(id) {
@@ -147,6 +147,12 @@ impl Scheduler {
         self.books.groups[first].spec().gang.iter().filter(|key| !exists(key)).cloned().collect()
     }
 
+    /// Whether each TaskGroup of an application is in its own list. For one that is not nobody is waited for: it is wrong.
+    fn lists_itself(&self, id: AppId) -> bool {
+        let mut groups = self.books.apps[id].groups.iter().map(|group| &self.books.groups[*group]);
+        groups.all(|group| group.spec().gang.contains(&group.key))
+    }
+
     /// What pods that wait declare for an application without TaskGroups. The first TaskGroup lists all of them.
     fn declared_groups(&self, id: AppId) -> Vec<Key> {
         let app = &self.books.apps[id].key;
@@ -255,12 +261,11 @@ fn path_said(spec: &GroupSpec) -> &str {
 
 /// The queue of an application, if it takes applications: of one in several namespaces it must take those of each.
 pub(in crate::core) fn queue_of(books: &Books, id: AppId) -> Result<QueueId, RejectReason> {
-    let app = &books.apps[id];
-    let path = queue_path_of(books, app);
-    let named = named_queue(books, app).or_else(|| app.key.namespace.is_empty().then_some(path));
-    let mut queues = books.namespaces_of(app).map(|namespace| books.queue_of_work(namespace, named.as_ref()));
-    let first = queues.next().unwrap_or_else(|| books.queue_of_work(&app.key.namespace, named.as_ref()));
-    queues.find(Result::is_err).unwrap_or(first)
+    let (app, named) = (&books.apps[id], named_queue(books, &books.apps[id]));
+    let mut namespaces = books.namespaces_of(app);
+    let first = books.queue_of_work(namespaces.next().unwrap_or(&app.key.namespace), named.as_ref())?;
+    let path = &books.queues[first].path;
+    namespaces.map(|namespace| books.queue_of_work(namespace, Some(path))).find(Result::is_err).unwrap_or(Ok(first))
 }
 
 /// The same; what has started goes on in a queue that takes nothing new.

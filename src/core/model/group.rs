@@ -125,6 +125,11 @@ impl Group {
         }
     }
 
+    /// Its namespace and the ID that it names: under these pods of its namespace name its application.
+    pub fn named_by_pods(&self) -> Key {
+        self.key.beside(&self.spec().application)
+    }
+
     /// Key of the application that it names.
     pub fn application(&self) -> Key {
         self.spec().application_of(&self.key)

@@ -158,8 +158,8 @@ impl Books {
             own.push(group);
             own.sort_unstable_by(|a, b| groups[*a].key.cmp(&groups[*b].key));
         }
-        let app = self.apps[app].key.clone();
-        self.doubt_groups_of(&app);
+        let named = self.groups[group].named_by_pods();
+        self.doubt_groups_of(&named);
     }
 
     /// Takes a task group out of its application and gang. Returns the application, if there was one.
@@ -172,8 +172,8 @@ impl Books {
         gang.into_iter().for_each(|gang| self.gangs[gang].groups.retain(|own| *own != group));
         if let Some(app) = app {
             self.apps[app].groups.retain(|own| *own != group);
-            let app = self.apps[app].key.clone();
-            self.doubt_groups_of(&app);
+            let named = self.groups[group].named_by_pods();
+            self.doubt_groups_of(&named);
         }
         app
     }

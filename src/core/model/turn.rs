@@ -219,8 +219,7 @@ impl Books {
         let groups = groups.collect();
         let gang = &self.gangs[id];
         let originators = alike(gang.originators.iter().map(|(_, ask)| self.asks[*ask].class));
-        let mut namespaces: Vec<Text> = self.groups_of(id).map(|group| group.key.namespace.clone()).collect();
-        namespaces.dedup();
+        let namespaces = self.groups_of(id).map(|group| group.key.namespace.clone()).collect();
         let kept = self.kept_of_gang(id);
         Form { need: self.open_ask(id), namespaces, applications: gang.apps.len(), groups, originators, kept }
     }

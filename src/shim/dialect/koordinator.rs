@@ -30,6 +30,8 @@ use crate::shim::{escape, go_duration, requests, syntax};
 const SYSTEM: &str = "Koordinator";
 /// Label: the PodGroup object that is the pod's gang.
 const POD_GROUP: &str = "pod-group.scheduling.sigs.k8s.io";
+/// Annotation: nodes of which network, which nothing here reads.
+const TOPOLOGY: &str = "scheduling.koordinator.sh/network-topology-selector";
 /// What the keys of its other labels begin with.
 const LABEL_PREFIX: &str = "pod-group.scheduling.sigs.k8s.io/";
 /// Label: the gang.
@@ -129,7 +131,8 @@ impl<'a> Reading<'a> {
         let metadata = &self.pod.metadata;
         let labels = said_under(metadata.labels.as_ref(), LABEL_PREFIX).filter(|key| !LABELS.contains(key));
         let annotations = said_under(metadata.annotations.as_ref(), PREFIX).filter(|key| !ANNOTATIONS.contains(key));
-        labels.chain(annotations).for_each(|key| self.errors.add(key, "is not supported yet"));
+        let topology = annotation(self.pod, TOPOLOGY).map(|_| TOPOLOGY);
+        labels.chain(annotations).chain(topology).for_each(|key| self.errors.add(key, "is not supported yet"));
         if annotation(self.pod, TIMEOUT) == Some("true") {
             let problem = "says that the gang has timed out, so that its pods are placed no more: delete the pod, and submit it again";
             self.errors.add(TIMEOUT, problem);
@@ -215,13 +218,15 @@ impl<'a> Reading<'a> {
     fn team(&mut self, name: &str) -> BTreeSet<String> {
         let Some((key, listed)) = self.listed() else { return BTreeSet::new() };
         let count = listed.len();
-        if count > MAX_GANG {
-            self.errors.add(key, format!("must have at most {MAX_GANG} gangs, has {count}"));
+        let own = format!("{}/{name}", self.namespace());
+        // The list is read with the gang itself.
+        if count + usize::from(!listed.contains(&own)) > MAX_GANG {
+            self.errors.add(key, format!("must have at most {MAX_GANG} gangs, this one included, has {count}"));
             return BTreeSet::new();
         }
         let entries = listed.iter().enumerate();
         let mut team: BTreeSet<String> = entries.filter_map(|(at, entry)| self.entry(key, at, entry)).collect();
-        if count > 0 && team.insert(format!("{}/{name}", self.namespace())) {
+        if count > 0 && team.insert(own) {
             self.warnings.add(|| format!("{key}: the list lacks the gang itself, {name}, and is read as if it had it"));
         }
         team

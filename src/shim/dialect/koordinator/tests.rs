@@ -248,6 +248,9 @@ fn gangs_of_one_group_are_one_application() {
         MAX_GANG,
         "the most with the longest names"
     );
+    let others: Vec<_> = (0..MAX_GANG).map(entry).collect();
+    let others = of("a", &format!("[{}]", others.join(",")));
+    assert_eq!((fields(&others.problems), others.declares.len()), (vec![GROUPS], 0), "with itself it is one too many");
     let many: Vec<_> = (0..1_000).map(|number| format!("\"data/{number}\"")).collect();
     let many = of("a", &format!("[{}]", many.join(",")));
     assert_eq!((fields(&many.problems), many.application.as_deref()), (vec![GROUPS], Some("a")));
