@@ -136,7 +136,7 @@ async fn kubectl(t: &mut Context) -> Result<()> {
     let table = run(t, &["get", "gq", &queue])?;
     assert_eq!(
         column_names(&table),
-        ["NAME", "PARENT", "RUNNING", "CPU", "MAX", "CPU", "MEMORY", "MAX", "MEMORY", "ACTIVE", "AGE"]
+        ["NAME", "PARENT", "RUNNING", "ACCEPTED", "CPU", "MAX", "CPU", "MEMORY", "MAX", "MEMORY", "ACTIVE", "AGE"]
     );
     let both = run(t, &["get", "gangline"])?;
     assert!(
