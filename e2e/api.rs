@@ -138,6 +138,9 @@ async fn kubectl(t: &mut Context) -> Result<()> {
         column_names(&table),
         ["NAME", "PARENT", "RUNNING", "ACCEPTED", "CPU", "MAX", "CPU", "MEMORY", "MAX", "MEMORY", "ACTIVE", "AGE"]
     );
+    let table = run(t, &["get", "gq", &queue, "-o", "wide"])?;
+    let more = "MESSAGE GUARANTEED CPU GUARANTEED USED FIRST IN LINE HOLDS CPU LEFT MEMORY LEFT";
+    assert_eq!(column_names(&table)[11..24].join(" "), more, "{table}");
     let both = run(t, &["get", "gangline"])?;
     assert!(
         both.contains("taskgroup.gangline.dev/work") && both.contains(&format!("queue.gangline.dev/{queue}")),

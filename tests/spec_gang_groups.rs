@@ -3,11 +3,12 @@
 //! Code: `src/core/gang/judge.rs`, `src/core/model/group.rs`.
 
 use gangline::core::base::ids::Text;
-use gangline::core::event::{GroupSpec, PlaceholderFor, QueueSpec, Reservation};
+use gangline::core::event::{GroupSpec, NamespaceSpec, PlaceholderFor, QueueSpec, Reservation, Selector};
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::SpecError;
+use gangline::core::shape::{Operator, Requirement};
 
-use crate::support::cluster::{Cluster, listed};
+use crate::support::cluster::{Cluster, NS, listed};
 
 /// `a` and `b` of two namespaces.
 const PAIR: [&str; 2] = ["a", "other/b"];
@@ -118,7 +119,7 @@ fn who_is_listed_by_others_starts_alone() {
     assert_eq!((cluster.bound(), cluster.state("other/b")), (vec!["a-0".into(), "a-1".into()], AppState::New));
 }
 
-/// 01, 1.1: "agree on queue": one queue for all, and one that is not for a namespace of the gang refuses it.
+/// 01, 1.1: "agree on queue": one queue for all.
 #[test]
 fn a_gang_of_two_namespaces_is_in_one_queue() {
     let mut cluster = Cluster::default().nodes(2, 4).queue("root.q", 3);
@@ -138,6 +139,27 @@ fn a_gang_of_two_namespaces_is_in_one_queue() {
     }
     differ.settle();
     assert_eq!(differ.report("a").reason, "GangGroupMismatch");
+}
+
+/// As above: a queue that is not for one of the namespaces refuses the gang, whether it is named or the home of the first.
+#[test]
+fn the_queue_must_be_open_to_each_namespace() {
+    let of_team =
+        |team: &str| NamespaceSpec { labels: [("team".into(), team.into())].into(), ..NamespaceSpec::default() };
+    for queue in [Some("root.q"), None] {
+        let mut cluster = Cluster::default().nodes(2, 4);
+        let requirement = Requirement { key: "team".into(), operator: Operator::In, values: vec!["a".into()] };
+        let namespaces = Some(Selector(vec![requirement]));
+        cluster.show_queue("root.q", QueueSpec { namespaces, ..QueueSpec::default() });
+        cluster.show_namespace(NS, of_team("a"));
+        cluster.show_namespace("other", of_team("b"));
+        pair(&mut cluster, |spec| spec.queue = queue.map(Into::into));
+        cluster.settle();
+        assert_eq!((cluster.state("a"), cluster.report("a").reason), (AppState::Rejected, "QueueNotOpen"), "{queue:?}");
+        cluster.show_namespace("other", of_team("a"));
+        cluster.settle();
+        assert_eq!(cluster.report("a").reason, "WaitingForMembers", "{queue:?}");
+    }
 }
 
 /// 01, 1.3 "Bound": placeholders are counted in the namespace in which they are made.

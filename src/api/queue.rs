@@ -35,7 +35,7 @@ use super::schema;
         name = "Accepted",
         type_ = "integer",
         json_path = ".status.applications.Accepted",
-        description = "Applications that have not started yet"
+        description = "Applications that were accepted and have not started"
     ),
     printcolumn(name = "CPU", type_ = "string", json_path = ".status.allocated.cpu", description = "CPU in use"),
     printcolumn(name = "Max CPU", type_ = "string", json_path = ".spec.max.cpu"),

@@ -101,8 +101,8 @@ pub struct TaskGroupSpec {
     #[schemars(transform = schema::positive_amounts, extend("minProperties" = 1))]
     pub min_resource: BTreeMap<String, Quantity>,
     /// The TaskGroups that start together, as namespace/name, this one included. Each must list the same: one of another namespace
-    /// that does not is not concerned, and this one waits. Those of one namespace have the same applicationId. Default: this one
-    /// alone.
+    /// that does not is not concerned, and this one waits. Where all are of one namespace they have the same applicationId, by which
+    /// pods outside the groups start with them; with groups in several namespaces no such pod does. Default: this one alone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(
         length(max = 64),

@@ -137,7 +137,7 @@ pub enum Proof {
 /// Why an accepted gang does not start yet, or what happens to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// TaskGroups that its gangGroup lists do not exist yet.
+    /// TaskGroups that its gangGroup lists do not exist yet, or do not list the same.
     WaitingForTaskGroups {
         /// Their names.
         missing: Vec<Text>,

@@ -3,6 +3,7 @@
 pub mod constraints;
 pub mod decode;
 pub mod dialect;
+mod digest;
 pub mod escape;
 mod foreign;
 pub mod go_duration;

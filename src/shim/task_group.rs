@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
-use sha2::{Digest, Sha256};
 
 use super::placeholder::{self, Blueprint, PlaceholderConfig};
 use super::quantity::Quantity;
 use super::show::{MAX_MESSAGE, TIMED_OUT};
 use super::spec_errors::Errors;
-use super::{escape, group_check, pod, requests, syntax};
+use super::{digest, escape, group_check, pod, requests, syntax};
 use crate::api::task_group::{self as api, TaskGroup, TaskGroupStatus};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::base::resources::{PODS, Resources};
@@ -215,13 +214,8 @@ fn across(gang: &[Key], key: &Key) -> Option<Text> {
     if gang.iter().all(|other| other.namespace == first.namespace) {
         return None;
     }
-    let mut digest = Sha256::new();
-    for text in gang.iter().flat_map(|key| [&key.namespace, &key.name]) {
-        // Each text goes in with its length, since `a` and `bc` would otherwise hash like `ab` and `c`.
-        digest.update((text.len() as u64).to_le_bytes());
-        digest.update(text.as_bytes());
-    }
-    let hash: String = digest.finalize().iter().take(HASH).map(|byte| format!("{byte:02x}")).collect();
+    let digest = digest::of_texts(gang.iter().flat_map(|key| [&*key.namespace, &*key.name]));
+    let hash: String = digest.iter().take(HASH).map(|byte| format!("{byte:02x}")).collect();
     Some(format!("{first} and {} more ({hash})", gang.len() - 1).into())
 }
 

@@ -20,6 +20,9 @@ use gangline::core::show::report::GroupReport;
 use gangline::core::step::Scheduler;
 use gangline::core::time::{Mono, Now, Wall};
 
+pub use super::names::listed;
+use super::names::{key_of, name_of};
+
 /// Namespace of everything here.
 pub const NS: &str = "ns";
 
@@ -48,19 +51,6 @@ pub struct Cluster {
 /// One timeout of so many seconds.
 pub fn timeouts(what: Deadline, seconds: u64) -> Timeouts {
     Timeouts::default().with(what, Some(1_000 * seconds))
-}
-
-/// The task groups of one gang, by their names; those of another namespace as `namespace/name`.
-pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<Key> {
-    names.into_iter().map(key_of).collect()
-}
-
-fn key_of(name: &str) -> Key {
-    name.split_once('/').map_or_else(|| Key::new(NS, name), |(namespace, name)| Key::new(namespace, name))
-}
-
-fn name_of(key: &Key) -> String {
-    if *key.namespace == *NS { key.name.to_string() } else { key.to_string() }
 }
 
 /// `cpu` cores and 1 GiB.

@@ -3,4 +3,5 @@
 pub mod cluster;
 pub mod driven;
 pub mod look;
+pub mod names;
 pub mod phases;

@@ -8,12 +8,11 @@ use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use sha2::{Digest, Sha256};
 
 use crate::api::task_group::{Reservation, TaskGroupSpec};
 use crate::core::base::ids::Text;
 use crate::core::reason::SpecError;
-use crate::shim::escape;
+use crate::shim::{digest, escape};
 
 /// A system whose words are understood, in the order in which they count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -162,14 +161,7 @@ fn hashed(readable: &str, otherwise: &str, texts: &[&str]) -> Text {
     let kept = kept.chars().map(|one| if one.is_ascii_lowercase() || one.is_ascii_digit() { one } else { '-' });
     let kept: String = kept.skip_while(|one| *one == '-').take(NAME_MAX).collect();
     let kept = kept.trim_end_matches('-');
-    let mut digest = Sha256::new();
-    for text in texts {
-        // Each text goes in with its length, since `a` and `bc` would otherwise hash like `ab` and `c`.
-        digest.update((text.len() as u64).to_le_bytes());
-        digest.update(text.as_bytes());
-    }
-    let hash = digest.finalize();
-    let hash: String = hash
+    let hash: String = digest::of_texts(texts.iter().copied())
         .iter()
         .take(HASH)
         .map(|byte| char::from(b"abcdefghijklmnopqrstuvwxyz234567"[*byte as usize % 32]))
