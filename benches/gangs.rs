@@ -61,6 +61,7 @@ fn pod(index: u32, role: Role, shape: &Arc<Shape>) -> Event {
         held_up: None,
         application: None,
         declares: None,
+        declared_by: None,
         controller: None,
         mark: None,
         terminating: false,

@@ -192,9 +192,11 @@ fn a_status_that_somebody_else_wrote_is_written_again() {
         | Op::FailPod { .. }
         | Op::CreatePod(_)
         | Op::CreateTaskGroup(_)
+        | Op::EditTaskGroup { .. }
         | Op::GetPod { .. }
         | Op::PatchPodCondition { .. }
         | Op::PatchQueueStatus { .. }
+        | Op::PatchPodGroupStatus { .. }
         | Op::CreateEvent(_) => None,
     });
     calls.iter().for_each(|call| driven.answer(call, Outcome::Ok(None)));

@@ -33,6 +33,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_order", "src/core/order"),
     ("spec_ordinary", "src/core/model/membership.rs"),
     ("spec_originators", "src/core/gang/judge.rs"),
+    ("spec_pod_groups", "src/shim/dialect/pod_group.rs, src/controller/declare.rs"),
     ("spec_policies", "src/core/order/merge.rs, src/core/model/queue/standing.rs, src/core/model/starting.rs"),
     ("spec_queues", "src/core/model/queue.rs"),
     ("spec_recovery", "src/core/gang/recover.rs, src/core/gang/absorb.rs"),

@@ -62,6 +62,7 @@ mod spec_namespaces;
 mod spec_order;
 mod spec_ordinary;
 mod spec_originators;
+mod spec_pod_groups;
 mod spec_policies;
 mod spec_queues;
 mod spec_recovery;

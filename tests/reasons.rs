@@ -100,7 +100,11 @@ fn waits() -> Vec<Reason> {
 fn of_pods() -> Vec<AskReason> {
     let placeholder = AskId { index: 0, generation: 0 };
     vec![
-        AskReason::TaskGroupNotFound("g".into()),
+        AskReason::TaskGroupNotFound { group: "g".into(), declared_by: None },
+        AskReason::TaskGroupNotFound {
+            group: "g".into(),
+            declared_by: Some("PodGroup g of scheduling.x-k8s.io".into()),
+        },
         AskReason::ApplicationClosed("g".into()),
         AskReason::Refused(Box::new(Objection::Unsupported(Unsupported { field: "spec.volumes".into() }))),
         AskReason::Refused(Box::new(Objection::OtherDialect(ForeignMarker {

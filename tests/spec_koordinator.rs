@@ -1,6 +1,6 @@
 //! Gangs as pods declare them in Koordinator's words (the fourth seed, 002; design 03, 3.4): sentence by sentence, as far as they
-//! are of labels and annotations of pods. Those about modes, match policies and PodGroup objects show that these
-//! are refused.
+//! are of labels and annotations of pods; those of PodGroup objects are in `spec_pod_groups.rs`. Those about modes and match policies
+//! show that these are refused.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,6 @@ use crate::support::driven::{Driven, member, node};
 
 const NAME_LABEL: &str = "pod-group.scheduling.sigs.k8s.io/name";
 const MIN_LABEL: &str = "pod-group.scheduling.sigs.k8s.io/min-available";
-const POD_GROUP: &str = "pod-group.scheduling.sigs.k8s.io";
 const PREFIX: &str = "gang.scheduling.koordinator.sh/";
 
 /// A pod of one core with these labels, and these annotations under Koordinator's prefix.
@@ -31,7 +30,7 @@ fn pod(name: &str, labels: &Value, annotations: &Value) -> Value {
 }
 
 /// Pods of a gang of so many that declare it by annotations, with more of these.
-fn gang(name: &str, min: u32, count: u32, more: &Value) -> Vec<Value> {
+pub(super) fn gang(name: &str, min: u32, count: u32, more: &Value) -> Vec<Value> {
     let mut annotations = json!({"name": name, "min-available": min.to_string()});
     for (key, value) in more.as_object().expect("annotations") {
         annotations[key] = value.clone();
@@ -46,7 +45,7 @@ fn cluster() -> Driven {
     driven
 }
 
-fn see(driven: &mut Driven, pods: &[Value]) {
+pub(super) fn see(driven: &mut Driven, pods: &[Value]) {
     pods.iter().for_each(|pod| driven.upsert(Kind::Pod, pod));
 }
 
@@ -59,7 +58,7 @@ fn played(pods: &[Value]) -> (Driven, Vec<Call>) {
 }
 
 /// Why a pod waits.
-fn why(controller: &Controller, name: &str) -> Option<Code> {
+pub(super) fn why(controller: &Controller, name: &str) -> Option<Code> {
     let core = controller.core();
     let (id, _) = core.books.asks.iter().find(|(_, ask)| *ask.spec.key.name == *name)?;
     core.ask_reason(id).map(|reason| reason.code())
@@ -67,7 +66,7 @@ fn why(controller: &Controller, name: &str) -> Option<Code> {
 
 /// The TaskGroups that are made, by name. (One that another pod declares before the answer is there is asked for once more; the
 /// API server has it already.)
-fn made(calls: &[Call]) -> Vec<&TaskGroup> {
+pub(super) fn made(calls: &[Call]) -> Vec<&TaskGroup> {
     let made =
         calls.iter().filter_map(|call| if let Op::CreateTaskGroup(group) = &call.op { Some(&**group) } else { None });
     let mut made: Vec<&TaskGroup> = made.collect();
@@ -77,14 +76,14 @@ fn made(calls: &[Call]) -> Vec<&TaskGroup> {
 }
 
 /// What conditions say to pods, by reason.
-fn conditions(calls: &[Call]) -> Vec<(String, String)> {
+pub(super) fn conditions(calls: &[Call]) -> Vec<(String, String)> {
     let conditions = calls
         .iter()
         .filter_map(|call| if let Op::PatchPodCondition { condition, .. } = &call.op { Some(condition) } else { None });
     conditions.map(|one| (one.reason.clone().unwrap_or_default(), one.message.clone().unwrap_or_default())).collect()
 }
 
-fn adjusted(calls: &[Call]) -> Vec<String> {
+pub(super) fn adjusted(calls: &[Call]) -> Vec<String> {
     let told = events(calls).into_iter().filter(|(reason, _)| reason == Code::DeclarationAdjusted.name());
     told.map(|(_, note)| note).collect()
 }
@@ -336,23 +335,20 @@ fn a_pod_of_a_gang_that_timed_out_is_placed_no_more() {
     assert_eq!(bound(&played(&gang("g", 1, 1, &json!({"timeout": "false"}))).1).len(), 1);
 }
 
-/// Seed 002 "CRD way": "Pod should use pod-group.scheduling.sigs.k8s.io in label to associate with PodGroup": not read yet, whatever
-/// else is on the pod, so that it is refused as where the dialect is off (03, 3.4).
+/// 43, 1 "illegal values": what Koordinator reads and nothing here does is refused by name.
 #[test]
-fn a_pod_of_a_pod_group_is_another_systems() {
-    let declares = json!({"name": "g", "min-available": "1"});
-    for (labels, annotations) in [
-        (json!({POD_GROUP: "pg"}), json!({})),
-        (json!({POD_GROUP: "pg", NAME_LABEL: "g", MIN_LABEL: "1"}), declares),
-        (json!({POD_GROUP: "pg", "applicationId": "app", "queue": "root.default"}), json!({})),
-        (json!({}), json!({"network-topology-index": "1"})),
-    ] {
-        let (_, calls) = played(&[pod("p", &labels, &annotations)]);
-        assert!(declared(&calls).is_empty() && bound(&calls).is_empty(), "{labels}");
-        let [(reason, message)] = &conditions(&calls)[..] else { panic!("told once: {labels}") };
-        assert_eq!(reason, Code::DialectNotSupported.name());
-        assert!(message.contains("Koordinator"), "{message}");
-    }
+fn what_is_not_read_is_refused() {
+    let pod = pod("p", &json!({}), &json!({"name": "g", "min-available": "1", "network-topology-index": "1"}));
+    is_refused(&pod, &["network-topology-index"]);
+    let alone = pod_with(&json!({"network-topology-index": "1"}));
+    let (_, calls) = played(&[alone]);
+    let [(reason, _)] = &conditions(&calls)[..] else { panic!("told once") };
+    assert_eq!((&**reason, bound(&calls).len()), (Code::DialectNotSupported.name(), 0));
+}
+
+/// A pod of which nothing else is said.
+fn pod_with(annotations: &Value) -> Value {
+    pod("p", &json!({}), annotations)
 }
 
 /// 03, 3.4: "A pod of ours that carries gang markers of a system whose dialect is not built or not switched on … waits with reason

@@ -95,6 +95,8 @@ fn patched(old: &Body, patch: Value) -> Body {
         Body::Queue(queue) => serde_json::to_value(&**queue),
         Body::ResourceQuota(quota) => serde_json::to_value(&**quota),
         Body::Namespace(namespace) => serde_json::to_value(&**namespace),
+        Body::KoordinatorPodGroup(group) => serde_json::to_value(&**group),
+        Body::CoschedulingPodGroup(group) => serde_json::to_value(&**group),
     };
     let mut object = object.expect("objects have text keys only");
     merge(&mut object, patch);
@@ -143,5 +145,7 @@ pub(super) fn typed(kind: Kind, json: &[u8]) -> serde_json::Result<Body> {
         Kind::Queue => Body::Queue(Arc::new(serde_json::from_slice(json)?)),
         Kind::ResourceQuota => Body::ResourceQuota(Arc::new(serde_json::from_slice(json)?)),
         Kind::Namespace => Body::Namespace(Arc::new(serde_json::from_slice(json)?)),
+        Kind::KoordinatorPodGroup => Body::KoordinatorPodGroup(Arc::new(serde_json::from_slice(json)?)),
+        Kind::CoschedulingPodGroup => Body::CoschedulingPodGroup(Arc::new(serde_json::from_slice(json)?)),
     })
 }

@@ -153,7 +153,12 @@ fn made(kind: Kind, key: &Key, held: bool) -> Value {
     match kind {
         Kind::Pod => object["spec"]["terminationGracePeriodSeconds"] = json!(1),
         Kind::TaskGroup => object["spec"]["reservation"] = json!("Direct"),
-        Kind::Node | Kind::Queue | Kind::ResourceQuota | Kind::Namespace => {}
+        Kind::Node
+        | Kind::Queue
+        | Kind::ResourceQuota
+        | Kind::Namespace
+        | Kind::KoordinatorPodGroup
+        | Kind::CoschedulingPodGroup => {}
     }
     object
 }

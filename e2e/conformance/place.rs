@@ -20,7 +20,11 @@ impl Place {
     pub(super) fn key(&self, kind: Kind, second: bool) -> Key {
         let number = usize::from(second);
         match kind {
-            Kind::Pod | Kind::TaskGroup | Kind::ResourceQuota => Key::new(self.namespaces[number].as_str(), "p"),
+            Kind::Pod
+            | Kind::TaskGroup
+            | Kind::ResourceQuota
+            | Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup => Key::new(self.namespaces[number].as_str(), "p"),
             Kind::Node => Key::cluster(format!("{}-{number}", self.prefix)),
             Kind::Queue => Key::cluster(format!("root.{}-{number}", self.prefix)),
             Kind::Namespace => Key::cluster(self.namespaces[number].as_str()),
@@ -30,7 +34,11 @@ impl Place {
     /// The object whose creation ends the watch of a sequence.
     pub(super) fn sentinel(&self, kind: Kind) -> Key {
         match kind {
-            Kind::Pod | Kind::TaskGroup | Kind::ResourceQuota => Key::new(self.namespaces[0].as_str(), "sentinel"),
+            Kind::Pod
+            | Kind::TaskGroup
+            | Kind::ResourceQuota
+            | Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup => Key::new(self.namespaces[0].as_str(), "sentinel"),
             Kind::Node | Kind::Namespace => Key::cluster(format!("{}-sentinel", self.prefix)),
             Kind::Queue => Key::cluster(format!("root.{}-sentinel", self.prefix)),
         }

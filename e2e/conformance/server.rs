@@ -2,6 +2,7 @@
 
 use gangline::api::names::{GROUP, VERSION};
 use gangline::core::base::ids::Key;
+use gangline::shim::dialect::pod_group::System;
 use gangline::shim::observation::{Outcome, Seen};
 use gangline::shim::op::{Kind, Op};
 use gangline::shim::wire;
@@ -96,9 +97,12 @@ pub(super) fn collection(kind: Kind, namespace: &str) -> String {
     let root = match kind {
         Kind::Pod | Kind::Node | Kind::ResourceQuota | Kind::Namespace => "/api/v1".to_owned(),
         Kind::TaskGroup | Kind::Queue => format!("/apis/{GROUP}/{VERSION}"),
+        Kind::KoordinatorPodGroup => format!("/apis/{}", System::Koordinator.api_version()),
+        Kind::CoschedulingPodGroup => format!("/apis/{}", System::Coscheduling.api_version()),
     };
     let inside = if namespace.is_empty() { String::new() } else { format!("/namespaces/{namespace}") };
-    format!("{root}{inside}/{}", kind.plural())
+    let plural = kind.plural().split('.').next().unwrap_or_default();
+    format!("{root}{inside}/{plural}")
 }
 
 fn path(kind: Kind, key: &Key) -> String {

@@ -7,6 +7,7 @@ use gangline::api::queue::QueueStatus;
 use gangline::api::task_group::{Counts, TaskGroupStatus};
 use gangline::core::base::ids::Key;
 use gangline::core::codes::Code;
+use gangline::shim::dialect::pod_group::System;
 use gangline::shim::op::{Kind, Op};
 use gangline::sim::api::condition;
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
@@ -254,6 +255,8 @@ pub(super) fn object(kind: Kind, key: &Key, form: Form) -> Value {
         Kind::Namespace => ("v1".to_owned(), "Namespace"),
         Kind::TaskGroup => (format!("{GROUP}/{VERSION}"), "TaskGroup"),
         Kind::Queue => (format!("{GROUP}/{VERSION}"), "Queue"),
+        Kind::KoordinatorPodGroup => (System::Koordinator.api_version(), "PodGroup"),
+        Kind::CoschedulingPodGroup => (System::Coscheduling.api_version(), "PodGroup"),
     };
     let mut object = json!({"apiVersion": version, "kind": name, "metadata": metadata, "spec": spec(kind, form)});
     match kind {
@@ -262,7 +265,7 @@ pub(super) fn object(kind: Kind, key: &Key, form: Form) -> Value {
         Kind::TaskGroup => object["status"] = json!({"applicationState": "Running"}),
         Kind::Queue => object["status"] = json!({"observedGeneration": 7}),
         Kind::Pod => object["status"] = json!({"phase": "Running"}),
-        Kind::ResourceQuota | Kind::Namespace => {}
+        Kind::ResourceQuota | Kind::Namespace | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => {}
     }
     object
 }
@@ -299,6 +302,7 @@ fn spec(kind: Kind, form: Form) -> Value {
         },
         Kind::ResourceQuota => json!({"hard": {"services": "1"}}),
         Kind::Namespace => json!({}),
+        Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => json!({"minMember": 1}),
     }
 }
 
@@ -313,7 +317,7 @@ pub(super) fn patch(step: Step) -> Option<Value> {
             Kind::Node => json!({"spec": {"unschedulable": (number == 1).then_some(true)}}),
             Kind::ResourceQuota => json!({"spec": {"hard": {"services": number.to_string()}}}),
             // Of a pod's spec nearly nothing can be changed.
-            Kind::Pod | Kind::Namespace => json!({}),
+            Kind::Pod | Kind::Namespace | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => json!({}),
         }),
         Deed::LetGo => Some(json!({"metadata": {"finalizers": null}})),
         Deed::Ungate => Some(json!({"spec": {"schedulingGates": null}})),

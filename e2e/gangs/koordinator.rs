@@ -172,10 +172,6 @@ async fn wrong(t: &mut Context) -> Result<()> {
     // Koordinator's default is taken, and the pod says so.
     t.pods().create(pod(t, "adjusted", 0, "1", &annotations("adjusted", 1, &json!({"waiting-time": "600"})))).await?;
     wait_run(t, "adjusted", 1).await?;
-    // What names a PodGroup object is not read yet.
-    let named = json!({"metadata": {"labels": {"pod-group.scheduling.sigs.k8s.io": "pg"}}});
-    t.pods().create(t.pod("named", "1", named)).await?;
-    t.wait_pod_reason("named", "DialectNotSupported").await?;
     let groups = t.groups().list("").await?;
     assert_eq!(groups.len(), 1, "nothing is made of what is wrong: {groups:?}");
     let waiting = t.pods().list("").await?;

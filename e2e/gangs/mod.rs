@@ -8,6 +8,7 @@ mod middles;
 mod namespaces;
 mod operated;
 mod placeholders;
+mod pod_groups;
 mod queues;
 mod restarts;
 mod sayings;
@@ -53,6 +54,7 @@ pub(crate) fn tests() -> Vec<Test> {
         queues::tests(),
         yunikorn::tests(),
         koordinator::tests(),
+        pod_groups::tests(),
         kuberay::tests(),
         spark::tests(),
     ]

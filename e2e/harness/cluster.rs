@@ -15,14 +15,22 @@ use crate::support::objects::Objects;
 use crate::support::process::Process;
 use crate::support::scheduler::{Launch, Scheduler};
 use crate::support::state_dir::StateDir;
-use crate::support::{kubeconfig, manifests};
+use crate::support::tools::Program;
+use crate::support::{chart, kubeconfig, manifests};
 
 /// Namespace and name of the ServiceAccount that the shipped manifests give the scheduler.
 pub(crate) const ACCOUNT: (&str, &str) = ("gangline-system", "gangline");
 
 /// The scheduler names that are served, ours and the one that operators write into their pods for YuniKorn; and the systems whose
 /// words are understood.
-const ARGS: [&str; 3] = ["--scheduler-name=gangline", "--scheduler-name=yunikorn", "--dialects=yunikorn,koordinator"];
+const ARGS: [&str; 3] =
+    ["--scheduler-name=gangline", "--scheduler-name=yunikorn", "--dialects=yunikorn,koordinator,coscheduling"];
+
+/// The value of the chart that says the last of these.
+const DIALECTS: &str = "config.dialects={yunikorn,koordinator,coscheduling}";
+
+/// Where the chart has what the scheduler may do.
+const RIGHTS: [&str; 4] = ["--show-only", "templates/rbac.yaml", "--show-only", "templates/policies.yaml"];
 
 /// Names another program to test than the one just built.
 const BINARY: &str = "E2E_GANGLINE";
@@ -112,15 +120,16 @@ impl Cluster {
         })
     }
 
-    /// Applies the shipped kinds, roles and accounts, once.
+    /// Applies the shipped kinds, roles, policies and accounts, once; roles and policies as the chart gives them where all systems'
+    /// words are understood.
     pub(crate) async fn install(&self) -> Result<()> {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        self.installed
-            .get_or_init(|| manifests::install(&self.client, root))
-            .await
-            .as_ref()
-            .map(drop)
-            .map_err(Clone::clone)
+        let install = || async {
+            let installed = manifests::install(&self.client, Path::new(env!("CARGO_MANIFEST_DIR"))).await?;
+            let rights = chart::render(&Program::Helm.find()?, &[&["--set", DIALECTS], &RIGHTS[..]].concat())?;
+            manifests::apply(&self.client, &rights, ACCOUNT.0, &[]).await?;
+            Ok(installed)
+        };
+        self.installed.get_or_init(install).await.as_ref().map(drop).map_err(Clone::clone)
     }
 
     /// Ends the scheduler; on a cluster that is not ours, removes what was not there before.

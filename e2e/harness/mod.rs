@@ -128,7 +128,7 @@ impl Test {
         self
     }
 
-    /// The test runs an operator of others, with its kinds, beside a control plane of ours.
+    /// The test defines kinds of others, or runs an operator of theirs, beside a control plane of ours.
     pub(crate) fn operated(mut self) -> Self {
         self.operated = true;
         self

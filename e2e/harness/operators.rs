@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::Pod;
+use kube::Client;
 use kube::api::PostParams;
 use serde_json::{Value, json};
 
@@ -12,11 +13,8 @@ use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Error, Result};
 use crate::support::objects::Objects;
 use crate::support::process::{Process, Spec};
-use crate::support::tools::Program;
+use crate::support::tools::{KINDS, Program};
 use crate::support::{http_probe, kubeconfig, manifests, ports};
-
-/// Where both modules keep the kinds that their operators work on.
-const KINDS: &str = "config/crd/bases";
 
 /// How long one may take to be ready: it reads the cluster first.
 const READY_WITHIN: Duration = Duration::from_secs(60);
@@ -27,7 +25,7 @@ const POLL: Duration = Duration::from_millis(50);
 /// Runs KubeRay's operator for `YuniKorn`, without leader election and webhooks.
 pub(crate) async fn kuberay(plane: &ControlPlane, work: &Path) -> Result<Process> {
     let kinds = ["rayclusters", "rayjobs", "rayservices"].map(|kind| format!("ray.io_{kind}"));
-    install_kinds(plane, Program::KubeRay, &kinds).await?;
+    install_kinds(&plane.client(), Program::KubeRay, &kinds).await?;
     let health = ports::free()?;
     let args = [
         "--batch-scheduler=yunikorn".to_owned(),
@@ -47,7 +45,8 @@ const WEBHOOK: (&str, &str) = ("spark-operator", "spark-operator-webhook");
 /// In place of Spark it has what [`crate::gangs::spark_submit`] does.
 pub(crate) async fn spark(plane: &ControlPlane, work: &Path) -> Result<[Process; 2]> {
     let kinds = ["sparkapplications", "scheduledsparkapplications", "sparkconnects"];
-    install_kinds(plane, Program::SparkOperator, &kinds.map(|kind| format!("sparkoperator.k8s.io_{kind}"))).await?;
+    install_kinds(&plane.client(), Program::SparkOperator, &kinds.map(|kind| format!("sparkoperator.k8s.io_{kind}")))
+        .await?;
     let webhook = spark_webhook(plane, work).await?;
     let health = ports::free()?;
     let args = [
@@ -152,13 +151,13 @@ async fn webhook_is_asked(plane: &ControlPlane) -> Result<()> {
     }
 }
 
-/// Defines those kinds of an operator's module that it needs.
-async fn install_kinds(plane: &ControlPlane, program: Program, wanted: &[String]) -> Result<()> {
+/// Defines those kinds of a module that are needed.
+pub(crate) async fn install_kinds(client: &Client, program: Program, wanted: &[String]) -> Result<()> {
     for file in program.kept_files(KINDS)? {
         let is_wanted = file.file_stem().is_some_and(|stem| wanted.iter().any(|wanted| stem == wanted.as_str()));
         if is_wanted {
             let text = fs::read_to_string(&file).during(format!("reading {}", file.display()))?;
-            manifests::apply(&plane.client(), &text, "default", &[]).await?;
+            manifests::apply(client, &text, "default", &[]).await?;
         }
     }
     Ok(())

@@ -16,7 +16,7 @@ use super::error::{During, Error, Result};
 use super::nodes::TOPOLOGY;
 
 /// The user that the API server sees in the scheduler's requests.
-const SCHEDULER: &str = "system:serviceaccount:gangline-system:gangline";
+pub const SCHEDULER: &str = "system:serviceaccount:gangline-system:gangline";
 /// A controller that creates whatever pods a user's template says.
 const REPLICA_SETS: &str = "system:serviceaccount:kube-system:replicaset-controller";
 
@@ -74,7 +74,7 @@ impl Asker {
     }
 
     /// A request that a policy of ours must refuse: no other admission, and no missing right.
-    async fn refused(&self, method: Method, path: &str, body: Option<&Value>, why: &str) -> Result<()> {
+    pub async fn refused(&self, method: Method, path: &str, body: Option<&Value>, why: &str) -> Result<()> {
         let (code, said) = self.ask(method.clone(), path, body).await?;
         if code == 403 && said.contains("ValidatingAdmissionPolicy") {
             return Ok(());

@@ -36,6 +36,10 @@ pub enum Program {
     KubeRay,
     /// The operator of Spark.
     SparkOperator,
+    /// The definition of scheduler-plugins' PodGroup.
+    CoschedulingKinds,
+    /// The definition of Koordinator's.
+    KoordinatorKinds,
 }
 
 /// A Go module that pins one or more programs.
@@ -49,7 +53,7 @@ pub struct Module {
     pub go_mod: &'static str,
     /// Checksums.
     pub go_sum: &'static str,
-    /// The program itself, where it is one of ours.
+    /// The program itself, where it is one of ours; where it is there for a requirement, it imports that.
     pub main_go: Option<&'static str>,
     /// Directories of the requirement's source of which tests read files: the kinds that an operator works on, say.
     pub kept: &'static [&'static str],
@@ -101,7 +105,7 @@ static KUBERAY: Module = Module {
     go_mod: include_str!("../tools/kuberay/go.mod"),
     go_sum: include_str!("../tools/kuberay/go.sum"),
     main_go: None,
-    kept: &["config/crd/bases"],
+    kept: &[KINDS],
 };
 static SPARK_OPERATOR: Module = Module {
     name: "spark-operator",
@@ -109,12 +113,32 @@ static SPARK_OPERATOR: Module = Module {
     go_mod: include_str!("../tools/spark-operator/go.mod"),
     go_sum: include_str!("../tools/spark-operator/go.sum"),
     main_go: None,
-    kept: &["config/crd/bases"],
+    kept: &[KINDS],
 };
+
+static COSCHEDULING_KINDS: Module = Module {
+    name: "coscheduling-kinds",
+    requirement: "sigs.k8s.io/scheduler-plugins",
+    go_mod: include_str!("../tools/coscheduling-kinds/go.mod"),
+    go_sum: include_str!("../tools/coscheduling-kinds/go.sum"),
+    main_go: Some(include_str!("../tools/coscheduling-kinds/main.go")),
+    kept: &[KINDS],
+};
+static KOORDINATOR_KINDS: Module = Module {
+    name: "koordinator-kinds",
+    requirement: "github.com/koordinator-sh/koordinator",
+    go_mod: include_str!("../tools/koordinator-kinds/go.mod"),
+    go_sum: include_str!("../tools/koordinator-kinds/go.sum"),
+    main_go: Some(include_str!("../tools/koordinator-kinds/main.go")),
+    kept: &[KINDS],
+};
+
+/// Where modules that define kinds keep them.
+pub const KINDS: &str = "config/crd/bases";
 
 impl Program {
     /// All of them, the ones needed most first.
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 13] = [
         Self::Etcd,
         Self::ApiServer,
         Self::ControllerManager,
@@ -124,6 +148,8 @@ impl Program {
         Self::Helm,
         Self::KubeRay,
         Self::SparkOperator,
+        Self::CoschedulingKinds,
+        Self::KoordinatorKinds,
         Self::Kubelet,
         Self::Pause,
     ];
@@ -146,6 +172,8 @@ impl Program {
             Self::Helm => "helm",
             Self::KubeRay => "kuberay-operator",
             Self::SparkOperator => "spark-operator",
+            Self::CoschedulingKinds => "coscheduling-kinds",
+            Self::KoordinatorKinds => "koordinator-kinds",
             Self::Kubelet => "kubelet",
             Self::Pause => "pause",
         }
@@ -167,6 +195,8 @@ impl Program {
             Self::Helm => &HELM,
             Self::KubeRay => &KUBERAY,
             Self::SparkOperator => &SPARK_OPERATOR,
+            Self::CoschedulingKinds => &COSCHEDULING_KINDS,
+            Self::KoordinatorKinds => &KOORDINATOR_KINDS,
             Self::Pause => &PAUSE,
         }
     }
@@ -182,7 +212,7 @@ impl Program {
             Self::Helm => "helm.sh/helm/v4/cmd/helm".to_owned(),
             Self::KubeRay => KUBERAY.requirement.to_owned(),
             Self::SparkOperator => "github.com/kubeflow/spark-operator/v2/cmd/operator".to_owned(),
-            Self::Pause => ".".to_owned(),
+            Self::Pause | Self::CoschedulingKinds | Self::KoordinatorKinds => ".".to_owned(),
         }
     }
 
@@ -193,9 +223,14 @@ impl Program {
             Self::ApiServer | Self::ControllerManager | Self::KubeScheduler | Self::Kubectl | Self::Kubelet => {
                 kubernetes_ldflags(version)
             }
-            Self::Etcd | Self::Kwok | Self::Helm | Self::KubeRay | Self::SparkOperator | Self::Pause => {
-                "-s -w".to_owned()
-            }
+            Self::Etcd
+            | Self::Kwok
+            | Self::Helm
+            | Self::KubeRay
+            | Self::SparkOperator
+            | Self::CoschedulingKinds
+            | Self::KoordinatorKinds
+            | Self::Pause => "-s -w".to_owned(),
         }
     }
 
@@ -245,7 +280,7 @@ impl Program {
 impl Module {
     /// Version of what the module pins, as its module file says.
     pub fn version(&self) -> &'static str {
-        if self.main_go.is_some() {
+        if self.requirement.is_empty() {
             return env!("CARGO_PKG_VERSION");
         }
         let mut requirements = self.go_mod.lines().filter_map(|line| line.strip_prefix("require "));

@@ -55,6 +55,17 @@ const ARRIVE: &[(&str, &str)] = &[
     ("config.placeholderImage=r.example/pause:3", "    placeholderImage: r.example/pause:3"),
     ("config.ignoreForeignMarkers=true", "ignoreForeignMarkers: true"),
     ("config.dialects={yunikorn,koordinator}", "    - yunikorn\n    - koordinator\n"),
+    (
+        "config.dialects={koordinator}",
+        "apiGroups: [scheduling.sigs.k8s.io]\n    resources: [podgroups]\n    verbs: [list, watch, patch]",
+    ),
+    ("config.dialects={koordinator}", "name: gangline-self-restraint-podgroups"),
+    ("config.dialects={coscheduling}", "name: gangline-self-restraint-taskgroups"),
+    ("config.dialects={coscheduling}", "resources: [taskgroups]\n    verbs: [patch]"),
+    (
+        "config.dialects={coscheduling}",
+        "apiGroups: [scheduling.x-k8s.io]\n    resources: [podgroups/status]\n    verbs: [patch]",
+    ),
     ("config.defaultWaitTimeout=1h30m", "defaultWaitTimeout: 1h30m"),
     ("config.maxPlaceholders=7", "maxPlaceholders: 7"),
     ("config.submitters=true", "submitters: true"),

@@ -102,7 +102,7 @@ impl Controller {
         let notice = match target {
             Target::Group(key) => self.notice_of_group(key, code),
             Target::Ask(ask) => self.notice_of_pod(*ask, code),
-            Target::Placeholder(_) | Target::Queue(_) | Target::Event(_) => None,
+            Target::Placeholder(_) | Target::Queue(_) | Target::PodGroup(..) | Target::Event(_) => None,
         }?;
         tracing::info!(object = %notice.key, kind = notice.kind, reason = %notice.reason, message = %notice.message);
         Some(notice)
@@ -144,7 +144,7 @@ pub(super) const fn is_of_its_gang(reason: &AskReason) -> bool {
     match reason {
         AskReason::Refused(_)
         | AskReason::ApplicationClosed(_)
-        | AskReason::TaskGroupNotFound(_)
+        | AskReason::TaskGroupNotFound { .. }
         | AskReason::Queue(_)
         | AskReason::QueueUnknown(_)
         | AskReason::NamespaceUnknown(_)

@@ -30,13 +30,22 @@ impl Controller {
             (Slot::Declare, Target::Group(key)) if matches!(verdict, Verdict::Gone) => self.want_declared(&key),
             (
                 Slot::Bind | Slot::Delete | Slot::Fail | Slot::Create | Slot::Declare | Slot::Condition | Slot::Event,
-                Target::Ask(_) | Target::Placeholder(_) | Target::Group(_) | Target::Queue(_) | Target::Event(_),
+                Target::Ask(_)
+                | Target::Placeholder(_)
+                | Target::Group(_)
+                | Target::Queue(_)
+                | Target::PodGroup(..)
+                | Target::Event(_),
             ) => {}
         }
     }
 
     /// A call is refused for now, and the outbox tries it again: the log and the core are told.
     fn held_up(&mut self, slot: Slot, key: &Target, why: &Why) {
+        if self.is_edit_too_late(slot, key, &why.refusal) {
+            self.outbox.cancel(slot, key);
+            return;
+        }
         self.denied.call_held_up(why);
         let refusal = why.refusal.clone();
         match (slot, key) {
@@ -134,6 +143,8 @@ impl Controller {
                 // The outbox remembers how urgent it was.
                 self.want_status(target, Urgency::Numbers, 0);
             }
+            // It is gone, or its definition has no status of its own: what comes next of the gang is tried again.
+            Verdict::Gone if matches!(target, Target::PodGroup(..)) => self.status_settled(target, false),
             // The object is gone, or the API server has just started and does not serve our kinds yet. For that case
             // the status is wanted again; if the object is gone its watch says so.
             Verdict::Gone => {
@@ -151,6 +162,10 @@ impl Controller {
             }
             Target::Queue(path) => {
                 self.ledger.queue_mut(path).into_iter().for_each(|facts| facts.status.settle(written));
+            }
+            Target::PodGroup(system, key) => {
+                let facts = self.ledger.pod_group_mut(*system, key);
+                facts.into_iter().for_each(|facts| facts.status.settle(written));
             }
             Target::Ask(_) | Target::Placeholder(_) | Target::Event(_) => {}
         }

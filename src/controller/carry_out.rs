@@ -102,7 +102,12 @@ impl Controller {
         let target = match body {
             Body::TaskGroup(_) => Target::Group(key.clone()),
             Body::Queue(_) => Target::Queue(key.name.clone()),
-            Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) | Body::Namespace(_) => return,
+            Body::Pod(_)
+            | Body::Node(_)
+            | Body::ResourceQuota(_)
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_) => return,
         };
         let soon = self.written.get(&target).is_some_and(|last| self.now.mono.since(last.at) < ECHO_MS);
         let is_other = match body {
@@ -114,7 +119,12 @@ impl Controller {
                 .ledger
                 .queue_mut(&key.name)
                 .is_some_and(|facts| facts.status.read(queue.status.clone().unwrap_or_default(), soon)),
-            Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) | Body::Namespace(_) => false,
+            Body::Pod(_)
+            | Body::Node(_)
+            | Body::ResourceQuota(_)
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_) => false,
         };
         if is_other {
             self.want_status(&target, Urgency::Numbers, NUMBERS_EVERY_MS);
@@ -141,6 +151,7 @@ impl Controller {
         let object = match target {
             Target::Group(key) => (Kind::TaskGroup, key.clone()),
             Target::Queue(path) => (Kind::Queue, Key::cluster(path.clone())),
+            Target::PodGroup(system, key) => (system.kind(), key.clone()),
             Target::Ask(_) | Target::Placeholder(_) | Target::Event(_) => return,
         };
         let want = Want::new(Slot::Status, target.clone(), Some(object));

@@ -1,5 +1,6 @@
-//! TaskGroups that pods declare in another system's words are made for them (design 03, 3.2 and 3.4): each once, as long as a
-//! pod that waits for a node declares it and it is not there. The core knows of it when it is seen, as of any other.
+//! TaskGroups that pods declare in another system's words, or objects of it that they name, are made for them (design 03, 3.2 and
+//! 3.4): each once, as long as a pod that waits for a node declares it and it is not there. The core knows of it when it is seen, as
+//! of any other.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -12,9 +13,12 @@ use super::target::Target;
 use crate::api::task_group::TaskGroup;
 use crate::core::base::ids::{AskId, Key, Text};
 use crate::core::codes::Code;
-use crate::core::event::Event;
+use crate::core::event::{Event, GroupSpec};
+use crate::core::model::countdown::Deadline;
+use crate::core::model::lifecycle::AppState;
 use crate::core::reason::Refusal;
 use crate::shim::dialect::Declared;
+use crate::shim::dialect::pod_group::System;
 use crate::shim::escape;
 use crate::shim::op::{Kind, Op};
 use crate::shim::submitter;
@@ -28,7 +32,12 @@ pub(super) struct Declarations {
     by_group: BTreeMap<Key, BTreeSet<(Text, AskId)>>,
     /// Those that are there with another spec, and the pods that were told.
     different: BTreeSet<(Key, AskId)>,
+    /// What was last told of the object of which each is made.
+    told: BTreeMap<Key, Text>,
 }
+
+/// So many pods of a gang are asked for what they declare, at most: nearly always all say the same.
+const ASKED: usize = 8;
 
 impl Declarations {
     /// A pod declares these from now on, under its name, and no others. Returns whether it says something new, and what nobody
@@ -59,9 +68,9 @@ impl Declarations {
         (is_new, over)
     }
 
-    /// How many pods declare something.
+    /// How many pods declare something, and of how many objects something was told.
     pub(super) fn len(&self) -> usize {
-        self.by_pod.len()
+        self.by_pod.len() + self.told.len()
     }
 }
 
@@ -73,6 +82,7 @@ impl Controller {
             Event::AskGone(ask) => drop(self.note_groups(*ask, None)),
             Event::Group(key, _) | Event::GroupRead(key, _) => {
                 self.outbox.settle(Slot::Declare, &Target::Group(key.clone()));
+                self.want_declared(key);
                 self.compare_with_declared(key);
             }
             Event::GroupGone(key) => {
@@ -99,13 +109,12 @@ impl Controller {
 
     fn note_declared(&mut self, ask: AskId) {
         let Some(pod) = self.ledger.pod(ask) else { return };
-        let Key { namespace, name } = pod.key.clone();
-        let key = |declared: &Arc<Declared>| Key::new(namespace.clone(), declared.name.clone());
-        let groups: Option<Vec<Key>> = pod.declaration().map(|declared| declared.iter().map(key).collect());
-        if !self.note_groups(ask, groups.as_deref().map(|groups| (name, groups))) {
+        let (own, warnings) = (pod.key.clone(), pod.warnings().join("; "));
+        let names = self.ledger.declares(ask);
+        let groups: Option<Vec<Key>> = names.map(|names| names.iter().map(|name| own.beside(name)).collect());
+        if !self.note_groups(ask, groups.as_deref().map(|groups| (own.name, groups))) {
             return;
         }
-        let warnings = self.ledger.pod(ask).map(|pod| pod.warnings().join("; ")).unwrap_or_default();
         if !warnings.is_empty() {
             self.tell_pod(ask, Code::DeclarationAdjusted, escape::message(&warnings));
         }
@@ -113,6 +122,54 @@ impl Controller {
             self.want_declared(&key);
             self.tell_of_difference(ask, &key);
             self.compare(ask, &key);
+            self.tell_of_object(&key);
+        }
+    }
+
+    /// An object of another system came, changed or went, of which TaskGroups of its name are made.
+    pub(super) fn hear_of_object(&mut self, system: System, key: &Key) {
+        if self.ledger.pod_group(system, key).is_none() {
+            self.outbox.cancel(Slot::Status, &Target::PodGroup(system, key.clone()));
+        }
+        self.want_declared(key);
+        if let Some((_, spec)) = self.edited(key) {
+            self.events.push(Event::Group(key.clone(), spec));
+        }
+        self.compare_with_declared(key);
+        self.tell_of_object(key);
+    }
+
+    /// A TaskGroup counts with what the object says of which it was made, also before the API server has it so: no gang starts by a
+    /// number that is known to be out of date.
+    pub(super) fn follow_object(&self, event: &mut Event) {
+        if let Event::Group(key, spec) | Event::GroupRead(key, spec) = event
+            && let Some((_, edited)) = self.edited(key)
+        {
+            (spec.min_member, spec.timeouts) = (edited.min_member, edited.timeouts);
+        }
+    }
+
+    /// An object that pods name is wrong, so that nothing is made of it, or is read otherwise than it is written: the first of them
+    /// says so, once.
+    fn tell_of_object(&mut self, key: &Key) {
+        let first = self.declarations.by_group.get(key).and_then(BTreeSet::first).map(|(_, ask)| *ask);
+        let Some((ask, (object, read))) = first.and_then(|ask| Some((ask, self.ledger.object_of(ask)?))) else {
+            return;
+        };
+        let (code, words) = match read {
+            // What was made of it was told when it was.
+            Ok(_) if self.is_there(key) => (Code::DeclarationAdjusted, String::new()),
+            Ok(warnings) => (Code::DeclarationAdjusted, warnings.join("; ")),
+            Err(problems) => {
+                let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                (Code::InvalidDeclaration, problems.join("; "))
+            }
+        };
+        let message = escape::message(&format!("{}: {words}", object.words()));
+        if words.is_empty() {
+            self.declarations.told.remove(key);
+        } else if self.declarations.told.insert(key.clone(), message.clone()).as_ref() != Some(&message) {
+            self.tell_pod(ask, code, message);
         }
     }
 
@@ -120,8 +177,9 @@ impl Controller {
     fn note_groups(&mut self, ask: AskId, declared: Option<(Text, &[Key])>) -> bool {
         let (is_new, over) = self.declarations.note(ask, declared);
         for key in over {
-            let target = Target::Group(key);
+            let target = Target::Group(key.clone());
             self.outbox.cancel(Slot::Declare, &target);
+            self.declarations.told.remove(&key);
             if self.announced.get(&target) == Some(&Some(Code::DeclarationRefused)) {
                 self.announced.remove(&target);
             }
@@ -129,9 +187,10 @@ impl Controller {
         is_new
     }
 
-    /// Wants a TaskGroup to be made, if it is declared and not there.
+    /// Wants a TaskGroup to be made, if it is declared and not there; or edited, if the object of which it was made has been.
     pub(super) fn want_declared(&mut self, key: &Key) {
-        if self.declarations.by_group.contains_key(key) && !self.is_there(key) {
+        let is_declared = self.declarations.by_group.contains_key(key);
+        if is_declared && (!self.is_there(key) || self.edited(key).is_some()) {
             let want = Want::new(Slot::Declare, Target::Group(key.clone()), Some((Kind::TaskGroup, key.clone())));
             self.outbox.want(self.now.mono, want);
         }
@@ -141,16 +200,35 @@ impl Controller {
         self.ledger.group(key).is_some() || self.ledger.problem(Kind::TaskGroup, key).is_some()
     }
 
-    /// The declaration that counts: of several pods that of the first by name, which is the same after a restart.
+    /// The declaration that counts: of several pods that of the first by name, which is the same after a restart. One that names an
+    /// object which is not there or wrong says nothing.
     fn declared(&self, key: &Key) -> Option<(AskId, Arc<Declared>)> {
-        let mut pods = self.declarations.by_group.get(key)?.iter();
-        let (ask, pod) = pods.find_map(|(_, ask)| Some((*ask, self.ledger.pod(*ask)?)))?;
-        let declared = pod.declares().iter().find(|declared| declared.name == key.name)?;
-        Some((ask, Arc::clone(declared)))
+        let mut pods = self.declarations.by_group.get(key)?.iter().take(ASKED);
+        pods.find_map(|(_, ask)| Some((*ask, self.ledger.declared(*ask, &key.name)?)))
     }
 
-    /// The TaskGroup as it is made now; `None` if it is there, or nobody declares it any more.
+    /// A TaskGroup that was made of an object which says something else by now, as far as that can be changed: not once it has
+    /// started, and nothing but its number and its time. The call that changes it, and what it will be.
+    fn edited(&self, key: &Key) -> Option<(Op, Box<GroupSpec>)> {
+        let (_, first) = self.declarations.by_group.get(key)?.first()?;
+        let (facts, made, declared) = self.ledger.follows(*first, key)?;
+        let group = self.core.books.group_ids.get(key);
+        let state = group.and_then(|group| self.core.group_report(*group)).map(|report| report.state);
+        if matches!(state, Some(AppState::Resuming | AppState::Running | AppState::Waiting)) {
+            return None;
+        }
+        let (min_member, wait_timeout_seconds) = (declared.spec.min_member, declared.spec.wait_timeout_seconds?);
+        let timeouts = made.spec.timeouts.with(Deadline::Wait, Some(u64::from(wait_timeout_seconds) * 1_000));
+        let spec = Box::new(GroupSpec { min_member, timeouts, ..(*made.spec).clone() });
+        let (group, uid) = (key.clone(), facts.uid.clone());
+        (spec != made.spec).then_some((Op::EditTaskGroup { group, uid, min_member, wait_timeout_seconds }, spec))
+    }
+
+    /// The TaskGroup as it is made or edited now; `None` if it is there and right, or nobody declares it any more.
     pub(super) fn make_declared(&self, key: &Key) -> Option<Op> {
+        if let Some((edit, _)) = self.edited(key) {
+            return Some(edit);
+        }
         let (ask, declared) = self.declared(key).filter(|_| !self.is_there(key))?;
         let submitter = self.core.books.asks.get(ask).and_then(|ask| ask.spec.submitter.as_deref());
         let metadata = ObjectMeta {
@@ -167,7 +245,7 @@ impl Controller {
     fn tell_of_difference(&mut self, ask: AskId, key: &Key) {
         let first = self.declared(key).filter(|(heeded, _)| *heeded != ask && !self.is_there(key));
         let Some((heeded, first)) = first else { return };
-        let own = self.ledger.pod(ask).into_iter().flat_map(|pod| pod.declares()).find(|own| own.name == key.name);
+        let own = self.ledger.declared(ask, &key.name);
         if own.is_some_and(|own| !own.agrees_with(&first)) {
             let other = self.pod_key(heeded).name;
             let message =
@@ -186,7 +264,10 @@ impl Controller {
 
     /// The same for one pod that declares it.
     fn compare(&mut self, ask: AskId, key: &Key) {
-        let own = self.ledger.pod(ask).into_iter().flat_map(|pod| pod.declares()).find(|own| own.name == key.name);
+        if self.edited(key).is_some() {
+            return;
+        }
+        let own = self.ledger.declared(ask, &key.name);
         let there = self.ledger.group(key).and_then(|facts| facts.blueprint.as_ref());
         let Some((own, there)) = own.zip(there) else { return };
         let metadata = ObjectMeta { name: Some(key.name.to_string()), ..ObjectMeta::default() };
@@ -201,14 +282,22 @@ impl Controller {
         }
     }
 
-    /// The API server refuses to make a TaskGroup for now: the pod that declares it says so, once.
+    /// Whether a call that is refused was to edit a TaskGroup which cannot be edited any more, as its gang has just started: there
+    /// is nothing to tell, nor to try again.
+    pub(super) fn is_edit_too_late(&self, slot: Slot, target: &Target, refusal: &Refusal) -> bool {
+        let is_edit = matches!((slot, target), (Slot::Declare, Target::Group(key)) if self.is_there(key));
+        is_edit && matches!(refusal.code, 409 | 422)
+    }
+
+    /// The API server refuses to make or edit a TaskGroup for now: the pod that declares it says so, once.
     pub(super) fn declaration_held_up(&mut self, key: &Key, refusal: &Refusal) {
         let (target, code) = (Target::Group(key.clone()), Code::DeclarationRefused);
         if self.announced.get(&target) == Some(&Some(code)) {
             return;
         }
         if let Some((ask, _)) = self.declared(key) {
-            let message = format!("the API server refused to make TaskGroup {}: {refusal}; trying again", key.name);
+            let deed = if self.is_there(key) { "edit" } else { "make" };
+            let message = format!("the API server refused to {deed} TaskGroup {}: {refusal}; trying again", key.name);
             self.tell_pod(ask, code, message.into());
             self.announced.insert(target, Some(code));
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::outbox::{NotMade, Slot};
+use super::outbox::{NotMade, Slot, Urgency};
 use super::target::Target;
 use super::{Controller, Follow};
 use crate::api::names;
@@ -10,6 +10,7 @@ use crate::core::base::ids::{AskId, Key, Text};
 use crate::core::event::PlaceholderName;
 use crate::core::reason::AskReason;
 use crate::core::show::queues::QueueReport;
+use crate::shim::dialect::pod_group::System;
 use crate::shim::mark;
 use crate::shim::op::{Call, Op};
 use crate::shim::placeholder::{PlaceholderConfig, pod};
@@ -32,6 +33,9 @@ impl Controller {
                     Follow::Pod(ask) => self.announce_pod(ask),
                     Follow::Group(key, reason) => self.announce_group(&key, reason),
                     Follow::Headroom(queue) => self.show_headroom_below(&queue),
+                    Follow::PodGroup(system, key) => {
+                        self.want_status(&Target::PodGroup(system, key), Urgency::Numbers, 0);
+                    }
                 }
             }
             calls.extend(self.calls());
@@ -60,6 +64,7 @@ impl Controller {
             (Slot::Condition, Target::Ask(ask)) => self.make_condition(*ask),
             (Slot::Status, Target::Group(key)) => self.make_group_status(key),
             (Slot::Status, Target::Queue(path)) => self.make_queue_status(path),
+            (Slot::Status, Target::PodGroup(system, key)) => self.make_pod_group_status(*system, key),
             (Slot::Event, Target::Event(number)) => self.make_event(*number),
             (
                 Slot::Bind
@@ -70,7 +75,12 @@ impl Controller {
                 | Slot::Condition
                 | Slot::Status
                 | Slot::Event,
-                Target::Ask(_) | Target::Placeholder(_) | Target::Group(_) | Target::Queue(_) | Target::Event(_),
+                Target::Ask(_)
+                | Target::Placeholder(_)
+                | Target::Group(_)
+                | Target::Queue(_)
+                | Target::PodGroup(..)
+                | Target::Event(_),
             ) => None,
         }
     }
@@ -133,6 +143,8 @@ impl Controller {
         let facts = self.ledger.group_mut(key)?;
         let status = show::group_status(&report, &message, (&key.name, facts), self.now.wall);
         let is_news = show::is_urgent(facts.status.latest(), &report, &message);
+        // Also where the status itself says nothing new: an earlier process may not have come to this.
+        self.follows.extend(facts.made_of.as_ref().map(|made| Follow::PodGroup(made.system, key.clone())));
         if !facts.status.send(&status) {
             return None;
         }
@@ -142,6 +154,17 @@ impl Controller {
             self.follows.push(Follow::Group(key.clone(), report.reason));
         }
         Some(Op::PatchTaskGroupStatus { group: key.clone(), uid, status: Box::new(status) })
+    }
+
+    /// What the system of a PodGroup would say there of its gang. Whoever else writes it is left alone: nothing is written again
+    /// that is as we wrote it.
+    fn make_pod_group_status(&mut self, system: System, key: &Key) -> Option<Op> {
+        let uid = self.ledger.group(key)?.made_of.as_ref().filter(|made| made.system == system)?.uid.clone();
+        let report = self.core.group_report(*self.core.books.group_ids.get(key)?)?;
+        let facts = self.ledger.pod_group_mut(system, key).filter(|facts| facts.uid == uid)?;
+        let (status, is_first) = (show::pod_group_status(system, &report), facts.status.latest().is_none());
+        let is_news = facts.status.send(&Some(status.clone()));
+        is_news.then(|| Op::PatchPodGroupStatus { system, group: key.clone(), uid, status, is_first })
     }
 
     fn make_queue_status(&mut self, path: &Text) -> Option<Op> {

@@ -28,6 +28,7 @@ use crate::core::event::{Event, Mark};
 use crate::core::reason::AskReason;
 use crate::core::step::Scheduler;
 use crate::core::time::{Mono, Now};
+use crate::shim::dialect::pod_group::System;
 use crate::shim::ledger::Ledger;
 use crate::shim::observation::{Observation, Outcome, Seen, WatchFact};
 use crate::shim::op::{CallId, Kind, Rule};
@@ -89,6 +90,8 @@ enum Follow {
     Pod(AskId),
     /// The status of a task group leaves, with this reason: an event tells of it if none has.
     Group(Key, Code),
+    /// The status of a task group leaves that was made of a PodGroup: that has a status too.
+    PodGroup(System, Key),
     /// The status of a queue with a limit, its own or one above, was looked at: the headroom of the queues below it may
     /// have changed.
     Headroom(Text),
@@ -202,10 +205,7 @@ impl Controller {
         match &fact {
             WatchFact::Unserved => {
                 if self.unserved.insert(kind) {
-                    tracing::warn!(
-                        kind = kind.plural(),
-                        "the cluster does not serve this kind; apply it: {APPLY_KINDS}"
-                    );
+                    tell_unserved(kind);
                 }
                 self.denied.watch_works(kind);
                 self.answered.insert(kind);
@@ -217,16 +217,22 @@ impl Controller {
                 self.denied.watch_works(kind);
                 self.answered.insert(kind);
             }
-            WatchFact::Broken { code, message } => self.denied.watch_broke(kind, *code, message),
+            WatchFact::Broken { code, message } => {
+                self.denied.watch_broke(kind, *code, message);
+                if fact.leaves_out(kind) {
+                    self.answered.insert(kind);
+                }
+            }
             WatchFact::ListBegin | WatchFact::Listed(_) | WatchFact::Upsert(_) | WatchFact::Gone(_) => {}
         }
-        let listed = matches!(fact, WatchFact::ListEnd | WatchFact::Unserved);
+        let listed = matches!(fact, WatchFact::ListEnd | WatchFact::Unserved) || fact.leaves_out(kind);
         let list_ends = matches!(fact, WatchFact::ListEnd);
         let may_be_gone = list_ends || matches!(fact, WatchFact::Gone(_));
         let queue = (kind == Kind::Queue).then(|| named_queue(&fact)).flatten();
         self.warn_of_malformed(kind, &fact);
         let shown = shown(&fact);
         let pod = shown.filter(|_| kind == Kind::Pod).map(|seen| seen.key.clone());
+        let object = System::of(kind).zip(named(&fact)).map(|(system, seen)| (system, seen.key.clone()));
         let seen = shown
             .filter(|_| matches!(kind, Kind::TaskGroup | Kind::Queue))
             .and_then(|seen| Some((seen.key.clone(), seen.body.clone().ok()?)));
@@ -238,12 +244,20 @@ impl Controller {
             self.forget_queues();
         }
         queue.into_iter().for_each(|queue| self.show_queues_from(queue));
+        object.into_iter().for_each(|(system, key)| self.hear_of_object(system, &key));
         match kind {
             Kind::TaskGroup if list_ends => self.events.push(Event::GroupsListed),
             Kind::Queue if list_ends => self.events.push(Event::QueuesListed),
-            Kind::TaskGroup | Kind::Queue | Kind::Pod | Kind::Node | Kind::ResourceQuota | Kind::Namespace => {}
+            Kind::TaskGroup
+            | Kind::Queue
+            | Kind::Pod
+            | Kind::Node
+            | Kind::ResourceQuota
+            | Kind::Namespace
+            | Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup => {}
         }
-        let is_whole = self.answered.len() == Kind::ALL.len();
+        let is_whole = Kind::watched(&self.settings.dialects).all(|kind| self.answered.contains(&kind));
         if listed && is_whole && !self.core.is_synced() {
             self.events.push(Event::Synced);
         }
@@ -262,7 +276,8 @@ impl Controller {
 
     /// Notes what events mean for calls that are wanted or in doubt, and hands them to the core.
     fn take(&mut self, events: Vec<Event>) {
-        for event in events {
+        for mut event in events {
+            self.follow_object(&mut event);
             self.settle_calls(&event);
             self.hear_of_declarations(&event);
             self.events.push(event);
@@ -288,14 +303,28 @@ impl Controller {
     }
 }
 
+/// What is not served is said once.
+fn tell_unserved(kind: Kind) {
+    if kind.is_brought() {
+        tracing::warn!(kind = kind.plural(), "the cluster does not serve this kind; apply it: {APPLY_KINDS}");
+    } else {
+        tracing::info!(kind = kind.plural(), "the cluster does not serve this kind: no gang is declared by one");
+    }
+}
+
+/// The object that a fact is about.
+fn named(fact: &WatchFact) -> Option<&Seen> {
+    match fact {
+        WatchFact::Listed(seen) | WatchFact::Upsert(seen) | WatchFact::Gone(seen) => Some(seen),
+        WatchFact::ListEnd | WatchFact::Unserved | WatchFact::ListBegin | WatchFact::Broken { .. } => None,
+    }
+}
+
 /// The queue that a fact about Queues concerns, together with all below it. After a list that is `root`, since any
 /// queue may be gone.
 fn named_queue(fact: &WatchFact) -> Option<Text> {
-    match fact {
-        WatchFact::Listed(seen) | WatchFact::Upsert(seen) | WatchFact::Gone(seen) => Some(seen.key.name.clone()),
-        WatchFact::ListEnd => Some("root".into()),
-        WatchFact::Unserved | WatchFact::ListBegin | WatchFact::Broken { .. } => None,
-    }
+    let is_list = matches!(fact, WatchFact::ListEnd);
+    named(fact).map(|seen| seen.key.name.clone()).or_else(|| is_list.then(|| "root".into()))
 }
 
 /// The object that a fact shows, as it is.

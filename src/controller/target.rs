@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::core::base::ids::{AskId, Key, Text};
 use crate::core::event::PlaceholderName;
+use crate::shim::dialect::pod_group::System;
 
 /// What a call is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -16,6 +17,8 @@ pub enum Target {
     Group(Key),
     /// A Queue.
     Queue(Text),
+    /// Another system's PodGroup.
+    PodGroup(System, Key),
     /// An event by its number.
     Event(u64),
 }

@@ -107,6 +107,8 @@ pub struct AskSpec {
     pub application: Option<Text>,
     /// The task groups that it declares for its application.
     pub declares: Option<Box<Declares>>,
+    /// The object of another system that declares its task group, for people.
+    pub declared_by: Option<Text>,
     /// UID of the object that made it and makes others in its place: a Job, a StatefulSet.
     pub controller: Option<Uid>,
     /// Where it stands.

@@ -205,6 +205,7 @@ mod tests {
             held_up: None,
             application: None,
             declares: None,
+            declared_by: None,
             controller: None,
             mark: None,
             terminating: false,

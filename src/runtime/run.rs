@@ -105,7 +105,7 @@ async fn run(settings: Settings, cluster: ClusterArgs) -> Result<(), RunError> {
     let (order, shutdown) = Shutdown::new();
     end_on_signals(order)?;
     let (asked, questions) = mpsc::channel(QUESTIONS);
-    let (counters, heartbeat) = (Arc::new(ShellCounters::default()), Heartbeat::new(mono()));
+    let (counters, heartbeat) = (Arc::new(ShellCounters::understanding(&settings.dialects)), Heartbeat::new(mono()));
     let server = Server::bind(settings.http.address).await?;
     let address = server.address;
     let tls = settings.http.tls.as_ref().map(|certificate| Tls::new(certificate, &host(), wall)).transpose()?;
@@ -166,7 +166,10 @@ async fn schedule(settings: Settings, mut wiring: Wiring, mut shutdown: Shutdown
                 let controller = Controller::new(of_controller(&settings));
                 play(Driver::new(controller, wiring, Some(reign)), &mut shutdown, election.as_mut()).await?
             }
-            None => play(Driver::new(Follower::default(), wiring, None), &mut shutdown, election.as_mut()).await?,
+            None => {
+                play(Driver::new(Follower::new(&settings.dialects), wiring, None), &mut shutdown, election.as_mut())
+                    .await?
+            }
         };
         match why {
             Why::Turned => {}

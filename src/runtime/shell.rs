@@ -13,6 +13,7 @@ use tokio::sync::{oneshot, watch};
 use crate::controller::access::Page;
 use crate::controller::stats::Stats;
 use crate::core::time::{Millis, Mono};
+use crate::shim::dialect::Dialect;
 use crate::shim::op::Kind;
 
 /// A question to the owner task. It answers between two steps; a dropped receiver is no error.
@@ -76,6 +77,10 @@ pub enum WatchState {
     Synced,
     /// The API server does not know the kind: its CRD is missing.
     Unserved,
+    /// It is not watched: the kind of another system, in whose words nothing is read.
+    Off,
+    /// It cannot be read so far, and is another system's kind: nobody waits for it.
+    LeftOut,
 }
 
 impl WatchState {
@@ -86,11 +91,14 @@ impl WatchState {
             Self::Listing => "listing",
             Self::Synced => "synced",
             Self::Unserved => "unserved",
+            Self::Off => "off",
+            Self::LeftOut => "left out",
         }
     }
 
     /// All of them, by the number they are stored as.
-    pub const ALL: [Self; 4] = [Self::Connecting, Self::Listing, Self::Synced, Self::Unserved];
+    pub const ALL: [Self; 6] =
+        [Self::Connecting, Self::Listing, Self::Synced, Self::Unserved, Self::Off, Self::LeftOut];
 }
 
 /// Numbers about one kind's watch. The task of that watch writes them.
@@ -190,6 +198,24 @@ impl ShellCounters {
         counters
     }
 
+    /// Those of a program in which the words of these systems are understood.
+    pub fn understanding(dialects: &[Dialect]) -> Self {
+        let counters = Self::default();
+        let off = Kind::ALL.into_iter().filter(|kind| Kind::watched(dialects).all(|watched| watched != *kind));
+        off.for_each(|kind| counters.watch(kind).set_state(WatchState::Off));
+        counters
+    }
+
+    /// Whether objects of a kind are watched.
+    pub fn is_watched(&self, kind: Kind) -> bool {
+        self.watch(kind).state() != WatchState::Off
+    }
+
+    /// The kinds that are watched.
+    pub fn watched(&self) -> impl Iterator<Item = Kind> {
+        Kind::ALL.into_iter().filter(|kind| self.is_watched(*kind))
+    }
+
     /// The numbers of one kind's watch.
     pub fn watch(&self, kind: Kind) -> &WatchCounters {
         &self.watches[kind as usize]
@@ -218,7 +244,7 @@ impl ShellCounters {
         self.watch_errors.get_or_create(&labels).inc();
     }
 
-    /// Whether every kind was listed since the watches began, or is known not to be served.
+    /// Whether every kind was listed since the watches began, or is known not to be served, or is nobody's to wait for.
     pub fn is_whole(&self) -> bool {
         self.kinds(&[WatchState::Connecting, WatchState::Listing]).is_empty()
     }
@@ -265,6 +291,7 @@ mod tests {
             counters.watch(Kind::Queue).set_state(state);
             assert_eq!(counters.watch(Kind::Queue).state(), state);
         }
+        counters.watch(Kind::Queue).set_state(WatchState::Unserved);
         assert_eq!(counters.kinds(&[WatchState::Unserved]), [Kind::Queue]);
     }
 

@@ -43,11 +43,11 @@ pub struct Watches {
 }
 
 impl Watches {
-    /// Starts a watch of every kind. A full channel stops the reading, never the order.
+    /// Starts a watch of every kind that is to be watched. A full channel stops the reading, never the order.
     pub fn start(client: &Client, facts: &Sender<Fact>, counters: &Arc<ShellCounters>) -> Self {
-        let mut start = Start { client, facts, counters, tasks: JoinSet::new() };
         // Those of another owner task may have been there before.
-        Kind::ALL.iter().for_each(|kind| counters.watch(*kind).set_state(WatchState::Connecting));
+        counters.watched().for_each(|kind| counters.watch(kind).set_state(WatchState::Connecting));
+        let mut start = Start { client, facts, counters, tasks: JoinSet::new() };
         kinds::for_each(&mut start);
         Self { tasks: start.tasks }
     }
@@ -70,6 +70,9 @@ struct Start<'a> {
 
 impl PerKind for Start<'_> {
     fn take<T: Watched>(&mut self) {
+        if !self.counters.is_watched(T::KIND) {
+            return;
+        }
         let line = Line::new(T::KIND, self.facts.clone(), Arc::clone(self.counters));
         self.tasks.spawn(watch::<T>(Api::all(self.client.clone()), line));
     }
@@ -197,7 +200,7 @@ impl Line {
         let (code, message) = problem(self.kind, error);
         self.conn += 1;
         self.counters.broke(self.kind, code);
-        let then = if code == 404 && self.kind.is_brought() {
+        let then = if code == 404 && self.kind.may_be_missing() {
             self.counters.watch(self.kind).set_state(WatchState::Unserved);
             self.told = Some(Told::Unserved);
             self.say(WatchFact::Unserved).await?;
@@ -205,7 +208,11 @@ impl Line {
             Then::Restart
         } else {
             self.tell(code, &message);
-            self.say(WatchFact::Broken { code, message: escape::message(&message) }).await?;
+            let fact = WatchFact::Broken { code, message: escape::message(&message) };
+            if fact.leaves_out(self.kind) && self.counters.watch(self.kind).state() == WatchState::Connecting {
+                self.counters.watch(self.kind).set_state(WatchState::LeftOut);
+            }
+            self.say(fact).await?;
             Then::Go
         };
         tokio::time::sleep(self.backoff.next(Instant::now())).await;

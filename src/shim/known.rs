@@ -190,6 +190,11 @@ impl<V> Known<V> {
         self.objects.range(key.clone()..).map(|(key, entry)| (key, &entry.value))
     }
 
+    /// Nothing is known any more, and nothing is remembered as gone.
+    pub fn forget(&mut self) {
+        self.objects.clear();
+    }
+
     /// How many there are.
     pub(crate) fn len(&self) -> usize {
         self.objects.len()

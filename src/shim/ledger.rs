@@ -2,9 +2,11 @@
 //! the core's alone.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use super::dialect::Dialect;
-pub use super::kinds::{GroupFacts, PodName, QueueFacts};
+use super::dialect::pod_group::{Found, Reference, System};
+use super::dialect::{Declared, Dialect, Spoken};
+pub use super::kinds::{GroupFacts, MadeOf, PodGroupFacts, PodName, QueueFacts};
 use super::kinds::{Kept, Kind, Kinds, Namespaces, Pods, Queues, TaskGroups};
 use super::known::{Version, Whose};
 use super::observation::{Malformed, Seen, WatchFact};
@@ -12,6 +14,9 @@ use super::pod::Served;
 use crate::core::base::ids::{AskId, Key, Text, Uid};
 use crate::core::event::Event;
 use crate::core::reason::SpecError;
+
+/// What was read of an object otherwise than it is written, or what is wrong with it.
+pub type Reading<'a> = Result<&'a [Text], Vec<SpecError>>;
 
 /// Everything the shim keeps of the cluster's objects.
 #[derive(Clone, Debug)]
@@ -41,6 +46,10 @@ impl Ledger {
 
     /// Takes what a watch said; the events for the core.
     pub fn watch(&mut self, kind: Kind, fact: WatchFact) -> Vec<Event> {
+        if fact.ends_sight(kind) {
+            // What is made of an object that is gone is taken away by the API server, and would be made anew.
+            self.kinds.of_mut(kind).forget();
+        }
         match fact {
             WatchFact::ListBegin => {
                 self.list_begins(kind);
@@ -93,7 +102,9 @@ impl Ledger {
         match body {
             Ok(body) => {
                 self.note_readable(kind, &at.key);
-                self.kinds.see(at, &body)
+                let (key, uid) = (at.key.clone(), at.uid.clone());
+                let events = self.kinds.see(at, &body);
+                self.without_what_is_left(kind, &key, &uid, events)
             }
             Err(malformed) => {
                 self.quarantine(kind, &at.key, &malformed);
@@ -118,12 +129,107 @@ impl Ledger {
 
     fn bury(&mut self, kind: Kind, key: &Key, uid: &Uid, whose: Whose) -> Vec<Event> {
         self.note_readable(kind, key);
-        self.kinds.of_mut(kind).lose(key, uid, whose)
+        let events = self.kinds.of_mut(kind).lose(key, uid, whose);
+        let is_gone = System::of(kind).is_some_and(|system| self.is_made_of(key, |made| made.uid == *uid, system));
+        if is_gone { self.leave(key, events) } else { events }
+    }
+
+    /// What follows of an object that was seen, where a TaskGroup was made of a PodGroup whose name another one has by now: the API
+    /// server takes it away, some time later. It counts as gone, so that no pod of the next gang starts with it.
+    fn without_what_is_left(&mut self, kind: Kind, key: &Key, uid: &Uid, events: Vec<Event>) -> Vec<Event> {
+        let is_left = match (kind, System::of(kind)) {
+            (Kind::TaskGroup, _) => {
+                let made_of = self.group(key).and_then(|facts| facts.made_of.as_ref()).filter(|made| !made.is_left);
+                let there = made_of.and_then(|made| Some((self.pod_group(made.system, key)?, made)));
+                there.is_some_and(|(there, made)| there.uid != made.uid)
+            }
+            (_, Some(system)) => self.is_made_of(key, |made| made.uid != *uid, system),
+            (_, None) => false,
+        };
+        if is_left { self.leave(key, events) } else { events }
+    }
+
+    /// Whether there is a TaskGroup that was made of such a PodGroup of a system, and counts.
+    fn is_made_of(&self, key: &Key, is: impl Fn(&MadeOf) -> bool, system: System) -> bool {
+        let made_of = self.group(key).and_then(|facts| facts.made_of.as_ref());
+        made_of.is_some_and(|made| made.system == system && !made.is_left && is(made))
+    }
+
+    /// The TaskGroup of this name counts as gone.
+    fn leave(&mut self, key: &Key, mut events: Vec<Event>) -> Vec<Event> {
+        let made_of = self.group_mut(key).and_then(|facts| facts.made_of.as_mut());
+        made_of.into_iter().for_each(|made| made.is_left = true);
+        events.retain(|event| !matches!(event, Event::Group(of, _) | Event::GroupRead(of, _) if of == key));
+        events.push(Event::GroupGone(key.clone()));
+        events
     }
 
     /// The pod of an ask.
     pub fn pod(&self, ask: AskId) -> Option<&PodName> {
         self.kinds.pods.asks.get(ask)
+    }
+
+    /// Names of the TaskGroups that a pod declares, itself or by an object that it names, while it waits for a node; `None` if it
+    /// says nothing of that.
+    pub fn declares(&self, ask: AskId) -> Option<Vec<Text>> {
+        let Spoken { declares, refers, .. } = self.pod(ask)?.spoken()?;
+        let named = refers.iter().map(|object| &object.name);
+        Some(declares.iter().map(|declared| &declared.name).chain(named).cloned().collect())
+    }
+
+    /// The TaskGroup of this name as a pod declares it, if it does and the object that it names is there and right.
+    pub fn declared(&self, ask: AskId, name: &str) -> Option<Arc<Declared>> {
+        let pod = self.pod(ask)?;
+        let spoken = pod.spoken()?;
+        let own = spoken.declares.iter().find(|declared| *declared.name == *name).cloned();
+        own.or_else(|| {
+            let object = spoken.refers.as_ref().filter(|object| *object.name == *name)?;
+            object.declared(self.found(object, &pod.key.namespace)?).ok().map(Arc::new)
+        })
+    }
+
+    /// The object that declares the TaskGroup of a pod, if it is there: what was read of it otherwise than it is written, or what is
+    /// wrong with it.
+    pub fn object_of(&self, ask: AskId) -> Option<(&Reference, Reading<'_>)> {
+        let pod = self.pod(ask)?;
+        let object = pod.spoken()?.refers.as_deref()?;
+        if let Some(problem) = self.problem(object.system.kind(), &pod.key.beside(&object.name)) {
+            return Some((object, Err(vec![SpecError { field: "the object".into(), problem: problem.clone() }])));
+        }
+        let found = self.found(object, &pod.key.namespace)?;
+        Some((object, object.declared(found).map(|_| &*found.warnings)))
+    }
+
+    /// What the TaskGroup of this name was made of, and that as it is declared now: where the object is there and right, and this pod
+    /// names it and leaves it all to it.
+    pub fn follows(&self, ask: AskId, key: &Key) -> Option<(&GroupFacts, &MadeOf, Declared)> {
+        let facts = self.group(key)?;
+        let made = facts.made_of.as_ref().filter(|made| !made.is_left)?;
+        let object = self.pod(ask)?.spoken()?.refers.as_ref()?;
+        let is_its = object.system == made.system && *object.name == *key.name && object.says_nothing_itself();
+        let there = self.pod_group(made.system, key).filter(|there| is_its && there.uid == made.uid)?;
+        Some((facts, made, object.declared(there.found.as_ref()?).ok()?))
+    }
+
+    fn found(&self, object: &Reference, namespace: &Text) -> Option<&Found> {
+        let key = Key::new(namespace.clone(), object.name.clone());
+        self.pod_group(object.system, &key)?.found.as_ref()
+    }
+
+    /// A PodGroup of a system.
+    pub fn pod_group(&self, system: System, key: &Key) -> Option<&PodGroupFacts> {
+        match system {
+            System::Koordinator => self.kinds.koordinator_groups.known().get(key),
+            System::Coscheduling => self.kinds.coscheduling_groups.known().get(key),
+        }
+    }
+
+    /// A PodGroup of a system, to note what was written.
+    pub fn pod_group_mut(&mut self, system: System, key: &Key) -> Option<&mut PodGroupFacts> {
+        match system {
+            System::Koordinator => self.kinds.koordinator_groups.known_mut().get_mut(key),
+            System::Coscheduling => self.kinds.coscheduling_groups.known_mut().get_mut(key),
+        }
     }
 
     /// Another condition is sent to a pod now than the one with which it was last seen.

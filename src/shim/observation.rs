@@ -53,6 +53,20 @@ pub enum WatchFact {
     },
 }
 
+impl WatchFact {
+    /// Whether it says that the objects of a kind cannot be seen now, which is nothing to wait for where they are another
+    /// system's: without those everything else goes on.
+    pub const fn leaves_out(&self, kind: Kind) -> bool {
+        kind.dialect().is_some() && matches!(self, Self::Broken { .. })
+    }
+
+    /// Whether it says that nothing will be heard any more of objects of a kind that is another system's: it is not served, or
+    /// not ours to see.
+    pub const fn ends_sight(&self, kind: Kind) -> bool {
+        kind.dialect().is_some() && matches!(self, Self::Unserved | Self::Broken { code: 403, .. })
+    }
+}
+
 /// One object as seen at one resource version.
 #[derive(Clone, Debug)]
 pub struct Seen {

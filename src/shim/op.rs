@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 use k8s_openapi::api::events::v1::Event as KubeEvent;
 
+use super::dialect::pod_group::{PodGroupStatus, System};
 pub use super::kinds::Kind;
 use crate::api::queue::QueueStatus;
 use crate::api::task_group::{TaskGroup, TaskGroupStatus};
@@ -72,6 +73,17 @@ pub enum Op {
     CreatePod(Box<Pod>),
     /// POST a TaskGroup that a pod declares in another system's words.
     CreateTaskGroup(Box<TaskGroup>),
+    /// PATCH (JSON) what can be changed of such a TaskGroup, with its UID: the object of which it was made has been edited.
+    EditTaskGroup {
+        /// The TaskGroup.
+        group: Key,
+        /// Its UID.
+        uid: Uid,
+        /// `spec.minMember`.
+        min_member: u32,
+        /// `spec.waitTimeoutSeconds`.
+        wait_timeout_seconds: u32,
+    },
     /// GET a pod: settles a 409.
     GetPod {
         /// The pod.
@@ -104,11 +116,25 @@ pub enum Op {
         /// The whole status.
         status: Box<QueueStatus>,
     },
+    /// PATCH (JSON) fields of the status of another system's PodGroup, with its UID. Koordinator's definition makes no resource of its own of
+    /// the status.
+    PatchPodGroupStatus {
+        /// Whose kind it is.
+        system: System,
+        /// The PodGroup.
+        group: Key,
+        /// Its UID.
+        uid: Uid,
+        /// What we say there.
+        status: PodGroupStatus,
+        /// It has no status yet.
+        is_first: bool,
+    },
     /// POST an event.
     CreateEvent(Box<KubeEvent>),
 }
 
-/// RBAC resource (`pods/binding`) and verb (`create`).
+/// RBAC resource (`pods/binding`) and verb (`create`); another system's with its API group, as [`Kind::plural`] names it.
 pub type Rule = (&'static str, &'static str);
 
 impl Op {
@@ -119,10 +145,17 @@ impl Op {
             Self::DeletePod { .. } => ("pods", "delete"),
             Self::CreatePod(_) => ("pods", "create"),
             Self::CreateTaskGroup(_) => ("taskgroups", "create"),
+            Self::EditTaskGroup { .. } => ("taskgroups", "patch"),
             Self::GetPod { .. } => ("pods", "get"),
             Self::FailPod { .. } | Self::PatchPodCondition { .. } => ("pods/status", "patch"),
             Self::PatchTaskGroupStatus { .. } => ("taskgroups/status", "patch"),
             Self::PatchQueueStatus { .. } => ("queues/status", "patch"),
+            Self::PatchPodGroupStatus { system: System::Koordinator, .. } => {
+                ("podgroups.scheduling.sigs.k8s.io", "patch")
+            }
+            Self::PatchPodGroupStatus { system: System::Coscheduling, .. } => {
+                ("podgroups.scheduling.x-k8s.io/status", "patch")
+            }
             Self::CreateEvent(_) => ("events", "create"),
         }
     }

@@ -123,6 +123,9 @@ pub fn ask_spec(pod: &Pod, served: &Served, spoken: Option<&Spoken>) -> AskSpec 
             .and_then(|spoken| spoken.application.clone()),
         role,
         declares: declares(&place, spoken.filter(|_| !terminating)),
+        declared_by: spoken
+            .filter(|_| place == Place::Pending)
+            .and_then(|spoken| Some(spoken.refers.as_ref()?.words())),
         controller: controller(&pod.metadata),
         place,
         mark,

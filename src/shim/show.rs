@@ -7,6 +7,7 @@ use k8s_openapi::api::events::v1::Event as KubeEvent;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, ObjectMeta, Time};
 
+use super::dialect::pod_group::{PodGroupStatus, System};
 use super::escape;
 use super::ledger::GroupFacts;
 use crate::api::names::{GROUP, SCHEDULER, TASK_GROUP, VERSION};
@@ -74,6 +75,28 @@ pub fn group_status(
         unstarted_lives: report.unstarted_lives,
         conditions: group_conditions(report, message, &facts.status.latest().conditions, now),
         selector: format!("{TASK_GROUP}={name}"),
+    }
+}
+
+/// The status of a PodGroup, in the words of its system's controller (scheduler-plugins `podgroup_controller.go`, Koordinator
+/// `controller/podgroup.go`).
+pub fn pod_group_status(system: System, report: &GroupReport) -> PodGroupStatus {
+    let (members, ended, min) = (&report.members, &report.ended, report.required);
+    let there = members.pending + members.scheduled + ended.succeeded + ended.failed;
+    let phase = match () {
+        () if there < min => "Pending",
+        () if ended.succeeded >= min => "Finished",
+        () if ended.failed > 0 && ended.failed + members.running + ended.succeeded >= min => "Failed",
+        () if members.running + ended.succeeded >= min => "Running",
+        () if system == System::Koordinator && members.scheduled + ended.succeeded >= min => "Scheduled",
+        () => "Scheduling",
+    };
+    PodGroupStatus {
+        phase: phase.to_owned(),
+        scheduled: (system == System::Koordinator).then_some(members.scheduled),
+        running: members.running,
+        succeeded: ended.succeeded,
+        failed: ended.failed,
     }
 }
 

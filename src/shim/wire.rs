@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::decode::seen;
+use super::dialect::pod_group::{PodGroupStatus, System};
 use super::observation::{Outcome, Seen};
 use super::op::{Kind, Op};
 use super::{escape, protobuf};
@@ -26,6 +27,11 @@ pub fn request(op: &Op, tries_seconds: u64) -> Request<Vec<u8>> {
     head.uri = uri.parse().expect("every segment of the path is escaped");
     Request::from_parts(head, body)
 }
+
+/// Content type of a JSON patch.
+const JSON_PATCH: &str = "application/json-patch+json";
+/// What the path of an object's status ends with.
+const STATUS: &str = "/status";
 
 /// The request without its query.
 fn describe(op: &Op) -> Request<Vec<u8>> {
@@ -59,17 +65,24 @@ fn describe(op: &Op) -> Request<Vec<u8>> {
             let namespace = segment(group.metadata.namespace.as_deref().unwrap_or_default());
             json_request(Method::POST, &format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/taskgroups"), group)
         }
+        Op::EditTaskGroup { group, uid, min_member, wait_timeout_seconds } => {
+            edit(group, uid, *min_member, *wait_timeout_seconds)
+        }
         Op::GetPod { pod } => build(Method::GET, &pod_path(pod, ""), None, Vec::new()),
         Op::PatchPodCondition { pod, uid, condition } => {
             pod_status_patch(pod, &json!({"uid": &*uid.0}), &json!({"conditions": [condition]}))
         }
         Op::PatchTaskGroupStatus { group, uid, status } => {
             let namespace = segment(&group.namespace);
-            let path = format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/taskgroups/{}", segment(&group.name));
+            let name = segment(&group.name);
+            let path = format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/taskgroups/{name}{STATUS}");
             status_patch(&path, uid, status)
         }
         Op::PatchQueueStatus { queue, uid, status } => {
-            status_patch(&format!("/apis/{GROUP}/{VERSION}/queues/{}", segment(queue)), uid, status)
+            status_patch(&format!("/apis/{GROUP}/{VERSION}/queues/{}{STATUS}", segment(queue)), uid, status)
+        }
+        Op::PatchPodGroupStatus { system, group, uid, status, is_first } => {
+            pod_group_status(*system, (group, uid), status, *is_first)
         }
         Op::CreateEvent(event) => {
             let namespace = event.metadata.namespace.as_deref().unwrap_or_default();
@@ -77,6 +90,43 @@ fn describe(op: &Op) -> Request<Vec<u8>> {
             json_request(Method::POST, &path, event)
         }
     }
+}
+
+/// A wrong UID is a 422.
+fn edit(group: &Key, uid: &Uid, min_member: u32, wait_timeout_seconds: u32) -> Request<Vec<u8>> {
+    let patch = json!([
+        {"op": "test", "path": "/metadata/uid", "value": &*uid.0},
+        {"op": "add", "path": "/spec/minMember", "value": min_member},
+        {"op": "add", "path": "/spec/waitTimeoutSeconds", "value": wait_timeout_seconds},
+    ]);
+    let (namespace, name) = (segment(&group.namespace), segment(&group.name));
+    let path = format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/taskgroups/{name}");
+    build(Method::PATCH, &path, Some(JSON_PATCH), bytes(&patch))
+}
+
+/// Field by field: what else stands there is another's. Where nothing does, there is no place for fields.
+fn pod_group_status(
+    system: System,
+    (group, uid): (&Key, &Uid),
+    status: &PodGroupStatus,
+    is_first: bool,
+) -> Request<Vec<u8>> {
+    let (namespace, name) = (segment(&group.namespace), segment(&group.name));
+    let path = format!("/apis/{}/namespaces/{namespace}/podgroups/{name}", system.api_version());
+    let resource = match system {
+        // Its definition (1.8) has no such resource: there the status is a field like any other.
+        System::Koordinator => "",
+        System::Coscheduling => STATUS,
+    };
+    let path = format!("{path}{resource}");
+    if is_first {
+        return status_patch(&path, uid, status);
+    }
+    let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": &*uid.0})];
+    for (field, value) in value(status).as_object().into_iter().flatten() {
+        patch.push(json!({"op": "add", "path": format!("/status/{field}"), "value": value}));
+    }
+    build(Method::PATCH, &path, Some(JSON_PATCH), bytes(&patch))
 }
 
 /// Conditions are merged by type. A wrong UID is a 422 here ("field is immutable", tried on 1.36), a version that is not
@@ -95,7 +145,7 @@ fn status_patch(path: &str, uid: &Uid, status: &impl Serialize) -> Request<Vec<u
         {"op": "test", "path": "/metadata/uid", "value": &*uid.0},
         {"op": "add", "path": "/status", "value": value(status)},
     ]);
-    build(Method::PATCH, &format!("{path}/status"), Some("application/json-patch+json"), bytes(&patch))
+    build(Method::PATCH, path, Some(JSON_PATCH), bytes(&patch))
 }
 
 fn json_request(method: Method, path: &str, body: &impl Serialize) -> Request<Vec<u8>> {
@@ -152,11 +202,13 @@ fn accepted(op: &Op, headers: &HeaderMap, body: &[u8]) -> Outcome {
         Op::DeletePod { uid, .. } if is_last_state(uid, body) => Outcome::Removed,
         Op::Bind { .. }
         | Op::CreateTaskGroup(_)
+        | Op::EditTaskGroup { .. }
         | Op::DeletePod { .. }
         | Op::FailPod { .. }
         | Op::PatchPodCondition { .. }
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }
+        | Op::PatchPodGroupStatus { .. }
         | Op::CreateEvent(_) => Outcome::Ok(None),
     }
 }

@@ -64,6 +64,64 @@ fn a_status_that_is_kept_in_part_is_told() {
 }
 
 #[test]
+fn of_pod_groups_and_of_what_is_made_of_them_as_much_is_written_as_may_be() {
+    let status =
+        |scheduled| PodGroupStatus { phase: "Running".to_owned(), scheduled, running: 2, ..Default::default() };
+    let table = [
+        (
+            Op::EditTaskGroup { group: Key::new("data", "g"), uid: uid(), min_member: 3, wait_timeout_seconds: 60 },
+            "PATCH /apis/gangline.dev/v1alpha1/namespaces/data/taskgroups/g?fieldManager=gangline&timeout=10s \
+             application/json-patch+json",
+            json!([
+                {"op": "test", "path": "/metadata/uid", "value": "c4f15988"},
+                {"op": "add", "path": "/spec/minMember", "value": 3},
+                {"op": "add", "path": "/spec/waitTimeoutSeconds", "value": 60},
+            ]),
+        ),
+        (
+            Op::PatchPodGroupStatus {
+                system: System::Coscheduling,
+                group: Key::new("data", "g"),
+                uid: uid(),
+                status: status(None),
+                is_first: true,
+            },
+            "PATCH /apis/scheduling.x-k8s.io/v1alpha1/namespaces/data/podgroups/g/status?fieldManager=gangline&timeout=10s \
+             application/json-patch+json",
+            json!([
+                {"op": "test", "path": "/metadata/uid", "value": "c4f15988"},
+                {
+                    "op": "add", "path": "/status",
+                    "value": {"phase": "Running", "running": 2, "succeeded": 0, "failed": 0},
+                },
+            ]),
+        ),
+        (
+            Op::PatchPodGroupStatus {
+                system: System::Koordinator,
+                group: Key::new("data", "g"),
+                uid: uid(),
+                status: status(Some(2)),
+                is_first: false,
+            },
+            "PATCH /apis/scheduling.sigs.k8s.io/v1alpha1/namespaces/data/podgroups/g?fieldManager=gangline&timeout=10s \
+             application/json-patch+json",
+            json!([
+                {"op": "test", "path": "/metadata/uid", "value": "c4f15988"},
+                {"op": "add", "path": "/status/failed", "value": 0},
+                {"op": "add", "path": "/status/phase", "value": "Running"},
+                {"op": "add", "path": "/status/running", "value": 2},
+                {"op": "add", "path": "/status/scheduled", "value": 2},
+                {"op": "add", "path": "/status/succeeded", "value": 0},
+            ]),
+        ),
+    ];
+    for (op, head, body) in table {
+        assert_eq!(text(&op), (head.to_owned(), body));
+    }
+}
+
+#[test]
 fn requests_are_what_the_server_expects() {
     let pod = Pod { metadata: metadata("tg-0a1b"), ..Pod::default() };
     let condition = PodCondition { type_: "PodScheduled".into(), status: "False".into(), ..Default::default() };

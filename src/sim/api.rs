@@ -6,6 +6,7 @@ use std::num::NonZeroU64;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Pod, PodCondition, PodStatus};
+use serde_json::{Value, json};
 
 use super::admission::{Hook, Verdict};
 use super::namespace::Namespaces;
@@ -13,6 +14,7 @@ use super::store::{Store, generated, kind, metadata, metadata_mut, seen};
 use super::{defaults, edit, schema};
 use crate::core::base::ids::{Key, Uid};
 use crate::core::time::Wall;
+use crate::shim::dialect::pod_group::PodGroupStatus;
 use crate::shim::observation::{Body, Outcome, Seen};
 use crate::shim::op::{Kind, Op};
 
@@ -64,6 +66,14 @@ impl Api {
                 let key = Key::new(namespace.unwrap_or_default(), name.unwrap_or_default());
                 self.create(&key, Body::TaskGroup(Arc::new((**group).clone())), now)
             }
+            Op::EditTaskGroup { group, uid, min_member, wait_timeout_seconds } => {
+                self.change(Kind::TaskGroup, group, uid, |body| {
+                    if let Body::TaskGroup(group) = body {
+                        let spec = &mut Arc::make_mut(group).spec;
+                        (spec.min_member, spec.wait_timeout_seconds) = (*min_member, Some(*wait_timeout_seconds));
+                    }
+                })
+            }
             Op::GetPod { pod } => return self.get_pod(pod),
             Op::PatchPodCondition { pod, uid, condition } => self.change_pod(pod, |pod| {
                 expect_uid(pod, uid, 422, "Invalid")?;
@@ -81,6 +91,9 @@ impl Api {
                         Arc::make_mut(queue).status = Some((**status).clone());
                     }
                 })
+            }
+            Op::PatchPodGroupStatus { system, group, uid, status, .. } => {
+                self.change(system.kind(), group, uid, |body| set_pod_group_status(body, status))
             }
             Op::CreateEvent(event) => {
                 let name = Key::new(
@@ -340,6 +353,24 @@ fn begin(pod: &mut Pod) {
     if is_gated(pod) {
         let gated = PodCondition { reason: Some("SchedulingGated".to_owned()), ..condition(SCHEDULED, "False") };
         set_condition(pod, &gated);
+    }
+}
+
+fn set_pod_group_status(body: &mut Body, status: &PodGroupStatus) {
+    let set = |old: &mut Value| {
+        let mut fields = old.as_object().cloned().unwrap_or_default();
+        fields.extend(json!(status).as_object().cloned().unwrap_or_default());
+        *old = fields.into();
+    };
+    match body {
+        Body::KoordinatorPodGroup(group) => set(&mut Arc::make_mut(group).status),
+        Body::CoschedulingPodGroup(group) => set(&mut Arc::make_mut(group).status),
+        Body::Pod(_)
+        | Body::Node(_)
+        | Body::TaskGroup(_)
+        | Body::Queue(_)
+        | Body::ResourceQuota(_)
+        | Body::Namespace(_) => {}
     }
 }
 

@@ -31,8 +31,8 @@ pub(super) fn without_status(body: &mut Body) {
         Body::Queue(queue) => Arc::make_mut(queue).status = None,
         Body::ResourceQuota(quota) => Arc::make_mut(quota).status = None,
         Body::Namespace(namespace) => Arc::make_mut(namespace).status = None,
-        // A new node may say what it is.
-        Body::Node(_) => {}
+        // A new node may say what it is; of the status of a PodGroup nothing is kept here.
+        Body::Node(_) | Body::KoordinatorPodGroup(_) | Body::CoschedulingPodGroup(_) => {}
     }
 }
 
@@ -51,7 +51,9 @@ pub fn keep_status(body: &mut Body, old: &Body) {
             | Body::TaskGroup(_)
             | Body::Queue(_)
             | Body::ResourceQuota(_)
-            | Body::Namespace(_),
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_),
             _,
         ) => {}
     }
@@ -66,13 +68,17 @@ fn differs(old: &Body, new: &Body) -> (bool, bool) {
         (Body::Queue(old), Body::Queue(new)) => (old.spec != new.spec, old.status != new.status),
         (Body::ResourceQuota(old), Body::ResourceQuota(new)) => (old.spec != new.spec, old.status != new.status),
         (Body::Namespace(old), Body::Namespace(new)) => (old.spec != new.spec, old.status != new.status),
+        (Body::KoordinatorPodGroup(old), Body::KoordinatorPodGroup(new)) => (old.spec != new.spec, false),
+        (Body::CoschedulingPodGroup(old), Body::CoschedulingPodGroup(new)) => (old.spec != new.spec, false),
         (
             Body::Pod(_)
             | Body::Node(_)
             | Body::TaskGroup(_)
             | Body::Queue(_)
             | Body::ResourceQuota(_)
-            | Body::Namespace(_),
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_),
             _,
         ) => (true, true),
     }

@@ -65,7 +65,9 @@ pub fn lacks(api: &Api, key: &Key) -> Option<Text> {
         | Body::TaskGroup(_)
         | Body::Queue(_)
         | Body::ResourceQuota(_)
-        | Body::Namespace(_) => None,
+        | Body::Namespace(_)
+        | Body::KoordinatorPodGroup(_)
+        | Body::CoschedulingPodGroup(_) => None,
     });
     let all: Resources = running.fold(of_pod(pod), |all, one| all.plus(&one));
     of_pod(pod).iter().find(|(name, asked)| *asked > 0 && all.get(name) > has.get(name)).map(|(name, _)| name.into())

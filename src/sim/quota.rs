@@ -32,7 +32,9 @@ pub fn used_milli(store: &Store, namespace: &str) -> i64 {
         | Body::TaskGroup(_)
         | Body::Queue(_)
         | Body::ResourceQuota(_)
-        | Body::Namespace(_) => None,
+        | Body::Namespace(_)
+        | Body::KoordinatorPodGroup(_)
+        | Body::CoschedulingPodGroup(_) => None,
     });
     // Some ask for more than can be counted.
     used.fold(0, i64::saturating_add)
@@ -47,7 +49,9 @@ fn most_milli(store: &Store, namespace: &str) -> Option<i64> {
         | Body::TaskGroup(_)
         | Body::Queue(_)
         | Body::ResourceQuota(_)
-        | Body::Namespace(_) => None,
+        | Body::Namespace(_)
+        | Body::KoordinatorPodGroup(_)
+        | Body::CoschedulingPodGroup(_) => None,
     });
     quotas.min()
 }

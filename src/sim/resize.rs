@@ -73,7 +73,9 @@ fn is_possible(store: &Store, pod: &Pod) -> Result<(), Outcome> {
             | Body::TaskGroup(_)
             | Body::Queue(_)
             | Body::ResourceQuota(_)
-            | Body::Namespace(_),
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_),
         )
         | None => Err(refused(403, "Forbidden")),
     }

@@ -162,7 +162,9 @@ pub fn generated(prefix: &str, number: u64) -> String {
 const fn first_generation(kind: Kind) -> Option<i64> {
     match kind {
         Kind::Pod | Kind::TaskGroup | Kind::Queue => Some(1),
-        Kind::Node | Kind::ResourceQuota | Kind::Namespace => None,
+        Kind::Node | Kind::ResourceQuota | Kind::Namespace | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => {
+            None
+        }
     }
 }
 

@@ -177,7 +177,13 @@ impl World {
                 let keys: Vec<Key> = pods.map(|(key, _)| key.clone()).collect();
                 keys.iter().for_each(|key| self.look_at(key));
             }
-            Kind::Node | Kind::TaskGroup | Kind::Queue | Kind::ResourceQuota | Kind::Namespace => {}
+            Kind::Node
+            | Kind::TaskGroup
+            | Kind::Queue
+            | Kind::ResourceQuota
+            | Kind::Namespace
+            | Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup => {}
         }
     }
 

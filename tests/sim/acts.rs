@@ -8,6 +8,10 @@ use serde_json::{Map, Value, json};
 use super::place::Place;
 use super::plan::is_default;
 
+/// The kinds that are played with.
+pub(crate) const PLAYED: [Kind; 6] =
+    [Kind::Pod, Kind::Node, Kind::TaskGroup, Kind::Queue, Kind::ResourceQuota, Kind::Namespace];
+
 /// What people and machines do.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
@@ -529,7 +533,7 @@ mod plural {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let found = Kind::ALL.into_iter().find(|kind| kind.plural() == name);
+        let found = super::PLAYED.into_iter().find(|kind| kind.plural() == name);
         found.ok_or_else(|| de::Error::custom(format!("no kind {name:?}")))
     }
 }

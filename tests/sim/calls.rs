@@ -392,10 +392,12 @@ fn name(op: &Op) -> String {
         | Op::PatchPodCondition { pod, .. } => pod.to_string(),
         Op::CreatePod(pod) => pod.metadata.name.clone().unwrap_or_default(),
         Op::CreateTaskGroup(group) => group.metadata.name.clone().unwrap_or_default(),
+        Op::EditTaskGroup { group, .. } => group.to_string(),
         Op::PatchTaskGroupStatus { group, status, .. } => {
             format!("{group} {} {}", status.application_state, status.reason)
         }
         Op::PatchQueueStatus { queue, .. } => queue.to_string(),
+        Op::PatchPodGroupStatus { group, .. } => group.to_string(),
         Op::CreateEvent(event) => event.note.clone().unwrap_or_default(),
     };
     format!("{verb} {resource} {about}")

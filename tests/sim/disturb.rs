@@ -21,7 +21,7 @@ impl World {
             Kind::Node => self.disturb_node(name),
             Kind::TaskGroup => self.disturb(name),
             Kind::Queue => self.groups_in(name).iter().for_each(|group| self.disturb(group)),
-            Kind::ResourceQuota | Kind::Namespace => {}
+            Kind::ResourceQuota | Kind::Namespace | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => {}
         }
     }
 
@@ -73,7 +73,9 @@ impl World {
             | Body::TaskGroup(_)
             | Body::Queue(_)
             | Body::ResourceQuota(_)
-            | Body::Namespace(_) => Amount::default(),
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_) => Amount::default(),
         });
         !asked.sum::<Amount>().is_within(Amount::of_node(found))
     }

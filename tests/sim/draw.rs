@@ -1,5 +1,6 @@
 //! Draws plans: few nodes, queues and applications, everything that can happen to them, and which faults are on.
 
+use crate::sim::acts::PLAYED;
 use gangline::shim::op::Kind;
 
 use super::acts::{Act, Flaw, GroupAct, NodeAct, PodAct, QueueAct};
@@ -307,11 +308,11 @@ fn trouble(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, number: u64, nodes: &[St
     let at = dice.time();
     let act = match dice.below(10) {
         0 | 1 => Act::Kill { down_ms: dice.of(&[0, 10, 1_000, 10_000]) },
-        2 => Act::Cut { kind: dice.of(&Kind::ALL) },
+        2 => Act::Cut { kind: dice.of(&PLAYED) },
         3 => Act::Foreign { name: format!("foreign{number}"), node: dice.of(nodes), cpu: 1 + dice.below(3) as u32 },
         4 => Act::Compact,
         5 => Act::Overlap { for_ms: dice.of(&[10, 1_000, 30_000]), newer_ends: dice.percent(50) },
-        6 => Act::Mute { kind: dice.of(&Kind::ALL), for_ms: dice.of(&[500, 5_000, 40_000]) },
+        6 => Act::Mute { kind: dice.of(&PLAYED), for_ms: dice.of(&[500, 5_000, 40_000]) },
         7 => Act::Away { for_ms: dice.of(&[500, 10_000, 60_000]) },
         8 => Act::Jump { ms: dice.of(&[-3_600_000, -20_000, 1_500, 60_000, 3_600_000]) },
         _ => Act::Pod(PodAct {

@@ -72,11 +72,13 @@ impl World {
             }
             Op::CreatePod(_)
             | Op::CreateTaskGroup(_)
+            | Op::EditTaskGroup { .. }
             | Op::DeletePod { .. }
             | Op::FailPod { .. }
             | Op::GetPod { .. }
             | Op::PatchPodCondition { .. }
             | Op::PatchQueueStatus { .. }
+            | Op::PatchPodGroupStatus { .. }
             | Op::CreateEvent(_) => {}
         }
     }

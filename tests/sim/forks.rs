@@ -3,6 +3,7 @@
 //! L6: why something waits is true. When the cause is taken away, it goes on or waits for something else. L1: what has
 //! completed stays so when another process comes, whatever was taken away before.
 
+use crate::sim::acts::PLAYED;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -393,7 +394,13 @@ impl World {
             let there = self.api.store.get(Kind::TaskGroup, &Key::new(namespace, name));
             let lists_the_same = |body: &Body| match body {
                 Body::TaskGroup(group) => group.spec.gang_group == own.spec.gang_group,
-                Body::Pod(_) | Body::Node(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_) => false,
+                Body::Pod(_)
+                | Body::Node(_)
+                | Body::Queue(_)
+                | Body::ResourceQuota(_)
+                | Body::Namespace(_)
+                | Body::KoordinatorPodGroup(_)
+                | Body::CoschedulingPodGroup(_) => false,
             };
             if !there.is_some_and(lists_the_same) {
                 let metadata = json!({"name": name, "namespace": namespace});
@@ -437,9 +444,13 @@ impl World {
                 let queues = [label(body, QUEUE), charged.as_deref()];
                 queues.into_iter().flatten().any(is_below) || group_of(body).is_some_and(|name| groups.contains(name))
             }
-            Kind::Node | Kind::ResourceQuota | Kind::Namespace => false,
+            Kind::Node
+            | Kind::ResourceQuota
+            | Kind::Namespace
+            | Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup => false,
         };
-        for kind in Kind::ALL {
+        for kind in PLAYED {
             let all = self.api.store.of_kind(kind).filter(|(key, body)| goes(kind, key, body));
             let gone: Vec<Key> = all.map(|(key, _)| key.clone()).collect();
             gone.iter().for_each(|key| self.api.store.remove(kind, key));

@@ -123,10 +123,12 @@ impl Calls {
             }
             Op::FailPod { .. }
             | Op::CreateTaskGroup(_)
+            | Op::EditTaskGroup { .. }
             | Op::GetPod { .. }
             | Op::PatchPodCondition { .. }
             | Op::PatchTaskGroupStatus { .. }
             | Op::PatchQueueStatus { .. }
+            | Op::PatchPodGroupStatus { .. }
             | Op::CreateEvent(_) => None,
         };
         self.about.extend(about.map(|about| (call.id, about)));

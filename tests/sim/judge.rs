@@ -50,12 +50,14 @@ impl Process {
             Op::PatchQueueStatus { queue, uid, status: _ } => {
                 self.judge_uid(Kind::Queue, &Key::cluster(queue.clone()), uid)
             }
+            Op::PatchPodGroupStatus { system, group, uid, .. } => self.judge_uid(system.kind(), group, uid),
             Op::GetPod { pod } => {
                 self.calls.insert(id, Sent::Get(pod.clone()));
                 Ok(())
             }
             Op::CreateEvent(event) => self.judge_event(event),
             Op::CreateTaskGroup(group) => self.judge_declared(&group.metadata),
+            Op::EditTaskGroup { group, uid, .. } => self.judge_uid(Kind::TaskGroup, group, uid),
         }
     }
 
@@ -209,13 +211,22 @@ impl Process {
         let group_of_placeholder = pod.group.as_deref().filter(|_| pod.placeholder);
         let is_right = match member_of.or(group_of_placeholder) {
             Some(name) => is_its(name) && pod.names(Some(name), decided_ms),
-            None => pod.names(None, decided_ms),
+            None => pod.names(None, decided_ms) || self.is_of_a_group_that_went(key, pod),
         };
         if is_right {
             return Ok(());
         }
         let what = format!("{key} is bound as one of {member_of:?}, and names {:?}", pod.group);
         Err(Violation::new("I5", what))
+    }
+
+    /// Whether the TaskGroup that a pod names is gone while a pod that declares it runs: to make it anew would hold seats for those
+    /// who run, so that it is an ordinary pod of its application (ADR 29).
+    fn is_of_a_group_that_went(&self, key: &Key, pod: &PodSeen) -> bool {
+        let Some(name) = &pod.group else { return false };
+        let declares = |one: &PodSeen| one.node.is_some() && one.declares.iter().any(|own| own == name);
+        let runs = self.pods.iter().any(|(other, one)| other.namespace == key.namespace && declares(one));
+        runs && !self.group_uids.contains_key(&Key::new(key.namespace.clone(), name.as_str()))
     }
 
     fn judge_bind(

@@ -1,6 +1,6 @@
 //! Processes of the scheduler in a world: they start, take steps beside each other, end and are killed.
 
-use gangline::shim::op::Kind;
+use crate::sim::acts::PLAYED;
 
 use super::{Event, Process, World};
 use crate::sim::coverage::MEETINGS;
@@ -29,7 +29,7 @@ impl World {
         self.say(|| format!("start {number}"));
         self.process = Some(Process::new(number));
         self.leave_room_to_others();
-        for kind in Kind::ALL {
+        for kind in PLAYED {
             match self.chance.delay("list", kind.plural(), self.faults.lag_ms) {
                 0 => self.list(number, kind),
                 delay => self.at(self.now_ms + delay, Event::List(number, kind)),

@@ -93,7 +93,13 @@ impl World {
     pub(crate) fn groups(&self) -> Vec<(String, TaskGroup)> {
         let groups = self.api.store.of_kind(Kind::TaskGroup).filter_map(|(key, body)| match body {
             Body::TaskGroup(group) => Some((key.name.to_string(), (**group).clone())),
-            Body::Pod(_) | Body::Node(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_) => None,
+            Body::Pod(_)
+            | Body::Node(_)
+            | Body::Queue(_)
+            | Body::ResourceQuota(_)
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_) => None,
         });
         groups.collect()
     }
@@ -183,7 +189,13 @@ impl World {
         }
         let limits = self.api.store.of_kind(Kind::Queue).filter_map(|(key, body)| match body {
             Body::Queue(queue) => Some((&key.name, queue.spec.max_applications? as usize)),
-            Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::ResourceQuota(_) | Body::Namespace(_) => None,
+            Body::Pod(_)
+            | Body::Node(_)
+            | Body::TaskGroup(_)
+            | Body::ResourceQuota(_)
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_) => None,
         });
         let over = limits.filter(|(queue, _)| !self.relimited.contains(&***queue));
         let mut over = over.filter_map(|(queue, most)| {

@@ -1,5 +1,6 @@
 //! One process of the scheduler, and what it has observed: what it does is judged by that, never by its own books.
 
+use crate::sim::acts::PLAYED;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -295,7 +296,9 @@ impl Process {
                     Kind::Node => self.nodes.keys().cloned().collect(),
                     Kind::Queue => self.queues.keys().cloned().collect(),
                     Kind::TaskGroup => self.group_uids.keys().cloned().collect(),
-                    Kind::ResourceQuota | Kind::Namespace => BTreeSet::new(),
+                    Kind::ResourceQuota | Kind::Namespace | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => {
+                        BTreeSet::new()
+                    }
                 };
                 self.unnamed.insert(kind, known);
             }
@@ -409,7 +412,7 @@ impl Process {
 
     /// Whether every kind was listed once.
     pub(crate) fn is_synced(&self) -> bool {
-        self.ever.len() == Kind::ALL.len()
+        self.ever.len() == PLAYED.len()
     }
 
     /// A queue that is over its limit when everything is first listed: it was lowered before.
@@ -519,10 +522,12 @@ impl Process {
             | Op::FailPod { .. }
             | Op::CreatePod(_)
             | Op::CreateTaskGroup(_)
+            | Op::EditTaskGroup { .. }
             | Op::GetPod { .. }
             | Op::PatchPodCondition { .. }
             | Op::PatchTaskGroupStatus { .. }
             | Op::PatchQueueStatus { .. }
+            | Op::PatchPodGroupStatus { .. }
             | Op::CreateEvent(_) => None,
         }
     }

@@ -1,5 +1,6 @@
 //! Draws what few clusters see: drawn when all else of the acts is, so that without it a plan is as it was.
 
+use crate::sim::acts::PLAYED;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gangline::api::queue::SortPolicy;
@@ -16,7 +17,7 @@ pub(super) fn rare(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, nodes: &[String]
     let group = format!("g{}", dice.few(8));
     let member = format!("{group}-{}", dice.few(3));
     if dice.percent(8) {
-        let kind = dice.of(&Kind::ALL);
+        let kind = dice.of(&PLAYED);
         let name = match kind {
             Kind::Pod => member.clone(),
             Kind::Node => dice.of(nodes),
@@ -24,6 +25,7 @@ pub(super) fn rare(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, nodes: &[String]
             Kind::Queue => dice.of(&["root", "root.a", "root.a.x", "root.b"]).to_owned(),
             Kind::ResourceQuota => "quota".to_owned(),
             Kind::Namespace => NS.to_owned(),
+            Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => group.clone(),
         };
         acts.push((dice.time(), Act::Garble { kind, name, for_ms: dice.of(&[1_000, 20_000, 100_000]) }));
     }

@@ -4,12 +4,14 @@
 //!
 //! What leads is a process of the simulation, which begins with lists of everything; one that was deposed has ended.
 
+use crate::sim::acts::PLAYED;
 use std::collections::BTreeMap;
 
 use gangline::controller::follower::Follower;
 use gangline::controller::lease::{Answer, Flights, Leases, Next, Request, Standing};
 use gangline::core::base::ids::Text;
 use gangline::core::time::Mono;
+use gangline::shim::dialect::Dialect;
 use gangline::shim::observation::{Body, Observation, Outcome, WatchFact};
 use gangline::shim::op::{Call, CallId, Kind, Op};
 
@@ -119,7 +121,7 @@ impl Member {
             place,
             leases: Leases::new(["gangline".into()], &own_name(of), TIMING),
             flights: Flights::default(),
-            follower: Follower::default(),
+            follower: Follower::new(&[Dialect::YuniKorn]),
             decides: None,
             asked: None,
             turn_at: 0,
@@ -256,8 +258,8 @@ impl World {
 
     /// It knows nothing, and lists everything.
     fn begin_to_follow(&mut self, of: u64) {
-        self.candidate_mut(of).into_iter().for_each(|member| member.follower = Follower::default());
-        for kind in Kind::ALL {
+        self.candidate_mut(of).into_iter().for_each(|member| member.follower = Follower::new(&[Dialect::YuniKorn]));
+        for kind in PLAYED {
             let delay = self.chance.delay("follows", kind.plural(), self.faults.lag_ms);
             self.post(delay, Post::Hear(of, kind));
         }

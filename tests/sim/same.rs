@@ -73,9 +73,11 @@ pub(crate) fn deeds(plan: &Plan, order: Option<u64>) -> Vec<String> {
         Op::FailPod { pod, .. } => Some(format!("fail {pod}")),
         Op::GetPod { .. }
         | Op::CreateTaskGroup(_)
+        | Op::EditTaskGroup { .. }
         | Op::PatchPodCondition { .. }
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }
+        | Op::PatchPodGroupStatus { .. }
         | Op::CreateEvent(_) => None,
     };
     let mut deeds: Vec<String> = calls(world, &calm).iter().filter_map(deed).collect();

@@ -73,7 +73,10 @@ impl Process {
                 self.queues.insert(seen.key.clone(), QueueSeen { most, changed_ms, lowered, bounds });
             }
             Body::TaskGroup(group) => self.see_group(seen, group),
-            Body::ResourceQuota(_) | Body::Namespace(_) => {}
+            Body::ResourceQuota(_)
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_) => {}
         }
     }
 
@@ -110,7 +113,13 @@ impl Process {
                 let unread = GroupSeen { key, min: None, gang, queues, last: None, edited: true };
                 self.groups.entry(seen.uid.clone()).or_insert(unread).edited = true;
             }
-            Kind::Pod | Kind::Node | Kind::Queue | Kind::ResourceQuota | Kind::Namespace => {}
+            Kind::Pod
+            | Kind::Node
+            | Kind::Queue
+            | Kind::ResourceQuota
+            | Kind::Namespace
+            | Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup => {}
         }
     }
 
@@ -248,7 +257,7 @@ impl Process {
                 self.lost.retain(|_, lost| self.groups.get(&lost.of).is_some_and(|group| !group.gang.contains(key)));
                 self.group_uids.remove(key);
             }
-            Kind::ResourceQuota | Kind::Namespace => {}
+            Kind::ResourceQuota | Kind::Namespace | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => {}
         }
     }
 }

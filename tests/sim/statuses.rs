@@ -52,7 +52,12 @@ impl World {
         let words = |body: &Body| match body {
             Body::TaskGroup(group) => json!(group.status).to_string(),
             Body::Queue(queue) => json!(queue.status).to_string(),
-            Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) | Body::Namespace(_) => String::new(),
+            Body::Pod(_)
+            | Body::Node(_)
+            | Body::ResourceQuota(_)
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_) => String::new(),
         };
         let said = [Kind::TaskGroup, Kind::Queue].into_iter().flat_map(|kind| self.api.store.of_kind(kind));
         let garbled: Vec<String> =
@@ -65,7 +70,13 @@ impl World {
     fn queues(&self) -> Vec<(String, Queue)> {
         let queues = self.api.store.of_kind(Kind::Queue).filter_map(|(key, body)| match body {
             Body::Queue(queue) => Some((key.name.to_string(), (**queue).clone())),
-            Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::ResourceQuota(_) | Body::Namespace(_) => None,
+            Body::Pod(_)
+            | Body::Node(_)
+            | Body::TaskGroup(_)
+            | Body::ResourceQuota(_)
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_) => None,
         });
         queues.collect()
     }

@@ -239,6 +239,7 @@ impl Cluster {
             held_up: None,
             application: None,
             declares: None,
+            declared_by: None,
             controller: None,
             mark: None,
             terminating: false,

@@ -122,8 +122,12 @@ impl World {
             let object = |op: &Op| match op {
                 Op::Bind { pod, .. } | Op::DeletePod { pod, .. } | Op::GetPod { pod } => Some(pod.clone()),
                 Op::FailPod { pod, .. } | Op::PatchPodCondition { pod, .. } => Some(pod.clone()),
-                Op::PatchTaskGroupStatus { group, .. } => Some(group.clone()),
-                Op::PatchQueueStatus { .. } | Op::CreatePod(_) | Op::CreateTaskGroup(_) | Op::CreateEvent(_) => None,
+                Op::PatchTaskGroupStatus { group, .. } | Op::PatchPodGroupStatus { group, .. } => Some(group.clone()),
+                Op::PatchQueueStatus { .. }
+                | Op::CreatePod(_)
+                | Op::CreateTaskGroup(_)
+                | Op::EditTaskGroup { .. }
+                | Op::CreateEvent(_) => None,
             };
             let own = object(&call.op);
             assert!(own.is_none() || self.flights.values().all(|other| object(&other.op) != own), "two at once");

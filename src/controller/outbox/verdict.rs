@@ -220,9 +220,11 @@ fn not_yet(look: Look, attempt: u32, seen: Option<Box<Seen>>) -> Next {
         Op::FailPod { .. }
         | Op::GetPod { .. }
         | Op::CreateTaskGroup(_)
+        | Op::EditTaskGroup { .. }
         | Op::PatchPodCondition { .. }
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }
+        | Op::PatchPodGroupStatus { .. }
         | Op::CreateEvent(_) => true,
     };
     if refused_for_good {
@@ -282,10 +284,12 @@ fn target_uid(op: &Op) -> Option<&Uid> {
         Op::Bind { uid, .. } | Op::DeletePod { uid, .. } | Op::FailPod { uid, .. } => Some(uid),
         Op::CreatePod(_)
         | Op::CreateTaskGroup(_)
+        | Op::EditTaskGroup { .. }
         | Op::GetPod { .. }
         | Op::PatchPodCondition { .. }
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }
+        | Op::PatchPodGroupStatus { .. }
         | Op::CreateEvent(_) => None,
     }
 }
@@ -298,10 +302,12 @@ fn node(op: &Op) -> Option<&str> {
         | Op::FailPod { .. }
         | Op::CreatePod(_)
         | Op::CreateTaskGroup(_)
+        | Op::EditTaskGroup { .. }
         | Op::GetPod { .. }
         | Op::PatchPodCondition { .. }
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }
+        | Op::PatchPodGroupStatus { .. }
         | Op::CreateEvent(_) => None,
     }
 }
@@ -310,7 +316,13 @@ fn node(op: &Op) -> Option<&str> {
 fn terminates(body: &Body) -> bool {
     match body {
         Body::Pod(pod) => pod.metadata.deletion_timestamp.is_some(),
-        Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_) => false,
+        Body::Node(_)
+        | Body::TaskGroup(_)
+        | Body::Queue(_)
+        | Body::ResourceQuota(_)
+        | Body::Namespace(_)
+        | Body::KoordinatorPodGroup(_)
+        | Body::CoschedulingPodGroup(_) => false,
     }
 }
 
@@ -318,6 +330,12 @@ fn terminates(body: &Body) -> bool {
 fn bound_to(body: &Body) -> Option<&str> {
     match body {
         Body::Pod(pod) => pod.spec.as_ref()?.node_name.as_deref().filter(|name| !name.is_empty()),
-        Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_) => None,
+        Body::Node(_)
+        | Body::TaskGroup(_)
+        | Body::Queue(_)
+        | Body::ResourceQuota(_)
+        | Body::Namespace(_)
+        | Body::KoordinatorPodGroup(_)
+        | Body::CoschedulingPodGroup(_) => None,
     }
 }

@@ -13,7 +13,12 @@ use crate::core::reason::{Objection, Reason, Refusal, RejectReason, quota_senten
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AskReason {
     /// It names a TaskGroup that does not exist.
-    TaskGroupNotFound(Text),
+    TaskGroupNotFound {
+        /// The TaskGroup.
+        group: Text,
+        /// The object of another system of which it is made.
+        declared_by: Option<Text>,
+    },
     /// Its TaskGroup stays outside its application.
     ApplicationClosed(Text),
     /// It cannot be given what it asks for.
@@ -62,7 +67,7 @@ impl AskReason {
     /// The reason's code on the pod's condition: `Unschedulable` only for what more nodes would help (01, 1.3).
     pub const fn code(&self) -> Code {
         match self {
-            Self::TaskGroupNotFound(_) => Code::TaskGroupNotFound,
+            Self::TaskGroupNotFound { .. } => Code::TaskGroupNotFound,
             Self::ApplicationClosed(_) => Code::ApplicationClosed,
             Self::Refused(objection) => objection.code(),
             Self::Rejected { code, .. } => *code,
@@ -84,7 +89,7 @@ impl AskReason {
     pub const fn gang(&self) -> Option<GangId> {
         match self {
             Self::Gang(gang, _) | Self::Wanted(gang) => Some(*gang),
-            Self::TaskGroupNotFound(_)
+            Self::TaskGroupNotFound { .. }
             | Self::ApplicationClosed(_)
             | Self::Refused(_)
             | Self::Rejected { .. }
@@ -105,7 +110,7 @@ impl AskReason {
     /// and change too often to be written each time (design 03, 3.7): of these it says whose they are.
     pub fn lasting_words(&self) -> String {
         match self {
-            Self::TaskGroupNotFound(_)
+            Self::TaskGroupNotFound { .. }
             | Self::ApplicationClosed(_)
             | Self::Refused(_)
             | Self::Rejected { .. }
@@ -124,7 +129,11 @@ impl AskReason {
 impl fmt::Display for AskReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::TaskGroupNotFound(name) => write!(f, "TaskGroup {name} does not exist in this namespace"),
+            Self::TaskGroupNotFound { group, declared_by } => {
+                write!(f, "TaskGroup {group} does not exist in this namespace")?;
+                let mut object = declared_by.iter();
+                object.try_for_each(|object| write!(f, ": it is made of {object} when that is there and right"))
+            }
             Self::ApplicationClosed(name) => {
                 write!(f, "TaskGroup {name} stays outside its application; its status says why")
             }

@@ -205,7 +205,7 @@ impl Scheduler {
         }
         match (ask.app, ask.group) {
             (None, None) => self.single_reason(id),
-            (None, Some(group)) => self.groupless_reason(group),
+            (None, Some(group)) => self.groupless_reason(ask.spec.declared_by.clone(), group),
             (Some(app), group) => self.member_reason(id, app, group),
         }
     }
@@ -219,10 +219,13 @@ impl Scheduler {
         Some(AskReason::PlaceholderKept(refusal.clone()))
     }
 
-    fn groupless_reason(&self, group: GroupId) -> Option<AskReason> {
-        let group = &self.books.groups[group];
-        let name = group.key.name.clone();
-        Some(if group.closed_out { AskReason::ApplicationClosed(name) } else { AskReason::TaskGroupNotFound(name) })
+    fn groupless_reason(&self, declared_by: Option<Text>, group: GroupId) -> Option<AskReason> {
+        let (name, is_closed) = (self.books.groups[group].key.name.clone(), self.books.groups[group].closed_out);
+        Some(if is_closed {
+            AskReason::ApplicationClosed(name)
+        } else {
+            AskReason::TaskGroupNotFound { group: name, declared_by }
+        })
     }
 
     fn single_reason(&self, id: AskId) -> Option<AskReason> {
@@ -325,7 +328,7 @@ impl Scheduler {
                 Some(waits) => self.gang_words(*gang, waits, said),
                 None => reason.to_string(),
             },
-            AskReason::TaskGroupNotFound(_)
+            AskReason::TaskGroupNotFound { .. }
             | AskReason::ApplicationClosed(_)
             | AskReason::Refused(_)
             | AskReason::Rejected { .. }

@@ -175,8 +175,10 @@ async fn readyz(State(sources): State<Sources>) -> (StatusCode, String) {
 
 /// What `/readyz` says.
 fn readiness(stats: Option<&Stats>, counters: &ShellCounters) -> (StatusCode, String) {
-    let names = |states: &[WatchState]| counters.kinds(states).into_iter().map(Kind::plural).collect::<Vec<_>>();
-    let (waiting, unserved) = (names(&[WatchState::Connecting, WatchState::Listing]), names(&[WatchState::Unserved]));
+    let names = |kinds: Vec<Kind>| kinds.into_iter().map(Kind::plural).collect::<Vec<_>>();
+    let waiting = names(counters.kinds(&[WatchState::Connecting, WatchState::Listing]));
+    let (ours, others) = counters.kinds(&[WatchState::Unserved]).into_iter().partition(|kind| kind.is_brought());
+    let (unserved, others) = (names(ours), names(others));
     let ElectionSeen { holder, refused } = counters.election();
     let not_ready = |why: &str| (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {why}\n"));
     let (code, mut body) = match (stats, refused) {
@@ -197,6 +199,12 @@ fn readiness(stats: Option<&Stats>, counters: &ShellCounters) -> (StatusCode, St
     }
     if !unserved.is_empty() {
         body.push_str(&format!("not served by the cluster: {}; apply them: {APPLY_KINDS}\n", unserved.join(", ")));
+    }
+    if !others.is_empty() {
+        body.push_str(&format!(
+            "not served by the cluster, so that no gang is declared by one: {}\n",
+            others.join(", ")
+        ));
     }
     for (resource, verb) in stats.into_iter().flat_map(|stats| &stats.denied) {
         body.push_str(&format!("denied by the API server, failing, or done in part: {verb} {resource}\n"));

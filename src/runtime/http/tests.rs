@@ -76,6 +76,8 @@ async fn readiness_names_the_kinds_that_miss() {
         (Kind::Queue, WatchState::Synced),
         (Kind::ResourceQuota, WatchState::Synced),
         (Kind::Namespace, WatchState::Synced),
+        (Kind::KoordinatorPodGroup, WatchState::Off),
+        (Kind::CoschedulingPodGroup, WatchState::Unserved),
     ] {
         counters.watch(kind).set_state(state);
     }
@@ -83,6 +85,7 @@ async fn readiness_names_the_kinds_that_miss() {
     assert!(answer.starts_with("HTTP/1.1 503 "), "{answer}");
     assert!(answer.contains("not listed yet: pods, nodes\n"), "{answer}");
     assert!(answer.contains("not served by the cluster: taskgroups; apply them: gangline crds | kubectl"), "{answer}");
+    assert!(answer.contains("no gang is declared by one: podgroups.scheduling.x-k8s.io\n"), "{answer}");
     let ready = Stats { synced: true, ..Stats::default() };
     let answer = fetch_answered(&mut running, "/readyz", ready.clone()).await;
     assert!(answer.starts_with("HTTP/1.1 200 ") && answer.contains("\nrole: follower\n"), "{answer}");

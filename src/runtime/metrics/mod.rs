@@ -13,7 +13,6 @@ use prometheus_client::registry::{Registry, Unit};
 
 use super::shell::{ShellCounters, WatchState};
 use crate::controller::stats::{QueueUse, Stats};
-use crate::shim::op::Kind;
 
 /// Content type of [`text`].
 pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -154,7 +153,7 @@ impl Set {
     }
 
     fn watches(&mut self, shell: &ShellCounters) {
-        let kinds = || Kind::ALL.into_iter().map(|kind| (shell.watch(kind), vec![("kind", kind.plural().to_owned())]));
+        let kinds = || shell.watched().map(|kind| (shell.watch(kind), vec![("kind", kind.plural().to_owned())]));
         let synced = kinds().map(|(watch, labels)| (labels, f64::from(u8::from(watch.state() == WatchState::Synced))));
         let help = "Whether the watch of a kind was listed (1) or not, or its kind is not served (0)";
         self.gauges("watch_synced", help, synced);

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::*;
 use crate::controller::access::Page;
+use crate::shim::op::Kind;
 
 fn used(queue: &str, resource: &str, allocated: i128, max: Option<i128>) -> QueueUse {
     QueueUse { queue: queue.into(), resource: resource.into(), allocated, max }

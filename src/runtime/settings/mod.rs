@@ -152,6 +152,8 @@ pub enum Words {
     None,
     /// Koordinator's
     Koordinator,
+    /// Those of kube-scheduler's Coscheduling plugin
+    Coscheduling,
     /// Apache YuniKorn's
     #[value(name = "yunikorn")]
     YuniKorn,
@@ -172,6 +174,7 @@ fn understood(words: Vec<Words>) -> Vec<Dialect> {
     let dialect = |words| match words {
         Words::None => None,
         Words::Koordinator => Some(Dialect::Koordinator),
+        Words::Coscheduling => Some(Dialect::Coscheduling),
         Words::YuniKorn => Some(Dialect::YuniKorn),
     };
     words.into_iter().filter_map(dialect).collect()

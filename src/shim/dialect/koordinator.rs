@@ -1,30 +1,31 @@
-//! Koordinator's gangs as pods declare them themselves, in labels (`pod-group.scheduling.sigs.k8s.io/…`) or annotations
-//! (`gang.scheduling.koordinator.sh/…`), as its scheduler 1.8 reads them. Each pod of a gang declares it.
+//! Koordinator's gangs, as its scheduler 1.8 reads them. Each pod of a gang declares it itself, in labels
+//! (`pod-group.scheduling.sigs.k8s.io/…`) or annotations (`gang.scheduling.koordinator.sh/…`); or it names a PodGroup by the label
+//! `pod-group.scheduling.sigs.k8s.io`, which counts before all others, and the object declares it, in its spec and in the same
+//! annotations. What both say counts as the pod says it (seed 002 "Annotation way").
 //!
 //! A gang is one TaskGroup without placeholders, under the gang's name. Alone it is an application of that name; gangs of one
-//! group are one application (ADR 36), also where they lie in several namespaces (ADR 37). To Koordinator a list that lacks the gang that bears it lets that gang start without its
-//! own members being counted, and two lists of which each names the other gang alone are two groups: so such a list is read
-//! with the gang itself, which is told.
+//! group are one application (ADR 36), also where they lie in several namespaces (ADR 37). To Koordinator a list that lacks the
+//! gang that bears it lets that gang start without its own members being counted, and two lists of which each names the other gang
+//! alone are two groups: so such a list is read with the gang itself, which is told.
 //!
 //! Where Koordinator documents a default for a value that makes no sense it is taken and told; anything else that is wrong, or is
-//! read there and not here, is refused on the pod. Not read are PodGroup objects: a pod that names one by the label
-//! `pod-group.scheduling.sigs.k8s.io`, which counts before all others there, is another system's (`src/shim/foreign.rs`).
+//! read there and not here, is refused.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::{Declared, Spoken, Warnings, annotation, hashed, label};
-use crate::api::names;
-use crate::api::task_group::{Reservation, TaskGroupSpec};
+use super::pod_group::{Agreed, Reference, System, Terms};
+use super::{Declared, Spoken, Warnings, coscheduling, hashed, said};
 use crate::core::base::ids::Text;
 use crate::core::model::countdown::Deadline;
 use crate::shim::group_check::{MAX_MEMBERS, MAX_RESOURCES, range_of};
 use crate::shim::spec_errors::{Errors, is_divisible, is_other_resource};
 use crate::shim::task_group::MAX_GANG;
-use crate::shim::{escape, go_duration, requests, syntax};
+use crate::shim::{go_duration, requests, syntax};
 
 /// Its name, for people.
 const SYSTEM: &str = "Koordinator";
@@ -66,51 +67,48 @@ const LABELS: [&str; 2] = [NAME_LABEL, MIN_LABEL];
 /// The annotations that are read, under their prefix.
 const ANNOTATIONS: [&str; 9] = [NAME, MIN, TOTAL, WAIT, MODE, GROUPS, GANG_GROUPS, POLICY, TIMEOUT];
 
+/// The default of what a PodGroup or a pod that names one says wrongly: which, the other of the two may say.
+const CONFIGURED: &str = "what else is configured";
 /// Longest list of gangs that is read: twice what the most gangs with the longest names take.
 const LONGEST: usize = 16 << 10;
 /// Characters of a wrong value that are repeated: the sentence about it has to fit beside it.
 const QUOTED: usize = 40;
 
-/// Whether a pod names a PodGroup object, which decides on its gang before all else that it says.
-pub fn names_pod_group(pod: &Pod) -> bool {
-    label(pod, POD_GROUP).is_some()
-}
-
 /// What a pod says; none if it says nothing of Koordinator. A gang that does not say how long it waits does so for
 /// `wait_timeout_seconds`.
 pub fn read(pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
-    let is_said = LABELS.iter().any(|key| label(pod, key).is_some())
-        || ANNOTATIONS.iter().any(|key| annotation(pod, key).is_some());
-    if !is_said || names_pod_group(pod) {
+    let mut reading = Reading::of(&pod.metadata);
+    let object = reading.label(POD_GROUP);
+    let is_said = LABELS.iter().any(|key| reading.label(key).is_some())
+        || ANNOTATIONS.iter().any(|key| reading.annotation(key).is_some());
+    if object.is_none() && !is_said {
         return None;
     }
-    let mut reading = Reading { pod, errors: Errors::default(), warnings: Warnings::default() };
     reading.refuse_what_is_not_read();
     reading.refuse_modes();
-    let (name, min_member, queue) = (reading.name(), reading.min_member(), reading.queue());
-    let team = name.map(|name| reading.team(name)).unwrap_or_default();
-    let wait = reading.wait_seconds(wait_timeout_seconds);
-    reading.check_total(min_member);
-    let mut spoken = Spoken {
-        system: SYSTEM,
-        application: name.map(|name| application(name, &team)),
-        group: name.map(Text::from),
-        queue,
-        ..Spoken::default()
+    let queue = coscheduling::queue(pod, &mut reading.errors);
+    let spoken = Spoken { system: SYSTEM, queue, ..Spoken::default() };
+    let spoken = match object {
+        Some(name) => reading.refer(pod, name, wait_timeout_seconds, spoken),
+        None => reading.declare(pod, wait_timeout_seconds, spoken),
     };
-    match (name, min_member) {
-        (Some(name), Some(0)) => spoken.left_out.push(reading.left_out(name, &team)),
-        (Some(name), Some(min)) => {
-            let declared = reading.declared(name, min, &team, wait, &spoken);
-            spoken.declares.push(Arc::new(declared));
-        }
-        (None, _) | (_, None) => {}
-    }
     Some(reading.end(spoken))
 }
 
+/// What the annotations of a PodGroup of so many say of its gang, and what was read otherwise than it is written.
+pub(super) fn of_object(metadata: &ObjectMeta, min_member: Option<u32>, errors: &mut Errors) -> (Terms, Vec<Text>) {
+    let mut reading = Reading::of(metadata);
+    reading.refuse_what_is_not_read();
+    reading.refuse_modes();
+    reading.check_total(min_member);
+    let team = reading.team(metadata.name.as_deref().unwrap_or_default());
+    let terms = Terms { min_member, wait_seconds: reading.wait_seconds(CONFIGURED), team };
+    errors.extend(reading.errors.into_sorted());
+    (terms, reading.warnings.0)
+}
+
 /// The application of a gang: the gang, or the set of those that start together, whichever of them says it.
-fn application(name: &str, team: &BTreeSet<String>) -> Text {
+pub(super) fn application(name: &str, team: &BTreeSet<String>) -> Text {
     let names: Vec<&str> = team.iter().map(String::as_str).collect();
     match *names {
         [first, _, ..] => hashed(first.split('/').next_back().unwrap_or(first), "gangs", &names),
@@ -118,34 +116,120 @@ fn application(name: &str, team: &BTreeSet<String>) -> Text {
     }
 }
 
-/// A pod that is being read, and what was found.
+/// Whether a text can be the name of a gang, which is a TaskGroup's here.
+pub(super) fn check_name(errors: &mut Errors, key: &str, name: &str) -> bool {
+    let is_fine = syntax::is_dns_subdomain(name) && name.len() <= syntax::MAX_LABEL;
+    let problem =
+        "must be a name as objects have it (RFC 1123) of at most 63 characters, since it is a TaskGroup's here";
+    errors.unless(is_fine, key, problem);
+    is_fine
+}
+
+/// What those count for that are not there yet: what this pod requests, which is all that is known of them.
+pub(super) fn min_resource(pod: &Pod) -> BTreeMap<String, Quantity> {
+    let requests = requests::of_pod(pod);
+    let known = requests.iter().filter(|(name, amount)| {
+        // Not what every pod asks for by being one.
+        *amount > 0 && (is_divisible(name) || is_other_resource(name))
+    });
+    let amount = |name: &str, amount: i64| format!("{amount}{}", if name == "cpu" { "m" } else { "" });
+    let amounts = known.map(|(name, all)| (name.to_owned(), Quantity(amount(name, all))));
+    let mut amounts: BTreeMap<_, _> = amounts.take(MAX_RESOURCES).collect();
+    if amounts.is_empty() {
+        // A TaskGroup must ask for something.
+        amounts.insert("memory".to_owned(), Quantity("1".to_owned()));
+    }
+    amounts
+}
+
+/// A pod or PodGroup that is being read, and what was found.
 struct Reading<'a> {
-    pod: &'a Pod,
+    metadata: &'a ObjectMeta,
     errors: Errors,
     warnings: Warnings,
 }
 
 impl<'a> Reading<'a> {
+    fn of(metadata: &'a ObjectMeta) -> Self {
+        Self { metadata, errors: Errors::default(), warnings: Warnings::default() }
+    }
+
+    fn label(&self, key: &str) -> Option<&'a str> {
+        said(self.metadata.labels.as_ref()?.get(key))
+    }
+
+    fn annotation(&self, key: &str) -> Option<&'a str> {
+        said(self.metadata.annotations.as_ref()?.get(key))
+    }
+
+    /// The gang that a pod declares itself.
+    fn declare(&mut self, pod: &Pod, wait_timeout_seconds: u32, spoken: Spoken) -> Spoken {
+        let (name, min_member) = (self.name(), self.required_min());
+        let team = name.and_then(|name| self.team(name)).unwrap_or_default();
+        let wait = self.wait_seconds(&format!("{wait_timeout_seconds}s")).unwrap_or(wait_timeout_seconds);
+        self.check_total(min_member);
+        let application = name.map(|name| application(name, &team));
+        let mut spoken = Spoken { application, group: name.map(Text::from), ..spoken };
+        match (name, min_member) {
+            (Some(name), Some(0)) => spoken.left_out.push(self.left_out(name, &team)),
+            (Some(name), Some(min_member)) => {
+                let (queue, min_resource) = (spoken.queue.clone(), min_resource(pod));
+                let agreed = Agreed { name, queue, min_member, min_resource, wait_seconds: wait, team: &team };
+                let declared = Declared { name: name.into(), spec: agreed.task_group(), owner: super::owner(pod) };
+                spoken.declares.push(Arc::new(declared));
+            }
+            (None, _) | (_, None) => {}
+        }
+        spoken
+    }
+
+    /// The gang that a PodGroup declares, as far as the pod says something else of it.
+    fn refer(&mut self, pod: &Pod, name: &'a str, wait_timeout_seconds: u32, spoken: Spoken) -> Spoken {
+        if !check_name(&mut self.errors, POD_GROUP, name) {
+            return spoken;
+        }
+        let others = [(NAME_LABEL, self.label(NAME_LABEL)), (NAME, self.annotation(NAME))];
+        for (key, other) in others.into_iter().filter_map(|(key, other)| Some((key, other.filter(|it| *it != name)?))) {
+            self.warnings
+                .add(|| format!("{key}: {:?} is left out, since the label {POD_GROUP} says {name:?}", start_of(other)));
+        }
+        let min_member = self.min_member();
+        if min_member == Some(0) {
+            self.errors.add(MIN, "0 has no meaning for a gang that is an object: leave its label out");
+        }
+        self.check_total(min_member);
+        let terms = Terms { min_member, wait_seconds: self.wait_seconds(CONFIGURED), team: self.team(name) };
+        let reference = Reference {
+            system: System::Koordinator,
+            name: name.into(),
+            queue: spoken.queue.clone(),
+            min_resource: min_resource(pod),
+            terms,
+            wait_seconds: wait_timeout_seconds,
+        };
+        Spoken { group: Some(name.into()), refers: Some(Arc::new(reference)), ..spoken }
+    }
+
     /// What Koordinator reads and nothing here does, such as the topology of a gang's network; and that the gang is given up.
     fn refuse_what_is_not_read(&mut self) {
-        let metadata = &self.pod.metadata;
+        let metadata = self.metadata;
         let labels = said_under(metadata.labels.as_ref(), LABEL_PREFIX).filter(|key| !LABELS.contains(key));
         let annotations = said_under(metadata.annotations.as_ref(), PREFIX).filter(|key| !ANNOTATIONS.contains(key));
-        let topology = annotation(self.pod, TOPOLOGY).map(|_| TOPOLOGY);
+        let topology = self.annotation(TOPOLOGY).map(|_| TOPOLOGY);
         labels.chain(annotations).chain(topology).for_each(|key| self.errors.add(key, "is not supported yet"));
-        if annotation(self.pod, TIMEOUT) == Some("true") {
+        if self.annotation(TIMEOUT) == Some("true") {
             let problem = "says that the gang has timed out, so that its pods are placed no more: delete the pod, and submit it again";
             self.errors.add(TIMEOUT, problem);
         }
     }
 
     fn refuse_modes(&mut self) {
-        match annotation(self.pod, MODE) {
+        match self.annotation(MODE) {
             None | Some("Strict") => {}
             Some("NonStrict") => self.errors.add(MODE, "NonStrict is not supported yet, only Strict is"),
             Some(other) => self.take_default(MODE, other, "is no mode", "Strict"),
         }
-        let (policy, alias) = (annotation(self.pod, POLICY), annotation(self.pod, POLICY_ALIAS));
+        let (policy, alias) = (self.annotation(POLICY), self.annotation(POLICY_ALIAS));
         let key = if policy.is_some() { POLICY } else { POLICY_ALIAS };
         match policy.or(alias) {
             None | Some("once-satisfied") => {}
@@ -166,23 +250,23 @@ impl<'a> Reading<'a> {
             self.errors.add(NAME, "is missing: a pod of a gang names it by this annotation, or by the label");
             return None;
         };
-        let is_fine = syntax::is_dns_subdomain(name) && name.len() <= syntax::MAX_LABEL;
-        let problem =
-            "must be a name as objects have it (RFC 1123) of at most 63 characters, since it is a TaskGroup's here";
-        self.errors.unless(is_fine, key, problem);
-        is_fine.then_some(name)
+        check_name(&mut self.errors, key, name).then_some(name)
     }
 
-    /// How many start together. No other number is taken for one that makes no sense, as in Koordinator, where such a pod says
+    /// How many start together, which a pod without a PodGroup must say.
+    fn required_min(&mut self) -> Option<u32> {
+        if self.label(MIN_LABEL).is_none() && self.annotation(MIN).is_none() {
+            let problem =
+                "is missing: a pod of a gang says by this annotation how many start together, or by the label";
+            self.errors.add(MIN, problem);
+        }
+        self.min_member()
+    }
+
+    /// How many start together, if that is said. No other number is taken for one that makes no sense, as in Koordinator, where such a pod says
     /// nothing of its gang.
     fn min_member(&mut self) -> Option<u32> {
-        let Some((key, text)) = self.label_or_annotation(MIN_LABEL, MIN) else {
-            self.errors.add(
-                MIN,
-                "is missing: a pod of a gang says by this annotation how many start together, or by the label",
-            );
-            return None;
-        };
+        let (key, text) = self.label_or_annotation(MIN_LABEL, MIN)?;
         let min = text.parse::<u32>().ok().filter(|min| *min <= MAX_MEMBERS);
         if min.is_none() {
             self.errors.add(key, format!("{:?} must be a number from 0 to {MAX_MEMBERS}", start_of(text)));
@@ -195,7 +279,7 @@ impl<'a> Reading<'a> {
         of_label: &'static str,
         of_annotation: &'static str,
     ) -> Option<(&'static str, &'a str)> {
-        let (by_label, by_annotation) = (label(self.pod, of_label), annotation(self.pod, of_annotation));
+        let (by_label, by_annotation) = (self.label(of_label), self.annotation(of_annotation));
         if let (Some(counts), Some(other)) = (by_label, by_annotation)
             && counts != other
         {
@@ -206,35 +290,28 @@ impl<'a> Reading<'a> {
         by_label.map(|text| (of_label, text)).or_else(|| Some((of_annotation, by_annotation?)))
     }
 
-    /// The queue, which has no words in Koordinator's gangs.
-    fn queue(&mut self) -> Option<Text> {
-        let path = label(self.pod, names::QUEUE)?;
-        let problem = "must be a queue path of at most 63 characters: root, or root. and DNS labels joined by dots";
-        self.errors.unless(syntax::is_queue_path(path), names::QUEUE, problem);
-        Some(escape::bounded(path, syntax::MAX_LABEL))
-    }
-
-    /// The gangs with which this one starts, as `namespace/name`, itself among them; none if it starts alone.
-    fn team(&mut self, name: &str) -> BTreeSet<String> {
-        let Some((key, listed)) = self.listed() else { return BTreeSet::new() };
+    /// The gangs with which this one starts, as `namespace/name`, itself among them, and nobody if it starts alone; none where
+    /// that is not said.
+    fn team(&mut self, name: &str) -> Option<BTreeSet<String>> {
+        let (key, listed) = self.listed()?;
         let count = listed.len();
         let own = format!("{}/{name}", self.namespace());
         // The list is read with the gang itself.
         if count + usize::from(!listed.contains(&own)) > MAX_GANG {
             self.errors.add(key, format!("must have at most {MAX_GANG} gangs, this one included, has {count}"));
-            return BTreeSet::new();
+            return None;
         }
         let entries = listed.iter().enumerate();
         let mut team: BTreeSet<String> = entries.filter_map(|(at, entry)| self.entry(key, at, entry)).collect();
         if count > 0 && team.insert(own) {
             self.warnings.add(|| format!("{key}: the list lacks the gang itself, {name}, and is read as if it had it"));
         }
-        team
+        Some(team)
     }
 
     /// The list of gangs, as it is written.
     fn listed(&mut self) -> Option<(&'static str, Vec<String>)> {
-        let (groups, other) = (annotation(self.pod, GROUPS), annotation(self.pod, GANG_GROUPS));
+        let (groups, other) = (self.annotation(GROUPS), self.annotation(GANG_GROUPS));
         if groups.is_some() && other.is_some() && groups != other {
             self.warnings.add(|| format!("{GANG_GROUPS}: is left out, since {GROUPS} says something else"));
         }
@@ -264,30 +341,30 @@ impl<'a> Reading<'a> {
     }
 
     fn namespace(&self) -> &'a str {
-        self.pod.metadata.namespace.as_deref().unwrap_or_default()
+        self.metadata.namespace.as_deref().unwrap_or_default()
     }
 
-    /// How long some members may have found nodes and not all.
-    fn wait_seconds(&mut self, default: u32) -> u32 {
-        let Some(text) = annotation(self.pod, WAIT) else { return default };
+    /// How long some members may have found nodes and not all, if that is said and makes sense.
+    fn wait_seconds(&mut self, default: &str) -> Option<u32> {
+        let text = self.annotation(WAIT)?;
         let (least, most) = range_of(Deadline::Wait);
         let Some(seconds) = go_duration::seconds(text).filter(|seconds| *seconds >= u64::from(least)) else {
             let why = "is no time with its unit, such as 600s or 1h30m, above 0";
-            self.take_default(WAIT, text, why, &format!("{default}s"));
-            return default;
+            self.take_default(WAIT, text, why, default);
+            return None;
         };
         let taken = u32::try_from(seconds).map_or(most, |seconds| seconds.min(most));
         if u64::from(taken) != seconds {
             self.warnings.add(|| format!("{WAIT}: {:?} is more than can be: {most}s are taken", start_of(text)));
         }
-        taken
+        Some(taken)
     }
 
     /// How many members there are in all decides nothing, but it may be a slip. Whoever is there beyond `min-available` is placed
     /// with the gang as far as there is room (`src/core/gang/gate.rs` asks for the least number alone, 01, 1.3 and 1.4); Koordinator
     /// itself has not read it since 1.7.
     fn check_total(&mut self, min_member: Option<u32>) {
-        let Some((text, min)) = annotation(self.pod, TOTAL).zip(min_member) else { return };
+        let Some((text, min)) = self.annotation(TOTAL).zip(min_member) else { return };
         if !text.parse::<u32>().is_ok_and(|total| total >= min) {
             self.take_default(TOTAL, text, "is no number as large as min-available", &min.to_string());
         }
@@ -303,44 +380,13 @@ impl<'a> Reading<'a> {
         name.into()
     }
 
-    fn declared(&self, name: &str, min_member: u32, team: &BTreeSet<String>, wait: u32, spoken: &Spoken) -> Declared {
-        let listed = team.iter().filter(|_| team.len() > 1).cloned();
-        let spec = TaskGroupSpec {
-            application_id: spoken.application.as_deref().map(str::to_owned),
-            queue: spoken.queue.as_deref().map(str::to_owned),
-            min_member,
-            min_resource: self.min_resource(),
-            gang_group: listed.collect(),
-            reservation: Reservation::Direct,
-            wait_timeout_seconds: Some(wait),
-            ..TaskGroupSpec::default()
-        };
-        Declared { name: name.into(), spec, owner: super::owner(self.pod) }
-    }
-
-    /// What those count for that are not there yet: what this pod requests, which is all that is known of them.
-    fn min_resource(&self) -> BTreeMap<String, Quantity> {
-        let requests = requests::of_pod(self.pod);
-        let known = requests.iter().filter(|(name, amount)| {
-            // Not what every pod asks for by being one.
-            *amount > 0 && (is_divisible(name) || is_other_resource(name))
-        });
-        let amount = |name: &str, amount: i64| format!("{amount}{}", if name == "cpu" { "m" } else { "" });
-        let amounts = known.map(|(name, all)| (name.to_owned(), Quantity(amount(name, all))));
-        let mut amounts: BTreeMap<_, _> = amounts.take(MAX_RESOURCES).collect();
-        if amounts.is_empty() {
-            // A TaskGroup must ask for something.
-            amounts.insert("memory".to_owned(), Quantity("1".to_owned()));
-        }
-        amounts
-    }
-
     fn end(self, mut spoken: Spoken) -> Spoken {
         spoken.problems = self.errors.into_sorted();
         spoken.warnings = self.warnings.0;
         if !spoken.problems.is_empty() {
             spoken.declares.clear();
             spoken.left_out.clear();
+            spoken.refers = None;
         }
         spoken
     }

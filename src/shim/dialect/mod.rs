@@ -1,13 +1,17 @@
 //! What other systems' words on a pod mean here (design 03, 3.4): one pure function for each system, from a pod to what it
-//! belongs to and what it declares.
+//! belongs to and what it declares, or to the object that declares it.
 
+pub mod coscheduling;
 pub mod koordinator;
+pub mod pod_group;
 pub mod yunikorn;
 
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+
+use pod_group::Reference;
 
 use crate::api::task_group::{Reservation, TaskGroupSpec};
 use crate::core::base::ids::Text;
@@ -19,6 +23,8 @@ use crate::shim::{digest, escape};
 pub enum Dialect {
     /// Koordinator.
     Koordinator,
+    /// The Coscheduling plugin of kube-scheduler.
+    Coscheduling,
     /// Apache YuniKorn.
     YuniKorn,
 }
@@ -28,21 +34,14 @@ pub const WAIT_TIMEOUT_SECONDS: u32 = 600;
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Koordinator, Self::YuniKorn];
+    pub const ALL: [Self; 3] = [Self::Koordinator, Self::Coscheduling, Self::YuniKorn];
 
     /// What a pod says in its words; none if it says nothing.
     fn read(self, pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
         match self {
             Self::Koordinator => koordinator::read(pod, wait_timeout_seconds),
+            Self::Coscheduling => coscheduling::read(pod, wait_timeout_seconds),
             Self::YuniKorn => yunikorn::read(pod),
-        }
-    }
-
-    /// Whether a pod says something in its words that comes before all else that it says, and is not read.
-    fn stops_at(self, pod: &Pod) -> bool {
-        match self {
-            Self::Koordinator => koordinator::names_pod_group(pod),
-            Self::YuniKorn => false,
         }
     }
 }
@@ -52,8 +51,7 @@ impl Dialect {
 /// system that has such a default.
 pub fn read(pod: &Pod, dialects: impl IntoIterator<Item = Dialect>, wait_timeout_seconds: u32) -> Option<Spoken> {
     let mut dialects = dialects.into_iter();
-    let mut known = dialects.by_ref().take_while(|dialect| !dialect.stops_at(pod));
-    let mut spoken = known.find_map(|dialect| dialect.read(pod, wait_timeout_seconds))?;
+    let mut spoken = dialects.by_ref().find_map(|dialect| dialect.read(pod, wait_timeout_seconds))?;
     let others = dialects.filter_map(|dialect| dialect.read(pod, wait_timeout_seconds));
     let others: Vec<_> = others.map(|other| other.system).collect();
     if !others.is_empty() {
@@ -77,6 +75,8 @@ pub struct Spoken {
     pub queue: Option<Text>,
     /// The TaskGroups that it declares.
     pub declares: Vec<Arc<Declared>>,
+    /// The object that declares the TaskGroup of which it is a member.
+    pub refers: Option<Arc<Reference>>,
     /// Task groups of nobody that it declares beside these, by the names that their TaskGroups would have: none is made, and
     /// pods that name one are ordinary pods of the application.
     pub left_out: Vec<Text>,

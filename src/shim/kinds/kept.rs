@@ -50,6 +50,9 @@ pub(in crate::shim) trait AnyKept {
     /// The list is complete; returns what follows for the core from what it did not show.
     fn list_ends(&mut self) -> Vec<Event>;
 
+    /// Whether there are objects cannot be known any more: none counts, and nothing follows for the core.
+    fn forget(&mut self);
+
     /// Takes an object that does not decode; returns what follows for the core.
     fn see_malformed(&mut self, at: Version, malformed: Malformed) -> Vec<Event>;
 
@@ -75,6 +78,10 @@ impl<K: Kept> AnyKept for K {
     fn list_ends(&mut self) -> Vec<Event> {
         let gone = self.known_mut().list_ends();
         gone.into_iter().flat_map(|(key, facts)| self.lost(&key, facts)).collect()
+    }
+
+    fn forget(&mut self) {
+        self.known_mut().forget();
     }
 
     fn see_malformed(&mut self, at: Version, malformed: Malformed) -> Vec<Event> {

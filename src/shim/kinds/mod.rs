@@ -5,6 +5,7 @@ mod kept;
 mod namespace;
 mod node;
 mod pod;
+mod pod_group;
 mod queue;
 mod resource_quota;
 mod task_group;
@@ -18,6 +19,8 @@ use kube::Resource;
 use serde::de::DeserializeOwned;
 
 use super::decode;
+use super::dialect::Dialect;
+use super::dialect::pod_group::{self as other, PodGroup};
 use super::known::{Version, Whose};
 use super::lean::Lean;
 use super::observation::Seen;
@@ -28,10 +31,12 @@ pub(super) use kept::{AnyKept, Kept};
 pub(super) use namespace::Namespaces;
 pub use pod::PodName;
 pub(super) use pod::Pods;
+pub use pod_group::PodGroupFacts;
+use pod_group::PodGroups;
 pub use queue::QueueFacts;
 pub(super) use queue::Queues;
-pub use task_group::GroupFacts;
 pub(super) use task_group::TaskGroups;
+pub use task_group::{GroupFacts, MadeOf};
 
 /// A type of objects that are watched.
 pub trait Watched: Resource<DynamicType = ()> + Debug + Send + Sync + Sized + 'static {
@@ -64,7 +69,7 @@ macro_rules! table {
             /// All of them, in the order in which they are reported.
             pub const ALL: [Self; [$($plural),+].len()] = [$(Self::$kind),+];
 
-            /// Resource name in URLs, RBAC rules and metrics.
+            /// Resource name in URLs, RBAC rules and metrics; of another system's with its API group, as kubectl takes it.
             pub const fn plural(self) -> &'static str {
                 match self {
                     $(Self::$kind => $plural,)+
@@ -172,6 +177,12 @@ table! {
         quotas: resource_quota::Quotas;
     /// `v1` namespaces.
     Namespace, "namespaces", v1::Namespace, Lean<v1::NamespaceSpec, v1::NamespaceStatus>, namespaces: Namespaces;
+    /// Koordinator's podgroups.
+    KoordinatorPodGroup, "podgroups.scheduling.sigs.k8s.io", PodGroup<other::Koordinator>, Self,
+        koordinator_groups: PodGroups<other::Koordinator>;
+    /// Podgroups of scheduler-plugins.
+    CoschedulingPodGroup, "podgroups.scheduling.x-k8s.io", PodGroup<other::Coscheduling>, Self,
+        coscheduling_groups: PodGroups<other::Coscheduling>;
 }
 
 impl Kind {
@@ -179,8 +190,33 @@ impl Kind {
     pub const fn is_brought(self) -> bool {
         match self {
             Self::TaskGroup | Self::Queue => true,
-            Self::Pod | Self::Node | Self::ResourceQuota | Self::Namespace => false,
+            Self::Pod
+            | Self::Node
+            | Self::ResourceQuota
+            | Self::Namespace
+            | Self::KoordinatorPodGroup
+            | Self::CoschedulingPodGroup => false,
         }
+    }
+
+    /// Whether a cluster may not serve it.
+    pub const fn may_be_missing(self) -> bool {
+        self.is_brought() || self.dialect().is_some()
+    }
+
+    /// The system whose kind it is. It is watched where that system's words are understood.
+    pub const fn dialect(self) -> Option<Dialect> {
+        match self {
+            Self::KoordinatorPodGroup => Some(Dialect::Koordinator),
+            Self::CoschedulingPodGroup => Some(Dialect::Coscheduling),
+            Self::Pod | Self::Node | Self::TaskGroup | Self::Queue | Self::ResourceQuota | Self::Namespace => None,
+        }
+    }
+
+    /// Those that are watched where the words of these systems are understood.
+    pub fn watched(dialects: &[Dialect]) -> impl Iterator<Item = Self> {
+        let is_watched = |kind: &Self| kind.dialect().is_none_or(|dialect| dialects.contains(&dialect));
+        Self::ALL.into_iter().filter(is_watched)
     }
 }
 
@@ -194,7 +230,9 @@ mod tests {
 
     impl PerKind for Names {
         fn take<T: Watched>(&mut self) {
-            self.0.push((T::KIND, T::plural(&()).into_owned()));
+            let is_others = T::KIND.dialect().is_some();
+            let group = if is_others { format!(".{}", T::group(&())) } else { String::new() };
+            self.0.push((T::KIND, format!("{}{group}", T::plural(&()))));
         }
     }
 

@@ -2,7 +2,6 @@
 //! last seen.
 
 use std::num::NonZeroU64;
-use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::{Pod, PodCondition};
 
@@ -10,7 +9,7 @@ use super::Kept;
 use crate::core::base::arena::Arena;
 use crate::core::base::ids::{AskId, Key, Text, Uid};
 use crate::core::event::{Event, Place, Role};
-use crate::shim::dialect::{Declared, Spoken};
+use crate::shim::dialect::Spoken;
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::pod::{Served, ask_spec};
@@ -54,15 +53,9 @@ impl PodName {
         self.said.as_deref().map(|(reason, _)| reason.as_str())
     }
 
-    /// The TaskGroups that it declares, while it waits for a node; `None` if it declares nothing, and none if nobody is to
-    /// start together.
-    pub fn declaration(&self) -> Option<&[Arc<Declared>]> {
-        self.spoken.as_deref().map(|spoken| &*spoken.declares)
-    }
-
-    /// The TaskGroups that it declares, while it waits for a node.
-    pub fn declares(&self) -> &[Arc<Declared>] {
-        self.declaration().unwrap_or(&[])
+    /// What it says in another system's words of the TaskGroups of its application, while it waits for a node.
+    pub fn spoken(&self) -> Option<&Spoken> {
+        self.spoken.as_deref()
     }
 
     /// What it says in another system's words and was read otherwise than it is written.
@@ -141,7 +134,8 @@ impl Kept for Pods {
         if let Some(name) = self.asks.get_mut(ask) {
             name.version = version;
             name.said = waits_because(pod);
-            name.spoken = spoken.filter(|_| spec.declares.is_some() && spec.place == Place::Pending).map(Box::new);
+            let declares = |spoken: &Spoken| spec.declares.is_some() || spoken.refers.is_some() && !spec.terminating;
+            name.spoken = spoken.filter(|spoken| declares(spoken) && spec.place == Place::Pending).map(Box::new);
         }
         events.push(Event::Ask(ask, Box::new(spec)));
         events

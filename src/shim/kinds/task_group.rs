@@ -8,6 +8,7 @@ use crate::core::base::resources::Resources;
 use crate::core::event::{Event, GroupSpec, PlaceholderFor, Remembered, Reservation, Style};
 use crate::core::model::countdown::{Deadline, Timeouts};
 use crate::core::reason::SpecError;
+use crate::shim::dialect::pod_group::{self, System};
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::placeholder::Blueprint;
@@ -44,6 +45,28 @@ pub struct GroupFacts {
     pub blueprint: Option<Blueprint>,
     /// Its status.
     pub status: Shown<TaskGroupStatus>,
+    /// The PodGroup of which it was made.
+    pub made_of: Option<MadeOf>,
+}
+
+/// The PodGroup of which a TaskGroup was made.
+#[derive(Clone, Debug)]
+pub struct MadeOf {
+    /// Whose kind it is.
+    pub system: System,
+    /// Its UID.
+    pub uid: Uid,
+    /// The TaskGroup as it was last seen.
+    pub spec: Box<GroupSpec>,
+    /// The PodGroup is gone, or another one has its name: the API server will take the TaskGroup away, which counts as gone.
+    pub is_left: bool,
+}
+
+/// What a TaskGroup was made of, as its owners say.
+fn made_of(group: &TaskGroup, spec: &GroupSpec, before: Option<&MadeOf>) -> Option<MadeOf> {
+    let (system, uid) = pod_group::origin(&group.metadata)?;
+    let is_left = before.is_some_and(|before| before.is_left && before.uid == uid);
+    Some(MadeOf { system, uid, spec: Box::new(spec.clone()), is_left })
 }
 
 impl Kept for TaskGroups {
@@ -67,16 +90,20 @@ impl Kept for TaskGroups {
         }
         let blueprint = Some(blueprint(group));
         let (key, spec) = (at.key.clone(), Box::new(self.spec(group)));
+        let made_of = made_of(group, &spec, self.known.get(&key).and_then(|facts| facts.made_of.as_ref()));
+        let counts = made_of.as_ref().is_none_or(|made_of| !made_of.is_left);
         let is_first_reading = self.known.get(&key).is_some_and(|facts| facts.blueprint.is_none());
         match self.known.get_mut(&key) {
-            Some(facts) => facts.blueprint = blueprint,
+            Some(facts) => (facts.blueprint, facts.made_of) = (blueprint, made_of),
             None => {
                 let status = Shown::new(group.status.clone().unwrap_or_default());
-                let facts = GroupFacts { uid: at.uid.clone(), blueprint, status };
+                let facts = GroupFacts { uid: at.uid.clone(), blueprint, status, made_of };
                 self.known.put(at, Whose::Ours, facts);
             }
         }
-        events.push(if is_first_reading { Event::GroupRead(key, spec) } else { Event::Group(key, spec) });
+        if counts {
+            events.push(if is_first_reading { Event::GroupRead(key, spec) } else { Event::Group(key, spec) });
+        }
         events
     }
 
@@ -87,7 +114,11 @@ impl Kept for TaskGroups {
             Sight::New | Sight::Replaced(_) => {
                 let (key, uid) = (at.key.clone(), at.uid.clone());
                 let spec = unreadable(&key, uid.clone(), malformed);
-                self.known.put(at, Whose::Ours, GroupFacts { uid, blueprint: None, status: Shown::default() });
+                self.known.put(
+                    at,
+                    Whose::Ours,
+                    GroupFacts { uid, blueprint: None, status: Shown::default(), made_of: None },
+                );
                 vec![Event::GroupGone(key.clone()), Event::Group(key, Box::new(spec))]
             }
         }

@@ -38,7 +38,13 @@ fn code(outcome: &Outcome) -> u16 {
 fn pod(api: &Api) -> Option<&Pod> {
     match api.store.get(Kind::Pod, &key("a"))? {
         Body::Pod(pod) => Some(pod),
-        Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_) => None,
+        Body::Node(_)
+        | Body::TaskGroup(_)
+        | Body::Queue(_)
+        | Body::ResourceQuota(_)
+        | Body::Namespace(_)
+        | Body::KoordinatorPodGroup(_)
+        | Body::CoschedulingPodGroup(_) => None,
     }
 }
 

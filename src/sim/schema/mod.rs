@@ -71,7 +71,12 @@ pub(super) fn problems_of(body: &Body, old: Option<&Body>, was_right: bool) -> V
     let json = |body: &Body| match body {
         Body::TaskGroup(group) => Some(("TaskGroup", json!(Arc::as_ref(group)))),
         Body::Queue(queue) => Some(("Queue", json!(Arc::as_ref(queue)))),
-        Body::Pod(_) | Body::Node(_) | Body::ResourceQuota(_) | Body::Namespace(_) => None,
+        Body::Pod(_)
+        | Body::Node(_)
+        | Body::ResourceQuota(_)
+        | Body::Namespace(_)
+        | Body::KoordinatorPodGroup(_)
+        | Body::CoschedulingPodGroup(_) => None,
     };
     let Some((kind, object)) = json(body) else { return Vec::new() };
     let old = old.and_then(json).map(|(_, old)| old);

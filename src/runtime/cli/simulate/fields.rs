@@ -57,7 +57,8 @@ pub(super) fn ignored(played: Played, object: &Value) -> Vec<String> {
         Played::Job => of::<Job>(object),
         Played::PriorityClass => of::<PriorityClass>(object),
         Played::Namespace => of::<Namespace>(object),
-        Played::TaskGroup | Played::Queue => {
+        // Of another system's kind all that decides nothing here is left out.
+        Played::TaskGroup | Played::Queue | Played::PodGroup(_) => {
             let fields = object.get("metadata").map(of::<ObjectMeta>).unwrap_or_default();
             fields.into_iter().map(|field| format!("metadata.{field}")).collect()
         }

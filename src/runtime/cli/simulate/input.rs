@@ -86,7 +86,13 @@ fn look_at_queues(arrivals: &[Arrival], notes: &mut Notes) {
     let queues = arrivals.iter().filter_map(|arrival| match &arrival.what {
         Thing::Object(Body::Queue(queue)) => Some((&*arrival.key.name, &**queue)),
         Thing::Object(
-            Body::Pod(_) | Body::Node(_) | Body::TaskGroup(_) | Body::ResourceQuota(_) | Body::Namespace(_),
+            Body::Pod(_)
+            | Body::Node(_)
+            | Body::TaskGroup(_)
+            | Body::ResourceQuota(_)
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_),
         )
         | Thing::Job(_) => None,
     });
@@ -204,7 +210,14 @@ fn look(arrival: &Arrival, classes: &Classes, notes: &mut Notes) {
                 notes.add(Note::Idle, key.to_string());
             }
         }
-        Thing::Object(Body::Node(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_)) => {}
+        Thing::Object(
+            Body::Node(_)
+            | Body::Queue(_)
+            | Body::ResourceQuota(_)
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_),
+        ) => {}
     }
 }
 

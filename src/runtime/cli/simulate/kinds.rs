@@ -1,6 +1,7 @@
 //! What an object is by its apiVersion and kind: played, a list, left out, or a slip of the pen.
 
 use crate::api::names;
+use crate::shim::dialect::pod_group::{self, System};
 
 /// A kind that is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,8 @@ pub(super) enum Played {
     PriorityClass,
     /// A Namespace.
     Namespace,
+    /// A PodGroup of another system.
+    PodGroup(System),
 }
 
 impl Played {
@@ -32,6 +35,7 @@ impl Played {
             Self::Queue => "Queue",
             Self::PriorityClass => "PriorityClass",
             Self::Namespace => "Namespace",
+            Self::PodGroup(_) => "PodGroup",
         }
     }
 }
@@ -48,7 +52,7 @@ pub(super) enum Sort {
 }
 
 /// Group and version of what is played.
-const KINDS: [(&str, &str, Played); 7] = [
+const KINDS: [(&str, &str, Played); 9] = [
     ("", "v1", Played::Pod),
     ("", "v1", Played::Node),
     ("batch", "v1", Played::Job),
@@ -56,6 +60,8 @@ const KINDS: [(&str, &str, Played); 7] = [
     (names::GROUP, names::VERSION, Played::Queue),
     ("scheduling.k8s.io", "v1", Played::PriorityClass),
     ("", "v1", Played::Namespace),
+    (System::Koordinator.api_group(), pod_group::VERSION, Played::PodGroup(System::Koordinator)),
+    (System::Coscheduling.api_group(), pod_group::VERSION, Played::PodGroup(System::Coscheduling)),
 ];
 
 /// What an object of this apiVersion and kind is.
@@ -71,7 +77,8 @@ pub(super) fn sort(api_version: &str, kind: &str) -> Result<Sort, String> {
         return if api_version == "v1" { Ok(Sort::List(None)) } else { Err(wrong(api_version, "v1")) };
     }
     let single = kind.strip_suffix("List").unwrap_or(kind);
-    match KINDS.iter().find(|(.., played)| played.name() == single) {
+    let of_name = || KINDS.iter().filter(|(.., played)| played.name() == single);
+    match of_name().find(|(of, ..)| group == *of).or_else(|| of_name().next()) {
         // Without a group it is no kind of another project.
         Some((of, version, played)) if group == *of || group.is_empty() => {
             let expected = if of.is_empty() { (*version).to_owned() } else { format!("{of}/{version}") };
@@ -121,6 +128,13 @@ mod tests {
             ("gangline.dev/v1alpha1", "TaskGroupList", Ok(Sort::List(Some(Played::TaskGroup)))),
             ("apps/v1", "Deployment", Ok(Sort::Other("Deployment".to_owned()))),
             ("scheduling.volcano.sh/v1beta1", "Queue", Ok(Sort::Other("Queue of scheduling.volcano.sh".to_owned()))),
+            ("scheduling.x-k8s.io/v1alpha1", "PodGroup", Ok(Sort::One(Played::PodGroup(System::Coscheduling)))),
+            ("scheduling.sigs.k8s.io/v1alpha1", "PodGroup", Ok(Sort::One(Played::PodGroup(System::Koordinator)))),
+            (
+                "scheduling.volcano.sh/v1beta1",
+                "PodGroup",
+                Ok(Sort::Other("PodGroup of scheduling.volcano.sh".to_owned())),
+            ),
             ("gangline.dev/v1beta9", "TaskGroup", Err("\"gangline.dev/v1beta9\" is not \"gangline.dev/v1alpha1\"")),
             ("gangline.dev", "TaskGroup", Err("\"gangline.dev\" is not \"gangline.dev/v1alpha1\"")),
             ("batch/v1beta1", "Job", Err("\"batch/v1beta1\" is not \"batch/v1\"")),

@@ -201,7 +201,9 @@ fn key(object: &Value, played: Played) -> Result<Key, String> {
     let namespace = text(object, "metadata.namespace")?.filter(|namespace| !namespace.is_empty());
     Ok(match played {
         Played::Node | Played::Queue | Played::PriorityClass | Played::Namespace => Key::cluster(name),
-        Played::Pod | Played::Job | Played::TaskGroup => Key::new(namespace.unwrap_or("default"), name),
+        Played::Pod | Played::Job | Played::TaskGroup | Played::PodGroup(_) => {
+            Key::new(namespace.unwrap_or("default"), name)
+        }
     })
 }
 
@@ -234,6 +236,7 @@ fn read(object: &Value, played: Played) -> Result<Option<Read>, Vec<String>> {
         Played::Queue => thing(body(Kind::Queue, object)?),
         Played::Namespace => thing(body(Kind::Namespace, object)?),
         Played::TaskGroup => thing(body(Kind::TaskGroup, object)?),
+        Played::PodGroup(system) => thing(body(system.kind(), object)?),
     }
 }
 
@@ -246,7 +249,11 @@ fn body(kind: Kind, object: &Value) -> Result<Thing, Vec<String>> {
         Body::TaskGroup(group) => Arc::make_mut(group).status = None,
         Body::Queue(queue) => Arc::make_mut(queue).status = None,
         Body::Pod(pod) => Arc::make_mut(pod).metadata.deletion_timestamp = None,
-        Body::Node(_) | Body::ResourceQuota(_) | Body::Namespace(_) => {}
+        Body::Node(_)
+        | Body::ResourceQuota(_)
+        | Body::Namespace(_)
+        | Body::KoordinatorPodGroup(_)
+        | Body::CoschedulingPodGroup(_) => {}
     }
     Ok(Thing::Object(body))
 }
@@ -289,7 +296,13 @@ fn has_ended(object: &Value, what: &Thing) -> bool {
             matches!(text(object, "status.phase"), Ok(Some("Succeeded" | "Failed")))
         }
         Thing::Object(
-            Body::Node(_) | Body::Queue(_) | Body::TaskGroup(_) | Body::ResourceQuota(_) | Body::Namespace(_),
+            Body::Node(_)
+            | Body::Queue(_)
+            | Body::TaskGroup(_)
+            | Body::ResourceQuota(_)
+            | Body::Namespace(_)
+            | Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_),
         ) => false,
     }
 }

@@ -14,6 +14,8 @@ use crate::core::codes::Code;
 use crate::core::event::GroupSpec;
 use crate::core::model::lifecycle::AppState;
 use crate::runtime::cli::simulate::input::{Input, make_namespaces};
+use crate::shim::dialect::Spoken;
+use crate::shim::dialect::pod_group::{self, Found, System};
 use crate::shim::observation::Body;
 use crate::shim::task_group::group_spec;
 use crate::sim::play::{Arrival, Thing};
@@ -32,6 +34,12 @@ struct Group<'a> {
 pub(super) fn findings(input: &Input, pods: &[Pods], nodes: &Nodes) -> Vec<Finding> {
     let groups = groups(input, pods);
     let mut found: Vec<Finding> = groups.values().flat_map(|group| of_spec(group, nodes)).collect();
+    let objects = pod_groups(input);
+    let named = pods
+        .iter()
+        .filter_map(|one| one.spoken.as_ref()?.refers.as_ref().map(|it| (it.system, one.ask.key.beside(&it.name))));
+    let named: BTreeSet<_> = named.collect();
+    found.extend(named.iter().filter_map(|key| objects.get(key)).flat_map(|(found, site)| of_pod_group(found, site)));
     found.extend(judged(input, &groups));
     found.extend(groups.iter().filter_map(|(key, group)| too_few(key, group, pods)));
     found.extend(pods.iter().filter_map(|one| without_group(one, pods, &groups)));
@@ -46,14 +54,49 @@ fn groups<'a>(input: &'a Input, pods: &[Pods<'a>]) -> BTreeMap<Key, Group<'a>> {
         };
         groups.insert(arrival.key.clone(), Group::new(&arrival.key, TaskGroup::clone(group), site, "spec.minMember"));
     }
+    let objects = pod_groups(input);
     for pods in pods {
         for declared in pods.spoken.iter().flat_map(|spoken| &spoken.declares) {
             let key = pods.ask.key.beside(&declared.name);
             let object = TaskGroup::new(&declared.name, declared.spec.clone());
             groups.entry(key.clone()).or_insert_with(|| Group::new(&key, object, pods.site.clone(), ""));
         }
+        for object in pods.spoken.iter().filter_map(|spoken| spoken.refers.as_ref()) {
+            let key = pods.ask.key.beside(&object.name);
+            let there = objects.get(&(object.system, key.clone()));
+            let declared = there.and_then(|(found, site)| Some((object.declared(found).ok()?, site)));
+            if let Some((declared, site)) = declared {
+                let made = TaskGroup::new(&declared.name, declared.spec);
+                groups.entry(key.clone()).or_insert_with(|| Group::new(&key, made, site.clone(), ""));
+            }
+        }
     }
     groups
+}
+
+/// The PodGroups of the files.
+fn pod_groups(input: &Input) -> BTreeMap<(System, Key), (Found, Site<'_>)> {
+    let read = |arrival: &Arrival| match &arrival.what {
+        Thing::Object(Body::KoordinatorPodGroup(group)) => Some((System::Koordinator, pod_group::read(group)?)),
+        Thing::Object(Body::CoschedulingPodGroup(group)) => Some((System::Coscheduling, pod_group::read(group)?)),
+        Thing::Object(_) | Thing::Job(_) => None,
+    };
+    let read = |arrival| {
+        let (system, found) = read(arrival)?;
+        Some(((system, arrival.key.clone()), (found, Site::of(input, arrival)?)))
+    };
+    input.arrivals.iter().filter_map(read).collect()
+}
+
+/// What a PodGroup that pods name is wrong about.
+fn of_pod_group(found: &Found, site: &Site) -> Vec<Finding> {
+    let problems = found.problems.iter();
+    let errors = problems.map(|error| site.finding(Severity::Error, &error.field, error.problem.to_string()));
+    let warnings = found.warnings.iter().map(|warning| {
+        let (field, message) = warning.split_once(": ").unwrap_or(("", &**warning));
+        site.finding(Severity::Warning, field, message.to_owned())
+    });
+    errors.chain(warnings).collect()
 }
 
 impl<'a> Group<'a> {
@@ -130,6 +173,10 @@ fn without_group(pods: &Pods, all: &[Pods], groups: &BTreeMap<Key, Group>) -> Op
             let field = format!("metadata.labels[{}]", names::TASK_GROUP);
             let message = format!("TaskGroup {} is not in the files", pods.ask.key.beside(group));
             pods.finding(Severity::Warning, &field, message)
+        }
+        Some(Spoken { refers: Some(object), .. }) => {
+            let message = format!("{} is not in the files, or is wrong", object.words());
+            pods.finding(Severity::Warning, "", message)
         }
         Some(spoken) => {
             let is_beside = |other: &&Pods| other.ask.key.namespace == pods.ask.key.namespace;

@@ -41,7 +41,13 @@ impl<'a> Pods<'a> {
                 (TEMPLATE, pod, spec.parallelism.unwrap_or(1).max(0).cast_unsigned().min(completions(spec)))
             }
             Thing::Object(
-                Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_),
+                Body::Node(_)
+                | Body::TaskGroup(_)
+                | Body::Queue(_)
+                | Body::ResourceQuota(_)
+                | Body::Namespace(_)
+                | Body::KoordinatorPodGroup(_)
+                | Body::CoschedulingPodGroup(_),
             ) => {
                 return None;
             }

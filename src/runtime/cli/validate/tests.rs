@@ -1,12 +1,17 @@
 //! Manifests, and everything that is found in them.
 
 use super::*;
+use crate::shim::dialect::Dialect;
 
 fn checked(files: &[(&str, &str)]) -> Answer {
+    understood(files, &default_dialects())
+}
+
+fn understood(files: &[(&str, &str)], dialects: &[Dialect]) -> Answer {
     let mut input = Input::remembering();
     files.iter().for_each(|(file, text)| add(&mut input, file, text, Duration::ZERO));
     let names: Vec<String> = files.iter().map(|(file, _)| (*file).to_owned()).collect();
-    answer(&input, &Served::default().speaking(default_dialects()), &names)
+    answer(&input, &Served::default().speaking(dialects.iter().copied()), &names)
 }
 
 fn lines(text: &str) -> Vec<String> {
@@ -21,6 +26,37 @@ fn flags(words: &[&std::ffi::OsStr]) -> ValidateArgs {
         Ok(crate::runtime::args::Command::Validate(args)) => args,
         other => panic!("{other:?} is no such command"),
     }
+}
+
+/// A PodGroup is looked at where its system's words are understood and a pod names it, and what is made of it is judged.
+#[test]
+fn pod_groups_that_pods_name_are_looked_at() {
+    let pod_group = |name: &str, spec: &str| {
+        format!(
+            "{{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {{name: {name}}}, spec: {{{spec}}}}}"
+        )
+    };
+    let named = |name: &str| job("j", 3, &format!("labels: {{scheduling.x-k8s.io/pod-group: {name}}}"), OURS);
+    let said = |objects: &[String], dialects: &[Dialect]| {
+        let answer = understood(&[("f.yaml", &objects.join("\n---\n"))], dialects);
+        answer.findings.iter().map(|finding| finding.text().trim_end().to_owned()).collect::<Vec<_>>()
+    };
+    let all = Dialect::ALL;
+    assert_eq!(said(&[pod_group("g", "minMember: 3, minResources: {cpu: 3}"), named("g")], &all), Vec::<String>::new());
+    for (objects, expected) in [
+        (
+            vec![pod_group("g", "minMember: 0"), named("g")],
+            "error: PodGroup g: spec.minMember: must be a number from 1",
+        ),
+        (vec![named("g")], "warning: Job j: PodGroup g of scheduling.x-k8s.io is not in the files"),
+        (vec![node("a", FOUR), pod_group("g", "minMember: 9"), named("g")], "warning: PodGroup g: "),
+    ] {
+        let lines = said(&objects, &all);
+        assert!(lines.iter().any(|line| line.contains(expected)), "{expected}: {lines:#?}");
+    }
+    assert_eq!(said(&[pod_group("g", "minMember: 0")], &all), Vec::<String>::new(), "nobody names it");
+    let off = said(&[pod_group("g", "minMember: 0"), named("g")], &[Dialect::YuniKorn]);
+    assert!(off.len() == 1 && off[0].contains("scheduling.x-k8s.io/pod-group"), "{off:#?}");
 }
 
 /// What we ship is right, and most of it without a warning.

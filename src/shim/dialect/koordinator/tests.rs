@@ -3,6 +3,8 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::api::names;
+use crate::api::task_group::{Reservation, TaskGroupSpec};
 use crate::core::reason::SpecError;
 use crate::shim::dialect::{Dialect, WAIT_TIMEOUT_SECONDS};
 
@@ -68,17 +70,33 @@ fn labels_count_before_annotations_and_that_is_told() {
 }
 
 #[test]
-fn who_says_nothing_or_names_a_pod_group_is_not_read() {
+fn who_says_nothing_is_not_read() {
     for (labels, annotations) in [
         (json!({}), json!({})),
         (json!({NAME_LABEL: "", MIN_LABEL: ""}), json!({NAME: "", MIN: "", GROUPS: ""})),
         (json!({"koordinator.sh/priority": "1"}), json!({POLICY_ALIAS: "only-waiting"})),
         (json!({}), json!({"gang.scheduling.koordinator.sh/network-topology-index": "1"})),
-        (json!({POD_GROUP: "pg"}), json!({})),
-        (json!({POD_GROUP: "pg", NAME_LABEL: "a", MIN_LABEL: "1"}), json!({NAME: "a", MIN: "1"})),
     ] {
         assert_eq!(read(&pod(&labels, &annotations), 600), None, "{labels} {annotations}");
     }
+}
+
+/// A pod that names a PodGroup says what it wants to say otherwise, each value by itself; what is wrong in it is refused.
+#[test]
+fn who_names_a_pod_group_refers_to_it() {
+    let said = |labels: Value, annotations: Value| read(&pod(&labels, &annotations), 600).expect("it speaks");
+    let spoken = said(json!({POD_GROUP: "pg", NAME_LABEL: "a"}), json!({MIN: "2", WAIT: "1m"}));
+    let reference = spoken.refers.as_ref().expect("it names one");
+    assert_eq!((&*reference.name, &*reference.words()), ("pg", "PodGroup pg of scheduling.sigs.k8s.io"));
+    let terms = Terms { min_member: Some(2), wait_seconds: Some(60), team: None };
+    assert_eq!((&reference.terms, spoken.declares.len(), spoken.application), (&terms, 0, None));
+    assert_eq!((spoken.group.as_deref(), spoken.warnings.len(), spoken.problems.len()), (Some("pg"), 1, 0));
+    for (annotations, key) in [(json!({MIN: "0"}), MIN), (json!({MIN: "x"}), MIN), (json!({MODE: "NonStrict"}), MODE)] {
+        let spoken = said(json!({POD_GROUP: "pg"}), annotations);
+        assert_eq!((fields(&spoken.problems), spoken.refers), (vec![key], None));
+    }
+    let long = said(json!({POD_GROUP: "x".repeat(64)}), json!({}));
+    assert_eq!((fields(&long.problems), long.refers, long.group), (vec![POD_GROUP], None, None));
 }
 
 /// A TaskGroup asks for something, and for no more resources than it may.
@@ -281,7 +299,7 @@ fn a_task_group_goes_with_the_controller_of_its_pods() {
     assert_eq!((&*owner(&pod).kind, owner(&pod).controller), ("Job", None));
 }
 
-/// Design 03, 3.4: Koordinator comes before YuniKorn; what its PodGroup label means is not read, and nothing behind it is either.
+/// Design 03, 3.4: Koordinator comes before YuniKorn, and its PodGroup label before all else.
 #[test]
 fn of_several_systems_one_counts_and_that_is_told() {
     let yunikorn = json!({"yunikorn.apache.org/app-id": "y"});
@@ -296,7 +314,8 @@ fn of_several_systems_one_counts_and_that_is_told() {
     assert_eq!((alone.system, alone.warnings.len()), ("YuniKorn", 0));
     assert_eq!(first(&yunikorn, &Dialect::ALL).map(|spoken| spoken.system), Some("YuniKorn"));
     let pod_group = json!({"yunikorn.apache.org/app-id": "y", POD_GROUP: "pg"});
-    assert_eq!(first(&pod_group, &Dialect::ALL), None);
+    let named = first(&pod_group, &Dialect::ALL).expect("it speaks");
+    assert_eq!((named.system, named.warnings.len(), named.group.as_deref()), (SYSTEM, 1, Some("pg")));
     assert!(Dialect::Koordinator < Dialect::YuniKorn, "in the order in which they count");
 }
 

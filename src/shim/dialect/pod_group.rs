@@ -1,0 +1,315 @@
+//! PodGroup objects: what is said there of the gang whose pods name it by a label. Two systems have the same kind in API groups of
+//! their own, and fields of the same names (`scheduling.sigs.k8s.io` Koordinator, `scheduling.x-k8s.io` scheduler-plugins).
+
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Debug;
+use std::marker::PhantomData;
+
+use k8s_openapi::NamespaceResourceScope;
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, OwnerReference};
+use kube::Resource;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Declared, koordinator};
+use crate::api::task_group::{Reservation, TaskGroupSpec};
+use crate::core::base::ids::{Text, Uid};
+use crate::core::model::countdown::Deadline;
+use crate::core::reason::SpecError;
+use crate::shim::group_check::{MAX_MEMBERS, range_of};
+use crate::shim::kinds::Kind;
+use crate::shim::spec_errors::Errors;
+
+/// Version of both kinds.
+pub const VERSION: &str = "v1alpha1";
+/// Name of both kinds.
+const KIND: &str = "PodGroup";
+
+/// A system that has a kind PodGroup.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum System {
+    /// Koordinator.
+    Koordinator,
+    /// The Coscheduling plugin of kube-scheduler, of the project scheduler-plugins.
+    Coscheduling,
+}
+
+impl System {
+    const ALL: [Self; 2] = [Self::Koordinator, Self::Coscheduling];
+
+    /// Whose kind this is.
+    pub fn of(kind: Kind) -> Option<Self> {
+        Self::ALL.into_iter().find(|system| system.kind() == kind)
+    }
+
+    /// The API group of its kind.
+    pub const fn api_group(self) -> &'static str {
+        match self {
+            Self::Koordinator => "scheduling.sigs.k8s.io",
+            Self::Coscheduling => "scheduling.x-k8s.io",
+        }
+    }
+
+    /// Group and version of its kind.
+    pub fn api_version(self) -> String {
+        format!("{}/{VERSION}", self.api_group())
+    }
+
+    /// Its kind.
+    pub const fn kind(self) -> Kind {
+        match self {
+            Self::Koordinator => Kind::KoordinatorPodGroup,
+            Self::Coscheduling => Kind::CoschedulingPodGroup,
+        }
+    }
+}
+
+/// A system as a type, so that the kinds of two are two.
+pub trait Family: Clone + Copy + Debug + Default + Send + Sync + 'static {
+    /// Which.
+    const SYSTEM: System;
+}
+
+/// [`System::Koordinator`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Koordinator;
+
+/// [`System::Coscheduling`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Coscheduling;
+
+impl Family for Koordinator {
+    const SYSTEM: System = System::Koordinator;
+}
+
+impl Family for Coscheduling {
+    const SYSTEM: System = System::Coscheduling;
+}
+
+/// A PodGroup of one of these systems. What decides nothing is left out, such as `minResources`, which Koordinator does not read
+/// either.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(bound = "")]
+pub struct PodGroup<F> {
+    /// Its metadata.
+    #[serde(default)]
+    pub metadata: ObjectMeta,
+    /// What it asks for.
+    #[serde(default)]
+    pub spec: PodGroupSpec,
+    /// What its system, or we, said of its gang last.
+    #[serde(default)]
+    pub status: Value,
+    #[serde(skip)]
+    family: PhantomData<F>,
+}
+
+/// What a PodGroup asks for.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(default, rename_all = "camelCase")]
+pub struct PodGroupSpec {
+    /// How many pods start together.
+    pub min_member: Option<i64>,
+    /// Seconds for which some of them may have found nodes and not all.
+    pub schedule_timeout_seconds: Option<i64>,
+}
+
+/// What we say of a gang in the status of its PodGroup; what else stands there is somebody else's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct PodGroupStatus {
+    /// How far it is.
+    pub phase: String,
+    /// How many have a node and have not ended, where the system says it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduled: Option<u32>,
+    /// How many run.
+    pub running: u32,
+    /// How many have succeeded.
+    pub succeeded: u32,
+    /// How many have failed.
+    pub failed: u32,
+}
+
+impl PodGroupStatus {
+    /// What stands in a status; none where there is no status at all. What makes no sense there counts as nothing.
+    pub fn read(status: &Value) -> Option<Self> {
+        let fields = status.as_object()?;
+        let count = |name: &str| fields.get(name).and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok());
+        let phase = fields.get("phase").and_then(Value::as_str).unwrap_or_default();
+        Some(Self {
+            // The longest word that either system has is shorter.
+            phase: phase.chars().take(PHASE_MAX).collect(),
+            scheduled: count("scheduled"),
+            running: count("running").unwrap_or(0),
+            succeeded: count("succeeded").unwrap_or(0),
+            failed: count("failed").unwrap_or(0),
+        })
+    }
+}
+
+/// Longest phase that is kept.
+const PHASE_MAX: usize = 32;
+
+impl<F: Family> Resource for PodGroup<F> {
+    type DynamicType = ();
+    type Scope = NamespaceResourceScope;
+
+    fn kind((): &()) -> Cow<'_, str> {
+        KIND.into()
+    }
+    fn group((): &()) -> Cow<'_, str> {
+        F::SYSTEM.api_group().into()
+    }
+    fn version((): &()) -> Cow<'_, str> {
+        VERSION.into()
+    }
+    fn plural((): &()) -> Cow<'_, str> {
+        "podgroups".into()
+    }
+    fn meta(&self) -> &ObjectMeta {
+        &self.metadata
+    }
+    fn meta_mut(&mut self) -> &mut ObjectMeta {
+        &mut self.metadata
+    }
+}
+
+/// What one source says of a gang: a pod or an object.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Terms {
+    /// How many start together.
+    pub min_member: Option<u32>,
+    /// Seconds for which some may have found nodes and not all.
+    pub wait_seconds: Option<u32>,
+    /// The gangs with which it starts, as `namespace/name`, itself among them. None where that is not said; alone where it is empty.
+    pub team: Option<BTreeSet<String>>,
+}
+
+/// What is kept of a PodGroup.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// With whom a TaskGroup goes that is made of it.
+    owner: OwnerReference,
+    terms: Terms,
+    /// What is wrong: nothing is made of it.
+    pub problems: Vec<SpecError>,
+    /// What was read otherwise than it is written, for people.
+    pub warnings: Vec<Text>,
+}
+
+/// Reads a PodGroup; `None` of one that is going.
+pub fn read<F: Family>(group: &PodGroup<F>) -> Option<Found> {
+    if group.metadata.deletion_timestamp.is_some() {
+        return None;
+    }
+    let (min, wait) = (group.spec.min_member, group.spec.schedule_timeout_seconds);
+    let min_member = min.and_then(|min| u32::try_from(min).ok()).filter(|min| (1..=MAX_MEMBERS).contains(min));
+    let mut errors = Errors::default();
+    errors.unless(min_member.is_some(), "spec.minMember", format!("must be a number from 1 to {MAX_MEMBERS}"));
+    let (mut terms, warnings) = match F::SYSTEM {
+        System::Koordinator => koordinator::of_object(&group.metadata, min_member, &mut errors),
+        System::Coscheduling => (Terms { min_member, ..Terms::default() }, Vec::new()),
+    };
+    let (least, most) = range_of(Deadline::Wait);
+    // Neither system takes 0 or less for a time, nor says anything of it.
+    let wait = wait.filter(|seconds| *seconds > 0).map(|seconds| u32::try_from(seconds).unwrap_or(most));
+    terms.wait_seconds = wait.map(|seconds| seconds.clamp(least, most)).or(terms.wait_seconds);
+    let text = |value: &Option<String>| value.clone().unwrap_or_default();
+    let owner = OwnerReference {
+        api_version: F::SYSTEM.api_version(),
+        kind: KIND.to_owned(),
+        name: text(&group.metadata.name),
+        uid: text(&group.metadata.uid),
+        // It controls the TaskGroup in no way, and nothing of it waits for the TaskGroup's end.
+        ..OwnerReference::default()
+    };
+    Some(Found { owner, terms, problems: errors.into_sorted(), warnings })
+}
+
+/// A pod names a PodGroup: what it says itself, which counts before what is said there.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Reference {
+    /// Whose object that is.
+    pub system: System,
+    /// Its name, in the pod's namespace, which is that of the TaskGroup.
+    pub name: Text,
+    /// The queue that the pod names.
+    pub(super) queue: Option<Text>,
+    /// What the pod requests, which is all that is known of how large members are.
+    pub(super) min_resource: BTreeMap<String, Quantity>,
+    pub(super) terms: Terms,
+    /// Seconds that the gang waits where neither says it.
+    pub(super) wait_seconds: u32,
+}
+
+impl Reference {
+    /// The object, for people: `PodGroup g of scheduling.x-k8s.io`.
+    pub fn words(&self) -> Text {
+        format!("PodGroup {} of {}", self.name, self.system.api_group()).into()
+    }
+
+    /// Whether the pod leaves it all to the object.
+    pub fn says_nothing_itself(&self) -> bool {
+        self.terms == Terms::default()
+    }
+
+    /// The TaskGroup that is made of the object.
+    ///
+    /// # Errors
+    /// What is wrong with the object.
+    pub fn declared(&self, found: &Found) -> Result<Declared, Vec<SpecError>> {
+        if !found.problems.is_empty() {
+            return Err(found.problems.clone());
+        }
+        let Terms { min_member, wait_seconds, team } = &self.terms;
+        let team = team.as_ref().or(found.terms.team.as_ref()).cloned().unwrap_or_default();
+        let spec = Agreed {
+            name: &self.name,
+            queue: self.queue.clone(),
+            min_member: min_member.or(found.terms.min_member).unwrap_or(1),
+            min_resource: self.min_resource.clone(),
+            wait_seconds: wait_seconds.or(found.terms.wait_seconds).unwrap_or(self.wait_seconds),
+            team: &team,
+        };
+        Ok(Declared { name: self.name.clone(), spec: spec.task_group(), owner: found.owner.clone() })
+    }
+}
+
+/// The PodGroup of which a TaskGroup was made, with its UID; none where it was made of no such object.
+pub fn origin(metadata: &ObjectMeta) -> Option<(System, Uid)> {
+    let mut owners = metadata.owner_references.iter().flatten().filter(|owner| owner.kind == KIND);
+    owners.find_map(|owner| {
+        let system = System::ALL.into_iter().find(|system| system.api_version() == owner.api_version)?;
+        Some((system, Uid::new(owner.uid.as_str())))
+    })
+}
+
+/// All that is said of a gang.
+#[derive(Debug)]
+pub(super) struct Agreed<'a> {
+    pub(super) name: &'a str,
+    pub(super) queue: Option<Text>,
+    pub(super) min_member: u32,
+    pub(super) min_resource: BTreeMap<String, Quantity>,
+    pub(super) wait_seconds: u32,
+    pub(super) team: &'a BTreeSet<String>,
+}
+
+impl Agreed<'_> {
+    /// The gang as a TaskGroup: without placeholders, and of one application with those with which it starts (ADR 36).
+    pub(super) fn task_group(self) -> TaskGroupSpec {
+        let listed = self.team.iter().filter(|_| self.team.len() > 1).cloned();
+        TaskGroupSpec {
+            application_id: Some(koordinator::application(self.name, self.team).to_string()),
+            queue: self.queue.as_deref().map(str::to_owned),
+            min_member: self.min_member,
+            min_resource: self.min_resource,
+            gang_group: listed.collect(),
+            reservation: Reservation::Direct,
+            wait_timeout_seconds: Some(self.wait_seconds),
+            ..TaskGroupSpec::default()
+        }
+    }
+}

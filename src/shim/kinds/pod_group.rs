@@ -1,0 +1,77 @@
+//! What is kept of other systems' PodGroups: what each says of the gang whose pods name it.
+
+use super::Kept;
+use crate::core::base::ids::{Key, Uid};
+use crate::core::event::Event;
+use crate::shim::dialect::pod_group::{Family, Found, PodGroup, PodGroupStatus, read};
+use crate::shim::known::{Known, Sight, Version, Whose};
+use crate::shim::observation::Malformed;
+use crate::shim::shown::Shown;
+
+/// What is kept of a PodGroup.
+#[derive(Clone, Debug)]
+pub struct PodGroupFacts {
+    /// Its UID.
+    pub uid: Uid,
+    /// What it says; nothing while it is going, or cannot be read.
+    pub found: Option<Found>,
+    /// What its status says of what we say there; nothing where it has none.
+    pub status: Shown<Option<PodGroupStatus>>,
+}
+
+/// All PodGroups of a system.
+#[derive(Clone, Debug)]
+pub(in crate::shim) struct PodGroups<F> {
+    known: Known<PodGroupFacts>,
+    family: std::marker::PhantomData<F>,
+}
+
+impl<F> Default for PodGroups<F> {
+    fn default() -> Self {
+        Self { known: Known::default(), family: std::marker::PhantomData }
+    }
+}
+
+/// The core hears of TaskGroups alone, so that nothing follows for it.
+impl<F: Family> Kept for PodGroups<F> {
+    type Object = PodGroup<F>;
+    type Facts = PodGroupFacts;
+
+    fn known(&self) -> &Known<PodGroupFacts> {
+        &self.known
+    }
+
+    fn known_mut(&mut self) -> &mut Known<PodGroupFacts> {
+        &mut self.known
+    }
+
+    fn see(&mut self, at: Version, group: &PodGroup<F>) -> Vec<Event> {
+        if matches!(self.known.sight(&at), Sight::Stale) {
+            return Vec::new();
+        }
+        let (found, status) = (read(group), PodGroupStatus::read(&group.status));
+        match self.known.get_mut(&at.key) {
+            Some(facts) => {
+                facts.found = found;
+                facts.status.read(status, false);
+            }
+            None => {
+                let facts = PodGroupFacts { uid: at.uid.clone(), found, status: Shown::new(status) };
+                self.known.put(at, Whose::Ours, facts);
+            }
+        }
+        Vec::new()
+    }
+
+    fn see_malformed(&mut self, at: Version, _: Malformed) -> Vec<Event> {
+        if !matches!(self.known.sight(&at), Sight::Stale) {
+            let facts = PodGroupFacts { uid: at.uid.clone(), found: None, status: Shown::default() };
+            self.known.put(at, Whose::Ours, facts);
+        }
+        Vec::new()
+    }
+
+    fn lost(&mut self, _: &Key, _: PodGroupFacts) -> Vec<Event> {
+        Vec::new()
+    }
+}
