@@ -15,6 +15,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_called_off", "src/core/gang/swap.rs"),
     ("spec_completion", "src/core/gang/life.rs, src/core/model/lifecycle.rs"),
     ("spec_deadlines", "src/core/model/countdown.rs, src/core/gang/timeout.rs"),
+    ("spec_dialects", "src/shim/dialect, src/shim/show.rs, src/core/order"),
     ("spec_edits", "src/core/facts/groups.rs"),
     ("spec_endings", "src/core/gang/timeout.rs, src/core/model/kept.rs"),
     ("spec_events", "src/controller/announce.rs"),

@@ -21,6 +21,7 @@ mod fits;
 mod image;
 #[cfg(feature = "runtime")]
 mod lease;
+mod peers;
 #[cfg(feature = "runtime")]
 mod process;
 mod quantities;
@@ -44,6 +45,7 @@ mod spec_bound;
 mod spec_called_off;
 mod spec_completion;
 mod spec_deadlines;
+mod spec_dialects;
 mod spec_edits;
 mod spec_endings;
 mod spec_events;

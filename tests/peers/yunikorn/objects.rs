@@ -1,9 +1,9 @@
 //! What YuniKorn's core asserts of applications, placeholders and queues.
 
-use crate::yunikorn::table::Row;
-use crate::yunikorn::table::Verdict::{Better, Different, Missing, NotApplicable, Same};
+use crate::peers::table::Row;
+use crate::peers::table::Verdict::{Better, Different, Missing, NotApplicable, Same};
 
-pub(in crate::yunikorn) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[Row] = &[
     Row::of(
         "TestRemoveAllocAskWithPlaceholders",
         "the application is Completing when its last placeholder ask is removed",

@@ -1,11 +1,10 @@
-//! One row for each behaviour of YuniKorn: the test that shows it there, what becomes of it here, and which test shows that.
-
-use super::rows;
+//! One row for each behaviour of another gang scheduler: the test that shows it there, what becomes of it here, and which test shows
+//! that.
 
 /// How a behaviour compares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Gangline does what YuniKorn's test asserts.
+    /// Gangline does what the other's test asserts.
     Same,
     /// What that test is for holds, also where there it does not.
     Better(&'static str),
@@ -18,7 +17,7 @@ pub(super) enum Verdict {
 }
 
 impl Verdict {
-    /// Each, as the page calls it.
+    /// Each, as the pages call it.
     pub(super) const NAMES: [&'static str; 5] = ["same", "better", "different", "not applicable", "missing"];
 
     pub(super) const fn name(self) -> &'static str {
@@ -42,7 +41,7 @@ impl Verdict {
 /// A behaviour.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// YuniKorn's test or tests, or the number of a defect of it.
+    /// The other's test or tests, or the number of a defect of it.
     pub(super) theirs: &'static str,
     /// What is asserted there, or what goes wrong.
     pub(super) says: &'static str,
@@ -63,11 +62,30 @@ impl Row {
     }
 }
 
-/// The sections of the page, with their rows.
-pub(super) const SECTIONS: [(&str, &[Row]); 5] = [
-    ("Applications, placeholders and queues (`scheduler/objects`)", rows::objects::ROWS),
-    ("Nodes and partitions (`scheduler`, `scheduler/tests`)", rows::partition::ROWS),
-    ("Annotations, placeholders and recovery in the shim (`cache`)", rows::shim::ROWS),
-    ("End to end", rows::end_to_end::ROWS),
-    ("What goes wrong there", rows::pains::ROWS),
-];
+/// Another gang scheduler.
+#[derive(Debug)]
+pub(super) struct Peer {
+    /// How it is called. Its page and its rows are in files of that name.
+    pub(super) name: &'static str,
+    /// How many defects of it have a row each: `P1` and so on.
+    pub(super) pains: u32,
+    /// The sections of its page, with their rows.
+    pub(super) sections: &'static [(&'static str, &'static [Row])],
+}
+
+impl Peer {
+    /// Its page.
+    pub(super) fn page(&self) -> String {
+        format!("docs/{}-behaviours.md", self.name.to_lowercase())
+    }
+
+    /// Where its rows are.
+    pub(super) fn source(&self) -> String {
+        format!("tests/peers/{}", self.name.to_lowercase())
+    }
+
+    /// All its rows.
+    pub(super) fn rows(&self) -> impl Iterator<Item = &'static Row> + use<> {
+        self.sections.iter().flat_map(|(_, rows)| rows.iter())
+    }
+}

@@ -1,9 +1,9 @@
 //! The defects P1 to P37 of YuniKorn, and what makes each impossible here.
 
-use crate::yunikorn::table::Row;
-use crate::yunikorn::table::Verdict::{Better, Different, Missing, NotApplicable};
+use crate::peers::table::Row;
+use crate::peers::table::Verdict::{Better, Different, Missing, NotApplicable};
 
-pub(in crate::yunikorn) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[Row] = &[
     Row::of(
         "P1",
         "a pending placeholder is deleted, and the pods of its task group wait for ever",

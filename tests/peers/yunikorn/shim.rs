@@ -1,9 +1,9 @@
 //! What YuniKorn's shim asserts of annotations, placeholders and recovery.
 
-use crate::yunikorn::table::Row;
-use crate::yunikorn::table::Verdict::{Better, Different, Missing, NotApplicable, Same};
+use crate::peers::table::Row;
+use crate::peers::table::Verdict::{Better, Different, Missing, NotApplicable, Same};
 
-pub(in crate::yunikorn) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[Row] = &[
     Row::of(
         "TestFindAppTaskGroup",
         "a task group is found by its name; an unknown one is an error",

@@ -1,9 +1,9 @@
 //! What YuniKorn asserts on a whole cluster.
 
-use crate::yunikorn::table::Row;
-use crate::yunikorn::table::Verdict::{Better, Different, Same};
+use crate::peers::table::Row;
+use crate::peers::table::Verdict::{Better, Different, Same};
 
-pub(in crate::yunikorn) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[Row] = &[
     Row::of(
         "Verify_Annotation_TaskGroup_Def",
         "an originator outside its task group starts with five placeholders, which five pods replace",

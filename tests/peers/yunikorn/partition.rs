@@ -1,9 +1,9 @@
 //! What YuniKorn's core asserts of nodes and of whole partitions.
 
-use crate::yunikorn::table::Row;
-use crate::yunikorn::table::Verdict::{Better, Different, NotApplicable, Same};
+use crate::peers::table::Row;
+use crate::peers::table::Verdict::{Better, Different, NotApplicable, Same};
 
-pub(in crate::yunikorn) const ROWS: &[Row] = &[
+pub(super) const ROWS: &[Row] = &[
     Row::of(
         "TestRemoveNodeWithPlaceholders",
         "a node is lost with a placeholder that is being replaced: the real pod waits again, and nothing is charged",
