@@ -142,6 +142,25 @@ fn the_role_grants_what_the_code_asks_for_and_nothing_else() {
     assert_eq!(granted.len(), as_set.len(), "nothing is granted twice");
 }
 
+/// The policy that fences the right to edit TaskGroups names every field but the two that follow a PodGroup: one that is new would
+/// be open to whoever has the scheduler's token.
+#[test]
+fn the_policy_on_task_groups_names_every_field_that_is_not_ours_to_edit() {
+    let template = format!("{}/charts/gangline/templates/policies.yaml", env!("CARGO_MANIFEST_DIR"));
+    let template = fs::read_to_string(template).expect("it is there");
+    let (_, after) = template.split_once("{{- range list \"applicationId\"").expect("the list of fields");
+    let (rest, _) = after.split_once("}}").expect("its end");
+    let named = rest.split('"').filter(|part| !part.trim().is_empty()).chain(["applicationId"]);
+    let named: BTreeSet<String> = named.map(str::to_owned).collect();
+    let kind =
+        gangline::api::crds().into_iter().map(|crd| json!(crd)).find(|crd| crd["spec"]["names"]["kind"] == "TaskGroup");
+    let schema = kind.expect("it is ours")["spec"]["versions"][0]["schema"]["openAPIV3Schema"].clone();
+    let spec = &schema["properties"]["spec"];
+    let mut fields: BTreeSet<String> = spec["properties"].as_object().expect("fields").keys().cloned().collect();
+    assert!(fields.remove("minMember") && fields.remove("waitTimeoutSeconds"));
+    assert_eq!(named, fields);
+}
+
 /// Nobody is let read what is served but by whom an administrator binds these roles to.
 #[test]
 fn there_is_a_role_for_each_page() {
