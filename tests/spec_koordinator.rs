@@ -335,6 +335,21 @@ fn a_pod_of_a_gang_that_timed_out_is_placed_no_more() {
     assert_eq!(bound(&played(&gang("g", 1, 1, &json!({"timeout": "false"}))).1).len(), 1);
 }
 
+/// ADR 38: a TaskGroup that was made of a PodGroup follows that, and no pod that comes later and says something else itself.
+#[test]
+fn a_pod_that_comes_later_resizes_no_gang() {
+    let mut driven = cluster();
+    let object = json!({"metadata": {"name": "g", "namespace": "ns", "uid": "pg"}, "spec": {"minMember": 3}});
+    driven.upsert(Kind::KoordinatorPodGroup, &object);
+    let labels = json!({"pod-group.scheduling.sigs.k8s.io": "g"});
+    see(&mut driven, &[pod("p-1", &labels, &json!({})), pod("p-2", &labels, &json!({}))]);
+    assert_eq!(made(&run(&mut driven, 5))[0].spec.min_member, 3);
+    see(&mut driven, &[pod("a-first", &labels, &json!({"min-available": "1"}))]);
+    let calls = run(&mut driven, 5);
+    assert!(!calls.iter().any(|call| matches!(call.op, Op::EditTaskGroup { .. })));
+    assert_eq!(bound(&calls).len(), 3, "it is the third");
+}
+
 /// 43, 1 "illegal values": what Koordinator reads and nothing here does is refused by name.
 #[test]
 fn what_is_not_read_is_refused() {

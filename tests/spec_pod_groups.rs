@@ -516,6 +516,12 @@ fn nothing_is_remembered_of_pod_groups_that_are_gone() {
         pods.iter().for_each(|pod| gone(&mut driven, Kind::Pod, pod));
         gone(&mut driven, kind, &right);
         gone(&mut driven, Kind::TaskGroup, &made);
+        // Of this one it was told that it is wrong, until the end.
+        driven.upsert(kind, &pod_group("h", &json!({"minMember": 0})));
+        let last = self::pods(label, "h", 1).remove(0);
+        see(&mut driven, std::slice::from_ref(&last));
+        gone(&mut driven, Kind::Pod, &last);
+        gone(&mut driven, kind, &pod_group("h", &json!({"minMember": 0})));
         gone(&mut driven, Kind::Node, &node("n1"));
         run(&mut driven, 60);
         assert_eq!(driven.controller.leftovers(), Vec::<&str>::new());
