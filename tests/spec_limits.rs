@@ -339,6 +339,34 @@ fn a_gang_of_nobody_counts_for_nobody_over_a_restart() {
     assert_eq!((cluster.bound().contains(&"s".to_owned()), cluster.cpu("root.q (user alice)")), (true, 1_000));
 }
 
+/// Without task groups whose an application is follows from its pods: until one is bound the first by name says it, also where
+/// that comes later or goes, as for a process that begins. From then on it stays, whoever comes.
+#[test]
+fn an_application_of_pods_alone_is_whose_its_pods_are_now() {
+    let mut cluster = Cluster::default().nodes(1, 2);
+    cluster.show_queue("root.q", limited(&[users(&["bob"], 1), users(&["alice"], 9)]));
+    let show = |cluster: &mut Cluster, name: &str, who: &str| {
+        let pod = cluster.pod(name, Role::Originator { application: "app".into() });
+        cluster.show(AskSpec { queue: Some("root.q".into()), submitter: by(who), ..pod });
+        cluster.settle();
+    };
+    let delete = |cluster: &mut Cluster, name: &str| {
+        cluster.delete(name);
+        cluster.settle();
+    };
+    single(&mut cluster, "busy", "bob");
+    single(&mut cluster, "full", "carol");
+    show(&mut cluster, "y", "alice");
+    show(&mut cluster, "x", "bob");
+    delete(&mut cluster, "full");
+    assert_eq!(cluster.bound(), ["busy"], "x is the first, and bob has no more than one core");
+    delete(&mut cluster, "x");
+    assert_eq!((cluster.bound().len(), cluster.cpu("root.q (user alice)")), (2, 1_000), "y is alice's");
+    show(&mut cluster, "a", "bob");
+    delete(&mut cluster, "busy");
+    assert_eq!((cluster.bound(), cluster.cpu("root.q (user alice)")), (vec!["a".into(), "y".into()], 2_000));
+}
+
 /// Pods outside applications count for whoever made each.
 #[test]
 fn a_pod_of_no_application_counts_for_who_made_it() {

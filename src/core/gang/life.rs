@@ -1,11 +1,11 @@
 //! Moves an application on as far as the facts allow without competing for capacity.
 
-use crate::core::base::ids::{AppId, AskId, GangId, GroupId};
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId, QueueId};
 use crate::core::base::resources::Totals;
 use crate::core::decision::TerminationType;
 use crate::core::gang::judge::{placeholder_ask, queue_of, queue_path_of, submitter_of};
 use crate::core::gang::replace::Reach;
-use crate::core::model::application::Counted;
+use crate::core::model::application::{App, Counted};
 use crate::core::model::ask::{Ask, AskState};
 use crate::core::model::countdown::Deadline;
 use crate::core::model::gang::Stage;
@@ -227,11 +227,19 @@ impl Scheduler {
             self.books.line_up_originators(gang);
         } else if pending == 0 && !app.asks.is_empty() {
             self.transit(id, AppEvent::Idle);
-        } else if app.queue.is_some_and(|queue| self.books.queues[queue].path != queue_path_of(&self.books, app)) {
-            // Another pod came, or a pod names another queue now: the application belongs to another queue.
+        } else if app.queue.is_some_and(|queue| self.is_charged_elsewhere(app, queue)) {
+            // Another pod came, or a pod names another queue now: the application belongs to another queue, or is
+            // somebody else's.
             return self.renew(id);
         }
         self.take_turn(gang);
+    }
+
+    /// Whether an application of pods alone belongs into another queue than this one, or to another submitter.
+    fn is_charged_elsewhere(&self, app: &App, queue: QueueId) -> bool {
+        let queues = &self.books.queues;
+        queues[queue].path != queue_path_of(&self.books, app)
+            || queues.submitter(queue) != submitter_of(&self.books, app)
     }
 
     /// Whether every seat is settled, a real pod waits for it, and none that belongs to the start is refused.
