@@ -85,6 +85,7 @@ fn gang(name: &str, min_member: u32, shape: &Arc<Shape>) -> Event {
         reservation: Reservation::Direct,
         placeholder_for: PlaceholderFor::Missing,
         style: Style::Soft,
+        mode: Mode::Strict,
         timeouts: Timeouts::default().with(Deadline::Completion, Some(30_000)),
         seat_hold: 60_000,
         errors: Vec::new(),

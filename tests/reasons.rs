@@ -123,6 +123,7 @@ fn of_pods() -> Vec<AskReason> {
         AskReason::TooLarge(excess()),
         AskReason::Capacity(class()),
         AskReason::Wanted(GangId { index: 0, generation: 0 }),
+        AskReason::SeatHeld(GangId { index: 0, generation: 0 }),
         AskReason::SeatTooSmall { resource: "memory".into(), more: 1, placeholder },
         AskReason::PlaceholderKept(refusal()),
         AskReason::BindRefused(refusal()),

@@ -126,6 +126,11 @@ pub struct TaskGroupSpec {
     /// go, and its pods are placed one by one. Hard: its placeholders go, its pods fail, and it is Killed.
     #[serde(default)]
     pub style: Style,
+    /// Whether seats are held before there is a node for each of them. Strict: all find nodes together, or none is held. NonStrict:
+    /// each is held as soon as there is a node for it, for waitTimeoutSeconds at most; two such gangs may keep each other
+    /// waiting for so long. In either mode no member runs before the whole gang has what it needs.
+    #[serde(default)]
+    pub mode: Mode,
     /// Seconds from the first pod on within which the whole application must fit the quota; after that it is Rejected until
     /// it is changed, or its pods are gone and others come. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -137,7 +142,7 @@ pub struct TaskGroupSpec {
     #[schemars(range(min = 1, max = 31_536_000))]
     pub placeholder_timeout_seconds: Option<u32>,
     /// Seconds within which nodes must be found for all of the application after they were found for some; after that it is
-    /// Rejected until it is changed, or its pods are gone and others come. Default: no limit.
+    /// Rejected until it is changed, or its pods are gone and others come. Default: no limit; 600 with mode NonStrict.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 31_536_000))]
     pub wait_timeout_seconds: Option<u32>,
@@ -173,6 +178,16 @@ pub enum Style {
     Soft,
     /// Placeholders go, and pods fail.
     Hard,
+}
+
+/// Whether seats are held before there is a node for each of them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum Mode {
+    /// No: all find nodes together, or none is held.
+    #[default]
+    Strict,
+    /// Yes: each is held as soon as there is a node for it.
+    NonStrict,
 }
 
 /// For whom placeholders are created.
@@ -368,7 +383,7 @@ fn unchanged() -> String {
     let alive = "has(oldSelf.status) && has(oldSelf.status.applicationState) && \
                  oldSelf.status.applicationState in ['Resuming', 'Running', 'Waiting']";
     let fixed = ["minMember", "minResource"].map(|field| format!("self.spec.{field} == oldSelf.spec.{field}"));
-    let optional = ["queue", "gangGroup", "reservation", "placeholderFor", "placeholderTemplate", "style"];
+    let optional = ["queue", "gangGroup", "reservation", "placeholderFor", "placeholderTemplate", "style", "mode"];
     let optional = optional.map(|field| schema::same("self.spec", "oldSelf.spec", field));
     format!("!({alive}) || ({} && {})", fixed.join(" && "), optional.join(" && "))
 }

@@ -155,6 +155,6 @@ pub(super) const fn is_of_its_gang(reason: &AskReason) -> bool {
         | AskReason::SeatTooSmall { .. }
         | AskReason::PlaceholderKept(_)
         | AskReason::BindRefused(_) => false,
-        AskReason::Rejected { .. } | AskReason::Gang(..) | AskReason::Wanted(_) => true,
+        AskReason::Rejected { .. } | AskReason::Gang(..) | AskReason::Wanted(_) | AskReason::SeatHeld(_) => true,
     }
 }

@@ -206,6 +206,9 @@ codes! {
          does, another pod says it differently, its application does not have the task group that it names, or the TaskGroup is there with another spec and counts; the message says what.";
     DeclarationRefused, Time, Warning,
         "Of an event of a pod: the API server refuses the TaskGroup that is made of what the pod declares; it is tried again.";
+    SeatHeld, Others, Warning,
+        "A node is held for the pod (mode NonStrict), and others of its gang have none yet. It is bound when the gang can start, or \
+         gives the node back after waitTimeoutSeconds. The message says what the gang waits for.";
     SeatTooSmall, Others, Warning, "The pod needs more than the seat kept for it, and the difference is not free.";
     PlaceholderKept, Time, Warning,
         "The API server, or admission, refuses to delete the placeholder whose seat the pod is to take; it is \

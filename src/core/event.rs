@@ -258,6 +258,16 @@ pub enum Style {
     Hard,
 }
 
+/// Whether seats are held before there is a node for each of them (01, 1.3; seed 002 "Strict and NonStrict").
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// No: all find nodes together, or none is held.
+    #[default]
+    Strict,
+    /// Yes: each is held as soon as there is a node for it.
+    NonStrict,
+}
+
 /// A TaskGroup as the core sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupSpec {
@@ -290,6 +300,8 @@ pub struct GroupSpec {
     pub placeholder_for: PlaceholderFor,
     /// What a placeholder timeout before the start does.
     pub style: Style,
+    /// Whether its seats are held one by one.
+    pub mode: Mode,
     /// How long what may last.
     pub timeouts: Timeouts,
     /// How long the room of a lost member is kept for the next one (01, 1.5); 0 = not at all.

@@ -8,12 +8,13 @@ use super::placeholder::{self, Blueprint, PlaceholderConfig};
 use super::quantity::Quantity;
 use super::show::{MAX_MESSAGE, TIMED_OUT};
 use super::spec_errors::Errors;
+use super::dialect::WAIT_TIMEOUT_SECONDS;
 use super::{digest, escape, group_check, pod, requests, syntax};
 use crate::api::task_group::{self as api, TaskGroup, TaskGroupStatus};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::base::resources::{PODS, Resources};
 use crate::core::codes::Code;
-use crate::core::event::{GroupSpec, PlaceholderFor, PlaceholderName, Remembered, Reservation, Style};
+use crate::core::event::{GroupSpec, Mode, PlaceholderFor, PlaceholderName, Remembered, Reservation, Style};
 use crate::core::model::countdown::{Deadline, Deadlines, TimedOut, Timeouts};
 use crate::core::model::lifecycle::AppState;
 use crate::core::shape::Shape;
@@ -63,6 +64,10 @@ pub fn group_spec(group: &TaskGroup) -> GroupSpec {
             api::Style::Soft => Style::Soft,
             api::Style::Hard => Style::Hard,
         },
+        mode: match group.spec.mode {
+            api::Mode::Strict => Mode::Strict,
+            api::Mode::NonStrict => Mode::NonStrict,
+        },
         timeouts: timeouts(group),
         seat_hold: 1_000 * u64::from(group.spec.seat_hold_seconds.unwrap_or(SEAT_HOLD_SECONDS).min(SEAT_HOLD_MOST)),
         errors: errors.into_sorted(),
@@ -102,7 +107,11 @@ pub fn seconds(group: &TaskGroup, what: Deadline) -> Option<u32> {
     match what {
         Deadline::Admission => group.spec.admission_timeout_seconds,
         Deadline::Placeholder => Some(group.spec.placeholder_timeout_seconds.unwrap_or(PLACEHOLDER_TIMEOUT_SECONDS)),
-        Deadline::Wait => group.spec.wait_timeout_seconds,
+        Deadline::Wait => group.spec.wait_timeout_seconds.or_else(|| match group.spec.mode {
+            api::Mode::Strict => None,
+            // What is held is held for nobody else.
+            api::Mode::NonStrict => Some(WAIT_TIMEOUT_SECONDS),
+        }),
         Deadline::Completion => Some(group.spec.completion_timeout_seconds.unwrap_or(COMPLETION_TIMEOUT_SECONDS)),
     }
 }

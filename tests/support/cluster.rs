@@ -9,7 +9,7 @@ use gangline::core::base::resources::{Limit, Resources};
 use gangline::core::codes::Code;
 use gangline::core::decision::{Decision, TerminationType};
 use gangline::core::event::{
-    AskSpec, BindOutcome, Event, GroupSpec, Mark, NamespaceSpec, Place, PlaceholderFor, PlaceholderName, QueueSpec,
+    AskSpec, BindOutcome, Event, GroupSpec, Mark, Mode, NamespaceSpec, Place, PlaceholderFor, PlaceholderName, QueueSpec,
     Remembered, Reservation, Role, Style,
 };
 use gangline::core::model::countdown::{Deadline, Timeouts};
@@ -189,6 +189,7 @@ impl Cluster {
             reservation: Reservation::Placeholder,
             placeholder_for: PlaceholderFor::Missing,
             style: Style::Soft,
+            mode: Mode::Strict,
             timeouts: timeouts(Deadline::Completion, 30),
             seat_hold: 0,
             errors: Vec::new(),

@@ -139,7 +139,12 @@ impl Scheduler {
         let Some(Turn::Past { rank, queue, need }) = self.books.gangs.get(id).and_then(Gang::turn).cloned() else {
             return Served::goes(0);
         };
-        if let Some((reason, _)) = self.refused_at_gate(id, queue, &rank, &need) {
+        if let Some((reason, next)) = self.refused_at_gate(id, queue, &rank, &need) {
+            if self.keeps_what_it_holds(id) {
+                self.books.block(id);
+                self.wait(id, reason);
+                return Served { placed: 0, next };
+            }
             self.close_gate_for(id, reason);
             self.take_turn(id);
             return Served::goes(0);

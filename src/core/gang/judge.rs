@@ -247,6 +247,7 @@ pub(in crate::core) fn disagreements(
         ("queue", path_said(first) != path_said(other)),
         ("reservation", first.reservation != other.reservation),
         ("style", first.style != other.style),
+        ("mode", first.mode != other.mode),
     ];
     let timeouts = Deadline::ALL
         .into_iter()

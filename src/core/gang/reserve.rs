@@ -76,12 +76,15 @@ impl Scheduler {
         self.books.touch_gang(id);
     }
 
-    /// One transaction over all open seats.
+    /// One transaction over all open seats; where they do not find nodes together and the mode allows it, over those
+    /// that do.
     pub(super) fn plan_or_wait(&mut self, id: GangId, queue: QueueId, rank: &Rank, need: &Totals) -> (u32, Next) {
         match self.planner.plan(&self.books, id) {
             Some(Ok(plan)) => (self.commit(id, queue, &plan), Next::Goes),
             Some(Err(short)) => {
-                (0, self.blocked(id, short, self.books.queues.refuses_behind(queue, rank, need, Before::All)))
+                let outranked = self.books.queues.refuses_behind(queue, rank, need, Before::All);
+                let held = if short.goes_on || outranked.is_some() { 0 } else { self.hold_some(id, queue) };
+                if held > 0 { (held, Next::Goes) } else { (0, self.blocked(id, short, outranked)) }
             }
             None => {
                 debug_assert!(false, "a gang that lacks members or placeholders waits for these");
@@ -96,13 +99,13 @@ impl Scheduler {
         if fit > 0 || has_others {
             self.some_found_nodes(id);
         }
-        if self.holds_something(id) {
+        if self.holds_something(id) && !self.books.holds_one_by_one(id) {
             let lost = self.books.groups_of(id).any(|group| group.seats.tally().open > 0);
             let short = need - fit;
             self.fall_back(id, if lost { Reason::ReservationLost { short } } else { Reason::JoinedLate { short } });
             return Next::Goes;
         }
-        if let Some(refused) = outranked.filter(|_| !goes_on) {
+        if let Some(refused) = outranked.filter(|_| !goes_on && !self.holds_something(id)) {
             // Its placeholders may have come out larger than those of the plan on trial: that is not believed again.
             self.books.gangs[id].tried = Some(Tried { room: Room::Any, ..self.tried(id, &short) });
             self.close_gate_for(id, Reason::WaitingBehind { fit, need, refused });
@@ -123,8 +126,8 @@ impl Scheduler {
     /// What a plan lacked that fell short.
     pub(super) fn tried(&self, id: GangId, short: &Shortage) -> Tried {
         let Shortage { class, fit, need, has_others, .. } = *short;
-        // The first node for any of them begins the time that `waitTimeoutSeconds` bounds.
-        let lacks = if self.awaits_a_first_node(id) { 1 } else { need };
+        // The first node for any of them begins the time that `waitTimeoutSeconds` bounds, or is held.
+        let lacks = if self.awaits_a_first_node(id) || self.books.holds_one_by_one(id) { 1 } else { need };
         // What is kept for it is there for nobody else: bounds say nothing of it.
         let is_alone = !has_others && self.books.kept_of_gang(id).is_empty();
         let lacks_alone = is_alone && self.planner.bounds.is_short(class, lacks);
@@ -167,33 +170,70 @@ impl Scheduler {
             || originators.any(|ask| matches!(self.books.asks[ask].state, AskState::Assumed { .. }))
     }
 
-    /// Puts the whole plan on the books: placeholders are bound now, real pods when all seats are satisfied.
+    /// Puts the whole plan on the books.
     fn commit(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) -> u32 {
-        let mut ask = Totals::default();
-        plan.iter().for_each(|(chosen, _)| ask.add(self.books.request(*chosen), 1));
+        let ask = self.ask_of(plan);
         let beyond = self.books.beyond_kept(id, ask.clone());
         if let Some(refused) = self.books.queues.refuses(queue, &beyond) {
-            self.too_large_for_quota(id, ask, Reason::WaitingForQuota(refused));
+            let reason = Reason::WaitingForQuota(refused);
+            if self.keeps_what_it_holds(id) {
+                self.wait(id, reason);
+            } else {
+                self.too_large_for_quota(id, ask, reason);
+            }
             self.take_turn(id);
             return 0;
         }
+        self.hold(id, queue, plan);
+        self.books.leave_front(id);
+        self.books.take_no_turn(id);
+        let (have, need) = self.progress(id);
+        self.wait(id, Reason::BindingPlaceholders { have, need });
+        plan.len() as u32
+    }
+
+    /// NonStrict: holds the seats for which there are nodes, although not for all (01, 1.3). Whoever finds none has no
+    /// effect on the others.
+    fn hold_some(&mut self, id: GangId, queue: QueueId) -> u32 {
+        if !self.books.holds_one_by_one(id) {
+            return 0;
+        }
+        let plan = self.planner.plan_some(&self.books, id);
+        let beyond = self.books.beyond_kept(id, self.ask_of(&plan));
+        if plan.is_empty() || self.books.queues.refuses(queue, &beyond).is_some() {
+            return 0;
+        }
+        self.hold(id, queue, &plan);
+        self.some_found_nodes(id);
+        self.books.touch_gang(id);
+        plan.len() as u32
+    }
+
+    /// Whether a gang holds seats one by one, and so gives none back for what the others lack: its timeouts bound that.
+    pub(super) fn keeps_what_it_holds(&self, id: GangId) -> bool {
+        self.books.holds_one_by_one(id) && self.holds_something(id)
+    }
+
+    /// What the pods of a plan request.
+    fn ask_of(&self, plan: &[(AskId, NodeId)]) -> Totals {
+        let mut ask = Totals::default();
+        plan.iter().for_each(|(chosen, _)| ask.add(self.books.request(*chosen), 1));
+        ask
+    }
+
+    /// Puts a plan on the books: placeholders are bound now, real pods when all seats are satisfied.
+    fn hold(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) {
         // From now on the gate counts open seats by the announced size again: those that are lost later.
         self.books.gangs[id].real_ask = None;
-        let count = plan.len() as u32;
         if let Some(place) = self.books.gangs[id].place().filter(|_| !self.holds_something(id)) {
             let rank = place.rank.clone();
             self.note_start(queue, &rank);
         }
-        self.books.leave_front(id);
         self.spend_kept(id);
         self.tell_own_seats(plan);
         for (chosen, node) in plan {
             self.assume(*chosen, *node, queue);
         }
-        self.books.take_no_turn(id);
-        let (have, need) = self.progress(id);
-        self.wait(id, Reason::BindingPlaceholders { have, need });
-        count
     }
 
     /// Where placeholders are made for all, whoever is given a seat of its own is so since the template lacks something

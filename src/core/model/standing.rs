@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::core::base::ids::{AppId, AskId, GangId, GroupId, Key, QueueId};
+use crate::core::event::Mode;
 use crate::core::model::application::App;
 use crate::core::model::books::Books;
 use crate::core::model::countdown::{Countdown, Deadline, Deadlines};
@@ -191,6 +192,12 @@ impl Books {
     /// The task groups of a gang, in the order of their names.
     pub fn groups_of(&self, gang: GangId) -> impl Iterator<Item = &Group> {
         self.gangs[gang].groups.iter().map(|group| &self.groups[*group])
+    }
+
+    /// Whether seats of a gang are held before there is a node for each of them (NonStrict).
+    pub fn holds_one_by_one(&self, gang: GangId) -> bool {
+        // All task groups of a gang have the same mode.
+        self.groups_of(gang).next().is_some_and(|group| group.spec().mode == Mode::NonStrict)
     }
 
     /// The queue of a gang, while its applications are in one.

@@ -94,6 +94,26 @@ impl Planner {
         plan
     }
 
+    /// As many candidates as find nodes, for gangs whose seats are held one by one, in the order of the candidates. Nothing
+    /// is learned of room here: what was found is not on the books yet.
+    pub(in crate::core) fn plan_some(&mut self, books: &Books, gang: GangId) -> Plan {
+        self.own(books.kept_of_gang(gang));
+        let mut plan = Plan::new();
+        self.begin(books);
+        for of_group in candidates(books, gang, None).unwrap_or_default() {
+            let mut open = need_of(books, &of_group);
+            for alike in of_group.chunk_by(|a, b| a.class == b.class) {
+                let placed = self.fill_beside(books, alike[0].class, alike.len().min(open) as u32);
+                let nodes = placed.iter().flat_map(|placed| std::iter::repeat_n(placed.node, placed.count as usize));
+                let before = plan.len();
+                plan.extend(alike.iter().zip(nodes).filter_map(|(candidate, node)| Some((candidate.ask?, node))));
+                open -= plan.len() - before;
+            }
+        }
+        self.own(Vec::new());
+        plan
+    }
+
     /// Whether the nodes suffice for a gang with the placeholders that would be made for it; else where they fall
     /// short. Says nothing of a gang that lacks members.
     pub(in crate::core) fn try_out(&mut self, books: &Books, gang: GangId, form: &Form) -> Option<Shortage> {

@@ -70,7 +70,7 @@ impl Planner {
     }
 
     /// Begins a plan, with the room that is kept for its gang.
-    fn begin(&mut self, books: &Books) {
+    pub(super) fn begin(&mut self, books: &Books) {
         self.overlay.begin();
         for kept in &self.own {
             credit_kept(&mut self.overlay, books, *kept);
@@ -111,6 +111,14 @@ impl Planner {
         if fit < count {
             self.bounds.learn(books, class, 0);
         }
+        &self.placed
+    }
+
+    /// The nodes for as many pods of a class as fit beside what this plan has placed.
+    pub(super) fn fill_beside(&mut self, books: &Books, class: ClassId, count: u32) -> &[Placed] {
+        self.placed.clear();
+        let demand = Demand { class, count };
+        fill_some(&books.nodes, &books.classes, &mut self.overlay, demand, &mut self.placed);
         &self.placed
     }
 
@@ -196,10 +204,7 @@ impl Planner {
             self.overlay.take(not, &shape.request, &shape.ports, u32::MAX);
         }
         // That no other node has room does not say that none has.
-        self.placed.clear();
-        let demand = Demand { class, count: 1 };
-        fill_some(&books.nodes, &books.classes, &mut self.overlay, demand, &mut self.placed);
-        self.placed.first().map(|placed| placed.node)
+        self.fill_beside(books, class, 1).first().map(|placed| placed.node)
     }
 
     /// Whether a seat can be kept where it is: the node takes such pods, and is not overdrawn.

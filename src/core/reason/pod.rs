@@ -34,6 +34,8 @@ pub enum AskReason {
     Gang(GangId, Reason),
     /// The plan of its gang wanted a node for it, and there are too few nodes.
     Wanted(GangId),
+    /// A node is held for it, and others of its gang have none.
+    SeatHeld(GangId),
     /// Its queue is not defined, not a leaf, or drains.
     Queue(RejectReason),
     /// Whether its queue exists is not known yet.
@@ -72,6 +74,7 @@ impl AskReason {
             Self::Refused(objection) => objection.code(),
             Self::Rejected { code, .. } => *code,
             Self::Gang(_, reason) => reason.code(),
+            Self::SeatHeld(_) => Code::SeatHeld,
             Self::Queue(reason) => reason.code(),
             Self::QueueUnknown(_) => Code::WaitingForQueues,
             Self::NamespaceUnknown(_) => Code::WaitingForNamespace,
@@ -88,7 +91,7 @@ impl AskReason {
     /// The gang whose reason it shares.
     pub const fn gang(&self) -> Option<GangId> {
         match self {
-            Self::Gang(gang, _) | Self::Wanted(gang) => Some(*gang),
+            Self::Gang(gang, _) | Self::Wanted(gang) | Self::SeatHeld(gang) => Some(*gang),
             Self::TaskGroupNotFound { .. }
             | Self::ApplicationClosed(_)
             | Self::Refused(_)
@@ -120,7 +123,7 @@ impl AskReason {
             | Self::BehindFirst(_)
             | Self::TooLarge(_)
             | Self::PlaceholderKept(_) => self.to_string(),
-            Self::Gang(..) | Self::Wanted(_) => "of its gang".to_owned(),
+            Self::Gang(..) | Self::Wanted(_) | Self::SeatHeld(_) => "of its gang".to_owned(),
             Self::Quota(_) | Self::Capacity(_) | Self::SeatTooSmall { .. } | Self::BindRefused(_) => String::new(),
         }
     }
@@ -150,6 +153,9 @@ impl fmt::Display for AskReason {
             Self::TooLarge(excess) => f.write_str(&never_sentence("the pod", excess)),
             Self::Capacity(_) => f.write_str("no node fits"),
             Self::Wanted(_) => f.write_str("the gang does not fit the nodes"),
+            Self::SeatHeld(_) => f.write_str(
+                "a node is held for the pod, which is bound when the others of its gang have one, too (mode NonStrict)",
+            ),
             Self::SeatTooSmall { resource, more, .. } => {
                 let more = Amount(resource, i128::from(*more));
                 write!(f, "the pod needs {more} {resource} more than the seat kept for it, and that is not free")

@@ -10,7 +10,7 @@ use crate::core::event::{Place, Role, Style, Submitter};
 use crate::core::gang::judge::placeholder_ask;
 use crate::core::gang::replace::excess_refused;
 use crate::core::model::application::App;
-use crate::core::model::ask::{AskState, Shown, WaitsFor};
+use crate::core::model::ask::{Ask, AskState, Shown, WaitsFor};
 use crate::core::model::countdown::{Deadlines, TimedOut};
 use crate::core::model::gang::Stage;
 use crate::core::model::group::{Ended, Group, Members};
@@ -190,7 +190,7 @@ impl Scheduler {
         }
         let cools = matches!(ask.state, AskState::Assumed { sent: true, .. }) && ask.refused.is_some();
         if ask.state != AskState::Waiting && !cools {
-            return None;
+            return self.held_reason(ask);
         }
         match &ask.spec.place {
             Place::Refused(objection) => return Some(AskReason::Refused(objection.clone())),
@@ -263,6 +263,13 @@ impl Scheduler {
         }
     }
 
+    /// Why a pod waits that has a node and is not bound: in mode NonStrict others of its gang may have none for long.
+    fn held_reason(&self, ask: &Ask) -> Option<AskReason> {
+        let gang = self.books.apps[ask.app?].gang;
+        let is_held = matches!(ask.state, AskState::Assumed { sent: false, .. }) && self.books.holds_one_by_one(gang);
+        (is_held && self.books.gangs[gang].is_before_start()).then_some(AskReason::SeatHeld(gang))
+    }
+
     fn gang_reason(&self, gang: GangId) -> Option<AskReason> {
         self.books.gangs[gang].waits.clone().map(|reason| AskReason::Gang(gang, reason))
     }
@@ -326,6 +333,10 @@ impl Scheduler {
             AskReason::Gang(gang, reason) => self.gang_words(*gang, reason, said),
             AskReason::Wanted(gang) => match &self.books.gangs[*gang].waits {
                 Some(waits) => self.gang_words(*gang, waits, said),
+                None => reason.to_string(),
+            },
+            AskReason::SeatHeld(gang) => match &self.books.gangs[*gang].waits {
+                Some(waits) => format!("{reason}: {}", self.gang_words(*gang, waits, said)),
                 None => reason.to_string(),
             },
             AskReason::TaskGroupNotFound { .. }
@@ -529,7 +540,8 @@ impl Scheduler {
             },
             AppState::New | AppState::Accepted => match waits {
                 Some(reason) => {
-                    self.gang_words(app.gang, reason, said) + &self.kept_words(app) + &self.holds_up(app.gang)
+                    let words = self.gang_words(app.gang, reason, said) + &self.held_words(app.gang);
+                    words + &self.kept_words(app) + &self.holds_up(app.gang)
                 }
                 None => "submitted; not planned yet".into(),
             },
@@ -551,6 +563,18 @@ impl Scheduler {
                 None => completed(group).1,
             },
         }
+    }
+
+    /// `; 3 of 5 seats are held meanwhile`, of a gang whose seats are held one by one; empty where none is.
+    fn held_words(&self, id: GangId) -> String {
+        let held = self.books.groups_of(id).map(|group| group.seats.tally()).fold(0, |held, tally| {
+            held + tally.assumed + tally.held
+        });
+        if held == 0 || !self.books.holds_one_by_one(id) {
+            return String::new();
+        }
+        let all: u32 = self.books.groups_of(id).map(|group| group.seats.len()).sum();
+        format!("; {held} of {all} seats are held meanwhile")
     }
 
     fn resuming_words(&self, app: &App) -> String {

@@ -20,6 +20,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::pod_group::{Agreed, Reference, System, Terms};
 use super::{Declared, Spoken, Warnings, coscheduling, hashed, said};
+use crate::api::task_group::Mode;
 use crate::core::base::ids::Text;
 use crate::core::model::countdown::Deadline;
 use crate::shim::group_check::{MAX_MEMBERS, MAX_RESOURCES, range_of};
@@ -85,7 +86,7 @@ pub fn read(pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
         return None;
     }
     reading.refuse_what_is_not_read();
-    reading.refuse_modes();
+    reading.refuse_policies();
     let queue = coscheduling::queue(pod, &mut reading.errors);
     let spoken = Spoken { system: SYSTEM, queue, ..Spoken::default() };
     let spoken = match object {
@@ -99,10 +100,10 @@ pub fn read(pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
 pub(super) fn of_object(metadata: &ObjectMeta, min_member: Option<u32>, errors: &mut Errors) -> (Terms, Vec<Text>) {
     let mut reading = Reading::of(metadata);
     reading.refuse_what_is_not_read();
-    reading.refuse_modes();
+    reading.refuse_policies();
     reading.check_total(min_member);
     let team = reading.team(metadata.name.as_deref().unwrap_or_default());
-    let terms = Terms { min_member, wait_seconds: reading.wait_seconds(CONFIGURED), team };
+    let terms = Terms { min_member, wait_seconds: reading.wait_seconds(CONFIGURED), mode: reading.mode(), team };
     errors.extend(reading.errors.into_sorted());
     (terms, reading.warnings.0)
 }
@@ -167,6 +168,7 @@ impl<'a> Reading<'a> {
         let (name, min_member) = (self.name(), self.required_min());
         let team = name.and_then(|name| self.team(name)).unwrap_or_default();
         let wait = self.wait_seconds(&format!("{wait_timeout_seconds}s")).unwrap_or(wait_timeout_seconds);
+        let mode = self.mode();
         self.check_total(min_member);
         let application = name.map(|name| application(name, &team));
         let mut spoken = Spoken { application, group: name.map(Text::from), ..spoken };
@@ -174,7 +176,8 @@ impl<'a> Reading<'a> {
             (Some(name), Some(0)) => spoken.left_out.push(self.left_out(name, &team)),
             (Some(name), Some(min_member)) => {
                 let (queue, min_resource) = (spoken.queue.clone(), min_resource(pod));
-                let agreed = Agreed { name, queue, min_member, min_resource, wait_seconds: wait, team: &team };
+                let mode = mode.unwrap_or_default();
+                let agreed = Agreed { name, queue, min_member, min_resource, wait_seconds: wait, mode, team: &team };
                 let declared = Declared { name: name.into(), spec: agreed.task_group(), owner: super::owner(pod) };
                 spoken.declares.push(Arc::new(declared));
             }
@@ -198,7 +201,8 @@ impl<'a> Reading<'a> {
             self.errors.add(MIN, "0 has no meaning for a gang that is an object: leave its label out");
         }
         self.check_total(min_member);
-        let terms = Terms { min_member, wait_seconds: self.wait_seconds(CONFIGURED), team: self.team(name) };
+        let (wait_seconds, mode) = (self.wait_seconds(CONFIGURED), self.mode());
+        let terms = Terms { min_member, wait_seconds, mode, team: self.team(name) };
         let reference = Reference {
             system: System::Koordinator,
             name: name.into(),
@@ -223,12 +227,19 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn refuse_modes(&mut self) {
-        match self.annotation(MODE) {
-            None | Some("Strict") => {}
-            Some("NonStrict") => self.errors.add(MODE, "NonStrict is not supported yet, only Strict is"),
-            Some(other) => self.take_default(MODE, other, "is no mode", "Strict"),
+    /// Whether seats are held one by one, if that is said. What is no mode says Strict, as in Koordinator.
+    fn mode(&mut self) -> Option<Mode> {
+        match self.annotation(MODE)? {
+            "Strict" => Some(Mode::Strict),
+            "NonStrict" => Some(Mode::NonStrict),
+            other => {
+                self.take_default(MODE, other, "is no mode", "Strict");
+                Some(Mode::Strict)
+            }
         }
+    }
+
+    fn refuse_policies(&mut self) {
         let (policy, alias) = (self.annotation(POLICY), self.annotation(POLICY_ALIAS));
         let key = if policy.is_some() { POLICY } else { POLICY_ALIAS };
         match policy.or(alias) {

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Declared, koordinator};
-use crate::api::task_group::{Reservation, TaskGroupSpec};
+use crate::api::task_group::{Mode, Reservation, TaskGroupSpec};
 use crate::core::base::ids::{Text, Uid};
 use crate::core::model::countdown::Deadline;
 use crate::core::reason::SpecError;
@@ -183,6 +183,8 @@ pub struct Terms {
     pub min_member: Option<u32>,
     /// Seconds for which some may have found nodes and not all.
     pub wait_seconds: Option<u32>,
+    /// Whether seats are held one by one.
+    pub mode: Option<Mode>,
     /// The gangs with which it starts, as `namespace/name`, itself among them. None where that is not said; alone where it is empty.
     pub team: Option<BTreeSet<String>>,
 }
@@ -263,7 +265,7 @@ impl Reference {
         if !found.problems.is_empty() {
             return Err(found.problems.clone());
         }
-        let Terms { min_member, wait_seconds, team } = &self.terms;
+        let Terms { min_member, wait_seconds, mode, team } = &self.terms;
         let team = team.as_ref().or(found.terms.team.as_ref()).cloned().unwrap_or_default();
         let spec = Agreed {
             name: &self.name,
@@ -271,6 +273,7 @@ impl Reference {
             min_member: min_member.or(found.terms.min_member).unwrap_or(1),
             min_resource: self.min_resource.clone(),
             wait_seconds: wait_seconds.or(found.terms.wait_seconds).unwrap_or(self.wait_seconds),
+            mode: mode.or(found.terms.mode).unwrap_or_default(),
             team: &team,
         };
         Ok(Declared { name: self.name.clone(), spec: spec.task_group(), owner: found.owner.clone() })
@@ -294,6 +297,7 @@ pub(super) struct Agreed<'a> {
     pub(super) min_member: u32,
     pub(super) min_resource: BTreeMap<String, Quantity>,
     pub(super) wait_seconds: u32,
+    pub(super) mode: Mode,
     pub(super) team: &'a BTreeSet<String>,
 }
 
@@ -309,6 +313,7 @@ impl Agreed<'_> {
             gang_group: listed.collect(),
             reservation: Reservation::Direct,
             wait_timeout_seconds: Some(self.wait_seconds),
+            mode: self.mode,
             ..TaskGroupSpec::default()
         }
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::api::names;
-use crate::api::task_group::{Reservation, TaskGroupSpec};
+use crate::api::task_group::{Mode, Reservation, TaskGroupSpec};
 use crate::core::reason::SpecError;
 use crate::shim::dialect::{Dialect, WAIT_TIMEOUT_SECONDS};
 
@@ -85,13 +85,13 @@ fn who_says_nothing_is_not_read() {
 #[test]
 fn who_names_a_pod_group_refers_to_it() {
     let said = |labels: Value, annotations: Value| read(&pod(&labels, &annotations), 600).expect("it speaks");
-    let spoken = said(json!({POD_GROUP: "pg", NAME_LABEL: "a"}), json!({MIN: "2", WAIT: "1m"}));
+    let spoken = said(json!({POD_GROUP: "pg", NAME_LABEL: "a"}), json!({MIN: "2", WAIT: "1m", MODE: "NonStrict"}));
     let reference = spoken.refers.as_ref().expect("it names one");
     assert_eq!((&*reference.name, &*reference.words()), ("pg", "PodGroup pg of scheduling.sigs.k8s.io"));
-    let terms = Terms { min_member: Some(2), wait_seconds: Some(60), team: None };
+    let terms = Terms { min_member: Some(2), wait_seconds: Some(60), mode: Some(Mode::NonStrict), team: None };
     assert_eq!((&reference.terms, spoken.declares.len(), spoken.application), (&terms, 0, None));
     assert_eq!((spoken.group.as_deref(), spoken.warnings.len(), spoken.problems.len()), (Some("pg"), 1, 0));
-    for (annotations, key) in [(json!({MIN: "0"}), MIN), (json!({MIN: "x"}), MIN), (json!({MODE: "NonStrict"}), MODE)] {
+    for (annotations, key) in [(json!({MIN: "0"}), MIN), (json!({MIN: "x"}), MIN)] {
         let spoken = said(json!({POD_GROUP: "pg"}), annotations);
         assert_eq!((fields(&spoken.problems), spoken.refers), (vec![key], None));
     }
@@ -138,7 +138,6 @@ fn what_is_wrong_or_not_supported_is_named_where_it_is_written() {
         (json!({"min-available": " 3"}), at("min-available")),
         (json!({"min-available": "100001"}), at("min-available")),
         (json!({"min-available": huge}), at("min-available")),
-        (json!({"mode": "NonStrict"}), at("mode")),
         (json!({"match-policy": "waiting-and-running"}), at("match-policy")),
         (json!({"match-policy": "only-waiting"}), at("match-policy")),
         (json!({"timeout": "true"}), at("timeout")),
@@ -163,7 +162,7 @@ fn what_is_wrong_or_not_supported_is_named_where_it_is_written() {
     let queue = said(&json!({NAME_LABEL: "a", MIN_LABEL: "3", (names::QUEUE): "root..x"}), &json!({}));
     assert_eq!(fields(&queue.problems), [names::QUEUE]);
     let all = annotated(
-        &json!({"name": "A", "min-available": "x", "mode": "NonStrict", "timeout": "true", "groups": "[\"\"]"}),
+        &json!({"name": "A", "min-available": "x", "match-policy": "only-waiting", "timeout": "true", "groups": "[\"\"]"}),
     );
     assert_eq!(all.problems.len(), 4, "all at once, and no list without a gang: {:?}", all.problems);
 }
@@ -214,6 +213,7 @@ fn koordinators_defaults_are_taken_and_told() {
         (json!({"mode": "Strict"}), 0),
         (json!({"mode": ""}), 0),
         (json!({"mode": "strict"}), 1),
+        (json!({"mode": "nonstrict"}), 1),
         (json!({"match-policy": "once-satisfied"}), 0),
         (json!({"match-policy": "sometimes"}), 1),
         (json!({"timeout": "false"}), 0),
@@ -230,6 +230,7 @@ fn koordinators_defaults_are_taken_and_told() {
         let spoken = annotated(&more);
         let spec = spec(&spoken);
         assert_eq!((spec.min_member, spec.gang_group.len(), spoken.application.as_deref()), (3, 0, Some("a")));
+        assert_eq!(spec.mode, Mode::Strict);
         assert_eq!(spoken.warnings.len(), warnings, "{:?}", spoken.warnings);
         assert!(spoken.warnings.iter().all(|warning| warning.chars().count() <= 201), "{:?}", spoken.warnings);
     }
