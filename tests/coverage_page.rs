@@ -30,6 +30,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_limits", "src/core/model/queue/share.rs"),
     ("spec_loss", "src/core/facts/pods.rs"),
     ("spec_lost_again", "src/core/gang/reserve.rs"),
+    ("spec_modes", "src/core/gang/reserve.rs, src/core/place/plan.rs"),
     ("spec_namespaces", "src/core/model/namespaces.rs, src/core/facts/namespaces.rs"),
     ("spec_order", "src/core/order"),
     ("spec_ordinary", "src/core/model/membership.rs"),
@@ -66,7 +67,7 @@ const OTHERWISE: &str = "\
 | a placeholder timeout ends a reservation that is partly allocated | it ends one that nobody came for: a gang holds all of its seats or none | 01, 1.3: no hold and wait |
 | each pod generates a placeholder, the first pod too | so with `placeholderFor: all`; by default members that exist take seats directly, and pods outside task groups always | 01, 1.3: no call for what need not be held |
 | pods of a gang that timed out are annotated with `gang.scheduling.koordinator.sh/timeout` | the TaskGroup has the condition TimedOut, and each pod says so in its own | it is read of pods and not yet written to them |
-| NonStrict: seats are held as capacity comes | every gang is Strict, and a pod that says otherwise is refused | NonStrict comes with a later part of Koordinator's dialect |
+| a NonStrict gang accumulates quota pod by pod | its whole ask must fit the queue before any seat is held; only nodes are accumulated | ADR 39: a deadlock over quota has no use |
 ";
 
 /// A test, and the sentence that it shows.

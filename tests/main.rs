@@ -60,6 +60,7 @@ mod spec_koordinator;
 mod spec_limits;
 mod spec_loss;
 mod spec_lost_again;
+mod spec_modes;
 mod spec_namespaces;
 mod spec_order;
 mod spec_ordinary;

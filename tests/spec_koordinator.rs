@@ -1,10 +1,10 @@
 //! Gangs as pods declare them in Koordinator's words (the fourth seed, 002; design 03, 3.4): sentence by sentence, as far as they
-//! are of labels and annotations of pods; those of PodGroup objects are in `spec_pod_groups.rs`. Those about modes and match policies
+//! are of labels and annotations of pods; those of PodGroup objects are in `spec_pod_groups.rs`. Those about match policies
 //! show that these are refused.
 
 use std::collections::BTreeSet;
 
-use gangline::api::task_group::{Reservation, TaskGroup};
+use gangline::api::task_group::{Mode, Reservation, TaskGroup};
 use gangline::controller::Controller;
 use gangline::core::codes::Code;
 use gangline::shim::dialect::Dialect;
@@ -205,15 +205,33 @@ fn a_total_number_delays_nothing() {
 
 /// Seed 002 "Annotation way": "gang.scheduling.koordinator.sh/mode determines Strict or NonStrict. Default is Strict."
 #[test]
-fn strict_is_the_only_mode_yet() {
+fn the_mode_is_strict_if_nothing_else_is_said() {
     let (_, calls) = played(&gang("g", 2, 2, &json!({"mode": "Strict", "match-policy": "once-satisfied"})));
     assert_eq!((bound(&calls).len(), adjusted(&calls).len()), (2, 0));
-    is_refused(&gang("g", 1, 1, &json!({"mode": "NonStrict"}))[0], &["mode", "NonStrict is not supported yet"]);
     for policy in ["waiting-and-running", "only-waiting"] {
         is_refused(&gang("g", 1, 1, &json!({"match-policy": policy}))[0], &["match-policy", policy]);
     }
     let (_, calls) = played(&gang("g", 1, 1, &json!({"mode": "strict"})));
     assert_eq!((bound(&calls).len(), adjusted(&calls).len()), (1, 1));
+}
+
+/// Seed 002 "Strict and NonStrict": "In NonStrict, if a pod failed to be scheduled, it has no impact on any other pod. We will continue
+/// to accumulate the allocated pod until the condition of Gang is met." The pods say it, or their PodGroup.
+#[test]
+fn a_gang_that_is_not_strict_holds_what_it_finds() {
+    let mode = |gang: &[Value]| made(&played(gang).1)[0].spec.mode;
+    assert_eq!(mode(&gang("g", 1, 1, &json!({"mode": "NonStrict"}))), Mode::NonStrict);
+    assert_eq!(mode(&gang("g", 1, 1, &json!({}))), Mode::Strict);
+    for (mode, bound_after) in [("NonStrict", 0), ("Strict", 1)] {
+        let mut driven = cluster();
+        see(&mut driven, &gang("g", 17, 17, &json!({"mode": mode})));
+        run(&mut driven, 10);
+        see(&mut driven, &[pod("other", &json!({}), &json!({}))]);
+        let calls = run(&mut driven, 10);
+        assert_eq!(bound(&calls).len(), bound_after, "{mode}: all 16 cores of the node are held, or none");
+        driven.upsert(Kind::Node, &node("n2"));
+        assert_eq!(bound(&run(&mut driven, 10)).len(), 18 - bound_after, "{mode}");
+    }
 }
 
 /// The list of a group of the pods' namespace.

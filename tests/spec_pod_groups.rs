@@ -185,9 +185,10 @@ fn annotations_of_koordinators_pod_groups_are_read() {
     assert_eq!((made(&calls)[0].spec.gang_group.len(), bound(&calls).len()), (2, 0));
     see(&mut driven, &pods(KOORDINATOR_LABEL, "b", 1));
     assert_eq!(bound(&run(&mut driven, 5)), ["a-0", "b-0"].into());
-    for (annotations, place) in
-        [(json!({"mode": "NonStrict"}), "mode"), (json!({"network-topology-spec": "{}"}), "topology")]
-    {
+    for (annotations, place) in [
+        (json!({"match-policy": "only-waiting"}), "match-policy"),
+        (json!({"network-topology-spec": "{}"}), "topology"),
+    ] {
         let mut driven = cluster();
         driven.upsert(Kind::KoordinatorPodGroup, &annotated(pod_group("g", &spec), &annotations));
         see(&mut driven, &pods(KOORDINATOR_LABEL, "g", 1));
@@ -488,7 +489,7 @@ fn a_pod_group_that_becomes_wrong_is_told_of() {
     see(&mut driven, &pods(KOORDINATOR_LABEL, "g", 2));
     assert_eq!(wrong(&run(&mut driven, 5)).len(), 0);
     for (object, place) in [
-        (annotated(right.clone(), &json!({"mode": "NonStrict"})), "mode"),
+        (annotated(right.clone(), &json!({"match-policy": "only-waiting"})), "match-policy"),
         (pod_group("g", &json!({"minMember": 0})), "spec.minMember"),
     ] {
         driven.upsert(kind, &object);

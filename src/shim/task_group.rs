@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
+use super::dialect::WAIT_TIMEOUT_SECONDS;
 use super::placeholder::{self, Blueprint, PlaceholderConfig};
 use super::quantity::Quantity;
 use super::show::{MAX_MESSAGE, TIMED_OUT};
 use super::spec_errors::Errors;
-use super::dialect::WAIT_TIMEOUT_SECONDS;
 use super::{digest, escape, group_check, pod, requests, syntax};
 use crate::api::task_group::{self as api, TaskGroup, TaskGroupStatus};
 use crate::core::base::ids::{Key, Text, Uid};
@@ -264,7 +264,9 @@ mod tests {
             (vec![Key::new("data", "executors")], [None, Some(900_000), None, Some(30_000)])
         );
         assert_eq!(spec.seat_hold, 60_000);
-        assert_eq!(spec.style, Style::Soft);
+        assert_eq!((spec.style, spec.mode), (Style::Soft, Mode::Strict));
+        let one_by_one = group_spec(&group(&json!({"spec.mode": "NonStrict"})));
+        assert_eq!((one_by_one.mode, one_by_one.timeouts.of(Deadline::Wait)), (Mode::NonStrict, Some(600_000)));
         assert_eq!((spec.reservation, spec.placeholder_for), (Reservation::Placeholder, PlaceholderFor::Missing));
         assert_eq!((spec.errors, spec.remembered), (vec![], Remembered::default()));
         assert_eq!(spec.shape.request, spec.min_resource);

@@ -567,9 +567,11 @@ impl Scheduler {
 
     /// `; 3 of 5 seats are held meanwhile`, of a gang whose seats are held one by one; empty where none is.
     fn held_words(&self, id: GangId) -> String {
-        let held = self.books.groups_of(id).map(|group| group.seats.tally()).fold(0, |held, tally| {
-            held + tally.assumed + tally.held
-        });
+        let held = self
+            .books
+            .groups_of(id)
+            .map(|group| group.seats.tally())
+            .fold(0, |held, tally| held + tally.assumed + tally.held);
         if held == 0 || !self.books.holds_one_by_one(id) {
             return String::new();
         }

@@ -1,6 +1,6 @@
 //! What Koordinator asserts of pods that have found a node, and of those that found none.
 
-use super::{NO_NON_STRICT, NO_POLICY};
+use super::NO_POLICY;
 use crate::peers::table::Row;
 use crate::peers::table::Verdict::{Different, Same};
 
@@ -36,13 +36,13 @@ pub(super) const ROWS: &[Row] = &[
         "core TestPermit: pod3 belongs to gangA that doesn't have enough assumed pods, once satisfied, but matchPolicy not once satisfied",
         "with `only-waiting` it waits for others all the same",
         NO_POLICY,
-        &["spec_koordinator::strict_is_the_only_mode_yet"],
+        &["spec_koordinator::the_mode_is_strict_if_nothing_else_is_said"],
     ),
     Row::of(
         "core TestPermit: pod3 …, but with Running pods is enough, matchPolicy waiting-and-running (two cases)",
         "running pods count with `waiting-and-running`, and not with `only-waiting`",
         NO_POLICY,
-        &["spec_koordinator::strict_is_the_only_mode_yet"],
+        &["spec_koordinator::the_mode_is_strict_if_nothing_else_is_said"],
     ),
     Row::of(
         "core TestPermit: pod4 belongs to gangB that gangA has resourceSatisfied",
@@ -93,7 +93,7 @@ pub(super) const ROWS: &[Row] = &[
         "TestPermit: pod4 belongs to gangA that gangA has resourceSatisfied, but gangA matchPolicy is not once-satisfied",
         "with `only-waiting`, too, as soon as enough of them wait",
         NO_POLICY,
-        &["spec_koordinator::strict_is_the_only_mode_yet"],
+        &["spec_koordinator::the_mode_is_strict_if_nothing_else_is_said"],
     ),
     Row::of(
         "TestPermit: pod5 belongs to gangB that gangB has resourceSatisfied, but gangA has not satisfied",
@@ -136,13 +136,16 @@ pub(super) const ROWS: &[Row] = &[
         "TestPostFilter: gangA is resourceSatisfied but matchPolicy is only-waiting, reject the gang",
         "with `only-waiting` it makes those that wait give their nodes back",
         NO_POLICY,
-        &["spec_koordinator::strict_is_the_only_mode_yet"],
+        &["spec_koordinator::the_mode_is_strict_if_nothing_else_is_said"],
     ),
     Row::of(
         "TestPostFilter: resource not Satisfied,but gangB is NonStrictMode,do not reject the gang",
         "in a `NonStrict` gang those that wait keep their nodes",
-        NO_NON_STRICT,
-        &["spec_koordinator::strict_is_the_only_mode_yet"],
+        Same,
+        &[
+            "spec_koordinator::a_gang_that_is_not_strict_holds_what_it_finds",
+            "spec_modes::a_member_that_fits_nowhere_has_no_effect_on_the_others",
+        ],
     ),
     Row::of(
         "TestPostFilter: resource not Satisfied,StrictMode,reject all pods belong to gangA",

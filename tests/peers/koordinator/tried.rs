@@ -1,6 +1,6 @@
 //! What Koordinator asserts of pods before it looks for nodes for them.
 
-use super::{NO_CYCLE, NO_NON_STRICT, NO_PREEMPTION, NO_REPRESENTATIVE};
+use super::{NO_CYCLE, NO_PREEMPTION, NO_REPRESENTATIVE};
 use crate::peers::table::Row;
 use crate::peers::table::Verdict::{Better, Different, NotApplicable, Same};
 
@@ -32,10 +32,10 @@ pub(super) const ROWS: &[Row] = &[
     Row::of(
         "TestPlugin_PreFilter (1.3): pods count equal with minMember,but is NonStrictMode",
         "a pod of a `NonStrict` gang is tried, and no cycle is counted",
-        NO_NON_STRICT,
+        Same,
         &[
-            "spec_koordinator::strict_is_the_only_mode_yet",
-            "spec_pod_groups::annotations_of_koordinators_pod_groups_are_read",
+            "spec_koordinator::a_gang_that_is_not_strict_holds_what_it_finds",
+            "spec_modes::seats_are_held_as_nodes_come",
         ],
     ),
     Row::of(
@@ -111,8 +111,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::of(
         "TestPlugin_PreEnqueue (main): pods count equal with minMember,but is NonStrictMode",
         "a pod of a `NonStrict` gang is queued",
-        NO_NON_STRICT,
-        &["spec_koordinator::strict_is_the_only_mode_yet"],
+        Same,
+        &["spec_koordinator::a_gang_that_is_not_strict_holds_what_it_finds"],
     ),
     Row::of(
         "TestPlugin_PreEnqueue (main): due to reschedule pod6's podScheduleCycle is equal with the gangScheduleCycle, but pod6's nominatedNodeName is not empty",
