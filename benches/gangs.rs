@@ -8,7 +8,7 @@ use gangline::core::base::ids::{AskId, Key, Text, Uid};
 use gangline::core::base::resources::{Limit, Resources};
 use gangline::core::decision::Decision;
 use gangline::core::event::{
-    AskSpec, BindOutcome, Event, GroupSpec, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role,
+    AskSpec, BindOutcome, Event, GroupSpec, Mode, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role,
     SortPolicy, Style,
 };
 use gangline::core::model::class::Classes;

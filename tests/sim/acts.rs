@@ -403,6 +403,9 @@ pub(crate) struct GroupAct {
     /// Whether its pods fail when no member came in time.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) hard: bool,
+    /// Whether seats are held before there is a node for each.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) one_by_one: bool,
     /// How long placeholders hold its seats, in seconds.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) holds: Option<u32>,

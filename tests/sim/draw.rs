@@ -87,6 +87,9 @@ fn draw_one(seed: u64) -> Plan {
     if dice.percent(12) {
         limits::draw(&mut dice, &mut acts);
     }
+    if dice.percent(10) {
+        rare::hold_one_by_one(&mut dice, &mut acts);
+    }
     acts.sort_by_key(|(at, _)| *at);
     Plan { head: Head { seed, faults, replicas: false }, acts }
 }
@@ -178,6 +181,7 @@ fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (number, begins): (u
             gang: if app.is_some() { names.clone() } else { Vec::new() },
             timeout: None,
             hard: false,
+            one_by_one: false,
             holds: None,
             waits: None,
             admits: None,

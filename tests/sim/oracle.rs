@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gangline::api::task_group::{TaskGroup, TaskGroupStatus};
+use gangline::api::task_group::{Mode, TaskGroup, TaskGroupStatus};
 use gangline::core::base::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
@@ -148,7 +148,7 @@ impl World {
         self.groups().into_iter().map(counted).collect()
     }
 
-    /// I4: a gang that waits for room holds nothing. One that runs runs with all its members, where nothing outside took
+    /// I4: a gang that waits for room holds nothing, unless its mode says so. One that runs runs with all its members, where nothing outside took
     /// some; and where something did, it says so.
     fn check_gangs(&mut self) {
         let groups = self.counted();
@@ -156,7 +156,8 @@ impl World {
         let running: BTreeSet<String> = running.map(|counted| counted.application.clone()).collect();
         for Counted { numbers, name, group, application: app } in groups {
             let reason = group.status.as_ref().map_or("", |status| status.reason.as_str());
-            if WAITS_FOR_ROOM.contains(&reason) && numbers.held > 0 {
+            let holds_for_long = group.spec.mode == Mode::NonStrict;
+            if WAITS_FOR_ROOM.contains(&reason) && numbers.held > 0 && !holds_for_long {
                 self.violated("I4", format!("{name} is {reason} and holds {} seats", numbers.held));
             }
             let need = in_force(&group);

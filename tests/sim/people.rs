@@ -2,7 +2,7 @@
 //! gang that disturbs: `disturb`.
 
 use gangline::api::queue::{HeadOfLine, QueueSpec};
-use gangline::api::task_group::{PlaceholderFor, Reservation, Style, TaskGroupSpec};
+use gangline::api::task_group::{Mode, PlaceholderFor, Reservation, Style, TaskGroupSpec};
 use gangline::core::base::ids::Key;
 use gangline::shim::decode;
 use gangline::shim::observation::Body;
@@ -255,6 +255,7 @@ impl World {
             gang,
             timeout,
             hard,
+            one_by_one,
             holds,
             waits,
             admits,
@@ -287,6 +288,7 @@ impl World {
             placeholder_for: if *all { PlaceholderFor::All } else { PlaceholderFor::Missing },
             placeholder_template: place.map(Place::template),
             style: if *hard { Style::Hard } else { Style::Soft },
+            mode: if *one_by_one { Mode::NonStrict } else { Mode::Strict },
             admission_timeout_seconds: *admits,
             // Where nothing else is drawn nobody lives to see it.
             placeholder_timeout_seconds: Some(holds.unwrap_or(ENDLESS_S)),

@@ -157,6 +157,7 @@ impl World {
             let same = spec.queue == first.queue
                 && spec.reservation == first.reservation
                 && spec.style == first.style
+                && spec.mode == first.mode
                 && timeouts(spec) == timeouts(first);
             let is_known = spec.min_resource.keys().all(|name| matches!(name.as_str(), "cpu" | "memory" | GPU));
             let asks = Amount::of(Some(&spec.min_resource), Amount::ENDLESS);

@@ -216,6 +216,19 @@ fn hurry(dice: &mut Dice, acts: &mut [(u64, Act)]) {
     }
 }
 
+/// Some gangs hold seats one by one, and not for long: what is held without placeholders nobody else sees.
+pub(super) fn hold_one_by_one(dice: &mut Dice, acts: &mut [(u64, Act)]) {
+    let mut chosen: BTreeMap<String, Option<u32>> = BTreeMap::new();
+    for (_, act) in acts {
+        let Act::Group(group) = act else { continue };
+        let application = group.app.clone().unwrap_or_else(|| group.name.clone());
+        let drawn = chosen.entry(application);
+        if let Some(waits) = drawn.or_insert_with(|| dice.percent(50).then(|| dice.of(&[1, 5, 20, 60]))) {
+            (group.one_by_one, group.waits) = (true, Some(*waits));
+        }
+    }
+}
+
 /// A member comes and goes, up to a hundred times.
 fn flap(dice: &mut Dice, acts: &mut Vec<(u64, Act)>) {
     let group = format!("g{}", dice.few(4));

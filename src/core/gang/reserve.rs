@@ -184,7 +184,7 @@ impl Scheduler {
             self.take_turn(id);
             return 0;
         }
-        self.hold(id, queue, plan);
+        self.take_up(id, queue, plan);
         self.books.leave_front(id);
         self.books.take_no_turn(id);
         let (have, need) = self.progress(id);
@@ -203,7 +203,7 @@ impl Scheduler {
         if plan.is_empty() || self.books.queues.refuses(queue, &beyond).is_some() {
             return 0;
         }
-        self.hold(id, queue, &plan);
+        self.take_up(id, queue, &plan);
         self.some_found_nodes(id);
         self.books.touch_gang(id);
         plan.len() as u32
@@ -222,7 +222,7 @@ impl Scheduler {
     }
 
     /// Puts a plan on the books: placeholders are bound now, real pods when all seats are satisfied.
-    fn hold(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) {
+    fn take_up(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) {
         // From now on the gate counts open seats by the announced size again: those that are lost later.
         self.books.gangs[id].real_ask = None;
         if let Some(place) = self.books.gangs[id].place().filter(|_| !self.holds_something(id)) {
