@@ -103,7 +103,7 @@ fn cause(code: Code) -> Cause {
         | Code::PlaceholderKept
         | Code::BindRefused => Cause::Passes,
         Code::WaitingForPlaceholders => Cause::Goes(|world, _| world.add_room()),
-        Code::WaitingForFirst => Cause::Goes(|world, _| {
+        Code::WaitingForFirst | Code::SeatHeld => Cause::Goes(|world, _| {
             world.lift_quotas();
             world.add_room();
         }),

@@ -3,6 +3,7 @@
 pub mod kept;
 pub mod lacks;
 mod members;
+mod pods;
 pub mod queues;
 pub mod report;
 mod turn;
