@@ -1,11 +1,14 @@
 //! Mode NonStrict (01, 1.3; seed 002 "Strict and NonStrict"): seats are held as capacity comes.
 
+use std::sync::Arc;
+
 use gangline::core::base::resources::Limit;
 use gangline::core::event::{GroupSpec, Mode, QueueSpec};
 use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
+use gangline::core::shape::Shape;
 
-use crate::support::cluster::{Cluster, listed, timeouts};
+use crate::support::cluster::{Cluster, listed, size, timeouts};
 
 const HELD: Option<&str> = Some("SeatHeld");
 const LACKS: Option<&str> = Some("Unschedulable");
@@ -184,6 +187,55 @@ fn quota_is_for_the_whole_gang_and_what_is_held_stays() {
     assert_eq!((cluster.bound().len(), cluster.state("g")), (5, AppState::Running));
 }
 
+/// Where admission makes placeholders larger than was announced, no more is held than the quota has room for.
+#[test]
+fn no_more_is_held_than_fits_the_quota() {
+    for (cores, held, after) in [(3, 0, 0), (5, 2, 2), (6, 2, 3)] {
+        let mut cluster = Cluster::default().nodes(2, 2).queue("root.q", cores);
+        cluster.admitted.insert("g".into(), Arc::new(Shape { request: size(2), ..Shape::default() }));
+        let spec = one_by_one(cluster.all("g", 3));
+        cluster.submit("g", "root.q", spec);
+        cluster.settle();
+        assert_eq!(cluster.report("g").seats.held, held, "{cores} cores: {}", cluster.report("g").message);
+        cluster.node("n2", 2);
+        cluster.settle();
+        let shown = cluster.report("g");
+        assert_eq!((shown.seats.held, shown.reason == "WaitingForQuota"), (after, after < 3), "{}", shown.message);
+        cluster.set_queue("root.q", 6);
+        cluster.settle().wait(20_000).settle();
+        assert_eq!(cluster.report("g").seats.held, 3, "{cores} cores: {}", cluster.report("g").message);
+    }
+}
+
+/// 01, 1.2.5: those before it that nodes block come first: beside them it begins to hold nothing, and holds no more than it has.
+#[test]
+fn what_others_before_it_wait_for_is_not_held() {
+    let first = |cluster: &mut Cluster| {
+        let spec = GroupSpec { created: 1, mode: Mode::Strict, ..cluster.direct("first", 4) };
+        cluster.submit("first", "root.q", spec);
+        cluster.members("first", 4);
+        cluster.settle();
+    };
+    let mut cluster = Cluster::default().nodes(2, 1).queue("root.q", 6);
+    first(&mut cluster);
+    gang(&mut cluster, "g", 3);
+    assert_eq!((cluster.report("g").reason, cluster.cpu("root.q")), ("WaitingBehind", 0));
+
+    let mut cluster = Cluster::default().nodes(3, 1).queue("root.q", 8);
+    gang(&mut cluster, "g", 5);
+    assert_eq!(cluster.cpu("root.q"), 3_000);
+    first(&mut cluster);
+    cluster.node("n3", 1);
+    cluster.settle();
+    assert_eq!((cluster.cpu("root.q"), cluster.why("g-0")), (3_000, HELD), "{}", cluster.report("g").message);
+    cluster.lose_group("first");
+    cluster.settle();
+    assert_eq!((cluster.cpu("root.q"), cluster.bound().len()), (4_000, 0), "{}", cluster.report("g").message);
+    cluster.node("n4", 1);
+    cluster.settle();
+    assert_eq!((cluster.bound().len(), cluster.state("g")), (5, AppState::Running));
+}
+
 /// 01, 1.6: gangs of one group hold one by one together, and start together; one of another mode is no part of it.
 #[test]
 fn gangs_of_one_group_have_one_mode() {
@@ -197,10 +249,11 @@ fn gangs_of_one_group_have_one_mode() {
     for name in ["a", "b"] {
         let spec = of_group(&cluster, name, Mode::NonStrict);
         cluster.submit(name, "root.q", spec);
-        cluster.members(name, 2);
+        cluster.members(name, 4);
     }
     cluster.settle();
     assert_eq!((cluster.bound().len(), cluster.cpu("root.q")), (0, 3_000));
+    assert_eq!(["a", "b"].map(|name| cluster.report(name).seats.members()), [2, 1], "no seat has two members");
     assert!(cluster.report("b").message.ends_with("; 3 of 4 seats are held meanwhile"));
     cluster.node("n3", 1);
     cluster.settle();

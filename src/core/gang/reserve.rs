@@ -80,12 +80,11 @@ impl Scheduler {
     /// that do.
     pub(super) fn plan_or_wait(&mut self, id: GangId, queue: QueueId, rank: &Rank, need: &Totals) -> (u32, Next) {
         match self.planner.plan(&self.books, id) {
-            Some(Ok(plan)) => (self.commit(id, queue, &plan), Next::Goes),
-            Some(Err(short)) => {
-                let outranked = self.books.queues.refuses_behind(queue, rank, need, Before::All);
-                let held = if short.goes_on || outranked.is_some() { 0 } else { self.hold_some(id, queue) };
-                if held > 0 { (held, Next::Goes) } else { (0, self.blocked(id, short, outranked)) }
-            }
+            Some(Ok(plan)) => self.commit(id, queue, &plan),
+            Some(Err(short)) => match self.books.queues.refuses_behind(queue, rank, need, Before::All) {
+                None => self.hold_some(id, queue).unwrap_or_else(|| (0, self.blocked(id, short))),
+                Some(refused) => (0, self.outranked(id, short, refused, (queue, rank, need))),
+            },
             None => {
                 debug_assert!(false, "a gang that lacks members or placeholders waits for these");
                 (0, Next::waits(Until::it_changes()))
@@ -93,23 +92,42 @@ impl Scheduler {
         }
     }
 
-    /// A plan found too few nodes. `outranked`: why the gang does not fit beside those before it that nodes block, too.
-    fn blocked(&mut self, id: GangId, short: Shortage, outranked: Option<QuotaExcess>) -> Next {
-        let Shortage { fit, need, goes_on, proof, has_others, .. } = short;
-        if fit > 0 || has_others {
-            self.some_found_nodes(id);
+    /// A plan found too few nodes, and the gang does not fit beside those before it that nodes block, too.
+    fn outranked(
+        &mut self,
+        id: GangId,
+        short: Shortage,
+        refused: QuotaExcess,
+        (queue, rank, need): (QueueId, &Rank, &Totals),
+    ) -> Next {
+        let Shortage { fit, need: seats, goes_on, .. } = short;
+        if goes_on || self.holds_something(id) {
+            // What it holds one by one it keeps, and takes no more before those have what they need.
+            let held = self.until_held(&refused, Some((queue, rank, Before::All)));
+            return match self.blocked(id, short) {
+                Next::Waits(until) => {
+                    let refused = Some((queue, need.clone()));
+                    Next::waits(Until { room: until.room, refused, ..held })
+                }
+                next @ (Next::Goes | Next::Later) => next,
+            };
         }
+        self.note_found(id, &short);
+        // Its placeholders may have come out larger than those of the plan on trial: that is not believed again.
+        self.books.gangs[id].tried = Some(Tried { room: Room::Any, ..self.tried(id, &short) });
+        self.close_gate_for(id, Reason::WaitingBehind { fit, need: seats, refused });
+        self.take_turn(id);
+        Next::Goes
+    }
+
+    /// A plan found too few nodes.
+    fn blocked(&mut self, id: GangId, short: Shortage) -> Next {
+        let Shortage { fit, need, goes_on, proof, .. } = short;
+        self.note_found(id, &short);
         if self.holds_something(id) && !self.books.holds_one_by_one(id) {
             let lost = self.books.groups_of(id).any(|group| group.seats.tally().open > 0);
             let short = need - fit;
             self.fall_back(id, if lost { Reason::ReservationLost { short } } else { Reason::JoinedLate { short } });
-            return Next::Goes;
-        }
-        if let Some(refused) = outranked.filter(|_| !goes_on && !self.holds_something(id)) {
-            // Its placeholders may have come out larger than those of the plan on trial: that is not believed again.
-            self.books.gangs[id].tried = Some(Tried { room: Room::Any, ..self.tried(id, &short) });
-            self.close_gate_for(id, Reason::WaitingBehind { fit, need, refused });
-            self.take_turn(id);
             return Next::Goes;
         }
         self.books.block(id);
@@ -121,6 +139,13 @@ impl Scheduler {
             return Next::Later;
         }
         Next::waits(Until { room: Some(self.tried(id, &short).room), ..Until::default() })
+    }
+
+    /// A plan that fell short may have found nodes for some.
+    fn note_found(&mut self, id: GangId, short: &Shortage) {
+        if short.fit > 0 || short.has_others {
+            self.some_found_nodes(id);
+        }
     }
 
     /// What a plan lacked that fell short.
@@ -171,54 +196,59 @@ impl Scheduler {
     }
 
     /// Puts the whole plan on the books.
-    fn commit(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) -> u32 {
-        let ask = self.ask_of(plan);
-        let beyond = self.books.beyond_kept(id, ask.clone());
-        if let Some(refused) = self.books.queues.refuses(queue, &beyond) {
-            let reason = Reason::WaitingForQuota(refused);
-            if self.keeps_what_it_holds(id) {
-                self.wait(id, reason);
-            } else {
-                self.too_large_for_quota(id, ask, reason);
-            }
-            self.take_turn(id);
-            return 0;
+    fn commit(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) -> (u32, Next) {
+        if let Some(next) = self.is_beyond_quota(id, queue, plan) {
+            return (0, next);
         }
         self.take_up(id, queue, plan);
         self.books.leave_front(id);
         self.books.take_no_turn(id);
         let (have, need) = self.progress(id);
         self.wait(id, Reason::BindingPlaceholders { have, need });
-        plan.len() as u32
+        (plan.len() as u32, Next::Goes)
     }
 
     /// NonStrict: holds the seats for which there are nodes, although not for all (01, 1.3). Whoever finds none has no
-    /// effect on the others.
-    fn hold_some(&mut self, id: GangId, queue: QueueId) -> u32 {
+    /// effect on the others. `None` if there is nothing to hold.
+    fn hold_some(&mut self, id: GangId, queue: QueueId) -> Option<(u32, Next)> {
         if !self.books.holds_one_by_one(id) {
-            return 0;
+            return None;
         }
         let plan = self.planner.plan_some(&self.books, id);
-        let beyond = self.books.beyond_kept(id, self.ask_of(&plan));
-        if plan.is_empty() || self.books.queues.refuses(queue, &beyond).is_some() {
-            return 0;
+        if plan.is_empty() {
+            return None;
+        }
+        if let Some(next) = self.is_beyond_quota(id, queue, &plan) {
+            return Some((0, next));
         }
         self.take_up(id, queue, &plan);
         self.some_found_nodes(id);
         self.books.touch_gang(id);
-        plan.len() as u32
+        Some((plan.len() as u32, Next::Goes))
+    }
+
+    /// Whether the quota lacks room for a plan, although it had it for what the task groups announce; and what the gang
+    /// waits for then.
+    fn is_beyond_quota(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) -> Option<Next> {
+        let mut ask = Totals::default();
+        plan.iter().for_each(|(chosen, _)| ask.add(self.books.request(*chosen), 1));
+        let beyond = self.books.beyond_kept(id, ask.clone());
+        let refused = self.books.queues.refuses(queue, &beyond)?;
+        if self.keeps_what_it_holds(id) {
+            let watched = refused.kept.is_some().then(|| (queue, beyond));
+            let until = Until { refused: watched, ..self.until_held(&refused, None) };
+            self.books.block(id);
+            self.wait(id, Reason::WaitingForQuota(refused));
+            return Some(Next::waits(until));
+        }
+        self.too_large_for_quota(id, ask, Reason::WaitingForQuota(refused));
+        self.take_turn(id);
+        Some(Next::Goes)
     }
 
     /// Whether a gang holds seats one by one, and so gives none back for what the others lack: its timeouts bound that.
     pub(super) fn keeps_what_it_holds(&self, id: GangId) -> bool {
         self.books.holds_one_by_one(id) && self.holds_something(id)
-    }
-
-    /// What the pods of a plan request.
-    fn ask_of(&self, plan: &[(AskId, NodeId)]) -> Totals {
-        let mut ask = Totals::default();
-        plan.iter().for_each(|(chosen, _)| ask.add(self.books.request(*chosen), 1));
-        ask
     }
 
     /// Puts a plan on the books: placeholders are bound now, real pods when all seats are satisfied.
