@@ -121,10 +121,14 @@ Examples:
   gangline import cm.yaml | gangline validate -
   gangline import cm.yaml -o values > values.yaml
   gangline import cm.yaml -o json | jq '.report[] | select(.fate == \"lost\")'
+  kubectl get cm -n koordinator-system koord-scheduler-config -o yaml | gangline import - -o values
+  kubectl get podgroups.scheduling.x-k8s.io -A -o yaml | gangline import -      what becomes of them; they need no import
+  kubectl get elasticquotas.scheduling.sigs.k8s.io -A -o yaml | gangline import - > queues-of-gangline.yaml
 
-A configuration is read as strictly as YuniKorn 1.9 reads it, and everything that is wrong is said at once, each with line and
-column. Of several partitions the one named `default` is imported. What has no equivalent, works differently, or has another
-name is told on standard error, or in the JSON.
+A configuration is read as strictly as YuniKorn 1.9 reads it, or kube-scheduler a KubeSchedulerConfiguration, and everything that
+is wrong is said at once, each with line and column. Of YuniKorn's partitions the one named `default` is imported; of a scheduler's
+profiles those that enable Coscheduling, Koordinator's or that of scheduler-plugins. What has no equivalent, works differently, is
+refused here, or has another name is told on standard error, or in the JSON.
 Exit codes: 0 = imported, whatever the report says; 1 = the configuration is wrong; 2 = wrong usage, or a file cannot be read.";
 
 /// Help of `queue`.

@@ -51,7 +51,7 @@ pub enum Command {
     /// Say everything that is wrong with manifests before they are applied, without a cluster
     #[command(after_help = VALIDATE_HELP)]
     Validate(ValidateArgs),
-    /// Turn YuniKorn's configuration into Queues and values of the chart, without a cluster
+    /// Turn what YuniKorn, Koordinator or scheduler-plugins is told into Queues and values of the chart, without a cluster
     #[command(after_help = IMPORT_HELP)]
     Import(ImportArgs),
     /// Delete the placeholders that an uninstalled scheduler has left, once nobody leads any more
@@ -242,7 +242,8 @@ pub struct ValidateArgs {
 /// Flags of `import`.
 #[derive(Clone, Debug, Args)]
 pub struct ImportArgs {
-    /// queues.yaml, or the ConfigMaps yunikorn-defaults and yunikorn-configs; `-` is standard input
+    /// queues.yaml or the ConfigMaps yunikorn-defaults and yunikorn-configs; a KubeSchedulerConfiguration or the ConfigMap that holds
+    /// it; PodGroups; ElasticQuotas; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// What is printed

@@ -15,7 +15,7 @@ use crate::shim::{escape, syntax};
 /// Its name, for people.
 const SYSTEM: &str = "scheduler-plugins";
 /// Label: the PodGroup that is the pod's gang.
-const POD_GROUP: &str = "scheduling.x-k8s.io/pod-group";
+pub(super) const POD_GROUP: &str = "scheduling.x-k8s.io/pod-group";
 
 /// What a pod says; none if it names no PodGroup. Its gang waits for `wait_timeout_seconds` where the object does not say how long.
 pub fn read(pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {

@@ -31,7 +31,7 @@ use crate::shim::{go_duration, requests, syntax};
 /// Its name, for people.
 const SYSTEM: &str = "Koordinator";
 /// Label: the PodGroup object that is the pod's gang.
-const POD_GROUP: &str = "pod-group.scheduling.sigs.k8s.io";
+pub(super) const POD_GROUP: &str = "pod-group.scheduling.sigs.k8s.io";
 /// Annotation: nodes of which network, which nothing here reads.
 const TOPOLOGY: &str = "scheduling.koordinator.sh/network-topology-selector";
 /// What the keys of its other labels begin with.

@@ -13,7 +13,7 @@ use kube::Resource;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Declared, koordinator};
+use super::{Declared, coscheduling, koordinator};
 use crate::api::task_group::{Mode, Reservation, TaskGroupSpec};
 use crate::core::base::ids::{Text, Uid};
 use crate::core::model::countdown::Deadline;
@@ -55,6 +55,14 @@ impl System {
     /// Group and version of its kind.
     pub fn api_version(self) -> String {
         format!("{}/{VERSION}", self.api_group())
+    }
+
+    /// The label by which a pod names an object of its kind.
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Koordinator => koordinator::POD_GROUP,
+            Self::Coscheduling => coscheduling::POD_GROUP,
+        }
     }
 
     /// Its kind.

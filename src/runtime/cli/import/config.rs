@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::runtime::cli::source::{Entry, Is, Node, Place};
+use crate::runtime::cli::source::{Entry, Is, Node, Place, SourceError};
 
 /// Something that is wrong, and where.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -330,8 +330,16 @@ impl Reader {
         self.wrong.push(Wrong { at, problem: problem.into() });
     }
 
+    /// What is wrong, in the order in which it stands in a file; each once.
+    pub(super) fn into_errors(mut self, file: &str) -> impl Iterator<Item = SourceError> {
+        self.wrong.sort();
+        self.wrong.dedup();
+        let wrong = self.wrong.into_iter();
+        wrong.map(move |Wrong { at, problem }| SourceError::Text { file: file.to_owned(), at: Some(at), problem })
+    }
+
     /// Each field of a map. One that is not taken is none that there is.
-    fn fields(&mut self, node: &Node, what: &str, mut take: impl FnMut(&mut Self, &Entry) -> bool) {
+    pub(super) fn fields(&mut self, node: &Node, what: &str, mut take: impl FnMut(&mut Self, &Entry) -> bool) {
         match &node.is {
             Is::Map(entries) => {
                 for entry in entries {
@@ -347,7 +355,7 @@ impl Reader {
         }
     }
 
-    fn list<T>(&mut self, node: &Node, read: fn(&mut Self, &Node) -> T) -> Vec<T> {
+    pub(super) fn list<T>(&mut self, node: &Node, read: fn(&mut Self, &Node) -> T) -> Vec<T> {
         match &node.is {
             Is::List(items) => items.iter().map(|item| read(self, item)).collect(),
             Is::Nothing => Vec::new(),
@@ -358,7 +366,7 @@ impl Reader {
         }
     }
 
-    fn text(&mut self, node: &Node) -> Said {
+    pub(super) fn text(&mut self, node: &Node) -> Said {
         let text = match &node.is {
             Is::Text(text) => text.clone(),
             // Without an exponent.
@@ -377,7 +385,7 @@ impl Reader {
     }
 
     /// Go takes the words of old YAML too where a boolean is asked for.
-    fn flag(&mut self, node: &Node) -> Option<(Place, bool)> {
+    pub(super) fn flag(&mut self, node: &Node) -> Option<(Place, bool)> {
         let value = match &node.is {
             Is::Nothing => return None,
             Is::Bool(value) => Some(*value),
@@ -394,7 +402,7 @@ impl Reader {
         value.map(|value| (node.at, value))
     }
 
-    fn number(&mut self, node: &Node) -> Option<u64> {
+    pub(super) fn number(&mut self, node: &Node) -> Option<u64> {
         match &node.is {
             Is::Nothing => None,
             Is::Number(number) if number.is_u64() => number.as_u64(),

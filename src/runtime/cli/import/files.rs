@@ -1,7 +1,9 @@
-//! Where YuniKorn's configuration is: a `queues.yaml`, the ConfigMaps that hold it, or what `kubectl get -o yaml` says of them.
+//! Where configurations are: a `queues.yaml` of YuniKorn's, the configuration of a scheduler that is made of plugins, the ConfigMaps
+//! that hold either, or what `kubectl get -o yaml` says of them and of objects.
 
 use std::collections::BTreeMap;
 
+use super::peers::{Kind, Object, SCHEDULER};
 use crate::runtime::cli::source::{self, Entry, Is, Node, Place, SourceError};
 
 /// The key of a ConfigMap that says how the key with the queues is called.
@@ -46,6 +48,8 @@ pub(super) struct Found {
     texts: Vec<Text>,
     /// Keys of each ConfigMap, by the order in which these are read.
     keys: BTreeMap<usize, BTreeMap<String, Key>>,
+    /// What Koordinator and scheduler-plugins have.
+    objects: Vec<Object>,
     pub(super) errors: Vec<SourceError>,
 }
 
@@ -54,6 +58,14 @@ pub(super) struct Found {
 pub(super) struct Read {
     pub(super) queues: Option<Text>,
     pub(super) keys: BTreeMap<String, Key>,
+    pub(super) objects: Vec<Object>,
+}
+
+/// What the items of a list are that do not say it, as the list says it once for all.
+#[derive(Default)]
+struct Sort {
+    kind: String,
+    api_version: String,
 }
 
 impl Found {
@@ -61,27 +73,27 @@ impl Found {
     pub(super) fn add(&mut self, file: &str, text: &str) {
         let (documents, errors) = source::documents_in_words(file, text);
         self.errors.extend(errors);
-        documents.into_iter().for_each(|node| self.document(file, node));
+        documents.into_iter().for_each(|node| self.document(file, node, &Sort::default()));
     }
 
-    fn document(&mut self, file: &str, node: Node) {
-        let kind = node.get("kind").and_then(Node::text);
-        match kind {
-            Some("List" | "ConfigMapList") => {
+    fn document(&mut self, file: &str, node: Node, of: &Sort) {
+        let said = |field: &str, otherwise: &str| node.get(field).and_then(Node::text).unwrap_or(otherwise).to_owned();
+        let (kind, api_version) = (said("kind", &of.kind), said("apiVersion", &of.api_version));
+        match (&*kind, Kind::of(&kind)) {
+            ("List" | "ConfigMapList" | "PodGroupList" | "ElasticQuotaList", _) => {
+                let of = Sort { kind: kind.trim_end_matches("List").to_owned(), api_version };
                 let items = node.get("items").map(Node::items).unwrap_or_default().to_vec();
-                for item in items {
-                    if item.get("kind").is_some() || kind == Some("List") {
-                        self.document(file, item);
-                    } else {
-                        self.config_map(file, &item);
-                    }
-                }
+                items.into_iter().for_each(|item| self.document(file, item, &of));
             }
-            Some("ConfigMap") => self.config_map(file, &node),
-            None if node.get("partitions").is_some() => self.texts.push(Text { name: file.to_owned(), node }),
-            None if is_data(&node) => self.data(file, MAPS.len() - 1, node.entries()),
-            None | Some(_) => {
-                let problem = "neither a queues.yaml (partitions: …) nor a ConfigMap of YuniKorn".to_owned();
+            ("ConfigMap", _) => self.config_map(file, &node),
+            (_, Some(kind)) => self.objects.push(Object { file: file.to_owned(), kind, api_version, node }),
+            ("", None) if node.get("partitions").is_some() => self.texts.push(Text { name: file.to_owned(), node }),
+            ("", None) if is_data(&node) => self.data(file, MAPS.len() - 1, node.entries()),
+            (_, None) => {
+                let problem = format!(
+                    "neither a queues.yaml (partitions: …) nor a {SCHEDULER}, a ConfigMap that holds one of them, a PodGroup or an \
+                     ElasticQuota"
+                );
                 self.errors.push(SourceError::Text { file: file.to_owned(), at: Some(node.at), problem });
             }
         }
@@ -90,9 +102,7 @@ impl Found {
     fn config_map(&mut self, file: &str, node: &Node) {
         let name = node.get("metadata").and_then(|metadata| metadata.get("name")).and_then(Node::text);
         let Some(order) = MAPS.iter().position(|map| Some(*map) == name) else {
-            let problem =
-                format!("ConfigMap {:?} is none of YuniKorn's: {}", name.unwrap_or_default(), MAPS.join(", "));
-            self.errors.push(SourceError::Text { file: file.to_owned(), at: Some(node.at), problem });
+            self.other_map(file, name.unwrap_or_default(), node);
             return;
         };
         let within = format!("{file}: ConfigMap {}", MAPS[order]);
@@ -100,6 +110,33 @@ impl Found {
         for entry in node.get("binaryData").map(Node::entries).unwrap_or_default() {
             let problem = format!("binaryData[{}] is compressed: put its text under data", entry.key);
             self.errors.push(SourceError::Text { file: within.clone(), at: Some(entry.at), problem });
+        }
+    }
+
+    /// A ConfigMap that may hold the configuration of a scheduler under any key.
+    fn other_map(&mut self, file: &str, name: &str, node: &Node) {
+        let entries = node.get("data").map(Node::entries).unwrap_or_default();
+        let held = |entry: &Entry| {
+            let text = entry.value.text().filter(|text| text.contains(SCHEDULER))?;
+            Some((format!("{file}: ConfigMap {name}, {}", entry.key), text.to_owned()))
+        };
+        let held: Vec<(String, String)> = entries.iter().filter_map(held).collect();
+        if held.is_empty() {
+            let problem =
+                format!("ConfigMap {name:?} is none of YuniKorn's: {}; and it holds no {SCHEDULER}", MAPS.join(", "));
+            self.errors.push(SourceError::Text { file: file.to_owned(), at: Some(node.at), problem });
+        }
+        for (within, text) in held {
+            let (documents, errors) = source::documents_in_words(&within, &text);
+            self.errors.extend(errors);
+            for node in documents {
+                if node.get("kind").and_then(Node::text) == Some(SCHEDULER) {
+                    self.document(&within, node, &Sort::default());
+                } else {
+                    let (file, problem) = (within.clone(), format!("must be a {SCHEDULER}"));
+                    self.errors.push(SourceError::Text { file, at: Some(node.at), problem });
+                }
+            }
         }
     }
 
@@ -136,7 +173,7 @@ impl Found {
             let problem = "there are queues already, in another document or file".to_owned();
             self.errors.push(SourceError::Text { file: other.name, at: Some(other.node.at), problem });
         }
-        (Read { queues, keys }, self.errors)
+        (Read { queues, keys, objects: self.objects }, self.errors)
     }
 
     /// A document inside of another.

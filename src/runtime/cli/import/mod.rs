@@ -1,9 +1,11 @@
-//! `import`: YuniKorn's configuration as Queue objects and values of the chart, and what is not the same afterwards.
+//! `import`: what YuniKorn, Koordinator and scheduler-plugins are told, as Queue objects and values of the chart, and what is not the
+//! same afterwards.
 
 mod check;
 mod config;
 mod equivalents;
 mod files;
+mod peers;
 mod queues;
 mod report;
 mod values;
@@ -17,6 +19,7 @@ use super::{FAILED, NO, Reply, complaint};
 use crate::runtime::args::{ImportArgs, ImportOutput};
 use config::Reader;
 use files::{Found, Text};
+use peers::Made;
 use report::{Remark, Report};
 
 /// What is made of a configuration.
@@ -49,20 +52,26 @@ pub(super) fn import(args: &ImportArgs) -> Reply {
 /// What is made of what was found; or everything that is wrong with it.
 fn imported(found: Found) -> Result<Imported, Vec<SourceError>> {
     let (read, mut errors) = found.read();
-    if errors.is_empty() && read.queues.is_none() && read.keys.is_empty() {
-        let problem = "there is no configuration of YuniKorn in the files".to_owned();
+    let is_yunikorn = read.queues.is_some() || !read.keys.is_empty();
+    if errors.is_empty() && !is_yunikorn && read.objects.is_empty() {
+        let problem = "there is no configuration of YuniKorn, Koordinator or scheduler-plugins in the files".to_owned();
         return Err(vec![SourceError::Text { file: "import".to_owned(), at: None, problem }]);
     }
     let mut report = Report::default();
-    let text = read.queues.unwrap_or_else(|| {
-        report.look_up("queues.yaml", "the files", "");
-        files::by_default()
+    let text = read.queues.or_else(|| {
+        // It has queues all the same.
+        is_yunikorn.then(|| {
+            report.look_up("queues.yaml", "the files", "");
+            files::by_default()
+        })
     });
-    let queues = of_text(&text, &mut report, &mut errors);
+    let mut queues = text.map(|text| of_text(&text, &mut report, &mut errors)).unwrap_or_default();
     let mut values = values::values(&read.keys, &mut report, &mut errors);
     if queues.iter().any(|queue| queue["spec"].get("limits").is_some()) {
         values::put(&mut values, "config.submitters", true.into());
     }
+    let mut made = Made { queues: &mut queues, values: &mut values, report: &mut report, errors: &mut errors };
+    peers::add(&read.objects, &mut made);
     if errors.is_empty() { Ok(Imported { queues, values, report: report.0 }) } else { Err(errors) }
 }
 
@@ -70,13 +79,7 @@ fn of_text(text: &Text, report: &mut Report, errors: &mut Vec<SourceError>) -> V
     let mut reader = Reader::default();
     let mut partitions = reader.partitions(&text.node);
     check::check(&mut partitions, &mut reader);
-    reader.wrong.sort();
-    reader.wrong.dedup();
-    let wrong = reader.wrong.into_iter();
-    errors.extend(wrong.map(|wrong| {
-        let (file, at) = (text.name.clone(), Some(wrong.at));
-        SourceError::Text { file, at, problem: wrong.problem }
-    }));
+    errors.extend(reader.into_errors(&text.name));
     if errors.is_empty() { queues::queues(&partitions, report) } else { Vec::new() }
 }
 
@@ -87,14 +90,25 @@ impl Imported {
         let imported = Self { report: report.0, ..self };
         let (out, note) = match form {
             ImportOutput::Queues => {
-                let hint =
-                    if imported.queues.is_empty() { "No Queue has to be made: root exists by itself." } else { "" };
+                let hint = imported.hint();
                 (imported.queues.iter().map(document).collect(), joined(&note, hint))
             }
             ImportOutput::Values => (yaml(&imported.values), note),
             ImportOutput::Json => (json(&imported), String::new()),
         };
         Reply { out, note, code: 0 }
+    }
+
+    /// What is not among the Queues that are printed.
+    fn hint(&self) -> &'static str {
+        let has_values = self.values.as_object().is_some_and(|values| !values.is_empty());
+        match (self.queues.is_empty(), has_values) {
+            (true, true) => {
+                "No Queue has to be made: root exists by itself. -o values prints what the chart is to be told."
+            }
+            (true, false) => "No Queue has to be made: root exists by itself.",
+            (false, _) => "",
+        }
     }
 }
 

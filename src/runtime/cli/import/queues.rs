@@ -99,20 +99,21 @@ fn add(queue: &Queue, path: &str, there: &str, import: &mut Import<'_>) {
 }
 
 /// A label that no other queue beside it has.
-fn free(label: &str, taken: &BTreeSet<String>) -> String {
+pub(super) fn free(label: &str, taken: &BTreeSet<String>) -> String {
     let others = (2..).map(|number| format!("{label}-{number}"));
     std::iter::once(label.to_owned()).chain(others).find(|one| !taken.contains(one)).unwrap_or_default()
 }
 
 /// A name as a part of a path: letters, digits and `-`.
-fn label(name: &str) -> String {
+pub(super) fn label(name: &str) -> String {
     let allowed = |character: char| character.is_ascii_lowercase() || character.is_ascii_digit();
     let label: String = name.to_lowercase().chars().map(|one| if allowed(one) { one } else { '-' }).collect();
     let label = label.trim_matches('-');
     if label.is_empty() { "queue".to_owned() } else { label.to_owned() }
 }
 
-fn object(path: &str, mut spec: Map<String, Value>) -> Value {
+/// A Queue of this path.
+pub(super) fn object(path: &str, mut spec: Map<String, Value>) -> Value {
     if let Some((parent, _)) = path.rsplit_once('.') {
         spec.insert("parent".to_owned(), parent.into());
     }

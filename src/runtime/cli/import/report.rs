@@ -20,6 +20,10 @@ pub(super) enum Fate {
     Different,
     /// It has another name.
     Renamed,
+    /// What is asked for there is refused here.
+    Refused,
+    /// It is read as it is.
+    Read,
 }
 
 impl Fate {
@@ -28,6 +32,8 @@ impl Fate {
             Self::Lost => "Not imported, since nothing here is like it:",
             Self::Different => "Different here:",
             Self::Renamed => "Under another name, which pods must use:",
+            Self::Refused => "Refused here, until it is changed:",
+            Self::Read => "Read as it is, without an import:",
         }
     }
 }
@@ -36,10 +42,10 @@ impl Fate {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub(super) struct Remark {
     pub(super) fate: Fate,
-    /// In YuniKorn's words: `properties.preemption.delay`.
+    /// In the other system's words: `properties.preemption.delay`.
     pub(super) word: String,
     pub(super) note: String,
-    /// Of which queue, partition or ConfigMap.
+    /// Of which queue, partition, ConfigMap, profile or object.
     pub(super) of: String,
     /// What was said there.
     pub(super) value: String,

@@ -1,5 +1,7 @@
 //! Configurations of YuniKorn's own, what becomes of them, and what is refused.
 
+mod setups;
+
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;

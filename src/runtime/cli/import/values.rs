@@ -71,6 +71,7 @@ fn level(text: &str) -> Result<Option<Value>, &'static str> {
     }
 }
 
-fn first_line(text: &str) -> String {
+/// As much of a text as people need to find it.
+pub(super) fn first_line(text: &str) -> String {
     text.trim().lines().next().unwrap_or_default().chars().take(60).collect()
 }

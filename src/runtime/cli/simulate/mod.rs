@@ -12,7 +12,7 @@ mod notes;
 mod object;
 pub(super) mod read;
 mod show;
-mod typed;
+pub(super) mod typed;
 
 use std::io::Write;
 use std::time::{Duration, Instant};

@@ -8,7 +8,7 @@ use serde_path_to_error::{Path, Segment};
 const MOST: usize = 32;
 
 /// Everything of an object that does not decode. What was found is left out, and the rest is read again.
-pub(super) fn problems<T: DeserializeOwned>(object: &Value) -> Vec<String> {
+pub(in crate::runtime::cli) fn problems<T: DeserializeOwned>(object: &Value) -> Vec<String> {
     let Err(first) = serde_path_to_error::deserialize::<_, T>(object) else { return Vec::new() };
     let (mut rest, mut last) = (object.clone(), first.path().to_string());
     let mut found = vec![format!("{last}: {}", first.inner())];
