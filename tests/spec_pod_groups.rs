@@ -54,7 +54,7 @@ pub(super) fn annotated(mut object: Value, annotations: &Value) -> Value {
 }
 
 /// What was said to pods of what they declare that is wrong.
-fn wrong(calls: &[Call]) -> Vec<String> {
+pub(super) fn wrong(calls: &[Call]) -> Vec<String> {
     let told = events(calls).into_iter().filter(|(reason, _)| reason == Code::InvalidDeclaration.name());
     told.map(|(_, note)| note).collect()
 }

@@ -143,8 +143,8 @@ impl Controller {
         }
     }
 
-    /// Whoever wrote a PodGroup of Volcano's may make no pods before its phase says that it is let in: it is at once, since nothing is
-    /// held for pods that are not there, and each waits for its gang. What was said of a gang that goes on is not said again.
+    /// Whoever wrote a PodGroup of Volcano's may make no pods before its phase says that it is let in: it is at once, since nothing
+    /// is held for pods that are not there, and each waits for its gang. What was said of a gang that goes on is not said again.
     fn let_in(&mut self, system: System, key: &Key) {
         let waits = self.ledger.pod_group(system, key).is_some_and(|there| there.entry(system).is_some());
         if waits && self.pod_group_status(system, key).is_some_and(|(_, status)| status.phase == LET_IN) {

@@ -166,8 +166,8 @@ impl Controller {
         is_news.then(|| Op::PatchPodGroupStatus { system, group: key.clone(), uid, status, is_first })
     }
 
-    /// What is to be said of a PodGroup, and its UID: how far the gang is of the TaskGroup that was made of it; where there is none, that
-    /// its pods may be made, if somebody waits for that.
+    /// What is to be said of a PodGroup, and its UID: how far the gang is of the TaskGroup that was made of it; where there is none,
+    /// that its pods may be made, if somebody waits for that.
     pub(super) fn pod_group_status(&self, system: System, key: &Key) -> Option<(Uid, PodGroupStatus)> {
         let made_of = self.ledger.group(key).and_then(|facts| facts.made_of.as_ref());
         let Some(made) = made_of.filter(|made| made.system == system && !made.is_left) else {

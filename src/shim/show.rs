@@ -113,14 +113,17 @@ fn phase(report: &GroupReport, once_scheduled: &'static str) -> &'static str {
     }
 }
 
-/// The same in Volcano's. It is never Pending: whoever makes its pods would wait with them again.
+/// The same in Volcano's. Once all had a node, whoever starts in the place of a lost member need not run yet. It is never Pending:
+/// whoever makes its pods would wait with them again.
 fn volcano_phase(report: &GroupReport) -> &'static str {
     let (members, ended, min) = (&report.members, &report.ended, report.required);
     let done = ended.succeeded + ended.failed;
+    let goes_on = report.placed && members.running + done > 0;
     match () {
         () if report.placed && members.running > 0 && members.scheduled + ended.succeeded < min => "Unknown",
         () if done >= min && members.pending + members.scheduled == 0 => "Completed",
         () if members.running + done >= min => "Running",
+        () if goes_on && members.scheduled + done >= min => "Running",
         () => LET_IN,
     }
 }

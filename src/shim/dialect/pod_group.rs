@@ -1,6 +1,6 @@
-//! PodGroup objects: what is said there of the gang whose pods name it by a label or an annotation. Three systems have such a kind in
-//! API groups of their own: two with the same fields (`scheduling.sigs.k8s.io` Koordinator, `scheduling.x-k8s.io` scheduler-plugins),
-//! and Volcano (`scheduling.volcano.sh`), whose has some more and no time to wait.
+//! PodGroup objects: what is said there of the gang whose pods name it by a label or an annotation. Three systems have such a kind
+//! in API groups of their own: two with the same fields (`scheduling.sigs.k8s.io` Koordinator, `scheduling.x-k8s.io`
+//! scheduler-plugins), and Volcano (`scheduling.volcano.sh`), whose has some more and no time to wait.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,10 +1,10 @@
 //! Gangs of Volcano (1.15, `scheduling.volcano.sh/v1beta1`), which the operators of Kubeflow, KubeRay, Spark and LeaderWorkerSet
 //! write too: a pod names a PodGroup by an annotation, and that says all there is to say (`pod_group.rs`).
 //!
-//! Volcano's queues are flat and ours are a tree, so that a queue of its lies below `root` here. What it reads and nothing here does
-//! is refused where it decides who starts with whom (members of each task, groups within the group, one domain of a network); what
-//! only orders or prefers is left out: `minResources`, since members count with what they request, and `priorityClassName`, since
-//! they have a priority themselves.
+//! Volcano's queues are flat and ours are a tree, so that a queue of its lies below `root` here. What it reads and nothing here
+//! does is refused where it decides who starts with whom (members of each task, groups within the group, one domain of a network).
+//! What only orders or prefers is left out: `minResources`, since members count with what they request, and `priorityClassName`,
+//! since they have a priority themselves.
 
 use std::sync::Arc;
 
@@ -51,8 +51,8 @@ pub fn read(pod: &Pod) -> Option<Spoken> {
     Some(Spoken { system: SYSTEM, group, queue, refers, problems, warnings, ..Spoken::default() })
 }
 
-/// How many start together, as a PodGroup says it. Its definition has no default but Go's, 0, with which each pod is placed where it
-/// has room: as in a gang of one.
+/// How many start together, as a PodGroup says it. Its definition has no default but Go's, 0, with which each pod is placed where
+/// it has room: as in a gang of one.
 pub(super) fn min_member(said: Option<i64>) -> i64 {
     said.filter(|said| *said != 0).unwrap_or(1)
 }
@@ -84,8 +84,8 @@ pub(super) fn of_object(
     (queue(spec, errors), warnings.0)
 }
 
-/// Whether `minTaskMember` decides anything: Volcano itself does not look at it where its numbers are more than `minMember` together,
-/// as in a Job whose `minAvailable` is less than all of its pods.
+/// Whether `minTaskMember` decides anything: Volcano itself does not look at it where its numbers are more than `minMember`
+/// together, as in a Job whose `minAvailable` is less than all of its pods.
 fn counts_tasks(spec: &PodGroupSpec, min_member: Option<u32>) -> bool {
     let of_tasks = spec.min_task_member.iter().flat_map(|tasks| tasks.values());
     let all = of_tasks.fold(0, |all: i64, of_one| all.saturating_add(*of_one));
@@ -97,7 +97,7 @@ fn queue(spec: &PodGroupSpec, errors: &mut Errors) -> Option<Text> {
     let name = spec.queue.as_deref().filter(|name| !["", DEFAULT_QUEUE].contains(name))?;
     let is_path = name == "root" || name.starts_with("root.");
     let path = if is_path { name.to_owned() } else { format!("root.{name}") };
-    let problem = "must be the name of a queue below root, of at most 63 characters with root. before it: DNS labels joined by dots";
+    let problem = "must be DNS labels joined by dots, of at most 63 characters with root. before them";
     let is_fine = syntax::is_queue_path(&path);
     errors.unless(is_fine, "spec.queue", problem);
     is_fine.then(|| path.into())

@@ -22,7 +22,8 @@ pub struct PodGroupFacts {
 }
 
 impl PodGroupFacts {
-    /// What is to be said of it where its makers wait for a word that they may make its pods; none where nobody waits, or it is wrong.
+    /// What is to be said of it where its makers wait for a word that they may make its pods; none where nobody waits, or it is
+    /// wrong.
     pub fn entry(&self, system: System) -> Option<PodGroupStatus> {
         let is_right = self.found.as_ref().is_some_and(|found| found.problems.is_empty());
         let phase = self.status.last_seen().as_ref().map_or("", |status| &*status.phase);
