@@ -113,7 +113,8 @@ impl Controller {
             Target::Ask(ask) => self.notice_of_pod(*ask, code),
             Target::Placeholder(_) | Target::Queue(_) | Target::PodGroup(..) | Target::Event(_) => None,
         }?;
-        tracing::info!(object = %notice.key, kind = notice.subject.kind(), reason = %notice.reason, message = %notice.message);
+        let Notice { key, subject, reason, message, .. } = &notice;
+        tracing::info!(object = %key, kind = subject.kind(), reason = %reason, message = %message);
         Some(notice)
     }
 

@@ -98,7 +98,7 @@ fn edit(group: &Key, uid: &Uid, min_member: u32, wait_timeout_seconds: Option<u3
         json!({"op": "test", "path": "/metadata/uid", "value": &*uid.0}),
         json!({"op": "add", "path": "/spec/minMember", "value": min_member}),
     ];
-    let wait = |seconds| json!({"op": "add", "path": "/spec/waitTimeoutSeconds", "value": seconds});
+    let wait = |seconds: u32| json!({"op": "add", "path": "/spec/waitTimeoutSeconds", "value": seconds});
     patch.extend(wait_timeout_seconds.map(wait));
     let (namespace, name) = (segment(&group.namespace), segment(&group.name));
     let path = format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/taskgroups/{name}");
