@@ -80,7 +80,7 @@ fn every_call() -> Vec<Op> {
         Op::PatchQueueStatus { queue: "q".into(), uid: uid(), status: Box::default() },
         Op::CreateEvent(Box::default()),
         Op::CreateTaskGroup(Box::new(TaskGroup::new("g", TaskGroupSpec::default()))),
-        Op::EditTaskGroup { group: key(), uid: uid(), min_member: 1, wait_timeout_seconds: 1 },
+        Op::EditTaskGroup { group: key(), uid: uid(), min_member: 1, wait_timeout_seconds: None },
         Op::PatchPodGroupStatus {
             system: System::Koordinator,
             group: key(),
@@ -90,6 +90,13 @@ fn every_call() -> Vec<Op> {
         },
         Op::PatchPodGroupStatus {
             system: System::Coscheduling,
+            group: key(),
+            uid: uid(),
+            status: Default::default(),
+            is_first: true,
+        },
+        Op::PatchPodGroupStatus {
+            system: System::Volcano,
             group: key(),
             uid: uid(),
             status: Default::default(),
@@ -111,6 +118,7 @@ fn every_call() -> Vec<Op> {
             Op::EditTaskGroup { .. } => 10,
             Op::PatchPodGroupStatus { system: System::Koordinator, .. } => 11,
             Op::PatchPodGroupStatus { system: System::Coscheduling, .. } => 12,
+            Op::PatchPodGroupStatus { system: System::Volcano, .. } => 13,
         };
         assert_eq!(number, listed, "every variant is listed once, in its order");
     }

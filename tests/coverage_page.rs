@@ -48,6 +48,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_submission", "src/core/gang/judge.rs"),
     ("spec_swap", "src/core/gang/replace.rs"),
     ("spec_timeouts", "src/core/gang/timeout.rs"),
+    ("spec_volcano", "src/shim/dialect/volcano.rs, src/controller/declare.rs"),
     ("spec_yunikorn", "src/shim/dialect, src/controller/declare.rs"),
 ];
 

@@ -80,6 +80,7 @@ mod spec_submission;
 #[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one decision among all")]
 mod spec_swap;
 mod spec_timeouts;
+mod spec_volcano;
 mod spec_yunikorn;
 #[allow(dead_code, unreachable_pub, reason = "the vocabulary of tests; not every word is in use at all times")]
 mod support;

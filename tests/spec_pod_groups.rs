@@ -54,7 +54,7 @@ pub(super) fn annotated(mut object: Value, annotations: &Value) -> Value {
 }
 
 /// What was said to pods of what they declare that is wrong.
-fn wrong(calls: &[Call]) -> Vec<String> {
+pub(super) fn wrong(calls: &[Call]) -> Vec<String> {
     let told = events(calls).into_iter().filter(|(reason, _)| reason == Code::InvalidDeclaration.name());
     told.map(|(_, note)| note).collect()
 }
@@ -446,7 +446,7 @@ fn a_gang_whose_pod_group_was_just_raised_does_not_start_by_the_number_before() 
         driven.wait(2_000);
         let calls = driven.taken();
         assert_eq!((bound(&calls).len(), adjusted(&calls).len()), (0, 0));
-        assert_eq!(calls.iter().find_map(edit), Some((5, 600)));
+        assert_eq!(calls.iter().find_map(edit), Some((5, Some(600))));
         calls.iter().filter(|call| edit(call).is_none()).for_each(|call| driven.grant_one(call));
         see(&mut driven, &pods[4..]);
         assert_eq!(bound(&run(&mut driven, 5)).len(), 5, "and it starts by the next one");
@@ -543,7 +543,7 @@ fn an_edit_of_a_pod_group_before_the_start_is_one_of_its_task_group() {
         let calls = driven.taken();
         let edits = calls.iter().filter(|call| matches!(call.op, Op::EditTaskGroup { .. })).count();
         let (min, wait) = calls.iter().find_map(edit).expect("it is edited");
-        assert_eq!((edits, min, wait), (1, 2, 60));
+        assert_eq!((edits, min, wait), (1, 2, Some(60)));
         calls.iter().for_each(|call| driven.grant_one(call));
         (group["spec"]["minMember"], group["spec"]["waitTimeoutSeconds"]) = (json!(min), json!(wait));
         group["metadata"]["generation"] = json!(2);
@@ -554,7 +554,7 @@ fn an_edit_of_a_pod_group_before_the_start_is_one_of_its_task_group() {
 }
 
 /// What an edit of a TaskGroup asks for.
-fn edit(call: &Call) -> Option<(u32, u32)> {
+pub(super) fn edit(call: &Call) -> Option<(u32, Option<u32>)> {
     if let Op::EditTaskGroup { min_member, wait_timeout_seconds, .. } = &call.op {
         Some((*min_member, *wait_timeout_seconds))
     } else {

@@ -97,6 +97,7 @@ fn patched(old: &Body, patch: Value) -> Body {
         Body::Namespace(namespace) => serde_json::to_value(&**namespace),
         Body::KoordinatorPodGroup(group) => serde_json::to_value(&**group),
         Body::CoschedulingPodGroup(group) => serde_json::to_value(&**group),
+        Body::VolcanoPodGroup(group) => serde_json::to_value(&**group),
     };
     let mut object = object.expect("objects have text keys only");
     merge(&mut object, patch);
@@ -147,5 +148,6 @@ pub(super) fn typed(kind: Kind, json: &[u8]) -> serde_json::Result<Body> {
         Kind::Namespace => Body::Namespace(Arc::new(serde_json::from_slice(json)?)),
         Kind::KoordinatorPodGroup => Body::KoordinatorPodGroup(Arc::new(serde_json::from_slice(json)?)),
         Kind::CoschedulingPodGroup => Body::CoschedulingPodGroup(Arc::new(serde_json::from_slice(json)?)),
+        Kind::VolcanoPodGroup => Body::VolcanoPodGroup(Arc::new(serde_json::from_slice(json)?)),
     })
 }

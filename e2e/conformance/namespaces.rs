@@ -158,7 +158,8 @@ fn made(kind: Kind, key: &Key, held: bool) -> Value {
         | Kind::ResourceQuota
         | Kind::Namespace
         | Kind::KoordinatorPodGroup
-        | Kind::CoschedulingPodGroup => {}
+        | Kind::CoschedulingPodGroup
+        | Kind::VolcanoPodGroup => {}
     }
     object
 }

@@ -24,7 +24,8 @@ impl Place {
             | Kind::TaskGroup
             | Kind::ResourceQuota
             | Kind::KoordinatorPodGroup
-            | Kind::CoschedulingPodGroup => Key::new(self.namespaces[number].as_str(), "p"),
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup => Key::new(self.namespaces[number].as_str(), "p"),
             Kind::Node => Key::cluster(format!("{}-{number}", self.prefix)),
             Kind::Queue => Key::cluster(format!("root.{}-{number}", self.prefix)),
             Kind::Namespace => Key::cluster(self.namespaces[number].as_str()),
@@ -38,7 +39,8 @@ impl Place {
             | Kind::TaskGroup
             | Kind::ResourceQuota
             | Kind::KoordinatorPodGroup
-            | Kind::CoschedulingPodGroup => Key::new(self.namespaces[0].as_str(), "sentinel"),
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup => Key::new(self.namespaces[0].as_str(), "sentinel"),
             Kind::Node | Kind::Namespace => Key::cluster(format!("{}-sentinel", self.prefix)),
             Kind::Queue => Key::cluster(format!("root.{}-sentinel", self.prefix)),
         }

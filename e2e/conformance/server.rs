@@ -99,6 +99,7 @@ pub(super) fn collection(kind: Kind, namespace: &str) -> String {
         Kind::TaskGroup | Kind::Queue => format!("/apis/{GROUP}/{VERSION}"),
         Kind::KoordinatorPodGroup => format!("/apis/{}", System::Koordinator.api_version()),
         Kind::CoschedulingPodGroup => format!("/apis/{}", System::Coscheduling.api_version()),
+        Kind::VolcanoPodGroup => format!("/apis/{}", System::Volcano.api_version()),
     };
     let inside = if namespace.is_empty() { String::new() } else { format!("/namespaces/{namespace}") };
     let plural = kind.plural().split('.').next().unwrap_or_default();

@@ -257,6 +257,7 @@ pub(super) fn object(kind: Kind, key: &Key, form: Form) -> Value {
         Kind::Queue => (format!("{GROUP}/{VERSION}"), "Queue"),
         Kind::KoordinatorPodGroup => (System::Koordinator.api_version(), "PodGroup"),
         Kind::CoschedulingPodGroup => (System::Coscheduling.api_version(), "PodGroup"),
+        Kind::VolcanoPodGroup => (System::Volcano.api_version(), "PodGroup"),
     };
     let mut object = json!({"apiVersion": version, "kind": name, "metadata": metadata, "spec": spec(kind, form)});
     match kind {
@@ -265,7 +266,11 @@ pub(super) fn object(kind: Kind, key: &Key, form: Form) -> Value {
         Kind::TaskGroup => object["status"] = json!({"applicationState": "Running"}),
         Kind::Queue => object["status"] = json!({"observedGeneration": 7}),
         Kind::Pod => object["status"] = json!({"phase": "Running"}),
-        Kind::ResourceQuota | Kind::Namespace | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => {}
+        Kind::ResourceQuota
+        | Kind::Namespace
+        | Kind::KoordinatorPodGroup
+        | Kind::CoschedulingPodGroup
+        | Kind::VolcanoPodGroup => {}
     }
     object
 }
@@ -302,7 +307,7 @@ fn spec(kind: Kind, form: Form) -> Value {
         },
         Kind::ResourceQuota => json!({"hard": {"services": "1"}}),
         Kind::Namespace => json!({}),
-        Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => json!({"minMember": 1}),
+        Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => json!({"minMember": 1}),
     }
 }
 
@@ -317,7 +322,11 @@ pub(super) fn patch(step: Step) -> Option<Value> {
             Kind::Node => json!({"spec": {"unschedulable": (number == 1).then_some(true)}}),
             Kind::ResourceQuota => json!({"spec": {"hard": {"services": number.to_string()}}}),
             // Of a pod's spec nearly nothing can be changed.
-            Kind::Pod | Kind::Namespace | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => json!({}),
+            Kind::Pod
+            | Kind::Namespace
+            | Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup => json!({}),
         }),
         Deed::LetGo => Some(json!({"metadata": {"finalizers": null}})),
         Deed::Ungate => Some(json!({"spec": {"schedulingGates": null}})),

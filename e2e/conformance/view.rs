@@ -110,7 +110,10 @@ fn read(body: &Body) -> Value {
         Body::ResourceQuota(quota) => {
             value["quota"] = json!(quota.spec.as_ref().and_then(|spec| spec.hard.clone()));
         }
-        Body::Namespace(_) | Body::KoordinatorPodGroup(_) | Body::CoschedulingPodGroup(_) => {}
+        Body::Namespace(_)
+        | Body::KoordinatorPodGroup(_)
+        | Body::CoschedulingPodGroup(_)
+        | Body::VolcanoPodGroup(_) => {}
     }
     value
 }

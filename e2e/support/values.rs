@@ -66,6 +66,18 @@ const ARRIVE: &[(&str, &str)] = &[
         "config.dialects={coscheduling}",
         "apiGroups: [scheduling.x-k8s.io]\n    resources: [podgroups/status]\n    verbs: [patch]",
     ),
+    (
+        "config.dialects={volcano}",
+        "apiGroups: [scheduling.volcano.sh]\n    resources: [podgroups]\n    verbs: [list, watch, patch]",
+    ),
+    ("config.dialects={volcano}", "resources: [taskgroups]\n    verbs: [patch]"),
+    ("config.dialects={volcano}", "name: gangline-self-restraint-taskgroups"),
+    ("config.dialects={volcano}", "name: gangline-self-restraint-podgroups"),
+    ("config.dialects={volcano}", "{apiGroups: [\"scheduling.volcano.sh\"], apiVersions:"),
+    (
+        "config.dialects={koordinator,volcano}",
+        "{apiGroups: [\"scheduling.sigs.k8s.io\",\"scheduling.volcano.sh\"], apiVersions:",
+    ),
     ("config.defaultWaitTimeout=1h30m", "defaultWaitTimeout: 1h30m"),
     ("config.maxPlaceholders=7", "maxPlaceholders: 7"),
     ("config.submitters=true", "submitters: true"),

@@ -3,11 +3,12 @@
 use super::Controller;
 use super::outbox::{Slot, Want};
 use super::target::Target;
-use crate::core::base::ids::{AskId, GroupId, Key, Text};
+use crate::core::base::ids::{AskId, GroupId, Key, Text, Uid};
 use crate::core::codes::{Code, EventType};
 use crate::core::reason::AskReason;
+use crate::shim::dialect::pod_group::System;
 use crate::shim::op::Op;
-use crate::shim::show::{self, Notice};
+use crate::shim::show::{self, Notice, Subject};
 
 /// What an event is to tell of.
 #[derive(Clone, Debug)]
@@ -55,18 +56,26 @@ impl Controller {
     pub(super) fn tell(&mut self, group: GroupId, code: Code, message: Text) {
         let Some(key) = self.core.books.groups.get(group).map(|group| group.key.clone()) else { return };
         let Some(uid) = self.ledger.group(&key).map(|facts| facts.uid.clone()) else { return };
-        tracing::info!(object = %key, kind = "TaskGroup", reason = %code, message = %message);
-        let (kind, event_type, reason) = ("TaskGroup", code.event_type(), code.name());
-        self.queue_event(Matter::Said(Notice { kind, key, uid, event_type, reason, message }));
+        self.say(Subject::TaskGroup, (key, uid), code, message);
     }
 
     /// A warning about a pod, which says what was so when it was decided.
     pub(super) fn tell_pod(&mut self, ask: AskId, code: Code, message: Text) {
         let Some(pod) = self.ledger.pod(ask) else { return };
-        let (key, uid) = (pod.key.clone(), pod.uid.clone());
-        tracing::info!(object = %key, kind = "Pod", reason = %code, message = %message);
-        let (kind, event_type, reason) = ("Pod", code.event_type(), code.name());
-        self.queue_event(Matter::Said(Notice { kind, key, uid, event_type, reason, message }));
+        let object = (pod.key.clone(), pod.uid.clone());
+        self.say(Subject::Pod, object, code, message);
+    }
+
+    /// A warning about another system's PodGroup, likewise.
+    pub(super) fn tell_pod_group(&mut self, system: System, key: &Key, code: Code, message: Text) {
+        let Some(uid) = self.ledger.pod_group(system, key).map(|facts| facts.uid.clone()) else { return };
+        self.say(Subject::PodGroup(system), (key.clone(), uid), code, message);
+    }
+
+    fn say(&mut self, subject: Subject, (key, uid): (Key, Uid), code: Code, message: Text) {
+        tracing::info!(object = %key, kind = subject.kind(), reason = %code, message = %message);
+        let (event_type, reason) = (code.event_type(), code.name());
+        self.queue_event(Matter::Said(Notice { subject, key, uid, event_type, reason, message }));
     }
 
     /// Has an event made; false: too many wait already.
@@ -104,7 +113,8 @@ impl Controller {
             Target::Ask(ask) => self.notice_of_pod(*ask, code),
             Target::Placeholder(_) | Target::Queue(_) | Target::PodGroup(..) | Target::Event(_) => None,
         }?;
-        tracing::info!(object = %notice.key, kind = notice.kind, reason = %notice.reason, message = %notice.message);
+        let Notice { key, subject, reason, message, .. } = &notice;
+        tracing::info!(object = %key, kind = subject.kind(), reason = %reason, message = %message);
         Some(notice)
     }
 
@@ -114,7 +124,7 @@ impl Controller {
         self.core.group_report(group).filter(|report| report.reason == code)?;
         let message = self.core.group_message(group).into();
         Some(Notice {
-            kind: "TaskGroup",
+            subject: Subject::TaskGroup,
             key: key.clone(),
             uid,
             event_type: code.event_type(),
@@ -128,7 +138,8 @@ impl Controller {
         let message = format!("{code}: {}", self.sentence(&reason)).into();
         let pod = self.ledger.pod(ask)?;
         let (key, uid) = (pod.key.clone(), pod.uid.clone());
-        Some(Notice { kind: "Pod", key, uid, event_type: EventType::Warning, reason: "FailedScheduling", message })
+        let (subject, event_type) = (Subject::Pod, EventType::Warning);
+        Some(Notice { subject, key, uid, event_type, reason: "FailedScheduling", message })
     }
 
     /// An event did not leave because its reason has gone. If the reason comes again, it is announced again.

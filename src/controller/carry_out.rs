@@ -107,7 +107,8 @@ impl Controller {
             | Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_) => return,
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_) => return,
         };
         let soon = self.written.get(&target).is_some_and(|last| self.now.mono.since(last.at) < ECHO_MS);
         let is_other = match body {
@@ -124,7 +125,8 @@ impl Controller {
             | Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_) => false,
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_) => false,
         };
         if is_other {
             self.want_status(&target, Urgency::Numbers, NUMBERS_EVERY_MS);

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::Controller;
-use super::outbox::{Slot, Want};
+use super::outbox::{Slot, Urgency, Want};
 use super::target::Target;
 use crate::api::task_group::TaskGroup;
 use crate::core::base::ids::{AskId, Key, Text};
@@ -18,7 +18,7 @@ use crate::core::model::countdown::Deadline;
 use crate::core::model::lifecycle::AppState;
 use crate::core::reason::Refusal;
 use crate::shim::dialect::Declared;
-use crate::shim::dialect::pod_group::System;
+use crate::shim::dialect::pod_group::{LET_IN, System};
 use crate::shim::escape;
 use crate::shim::op::{Kind, Op};
 use crate::shim::submitter;
@@ -137,6 +137,33 @@ impl Controller {
         }
         self.compare_with_declared(key);
         self.tell_of_object(key);
+        if system.lets_in() {
+            self.let_in(system, key);
+            self.tell_of_refusal(system, key);
+        }
+    }
+
+    /// Whoever wrote a PodGroup of Volcano's may make no pods before its phase says that it is let in: it is at once, since nothing
+    /// is held for pods that are not there, and each waits for its gang. What was said of a gang that goes on is not said again.
+    fn let_in(&mut self, system: System, key: &Key) {
+        let waits = self.ledger.pod_group(system, key).is_some_and(|there| there.entry(system).is_some());
+        if waits && self.pod_group_status(system, key).is_some_and(|(_, status)| status.phase == LET_IN) {
+            self.want_status(&Target::PodGroup(system, key.clone()), Urgency::Ordinary, 0);
+        }
+    }
+
+    /// Nobody makes pods that could say what is wrong with a PodGroup that is not let in: it says so itself, once.
+    fn tell_of_refusal(&mut self, system: System, key: &Key) {
+        let unreadable = self.ledger.problem(system.kind(), key).map(|problem| format!("the object: {problem}"));
+        let Some(there) = self.ledger.pod_group_mut(system, key) else { return };
+        let problems = there.found.iter().flat_map(|found| &found.problems).map(ToString::to_string);
+        let problems: Vec<String> = unreadable.into_iter().chain(problems).collect();
+        let message = (!problems.is_empty()).then(|| escape::message(&problems.join("; ")));
+        let is_told = there.told == message;
+        there.told.clone_from(&message);
+        if let Some(message) = message.filter(|_| !is_told) {
+            self.tell_pod_group(system, key, Code::InvalidDeclaration, message);
+        }
     }
 
     /// A TaskGroup counts with what the object says of which it was made, also before the API server has it so: no gang starts by a
@@ -217,8 +244,10 @@ impl Controller {
         if matches!(state, Some(AppState::Resuming | AppState::Running | AppState::Waiting)) {
             return None;
         }
-        let (min_member, wait_timeout_seconds) = (declared.spec.min_member, declared.spec.wait_timeout_seconds?);
-        let timeouts = made.spec.timeouts.with(Deadline::Wait, Some(u64::from(wait_timeout_seconds) * 1_000));
+        let (min_member, wait_timeout_seconds) = (declared.spec.min_member, declared.spec.wait_timeout_seconds);
+        // Where its system has no time for that, whatever somebody else makes of it counts.
+        let wait = wait_timeout_seconds.map(|seconds| u64::from(seconds) * 1_000);
+        let timeouts = wait.map_or(made.spec.timeouts, |wait| made.spec.timeouts.with(Deadline::Wait, Some(wait)));
         let spec = Box::new(GroupSpec { min_member, timeouts, ..(*made.spec).clone() });
         let (group, uid) = (key.clone(), facts.uid.clone());
         (spec != made.spec).then_some((Op::EditTaskGroup { group, uid, min_member, wait_timeout_seconds }, spec))

@@ -6,11 +6,11 @@ use super::outbox::{NotMade, Slot, Urgency};
 use super::target::Target;
 use super::{Controller, Follow};
 use crate::api::names;
-use crate::core::base::ids::{AskId, Key, Text};
+use crate::core::base::ids::{AskId, Key, Text, Uid};
 use crate::core::event::PlaceholderName;
 use crate::core::reason::AskReason;
 use crate::core::show::queues::QueueReport;
-use crate::shim::dialect::pod_group::System;
+use crate::shim::dialect::pod_group::{PodGroupStatus, System};
 use crate::shim::mark;
 use crate::shim::op::{Call, Op};
 use crate::shim::placeholder::{PlaceholderConfig, pod};
@@ -159,12 +159,23 @@ impl Controller {
     /// What the system of a PodGroup would say there of its gang. Whoever else writes it is left alone: nothing is written again
     /// that is as we wrote it.
     fn make_pod_group_status(&mut self, system: System, key: &Key) -> Option<Op> {
-        let uid = self.ledger.group(key)?.made_of.as_ref().filter(|made| made.system == system)?.uid.clone();
-        let report = self.core.group_report(*self.core.books.group_ids.get(key)?)?;
+        let (uid, status) = self.pod_group_status(system, key)?;
         let facts = self.ledger.pod_group_mut(system, key).filter(|facts| facts.uid == uid)?;
-        let (status, is_first) = (show::pod_group_status(system, &report), facts.status.latest().is_none());
+        let is_first = facts.status.latest().is_none();
         let is_news = facts.status.send(&Some(status.clone()));
         is_news.then(|| Op::PatchPodGroupStatus { system, group: key.clone(), uid, status, is_first })
+    }
+
+    /// What is to be said of a PodGroup, and its UID: how far the gang is of the TaskGroup that was made of it; where there is none,
+    /// that its pods may be made, if somebody waits for that.
+    pub(super) fn pod_group_status(&self, system: System, key: &Key) -> Option<(Uid, PodGroupStatus)> {
+        let made_of = self.ledger.group(key).and_then(|facts| facts.made_of.as_ref());
+        let Some(made) = made_of.filter(|made| made.system == system && !made.is_left) else {
+            let there = self.ledger.pod_group(system, key)?;
+            return Some((there.uid.clone(), there.entry(system)?));
+        };
+        let report = self.core.group_report(*self.core.books.group_ids.get(key)?)?;
+        Some((made.uid.clone(), show::pod_group_status(system, &report)))
     }
 
     fn make_queue_status(&mut self, path: &Text) -> Option<Op> {

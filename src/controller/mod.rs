@@ -255,7 +255,8 @@ impl Controller {
             | Kind::ResourceQuota
             | Kind::Namespace
             | Kind::KoordinatorPodGroup
-            | Kind::CoschedulingPodGroup => {}
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup => {}
         }
         let is_whole = Kind::watched(&self.settings.dialects).all(|kind| self.answered.contains(&kind));
         if listed && is_whole && !self.core.is_synced() {

@@ -194,13 +194,14 @@ codes! {
     UnsupportedConstraint, Change, Warning,
         "The pod uses a constraint that this version does not honour; the message names the field.";
     DialectNotSupported, Change, Warning,
-        "The pod has a marker that makes it a member of a gang of another system (Volcano; YuniKorn, Koordinator or \
-         scheduler-plugins where dialects leave them out), which is not understood. The message names the marker: make a TaskGroup of the gang and label \
+        "The pod has a marker that makes it a member of a gang of another system (KAI, Kueue, a Job of Volcano's; YuniKorn, \
+         Koordinator, scheduler-plugins or Volcano where dialects leave them out), which is not understood. The message names the marker: make a TaskGroup of the gang and label \
          its pods, or start Gangline with --ignore-foreign-markers, so that such pods are placed one by one.";
     InvalidDeclaration, Change, Warning,
         "The pod's labels or annotations in the words of another system (YuniKorn, Koordinator), or the PodGroup that it names, are wrong; \
          the message lists the errors, each with its place, as far as 1000 characters go. The pod gets no node, and no TaskGroup is made of \
-         what is declared, until they are right. A PodGroup's errors are told in an event of the first pod that names it.";
+         what is declared, until they are right. A PodGroup's errors are told in an event of the first pod that names it, those of one of Volcano's also in \
+         one of its own.";
     DeclarationAdjusted, Nothing, Warning,
         "Of an event of a pod: what it says in the words of another system is read otherwise than it is written, as that system \
          does, another pod says it differently, its application does not have the task group that it names, or the TaskGroup is there with another spec and counts; the message says what.";

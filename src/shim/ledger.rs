@@ -221,6 +221,7 @@ impl Ledger {
         match system {
             System::Koordinator => self.kinds.koordinator_groups.known().get(key),
             System::Coscheduling => self.kinds.coscheduling_groups.known().get(key),
+            System::Volcano => self.kinds.volcano_groups.known().get(key),
         }
     }
 
@@ -229,6 +230,7 @@ impl Ledger {
         match system {
             System::Koordinator => self.kinds.koordinator_groups.known_mut().get_mut(key),
             System::Coscheduling => self.kinds.coscheduling_groups.known_mut().get_mut(key),
+            System::Volcano => self.kinds.volcano_groups.known_mut().get_mut(key),
         }
     }
 

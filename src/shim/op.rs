@@ -81,8 +81,8 @@ pub enum Op {
         uid: Uid,
         /// `spec.minMember`.
         min_member: u32,
-        /// `spec.waitTimeoutSeconds`.
-        wait_timeout_seconds: u32,
+        /// `spec.waitTimeoutSeconds`, where the object's system has a time.
+        wait_timeout_seconds: Option<u32>,
     },
     /// GET a pod: settles a 409.
     GetPod {
@@ -116,8 +116,8 @@ pub enum Op {
         /// The whole status.
         status: Box<QueueStatus>,
     },
-    /// PATCH (JSON) fields of the status of another system's PodGroup, with its UID. Koordinator's definition makes no resource of its own of
-    /// the status.
+    /// PATCH (JSON) fields of the status of another system's PodGroup, with its UID. The definitions of Koordinator and of Volcano
+    /// make no resource of its own of the status.
     PatchPodGroupStatus {
         /// Whose kind it is.
         system: System,
@@ -156,6 +156,7 @@ impl Op {
             Self::PatchPodGroupStatus { system: System::Coscheduling, .. } => {
                 ("podgroups.scheduling.x-k8s.io/status", "patch")
             }
+            Self::PatchPodGroupStatus { system: System::Volcano, .. } => ("podgroups.scheduling.volcano.sh", "patch"),
             Self::CreateEvent(_) => ("events", "create"),
         }
     }

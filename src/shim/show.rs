@@ -7,7 +7,7 @@ use k8s_openapi::api::events::v1::Event as KubeEvent;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, MicroTime, ObjectMeta, Time};
 
-use super::dialect::pod_group::{PodGroupStatus, System};
+use super::dialect::pod_group::{LET_IN, PENDING, PodGroupStatus, System};
 use super::escape;
 use super::ledger::GroupFacts;
 use crate::api::names::{GROUP, SCHEDULER, TASK_GROUP, VERSION};
@@ -79,17 +79,13 @@ pub fn group_status(
 }
 
 /// The status of a PodGroup, in the words of its system's controller (scheduler-plugins `podgroup_controller.go`, Koordinator
-/// `controller/podgroup.go`).
+/// `controller/podgroup.go`, Volcano `framework/session.go`).
 pub fn pod_group_status(system: System, report: &GroupReport) -> PodGroupStatus {
-    let (members, ended, min) = (&report.members, &report.ended, report.required);
-    let there = members.pending + members.scheduled + ended.succeeded + ended.failed;
-    let phase = match () {
-        () if there < min => "Pending",
-        () if ended.succeeded >= min => "Finished",
-        () if ended.failed > 0 && ended.failed + members.running + ended.succeeded >= min => "Failed",
-        () if members.running + ended.succeeded >= min => "Running",
-        () if system == System::Koordinator && members.scheduled + ended.succeeded >= min => "Scheduled",
-        () => "Scheduling",
+    let (members, ended) = (&report.members, &report.ended);
+    let phase = match system {
+        System::Koordinator => phase(report, "Scheduled"),
+        System::Coscheduling => phase(report, SCHEDULING),
+        System::Volcano => volcano_phase(report),
     };
     PodGroupStatus {
         phase: phase.to_owned(),
@@ -97,6 +93,38 @@ pub fn pod_group_status(system: System, report: &GroupReport) -> PodGroupStatus 
         running: members.running,
         succeeded: ended.succeeded,
         failed: ended.failed,
+    }
+}
+
+/// The phase of a PodGroup some of whose pods have no node yet, or do not run.
+const SCHEDULING: &str = "Scheduling";
+
+/// How far a gang is in the words of Koordinator and scheduler-plugins, which differ in what they say `once_scheduled`.
+fn phase(report: &GroupReport, once_scheduled: &'static str) -> &'static str {
+    let (members, ended, min) = (&report.members, &report.ended, report.required);
+    let there = members.pending + members.scheduled + ended.succeeded + ended.failed;
+    match () {
+        () if there < min => PENDING,
+        () if ended.succeeded >= min => "Finished",
+        () if ended.failed > 0 && ended.failed + members.running + ended.succeeded >= min => "Failed",
+        () if members.running + ended.succeeded >= min => "Running",
+        () if members.scheduled + ended.succeeded >= min => once_scheduled,
+        () => SCHEDULING,
+    }
+}
+
+/// The same in Volcano's. Once all had a node, whoever starts in the place of a lost member need not run yet. It is never Pending:
+/// whoever makes its pods would wait with them again.
+fn volcano_phase(report: &GroupReport) -> &'static str {
+    let (members, ended, min) = (&report.members, &report.ended, report.required);
+    let done = ended.succeeded + ended.failed;
+    let goes_on = report.placed && members.running + done > 0;
+    match () {
+        () if report.placed && members.running > 0 && members.scheduled + ended.succeeded < min => "Unknown",
+        () if done >= min && members.pending + members.scheduled == 0 => "Completed",
+        () if members.running + done >= min => "Running",
+        () if goes_on && members.scheduled + done >= min => "Running",
+        () => LET_IN,
     }
 }
 
@@ -332,11 +360,41 @@ pub fn pod_condition(reason: Code, message: &str, now: Wall) -> PodCondition {
     }
 }
 
+/// What events are about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Subject {
+    /// A pod.
+    Pod,
+    /// A TaskGroup.
+    TaskGroup,
+    /// Another system's PodGroup.
+    PodGroup(System),
+}
+
+impl Subject {
+    /// Its kind.
+    pub const fn kind(self) -> &'static str {
+        match self {
+            Self::Pod => "Pod",
+            Self::TaskGroup => "TaskGroup",
+            Self::PodGroup(_) => "PodGroup",
+        }
+    }
+
+    fn api_version(self) -> String {
+        match self {
+            Self::Pod => "v1".to_owned(),
+            Self::TaskGroup => format!("{GROUP}/{VERSION}"),
+            Self::PodGroup(system) => system.api_version(),
+        }
+    }
+}
+
 /// Something that users should hear of.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Notice {
-    /// `Pod` or `TaskGroup`.
-    pub kind: &'static str,
+    /// Of which kind is what it is about.
+    pub subject: Subject,
     /// Whose event it is.
     pub key: Key,
     /// Its UID.
@@ -352,7 +410,6 @@ pub struct Notice {
 /// The event of a notice. Its name is unique per process and number, so that a repetition after an unknown outcome is
 /// the same event.
 pub fn event(notice: &Notice, instance: u64, number: u64, now: Wall) -> KubeEvent {
-    let api_version = if notice.kind == "TaskGroup" { format!("{GROUP}/{VERSION}") } else { "v1".to_owned() };
     let stamp = jiff::Timestamp::from_millisecond(now.0).unwrap_or_default();
     let prefix: String = notice.key.name.chars().take(200).collect();
     KubeEvent {
@@ -367,8 +424,8 @@ pub fn event(notice: &Notice, instance: u64, number: u64, now: Wall) -> KubeEven
         note: Some(escape::bounded(&notice.message, MAX_MESSAGE).to_string()),
         type_: Some(notice.event_type.name().to_owned()),
         regarding: Some(ObjectReference {
-            api_version: Some(api_version),
-            kind: Some(notice.kind.to_owned()),
+            api_version: Some(notice.subject.api_version()),
+            kind: Some(notice.subject.kind().to_owned()),
             name: Some(notice.key.name.to_string()),
             namespace: Some(notice.key.namespace.to_string()),
             uid: Some(notice.uid.to_string()),
@@ -502,7 +559,7 @@ mod tests {
     #[test]
     fn an_event_names_whom_it_is_about_and_who_says_it() {
         let notice = Notice {
-            kind: "TaskGroup",
+            subject: Subject::TaskGroup,
             key: Key::new("data", "executors"),
             uid: Uid::new("uid-1"),
             event_type: EventType::Warning,

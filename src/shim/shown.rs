@@ -29,6 +29,11 @@ impl<S: Clone + PartialEq> Shown<S> {
         self.sent.as_deref().unwrap_or(&self.confirmed)
     }
 
+    /// As it was last read, if that is neither of the two; else as [`Self::latest`] has it.
+    pub fn last_seen(&self) -> &S {
+        self.doubt.as_deref().unwrap_or_else(|| self.latest())
+    }
+
     /// Sends a status; false: the API server has it already. What was read last counts as what the server has. While
     /// another status is on its way, this one is sent in any case.
     pub fn send(&mut self, status: &S) -> bool {

@@ -93,12 +93,13 @@ fn describe(op: &Op) -> Request<Vec<u8>> {
 }
 
 /// A wrong UID is a 422.
-fn edit(group: &Key, uid: &Uid, min_member: u32, wait_timeout_seconds: u32) -> Request<Vec<u8>> {
-    let patch = json!([
-        {"op": "test", "path": "/metadata/uid", "value": &*uid.0},
-        {"op": "add", "path": "/spec/minMember", "value": min_member},
-        {"op": "add", "path": "/spec/waitTimeoutSeconds", "value": wait_timeout_seconds},
-    ]);
+fn edit(group: &Key, uid: &Uid, min_member: u32, wait_timeout_seconds: Option<u32>) -> Request<Vec<u8>> {
+    let mut patch = vec![
+        json!({"op": "test", "path": "/metadata/uid", "value": &*uid.0}),
+        json!({"op": "add", "path": "/spec/minMember", "value": min_member}),
+    ];
+    let wait = |seconds: u32| json!({"op": "add", "path": "/spec/waitTimeoutSeconds", "value": seconds});
+    patch.extend(wait_timeout_seconds.map(wait));
     let (namespace, name) = (segment(&group.namespace), segment(&group.name));
     let path = format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/taskgroups/{name}");
     build(Method::PATCH, &path, Some(JSON_PATCH), bytes(&patch))
@@ -114,8 +115,8 @@ fn pod_group_status(
     let (namespace, name) = (segment(&group.namespace), segment(&group.name));
     let path = format!("/apis/{}/namespaces/{namespace}/podgroups/{name}", system.api_version());
     let resource = match system {
-        // Its definition (1.8) has no such resource: there the status is a field like any other.
-        System::Koordinator => "",
+        // Their definitions (1.8, 1.15) have no such resource: there the status is a field like any other.
+        System::Koordinator | System::Volcano => "",
         System::Coscheduling => STATUS,
     };
     let path = format!("{path}{resource}");

@@ -69,7 +69,12 @@ fn of_pod_groups_and_of_what_is_made_of_them_as_much_is_written_as_may_be() {
         |scheduled| PodGroupStatus { phase: "Running".to_owned(), scheduled, running: 2, ..Default::default() };
     let table = [
         (
-            Op::EditTaskGroup { group: Key::new("data", "g"), uid: uid(), min_member: 3, wait_timeout_seconds: 60 },
+            Op::EditTaskGroup {
+                group: Key::new("data", "g"),
+                uid: uid(),
+                min_member: 3,
+                wait_timeout_seconds: Some(60),
+            },
             "PATCH /apis/gangline.dev/v1alpha1/namespaces/data/taskgroups/g?fieldManager=gangline&timeout=10s \
              application/json-patch+json",
             json!([
@@ -119,6 +124,25 @@ fn of_pod_groups_and_of_what_is_made_of_them_as_much_is_written_as_may_be() {
     for (op, head, body) in table {
         assert_eq!(text(&op), (head.to_owned(), body));
     }
+}
+
+/// It has no time to wait, and no resource of its own for its status.
+#[test]
+fn of_volcanos_pod_groups_no_more_is_written_either() {
+    let (group, uid) = (|| Key::new("data", "g"), || Uid::new("c4f15988"));
+    let edit = Op::EditTaskGroup { group: group(), uid: uid(), min_member: 3, wait_timeout_seconds: None };
+    let test = json!({"op": "test", "path": "/metadata/uid", "value": "c4f15988"});
+    let (_, body) = text(&edit);
+    assert_eq!(body, json!([test, {"op": "add", "path": "/spec/minMember", "value": 3}]));
+    let status = PodGroupStatus { phase: "Inqueue".to_owned(), ..Default::default() };
+    let system = System::Volcano;
+    let (head, body) = text(&Op::PatchPodGroupStatus { system, group: group(), uid: uid(), status, is_first: false });
+    let expected = "PATCH /apis/scheduling.volcano.sh/v1beta1/namespaces/data/podgroups/g?fieldManager=gangline&timeout=10s \
+                    application/json-patch+json";
+    assert_eq!(head, expected);
+    let add = |field: &str, value: Value| json!({"op": "add", "path": format!("/status/{field}"), "value": value});
+    let counts = ["running", "succeeded"].map(|field| add(field, json!(0)));
+    assert_eq!(body, json!([test, add("failed", json!(0)), add("phase", json!("Inqueue")), counts[0], counts[1]]));
 }
 
 #[test]

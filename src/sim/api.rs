@@ -70,7 +70,8 @@ impl Api {
                 self.change(Kind::TaskGroup, group, uid, |body| {
                     if let Body::TaskGroup(group) = body {
                         let spec = &mut Arc::make_mut(group).spec;
-                        (spec.min_member, spec.wait_timeout_seconds) = (*min_member, Some(*wait_timeout_seconds));
+                        spec.min_member = *min_member;
+                        spec.wait_timeout_seconds = wait_timeout_seconds.or(spec.wait_timeout_seconds);
                     }
                 })
             }
@@ -365,6 +366,7 @@ fn set_pod_group_status(body: &mut Body, status: &PodGroupStatus) {
     match body {
         Body::KoordinatorPodGroup(group) => set(&mut Arc::make_mut(group).status),
         Body::CoschedulingPodGroup(group) => set(&mut Arc::make_mut(group).status),
+        Body::VolcanoPodGroup(group) => set(&mut Arc::make_mut(group).status),
         Body::Pod(_)
         | Body::Node(_)
         | Body::TaskGroup(_)

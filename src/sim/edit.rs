@@ -32,7 +32,7 @@ pub(super) fn without_status(body: &mut Body) {
         Body::ResourceQuota(quota) => Arc::make_mut(quota).status = None,
         Body::Namespace(namespace) => Arc::make_mut(namespace).status = None,
         // A new node may say what it is; of the status of a PodGroup nothing is kept here.
-        Body::Node(_) | Body::KoordinatorPodGroup(_) | Body::CoschedulingPodGroup(_) => {}
+        Body::Node(_) | Body::KoordinatorPodGroup(_) | Body::CoschedulingPodGroup(_) | Body::VolcanoPodGroup(_) => {}
     }
 }
 
@@ -53,7 +53,8 @@ pub fn keep_status(body: &mut Body, old: &Body) {
             | Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_),
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_),
             _,
         ) => {}
     }
@@ -70,6 +71,7 @@ fn differs(old: &Body, new: &Body) -> (bool, bool) {
         (Body::Namespace(old), Body::Namespace(new)) => (old.spec != new.spec, old.status != new.status),
         (Body::KoordinatorPodGroup(old), Body::KoordinatorPodGroup(new)) => (old.spec != new.spec, false),
         (Body::CoschedulingPodGroup(old), Body::CoschedulingPodGroup(new)) => (old.spec != new.spec, false),
+        (Body::VolcanoPodGroup(old), Body::VolcanoPodGroup(new)) => (old.spec != new.spec, false),
         (
             Body::Pod(_)
             | Body::Node(_)
@@ -78,7 +80,8 @@ fn differs(old: &Body, new: &Body) -> (bool, bool) {
             | Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_),
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_),
             _,
         ) => (true, true),
     }

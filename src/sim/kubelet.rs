@@ -67,7 +67,8 @@ pub fn lacks(api: &Api, key: &Key) -> Option<Text> {
         | Body::ResourceQuota(_)
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
-        | Body::CoschedulingPodGroup(_) => None,
+        | Body::CoschedulingPodGroup(_)
+        | Body::VolcanoPodGroup(_) => None,
     });
     let all: Resources = running.fold(of_pod(pod), |all, one| all.plus(&one));
     of_pod(pod).iter().find(|(name, asked)| *asked > 0 && all.get(name) > has.get(name)).map(|(name, _)| name.into())

@@ -62,7 +62,9 @@ impl Arrival {
             Thing::Object(Body::Queue(_)) => "Queue",
             Thing::Object(Body::ResourceQuota(_)) => "ResourceQuota",
             Thing::Object(Body::Namespace(_)) => "Namespace",
-            Thing::Object(Body::KoordinatorPodGroup(_) | Body::CoschedulingPodGroup(_)) => "PodGroup",
+            Thing::Object(Body::KoordinatorPodGroup(_) | Body::CoschedulingPodGroup(_) | Body::VolcanoPodGroup(_)) => {
+                "PodGroup"
+            }
         };
         format!("{kind} {}", self.key)
     }

@@ -34,7 +34,8 @@ pub fn used_milli(store: &Store, namespace: &str) -> i64 {
         | Body::ResourceQuota(_)
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
-        | Body::CoschedulingPodGroup(_) => None,
+        | Body::CoschedulingPodGroup(_)
+        | Body::VolcanoPodGroup(_) => None,
     });
     // Some ask for more than can be counted.
     used.fold(0, i64::saturating_add)
@@ -51,7 +52,8 @@ fn most_milli(store: &Store, namespace: &str) -> Option<i64> {
         | Body::ResourceQuota(_)
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
-        | Body::CoschedulingPodGroup(_) => None,
+        | Body::CoschedulingPodGroup(_)
+        | Body::VolcanoPodGroup(_) => None,
     });
     quotas.min()
 }

@@ -75,7 +75,8 @@ fn is_possible(store: &Store, pod: &Pod) -> Result<(), Outcome> {
             | Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_),
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_),
         )
         | None => Err(refused(403, "Forbidden")),
     }

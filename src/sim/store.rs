@@ -162,9 +162,12 @@ pub fn generated(prefix: &str, number: u64) -> String {
 const fn first_generation(kind: Kind) -> Option<i64> {
     match kind {
         Kind::Pod | Kind::TaskGroup | Kind::Queue => Some(1),
-        Kind::Node | Kind::ResourceQuota | Kind::Namespace | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => {
-            None
-        }
+        Kind::Node
+        | Kind::ResourceQuota
+        | Kind::Namespace
+        | Kind::KoordinatorPodGroup
+        | Kind::CoschedulingPodGroup
+        | Kind::VolcanoPodGroup => None,
     }
 }
 

@@ -183,7 +183,8 @@ impl World {
             | Kind::ResourceQuota
             | Kind::Namespace
             | Kind::KoordinatorPodGroup
-            | Kind::CoschedulingPodGroup => {}
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup => {}
         }
     }
 

@@ -21,7 +21,11 @@ impl World {
             Kind::Node => self.disturb_node(name),
             Kind::TaskGroup => self.disturb(name),
             Kind::Queue => self.groups_in(name).iter().for_each(|group| self.disturb(group)),
-            Kind::ResourceQuota | Kind::Namespace | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => {}
+            Kind::ResourceQuota
+            | Kind::Namespace
+            | Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup => {}
         }
     }
 
@@ -75,7 +79,8 @@ impl World {
             | Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_) => Amount::default(),
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_) => Amount::default(),
         });
         !asked.sum::<Amount>().is_within(Amount::of_node(found))
     }

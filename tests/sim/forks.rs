@@ -400,7 +400,8 @@ impl World {
                 | Body::ResourceQuota(_)
                 | Body::Namespace(_)
                 | Body::KoordinatorPodGroup(_)
-                | Body::CoschedulingPodGroup(_) => false,
+                | Body::CoschedulingPodGroup(_)
+                | Body::VolcanoPodGroup(_) => false,
             };
             if !there.is_some_and(lists_the_same) {
                 let metadata = json!({"name": name, "namespace": namespace});
@@ -448,7 +449,8 @@ impl World {
             | Kind::ResourceQuota
             | Kind::Namespace
             | Kind::KoordinatorPodGroup
-            | Kind::CoschedulingPodGroup => false,
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup => false,
         };
         for kind in PLAYED {
             let all = self.api.store.of_kind(kind).filter(|(key, body)| goes(kind, key, body));

@@ -99,7 +99,8 @@ impl World {
             | Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_) => None,
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_) => None,
         });
         groups.collect()
     }
@@ -196,7 +197,8 @@ impl World {
             | Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_) => None,
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_) => None,
         });
         let over = limits.filter(|(queue, _)| !self.relimited.contains(&***queue));
         let mut over = over.filter_map(|(queue, most)| {

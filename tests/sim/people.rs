@@ -399,9 +399,12 @@ pub(crate) fn node_of(pod: &Body) -> Option<&str> {
 /// The key of an object of this name.
 fn key_of(kind: Kind, name: &str) -> Key {
     match kind {
-        Kind::Pod | Kind::TaskGroup | Kind::ResourceQuota | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => {
-            Key::new(NS, name)
-        }
+        Kind::Pod
+        | Kind::TaskGroup
+        | Kind::ResourceQuota
+        | Kind::KoordinatorPodGroup
+        | Kind::CoschedulingPodGroup
+        | Kind::VolcanoPodGroup => Key::new(NS, name),
         Kind::Node | Kind::Queue | Kind::Namespace => Key::cluster(name),
     }
 }

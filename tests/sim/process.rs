@@ -296,9 +296,11 @@ impl Process {
                     Kind::Node => self.nodes.keys().cloned().collect(),
                     Kind::Queue => self.queues.keys().cloned().collect(),
                     Kind::TaskGroup => self.group_uids.keys().cloned().collect(),
-                    Kind::ResourceQuota | Kind::Namespace | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => {
-                        BTreeSet::new()
-                    }
+                    Kind::ResourceQuota
+                    | Kind::Namespace
+                    | Kind::KoordinatorPodGroup
+                    | Kind::CoschedulingPodGroup
+                    | Kind::VolcanoPodGroup => BTreeSet::new(),
                 };
                 self.unnamed.insert(kind, known);
             }

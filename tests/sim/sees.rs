@@ -76,7 +76,8 @@ impl Process {
             Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_) => {}
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_) => {}
         }
     }
 
@@ -119,7 +120,8 @@ impl Process {
             | Kind::ResourceQuota
             | Kind::Namespace
             | Kind::KoordinatorPodGroup
-            | Kind::CoschedulingPodGroup => {}
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup => {}
         }
     }
 
@@ -257,7 +259,11 @@ impl Process {
                 self.lost.retain(|_, lost| self.groups.get(&lost.of).is_some_and(|group| !group.gang.contains(key)));
                 self.group_uids.remove(key);
             }
-            Kind::ResourceQuota | Kind::Namespace | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup => {}
+            Kind::ResourceQuota
+            | Kind::Namespace
+            | Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup => {}
         }
     }
 }

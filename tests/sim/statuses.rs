@@ -57,7 +57,8 @@ impl World {
             | Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_) => String::new(),
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_) => String::new(),
         };
         let said = [Kind::TaskGroup, Kind::Queue].into_iter().flat_map(|kind| self.api.store.of_kind(kind));
         let garbled: Vec<String> =
@@ -76,7 +77,8 @@ impl World {
             | Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_) => None,
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_) => None,
         });
         queues.collect()
     }

@@ -322,7 +322,8 @@ fn terminates(body: &Body) -> bool {
         | Body::ResourceQuota(_)
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
-        | Body::CoschedulingPodGroup(_) => false,
+        | Body::CoschedulingPodGroup(_)
+        | Body::VolcanoPodGroup(_) => false,
     }
 }
 
@@ -336,6 +337,7 @@ fn bound_to(body: &Body) -> Option<&str> {
         | Body::ResourceQuota(_)
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
-        | Body::CoschedulingPodGroup(_) => None,
+        | Body::CoschedulingPodGroup(_)
+        | Body::VolcanoPodGroup(_) => None,
     }
 }

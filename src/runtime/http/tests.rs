@@ -78,6 +78,7 @@ async fn readiness_names_the_kinds_that_miss() {
         (Kind::Namespace, WatchState::Synced),
         (Kind::KoordinatorPodGroup, WatchState::Off),
         (Kind::CoschedulingPodGroup, WatchState::Unserved),
+        (Kind::VolcanoPodGroup, WatchState::Off),
     ] {
         counters.watch(kind).set_state(state);
     }

@@ -154,6 +154,8 @@ pub enum Words {
     Koordinator,
     /// Those of kube-scheduler's Coscheduling plugin
     Coscheduling,
+    /// Volcano's
+    Volcano,
     /// Apache YuniKorn's
     #[value(name = "yunikorn")]
     YuniKorn,
@@ -175,6 +177,7 @@ fn understood(words: Vec<Words>) -> Vec<Dialect> {
         Words::None => None,
         Words::Koordinator => Some(Dialect::Koordinator),
         Words::Coscheduling => Some(Dialect::Coscheduling),
+        Words::Volcano => Some(Dialect::Volcano),
         Words::YuniKorn => Some(Dialect::YuniKorn),
     };
     words.into_iter().filter_map(dialect).collect()

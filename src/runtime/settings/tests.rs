@@ -85,6 +85,8 @@ fn every_field_is_honoured_and_flags_win() {
         ("dialects: []", vec![Words::YuniKorn], &[Dialect::YuniKorn]),
         ("dialects: [yunikorn, koordinator]", vec![], &[Dialect::YuniKorn, Dialect::Koordinator]),
         ("", vec![Words::Koordinator], &[Dialect::Koordinator]),
+        ("dialects: [volcano]", vec![], &[Dialect::Volcano]),
+        ("", vec![Words::Volcano, Words::YuniKorn], &[Dialect::Volcano, Dialect::YuniKorn]),
         ("", vec![], &[Dialect::YuniKorn]),
     ] {
         assert_eq!(load(file, &RunArgs { dialects: flag, ..RunArgs::default() }).unwrap().dialects, named, "{file}");

@@ -176,8 +176,8 @@ impl<'a> Reading<'a> {
             (Some(name), Some(0)) => spoken.left_out.push(self.left_out(name, &team)),
             (Some(name), Some(min_member)) => {
                 let (queue, min_resource) = (spoken.queue.clone(), min_resource(pod));
-                let mode = mode.unwrap_or_default();
-                let agreed = Agreed { name, queue, min_member, min_resource, wait_seconds: wait, mode, team: &team };
+                let (wait_seconds, mode) = (Some(wait), mode.unwrap_or_default());
+                let agreed = Agreed { name, queue, min_member, min_resource, wait_seconds, mode, team: &team };
                 let declared = Declared { name: name.into(), spec: agreed.task_group(), owner: super::owner(pod) };
                 spoken.declares.push(Arc::new(declared));
             }
@@ -209,7 +209,7 @@ impl<'a> Reading<'a> {
             queue: spoken.queue.clone(),
             min_resource: min_resource(pod),
             terms,
-            wait_seconds: wait_timeout_seconds,
+            wait_seconds: Some(wait_timeout_seconds),
         };
         Spoken { group: Some(name.into()), refers: Some(Arc::new(reference)), ..spoken }
     }
@@ -410,7 +410,7 @@ fn said_under<'a>(map: Option<&'a BTreeMap<String, String>>, prefix: &str) -> im
 }
 
 /// As much of a text as people need to find it.
-fn start_of(text: &str) -> &str {
+pub(super) fn start_of(text: &str) -> &str {
     text.char_indices().nth(QUOTED).map_or(text, |(end, _)| &text[..end])
 }
 

@@ -4,6 +4,7 @@
 pub mod coscheduling;
 pub mod koordinator;
 pub mod pod_group;
+pub mod volcano;
 pub mod yunikorn;
 
 use std::sync::Arc;
@@ -25,6 +26,8 @@ pub enum Dialect {
     Koordinator,
     /// The Coscheduling plugin of kube-scheduler.
     Coscheduling,
+    /// Volcano.
+    Volcano,
     /// Apache YuniKorn.
     YuniKorn,
 }
@@ -34,13 +37,14 @@ pub const WAIT_TIMEOUT_SECONDS: u32 = 600;
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Koordinator, Self::Coscheduling, Self::YuniKorn];
+    pub const ALL: [Self; 4] = [Self::Koordinator, Self::Coscheduling, Self::Volcano, Self::YuniKorn];
 
     /// What a pod says in its words; none if it says nothing.
     fn read(self, pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
         match self {
             Self::Koordinator => koordinator::read(pod, wait_timeout_seconds),
             Self::Coscheduling => coscheduling::read(pod, wait_timeout_seconds),
+            Self::Volcano => volcano::read(pod),
             Self::YuniKorn => yunikorn::read(pod),
         }
     }

@@ -1,5 +1,6 @@
-//! PodGroup objects: what is said there of the gang whose pods name it by a label. Two systems have the same kind in API groups of
-//! their own, and fields of the same names (`scheduling.sigs.k8s.io` Koordinator, `scheduling.x-k8s.io` scheduler-plugins).
+//! PodGroup objects: what is said there of the gang whose pods name it by a label or an annotation. Three systems have such a kind
+//! in API groups of their own: two with the same fields (`scheduling.sigs.k8s.io` Koordinator, `scheduling.x-k8s.io`
+//! scheduler-plugins), and Volcano (`scheduling.volcano.sh`), whose has some more and no time to wait.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +14,7 @@ use kube::Resource;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Declared, coscheduling, koordinator};
+use super::{Declared, coscheduling, koordinator, volcano};
 use crate::api::task_group::{Mode, Reservation, TaskGroupSpec};
 use crate::core::base::ids::{Text, Uid};
 use crate::core::model::countdown::Deadline;
@@ -22,9 +23,7 @@ use crate::shim::group_check::{MAX_MEMBERS, range_of};
 use crate::shim::kinds::Kind;
 use crate::shim::spec_errors::Errors;
 
-/// Version of both kinds.
-pub const VERSION: &str = "v1alpha1";
-/// Name of both kinds.
+/// Name of these kinds.
 const KIND: &str = "PodGroup";
 
 /// A system that has a kind PodGroup.
@@ -34,10 +33,13 @@ pub enum System {
     Koordinator,
     /// The Coscheduling plugin of kube-scheduler, of the project scheduler-plugins.
     Coscheduling,
+    /// Volcano.
+    Volcano,
 }
 
 impl System {
-    const ALL: [Self; 2] = [Self::Koordinator, Self::Coscheduling];
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Koordinator, Self::Coscheduling, Self::Volcano];
 
     /// Whose kind this is.
     pub fn of(kind: Kind) -> Option<Self> {
@@ -49,12 +51,21 @@ impl System {
         match self {
             Self::Koordinator => "scheduling.sigs.k8s.io",
             Self::Coscheduling => "scheduling.x-k8s.io",
+            Self::Volcano => "scheduling.volcano.sh",
+        }
+    }
+
+    /// The version of its kind.
+    pub const fn version(self) -> &'static str {
+        match self {
+            Self::Koordinator | Self::Coscheduling => "v1alpha1",
+            Self::Volcano => "v1beta1",
         }
     }
 
     /// Group and version of its kind.
     pub fn api_version(self) -> String {
-        format!("{}/{VERSION}", self.api_group())
+        format!("{}/{}", self.api_group(), self.version())
     }
 
     /// The label by which a pod names an object of its kind.
@@ -70,11 +81,20 @@ impl System {
         match self {
             Self::Koordinator => Kind::KoordinatorPodGroup,
             Self::Coscheduling => Kind::CoschedulingPodGroup,
+            Self::Volcano => Kind::VolcanoPodGroup,
+        }
+    }
+
+    /// Whether those who write its PodGroups make no pods before one says that they may, by its phase.
+    pub const fn lets_in(self) -> bool {
+        match self {
+            Self::Koordinator | Self::Coscheduling => false,
+            Self::Volcano => true,
         }
     }
 }
 
-/// A system as a type, so that the kinds of two are two.
+/// A system as a type, so that each has a kind of its own.
 pub trait Family: Clone + Copy + Debug + Default + Send + Sync + 'static {
     /// Which.
     const SYSTEM: System;
@@ -88,6 +108,10 @@ pub struct Koordinator;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Coscheduling;
 
+/// [`System::Volcano`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Volcano;
+
 impl Family for Koordinator {
     const SYSTEM: System = System::Koordinator;
 }
@@ -96,8 +120,12 @@ impl Family for Coscheduling {
     const SYSTEM: System = System::Coscheduling;
 }
 
+impl Family for Volcano {
+    const SYSTEM: System = System::Volcano;
+}
+
 /// A PodGroup of one of these systems. What decides nothing is left out, such as `minResources`, which Koordinator does not read
-/// either.
+/// either. Of the fields of its spec each system has some.
 #[derive(Clone, Debug, Default, Deserialize, Serialize)]
 #[serde(bound = "")]
 pub struct PodGroup<F> {
@@ -122,6 +150,27 @@ pub struct PodGroupSpec {
     pub min_member: Option<i64>,
     /// Seconds for which some of them may have found nodes and not all.
     pub schedule_timeout_seconds: Option<i64>,
+    /// The queue, in Volcano.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue: Option<String>,
+    /// How many of each task start together, in Volcano.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_task_member: Option<BTreeMap<String, i64>>,
+    /// Within which domain of the network, in Volcano.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub network_topology: Option<NetworkTopology>,
+    /// Groups within the group, in Volcano.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sub_group_policy: Option<Vec<Value>>,
+}
+
+/// Within which domain of the network the pods of a PodGroup of Volcano's are to be.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(default)]
+pub struct NetworkTopology {
+    /// `hard` or `soft`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub mode: Option<String>,
 }
 
 /// What we say of a gang in the status of its PodGroup; what else stands there is somebody else's.
@@ -159,6 +208,10 @@ impl PodGroupStatus {
 
 /// Longest phase that is kept.
 const PHASE_MAX: usize = 32;
+/// The phase of a PodGroup of which too few pods are there; of Volcano's also of one that is not let in yet.
+pub const PENDING: &str = "Pending";
+/// The phase of one of Volcano's that its makers may make pods for.
+pub const LET_IN: &str = "Inqueue";
 
 impl<F: Family> Resource for PodGroup<F> {
     type DynamicType = ();
@@ -171,7 +224,7 @@ impl<F: Family> Resource for PodGroup<F> {
         F::SYSTEM.api_group().into()
     }
     fn version((): &()) -> Cow<'_, str> {
-        VERSION.into()
+        F::SYSTEM.version().into()
     }
     fn plural((): &()) -> Cow<'_, str> {
         "podgroups".into()
@@ -203,6 +256,8 @@ pub struct Found {
     /// With whom a TaskGroup goes that is made of it.
     owner: OwnerReference,
     terms: Terms,
+    /// The queue, which counts where a pod names none.
+    queue: Option<Text>,
     /// What is wrong: nothing is made of it.
     pub problems: Vec<SpecError>,
     /// What was read otherwise than it is written, for people.
@@ -214,28 +269,43 @@ pub fn read<F: Family>(group: &PodGroup<F>) -> Option<Found> {
     if group.metadata.deletion_timestamp.is_some() {
         return None;
     }
-    let (min, wait) = (group.spec.min_member, group.spec.schedule_timeout_seconds);
-    let min_member = min.and_then(|min| u32::try_from(min).ok()).filter(|min| (1..=MAX_MEMBERS).contains(min));
+    let said = match F::SYSTEM {
+        System::Koordinator | System::Coscheduling => group.spec.min_member,
+        System::Volcano => Some(volcano::min_member(group.spec.min_member)),
+    };
+    let min_member = said.and_then(|min| u32::try_from(min).ok()).filter(|min| (1..=MAX_MEMBERS).contains(min));
     let mut errors = Errors::default();
     errors.unless(min_member.is_some(), "spec.minMember", format!("must be a number from 1 to {MAX_MEMBERS}"));
-    let (mut terms, warnings) = match F::SYSTEM {
-        System::Koordinator => koordinator::of_object(&group.metadata, min_member, &mut errors),
-        System::Coscheduling => (Terms { min_member, ..Terms::default() }, Vec::new()),
-    };
+    let (mut terms, mut queue, mut warnings) = (Terms { min_member, ..Terms::default() }, None, Vec::new());
+    match F::SYSTEM {
+        System::Koordinator => {
+            (terms, warnings) = koordinator::of_object(&group.metadata, min_member, &mut errors);
+            terms.wait_seconds = wait_seconds(&group.spec).or(terms.wait_seconds);
+        }
+        System::Coscheduling => terms.wait_seconds = wait_seconds(&group.spec),
+        System::Volcano => (queue, warnings) = volcano::of_object(&group.spec, min_member, &mut errors),
+    }
+    Some(Found { owner: owner(group), terms, queue, problems: errors.into_sorted(), warnings })
+}
+
+/// How long some may have found nodes and not all. Neither system that has a time takes 0 or less for one, nor says anything of it.
+fn wait_seconds(spec: &PodGroupSpec) -> Option<u32> {
     let (least, most) = range_of(Deadline::Wait);
-    // Neither system takes 0 or less for a time, nor says anything of it.
-    let wait = wait.filter(|seconds| *seconds > 0).map(|seconds| u32::try_from(seconds).unwrap_or(most));
-    terms.wait_seconds = wait.map(|seconds| seconds.clamp(least, most)).or(terms.wait_seconds);
+    let wait = spec.schedule_timeout_seconds.filter(|seconds| *seconds > 0)?;
+    Some(u32::try_from(wait).unwrap_or(most).clamp(least, most))
+}
+
+/// With whom a TaskGroup goes that is made of a PodGroup.
+fn owner<F: Family>(group: &PodGroup<F>) -> OwnerReference {
     let text = |value: &Option<String>| value.clone().unwrap_or_default();
-    let owner = OwnerReference {
+    OwnerReference {
         api_version: F::SYSTEM.api_version(),
         kind: KIND.to_owned(),
         name: text(&group.metadata.name),
         uid: text(&group.metadata.uid),
         // It controls the TaskGroup in no way, and nothing of it waits for the TaskGroup's end.
         ..OwnerReference::default()
-    };
-    Some(Found { owner, terms, problems: errors.into_sorted(), warnings })
+    }
 }
 
 /// A pod names a PodGroup: what it says itself, which counts before what is said there.
@@ -250,8 +320,8 @@ pub struct Reference {
     /// What the pod requests, which is all that is known of how large members are.
     pub(super) min_resource: BTreeMap<String, Quantity>,
     pub(super) terms: Terms,
-    /// Seconds that the gang waits where neither says it.
-    pub(super) wait_seconds: u32,
+    /// Seconds that the gang waits where neither says it; none: for ever.
+    pub(super) wait_seconds: Option<u32>,
 }
 
 impl Reference {
@@ -277,10 +347,10 @@ impl Reference {
         let team = team.as_ref().or(found.terms.team.as_ref()).cloned().unwrap_or_default();
         let spec = Agreed {
             name: &self.name,
-            queue: self.queue.clone(),
+            queue: self.queue.clone().or_else(|| found.queue.clone()),
             min_member: min_member.or(found.terms.min_member).unwrap_or(1),
             min_resource: self.min_resource.clone(),
-            wait_seconds: wait_seconds.or(found.terms.wait_seconds).unwrap_or(self.wait_seconds),
+            wait_seconds: wait_seconds.or(found.terms.wait_seconds).or(self.wait_seconds),
             mode: mode.or(found.terms.mode).unwrap_or_default(),
             team: &team,
         };
@@ -304,7 +374,7 @@ pub(super) struct Agreed<'a> {
     pub(super) queue: Option<Text>,
     pub(super) min_member: u32,
     pub(super) min_resource: BTreeMap<String, Quantity>,
-    pub(super) wait_seconds: u32,
+    pub(super) wait_seconds: Option<u32>,
     pub(super) mode: Mode,
     pub(super) team: &'a BTreeSet<String>,
 }
@@ -320,7 +390,7 @@ impl Agreed<'_> {
             min_resource: self.min_resource,
             gang_group: listed.collect(),
             reservation: Reservation::Direct,
-            wait_timeout_seconds: Some(self.wait_seconds),
+            wait_timeout_seconds: self.wait_seconds,
             mode: self.mode,
             ..TaskGroupSpec::default()
         }

@@ -183,6 +183,9 @@ table! {
     /// Podgroups of scheduler-plugins.
     CoschedulingPodGroup, "podgroups.scheduling.x-k8s.io", PodGroup<other::Coscheduling>, Self,
         coscheduling_groups: PodGroups<other::Coscheduling>;
+    /// Volcano's podgroups.
+    VolcanoPodGroup, "podgroups.scheduling.volcano.sh", PodGroup<other::Volcano>, Self,
+        volcano_groups: PodGroups<other::Volcano>;
 }
 
 impl Kind {
@@ -195,7 +198,8 @@ impl Kind {
             | Self::ResourceQuota
             | Self::Namespace
             | Self::KoordinatorPodGroup
-            | Self::CoschedulingPodGroup => false,
+            | Self::CoschedulingPodGroup
+            | Self::VolcanoPodGroup => false,
         }
     }
 
@@ -209,6 +213,7 @@ impl Kind {
         match self {
             Self::KoordinatorPodGroup => Some(Dialect::Koordinator),
             Self::CoschedulingPodGroup => Some(Dialect::Coscheduling),
+            Self::VolcanoPodGroup => Some(Dialect::Volcano),
             Self::Pod | Self::Node | Self::TaskGroup | Self::Queue | Self::ResourceQuota | Self::Namespace => None,
         }
     }

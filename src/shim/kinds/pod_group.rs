@@ -1,9 +1,9 @@
 //! What is kept of other systems' PodGroups: what each says of the gang whose pods name it.
 
 use super::Kept;
-use crate::core::base::ids::{Key, Uid};
+use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::event::Event;
-use crate::shim::dialect::pod_group::{Family, Found, PodGroup, PodGroupStatus, read};
+use crate::shim::dialect::pod_group::{Family, Found, LET_IN, PENDING, PodGroup, PodGroupStatus, System, read};
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::shown::Shown;
@@ -17,6 +17,19 @@ pub struct PodGroupFacts {
     pub found: Option<Found>,
     /// What its status says of what we say there; nothing where it has none.
     pub status: Shown<Option<PodGroupStatus>>,
+    /// What was last told of it that is wrong.
+    pub told: Option<Text>,
+}
+
+impl PodGroupFacts {
+    /// What is to be said of it where its makers wait for a word that they may make its pods; none where nobody waits, or it is
+    /// wrong.
+    pub fn entry(&self, system: System) -> Option<PodGroupStatus> {
+        let is_right = self.found.as_ref().is_some_and(|found| found.problems.is_empty());
+        let phase = self.status.last_seen().as_ref().map_or("", |status| &*status.phase);
+        let waits = is_right && system.lets_in() && ["", PENDING].contains(&phase);
+        waits.then(|| PodGroupStatus { phase: LET_IN.to_owned(), ..PodGroupStatus::default() })
+    }
 }
 
 /// All PodGroups of a system.
@@ -56,7 +69,7 @@ impl<F: Family> Kept for PodGroups<F> {
                 facts.status.read(status, false);
             }
             None => {
-                let facts = PodGroupFacts { uid: at.uid.clone(), found, status: Shown::new(status) };
+                let facts = PodGroupFacts { uid: at.uid.clone(), found, status: Shown::new(status), told: None };
                 self.known.put(at, Whose::Ours, facts);
             }
         }
@@ -65,7 +78,8 @@ impl<F: Family> Kept for PodGroups<F> {
 
     fn see_malformed(&mut self, at: Version, _: Malformed) -> Vec<Event> {
         if !matches!(self.known.sight(&at), Sight::Stale) {
-            let facts = PodGroupFacts { uid: at.uid.clone(), found: None, status: Shown::default() };
+            let told = self.known.get(&at.key).and_then(|facts| facts.told.clone());
+            let facts = PodGroupFacts { uid: at.uid.clone(), found: None, status: Shown::default(), told };
             self.known.put(at, Whose::Ours, facts);
         }
         Vec::new()

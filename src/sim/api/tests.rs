@@ -44,7 +44,8 @@ fn pod(api: &Api) -> Option<&Pod> {
         | Body::ResourceQuota(_)
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
-        | Body::CoschedulingPodGroup(_) => None,
+        | Body::CoschedulingPodGroup(_)
+        | Body::VolcanoPodGroup(_) => None,
     }
 }
 

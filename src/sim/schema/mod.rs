@@ -76,7 +76,8 @@ pub(super) fn problems_of(body: &Body, old: Option<&Body>, was_right: bool) -> V
         | Body::ResourceQuota(_)
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
-        | Body::CoschedulingPodGroup(_) => None,
+        | Body::CoschedulingPodGroup(_)
+        | Body::VolcanoPodGroup(_) => None,
     };
     let Some((kind, object)) = json(body) else { return Vec::new() };
     let old = old.and_then(json).map(|(_, old)| old);

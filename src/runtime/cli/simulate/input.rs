@@ -92,7 +92,8 @@ fn look_at_queues(arrivals: &[Arrival], notes: &mut Notes) {
             | Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_),
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_),
         )
         | Thing::Job(_) => None,
     });
@@ -216,7 +217,8 @@ fn look(arrival: &Arrival, classes: &Classes, notes: &mut Notes) {
             | Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_),
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_),
         ) => {}
     }
 }

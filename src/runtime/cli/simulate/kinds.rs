@@ -1,7 +1,7 @@
 //! What an object is by its apiVersion and kind: played, a list, left out, or a slip of the pen.
 
 use crate::api::names;
-use crate::shim::dialect::pod_group::{self, System};
+use crate::shim::dialect::pod_group::System;
 
 /// A kind that is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,7 +52,7 @@ pub(super) enum Sort {
 }
 
 /// Group and version of what is played.
-const KINDS: [(&str, &str, Played); 9] = [
+const KINDS: [(&str, &str, Played); 10] = [
     ("", "v1", Played::Pod),
     ("", "v1", Played::Node),
     ("batch", "v1", Played::Job),
@@ -60,9 +60,15 @@ const KINDS: [(&str, &str, Played); 9] = [
     (names::GROUP, names::VERSION, Played::Queue),
     ("scheduling.k8s.io", "v1", Played::PriorityClass),
     ("", "v1", Played::Namespace),
-    (System::Koordinator.api_group(), pod_group::VERSION, Played::PodGroup(System::Koordinator)),
-    (System::Coscheduling.api_group(), pod_group::VERSION, Played::PodGroup(System::Coscheduling)),
+    pod_groups(System::Koordinator),
+    pod_groups(System::Coscheduling),
+    pod_groups(System::Volcano),
 ];
+
+/// The kind of a system's PodGroups.
+const fn pod_groups(system: System) -> (&'static str, &'static str, Played) {
+    (system.api_group(), system.version(), Played::PodGroup(system))
+}
 
 /// What an object of this apiVersion and kind is.
 ///
@@ -130,11 +136,8 @@ mod tests {
             ("scheduling.volcano.sh/v1beta1", "Queue", Ok(Sort::Other("Queue of scheduling.volcano.sh".to_owned()))),
             ("scheduling.x-k8s.io/v1alpha1", "PodGroup", Ok(Sort::One(Played::PodGroup(System::Coscheduling)))),
             ("scheduling.sigs.k8s.io/v1alpha1", "PodGroup", Ok(Sort::One(Played::PodGroup(System::Koordinator)))),
-            (
-                "scheduling.volcano.sh/v1beta1",
-                "PodGroup",
-                Ok(Sort::Other("PodGroup of scheduling.volcano.sh".to_owned())),
-            ),
+            ("scheduling.volcano.sh/v1beta1", "PodGroup", Ok(Sort::One(Played::PodGroup(System::Volcano)))),
+            ("scheduling.run.ai/v2alpha2", "PodGroup", Ok(Sort::Other("PodGroup of scheduling.run.ai".to_owned()))),
             ("gangline.dev/v1beta9", "TaskGroup", Err("\"gangline.dev/v1beta9\" is not \"gangline.dev/v1alpha1\"")),
             ("gangline.dev", "TaskGroup", Err("\"gangline.dev\" is not \"gangline.dev/v1alpha1\"")),
             ("batch/v1beta1", "Job", Err("\"batch/v1beta1\" is not \"batch/v1\"")),

@@ -253,7 +253,8 @@ fn body(kind: Kind, object: &Value) -> Result<Thing, Vec<String>> {
         | Body::ResourceQuota(_)
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
-        | Body::CoschedulingPodGroup(_) => {}
+        | Body::CoschedulingPodGroup(_)
+        | Body::VolcanoPodGroup(_) => {}
     }
     Ok(Thing::Object(body))
 }
@@ -302,7 +303,8 @@ fn has_ended(object: &Value, what: &Thing) -> bool {
             | Body::ResourceQuota(_)
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_),
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_),
         ) => false,
     }
 }

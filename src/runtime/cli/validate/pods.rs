@@ -47,7 +47,8 @@ impl<'a> Pods<'a> {
                 | Body::ResourceQuota(_)
                 | Body::Namespace(_)
                 | Body::KoordinatorPodGroup(_)
-                | Body::CoschedulingPodGroup(_),
+                | Body::CoschedulingPodGroup(_)
+                | Body::VolcanoPodGroup(_),
             ) => {
                 return None;
             }

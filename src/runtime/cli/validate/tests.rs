@@ -59,6 +59,22 @@ fn pod_groups_that_pods_name_are_looked_at() {
     assert!(off.len() == 1 && off[0].contains("scheduling.x-k8s.io/pod-group"), "{off:#?}");
 }
 
+/// As above, of Volcano's, which pods name by an annotation.
+#[test]
+fn pod_groups_of_volcano_are_looked_at_too() {
+    let kind = "apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup";
+    let named = job("j", 3, "annotations: {scheduling.k8s.io/group-name: g}", OURS);
+    let said = |spec: &str| {
+        let objects = [format!("{{{kind}, metadata: {{name: g}}, spec: {{{spec}}}}}"), named.clone()].join("\n---\n");
+        let answer = understood(&[("f.yaml", &objects)], &[Dialect::Volcano]);
+        answer.findings.iter().map(|finding| finding.text().trim_end().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(said("minMember: 3, minResources: {cpu: 3}"), Vec::<String>::new());
+    let refused = said("minMember: 3, minTaskMember: {worker: 3}");
+    let expected = "error: PodGroup g: spec.minTaskMember: is not supported yet";
+    assert!(refused.iter().any(|line| line.contains(expected)), "{refused:#?}");
+}
+
 /// What we ship is right, and most of it without a warning.
 #[test]
 fn every_example_is_valid() {
