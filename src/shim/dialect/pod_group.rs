@@ -68,11 +68,12 @@ impl System {
         format!("{}/{}", self.api_group(), self.version())
     }
 
-    /// The label by which a pod names an object of its kind.
-    pub const fn label(self) -> &'static str {
+    /// The label by which a pod names an object of its kind; Volcano's pods have an annotation instead.
+    pub const fn key(self) -> &'static str {
         match self {
             Self::Koordinator => koordinator::POD_GROUP,
             Self::Coscheduling => coscheduling::POD_GROUP,
+            Self::Volcano => volcano::GROUP_NAME,
         }
     }
 

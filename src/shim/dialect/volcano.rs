@@ -19,7 +19,7 @@ use crate::shim::syntax;
 /// Its name, for people.
 const SYSTEM: &str = "Volcano";
 /// Annotation: the PodGroup that is the pod's gang, as operators write it. It counts first.
-const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
+pub(super) const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
 /// The same under Volcano's own prefix.
 const OWN_GROUP_NAME: &str = "scheduling.volcano.sh/group-name";
 /// The queue of whoever names none: there as here it is the one that everybody has.

@@ -75,6 +75,7 @@ pub(super) fn read(system: System, entries: &[Entry], reader: &mut Reader) -> Ve
                 let of = match system {
                     System::Koordinator => "Koordinator",
                     System::Coscheduling => "scheduler-plugins",
+                    System::Volcano => "Volcano",
                 };
                 reader.wrong(entry.at, format!("unknown field {:?} of the CoschedulingArgs of {of}", entry.key));
             }

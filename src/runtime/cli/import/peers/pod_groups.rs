@@ -15,23 +15,26 @@ use crate::runtime::cli::import::report::Fate;
 use crate::runtime::cli::simulate::read::field_of;
 use crate::runtime::cli::simulate::typed;
 use crate::runtime::cli::source::Node;
-use crate::shim::dialect::pod_group::{self, Coscheduling, Family, Koordinator, PodGroup, System};
+use crate::shim::dialect::pod_group::{self, Coscheduling, Family, Koordinator, PodGroup, System, Volcano};
 use crate::shim::dialect::{self, Dialect};
 
 /// Where an object is that does not say it, as `kubectl apply` has it.
 const NAMESPACE: &str = "default";
 
+/// Whose PodGroups are read.
+const SYSTEMS: [System; 3] = [System::Koordinator, System::Coscheduling, System::Volcano];
+
 /// Tells what a PodGroup is here. The answer is whose it is, if it is one that is read. A gang that does not say how long it waits
 /// does so for `wait_seconds`.
 pub(super) fn tell(object: &Object, wait_seconds: u32, made: &mut Made<'_>) -> Option<System> {
-    let system =
-        [System::Koordinator, System::Coscheduling].into_iter().find(|one| one.api_version() == object.api_version);
+    let system = SYSTEMS.into_iter().find(|one| one.api_version() == object.api_version);
     match system {
         Some(System::Koordinator) => tell_one::<Koordinator>(object, wait_seconds, made),
         Some(System::Coscheduling) => tell_one::<Coscheduling>(object, wait_seconds, made),
+        Some(System::Volcano) => tell_one::<Volcano>(object, wait_seconds, made),
         None => {
-            let known = [System::Koordinator, System::Coscheduling].map(System::api_version).join(" and ");
-            let problem = format!("PodGroup of apiVersion {:?} is not read: those of {known} are", object.api_version);
+            let known = SYSTEMS.map(System::api_version).join(", ");
+            let problem = format!("PodGroup of apiVersion {:?} is not read; those of {known} are", object.api_version);
             made.errors.push(object.wrong(object.node.place_of("apiVersion"), problem));
         }
     }
@@ -82,17 +85,32 @@ fn decode<F: Family>(object: &Object, made: &mut Made<'_>) -> Option<PodGroup<F>
         let at = object.node.place_of(field_of(&problem));
         made.errors.push(object.wrong(at, format!("PodGroup: {problem}")));
     }
-    object.read(made.errors, |reader| check(object, &value, reader));
+    object.read(made.errors, |reader| check(object, &value, (fields_of(F::SYSTEM), reader)));
     serde_json::from_value(value).ok()
 }
 
-fn check(object: &Object, value: &Value, reader: &mut Reader) {
+/// The fields of a spec.
+const fn fields_of(system: System) -> &'static [&'static str] {
+    match system {
+        System::Koordinator | System::Coscheduling => &["minMember", "minResources", "scheduleTimeoutSeconds"],
+        System::Volcano => &[
+            "minMember",
+            "minTaskMember",
+            "minResources",
+            "queue",
+            "priorityClassName",
+            "networkTopology",
+            "subGroupPolicy",
+        ],
+    }
+}
+
+fn check(object: &Object, value: &Value, (known, reader): (&[&str], &mut Reader)) {
     if value["metadata"]["name"].as_str().is_none_or(str::is_empty) {
         reader.wrong(object.node.place_of("metadata"), "a PodGroup must have a name");
     }
     reader.fields(&object.node, "a PodGroup", |reader, entry| {
         if entry.key == "spec" {
-            let known = ["minMember", "minResources", "scheduleTimeoutSeconds"];
             reader.fields(&entry.value, "the spec of a PodGroup", |_, field| known.contains(&&*field.key));
         }
         ["apiVersion", "kind", "metadata", "spec", "status"].contains(&&*entry.key)
@@ -107,15 +125,20 @@ fn title(metadata: &ObjectMeta) -> String {
 
 /// A pod that names the object, and says nothing else.
 fn naming(system: System, metadata: &ObjectMeta) -> Pod {
-    let labels = BTreeMap::from([(system.label().to_owned(), metadata.name.clone().unwrap_or_default())]);
+    let said = Some(BTreeMap::from([(system.key().to_owned(), metadata.name.clone().unwrap_or_default())]));
+    let (labels, annotations) = match system {
+        System::Koordinator | System::Coscheduling => (said, None),
+        System::Volcano => (None, said),
+    };
     let namespace = metadata.namespace.clone();
-    Pod { metadata: ObjectMeta { labels: Some(labels), namespace, ..ObjectMeta::default() }, ..Pod::default() }
+    Pod { metadata: ObjectMeta { labels, annotations, namespace, ..ObjectMeta::default() }, ..Pod::default() }
 }
 
 const fn dialect_of(system: System) -> Dialect {
     match system {
         System::Koordinator => Dialect::Koordinator,
         System::Coscheduling => Dialect::Coscheduling,
+        System::Volcano => Dialect::Volcano,
     }
 }
 

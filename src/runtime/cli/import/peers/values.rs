@@ -57,6 +57,7 @@ pub(super) fn speak(systems: &BTreeSet<System>, values: &mut Value) {
     let word = |system: &System| match system {
         System::Koordinator => "koordinator",
         System::Coscheduling => "coscheduling",
+        System::Volcano => "volcano",
     };
     // YuniKorn's configuration may have switched its own words off.
     let is_off = values["config"].get("dialects").is_some();
