@@ -145,6 +145,9 @@ const fn dialect_of(system: System) -> Dialect {
 /// What the TaskGroup says.
 fn words(spec: &TaskGroupSpec) -> String {
     let mut words = format!("TaskGroup of its name, when a pod names it: minMember {}", spec.min_member);
+    if let Some(queue) = &spec.queue {
+        words += &format!(", queue {queue}");
+    }
     if let Some(seconds) = spec.wait_timeout_seconds {
         words += &format!(", waitTimeoutSeconds {seconds}");
     }

@@ -147,7 +147,7 @@ fn of_several_profiles_those_with_gangs_are_served_and_the_first_time_counts() {
     let expected = serde_json::json!({
         "schedulerNames": ["gangline", "a", "b"],
         "defaultWaitTimeout": "1s",
-        "dialects": ["yunikorn", "koordinator", "coscheduling"],
+        "dialects": ["yunikorn", "koordinator", "coscheduling", "volcano"],
     });
     assert_eq!(config(&imported), expected);
     let times: Vec<_> = imported.report.iter().filter(|one| one.note.contains("1s")).map(|one| &*one.note).collect();
@@ -211,8 +211,8 @@ fn what_is_no_set_up_is_refused() {
             "ConfigMap m, a: line ",
         ),
         (
-            "{kind: PodGroup, apiVersion: scheduling.volcano.sh/v1beta1, metadata: {name: a}}".to_owned(),
-            "is not read: those of",
+            "{kind: PodGroup, apiVersion: scheduling.k8s.io/v1alpha1, metadata: {name: a}}".to_owned(),
+            "is not read; those of",
         ),
     ] {
         let errors = wrong(&text);
@@ -247,6 +247,10 @@ items:
   kind: PodGroup
   metadata: {name: gone, deletionTimestamp: '2026-01-01T00:00:00Z'}
   spec: {minMember: 1}
+- apiVersion: scheduling.volcano.sh/v1beta1
+  kind: PodGroup
+  metadata: {name: mpi}
+  spec: {minMember: 4, queue: team, minResources: {cpu: 4}}
 ";
 
 /// Each is read by the functions that the scheduler reads it with.
@@ -261,6 +265,7 @@ fn of_each_pod_group_it_is_said_what_becomes_of_it() {
         format!(
             "default/gang-a: {becomes}: minMember 2, waitTimeoutSeconds 600, started together with all of default/gang-a default/gang-b"
         ),
+        format!("default/mpi: {becomes}: minMember 4, queue root.team"),
     ];
     assert_eq!(notes(&imported, report::Fate::Read), expected);
     let refused = notes(&imported, report::Fate::Refused);
