@@ -1,4 +1,4 @@
-//! Gangs of PodGroups, with the kinds as scheduler-plugins and Koordinator define them: no TaskGroup but the ones that Gangline makes.
+//! Gangs of PodGroups, with the kinds as scheduler-plugins, Koordinator and Volcano define them: no TaskGroup but the ones that Gangline makes.
 
 use std::fmt::Debug;
 
@@ -31,6 +31,11 @@ pub(crate) fn tests() -> Vec<Test> {
             "pod groups: a gang of Koordinator starts whole, and goes with its PodGroup",
             Needs::Nodes(2),
             koordinator,
+        ),
+        test(
+            "pod groups: a gang of Volcano is let in, starts whole, and goes with its PodGroup",
+            Needs::Nodes(2),
+            volcano,
         ),
         test("pod groups: what is wrong with one is told on a pod", Needs::Nodes(1), wrong),
     ];
@@ -71,7 +76,24 @@ struct KoordinatorGroupSpec {
     fields: Value,
 }
 
-/// One of the two.
+/// Volcano's, likewise.
+#[derive(CustomResource, Clone, Debug, Serialize, Deserialize)]
+#[kube(
+    group = "scheduling.volcano.sh",
+    version = "v1beta1",
+    kind = "PodGroup",
+    root = "VolcanoGroup",
+    plural = "podgroups",
+    namespaced,
+    schema = "disabled",
+    status = "Value"
+)]
+struct VolcanoGroupSpec {
+    #[serde(flatten)]
+    fields: Value,
+}
+
+/// One of these.
 trait PodGroup:
     Resource<DynamicType = (), Scope = NamespaceResourceScope>
     + Clone
@@ -81,8 +103,8 @@ trait PodGroup:
     + Send
     + 'static
 {
-    /// The label by which a pod names one.
-    const LABEL: &'static str;
+    /// What of its metadata a pod names one by, and the key.
+    const NAMED_BY: (&'static str, &'static str);
     /// What defines the kind.
     const KINDS: Program;
     /// Name of the file of the definition.
@@ -94,7 +116,7 @@ trait PodGroup:
 }
 
 impl PodGroup for CoschedulingGroup {
-    const LABEL: &'static str = "scheduling.x-k8s.io/pod-group";
+    const NAMED_BY: (&'static str, &'static str) = ("labels", "scheduling.x-k8s.io/pod-group");
     const KINDS: Program = Program::CoschedulingKinds;
     const FILE: &'static str = "scheduling.x-k8s.io_podgroups";
     const IS_WRITTEN_WHOLE: bool = false;
@@ -105,9 +127,20 @@ impl PodGroup for CoschedulingGroup {
 }
 
 impl PodGroup for KoordinatorGroup {
-    const LABEL: &'static str = "pod-group.scheduling.sigs.k8s.io";
+    const NAMED_BY: (&'static str, &'static str) = ("labels", "pod-group.scheduling.sigs.k8s.io");
     const KINDS: Program = Program::KoordinatorKinds;
     const FILE: &'static str = "scheduling.sigs.k8s.io_podgroups";
+    const IS_WRITTEN_WHOLE: bool = true;
+
+    fn status(&self) -> &Value {
+        self.status.as_ref().unwrap_or(&Value::Null)
+    }
+}
+
+impl PodGroup for VolcanoGroup {
+    const NAMED_BY: (&'static str, &'static str) = ("annotations", "scheduling.k8s.io/group-name");
+    const KINDS: Program = Program::VolcanoKinds;
+    const FILE: &'static str = "scheduling.volcano.sh_podgroups";
     const IS_WRITTEN_WHOLE: bool = true;
 
     fn status(&self) -> &Value {
@@ -128,8 +161,9 @@ fn pod_group<G: PodGroup>(name: &str, min: u32) -> Value {
 }
 
 async fn add_pod<G: PodGroup>(t: &Context, name: &str, group: &str) -> Result<()> {
-    let labels = json!({"metadata": {"labels": {G::LABEL: group}}});
-    t.pods().create(t.pod(name, "1", labels)).await.map(drop)
+    let (of, key) = G::NAMED_BY;
+    let names = json!({"metadata": {of: {key: group}}});
+    t.pods().create(t.pod(name, "1", names)).await.map(drop)
 }
 
 async fn coscheduling(t: &mut Context) -> Result<()> {
@@ -155,6 +189,37 @@ async fn whole<G: PodGroup>(t: &mut Context) -> Result<()> {
     t.groups().wait("trio", "follows the edit", |group| group.spec.min_member == 3).await?;
     let is = |expected: &'static str| move |group: &G| group.status()["phase"] == expected;
     pod_groups::<G>(t).wait("trio", "says that it waits", is("Pending")).await?;
+    let of = starts_whole::<G>(t).await?;
+    let group = t.groups().wait("trio", "is there", |_| true).await?;
+    assert_eq!((group.spec.min_member, group.spec.reservation), (3, Reservation::Direct));
+    assert_eq!(group.spec.wait_timeout_seconds, Some(3_600));
+    let owners: Vec<_> = group.owner_references().iter().map(|owner| owner.uid.clone()).collect();
+    assert_eq!(owners, [of.uid().unwrap_or_default()]);
+    goes_with_its_object::<G>(t).await
+}
+
+/// Volcano's operators make no pods before the PodGroup says that they may.
+async fn volcano(t: &mut Context) -> Result<()> {
+    install_kinds(&t.cluster.client, Program::VolcanoKinds, &[VolcanoGroup::FILE.to_owned()]).await?;
+    let spec = json!({"minMember": 3, "queue": "default", "minResources": {"cpu": "3"}});
+    let group = json!({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "trio"},
+                       "spec": spec});
+    pod_groups::<VolcanoGroup>(t).create(group).await?;
+    let is_let_in = |group: &VolcanoGroup| group.status()["phase"] == "Inqueue";
+    pod_groups::<VolcanoGroup>(t).wait("trio", "is let in without a pod", is_let_in).await?;
+    for number in 0..2 {
+        add_pod::<VolcanoGroup>(t, &format!("trio-{number}"), "trio").await?;
+    }
+    let message = t.wait_pod_reason("trio-1", "WaitingForMembers").await?;
+    assert!(message.starts_with("2 of 3 members of trio exist"), "{message}");
+    starts_whole::<VolcanoGroup>(t).await?;
+    let group = t.groups().wait("trio", "is there", |_| true).await?;
+    assert_eq!((group.spec.min_member, group.spec.wait_timeout_seconds), (3, None));
+    goes_with_its_object::<VolcanoGroup>(t).await
+}
+
+/// The last of three comes: none of them has a node before. What the PodGroup says then.
+async fn starts_whole<G: PodGroup>(t: &Context) -> Result<G> {
     let start = async {
         add_pod::<G>(t, "trio-2", "trio").await?;
         let run = |pods: &[&Pod]| pods.iter().filter(|pod| phase(pod) == "Running").count() == 3;
@@ -162,13 +227,13 @@ async fn whole<G: PodGroup>(t: &mut Context) -> Result<()> {
     };
     let whole_or_none = |pods: &[&Pod]| !pods.iter().any(|pod| is_bound(pod)) || pods.len() >= 3;
     t.pods().always("", "none has a node before all are there", whole_or_none, start).await?;
-    let group = t.groups().wait("trio", "says that three run", |group| status(group).counts.running == 3).await?;
-    assert_eq!((group.spec.min_member, group.spec.reservation), (3, Reservation::Direct));
-    assert_eq!(group.spec.wait_timeout_seconds, Some(3_600));
-    let of = pod_groups::<G>(t).wait("trio", "says that it runs", is("Running")).await?;
-    assert_eq!(of.status()["running"], 3);
-    let owners: Vec<_> = group.owner_references().iter().map(|owner| owner.uid.clone()).collect();
-    assert_eq!(owners, [of.uid().unwrap_or_default()]);
+    t.groups().wait("trio", "says that three run", |group| status(group).counts.running == 3).await?;
+    let runs = |group: &G| group.status()["phase"] == "Running" && group.status()["running"] == 3;
+    pod_groups::<G>(t).wait("trio", "says that three run", runs).await
+}
+
+/// Nothing else can be made of either object, and with the PodGroup the TaskGroup goes.
+async fn goes_with_its_object<G: PodGroup>(t: &Context) -> Result<()> {
     restrained::<G>(t).await?;
     pod_groups::<G>(t).delete("trio").await?;
     t.groups().wait_all("", "it is gone", |groups| groups.is_empty()).await.map(drop)
@@ -177,8 +242,9 @@ async fn whole<G: PodGroup>(t: &mut Context) -> Result<()> {
 /// Whoever has the scheduler's token cannot make anything else of either object.
 async fn restrained<G: PodGroup>(t: &Context) -> Result<()> {
     let scheduler = Asker::new(&t.cluster.kubeconfig, Some(SCHEDULER)).await?;
-    let path = |group: &str, plural: &str| format!("/apis/{group}/v1alpha1/namespaces/{}/{plural}/trio", t.namespace);
-    let (of, label) = (path(&G::group(&()), "podgroups"), json!({"metadata": {"labels": {"stolen": "yes"}}}));
+    let path = |version: &str, plural: &str| format!("/apis/{version}/namespaces/{}/{plural}/trio", t.namespace);
+    let version = format!("{}/{}", G::group(&()), G::version(&()));
+    let (of, label) = (path(&version, "podgroups"), json!({"metadata": {"labels": {"stolen": "yes"}}}));
     if G::IS_WRITTEN_WHOLE {
         scheduler.refused(Method::PATCH, &of, Some(&label), "a label of a PodGroup").await?;
         scheduler
@@ -187,7 +253,7 @@ async fn restrained<G: PodGroup>(t: &Context) -> Result<()> {
     } else {
         scheduler.expect(Method::PATCH, &of, Some(&label), 403, "the role allows its status alone").await?;
     }
-    let made = path("gangline.dev", "taskgroups");
+    let made = path("gangline.dev/v1alpha1", "taskgroups");
     scheduler.refused(Method::PATCH, &made, Some(&label), "a label of a TaskGroup").await?;
     scheduler.refused(Method::PATCH, &made, Some(&json!({"spec": {"completionTimeoutSeconds": 7}})), "its end").await
 }

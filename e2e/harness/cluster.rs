@@ -24,10 +24,10 @@ pub(crate) const ACCOUNT: (&str, &str) = ("gangline-system", "gangline");
 /// The scheduler names that are served, ours and the one that operators write into their pods for YuniKorn; and the systems whose
 /// words are understood.
 const ARGS: [&str; 3] =
-    ["--scheduler-name=gangline", "--scheduler-name=yunikorn", "--dialects=yunikorn,koordinator,coscheduling"];
+    ["--scheduler-name=gangline", "--scheduler-name=yunikorn", "--dialects=yunikorn,koordinator,coscheduling,volcano"];
 
 /// The value of the chart that says the last of these.
-const DIALECTS: &str = "config.dialects={yunikorn,koordinator,coscheduling}";
+const DIALECTS: &str = "config.dialects={yunikorn,koordinator,coscheduling,volcano}";
 
 /// Where the chart has what the scheduler may do.
 const RIGHTS: [&str; 4] = ["--show-only", "templates/rbac.yaml", "--show-only", "templates/policies.yaml"];

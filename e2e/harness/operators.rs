@@ -13,7 +13,7 @@ use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Error, Result};
 use crate::support::objects::Objects;
 use crate::support::process::{Process, Spec};
-use crate::support::tools::{KINDS, Program};
+use crate::support::tools::Program;
 use crate::support::{http_probe, kubeconfig, manifests, ports};
 
 /// How long one may take to be ready: it reads the cluster first.
@@ -153,7 +153,7 @@ async fn webhook_is_asked(plane: &ControlPlane) -> Result<()> {
 
 /// Defines those kinds of a module that are needed.
 pub(crate) async fn install_kinds(client: &Client, program: Program, wanted: &[String]) -> Result<()> {
-    for file in program.kept_files(KINDS)? {
+    for file in program.kept_files()? {
         let is_wanted = file.file_stem().is_some_and(|stem| wanted.iter().any(|wanted| stem == wanted.as_str()));
         if is_wanted {
             let text = fs::read_to_string(&file).during(format!("reading {}", file.display()))?;

@@ -40,6 +40,8 @@ pub enum Program {
     CoschedulingKinds,
     /// The definition of Koordinator's.
     KoordinatorKinds,
+    /// The definition of Volcano's.
+    VolcanoKinds,
 }
 
 /// A Go module that pins one or more programs.
@@ -133,12 +135,21 @@ static KOORDINATOR_KINDS: Module = Module {
     kept: &[KINDS],
 };
 
-/// Where modules that define kinds keep them.
-pub const KINDS: &str = "config/crd/bases";
+static VOLCANO_KINDS: Module = Module {
+    name: "volcano-kinds",
+    requirement: "volcano.sh/volcano",
+    go_mod: include_str!("../tools/volcano-kinds/go.mod"),
+    go_sum: include_str!("../tools/volcano-kinds/go.sum"),
+    main_go: Some(include_str!("../tools/volcano-kinds/main.go")),
+    kept: &["config/crd/volcano/bases"],
+};
+
+/// Where most modules that define kinds keep them.
+const KINDS: &str = "config/crd/bases";
 
 impl Program {
     /// All of them, the ones needed most first.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Etcd,
         Self::ApiServer,
         Self::ControllerManager,
@@ -150,6 +161,7 @@ impl Program {
         Self::SparkOperator,
         Self::CoschedulingKinds,
         Self::KoordinatorKinds,
+        Self::VolcanoKinds,
         Self::Kubelet,
         Self::Pause,
     ];
@@ -174,6 +186,7 @@ impl Program {
             Self::SparkOperator => "spark-operator",
             Self::CoschedulingKinds => "coscheduling-kinds",
             Self::KoordinatorKinds => "koordinator-kinds",
+            Self::VolcanoKinds => "volcano-kinds",
             Self::Kubelet => "kubelet",
             Self::Pause => "pause",
         }
@@ -197,6 +210,7 @@ impl Program {
             Self::SparkOperator => &SPARK_OPERATOR,
             Self::CoschedulingKinds => &COSCHEDULING_KINDS,
             Self::KoordinatorKinds => &KOORDINATOR_KINDS,
+            Self::VolcanoKinds => &VOLCANO_KINDS,
             Self::Pause => &PAUSE,
         }
     }
@@ -212,7 +226,7 @@ impl Program {
             Self::Helm => "helm.sh/helm/v4/cmd/helm".to_owned(),
             Self::KubeRay => KUBERAY.requirement.to_owned(),
             Self::SparkOperator => "github.com/kubeflow/spark-operator/v2/cmd/operator".to_owned(),
-            Self::Pause | Self::CoschedulingKinds | Self::KoordinatorKinds => ".".to_owned(),
+            Self::Pause | Self::CoschedulingKinds | Self::KoordinatorKinds | Self::VolcanoKinds => ".".to_owned(),
         }
     }
 
@@ -230,6 +244,7 @@ impl Program {
             | Self::SparkOperator
             | Self::CoschedulingKinds
             | Self::KoordinatorKinds
+            | Self::VolcanoKinds
             | Self::Pause => "-s -w".to_owned(),
         }
     }
@@ -251,8 +266,13 @@ impl Program {
         )))
     }
 
-    /// The files of a kept directory of its source ([`Module::kept`]), in the order of their names.
-    pub fn kept_files(self, dir: &str) -> Result<Vec<PathBuf>> {
+    /// The files of the kept directories of its source ([`Module::kept`]), in the order of their names in each.
+    pub fn kept_files(self) -> Result<Vec<PathBuf>> {
+        let files = self.module().kept.iter().map(|dir| self.files_of(dir)).collect::<Result<Vec<_>>>()?;
+        Ok(files.concat())
+    }
+
+    fn files_of(self, dir: &str) -> Result<Vec<PathBuf>> {
         let dir = self.find()?.with_file_name(dir);
         let step = format!("listing {}", dir.display());
         let files = fs::read_dir(&dir).during(&step)?.map(|entry| Ok(entry.during(&step)?.path()));
