@@ -147,7 +147,7 @@ fn of_several_profiles_those_with_gangs_are_served_and_the_first_time_counts() {
     let expected = serde_json::json!({
         "schedulerNames": ["gangline", "a", "b"],
         "defaultWaitTimeout": "1s",
-        "dialects": ["yunikorn", "koordinator", "coscheduling", "volcano"],
+        "dialects": ["yunikorn", "koordinator", "coscheduling"],
     });
     assert_eq!(config(&imported), expected);
     let times: Vec<_> = imported.report.iter().filter(|one| one.note.contains("1s")).map(|one| &*one.note).collect();
@@ -258,7 +258,7 @@ items:
 fn of_each_pod_group_it_is_said_what_becomes_of_it() {
     let imported = right(POD_GROUPS);
     assert_eq!(imported.queues.len(), 0);
-    assert_eq!(config(&imported), serde_json::json!({"dialects": ["yunikorn", "koordinator", "coscheduling"]}));
+    assert_eq!(config(&imported), serde_json::json!({"dialects": ["yunikorn", "koordinator", "coscheduling", "volcano"]}));
     let becomes = "TaskGroup of its name, when a pod names it";
     let expected = [
         format!("web/nginx: {becomes}: minMember 3, waitTimeoutSeconds 10"),
