@@ -7,19 +7,21 @@ use crate::sim::acts::PLAYED;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gangline::api::task_group::{TaskGroup, TaskGroupSpec};
+use gangline::api::task_group::{Mode, TaskGroup, TaskGroupSpec};
 use gangline::core::base::ids::Key;
 use gangline::core::codes::{Code, Needs};
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
-use gangline::sim::api::is_gated;
+use gangline::sim::api::{has_ended, is_gated};
 use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::json;
 
 use super::marks::{group_of, queue_mark};
 use super::oracle::{application_of, in_force};
-use super::people::{FOREIGN, MISTYPED, NS, is_mistyped, is_placeholder, label, levels, node_of, says_placeholder};
+use super::people::{
+    ENDLESS_S, FOREIGN, MISTYPED, NS, is_mistyped, is_placeholder, label, levels, node_of, says_placeholder,
+};
 use super::spoken::{is_misspoken, unsay};
 use super::world::World;
 
@@ -227,7 +229,8 @@ impl World {
             let found = groups.iter().find(|(name, group)| application_of(name, group) == application);
             found.map(|(name, _)| name.as_str())
         };
-        let waits = |pod: &Pod| pod.metadata.deletion_timestamp.is_none() && !says_placeholder(pod) && !is_gated(pod);
+        let is_there = |pod: &Pod| pod.metadata.deletion_timestamp.is_none() && !has_ended(pod);
+        let waits = |pod: &Pod| is_there(pod) && !says_placeholder(pod) && !is_gated(pod);
         let reason = |(key, body): (&Key, &Body)| {
             let Body::Pod(pod) = body else { return None };
             let conditions = pod.status.iter().flat_map(|status| status.conditions.iter().flatten());
@@ -360,7 +363,9 @@ impl World {
     /// Its application may wait for ever.
     fn lift_timeouts(&mut self, group: &str) {
         self.edit_together(group, |_, spec| {
-            (spec.admission_timeout_seconds, spec.wait_timeout_seconds) = (None, None);
+            // One whose seats are held one by one waits for ten minutes where it says nothing.
+            spec.admission_timeout_seconds = None;
+            spec.wait_timeout_seconds = (spec.mode == Mode::NonStrict).then_some(ENDLESS_S);
         });
     }
 

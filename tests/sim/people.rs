@@ -27,7 +27,7 @@ use super::spoken::in_other_words;
 use super::world::World;
 
 /// A timeout that is longer than any play: a year.
-const ENDLESS_S: u32 = 31_536_000;
+pub(super) const ENDLESS_S: u32 = 31_536_000;
 /// The namespace of everything that Gangline schedules.
 pub(crate) const NS: &str = "ns";
 /// Another one.

@@ -2,6 +2,7 @@
 //!
 //! First line: the seed of all choices and the faults. Each further line: the millisecond, and an act.
 
+use gangline::shim::observation::Body;
 use gangline::shim::op::{Kind, Op};
 use gangline::sim::admission::{Hook, Verdict};
 use gangline::sim::quota;
@@ -163,16 +164,27 @@ fn few_placeholders(store: &Store, pod: &Pod) -> Verdict {
     quota::admit(store, pod)
 }
 
+/// Name of a sidecar that admission adds.
+const SIDECAR: &str = "sidecar";
+/// What one asks for.
+pub(crate) const SIDECAR_MILLI: u64 = 100;
+
 fn sidecar(store: &Store, pod: &Pod) -> Verdict {
-    let requests = Some([("cpu".to_owned(), Quantity("100m".to_owned()))].into());
+    let requests = Some([("cpu".to_owned(), Quantity(format!("{SIDECAR_MILLI}m")))].into());
     let resources = Some(ResourceRequirements { requests, ..ResourceRequirements::default() });
     let mut pod = pod.clone();
-    let container = Container { name: "sidecar".to_owned(), resources, ..Container::default() };
+    let container = Container { name: SIDECAR.to_owned(), resources, ..Container::default() };
     pod.spec.get_or_insert_default().containers.push(container);
     match quota::admit(store, &pod) {
         Verdict::Allow => Verdict::Mutate(Box::new(pod)),
         verdict @ (Verdict::Mutate(_) | Verdict::Deny { .. }) => verdict,
     }
+}
+
+/// Whether a pod has a sidecar.
+pub(crate) fn has_sidecar(body: &Body) -> bool {
+    let Body::Pod(pod) = body else { return false };
+    pod.spec.iter().flat_map(|spec| &spec.containers).any(|container| container.name == SIDECAR)
 }
 
 /// What the role may lack.

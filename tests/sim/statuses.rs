@@ -13,6 +13,7 @@ use super::{Numbers, WAITS_FOR_ROOM, application_of, has_phase};
 use crate::sim::amount::Amount;
 use crate::sim::marks::{application_of_pod, group_of, life_mark, queue_mark, uid_mark};
 use crate::sim::people::{NS, levels, node_of};
+use crate::sim::plan::{SIDECAR_MILLI, has_sidecar};
 use crate::sim::world::{GARBLED, World};
 
 impl World {
@@ -155,10 +156,13 @@ impl World {
     /// were lost nothing is kept any more by now. Where there is no room for it, nothing is charged.
     fn kept_for_members(&self) -> BTreeMap<String, Amount> {
         let mut kept: BTreeMap<String, Amount> = BTreeMap::new();
+        // Admission may have made the lost placeholders larger than was asked for.
+        let grew = self.pods().any(|(_, body)| has_sidecar(body));
+        let more = Amount { milli: if grew { SIDECAR_MILLI } else { 0 }, ..Amount::default() };
         for (_, group) in self.groups() {
             // Without placeholders there are none that could be lost.
             let Some(status) = group.status.as_ref().filter(|_| !is_direct(&group)) else { continue };
-            let each = Amount::of(Some(&group.spec.min_resource), Amount::default());
+            let each = Amount::of(Some(&group.spec.min_resource), Amount::default()) + more;
             for level in levels(&status.queue) {
                 let sum = kept.entry(level.to_owned()).or_default();
                 *sum = *sum + each.times(status.counts.kept);

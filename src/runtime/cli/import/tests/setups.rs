@@ -258,7 +258,10 @@ items:
 fn of_each_pod_group_it_is_said_what_becomes_of_it() {
     let imported = right(POD_GROUPS);
     assert_eq!(imported.queues.len(), 0);
-    assert_eq!(config(&imported), serde_json::json!({"dialects": ["yunikorn", "koordinator", "coscheduling", "volcano"]}));
+    assert_eq!(
+        config(&imported),
+        serde_json::json!({"dialects": ["yunikorn", "koordinator", "coscheduling", "volcano"]})
+    );
     let becomes = "TaskGroup of its name, when a pod names it";
     let expected = [
         format!("web/nginx: {becomes}: minMember 3, waitTimeoutSeconds 10"),
