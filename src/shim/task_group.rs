@@ -107,9 +107,9 @@ pub fn seconds(group: &TaskGroup, what: Deadline) -> Option<u32> {
     match what {
         Deadline::Admission => group.spec.admission_timeout_seconds,
         Deadline::Placeholder => Some(group.spec.placeholder_timeout_seconds.unwrap_or(PLACEHOLDER_TIMEOUT_SECONDS)),
-        Deadline::Wait => group.spec.wait_timeout_seconds.or_else(|| match group.spec.mode {
+        Deadline::Wait => group.spec.wait_timeout_seconds.or(match group.spec.mode {
             api::Mode::Strict => None,
-            // What is held is held for nobody else.
+            // What is held is there for nobody else.
             api::Mode::NonStrict => Some(WAIT_TIMEOUT_SECONDS),
         }),
         Deadline::Completion => Some(group.spec.completion_timeout_seconds.unwrap_or(COMPLETION_TIMEOUT_SECONDS)),

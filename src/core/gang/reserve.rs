@@ -235,7 +235,7 @@ impl Scheduler {
         let beyond = self.books.beyond_kept(id, ask.clone());
         let refused = self.books.queues.refuses(queue, &beyond)?;
         if self.keeps_what_it_holds(id) {
-            let watched = refused.kept.is_some().then(|| (queue, beyond));
+            let watched = refused.kept.is_some().then_some((queue, beyond));
             let until = Until { refused: watched, ..self.until_held(&refused, None) };
             self.books.block(id);
             self.wait(id, Reason::WaitingForQuota(refused));
