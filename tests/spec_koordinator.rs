@@ -232,6 +232,10 @@ fn a_gang_that_is_not_strict_holds_what_it_finds() {
         driven.upsert(Kind::Node, &node("n2"));
         assert_eq!(bound(&run(&mut driven, 10)).len(), 18 - bound_after, "{mode}");
     }
+    let (mut driven, _) = played(&gang("g", 3, 1, &json!({"mode": "NonStrict"})));
+    see(&mut driven, &gang("g", 3, 2, &json!({}))[1..]);
+    let told = adjusted(&run(&mut driven, 10));
+    assert!(told.len() == 1 && told[0].contains("is there with another mode"), "{told:?}");
 }
 
 /// The list of a group of the pods' namespace.

@@ -143,9 +143,16 @@ fn a_lost_seat_costs_the_others_nothing() {
     cluster.lose_node("n1");
     cluster.settle();
     assert_eq!((cluster.cpu("root.q"), cluster.bound().len()), (2_000, 0));
-    cluster.delete("g-0");
+    let held = ["g-0", "g-1", "g-2"].into_iter().find(|name| cluster.why(name) == HELD);
+    cluster.delete(held.expect("two are held"));
     cluster.settle();
-    assert_eq!(cluster.report("g").reason, "WaitingForMembers");
+    let shown = cluster.report("g");
+    assert_eq!(
+        (shown.reason, cluster.cpu("root.q")),
+        ("WaitingForMembers", 1_000),
+        "a member that goes is no other's loss"
+    );
+    assert!(shown.message.ends_with("; 1 of 4 seats are held meanwhile"), "{}", shown.message);
     cluster.member("late", "g");
     cluster.settle();
     assert_eq!((cluster.report("g").reason, cluster.cpu("root.q")), ("WaitingForCapacity", 2_000));
@@ -160,6 +167,38 @@ fn a_lost_seat_costs_the_others_nothing() {
     cluster.node("n1", 2);
     cluster.settle();
     assert_eq!(cluster.report("g").seats.held, 4, "{:#?}", cluster.log);
+}
+
+/// 01, 1.7: what is held in part has an end, also where all of it was held before and no plan has fallen short until then.
+#[test]
+fn what_is_left_of_a_whole_has_an_end() {
+    let mut cluster = small();
+    let spec = one_by_one(cluster.all("g", 3));
+    cluster.submit("g", "root.q", spec);
+    cluster.settle();
+    assert_eq!((cluster.report("g").seats.held, cluster.report("g").deadlines.of(Deadline::Wait)), (3, None));
+    cluster.lose_node("n1");
+    cluster.settle();
+    let ends = cluster.now.wall.after(60_000);
+    assert_eq!((cluster.report("g").seats.held, cluster.report("g").deadlines.of(Deadline::Wait)), (2, Some(ends)));
+}
+
+/// Whoever starts within moments is told nothing: it would be one more write for each member.
+#[test]
+fn who_starts_within_moments_is_not_told_that_it_is_held() {
+    let mut cluster = Cluster::default().nodes(3, 1).queue("root.q", 100);
+    let spec = one_by_one(cluster.group("g", 3));
+    cluster.submit("g", "root.q", spec);
+    cluster.members("g", 2);
+    cluster.settle().wait(1_000).step();
+    let creations = std::mem::take(&mut cluster.decisions);
+    creations.into_iter().for_each(|decision| cluster.carry_out(decision));
+    cluster.step();
+    let shown = cluster.report("g");
+    assert_eq!((shown.reason, shown.seats.members(), shown.seats.binding), ("BindingPlaceholders", 2, 1));
+    assert_eq!(cluster.why("g-0"), None);
+    cluster.settle();
+    assert_eq!(cluster.bound().len(), 3);
 }
 
 /// The whole gang must fit the quota when it passes the gate (01, 1.2.5); where others are charged more meanwhile, it waits for them

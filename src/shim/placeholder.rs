@@ -15,7 +15,7 @@ use super::pod::{Served, incarnation, label, parse_incarnation};
 use super::quantity::Quantity;
 use super::submitter;
 use crate::api::names;
-use crate::api::task_group::PlaceholderTemplate;
+use crate::api::task_group::{Mode, PlaceholderTemplate};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::event::{PlaceholderName, Submitter};
 
@@ -50,6 +50,8 @@ pub struct Blueprint {
     pub queue: Option<Text>,
     /// How many at least.
     pub min_member: u32,
+    /// Whether seats are held one by one.
+    pub mode: Mode,
     /// `minResource`, as written.
     pub min_resource: BTreeMap<Text, Text>,
     /// `placeholderTemplate`.
@@ -70,6 +72,7 @@ impl Blueprint {
             ("queue", self.queue == other.queue),
             ("minMember", self.min_member == other.min_member),
             ("minResource", same_size),
+            ("mode", self.mode == other.mode),
             ("placeholderTemplate", self.template == other.template),
         ];
         fields.into_iter().filter(|(_, same)| !same).map(|(field, _)| field).collect()
@@ -279,7 +282,14 @@ mod tests {
         }));
         let min_resource = BTreeMap::from([("cpu".into(), "500m".into()), ("example.com/gpu".into(), "1".into())]);
         let template = template.unwrap();
-        Blueprint { application: "spark".into(), queue: None, min_member: 2, min_resource, template }
+        Blueprint {
+            application: "spark".into(),
+            queue: None,
+            min_member: 2,
+            mode: Mode::Strict,
+            min_resource,
+            template,
+        }
     }
 
     fn made() -> Pod {

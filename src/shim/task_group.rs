@@ -83,6 +83,7 @@ pub fn blueprint(group: &TaskGroup) -> Blueprint {
         application: application(group),
         queue: queue(group),
         min_member: group.spec.min_member,
+        mode: group.spec.mode,
         min_resource: amounts.map(|(name, amount)| (name.as_str().into(), amount.0.as_str().into())).collect(),
         template: group.spec.placeholder_template.clone().map(Box::new),
     }

@@ -161,6 +161,11 @@ impl World {
             if WAITS_FOR_ROOM.contains(&reason) && numbers.held > 0 && !holds_for_long {
                 self.violated("I4", format!("{name} is {reason} and holds {} seats", numbers.held));
             }
+            let deadlines = group.status.as_ref().and_then(|status| status.deadlines.as_ref());
+            let ends = deadlines.is_some_and(|deadlines| deadlines.wait.is_some());
+            if WAITS_FOR_ROOM.contains(&reason) && numbers.held > 0 && !ends {
+                self.violated("I4", format!("{name} is {reason} and holds {} seats without an end", numbers.held));
+            }
             let need = in_force(&group);
             let says_so = group.status.as_ref().is_some_and(|status| status.application_state == "Running");
             let runs = numbers.bound > 0 || says_so && running.contains(&app);

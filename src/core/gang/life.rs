@@ -201,8 +201,7 @@ impl Scheduler {
 
     /// Renews the reason of a gang where no plan will do it: when every seat has a node.
     fn note_progress(&mut self, id: GangId) {
-        let gang = &self.books.gangs[id];
-        if gang.turn().is_some() || !gang.is_reserving() {
+        if self.lacks_something(id) || !self.books.gangs[id].is_reserving() {
             return;
         }
         let (have, need) = self.progress(id);

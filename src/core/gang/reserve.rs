@@ -141,9 +141,9 @@ impl Scheduler {
         Next::waits(Until { room: Some(self.tried(id, &short).room), ..Until::default() })
     }
 
-    /// A plan that fell short may have found nodes for some.
+    /// A plan that fell short may have found nodes for some, as may one before it whose seats are still held.
     fn note_found(&mut self, id: GangId, short: &Shortage) {
-        if short.fit > 0 || short.has_others {
+        if short.fit > 0 || short.has_others || self.keeps_what_it_holds(id) {
             self.some_found_nodes(id);
         }
     }
@@ -197,7 +197,7 @@ impl Scheduler {
 
     /// Puts the whole plan on the books.
     fn commit(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) -> (u32, Next) {
-        if let Some(next) = self.is_beyond_quota(id, queue, plan) {
+        if let Some(next) = self.wait_if_beyond_quota(id, queue, plan) {
             return (0, next);
         }
         self.take_up(id, queue, plan);
@@ -218,7 +218,7 @@ impl Scheduler {
         if plan.is_empty() {
             return None;
         }
-        if let Some(next) = self.is_beyond_quota(id, queue, &plan) {
+        if let Some(next) = self.wait_if_beyond_quota(id, queue, &plan) {
             return Some((0, next));
         }
         self.take_up(id, queue, &plan);
@@ -227,9 +227,9 @@ impl Scheduler {
         Some((plan.len() as u32, Next::Goes))
     }
 
-    /// Whether the quota lacks room for a plan, although it had it for what the task groups announce; and what the gang
-    /// waits for then.
-    fn is_beyond_quota(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) -> Option<Next> {
+    /// If the quota lacks room for a plan, although it had it for what the task groups announce, the gang waits for that:
+    /// until when.
+    fn wait_if_beyond_quota(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) -> Option<Next> {
         let mut ask = Totals::default();
         plan.iter().for_each(|(chosen, _)| ask.add(self.books.request(*chosen), 1));
         let beyond = self.books.beyond_kept(id, ask.clone());
@@ -247,7 +247,7 @@ impl Scheduler {
     }
 
     /// Whether a gang holds seats one by one, and so gives none back for what the others lack: its timeouts bound that.
-    pub(super) fn keeps_what_it_holds(&self, id: GangId) -> bool {
+    pub(in crate::core) fn keeps_what_it_holds(&self, id: GangId) -> bool {
         self.books.holds_one_by_one(id) && self.holds_something(id)
     }
 

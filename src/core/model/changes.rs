@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::core::base::ids::{AppId, AskId, GangId, GroupId, NodeId, QueueId, Text};
 use crate::core::base::marked::Marked;
-use crate::core::event::{PlaceholderName, Role};
+use crate::core::event::{Mode, PlaceholderName, Role};
 use crate::core::model::books::Books;
 use crate::core::model::turn::Line;
 
@@ -130,7 +130,9 @@ impl Books {
         let groups = app.groups.iter().map(|group| &self.groups[*group]);
         let of_groups = groups.flat_map(|group| {
             let placeholders = group.seats.open_with_placeholder().map(|(_, ask)| ask);
-            group.waiting.iter().map(|(_, ask)| *ask).chain(placeholders)
+            // Whoever has a node and waits for the others says so where that may last.
+            let held = group.seats.assumed().filter(|_| group.spec().mode == Mode::NonStrict);
+            group.waiting.iter().map(|(_, ask)| *ask).chain(placeholders).chain(held)
         });
         // Before the start originators show the gang's reason, after it their own.
         app.asks.iter().copied().chain(of_groups).collect()

@@ -24,6 +24,10 @@ impl Scheduler {
         if let Some(reason) = self.lacks_pods(id) {
             self.books.leave_front(id);
             self.books.take_no_turn(id);
+            if matches!(reason, Reason::WaitingForMembers { .. }) && self.keeps_what_it_holds(id) {
+                // That one is gone has no effect on the others.
+                return self.wait(id, reason);
+            }
             return self.close_gate_for(id, reason);
         }
         if !self.lacks_something(id) {

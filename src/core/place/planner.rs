@@ -105,9 +105,7 @@ impl Planner {
     }
 
     fn fill_more(&mut self, books: &Books, class: ClassId, count: u32) -> &[Placed] {
-        self.placed.clear();
-        let demand = Demand { class, count };
-        let fit = fill_some(&books.nodes, &books.classes, &mut self.overlay, demand, &mut self.placed);
+        let fit: u32 = self.fill_beside(books, class, count).iter().map(|placed| placed.count).sum();
         if fit < count {
             self.bounds.learn(books, class, 0);
         }

@@ -102,7 +102,10 @@ impl Scheduler {
     fn held_reason(&self, ask: &Ask) -> Option<AskReason> {
         let gang = self.books.apps[ask.app?].gang;
         let is_held = matches!(ask.state, AskState::Assumed { sent: false, .. }) && self.books.holds_one_by_one(gang);
-        (is_held && self.books.gangs[gang].is_before_start()).then_some(AskReason::SeatHeld(gang))
+        let (gang, entry) = (gang, &self.books.gangs[gang]);
+        // Those that start within moments are told nothing.
+        let lasts = entry.waits.as_ref().is_some_and(|reason| !reason.is_progress());
+        (is_held && lasts && entry.is_before_start()).then_some(AskReason::SeatHeld(gang))
     }
 
     fn gang_reason(&self, gang: GangId) -> Option<AskReason> {

@@ -15,25 +15,22 @@ use crate::runtime::cli::import::report::Fate;
 use crate::runtime::cli::simulate::read::field_of;
 use crate::runtime::cli::simulate::typed;
 use crate::runtime::cli::source::Node;
+use crate::shim::dialect;
 use crate::shim::dialect::pod_group::{self, Coscheduling, Family, Koordinator, PodGroup, System, Volcano};
-use crate::shim::dialect::{self, Dialect};
 
 /// Where an object is that does not say it, as `kubectl apply` has it.
 const NAMESPACE: &str = "default";
 
-/// Whose PodGroups are read.
-const SYSTEMS: [System; 3] = [System::Koordinator, System::Coscheduling, System::Volcano];
-
 /// Tells what a PodGroup is here. The answer is whose it is, if it is one that is read. A gang that does not say how long it waits
 /// does so for `wait_seconds`.
 pub(super) fn tell(object: &Object, wait_seconds: u32, made: &mut Made<'_>) -> Option<System> {
-    let system = SYSTEMS.into_iter().find(|one| one.api_version() == object.api_version);
+    let system = System::ALL.into_iter().find(|one| one.api_version() == object.api_version);
     match system {
         Some(System::Koordinator) => tell_one::<Koordinator>(object, wait_seconds, made),
         Some(System::Coscheduling) => tell_one::<Coscheduling>(object, wait_seconds, made),
         Some(System::Volcano) => tell_one::<Volcano>(object, wait_seconds, made),
         None => {
-            let known = SYSTEMS.map(System::api_version).join(", ");
+            let known = System::ALL.map(System::api_version).join(", ");
             let problem = format!("PodGroup of apiVersion {:?} is not read; those of {known} are", object.api_version);
             made.errors.push(object.wrong(object.node.place_of("apiVersion"), problem));
         }
@@ -60,7 +57,7 @@ fn tell_one<F: Family>(object: &Object, wait_seconds: u32, made: &mut Made<'_>) 
     for warning in &found.warnings {
         made.report.add(Fate::Different, "PodGroup", warning, &of, "");
     }
-    let spoken = dialect::read(&naming(F::SYSTEM, &group.metadata), [dialect_of(F::SYSTEM)], wait_seconds);
+    let spoken = dialect::read(&naming(F::SYSTEM, &group.metadata), F::SYSTEM.kind().dialect(), wait_seconds);
     let spoken = spoken.unwrap_or_default();
     let declared = spoken.refers.as_ref().map(|refers| refers.declared(&found));
     let problems = match declared {
@@ -132,14 +129,6 @@ fn naming(system: System, metadata: &ObjectMeta) -> Pod {
     };
     let namespace = metadata.namespace.clone();
     Pod { metadata: ObjectMeta { labels, annotations, namespace, ..ObjectMeta::default() }, ..Pod::default() }
-}
-
-const fn dialect_of(system: System) -> Dialect {
-    match system {
-        System::Koordinator => Dialect::Koordinator,
-        System::Coscheduling => Dialect::Coscheduling,
-        System::Volcano => Dialect::Volcano,
-    }
 }
 
 /// What the TaskGroup says.
