@@ -8,7 +8,7 @@ use gangline::core::base::ids::{AskId, Key, Text, Uid};
 use gangline::core::base::resources::{Limit, Resources};
 use gangline::core::decision::Decision;
 use gangline::core::event::{
-    AskSpec, BindOutcome, Event, GroupSpec, Mode, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role,
+    AskSpec, BindOutcome, Event, GroupSpec, MatchPolicy, Mode, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role,
     SortPolicy, Style,
 };
 use gangline::core::model::class::Classes;
@@ -86,6 +86,7 @@ fn gang(name: &str, min_member: u32, shape: &Arc<Shape>) -> Event {
         placeholder_for: PlaceholderFor::Missing,
         style: Style::Soft,
         mode: Mode::Strict,
+        match_policy: MatchPolicy::OnceSatisfied,
         timeouts: Timeouts::default().with(Deadline::Completion, Some(30_000)),
         seat_hold: 60_000,
         errors: Vec::new(),

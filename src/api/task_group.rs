@@ -131,6 +131,11 @@ pub struct TaskGroupSpec {
     /// waiting for so long. In either mode no member runs before the whole gang has what it needs.
     #[serde(default)]
     pub mode: Mode,
+    /// Who counts once the application has started. OnceSatisfied: nobody, members that come are placed as there is room.
+    /// WaitingAndRunning: when fewer than minMember are left, those that come wait until they and the others are minMember, and
+    /// are placed together. OnlyWaiting: those that come are placed together each time that minMember of them wait.
+    #[serde(default)]
+    pub match_policy: MatchPolicy,
     /// Seconds from the first pod on within which the whole application must fit the quota; after that it is Rejected until
     /// it is changed, or its pods are gone and others come. Default: no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -188,6 +193,18 @@ pub enum Mode {
     Strict,
     /// Yes: each is held as soon as there is a node for it.
     NonStrict,
+}
+
+/// Who counts once the application has started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub enum MatchPolicy {
+    /// Nobody: members that come are ordinary pods.
+    #[default]
+    OnceSatisfied,
+    /// Members that have a node, and members that wait.
+    WaitingAndRunning,
+    /// Members that wait.
+    OnlyWaiting,
 }
 
 /// For whom placeholders are created.
@@ -383,7 +400,8 @@ fn unchanged() -> String {
     let alive = "has(oldSelf.status) && has(oldSelf.status.applicationState) && \
                  oldSelf.status.applicationState in ['Resuming', 'Running', 'Waiting']";
     let fixed = ["minMember", "minResource"].map(|field| format!("self.spec.{field} == oldSelf.spec.{field}"));
-    let optional = ["queue", "gangGroup", "reservation", "placeholderFor", "placeholderTemplate", "style", "mode"];
-    let optional = optional.map(|field| schema::same("self.spec", "oldSelf.spec", field));
+    let held = ["queue", "gangGroup", "reservation", "placeholderFor", "placeholderTemplate"];
+    let optional = held.into_iter().chain(["style", "mode", "matchPolicy"]);
+    let optional: Vec<_> = optional.map(|field| schema::same("self.spec", "oldSelf.spec", field)).collect();
     format!("!({alive}) || ({} && {})", fixed.join(" && "), optional.join(" && "))
 }

@@ -268,6 +268,18 @@ pub enum Mode {
     NonStrict,
 }
 
+/// Who counts once a gang has started (01, 1.6; peers 1.3).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum MatchPolicy {
+    /// Nobody: members that come are ordinary pods.
+    #[default]
+    OnceSatisfied,
+    /// Members that have a node and members that wait: those that wait are placed together when both are enough.
+    WaitingAndRunning,
+    /// Members that wait: as many as start at first are placed together each time.
+    OnlyWaiting,
+}
+
 /// A TaskGroup as the core sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GroupSpec {
@@ -302,6 +314,8 @@ pub struct GroupSpec {
     pub style: Style,
     /// Whether its seats are held one by one.
     pub mode: Mode,
+    /// Who counts once the gang has started.
+    pub match_policy: MatchPolicy,
     /// How long what may last.
     pub timeouts: Timeouts,
     /// How long the room of a lost member is kept for the next one (01, 1.5); 0 = not at all.

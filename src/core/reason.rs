@@ -4,6 +4,7 @@ use std::fmt;
 
 use crate::core::base::ids::{GroupId, Text};
 use crate::core::codes::Code;
+use crate::core::event::MatchPolicy;
 use crate::core::model::queue::{First, QuotaExcess};
 use crate::core::time::Wall;
 
@@ -171,6 +172,17 @@ pub enum Reason {
         have: u32,
         /// Members that are needed.
         need: u32,
+    },
+    /// The gang has started, and its match policy makes members start together once more: fewer are there than that takes.
+    WaitingForRound {
+        /// Of which group.
+        group: Text,
+        /// Members that are there: of [`MatchPolicy::WaitingAndRunning`] those that have a node, too.
+        have: u32,
+        /// Members that are needed.
+        need: u32,
+        /// Who counts.
+        policy: MatchPolicy,
     },
     /// The whole ask does not fit what is left of a quota.
     WaitingForQuota(QuotaExcess),
@@ -353,7 +365,7 @@ impl Reason {
             Self::WaitingForNamespace { .. } => Code::WaitingForNamespace,
             Self::WaitingForFirstPod => Code::WaitingForFirstPod,
             Self::MembersRefused { .. } => Code::MembersRefused,
-            Self::WaitingForMembers { .. } => Code::WaitingForMembers,
+            Self::WaitingForMembers { .. } | Self::WaitingForRound { .. } => Code::WaitingForMembers,
             Self::WaitingForQuota(_) => Code::WaitingForQuota,
             Self::WaitingForApplications { .. } => Code::WaitingForApplications,
             Self::WaitingForStart { .. } => Code::WaitingForStart,
@@ -393,6 +405,7 @@ impl Reason {
             | Self::WaitingForFirstPod
             | Self::MembersRefused { .. }
             | Self::WaitingForMembers { .. }
+            | Self::WaitingForRound { .. }
             | Self::Pausing
             | Self::Settling
             | Self::CreatingPlaceholders { .. }
@@ -419,6 +432,7 @@ impl Reason {
             | Self::WaitingForFirstPod
             | Self::MembersRefused { .. }
             | Self::WaitingForMembers { .. }
+            | Self::WaitingForRound { .. }
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
             | Self::WaitingForStart { .. }
@@ -459,6 +473,7 @@ impl Reason {
             | Self::WaitingForFirstPod
             | Self::MembersRefused { .. }
             | Self::WaitingForMembers { .. }
+            | Self::WaitingForRound { .. }
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
             | Self::WaitingForStart { .. }
@@ -491,6 +506,7 @@ impl Reason {
             | Self::Pausing
             | Self::MembersRefused { .. }
             | Self::WaitingForMembers { .. }
+            | Self::WaitingForRound { .. }
             | Self::WaitingForQuota(_)
             | Self::WaitingForApplications { .. }
             | Self::WaitingForStart { .. }
@@ -527,6 +543,14 @@ impl fmt::Display for Reason {
             Self::MembersRefused { count, .. } => f.write_str(&members_refused_sentence(*count)),
             Self::WaitingForMembers { group, have, need } => {
                 write!(f, "{have} of {need} members of {group} exist; the gang starts when all do")
+            }
+            Self::WaitingForRound { group, have, need, policy } => {
+                let how = if *policy == MatchPolicy::OnlyWaiting { "wait" } else { "wait or have a node" };
+                write!(
+                    f,
+                    "{have} of {need} members of {group} {how}; those that wait are placed together when all do \
+                     (matchPolicy {policy:?})"
+                )
             }
             Self::WaitingForQuota(refused) => f.write_str(&quota_sentence("the gang", refused)),
             Self::WaitingForApplications { queue, max } => {

@@ -15,7 +15,7 @@ use super::pod::{Served, incarnation, label, parse_incarnation};
 use super::quantity::Quantity;
 use super::submitter;
 use crate::api::names;
-use crate::api::task_group::{Mode, PlaceholderTemplate};
+use crate::api::task_group::{MatchPolicy, Mode, PlaceholderTemplate};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::event::{PlaceholderName, Submitter};
 
@@ -52,6 +52,8 @@ pub struct Blueprint {
     pub min_member: u32,
     /// Whether seats are held one by one.
     pub mode: Mode,
+    /// Who counts once the gang has started.
+    pub match_policy: MatchPolicy,
     /// `minResource`, as written.
     pub min_resource: BTreeMap<Text, Text>,
     /// `placeholderTemplate`.
@@ -73,6 +75,7 @@ impl Blueprint {
             ("minMember", self.min_member == other.min_member),
             ("minResource", same_size),
             ("mode", self.mode == other.mode),
+            ("matchPolicy", self.match_policy == other.match_policy),
             ("placeholderTemplate", self.template == other.template),
         ];
         fields.into_iter().filter(|(_, same)| !same).map(|(field, _)| field).collect()
@@ -287,6 +290,7 @@ mod tests {
             queue: None,
             min_member: 2,
             mode: Mode::Strict,
+            match_policy: MatchPolicy::OnceSatisfied,
             min_resource,
             template,
         }

@@ -14,7 +14,7 @@ use crate::api::task_group::{self as api, TaskGroup, TaskGroupStatus};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::base::resources::{PODS, Resources};
 use crate::core::codes::Code;
-use crate::core::event::{GroupSpec, Mode, PlaceholderFor, PlaceholderName, Remembered, Reservation, Style};
+use crate::core::event::{GroupSpec, MatchPolicy, Mode, PlaceholderFor, PlaceholderName, Remembered, Reservation, Style};
 use crate::core::model::countdown::{Deadline, Deadlines, TimedOut, Timeouts};
 use crate::core::model::lifecycle::AppState;
 use crate::core::shape::Shape;
@@ -64,6 +64,11 @@ pub fn group_spec(group: &TaskGroup) -> GroupSpec {
             api::Style::Soft => Style::Soft,
             api::Style::Hard => Style::Hard,
         },
+        match_policy: match group.spec.match_policy {
+            api::MatchPolicy::OnceSatisfied => MatchPolicy::OnceSatisfied,
+            api::MatchPolicy::WaitingAndRunning => MatchPolicy::WaitingAndRunning,
+            api::MatchPolicy::OnlyWaiting => MatchPolicy::OnlyWaiting,
+        },
         mode: match group.spec.mode {
             api::Mode::Strict => Mode::Strict,
             api::Mode::NonStrict => Mode::NonStrict,
@@ -84,6 +89,7 @@ pub fn blueprint(group: &TaskGroup) -> Blueprint {
         queue: queue(group),
         min_member: group.spec.min_member,
         mode: group.spec.mode,
+        match_policy: group.spec.match_policy,
         min_resource: amounts.map(|(name, amount)| (name.as_str().into(), amount.0.as_str().into())).collect(),
         template: group.spec.placeholder_template.clone().map(Box::new),
     }
@@ -266,6 +272,13 @@ mod tests {
         );
         assert_eq!(spec.seat_hold, 60_000);
         assert_eq!((spec.style, spec.mode), (Style::Soft, Mode::Strict));
+        assert_eq!(spec.match_policy, MatchPolicy::OnceSatisfied);
+        for (said, policy) in [
+            ("WaitingAndRunning", MatchPolicy::WaitingAndRunning),
+            ("OnlyWaiting", MatchPolicy::OnlyWaiting),
+        ] {
+            assert_eq!(group_spec(&group(&json!({"spec.matchPolicy": said}))).match_policy, policy);
+        }
         let one_by_one = group_spec(&group(&json!({"spec.mode": "NonStrict"})));
         assert_eq!((one_by_one.mode, one_by_one.timeouts.of(Deadline::Wait)), (Mode::NonStrict, Some(600_000)));
         assert_eq!((spec.reservation, spec.placeholder_for), (Reservation::Placeholder, PlaceholderFor::Missing));

@@ -9,7 +9,7 @@ use gangline::core::base::resources::{Limit, Resources};
 use gangline::core::codes::Code;
 use gangline::core::decision::{Decision, TerminationType};
 use gangline::core::event::{
-    AskSpec, BindOutcome, Event, GroupSpec, Mark, Mode, NamespaceSpec, Place, PlaceholderFor, PlaceholderName,
+    AskSpec, BindOutcome, Event, GroupSpec, Mark, MatchPolicy, Mode, NamespaceSpec, Place, PlaceholderFor, PlaceholderName,
     QueueSpec, Remembered, Reservation, Role, Style,
 };
 use gangline::core::model::countdown::{Deadline, Timeouts};
@@ -190,6 +190,7 @@ impl Cluster {
             placeholder_for: PlaceholderFor::Missing,
             style: Style::Soft,
             mode: Mode::Strict,
+            match_policy: MatchPolicy::OnceSatisfied,
             timeouts: timeouts(Deadline::Completion, 30),
             seat_hold: 0,
             errors: Vec::new(),

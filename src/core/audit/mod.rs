@@ -339,6 +339,12 @@ impl Scheduler {
                     }
                     lines.insert(Line::Gang(id));
                 }
+                Some(Turn::Round { rank, .. }) => {
+                    if *gang.stage() != Stage::Started {
+                        violations.push(format!("{} has not started, and starts members once more", rank.key));
+                    }
+                    lines.insert(Line::Gang(id));
+                }
                 None => {}
             }
         }

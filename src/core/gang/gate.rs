@@ -134,10 +134,12 @@ impl Scheduler {
         }
     }
 
-    /// The turn of a gang past the gate.
+    /// The turn of a gang past the gate, or of a round.
     pub(in crate::core) fn serve_gang(&mut self, id: GangId) -> Served {
-        let Some(Turn::Past { rank, queue, need }) = self.books.gangs.get(id).and_then(Gang::turn).cloned() else {
-            return Served::goes(0);
+        let (rank, queue, need) = match self.books.gangs.get(id).and_then(Gang::turn).cloned() {
+            Some(Turn::Past { rank, queue, need }) => (rank, queue, need),
+            Some(Turn::Round { queue, .. }) => return self.serve_round(id, queue),
+            Some(Turn::Gate { .. }) | None => return Served::goes(0),
         };
         if let Some((reason, next)) = self.refused_at_gate(id, queue, &rank, &need) {
             if self.keeps_what_it_holds(id) {

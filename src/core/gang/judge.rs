@@ -248,6 +248,7 @@ pub(in crate::core) fn disagreements(
         ("reservation", first.reservation != other.reservation),
         ("style", first.style != other.style),
         ("mode", first.mode != other.mode),
+        ("matchPolicy", first.match_policy != other.match_policy),
     ];
     let timeouts = Deadline::ALL
         .into_iter()

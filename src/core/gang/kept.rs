@@ -10,9 +10,10 @@ use crate::core::step::Scheduler;
 
 impl Scheduler {
     /// Members that wait take the kept seats of their group, in the order of a pass: where they are, or, with
-    /// [`Reach::Beyond`], wherever there is room with the kept seat given back.
+    /// [`Reach::Beyond`], wherever there is room with the kept seat given back. Those that start together take them so.
     pub(in crate::core) fn fill_kept(&mut self, id: GroupId, reach: Reach) {
-        if self.books.groups[id].seats.tally().kept == 0 {
+        let group = &self.books.groups[id];
+        if group.seats.tally().kept == 0 || self.books.starts_in_rounds(group) {
             return;
         }
         let members: Vec<_> = self.books.groups[id].without_node().map(|(_, ask)| *ask).collect();

@@ -366,6 +366,7 @@ impl Scheduler {
                 self.books.show_app(id);
             }
         }
+        self.take_round(id);
         let app = &mut self.books.apps[id];
         if app.active == 0 && app.pending > 0 && app.groups.is_empty() {
             // Now that no pod runs, nothing would tell a new process that this application ran. So this process, too,

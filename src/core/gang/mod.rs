@@ -13,5 +13,6 @@ mod recover;
 pub(in crate::core) mod replace;
 mod reserve;
 mod restart;
+mod rounds;
 mod swap;
 mod timeout;

@@ -34,6 +34,10 @@ impl Scheduler {
     /// Starts as many swaps as members and held seats allow; one never waits for another. If the members that count on
     /// a held seat cannot use all of these, the other members of the group may try (with [`Reach::Beyond`]).
     pub(in crate::core) fn replace(&mut self, id: GroupId, reach: Reach) {
+        if self.books.starts_in_rounds(&self.books.groups[id]) {
+            // Placeholders had gone before the policy counted anew.
+            return;
+        }
         let mut tries = Tries::new();
         let waiting = self.books.groups[id].waiting.iter().map(|(_, ask)| *ask).collect();
         let all_swap = self.swap_each(id, waiting, (&mut tries, reach));

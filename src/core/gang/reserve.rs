@@ -161,10 +161,10 @@ impl Scheduler {
     }
 
     /// Notes which waiting members the plan wanted to place; those behind them do not ask for more nodes.
-    fn mark_wanted(&mut self, id: GroupId) {
+    pub(super) fn mark_wanted(&mut self, id: GroupId) {
         let group = &self.books.groups[id];
-        let open = group.seats.tally().open as usize;
-        let cut = self.books.members_for_seats(group).take(open).last().map(|ask| self.books.asks[ask].rank());
+        let places = self.books.places_to_plan(group) as usize;
+        let cut = self.books.members_for_seats(group).take(places).last().map(|ask| self.books.asks[ask].rank());
         if group.cut != cut {
             self.books.changes.asks.extend(group.waiting.iter().map(|(_, ask)| *ask));
             self.books.groups[id].cut = cut;

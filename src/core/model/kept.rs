@@ -82,16 +82,14 @@ impl Books {
 
     /// The kept seats of the applications of a gang that have a node, by their ids.
     pub fn kept_of_gang(&self, gang: GangId) -> Vec<KeptId> {
-        let kept = self.gangs[gang].apps.iter().flat_map(|app| self.kept_of(*app));
-        let mut kept: Vec<_> = kept.filter(|kept| self.kept[*kept].charge.is_some()).collect();
+        let mut kept: Vec<_> = self.kept_for_plan(gang).filter(|kept| self.kept[*kept].charge.is_some()).collect();
         kept.sort_unstable();
         kept
     }
 
     /// What is left of an ask when the gang gets what is kept for it in its queue.
     pub fn beyond_kept(&self, gang: GangId, ask: Totals) -> Totals {
-        let charges = self.gangs[gang].apps.iter().flat_map(|app| self.kept_of(*app));
-        let charges = charges.filter_map(|kept| self.kept[kept].charge.as_ref());
+        let charges = self.kept_for_plan(gang).filter_map(|kept| self.kept[kept].charge.as_ref());
         charges.fold(ask, |ask, charge| ask.without(&charge.in_queue))
     }
 

@@ -22,6 +22,7 @@ pub mod namespaces;
 pub mod node;
 mod questions;
 pub mod queue;
+pub(in crate::core) mod rounds;
 pub mod seat;
 pub mod size;
 mod standing;

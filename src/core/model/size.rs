@@ -13,11 +13,11 @@ impl Books {
     /// The waiting members to which a plan before the start may give the open seats, in their order: all of them, or,
     /// where placeholders are made for all, those for which a placeholder cannot stand in.
     pub fn members_for_seats(&self, group: &Group) -> impl Iterator<Item = AskId> {
-        let mut known = BTreeMap::new();
+        let (mut known, in_round) = (BTreeMap::new(), self.starts_in_rounds(group));
         group.waiting.iter().map(|(_, ask)| *ask).filter(move |ask| {
             let ask = &self.asks[*ask];
             let stands_in = || group.spec().shape.stands_in_for(&ask.spec.shape);
-            !group.reserves_for_all() || ask.class.is_some_and(|class| !*known.entry(class).or_insert_with(stands_in))
+            !group.reserves_for_all() || in_round || ask.class.is_some_and(|class| !*known.entry(class).or_insert_with(stands_in))
         })
     }
 

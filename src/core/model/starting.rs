@@ -31,7 +31,7 @@ impl Books {
         let others = queue.starting.iter().filter(|other| **other != id);
         let is_blocked = |other: &GangId| match self.gangs[*other].turn() {
             Some(Turn::Past { rank, .. }) => !queue.claims.counts(rank, Before::Planned),
-            Some(Turn::Gate { .. }) | None => false,
+            Some(Turn::Gate { .. } | Turn::Round { .. }) | None => false,
         };
         let apps = others.filter(|other| !is_blocked(other)).filter_map(|other| self.gangs[*other].apps.first());
         apps.map(|app| &self.apps[*app].key).min().map(|key| key.to_string().into())

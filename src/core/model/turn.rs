@@ -31,7 +31,7 @@ pub enum Line {
     Pods(PodLine),
     /// Gangs of one queue before the gate that ask for the same.
     Gate(QueueId, Arc<Form>),
-    /// One gang past the gate.
+    /// One gang past the gate, or a round of one that has started.
     Gang(GangId),
 }
 
@@ -62,7 +62,7 @@ struct GroupForm {
 /// Pods in their order, those of one class after each other counted.
 type Alike = Vec<(ClassId, u32)>;
 
-/// A gang's place among those that try to start.
+/// A gang's place among those that try to start, or to start some of their members once more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// Before the gate.
@@ -82,6 +82,13 @@ pub enum Turn {
         queue: QueueId,
         /// What it still has to be given.
         need: Totals,
+    },
+    /// It has started, and members of it start together once more.
+    Round {
+        /// Its place in the order of a pass.
+        rank: Rank,
+        /// Its queue.
+        queue: QueueId,
     },
 }
 
@@ -123,7 +130,7 @@ impl Books {
                 self.gate.entry(line.clone()).or_default().fresh.insert(id);
                 Line::Gate(line.0, line.1)
             }
-            Some(Turn::Past { .. }) => Line::Gang(id),
+            Some(Turn::Past { .. } | Turn::Round { .. }) => Line::Gang(id),
             None => return,
         };
         self.changes.lines.insert(line);
@@ -147,6 +154,7 @@ impl Books {
                 self.queues.unclaim(queue, &rank);
                 self.changes.lines.insert(Line::Gang(id));
             }
+            Some(Turn::Round { .. }) => drop(self.changes.lines.insert(Line::Gang(id))),
             None => {}
         }
     }
@@ -161,7 +169,8 @@ impl Books {
                 let claim = Claim { gang: id, queue: *queue, need: need.clone(), blocked: false };
                 self.queues.claim(*queue, rank, &claim);
             }
-            None => {}
+            // Who has started is asked for no place.
+            Some(Turn::Round { .. }) | None => {}
         }
     }
 
@@ -252,7 +261,7 @@ impl Turn {
     /// The place in the order of a pass.
     pub const fn rank(&self) -> &Rank {
         match self {
-            Self::Gate { rank, .. } | Self::Past { rank, .. } => rank,
+            Self::Gate { rank, .. } | Self::Past { rank, .. } | Self::Round { rank, .. } => rank,
         }
     }
 }

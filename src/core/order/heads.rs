@@ -376,7 +376,8 @@ impl Scheduler {
             | Reason::WaitingForNamespace { .. }
             | Reason::WaitingForFirstPod
             | Reason::MembersRefused { .. }
-            | Reason::WaitingForMembers { .. } => false,
+            | Reason::WaitingForMembers { .. }
+            | Reason::WaitingForRound { .. } => false,
             Reason::WaitingForFirst(_)
             | Reason::Pausing
             | Reason::Settling

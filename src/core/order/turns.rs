@@ -57,7 +57,7 @@ impl Scheduler {
         match (is_limited(before), is_limited(gang.waits.as_ref())) {
             (false, true) => self.books.leave_front(id),
             (true, false) => {
-                if let Some(rank) = gang.turn().map(|turn| turn.rank().clone()) {
+                if let Some(rank) = gang.turn().filter(|_| gang.is_before_start()).map(|turn| turn.rank().clone()) {
                     self.stand_in_front(id, &rank);
                 }
             }

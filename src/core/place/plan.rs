@@ -69,11 +69,12 @@ fn candidates(books: &Books, id: GangId, on_trial: Option<&Form>) -> Option<Vec<
             |ask: AskId| Some(Candidate { ask: Some(ask), class: books.asks[ask].class?, group: Some(*id) });
         let made = group.seats.open_with_placeholder().filter_map(|(_, ask)| candidate(ask));
         let to_make = to_be_made(at).map(|class| Candidate { ask: None, class, group: Some(*id) });
-        let count = (group.seats.tally().open as usize).saturating_sub(books.members_for_seats(group).count());
+        let places = books.places_to_plan(group);
+        let count = (places as usize).saturating_sub(books.members_for_seats(group).count());
         let to_make = to_make.into_iter().flat_map(|one| std::iter::repeat_n(one, count));
         let members = books.members_for_seats(group).filter_map(candidate);
         let of_group: Vec<_> = members.chain(made).chain(to_make).collect();
-        if (of_group.len() as u32) < group.seats.tally().open {
+        if (of_group.len() as u32) < places {
             return None;
         }
         all.push(of_group);
@@ -201,9 +202,15 @@ impl Planner {
 pub(in crate::core) fn first_demands(books: &Books, id: GangId) -> Option<Vec<Demand>> {
     let on_trial = match books.gangs[id].turn() {
         Some(Turn::Gate { form, .. }) => Some(&**form),
-        Some(Turn::Past { .. }) | None => None,
+        Some(Turn::Past { .. } | Turn::Round { .. }) | None => None,
     };
     Some(demands_of(&choose(books, &candidates(books, id, on_trial)?, &BTreeMap::new(), |_| None)?))
+}
+
+/// The members that a round of a gang would place if all of them find nodes.
+pub(in crate::core) fn first_members(books: &Books, id: GangId) -> Vec<AskId> {
+    let chosen = candidates(books, id, None).and_then(|all| choose(books, &all, &BTreeMap::new(), |_| None));
+    chosen.into_iter().flatten().filter_map(|candidate| candidate.ask).collect()
 }
 
 /// Where a plan of these demands of a gang would fall short now; `None` if it would not.
@@ -253,7 +260,7 @@ fn choose(
 /// How many seats of a group, or originators, are to be planned.
 fn need_of(books: &Books, of_group: &[Candidate]) -> usize {
     match of_group.first().and_then(|candidate| candidate.group) {
-        Some(group) => books.groups[group].seats.tally().open as usize,
+        Some(group) => books.places_to_plan(&books.groups[group]) as usize,
         None => of_group.len(),
     }
 }

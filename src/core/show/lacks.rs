@@ -268,12 +268,12 @@ impl Scheduler {
     fn who_is_short(&self, id: GangId, class: ClassId) -> Vec<Text> {
         let form = match self.books.gangs[id].turn() {
             Some(Turn::Gate { form, .. }) => Some(form),
-            Some(Turn::Past { .. }) | None => None,
+            Some(Turn::Past { .. } | Turn::Round { .. }) | None => None,
         };
         let groups = self.books.groups_of(id).enumerate().filter(|(at, group)| {
             let placeholders = group.seats.open_with_placeholder().map(|(_, ask)| ask);
             let mut first =
-                self.books.members_for_seats(group).chain(placeholders).take(group.seats.tally().open as usize);
+                self.books.members_for_seats(group).chain(placeholders).take(self.books.places_to_plan(group) as usize);
             let to_be_made = form.and_then(|form| form.placeholders().nth(*at).flatten());
             to_be_made == Some(class) || first.any(|ask| self.books.asks[ask].class == Some(class))
         });

@@ -9,8 +9,8 @@ pub(super) fn timed_out_words(app: &App) -> String {
     app.timed_out.as_ref().map_or_else(String::new, |timed_out| timed_out.sentence.to_string())
 }
 
-/// The reason of a task group that has started, and its sentence.
-pub(super) fn running_reason(group: &Group, app: &App) -> (Code, String) {
+/// The reason of a task group that has started, and its sentence; `in_rounds`: its members start together once more.
+pub(super) fn running_reason(group: &Group, app: &App, in_rounds: bool) -> (Code, String) {
     let (tally, all, placed) = (group.seats.tally(), group.seats.len(), app.placed);
     let ended = how_ended(group).map_or(String::new(), |ended| format!("; {ended}"));
     if tally.open > 0 && !placed && app.timed_out.is_some() {
@@ -19,13 +19,17 @@ pub(super) fn running_reason(group: &Group, app: &App) -> (Code, String) {
     }
     if tally.kept > 0 && tally.open == 0 {
         // Members wait that fit no kept seat.
-        let code = if group.overflow.is_empty() { Code::SeatsKept } else { Code::PartiallyLost };
+        let code = if group.without_node().next().is_none() { Code::SeatsKept } else { Code::PartiallyLost };
         let (kept, have) = (tally.kept, if tally.kept == 1 { "has" } else { "have" });
         return (code, format!("{kept} of {all} seats {have} no member{ended}"));
     }
     if tally.open > 0 {
         let lost = tally.open;
-        let comes = if placed { "are ordinary pods" } else { "are placed first" };
+        let comes = match (placed, in_rounds) {
+            (false, _) => "are placed first",
+            (true, true) => "start together",
+            (true, false) => "are ordinary pods",
+        };
         let (have, them) = if lost == 1 { ("has", "it") } else { ("have", "them") };
         let text =
             format!("{lost} of {all} seats {have} no member and nothing holds {them}; members that come {comes}");

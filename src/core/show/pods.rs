@@ -91,6 +91,9 @@ impl Scheduler {
             AppState::Accepted if !app.groups.is_empty() => self.reserving_reason(id, app.gang),
             AppState::Accepted | AppState::Running | AppState::Waiting => match ask.waits_for {
                 WaitsFor::Room(PodLine { queue, .. }) => self.ordinary_reason(id, queue),
+                WaitsFor::Seat(group) if self.books.starts_in_rounds(&self.books.groups[group]) => {
+                    self.reserving_reason(id, app.gang)
+                }
                 WaitsFor::Seat(_) => self.seat_reason(id, group?),
                 WaitsFor::Start(_) => self.gang_reason(app.gang),
                 WaitsFor::Nothing | WaitsFor::Queue => None,
@@ -132,7 +135,8 @@ impl Scheduler {
             return true;
         }
         // Where placeholders are made for all only those members are planned for which none can stand in.
-        let has_own_seat = !group.reserves_for_all() || !group.spec().shape.stands_in_for(&ask.spec.shape);
+        let may_have_its_own = !group.reserves_for_all() || self.books.starts_in_rounds(group);
+        let has_own_seat = may_have_its_own || !group.spec().shape.stands_in_for(&ask.spec.shape);
         has_own_seat && group.cut.as_ref().is_some_and(|cut| ask.rank() <= *cut)
     }
 

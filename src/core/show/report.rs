@@ -326,7 +326,7 @@ impl Scheduler {
             }
             AppState::New | AppState::Accepted => waits.map_or(Code::Submitted, Reason::code),
             AppState::Resuming => Code::Resuming,
-            AppState::Running => running_reason(group, app).0,
+            AppState::Running => running_reason(group, app, self.books.starts_in_rounds(group)).0,
             AppState::Waiting => Code::WaitingForCompletion,
             AppState::Killed => waits.map_or(Code::PlaceholderTimeout, Reason::code),
             AppState::Completed => waits.map_or_else(|| completed(group).0, Reason::code),
@@ -368,7 +368,9 @@ impl Scheduler {
             },
             AppState::Running => {
                 let suits = self.what_no_seat_suits(group).unwrap_or_default();
-                running_reason(group, app).1 + &self.kept_words(app) + &suits + &self.not_ready(id)
+                let round = waits.map_or_else(String::new, |waits| format!("; {}", self.gang_words(app.gang, waits, said)));
+                let (_, words) = running_reason(group, app, self.books.starts_in_rounds(group));
+                words + &round + &self.kept_words(app) + &suits + &self.not_ready(id)
             }
             AppState::Waiting => {
                 let ended = match how_ended(group) {

@@ -20,7 +20,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::pod_group::{Agreed, Reference, System, Terms};
 use super::{Declared, Spoken, Warnings, coscheduling, hashed, said};
-use crate::api::task_group::Mode;
+use crate::api::task_group::{MatchPolicy, Mode};
 use crate::core::base::ids::Text;
 use crate::core::model::countdown::Deadline;
 use crate::shim::group_check::{MAX_MEMBERS, MAX_RESOURCES, range_of};
@@ -86,7 +86,6 @@ pub fn read(pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
         return None;
     }
     reading.refuse_what_is_not_read();
-    reading.refuse_policies();
     let queue = coscheduling::queue(pod, &mut reading.errors);
     let spoken = Spoken { system: SYSTEM, queue, ..Spoken::default() };
     let spoken = match object {
@@ -100,10 +99,11 @@ pub fn read(pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
 pub(super) fn of_object(metadata: &ObjectMeta, min_member: Option<u32>, errors: &mut Errors) -> (Terms, Vec<Text>) {
     let mut reading = Reading::of(metadata);
     reading.refuse_what_is_not_read();
-    reading.refuse_policies();
     reading.check_total(min_member);
     let team = reading.team(metadata.name.as_deref().unwrap_or_default());
-    let terms = Terms { min_member, wait_seconds: reading.wait_seconds(CONFIGURED), mode: reading.mode(), team };
+    let (wait_seconds, mode, match_policy) =
+        (reading.wait_seconds(CONFIGURED), reading.mode(), reading.match_policy());
+    let terms = Terms { min_member, wait_seconds, mode, match_policy, team };
     errors.extend(reading.errors.into_sorted());
     (terms, reading.warnings.0)
 }
@@ -168,7 +168,7 @@ impl<'a> Reading<'a> {
         let (name, min_member) = (self.name(), self.required_min());
         let team = name.and_then(|name| self.team(name)).unwrap_or_default();
         let wait = self.wait_seconds(&format!("{wait_timeout_seconds}s")).unwrap_or(wait_timeout_seconds);
-        let mode = self.mode();
+        let (mode, policy) = (self.mode(), self.match_policy());
         self.check_total(min_member);
         let application = name.map(|name| application(name, &team));
         let mut spoken = Spoken { application, group: name.map(Text::from), ..spoken };
@@ -177,7 +177,8 @@ impl<'a> Reading<'a> {
             (Some(name), Some(min_member)) => {
                 let (queue, min_resource) = (spoken.queue.clone(), min_resource(pod));
                 let (wait_seconds, mode) = (Some(wait), mode.unwrap_or_default());
-                let agreed = Agreed { name, queue, min_member, min_resource, wait_seconds, mode, team: &team };
+                let (match_policy, team) = (policy.unwrap_or_default(), &team);
+                let agreed = Agreed { name, queue, min_member, min_resource, wait_seconds, mode, match_policy, team };
                 let declared = Declared { name: name.into(), spec: agreed.task_group(), owner: super::owner(pod) };
                 spoken.declares.push(Arc::new(declared));
             }
@@ -202,7 +203,8 @@ impl<'a> Reading<'a> {
         }
         self.check_total(min_member);
         let (wait_seconds, mode) = (self.wait_seconds(CONFIGURED), self.mode());
-        let terms = Terms { min_member, wait_seconds, mode, team: self.team(name) };
+        let (match_policy, team) = (self.match_policy(), self.team(name));
+        let terms = Terms { min_member, wait_seconds, mode, match_policy, team };
         let reference = Reference {
             system: System::Koordinator,
             name: name.into(),
@@ -239,15 +241,18 @@ impl<'a> Reading<'a> {
         }
     }
 
-    fn refuse_policies(&mut self) {
-        let (policy, alias) = (self.annotation(POLICY), self.annotation(POLICY_ALIAS));
+    /// Who counts once the gang has started, if that is said. What is no policy says `once-satisfied`, as in Koordinator.
+    fn match_policy(&mut self) -> Option<MatchPolicy> {
+        let policy = self.annotation(POLICY);
         let key = if policy.is_some() { POLICY } else { POLICY_ALIAS };
-        match policy.or(alias) {
-            None | Some("once-satisfied") => {}
-            Some(known @ ("waiting-and-running" | "only-waiting")) => {
-                self.errors.add(key, format!("{known} is not supported yet, only once-satisfied is"));
+        match policy.or_else(|| self.annotation(POLICY_ALIAS))? {
+            "once-satisfied" => Some(MatchPolicy::OnceSatisfied),
+            "waiting-and-running" => Some(MatchPolicy::WaitingAndRunning),
+            "only-waiting" => Some(MatchPolicy::OnlyWaiting),
+            other => {
+                self.take_default(key, other, "is no policy", "once-satisfied");
+                Some(MatchPolicy::OnceSatisfied)
             }
-            Some(other) => self.take_default(key, other, "is no policy", "once-satisfied"),
         }
     }
 

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Declared, coscheduling, koordinator, volcano};
-use crate::api::task_group::{Mode, Reservation, TaskGroupSpec};
+use crate::api::task_group::{MatchPolicy, Mode, Reservation, TaskGroupSpec};
 use crate::core::base::ids::{Text, Uid};
 use crate::core::model::countdown::Deadline;
 use crate::core::reason::SpecError;
@@ -247,6 +247,8 @@ pub struct Terms {
     pub wait_seconds: Option<u32>,
     /// Whether seats are held one by one.
     pub mode: Option<Mode>,
+    /// Who counts once the gang has started.
+    pub match_policy: Option<MatchPolicy>,
     /// The gangs with which it starts, as `namespace/name`, itself among them. None where that is not said; alone where it is empty.
     pub team: Option<BTreeSet<String>>,
 }
@@ -344,7 +346,7 @@ impl Reference {
         if !found.problems.is_empty() {
             return Err(found.problems.clone());
         }
-        let Terms { min_member, wait_seconds, mode, team } = &self.terms;
+        let Terms { min_member, wait_seconds, mode, match_policy, team } = &self.terms;
         let team = team.as_ref().or(found.terms.team.as_ref()).cloned().unwrap_or_default();
         let spec = Agreed {
             name: &self.name,
@@ -353,6 +355,7 @@ impl Reference {
             min_resource: self.min_resource.clone(),
             wait_seconds: wait_seconds.or(found.terms.wait_seconds).or(self.wait_seconds),
             mode: mode.or(found.terms.mode).unwrap_or_default(),
+            match_policy: match_policy.or(found.terms.match_policy).unwrap_or_default(),
             team: &team,
         };
         Ok(Declared { name: self.name.clone(), spec: spec.task_group(), owner: found.owner.clone() })
@@ -377,6 +380,7 @@ pub(super) struct Agreed<'a> {
     pub(super) min_resource: BTreeMap<String, Quantity>,
     pub(super) wait_seconds: Option<u32>,
     pub(super) mode: Mode,
+    pub(super) match_policy: MatchPolicy,
     pub(super) team: &'a BTreeSet<String>,
 }
 
@@ -393,6 +397,7 @@ impl Agreed<'_> {
             reservation: Reservation::Direct,
             wait_timeout_seconds: self.wait_seconds,
             mode: self.mode,
+            match_policy: self.match_policy,
             ..TaskGroupSpec::default()
         }
     }

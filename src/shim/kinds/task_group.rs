@@ -5,7 +5,7 @@ use super::Kept;
 use crate::api::task_group::{TaskGroup, TaskGroupStatus};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::base::resources::Resources;
-use crate::core::event::{Event, GroupSpec, Mode, PlaceholderFor, Remembered, Reservation, Style};
+use crate::core::event::{Event, GroupSpec, MatchPolicy, Mode, PlaceholderFor, Remembered, Reservation, Style};
 use crate::core::model::countdown::{Deadline, Timeouts};
 use crate::core::reason::SpecError;
 use crate::shim::dialect::pod_group::{self, System};
@@ -148,6 +148,7 @@ fn unreadable(key: &Key, uid: Uid, malformed: Malformed) -> GroupSpec {
         placeholder_for: PlaceholderFor::Missing,
         style: Style::Soft,
         mode: Mode::Strict,
+        match_policy: MatchPolicy::OnceSatisfied,
         timeouts: Timeouts::default().with(Deadline::Completion, Some(0)),
         seat_hold: 0,
         errors: vec![SpecError { field: Text::from("the object"), problem }],

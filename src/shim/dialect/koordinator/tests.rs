@@ -88,7 +88,13 @@ fn who_names_a_pod_group_refers_to_it() {
     let spoken = said(json!({POD_GROUP: "pg", NAME_LABEL: "a"}), json!({MIN: "2", WAIT: "1m", MODE: "NonStrict"}));
     let reference = spoken.refers.as_ref().expect("it names one");
     assert_eq!((&*reference.name, &*reference.words()), ("pg", "PodGroup pg of scheduling.sigs.k8s.io"));
-    let terms = Terms { min_member: Some(2), wait_seconds: Some(60), mode: Some(Mode::NonStrict), team: None };
+    let terms = Terms {
+        min_member: Some(2),
+        wait_seconds: Some(60),
+        mode: Some(Mode::NonStrict),
+        match_policy: Some(MatchPolicy::OnlyWaiting),
+        team: None,
+    };
     assert_eq!((&reference.terms, spoken.declares.len(), spoken.application), (&terms, 0, None));
     assert_eq!((spoken.group.as_deref(), spoken.warnings.len(), spoken.problems.len()), (Some("pg"), 1, 0));
     for (annotations, key) in [(json!({MIN: "0"}), MIN), (json!({MIN: "x"}), MIN)] {

@@ -7,7 +7,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
 use super::{Made, Object};
-use crate::api::task_group::{Mode, TaskGroupSpec};
+use crate::api::task_group::{MatchPolicy, Mode, TaskGroupSpec};
 use crate::api::whole_numbers;
 use crate::core::reason::SpecError;
 use crate::runtime::cli::import::config::Reader;
@@ -142,6 +142,9 @@ fn words(spec: &TaskGroupSpec) -> String {
     }
     if spec.mode != Mode::default() {
         words += &format!(", mode {:?}", spec.mode);
+    }
+    if spec.match_policy != MatchPolicy::default() {
+        words += &format!(", matchPolicy {:?}", spec.match_policy);
     }
     if !spec.gang_group.is_empty() {
         words += &format!(", started together with all of {}", spec.gang_group.join(" "));

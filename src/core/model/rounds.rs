@@ -1,0 +1,89 @@
+//! Rounds: members that start together once more after the start of their gang, where its match policy says so (01, 1.6).
+
+use crate::core::base::ids::{GangId, KeptId};
+use crate::core::event::MatchPolicy;
+use crate::core::model::ask::Rank;
+use crate::core::model::books::Books;
+use crate::core::model::gang::Stage;
+use crate::core::model::group::Group;
+use crate::core::model::lifecycle::AppState;
+use crate::core::reason::Reason;
+
+/// How the next round of a gang stands.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::core) enum Round {
+    /// Nobody waits for one.
+    Idle,
+    /// Too few wait: what it lacks.
+    Lacks(Reason),
+    /// Enough wait; the place of the first of them in the order of a pass.
+    Due(Rank),
+}
+
+impl Books {
+    /// Whether the match policy of a gang makes members start together after its start. All task groups of a gang have the same.
+    pub(in crate::core) fn may_have_rounds(&self, gang: GangId) -> bool {
+        let first = self.groups_of(gang).next().and_then(|group| group.spec.as_ref());
+        first.is_some_and(|spec| spec.match_policy != MatchPolicy::OnceSatisfied)
+    }
+
+    /// Whether members of a task group that wait start together although their gang has started: each of its seats had a member
+    /// once, and its policy counts anew. A start that was interrupted is completed first, one by one.
+    pub(in crate::core) fn starts_in_rounds(&self, group: &Group) -> bool {
+        let (Some(app), Some(spec)) = (group.app.map(|app| &self.apps[app]), &group.spec) else { return false };
+        let has_started = matches!(app.state(), AppState::Running | AppState::Waiting);
+        if !has_started || !app.placed || app.timed_out.is_some() {
+            return false;
+        }
+        match spec.match_policy {
+            MatchPolicy::OnceSatisfied => false,
+            MatchPolicy::WaitingAndRunning => group.seats_without_member() > 0,
+            MatchPolicy::OnlyWaiting => group.seats.len() > 0,
+        }
+    }
+
+    /// How many members of a task group the next plan of its gang places, or how many placeholders for it: one for each open
+    /// seat, and in a round as many as start together.
+    pub(in crate::core) fn places_to_plan(&self, group: &Group) -> u32 {
+        if !self.starts_in_rounds(group) {
+            return group.seats.tally().open;
+        }
+        match group.spec().match_policy {
+            MatchPolicy::OnlyWaiting => group.seats.len(),
+            MatchPolicy::OnceSatisfied | MatchPolicy::WaitingAndRunning => group.seats_without_member(),
+        }
+    }
+
+    /// How the next round of a gang stands.
+    pub(in crate::core) fn round_of(&self, gang: GangId) -> Round {
+        let groups = || self.groups_of(gang).filter(|group| self.starts_in_rounds(group));
+        let first = groups().filter_map(|group| group.waiting.first()).map(|(rank, _)| rank).min();
+        let Some(first) = first else { return Round::Idle };
+        let lacks = groups().find_map(|group| self.lacks_in_round(group));
+        lacks.map_or_else(|| Round::Due(first.clone()), Round::Lacks)
+    }
+
+    fn lacks_in_round(&self, group: &Group) -> Option<Reason> {
+        let (waiting, places) = (group.waiting.len() as u32, self.places_to_plan(group));
+        if waiting >= places {
+            return None;
+        }
+        let (need, policy) = (group.seats.len(), group.spec().match_policy);
+        Some(Reason::WaitingForRound { group: group.called(), have: need - places + waiting, need, policy })
+    }
+
+    /// What is kept for those whom the next plan of a gang places: of one that has started what is kept for members.
+    pub(in crate::core) fn kept_for_plan(&self, gang: GangId) -> impl Iterator<Item = KeptId> {
+        let has_started = *self.gangs[gang].stage() == Stage::Started;
+        let apps = self.gangs[gang].apps.iter();
+        apps.flat_map(|app| self.kept_of(*app)).filter(move |kept| !has_started || self.kept[*kept].seat.is_some())
+    }
+}
+
+impl Group {
+    /// Seats that no member has or is about to have.
+    fn seats_without_member(&self) -> u32 {
+        let tally = self.seats.tally();
+        tally.open + tally.kept
+    }
+}
