@@ -8,8 +8,8 @@ use gangline::core::base::ids::{AskId, Key, Text, Uid};
 use gangline::core::base::resources::{Limit, Resources};
 use gangline::core::decision::Decision;
 use gangline::core::event::{
-    AskSpec, BindOutcome, Event, GroupSpec, MatchPolicy, Mode, Place, PlaceholderFor, QueueSpec, Remembered, Reservation, Role,
-    SortPolicy, Style,
+    AskSpec, BindOutcome, Event, GroupSpec, MatchPolicy, Mode, Place, PlaceholderFor, QueueSpec, Remembered,
+    Reservation, Role, SortPolicy, Style,
 };
 use gangline::core::model::class::Classes;
 use gangline::core::model::countdown::{Deadline, Timeouts};

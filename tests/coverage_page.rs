@@ -42,6 +42,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_reserve", "src/core/gang/reserve.rs"),
     ("spec_restart", "src/core/gang/recover.rs"),
     ("spec_room", "src/core/place"),
+    ("spec_rounds", "src/core/gang/rounds.rs, src/core/model/rounds.rs"),
     ("spec_said", "src/core/show"),
     ("spec_seats", "src/core/model/seat.rs"),
     ("spec_seeds", "src/core, src/shim"),

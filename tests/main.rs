@@ -72,6 +72,7 @@ mod spec_recovery;
 mod spec_reserve;
 mod spec_restart;
 mod spec_room;
+mod spec_rounds;
 mod spec_said;
 #[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one place among all")]
 mod spec_seats;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use gangline::api::task_group::{Mode, Reservation, TaskGroup};
+use gangline::api::task_group::{MatchPolicy, Mode, Reservation, TaskGroup};
 use gangline::controller::Controller;
 use gangline::core::codes::Code;
 use gangline::shim::dialect::Dialect;
@@ -208,8 +208,13 @@ fn a_total_number_delays_nothing() {
 fn the_mode_is_strict_if_nothing_else_is_said() {
     let (_, calls) = played(&gang("g", 2, 2, &json!({"mode": "Strict", "match-policy": "once-satisfied"})));
     assert_eq!((bound(&calls).len(), adjusted(&calls).len()), (2, 0));
-    for policy in ["waiting-and-running", "only-waiting"] {
-        is_refused(&gang("g", 1, 1, &json!({"match-policy": policy}))[0], &["match-policy", policy]);
+    for (policy, read) in [
+        ("once-satisfied", MatchPolicy::OnceSatisfied),
+        ("waiting-and-running", MatchPolicy::WaitingAndRunning),
+        ("only-waiting", MatchPolicy::OnlyWaiting),
+    ] {
+        let (_, calls) = played(&gang("g", 1, 1, &json!({"match-policy": policy})));
+        assert_eq!(made(&calls)[0].spec.match_policy, read);
     }
     let (_, calls) = played(&gang("g", 1, 1, &json!({"mode": "strict"})));
     assert_eq!((bound(&calls).len(), adjusted(&calls).len()), (1, 1));

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use gangline::api::task_group::MatchPolicy;
 use gangline::core::codes::Code;
 use gangline::shim::dialect::Dialect;
 use gangline::shim::observation::WatchFact;
@@ -185,17 +186,18 @@ fn annotations_of_koordinators_pod_groups_are_read() {
     assert_eq!((made(&calls)[0].spec.gang_group.len(), bound(&calls).len()), (2, 0));
     see(&mut driven, &pods(KOORDINATOR_LABEL, "b", 1));
     assert_eq!(bound(&run(&mut driven, 5)), ["a-0", "b-0"].into());
-    for (annotations, place) in [
-        (json!({"match-policy": "only-waiting"}), "match-policy"),
-        (json!({"network-topology-spec": "{}"}), "topology"),
-    ] {
-        let mut driven = cluster();
-        driven.upsert(Kind::KoordinatorPodGroup, &annotated(pod_group("g", &spec), &annotations));
-        see(&mut driven, &pods(KOORDINATOR_LABEL, "g", 1));
-        let calls = run(&mut driven, 5);
-        let [told] = &wrong(&calls)[..] else { panic!("told once") };
-        assert!(told.contains(place) && declared(&calls).is_empty(), "{told}");
-    }
+    let mut driven = cluster();
+    let refused = annotated(pod_group("g", &spec), &json!({"network-topology-spec": "{}"}));
+    driven.upsert(Kind::KoordinatorPodGroup, &refused);
+    see(&mut driven, &pods(KOORDINATOR_LABEL, "g", 1));
+    let calls = run(&mut driven, 5);
+    let [told] = &wrong(&calls)[..] else { panic!("told once") };
+    assert!(told.contains("topology") && declared(&calls).is_empty(), "{told}");
+    let mut driven = cluster();
+    let waits = annotated(pod_group("g", &spec), &json!({"match-policy": "only-waiting"}));
+    driven.upsert(Kind::KoordinatorPodGroup, &waits);
+    see(&mut driven, &pods(KOORDINATOR_LABEL, "g", 1));
+    assert_eq!(made(&run(&mut driven, 5))[0].spec.match_policy, MatchPolicy::OnlyWaiting);
     for (annotations, place) in
         [(json!({"waiting-time": "600"}), "waiting-time"), (json!({"total-number": "0"}), "total-number")]
     {
@@ -489,7 +491,7 @@ fn a_pod_group_that_becomes_wrong_is_told_of() {
     see(&mut driven, &pods(KOORDINATOR_LABEL, "g", 2));
     assert_eq!(wrong(&run(&mut driven, 5)).len(), 0);
     for (object, place) in [
-        (annotated(right.clone(), &json!({"match-policy": "only-waiting"})), "match-policy"),
+        (annotated(right.clone(), &json!({"network-topology-spec": "{}"})), "topology"),
         (pod_group("g", &json!({"minMember": 0})), "spec.minMember"),
     ] {
         driven.upsert(kind, &object);

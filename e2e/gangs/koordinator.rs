@@ -158,7 +158,7 @@ async fn wrong(t: &mut Context) -> Result<()> {
     let listed = r#"["gang-b"]"#;
     for (number, (more, word)) in (0..).zip([
         (json!({"min-available": "five"}), "min-available"),
-        (json!({"match-policy": "only-waiting"}), "match-policy"),
+        (json!({"network-topology-spec": "{}"}), "topology"),
         (json!({"groups": listed}), "must be namespace/name"),
         (json!({"timeout": "true"}), "submit it again"),
     ]) {
@@ -168,7 +168,7 @@ async fn wrong(t: &mut Context) -> Result<()> {
         assert!(message.contains("Koordinator") && message.contains(word), "{message}");
     }
     let (code, why) = t.gangline(&["why", "pod/wrong-1-0"])?;
-    assert!(code == Some(0) && why.contains("only-waiting is not supported yet"), "{why}");
+    assert!(code == Some(0) && why.contains("is not supported yet"), "{why}");
     // Koordinator's default is taken, and the pod says so.
     t.pods().create(pod(t, "adjusted", 0, "1", &annotations("adjusted", 1, &json!({"waiting-time": "600"})))).await?;
     wait_run(t, "adjusted", 1).await?;

@@ -14,7 +14,9 @@ use crate::api::task_group::{self as api, TaskGroup, TaskGroupStatus};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::base::resources::{PODS, Resources};
 use crate::core::codes::Code;
-use crate::core::event::{GroupSpec, MatchPolicy, Mode, PlaceholderFor, PlaceholderName, Remembered, Reservation, Style};
+use crate::core::event::{
+    GroupSpec, MatchPolicy, Mode, PlaceholderFor, PlaceholderName, Remembered, Reservation, Style,
+};
 use crate::core::model::countdown::{Deadline, Deadlines, TimedOut, Timeouts};
 use crate::core::model::lifecycle::AppState;
 use crate::core::shape::Shape;
@@ -273,10 +275,9 @@ mod tests {
         assert_eq!(spec.seat_hold, 60_000);
         assert_eq!((spec.style, spec.mode), (Style::Soft, Mode::Strict));
         assert_eq!(spec.match_policy, MatchPolicy::OnceSatisfied);
-        for (said, policy) in [
-            ("WaitingAndRunning", MatchPolicy::WaitingAndRunning),
-            ("OnlyWaiting", MatchPolicy::OnlyWaiting),
-        ] {
+        for (said, policy) in
+            [("WaitingAndRunning", MatchPolicy::WaitingAndRunning), ("OnlyWaiting", MatchPolicy::OnlyWaiting)]
+        {
             assert_eq!(group_spec(&group(&json!({"spec.matchPolicy": said}))).match_policy, policy);
         }
         let one_by_one = group_spec(&group(&json!({"spec.mode": "NonStrict"})));

@@ -1,6 +1,7 @@
 //! What people and machines do, as it stands in a plan.
 
 use gangline::api::queue::SortPolicy;
+use gangline::api::task_group::MatchPolicy;
 use gangline::shim::op::Kind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
@@ -406,6 +407,9 @@ pub(crate) struct GroupAct {
     /// Whether seats are held before there is a node for each.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) one_by_one: bool,
+    /// Who counts once it has started.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) policy: MatchPolicy,
     /// How long placeholders hold its seats, in seconds.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) holds: Option<u32>,

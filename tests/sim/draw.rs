@@ -1,6 +1,7 @@
 //! Draws plans: few nodes, queues and applications, everything that can happen to them, and which faults are on.
 
 use crate::sim::acts::PLAYED;
+use gangline::api::task_group::MatchPolicy;
 use gangline::shim::op::Kind;
 
 use super::acts::{Act, Flaw, GroupAct, NodeAct, PodAct, QueueAct};
@@ -89,6 +90,9 @@ fn draw_one(seed: u64) -> Plan {
     }
     if dice.percent(10) {
         rare::hold_one_by_one(&mut dice, &mut acts);
+    }
+    if dice.percent(10) {
+        rare::count_anew(&mut dice, &mut acts);
     }
     acts.sort_by_key(|(at, _)| *at);
     Plan { head: Head { seed, faults, replicas: false }, acts }
@@ -182,6 +186,7 @@ fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (number, begins): (u
             timeout: None,
             hard: false,
             one_by_one: false,
+            policy: MatchPolicy::default(),
             holds: None,
             waits: None,
             admits: None,

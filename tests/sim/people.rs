@@ -256,6 +256,7 @@ impl World {
             timeout,
             hard,
             one_by_one,
+            policy,
             holds,
             waits,
             admits,
@@ -289,6 +290,7 @@ impl World {
             placeholder_template: place.map(Place::template),
             style: if *hard { Style::Hard } else { Style::Soft },
             mode: if *one_by_one { Mode::NonStrict } else { Mode::Strict },
+            match_policy: *policy,
             admission_timeout_seconds: *admits,
             // Where nothing else is drawn nobody lives to see it.
             placeholder_timeout_seconds: Some(holds.unwrap_or(ENDLESS_S)),

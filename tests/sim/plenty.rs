@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use gangline::api::task_group::{Reservation, TaskGroup, TaskGroupSpec};
+use gangline::api::task_group::{MatchPolicy, Reservation, TaskGroup, TaskGroupSpec};
 use gangline::core::base::ids::Key;
 use gangline::core::codes::Code;
 use gangline::shim::observation::Body;
@@ -158,6 +158,7 @@ impl World {
                 && spec.reservation == first.reservation
                 && spec.style == first.style
                 && spec.mode == first.mode
+                && spec.match_policy == first.match_policy
                 && timeouts(spec) == timeouts(first);
             let is_known = spec.min_resource.keys().all(|name| matches!(name.as_str(), "cpu" | "memory" | GPU));
             let asks = Amount::of(Some(&spec.min_resource), Amount::ENDLESS);
@@ -170,6 +171,11 @@ impl World {
             })
         };
         let has_enough = |(name, group): &&(String, TaskGroup)| {
+            let status = group.status.as_ref().map_or("", |status| &*status.application_state);
+            if status == "Running" && group.spec.match_policy != MatchPolicy::OnceSatisfied {
+                // Whoever else counts, so many are a round.
+                return self.of_group(name, group).waiting >= group.spec.min_member;
+            }
             self.in_this_life(name, group).max(self.in_order(name, group)) >= group.spec.min_member
         };
         // A pod outside the task groups belongs to the gang too, and nothing places one that is refused.

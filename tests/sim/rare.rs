@@ -4,6 +4,7 @@ use crate::sim::acts::PLAYED;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gangline::api::queue::SortPolicy;
+use gangline::api::task_group::MatchPolicy;
 use gangline::shim::op::Kind;
 
 use super::acts::{Act, GroupAct, JobAct, NodeAct, PodAct, SetAct};
@@ -226,6 +227,18 @@ pub(super) fn hold_one_by_one(dice: &mut Dice, acts: &mut [(u64, Act)]) {
         if let Some(waits) = drawn.or_insert_with(|| dice.percent(50).then(|| dice.of(&[1, 5, 20, 60]))) {
             (group.one_by_one, group.waits) = (true, Some(*waits));
         }
+    }
+}
+
+/// Some gangs count anew who starts together once they have started.
+pub(super) fn count_anew(dice: &mut Dice, acts: &mut [(u64, Act)]) {
+    let mut chosen: BTreeMap<String, MatchPolicy> = BTreeMap::new();
+    for (_, act) in acts {
+        let Act::Group(group) = act else { continue };
+        let application = group.app.clone().unwrap_or_else(|| group.name.clone());
+        let of_round = [MatchPolicy::WaitingAndRunning, MatchPolicy::WaitingAndRunning, MatchPolicy::OnlyWaiting];
+        let drawn = || if dice.percent(70) { dice.of(&of_round) } else { MatchPolicy::OnceSatisfied };
+        group.policy = *chosen.entry(application).or_insert_with(drawn);
     }
 }
 

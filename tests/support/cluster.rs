@@ -9,8 +9,8 @@ use gangline::core::base::resources::{Limit, Resources};
 use gangline::core::codes::Code;
 use gangline::core::decision::{Decision, TerminationType};
 use gangline::core::event::{
-    AskSpec, BindOutcome, Event, GroupSpec, Mark, MatchPolicy, Mode, NamespaceSpec, Place, PlaceholderFor, PlaceholderName,
-    QueueSpec, Remembered, Reservation, Role, Style,
+    AskSpec, BindOutcome, Event, GroupSpec, Mark, MatchPolicy, Mode, NamespaceSpec, Place, PlaceholderFor,
+    PlaceholderName, QueueSpec, Remembered, Reservation, Role, Style,
 };
 use gangline::core::model::countdown::{Deadline, Timeouts};
 use gangline::core::model::lifecycle::AppState;

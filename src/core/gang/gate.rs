@@ -151,10 +151,11 @@ impl Scheduler {
             self.take_turn(id);
             return Served::goes(0);
         }
-        let takes_nothing = self.holds_something(id) || need.is_nothing() && !self.books.kept_of_gang(id).is_empty();
+        let gets_its_own = self.holds_something(id) && !self.keeps_what_it_holds(id);
+        let takes_nothing = gets_its_own || need.is_nothing() && !self.books.kept_of_gang(id).is_empty();
         let overtakes = if takes_nothing { Ok(1) } else { self.may_overtake(queue, &rank) };
         if let Err(first) = overtakes {
-            // Its placeholders stay: it does not start, and that is all.
+            // Its placeholders stay, and what it holds one by one: it does not start, and that is all.
             self.books.block(id);
             self.wait(id, Reason::WaitingForFirst(first));
             let first = Some((self.books.queues.leaf(queue), rank));

@@ -14,7 +14,7 @@ use crate::core::model::queue::QuotaExcess;
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::order::lines::Until;
 use crate::core::order::pass::Next;
-use crate::core::place::plan::Shortage;
+use crate::core::place::plan::{Shortage, are_alike, first_chosen};
 use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
 
@@ -82,6 +82,8 @@ impl Scheduler {
         match self.planner.plan(&self.books, id) {
             Some(Ok(plan)) => self.commit(id, queue, &plan),
             Some(Err(short)) => match self.books.queues.refuses_behind(queue, rank, need, Before::All) {
+                // The next attempt at the whole gets further.
+                None if short.goes_on => (0, self.blocked(id, short)),
                 None => self.hold_some(id, queue).unwrap_or_else(|| (0, self.blocked(id, short))),
                 Some(refused) => (0, self.outranked(id, short, refused, (queue, rank, need))),
             },
@@ -101,18 +103,19 @@ impl Scheduler {
         (queue, rank, need): (QueueId, &Rank, &Totals),
     ) -> Next {
         let Shortage { fit, need: seats, goes_on, .. } = short;
-        if goes_on || self.holds_something(id) {
-            // What it holds one by one it keeps, and takes no more before those have what they need.
-            let held = self.until_held(&refused, Some((queue, rank, Before::All)));
-            return match self.blocked(id, short) {
-                Next::Waits(until) => {
-                    let refused = Some((queue, need.clone()));
-                    Next::waits(Until { room: until.room, refused, ..held })
-                }
-                next @ (Next::Goes | Next::Later) => next,
-            };
+        let keeps = self.keeps_what_it_holds(id);
+        if goes_on || self.holds_something(id) && !keeps {
+            return self.blocked(id, short);
         }
         self.note_found(id, &short);
+        if keeps {
+            // It takes no more before those have what they need, and calls for no node that it would not be given.
+            let held = self.until_held(&refused, Some((queue, rank, Before::All)));
+            let room = Some(self.tried(id, &short).room);
+            self.books.block(id);
+            self.wait(id, Reason::WaitingForQuota(refused));
+            return Next::waits(Until { room, refused: Some((queue, need.clone())), ..held });
+        }
         // Its placeholders may have come out larger than those of the plan on trial: that is not believed again.
         self.books.gangs[id].tried = Some(Tried { room: Room::Any, ..self.tried(id, &short) });
         self.close_gate_for(id, Reason::WaitingBehind { fit, need: seats, refused });
@@ -152,9 +155,11 @@ impl Scheduler {
     pub(super) fn tried(&self, id: GangId, short: &Shortage) -> Tried {
         let Shortage { class, fit, need, has_others, .. } = *short;
         // The first node for any of them begins the time that `waitTimeoutSeconds` bounds, or is held.
-        let lacks = if self.awaits_a_first_node(id) || self.books.holds_one_by_one(id) { 1 } else { need };
+        let any_will_do = self.awaits_a_first_node(id) || self.books.holds_one_by_one(id);
+        let lacks = if any_will_do { 1 } else { need };
+        let is_alike = !any_will_do || are_alike(&self.books, id);
         // What is kept for it is there for nobody else: bounds say nothing of it.
-        let is_alone = !has_others && self.books.kept_of_gang(id).is_empty();
+        let is_alone = is_alike && !has_others && self.books.kept_of_gang(id).is_empty();
         let lacks_alone = is_alone && self.planner.bounds.is_short(class, lacks);
         let room = if lacks_alone { Room::For(class, lacks) } else { Room::Any };
         Tried { room, growth: self.planner.bounds.growth(), fit, need }
@@ -197,7 +202,7 @@ impl Scheduler {
 
     /// Puts the whole plan on the books.
     fn commit(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) -> (u32, Next) {
-        if let Some(next) = self.wait_if_beyond_quota(id, queue, plan) {
+        if let Some(next) = self.wait_if_beyond_quota(id, queue, plan.iter().map(|(pod, _)| *pod)) {
             return (0, next);
         }
         self.take_up(id, queue, plan);
@@ -218,20 +223,23 @@ impl Scheduler {
         if plan.is_empty() {
             return None;
         }
-        if let Some(next) = self.wait_if_beyond_quota(id, queue, &plan) {
+        // Placeholders may have come out larger than announced: quota is for the whole, as it is.
+        let whole = first_chosen(&self.books, id);
+        if let Some(next) = self.wait_if_beyond_quota(id, queue, whole.into_iter()) {
             return Some((0, next));
         }
         self.take_up(id, queue, &plan);
         self.some_found_nodes(id);
+        // From now on it asks for the rest alone, also of those behind it in this pass.
+        self.take_turn(id);
         self.books.touch_gang(id);
         Some((plan.len() as u32, Next::Goes))
     }
 
-    /// If the quota lacks room for a plan, although it had it for what the task groups announce, the gang waits for that:
+    /// If the quota lacks room for these pods, although it had it for what the task groups announce, the gang waits for that:
     /// until when.
-    fn wait_if_beyond_quota(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) -> Option<Next> {
-        let mut ask = Totals::default();
-        plan.iter().for_each(|(chosen, _)| ask.add(self.books.request(*chosen), 1));
+    fn wait_if_beyond_quota(&mut self, id: GangId, queue: QueueId, pods: impl Iterator<Item = AskId>) -> Option<Next> {
+        let ask = self.books.requests(pods);
         let beyond = self.books.beyond_kept(id, ask.clone());
         let refused = self.books.queues.refuses(queue, &beyond)?;
         if self.keeps_what_it_holds(id) {

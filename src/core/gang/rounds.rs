@@ -1,12 +1,11 @@
 //! Rounds: members of a gang that has started are placed together, or not at all, where its match policy says so (01, 1.6).
 
 use crate::core::base::ids::{AppId, AskId, GangId, NodeId, QueueId};
-use crate::core::base::resources::Totals;
 use crate::core::model::rounds::Round;
 use crate::core::model::turn::Turn;
 use crate::core::order::lines::Until;
 use crate::core::order::pass::{Next, Served};
-use crate::core::place::plan::{Shortage, first_members};
+use crate::core::place::plan::{Shortage, first_chosen};
 use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
 
@@ -35,8 +34,8 @@ impl Scheduler {
 
     /// One transaction over as many members as start together: all of them find nodes within the quota, or nothing is held.
     pub(in crate::core) fn serve_round(&mut self, id: GangId, queue: QueueId) -> Served {
-        let first = first_members(&self.books, id);
-        if let Some(next) = self.round_beyond_quota(id, queue, &first) {
+        let first = first_chosen(&self.books, id);
+        if let Some(next) = self.round_beyond_quota(id, queue, first.into_iter()) {
             return Served { placed: 0, next };
         }
         let plan = match self.planner.plan(&self.books, id) {
@@ -45,8 +44,7 @@ impl Scheduler {
             // Too few wait by now: what comes, or goes, is seen on its pods.
             None => return Served { placed: 0, next: Next::waits(Until::it_changes()) },
         };
-        let chosen: Vec<_> = plan.iter().map(|(ask, _)| *ask).collect();
-        if let Some(next) = self.round_beyond_quota(id, queue, &chosen) {
+        if let Some(next) = self.round_beyond_quota(id, queue, plan.iter().map(|(member, _)| *member)) {
             return Served { placed: 0, next };
         }
         self.place_round(id, queue, &plan);
@@ -54,10 +52,9 @@ impl Scheduler {
     }
 
     /// If the quota has no room for these members, until when they wait.
-    fn round_beyond_quota(&mut self, id: GangId, queue: QueueId, members: &[AskId]) -> Option<Next> {
-        let mut ask = Totals::default();
-        members.iter().for_each(|member| ask.add(self.books.request(*member), 1));
-        let refused = self.books.queues.refuses(queue, &self.books.beyond_kept(id, ask))?;
+    fn round_beyond_quota(&mut self, id: GangId, queue: QueueId, members: impl Iterator<Item = AskId>) -> Option<Next> {
+        let ask = self.books.beyond_kept(id, self.books.requests(members));
+        let refused = self.books.queues.refuses(queue, &ask)?;
         let until = self.until_held(&refused, None);
         self.wait(id, Reason::WaitingForQuota(refused));
         Some(Next::waits(until))

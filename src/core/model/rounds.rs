@@ -2,6 +2,7 @@
 
 use crate::core::base::ids::{GangId, KeptId};
 use crate::core::event::MatchPolicy;
+use crate::core::model::application::App;
 use crate::core::model::ask::Rank;
 use crate::core::model::books::Books;
 use crate::core::model::gang::Stage;
@@ -27,19 +28,23 @@ impl Books {
         first.is_some_and(|spec| spec.match_policy != MatchPolicy::OnceSatisfied)
     }
 
-    /// Whether members of a task group that wait start together although their gang has started: each of its seats had a member
-    /// once, and its policy counts anew. A start that was interrupted is completed first, one by one.
+    /// Whether members of a task group that wait start together although their gang has started: its start is complete, and its
+    /// policy counts anew. A start that was interrupted is completed first, one by one.
     pub(in crate::core) fn starts_in_rounds(&self, group: &Group) -> bool {
         let (Some(app), Some(spec)) = (group.app.map(|app| &self.apps[app]), &group.spec) else { return false };
-        let has_started = matches!(app.state(), AppState::Running | AppState::Waiting);
-        if !has_started || !app.placed || app.timed_out.is_some() {
-            return false;
-        }
-        match spec.match_policy {
-            MatchPolicy::OnceSatisfied => false,
+        let counts_anew = match spec.match_policy {
+            MatchPolicy::OnceSatisfied => return false,
             MatchPolicy::WaitingAndRunning => group.seats_without_member() > 0,
             MatchPolicy::OnlyWaiting => group.seats.len() > 0,
-        }
+        };
+        counts_anew && self.has_completed_start(app)
+    }
+
+    /// Whether each seat of an application that goes on had a member once, or has one that is about to be bound.
+    fn has_completed_start(&self, app: &App) -> bool {
+        let goes_on = matches!(app.state(), AppState::Running | AppState::Waiting) && app.timed_out.is_none();
+        let mut seats = app.groups.iter().map(|group| &self.groups[*group].seats);
+        goes_on && (app.placed || seats.all(|seats| seats.tally().taken + seats.tally().members() == seats.len()))
     }
 
     /// How many members of a task group the next plan of its gang places, or how many placeholders for it: one for each open

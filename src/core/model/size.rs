@@ -17,8 +17,17 @@ impl Books {
         group.waiting.iter().map(|(_, ask)| *ask).filter(move |ask| {
             let ask = &self.asks[*ask];
             let stands_in = || group.spec().shape.stands_in_for(&ask.spec.shape);
-            !group.reserves_for_all() || in_round || ask.class.is_some_and(|class| !*known.entry(class).or_insert_with(stands_in))
+            !group.reserves_for_all()
+                || in_round
+                || ask.class.is_some_and(|class| !*known.entry(class).or_insert_with(stands_in))
         })
+    }
+
+    /// What these pods ask for.
+    pub fn requests(&self, pods: impl Iterator<Item = AskId>) -> Totals {
+        let mut all = Totals::default();
+        pods.for_each(|pod| all.add(self.request(pod), 1));
+        all
     }
 
     /// What the open seats of a group ask for.

@@ -207,8 +207,16 @@ pub(in crate::core) fn first_demands(books: &Books, id: GangId) -> Option<Vec<De
     Some(demands_of(&choose(books, &candidates(books, id, on_trial)?, &BTreeMap::new(), |_| None)?))
 }
 
-/// The members that a round of a gang would place if all of them find nodes.
-pub(in crate::core) fn first_members(books: &Books, id: GangId) -> Vec<AskId> {
+/// Whether all who may take the open seats of a gang, and its originators, are of one class.
+pub(in crate::core) fn are_alike(books: &Books, id: GangId) -> bool {
+    let all = candidates(books, id, None).unwrap_or_default();
+    let mut classes = all.iter().flatten().map(|candidate| candidate.class);
+    let first = classes.next();
+    first.is_some_and(|first| classes.all(|class| class == first))
+}
+
+/// The pods that a plan of a gang places if all of its first candidates find nodes.
+pub(in crate::core) fn first_chosen(books: &Books, id: GangId) -> Vec<AskId> {
     let chosen = candidates(books, id, None).and_then(|all| choose(books, &all, &BTreeMap::new(), |_| None));
     chosen.into_iter().flatten().filter_map(|candidate| candidate.ask).collect()
 }

@@ -368,7 +368,8 @@ impl Scheduler {
             },
             AppState::Running => {
                 let suits = self.what_no_seat_suits(group).unwrap_or_default();
-                let round = waits.map_or_else(String::new, |waits| format!("; {}", self.gang_words(app.gang, waits, said)));
+                let round =
+                    waits.map_or_else(String::new, |waits| format!("; {}", self.gang_words(app.gang, waits, said)));
                 let (_, words) = running_reason(group, app, self.books.starts_in_rounds(group));
                 words + &round + &self.kept_words(app) + &suits + &self.not_ready(id)
             }

@@ -101,8 +101,7 @@ pub(super) fn of_object(metadata: &ObjectMeta, min_member: Option<u32>, errors: 
     reading.refuse_what_is_not_read();
     reading.check_total(min_member);
     let team = reading.team(metadata.name.as_deref().unwrap_or_default());
-    let (wait_seconds, mode, match_policy) =
-        (reading.wait_seconds(CONFIGURED), reading.mode(), reading.match_policy());
+    let (wait_seconds, mode, match_policy) = (reading.wait_seconds(CONFIGURED), reading.mode(), reading.match_policy());
     let terms = Terms { min_member, wait_seconds, mode, match_policy, team };
     errors.extend(reading.errors.into_sorted());
     (terms, reading.warnings.0)

@@ -34,7 +34,6 @@ pub(super) const PEER: Peer = Peer {
 const NO_CYCLE: Verdict = Verdict::Different(
     "no cycles are counted; a gang is planned whole, and again when what it lacked has changed (ADR 18)",
 );
-const NO_POLICY: Verdict = Verdict::Missing("match policies other than `once-satisfied` are refused by name");
 const NO_PREEMPTION: Verdict = Verdict::Missing("nobody is preempted for anybody yet");
 const NO_TOPOLOGY: Verdict = Verdict::Missing("a gang that asks for a network topology is refused by name");
 const NO_BIND_MARKS: Verdict = Verdict::Missing(

@@ -1,6 +1,5 @@
 //! What Koordinator asserts of pods that have found a node, and of those that found none.
 
-use super::NO_POLICY;
 use crate::peers::table::Row;
 use crate::peers::table::Verdict::{Different, Same};
 
@@ -35,14 +34,14 @@ pub(super) const ROWS: &[Row] = &[
     Row::of(
         "core TestPermit: pod3 belongs to gangA that doesn't have enough assumed pods, once satisfied, but matchPolicy not once satisfied",
         "with `only-waiting` it waits for others all the same",
-        NO_POLICY,
-        &["spec_koordinator::the_mode_is_strict_if_nothing_else_is_said"],
+        Same,
+        &["spec_rounds::only_those_that_wait_count"],
     ),
     Row::of(
         "core TestPermit: pod3 …, but with Running pods is enough, matchPolicy waiting-and-running (two cases)",
         "running pods count with `waiting-and-running`, and not with `only-waiting`",
-        NO_POLICY,
-        &["spec_koordinator::the_mode_is_strict_if_nothing_else_is_said"],
+        Same,
+        &["spec_rounds::those_that_run_count_too", "spec_rounds::only_those_that_wait_count"],
     ),
     Row::of(
         "core TestPermit: pod4 belongs to gangB that gangA has resourceSatisfied",
@@ -92,8 +91,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::of(
         "TestPermit: pod4 belongs to gangA that gangA has resourceSatisfied, but gangA matchPolicy is not once-satisfied",
         "with `only-waiting`, too, as soon as enough of them wait",
-        NO_POLICY,
-        &["spec_koordinator::the_mode_is_strict_if_nothing_else_is_said"],
+        Same,
+        &["spec_rounds::only_those_that_wait_count"],
     ),
     Row::of(
         "TestPermit: pod5 belongs to gangB that gangB has resourceSatisfied, but gangA has not satisfied",
@@ -135,8 +134,8 @@ pub(super) const ROWS: &[Row] = &[
     Row::of(
         "TestPostFilter: gangA is resourceSatisfied but matchPolicy is only-waiting, reject the gang",
         "with `only-waiting` it makes those that wait give their nodes back",
-        NO_POLICY,
-        &["spec_koordinator::the_mode_is_strict_if_nothing_else_is_said"],
+        Different("those that wait hold none: all of a round find nodes together, or nothing is held"),
+        &["spec_rounds::a_round_finds_room_for_all_or_takes_none"],
     ),
     Row::of(
         "TestPostFilter: resource not Satisfied,but gangB is NonStrictMode,do not reject the gang",

@@ -218,7 +218,11 @@ pub(super) const ROWS: &[Row] = &[
         Nothing,
         "networks are not read, and gangs that ask for nodes of one are refused",
     ),
-    row("CoschedulingArgs.defaultMatchPolicy", Nothing, "once-satisfied is the only one"),
+    row(
+        "CoschedulingArgs.defaultMatchPolicy",
+        Nothing,
+        "the default is once-satisfied: a gang that wants another says so in its annotation match-policy",
+    ),
     row("CoschedulingArgs.podGroupBackoffSeconds", Same, LOOKED_AT),
     row("CoschedulingArgs.deniedPGExpirationTimeSeconds", Same, LOOKED_AT),
     row("CoschedulingArgs.podGroupRejectPercentage", Same, "nothing is held in part"),

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::api::names;
-use crate::api::task_group::{Mode, Reservation, TaskGroupSpec};
+use crate::api::task_group::{MatchPolicy, Mode, Reservation, TaskGroupSpec};
 use crate::core::reason::SpecError;
 use crate::shim::dialect::{Dialect, WAIT_TIMEOUT_SECONDS};
 

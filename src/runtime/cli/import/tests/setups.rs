@@ -241,7 +241,7 @@ items:
   metadata:
     name: late
     annotations:
-      gang.scheduling.koordinator.sh/match-policy: only-waiting
+      gang.scheduling.koordinator.sh/network-topology-spec: '{}'
   spec: {minMember: 0}
 - apiVersion: scheduling.x-k8s.io/v1alpha1
   kind: PodGroup
@@ -273,7 +273,10 @@ fn of_each_pod_group_it_is_said_what_becomes_of_it() {
     assert_eq!(notes(&imported, report::Fate::Read), expected);
     let refused = notes(&imported, report::Fate::Refused);
     assert_eq!(refused.len(), 2, "{refused:#?}");
-    assert!(refused[0].starts_with("f.yaml: line 22, column ") && refused[0].contains("only-waiting"), "{refused:#?}");
+    assert!(
+        refused[0].starts_with("f.yaml: line 22, column ") && refused[0].contains("network-topology-spec"),
+        "{refused:#?}"
+    );
     assert!(refused[1].starts_with("f.yaml: line 23, column 21: default/late: must be a number"), "{refused:#?}");
     let lost = words(&imported);
     for word in ["PodGroup.spec.minResources", "PodGroup.metadata.deletionTimestamp"] {
