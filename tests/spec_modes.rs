@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use gangline::core::base::resources::Limit;
-use gangline::core::event::{GroupSpec, Mode, QueueSpec};
+use gangline::core::event::{GroupSpec, HeadOfLine, Mode, QueueSpec};
 use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::shape::Shape;
@@ -84,6 +84,60 @@ fn a_member_that_fits_nowhere_has_no_effect_on_the_others() {
         cluster.settle();
         assert_eq!((cluster.bound().len(), cluster.state("g")), (3, AppState::Running), "{large}");
     }
+}
+
+/// The same where there is room for none at first: each of them waits for its own.
+#[test]
+fn each_waits_for_room_of_its_own() {
+    let mut cluster = Cluster::default().queue("root.q", 100);
+    let spec = one_by_one(cluster.direct("g", 2));
+    cluster.submit("g", "root.q", spec);
+    cluster.large_member("g-0", "g", 8);
+    cluster.member("g-1", "g");
+    cluster.node("n0", 0);
+    cluster.settle();
+    assert_eq!(["g-0", "g-1"].map(|name| cluster.why(name)), [LACKS, LACKS]);
+    cluster.node("n1", 1);
+    cluster.settle();
+    assert_eq!(["g-0", "g-1"].map(|name| cluster.why(name)), [LACKS, HELD]);
+}
+
+/// What is held is asked for no more in the same pass: a gang behind it that fits the quota beside the rest keeps its placeholders.
+#[test]
+fn what_is_held_counts_once_for_those_behind_it() {
+    let mut cluster = Cluster::default().queue("root.q", 10);
+    gang(&mut cluster, "a", 5);
+    let spec = cluster.all("b", 4);
+    cluster.submit("b", "root.q", spec);
+    cluster.settle();
+    assert_eq!((cluster.placeholders(), cluster.report("b").reason), (4, "WaitingForCapacity"));
+    cluster.node("n0", 3);
+    cluster.settle();
+    assert_eq!((cluster.report("a").seats.members(), cluster.cpu("root.q")), (3, 3_000));
+    let deleted = cluster.log.iter().filter(|line| line.starts_with("delete")).count();
+    assert_eq!((cluster.placeholders(), cluster.report("b").reason, deleted), (4, "WaitingForCapacity", 0));
+}
+
+/// 01, 1.2.6: who is first in line is overtaken so often and no more, also by a gang that holds some of its seats already.
+#[test]
+fn who_holds_some_waits_for_the_first_in_line() {
+    let mut cluster = Cluster::default().nodes(3, 1);
+    let head_of_line = HeadOfLine::MaxOvertakes(1);
+    let max = Limit::new([("cpu".into(), 100_000)]);
+    cluster.show_queue("root.q", QueueSpec { max, head_of_line: Some(head_of_line), ..QueueSpec::default() });
+    ["s0", "s1"].iter().for_each(|name| cluster.other(name, "root.q", 1));
+    cluster.settle();
+    let first = GroupSpec { created: 1, ..cluster.direct("first", 3) };
+    cluster.submit("first", "root.q", first);
+    cluster.members("first", 3);
+    cluster.settle();
+    gang(&mut cluster, "g", 2);
+    assert_eq!((cluster.report("first").reason, cluster.report("g").seats.members()), ("WaitingForCapacity", 1));
+    ["s0", "s1"].iter().for_each(|name| cluster.delete(name));
+    cluster.settle();
+    assert_eq!((cluster.state("g"), cluster.report("g").reason), (AppState::Accepted, "WaitingForFirst"));
+    cluster.wait(60_000).settle();
+    assert_eq!((cluster.state("first"), cluster.report("g").reason), (AppState::Running, "WaitTimeout"));
 }
 
 /// 01, 1.7 wait: "NonStrict its first seat held … assumed members are released; the gang is marked timed out": the two gangs of the
@@ -226,10 +280,10 @@ fn quota_is_for_the_whole_gang_and_what_is_held_stays() {
     assert_eq!((cluster.bound().len(), cluster.state("g")), (5, AppState::Running));
 }
 
-/// Where admission makes placeholders larger than was announced, no more is held than the quota has room for.
+/// Where admission makes placeholders larger than was announced, nothing is held before the quota has room for the whole.
 #[test]
 fn no_more_is_held_than_fits_the_quota() {
-    for (cores, held, after) in [(3, 0, 0), (5, 2, 2), (6, 2, 3)] {
+    for (cores, held, after) in [(3, 0, 0), (5, 0, 0), (6, 2, 3)] {
         let mut cluster = Cluster::default().nodes(2, 2).queue("root.q", cores);
         cluster.admitted.insert("g".into(), Arc::new(Shape { request: size(2), ..Shape::default() }));
         let spec = one_by_one(cluster.all("g", 3));
@@ -267,6 +321,7 @@ fn what_others_before_it_wait_for_is_not_held() {
     cluster.node("n3", 1);
     cluster.settle();
     assert_eq!((cluster.cpu("root.q"), cluster.why("g-0")), (3_000, HELD), "{}", cluster.report("g").message);
+    assert_eq!(cluster.why("g-3"), Some("WaitingForQuota"), "it calls for no node that it would not be given");
     cluster.lose_group("first");
     cluster.settle();
     assert_eq!((cluster.cpu("root.q"), cluster.bound().len()), (4_000, 0), "{}", cluster.report("g").message);
