@@ -3,6 +3,7 @@
 use gangline::api::task_group::{Reservation, TaskGroup};
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
+use kube::ResourceExt;
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
@@ -18,6 +19,12 @@ pub(crate) fn tests() -> Vec<Test> {
         test("koordinator: a gang that lacks a member starts nothing and says so", Needs::Nodes(2), short),
         test("koordinator: two gangs of one group start together or not", Needs::Nodes(2), group),
         test("koordinator: a wrong declaration is refused on the pod", Needs::Nodes(1), wrong),
+        test("koordinator: who replaces lost members waits as the match policy says", Needs::Nodes(1), policies),
+        test(
+            "koordinator: of two gangs that do not fit together one runs, twenty times over",
+            Needs::Nodes(2),
+            in_turns,
+        ),
     ]
 }
 
@@ -176,5 +183,67 @@ async fn wrong(t: &mut Context) -> Result<()> {
     assert_eq!(groups.len(), 1, "nothing is made of what is wrong: {groups:?}");
     let waiting = t.pods().list("").await?;
     assert!(waiting.iter().filter(|pod| !is_bound(pod)).all(|pod| !why_waits(pod).0.is_empty()));
+    Ok(())
+}
+
+/// Of three members some are lost while they run, and others come: how many of these have nodes with `min` of them there.
+async fn policies(t: &mut Context) -> Result<()> {
+    for (policy, lost, comes) in [("once-satisfied", 1, 1), ("waiting-and-running", 2, 2), ("only-waiting", 1, 3)] {
+        let gang = policy;
+        let declared = annotations(gang, 3, &json!({"match-policy": policy}));
+        for number in 0..3 {
+            t.pods().create(pod(t, gang, number, "1", &declared)).await?;
+        }
+        wait_run(t, gang, 3).await?;
+        for number in 0..lost {
+            t.pods().delete(&format!("{gang}-{number}")).await?;
+        }
+        let come = async {
+            for number in 3..3 + comes {
+                t.pods().create(pod(t, gang, number, "1", &declared)).await?;
+                if number + 1 < 3 + comes {
+                    t.wait_pod_reason(&format!("{gang}-{number}"), "WaitingForMembers").await?;
+                }
+            }
+            wait_run(t, gang, (3 - lost + comes) as usize).await
+        };
+        let is_new = |pod: &Pod| (3..6).any(|number| pod.metadata.name == Some(format!("{gang}-{number}")));
+        let whole = |pods: &[&Pod]| {
+            let new: Vec<&Pod> = pods.iter().copied().filter(|pod| is_new(pod)).collect();
+            whole_or_none(&new, comes as usize)
+        };
+        let selector = format!("{GANG}={gang}");
+        t.pods().always(&selector, "those that come have nodes together", whole, come).await?;
+        for pod in t.pods().list(&selector).await? {
+            t.pods().delete(&pod.name_any()).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Two gangs, each of which takes five of the eight places that the nodes have.
+async fn in_turns(t: &mut Context) -> Result<()> {
+    for round in 0..20 {
+        let gangs = ["a", "b"].map(|name| format!("{name}{round}"));
+        for number in 0..5 {
+            for gang in &gangs {
+                t.pods().create(pod(t, gang, number, "4", &annotations(gang, 5, &json!({})))).await?;
+            }
+        }
+        for _ in 0..2 {
+            let of = |pods: &[&Pod], gang: &str| {
+                let own = pods.iter().filter(|pod| pod.metadata.labels.as_ref().is_some_and(|all| all[GANG] == gang));
+                own.filter(|pod| is_bound(pod)).count()
+            };
+            let one = |pods: &[&Pod]| gangs.iter().any(|gang| of(pods, gang) == 5);
+            let pods = t.pods().wait_all("", "one of the two runs", one).await?;
+            let pods: Vec<&Pod> = pods.iter().collect();
+            let (runs, waits): (Vec<_>, Vec<_>) = gangs.iter().partition(|gang| of(&pods, gang) == 5);
+            assert!(runs.len() == 1 && of(&pods, waits[0]) == 0, "round {round}: {runs:?} run, of {waits:?} some");
+            for number in 0..5 {
+                t.pods().delete(&format!("{}-{number}", runs[0])).await?;
+            }
+        }
+    }
     Ok(())
 }
