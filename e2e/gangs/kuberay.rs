@@ -8,8 +8,9 @@ use kube::{CustomResource, ResourceExt};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::operated::{holds_nothing, is_whole, running};
+use super::operated::{is_whole, running};
 use crate::harness::context::{merge, phase};
+use crate::harness::operators::Operator;
 use crate::harness::words::{annotation, label, status};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::error::Result;
@@ -33,7 +34,7 @@ pub(crate) fn tests() -> Vec<Test> {
 /// A RayCluster, as far as tests need its type.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize)]
 #[kube(group = "ray.io", version = "v1", kind = "RayCluster", namespaced, schema = "disabled", status = "Value")]
-struct RayClusterSpec {
+pub(super) struct RayClusterSpec {
     #[serde(flatten)]
     fields: Value,
 }
@@ -69,13 +70,13 @@ fn template(t: &Context, cpu: &str) -> Value {
 }
 
 /// One group of workers.
-fn workers(t: &Context, cpu: &str, (min, now, max): (u32, u32, u32)) -> Value {
+pub(super) fn workers(t: &Context, cpu: &str, (min, now, max): (u32, u32, u32)) -> Value {
     json!([{"groupName": "small", "minReplicas": min, "replicas": now, "maxReplicas": max, "rayStartParams": {},
             "template": template(t, cpu)}])
 }
 
 /// A head of one CPU and these workers.
-fn cluster_spec(t: &Context, workers: &Value) -> Value {
+pub(super) fn cluster_spec(t: &Context, workers: &Value) -> Value {
     json!({"rayVersion": "2.52.0", "headGroupSpec": {"rayStartParams": {}, "template": template(t, "1")},
            "workerGroupSpecs": workers})
 }
@@ -87,19 +88,20 @@ async fn create(t: &Context, name: &str, queue: &str, cpu: &str, count: u32) -> 
 }
 
 /// Deletes a RayCluster and waits until it and everything of it is gone.
-async fn delete(t: &Context, name: &str) -> Result<()> {
+pub(super) async fn delete(t: &Context, name: &str) -> Result<()> {
     t.objects::<RayCluster>().delete(name).await?;
     t.objects::<RayCluster>().wait_gone(name).await?;
     t.wait_nothing_left().await
 }
 
-async fn is_ready(t: &Context, name: &str) -> Result<()> {
+/// Waits until the operator says so of a RayCluster.
+pub(super) async fn is_ready(t: &Context, name: &str) -> Result<()> {
     let ready = |cluster: &RayCluster| cluster.status.as_ref().is_some_and(|status| status["state"] == "ready");
     t.objects::<RayCluster>().wait(name, "is ready", ready).await.map(drop)
 }
 
 async fn starts(t: &mut Context) -> Result<()> {
-    t.cluster.kuberay().await?;
+    t.operate(Operator::KubeRay, "yunikorn").await?;
     let queue = t.queue(json!({"cpu": "10"})).await?;
     create(t, "training", &queue, "2", 3).await?;
     let pods = t.start_whole(4, 4).await?;
@@ -121,26 +123,18 @@ async fn starts(t: &mut Context) -> Result<()> {
 }
 
 async fn waits(t: &mut Context) -> Result<()> {
-    t.cluster.kuberay().await?;
+    t.operate(Operator::KubeRay, "yunikorn").await?;
     let queue = t.queue(json!({})).await?;
     // Three of four would fit.
     create(t, "large", &queue, "7", 3).await?;
     t.wait_groups(2, "WaitingForCapacity").await?;
-    // What it does not hold others have.
-    let other = json!({"metadata": {"labels": {"other": "true"}}});
-    t.pods().create(t.pod("other", "16", other)).await?;
-    let pods = t.pods();
-    let other_runs = pods.wait("other", "runs", |pod| phase(pod) == "Running");
-    pods.always("other!=true", "the gang holds nothing", holds_nothing, other_runs).await?;
-    t.pods().delete("other").await?;
-    t.pods().wait_gone("other").await?;
-    t.add_nodes("more", 1, |_| ()).await?;
+    t.holds_nothing_until_there_is_room().await?;
     t.start_whole(4, 4).await?;
     delete(t, "large").await
 }
 
 async fn again(t: &mut Context) -> Result<()> {
-    t.cluster.kuberay().await?;
+    t.operate(Operator::KubeRay, "yunikorn").await?;
     let (clusters, queue) = (t.objects::<RayCluster>(), t.queue(json!({})).await?);
     create(t, "tuning", &queue, "3", 3).await?;
     t.start_whole(4, 4).await?;
@@ -172,7 +166,7 @@ async fn scale(t: &Context, (min, now, max): (u32, u32, u32), to_delete: &[Strin
 }
 
 async fn scales(t: &mut Context) -> Result<()> {
-    t.cluster.kuberay().await?;
+    t.operate(Operator::KubeRay, "yunikorn").await?;
     let queue = t.queue(json!({})).await?;
     let mut spec = cluster_spec(t, &workers(t, "3", (2, 2, 5)));
     // The operator gives the head one more container, of which its task group does not know.
@@ -204,7 +198,7 @@ async fn scales(t: &mut Context) -> Result<()> {
 }
 
 async fn of_nobody(t: &mut Context) -> Result<()> {
-    t.cluster.kuberay().await?;
+    t.operate(Operator::KubeRay, "yunikorn").await?;
     let queue = t.queue(json!({})).await?;
     let spec = cluster_spec(t, &workers(t, "3", (0, 2, 5)));
     t.objects::<RayCluster>().create(json!({"metadata": metadata("idle", &queue), "spec": spec})).await?;
@@ -217,7 +211,7 @@ async fn of_nobody(t: &mut Context) -> Result<()> {
 }
 
 async fn retries(t: &mut Context) -> Result<()> {
-    t.cluster.kuberay().await?;
+    t.operate(Operator::KubeRay, "yunikorn").await?;
     collector_knows(t).await?;
     let queue = t.queue(json!({})).await?;
     let mut submitter = template(t, "500m");

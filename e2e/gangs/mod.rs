@@ -4,7 +4,9 @@ mod endings;
 mod harmless;
 mod koordinator;
 mod kuberay;
+mod kuberay_volcano;
 mod middles;
+mod mpi;
 mod namespaces;
 mod operated;
 mod placeholders;
@@ -16,6 +18,7 @@ mod spark;
 mod starts;
 mod teams;
 mod timeouts;
+mod training;
 mod waits;
 mod yunikorn;
 mod yunikorn_apps;
@@ -56,6 +59,9 @@ pub(crate) fn tests() -> Vec<Test> {
         koordinator::tests(),
         pod_groups::tests(),
         kuberay::tests(),
+        kuberay_volcano::tests(),
+        mpi::tests(),
+        training::tests(),
         spark::tests(),
     ]
     .into_iter()

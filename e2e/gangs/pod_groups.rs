@@ -42,7 +42,7 @@ pub(crate) fn tests() -> Vec<Test> {
     tests.map(Test::operated).into()
 }
 
-/// scheduler-plugins' PodGroup, as far as tests need its type.
+/// scheduler-plugins' PodGroup, as far as tests need its type; operators write it, too.
 #[derive(CustomResource, Clone, Debug, Serialize, Deserialize)]
 #[kube(
     group = "scheduling.x-k8s.io",
@@ -54,7 +54,7 @@ pub(crate) fn tests() -> Vec<Test> {
     schema = "disabled",
     status = "Value"
 )]
-struct CoschedulingGroupSpec {
+pub(super) struct CoschedulingGroupSpec {
     #[serde(flatten)]
     fields: Value,
 }
@@ -88,13 +88,13 @@ struct KoordinatorGroupSpec {
     schema = "disabled",
     status = "Value"
 )]
-struct VolcanoGroupSpec {
+pub(super) struct VolcanoGroupSpec {
     #[serde(flatten)]
     fields: Value,
 }
 
 /// One of these.
-trait PodGroup:
+pub(super) trait PodGroup:
     Resource<DynamicType = (), Scope = NamespaceResourceScope>
     + Clone
     + Debug
@@ -153,6 +153,24 @@ fn pod_groups<G: PodGroup>(t: &Context) -> Objects<G> {
     t.objects::<G>()
 }
 
+/// Defines the kind.
+pub(super) async fn define<G: PodGroup>(t: &Context) -> Result<()> {
+    install_kinds(&t.cluster.client, G::KINDS, &[G::FILE.to_owned()]).await
+}
+
+/// Waits until a PodGroup says so, and that so many run.
+pub(super) async fn says<G: PodGroup>(t: &Context, name: &str, phase: &str, running: u64) -> Result<()> {
+    // Where nobody runs, some say nothing of it.
+    let seen = |group: &G| group.status()["running"].as_u64().unwrap_or(0);
+    let does = |group: &G| group.status()["phase"] == phase && seen(group) == running;
+    pod_groups::<G>(t).wait(name, &format!("says {phase}, and that {running} run"), does).await.map(drop)
+}
+
+/// Waits until no PodGroup has this name.
+pub(super) async fn is_gone<G: PodGroup>(t: &Context, name: &str) -> Result<()> {
+    pod_groups::<G>(t).wait_gone(name).await
+}
+
 /// A PodGroup of so many.
 fn pod_group<G: PodGroup>(name: &str, min: u32) -> Value {
     let api_version = format!("{}/{}", G::group(&()), G::version(&()));
@@ -181,7 +199,7 @@ async fn whole<G: PodGroup>(t: &mut Context) -> Result<()> {
     }
     let message = t.wait_pod_reason("trio-1", "TaskGroupNotFound").await?;
     assert!(message.contains(&format!("PodGroup trio of {}", G::group(&()))), "{message}");
-    install_kinds(&t.cluster.client, G::KINDS, &[G::FILE.to_owned()]).await?;
+    define::<G>(t).await?;
     pod_groups::<G>(t).create(pod_group::<G>("trio", 4)).await?;
     let message = t.wait_pod_reason("trio-1", "WaitingForMembers").await?;
     assert!(message.starts_with("2 of 4 members of trio exist"), "{message}");
@@ -200,7 +218,7 @@ async fn whole<G: PodGroup>(t: &mut Context) -> Result<()> {
 
 /// Volcano's operators make no pods before the PodGroup says that they may.
 async fn volcano(t: &mut Context) -> Result<()> {
-    install_kinds(&t.cluster.client, Program::VolcanoKinds, &[VolcanoGroup::FILE.to_owned()]).await?;
+    define::<VolcanoGroup>(t).await?;
     let spec = json!({"minMember": 3, "queue": "default", "minResources": {"cpu": "3"}});
     let group = json!({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup", "metadata": {"name": "trio"},
                        "spec": spec});
@@ -259,7 +277,7 @@ async fn restrained<G: PodGroup>(t: &Context) -> Result<()> {
 }
 
 async fn wrong(t: &mut Context) -> Result<()> {
-    install_kinds(&t.cluster.client, Program::KoordinatorKinds, &[KoordinatorGroup::FILE.to_owned()]).await?;
+    define::<KoordinatorGroup>(t).await?;
     pod_groups::<KoordinatorGroup>(t).create(pod_group::<KoordinatorGroup>("none", 0)).await?;
     add_pod::<KoordinatorGroup>(t, "none-0", "none").await?;
     let says = |event: &Event| {

@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use kube::{Client, ResourceExt};
 use tokio::sync::OnceCell;
 
-use super::operators;
+use super::operators::{self, Defined, Operator};
 use crate::support::components::Options;
 use crate::support::control_plane::ControlPlane;
 use crate::support::error::{Error, Result};
@@ -21,10 +21,14 @@ use crate::support::{chart, kubeconfig, manifests};
 /// Namespace and name of the ServiceAccount that the shipped manifests give the scheduler.
 pub(crate) const ACCOUNT: (&str, &str) = ("gangline-system", "gangline");
 
-/// The scheduler names that are served, ours and the one that operators write into their pods for YuniKorn; and the systems whose
-/// words are understood.
-const ARGS: [&str; 3] =
-    ["--scheduler-name=gangline", "--scheduler-name=yunikorn", "--dialects=yunikorn,koordinator,coscheduling,volcano"];
+/// The scheduler names that are served, ours and those that operators write into their pods for YuniKorn and Volcano; and the
+/// systems whose words are understood.
+const ARGS: [&str; 4] = [
+    "--scheduler-name=gangline",
+    "--scheduler-name=yunikorn",
+    "--scheduler-name=volcano",
+    "--dialects=yunikorn,koordinator,coscheduling,volcano",
+];
 
 /// The value of the chart that says the last of these.
 const DIALECTS: &str = "config.dialects={yunikorn,koordinator,coscheduling,volcano}";
@@ -39,9 +43,9 @@ const BINARY: &str = "E2E_GANGLINE";
 pub(crate) struct Cluster {
     // The scheduler and the operators end before the control plane does.
     scheduler: OnceCell<Result<Scheduler>>,
-    kuberay: OnceCell<Result<Process>>,
     spark: OnceCell<Result<[Process; 2]>>,
     installed: OnceCell<Result<Installed>>,
+    defined: Defined,
     pub(crate) client: Client,
     pub(crate) kubeconfig: PathBuf,
     pub(crate) plane: Option<ControlPlane>,
@@ -71,9 +75,9 @@ impl Cluster {
     }
 
     fn new(client: Client, kubeconfig: PathBuf, plane: Option<ControlPlane>) -> Result<Self> {
-        let (scheduler, installed) = (OnceCell::new(), OnceCell::new());
-        let (kuberay, spark) = (OnceCell::new(), OnceCell::new());
-        Ok(Self { scheduler, kuberay, spark, installed, client, kubeconfig, plane, work: StateDir::create()? })
+        let (scheduler, spark, installed) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        let (defined, work) = (Defined::default(), StateDir::create()?);
+        Ok(Self { scheduler, spark, installed, defined, client, kubeconfig, plane, work })
     }
 
     /// Where the logs of schedulers are.
@@ -87,16 +91,18 @@ impl Cluster {
         self.scheduler.get_or_init(start).await.as_ref().map_err(Clone::clone)
     }
 
-    /// KubeRay's operator, which all tests of this cluster share; started by the first that asks.
-    pub(crate) async fn kuberay(&self) -> Result<()> {
-        let start = || async {
-            let plane = self.plane.as_ref().ok_or_else(operators::needs_own_plane)?;
-            operators::kuberay(plane, self.work()).await
-        };
-        self.kuberay.get_or_init(start).await.as_ref().map(drop).map_err(Clone::clone)
+    /// Runs an operator for a test's namespace alone, there for gangs of one system or scheduler.
+    pub(crate) async fn operator(
+        &self,
+        operator: Operator,
+        gangs_of: &str,
+        (id, namespace): (&str, &str),
+    ) -> Result<Process> {
+        let plane = self.plane.as_ref().ok_or_else(operators::needs_own_plane)?;
+        operators::operate((operator, gangs_of), (plane, &self.defined), self.work(), (id, namespace)).await
     }
 
-    /// The Spark operator, likewise.
+    /// The Spark operator, which all tests of this cluster share; started by the first that asks.
     pub(crate) async fn spark_operator(&self) -> Result<()> {
         let start = || async {
             let plane = self.plane.as_ref().ok_or_else(operators::needs_own_plane)?;
@@ -134,7 +140,7 @@ impl Cluster {
 
     /// Ends the scheduler; on a cluster that is not ours, removes what was not there before.
     pub(crate) async fn end(mut self, keep: bool) -> Result<()> {
-        drop((self.kuberay.take(), self.spark.take()));
+        drop(self.spark.take());
         drop(self.scheduler.take());
         match self.installed.take() {
             Some(Ok(installed)) if self.plane.is_none() && !keep => installed.remove().await,

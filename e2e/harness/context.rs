@@ -12,12 +12,14 @@ use kube::{Api, Client, ResourceExt};
 use serde_json::{Value, json};
 
 use super::cluster::{Cluster, binary};
+use super::operators::Operator;
 use super::report::our_kinds;
 use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Error, Result};
 use crate::support::manifests;
 use crate::support::nodes::{NodeSet, is_ready, is_tainted, is_tainted_for_now};
 use crate::support::objects::{Kind, Objects};
+use crate::support::process::Process;
 use crate::support::real::RealNodes;
 use crate::support::scheduler::Scheduler;
 
@@ -32,6 +34,8 @@ const GONE_WITHIN: Duration = Duration::from_secs(120);
 
 /// What one test has.
 pub(crate) struct Context {
+    // They end before the control plane does.
+    operators: Vec<Process>,
     pub(crate) client: Client,
     /// Name of the test as part of objects' names; differs from run to run.
     pub(crate) id: String,
@@ -48,8 +52,8 @@ impl Context {
     pub(crate) async fn new(cluster: Arc<Cluster>, test: &str) -> Result<Self> {
         let id = identify(test);
         let (client, namespace) = (cluster.client.clone(), format!("e2e-{id}"));
-        let (namespaces, own_nodes, taken) = (BTreeSet::new(), false, Vec::new());
-        let mut context = Self { client, id, namespace, cluster, namespaces, own_nodes, taken };
+        let (namespaces, own_nodes, taken, operators) = (BTreeSet::new(), false, Vec::new(), Vec::new());
+        let mut context = Self { operators, client, id, namespace, cluster, namespaces, own_nodes, taken };
         context.make_namespace(&context.namespace.clone(), json!({})).await?;
         Ok(context)
     }
@@ -70,6 +74,14 @@ impl Context {
     pub(crate) async fn start_scheduler(&self, name: &str, args: &[&str]) -> Result<Scheduler> {
         let name = format!("{name}-{}", self.id);
         Scheduler::start(&self.cluster.launch(&name, args).await?).await
+    }
+
+    /// Starts an operator for the test's namespace alone, which makes gangs there as it does for this scheduler or system. It ends
+    /// with the test.
+    pub(crate) async fn operate(&mut self, operator: Operator, gangs_of: &str) -> Result<()> {
+        let process = self.cluster.operator(operator, gangs_of, (&self.id, &self.namespace)).await?;
+        self.operators.push(process);
+        Ok(())
     }
 
     /// One more namespace, named after the test; `patch` is merged into the object (labels, annotations).

@@ -8,6 +8,7 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
 use kube::api::PostParams;
 use serde_json::{Value, json};
+use tokio::sync::OnceCell;
 
 use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Error, Result};
@@ -22,19 +23,114 @@ const READY_WITHIN: Duration = Duration::from_secs(60);
 /// How often it is asked.
 const POLL: Duration = Duration::from_millis(50);
 
-/// Runs KubeRay's operator for `YuniKorn`, without leader election and webhooks.
-pub(crate) async fn kuberay(plane: &ControlPlane, work: &Path) -> Result<Process> {
-    let kinds = ["rayclusters", "rayjobs", "rayservices"].map(|kind| format!("ray.io_{kind}"));
-    install_kinds(&plane.client(), Program::KubeRay, &kinds).await?;
-    let health = ports::free()?;
-    let args = [
-        "--batch-scheduler=yunikorn".to_owned(),
-        "--enable-leader-election=false".to_owned(),
-        "--metrics-addr=0".to_owned(),
-        format!("--health-probe-bind-address=127.0.0.1:{health}"),
-    ];
-    let mut process = Process::start(&spec(plane, work, Program::KubeRay, &args)?)?;
-    ready(&mut process, health, Program::KubeRay).await?;
+/// Where most say whether they are.
+const READY: &str = "/readyz";
+
+/// An operator that can be told whose gangs it is to make, and for which namespace.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Operator {
+    /// KubeRay's.
+    KubeRay,
+    /// mpi-operator.
+    Mpi,
+    /// training-operator, for two of its kinds.
+    Training,
+}
+
+impl Operator {
+    fn program(self) -> Program {
+        match self {
+            Self::KubeRay => Program::KubeRay,
+            Self::Mpi => Program::MpiOperator,
+            Self::Training => Program::TrainingOperator,
+        }
+    }
+
+    /// The files that define the kinds on which it works.
+    fn kinds(self) -> &'static [&'static str] {
+        match self {
+            Self::KubeRay => &["ray.io_rayclusters", "ray.io_rayjobs", "ray.io_rayservices"],
+            Self::Mpi => &["kubeflow.org_mpijobs"],
+            Self::Training => &["kubeflow.org_pytorchjobs", "kubeflow.org_tfjobs"],
+        }
+    }
+
+    /// How its users tell it whose its gangs are: of a scheduler, or of a system that it knows. The port is where it says that it is
+    /// well. mpi-operator always looks whether it leads; in a namespace of its own it does at once.
+    fn args(self, gangs_of: &str, namespace: &str, port: u16) -> Vec<String> {
+        let health = format!("--health-probe-bind-address=127.0.0.1:{port}");
+        match self {
+            Self::KubeRay => vec![
+                format!("--batch-scheduler={gangs_of}"),
+                format!("--watch-namespace={namespace}"),
+                "--enable-leader-election=false".to_owned(),
+                "--metrics-addr=0".to_owned(),
+                health,
+            ],
+            Self::Mpi => vec![
+                format!("--gang-scheduling={gangs_of}"),
+                format!("--namespace={namespace}"),
+                format!("--lock-namespace={namespace}"),
+                // It asks five times a second otherwise.
+                "--kube-api-qps=50".to_owned(),
+                "--kube-api-burst=100".to_owned(),
+                format!("--health-port={port}"),
+            ],
+            Self::Training => vec![
+                format!("--gang-scheduler-name={gangs_of}"),
+                format!("--namespace={namespace}"),
+                "--enable-scheme=pytorchjob".to_owned(),
+                "--enable-scheme=tfjob".to_owned(),
+                health,
+            ],
+        }
+    }
+
+    /// Where it says that it is well.
+    fn health(self) -> &'static str {
+        match self {
+            Self::KubeRay | Self::Training => READY,
+            Self::Mpi => "/healthz",
+        }
+    }
+}
+
+/// Which operators' kinds are defined.
+#[derive(Default)]
+pub(crate) struct Defined {
+    kuberay: OnceCell<Result<()>>,
+    mpi: OnceCell<Result<()>>,
+    training: OnceCell<Result<()>>,
+}
+
+impl Defined {
+    /// Defines the kinds of an operator, once.
+    async fn define(&self, client: &Client, operator: Operator) -> Result<()> {
+        let cell = match operator {
+            Operator::KubeRay => &self.kuberay,
+            Operator::Mpi => &self.mpi,
+            Operator::Training => &self.training,
+        };
+        let wanted: Vec<String> = operator.kinds().iter().map(|&kind| kind.to_owned()).collect();
+        let define = || install_kinds(client, operator.program(), &wanted);
+        cell.get_or_init(define).await.clone()
+    }
+}
+
+/// Runs an operator for one namespace, as its users run it, without webhooks: `id` tells it from others in logs. Another one may
+/// make other gangs of the same kinds elsewhere.
+pub(crate) async fn operate(
+    (operator, gangs_of): (Operator, &str),
+    (plane, defined): (&ControlPlane, &Defined),
+    work: &Path,
+    (id, namespace): (&str, &str),
+) -> Result<Process> {
+    defined.define(&plane.client(), operator).await?;
+    let (program, health) = (operator.program(), ports::free()?);
+    let spec = spec(plane, work, program, &operator.args(gangs_of, namespace, health))?;
+    let log = work.join(format!("{}-{id}.log", program.name()));
+    let mut process = Process::start(&Spec { log, ..spec })?;
+    ready(&mut process, (health, operator.health()), program).await?;
     Ok(process)
 }
 
@@ -59,7 +155,7 @@ pub(crate) async fn spark(plane: &ControlPlane, work: &Path) -> Result<[Process;
     let mut spec = spec(plane, work, Program::SparkOperator, &args)?;
     spec.env.extend(spark_env(plane, work)?);
     let mut controller = Process::start(&spec)?;
-    ready(&mut controller, health, Program::SparkOperator).await?;
+    ready(&mut controller, (health, READY), Program::SparkOperator).await?;
     Ok([webhook, controller])
 }
 
@@ -103,7 +199,7 @@ async fn spark_webhook(plane: &ControlPlane, work: &Path) -> Result<Process> {
     args.push(format!("--health-probe-bind-address=127.0.0.1:{health}"));
     let spec = spec(plane, work, Program::SparkOperator, &args)?;
     let mut process = Process::start(&Spec { log: work.join("spark-webhook.log"), ..spec })?;
-    ready(&mut process, health, Program::SparkOperator).await?;
+    ready(&mut process, (health, READY), Program::SparkOperator).await?;
     webhook_is_asked(plane).await?;
     Ok(process)
 }
@@ -177,9 +273,9 @@ fn spec(plane: &ControlPlane, work: &Path, program: Program, args: &[String]) ->
 }
 
 /// Waits until it says that it is ready.
-async fn ready(process: &mut Process, port: u16, program: Program) -> Result<()> {
+async fn ready(process: &mut Process, (port, path): (u16, &str), program: Program) -> Result<()> {
     let give_up = Instant::now() + READY_WITHIN;
-    while !matches!(http_probe::get(port, "/readyz"), Some((200, _))) {
+    while !matches!(http_probe::get(port, path), Some((200, _))) {
         process.check_running()?;
         if Instant::now() > give_up {
             return Err(process.last_words(&format!("{} is not ready", program.name())));

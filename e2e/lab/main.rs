@@ -29,7 +29,7 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Build the pinned programs (etcd, Kubernetes, kwok, helm, the operators of Ray and Spark) into a cache of this user
+    /// Build the pinned programs (etcd, Kubernetes, kwok, helm, operators of others) into a cache of this user
     Tools(tools::Args),
     /// Say what nodes that run containers lack on this machine, if anything
     Nodes(nodes::Args),

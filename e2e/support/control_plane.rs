@@ -29,8 +29,16 @@ const READY_WITHIN: Duration = Duration::from_secs(90);
 const POLL: Duration = Duration::from_millis(50);
 
 /// Who has all rights, by a token of its own.
-const USERS: [&str; 6] =
-    ["admin", "kube-controller-manager", "kwok", "kube-scheduler", "kuberay-operator", "spark-operator"];
+const USERS: [&str; 8] = [
+    "admin",
+    "kube-controller-manager",
+    "kwok",
+    "kube-scheduler",
+    "kuberay-operator",
+    "spark-operator",
+    "mpi-operator",
+    "training-operator",
+];
 
 /// A running control plane. Dropping it ends its programs and removes its state.
 pub struct ControlPlane {

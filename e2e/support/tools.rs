@@ -36,6 +36,10 @@ pub enum Program {
     KubeRay,
     /// The operator of Spark.
     SparkOperator,
+    /// The operator of MPI jobs.
+    MpiOperator,
+    /// The operator of jobs of PyTorch, TensorFlow and others.
+    TrainingOperator,
     /// The definition of scheduler-plugins' PodGroup.
     CoschedulingKinds,
     /// The definition of Koordinator's.
@@ -117,6 +121,22 @@ static SPARK_OPERATOR: Module = Module {
     main_go: None,
     kept: &[KINDS],
 };
+static MPI_OPERATOR: Module = Module {
+    name: "mpi-operator",
+    requirement: "github.com/kubeflow/mpi-operator",
+    go_mod: include_str!("../tools/mpi-operator/go.mod"),
+    go_sum: include_str!("../tools/mpi-operator/go.sum"),
+    main_go: Some(include_str!("../tools/mpi-operator/main.go")),
+    kept: &["manifests/base"],
+};
+static TRAINING_OPERATOR: Module = Module {
+    name: "training-operator",
+    requirement: "github.com/kubeflow/training-operator",
+    go_mod: include_str!("../tools/training-operator/go.mod"),
+    go_sum: include_str!("../tools/training-operator/go.sum"),
+    main_go: Some(include_str!("../tools/training-operator/main.go")),
+    kept: &["manifests/base/crds"],
+};
 
 static COSCHEDULING_KINDS: Module = Module {
     name: "coscheduling-kinds",
@@ -149,7 +169,7 @@ const KINDS: &str = "config/crd/bases";
 
 impl Program {
     /// All of them, the ones needed most first.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 16] = [
         Self::Etcd,
         Self::ApiServer,
         Self::ControllerManager,
@@ -159,6 +179,8 @@ impl Program {
         Self::Helm,
         Self::KubeRay,
         Self::SparkOperator,
+        Self::MpiOperator,
+        Self::TrainingOperator,
         Self::CoschedulingKinds,
         Self::KoordinatorKinds,
         Self::VolcanoKinds,
@@ -184,6 +206,8 @@ impl Program {
             Self::Helm => "helm",
             Self::KubeRay => "kuberay-operator",
             Self::SparkOperator => "spark-operator",
+            Self::MpiOperator => "mpi-operator",
+            Self::TrainingOperator => "training-operator",
             Self::CoschedulingKinds => "coscheduling-kinds",
             Self::KoordinatorKinds => "koordinator-kinds",
             Self::VolcanoKinds => "volcano-kinds",
@@ -208,6 +232,8 @@ impl Program {
             Self::Helm => &HELM,
             Self::KubeRay => &KUBERAY,
             Self::SparkOperator => &SPARK_OPERATOR,
+            Self::MpiOperator => &MPI_OPERATOR,
+            Self::TrainingOperator => &TRAINING_OPERATOR,
             Self::CoschedulingKinds => &COSCHEDULING_KINDS,
             Self::KoordinatorKinds => &KOORDINATOR_KINDS,
             Self::VolcanoKinds => &VOLCANO_KINDS,
@@ -226,7 +252,12 @@ impl Program {
             Self::Helm => "helm.sh/helm/v4/cmd/helm".to_owned(),
             Self::KubeRay => KUBERAY.requirement.to_owned(),
             Self::SparkOperator => "github.com/kubeflow/spark-operator/v2/cmd/operator".to_owned(),
-            Self::Pause | Self::CoschedulingKinds | Self::KoordinatorKinds | Self::VolcanoKinds => ".".to_owned(),
+            Self::Pause
+            | Self::MpiOperator
+            | Self::TrainingOperator
+            | Self::CoschedulingKinds
+            | Self::KoordinatorKinds
+            | Self::VolcanoKinds => ".".to_owned(),
         }
     }
 
@@ -242,6 +273,8 @@ impl Program {
             | Self::Helm
             | Self::KubeRay
             | Self::SparkOperator
+            | Self::MpiOperator
+            | Self::TrainingOperator
             | Self::CoschedulingKinds
             | Self::KoordinatorKinds
             | Self::VolcanoKinds

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use self::driver::Driver;
-use super::operated::{holds_nothing, is_ended, is_whole, running};
+use super::operated::{is_ended, is_whole, running};
 use crate::harness::context::{merge, phase};
 use crate::harness::words::{PLACEHOLDERS, is_placeholder, label};
 use crate::harness::{Context, Needs, Test, test};
@@ -124,14 +124,7 @@ async fn waits(t: &mut Context) -> Result<()> {
     // The driver and two of three executors would fit.
     create(t, "large", 3, 7, json!({})).await?;
     t.wait_groups(2, "WaitingForCapacity").await?;
-    // What it does not hold others have.
-    t.pods().create(t.pod("other", "16", json!({"metadata": {"labels": {"other": "true"}}}))).await?;
-    let pods = t.pods();
-    let other_runs = pods.wait("other", "runs", |pod| phase(pod) == "Running");
-    pods.always("other!=true", "the gang holds nothing", holds_nothing, other_runs).await?;
-    t.pods().delete("other").await?;
-    t.pods().wait_gone("other").await?;
-    t.add_nodes("more", 1, |_| ()).await?;
+    t.holds_nothing_until_there_is_room().await?;
     let driver = Driver::of(t, driver_runs(t, 3).await?).await?;
     driver.make(1..4).await?;
     all_run(t, 4).await?;
