@@ -137,16 +137,16 @@ impl Controller {
         }
         self.compare_with_declared(key);
         self.tell_of_object(key);
+        self.let_in(system, key);
         if system.lets_in() {
-            self.let_in(system, key);
             self.tell_of_refusal(system, key);
         }
     }
 
     /// Whoever wrote a PodGroup of Volcano's may make no pods before its phase says that it is let in: it is at once, since nothing
     /// is held for pods that are not there, and each waits for its gang. What was said of a gang that goes on is not said again.
-    fn let_in(&mut self, system: System, key: &Key) {
-        let waits = self.ledger.pod_group(system, key).is_some_and(|there| there.entry(system).is_some());
+    pub(super) fn let_in(&mut self, system: System, key: &Key) {
+        let waits = self.ledger.pod_group(system, key).is_some_and(|there| there.waits(system));
         if waits && self.pod_group_status(system, key).is_some_and(|(_, status)| status.phase == LET_IN) {
             self.want_status(&Target::PodGroup(system, key.clone()), Urgency::Ordinary, 0);
         }

@@ -3,7 +3,7 @@
 use super::Kept;
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::event::Event;
-use crate::shim::dialect::pod_group::{Family, Found, LET_IN, PENDING, PodGroup, PodGroupStatus, System, read};
+use crate::shim::dialect::pod_group::{Family, Found, PENDING, PodGroup, PodGroupStatus, System, read};
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::shown::Shown;
@@ -22,13 +22,12 @@ pub struct PodGroupFacts {
 }
 
 impl PodGroupFacts {
-    /// What is to be said of it where its makers wait for a word that they may make its pods; none where nobody waits, or it is
-    /// wrong.
-    pub fn entry(&self, system: System) -> Option<PodGroupStatus> {
+    /// Whether its makers wait for a word that they may make its pods, and nothing is wrong with it. What was sent and not confirmed
+    /// ends no waiting.
+    pub fn waits(&self, system: System) -> bool {
         let is_right = self.found.as_ref().is_some_and(|found| found.problems.is_empty());
         let phase = self.status.last_seen().as_ref().map_or("", |status| &*status.phase);
-        let waits = is_right && system.lets_in() && ["", PENDING].contains(&phase);
-        waits.then(|| PodGroupStatus { phase: LET_IN.to_owned(), ..PodGroupStatus::default() })
+        is_right && system.lets_in() && ["", PENDING].contains(&phase)
     }
 }
 
