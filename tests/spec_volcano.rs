@@ -166,17 +166,45 @@ fn who_is_let_in_and_not_found_is_let_in_seldom() {
     assert_eq!(driven.taken().len(), 0);
 }
 
-/// Whoever puts a PodGroup back to Pending before its pods are there waits again.
+/// Whoever puts a PodGroup back to Pending before its pods are there waits again: for half a minute since it was let in last.
 #[test]
 fn a_pod_group_that_is_pending_once_more_is_let_in_once_more() {
     let mut driven = cluster();
-    for _ in 0..2 {
-        driven.upsert(KIND, &of_phase(&json!({"minMember": 3}), "Pending"));
+    let (spec, inqueue) = (json!({"minMember": 3}), json!(let_in()));
+    // How long after it was let in, and within how many seconds once more.
+    for (later, soon, rest) in [(0, 20, 10), (60, 0, 5)] {
+        driven.upsert(KIND, &of_phase(&spec, "Pending"));
         assert_eq!(statuses(&run(&mut driven, 5)), [let_in()]);
-        let mut group = of_phase(&json!({"minMember": 3}), "Inqueue");
-        group["status"] = json!(let_in());
+        let mut group = pod_group("g", &spec);
+        group["status"] = inqueue.clone();
         driven.upsert(KIND, &group);
+        assert_eq!(statuses(&run(&mut driven, later)).len(), 0);
+        driven.upsert(KIND, &of_phase(&spec, "Pending"));
+        assert_eq!(statuses(&run(&mut driven, soon)).len(), 0, "{later}");
+        assert_eq!(statuses(&run(&mut driven, rest)), [let_in()], "{later}");
+        driven.upsert(KIND, &group);
+        run(&mut driven, 60);
     }
+}
+
+/// As above, where another scheduler puts it back each time: neither undoes the other's writes without a pause.
+#[test]
+fn who_is_put_back_again_and_again_is_let_in_now_and_then() {
+    let mut driven = cluster();
+    let pending = of_phase(&json!({"minMember": 3}), "Pending");
+    let mut inqueue = pending.clone();
+    inqueue["status"] = json!(let_in());
+    driven.upsert(KIND, &pending);
+    let mut written = 0;
+    for _ in 0..120 {
+        let said = statuses(&run(&mut driven, 1)).len();
+        if said > 0 {
+            driven.upsert(KIND, &inqueue);
+            driven.upsert(KIND, &pending);
+        }
+        written += said;
+    }
+    assert!((4..=5).contains(&written), "{written} times in two minutes");
 }
 
 /// 01, 1.11: "no write before everything is listed", and what an earlier process did not come to write the next one does.

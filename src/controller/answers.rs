@@ -170,8 +170,10 @@ impl Controller {
                 self.ledger.queue_mut(path).into_iter().for_each(|facts| facts.status.settle(written));
             }
             Target::PodGroup(system, key) => {
-                let facts = self.ledger.pod_group_mut(*system, key);
-                facts.into_iter().for_each(|facts| facts.status.settle(written));
+                let Some(facts) = self.ledger.pod_group_mut(*system, key) else { return };
+                facts.status.settle(written);
+                // What was refused is paced by the outbox.
+                facts.wrote = facts.wrote.filter(|_| written);
             }
             Target::Ask(_) | Target::Placeholder(_) | Target::Event(_) => {}
         }

@@ -164,6 +164,9 @@ impl Controller {
         // What was sent and refused has made no place for fields.
         let is_first = facts.status.last_seen().is_none();
         let is_news = facts.status.send(&Some(status.clone()));
+        if is_news {
+            facts.wrote = Some(self.now.mono);
+        }
         is_news.then(|| Op::PatchPodGroupStatus { system, group: key.clone(), uid, status, is_first })
     }
 

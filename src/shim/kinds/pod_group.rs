@@ -3,6 +3,7 @@
 use super::Kept;
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::event::Event;
+use crate::core::time::Mono;
 use crate::shim::dialect::pod_group::{Family, Found, PENDING, PodGroup, PodGroupStatus, System, read};
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
@@ -19,6 +20,8 @@ pub struct PodGroupFacts {
     pub status: Shown<Option<PodGroupStatus>>,
     /// What was last told of it that is wrong.
     pub told: Option<Text>,
+    /// When a status of ours last left that was not refused for good.
+    pub wrote: Option<Mono>,
 }
 
 impl PodGroupFacts {
@@ -68,7 +71,8 @@ impl<F: Family> Kept for PodGroups<F> {
                 facts.status.read(status, false);
             }
             None => {
-                let facts = PodGroupFacts { uid: at.uid.clone(), found, status: Shown::new(status), told: None };
+                let status = Shown::new(status);
+                let facts = PodGroupFacts { uid: at.uid.clone(), found, status, told: None, wrote: None };
                 self.known.put(at, Whose::Ours, facts);
             }
         }
@@ -77,8 +81,9 @@ impl<F: Family> Kept for PodGroups<F> {
 
     fn see_malformed(&mut self, at: Version, _: Malformed) -> Vec<Event> {
         if !matches!(self.known.sight(&at), Sight::Stale) {
-            let told = self.known.get(&at.key).and_then(|facts| facts.told.clone());
-            let facts = PodGroupFacts { uid: at.uid.clone(), found: None, status: Shown::default(), told };
+            let known = self.known.get(&at.key);
+            let (told, wrote) = known.map_or((None, None), |facts| (facts.told.clone(), facts.wrote));
+            let facts = PodGroupFacts { uid: at.uid.clone(), found: None, status: Shown::default(), told, wrote };
             self.known.put(at, Whose::Ours, facts);
         }
         Vec::new()
