@@ -3,7 +3,7 @@
 
 use gangline::core::codes::Code;
 use gangline::shim::dialect::Dialect;
-use gangline::shim::observation::WatchFact;
+use gangline::shim::observation::{Outcome, WatchFact};
 use gangline::shim::op::{Call, Kind, Op};
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ use crate::spec_koordinator::{adjusted, conditions, made, see, why};
 use crate::spec_ordinary::as_bound;
 use crate::spec_pod_groups::{edit, gone, pod_group, statuses, wrong};
 use crate::spec_yunikorn::{bound, declared, run};
-use crate::support::driven::{Driven, member, node};
+use crate::support::driven::{Driven, member, node, refused};
 
 const KIND: Kind = Kind::VolcanoPodGroup;
 const GROUP_NAME: &str = "scheduling.k8s.io/group-name";
@@ -115,17 +115,96 @@ fn a_pod_group_is_let_in_before_any_pod_is_there() {
     }
 }
 
-/// Whoever puts a PodGroup back to Pending before its pods are there waits again.
+/// 02, 2.1: what an answer leaves open is done again. Nobody makes pods before, so that nothing else would bring it about, and the
+/// first status is written as one each time.
+#[test]
+fn a_pod_group_is_let_in_in_the_end_whatever_the_first_answer() {
+    let refusals = [401, 403, 404, 409, 422, 429, 500, 503, 504].map(refused);
+    for outcome in [Outcome::Unknown, Outcome::NotSent].into_iter().chain(refusals) {
+        for status in [json!(null), json!({"phase": "Pending"})] {
+            let mut driven = cluster();
+            let mut group = pod_group("g", &json!({"minMember": 3}));
+            group["status"] = status.clone();
+            driven.upsert(KIND, &group);
+            let calls = driven.taken();
+            assert_eq!((statuses(&calls), calls.len()), (vec![let_in()], 1), "{status}");
+            driven.answer(&calls[0], outcome.clone());
+            // It is seen once more, as it was.
+            group["metadata"]["annotations"] = json!({"somebody": "else"});
+            driven.upsert(KIND, &group);
+            driven.wait(60_000);
+            let again = driven.taken();
+            assert_eq!(statuses(&again), [let_in()], "{outcome:?} {status}");
+            for call in calls.iter().chain(&again) {
+                let Op::PatchPodGroupStatus { is_first, .. } = &call.op else { panic!("{call:?}") };
+                assert_eq!(*is_first, status.is_null(), "{outcome:?}");
+            }
+            driven.answer(&again[0], Outcome::Ok(None));
+            driven.wait(120_000);
+            assert_eq!(driven.taken().len(), 0, "{outcome:?} {status}");
+        }
+    }
+}
+
+/// As above, where the API server does not find what is still known here: seldom, and as long as it is known.
+#[test]
+fn who_is_let_in_and_not_found_is_let_in_seldom() {
+    let mut driven = cluster();
+    let group = of_phase(&json!({"minMember": 3}), "Pending");
+    driven.upsert(KIND, &group);
+    let mut tries = 0;
+    for _ in 0..300 {
+        driven.wait(1_000);
+        for call in driven.taken() {
+            tries += statuses(std::slice::from_ref(&call)).len();
+            driven.answer(&call, refused(404));
+        }
+    }
+    assert!((4..=15).contains(&tries), "{tries} times in five minutes");
+    gone(&mut driven, KIND, &group);
+    driven.wait(120_000);
+    assert_eq!(driven.taken().len(), 0);
+}
+
+/// Whoever puts a PodGroup back to Pending before its pods are there waits again: for half a minute since it was let in last.
 #[test]
 fn a_pod_group_that_is_pending_once_more_is_let_in_once_more() {
     let mut driven = cluster();
-    for _ in 0..2 {
-        driven.upsert(KIND, &of_phase(&json!({"minMember": 3}), "Pending"));
+    let (spec, inqueue) = (json!({"minMember": 3}), json!(let_in()));
+    // How long after it was let in, and within how many seconds once more.
+    for (later, soon, rest) in [(0, 20, 10), (60, 0, 5)] {
+        driven.upsert(KIND, &of_phase(&spec, "Pending"));
         assert_eq!(statuses(&run(&mut driven, 5)), [let_in()]);
-        let mut group = of_phase(&json!({"minMember": 3}), "Inqueue");
-        group["status"] = json!(let_in());
+        let mut group = pod_group("g", &spec);
+        group["status"] = inqueue.clone();
         driven.upsert(KIND, &group);
+        assert_eq!(statuses(&run(&mut driven, later)).len(), 0);
+        driven.upsert(KIND, &of_phase(&spec, "Pending"));
+        assert_eq!(statuses(&run(&mut driven, soon)).len(), 0, "{later}");
+        assert_eq!(statuses(&run(&mut driven, rest)), [let_in()], "{later}");
+        driven.upsert(KIND, &group);
+        run(&mut driven, 60);
     }
+}
+
+/// As above, where another scheduler puts it back each time: neither undoes the other's writes without a pause.
+#[test]
+fn who_is_put_back_again_and_again_is_let_in_now_and_then() {
+    let mut driven = cluster();
+    let pending = of_phase(&json!({"minMember": 3}), "Pending");
+    let mut inqueue = pending.clone();
+    inqueue["status"] = json!(let_in());
+    driven.upsert(KIND, &pending);
+    let mut written = 0;
+    for _ in 0..120 {
+        let said = statuses(&run(&mut driven, 1)).len();
+        if said > 0 {
+            driven.upsert(KIND, &inqueue);
+            driven.upsert(KIND, &pending);
+        }
+        written += said;
+    }
+    assert!((4..=5).contains(&written), "{written} times in two minutes");
 }
 
 /// 01, 1.11: "no write before everything is listed", and what an earlier process did not come to write the next one does.

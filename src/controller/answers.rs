@@ -143,15 +143,21 @@ impl Controller {
                 // The outbox remembers how urgent it was.
                 self.want_status(target, Urgency::Numbers, 0);
             }
-            // It is gone, or its definition has no status of its own: what comes next of the gang is tried again.
-            Verdict::Gone if matches!(target, Target::PodGroup(..)) => self.status_settled(target, false),
-            // The object is gone, or the API server has just started and does not serve our kinds yet. For that case
-            // the status is wanted again; if the object is gone its watch says so.
-            Verdict::Gone => {
-                self.status_settled(target, false);
+            Verdict::Gone => self.status_found_nothing(target),
+            Verdict::Fact(_) | Verdict::Denied(_) => {}
+        }
+    }
+
+    /// The object is gone, or the API server does not serve its kind just now. For that case the status is wanted again, and the
+    /// outbox waits before it tries; if the object is gone its watch says so.
+    fn status_found_nothing(&mut self, target: &Target) {
+        self.status_settled(target, false);
+        match target {
+            // Or its definition has no status of its own: what comes next of the gang is tried again. Who is not let in yet has no gang.
+            Target::PodGroup(system, key) => self.let_in(*system, key),
+            Target::Ask(_) | Target::Placeholder(_) | Target::Group(_) | Target::Queue(_) | Target::Event(_) => {
                 self.want_status(target, Urgency::Ordinary, 0);
             }
-            Verdict::Fact(_) | Verdict::Denied(_) => {}
         }
     }
 
@@ -164,8 +170,10 @@ impl Controller {
                 self.ledger.queue_mut(path).into_iter().for_each(|facts| facts.status.settle(written));
             }
             Target::PodGroup(system, key) => {
-                let facts = self.ledger.pod_group_mut(*system, key);
-                facts.into_iter().for_each(|facts| facts.status.settle(written));
+                let Some(facts) = self.ledger.pod_group_mut(*system, key) else { return };
+                facts.status.settle(written);
+                // What was refused is paced by the outbox.
+                facts.wrote = facts.wrote.filter(|_| written);
             }
             Target::Ask(_) | Target::Placeholder(_) | Target::Event(_) => {}
         }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::Controller;
+use super::cadence::NUMBERS_EVERY_MS;
 use super::outbox::{Slot, Urgency, Want};
 use super::target::Target;
 use crate::api::task_group::TaskGroup;
@@ -137,18 +138,21 @@ impl Controller {
         }
         self.compare_with_declared(key);
         self.tell_of_object(key);
+        self.let_in(system, key);
         if system.lets_in() {
-            self.let_in(system, key);
             self.tell_of_refusal(system, key);
         }
     }
 
     /// Whoever wrote a PodGroup of Volcano's may make no pods before its phase says that it is let in: it is at once, since nothing
-    /// is held for pods that are not there, and each waits for its gang. What was said of a gang that goes on is not said again.
-    fn let_in(&mut self, system: System, key: &Key) {
-        let waits = self.ledger.pod_group(system, key).is_some_and(|there| there.entry(system).is_some());
-        if waits && self.pod_group_status(system, key).is_some_and(|(_, status)| status.phase == LET_IN) {
-            self.want_status(&Target::PodGroup(system, key.clone()), Urgency::Ordinary, 0);
+    /// is held for pods that are not there, and each waits for its gang. What was said of a gang that goes on is not said again. Who
+    /// was let in and is put back is let in once more, at the pace of numbers: another scheduler may put it back each time.
+    pub(super) fn let_in(&mut self, system: System, key: &Key) {
+        let waiting = self.ledger.pod_group(system, key).filter(|there| there.waits(system));
+        let Some(wrote) = waiting.map(|there| there.wrote) else { return };
+        if self.pod_group_status(system, key).is_some_and(|(_, status)| status.phase == LET_IN) {
+            let rest = wrote.map_or(0, |at| NUMBERS_EVERY_MS.saturating_sub(self.now.mono.since(at)));
+            self.want_status(&Target::PodGroup(system, key.clone()), Urgency::Ordinary, rest);
         }
     }
 

@@ -10,7 +10,7 @@ use crate::core::base::ids::{AskId, Key, Text, Uid};
 use crate::core::event::PlaceholderName;
 use crate::core::reason::AskReason;
 use crate::core::show::queues::QueueReport;
-use crate::shim::dialect::pod_group::{PodGroupStatus, System};
+use crate::shim::dialect::pod_group::{LET_IN, PodGroupStatus, System};
 use crate::shim::mark;
 use crate::shim::op::{Call, Op};
 use crate::shim::placeholder::{PlaceholderConfig, pod};
@@ -161,8 +161,12 @@ impl Controller {
     fn make_pod_group_status(&mut self, system: System, key: &Key) -> Option<Op> {
         let (uid, status) = self.pod_group_status(system, key)?;
         let facts = self.ledger.pod_group_mut(system, key).filter(|facts| facts.uid == uid)?;
-        let is_first = facts.status.latest().is_none();
+        // What was sent and refused has made no place for fields.
+        let is_first = facts.status.last_seen().is_none();
         let is_news = facts.status.send(&Some(status.clone()));
+        if is_news {
+            facts.wrote = Some(self.now.mono);
+        }
         is_news.then(|| Op::PatchPodGroupStatus { system, group: key.clone(), uid, status, is_first })
     }
 
@@ -171,8 +175,8 @@ impl Controller {
     pub(super) fn pod_group_status(&self, system: System, key: &Key) -> Option<(Uid, PodGroupStatus)> {
         let made_of = self.ledger.group(key).and_then(|facts| facts.made_of.as_ref());
         let Some(made) = made_of.filter(|made| made.system == system && !made.is_left) else {
-            let there = self.ledger.pod_group(system, key)?;
-            return Some((there.uid.clone(), there.entry(system)?));
+            let there = self.ledger.pod_group(system, key).filter(|there| there.waits(system))?;
+            return Some((there.uid.clone(), PodGroupStatus { phase: LET_IN.to_owned(), ..PodGroupStatus::default() }));
         };
         let report = self.core.group_report(*self.core.books.group_ids.get(key)?)?;
         Some((made.uid.clone(), show::pod_group_status(system, &report)))

@@ -29,9 +29,10 @@ impl<S: Clone + PartialEq> Shown<S> {
         self.sent.as_deref().unwrap_or(&self.confirmed)
     }
 
-    /// As it was last read, if that is neither of the two; else as [`Self::latest`] has it.
+    /// As it was last read, or written and confirmed after that. What is on its way does not count: it may have been refused, and
+    /// then it is to be sent again.
     pub fn last_seen(&self) -> &S {
-        self.doubt.as_deref().unwrap_or_else(|| self.latest())
+        self.doubt.as_deref().unwrap_or(&self.confirmed)
     }
 
     /// Sends a status; false: the API server has it already. What was read last counts as what the server has. While
@@ -101,6 +102,22 @@ mod tests {
         assert!(shown.read(5, false), "an earlier 5 of ours came late");
         shown.settle(true);
         assert!(shown.send(&6), "what was read last is there");
+    }
+
+    /// Whoever acts on what is there does not take for done what was only sent.
+    #[test]
+    fn what_is_on_its_way_was_not_seen() {
+        let mut shown = Shown::new(1);
+        assert!(shown.send(&2) && shown.send(&2), "sent again, as it may have been refused");
+        assert_eq!((shown.latest(), shown.last_seen()), (&2, &1));
+        assert!(!shown.read(1, false) && *shown.last_seen() == 1);
+        assert!(shown.read(3, false), "somebody else's");
+        assert_eq!(shown.last_seen(), &3);
+        assert!(!shown.read(2, false) && *shown.last_seen() == 2, "ours has arrived");
+        shown.settle(true);
+        assert!(shown.send(&4));
+        shown.settle(true);
+        assert_eq!(shown.last_seen(), &4);
     }
 
     /// An earlier write that timed out can be made after a later one.

@@ -3,7 +3,8 @@
 use super::Kept;
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::event::Event;
-use crate::shim::dialect::pod_group::{Family, Found, LET_IN, PENDING, PodGroup, PodGroupStatus, System, read};
+use crate::core::time::Mono;
+use crate::shim::dialect::pod_group::{Family, Found, PENDING, PodGroup, PodGroupStatus, System, read};
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
 use crate::shim::shown::Shown;
@@ -19,16 +20,17 @@ pub struct PodGroupFacts {
     pub status: Shown<Option<PodGroupStatus>>,
     /// What was last told of it that is wrong.
     pub told: Option<Text>,
+    /// When a status of ours last left that was not refused for good.
+    pub wrote: Option<Mono>,
 }
 
 impl PodGroupFacts {
-    /// What is to be said of it where its makers wait for a word that they may make its pods; none where nobody waits, or it is
-    /// wrong.
-    pub fn entry(&self, system: System) -> Option<PodGroupStatus> {
+    /// Whether its makers wait for a word that they may make its pods, and nothing is wrong with it. What was sent and not confirmed
+    /// ends no waiting.
+    pub fn waits(&self, system: System) -> bool {
         let is_right = self.found.as_ref().is_some_and(|found| found.problems.is_empty());
         let phase = self.status.last_seen().as_ref().map_or("", |status| &*status.phase);
-        let waits = is_right && system.lets_in() && ["", PENDING].contains(&phase);
-        waits.then(|| PodGroupStatus { phase: LET_IN.to_owned(), ..PodGroupStatus::default() })
+        is_right && system.lets_in() && ["", PENDING].contains(&phase)
     }
 }
 
@@ -69,7 +71,8 @@ impl<F: Family> Kept for PodGroups<F> {
                 facts.status.read(status, false);
             }
             None => {
-                let facts = PodGroupFacts { uid: at.uid.clone(), found, status: Shown::new(status), told: None };
+                let status = Shown::new(status);
+                let facts = PodGroupFacts { uid: at.uid.clone(), found, status, told: None, wrote: None };
                 self.known.put(at, Whose::Ours, facts);
             }
         }
@@ -78,8 +81,9 @@ impl<F: Family> Kept for PodGroups<F> {
 
     fn see_malformed(&mut self, at: Version, _: Malformed) -> Vec<Event> {
         if !matches!(self.known.sight(&at), Sight::Stale) {
-            let told = self.known.get(&at.key).and_then(|facts| facts.told.clone());
-            let facts = PodGroupFacts { uid: at.uid.clone(), found: None, status: Shown::default(), told };
+            let known = self.known.get(&at.key);
+            let (told, wrote) = known.map_or((None, None), |facts| (facts.told.clone(), facts.wrote));
+            let facts = PodGroupFacts { uid: at.uid.clone(), found: None, status: Shown::default(), told, wrote };
             self.known.put(at, Whose::Ours, facts);
         }
         Vec::new()

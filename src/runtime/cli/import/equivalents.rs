@@ -208,7 +208,7 @@ pub(super) const ROWS: &[Row] = &[
     row(
         "CoschedulingArgs.permitWaitingTimeSeconds.unset",
         Same,
-        "60s there where nothing says it; here config.defaultWaitTimeout, 600s, since the gang is given up at its end",
+        "60s there where nothing says it; here one time counts for all, config.defaultWaitTimeout, and a gang is given up at its end",
     ),
     row("CoschedulingArgs.controllerWorkers", Nothing, NO_SETTING),
     row("CoschedulingArgs.skipCheckScheduleCycle", Same, "there are no cycles: a gang is planned as a whole"),
@@ -232,6 +232,17 @@ pub(super) const ROWS: &[Row] = &[
         "PodGroup.spec.minResources",
         Nothing,
         "members count with what they request, those to come like the first that is there",
+    ),
+    row(
+        "PodGroup.spec.priorityClassName",
+        Nothing,
+        "gangs are ordered by the priority of their pods, whose templates must name the class",
+    ),
+    row(
+        "PodGroup.status.phase",
+        Same,
+        "with this dialect all PodGroups of its kind are let in (Inqueue), whoever schedules their pods: not for a cluster in which \
+         Volcano schedules too",
     ),
     row("PodGroup.metadata.deletionTimestamp", Nothing, "it is being deleted, and nothing is made of it"),
     row(

@@ -20,7 +20,7 @@ use crate::runtime::args::{ImportArgs, ImportOutput};
 use config::Reader;
 use files::{Found, Text};
 use peers::Made;
-use report::{Remark, Report};
+use report::{Fate, Remark, Report};
 
 /// What is made of a configuration.
 #[derive(Debug, Default, Serialize)]
@@ -102,12 +102,15 @@ impl Imported {
     /// What is not among the Queues that are printed.
     fn hint(&self) -> &'static str {
         let has_values = self.values.as_object().is_some_and(|values| !values.is_empty());
-        match (self.queues.is_empty(), has_values) {
-            (true, true) => {
+        let lacks_some = self.report.iter().any(|remark| remark.fate == Fate::Missing);
+        match (self.queues.is_empty(), lacks_some, has_values) {
+            (true, false, true) => {
                 "No Queue has to be made: root exists by itself. -o values prints what the chart is to be told."
             }
-            (true, false) => "No Queue has to be made: root exists by itself.",
-            (false, _) => "",
+            (true, false, false) => "No Queue has to be made: root exists by itself.",
+            // The report says which.
+            (true, true, true) => "-o values prints what the chart is to be told.",
+            (true, true, false) | (false, ..) => "",
         }
     }
 }

@@ -22,6 +22,8 @@ pub(super) enum Fate {
     Renamed,
     /// What is asked for there is refused here.
     Refused,
+    /// It is named, and not among what is made.
+    Missing,
     /// It is read as it is.
     Read,
 }
@@ -33,6 +35,7 @@ impl Fate {
             Self::Different => "Different here:",
             Self::Renamed => "Under another name, which pods must use:",
             Self::Refused => "Refused here, until it is changed:",
+            Self::Missing => "To be made, since it is named and not imported:",
             Self::Read => "Read as it is, without an import:",
         }
     }

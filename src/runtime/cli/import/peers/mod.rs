@@ -14,6 +14,7 @@ use serde_json::Value;
 use super::config::Reader;
 use super::report::Report;
 use crate::runtime::cli::source::{Node, Place, SourceError};
+use pod_groups::Gang;
 
 /// The configuration of a scheduler that is made of plugins.
 pub(super) const SCHEDULER: &str = "KubeSchedulerConfiguration";
@@ -89,9 +90,10 @@ pub(super) fn add(objects: &[Object], made: &mut Made<'_>) {
     }
     let mut systems = BTreeSet::new();
     let wait_seconds = values::add(&setups, &mut systems, made);
-    for object in of(Kind::PodGroup) {
-        systems.extend(pod_groups::tell(object, wait_seconds, made));
-    }
-    values::speak(&systems, made.values);
+    let told = of(Kind::PodGroup).filter_map(|object| pod_groups::tell(object, wait_seconds, made));
+    let gangs: Vec<Gang> = told.collect();
+    systems.extend(gangs.iter().map(|gang| gang.system));
+    values::speak(&systems, made);
     quotas::add(of(Kind::ElasticQuota), made);
+    pod_groups::tell_queues(&gangs, made);
 }

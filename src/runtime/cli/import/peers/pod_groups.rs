@@ -9,23 +9,34 @@ use serde_json::Value;
 use super::{Made, Object};
 use crate::api::task_group::{MatchPolicy, Mode, TaskGroupSpec};
 use crate::api::whole_numbers;
+use crate::core::model::namespaces::own_path;
 use crate::core::reason::SpecError;
+use crate::runtime::cli::import::check::ROOT;
 use crate::runtime::cli::import::config::Reader;
 use crate::runtime::cli::import::report::Fate;
 use crate::runtime::cli::simulate::read::field_of;
 use crate::runtime::cli::simulate::typed;
-use crate::runtime::cli::source::Node;
+use crate::runtime::cli::source::{Is, Node};
 use crate::shim::dialect;
 use crate::shim::dialect::pod_group::{self, Coscheduling, Family, Koordinator, PodGroup, System, Volcano};
+use crate::shim::queue::{IMPLICIT, parent};
 
 /// Where an object is that does not say it, as `kubectl apply` has it.
 const NAMESPACE: &str = "default";
 
-/// Tells what a PodGroup is here. The answer is whose it is, if it is one that is read. A gang that does not say how long it waits
-/// does so for `wait_seconds`.
-pub(super) fn tell(object: &Object, wait_seconds: u32, made: &mut Made<'_>) -> Option<System> {
-    let system = System::ALL.into_iter().find(|one| one.api_version() == object.api_version);
-    match system {
+/// A PodGroup of which a TaskGroup can be made.
+#[derive(Debug)]
+pub(super) struct Gang {
+    pub(super) system: System,
+    namespace: String,
+    /// The queue that it names, as its path here, and where.
+    queue: Option<(String, String)>,
+}
+
+/// Tells what a PodGroup is here. The answer is what is read of it; none of one that is refused or on its way out. A gang that does
+/// not say how long it waits does so for `wait_seconds`.
+pub(super) fn tell(object: &Object, wait_seconds: u32, made: &mut Made<'_>) -> Option<Gang> {
+    match System::ALL.into_iter().find(|one| one.api_version() == object.api_version) {
         Some(System::Koordinator) => tell_one::<Koordinator>(object, wait_seconds, made),
         Some(System::Coscheduling) => tell_one::<Coscheduling>(object, wait_seconds, made),
         Some(System::Volcano) => tell_one::<Volcano>(object, wait_seconds, made),
@@ -33,27 +44,53 @@ pub(super) fn tell(object: &Object, wait_seconds: u32, made: &mut Made<'_>) -> O
             let known = System::ALL.map(System::api_version).join(", ");
             let problem = format!("PodGroup of apiVersion {:?} is not read; those of {known} are", object.api_version);
             made.errors.push(object.wrong(object.node.place_of("apiVersion"), problem));
+            None
         }
     }
-    system
 }
 
-fn tell_one<F: Family>(object: &Object, wait_seconds: u32, made: &mut Made<'_>) {
+/// Tells which queues these name that are not there afterwards.
+pub(super) fn tell_queues(gangs: &[Gang], made: &mut Made<'_>) {
+    let queues = made.queues.iter().filter_map(|queue| Some((queue["metadata"]["name"].as_str()?, &queue["spec"])));
+    let queues: BTreeMap<&str, &Value> = queues.collect();
+    // Each namespace has one below such a queue.
+    let gives = |above: &str| queues.get(above).is_some_and(|spec| spec.get("childTemplate").is_some());
+    for Gang { namespace, queue, .. } in gangs {
+        let Some((path, of)) = queue else { continue };
+        let below = format!("{path}.");
+        let is_own = parent(path).is_some_and(|above| gives(above) && *own_path(above, namespace) == **path);
+        let (fate, note) = if path == ROOT || queues.keys().any(|other| other.starts_with(&below)) {
+            let note =
+                format!("{path} has queues below it; the gang is refused (QueueNotLeaf) until it names one of those");
+            (Fate::Refused, note)
+        } else if IMPLICIT.contains(&&**path) || queues.contains_key(&**path) || is_own {
+            continue;
+        } else {
+            (Fate::Missing, format!("a Queue {path}; until it is there the gang is refused (QueueNotFound)"))
+        };
+        made.report.add(fate, "PodGroup spec.queue", &note, of, "");
+    }
+}
+
+fn tell_one<F: Family>(object: &Object, wait_seconds: u32, made: &mut Made<'_>) -> Option<Gang> {
     let known = made.errors.len();
-    let Some(mut group) = decode::<F>(object, made) else { return };
+    let mut group = decode::<F>(object, made)?;
     if made.errors.len() > known {
-        return;
+        return None;
     }
     group.metadata.namespace.get_or_insert_with(|| NAMESPACE.to_owned());
     let name = title(&group.metadata);
     let of = object.place(object.node.at, &name);
-    if let Some(least) = object.node.get("spec").and_then(|spec| spec.get("minResources")) {
-        made.report.look_up("PodGroup.spec.minResources", &object.place(least.at, &name), "");
-    }
     let Some(found) = pod_group::read(&group) else {
         made.report.look_up("PodGroup.metadata.deletionTimestamp", &of, "");
-        return;
+        return None;
     };
+    for field in left_out(F::SYSTEM) {
+        let said = object.node.get("spec").and_then(|spec| spec.get(field));
+        if let Some(said) = said.filter(|said| said.is != Is::Nothing && said.text() != Some("")) {
+            made.report.look_up(&format!("PodGroup.spec.{field}"), &object.place(said.at, &name), "");
+        }
+    }
     for warning in &found.warnings {
         made.report.add(Fate::Different, "PodGroup", warning, &of, "");
     }
@@ -63,7 +100,10 @@ fn tell_one<F: Family>(object: &Object, wait_seconds: u32, made: &mut Made<'_>) 
     let problems = match declared {
         Some(Ok(declared)) => {
             made.report.add(Fate::Read, "PodGroup", &words(&declared.spec), &name, "");
-            Vec::new()
+            let at = object.place(object.node.place_of("spec.queue"), &name);
+            let queue = declared.spec.queue.map(|path| (path, at));
+            let namespace = group.metadata.namespace.unwrap_or_default();
+            return Some(Gang { system: F::SYSTEM, namespace, queue });
         }
         Some(Err(problems)) => problems,
         None => spoken.problems.into_iter().chain(found.problems).collect(),
@@ -72,6 +112,7 @@ fn tell_one<F: Family>(object: &Object, wait_seconds: u32, made: &mut Made<'_>) 
         let at = object.node.place_of(&in_metadata(object, field));
         made.report.add(Fate::Refused, &format!("PodGroup {field}"), problem, &object.place(at, &name), "");
     }
+    None
 }
 
 /// The object as its type; none if it has fields of another, or no name. What there is not is an error too, as to kubectl.
@@ -82,33 +123,34 @@ fn decode<F: Family>(object: &Object, made: &mut Made<'_>) -> Option<PodGroup<F>
         let at = object.node.place_of(field_of(&problem));
         made.errors.push(object.wrong(at, format!("PodGroup: {problem}")));
     }
-    object.read(made.errors, |reader| check(object, &value, (fields_of(F::SYSTEM), reader)));
+    object.read(made.errors, |reader| check(object, &value, F::SYSTEM, reader));
     serde_json::from_value(value).ok()
 }
 
-/// The fields of a spec.
-const fn fields_of(system: System) -> &'static [&'static str] {
+/// The fields of a spec that are read. There are no others but those that are left out.
+const fn read_of(system: System) -> &'static [&'static str] {
     match system {
-        System::Koordinator | System::Coscheduling => &["minMember", "minResources", "scheduleTimeoutSeconds"],
-        System::Volcano => &[
-            "minMember",
-            "minTaskMember",
-            "minResources",
-            "queue",
-            "priorityClassName",
-            "networkTopology",
-            "subGroupPolicy",
-        ],
+        System::Koordinator | System::Coscheduling => &["minMember", "scheduleTimeoutSeconds"],
+        System::Volcano => &["minMember", "minTaskMember", "queue", "networkTopology", "subGroupPolicy"],
     }
 }
 
-fn check(object: &Object, value: &Value, (known, reader): (&[&str], &mut Reader)) {
+/// The fields of a spec that decide nothing here, which is told of each.
+const fn left_out(system: System) -> &'static [&'static str] {
+    match system {
+        System::Koordinator | System::Coscheduling => &["minResources"],
+        System::Volcano => &["minResources", "priorityClassName"],
+    }
+}
+
+fn check(object: &Object, value: &Value, system: System, reader: &mut Reader) {
+    let is_known = |field: &str| [read_of(system), left_out(system)].iter().any(|fields| fields.contains(&field));
     if value["metadata"]["name"].as_str().is_none_or(str::is_empty) {
         reader.wrong(object.node.place_of("metadata"), "a PodGroup must have a name");
     }
     reader.fields(&object.node, "a PodGroup", |reader, entry| {
         if entry.key == "spec" {
-            reader.fields(&entry.value, "the spec of a PodGroup", |_, field| known.contains(&&*field.key));
+            reader.fields(&entry.value, "the spec of a PodGroup", |_, field| is_known(&field.key));
         }
         ["apiVersion", "kind", "metadata", "spec", "status"].contains(&&*entry.key)
     });
@@ -162,5 +204,35 @@ fn in_metadata(object: &Object, field: &str) -> String {
     match ["annotations", "labels"].into_iter().find(|map| has(map)) {
         Some(map) => format!("metadata.{map}[{key}]"),
         None => field.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::runtime::cli::import::equivalents;
+    use crate::shim::dialect::pod_group::{NetworkTopology, PodGroupSpec};
+
+    #[test]
+    fn every_field_of_a_spec_is_read_or_told() {
+        // All of them: one that is added has to be added here.
+        let spec = PodGroupSpec {
+            min_member: Some(1),
+            schedule_timeout_seconds: Some(1),
+            queue: Some(String::new()),
+            min_task_member: Some(BTreeMap::new()),
+            network_topology: Some(NetworkTopology::default()),
+            sub_group_policy: Some(Vec::new()),
+        };
+        let spec = serde_json::to_value(spec).expect("it is JSON");
+        let fields: BTreeSet<&str> = spec.as_object().expect("fields").keys().map(String::as_str).collect();
+        let read: BTreeSet<&str> = System::ALL.into_iter().flat_map(read_of).copied().collect();
+        assert_eq!(read, fields);
+        for field in System::ALL.into_iter().flat_map(left_out) {
+            let word = format!("PodGroup.spec.{field}");
+            assert_eq!(equivalents::of(&word).word, word);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::arguments::Argument;
 use super::profiles::{DEFAULT_SCHEDULER, GANGS, Gangs, Profile, Setup};
@@ -49,22 +49,29 @@ pub(super) fn add(setups: &[(&Object, Setup)], systems: &mut BTreeSet<System>, m
     if let Some(seconds) = waits.counts {
         put(made.values, "config.defaultWaitTimeout", format!("{seconds}s").into());
     }
-    waits.counts.unwrap_or(WAIT_TIMEOUT_SECONDS)
+    let counts = waits.counts.unwrap_or(WAIT_TIMEOUT_SECONDS);
+    for of in &waits.unset {
+        made.report.look_up("CoschedulingArgs.permitWaitingTimeSeconds.unset", of, &format!("→ {counts}s"));
+    }
+    counts
 }
 
-/// Has the words of these systems understood, beside those that are anyway.
-pub(super) fn speak(systems: &BTreeSet<System>, values: &mut Value) {
+/// Has the words of these systems understood, beside those that are anyway. What that does to others in the cluster is told.
+pub(super) fn speak(systems: &BTreeSet<System>, made: &mut Made<'_>) {
     let word = |system: &System| match system {
         System::Koordinator => "koordinator",
         System::Coscheduling => "coscheduling",
         System::Volcano => "volcano",
     };
+    for system in systems.iter().filter(|system| system.lets_in()) {
+        made.report.look_up("PodGroup.status.phase", "config.dialects", word(system));
+    }
     // YuniKorn's configuration may have switched its own words off.
-    let is_off = values["config"].get("dialects").is_some();
+    let is_off = made.values["config"].get("dialects").is_some();
     let own = Some(YUNIKORN).filter(|_| !is_off);
     if !systems.is_empty() {
         let words: Vec<&str> = own.into_iter().chain(systems.iter().map(word)).collect();
-        put(values, "config.dialects", json!(words));
+        put(made.values, "config.dialects", json!(words));
     }
 }
 
@@ -72,6 +79,8 @@ pub(super) fn speak(systems: &BTreeSet<System>, values: &mut Value) {
 #[derive(Debug, Default)]
 struct Waits {
     counts: Option<u32>,
+    /// Profiles that do not say it.
+    unset: Vec<String>,
 }
 
 impl Waits {
@@ -142,7 +151,7 @@ impl<'a> Of<'a> {
         }
         let says_wait = gangs.arguments.iter().any(|argument| argument.wait_seconds.is_some());
         if gangs.system == System::Coscheduling && !says_wait {
-            report.look_up("CoschedulingArgs.permitWaitingTimeSeconds.unset", &self.at(at), "");
+            waits.unset.push(self.at(at));
         }
     }
 }

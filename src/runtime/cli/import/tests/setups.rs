@@ -1,4 +1,4 @@
-//! Set-ups of Koordinator and of scheduler-plugins, as their documentation has them, and what is wrong with some.
+//! Set-ups of Koordinator and of scheduler-plugins, as their documentation has them, PodGroups, and what is wrong with some.
 
 use super::*;
 
@@ -250,7 +250,7 @@ items:
 - apiVersion: scheduling.volcano.sh/v1beta1
   kind: PodGroup
   metadata: {name: mpi}
-  spec: {minMember: 4, queue: team, minResources: {cpu: 4}}
+  spec: {minMember: 4, queue: team, minResources: {cpu: 4}, priorityClassName: high}
 ";
 
 /// Each is read by the functions that the scheduler reads it with.
@@ -279,11 +279,87 @@ fn of_each_pod_group_it_is_said_what_becomes_of_it() {
     );
     assert!(refused[1].starts_with("f.yaml: line 23, column 21: default/late: must be a number"), "{refused:#?}");
     let lost = words(&imported);
-    for word in ["PodGroup.spec.minResources", "PodGroup.metadata.deletionTimestamp"] {
+    for word in ["PodGroup.spec.minResources", "PodGroup.spec.priorityClassName", "PodGroup.metadata.deletionTimestamp"]
+    {
         assert!(lost.contains(&format!("Lost {word}")), "{word}: {lost:#?}");
     }
     let otherwise = notes(&imported, report::Fate::Different);
-    assert!(otherwise.len() == 1 && otherwise[0].contains("\"soon\" is no time"), "{otherwise:#?}");
+    assert!(otherwise.len() == 2 && otherwise[0].contains("\"soon\" is no time"), "{otherwise:#?}");
+    assert!(otherwise[1].starts_with("config.dialects: with this dialect all PodGroups"), "{otherwise:#?}");
+    let [missing] = &notes(&imported, report::Fate::Missing)[..] else { panic!("one queue") };
+    assert!(missing.starts_with("f.yaml: line 31, column ") && missing.contains("default/mpi: a Queue root.team;"));
+    assert_eq!(imported.hint(), "-o values prints what the chart is to be told.");
+}
+
+/// A PodGroup of Volcano's.
+fn volcano(metadata: &str, spec: &str) -> String {
+    format!("---\n{{apiVersion: scheduling.volcano.sh/v1beta1, kind: PodGroup, metadata: {metadata}, spec: {spec}}}\n")
+}
+
+/// Those that are not imported beside, and are not there by themselves.
+#[test]
+fn of_the_queues_that_pod_groups_name_it_is_said_which_are_to_be_made() {
+    let names = |queue: &str| volcano("{name: g, namespace: ns}", &format!("{{minMember: 2, queue: {queue}}}"));
+    let by_namespace = "partitions: [{name: default, placementrules: [{name: tag, value: namespace, create: true}], \
+                        queues: [{name: root}]}]\n";
+    let (flat, tree) = (below("{name: team}"), below("{name: team, queues: [{name: a}]}"));
+    let quotas = quota("team", "", "{}");
+    for (beside, queue, expected) in [
+        ("", "''", None),
+        ("", "default", None),
+        ("", "root.default", None),
+        ("", "team", Some((report::Fate::Missing, "a Queue root.team; "))),
+        ("", "root", Some((report::Fate::Refused, "root has queues below it"))),
+        (&*flat, "team", None),
+        (&*flat, "root.team", None),
+        (&*flat, "other", Some((report::Fate::Missing, "a Queue root.other; "))),
+        (&*tree, "team.a", None),
+        (&*tree, "team", Some((report::Fate::Refused, "root.team has queues below it"))),
+        (&*quotas, "team", None),
+        (by_namespace, "ns", None),
+        (by_namespace, "team", Some((report::Fate::Missing, "a Queue root.team; "))),
+    ] {
+        let imported = right(&format!("{beside}\n{}", names(queue)));
+        let of_queues: Vec<_> = imported.report.iter().filter(|one| one.word == "PodGroup spec.queue").collect();
+        let said: Vec<_> = of_queues.iter().map(|one| one.fate).collect();
+        assert_eq!(said, expected.iter().map(|(fate, _)| *fate).collect::<Vec<_>>(), "{queue} {beside}");
+        assert!(of_queues.iter().zip(expected).all(|(one, (_, note))| one.note.starts_with(note)), "{of_queues:?}");
+        let is_whole = beside.is_empty() && expected.is_none_or(|(fate, _)| fate != report::Fate::Missing);
+        assert_eq!(imported.hint().contains("No Queue has to be made"), is_whole, "{queue} {beside}");
+    }
+    let twice = Report(right(&(names("team") + &names("team"))).report).text();
+    assert!(twice.contains("To be made") && twice.matches("root.team; until").count() == 1, "{twice}");
+}
+
+/// The dialect concerns PodGroups of others in the cluster too: said once, and where something of it is read.
+#[test]
+fn that_all_pod_groups_are_let_in_is_told_where_the_dialect_is_switched_on() {
+    let told = |imported: &Imported| imported.report.iter().filter(|one| one.word == "PodGroup.status.phase").count();
+    let right_one = volcano("{name: g}", "{minMember: 2}");
+    let refused = volcano("{name: r}", "{minMember: 2, subGroupPolicy: [{name: a}]}");
+    let goes = volcano("{name: d, deletionTimestamp: '2026-01-01T00:00:00Z'}", "{minMember: 2}");
+    let imported = right(&[&*right_one, &right_one, &refused, &goes].concat());
+    let expected = serde_json::json!({"dialects": ["yunikorn", "volcano"]});
+    assert_eq!((config(&imported), told(&imported)), (expected, 1));
+    for text in [refused, goes] {
+        let imported = right(&text);
+        assert_eq!((&imported.values, told(&imported)), (&serde_json::json!({}), 0), "{text}");
+    }
+    let other = right_one.replace("scheduling.volcano.sh/v1beta1", "scheduling.x-k8s.io/v1alpha1");
+    assert_eq!(told(&right(&other)), 0);
+}
+
+/// Of a profile that does not say how long gangs wait it is said how long they do, whichever profile says that.
+#[test]
+fn how_long_gangs_wait_that_do_not_say_it_is_said_as_it_will_be() {
+    let (unset, set) = (gangs("a", "podGroupBackoffSeconds: 3"), gangs("b", "defaultTimeout: 42s"));
+    for (profiles, expected) in
+        [(unset.clone(), "→ 600s"), (format!("{unset}, {set}"), "→ 42s"), (format!("{set}, {unset}"), "→ 42s")]
+    {
+        let imported = right(&scheduler(&profiles));
+        let of = imported.report.iter().filter(|one| one.word.ends_with(".unset"));
+        assert_eq!(of.map(|one| &*one.value).collect::<Vec<_>>(), [expected], "{profiles}");
+    }
 }
 
 /// A gang that does not say how long it waits does so as the configuration beside it says.
