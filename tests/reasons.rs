@@ -116,6 +116,7 @@ fn of_pods() -> Vec<AskReason> {
             system: "S",
             problems: vec![SpecError { field: "the annotation a".into(), problem: "is wrong".into() }],
         })),
+        AskReason::Refused(Box::new(Objection::GivenUp("a/timeout"))),
         AskReason::QueueUnknown("root.q".into()),
         AskReason::NamespaceUnknown("ns".into()),
         AskReason::Quota(excess()),
