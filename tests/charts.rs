@@ -102,6 +102,7 @@ fn every_call() -> Vec<Op> {
             status: Default::default(),
             is_first: true,
         },
+        Op::AnnotateTimeout { pod: key(), uid: uid(), timed_out: true },
     ];
     for (listed, call) in calls.iter().enumerate() {
         let number = match call {
@@ -119,6 +120,7 @@ fn every_call() -> Vec<Op> {
             Op::PatchPodGroupStatus { system: System::Koordinator, .. } => 11,
             Op::PatchPodGroupStatus { system: System::Coscheduling, .. } => 12,
             Op::PatchPodGroupStatus { system: System::Volcano, .. } => 13,
+            Op::AnnotateTimeout { .. } => 14,
         };
         assert_eq!(number, listed, "every variant is listed once, in its order");
     }
@@ -138,9 +140,10 @@ fn the_role_grants_what_the_code_asks_for_and_nothing_else() {
     let right = |resource: &str, verb: &str| (group_of(resource).to_owned(), resource.to_owned(), verb.to_owned());
     // The kinds of systems in whose words nothing is read need no rights; e2e/support/values.rs has those of the others.
     let dialects = [Dialect::YuniKorn];
-    let is_read = |op: &&Op| !matches!(op, Op::PatchPodGroupStatus { .. } | Op::EditTaskGroup { .. });
+    let is_of_others =
+        |op: &Op| matches!(op, Op::PatchPodGroupStatus { .. } | Op::EditTaskGroup { .. } | Op::AnnotateTimeout { .. });
     let calls = every_call();
-    let calls = calls.iter().filter(is_read).map(Op::rule).map(|(resource, verb)| right(resource, verb));
+    let calls = calls.iter().filter(|op| !is_of_others(op)).map(Op::rule).map(|(resource, verb)| right(resource, verb));
     let watches = Kind::watched(&dialects).flat_map(|kind| ["list", "watch"].map(|verb| right(kind.plural(), verb)));
     let reviews = RULES.map(|(group, resource, verb)| (group.to_owned(), resource.to_owned(), verb.to_owned()));
     let needed: BTreeSet<Right> = calls.chain(watches).chain(reviews).collect();

@@ -195,6 +195,7 @@ fn a_status_that_somebody_else_wrote_is_written_again() {
         | Op::EditTaskGroup { .. }
         | Op::GetPod { .. }
         | Op::PatchPodCondition { .. }
+        | Op::AnnotateTimeout { .. }
         | Op::PatchQueueStatus { .. }
         | Op::PatchPodGroupStatus { .. }
         | Op::CreateEvent(_) => None,

@@ -27,6 +27,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_interrupted", "src/core/gang/recover.rs, src/core/gang/replace.rs"),
     ("spec_kept", "src/core/model/kept.rs, src/core/gang/kept.rs"),
     ("spec_koordinator", "src/shim/dialect, src/controller/declare.rs"),
+    ("spec_koordinator_timeout", "src/controller/timed_out.rs, src/shim/dialect/koordinator.rs"),
     ("spec_limits", "src/core/model/queue/share.rs"),
     ("spec_loss", "src/core/facts/pods.rs"),
     ("spec_lost_again", "src/core/gang/reserve.rs"),
@@ -68,7 +69,7 @@ const OTHERWISE: &str = "\
 | a placeholder timeout kills the application | so with style Hard; with Soft, the default, its pods are placed one by one | 01, 1.7: YuniKorn does so today |
 | a placeholder timeout ends a reservation that is partly allocated | it ends one that nobody came for: a gang holds all of its seats or none | 01, 1.3: no hold and wait |
 | each pod generates a placeholder, the first pod too | so with `placeholderFor: all`; by default members that exist take seats directly, and pods outside task groups always | 01, 1.3: no call for what need not be held |
-| pods of a gang that timed out are annotated with `gang.scheduling.koordinator.sh/timeout` | the TaskGroup has the condition TimedOut, and each pod says so in its own | it is read of pods and not yet written to them |
+| the annotation `gang.scheduling.koordinator.sh/timeout` stays on a pod for ever | it is taken off when the gang goes on, since its TaskGroup was changed | 01, 1.7, ADR 42 |
 | a NonStrict gang accumulates quota pod by pod | its whole ask must fit the queue before any seat is held; only nodes are accumulated | ADR 39: a deadlock over quota has no use |
 ";
 

@@ -57,6 +57,7 @@ mod spec_head;
 mod spec_interrupted;
 mod spec_kept;
 mod spec_koordinator;
+mod spec_koordinator_timeout;
 mod spec_limits;
 mod spec_loss;
 mod spec_lost_again;

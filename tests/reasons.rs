@@ -116,6 +116,7 @@ fn of_pods() -> Vec<AskReason> {
             system: "S",
             problems: vec![SpecError { field: "the annotation a".into(), problem: "is wrong".into() }],
         })),
+        AskReason::Refused(Box::new(Objection::GivenUp("a/timeout"))),
         AskReason::QueueUnknown("root.q".into()),
         AskReason::NamespaceUnknown("ns".into()),
         AskReason::Quota(excess()),
@@ -147,7 +148,7 @@ fn a_refusal_is_final_and_a_wait_is_not() {
     let of_pods = of_pods();
     let of =
         |is: fn(Code) -> bool| -> Vec<Code> { of_pods.iter().map(AskReason::code).filter(|code| is(*code)).collect() };
-    let refused = [Code::UnsupportedConstraint, Code::DialectNotSupported, Code::InvalidDeclaration];
+    let refused = [Code::UnsupportedConstraint, Code::DialectNotSupported, Code::InvalidDeclaration, Code::WaitTimeout];
     assert_eq!(of(Code::is_final), [&refused[..], &[Code::ExceedsMaxQuota]].concat());
     assert_eq!(of(Code::is_unschedulable), [Code::Unschedulable; 2], "no node has room, alone or with its gang");
 }

@@ -1,5 +1,6 @@
 //! Gangs as pods declare them in Koordinator's words (the fourth seed, 002; design 03, 3.4): sentence by sentence, as far as they
-//! are of labels and annotations of pods; those of PodGroup objects are in `spec_pod_groups.rs`. Those about match policies
+//! are of labels and annotations of pods; those of PodGroup objects are in `spec_pod_groups.rs`, those of pods that say of
+//! themselves that their gang has timed out in `spec_koordinator_timeout.rs`. Those about match policies
 //! show that these are refused.
 
 use std::collections::BTreeSet;
@@ -351,15 +352,6 @@ fn after_the_start_members_are_ordinary_pods() {
     let calls = run(&mut driven, 5);
     assert_eq!((bound(&calls), declared(&calls).len()), (["g-15"].into(), 0), "alone, as there is room");
     assert_eq!(why(&driven.controller, "g-16"), Some(Code::Unschedulable));
-}
-
-/// Seed 002 "PreFilter": "Check whether the Gang has been timeout(check the pod's annotation,later introduced at Permit section), and
-/// reject the pod if positive."
-#[test]
-fn a_pod_of_a_gang_that_timed_out_is_placed_no_more() {
-    let words = ["gang.scheduling.koordinator.sh/timeout", "delete the pod, and submit it again"];
-    is_refused(&gang("g", 1, 1, &json!({"timeout": "true"}))[0], &words);
-    assert_eq!(bound(&played(&gang("g", 1, 1, &json!({"timeout": "false"}))).1).len(), 1);
 }
 
 /// ADR 38: a TaskGroup that was made of a PodGroup follows that, and no pod that comes later and says something else itself.

@@ -3,7 +3,8 @@
 
 use std::time::Duration;
 
-use gangline::core::base::ids::Key;
+use gangline::core::base::ids::{Key, Uid};
+use gangline::shim::dialect::koordinator::TIMEOUT;
 use gangline::shim::observation::{Body, Outcome};
 use gangline::shim::op::{Kind, Op};
 use gangline::shim::wire;
@@ -38,6 +39,7 @@ pub(super) async fn cases(t: &mut Context) -> Result<()> {
     in_time("names", the_server_makes_names(t, &names)).await?;
     in_time("a quota", a_quota_is_used_up(t, &quota)).await?;
     in_time("a Binding", a_node_need_not_exist(t, &binding)).await?;
+    in_time("an annotation", an_annotation_is_merged(t, &binding)).await?;
     in_time("a slow store", slow::a_write_takes_too_long(t, slow)).await?;
     in_time("the future", history::has_not_happened(t, &future)).await?;
     in_time("the past", history::is_forgotten(t, &past)).await
@@ -203,6 +205,30 @@ async fn a_node_need_not_exist(t: &Context, place: &Place) -> Result<()> {
     let marked =
         left.and_then(|pod| pod.metadata.annotations).is_some_and(|all| all.contains_key("gangline.dev/binding"));
     same(&json!([201, "no-such-node", true]), &json!([code, node, marked]))
+}
+
+/// Another UID is a 422; what is to be taken away need not be there.
+async fn an_annotation_is_merged(t: &Context, place: &Place) -> Result<()> {
+    let namespace = place.namespaces[0].as_str();
+    let mut api = Api::default();
+    let create = Op::CreatePod(Box::new(plain_pod(namespace, "q")));
+    let (here, there) = (api.call(&create, NOW), send(&t.client, &create).await?);
+    let (Outcome::Ok(Some(here)), Outcome::Ok(Some(there))) = (here, there) else {
+        return Err(Error::new("a pod is made"));
+    };
+    for (is_other, timed_out) in [(true, true), (false, true), (false, false), (false, false)] {
+        let call = |uid: &Uid| {
+            let uid = if is_other { Uid::new("other") } else { uid.clone() };
+            Op::AnnotateTimeout { pod: there.key.clone(), uid, timed_out }
+        };
+        let said = api.call(&call(&here.uid), NOW);
+        let told = send(&t.client, &call(&there.uid)).await?;
+        let code = |outcome: &Outcome| if let Outcome::Refused { code, .. } = outcome { *code } else { 200 };
+        let left = Objects::<Pod>::of(&t.client, namespace).get("q").await?;
+        let says = left.and_then(|pod| pod.metadata.annotations).is_some_and(|all| all.contains_key(TIMEOUT));
+        same(&json!([code(&said), !is_other && timed_out]), &json!([code(&told), says]))?;
+    }
+    Ok(())
 }
 
 /// The model and the server say the same.

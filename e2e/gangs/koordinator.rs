@@ -1,6 +1,8 @@
 //! Gangs of Koordinator's users: pods with its labels or annotations, and no TaskGroup but the ones that Gangline makes.
 
 use gangline::api::task_group::{Reservation, TaskGroup};
+use gangline::shim::dialect::koordinator::TIMEOUT;
+use http::Method;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
@@ -11,6 +13,7 @@ use crate::harness::context::{merge, phase};
 use crate::harness::words::{is_bound, status, why_waits};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::error::Result;
+use crate::support::policies::{Asker, SCHEDULER};
 
 pub(crate) fn tests() -> Vec<Test> {
     vec![
@@ -24,6 +27,11 @@ pub(crate) fn tests() -> Vec<Test> {
             "koordinator: of two gangs that do not fit together one runs, twenty times over",
             Needs::Nodes(2),
             in_turns,
+        ),
+        test(
+            "koordinator: a gang that times out says so on its pods, and nothing else of them is written",
+            Needs::Nodes(2),
+            late,
         ),
     ]
 }
@@ -167,7 +175,6 @@ async fn wrong(t: &mut Context) -> Result<()> {
         (json!({"min-available": "five"}), "min-available"),
         (json!({"network-topology-spec": "{}"}), "topology"),
         (json!({"groups": listed}), "must be namespace/name"),
-        (json!({"timeout": "true"}), "submit it again"),
     ]) {
         let gang = format!("wrong-{number}");
         t.pods().create(pod(t, &gang, 0, "1", &annotations(&gang, 1, &more))).await?;
@@ -243,7 +250,78 @@ async fn in_turns(t: &mut Context) -> Result<()> {
             for number in 0..5 {
                 t.pods().delete(&format!("{}-{number}", runs[0])).await?;
             }
+            for number in 0..5 {
+                t.pods().wait_gone(&format!("{}-{number}", runs[0])).await?;
+            }
         }
+    }
+    Ok(())
+}
+
+/// Whether a pod says that its gang has timed out.
+fn says_timed_out(pod: &Pod) -> bool {
+    pod.metadata.annotations.iter().flatten().any(|(key, value)| key == TIMEOUT && value == "true")
+}
+
+async fn late(t: &mut Context) -> Result<()> {
+    let declared = annotations("late", 3, &json!({"waiting-time": "2s"}));
+    for number in 0..3 {
+        t.pods().create(pod(t, "late", number, "10", &declared)).await?;
+    }
+    let of_gang = format!("{GANG}=late");
+    let all_say = |pods: &[&Pod]| pods.len() == 3 && pods.iter().all(|pod| says_timed_out(pod) && !is_bound(pod));
+    t.pods().wait_all(&of_gang, "say that their gang has timed out", all_say).await?;
+    let message = t.wait_pod_reason("late-0", "WaitTimeout").await?;
+    assert!(message.contains("(waitTimeoutSeconds)"), "{message}");
+    restrained(t).await?;
+    // Two of them fit.
+    let start = async {
+        t.groups().patch("late", json!({"spec": {"minMember": 2}})).await?;
+        wait_run(t, "late", 2).await
+    };
+    let pods = t.pods();
+    pods.always(
+        &of_gang,
+        "who says so has no node",
+        |pods| !pods.iter().any(|pod| says_timed_out(pod) && is_bound(pod)),
+        start,
+    )
+    .await?;
+    pods.wait_all(&of_gang, "say no more that it has", |pods| !pods.iter().any(|pod| says_timed_out(pod))).await?;
+    // Who brings it along declares nothing.
+    let brought = annotations("brought", 1, &json!({"timeout": "true"}));
+    t.pods().create(pod(t, "brought", 0, "1", &brought)).await?;
+    let message = t.wait_pod_reason("brought-0", "WaitTimeout").await?;
+    assert!(message.contains("submit it again"), "{message}");
+    assert!(t.groups().get("brought").await?.is_none());
+    Ok(())
+}
+
+/// Whoever has the scheduler's token can make nothing else of a pod.
+async fn restrained(t: &Context) -> Result<()> {
+    let scheduler = Asker::new(&t.cluster.kubeconfig, Some(SCHEDULER)).await?;
+    t.pods().create(t.pod("theirs", "1", json!({"spec": {"schedulerName": "another"}}))).await?;
+    let at = |pod: &str| format!("/api/v1/namespaces/{}/pods/{pod}?dryRun=All", t.namespace);
+    let annotated = |key: &str, value: Value| json!({"metadata": {"annotations": {key: value}}});
+    for (patch, why) in [
+        (annotated("stolen", json!("yes")), "another annotation"),
+        (annotated("stolen", json!("")), "an empty one"),
+        (annotated(&format!("{PREFIX}name"), json!("other")), "another annotation changed"),
+        (annotated(&format!("{PREFIX}name"), Value::Null), "another annotation taken away"),
+        (annotated(TIMEOUT, json!("false")), "another value"),
+        (json!({"metadata": {"labels": {"stolen": "yes"}}}), "a label"),
+        (json!({"metadata": {"finalizers": ["example.com/stuck"]}}), "a finalizer"),
+        (json!({"spec": {"activeDeadlineSeconds": 1}}), "its end"),
+    ] {
+        scheduler.refused(Method::PATCH, &at("late-0"), Some(&patch), why).await?;
+    }
+    let owner = json!({"apiVersion": "v1", "kind": "ConfigMap", "name": "c", "uid": "u"});
+    let owned = json!({"metadata": {"ownerReferences": [owner]}});
+    scheduler.refused(Method::PATCH, &at("late-0"), Some(&owned), "an owner").await?;
+    let says = annotated(TIMEOUT, json!("true"));
+    scheduler.refused(Method::PATCH, &at("theirs"), Some(&says), "a pod of another scheduler").await?;
+    for (patch, why) in [(says, "that it has timed out"), (annotated(TIMEOUT, Value::Null), "that it has not")] {
+        scheduler.expect(Method::PATCH, &at("late-0"), Some(&patch), 200, why).await?;
     }
     Ok(())
 }

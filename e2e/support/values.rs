@@ -60,6 +60,8 @@ const ARRIVE: &[(&str, &str)] = &[
         "apiGroups: [scheduling.sigs.k8s.io]\n    resources: [podgroups]\n    verbs: [list, watch, patch]",
     ),
     ("config.dialects={koordinator}", "name: gangline-self-restraint-podgroups"),
+    ("config.dialects={koordinator}", "name: gangline-self-restraint-pods\n"),
+    ("config.dialects={koordinator}", "apiGroups: [\"\"]\n    resources: [pods]\n    verbs: [patch]"),
     ("config.dialects={coscheduling}", "name: gangline-self-restraint-taskgroups"),
     ("config.dialects={coscheduling}", "resources: [taskgroups]\n    verbs: [patch]"),
     (

@@ -27,9 +27,17 @@ impl Controller {
             (Slot::Event, Target::Event(number)) => drop(self.matters.remove(&number)),
             (Slot::Status, target) => self.status_answered(&target, &verdict),
             (Slot::Condition, Target::Ask(ask)) => self.condition_answered(ask, &verdict),
+            (Slot::Annotate, Target::Ask(ask)) => self.timeout_answered(ask, &verdict),
             (Slot::Declare, Target::Group(key)) if matches!(verdict, Verdict::Gone) => self.want_declared(&key),
             (
-                Slot::Bind | Slot::Delete | Slot::Fail | Slot::Create | Slot::Declare | Slot::Condition | Slot::Event,
+                Slot::Bind
+                | Slot::Delete
+                | Slot::Fail
+                | Slot::Create
+                | Slot::Declare
+                | Slot::Condition
+                | Slot::Annotate
+                | Slot::Event,
                 Target::Ask(_)
                 | Target::Placeholder(_)
                 | Target::Group(_)
@@ -63,6 +71,7 @@ impl Controller {
                 | Slot::Create
                 | Slot::Declare
                 | Slot::Condition
+                | Slot::Annotate
                 | Slot::Status
                 | Slot::Event,
                 _,
@@ -165,6 +174,7 @@ impl Controller {
         match target {
             Target::Group(key) => {
                 self.ledger.group_mut(key).into_iter().for_each(|facts| facts.status.settle(written));
+                self.look_at_timeout_of(key);
             }
             Target::Queue(path) => {
                 self.ledger.queue_mut(path).into_iter().for_each(|facts| facts.status.settle(written));

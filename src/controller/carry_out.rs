@@ -45,7 +45,10 @@ impl Controller {
                 self.want_pod(Slot::Delete, ask, Urgency::Ordinary);
             }
             Decision::Fail(ask, reason, message) => self.fail(ask, reason, message),
-            Decision::ShowGroup(group) => self.show_group(group),
+            Decision::ShowGroup(group) => {
+                self.show_group(group);
+                self.look_at_timeout(group);
+            }
             Decision::Tell(group, code, sentence) => self.tell(group, code, sentence),
             Decision::TellAsk(ask, code, sentence) => self.tell_pod(ask, code, sentence),
             Decision::ShowAsk(ask) => self.show_ask(ask),
@@ -131,13 +134,17 @@ impl Controller {
         if is_other {
             self.want_status(&target, Urgency::Numbers, NUMBERS_EVERY_MS);
         }
+        if matches!(target, Target::Group(_)) {
+            self.look_at_timeout_of(key);
+        }
     }
 
     /// A pod was seen with a reason that is not the one for which it waits: somebody else wrote it, an earlier write of
     /// ours came late, or the watch shows a state from before our last write. The right reason is written again if the
-    /// wrong one stays.
+    /// wrong one stays. Likewise if it says, or does not, that its gang has timed out.
     pub(super) fn look_at_condition(&mut self, key: &Key) {
         let Some(ask) = self.ledger.ask(key) else { return };
+        self.look_at_timeout_said(ask);
         let said = self.ledger.pod(ask).and_then(PodName::reason_said);
         let is_other = said.is_some_and(|said| {
             self.core.ask_reason(ask).is_some_and(|reason| Code::from_name(said) != Some(reason.code()))
@@ -253,10 +260,12 @@ impl Controller {
                 self.outbox.settle(Slot::Delete, &target);
                 self.settle_failure(*ask);
                 self.outbox.cancel(Slot::Condition, &target);
+                self.outbox.cancel(Slot::Annotate, &target);
                 self.announced.remove(&target);
             }
             Event::GroupGone(key) => {
                 let target = Target::Group(key.clone());
+                self.given_up.remove(key);
                 self.outbox.cancel(Slot::Status, &target);
                 self.written.remove(&target);
                 self.announced.remove(&target);

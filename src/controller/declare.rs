@@ -28,45 +28,71 @@ use crate::shim::task_group::blueprint;
 /// Which pods declare which TaskGroups.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Declarations {
-    by_pod: BTreeMap<AskId, (Text, Vec<Key>)>,
-    /// The pods by name, since of several the first counts: each pod of a gang may declare it, and of these there are thousands.
-    by_group: BTreeMap<Key, BTreeSet<(Text, AskId)>>,
+    by_pod: BTreeMap<AskId, (Place, Vec<Key>)>,
+    /// The pods in their order, since of several the first counts: each pod of a gang may declare it, and of these there are
+    /// thousands.
+    by_group: BTreeMap<Key, BTreeSet<(Place, AskId)>>,
     /// Those that are there with another spec, and the pods that were told.
     different: BTreeSet<(Key, AskId)>,
     /// What was last told of the object of which each is made.
     told: BTreeMap<Key, Text>,
 }
 
+/// Where a pod stands among those that declare a TaskGroup: whether it says that its gang has timed out, and its name. Of one that
+/// says so nothing is made; it follows its TaskGroup like the others.
+type Place = (bool, Text);
+
+/// What a pod says of TaskGroups, compared with what it said before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Says {
+    /// The same, or nothing.
+    Nothing,
+    /// The same, but not any more that its gang has timed out.
+    Again,
+    /// Something else.
+    New,
+}
+
 /// So many pods of a gang are asked for what they declare, at most: nearly always all say the same.
 const ASKED: usize = 8;
 
 impl Declarations {
-    /// A pod declares these from now on, under its name, and no others. Returns whether it says something new, and what nobody
+    /// A pod declares these from now on, in this place, and no others. Returns what is new of what it says, and what nobody
     /// declares any more.
-    fn note(&mut self, ask: AskId, declared: Option<(Text, &[Key])>) -> (bool, Vec<Key>) {
+    fn note(&mut self, ask: AskId, declared: Option<(Place, &[Key])>) -> (Says, Vec<Key>) {
         let groups = declared.as_ref().map_or(&[][..], |(_, groups)| *groups);
         let before = self.by_pod.remove(&ask);
-        let is_new = declared.is_some() && before.as_ref().map(|(_, groups)| &**groups) != Some(groups);
+        let says = match (&before, &declared) {
+            (_, None) => Says::Nothing,
+            (Some((was, before)), Some((is, _))) if **before == *groups => {
+                if was.0 && !is.0 {
+                    Says::Again
+                } else {
+                    Says::Nothing
+                }
+            }
+            (Some(_) | None, Some(_)) => Says::New,
+        };
         let mut over = Vec::new();
-        for (name, group) in before.iter().flat_map(|(name, before)| before.iter().map(move |group| (name, group))) {
+        for (place, group) in before.iter().flat_map(|(place, before)| before.iter().map(move |group| (place, group))) {
+            let pods = self.by_group.entry(group.clone()).or_default();
+            pods.remove(&(place.clone(), ask));
             if groups.contains(group) {
                 continue;
             }
             self.different.remove(&(group.clone(), ask));
-            let pods = self.by_group.entry(group.clone()).or_default();
-            pods.remove(&(name.clone(), ask));
             if pods.is_empty() {
                 self.by_group.remove(group);
                 over.push(group.clone());
             }
         }
-        if let Some((name, groups)) = declared {
+        if let Some((place, groups)) = declared {
             for group in groups {
-                self.by_group.entry(group.clone()).or_default().insert((name.clone(), ask));
+                self.by_group.entry(group.clone()).or_default().insert((place.clone(), ask));
             }
-            self.by_pod.insert(ask, (name, groups.to_vec()));
+            self.by_pod.insert(ask, (place, groups.to_vec()));
         }
-        (is_new, over)
+        (says, over)
     }
 
     /// How many pods declare something, and of how many objects something was told.
@@ -80,7 +106,7 @@ impl Controller {
     pub(super) fn hear_of_declarations(&mut self, event: &Event) {
         match event {
             Event::Ask(ask, _) => self.note_declared(*ask),
-            Event::AskGone(ask) => drop(self.note_groups(*ask, None)),
+            Event::AskGone(ask) => _ = self.note_groups(*ask, None),
             Event::Group(key, _) | Event::GroupRead(key, _) => {
                 self.outbox.settle(Slot::Declare, &Target::Group(key.clone()));
                 self.want_declared(key);
@@ -110,11 +136,14 @@ impl Controller {
 
     fn note_declared(&mut self, ask: AskId) {
         let Some(pod) = self.ledger.pod(ask) else { return };
-        let (own, warnings) = (pod.key.clone(), pod.warnings().join("; "));
+        let (own, warnings, has_timed_out) = (pod.key.clone(), pod.warnings().join("; "), pod.timed_out == Some(true));
         let names = self.ledger.declares(ask);
         let groups: Option<Vec<Key>> = names.map(|names| names.iter().map(|name| own.beside(name)).collect());
-        if !self.note_groups(ask, groups.as_deref().map(|groups| (own.name, groups))) {
-            return;
+        let declared = groups.as_deref().map(|groups| ((has_timed_out, own.name), groups));
+        match self.note_groups(ask, declared) {
+            Says::Nothing => return,
+            Says::Again => return groups.iter().flatten().for_each(|key| self.want_declared(key)),
+            Says::New => {}
         }
         if !warnings.is_empty() {
             self.tell_pod(ask, Code::DeclarationAdjusted, escape::message(&warnings));
@@ -204,9 +233,9 @@ impl Controller {
         }
     }
 
-    /// Whether a pod says something new by declaring these.
-    fn note_groups(&mut self, ask: AskId, declared: Option<(Text, &[Key])>) -> bool {
-        let (is_new, over) = self.declarations.note(ask, declared);
+    /// What is new of what a pod says by declaring these.
+    fn note_groups(&mut self, ask: AskId, declared: Option<(Place, &[Key])>) -> Says {
+        let (says, over) = self.declarations.note(ask, declared);
         for key in over {
             let target = Target::Group(key.clone());
             self.outbox.cancel(Slot::Declare, &target);
@@ -215,7 +244,7 @@ impl Controller {
                 self.announced.remove(&target);
             }
         }
-        is_new
+        says
     }
 
     /// Wants a TaskGroup to be made, if it is declared and not there; or edited, if the object of which it was made has been.
@@ -232,7 +261,7 @@ impl Controller {
     }
 
     /// The declaration that counts: of several pods that of the first by name, which is the same after a restart. One that names an
-    /// object which is not there or wrong says nothing.
+    /// object which is not there or wrong, or says that its gang has timed out, says nothing.
     fn declared(&self, key: &Key) -> Option<(AskId, Arc<Declared>)> {
         let mut pods = self.declarations.by_group.get(key)?.iter().take(ASKED);
         pods.find_map(|(_, ask)| Some((*ask, self.ledger.declared(*ask, &key.name)?)))

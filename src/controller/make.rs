@@ -62,6 +62,7 @@ impl Controller {
             (Slot::Create, Target::Placeholder(name)) => self.make_placeholder(name),
             (Slot::Declare, Target::Group(key)) => self.make_declared(key),
             (Slot::Condition, Target::Ask(ask)) => self.make_condition(*ask),
+            (Slot::Annotate, Target::Ask(ask)) => self.make_timeout(*ask),
             (Slot::Status, Target::Group(key)) => self.make_group_status(key),
             (Slot::Status, Target::Queue(path)) => self.make_queue_status(path),
             (Slot::Status, Target::PodGroup(system, key)) => self.make_pod_group_status(*system, key),
@@ -73,6 +74,7 @@ impl Controller {
                 | Slot::Create
                 | Slot::Declare
                 | Slot::Condition
+                | Slot::Annotate
                 | Slot::Status
                 | Slot::Event,
                 Target::Ask(_)

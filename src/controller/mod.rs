@@ -18,6 +18,7 @@ pub mod settings;
 mod state;
 pub mod stats;
 pub mod target;
+mod timed_out;
 pub mod turn;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,6 +76,8 @@ pub struct Controller {
     written: BTreeMap<Target, Written>,
     denied: Denied,
     declarations: Declarations,
+    /// Whether the gang of each TaskGroup is given up by its wait timeout, as its pods are to say in Koordinator's words.
+    given_up: BTreeMap<Key, bool>,
     decided: BTreeMap<&'static str, u64>,
     audits: u64,
     violations: u64,
@@ -136,6 +139,7 @@ impl Controller {
             written: BTreeMap::new(),
             denied: Denied::default(),
             declarations: Declarations::default(),
+            given_up: BTreeMap::new(),
             decided: BTreeMap::new(),
             audits: 0,
             violations: 0,

@@ -62,6 +62,7 @@ impl Controller {
             written,
             denied: _,
             declarations,
+            given_up,
             decided: _,
             audits: _,
             violations: _,
@@ -80,6 +81,7 @@ impl Controller {
             ("follows", follows.len()),
             ("written", written.len()),
             ("declarations", declarations.len()),
+            ("TaskGroups given up, or not", given_up.len()),
         ];
         let own = own.into_iter().filter(|(_, count)| *count > 0).map(|(name, _)| name);
         own.chain(ledger.leftovers()).chain(core.leftovers()).collect()

@@ -110,7 +110,8 @@ codes! {
          again when its spec is changed, or its pods are gone and others come.";
     WaitTimeout, Anew, Warning,
         "Not all of the gang found nodes within waitTimeoutSeconds after some did. It is looked at again when its spec is \
-         changed, or its pods are gone and others come.";
+         changed, or its pods are gone and others come. Or a pod says of itself that its gang timed out \
+         (gang.scheduling.koordinator.sh/timeout): delete it and submit it again, or remove the annotation.";
     ApplicationClosed, Others, Warning,
         "The application goes on without this TaskGroup, which it does not list or which differs from it.";
     TaskGroupNotFound, Arrivals, Warning,

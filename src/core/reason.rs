@@ -64,6 +64,8 @@ pub enum Objection {
         /// Everything that is wrong.
         problems: Vec<SpecError>,
     },
+    /// It says itself, in an annotation of this name, that its gang has timed out.
+    GivenUp(&'static str),
 }
 
 impl Objection {
@@ -73,6 +75,7 @@ impl Objection {
             Self::Unsupported(_) => Code::UnsupportedConstraint,
             Self::OtherDialect(_) => Code::DialectNotSupported,
             Self::Misdeclared { .. } => Code::InvalidDeclaration,
+            Self::GivenUp(_) => Code::WaitTimeout,
         }
     }
 
@@ -82,6 +85,7 @@ impl Objection {
             Self::Unsupported(Unsupported { field }) => field,
             Self::OtherDialect(found) => &found.marker,
             Self::Misdeclared { problems, .. } => problems.first().map_or("a declaration", |problem| &problem.field),
+            Self::GivenUp(annotation) => annotation,
         }
     }
 }
@@ -102,6 +106,11 @@ impl fmt::Display for Objection {
                 let problems = problems.join("; ");
                 write!(f, "what the pod says in the words of {system} is wrong, so it is not placed: {problems}")
             }
+            Self::GivenUp(annotation) => write!(
+                f,
+                "the annotation {annotation} says that the gang of the pod has timed out, so the pod is placed no more: delete \
+                 the pod and submit it again, or remove the annotation"
+            ),
         }
     }
 }

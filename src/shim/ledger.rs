@@ -177,10 +177,11 @@ impl Ledger {
         Some(declares.iter().map(|declared| &declared.name).chain(named).cloned().collect())
     }
 
-    /// The TaskGroup of this name as a pod declares it, if it does and the object that it names is there and right.
+    /// The TaskGroup of this name as a pod declares it, if it does and the object that it names is there and right. Of a gang that
+    /// has timed out, as the pod says, none is made.
     pub fn declared(&self, ask: AskId, name: &str) -> Option<Arc<Declared>> {
         let pod = self.pod(ask)?;
-        let spoken = pod.spoken()?;
+        let spoken = pod.spoken().filter(|spoken| !spoken.has_timed_out())?;
         let own = spoken.declares.iter().find(|declared| *declared.name == *name).cloned();
         own.or_else(|| {
             let object = spoken.refers.as_ref().filter(|object| *object.name == *name)?;

@@ -98,6 +98,15 @@ pub enum Op {
         /// The condition.
         condition: Box<PodCondition>,
     },
+    /// PATCH (merge) the annotation of a pod that says, in Koordinator's words, that its gang has timed out, with its UID.
+    AnnotateTimeout {
+        /// The pod.
+        pod: Key,
+        /// Its UID.
+        uid: Uid,
+        /// Whether it is to say so; else the annotation is taken away.
+        timed_out: bool,
+    },
     /// PATCH (JSON) the status of a TaskGroup, with its UID.
     PatchTaskGroupStatus {
         /// The TaskGroup.
@@ -148,6 +157,7 @@ impl Op {
             Self::EditTaskGroup { .. } => ("taskgroups", "patch"),
             Self::GetPod { .. } => ("pods", "get"),
             Self::FailPod { .. } | Self::PatchPodCondition { .. } => ("pods/status", "patch"),
+            Self::AnnotateTimeout { .. } => ("pods", "patch"),
             Self::PatchTaskGroupStatus { .. } => ("taskgroups/status", "patch"),
             Self::PatchQueueStatus { .. } => ("queues/status", "patch"),
             Self::PatchPodGroupStatus { system: System::Koordinator, .. } => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::{ContainerState, Pod, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::dialect::{self, Dialect, Spoken};
+use super::dialect::{self, Dialect, Spoken, koordinator};
 use super::escape::bounded;
 use super::{constraints, foreign, mark, placeholder, requests, submitter, syntax};
 use crate::api::names;
@@ -273,6 +273,9 @@ fn objection(
     }
     if let Some(Spoken { system, problems, .. }) = spoken.filter(|spoken| !spoken.problems.is_empty()) {
         return Some(Objection::Misdeclared { system, problems: problems.clone() });
+    }
+    if spoken.is_some_and(Spoken::has_timed_out) {
+        return Some(Objection::GivenUp(koordinator::TIMEOUT));
     }
     if let Some(marker) = foreign() {
         return Some(Objection::OtherDialect(marker));

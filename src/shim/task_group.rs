@@ -186,7 +186,7 @@ fn deadlines(status: &TaskGroupStatus) -> Deadlines {
 }
 
 /// `TimedOut=True`, with the reason of a timeout that ends a reservation.
-fn timed_out(status: &TaskGroupStatus) -> Option<TimedOut> {
+pub fn timed_out(status: &TaskGroupStatus) -> Option<TimedOut> {
     let condition = status.conditions.iter().find(|said| said.type_ == TIMED_OUT && said.status == "True")?;
     let ends_one = [Deadline::Admission, Deadline::Placeholder, Deadline::Wait];
     let what = ends_one.into_iter().find(|what| what.code().name() == condition.reason)?;

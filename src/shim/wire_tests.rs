@@ -187,6 +187,16 @@ fn requests_are_what_the_server_expects() {
             }),
         ),
         (
+            Op::AnnotateTimeout { pod: key(), uid: uid(), timed_out: true },
+            "PATCH /api/v1/namespaces/data/pods/worker-0?fieldManager=gangline&timeout=10s application/merge-patch+json",
+            json!({"metadata": {"uid": "c4f15988", "annotations": {"gang.scheduling.koordinator.sh/timeout": "true"}}}),
+        ),
+        (
+            Op::AnnotateTimeout { pod: key(), uid: uid(), timed_out: false },
+            "PATCH /api/v1/namespaces/data/pods/worker-0?fieldManager=gangline&timeout=10s application/merge-patch+json",
+            json!({"metadata": {"uid": "c4f15988", "annotations": {"gang.scheduling.koordinator.sh/timeout": null}}}),
+        ),
+        (
             Op::PatchTaskGroupStatus { group: Key::new("data", "g"), uid: uid(), status: Box::new(status.clone()) },
             "PATCH /apis/gangline.dev/v1alpha1/namespaces/data/taskgroups/g/status?fieldManager=gangline&timeout=10s \
              application/json-patch+json",

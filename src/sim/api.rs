@@ -14,6 +14,7 @@ use super::store::{Store, generated, kind, metadata, metadata_mut, seen};
 use super::{defaults, edit, schema};
 use crate::core::base::ids::{Key, Uid};
 use crate::core::time::Wall;
+use crate::shim::dialect::koordinator::{TIMED_OUT, TIMEOUT};
 use crate::shim::dialect::pod_group::PodGroupStatus;
 use crate::shim::observation::{Body, Outcome, Seen};
 use crate::shim::op::{Kind, Op};
@@ -81,6 +82,7 @@ impl Api {
                 set_condition(pod, condition);
                 Ok(())
             }),
+            Op::AnnotateTimeout { pod, uid, timed_out } => self.annotate_timeout(pod, uid, *timed_out),
             Op::PatchTaskGroupStatus { group, uid, status } => self.change(Kind::TaskGroup, group, uid, |body| {
                 if let Body::TaskGroup(group) = body {
                     Arc::make_mut(group).status = Some((**status).clone());
@@ -112,6 +114,20 @@ impl Api {
             Ok(seen) => Outcome::Ok(seen.filter(|_| matches!(op, Op::CreatePod(_))).map(Box::new)),
             Err(refusal) => refusal,
         }
+    }
+
+    /// A merge: what is to be taken away need not be there.
+    fn annotate_timeout(&mut self, pod: &Key, uid: &Uid, timed_out: bool) -> Answer {
+        self.change_pod(pod, |pod| {
+            expect_uid(pod, uid, 422, "Invalid")?;
+            if timed_out {
+                let own = pod.metadata.annotations.get_or_insert_default();
+                own.insert(TIMEOUT.to_owned(), TIMED_OUT.to_owned());
+            } else {
+                pod.metadata.annotations.iter_mut().for_each(|own| drop(own.remove(TIMEOUT)));
+            }
+            Ok(())
+        })
     }
 
     /// A Binding is something new in its namespace.

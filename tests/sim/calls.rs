@@ -389,7 +389,8 @@ fn name(op: &Op) -> String {
         | Op::DeletePod { pod, .. }
         | Op::FailPod { pod, .. }
         | Op::GetPod { pod }
-        | Op::PatchPodCondition { pod, .. } => pod.to_string(),
+        | Op::PatchPodCondition { pod, .. }
+        | Op::AnnotateTimeout { pod, .. } => pod.to_string(),
         Op::CreatePod(pod) => pod.metadata.name.clone().unwrap_or_default(),
         Op::CreateTaskGroup(group) => group.metadata.name.clone().unwrap_or_default(),
         Op::EditTaskGroup { group, .. } => group.to_string(),

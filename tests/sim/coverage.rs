@@ -93,6 +93,7 @@ impl Coverage {
             | Op::CreateTaskGroup(_)
             | Op::EditTaskGroup { .. }
             | Op::GetPod { .. }
+            | Op::AnnotateTimeout { .. }
             | Op::PatchPodGroupStatus { .. } => Vec::new(),
         };
         self.reached.extend(codes.into_iter().map(|code| format!("reason {code}")));

@@ -77,6 +77,7 @@ impl World {
             | Op::FailPod { .. }
             | Op::GetPod { .. }
             | Op::PatchPodCondition { .. }
+            | Op::AnnotateTimeout { .. }
             | Op::PatchQueueStatus { .. }
             | Op::PatchPodGroupStatus { .. }
             | Op::CreateEvent(_) => {}

@@ -126,6 +126,7 @@ impl Calls {
             | Op::EditTaskGroup { .. }
             | Op::GetPod { .. }
             | Op::PatchPodCondition { .. }
+            | Op::AnnotateTimeout { .. }
             | Op::PatchTaskGroupStatus { .. }
             | Op::PatchQueueStatus { .. }
             | Op::PatchPodGroupStatus { .. }

@@ -47,6 +47,7 @@ impl Process {
                 self.judge_counts(group, &status.counts)
             }
             Op::PatchPodCondition { pod, uid, condition: _ } => self.judge_uid(Kind::Pod, pod, uid),
+            Op::AnnotateTimeout { pod, uid, timed_out: _ } => self.judge_uid(Kind::Pod, pod, uid),
             Op::PatchQueueStatus { queue, uid, status: _ } => {
                 self.judge_uid(Kind::Queue, &Key::cluster(queue.clone()), uid)
             }

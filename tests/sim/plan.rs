@@ -228,8 +228,8 @@ impl Denied {
             Op::PatchQueueStatus { .. } => matches!(self, Self::QueueStatuses),
             Op::CreateEvent(_) => matches!(self, Self::Events),
             Op::CreateTaskGroup(_) => matches!(self, Self::GroupCreations),
-            // Nobody plays with PodGroups.
-            Op::PatchPodGroupStatus { .. } | Op::EditTaskGroup { .. } => false,
+            // Nobody plays with PodGroups, nor in Koordinator's words.
+            Op::PatchPodGroupStatus { .. } | Op::EditTaskGroup { .. } | Op::AnnotateTimeout { .. } => false,
         }
     }
 }

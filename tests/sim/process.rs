@@ -527,6 +527,7 @@ impl Process {
             | Op::EditTaskGroup { .. }
             | Op::GetPod { .. }
             | Op::PatchPodCondition { .. }
+            | Op::AnnotateTimeout { .. }
             | Op::PatchTaskGroupStatus { .. }
             | Op::PatchQueueStatus { .. }
             | Op::PatchPodGroupStatus { .. }

@@ -75,6 +75,7 @@ pub(crate) fn deeds(plan: &Plan, order: Option<u64>) -> Vec<String> {
         | Op::CreateTaskGroup(_)
         | Op::EditTaskGroup { .. }
         | Op::PatchPodCondition { .. }
+        | Op::AnnotateTimeout { .. }
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }
         | Op::PatchPodGroupStatus { .. }

@@ -4,7 +4,7 @@ use super::want::Slot;
 use crate::controller::bucket::{Bucket, Rate};
 use crate::core::time::Mono;
 
-/// Failures, conditions and status each: a twentieth of what a small control plane takes (about 1700 writes a second,
+/// Failures, conditions, annotations and status each: a twentieth of what a small control plane takes (about 1700 writes a second,
 /// measured); the burst lets a few hundred gangs change state at once, or a gang of a few hundred fail.
 const PATCH: Rate = Rate { per_second: 100, burst: 200 };
 /// Events are kept for an hour by the server and read by people: the rate of client-go's event broadcaster is lower.
@@ -15,6 +15,7 @@ const EVENT: Rate = Rate { per_second: 20, burst: 50 };
 pub(super) struct Buckets {
     failure: Bucket,
     condition: Bucket,
+    annotation: Bucket,
     status: Bucket,
     event: Bucket,
 }
@@ -22,7 +23,7 @@ pub(super) struct Buckets {
 impl Default for Buckets {
     fn default() -> Self {
         let patch = Bucket::full(PATCH);
-        Self { failure: patch, condition: patch, status: patch, event: Bucket::full(EVENT) }
+        Self { failure: patch, condition: patch, annotation: patch, status: patch, event: Bucket::full(EVENT) }
     }
 }
 
@@ -33,6 +34,7 @@ impl Buckets {
             Slot::Bind | Slot::Delete | Slot::Create | Slot::Declare => now,
             Slot::Fail => self.failure.when(now),
             Slot::Condition => self.condition.when(now),
+            Slot::Annotate => self.annotation.when(now),
             Slot::Status => self.status.when(now),
             Slot::Event => self.event.when(now),
         }
@@ -44,6 +46,7 @@ impl Buckets {
             Slot::Bind | Slot::Delete | Slot::Create | Slot::Declare => {}
             Slot::Fail => self.failure.take(now),
             Slot::Condition => self.condition.take(now),
+            Slot::Annotate => self.annotation.take(now),
             Slot::Status => self.status.take(now),
             Slot::Event => self.event.take(now),
         }

@@ -3,7 +3,7 @@
 //! Pure (design 02, 2.1). An entry is one thing that is wanted of one object; it is made into an [`Op`] only when it
 //! leaves, so that it carries the UID and text of that moment. Rules:
 //!
-//! - bind > delete > fail > create > condition > status > event; within one of them first what is [`Urgency::Next`], then
+//! - bind > delete > fail > create > declare > condition > annotate > status > event; within one of them first what is [`Urgency::Next`], then
 //!   `Ordinary`, then `Numbers`, each in order of arrival;
 //! - one call per Kubernetes object at a time;
 //! - at most 64 calls in flight, fewer of a slot that is in trouble;

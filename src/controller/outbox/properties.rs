@@ -59,6 +59,7 @@ fn make((slot, which): &Name) -> Op {
         Slot::Create => Op::CreatePod(Box::default()),
         Slot::Declare => Op::CreateTaskGroup(Box::new(TaskGroup::new("g", TaskGroupSpec::default()))),
         Slot::Condition => Op::PatchPodCondition { pod, uid, condition: Box::default() },
+        Slot::Annotate => Op::AnnotateTimeout { pod, uid, timed_out: true },
         Slot::Status => Op::PatchTaskGroupStatus { group: pod, uid, status: Box::default() },
         Slot::Event => Op::CreateEvent(Box::default()),
     }
@@ -121,7 +122,9 @@ impl World {
         for call in calls {
             let object = |op: &Op| match op {
                 Op::Bind { pod, .. } | Op::DeletePod { pod, .. } | Op::GetPod { pod } => Some(pod.clone()),
-                Op::FailPod { pod, .. } | Op::PatchPodCondition { pod, .. } => Some(pod.clone()),
+                Op::FailPod { pod, .. } | Op::PatchPodCondition { pod, .. } | Op::AnnotateTimeout { pod, .. } => {
+                    Some(pod.clone())
+                }
                 Op::PatchTaskGroupStatus { group, .. } | Op::PatchPodGroupStatus { group, .. } => Some(group.clone()),
                 Op::PatchQueueStatus { .. }
                 | Op::CreatePod(_)

@@ -34,6 +34,7 @@ fn op(slot: Slot, key: &str) -> Op {
         Slot::Create => Op::CreatePod(Box::default()),
         Slot::Declare => Op::CreateTaskGroup(Box::new(TaskGroup::new("g", TaskGroupSpec::default()))),
         Slot::Condition => Op::PatchPodCondition { pod, uid, condition: Box::default() },
+        Slot::Annotate => Op::AnnotateTimeout { pod, uid, timed_out: true },
         Slot::Status => Op::PatchTaskGroupStatus { group: pod, uid, status: Box::default() },
         Slot::Event => Op::CreateEvent(Box::default()),
     }
@@ -168,6 +169,11 @@ fn every_answer_to_every_slot() {
         (Slot::Status, vec![refused(403)], "patch:denied patch"),
         (Slot::Status, vec![refused(422)], "patch:refused"),
         (Slot::Condition, vec![Unknown, ok()], "patch:- patch:done"),
+        (Slot::Annotate, vec![ok()], "patch:done"),
+        (Slot::Annotate, vec![refused(403), ok()], "patch:denied patch:done"),
+        (Slot::Annotate, vec![refused(422)], "patch:refused"),
+        (Slot::Annotate, vec![refused(404)], "patch:gone"),
+        (Slot::Annotate, vec![Unknown, ok()], "patch:- patch:done"),
         (Slot::Event, vec![ok()], "create:done"),
         (Slot::Event, vec![Unknown, refused(409)], "create:- create:done"),
         (Slot::Event, vec![Unknown, Unknown, Unknown], "create:- create:- create:refused"),
@@ -246,6 +252,7 @@ fn the_order_is_by_slot_and_then_by_arrival() {
     for (slot, key) in [
         (Slot::Event, "e"),
         (Slot::Status, "s"),
+        (Slot::Annotate, "a"),
         (Slot::Condition, "k"),
         (Slot::Create, "c"),
         (Slot::Fail, "f"),
@@ -260,7 +267,7 @@ fn the_order_is_by_slot_and_then_by_arrival() {
         order.push(*key);
         Ok(op(slot, key))
     });
-    assert_eq!(order, ["b2", "b1", "d", "f", "c", "k", "s", "e"]);
+    assert_eq!(order, ["b2", "b1", "d", "f", "c", "k", "a", "s", "e"]);
 }
 
 /// A call that is `Next` leaves even if its own slot may have no more calls in flight; not if no call at all may be

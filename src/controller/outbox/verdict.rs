@@ -116,9 +116,10 @@ pub(super) fn judge(slot: Slot, sent: Sent, attempt: u32, rule: Rule, outcome: O
         (Sent::Look(look), _) => looked(slot, look, attempt, answer),
         (Sent::Text, Slot::Event) => told(attempt, answer),
         (Sent::Text, Slot::Declare) => declared(answer),
-        (Sent::Text, Slot::Bind | Slot::Delete | Slot::Fail | Slot::Create | Slot::Condition | Slot::Status) => {
-            patched(attempt, answer)
-        }
+        (
+            Sent::Text,
+            Slot::Bind | Slot::Delete | Slot::Fail | Slot::Create | Slot::Condition | Slot::Annotate | Slot::Status,
+        ) => patched(attempt, answer),
     }
 }
 
@@ -163,9 +164,14 @@ fn looked(slot: Slot, look: Look, attempt: u32, answer: Answer) -> Next {
         Answer::Removed => Next::End(Verdict::Gone),
         Answer::Missing(_) => match slot {
             Slot::Create => not_yet(look, attempt, None),
-            Slot::Bind | Slot::Delete | Slot::Fail | Slot::Declare | Slot::Condition | Slot::Status | Slot::Event => {
-                Next::End(Verdict::Gone)
-            }
+            Slot::Bind
+            | Slot::Delete
+            | Slot::Fail
+            | Slot::Declare
+            | Slot::Condition
+            | Slot::Annotate
+            | Slot::Status
+            | Slot::Event => Next::End(Verdict::Gone),
         },
         Answer::Done(None) => {
             let why = look.why.clone();
@@ -222,6 +228,7 @@ fn not_yet(look: Look, attempt: u32, seen: Option<Box<Seen>>) -> Next {
         | Op::CreateTaskGroup(_)
         | Op::EditTaskGroup { .. }
         | Op::PatchPodCondition { .. }
+        | Op::AnnotateTimeout { .. }
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }
         | Op::PatchPodGroupStatus { .. }
@@ -234,7 +241,7 @@ fn not_yet(look: Look, attempt: u32, seen: Option<Box<Seen>>) -> Next {
     Next::Go { step: again(op, doubt), pace, why }
 }
 
-/// Answer to a patch of a condition or status.
+/// Answer to a patch of a condition, annotation or status.
 fn patched(attempt: u32, answer: Answer) -> Next {
     match answer {
         Answer::Done(_) => Next::End(Verdict::Done(None)),
@@ -287,6 +294,7 @@ fn target_uid(op: &Op) -> Option<&Uid> {
         | Op::EditTaskGroup { .. }
         | Op::GetPod { .. }
         | Op::PatchPodCondition { .. }
+        | Op::AnnotateTimeout { .. }
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }
         | Op::PatchPodGroupStatus { .. }
@@ -305,6 +313,7 @@ fn node(op: &Op) -> Option<&str> {
         | Op::EditTaskGroup { .. }
         | Op::GetPod { .. }
         | Op::PatchPodCondition { .. }
+        | Op::AnnotateTimeout { .. }
         | Op::PatchTaskGroupStatus { .. }
         | Op::PatchQueueStatus { .. }
         | Op::PatchPodGroupStatus { .. }

@@ -20,6 +20,8 @@ pub enum Slot {
     Declare,
     /// Condition of a waiting pod.
     Condition,
+    /// Annotation of a pod whose gang has timed out, or goes on again.
+    Annotate,
     /// Status of a TaskGroup or Queue.
     Status,
     /// Event.
@@ -28,26 +30,35 @@ pub enum Slot {
 
 impl Slot {
     /// All of them, in order.
-    pub const ALL: [Self; 8] =
-        [Self::Bind, Self::Delete, Self::Fail, Self::Create, Self::Declare, Self::Condition, Self::Status, Self::Event];
+    pub const ALL: [Self; 9] = [
+        Self::Bind,
+        Self::Delete,
+        Self::Fail,
+        Self::Create,
+        Self::Declare,
+        Self::Condition,
+        Self::Annotate,
+        Self::Status,
+        Self::Event,
+    ];
 
     /// Whether it puts something into words for people.
     pub const fn is_text(self) -> bool {
         match self {
             Self::Condition | Self::Status | Self::Event => true,
-            Self::Bind | Self::Delete | Self::Fail | Self::Create | Self::Declare => false,
+            Self::Bind | Self::Delete | Self::Fail | Self::Create | Self::Declare | Self::Annotate => false,
         }
     }
 
     /// Whether each try of it is made of what is so then, whatever became of the one before.
     pub(super) const fn is_made_anew(self) -> bool {
-        self.is_text() || matches!(self, Self::Declare)
+        self.is_text() || matches!(self, Self::Declare | Self::Annotate)
     }
 
     /// Whether it writes what is true at the time: wanted again in flight, it is sent again.
     pub(super) const fn is_patch(self) -> bool {
         match self {
-            Self::Declare | Self::Condition | Self::Status => true,
+            Self::Declare | Self::Condition | Self::Annotate | Self::Status => true,
             Self::Bind | Self::Delete | Self::Fail | Self::Create | Self::Event => false,
         }
     }

@@ -24,9 +24,9 @@ const fn most(slot: Slot) -> usize {
         Slot::Delete => 16,
         // A gang of hundreds has failed within a second.
         Slot::Fail => 2,
-        Slot::Create => 19,
+        Slot::Create => 17,
         Slot::Declare | Slot::Condition | Slot::Status => 3,
-        Slot::Event => 2,
+        Slot::Annotate | Slot::Event => 2,
     }
 }
 

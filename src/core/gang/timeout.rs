@@ -1,6 +1,6 @@
 //! Timeouts: what may last only so long, and what becomes of a gang where it lasts longer (01, 1.7).
 
-use crate::core::base::ids::{AppId, AskId, GangId, Text};
+use crate::core::base::ids::{AppId, AskId, GangId, GroupId, Text};
 use crate::core::codes::Code;
 use crate::core::decision::{Decision, TerminationType};
 use crate::core::event::{Place, Style};
@@ -287,6 +287,26 @@ impl Scheduler {
         };
         let made = Wall(ask.spec.created.saturating_mul(1_000));
         waits && !ask.is_placeholder() && ask.state == AskState::Waiting && until.is_some_and(|until| made <= until)
+    }
+
+    /// Whether the gang of a task group is given up, since not all of it found nodes within `waitTimeoutSeconds`. `None` where it
+    /// is not and does not go on either: before it is judged, where it is refused for something else, or over.
+    pub fn is_given_up(&self, id: GroupId) -> Option<bool> {
+        let app = &self.books.apps[self.books.groups.get(id)?.app?];
+        match app.state() {
+            AppState::Rejected => {
+                let what = app.timed_out.as_ref().map(|timed_out| timed_out.what);
+                (what == Some(Deadline::Wait)).then_some(true)
+            }
+            AppState::Accepted | AppState::Resuming | AppState::Running | AppState::Waiting => Some(false),
+            AppState::New | AppState::Completed | AppState::Killed => None,
+        }
+    }
+
+    /// Whether a pod without a node was there when its application timed out.
+    pub fn is_left_of_timed_out(&self, id: AskId) -> bool {
+        let app = self.books.asks.get(id).and_then(|ask| ask.app);
+        app.is_some_and(|app| self.is_of_timed_out(app, id))
     }
 
     /// An application that timed out before its start begins a new life when none of its pods is left and others have

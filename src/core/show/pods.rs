@@ -8,7 +8,7 @@ use crate::core::model::lifecycle::AppState;
 use crate::core::model::seat::SeatState;
 use crate::core::model::turn::PodLine;
 use crate::core::place::overlay::Scratch;
-use crate::core::reason::{AskReason, Reason, RejectReason};
+use crate::core::reason::{AskReason, Objection, Reason, RejectReason};
 use crate::core::show::lacks::Lacks;
 use crate::core::show::report::join;
 use crate::core::step::Scheduler;
@@ -28,7 +28,7 @@ impl Scheduler {
             return self.held_reason(ask);
         }
         match &ask.spec.place {
-            Place::Refused(objection) => return Some(AskReason::Refused(objection.clone())),
+            Place::Refused(objection) => return Some(self.refused_reason(id, objection)),
             Place::Gated | Place::On { .. } | Place::Succeeded | Place::Failed { .. } => return None,
             Place::Pending => {}
         }
@@ -43,6 +43,16 @@ impl Scheduler {
             (None, Some(group)) => self.groupless_reason(ask.spec.declared_by.clone(), group),
             (Some(app), group) => self.member_reason(id, app, group),
         }
+    }
+
+    /// Why a pod is given no node. One that says itself that its gang has timed out is told what is said of the gang, as long as
+    /// that is refused.
+    fn refused_reason(&self, id: AskId, objection: &Objection) -> AskReason {
+        let ask = &self.books.asks[id];
+        let is_refused = |app: &AppId| self.books.apps[*app].state() == AppState::Rejected;
+        let app = ask.app.filter(is_refused).filter(|_| matches!(objection, Objection::GivenUp(_)));
+        let of_gang = app.and_then(|app| self.member_reason(id, app, ask.group));
+        of_gang.unwrap_or_else(|| AskReason::Refused(Box::new(objection.clone())))
     }
 
     /// A swap goes on by itself within moments, unless the placeholder cannot be deleted.

@@ -60,8 +60,10 @@ const GANG_GROUPS: &str = "gang.scheduling.koordinator.sh/gang-groups";
 const POLICY: &str = "gang.scheduling.koordinator.sh/match-policy";
 /// Annotation with the same meaning, where that one is empty.
 const POLICY_ALIAS: &str = "pod-group.scheduling.sigs.k8s.io/match-policy";
-/// Annotation: the pod's gang has timed out.
-const TIMEOUT: &str = "gang.scheduling.koordinator.sh/timeout";
+/// Annotation: the pod's gang has timed out, if it says [`TIMED_OUT`]. It is written, too (ADR 42).
+pub const TIMEOUT: &str = "gang.scheduling.koordinator.sh/timeout";
+/// The one value that means something there.
+pub const TIMED_OUT: &str = "true";
 
 /// The labels that are read.
 const LABELS: [&str; 2] = [NAME_LABEL, MIN_LABEL];
@@ -87,7 +89,8 @@ pub fn read(pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
     }
     reading.refuse_what_is_not_read();
     let queue = coscheduling::queue(pod, &mut reading.errors);
-    let spoken = Spoken { system: SYSTEM, queue, ..Spoken::default() };
+    let timed_out = Some(reading.has_timed_out());
+    let spoken = Spoken { system: SYSTEM, queue, timed_out, ..Spoken::default() };
     let spoken = match object {
         Some(name) => reading.refer(pod, name, wait_timeout_seconds, spoken),
         None => reading.declare(pod, wait_timeout_seconds, spoken),
@@ -99,6 +102,9 @@ pub fn read(pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
 pub(super) fn of_object(metadata: &ObjectMeta, min_member: Option<u32>, errors: &mut Errors) -> (Terms, Vec<Text>) {
     let mut reading = Reading::of(metadata);
     reading.refuse_what_is_not_read();
+    if reading.has_timed_out() {
+        reading.errors.add(TIMEOUT, "says that the gang has timed out: make the object anew, or remove the annotation");
+    }
     reading.check_total(min_member);
     let team = reading.team(metadata.name.as_deref().unwrap_or_default());
     let (wait_seconds, mode, match_policy) = (reading.wait_seconds(CONFIGURED), reading.mode(), reading.match_policy());
@@ -215,17 +221,18 @@ impl<'a> Reading<'a> {
         Spoken { group: Some(name.into()), refers: Some(Arc::new(reference)), ..spoken }
     }
 
-    /// What Koordinator reads and nothing here does, such as the topology of a gang's network; and that the gang is given up.
+    /// Whether it says that the gang has timed out. Nothing but this one value does, as in Koordinator.
+    fn has_timed_out(&self) -> bool {
+        self.annotation(TIMEOUT) == Some(TIMED_OUT)
+    }
+
+    /// What Koordinator reads and nothing here does, such as the topology of a gang's network.
     fn refuse_what_is_not_read(&mut self) {
         let metadata = self.metadata;
         let labels = said_under(metadata.labels.as_ref(), LABEL_PREFIX).filter(|key| !LABELS.contains(key));
         let annotations = said_under(metadata.annotations.as_ref(), PREFIX).filter(|key| !ANNOTATIONS.contains(key));
         let topology = self.annotation(TOPOLOGY).map(|_| TOPOLOGY);
         labels.chain(annotations).chain(topology).for_each(|key| self.errors.add(key, "is not supported yet"));
-        if self.annotation(TIMEOUT) == Some("true") {
-            let problem = "says that the gang has timed out, so that its pods are placed no more: delete the pod, and submit it again";
-            self.errors.add(TIMEOUT, problem);
-        }
     }
 
     /// Whether seats are held one by one, if that is said. What is no mode says Strict, as in Koordinator.

@@ -84,6 +84,8 @@ pub struct Spoken {
     /// Task groups of nobody that it declares beside these, by the names that their TaskGroups would have: none is made, and
     /// pods that name one are ordinary pods of the application.
     pub left_out: Vec<Text>,
+    /// Whether it says that its gang has timed out; none in words that do not say so.
+    pub timed_out: Option<bool>,
     /// What is wrong. Such a pod gets no node, and nothing is made of what it declares.
     pub problems: Vec<SpecError>,
     /// What was read otherwise than it is written, for people.
@@ -94,6 +96,11 @@ impl Spoken {
     /// Whether the pod says which task groups its application has.
     pub const fn is_declaration(&self) -> bool {
         !self.declares.is_empty() || !self.left_out.is_empty()
+    }
+
+    /// Whether the pod says that its gang has timed out. It gets no node, and nothing is made of what it declares.
+    pub const fn has_timed_out(&self) -> bool {
+        matches!(self.timed_out, Some(true))
     }
 }
 

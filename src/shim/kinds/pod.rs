@@ -9,6 +9,7 @@ use super::Kept;
 use crate::core::base::arena::Arena;
 use crate::core::base::ids::{AskId, Key, Text, Uid};
 use crate::core::event::{Event, Place, Role};
+use crate::core::reason::Objection;
 use crate::shim::dialect::Spoken;
 use crate::shim::known::{Known, Sight, Version, Whose};
 use crate::shim::observation::Malformed;
@@ -32,10 +33,12 @@ pub struct PodName {
     pub uid: Uid,
     /// The version at which it was seen last; `None` if it could not be read there, or the version is no number.
     pub version: Option<NonZeroU64>,
+    /// Whether it says that its gang has timed out; `None` in words that do not say so, and of a pod that ends or has ended.
+    pub timed_out: Option<bool>,
     /// Reason and message of its `PodScheduled=False` when the pod was last seen; `None` if we have sent another one
     /// since.
     said: Option<Box<(String, String)>>,
-    /// What it says in another system's words, while it waits for a node.
+    /// What it says in another system's words, while it waits for a node, or would if its gang had not timed out.
     spoken: Option<Box<Spoken>>,
 }
 
@@ -53,7 +56,8 @@ impl PodName {
         self.said.as_deref().map(|(reason, _)| reason.as_str())
     }
 
-    /// What it says in another system's words of the TaskGroups of its application, while it waits for a node.
+    /// What it says in another system's words of the TaskGroups of its application, while it waits for a node, or would if its
+    /// gang had not timed out.
     pub fn spoken(&self) -> Option<&Spoken> {
         self.spoken.as_deref()
     }
@@ -89,6 +93,7 @@ impl Pods {
             key: at.key.clone(),
             uid: at.uid.clone(),
             version: None,
+            timed_out: None,
             said: None,
             spoken: None,
         });
@@ -134,8 +139,11 @@ impl Kept for Pods {
         if let Some(name) = self.asks.get_mut(ask) {
             name.version = version;
             name.said = waits_because(pod);
-            let declares = |spoken: &Spoken| spec.declares.is_some() || spoken.refers.is_some() && !spec.terminating;
-            name.spoken = spoken.filter(|spoken| declares(spoken) && spec.place == Place::Pending).map(Box::new);
+            let is_over = spec.terminating || matches!(spec.place, Place::Succeeded | Place::Failed { .. });
+            name.timed_out = spoken.as_ref().and_then(|spoken| spoken.timed_out).filter(|_| !is_over);
+            let refers = |spoken: &Spoken| spoken.refers.is_some() || spoken.has_timed_out() && spoken.is_declaration();
+            let declares = |spoken: &Spoken| spec.declares.is_some() || refers(spoken) && !spec.terminating;
+            name.spoken = spoken.filter(|spoken| declares(spoken) && waits(&spec.place)).map(Box::new);
         }
         events.push(Event::Ask(ask, Box::new(spec)));
         events
@@ -159,6 +167,15 @@ impl Kept for Pods {
 
     fn beside(&self) -> Option<&'static str> {
         (self.asks.len() > 0).then_some("names of pods")
+    }
+}
+
+/// Whether a pod waits for a node, or would if it did not say that its gang has timed out.
+fn waits(place: &Place) -> bool {
+    match place {
+        Place::Pending => true,
+        Place::Refused(objection) => matches!(**objection, Objection::GivenUp(_)),
+        Place::Gated | Place::On { .. } | Place::Succeeded | Place::Failed { .. } => false,
     }
 }
 

@@ -94,6 +94,24 @@ fn a_deletion_as_the_real_server_takes_it() {
     assert!(kubelet::act(&mut api, &key("a"), NOW) && pod(&api).is_none());
 }
 
+/// A merge: what is to be taken away need not be there.
+#[test]
+fn an_annotation_as_the_real_server_takes_it() {
+    let (mut api, uid) = with_pod(|_| ());
+    let says = |api: &Api| {
+        let own = pod(api).and_then(|pod| pod.metadata.annotations.clone()).unwrap_or_default();
+        own.get("gang.scheduling.koordinator.sh/timeout").cloned()
+    };
+    let annotate = |uid: &Uid, timed_out: bool| Op::AnnotateTimeout { pod: key("a"), uid: uid.clone(), timed_out };
+    assert_eq!((code(&api.call(&annotate(&Uid::new("other"), true), NOW)), says(&api)), (422, None));
+    assert_eq!((code(&api.call(&annotate(&uid, true), NOW)), says(&api)), (200, Some("true".to_owned())));
+    for _ in 0..2 {
+        assert_eq!((code(&api.call(&annotate(&uid, false), NOW)), says(&api)), (200, None));
+    }
+    api.store.remove(Kind::Pod, &key("a"));
+    assert_eq!(code(&api.call(&annotate(&uid, true), NOW)), 404);
+}
+
 /// Only in the version that is named, which is compared first; whether the pod has a node is not asked.
 #[test]
 fn a_failure_as_the_real_server_takes_it() {

@@ -163,6 +163,7 @@ pub(super) const ROWS: &[Row] = &[
         ),
         &[
             "spec_koordinator::a_gang_of_which_some_have_found_nodes_waits_so_long_and_no_longer",
+            "spec_koordinator_timeout::each_pod_without_a_node_is_told_once",
             "spec_timeouts::who_found_nodes_for_some_only_comes_back_when_it_is_changed_or_resubmitted",
         ],
     ),

@@ -101,6 +101,10 @@ impl<'a> Pods<'a> {
                 let message = "is not supported by this version, so the pod would not be placed".to_owned();
                 vec![self.finding(Severity::Error, &unsupported.field, message)]
             }
+            Objection::GivenUp(annotation) => {
+                let message = "says that the gang has timed out, so the pod would not be placed".to_owned();
+                vec![self.finding(Severity::Error, annotation, message)]
+            }
             Objection::OtherDialect(found) => {
                 let subject = found.marker.rsplit(' ').next().filter(|subject| subject.contains(['/', '.']));
                 vec![self.finding(Severity::Error, subject.unwrap_or_default(), objection.to_string())]

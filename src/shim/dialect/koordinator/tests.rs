@@ -146,7 +146,6 @@ fn what_is_wrong_or_not_supported_is_named_where_it_is_written() {
         (json!({"min-available": huge}), at("min-available")),
         (json!({"match-policy": "waiting-and-running"}), at("match-policy")),
         (json!({"match-policy": "only-waiting"}), at("match-policy")),
-        (json!({"timeout": "true"}), at("timeout")),
         (json!({"network-topology-spec": "{}"}), at("network-topology-spec")),
         (json!({"colour": "blue"}), at("colour")),
         (json!({"groups": "[\"b\"]"}), at("groups[0]")),
@@ -167,10 +166,32 @@ fn what_is_wrong_or_not_supported_is_named_where_it_is_written() {
     assert_eq!(fields(&alias.problems), [POLICY_ALIAS]);
     let queue = said(&json!({NAME_LABEL: "a", MIN_LABEL: "3", (names::QUEUE): "root..x"}), &json!({}));
     assert_eq!(fields(&queue.problems), [names::QUEUE]);
-    let all = annotated(
-        &json!({"name": "A", "min-available": "x", "match-policy": "only-waiting", "timeout": "true", "groups": "[\"\"]"}),
-    );
-    assert_eq!(all.problems.len(), 4, "all at once, and no list without a gang: {:?}", all.problems);
+    let all =
+        annotated(&json!({"name": "A", "min-available": "x", "match-policy": "only-waiting", "groups": "[\"\"]"}));
+    assert_eq!(all.problems.len(), 3, "all at once, and no list without a gang: {:?}", all.problems);
+}
+
+/// Seed 002 "After Gang": `gang.scheduling.koordinator.sh/timeout=true`, and no other value. What the pod declares is read all the
+/// same: it counts again when the annotation is gone.
+#[test]
+fn one_value_says_that_the_gang_has_timed_out() {
+    let huge = "true".repeat(1 << 18);
+    for (value, says) in [
+        (json!("true"), true),
+        (json!("TRUE"), false),
+        (json!("True"), false),
+        (json!(" true"), false),
+        (json!("1"), false),
+        (json!("yes"), false),
+        (json!("false"), false),
+        (json!(""), false),
+        (json!(huge), false),
+    ] {
+        let spoken = annotated(&json!({"timeout": value}));
+        assert_eq!((spoken.timed_out, spoken.has_timed_out()), (Some(says), says), "{value:.99}");
+        assert_eq!((spoken.problems.len(), spoken.warnings.len(), spoken.declares.len()), (0, 0, 1), "{value:.99}");
+    }
+    assert_eq!(annotated(&json!({})).timed_out, Some(false));
 }
 
 /// peers 1.1: "" and what is no duration, is 0 or less, is the default; so is what Koordinator's own tests have
