@@ -17,6 +17,8 @@ use super::people::{NS, is_mistyped, levels, node_of};
 use super::words::Family;
 use super::world::World;
 
+#[path = "asked.rs"]
+mod asked;
 #[path = "limited.rs"]
 mod limited;
 #[path = "planted/mod.rs"]
@@ -62,6 +64,7 @@ impl World {
         self.check_books();
         self.check_unresolved();
         self.check_gangs();
+        self.check_written();
         self.check_applications();
         self.check_seats();
         self.check_placeholders();
