@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::store::{metadata, metadata_mut};
 use crate::shim::observation::Body;
 
@@ -31,8 +33,9 @@ pub(super) fn without_status(body: &mut Body) {
         Body::Queue(queue) => Arc::make_mut(queue).status = None,
         Body::ResourceQuota(quota) => Arc::make_mut(quota).status = None,
         Body::Namespace(namespace) => Arc::make_mut(namespace).status = None,
-        // A new node may say what it is; of the status of a PodGroup nothing is kept here.
-        Body::Node(_) | Body::KoordinatorPodGroup(_) | Body::CoschedulingPodGroup(_) | Body::VolcanoPodGroup(_) => {}
+        Body::CoschedulingPodGroup(group) => Arc::make_mut(group).status = Value::Null,
+        // A new node may say what it is, and of these PodGroups the status is no resource of its own.
+        Body::Node(_) | Body::KoordinatorPodGroup(_) | Body::VolcanoPodGroup(_) => {}
     }
 }
 
@@ -45,6 +48,15 @@ pub fn keep_status(body: &mut Body, old: &Body) {
         (Body::Queue(new), Body::Queue(old)) => Arc::make_mut(new).status.clone_from(&old.status),
         (Body::ResourceQuota(new), Body::ResourceQuota(old)) => Arc::make_mut(new).status.clone_from(&old.status),
         (Body::Namespace(new), Body::Namespace(old)) => Arc::make_mut(new).status.clone_from(&old.status),
+        (Body::KoordinatorPodGroup(new), Body::KoordinatorPodGroup(old)) => {
+            Arc::make_mut(new).status.clone_from(&old.status);
+        }
+        (Body::CoschedulingPodGroup(new), Body::CoschedulingPodGroup(old)) => {
+            Arc::make_mut(new).status.clone_from(&old.status);
+        }
+        (Body::VolcanoPodGroup(new), Body::VolcanoPodGroup(old)) => {
+            Arc::make_mut(new).status.clone_from(&old.status);
+        }
         (
             Body::Pod(_)
             | Body::Node(_)
@@ -69,9 +81,13 @@ fn differs(old: &Body, new: &Body) -> (bool, bool) {
         (Body::Queue(old), Body::Queue(new)) => (old.spec != new.spec, old.status != new.status),
         (Body::ResourceQuota(old), Body::ResourceQuota(new)) => (old.spec != new.spec, old.status != new.status),
         (Body::Namespace(old), Body::Namespace(new)) => (old.spec != new.spec, old.status != new.status),
-        (Body::KoordinatorPodGroup(old), Body::KoordinatorPodGroup(new)) => (old.spec != new.spec, false),
-        (Body::CoschedulingPodGroup(old), Body::CoschedulingPodGroup(new)) => (old.spec != new.spec, false),
-        (Body::VolcanoPodGroup(old), Body::VolcanoPodGroup(new)) => (old.spec != new.spec, false),
+        (Body::KoordinatorPodGroup(old), Body::KoordinatorPodGroup(new)) => {
+            (old.spec != new.spec, old.status != new.status)
+        }
+        (Body::CoschedulingPodGroup(old), Body::CoschedulingPodGroup(new)) => {
+            (old.spec != new.spec, old.status != new.status)
+        }
+        (Body::VolcanoPodGroup(old), Body::VolcanoPodGroup(new)) => (old.spec != new.spec, old.status != new.status),
         (
             Body::Pod(_)
             | Body::Node(_)

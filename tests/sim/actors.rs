@@ -1,16 +1,18 @@
 //! Those who act by themselves: kubelets, garbage collection, the namespace controller, controllers of pods.
 
+use gangline::api::task_group::TaskGroup;
 use gangline::core::base::ids::Key;
 use gangline::shim::observation::Body;
 use gangline::shim::op::Kind;
 use gangline::sim::api::has_ended;
-use gangline::sim::store::Change;
+use gangline::sim::store::{Change, metadata};
 use gangline::sim::{garbage, kubelet, namespace};
 
 use super::{Act, Event, World};
 use crate::sim::coverage::MEETINGS;
 use crate::sim::marks::{is_member, seat_label, uid_mark};
 use crate::sim::people::{NS, node_of};
+use crate::sim::words::made_of;
 
 /// How often the namespace controller looks at what is left.
 const SWEEP_MS: u64 = 1_000;
@@ -28,9 +30,13 @@ impl World {
     pub(super) fn not_before(&self, event: &Event) -> Option<u64> {
         match event {
             Event::Kubelet(key) => self.away_until().max(self.hangs_until(key)),
-            Event::Collect(_) | Event::Sweep(_) | Event::Found | Event::Mend(..) | Event::Mark(_) | Event::Jobs => {
-                self.away_until()
-            }
+            Event::Collect(_)
+            | Event::Orphans(_)
+            | Event::Sweep(_)
+            | Event::Found
+            | Event::Mend(..)
+            | Event::Mark(_)
+            | Event::Jobs => self.away_until(),
             Event::Watch(number, _) => self.hears_nothing_until(*number, false),
             Event::Answer(number, ..) => self.hears_nothing_until(*number, true),
             Event::Act(_)
@@ -159,6 +165,9 @@ impl World {
         }
         if let Ok(Body::TaskGroup(group)) = &change.seen.body {
             self.mins.entry(change.seen.uid.0.to_string()).or_default().insert(group.spec.min_member);
+            if !change.deleted {
+                self.look_at_owner(&change.seen.key, group);
+            }
         }
         match change.kind {
             Kind::Pod if !change.deleted => self.look_at(&change.seen.key),
@@ -177,6 +186,9 @@ impl World {
                 let keys: Vec<Key> = pods.map(|(key, _)| key.clone()).collect();
                 keys.iter().for_each(|key| self.look_at(key));
             }
+            Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup if change.deleted => {
+                self.orphan(&change.seen.uid.0);
+            }
             Kind::Node
             | Kind::TaskGroup
             | Kind::Queue
@@ -185,6 +197,30 @@ impl World {
             | Kind::KoordinatorPodGroup
             | Kind::CoschedulingPodGroup
             | Kind::VolcanoPodGroup => {}
+        }
+    }
+
+    /// A TaskGroup comes, perhaps when the PodGroup is gone of which it was made.
+    fn look_at_owner(&mut self, key: &Key, group: &TaskGroup) {
+        let Some((kind, uid)) = made_of(group) else { return };
+        let owner = self.api.store.get(kind, key).and_then(|body| metadata(body).uid.clone());
+        if owner.as_deref() != Some(uid) {
+            self.orphan(uid);
+        }
+    }
+
+    /// A PodGroup is gone: the garbage collector is going to take what was made of it.
+    fn orphan(&mut self, owner: &str) {
+        let delay = self.chance.delay("garbage", owner, self.faults.idle_ms);
+        self.at(self.now_ms + delay, Event::Orphans(owner.to_owned()));
+    }
+
+    pub(super) fn collect_orphans(&mut self, owner: &str) {
+        let mut groups = self.groups();
+        groups.retain(|(_, group)| made_of(group).is_some_and(|(_, uid)| uid == owner));
+        for (name, _) in groups {
+            self.has_acted = true;
+            self.act(&Act::DropGroup { name });
         }
     }
 

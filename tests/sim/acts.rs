@@ -8,8 +8,9 @@ use serde_json::{Map, Value, json};
 
 use super::place::Place;
 use super::plan::is_default;
+use super::words::{Family, PodGroupAct, WordsAct};
 
-/// The kinds that are played with.
+/// The kinds that are played with in every plan; in some also those of other systems.
 pub(crate) const PLAYED: [Kind; 6] =
     [Kind::Pod, Kind::Node, Kind::TaskGroup, Kind::Queue, Kind::ResourceQuota, Kind::Namespace];
 
@@ -39,6 +40,10 @@ pub(crate) enum Act {
     Group(GroupAct),
     /// A task group goes.
     DropGroup { name: String },
+    /// Another system's PodGroup comes, or how many it needs is edited.
+    PodGroup(PodGroupAct),
+    /// One goes, and what was made of it with it.
+    DropPodGroup { family: Family, name: String },
     /// A pod comes.
     Pod(PodAct),
     /// A Job comes: its controller makes pods anew, under other names, for those that fail or go.
@@ -93,7 +98,7 @@ pub(crate) enum Act {
     },
     /// The kubelet of a node does nothing for a while.
     Hang { node: String, for_ms: u64 },
-    /// A kind of ours is not served for a while, and all its objects go: its definition was deleted.
+    /// A kind that is not Kubernetes' own is not served for a while, and all its objects go: its definition was deleted.
     Vanish {
         #[serde(with = "plural")]
         kind: Kind,
@@ -217,7 +222,7 @@ pub(crate) enum Needs {
     Nobody,
     /// The API server.
     Server,
-    /// The API server, with the definition of a kind of ours.
+    /// The API server, with the definition of a kind.
     Served(Kind),
 }
 
@@ -259,6 +264,8 @@ impl Act {
         match self {
             Self::Queue(_) | Self::DropQueue { .. } => Needs::Served(Kind::Queue),
             Self::Group(_) | Self::DropGroup { .. } => Needs::Served(Kind::TaskGroup),
+            Self::PodGroup(group) => Needs::Served(group.family.kind()),
+            Self::DropPodGroup { family, .. } => Needs::Served(family.kind()),
             Self::Vanish { kind, .. } | Self::Garble { kind, .. } => Needs::Served(*kind),
             Self::Node(_)
             | Self::LoseNode { .. }
@@ -498,6 +505,9 @@ pub(crate) struct PodAct {
     /// What it says in YuniKorn's words, and in none of ours.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) spoken: Option<SpokenAct>,
+    /// What it says in the words of others, and in none of ours.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) words: Option<WordsAct>,
     /// Where it may be.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) place: Option<Place>,
@@ -540,7 +550,7 @@ mod plural {
 
     pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Kind, D::Error> {
         let name = String::deserialize(deserializer)?;
-        let found = super::PLAYED.into_iter().find(|kind| kind.plural() == name);
+        let found = Kind::ALL.into_iter().find(|kind| kind.plural() == name);
         found.ok_or_else(|| de::Error::custom(format!("no kind {name:?}")))
     }
 }

@@ -398,7 +398,7 @@ fn name(op: &Op) -> String {
             format!("{group} {} {}", status.application_state, status.reason)
         }
         Op::PatchQueueStatus { queue, .. } => queue.to_string(),
-        Op::PatchPodGroupStatus { group, .. } => group.to_string(),
+        Op::PatchPodGroupStatus { group, status, .. } => format!("{group} status {}", status.phase),
         Op::CreateEvent(event) => event.note.clone().unwrap_or_default(),
     };
     format!("{verb} {resource} {about}")

@@ -1,7 +1,6 @@
 //! What plays reach: every act, fault, end of a call, reason, and step of a state machine. What nothing reaches is not
 //! tested, whatever the number of plans.
 
-use crate::sim::acts::PLAYED;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gangline::core::base::ids::{AppId, GroupId};
@@ -17,6 +16,7 @@ use super::acts::{Act, Flaw, ReplicaDeed, Which};
 use super::heard::{self, Calls};
 use super::place::Place;
 use super::plan::{Admission, Denied, Faults};
+use super::words::{Family, Way};
 use super::world::Death;
 
 /// What was reached.
@@ -193,7 +193,7 @@ fn expected() -> Reached {
     let admission = Admission::ALL.iter().map(|admission| format!("admission {admission:?}"));
     let details = denied.chain(admission).chain(fields()).chain(choices());
     let states = AppState::ALL.iter().flat_map(|state| DEEDS.map(|deed| format!("group {deed} while {state}")));
-    let meetings = MEETINGS.into_iter().chain(REPLICAS).map(str::to_owned);
+    let meetings = MEETINGS.into_iter().chain(REPLICAS).map(str::to_owned).chain(Way::ALL.map(Way::start));
     let reasons = Code::ALL.iter().map(|code| format!("reason {code}"));
     let seats = SEAT_STEPS.iter().map(|(before, now)| seat_step(before, now));
     let apps = AppState::ALL.into_iter().flat_map(|state| {
@@ -235,17 +235,23 @@ fn choices() -> impl Iterator<Item = String> {
     let places = Place::ALL
         .into_iter()
         .flat_map(move |place| ["group", "pod"].map(|act| format!("act {act}.place={}", said(json!(place)))));
-    let kinds = |act: &'static str| PLAYED.map(|kind| format!("act {act}.kind={}", kind.plural()));
-    let ours = [Kind::TaskGroup, Kind::Queue].map(|kind| format!("act vanish.kind={}", kind.plural()));
+    let kinds = |act: &'static str| Kind::ALL.map(|kind| format!("act {act}.kind={}", kind.plural()));
+    let others = Family::ALL.map(Family::kind);
+    let vanish = [Kind::TaskGroup, Kind::Queue].into_iter().chain(others);
+    let vanish = vanish.map(|kind| format!("act vanish.kind={}", kind.plural()));
+    let families = Family::ALL.into_iter().flat_map(move |family| {
+        ["pod-group", "drop-pod-group"].map(|act| format!("act {act}.family={}", said(json!(family))))
+    });
     let codes = STORMS.map(|code| format!("act storm.code={code}"));
     let kinds = ["garble", "cut", "mute"].into_iter().flat_map(kinds);
     let which = Which::ALL.map(|which| format!("act replica.which={}", said(json!(which))));
     let does = ReplicaDeed::ALL.map(|does| format!("act replica.does={}", said(json!(does))));
-    flaws.into_iter().chain(places).chain(kinds).chain(ours).chain(codes).chain(which).chain(does)
+    let kinds = kinds.chain(vanish).chain(families);
+    flaws.into_iter().chain(places).chain(kinds).chain(codes).chain(which).chain(does)
 }
 
 /// Fields that have a few things to say.
-const CHOICES: [&str; 6] = ["flaw", "place", "kind", "code", "which", "does"];
+const CHOICES: [&str; 7] = ["flaw", "place", "kind", "code", "which", "does", "family"];
 
 /// What a storm refuses calls with.
 pub(crate) const STORMS: [u16; 3] = [429, 500, 503];
@@ -290,6 +296,10 @@ const CALLS: &[&str] = &[
     "patch queues/status",
     "create events",
     "create taskgroups",
+    "patch taskgroups",
+    "patch podgroups.scheduling.sigs.k8s.io",
+    "patch podgroups.scheduling.x-k8s.io/status",
+    "patch podgroups.scheduling.volcano.sh",
 ];
 
 /// Ways of a call to end.

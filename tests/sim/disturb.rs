@@ -19,13 +19,11 @@ impl World {
         match kind {
             Kind::Pod => self.disturb_group_at(&Key::new(NS, name)),
             Kind::Node => self.disturb_node(name),
-            Kind::TaskGroup => self.disturb(name),
+            Kind::TaskGroup | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
+                self.disturb(name)
+            }
             Kind::Queue => self.groups_in(name).iter().for_each(|group| self.disturb(group)),
-            Kind::ResourceQuota
-            | Kind::Namespace
-            | Kind::KoordinatorPodGroup
-            | Kind::CoschedulingPodGroup
-            | Kind::VolcanoPodGroup => {}
+            Kind::ResourceQuota | Kind::Namespace => {}
         }
     }
 

@@ -9,6 +9,8 @@ use super::chance::mix;
 use super::plan::{Admission, Denied, Faults, Head, Plan};
 use super::{limits, pair, rare, spoken};
 
+mod dialects;
+
 /// How long people act.
 pub(crate) const LENGTH_MS: u64 = 360_000;
 /// In so many waves applications come, each when most of the one before has ended.
@@ -94,8 +96,13 @@ fn draw_one(seed: u64) -> Plan {
     if dice.percent(10) {
         rare::count_anew(&mut dice, &mut acts);
     }
+    let dialects = dice.percent(12);
+    if dialects {
+        dialects::draw(&mut dice, &mut acts, &queues);
+        faults.denied = if dice.percent(10) { Some(dice.of(&Denied::ALL[8..])) } else { faults.denied };
+    }
     acts.sort_by_key(|(at, _)| *at);
-    Plan { head: Head { seed, faults, replicas: false }, acts }
+    Plan { head: Head { seed, faults, replicas: false, dialects }, acts }
 }
 
 /// A node of so many cores, as it should be.

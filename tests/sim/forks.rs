@@ -23,6 +23,7 @@ use super::people::{
     ENDLESS_S, FOREIGN, MISTYPED, NS, is_mistyped, is_placeholder, label, levels, node_of, says_placeholder,
 };
 use super::spoken::{is_misspoken, unsay};
+use super::words::Family;
 use super::world::World;
 
 /// The label that makes a placeholder.
@@ -367,6 +368,32 @@ impl World {
             spec.admission_timeout_seconds = None;
             spec.wait_timeout_seconds = (spec.mode == Mode::NonStrict).then_some(ENDLESS_S);
         });
+        self.lift_timeouts_of_pod_groups();
+    }
+
+    /// A TaskGroup follows the PodGroup of which it was made.
+    fn lift_timeouts_of_pod_groups(&mut self) {
+        for kind in Family::ALL.map(Family::kind) {
+            let keys: Vec<Key> = self.api.store.of_kind(kind).map(|(key, _)| key.clone()).collect();
+            for key in keys {
+                let edited = self.api.edit(kind, &key, |body| {
+                    let wait = Some(i64::from(ENDLESS_S));
+                    match body {
+                        Body::KoordinatorPodGroup(group) => Arc::make_mut(group).spec.schedule_timeout_seconds = wait,
+                        Body::CoschedulingPodGroup(group) => Arc::make_mut(group).spec.schedule_timeout_seconds = wait,
+                        // They have no time.
+                        Body::VolcanoPodGroup(_)
+                        | Body::Pod(_)
+                        | Body::Node(_)
+                        | Body::TaskGroup(_)
+                        | Body::Queue(_)
+                        | Body::ResourceQuota(_)
+                        | Body::Namespace(_) => {}
+                    }
+                });
+                assert!(edited.is_ok(), "{key} can be edited");
+            }
+        }
     }
 
     /// All groups of an application agree with one of them: that one is edited only where it does not list them.

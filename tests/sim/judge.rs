@@ -7,7 +7,6 @@ use gangline::core::base::ids::{Key, Uid};
 use gangline::core::time::Now;
 use gangline::shim::op::{CallId, Kind, Op};
 use k8s_openapi::api::events::v1::Event;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::{EXCUSED_MS, GroupSeen, Intent, PodSeen, Process, Sent, is_within};
 use crate::sim::amount::Amount;
@@ -15,6 +14,7 @@ use crate::sim::limits::Submitter;
 use crate::sim::marks::{group_in, member_of, queue_in};
 use crate::sim::oracle::Violation;
 use crate::sim::people::levels;
+use crate::sim::words::kind_of;
 
 impl Process {
     /// Judges a call as it leaves, by what was observed until then.
@@ -57,8 +57,11 @@ impl Process {
                 Ok(())
             }
             Op::CreateEvent(event) => self.judge_event(event),
-            Op::CreateTaskGroup(group) => self.judge_declared(&group.metadata),
-            Op::EditTaskGroup { group, uid, .. } => self.judge_uid(Kind::TaskGroup, group, uid),
+            Op::CreateTaskGroup(group) => self.judge_declared(group),
+            Op::EditTaskGroup { group, uid, min_member, wait_timeout_seconds: _ } => {
+                self.judge_uid(Kind::TaskGroup, group, uid)?;
+                self.judge_edit(group, uid, *min_member)
+            }
         }
     }
 
@@ -89,23 +92,15 @@ impl Process {
         Err(Violation::new("I9", format!("{:?} is made for nobody", pod.metadata.name)))
     }
 
-    /// I8: a TaskGroup is made that a pod declares which waits for a node.
-    fn judge_declared(&self, made: &ObjectMeta) -> Result<(), Violation> {
-        let (namespace, name) =
-            (made.namespace.as_deref().unwrap_or_default(), made.name.as_deref().unwrap_or_default());
-        let waits = |pod: &PodSeen| pod.ours && pod.node.is_none() && !pod.ended;
-        let declares =
-            |key: &Key, pod: &PodSeen| &*key.namespace == namespace && pod.declares.iter().any(|own| own == name);
-        if self.pods.iter().any(|(key, pod)| waits(pod) && declares(key, pod)) {
-            return Ok(());
-        }
-        Err(Violation::new("I8", format!("TaskGroup {namespace}/{name} is made, which nobody declares")))
-    }
-
     /// I9: an event is about an object that was seen. It may be gone since: an event waits for all else.
     fn judge_event(&self, event: &Event) -> Result<(), Violation> {
         let about = event.regarding.clone().unwrap_or_default();
-        let kind = if about.kind.as_deref() == Some("Pod") { Kind::Pod } else { Kind::TaskGroup };
+        let kind = match (about.api_version.as_deref(), about.kind.as_deref()) {
+            (_, Some("Pod")) => Kind::Pod,
+            (version, kind) => {
+                kind_of(version.unwrap_or_default(), kind.unwrap_or_default()).unwrap_or(Kind::TaskGroup)
+            }
+        };
         let key = Key::new(about.namespace.unwrap_or_default(), about.name.unwrap_or_default());
         let seen = (kind, key, Uid::new(about.uid.unwrap_or_default()));
         if self.ever_seen.contains(&seen) {
@@ -151,7 +146,7 @@ impl Process {
         let (Some(uid), Some(pod)) = (group_in(annotations), self.pods.get(key)) else { return Ok(()) };
         let group = self.groups.get(&uid);
         let member_of = member_of(annotations);
-        let is_gone = group.is_some_and(|group| self.group_uids.get(&group.key) != Some(&uid));
+        let is_gone = group.is_some_and(|group| self.group_uids.get(&group.key) != Some(&uid) || self.is_left(group));
         // One that may have been made is made again, to know.
         let is_in_doubt = self.intents.get(&pod.uid).is_some_and(|intent| intent.doubtful);
         if is_gone && !pod.placeholder && member_of.is_some() && !is_in_doubt {
@@ -225,7 +220,9 @@ impl Process {
     /// who run, so that it is an ordinary pod of its application (ADR 29).
     fn is_of_a_group_that_went(&self, key: &Key, pod: &PodSeen) -> bool {
         let Some(name) = &pod.group else { return false };
-        let declares = |one: &PodSeen| one.node.is_some() && one.declares.iter().any(|own| own == name);
+        let says =
+            |one: &PodSeen| one.words.as_ref().is_some_and(|own| own.way.family().is_none() && own.gang == *name);
+        let declares = |one: &PodSeen| one.node.is_some() && (one.declares.iter().any(|own| own == name) || says(one));
         let runs = self.pods.iter().any(|(other, one)| other.namespace == key.namespace && declares(one));
         runs && !self.group_uids.contains_key(&Key::new(key.namespace.clone(), name.as_str()))
     }

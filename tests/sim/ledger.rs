@@ -13,6 +13,7 @@ use crate::sim::marks::{Seat, life_in};
 use crate::sim::oracle::times_out;
 use crate::sim::people::node_of;
 use crate::sim::process::{Missing, Step};
+use crate::sim::words::words_of;
 
 /// How long after its first member every member of a gang is on its way, or has a seat that is held.
 pub(crate) const START_MS: u64 = 180_000;
@@ -188,6 +189,8 @@ impl World {
         if self.made.contains(&*uid.0) {
             return;
         }
+        let words = self.api.store.get(Kind::Pod, key).and_then(words_of);
+        words.into_iter().for_each(|words| self.note(|| words.way.start()));
         let holder = Holder { key: key.clone(), uid: uid.clone(), known };
         let before = self.ledger.seats.insert(seat.clone(), holder);
         let Some(before) = before.filter(|before| before.uid != *uid && before.known && known) else { return };

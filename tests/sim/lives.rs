@@ -1,10 +1,11 @@
 //! Processes of the scheduler in a world: they start, take steps beside each other, end and are killed.
 
-use crate::sim::acts::PLAYED;
+use gangline::shim::op::Kind;
 
 use super::{Event, Process, World};
 use crate::sim::coverage::MEETINGS;
 use crate::sim::oracle::Violation;
+use crate::sim::words::EVERY;
 
 impl World {
     /// When which process takes its next step.
@@ -27,9 +28,9 @@ impl World {
         self.ledger.excuse_all();
         let number = self.processes;
         self.say(|| format!("start {number}"));
-        self.process = Some(Process::new(number));
+        self.process = Some(Process::new(number, self.dialects));
         self.leave_room_to_others();
-        for kind in PLAYED {
+        for kind in self.kinds() {
             match self.chance.delay("list", kind.plural(), self.faults.lag_ms) {
                 0 => self.list(number, kind),
                 delay => self.at(self.now_ms + delay, Event::List(number, kind)),
@@ -38,6 +39,18 @@ impl World {
         if self.faults.lag_ms == 0 {
             self.step(number);
         }
+    }
+
+    /// From now on every system's words are understood. Nothing has happened yet.
+    pub(crate) fn speak(&mut self) {
+        (self.process, self.processes, self.dialects) = (None, 0, EVERY);
+        self.agenda.clear();
+        self.start();
+    }
+
+    /// The kinds that processes watch.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = Kind> + use<> {
+        Kind::watched(self.dialects)
     }
 
     /// Another process starts while this one goes on, for a while: then the one that came, or the one that was there, ends.

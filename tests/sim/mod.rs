@@ -26,4 +26,5 @@ pub(crate) mod same;
 pub(crate) mod shrink;
 mod spoken;
 pub(crate) mod sweep;
+mod words;
 pub(crate) mod world;

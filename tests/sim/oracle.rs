@@ -14,8 +14,11 @@ use k8s_openapi::api::core::v1::Pod;
 
 use super::marks::{Seat, application_of_pod, group_of, is_member, life_mark, seat_label, seat_mark, uid_mark};
 use super::people::{NS, is_mistyped, levels, node_of};
+use super::words::Family;
 use super::world::World;
 
+#[path = "asked.rs"]
+mod asked;
 #[path = "limited.rs"]
 mod limited;
 #[path = "planted/mod.rs"]
@@ -61,6 +64,7 @@ impl World {
         self.check_books();
         self.check_unresolved();
         self.check_gangs();
+        self.check_written();
         self.check_applications();
         self.check_seats();
         self.check_placeholders();
@@ -386,7 +390,7 @@ impl World {
         // Whoever declares one goes before it.
         pods.iter().for_each(|key| self.api.store.remove(Kind::Pod, key));
         groups.iter().for_each(|key| self.api.store.remove(Kind::TaskGroup, key));
-        for kind in [Kind::Queue, Kind::Node] {
+        for kind in [Kind::Queue, Kind::Node].into_iter().chain(Family::ALL.map(Family::kind)) {
             let keys: Vec<Key> = self.api.store.of_kind(kind).map(|(key, _)| key.clone()).collect();
             keys.iter().for_each(|key| self.api.store.remove(kind, key));
         }

@@ -11,7 +11,7 @@ pub(crate) const FROM: u64 = 1_000_000_000_000_000_000;
 /// The same plan with two processes, and what happens to them. Nobody begins a process beside these.
 pub(super) fn draw(seed: u64, plan: Plan) -> Plan {
     let mut dice = Dice(mix(seed));
-    let Plan { head: Head { faults, .. }, mut acts } = plan;
+    let Plan { head: Head { faults, dialects, .. }, mut acts } = plan;
     acts.retain(|(_, act)| !matches!(act, Act::Overlap { .. }));
     let times: Vec<u64> = acts.iter().map(|(at, _)| *at).chain([0]).collect();
     for _ in 0..=dice.few(5) {
@@ -28,5 +28,5 @@ pub(super) fn draw(seed: u64, plan: Plan) -> Plan {
         acts.push((at, Act::Replica { which, does, ms }));
     }
     acts.sort_by_key(|(at, _)| *at);
-    Plan { head: Head { seed, faults, replicas: true }, acts }
+    Plan { head: Head { seed, faults, replicas: true, dialects }, acts }
 }

@@ -24,6 +24,7 @@ use super::marks::uid_mark;
 use super::place::Place;
 use super::pods::{born_again, requests};
 use super::spoken::in_other_words;
+use super::words::{PodGroupAct, object};
 use super::world::World;
 
 /// A timeout that is longer than any play: a year.
@@ -53,6 +54,8 @@ impl World {
             Act::DropQueue { path } => self.drop_queue(path),
             Act::Group(group) => self.set_group(group),
             Act::DropGroup { name } => self.drop_group(name),
+            Act::PodGroup(group) => self.set_pod_group(group),
+            Act::DropPodGroup { family, name } => self.drop_pod_group(family.kind(), name),
             Act::Pod(pod) => self.set_pod(pod),
             Act::Job(job) => self.set_job(job),
             Act::Set(set) => self.set_set(set),
@@ -221,7 +224,15 @@ impl World {
     fn vanish(&mut self, kind: Kind, for_ms: u64) {
         let names: Vec<String> = self.api.store.of_kind(kind).map(|(key, _)| key.name.to_string()).collect();
         for name in names {
-            if kind == Kind::Queue { self.drop_queue(&name) } else { self.drop_group(&name) }
+            match kind {
+                Kind::Queue => self.drop_queue(&name),
+                Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
+                    self.drop_pod_group(kind, &name);
+                }
+                Kind::TaskGroup => self.drop_group(&name),
+                // Kubernetes' own are always served.
+                Kind::Pod | Kind::Node | Kind::ResourceQuota | Kind::Namespace => {}
+            }
         }
         self.stop_serving(kind, for_ms);
     }
@@ -230,6 +241,22 @@ impl World {
         self.note_deed(name, "deleted");
         self.disturb(name);
         self.delete(Kind::TaskGroup, name);
+    }
+
+    /// Another system's PodGroup comes, or how many it needs is edited.
+    fn set_pod_group(&mut self, group: &PodGroupAct) {
+        let (kind, name) = (group.family.kind(), &group.name);
+        if self.api.store.get(kind, &Key::new(NS, name.as_str())).is_some() {
+            // Its gang may live, and no status say so yet.
+            self.disturb(name);
+        }
+        self.apply(kind, &object(group));
+    }
+
+    /// One goes: what was made of it counts no more, and is taken away some time later.
+    fn drop_pod_group(&mut self, kind: Kind, name: &str) {
+        self.disturb(name);
+        self.delete(kind, name);
     }
 
     /// A task group of members of one core.

@@ -31,6 +31,9 @@ pub(crate) struct Head {
     /// There are two processes, of which a Lease says who decides.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) replicas: bool,
+    /// The scheduler understands the words of all systems, not of YuniKorn alone.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) dialects: bool,
 }
 
 /// How often, in a hundred, and how strongly things go wrong.
@@ -200,11 +203,13 @@ pub(crate) enum Denied {
     QueueStatuses,
     Events,
     GroupCreations,
+    GroupEdits,
+    PodGroupStatuses,
 }
 
 impl Denied {
-    /// All of them: the last one is drawn where pods declare TaskGroups.
-    pub(crate) const ALL: [Self; 9] = [
+    /// All of them: the last ones are drawn where pods or PodGroups declare TaskGroups.
+    pub(crate) const ALL: [Self; 11] = [
         Self::Bindings,
         Self::PodCreations,
         Self::PodDeletions,
@@ -214,6 +219,8 @@ impl Denied {
         Self::QueueStatuses,
         Self::Events,
         Self::GroupCreations,
+        Self::GroupEdits,
+        Self::PodGroupStatuses,
     ];
 
     /// Whether an operation needs the right that is missing.
@@ -228,8 +235,10 @@ impl Denied {
             Op::PatchQueueStatus { .. } => matches!(self, Self::QueueStatuses),
             Op::CreateEvent(_) => matches!(self, Self::Events),
             Op::CreateTaskGroup(_) => matches!(self, Self::GroupCreations),
-            // Nobody plays with PodGroups, nor in Koordinator's words.
-            Op::PatchPodGroupStatus { .. } | Op::EditTaskGroup { .. } | Op::AnnotateTimeout { .. } => false,
+            Op::EditTaskGroup { .. } => matches!(self, Self::GroupEdits),
+            Op::PatchPodGroupStatus { .. } => matches!(self, Self::PodGroupStatuses),
+            // Nobody takes this right alone.
+            Op::AnnotateTimeout { .. } => false,
         }
     }
 }

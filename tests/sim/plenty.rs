@@ -72,6 +72,7 @@ impl World {
     /// L2: nobody waits for room, or for a gang that is over.
     pub(crate) fn check_everything_runs(&mut self) {
         self.check_all_have_nodes();
+        self.check_all_are_made();
         for (name, group) in self.groups() {
             let waiting = self.of_group(&name, &group).waiting;
             if waiting > 0 && group.status.as_ref().is_some_and(|status| status.application_state == "Completed") {

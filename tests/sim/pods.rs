@@ -19,8 +19,8 @@ use super::marks::MARK;
 use super::oracle::application_of;
 use super::people::{ABROAD, APPLICATION, FOREIGN, NS, TASK_GROUP, label, node_of};
 use super::place::Place;
-use super::spoken::words;
 use super::world::World;
+use super::{spoken, words};
 
 /// How long another scheduler takes for a pod.
 const FOREIGN_MS: u64 = 200;
@@ -65,11 +65,9 @@ impl World {
         let mut metadata = json!({"name": name, "namespace": namespace, "labels": labels, "finalizers": finalizers});
         metadata["annotations"] = stamp(pod.by.as_ref());
         if let Some(spoken) = &pod.spoken {
-            let (labels, annotations) = words(spoken, queue.as_ref());
-            for (field, more) in [("labels", labels), ("annotations", annotations)] {
-                more.as_object().into_iter().flatten().for_each(|(key, text)| metadata[field][key] = text.clone());
-            }
+            say_beside(&mut metadata, spoken::words(spoken, queue.as_ref()));
         }
+        pod.words.iter().for_each(|said| say_beside(&mut metadata, words::words(said)));
         let mut more = place.map_or_else(|| json!({}), Place::fields);
         more["priority"] = json!(priority);
         if pod.gated {
@@ -248,6 +246,13 @@ impl World {
             }
             None | Some(_) => {}
         }
+    }
+}
+
+/// Adds these labels and annotations.
+fn say_beside(metadata: &mut Value, (labels, annotations): (Value, Value)) {
+    for (field, more) in [("labels", labels), ("annotations", annotations)] {
+        more.as_object().into_iter().flatten().for_each(|(key, text)| metadata[field][key] = text.clone());
     }
 }
 

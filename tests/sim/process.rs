@@ -1,6 +1,5 @@
 //! One process of the scheduler, and what it has observed: what it does is judged by that, never by its own books.
 
-use crate::sim::acts::PLAYED;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -16,9 +15,12 @@ use gangline::shim::op::{CallId, Kind, Op};
 use super::amount::{Amount, GPU};
 use super::limits::Submitter;
 use super::marks::{member_of, seat_in};
+use super::people::ENDLESS_S;
 use super::place::Wants;
+use super::words::WordsAct;
 use bounds::Bounds;
 use kept::Lost;
+use written::PodGroupSeen;
 
 #[path = "bounds.rs"]
 mod bounds;
@@ -30,6 +32,8 @@ mod judge;
 mod kept;
 #[path = "sees.rs"]
 mod sees;
+#[path = "written.rs"]
+mod written;
 
 /// How long after something changed under a decision that decision may still be carried out.
 pub(crate) const EXCUSED_MS: u64 = 30_000;
@@ -39,6 +43,8 @@ pub(crate) const EXCUSED_MS: u64 = 30_000;
 pub(crate) struct Process {
     pub(crate) controller: Controller,
     pub(crate) number: u64,
+    /// How many kinds it watches.
+    kinds: usize,
     /// What it was told and has not looked at.
     pub(crate) batch: Vec<Observation>,
     /// Kinds whose list it has.
@@ -53,6 +59,8 @@ pub(crate) struct Process {
     /// All TaskGroups that it has seen, and which was the last of a name.
     groups: BTreeMap<Uid, GroupSeen>,
     group_uids: BTreeMap<Key, Uid>,
+    /// PodGroups that are there, by kind and name.
+    pod_groups: BTreeMap<(Kind, Key), PodGroupSeen>,
     /// Who was seen last under each name.
     uids: BTreeMap<(Kind, Key), Uid>,
     /// Who was seen ever, under which name.
@@ -121,8 +129,9 @@ struct PodSeen {
     succeeded: bool,
     /// Its node did not take it.
     refused: bool,
-    /// The TaskGroups that it declares.
+    /// The TaskGroups that it declares in YuniKorn's words, and what it says in those of others.
     declares: Vec<String>,
+    words: Option<WordsAct>,
     /// It was being deleted while another of its gang waited.
     outlived: bool,
 }
@@ -229,13 +238,14 @@ enum Sent {
 }
 
 impl Process {
-    pub(crate) fn new(number: u64) -> Self {
+    pub(crate) fn new(number: u64, dialects: &[Dialect]) -> Self {
         let settings = Settings {
             scheduler_names: vec!["gangline".into()],
             placeholder_image: "pause".into(),
             ignore_foreign_markers: false,
-            dialects: vec![Dialect::YuniKorn],
-            default_wait_timeout_seconds: 600,
+            dialects: dialects.to_vec(),
+            // Who says nothing waits for as long as a play takes.
+            default_wait_timeout_seconds: ENDLESS_S,
             submitters: true,
             max_placeholders: 5_000,
             instance: number,
@@ -243,6 +253,7 @@ impl Process {
         Self {
             controller: Controller::new(settings),
             number,
+            kinds: Kind::watched(dialects).count(),
             batch: Vec::new(),
             listed: BTreeSet::new(),
             ever: BTreeSet::new(),
@@ -252,6 +263,7 @@ impl Process {
             queues: BTreeMap::new(),
             groups: BTreeMap::new(),
             group_uids: BTreeMap::new(),
+            pod_groups: BTreeMap::new(),
             uids: BTreeMap::new(),
             ever_seen: BTreeSet::new(),
             intents: BTreeMap::new(),
@@ -296,11 +308,10 @@ impl Process {
                     Kind::Node => self.nodes.keys().cloned().collect(),
                     Kind::Queue => self.queues.keys().cloned().collect(),
                     Kind::TaskGroup => self.group_uids.keys().cloned().collect(),
-                    Kind::ResourceQuota
-                    | Kind::Namespace
-                    | Kind::KoordinatorPodGroup
-                    | Kind::CoschedulingPodGroup
-                    | Kind::VolcanoPodGroup => BTreeSet::new(),
+                    Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
+                        self.known_pod_groups(kind).collect()
+                    }
+                    Kind::ResourceQuota | Kind::Namespace => BTreeSet::new(),
                 };
                 self.unnamed.insert(kind, known);
             }
@@ -320,6 +331,7 @@ impl Process {
             WatchFact::Broken { .. } => drop(self.listed.remove(&kind)),
             WatchFact::Unserved => {
                 self.lost.clear();
+                self.lose_sight_of(kind);
                 self.listed.remove(&kind);
                 if self.ever.insert(kind) && self.is_synced() {
                     self.mark_overdrawn();
@@ -414,7 +426,7 @@ impl Process {
 
     /// Whether every kind was listed once.
     pub(crate) fn is_synced(&self) -> bool {
-        self.ever.len() == PLAYED.len()
+        self.ever.len() == self.kinds
     }
 
     /// A queue that is over its limit when everything is first listed: it was lowered before.
@@ -436,7 +448,7 @@ impl Process {
     pub(crate) fn gang_of(&self, uid: &Uid) -> Vec<(&Uid, &Key, u32)> {
         let group = |key: &Key| {
             let (uid, group) = self.groups.get_key_value(self.group_uids.get(key)?)?;
-            Some((uid, &group.key, group.min?))
+            Some((uid, &group.key, group.min.or_else(|| self.written_min(group))?))
         };
         let own = self.groups.get(uid).filter(|own| self.group_uids.get(&own.key) == Some(uid));
         let all = own.and_then(|own| own.gang.iter().map(group).collect());

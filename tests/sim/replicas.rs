@@ -4,7 +4,6 @@
 //!
 //! What leads is a process of the simulation, which begins with lists of everything; one that was deposed has ended.
 
-use crate::sim::acts::PLAYED;
 use std::collections::BTreeMap;
 
 use gangline::controller::follower::Follower;
@@ -115,13 +114,13 @@ pub(super) enum Post {
 }
 
 impl Member {
-    fn new(of: u64, place: usize) -> Self {
+    fn new(of: u64, place: usize, dialects: &[Dialect]) -> Self {
         Self {
             of,
             place,
             leases: Leases::new(["gangline".into()], &own_name(of), TIMING),
             flights: Flights::default(),
-            follower: Follower::new(&[Dialect::YuniKorn]),
+            follower: Follower::new(dialects),
             decides: None,
             asked: None,
             turn_at: 0,
@@ -246,7 +245,7 @@ impl World {
         };
         replicas.begun += 1;
         let of = replicas.begun;
-        replicas.members[place] = Some(Member::new(of, place));
+        replicas.members[place] = Some(Member::new(of, place, self.dialects));
         if replicas.stored.is_gone() {
             // It cannot know that somebody may hold it.
             self.tear();
@@ -258,8 +257,9 @@ impl World {
 
     /// It knows nothing, and lists everything.
     fn begin_to_follow(&mut self, of: u64) {
-        self.candidate_mut(of).into_iter().for_each(|member| member.follower = Follower::new(&[Dialect::YuniKorn]));
-        for kind in PLAYED {
+        let dialects = self.dialects;
+        self.candidate_mut(of).into_iter().for_each(|member| member.follower = Follower::new(dialects));
+        for kind in self.kinds() {
             let delay = self.chance.delay("follows", kind.plural(), self.faults.lag_ms);
             self.post(delay, Post::Hear(of, kind));
         }

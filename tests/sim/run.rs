@@ -51,6 +51,9 @@ pub(crate) fn play_in(world: World, plan: &Plan) -> Played {
 
 /// Plays a plan until nothing happens any more.
 pub(crate) fn to_rest(mut world: World, plan: &Plan) -> World {
+    if plan.head.dialects {
+        world.speak();
+    }
     if plan.head.replicas {
         world.replicate();
     }

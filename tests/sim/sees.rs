@@ -17,6 +17,7 @@ use crate::sim::oracle::has_phase;
 use crate::sim::people::{is_placeholder, label, node_of};
 use crate::sim::place::{Wants, ZONE, is_dead, is_tainted};
 use crate::sim::spoken::declares;
+use crate::sim::words::words_of;
 
 impl Process {
     /// What has a node has been bound; what is being deleted without one gets none any more, whatever is on its way.
@@ -73,11 +74,10 @@ impl Process {
                 self.queues.insert(seen.key.clone(), QueueSeen { most, changed_ms, lowered, bounds });
             }
             Body::TaskGroup(group) => self.see_group(seen, group),
-            Body::ResourceQuota(_)
-            | Body::Namespace(_)
-            | Body::KoordinatorPodGroup(_)
-            | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_) => {}
+            Body::KoordinatorPodGroup(_) | Body::CoschedulingPodGroup(_) | Body::VolcanoPodGroup(_) => {
+                self.see_pod_group(kind, seen);
+            }
+            Body::ResourceQuota(_) | Body::Namespace(_) => {}
         }
     }
 
@@ -114,14 +114,10 @@ impl Process {
                 let unread = GroupSeen { key, min: None, gang, queues, last: None, edited: true };
                 self.groups.entry(seen.uid.clone()).or_insert(unread).edited = true;
             }
-            Kind::Pod
-            | Kind::Node
-            | Kind::Queue
-            | Kind::ResourceQuota
-            | Kind::Namespace
-            | Kind::KoordinatorPodGroup
-            | Kind::CoschedulingPodGroup
-            | Kind::VolcanoPodGroup => {}
+            Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
+                self.see_pod_group(kind, seen);
+            }
+            Kind::Pod | Kind::Node | Kind::Queue | Kind::ResourceQuota | Kind::Namespace => {}
         }
     }
 
@@ -140,8 +136,7 @@ impl Process {
             self.intents.remove(&seen.uid);
         }
         let known = self.pods.get(&seen.key).filter(|old| old.uid == seen.uid);
-        let ended = gangline::sim::api::has_ended(pod);
-        let (queue, asks) = (queue_mark(body), Amount::of_pod(pod));
+        let (ended, queue, asks) = (gangline::sim::api::has_ended(pod), queue_mark(body), Amount::of_pod(pod));
         let grows = known.is_some_and(|old| !asks.is_within(old.asks)) && node.is_some();
         let group = group_of(body).map(str::to_owned);
         let (earlier, relabelled_ms) = match known.filter(|old| old.uid == seen.uid && node.is_none()) {
@@ -183,6 +178,7 @@ impl Process {
             succeeded: has_phase(pod, "Succeeded"),
             refused: is_refused(pod),
             declares: declares(body),
+            words: words_of(body),
             outlived: known.is_some_and(|old| old.outlived),
         };
         if grows {
@@ -259,11 +255,10 @@ impl Process {
                 self.lost.retain(|_, lost| self.groups.get(&lost.of).is_some_and(|group| !group.gang.contains(key)));
                 self.group_uids.remove(key);
             }
-            Kind::ResourceQuota
-            | Kind::Namespace
-            | Kind::KoordinatorPodGroup
-            | Kind::CoschedulingPodGroup
-            | Kind::VolcanoPodGroup => {}
+            Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
+                drop(self.pod_groups.remove(&(kind, key.clone())));
+            }
+            Kind::ResourceQuota | Kind::Namespace => {}
         }
     }
 }

@@ -17,8 +17,8 @@ const QUEUE: &str = "yunikorn.apache.org/queue";
 const GROUP: &str = "yunikorn.apache.org/task-group-name";
 const GROUPS: &str = "yunikorn.apache.org/task-groups";
 const PARAMETERS: &str = "yunikorn.apache.org/schedulingPolicyParameters";
-/// The TaskGroup that a pod names by its words, as a label that only judges read.
-const MEANT: &str = "plan.example.com/task-group";
+/// The TaskGroup that a pod names by words which are not ours, as a label that only judges read.
+pub(super) const MEANT: &str = "plan.example.com/task-group";
 
 /// The words of a label of ours, in labels of a pod that has none of ours which say what it belongs to.
 pub(super) fn in_other_words<'a>(pod: &'a Body, key: &str) -> Option<&'a str> {

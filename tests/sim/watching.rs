@@ -1,7 +1,6 @@
 //! How the API server speaks to the processes: lists and watches, and when it does not: a watch breaks, a connection is
 //! half open, a kind is not served, an object cannot be read, the server is away.
 
-use crate::sim::acts::PLAYED;
 use std::collections::BTreeMap;
 use std::ops::Range;
 
@@ -61,7 +60,7 @@ impl World {
     pub(crate) fn go_away(&mut self, for_ms: u64) {
         self.silence.away_until = self.silence.away_until.max(self.now_ms + for_ms);
         self.deaf_for(for_ms);
-        PLAYED.into_iter().for_each(|kind| self.cut(kind, 0));
+        self.kinds().for_each(|kind| self.cut(kind, 0));
     }
 
     /// The connection of a kind's watches is half open: nothing is heard until somebody notices.
@@ -141,7 +140,7 @@ impl World {
         self.silence.storm.iter_mut().for_each(|storm| storm.until = storm.until.min(self.now_ms));
         let garbled: Vec<(Kind, Key)> = self.silence.garbled.keys().cloned().collect();
         garbled.iter().for_each(|(kind, key)| self.mend(*kind, key));
-        for kind in PLAYED {
+        for kind in self.kinds() {
             self.silence.unserved.entry(kind).and_modify(|until| *until = self.now_ms);
             self.silence.muted.entry(kind).and_modify(|until| *until = self.now_ms);
             self.serve(kind);

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gangline::core::base::ids::Key;
 use gangline::core::time::{Mono, Now, Wall};
+use gangline::shim::dialect::Dialect;
 use gangline::shim::observation::Outcome;
 use gangline::shim::op::{Call, CallId, Kind, Op};
 use gangline::sim::api::Api;
@@ -21,6 +22,7 @@ use super::oracle::Violation;
 use super::people::NS;
 use super::plan::{Admission, Faults};
 use super::process::{EXCUSED_MS, Process};
+use super::words::USUAL;
 use firsts::Firsts;
 use ledger::Ledger;
 pub(crate) use ledger::START_MS;
@@ -98,6 +100,8 @@ enum Event {
     Answer(u64, CallId, Box<Outcome>),
     Kubelet(Key),
     Collect(Key),
+    /// The garbage collector takes what was made of a PodGroup that is gone, by its UID.
+    Orphans(String),
     /// The namespace controller looks; when nothing is left, somebody makes the namespace again after so long.
     Sweep(u64),
     /// Somebody makes the namespace.
@@ -157,6 +161,8 @@ pub(crate) struct World {
     pub(crate) process: Option<Process>,
     /// Those that go on beside it.
     older: Vec<Process>,
+    /// Whose words each of them understands.
+    dialects: &'static [Dialect],
     /// The two of which one decides, where there are two.
     replicas: Option<Box<Replicas>>,
     /// Whether whatever one process has sent is made before the next one begins, if it is.
@@ -242,6 +248,7 @@ impl World {
             overtaken: BTreeMap::new(),
             process: None,
             older: Vec::new(),
+            dialects: USUAL,
             replicas: None,
             is_orderly: false,
             chance: Chance::new(seed),
@@ -423,6 +430,7 @@ impl World {
                 let now = self.now().wall;
                 garbage::collect(&mut self.api, &key, now);
             }
+            Event::Orphans(owner) => self.collect_orphans(&owner),
             Event::Sweep(for_ms) => self.sweep(for_ms),
             Event::Found => self.api.namespaces.set_exists(NS, true),
             Event::Mend(kind, key) => self.mend(kind, &key),

@@ -25,6 +25,7 @@ use super::super::place::Place;
 use super::super::plan::{Faults, Head, Plan};
 use super::super::process::{Process, Step};
 use super::super::run::to_rest;
+use super::super::words::USUAL;
 use super::super::world::{GARBLED, START_MS, World};
 use super::AFTERMATH_MS;
 
@@ -33,6 +34,7 @@ mod gangs;
 mod kept;
 mod limits;
 mod replicas;
+mod written;
 
 /// A gang of three in a queue of six cores, started or not, and a pod that nothing is large enough for.
 pub(crate) fn world(started: bool) -> World {
@@ -321,7 +323,7 @@ fn event(uid: &str) -> Op {
 #[test]
 fn i10_a_process_acts_before_it_has_seen_everything() {
     let mut world = world(false);
-    world.process = Some(Process::new(9));
+    world.process = Some(Process::new(9, USUAL));
     assert_eq!(bind(&mut world, "single", "n0", "root.default"), Some("I10"));
 }
 
@@ -508,7 +510,7 @@ fn too_large() -> Plan {
     let group =
         GroupAct { name: "g".to_owned(), min: 1, milli: 100_000, direct: true, all: true, ..GroupAct::default() };
     let acts = [node, pod("huge", None), Act::Group(group), pod("g-0", Some("g"))];
-    let head = Head { seed: 1, faults: Faults::default(), replicas: false };
+    let head = Head { seed: 1, faults: Faults::default(), replicas: false, dialects: false };
     Plan { head, acts: acts.into_iter().map(|act| (0, act)).collect() }
 }
 

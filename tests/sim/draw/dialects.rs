@@ -1,0 +1,169 @@
+//! Draws gangs in the words of Koordinator, scheduler-plugins and Volcano, in plans whose scheduler understands all of these: drawn when
+//! all else is, so that other plans are as they were.
+
+use super::Dice;
+use crate::sim::acts::{Act, PodAct};
+use crate::sim::words::{Family, PodGroupAct, Way, WordsAct};
+
+/// The acts of a plan.
+type Acts = Vec<(u64, Act)>;
+
+/// A gang, as most of its pods and its PodGroup say it.
+struct Gang {
+    begins: u64,
+    milli: u32,
+    queue: Option<String>,
+    words: WordsAct,
+}
+
+/// Some gangs, alone or with others, and what happens to their kinds.
+pub(super) fn draw(dice: &mut Dice, acts: &mut Acts, queues: &[Option<String>]) {
+    for (_, act) in acts.iter_mut() {
+        if let Act::Pod(pod) = act {
+            // The marker is understood.
+            pod.foreign = false;
+        }
+    }
+    let mut named = Vec::new();
+    for number in 0..=dice.few(4) {
+        let gangs = if dice.percent(25) { team(dice, number, queues) } else { vec![alone(dice, number, queues)] };
+        for gang in gangs {
+            named.extend(gang.words.way.family().map(|family| (family, gang.words.gang.clone())));
+            draw_gang(dice, acts, &gang);
+        }
+    }
+    trouble(dice, acts, &named);
+}
+
+fn alone(dice: &mut Dice, number: u64, queues: &[Option<String>]) -> Gang {
+    let way = dice.of(&Way::ALL);
+    let knows_modes = !matches!(way, Way::Coscheduling | Way::Volcano);
+    let one_by_one = knows_modes && dice.percent(15);
+    // What is held one by one is held where nobody else sees it, and not for long.
+    let is_short = one_by_one || way != Way::Volcano && dice.percent(20);
+    let words = WordsAct {
+        way,
+        gang: format!("gang{number}"),
+        min: 1 + dice.few(4) as u32,
+        team: Vec::new(),
+        one_by_one,
+        waits: is_short.then(|| dice.of(&[1, 5, 20, 60])),
+    };
+    Gang { begins: dice.time(), milli: dice.of(&[500, 1_000, 1_000, 2_000]), queue: dice.of(queues), words }
+}
+
+/// Gangs of which each lists all, or all others; or of which one lists others that do not list it; or each the next one.
+fn team(dice: &mut Dice, number: u64, queues: &[Option<String>]) -> Vec<Gang> {
+    let way = dice.of(&[Way::Annotations, Way::Labels, Way::Koordinator]);
+    let first = alone(dice, number, queues);
+    let form = dice.below(10);
+    let count = if form < 8 { 2 + dice.few(1) as usize } else { 3 };
+    let names: Vec<String> =
+        ["a", "b", "c"].iter().take(count).map(|letter| format!("{}{letter}", first.words.gang)).collect();
+    let listed = |at: usize| match form {
+        0..=3 => names.clone(),
+        4 | 5 => names.iter().filter(|name| **name != names[at]).cloned().collect(),
+        6 | 7 if at == 0 => names.clone(),
+        6 | 7 => Vec::new(),
+        _ => vec![names[at].clone(), names[(at + 1) % count].clone()],
+    };
+    // They agree about all else.
+    let waits = dice.percent(20).then(|| dice.of(&[20, 60]));
+    let gang = |at: usize, dice: &mut Dice| Gang {
+        begins: first.begins + dice.below(5_000),
+        milli: first.milli,
+        queue: first.queue.clone(),
+        words: WordsAct {
+            way,
+            gang: names[at].clone(),
+            min: 1 + dice.few(2) as u32,
+            team: listed(at),
+            one_by_one: false,
+            waits,
+        },
+    };
+    (0..count).map(|at| gang(at, dice)).collect()
+}
+
+/// A gang, its pods, and what becomes of them.
+fn draw_gang(dice: &mut Dice, acts: &mut Acts, gang: &Gang) {
+    let Gang { begins, milli, queue, words } = gang;
+    let object = words.way.family().map(|family| PodGroupAct {
+        family,
+        name: words.gang.clone(),
+        min: words.min.into(),
+        team: words.team.clone(),
+        one_by_one: words.one_by_one,
+        waits: words.waits,
+        queue: queue.clone().filter(|_| family == Family::Volcano),
+    });
+    object.iter().for_each(|object| draw_object(dice, acts, *begins, object));
+    let ends = dice.percent(60).then(|| begins + 5_000 + dice.below(40_000));
+    let count = (words.min + dice.few(2) as u32).saturating_sub(u32::from(dice.percent(15)));
+    for number in 0..count {
+        let name = format!("{}-{number}", words.gang);
+        let differs = u32::from(object.is_none() && dice.percent(8));
+        let own = match &object {
+            // Who names a PodGroup says no more.
+            Some(_) => WordsAct { min: 0, team: Vec::new(), one_by_one: false, waits: None, ..words.clone() },
+            None => WordsAct { min: words.min + differs, ..words.clone() },
+        };
+        let queue = queue.clone().filter(|_| words.way != Way::Volcano);
+        let pod = PodAct { name: name.clone(), milli: *milli, queue, words: Some(own), ..PodAct::default() };
+        acts.push((begins + dice.below(8_000), Act::Pod(pod)));
+        let well = dice.percent(85);
+        acts.extend(ends.map(|ends| (ends + dice.below(500), Act::End { name: name.clone(), well })));
+        if dice.percent(5) {
+            acts.push((begins + dice.below(60_000), Act::DropPod { name, again: dice.percent(50) }));
+        }
+    }
+    if dice.percent(8) {
+        acts.push((begins + dice.below(30_000), Act::DropGroup { name: words.gang.clone() }));
+    }
+}
+
+/// A PodGroup before or after its pods, and who edits it, or makes it anew with another size.
+fn draw_object(dice: &mut Dice, acts: &mut Acts, begins: u64, object: &PodGroupAct) {
+    let comes = begins + if dice.percent(60) { 0 } else { dice.of(&[2_000, 8_000, 30_000]) };
+    let another = |dice: &mut Dice| Act::PodGroup(PodGroupAct { min: 1 + dice.few(4).cast_signed(), ..object.clone() });
+    if dice.percent(6) {
+        // Somebody slipped, and may see it.
+        acts.push((comes, Act::PodGroup(PodGroupAct { min: dice.of(&[0, -1]), ..object.clone() })));
+        if dice.percent(70) {
+            acts.push((comes + 10_000, Act::PodGroup(object.clone())));
+        }
+    } else {
+        acts.push((comes, Act::PodGroup(object.clone())));
+    }
+    if dice.percent(30) {
+        let at = comes + dice.of(&[500, 5_000, 40_000]) + dice.below(1_000);
+        acts.push((at, another(dice)));
+    }
+    if dice.percent(20) {
+        let at = comes + dice.below(60_000);
+        acts.push((at, Act::DropPodGroup { family: object.family, name: object.name.clone() }));
+        if dice.percent(70) {
+            acts.push((at + dice.of(&[1, 500, 8_000]), another(dice)));
+        }
+    }
+}
+
+/// A kind is missing for a while, from the beginning or later; its watch breaks, or is not heard; or an object cannot be read.
+fn trouble(dice: &mut Dice, acts: &mut Acts, named: &[(Family, String)]) {
+    if dice.percent(25) {
+        let at = if dice.percent(50) { 0 } else { dice.time() };
+        let kind = dice.of(&Family::ALL).kind();
+        acts.push((at, Act::Vanish { kind, for_ms: dice.of(&[1_000, 30_000, 90_000]) }));
+    }
+    if dice.percent(25) {
+        acts.push((dice.time(), Act::Cut { kind: dice.of(&Family::ALL).kind() }));
+    }
+    if dice.percent(25) {
+        let kind = dice.of(&Family::ALL).kind();
+        acts.push((dice.time(), Act::Mute { kind, for_ms: dice.of(&[500, 5_000, 40_000]) }));
+    }
+    if dice.percent(25) && !named.is_empty() {
+        let (family, name) = dice.of(named);
+        acts.push((dice.time(), Act::Garble { kind: family.kind(), name, for_ms: dice.of(&[1_000, 20_000, 100_000]) }));
+    }
+}

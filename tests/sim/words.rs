@@ -1,0 +1,298 @@
+//! Gangs in the words of Koordinator, scheduler-plugins and Volcano (03, 3.4; ADR 38): what pods and PodGroups say in plans, and what
+//! judges read of it, by what the plan drew and not as the scheduler reads it.
+
+use std::collections::BTreeSet;
+
+use gangline::api::task_group::{Mode, Reservation, TaskGroup, TaskGroupSpec};
+use gangline::shim::dialect::Dialect;
+use gangline::shim::observation::Body;
+use gangline::shim::op::Kind;
+use gangline::sim::store::metadata;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use super::people::NS;
+use super::plan::is_default;
+use super::spoken::MEANT;
+
+/// Whose words the scheduler understands where a plan does not say that it understands all.
+pub(crate) const USUAL: &[Dialect] = &[Dialect::YuniKorn];
+/// All of them.
+pub(crate) const EVERY: &[Dialect] = &Dialect::ALL;
+
+/// What beside judges nobody reads: what the plan drew, as JSON.
+const SAID: &str = "plan.example.com/said";
+/// What the keys of Koordinator's annotations begin with.
+const PREFIX: &str = "gang.scheduling.koordinator.sh/";
+
+/// Whose PodGroup it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Family {
+    Koordinator,
+    Coscheduling,
+    Volcano,
+}
+
+impl Family {
+    /// All of them.
+    pub(crate) const ALL: [Self; 3] = [Self::Koordinator, Self::Coscheduling, Self::Volcano];
+
+    /// The kind of its PodGroups.
+    pub(crate) const fn kind(self) -> Kind {
+        match self {
+            Self::Koordinator => Kind::KoordinatorPodGroup,
+            Self::Coscheduling => Kind::CoschedulingPodGroup,
+            Self::Volcano => Kind::VolcanoPodGroup,
+        }
+    }
+
+    const fn api_version(self) -> &'static str {
+        match self {
+            Self::Koordinator => "scheduling.sigs.k8s.io/v1alpha1",
+            Self::Coscheduling => "scheduling.x-k8s.io/v1alpha1",
+            Self::Volcano => "scheduling.volcano.sh/v1beta1",
+        }
+    }
+
+    /// How many start together by a number that is written there; none by one that makes no sense. Volcano has no default but 0,
+    /// with which nobody waits for another.
+    fn least(self, written: Option<i64>) -> Option<u32> {
+        let written = match self {
+            Self::Koordinator | Self::Coscheduling => written?,
+            Self::Volcano => written.filter(|written| *written != 0).unwrap_or(1),
+        };
+        u32::try_from(written).ok().filter(|min| *min > 0)
+    }
+}
+
+/// The kind of an object that is named in an owner or an event.
+pub(crate) fn kind_of(api_version: &str, kind: &str) -> Option<Kind> {
+    let family = Family::ALL.into_iter().find(|family| family.api_version() == api_version)?;
+    (kind == "PodGroup").then(|| family.kind())
+}
+
+/// By what a pod says that it is of a gang.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Way {
+    /// Koordinator's annotations.
+    Annotations,
+    /// Its labels, which are less to write.
+    Labels,
+    /// A PodGroup of Koordinator's.
+    Koordinator,
+    /// One of scheduler-plugins.
+    Coscheduling,
+    /// One of Volcano's.
+    Volcano,
+}
+
+impl Way {
+    /// All of them.
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Annotations, Self::Labels, Self::Koordinator, Self::Coscheduling, Self::Volcano];
+
+    /// Whose PodGroup it names, if it names one.
+    pub(crate) const fn family(self) -> Option<Family> {
+        match self {
+            Self::Annotations | Self::Labels => None,
+            Self::Koordinator => Some(Family::Koordinator),
+            Self::Coscheduling => Some(Family::Coscheduling),
+            Self::Volcano => Some(Family::Volcano),
+        }
+    }
+
+    /// What is reached when a gang starts whose pods say it so.
+    pub(crate) fn start(self) -> String {
+        format!("a gang starts that is declared by {self:?}")
+    }
+}
+
+/// What a pod says. Who names a PodGroup says no more than that.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WordsAct {
+    pub(crate) way: Way,
+    pub(crate) gang: String,
+    /// How many start together.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) min: u32,
+    /// The gangs with which it starts, as they are listed.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) team: Vec<String>,
+    /// Whether seats are held before there is a node for each.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) one_by_one: bool,
+    /// How long it waits for nodes for all after it found some, in seconds.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) waits: Option<u32>,
+}
+
+/// A PodGroup.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PodGroupAct {
+    pub(crate) family: Family,
+    pub(crate) name: String,
+    /// How many start together.
+    pub(crate) min: i64,
+    /// As of [`WordsAct`].
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) team: Vec<String>,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) one_by_one: bool,
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) waits: Option<u32>,
+    /// The queue, which Volcano's name.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) queue: Option<String>,
+}
+
+/// What is written of a gang.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Terms {
+    /// How many start together.
+    pub(crate) min: u32,
+    one_by_one: bool,
+    /// The gangs with which it starts, itself among them; nobody where it starts alone.
+    team: BTreeSet<String>,
+}
+
+impl Terms {
+    /// Whether a TaskGroup says the same.
+    pub(crate) fn are_said_by(&self, spec: &TaskGroupSpec) -> bool {
+        let team: BTreeSet<String> = spec.gang_group.iter().cloned().collect();
+        let is_one_by_one = match spec.mode {
+            Mode::Strict => false,
+            Mode::NonStrict => true,
+        };
+        let is_without_placeholders = match spec.reservation {
+            Reservation::Direct => true,
+            Reservation::Placeholder => false,
+        };
+        spec.min_member == self.min && is_one_by_one == self.one_by_one && team == self.team && is_without_placeholders
+    }
+}
+
+impl WordsAct {
+    /// What it says itself of its gang; nothing where it leaves that to a PodGroup.
+    pub(crate) fn terms(&self) -> Option<Terms> {
+        let is_own = self.way.family().is_none();
+        is_own.then(|| Terms { min: self.min, one_by_one: self.one_by_one, team: with_itself(&self.gang, &self.team) })
+    }
+}
+
+/// Who lists others starts with these; who lists nobody else, alone.
+fn with_itself(own: &str, listed: &[String]) -> BTreeSet<String> {
+    let all = || listed.iter().map(String::as_str).chain([own]).map(|name| format!("{NS}/{name}"));
+    if listed.iter().all(|name| name == own) { BTreeSet::new() } else { all().collect() }
+}
+
+/// Koordinator's annotations of these.
+fn annotations(team: &[String], one_by_one: bool, waits: Option<u32>) -> Value {
+    let mut all = json!({});
+    if !team.is_empty() {
+        let listed: Vec<String> = team.iter().map(|name| format!("{NS}/{name}")).collect();
+        all[format!("{PREFIX}groups")] = json!(json!(listed).to_string());
+    }
+    if one_by_one {
+        all[format!("{PREFIX}mode")] = json!("NonStrict");
+    }
+    if let Some(waits) = waits {
+        all[format!("{PREFIX}waiting-time")] = json!(format!("{waits}s"));
+    }
+    all
+}
+
+/// Labels and annotations of a pod that says this.
+pub(super) fn words(said: &WordsAct) -> (Value, Value) {
+    let WordsAct { way, gang, min, team, one_by_one, waits } = said;
+    let mut labels = json!({MEANT: gang});
+    let mut annotated = json!({});
+    match way {
+        Way::Annotations => {
+            annotated = annotations(team, *one_by_one, *waits);
+            annotated[format!("{PREFIX}name")] = json!(gang);
+            annotated[format!("{PREFIX}min-available")] = json!(min.to_string());
+        }
+        Way::Labels => {
+            annotated = annotations(team, *one_by_one, *waits);
+            labels["pod-group.scheduling.sigs.k8s.io/name"] = json!(gang);
+            labels["pod-group.scheduling.sigs.k8s.io/min-available"] = json!(min.to_string());
+        }
+        Way::Koordinator => labels["pod-group.scheduling.sigs.k8s.io"] = json!(gang),
+        Way::Coscheduling => labels["scheduling.x-k8s.io/pod-group"] = json!(gang),
+        Way::Volcano => annotated["scheduling.k8s.io/group-name"] = json!(gang),
+    }
+    annotated[SAID] = json!(json!(said).to_string());
+    (labels, annotated)
+}
+
+/// The object that says this.
+pub(super) fn object(said: &PodGroupAct) -> Value {
+    let PodGroupAct { family, name, min, team, one_by_one, waits, queue } = said;
+    let mut spec = json!({"minMember": min});
+    let mut annotated = json!({});
+    match family {
+        Family::Koordinator => annotated = annotations(team, *one_by_one, None),
+        Family::Coscheduling => {}
+        Family::Volcano => queue.iter().for_each(|queue| spec["queue"] = json!(queue)),
+    }
+    if let Some(waits) = waits {
+        spec["scheduleTimeoutSeconds"] = json!(waits);
+    }
+    annotated[SAID] = json!(json!(said).to_string());
+    json!({"metadata": {"name": name, "namespace": NS, "annotations": annotated}, "spec": spec})
+}
+
+fn said<T: DeserializeOwned>(body: &Body) -> Option<T> {
+    let text = metadata(body).annotations.as_ref()?.get(SAID)?;
+    Some(serde_json::from_str(text).expect("the plan wrote it"))
+}
+
+/// What a pod says, if it speaks so.
+pub(crate) fn words_of(pod: &Body) -> Option<WordsAct> {
+    if matches!(pod, Body::Pod(_)) { said(pod) } else { None }
+}
+
+/// What a PodGroup says; nothing where it is wrong. Its number is the one that stands there, also after an edit.
+pub(crate) fn terms_of(object: &Body) -> Option<Terms> {
+    let (family, written) = match object {
+        Body::KoordinatorPodGroup(group) => (Family::Koordinator, group.spec.min_member),
+        Body::CoschedulingPodGroup(group) => (Family::Coscheduling, group.spec.min_member),
+        Body::VolcanoPodGroup(group) => (Family::Volcano, group.spec.min_member),
+        Body::Pod(_)
+        | Body::Node(_)
+        | Body::TaskGroup(_)
+        | Body::Queue(_)
+        | Body::ResourceQuota(_)
+        | Body::Namespace(_) => return None,
+    };
+    let PodGroupAct { name, team, one_by_one, .. } = said(object)?;
+    Some(Terms { min: family.least(written)?, one_by_one, team: with_itself(&name, &team) })
+}
+
+/// With whom the gang of a PodGroup, or of a pod that declares it itself, starts.
+pub(crate) fn team_of(body: &Body) -> Option<(String, BTreeSet<String>)> {
+    match body {
+        Body::Pod(_) => {
+            let words = words_of(body)?;
+            let team = words.terms()?.team;
+            Some((words.gang, team))
+        }
+        Body::KoordinatorPodGroup(_) | Body::CoschedulingPodGroup(_) | Body::VolcanoPodGroup(_) => {
+            let PodGroupAct { name, team, .. } = said(body)?;
+            let team = with_itself(&name, &team);
+            Some((name, team))
+        }
+        Body::Node(_) | Body::TaskGroup(_) | Body::Queue(_) | Body::ResourceQuota(_) | Body::Namespace(_) => None,
+    }
+}
+
+/// The PodGroup of which a TaskGroup was made, by kind and UID.
+pub(crate) fn made_of(group: &TaskGroup) -> Option<(Kind, &str)> {
+    let mut owners = group.metadata.owner_references.iter().flatten();
+    owners.find_map(|owner| Some((kind_of(&owner.api_version, &owner.kind)?, owner.uid.as_str())))
+}
