@@ -54,7 +54,7 @@ fn words(imported: &Imported) -> Vec<String> {
     imported.report.iter().map(|one| format!("{:?} {}", one.fate, one.word)).collect()
 }
 
-fn notes(imported: &Imported, fate: report::Fate) -> Vec<String> {
+fn notes(imported: &Imported, fate: Fate) -> Vec<String> {
     let of = imported.report.iter().filter(|one| one.fate == fate);
     of.map(|one| format!("{}: {}", one.of, one.note)).collect()
 }
@@ -270,8 +270,8 @@ fn of_each_pod_group_it_is_said_what_becomes_of_it() {
         ),
         format!("default/mpi: {becomes}: minMember 4, queue root.team"),
     ];
-    assert_eq!(notes(&imported, report::Fate::Read), expected);
-    let refused = notes(&imported, report::Fate::Refused);
+    assert_eq!(notes(&imported, Fate::Read), expected);
+    let refused = notes(&imported, Fate::Refused);
     assert_eq!(refused.len(), 2, "{refused:#?}");
     assert!(
         refused[0].starts_with("f.yaml: line 22, column ") && refused[0].contains("network-topology-spec"),
@@ -283,10 +283,10 @@ fn of_each_pod_group_it_is_said_what_becomes_of_it() {
     {
         assert!(lost.contains(&format!("Lost {word}")), "{word}: {lost:#?}");
     }
-    let otherwise = notes(&imported, report::Fate::Different);
+    let otherwise = notes(&imported, Fate::Different);
     assert!(otherwise.len() == 2 && otherwise[0].contains("\"soon\" is no time"), "{otherwise:#?}");
     assert!(otherwise[1].starts_with("config.dialects: with this dialect all PodGroups"), "{otherwise:#?}");
-    let [missing] = &notes(&imported, report::Fate::Missing)[..] else { panic!("one queue") };
+    let [missing] = &notes(&imported, Fate::Missing)[..] else { panic!("one queue") };
     assert!(missing.starts_with("f.yaml: line 31, column ") && missing.contains("default/mpi: a Queue root.team;"));
     assert_eq!(imported.hint(), "-o values prints what the chart is to be told.");
 }
@@ -308,23 +308,23 @@ fn of_the_queues_that_pod_groups_name_it_is_said_which_are_to_be_made() {
         ("", "''", None),
         ("", "default", None),
         ("", "root.default", None),
-        ("", "team", Some((report::Fate::Missing, "a Queue root.team; "))),
-        ("", "root", Some((report::Fate::Refused, "root has queues below it"))),
+        ("", "team", Some((Fate::Missing, "a Queue root.team; "))),
+        ("", "root", Some((Fate::Refused, "root has queues below it"))),
         (&*flat, "team", None),
         (&*flat, "root.team", None),
-        (&*flat, "other", Some((report::Fate::Missing, "a Queue root.other; "))),
+        (&*flat, "other", Some((Fate::Missing, "a Queue root.other; "))),
         (&*tree, "team.a", None),
-        (&*tree, "team", Some((report::Fate::Refused, "root.team has queues below it"))),
+        (&*tree, "team", Some((Fate::Refused, "root.team has queues below it"))),
         (&*quotas, "team", None),
         (by_namespace, "ns", None),
-        (by_namespace, "team", Some((report::Fate::Missing, "a Queue root.team; "))),
+        (by_namespace, "team", Some((Fate::Missing, "a Queue root.team; "))),
     ] {
         let imported = right(&format!("{beside}\n{}", names(queue)));
         let of_queues: Vec<_> = imported.report.iter().filter(|one| one.word == "PodGroup spec.queue").collect();
         let said: Vec<_> = of_queues.iter().map(|one| one.fate).collect();
         assert_eq!(said, expected.iter().map(|(fate, _)| *fate).collect::<Vec<_>>(), "{queue} {beside}");
         assert!(of_queues.iter().zip(expected).all(|(one, (_, note))| one.note.starts_with(note)), "{of_queues:?}");
-        let is_whole = beside.is_empty() && expected.is_none_or(|(fate, _)| fate != report::Fate::Missing);
+        let is_whole = beside.is_empty() && expected.is_none_or(|(fate, _)| fate != Fate::Missing);
         assert_eq!(imported.hint().contains("No Queue has to be made"), is_whole, "{queue} {beside}");
     }
     let twice = Report(right(&(names("team") + &names("team"))).report).text();
@@ -367,10 +367,10 @@ fn how_long_gangs_wait_that_do_not_say_it_is_said_as_it_will_be() {
 fn a_pod_group_waits_as_the_configuration_says() {
     let group = "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroup, metadata: {name: g}, spec: {minMember: 2}}";
     let text = format!("{}---\n{group}\n", scheduler(&gangs("a", "permitWaitingTimeSeconds: 42")));
-    let read = notes(&right(&text), report::Fate::Read);
+    let read = notes(&right(&text), Fate::Read);
     assert_eq!(read, ["default/g: TaskGroup of its name, when a pod names it: minMember 2, waitTimeoutSeconds 42"]);
     let listed = "{apiVersion: scheduling.x-k8s.io/v1alpha1, kind: PodGroupList, items: [{metadata: {name: g}, spec: {minMember: 2}}]}";
-    assert_eq!(notes(&right(listed), report::Fate::Read).len(), 1);
+    assert_eq!(notes(&right(listed), Fate::Read).len(), 1);
 }
 
 #[test]
@@ -460,7 +460,7 @@ fn elastic_quotas_become_queues_below_each_other() {
     ] {
         assert!(told.contains(&word.to_owned()), "{word}: {told:#?}");
     }
-    let renamed = imported.report.iter().filter(|one| one.fate == report::Fate::Renamed);
+    let renamed = imported.report.iter().filter(|one| one.fate == Fate::Renamed);
     assert!(renamed.map(|one| &*one.value).any(|path| path == "→ root.parent-a.child-a1"), "{:#?}", fates(&imported));
 }
 
