@@ -1,6 +1,8 @@
 //! What people and machines do to a cluster, and what can be read off its objects. What they do to pods: `pods`; what of a
 //! gang that disturbs: `disturb`.
 
+use std::collections::BTreeMap;
+
 use gangline::api::queue::{HeadOfLine, QueueSpec};
 use gangline::api::task_group::{Mode, PlaceholderFor, Reservation, Style, TaskGroupSpec};
 use gangline::core::base::ids::Key;
@@ -38,6 +40,20 @@ pub(super) const TASK_GROUP: &str = "gangline.dev/task-group";
 pub(super) const APPLICATION: &str = "gangline.dev/application-id";
 /// What somebody writes who means [`TASK_GROUP`].
 pub(crate) const MISTYPED: &str = "gangline.dev/taskgroup";
+
+/// What a TaskGroup asks for, or whom it lists, is wrong.
+fn spoil(flaw: Flaw, name: &str, asks: &mut BTreeMap<String, Quantity>, gang_group: &mut Vec<String>) {
+    match flaw {
+        Flaw::Field => _ = asks.insert("pods".to_owned(), Quantity("1".to_owned())),
+        Flaw::Huge => _ = asks.insert("cpu".to_owned(), Quantity("9300000000000000".to_owned())),
+        Flaw::Abroad => {
+            if gang_group.is_empty() {
+                gang_group.push(format!("{NS}/{name}"));
+            }
+            gang_group.push(format!("{ABROAD}/{name}"));
+        }
+    }
+}
 
 impl World {
     /// Does what a plan says; nothing where it makes no sense.
@@ -295,17 +311,7 @@ impl World {
         let is_edit = self.api.store.get(Kind::TaskGroup, &Key::new(NS, name.as_str())).is_some();
         let mut asks = requests(*milli, *mib, *gpu);
         let mut gang_group: Vec<String> = gang.iter().map(|name| format!("{NS}/{name}")).collect();
-        match flaw {
-            None => {}
-            Some(Flaw::Field) => _ = asks.insert("pods".to_owned(), Quantity("1".to_owned())),
-            Some(Flaw::Huge) => _ = asks.insert("cpu".to_owned(), Quantity("9300000000000000".to_owned())),
-            Some(Flaw::Abroad) => {
-                if gang.is_empty() {
-                    gang_group.push(format!("{NS}/{name}"));
-                }
-                gang_group.push(format!("{ABROAD}/{name}"));
-            }
-        }
+        flaw.into_iter().for_each(|flaw| spoil(*flaw, name, &mut asks, &mut gang_group));
         let spec = TaskGroupSpec {
             application_id: app.clone(),
             queue: queue.clone(),

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use crate::core::base::resources::Amount;
+use crate::core::event::MatchPolicy;
 use crate::core::model::queue::{First, Kept, QuotaExcess};
 use crate::core::reason::Refusal;
 use crate::core::time::Wall;
@@ -67,4 +68,17 @@ pub(super) fn members_refused_sentence(count: u32) -> String {
              or changed"
         )
     }
+}
+
+pub(super) fn round_sentence(group: &str, (have, need): (u32, u32), policy: MatchPolicy) -> String {
+    let how = if policy == MatchPolicy::OnlyWaiting { "wait" } else { "wait or have a node" };
+    format!(
+        "{have} of {need} members of {group} {how}; those that wait are placed together when all do (matchPolicy {policy:?})"
+    )
+}
+
+pub(super) fn start_sentence(queue: &str, application: &str) -> String {
+    format!(
+        "{application} has passed the gate of queue {queue} and not started yet; the queue is StateAware, so one gang starts at a time"
+    )
 }
