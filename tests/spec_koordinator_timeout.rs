@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 use crate::spec_koordinator::{conditions, gang, made, see, why};
 use crate::spec_ordinary::as_bound;
 use crate::spec_pod_groups::edit;
-use crate::spec_yunikorn::{bound, declared, run};
-use crate::support::driven::{Driven, member, node, refused};
+use crate::spec_yunikorn::{bound, declared, run, run_refusing};
+use crate::support::driven::{Driven, member, node};
 
 /// In an empty cluster with a node of 16 cpu.
 fn cluster() -> Driven {
@@ -222,37 +222,21 @@ fn pods_that_come_instead_are_not_told() {
     assert_eq!(why(&driven.controller, "g-30"), Some(Code::WaitTimeout), "the others are there yet");
 }
 
-/// Answers annotations with a refusal, and all else as [`run`].
-fn run_refusing(driven: &mut Driven, seconds: u64, code: u16) -> Vec<Call> {
-    let mut all = Vec::new();
-    for _ in 0..10 * seconds {
-        driven.wait(100);
-        for call in driven.taken() {
-            if matches!(call.op, Op::AnnotateTimeout { .. }) {
-                driven.answer(&call, refused(code));
-            } else {
-                driven.grant_one(&call);
-            }
-            all.push(call);
-        }
-    }
-    all
-}
-
 /// 02, 2.2: "Bound everything": a refusal is shown where the right is missing, tried again more and more seldom, and holds nobody up.
 #[test]
 fn a_refusal_is_shown_tried_again_and_holds_nobody_up() {
+    let refuses = |code: u16| move |op: &Op| matches!(op, Op::AnnotateTimeout { .. }).then_some(code);
     let is_denied = |driven: &Driven| driven.controller.stats().denied.contains(&("pods", "patch"));
     for (code, is_shown) in [(403, true), (422, false)] {
         let mut driven = cluster();
         see(&mut driven, &too_many());
         run(&mut driven, 15);
-        let calls = run_refusing(&mut driven, 60, code);
+        let calls = run_refusing(&mut driven, 60, refuses(code));
         let tries = written(&calls).len();
         assert!((2 * 17..=8 * 17).contains(&tries), "{code}: {tries}");
         assert_eq!(is_denied(&driven), is_shown, "{code}");
         see(&mut driven, &gang("other", 2, 2, &json!({})));
-        assert_eq!(bound(&run_refusing(&mut driven, 5, code)).len(), 2, "{code}");
+        assert_eq!(bound(&run_refusing(&mut driven, 5, refuses(code))).len(), 2, "{code}");
         let calls = run(&mut driven, 120);
         assert_told_once(&calls, &too_many(), true);
         assert!(!is_denied(&driven), "{code}");

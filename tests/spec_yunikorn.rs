@@ -75,10 +75,20 @@ fn made(driven: &mut Driven) -> Vec<Value> {
 
 /// Answers everything for so long as a server that grants everything; what was made is shown.
 pub(super) fn run(driven: &mut Driven, seconds: u64) -> Vec<Call> {
+    run_refusing(driven, seconds, |_| None)
+}
+
+/// The same; what is to be refused is answered with this code.
+pub(super) fn run_refusing(driven: &mut Driven, seconds: u64, refuses: impl Fn(&Op) -> Option<u16>) -> Vec<Call> {
     let mut all = Vec::new();
     for _ in 0..10 * seconds {
         driven.wait(100);
         for call in driven.taken() {
+            if let Some(code) = refuses(&call.op) {
+                driven.answer(&call, refused(code));
+                all.push(call);
+                continue;
+            }
             driven.grant_one(&call);
             if is_declaration(&call) {
                 shown(driven, &call);

@@ -187,16 +187,6 @@ fn requests_are_what_the_server_expects() {
             }),
         ),
         (
-            Op::AnnotateTimeout { pod: key(), uid: uid(), timed_out: true },
-            "PATCH /api/v1/namespaces/data/pods/worker-0?fieldManager=gangline&timeout=10s application/merge-patch+json",
-            json!({"metadata": {"uid": "c4f15988", "annotations": {"gang.scheduling.koordinator.sh/timeout": "true"}}}),
-        ),
-        (
-            Op::AnnotateTimeout { pod: key(), uid: uid(), timed_out: false },
-            "PATCH /api/v1/namespaces/data/pods/worker-0?fieldManager=gangline&timeout=10s application/merge-patch+json",
-            json!({"metadata": {"uid": "c4f15988", "annotations": {"gang.scheduling.koordinator.sh/timeout": null}}}),
-        ),
-        (
             Op::PatchTaskGroupStatus { group: Key::new("data", "g"), uid: uid(), status: Box::new(status.clone()) },
             "PATCH /apis/gangline.dev/v1alpha1/namespaces/data/taskgroups/g/status?fieldManager=gangline&timeout=10s \
              application/json-patch+json",
@@ -224,6 +214,16 @@ fn requests_are_what_the_server_expects() {
     ];
     for (op, head, body) in table {
         assert_eq!(text(&op), (head.to_owned(), body));
+    }
+}
+
+#[test]
+fn that_a_gang_has_timed_out_is_one_annotation() {
+    for (timed_out, value) in [(true, json!("true")), (false, Value::Null)] {
+        let (head, body) = text(&Op::AnnotateTimeout { pod: key(), uid: uid(), timed_out });
+        let expected = "PATCH /api/v1/namespaces/data/pods/worker-0?fieldManager=gangline&timeout=10s application/merge-patch+json";
+        let annotations = json!({"gang.scheduling.koordinator.sh/timeout": value});
+        assert_eq!((&*head, body), (expected, json!({"metadata": {"uid": "c4f15988", "annotations": annotations}})));
     }
 }
 

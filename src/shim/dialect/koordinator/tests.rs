@@ -85,7 +85,10 @@ fn who_says_nothing_is_not_read() {
 #[test]
 fn who_names_a_pod_group_refers_to_it() {
     let said = |labels: Value, annotations: Value| read(&pod(&labels, &annotations), 600).expect("it speaks");
-    let spoken = said(json!({POD_GROUP: "pg", NAME_LABEL: "a"}), json!({MIN: "2", WAIT: "1m", MODE: "NonStrict"}));
+    let spoken = said(
+        json!({POD_GROUP: "pg", NAME_LABEL: "a"}),
+        json!({MIN: "2", WAIT: "1m", MODE: "NonStrict", POLICY: "only-waiting"}),
+    );
     let reference = spoken.refers.as_ref().expect("it names one");
     assert_eq!((&*reference.name, &*reference.words()), ("pg", "PodGroup pg of scheduling.sigs.k8s.io"));
     let terms = Terms {
@@ -144,8 +147,6 @@ fn what_is_wrong_or_not_supported_is_named_where_it_is_written() {
         (json!({"min-available": " 3"}), at("min-available")),
         (json!({"min-available": "100001"}), at("min-available")),
         (json!({"min-available": huge}), at("min-available")),
-        (json!({"match-policy": "waiting-and-running"}), at("match-policy")),
-        (json!({"match-policy": "only-waiting"}), at("match-policy")),
         (json!({"network-topology-spec": "{}"}), at("network-topology-spec")),
         (json!({"colour": "blue"}), at("colour")),
         (json!({"groups": "[\"b\"]"}), at("groups[0]")),
@@ -162,13 +163,29 @@ fn what_is_wrong_or_not_supported_is_named_where_it_is_written() {
     }
     let label = said(&json!({NAME_LABEL: "a", MIN_LABEL: "3", "pod-group.scheduling.sigs.k8s.io/x": "y"}), &json!({}));
     assert_eq!(fields(&label.problems), ["pod-group.scheduling.sigs.k8s.io/x"]);
-    let alias = said(&json!({NAME_LABEL: "a", MIN_LABEL: "3"}), &json!({POLICY_ALIAS: "only-waiting"}));
-    assert_eq!(fields(&alias.problems), [POLICY_ALIAS]);
     let queue = said(&json!({NAME_LABEL: "a", MIN_LABEL: "3", (names::QUEUE): "root..x"}), &json!({}));
     assert_eq!(fields(&queue.problems), [names::QUEUE]);
-    let all =
-        annotated(&json!({"name": "A", "min-available": "x", "match-policy": "only-waiting", "groups": "[\"\"]"}));
+    let all = annotated(&json!({"name": "A", "min-available": "x", "network-topology-spec": "{}", "groups": "[\"\"]"}));
     assert_eq!(all.problems.len(), 3, "all at once, and no list without a gang: {:?}", all.problems);
+}
+
+/// Peers 1.1: the second key counts where the first is empty; what is no policy is the default, and told.
+#[test]
+fn a_match_policy_is_read_under_either_of_two_keys() {
+    let policy = |annotations: Value| {
+        let spoken = said(&json!({NAME_LABEL: "a", MIN_LABEL: "3"}), &annotations);
+        (spoken.declares[0].spec.match_policy, spoken.warnings.len())
+    };
+    for (annotations, expected) in [
+        (json!({}), (MatchPolicy::OnceSatisfied, 0)),
+        (json!({POLICY: "waiting-and-running"}), (MatchPolicy::WaitingAndRunning, 0)),
+        (json!({POLICY_ALIAS: "only-waiting"}), (MatchPolicy::OnlyWaiting, 0)),
+        (json!({POLICY: "", POLICY_ALIAS: "only-waiting"}), (MatchPolicy::OnlyWaiting, 0)),
+        (json!({POLICY: "once-satisfied", POLICY_ALIAS: "only-waiting"}), (MatchPolicy::OnceSatisfied, 0)),
+        (json!({POLICY: "OnlyWaiting"}), (MatchPolicy::OnceSatisfied, 1)),
+    ] {
+        assert_eq!(policy(annotations.clone()), expected, "{annotations}");
+    }
 }
 
 /// Seed 002 "After Gang": `gang.scheduling.koordinator.sh/timeout=true`, and no other value. What the pod declares is read all the

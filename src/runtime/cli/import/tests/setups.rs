@@ -274,7 +274,7 @@ fn of_each_pod_group_it_is_said_what_becomes_of_it() {
     let refused = notes(&imported, Fate::Refused);
     assert_eq!(refused.len(), 2, "{refused:#?}");
     assert!(
-        refused[0].starts_with("f.yaml: line 22, column ") && refused[0].contains("network-topology-spec"),
+        refused[0].starts_with("f.yaml: line 22, column ") && refused[0].contains("is not supported yet"),
         "{refused:#?}"
     );
     assert!(refused[1].starts_with("f.yaml: line 23, column 21: default/late: must be a number"), "{refused:#?}");
