@@ -5,7 +5,8 @@
 # KEEP=1 leaves something behind: the running control plane (demo), the logs of each run (perf); SEEDS=, FIRST= choose
 # which clusters are simulated, SEED= or PLAN= (and SHRINK=1) which one is shown; SEQUENCES= how many sequences of requests
 # are compared (conformance, verify); SAMPLE=, DRAW=, SINCE=, ONLY= which mutants are tried (mutants, verify); IMAGE= what the
-# image is called, TARGET= and CC= for which machine it is (image). APART=swaps,contended,handover,restart measures these alone (perf).
+# image is called, TARGET= and CC= for which machine it is (image). APART=swaps,contended,handover,restart measures these alone (perf),
+# CONTESTANTS=koordinator,volcano these schedulers.
 
 CARGO := cargo
 LAB   := $(CARGO) build --locked --bin gangline --example lab && target/debug/examples/lab
@@ -25,6 +26,8 @@ NAME_OPTION  := $(if $(NAME),--name $(NAME))
 KEEP_OPTION  := $(if $(KEEP),--keep)
 APART ?=
 APART_OPTION := $(if $(APART),--apart $(APART))
+CONTESTANTS ?=
+CONTESTANTS_OPTION := $(if $(CONTESTANTS),--contestants $(CONTESTANTS))
 
 .DEFAULT_GOAL := help
 .PHONY: help demo quick test verify fmt lint sim sim-one rivals reinject conformance mutants e2e e2e-real e2e-kind up down tools \
@@ -109,5 +112,5 @@ deny: ## After a change of Cargo.lock: licences, sources and duplicate versions 
 bench: ## Before and after a change of the core's speed: micro-benchmarks, and the longest step of the controller
 	@$(CARGO) bench --locked --bench core --bench controller
 
-perf: ## Before and after one that costs or gains throughput: end to end, beside a scheduler that decides nothing (NODES=, KEEP=1, APART=)
-	@$(FAST) perf $(NODES_OPTION) $(KEEP_OPTION) $(APART_OPTION)
+perf: ## Before and after one that costs or gains throughput: end to end, beside a scheduler that decides nothing (NODES=, KEEP=1, APART=, CONTESTANTS=)
+	@$(FAST) perf $(NODES_OPTION) $(KEEP_OPTION) $(APART_OPTION) $(CONTESTANTS_OPTION)

@@ -24,6 +24,8 @@ const GIB: i64 = 1 << 30;
 const MEMBERS: u32 = 1_000;
 /// Pods that pour in.
 const PODS: u32 = 10_000;
+/// Gangs of as many members in all that start together.
+const GROUPED: u32 = 10;
 /// Gangs that wait.
 const GANGS: u32 = 1_000;
 /// Queues in which gangs wait.
@@ -161,18 +163,126 @@ fn singletons_come_and_are_placed(bencher: Bencher<'_, '_>) {
     measure(bencher, PODS, &ready, || (0..PODS).map(|at| pod(at, Role::Singleton, &shape)).collect(), PODS);
 }
 
-/// 1000 gangs of ten members wait, each of a shape of its own; another scheduler's pod goes.
-#[divan::bench(sample_count = 50, sample_size = 1)]
-fn gangs_wait_while_a_pod_goes(bencher: Bencher<'_, '_>) {
+/// How full the nodes are on which gangs start together.
+#[derive(Clone, Copy, Debug)]
+enum Filled {
+    /// Not at all: all are alike.
+    Empty,
+    /// From none to all but four cores are in use.
+    Unevenly,
+}
+
+const FILLED: [Filled; 2] = [Filled::Empty, Filled::Unevenly];
+
+/// What a member of one of the gangs that start together asks for: another amount in each.
+fn grouped(gang: u32) -> Arc<Shape> {
+    shape(1000 + 500 * i64::from(gang))
+}
+
+/// 5000 nodes, and ten gangs of 100 that start together; all members but the first are there.
+fn gang_group(filled: Filled) -> Scheduler {
+    let (gangs, size, nodes) = (GROUPED, MEMBERS / GROUPED, 5_000);
+    let mut ready = cluster(nodes);
+    let others = match filled {
+        Filled::Empty => 0,
+        Filled::Unevenly => nodes,
+    };
+    let others = (0..others).map(|node| foreign_of(node, MEMBERS + node, i64::from(7 * node % 61)));
+    run(&mut ready, others.chain([Event::Synced]).collect());
+    let all: Vec<Key> = (0..gangs).map(|at| Key::new("ns", format!("gang-{at}"))).collect();
+    let group = |at: u32| {
+        let mut event = gang(&format!("gang-{at}"), size, &grouped(at));
+        if let Event::Group(_, spec) = &mut event {
+            (spec.application, spec.gang) = ("group".into(), all.clone());
+        }
+        event
+    };
+    run(&mut ready, (0..gangs).map(group).collect());
+    let members = (1..MEMBERS).map(|at| member(at, &format!("gang-{}", at / size), &grouped(at / size)));
+    assert_eq!(run(&mut ready, members.collect()), 0);
+    ready
+}
+
+/// The last member of a group of ten gangs of 100 comes: plan, commit, decisions.
+#[divan::bench(args = FILLED, sample_count = 50, sample_size = 1)]
+fn gang_group_of_10_starts(bencher: Bencher<'_, '_>, filled: Filled) {
+    let ready = gang_group(filled);
+    measure(bencher, MEMBERS, &ready, || vec![member(0, "gang-0", &grouped(0))], MEMBERS);
+}
+
+/// The part of [`gang_group_of_10_starts`] that looks for nodes: one plan, of which nothing is committed.
+#[divan::bench(args = FILLED, sample_count = 100, sample_size = 10)]
+fn one_plan_of_a_gang_group_of_10(bencher: Bencher<'_, '_>, filled: Filled) {
+    let ready = gang_group(filled);
+    let mut classes = Classes::default();
+    let demand = |at: u32| Demand { class: classes.intern(&grouped(at), &ready.books.nodes), count: MEMBERS / GROUPED };
+    let demands: Vec<Demand> = (0..GROUPED).map(demand).collect();
+    let (mut scratch, mut out) = (Scratch::default(), Vec::new());
+    bencher.bench_local(|| {
+        scratch.begin();
+        out.clear();
+        assert!(fill(&ready.books.nodes, &classes, &mut scratch, &demands, &mut out).is_ok());
+    });
+}
+
+/// So many gangs of ten members wait, each of a shape of its own, for room on 100 nodes that are all but full.
+fn waiting(gangs: u32) -> Scheduler {
     let mut ready = cluster(100);
     run(&mut ready, (0..100).map(|node| foreign(node, node)).collect());
     run(&mut ready, vec![Event::Synced]);
-    for at in 0..GANGS {
+    for at in 0..gangs {
         let (name, shape) = (format!("gang-{at:04}"), shape(30_000 + i64::from(at)));
         let members = (0..10).map(|number| member(1000 + 10 * at + number, &name, &shape));
         run(&mut ready, std::iter::once(gang(&name, 10, &shape)).chain(members).collect());
     }
-    measure(bencher, GANGS, &ready, || vec![Event::AskGone(AskId { index: 7, generation: 0 })], 0);
+    ready
+}
+
+/// 1000 gangs of ten members wait, each of a shape of its own; another scheduler's pod goes.
+#[divan::bench(sample_count = 50, sample_size = 1)]
+fn gangs_wait_while_a_pod_goes(bencher: Bencher<'_, '_>) {
+    measure(bencher, GANGS, &waiting(GANGS), || vec![Event::AskGone(AskId { index: 7, generation: 0 })], 0);
+}
+
+/// None or 1000 gangs wait for room while a pod of one that has started is shown anew, running or not any more: nothing that
+/// could help them, so it takes no longer where they wait.
+#[divan::bench(args = [0, GANGS], sample_count = 100, sample_size = 100)]
+fn gangs_wait_while_a_member_changes(bencher: Bencher<'_, '_>, gangs: u32) {
+    let (mut scheduler, size) = (waiting(gangs), shape(1000));
+    let id = AskId { index: 1000 + 10 * gangs, generation: 0 };
+    let seen = || member(id.index, "runs", &size);
+    assert_eq!(run(&mut scheduler, vec![gang("runs", 1, &size), seen()]), 1);
+    run(&mut scheduler, vec![Event::Bind(id, BindOutcome::Bound)]);
+    let node = scheduler.books.asks[id].node().and_then(|node| scheduler.books.nodes.name(node)).cloned();
+    let node = node.expect("it has just been bound");
+    let mut running = false;
+    bencher.bench_local(|| {
+        running = !running;
+        let mut event = seen();
+        if let Event::Ask(_, spec) = &mut event {
+            spec.place = Place::On { node: node.clone(), running };
+        }
+        assert_eq!(run(&mut scheduler, vec![event]), 0);
+    });
+}
+
+/// 1000 gangs of two members wait, which ask for 5 to 30 cores each, another amount in each gang; of 64 cores of every node
+/// four are free, and then so many more of one. They are room for no gang, for one, for any of 201, or for any of all; where
+/// several could use it, one or six get it. Who cannot use it is not looked at: the first two differ by one gang that starts,
+/// and the others by as many as could.
+#[divan::bench(args = [(4, 0), (6, 2), (16, 2), (60, 12)], sample_count = 50, sample_size = 1)]
+fn gangs_wait_while_a_node_is_freed(bencher: Bencher<'_, '_>, (cores, placed): (i64, u32)) {
+    let mut ready = cluster(100);
+    let (first, freed) = (1000, 7);
+    let others = (0..100).map(|node| foreign_of(node, node, if node == freed { cores } else { 60 }));
+    let rest = foreign_of(freed, 100, 60 - cores);
+    run(&mut ready, others.chain([rest, Event::Synced]).collect());
+    for at in 0..GANGS {
+        let (name, size) = (format!("gang-{at:04}"), shape(5_000 + 25 * i64::from(at)));
+        let members = (0..2).map(|number| member(first + 2 * at + number, &name, &size));
+        assert_eq!(run(&mut ready, std::iter::once(gang(&name, 2, &size)).chain(members).collect()), 0);
+    }
+    measure(bencher, GANGS, &ready, || vec![Event::AskGone(AskId { index: freed, generation: 0 })], placed);
 }
 
 /// So many gangs of one member that was lost: the seat of each is kept, and each is about to complete. A pod comes, is placed

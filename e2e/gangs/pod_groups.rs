@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::harness::context::phase;
-use crate::harness::operators::install_kinds;
 use crate::harness::words::{is_bound, status};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::error::Result;
+use crate::support::manifests::install_kinds;
 use crate::support::objects::Objects;
 use crate::support::policies::{Asker, SCHEDULER};
 use crate::support::tools::Program;

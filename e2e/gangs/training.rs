@@ -103,7 +103,7 @@ impl Job for PyTorchJob {
 
     fn replicas(t: &Context, cpu: &str) -> Value {
         json!({"pytorchReplicaSpecs": {
-            "Master": replicas(1, t.template("pytorch", "1")), "Worker": replicas(3, t.template("pytorch", cpu)),
+            "Master": replicas(1, &t.template("pytorch", "1")), "Worker": replicas(3, &t.template("pytorch", cpu)),
         }})
     }
 
@@ -123,7 +123,7 @@ impl Job for TfJob {
 
     fn replicas(t: &Context, cpu: &str) -> Value {
         json!({"tfReplicaSpecs": {
-            "PS": replicas(1, t.template("tensorflow", "1")), "Worker": replicas(3, t.template("tensorflow", cpu)),
+            "PS": replicas(1, &t.template("tensorflow", "1")), "Worker": replicas(3, &t.template("tensorflow", cpu)),
         }})
     }
 
@@ -132,7 +132,7 @@ impl Job for TfJob {
     }
 }
 
-fn replicas(count: u32, template: Value) -> Value {
+fn replicas(count: u32, template: &Value) -> Value {
     json!({"replicas": count, "restartPolicy": "OnFailure", "template": template})
 }
 

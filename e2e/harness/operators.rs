@@ -112,7 +112,7 @@ impl Defined {
             Operator::Training => &self.training,
         };
         let wanted: Vec<String> = operator.kinds().iter().map(|&kind| kind.to_owned()).collect();
-        let define = || install_kinds(client, operator.program(), &wanted);
+        let define = || manifests::install_kinds(client, operator.program(), &wanted);
         cell.get_or_init(define).await.clone()
     }
 }
@@ -141,8 +141,8 @@ const WEBHOOK: (&str, &str) = ("spark-operator", "spark-operator-webhook");
 /// In place of Spark it has what [`crate::gangs::spark_submit`] does.
 pub(crate) async fn spark(plane: &ControlPlane, work: &Path) -> Result<[Process; 2]> {
     let kinds = ["sparkapplications", "scheduledsparkapplications", "sparkconnects"];
-    install_kinds(&plane.client(), Program::SparkOperator, &kinds.map(|kind| format!("sparkoperator.k8s.io_{kind}")))
-        .await?;
+    let kinds = kinds.map(|kind| format!("sparkoperator.k8s.io_{kind}"));
+    manifests::install_kinds(&plane.client(), Program::SparkOperator, &kinds).await?;
     let webhook = spark_webhook(plane, work).await?;
     let health = ports::free()?;
     let args = [
@@ -245,18 +245,6 @@ async fn webhook_is_asked(plane: &ControlPlane) -> Result<()> {
             Err(error) => return Err(error).during("asking the Spark operator's webhook"),
         }
     }
-}
-
-/// Defines those kinds of a module that are needed.
-pub(crate) async fn install_kinds(client: &Client, program: Program, wanted: &[String]) -> Result<()> {
-    for file in program.kept_files()? {
-        let is_wanted = file.file_stem().is_some_and(|stem| wanted.iter().any(|wanted| stem == wanted.as_str()));
-        if is_wanted {
-            let text = fs::read_to_string(&file).during(format!("reading {}", file.display()))?;
-            manifests::apply(client, &text, "default", &[]).await?;
-        }
-    }
-    Ok(())
 }
 
 /// How to run an operator: with all rights, as a user of its own.

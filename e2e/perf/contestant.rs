@@ -8,10 +8,12 @@ use clap::ValueEnum;
 use serde::Serialize;
 use serde_json::{Value, json};
 
+use super::dialect::Words;
 use super::workload::Workload;
 use crate::gangline;
 use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Result};
+use crate::support::go_build;
 use crate::support::manifests;
 use crate::support::process::{Process, Spec};
 use crate::support::scheduler::Scheduler;
@@ -33,6 +35,14 @@ pub(super) enum Contestant {
     All,
     /// The same where pods declare their gangs in YuniKorn's words
     Yunikorn,
+    /// Gangline without placeholders, of PodGroups of Koordinator
+    Koordinator,
+    /// The same where pods declare their gangs in Koordinator's annotations
+    KoordinatorAnnotations,
+    /// Gangline without placeholders, of PodGroups of scheduler-plugins
+    Coscheduling,
+    /// Gangline without placeholders, of PodGroups of Volcano
+    Volcano,
     /// Kubernetes' own, with its rate limit lifted
     KubeScheduler,
 }
@@ -46,31 +56,82 @@ impl fmt::Display for Contestant {
             Self::Missing => "gangline, Placeholder (missing)",
             Self::All => "gangline, Placeholder (all)",
             Self::Yunikorn => "gangline, in YuniKorn's words (all)",
+            Self::Koordinator => "gangline, PodGroups of Koordinator (Direct)",
+            Self::KoordinatorAnnotations => "gangline, in Koordinator's annotations (Direct)",
+            Self::Coscheduling => "gangline, PodGroups of scheduler-plugins (Direct)",
+            Self::Volcano => "gangline, PodGroups of Volcano (Direct)",
             Self::KubeScheduler => "kube-scheduler, qps 5000",
         })
     }
 }
 
-/// Those that a workload is given to. The ceiling, which comes first, runs beside each of the others.
+/// Those that a workload can be given to. The ceiling, which comes first, runs beside each of the others.
 pub(super) const fn of(workload: Workload) -> &'static [Contestant] {
-    use Contestant::{All, Direct, KubeScheduler, Missing, Null, NullSwaps, Yunikorn};
+    use Contestant::{
+        All, Coscheduling, Direct, Koordinator, KoordinatorAnnotations, KubeScheduler, Missing, Null, NullSwaps,
+        Volcano, Yunikorn,
+    };
     if workload.has_gangs() {
-        &[Null, Direct, Missing, NullSwaps, All, Yunikorn, KubeScheduler]
+        &[
+            Null,
+            Direct,
+            Koordinator,
+            KoordinatorAnnotations,
+            Coscheduling,
+            Volcano,
+            Missing,
+            NullSwaps,
+            All,
+            Yunikorn,
+            KubeScheduler,
+        ]
     } else {
         &[Null, Direct, KubeScheduler]
     }
 }
 
-/// An error if one of them could not run.
-pub(super) fn check(wanted: &[Contestant]) -> Result<()> {
-    let needed = wanted.is_empty() || wanted.iter().any(|contestant| contestant.is_gangline());
-    if needed { gangline::binary().map(drop) } else { Ok(()) }
+/// An error if one of them could not run. What some need and most do not is built.
+pub(super) fn prepare(wanted: &[Contestant]) -> Result<()> {
+    if wanted.is_empty() || wanted.iter().any(|contestant| contestant.is_gangline()) {
+        gangline::binary()?;
+    }
+    let words = wanted.iter().filter_map(|contestant| contestant.words());
+    go_build::ensure(&words.flat_map(Words::programs).collect::<Vec<_>>())
 }
 
 impl Contestant {
     /// How often it is measured each time that a workload is: more often where it has a share of the ceiling to reach.
     pub(super) const fn turns(self) -> usize {
-        if matches!(self, Self::Direct) { 3 } else { 1 }
+        match self {
+            Self::Direct | Self::Koordinator | Self::KoordinatorAnnotations | Self::Coscheduling | Self::Volcano => 3,
+            Self::Null | Self::Missing | Self::NullSwaps | Self::All | Self::Yunikorn | Self::KubeScheduler => 1,
+        }
+    }
+
+    /// Whether it is measured where nobody is named: others take their time only when they are asked for.
+    pub(super) const fn is_usual(self) -> bool {
+        match self {
+            Self::Koordinator | Self::KoordinatorAnnotations | Self::Coscheduling | Self::Volcano => false,
+            Self::Null
+            | Self::Direct
+            | Self::Missing
+            | Self::NullSwaps
+            | Self::All
+            | Self::Yunikorn
+            | Self::KubeScheduler => true,
+        }
+    }
+
+    /// In whose words gangs are, where they are not TaskGroups.
+    pub(super) const fn words(self) -> Option<Words> {
+        match self {
+            Self::Yunikorn => Some(Words::YuniKorn),
+            Self::Koordinator => Some(Words::Koordinator),
+            Self::KoordinatorAnnotations => Some(Words::KoordinatorAnnotations),
+            Self::Coscheduling => Some(Words::Coscheduling),
+            Self::Volcano => Some(Words::Volcano),
+            Self::Null | Self::Direct | Self::Missing | Self::NullSwaps | Self::All | Self::KubeScheduler => None,
+        }
     }
 
     /// Whether it decides nothing.
@@ -82,13 +143,34 @@ impl Contestant {
     pub(super) const fn ceiling(self) -> Self {
         match self {
             Self::NullSwaps | Self::All | Self::Yunikorn => Self::NullSwaps,
-            Self::Null | Self::Direct | Self::Missing | Self::KubeScheduler => Self::Null,
+            Self::Null
+            | Self::Direct
+            | Self::Koordinator
+            | Self::KoordinatorAnnotations
+            | Self::Coscheduling
+            | Self::Volcano
+            | Self::Missing
+            | Self::KubeScheduler => Self::Null,
         }
     }
 
     /// Whether it is Gangline.
     pub(super) const fn is_gangline(self) -> bool {
-        matches!(self, Self::Direct | Self::Missing | Self::All | Self::Yunikorn)
+        match self {
+            Self::Direct
+            | Self::Missing
+            | Self::All
+            | Self::Yunikorn
+            | Self::Koordinator
+            | Self::KoordinatorAnnotations
+            | Self::Coscheduling
+            | Self::Volcano => true,
+            Self::Null | Self::NullSwaps | Self::KubeScheduler => false,
+        }
+    }
+
+    const fn is_kube_scheduler(self) -> bool {
+        matches!(self, Self::KubeScheduler)
     }
 
     /// Its name on the command line.
@@ -98,18 +180,12 @@ impl Contestant {
 
     /// Its name in the audit log.
     pub(super) const fn user(self) -> &'static str {
-        match self {
-            Self::Null | Self::NullSwaps | Self::Direct | Self::Missing | Self::All | Self::Yunikorn => "gangline",
-            Self::KubeScheduler => "kube-scheduler",
-        }
+        if self.is_kube_scheduler() { "kube-scheduler" } else { "gangline" }
     }
 
     /// What pods name.
     pub(super) const fn scheduler_name(self) -> &'static str {
-        match self {
-            Self::Null | Self::NullSwaps | Self::Direct | Self::Missing | Self::All | Self::Yunikorn => "gangline",
-            Self::KubeScheduler => "default-scheduler",
-        }
+        if self.is_kube_scheduler() { "default-scheduler" } else { "gangline" }
     }
 
     /// The part of a TaskGroup that makes the difference; the others take plain pods.
@@ -118,8 +194,10 @@ impl Contestant {
             Self::Direct => Some(json!({"reservation": "Direct"})),
             Self::Missing => Some(json!({"reservation": "Placeholder", "placeholderFor": "missing"})),
             Self::All => Some(json!({"reservation": "Placeholder", "placeholderFor": "all"})),
-            // Its pods declare the TaskGroups.
-            Self::Yunikorn => None,
+            // Pods, or the objects that they name, declare the TaskGroups.
+            Self::Yunikorn | Self::Koordinator | Self::KoordinatorAnnotations | Self::Coscheduling | Self::Volcano => {
+                None
+            }
             Self::Null | Self::NullSwaps | Self::KubeScheduler => None,
         }
     }
@@ -132,7 +210,11 @@ impl Contestant {
         if !self.is_gangline() {
             leave_out.extend(["ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"]);
         }
-        manifests::install_without(&plane.client(), root, &leave_out).await.map(drop)
+        manifests::install_without(&plane.client(), root, &leave_out).await?;
+        match self.words() {
+            Some(words) => words.install(plane).await,
+            None => Ok(()),
+        }
     }
 
     /// Starts it; does not wait.
@@ -141,8 +223,16 @@ impl Contestant {
             Self::Null => null(plane, workload, &[]).await.map(Running::Program),
             Self::NullSwaps => null(plane, workload, &["--swaps"]).await.map(Running::Program),
             Self::KubeScheduler => kube_scheduler(plane).map(Running::Program),
-            Self::Direct | Self::Missing | Self::All | Self::Yunikorn => {
+            Self::Direct
+            | Self::Missing
+            | Self::All
+            | Self::Yunikorn
+            | Self::Koordinator
+            | Self::KoordinatorAnnotations
+            | Self::Coscheduling
+            | Self::Volcano => {
                 let mut launch = gangline::account(&plane.client(), &plane.kubeconfig(), plane.dir()).await?;
+                launch.args.extend(self.words().into_iter().flat_map(Words::args));
                 launch.env.extend(std::env::var("RUST_LOG").map(|filter| ("RUST_LOG".to_owned(), filter)));
                 Scheduler::spawn(&launch).map(Running::Gangline)
             }

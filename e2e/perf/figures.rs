@@ -112,9 +112,15 @@ impl Figures {
         self.requests_of(&rules) as f64 / self.workload.pods() as f64
     }
 
-    /// Status writes for each gang.
+    /// Status writes for each gang: of its TaskGroup, and of the PodGroup of which that was made.
     pub(super) fn status_writes_per_gang(&self) -> f64 {
-        self.requests_of(&["patch taskgroups/status"]) as f64 / self.workload.gangs as f64
+        self.requests_of(&STATUS_WRITES) as f64 / self.workload.gangs as f64
+    }
+
+    /// All other writes for each member.
+    fn other_writes_per_member(&self) -> f64 {
+        let others = self.requests.iter().filter(|(rule, _)| is_write(rule) && !STATUS_WRITES.contains(&rule.as_str()));
+        others.map(|(_, count)| *count).sum::<usize>() as f64 / self.workload.pods() as f64
     }
 
     /// The run in a line.
@@ -122,14 +128,25 @@ impl Figures {
         let share =
             self.of_ceiling.map_or_else(String::new, |share| format!(" ({:.0} % of the ceiling)", 100.0 * share));
         format!(
-            "{:.0} pods/s{share}, {:.1} CPU-s per 10k ({} a bind), {:.0} MiB, {:.2} pod writes a member",
+            "{:.0} pods/s{share}, {:.1} CPU-s per 10k ({} a bind), {:.0} MiB, {:.2} pod writes a member; \
+             writes of all kinds: {:.2} a member, and {:.2} a gang for its status",
             self.pods_per_second,
             self.cpu_per_10k(),
             self.used.per_bind.map_or_else(|| "not seen".to_owned(), |cpu| cpu.to_string()),
             self.used.peak_mib,
-            self.pod_writes_per_member()
+            self.pod_writes_per_member(),
+            self.other_writes_per_member(),
+            self.status_writes_per_gang()
         )
     }
+}
+
+/// Writes of the status of a gang. That of Koordinator's and Volcano's PodGroups is no resource of its own.
+const STATUS_WRITES: [&str; 3] = ["patch taskgroups/status", "patch podgroups/status", "patch podgroups"];
+
+/// Whether requests of this kind change something.
+fn is_write(rule: &str) -> bool {
+    !["get ", "list ", "watch "].iter().any(|reads| rule.starts_with(reads))
 }
 
 /// Second and gang of a binding of a pod that counts.

@@ -6,6 +6,7 @@
 
 mod contended;
 mod contestant;
+mod dialect;
 mod figures;
 mod measure;
 pub(crate) mod null;
@@ -47,7 +48,8 @@ pub(crate) struct Args {
     /// Only these workloads
     #[arg(long, value_enum, value_delimiter = ',')]
     workloads: Vec<workload::Name>,
-    /// Only these contestants; the ceiling alone is measured beside itself, which shows how exact this is
+    /// Only these contestants; the ceiling alone is measured beside itself, which shows how exact this is. Gangs in the words of
+    /// Koordinator, scheduler-plugins and Volcano are measured only where they are named
     #[arg(long, value_enum, value_delimiter = ',')]
     contestants: Vec<Contestant>,
     /// Only these of what is measured apart
@@ -99,7 +101,7 @@ struct Plan {
 
 /// Measures, writes the raw figures and prints the table.
 pub(crate) fn run(args: &Args) -> Result<()> {
-    contestant::check(&args.contestants)?;
+    contestant::prepare(&args.contestants)?;
     go_build::ensure(&[Program::Etcd, Program::ApiServer, Program::KubeScheduler])?;
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/perf");
     fs::create_dir_all(&dir).during("making target/perf")?;
@@ -204,7 +206,8 @@ fn beside_the_ceiling(workload: Workload, wanted: &[Contestant]) -> Vec<Contesta
     if !wanted.is_empty() && wanted.iter().all(|contestant| contestant.is_ceiling()) {
         return wanted.to_vec();
     }
-    let is_wanted = |contestant: &Contestant| wanted.is_empty() || wanted.contains(contestant);
+    let is_wanted =
+        |contestant: &Contestant| if wanted.is_empty() { contestant.is_usual() } else { wanted.contains(contestant) };
     let all = contestant::of(workload).iter().copied().filter(|contestant| !contestant.is_ceiling());
     all.filter(is_wanted).flat_map(|contestant| std::iter::repeat_n(contestant, contestant.turns())).collect()
 }

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::contestant::Contestant;
+use super::dialect::Declaration;
 use crate::support::error::{During, Result};
 
 /// Requests in flight while objects are made.
@@ -95,11 +96,20 @@ impl Workload {
         post_pods(client, pods.map(|(gang, member)| self.pod(gang, member, contestant))).await
     }
 
-    /// Creates the task groups alone, if the contestant takes any.
+    /// Creates the task groups alone, or what declares them, if the contestant takes any.
     pub(super) async fn create_groups(self, client: &Client, contestant: Contestant, first: usize) -> Result<()> {
-        let Some(extra) = contestant.gang_spec().filter(|_| self.has_gangs()) else { return Ok(()) };
-        let groups = (first..first + self.gangs).map(|gang| self.group(gang, &extra));
-        post_all(client, "/apis/gangline.dev/v1alpha1/namespaces/default/taskgroups", groups).await
+        if !self.has_gangs() {
+            return Ok(());
+        }
+        let gangs = first..first + self.gangs;
+        if let Some(extra) = contestant.gang_spec() {
+            let groups = gangs.map(|gang| self.group(gang, &extra));
+            return post_all(client, "/apis/gangline.dev/v1alpha1/namespaces/default/taskgroups", groups).await;
+        }
+        let Some(words) = contestant.words() else { return Ok(()) };
+        let Some(Declaration { path, .. }) = words.declaration(first, self.size) else { return Ok(()) };
+        let objects = gangs.filter_map(|gang| words.declaration(gang, self.size)).map(|declared| declared.object);
+        post_all(client, &path, objects).await
     }
 
     fn group(self, gang: usize, extra: &Value) -> Value {
@@ -113,17 +123,12 @@ impl Workload {
 
     /// A pod of a gang.
     pub(super) fn pod(self, gang: usize, member: usize, contestant: Contestant) -> Value {
-        let mut metadata = json!({"name": format!("{MEMBER}{gang}-{member}")});
-        if self.has_gangs() && contestant == Contestant::Yunikorn {
-            let group =
-                json!([{"name": "all", "minMember": self.size, "minResource": {"cpu": "100m", "memory": "128Mi"}}]);
-            metadata["labels"] = json!({"applicationId": format!("app-{gang}")});
-            metadata["annotations"] = json!({
-                "yunikorn.apache.org/task-groups": group.to_string(), "yunikorn.apache.org/task-group-name": "all",
-            });
-        } else if self.has_gangs() {
-            metadata["labels"] = json!({"gangline.dev/task-group": format!("gang-{gang}")});
-        }
+        let mut metadata = match (self.has_gangs(), contestant.words()) {
+            (false, _) => json!({}),
+            (true, Some(words)) => words.marks(gang, self.size),
+            (true, None) => json!({"labels": {"gangline.dev/task-group": format!("gang-{gang}")}}),
+        };
+        metadata["name"] = json!(format!("{MEMBER}{gang}-{member}"));
         json!({
             "apiVersion": "v1", "kind": "Pod", "metadata": metadata,
             "spec": {

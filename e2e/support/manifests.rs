@@ -15,6 +15,7 @@ use serde_json::Value;
 use super::error::{During, Error, Result};
 use super::kubeconfig;
 use super::objects::wait_untyped;
+use super::tools::Program;
 
 /// How long a new kind may take to be served.
 const SERVED_WITHIN: Duration = Duration::from_secs(20);
@@ -104,6 +105,17 @@ pub async fn apply_objects(
         }
     }
     Ok(applied)
+}
+
+/// Defines those kinds of a module that are wanted, by the names of the files that define them.
+pub async fn install_kinds(client: &Client, program: Program, wanted: &[String]) -> Result<()> {
+    for file in program.kept_files()? {
+        let is_wanted = file.file_stem().is_some_and(|stem| wanted.iter().any(|wanted| stem == wanted.as_str()));
+        if is_wanted {
+            apply(client, &read(&file)?, "default", &[]).await?;
+        }
+    }
+    Ok(())
 }
 
 /// Whether the API server would take every document of a YAML text, with no field that it does not know; nothing is kept.

@@ -311,7 +311,7 @@ impl World {
         let is_edit = self.api.store.get(Kind::TaskGroup, &Key::new(NS, name.as_str())).is_some();
         let mut asks = requests(*milli, *mib, *gpu);
         let mut gang_group: Vec<String> = gang.iter().map(|name| format!("{NS}/{name}")).collect();
-        flaw.into_iter().for_each(|flaw| spoil(*flaw, name, &mut asks, &mut gang_group));
+        flaw.iter().for_each(|flaw| spoil(*flaw, name, &mut asks, &mut gang_group));
         let spec = TaskGroupSpec {
             application_id: app.clone(),
             queue: queue.clone(),
