@@ -13,7 +13,7 @@ use gangline::sim::store::metadata;
 use k8s_openapi::api::core::v1::Pod;
 
 use super::marks::{Seat, application_of_pod, group_of, is_member, life_mark, seat_label, seat_mark, uid_mark};
-use super::people::{NS, is_mistyped, levels, node_of};
+use super::people::{NS, is_mistyped, levels, node_of, says_timed_out};
 use super::words::Family;
 use super::world::World;
 
@@ -130,7 +130,7 @@ impl World {
                 let is_of_now = life_mark(body) == group.status.as_ref().map(|status| status.incarnation);
                 numbers.seated += u32::from(bound && !ended && is_of_now && seat_mark(body).is_some());
                 let waits = !bound && !ended && !is_gated(pod) && pod.metadata.deletion_timestamp.is_none();
-                let waits = waits && !is_mistyped(body);
+                let waits = waits && !is_mistyped(body) && !says_timed_out(body);
                 numbers.waiting += u32::from(waits);
             } else if self.is_made(body) {
                 numbers.placeholders += 1;

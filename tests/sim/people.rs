@@ -421,6 +421,12 @@ pub(crate) fn is_mistyped(body: &Body) -> bool {
     label(body, MISTYPED).is_some()
 }
 
+/// Whether a pod says that its gang has timed out: it waits for nothing any more.
+pub(crate) fn says_timed_out(body: &Body) -> bool {
+    let said = metadata(body).annotations.as_ref().and_then(|all| all.get("gang.scheduling.koordinator.sh/timeout"));
+    said.is_some_and(|said| said == "true")
+}
+
 /// Whether somebody holds a pod back by a scheduling gate.
 pub(crate) fn is_held_back(body: &Body) -> bool {
     matches!(body, Body::Pod(pod) if is_gated(pod))
