@@ -87,6 +87,7 @@ mod spec_yunikorn;
 #[allow(dead_code, unreachable_pub, reason = "the vocabulary of tests; not every word is in use at all times")]
 mod support;
 mod tidy;
+mod told;
 #[cfg(feature = "runtime")]
 mod watches;
 mod yunikorn;

@@ -1,5 +1,5 @@
-//! Where YuniKorn's gangs go wrong when something fails: the scheduler dies after the start, a node goes, the API server does not
-//! make a placeholder, a controller makes pods anew, members keep apart.
+//! Where YuniKorn's gangs go wrong when something fails: the scheduler dies after the start, a node is drained or goes, the API
+//! server does not make a placeholder, a controller makes pods anew, members keep apart.
 
 use std::collections::BTreeSet;
 
@@ -18,11 +18,14 @@ use super::yunikorn_apps::{App, Role, has_placeholders, held, on_node, outlast_f
 use crate::breakage::until;
 use crate::harness::Context;
 use crate::harness::context::{TEST, node, phase};
-use crate::harness::words::{condition, is_bound, is_placeholder, marked, status, why_waits};
+use crate::harness::words::{MEMBERS, condition, is_bound, is_placeholder, marked, status, why_waits};
 use crate::support::error::{During, Result};
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     vec![
+        Scenario::new("yunikorn S4: a bound placeholder is evicted, and the members come", 3, |t, middle| {
+            Box::pin(evicted(t, middle))
+        }),
         Scenario::new(
             "yunikorn S9: the node that a member changes to goes in the middle of its swap",
             0,
@@ -95,6 +98,44 @@ async fn outlast_timeout(t: &Context, parameters: &str) -> Result<()> {
     t.pods().wait_gone("younger-0").await
 }
 
+/// Keeps a placeholder while it leaves.
+const HOLD: &str = "e2e.gangline.dev/hold";
+
+/// The node of one of three placeholders is drained. A finalizer keeps that one while it leaves, so that the other two are still
+/// held when the members come: nobody starts with those. As the third seat finds no other node, they are given back.
+async fn evicted(t: &mut Context, middle: &Middle) -> Result<()> {
+    let queue = format!("root.{}", t.id);
+    let hard = "placeholderTimeoutInSeconds=600 gangSchedulingStyle=Hard";
+    // A node has room for one.
+    let app = App { queue: Some(&queue), parameters: hard, ..App::new(t, "evicted", 3, "9") };
+    reserved_for_nobody(&app, &queue).await?;
+    let seat = held(t, 3).await?.remove(0);
+    let (placeholder, host) = (seat.name_any(), node(&seat).to_owned());
+    t.pods().patch(&placeholder, json!({"metadata": {"finalizers": [HOLD]}})).await?;
+    let (nodes, sets) = (t.everywhere::<Node>(), t.objects::<ReplicaSet>());
+    let drained = async {
+        nodes.patch(&host, json!({"spec": {"unschedulable": true}})).await?;
+        t.pods().delete(&placeholder).await?;
+        sets.patch(app.id, gates(&Value::Null)).await?;
+        sets.patch(app.id, json!({"spec": {"replicas": 3}})).await?;
+        ungate(&app).await
+    };
+    let lost = async {
+        middle.during(drained).await?;
+        let wait = |pods: &[&Pod]| pods.len() == 3 && pods.iter().all(|pod| why_waits(pod).0 == "PlaceholdersLeaving");
+        t.pods().wait_all(&format!("{MEMBERS},{}", pods_of(&app)), "three wait for what leaves", wait).await?;
+        t.pods().patch(&placeholder, json!({"metadata": {"finalizers": null}})).await?;
+        app.wait_reason("WaitingForCapacity").await?;
+        let nothing = |pods: &[&Pod]| !pods.iter().any(|pod| is_bound(pod));
+        t.pods().wait_all("", "nothing is held", nothing).await
+    };
+    let nobody = |pods: &[&Pod]| !pods.iter().any(|pod| !is_placeholder(pod) && is_bound(pod));
+    t.pods().always("", "nobody starts with a part of the gang", nobody, lost).await?;
+    nodes.patch(&host, json!({"spec": {"unschedulable": false}})).await?;
+    app.wait_run(3).await?;
+    t.wait_no_placeholders().await
+}
+
 /// The seat is on one node, its member may go to every other one. A finalizer keeps the placeholder while it leaves.
 async fn target_goes(t: &mut Context, middle: &Middle) -> Result<()> {
     let seat = t.add_nodes("seat", 1, |_| ()).await?.remove(0);
@@ -102,7 +143,7 @@ async fn target_goes(t: &mut Context, middle: &Middle) -> Result<()> {
     let app = App { node: Some(&seat), ..App::new(t, "moved", 1, "1") };
     app.pod("moved-driver", "100m", Role::Originator, json!({"spec": {"nodeSelector": on_node(&seat)}})).await?;
     let placeholder = held(t, 1).await?.remove(0).name_any();
-    t.pods().patch(&placeholder, json!({"metadata": {"finalizers": ["e2e.gangline.dev/hold"]}})).await?;
+    t.pods().patch(&placeholder, json!({"metadata": {"finalizers": [HOLD]}})).await?;
     let elsewhere = json!([{"key": "kubernetes.io/hostname", "operator": "NotIn", "values": [seat]}]);
     let required = json!({"nodeSelectorTerms": [{"matchExpressions": elsewhere}]});
     let affinity = json!({"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": required}});
@@ -170,37 +211,30 @@ async fn fail_third(t: &Context) -> Result<String> {
 
 const GATE: &str = "e2e.gangline.dev/wait";
 
-/// Its seats are reserved before anybody can take them, so that it times out: by an edit of the TaskGroup, and a gate at its pods.
+/// Its seats are reserved before anybody can take them, so that it times out.
 async fn made_anew(t: &mut Context, middle: &Middle) -> Result<()> {
     let queue = format!("root.{}", t.id);
     let hard = "placeholderTimeoutInSeconds=2 gangSchedulingStyle=Hard";
     let app = App { queue: Some(&queue), parameters: hard, ..App::new(t, "anew", 2, "1") };
     let sets = t.objects::<ReplicaSet>();
-    sets.create(replica_set(&app)).await?;
-    let group = app.wait_reason("QueueNotFound").await?.name_any();
-    t.groups().patch(&group, json!({"spec": {"placeholderFor": "all"}})).await?;
-    sets.patch("anew", gates(&json!([{"name": GATE}]))).await?;
-    let first = t.pods().list(&format!("{APP_ID}=anew")).await?.remove(0).name_any();
-    t.pods().delete(&first).await?;
-    t.pods().wait_gone(&first).await?;
-    t.queue_at(&queue, json!({})).await?;
+    let group = reserved_for_nobody(&app, &queue).await?;
     let failed = |pods: &[&Pod]| pods.iter().any(|pod| phase(pod) == "Failed");
-    t.pods().wait_all(&format!("{APP_ID}=anew"), "one has failed", failed).await?;
+    t.pods().wait_all(&pods_of(&app), "one has failed", failed).await?;
     let group_now = app.wait_reason("PlaceholderTimeout").await?;
     assert_eq!(status(&group_now).application_state, "Killed");
 
     // The controller has made another one already.
-    sets.patch("anew", gates(&Value::Null)).await?;
-    sets.patch("anew", json!({"spec": {"replicas": 2}})).await?;
+    sets.patch(app.id, gates(&Value::Null)).await?;
+    sets.patch(app.id, json!({"spec": {"replicas": 2}})).await?;
     let nothing = |pods: &[&Pod]| !pods.iter().any(|pod| is_bound(pod));
     let waits = async {
-        ungate(t).await?;
+        ungate(&app).await?;
         app.wait_reason("WaitingForNextLife").await?;
         middle.pass().await?;
         let both = |pods: &[&Pod]| pods.iter().filter(|pod| why_waits(pod).0 == "WaitingForNextLife").count() == 2;
-        t.pods().wait_all(&format!("{APP_ID}=anew"), "two say when they may begin", both).await
+        t.pods().wait_all(&pods_of(&app), "two say when they may begin", both).await
     };
-    t.pods().always(&format!("{APP_ID}=anew"), "nobody begins before the pause is over", nothing, waits).await?;
+    t.pods().always(&pods_of(&app), "nobody begins before the pause is over", nothing, waits).await?;
     // Who corrects what was wrong need not wait.
     t.groups().patch(&group, json!({"spec": {"placeholderFor": "missing"}})).await?;
     let run = app.wait_run(2).await?;
@@ -209,13 +243,33 @@ async fn made_anew(t: &mut Context, middle: &Middle) -> Result<()> {
     t.wait_no_placeholders().await
 }
 
-/// One that makes members of an application.
+/// Selects the pods of an application.
+fn pods_of(app: &App<'_>) -> String {
+    format!("{APP_ID}={}", app.id)
+}
+
+/// Has the seats of a gang reserved while nobody can take them: its TaskGroup is edited before the queue is there, and the one pod
+/// that its controller makes after that has a gate. The name of the TaskGroup.
+async fn reserved_for_nobody(app: &App<'_>, queue: &str) -> Result<String> {
+    let (t, sets) = (app.t, app.t.objects::<ReplicaSet>());
+    sets.create(replica_set(app)).await?;
+    let group = app.wait_reason("QueueNotFound").await?.name_any();
+    t.groups().patch(&group, json!({"spec": {"placeholderFor": "all"}})).await?;
+    sets.patch(app.id, gates(&json!([{"name": GATE}]))).await?;
+    let first = t.pods().list(&pods_of(app)).await?.remove(0).name_any();
+    t.pods().delete(&first).await?;
+    t.pods().wait_gone(&first).await?;
+    t.queue_at(queue, json!({})).await?;
+    Ok(group)
+}
+
+/// One that makes members of an application, and is called as that.
 fn replica_set(app: &App<'_>) -> Value {
-    let pod = app.object("anew", "1", Role::Member, json!({}));
+    let pod = app.object(app.id, app.cpu, Role::Member, json!({}));
     let metadata = json!({"labels": pod["metadata"]["labels"], "annotations": pod["metadata"]["annotations"]});
     let template = json!({"metadata": metadata, "spec": pod["spec"]});
     let selector = json!({"matchLabels": {APP_ID: app.id}});
-    json!({"metadata": {"name": "anew"}, "spec": {"replicas": 1, "selector": selector, "template": template}})
+    json!({"metadata": {"name": app.id}, "spec": {"replicas": 1, "selector": selector, "template": template}})
 }
 
 /// What gives the pods of a ReplicaSet that are made from now on these gates.
@@ -224,16 +278,15 @@ fn gates(gates: &Value) -> Value {
 }
 
 /// Lets the pod go on that is gated.
-async fn ungate(t: &Context) -> Result<()> {
+async fn ungate(app: &App<'_>) -> Result<()> {
     let is_gated = |pod: &Pod| {
         let gates = pod.spec.as_ref().and_then(|spec| spec.scheduling_gates.as_ref());
         phase(pod) != "Failed" && gates.is_some_and(|gates| !gates.is_empty())
     };
     let gated = |pods: &[&Pod]| pods.iter().any(|pod| is_gated(pod));
-    for pod in
-        t.pods().wait_all(&format!("{APP_ID}=anew"), "one is gated", gated).await?.iter().filter(|pod| is_gated(pod))
-    {
-        t.pods().patch(&pod.name_any(), json!({"spec": {"schedulingGates": []}})).await?;
+    let pods = app.t.pods();
+    for pod in pods.wait_all(&pods_of(app), "one is gated", gated).await?.iter().filter(|pod| is_gated(pod)) {
+        pods.patch(&pod.name_any(), json!({"spec": {"schedulingGates": []}})).await?;
     }
     Ok(())
 }

@@ -25,7 +25,7 @@ pub(super) const ROWS: &[Row] = &[
         &[
             "scenarios/bound-placeholder-preempted.txt",
             "spec_called_off::no_member_is_bound_alone_where_a_seat_was_lost_before_the_first_was_bound",
-            "e2e/gangs/yunikorn_scenarios::bound_deleted",
+            "e2e/gangs/yunikorn_failures::evicted",
         ],
     ),
     Row::of(
