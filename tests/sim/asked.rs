@@ -9,7 +9,7 @@ use gangline::shim::op::Kind;
 use gangline::sim::api::{has_ended, is_gated};
 use gangline::sim::store::metadata;
 
-use crate::sim::people::{NS, node_of};
+use crate::sim::people::{NS, node_of, says_timed_out};
 use crate::sim::words::{Family, WordsAct, made_of, team_of, terms_of, words_of};
 use crate::sim::world::World;
 
@@ -62,7 +62,7 @@ impl World {
     }
 
     /// L2: of what a pod says that waits, itself or by the PodGroup that it names, a TaskGroup is made, unless one of its gang has a
-    /// node already: then it may be placed by itself (ADR 29).
+    /// node already: then it may be placed by itself (ADR 29). Nothing is made of one that says that its gang has timed out (ADR 42).
     pub(super) fn check_all_are_made(&mut self) {
         let made: BTreeSet<String> = self.groups().into_iter().map(|(name, _)| name).collect();
         let has_nodes: BTreeSet<String> =
@@ -74,8 +74,9 @@ impl World {
                 there.and_then(terms_of).is_some()
             }
         };
-        let lacks =
-            |body: &Body, words: &WordsAct| waits_for_a_node(body) && !made.contains(&words.gang) && is_right(words);
+        let lacks = |body: &Body, words: &WordsAct| {
+            waits_for_a_node(body) && !says_timed_out(body) && !made.contains(&words.gang) && is_right(words)
+        };
         let left = self.speaking().find(|(_, body, words)| lacks(body, words));
         if let Some(what) = left.map(|(key, _, words)| format!("{key} waits, and nothing is made of {words:?}")) {
             self.violated("L2", what);
