@@ -5,7 +5,6 @@ use gangline::shim::dialect::koordinator::TIMEOUT;
 use http::Method;
 use k8s_openapi::api::batch::v1::Job;
 use k8s_openapi::api::core::v1::Pod;
-use kube::ResourceExt;
 use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
@@ -221,9 +220,6 @@ async fn policies(t: &mut Context) -> Result<()> {
         };
         let selector = format!("{GANG}={gang}");
         t.pods().always(&selector, "those that come have nodes together", whole, come).await?;
-        for pod in t.pods().list(&selector).await? {
-            t.pods().delete(&pod.name_any()).await?;
-        }
     }
     Ok(())
 }

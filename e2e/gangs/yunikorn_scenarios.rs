@@ -140,7 +140,7 @@ async fn larger(t: &mut Context, middle: &Middle) -> Result<()> {
     middle.during(app.pod("large-0", "1001m", Role::Member, json!({}))).await?;
     let others = async {
         t.wait_pod_reason("large-0", "SeatTooSmall").await?;
-        t.pods().create(t.pod("outsider", "1", json!({"metadata": {"labels": {"queue": queue}}}))).await?;
+        t.pods().create(t.pod("outsider", "1", json!({"metadata": {"labels": {"gangline.dev/queue": queue}}}))).await?;
         t.wait_pod_reason("outsider", "WaitingForQuota").await?;
         app.members(1..3).await?;
         app.wait_run(3).await
