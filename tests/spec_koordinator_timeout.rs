@@ -243,6 +243,18 @@ fn a_refusal_is_shown_tried_again_and_holds_nobody_up() {
     }
 }
 
+/// Who comes after the end of a gang that is given up, and says so, is of its next life, and is left alone.
+#[test]
+fn who_comes_later_and_says_so_is_left_alone() {
+    let mut driven = cluster();
+    see(&mut driven, &too_many());
+    run(&mut driven, 40);
+    let mut late = given_up(&gang("g", 17, 18, &json!({"waiting-time": "20s"}))[17..]);
+    late[0]["metadata"]["creationTimestamp"] = json!("2100-01-01T00:00:00Z");
+    see(&mut driven, &late);
+    assert_eq!(written(&run(&mut driven, 60)), []);
+}
+
 /// 43, 7: what is no `true` says nothing, and is written over when the gang has timed out.
 #[test]
 fn other_values_mean_nothing() {

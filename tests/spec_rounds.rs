@@ -160,6 +160,46 @@ fn a_round_waits_for_quota_as_a_whole() {
     assert_eq!(node_of_each(&cluster, &["a", "b"]), 2);
 }
 
+/// The same: a member that the quota never holds costs the others nothing; and where quota goes while nodes lack room, nobody calls
+/// for nodes any more, and all are told what is left, also later.
+#[test]
+fn a_round_asks_for_the_least_and_says_what_is_so() {
+    let mut cluster = running(MatchPolicy::WaitingAndRunning, 2, 0);
+    cluster.set_queue("root.q", 4);
+    go(&mut cluster, &["g-0"]);
+    cluster.large_member("a", "g", 8);
+    come(&mut cluster, &["b"]);
+    assert_eq!((node_of_each(&cluster, &["b"]), cluster.cpu("root.q")), (1, 2_000), "{}", cluster.report("g").message);
+
+    let mut cluster = running(MatchPolicy::OnlyWaiting, 2, 0);
+    come(&mut cluster, &["a", "b"]);
+    assert_eq!(cluster.why("a"), LACKS);
+    cluster.set_queue("root.q", 3);
+    cluster.settle();
+    assert_eq!(cluster.why("a"), Some("WaitingForQuota"));
+    cluster.node("n2", 1);
+    cluster.other("other", "root.q", 1);
+    cluster.settle().wait(31_000).settle();
+    let shown = cluster.report("g");
+    assert!(shown.message.contains("queue root.q has 0 of 3 left"), "{}", shown.message);
+}
+
+/// Until a start is complete nobody starts beside it: who would take the seat of one that is lost is one of its own.
+#[test]
+fn no_round_begins_before_the_start_is_complete() {
+    let mut cluster = Cluster::default().nodes(4, 1).queue("root.q", 100);
+    let spec = GroupSpec { match_policy: MatchPolicy::OnlyWaiting, ..cluster.direct("g", 2) };
+    cluster.submit("g", "root.q", spec);
+    cluster.members("g", 4);
+    cluster.step();
+    let bound = |cluster: &Cluster| {
+        cluster.decisions.iter().filter(|decision| matches!(decision, Decision::Allocate { .. })).count()
+    };
+    assert_eq!(bound(&cluster), 2);
+    cluster.settle();
+    assert_eq!(cluster.bound().len(), 4, "and then the next two");
+}
+
 /// 01, 1.11: a new process counts the same; what was kept is forgotten (1.5).
 #[test]
 fn a_new_process_counts_the_same() {

@@ -18,9 +18,13 @@ impl Controller {
         if !self.settings.dialects.contains(&Dialect::Koordinator) {
             return;
         }
-        let group = self.core.books.groups.get(id);
-        let Some((group, given_up)) = group.and_then(|group| Some((group, self.core.is_given_up(id)?))) else { return };
+        let Some(group) = self.core.books.groups.get(id) else { return };
         let key = group.key.clone();
+        let Some(given_up) = self.core.is_given_up(id) else {
+            // Whether it goes on is open: what its pods say stays.
+            self.given_up.remove(&key);
+            return;
+        };
         if self.given_up.get(&key) == Some(&given_up) || given_up && !self.status_says_timed_out(&key) {
             return;
         }
@@ -60,8 +64,9 @@ impl Controller {
         let said = self.ledger.pod(ask)?.timed_out?;
         let group = self.core.books.groups.get(self.core.books.asks.get(ask)?.group?)?;
         let given_up = *self.given_up.get(&group.key)?;
-        let is = given_up && self.core.is_left_of_timed_out(ask);
-        (is != said).then_some(is)
+        // Who came after the end of a gang that is given up is of its next life, and says what it says.
+        let is_concerned = !given_up || self.core.is_left_of_timed_out(ask);
+        (is_concerned && given_up != said).then_some(given_up)
     }
 
     fn want_timeout(&mut self, ask: AskId, delay: Millis) {

@@ -34,8 +34,9 @@ impl Scheduler {
     /// Starts as many swaps as members and held seats allow; one never waits for another. If the members that count on
     /// a held seat cannot use all of these, the other members of the group may try (with [`Reach::Beyond`]).
     pub(in crate::core) fn replace(&mut self, id: GroupId, reach: Reach) {
-        if self.books.starts_in_rounds(&self.books.groups[id]) {
-            // Placeholders had gone before the policy counted anew.
+        let group = &self.books.groups[id];
+        if group.seats.tally().held == 0 && self.books.holds_back(group) {
+            // They wait for no held seat.
             return;
         }
         let mut tries = Tries::new();

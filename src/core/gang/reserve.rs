@@ -14,7 +14,7 @@ use crate::core::model::queue::QuotaExcess;
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::order::lines::Until;
 use crate::core::order::pass::Next;
-use crate::core::place::plan::{Shortage, are_alike, first_chosen};
+use crate::core::place::plan::{Shortage, are_alike};
 use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
 
@@ -155,7 +155,8 @@ impl Scheduler {
     pub(super) fn tried(&self, id: GangId, short: &Shortage) -> Tried {
         let Shortage { class, fit, need, has_others, .. } = *short;
         // The first node for any of them begins the time that `waitTimeoutSeconds` bounds, or is held.
-        let any_will_do = self.awaits_a_first_node(id) || self.books.holds_one_by_one(id);
+        let is_before = self.books.gangs[id].is_before_start();
+        let any_will_do = is_before && (self.awaits_a_first_node(id) || self.books.holds_one_by_one(id));
         let lacks = if any_will_do { 1 } else { need };
         let is_alike = !any_will_do || are_alike(&self.books, id);
         // What is kept for it is there for nobody else: bounds say nothing of it.
@@ -202,7 +203,8 @@ impl Scheduler {
 
     /// Puts the whole plan on the books.
     fn commit(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) -> (u32, Next) {
-        if let Some(next) = self.wait_if_beyond_quota(id, queue, plan.iter().map(|(pod, _)| *pod)) {
+        let ask = self.books.requests(plan.iter().map(|(pod, _)| *pod));
+        if let Some(next) = self.wait_if_beyond_quota(id, queue, ask) {
             return (0, next);
         }
         self.take_up(id, queue, plan);
@@ -224,8 +226,8 @@ impl Scheduler {
             return None;
         }
         // Placeholders may have come out larger than announced: quota is for the whole, as it is.
-        let whole = first_chosen(&self.books, id);
-        if let Some(next) = self.wait_if_beyond_quota(id, queue, whole.into_iter()) {
+        let whole = self.books.least_ask(id, &plan.iter().map(|(pod, _)| *pod).collect());
+        if let Some(next) = self.wait_if_beyond_quota(id, queue, whole) {
             return Some((0, next));
         }
         self.take_up(id, queue, &plan);
@@ -236,15 +238,16 @@ impl Scheduler {
         Some((plan.len() as u32, Next::Goes))
     }
 
-    /// If the quota lacks room for these pods, although it had it for what the task groups announce, the gang waits for that:
-    /// until when.
-    fn wait_if_beyond_quota(&mut self, id: GangId, queue: QueueId, pods: impl Iterator<Item = AskId>) -> Option<Next> {
-        let ask = self.books.requests(pods);
+    /// If the quota lacks room for what pods ask for, although it had it for what the task groups announce, the gang waits for
+    /// that: until when.
+    fn wait_if_beyond_quota(&mut self, id: GangId, queue: QueueId, ask: Totals) -> Option<Next> {
         let beyond = self.books.beyond_kept(id, ask.clone());
         let refused = self.books.queues.refuses(queue, &beyond)?;
         if self.keeps_what_it_holds(id) {
             let watched = refused.kept.is_some().then_some((queue, beyond));
-            let until = Until { refused: watched, ..self.until_held(&refused, None) };
+            // With room for others the plan may be another one.
+            let room = Some(Room::Any);
+            let until = Until { room, refused: watched, ..self.until_held(&refused, None) };
             self.books.block(id);
             self.wait(id, Reason::WaitingForQuota(refused));
             return Some(Next::waits(until));

@@ -1,11 +1,15 @@
 //! Rounds: members of a gang that has started are placed together, or not at all, where its match policy says so (01, 1.6).
 
+use std::collections::BTreeSet;
+
 use crate::core::base::ids::{AppId, AskId, GangId, NodeId, QueueId};
+use crate::core::base::resources::Totals;
+use crate::core::model::gang::Room;
 use crate::core::model::rounds::Round;
 use crate::core::model::turn::Turn;
 use crate::core::order::lines::Until;
 use crate::core::order::pass::{Next, Served};
-use crate::core::place::plan::{Shortage, first_chosen};
+use crate::core::place::plan::Shortage;
 use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
 
@@ -14,7 +18,8 @@ impl Scheduler {
     /// queues or nodes for them.
     pub(super) fn take_round(&mut self, app: AppId) {
         let gang = self.books.apps[app].gang;
-        if !self.books.may_have_rounds(gang) {
+        let had_one = matches!(self.books.gangs[gang].turn(), Some(Turn::Round { .. }));
+        if !had_one && !self.books.may_have_rounds(gang) {
             return;
         }
         match (self.books.round_of(gang), self.books.apps[app].queue) {
@@ -34,34 +39,31 @@ impl Scheduler {
 
     /// One transaction over as many members as start together: all of them find nodes within the quota, or nothing is held.
     pub(in crate::core) fn serve_round(&mut self, id: GangId, queue: QueueId) -> Served {
-        let first = first_chosen(&self.books, id);
-        if let Some(next) = self.round_beyond_quota(id, queue, first.into_iter()) {
-            return Served { placed: 0, next };
+        let least = self.books.least_ask(id, &BTreeSet::new());
+        if let Some(refused) = self.books.queues.refuses(queue, &self.books.beyond_kept(id, least.clone())) {
+            let until = self.until_held(&refused, None);
+            self.wait(id, Reason::WaitingForQuota(refused));
+            return Served { placed: 0, next: Next::waits(until) };
         }
         let plan = match self.planner.plan(&self.books, id) {
             Some(Ok(plan)) => plan,
-            Some(Err(short)) => return Served { placed: 0, next: self.round_lacks_nodes(id, short) },
+            Some(Err(short)) => return Served { placed: 0, next: self.round_lacks_nodes(id, short, (queue, least)) },
             // Too few wait by now: what comes, or goes, is seen on its pods.
             None => return Served { placed: 0, next: Next::waits(Until::it_changes()) },
         };
-        if let Some(next) = self.round_beyond_quota(id, queue, plan.iter().map(|(member, _)| *member)) {
-            return Served { placed: 0, next };
+        let ask = self.books.requests(plan.iter().map(|(member, _)| *member));
+        if let Some(refused) = self.books.queues.refuses(queue, &self.books.beyond_kept(id, ask)) {
+            // With room for others the plan may be another one.
+            let until = Until { room: Some(Room::Any), ..self.until_held(&refused, None) };
+            self.wait(id, Reason::WaitingForQuota(refused));
+            return Served { placed: 0, next: Next::waits(until) };
         }
         self.place_round(id, queue, &plan);
         Served::goes(plan.len() as u32)
     }
 
-    /// If the quota has no room for these members, until when they wait.
-    fn round_beyond_quota(&mut self, id: GangId, queue: QueueId, members: impl Iterator<Item = AskId>) -> Option<Next> {
-        let ask = self.books.beyond_kept(id, self.books.requests(members));
-        let refused = self.books.queues.refuses(queue, &ask)?;
-        let until = self.until_held(&refused, None);
-        self.wait(id, Reason::WaitingForQuota(refused));
-        Some(Next::waits(until))
-    }
-
-    /// A plan found too few nodes: exactly those that it wanted to place call for more.
-    fn round_lacks_nodes(&mut self, id: GangId, short: Shortage) -> Next {
+    /// A plan found too few nodes: exactly those that it wanted to place call for more, as long as the quota has room for them.
+    fn round_lacks_nodes(&mut self, id: GangId, short: Shortage, (queue, least): (QueueId, Totals)) -> Next {
         for group in self.books.gangs[id].groups.clone() {
             self.mark_wanted(group);
         }
@@ -70,7 +72,8 @@ impl Scheduler {
         if goes_on {
             return Next::Later;
         }
-        Next::waits(Until { room: Some(self.tried(id, &short).room), ..Until::default() })
+        let refused = Some((queue, self.books.beyond_kept(id, least)));
+        Next::waits(Until { room: Some(self.tried(id, &short).room), refused, ..Until::default() })
     }
 
     /// In one update what is kept goes, and each member has its node and, as far as there are any, a seat.

@@ -22,29 +22,34 @@ pub(in crate::core) enum Round {
 }
 
 impl Books {
-    /// Whether the match policy of a gang makes members start together after its start. All task groups of a gang have the same.
+    /// Whether the match policy of a gang makes members start together after its start.
     pub(in crate::core) fn may_have_rounds(&self, gang: GangId) -> bool {
-        let first = self.groups_of(gang).next().and_then(|group| group.spec.as_ref());
-        first.is_some_and(|spec| spec.match_policy != MatchPolicy::OnceSatisfied)
+        self.groups_of(gang).any(|group| policy_of(group) != MatchPolicy::OnceSatisfied)
     }
 
-    /// Whether members of a task group that wait start together although their gang has started: its start is complete, and its
-    /// policy counts anew. A start that was interrupted is completed first, one by one.
+    /// Whether members of a task group that wait start together although their gang has started: each of its seats had a member
+    /// once, and its policy counts anew. A start that was interrupted is completed first, one by one.
     pub(in crate::core) fn starts_in_rounds(&self, group: &Group) -> bool {
-        let (Some(app), Some(spec)) = (group.app.map(|app| &self.apps[app]), &group.spec) else { return false };
-        let counts_anew = match spec.match_policy {
-            MatchPolicy::OnceSatisfied => return false,
+        let counts_anew = match policy_of(group) {
+            MatchPolicy::OnceSatisfied => false,
             MatchPolicy::WaitingAndRunning => group.seats_without_member() > 0,
             MatchPolicy::OnlyWaiting => group.seats.len() > 0,
         };
-        counts_anew && self.has_completed_start(app)
+        counts_anew && self.goes_on_whole(group).is_some_and(|app| app.placed)
     }
 
-    /// Whether each seat of an application that goes on had a member once, or has one that is about to be bound.
-    fn has_completed_start(&self, app: &App) -> bool {
+    /// Whether members of a task group that wait are no ordinary pods although their gang has started: they start together, or are
+    /// more than the start that is not complete has seats, and will.
+    pub(in crate::core) fn holds_back(&self, group: &Group) -> bool {
+        let counts_later = policy_of(group) == MatchPolicy::OnlyWaiting && group.seats.len() > 0;
+        counts_later && self.goes_on_whole(group).is_some() || self.starts_in_rounds(group)
+    }
+
+    /// The application of a task group, if it goes on as a gang.
+    fn goes_on_whole(&self, group: &Group) -> Option<&App> {
+        let app = &self.apps[group.app?];
         let goes_on = matches!(app.state(), AppState::Running | AppState::Waiting) && app.timed_out.is_none();
-        let mut seats = app.groups.iter().map(|group| &self.groups[*group].seats);
-        goes_on && (app.placed || seats.all(|seats| seats.tally().taken + seats.tally().members() == seats.len()))
+        goes_on.then_some(app)
     }
 
     /// How many members of a task group the next plan of its gang places, or how many placeholders for it: one for each open
@@ -83,6 +88,10 @@ impl Books {
         let apps = self.gangs[gang].apps.iter();
         apps.flat_map(|app| self.kept_of(*app)).filter(move |kept| !has_started || self.kept[*kept].seat.is_some())
     }
+}
+
+fn policy_of(group: &Group) -> MatchPolicy {
+    group.spec.as_ref().map_or(MatchPolicy::OnceSatisfied, |spec| spec.match_policy)
 }
 
 impl Group {

@@ -1,9 +1,9 @@
 //! How much gangs ask for: members that exist count with their own size and constraints, those still to come as
 //! announced (01, 1.2.2, 1.3).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use crate::core::base::ids::{AppId, AskId, Text};
+use crate::core::base::ids::{AppId, AskId, GangId, Text};
 use crate::core::base::resources::{BASE_NAMES, Resources, Totals};
 use crate::core::model::ask::{AskState, WaitsFor};
 use crate::core::model::books::Books;
@@ -28,6 +28,24 @@ impl Books {
         let mut all = Totals::default();
         pods.for_each(|pod| all.add(self.request(pod), 1));
         all
+    }
+
+    /// The least that all of a gang's next plan can ask for of which these pods find nodes: they as they are, and those that take the
+    /// other seats of each resource the smallest amounts.
+    pub fn least_ask(&self, gang: GangId, placed: &BTreeSet<AskId>) -> Totals {
+        let mut ask = self.requests(placed.iter().copied());
+        for id in &self.gangs[gang].groups {
+            let group = &self.groups[*id];
+            let placeholders = group.seats.open_with_placeholder().map(|(_, ask)| ask);
+            let others = self.members_for_seats(group).chain(placeholders).filter(|other| !placed.contains(other));
+            let others: Vec<_> = others.map(|other| self.request(other)).collect();
+            let own = placed.iter().filter(|pod| self.asks[**pod].group == Some(*id)).count();
+            let left = (self.places_to_plan(group) as usize).saturating_sub(own);
+            smallest(&others, left).iter().for_each(|least| ask.add(least, 1));
+        }
+        let originators = self.gangs[gang].originators.iter().map(|(_, ask)| *ask);
+        originators.filter(|pod| !placed.contains(pod)).for_each(|pod| ask.add(self.request(pod), 1));
+        ask
     }
 
     /// What the open seats of a group ask for.
@@ -72,7 +90,7 @@ fn smallest(members: &[&Resources], count: usize) -> Vec<Resources> {
     let rare = members.iter().flat_map(|member| member.rare.iter().map(|(name, _)| name.clone()));
     let names = BASE_NAMES.iter().map(|name| Text::from(*name)).chain(rare);
     let mut least = vec![Resources::default(); count];
-    for name in names.collect::<std::collections::BTreeSet<_>>() {
+    for name in names.collect::<BTreeSet<_>>() {
         let mut amounts: Vec<_> = members.iter().map(|member| member.get(&name)).collect();
         amounts.sort_unstable();
         least.iter_mut().zip(amounts).for_each(|(least, amount)| least.set(&name, amount));

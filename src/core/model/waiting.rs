@@ -164,7 +164,7 @@ impl Books {
             (AppState::Accepted, None) if entry.groups.is_empty() && entry.admitted => ordinary,
             // Whenever it comes before the start it starts with the gang (01, 1.2.2).
             (_, None) => WaitsFor::Start(app),
-            (AppState::Running | AppState::Waiting, Some(group)) if self.starts_in_rounds(&self.groups[group]) => {
+            (AppState::Running | AppState::Waiting, Some(group)) if self.holds_back(&self.groups[group]) => {
                 WaitsFor::Seat(group)
             }
             // [`Self::balance`] then moves members for which there is a held seat to the line for seats.
@@ -173,7 +173,7 @@ impl Books {
         }
     }
 
-    /// After the start: as many waiting members as there are held seats wait for a swap, all where they start together once more,
+    /// After the start: as many waiting members as there are held seats wait for a swap, all where they are held back,
     /// and the others are ordinary asks. Which members swap follows from the order of a pass alone, not from which of them came first.
     pub(in crate::core) fn balance(&mut self, id: GroupId) {
         while let Some((ask, waits_for)) = self.misplaced(id) {
@@ -188,7 +188,7 @@ impl Books {
         let group = &self.groups[id];
         let id_of_app = group.app?;
         let app = &self.apps[id_of_app];
-        let places = if self.starts_in_rounds(group) { u32::MAX } else { group.seats.tally().held };
+        let places = if self.holds_back(group) { u32::MAX } else { group.seats.tally().held };
         let (ask, up) = step(&group.waiting, places, group.overflow.first())?;
         let down = || Some(WaitsFor::Room(self.line_in(app.queue?, self.asks[ask].class?, (id_of_app, false))));
         Some((ask, if up { WaitsFor::Seat(id) } else { down().unwrap_or(WaitsFor::Nothing) }))

@@ -287,7 +287,9 @@ impl Lines {
                     self.wake(&line);
                 }
                 (Some(Told::Pods(PodsWait::Quota | PodsWait::First)), Line::Pods(line)) => pods.push(*line),
-                (Some(Told::Pods(_)) | None, Line::Pods(..) | Line::Gate(..) | Line::Gang(_)) => {}
+                // It is told by its own turn.
+                (_, Line::Gang(_)) => self.wake(&line),
+                (Some(Told::Pods(_)) | None, Line::Pods(..) | Line::Gate(..)) => {}
             }
         }
         pods

@@ -215,12 +215,6 @@ pub(in crate::core) fn are_alike(books: &Books, id: GangId) -> bool {
     first.is_some_and(|first| classes.all(|class| class == first))
 }
 
-/// The pods that a plan of a gang places if all of its first candidates find nodes.
-pub(in crate::core) fn first_chosen(books: &Books, id: GangId) -> Vec<AskId> {
-    let chosen = candidates(books, id, None).and_then(|all| choose(books, &all, &BTreeMap::new(), |_| None));
-    chosen.into_iter().flatten().filter_map(|candidate| candidate.ask).collect()
-}
-
 /// Where a plan of these demands of a gang would fall short now; `None` if it would not.
 pub(in crate::core) fn short_now(books: &Books, id: GangId, demands: &[Demand]) -> Option<ShortNow> {
     let own = books.kept_of_gang(id);
