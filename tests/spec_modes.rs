@@ -300,21 +300,6 @@ fn no_more_is_held_than_fits_the_quota() {
     }
 }
 
-/// Whoever takes the seats, the least of it must fit: a member that the quota never holds costs the others nothing.
-#[test]
-fn the_quota_is_asked_for_the_least_that_the_seats_can_take() {
-    let mut cluster = Cluster::default().nodes(1, 1).queue("root.q", 10);
-    let spec = one_by_one(cluster.direct("g", 2));
-    cluster.submit("g", "root.q", spec);
-    cluster.large_member("g-0", "g", 100);
-    ["g-1", "g-2"].iter().for_each(|name| cluster.member(name, "g"));
-    cluster.settle();
-    assert_eq!((cluster.why("g-1"), cluster.cpu("root.q")), (HELD, 1_000), "{}", cluster.report("g").message);
-    cluster.node("n1", 1);
-    cluster.settle();
-    assert_eq!((cluster.bound().len(), cluster.state("g")), (2, AppState::Running));
-}
-
 /// 01, 1.2.5: those before it that nodes block come first: beside them it begins to hold nothing, and holds no more than it has.
 #[test]
 fn what_others_before_it_wait_for_is_not_held() {
