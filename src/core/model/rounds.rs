@@ -38,11 +38,18 @@ impl Books {
         counts_anew && self.goes_on_whole(group).is_some_and(|app| app.placed)
     }
 
-    /// Whether members of a task group that wait are no ordinary pods although their gang has started: they start together, or are
-    /// more than the start that is not complete has seats, and will.
+    /// Whether members of a task group that wait are no ordinary pods although their gang has started: they start together, or will
+    /// within moments, when those of the start have been bound.
     pub(in crate::core) fn holds_back(&self, group: &Group) -> bool {
-        let counts_later = policy_of(group) == MatchPolicy::OnlyWaiting && group.seats.len() > 0;
-        counts_later && self.goes_on_whole(group).is_some() || self.starts_in_rounds(group)
+        let will = policy_of(group) == MatchPolicy::OnlyWaiting && group.seats.len() > 0;
+        will && self.goes_on_whole(group).is_some_and(|app| self.all_seats_have_members(app))
+            || self.starts_in_rounds(group)
+    }
+
+    /// Whether each seat of an application has a member, or one that is about to be bound.
+    fn all_seats_have_members(&self, app: &App) -> bool {
+        let mut seats = app.groups.iter().map(|group| &self.groups[*group].seats);
+        seats.all(|seats| seats.tally().taken + seats.tally().members() == seats.len())
     }
 
     /// The application of a task group, if it goes on as a gang.
