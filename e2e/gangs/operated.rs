@@ -3,7 +3,6 @@
 use gangline::api::task_group::TaskGroup;
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
-use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
 use crate::harness::Context;
@@ -85,8 +84,7 @@ impl Context {
     pub(super) async fn comes_back(&self, lost: &Pod, count: usize, other_cpu: &str) -> Result<()> {
         self.create_other(other_cpu).await?;
         self.wait_pod_reason(OTHER.0, "Unschedulable").await?;
-        // At once: the training operator takes a job for failed of which it sees a worker terminate.
-        self.pods().delete_with(&lost.name_any(), &DeleteParams::default().grace_period(0)).await?;
+        self.pods().delete(&lost.name_any()).await?;
         let is_back = |pods: &[&Pod]| running(pods) == count && pods.iter().all(|pod| pod.uid() != lost.uid());
         let (pods, what) = (self.pods(), format!("{count} run again"));
         let all_run = pods.wait_all("other!=true", &what, is_back);
