@@ -297,6 +297,7 @@ const CALLS: &[&str] = &[
     "create events",
     "create taskgroups",
     "patch taskgroups",
+    "patch pods",
     "patch podgroups.scheduling.sigs.k8s.io",
     "patch podgroups.scheduling.x-k8s.io/status",
     "patch podgroups.scheduling.volcano.sh",

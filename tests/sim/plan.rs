@@ -236,9 +236,8 @@ impl Denied {
             Op::CreateEvent(_) => matches!(self, Self::Events),
             Op::CreateTaskGroup(_) => matches!(self, Self::GroupCreations),
             Op::EditTaskGroup { .. } => matches!(self, Self::GroupEdits),
-            Op::PatchPodGroupStatus { .. } => matches!(self, Self::PodGroupStatuses),
-            // Nobody takes this right alone.
-            Op::AnnotateTimeout { .. } => false,
+            // What users of other systems are told on their own objects goes together.
+            Op::PatchPodGroupStatus { .. } | Op::AnnotateTimeout { .. } => matches!(self, Self::PodGroupStatuses),
         }
     }
 }
