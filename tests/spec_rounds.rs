@@ -1,10 +1,11 @@
 //! Match policies (01, 1.6; peers 1.3): who counts once a gang has started, and so who is placed together once more.
 
 use gangline::core::decision::Decision;
-use gangline::core::event::{GroupSpec, MatchPolicy, Role};
+use gangline::core::event::{GroupSpec, MatchPolicy, Mode, Place, Role};
+use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 
-use crate::support::cluster::{Cluster, listed};
+use crate::support::cluster::{Cluster, listed, timeouts};
 use crate::support::phases::HOLD_MS;
 
 const WAITS: Option<&str> = Some("WaitingForMembers");
@@ -141,6 +142,58 @@ fn a_round_finds_room_for_all_or_takes_none() {
         cluster.node("n9", 1);
         cluster.settle();
         assert_eq!(node_of_each(&cluster, &["a", "b", "c"]), 3, "{what}: {}", cluster.report("g").message);
+    }
+}
+
+/// Also of a gang whose seats were held one by one before its start (mode NonStrict).
+#[test]
+fn a_round_holds_nothing_in_part_in_either_mode() {
+    let mut cluster = Cluster::default().nodes(3, 1).queue("root.q", 100);
+    let (mode, match_policy) = (Mode::NonStrict, MatchPolicy::OnlyWaiting);
+    let spec = GroupSpec { mode, match_policy, ..cluster.direct("g", 3) };
+    cluster.submit("g", "root.q", spec);
+    cluster.members("g", 3);
+    cluster.settle();
+    cluster.node("n3", 1);
+    come(&mut cluster, &["a", "b", "c"]);
+    assert_eq!((cluster.why("a"), cluster.cpu("root.q")), (LACKS, 3_000));
+    cluster.single("passing");
+    cluster.settle();
+    assert!(cluster.node_of("passing").is_some());
+}
+
+/// No placeholder is made for a round, also where placeholders were made for the start.
+#[test]
+fn no_placeholder_stands_in_for_a_round() {
+    let mut cluster = Cluster::default().nodes(3, 1).queue("root.q", 100);
+    let match_policy = MatchPolicy::WaitingAndRunning;
+    let spec = GroupSpec { match_policy, seat_hold: 0, ..cluster.all("g", 3) };
+    cluster.submit("g", "root.q", spec);
+    cluster.members("g", 3);
+    cluster.settle();
+    assert_eq!((cluster.bound().len(), cluster.report("g").placed), (3, true));
+    go(&mut cluster, &["g-0", "g-1"]);
+    come(&mut cluster, &["new-0"]);
+    assert_eq!((cluster.why("new-0"), cluster.placeholders()), (WAITS, 0));
+    come(&mut cluster, &["new-1"]);
+    assert_eq!((node_of_each(&cluster, &["new-0", "new-1"]), cluster.placeholders()), (2, 0));
+}
+
+/// 01, 1.7 Soft: what a timeout ended is no gang any more: its pods are placed one by one, whatever its policy.
+#[test]
+fn after_a_timeout_there_are_no_rounds() {
+    for match_policy in [MatchPolicy::WaitingAndRunning, MatchPolicy::OnlyWaiting] {
+        let mut cluster = Cluster::default().nodes(1, 4).queue("root.q", 4);
+        let timeouts = timeouts(Deadline::Completion, 30).with(Deadline::Placeholder, Some(60_000));
+        let spec = GroupSpec { match_policy, timeouts, ..cluster.all("g", 3) };
+        cluster.submit("g", "root.q", spec);
+        let gated = cluster.pod("g-0", Role::Member { group: "g".into() });
+        cluster.show(gated);
+        cluster.change("g-0", |spec| spec.place = Place::Gated);
+        cluster.settle().wait(60_000).settle();
+        cluster.change("g-0", |spec| spec.place = Place::Pending);
+        cluster.settle();
+        assert_eq!(cluster.bound(), ["g-0"], "{match_policy:?}");
     }
 }
 

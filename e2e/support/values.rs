@@ -173,6 +173,12 @@ const STAY: &[(&str, &str)] = &[
     ("replicas=1,podDisruptionBudget.minAvailable=1", "replicas: 1"),
 ];
 
+/// What values bring only without others.
+const WITHHELD: &[(&str, &str, &str)] = &[
+    // Whoever may patch pods may change the image of any: not without the policy that leaves one annotation of that.
+    ("config.dialects={koordinator}", "policies.selfRestraint=false", "resources: [pods]\n    verbs: [patch]"),
+];
+
 /// What is no value, or none that can be meant.
 const REFUSED: &[&str] = &[
     "replica=2",
@@ -231,6 +237,12 @@ pub fn are_honoured(program: &Path) -> Result<()> {
     for (values, there) in ARRIVE.iter().chain(STAY) {
         if !set(values)?.contains(there) {
             return Err(Error::new(format!("--set {values} does not give `{there}`")));
+        }
+    }
+    for (values, without, gone) in WITHHELD {
+        let both = format!("{values},{without}");
+        if !set(values)?.contains(gone) || set(&both)?.contains(gone) {
+            return Err(Error::new(format!("`{gone}` is not there with {values}, or also with {both}")));
         }
     }
     for values in REFUSED {

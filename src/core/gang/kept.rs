@@ -10,7 +10,7 @@ use crate::core::step::Scheduler;
 
 impl Scheduler {
     /// Members that wait take the kept seats of their group, in the order of a pass: where they are, or, with
-    /// [`Reach::Beyond`], wherever there is room with the kept seat given back. Those that start together take them so.
+    /// [`Reach::Beyond`], wherever there is room with the kept seat given back. Not those that start together: their round takes what is kept for it.
     pub(in crate::core) fn fill_kept(&mut self, id: GroupId, reach: Reach) {
         let group = &self.books.groups[id];
         if group.seats.tally().kept == 0 || self.books.starts_in_rounds(group) {

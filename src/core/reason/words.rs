@@ -70,6 +70,7 @@ pub(super) fn members_refused_sentence(count: u32) -> String {
     }
 }
 
+/// What is said of members that start together once more and are too few.
 pub(super) fn round_sentence(group: &str, (have, need): (u32, u32), policy: MatchPolicy) -> String {
     let how = if policy == MatchPolicy::OnlyWaiting { "wait" } else { "wait or have a node" };
     format!(
@@ -77,6 +78,7 @@ pub(super) fn round_sentence(group: &str, (have, need): (u32, u32), policy: Matc
     )
 }
 
+/// What is said of a gang that waits for another one's start in a `StateAware` queue.
 pub(super) fn start_sentence(queue: &str, application: &str) -> String {
     format!(
         "{application} has passed the gate of queue {queue} and not started yet; the queue is StateAware, so one gang starts at a time"
