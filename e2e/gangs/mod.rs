@@ -1,7 +1,9 @@
 //! Tests of gangs: how they start, wait, hold seats, and end.
 
+mod declared;
 mod endings;
 mod harmless;
+mod interrupted;
 mod koordinator;
 mod kuberay;
 mod kuberay_volcano;
@@ -63,6 +65,7 @@ pub(crate) fn tests() -> Vec<Test> {
         mpi::tests(),
         training::tests(),
         spark::tests(),
+        interrupted::tests(),
     ]
     .into_iter()
     .flatten()

@@ -71,7 +71,7 @@ pub(super) struct CoschedulingGroupSpec {
     schema = "disabled",
     status = "Value"
 )]
-struct KoordinatorGroupSpec {
+pub(super) struct KoordinatorGroupSpec {
     #[serde(flatten)]
     fields: Value,
 }
@@ -178,10 +178,20 @@ fn pod_group<G: PodGroup>(name: &str, min: u32) -> Value {
            "spec": {"minMember": min, "scheduleTimeoutSeconds": 3_600}})
 }
 
-async fn add_pod<G: PodGroup>(t: &Context, name: &str, group: &str) -> Result<()> {
+/// Makes one of this spec.
+pub(super) async fn declare<G: PodGroup>(t: &Context, name: &str, spec: &Value) -> Result<()> {
+    pod_groups::<G>(t).create(json!({"metadata": {"name": name}, "spec": spec})).await.map(drop)
+}
+
+/// The metadata by which a pod names one.
+pub(super) fn named<G: PodGroup>(group: &str) -> Value {
     let (of, key) = G::NAMED_BY;
-    let names = json!({"metadata": {of: {key: group}}});
-    t.pods().create(t.pod(name, "1", names)).await.map(drop)
+    json!({of: {key: group}})
+}
+
+async fn add_pod<G: PodGroup>(t: &Context, name: &str, group: &str) -> Result<()> {
+    let metadata = named::<G>(group);
+    t.pods().create(t.pod(name, "1", json!({"metadata": metadata}))).await.map(drop)
 }
 
 async fn coscheduling(t: &mut Context) -> Result<()> {

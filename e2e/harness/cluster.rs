@@ -23,7 +23,7 @@ pub(crate) const ACCOUNT: (&str, &str) = ("gangline-system", "gangline");
 
 /// The scheduler names that are served, ours and those that operators write into their pods for YuniKorn and Volcano; and the
 /// systems whose words are understood.
-const ARGS: [&str; 4] = [
+pub(crate) const ARGS: [&str; 4] = [
     "--scheduler-name=gangline",
     "--scheduler-name=yunikorn",
     "--scheduler-name=volcano",
