@@ -12,6 +12,7 @@ use crate::harness::context::{merge, phase};
 use crate::harness::words::{is_bound, status, why_waits};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::error::Result;
+use crate::support::objects::Objects;
 use crate::support::policies::{Asker, SCHEDULER};
 
 pub(crate) fn tests() -> Vec<Test> {
@@ -20,6 +21,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("koordinator: a gang declared by annotations goes with its Job", Needs::Nodes(2), by_annotations),
         test("koordinator: a gang that lacks a member starts nothing and says so", Needs::Nodes(2), short),
         test("koordinator: two gangs of one group start together or not", Needs::Nodes(2), group),
+        test("koordinator: three gangs of one group in two namespaces start together or not", Needs::Nodes(2), across),
         test("koordinator: a wrong declaration is refused on the pod", Needs::Nodes(1), wrong),
         test("koordinator: who replaces lost members waits as the match policy says", Needs::Nodes(1), policies),
         test(
@@ -166,6 +168,42 @@ async fn group(t: &mut Context) -> Result<()> {
     let applications: Vec<_> = groups.iter().map(|group| group.spec.application_id.clone()).collect();
     assert!(applications.len() == 2 && applications[0] == applications[1], "{applications:?}");
     Ok(())
+}
+
+/// Label of all pods of a group of gangs in several namespaces.
+const GROUP: &str = "e2e.gangline.dev/group";
+
+/// Two gangs are whole, and the third, elsewhere, lacks a member until the end.
+async fn across(t: &mut Context) -> Result<()> {
+    let other = t.add_namespace("other", json!({})).await?;
+    let (here, there) = (t.namespace.clone(), Objects::<Pod>::of(&t.client, &other));
+    let listed = json!([format!("{here}/role-a"), format!("{here}/role-b"), format!("{other}/role-c")]).to_string();
+    let member = |gang: &str, number: u32, namespace: &str| {
+        let mut pod = pod(t, gang, number, "1", &annotations(gang, 2, &json!({"groups": listed})));
+        merge(&mut pod, json!({"metadata": {"namespace": namespace, "labels": {GROUP: t.id}}}));
+        pod
+    };
+    let (pods, selector) = (t.everywhere::<Pod>(), format!("{GROUP}={}", t.id));
+    let wait = async {
+        for gang in ["role-a", "role-b"] {
+            for number in 0..2 {
+                t.pods().create(member(gang, number, &here)).await?;
+            }
+        }
+        there.create(member("role-c", 0, &other)).await?;
+        for pod in ["role-a-1", "role-b-1"] {
+            let message = t.wait_pod_reason(pod, "WaitingForMembers").await?;
+            assert!(message.contains("role-c"), "{message}");
+        }
+        Ok(())
+    };
+    pods.always(&selector, "no member has a node", |pods| !pods.iter().any(|pod| is_bound(pod)), wait).await?;
+    let start = async {
+        there.create(member("role-c", 1, &other)).await?;
+        let run = |pods: &[&Pod]| pods.iter().filter(|pod| phase(pod) == "Running").count() == 6;
+        pods.wait_all(&selector, "all six run", run).await.map(drop)
+    };
+    pods.always(&selector, "none has a node before all are there", |pods| whole_or_none(pods, 6), start).await
 }
 
 async fn wrong(t: &mut Context) -> Result<()> {
