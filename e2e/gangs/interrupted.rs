@@ -5,6 +5,7 @@ use gangline::api::task_group::TaskGroup;
 use k8s_openapi::api::admissionregistration::v1::{ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding};
 use k8s_openapi::api::core::v1::{Node, Pod};
 use k8s_openapi::api::scheduling::v1::PriorityClass;
+use kube::ResourceExt;
 use serde_json::{Value, json};
 
 use super::declared::{Gang, Words};
@@ -12,6 +13,7 @@ use super::yunikorn_apps::on_node;
 use crate::breakage::{Request, SCHEDULER, none_bound_twice, requests, until};
 use crate::harness::cluster::ARGS;
 use crate::harness::context::{merge, phase};
+use crate::harness::operators::STOCK;
 use crate::harness::words::{is_bound, status};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::components::Options;
@@ -36,7 +38,12 @@ pub(crate) fn tests() -> Vec<Test> {
         let body = async move |t: &mut Context| completed_first(t, words).await;
         test(name, Needs::OwnControlPlane(Options::default()), body).without_gangline()
     });
-    ours.collect()
+    let stock = test(
+        "stock kube-scheduler: killed when 1, 3 or 5 of 6 are bound, it lets others into the room",
+        Needs::OwnControlPlane(Options::default()),
+        of_kube_scheduler,
+    );
+    ours.chain([stock.without_gangline()]).collect()
 }
 
 /// Members of each gang.
@@ -98,6 +105,12 @@ impl Start<'_> {
     fn stranger(&self) -> String {
         format!("stranger-{}", self.gang.name)
     }
+
+    /// CPUs of the gang's node that pods use.
+    fn used(&self, pods: &[&Pod]) -> u32 {
+        let here = pods.iter().filter(|pod| is_bound(pod) && pod.name_any().contains(&self.gang.name));
+        here.map(|pod| if pod.name_any() == self.stranger() { RIVALS } else { 1 }).sum()
+    }
 }
 
 /// Three gangs side by side; everybody who wants their room is more urgent than they.
@@ -144,6 +157,32 @@ async fn rivals_follow(t: &Context, starts: &[Start<'_>], rival: &Value) -> Resu
         start.gang.wait_running(t, MEMBERS).await?;
     }
     t.wait_no_placeholders().await
+}
+
+/// The same with Kubernetes' own scheduler, to which all of these are pods: the more urgent ones get the room, and the gangs run in part.
+async fn of_kube_scheduler(t: &mut Context) -> Result<()> {
+    Words::Koordinator.define(t).await?;
+    let mut scheduler = t.cluster.start_kube_scheduler()?;
+    let nodes = add_nodes(t).await?;
+    let stock = json!({"spec": {"schedulerName": STOCK}});
+    let starts = starts(Words::Koordinator, &nodes, &stock);
+    begin(t, &starts, "kube-scheduler").await?;
+    scheduler.kill()?;
+
+    let mut rival = rival_patch(t).await?;
+    merge(&mut rival, stock);
+    for start in &starts {
+        start.add_rivals(t, &rival).await?;
+    }
+    allow_bindings(t).await?;
+    let _next = t.cluster.start_kube_scheduler()?;
+    for start in &starts {
+        t.pods().wait_all("", "its node is full", |pods| start.used(pods) == CPUS).await?;
+        let members = t.pods().list(&start.gang.selector()).await?;
+        let bound = members.iter().filter(|pod| is_bound(pod)).count();
+        assert!(bound < MEMBERS as usize, "all of {} have nodes", start.gang.name);
+    }
+    Ok(())
 }
 
 /// A node for each gang, and one for those that nobody misses.

@@ -18,6 +18,7 @@ mod restarts;
 mod sayings;
 mod spark;
 mod starts;
+mod stock;
 mod teams;
 mod timeouts;
 mod training;
@@ -66,6 +67,7 @@ pub(crate) fn tests() -> Vec<Test> {
         training::tests(),
         spark::tests(),
         interrupted::tests(),
+        stock::tests(),
     ]
     .into_iter()
     .flatten()

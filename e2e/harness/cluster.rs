@@ -44,6 +44,7 @@ pub(crate) struct Cluster {
     // The scheduler and the operators end before the control plane does.
     scheduler: OnceCell<Result<Scheduler>>,
     spark: OnceCell<Result<[Process; 2]>>,
+    stock: OnceCell<Result<Process>>,
     installed: OnceCell<Result<Installed>>,
     defined: Defined,
     pub(crate) client: Client,
@@ -75,9 +76,9 @@ impl Cluster {
     }
 
     fn new(client: Client, kubeconfig: PathBuf, plane: Option<ControlPlane>) -> Result<Self> {
-        let (scheduler, spark, installed) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
-        let (defined, work) = (Defined::default(), StateDir::create()?);
-        Ok(Self { scheduler, spark, installed, defined, client, kubeconfig, plane, work })
+        let (scheduler, spark, stock) = (OnceCell::new(), OnceCell::new(), OnceCell::new());
+        let (installed, defined, work) = (OnceCell::new(), Defined::default(), StateDir::create()?);
+        Ok(Self { scheduler, spark, stock, installed, defined, client, kubeconfig, plane, work })
     }
 
     /// Where the logs of schedulers are.
@@ -111,6 +112,17 @@ impl Cluster {
         self.spark.get_or_init(start).await.as_ref().map(drop).map_err(Clone::clone)
     }
 
+    /// Kubernetes' own scheduler for pods of [`operators::STOCK`], which all tests of this cluster share; started by the first that asks.
+    pub(crate) async fn kube_scheduler(&self) -> Result<()> {
+        let start = || async { self.start_kube_scheduler() };
+        self.stock.get_or_init(start).await.as_ref().map(drop).map_err(Clone::clone)
+    }
+
+    /// The same for one test, which may end it.
+    pub(crate) fn start_kube_scheduler(&self) -> Result<Process> {
+        operators::kube_scheduler(self.plane.as_ref().ok_or_else(operators::needs_own_plane)?, self.work())
+    }
+
     /// How to run one more scheduler here, under the ServiceAccount of the shipped manifests.
     pub(crate) async fn launch(&self, name: &str, args: &[&str]) -> Result<Launch> {
         self.install().await?;
@@ -141,6 +153,7 @@ impl Cluster {
     /// Ends the scheduler; on a cluster that is not ours, removes what was not there before.
     pub(crate) async fn end(mut self, keep: bool) -> Result<()> {
         drop(self.spark.take());
+        drop(self.stock.take());
         drop(self.scheduler.take());
         match self.installed.take() {
             Some(Ok(installed)) if self.plane.is_none() && !keep => installed.remove().await,

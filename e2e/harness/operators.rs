@@ -247,6 +247,26 @@ async fn webhook_is_asked(plane: &ControlPlane) -> Result<()> {
     }
 }
 
+/// The scheduler name that pods of Kubernetes' own scheduler name here. Tests have others that name `default-scheduler`, and want
+/// nobody to place them.
+pub(crate) const STOCK: &str = "stock";
+
+/// Runs Kubernetes' own scheduler with its defaults, but for that name. Nobody has to wait for it: pods do.
+pub(crate) fn kube_scheduler(plane: &ControlPlane, work: &Path) -> Result<Process> {
+    let program = Program::KubeScheduler;
+    let config = json!({
+        "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
+        "leaderElection": {"leaderElect": false},
+        "clientConnection": {"kubeconfig": plane.kubeconfig_of(program.name())},
+        "profiles": [{"schedulerName": STOCK}],
+    });
+    let path = work.join("kube-scheduler.json");
+    fs::write(&path, config.to_string()).during("writing the configuration of kube-scheduler")?;
+    let config = format!("--config={}", path.display());
+    let args = [config, "--authentication-skip-lookup".to_owned(), "--secure-port=0".to_owned()];
+    Process::start(&spec(plane, work, program, &args)?)
+}
+
 /// How to run an operator: with all rights, as a user of its own.
 fn spec(plane: &ControlPlane, work: &Path, program: Program, args: &[String]) -> Result<Spec> {
     let name = program.name();
