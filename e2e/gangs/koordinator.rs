@@ -243,6 +243,10 @@ async fn policies(t: &mut Context) -> Result<()> {
         for number in 3 - lost..3 {
             t.pods().delete(&format!("{gang}-{number}")).await?;
         }
+        // One that is being deleted counts until it is gone (ADR 41).
+        for number in 3 - lost..3 {
+            t.pods().wait_gone(&format!("{gang}-{number}")).await?;
+        }
         let come = async {
             for number in 3..3 + comes {
                 t.pods().create(pod(t, gang, number, "1", &declared)).await?;
