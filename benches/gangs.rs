@@ -80,6 +80,7 @@ fn gang(name: &str, min_member: u32, shape: &Arc<Shape>) -> Event {
         queue: Some("root.q".into()),
         submitter: None,
         min_member,
+        total_member: None,
         min_resource: shape.request.clone(),
         shape: shape.clone(),
         gang: vec![Key::new("ns", name)],

@@ -198,9 +198,11 @@ fn a_waiting_time_that_makes_no_sense_is_the_default_and_that_is_told() {
 fn a_total_number_delays_nothing() {
     let (driven, calls) = played(&gang("g", 15, 18, &json!({"total-number": "20"})));
     assert_eq!((bound(&calls).len(), adjusted(&calls).len()), (16, 0));
+    assert_eq!(made(&calls)[0].spec.total_member, Some(20));
     let waits = (0..18).filter(|number| why(&driven.controller, &format!("g-{number}")) == Some(Code::Unschedulable));
     assert_eq!(waits.count(), 2);
     let (_, calls) = played(&gang("g", 2, 2, &json!({"total-number": "1"})));
+    assert_eq!(made(&calls)[0].spec.total_member, None);
     assert_eq!((bound(&calls).len(), adjusted(&calls).len()), (2, 2), "less than the least number: each pod is told");
 }
 

@@ -81,6 +81,11 @@ use super::schema;
 #[serde(rename_all = "camelCase")]
 #[schemars(extend("x-kubernetes-validations" = [
     schema::rule(&schema::same("self", "oldSelf", "applicationId"), "applicationId can never be changed"),
+    schema::rule_of(
+        ".totalMember",
+        "!has(self.totalMember) || self.totalMember >= self.minMember",
+        "must be minMember at least",
+    ),
 ]))]
 pub struct TaskGroupSpec {
     /// Everything that is submitted together has the same id in the same namespace. Default: the name of the TaskGroup.
@@ -96,6 +101,12 @@ pub struct TaskGroupSpec {
     /// How many members start together. Pods beyond this number are scheduled when there is room.
     #[schemars(range(min = 1, max = 100_000))]
     pub min_member: u32,
+    /// How many members belong to it. Nobody waits for those beyond minMember; but where some of them are there when nodes are
+    /// found for the others, they are placed with these and start with them, as far as there is room. Members beyond this
+    /// number are placed like other pods once the application has started. Default: minMember.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1, max = 100_000))]
+    pub total_member: Option<u32>,
     /// What one member requests, such as cpu: 500m, memory: 4Gi or nvidia.com/gpu: 1. minMember times this must fit the
     /// queue before anything of the application is placed; members that exist count with what they request.
     #[schemars(transform = schema::positive_amounts, extend("minProperties" = 1))]
@@ -401,7 +412,7 @@ fn unchanged() -> String {
                  oldSelf.status.applicationState in ['Resuming', 'Running', 'Waiting']";
     let fixed = ["minMember", "minResource"].map(|field| format!("self.spec.{field} == oldSelf.spec.{field}"));
     let held = ["queue", "gangGroup", "reservation", "placeholderFor", "placeholderTemplate"];
-    let optional = held.into_iter().chain(["style", "mode", "matchPolicy"]);
+    let optional = held.into_iter().chain(["style", "mode", "matchPolicy", "totalMember"]);
     let optional: Vec<_> = optional.map(|field| schema::same("self.spec", "oldSelf.spec", field)).collect();
     format!("!({alive}) || ({} && {})", fixed.join(" && "), optional.join(" && "))
 }

@@ -297,6 +297,8 @@ pub struct GroupSpec {
     pub submitter: Option<Arc<Submitter>>,
     /// Seats, at least 1.
     pub min_member: u32,
+    /// How many members belong to it, where that is more than the seats (01, 1.3).
+    pub total_member: Option<u32>,
     /// `minResource` plus one pod.
     pub min_resource: Resources,
     /// What a placeholder is expected to need of a node, before admission changes it.
@@ -339,6 +341,12 @@ impl GroupSpec {
     /// Whether the spec was edited since status was written: status is about another generation.
     pub fn is_edited(&self) -> bool {
         self.remembered.generation != self.generation
+    }
+
+    /// Whether a later spec says something else of what a TaskGroup follows that was made of another object.
+    pub fn differs_in_what_follows(&self, later: &Self) -> bool {
+        let own = (self.min_member, self.total_member, self.mode, self.match_policy, self.timeouts);
+        own != (later.min_member, later.total_member, later.mode, later.match_policy, later.timeouts)
     }
 
     /// Whether a later spec asks for nothing new but timeouts.

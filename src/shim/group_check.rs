@@ -36,6 +36,8 @@ pub fn check(group: &TaskGroup, errors: &mut Errors) {
     }
     let range = format!("must be 1 to {MAX_MEMBERS}");
     errors.unless((1..=MAX_MEMBERS).contains(&spec.min_member), "spec.minMember", range);
+    let is_enough = spec.total_member.is_none_or(|total| (spec.min_member..=MAX_MEMBERS).contains(&total));
+    errors.unless(is_enough, "spec.totalMember", format!("must be minMember to {MAX_MEMBERS}"));
     check_resources(group, errors);
     for what in Deadline::ALL {
         let (least, most) = range_of(what);

@@ -50,6 +50,8 @@ pub struct Blueprint {
     pub queue: Option<Text>,
     /// How many at least.
     pub min_member: u32,
+    /// How many belong to it, where that is more.
+    pub total_member: Option<u32>,
     /// Whether seats are held one by one.
     pub mode: Mode,
     /// Who counts once the gang has started.
@@ -73,6 +75,7 @@ impl Blueprint {
             ("applicationId", self.application == other.application),
             ("queue", self.queue == other.queue),
             ("minMember", self.min_member == other.min_member),
+            ("totalMember", self.total_member == other.total_member),
             ("minResource", same_size),
             ("mode", self.mode == other.mode),
             ("matchPolicy", self.match_policy == other.match_policy),
@@ -289,6 +292,7 @@ mod tests {
             application: "spark".into(),
             queue: None,
             min_member: 2,
+            total_member: None,
             mode: Mode::Strict,
             match_policy: MatchPolicy::OnceSatisfied,
             min_resource,

@@ -10,7 +10,7 @@ use super::quantity::Quantity;
 use super::show::{MAX_MESSAGE, TIMED_OUT};
 use super::spec_errors::Errors;
 use super::{digest, escape, group_check, pod, requests, syntax};
-use crate::api::task_group::{self as api, TaskGroup, TaskGroupStatus};
+use crate::api::task_group::{self as api, TaskGroup, TaskGroupSpec, TaskGroupStatus};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::base::resources::{PODS, Resources};
 use crate::core::codes::Code;
@@ -50,6 +50,7 @@ pub fn group_spec(group: &TaskGroup) -> GroupSpec {
         queue: queue(group),
         submitter: None,
         min_member: group.spec.min_member,
+        total_member: total_member(&group.spec),
         min_resource: min_resource(group),
         shape: Arc::new(expected_shape(group, &key)),
         across: across(&gang, &key),
@@ -66,20 +67,35 @@ pub fn group_spec(group: &TaskGroup) -> GroupSpec {
             api::Style::Soft => Style::Soft,
             api::Style::Hard => Style::Hard,
         },
-        match_policy: match group.spec.match_policy {
-            api::MatchPolicy::OnceSatisfied => MatchPolicy::OnceSatisfied,
-            api::MatchPolicy::WaitingAndRunning => MatchPolicy::WaitingAndRunning,
-            api::MatchPolicy::OnlyWaiting => MatchPolicy::OnlyWaiting,
-        },
-        mode: match group.spec.mode {
-            api::Mode::Strict => Mode::Strict,
-            api::Mode::NonStrict => Mode::NonStrict,
-        },
+        match_policy: match_policy(group.spec.match_policy),
+        mode: mode(group.spec.mode),
         timeouts: timeouts(group),
         seat_hold: 1_000 * u64::from(group.spec.seat_hold_seconds.unwrap_or(SEAT_HOLD_SECONDS).min(SEAT_HOLD_MOST)),
         errors: errors.into_sorted(),
         remembered: remembered(group.status.as_ref()),
         terminating: group.metadata.deletion_timestamp.is_some(),
+    }
+}
+
+/// How many members belong to it, where that is more than start together.
+pub fn total_member(spec: &TaskGroupSpec) -> Option<u32> {
+    spec.total_member.filter(|total| *total > spec.min_member)
+}
+
+/// A mode in the core's words.
+pub const fn mode(said: api::Mode) -> Mode {
+    match said {
+        api::Mode::Strict => Mode::Strict,
+        api::Mode::NonStrict => Mode::NonStrict,
+    }
+}
+
+/// A match policy in the core's words.
+pub const fn match_policy(said: api::MatchPolicy) -> MatchPolicy {
+    match said {
+        api::MatchPolicy::OnceSatisfied => MatchPolicy::OnceSatisfied,
+        api::MatchPolicy::WaitingAndRunning => MatchPolicy::WaitingAndRunning,
+        api::MatchPolicy::OnlyWaiting => MatchPolicy::OnlyWaiting,
     }
 }
 
@@ -90,6 +106,7 @@ pub fn blueprint(group: &TaskGroup) -> Blueprint {
         application: application(group),
         queue: queue(group),
         min_member: group.spec.min_member,
+        total_member: total_member(&group.spec),
         mode: group.spec.mode,
         match_policy: group.spec.match_policy,
         min_resource: amounts.map(|(name, amount)| (name.as_str().into(), amount.0.as_str().into())).collect(),
@@ -267,6 +284,8 @@ mod tests {
         let spec = group_spec(&group(&json!({})));
         assert_eq!((&*spec.application, spec.queue), ("executors", None));
         assert_eq!((spec.min_member, &spec.min_resource), (2, &Resources::pod(500, 1 << 30)));
+        let total = |total: u32| group_spec(&group(&json!({"spec.totalMember": total}))).total_member;
+        assert_eq!((spec.total_member, total(2), total(3)), (None, None, Some(3)));
         let timeouts = Deadline::ALL.map(|what| spec.timeouts.of(what));
         assert_eq!(
             (spec.gang, timeouts),
@@ -292,6 +311,8 @@ mod tests {
         let table = [
             (json!({"spec.minMember": 0}), "spec.minMember: must be 1 to 100000"),
             (json!({"spec.minMember": 100_001}), "spec.minMember: must be 1 to 100000"),
+            (json!({"spec.totalMember": 1}), "spec.totalMember: must be minMember to 100000"),
+            (json!({"spec.totalMember": 100_001}), "spec.totalMember: must be minMember to 100000"),
             (json!({"spec.minResource": {}}), "spec.minResource: must have 1 to 16 resources, has 0"),
             (json!({"spec.minResource": {"cpu": "0"}}), "spec.minResource[cpu]: must be greater than 0"),
             (json!({"spec.minResource": {"cpu": "-1"}}), "spec.minResource[cpu]: must be greater than 0"),

@@ -316,6 +316,7 @@ impl World {
             application_id: app.clone(),
             queue: queue.clone(),
             min_member: *min,
+            total_member: None,
             min_resource: asks,
             gang_group,
             reservation: if *direct { Reservation::Direct } else { Reservation::Placeholder },

@@ -182,6 +182,7 @@ impl Cluster {
             queue: Some("root.default".into()),
             submitter: None,
             min_member: min,
+            total_member: None,
             min_resource: size(1),
             shape: Arc::new(Shape { request: size(1), ..Shape::default() }),
             gang: listed([name]),

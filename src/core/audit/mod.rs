@@ -91,6 +91,11 @@ impl Scheduler {
             if group.seats.recount() != group.seats.tally() {
                 violations.push(format!("the tally of {} is wrong", group.key));
             }
+            let along = self.books.going_along(group).len() as u32;
+            let total = group.spec.as_ref().and_then(|spec| spec.total_member).unwrap_or(0);
+            if along > total.saturating_sub(group.seats.len()) {
+                violations.push(format!("{along} members of {} start beyond its seats, which has {total}", group.key));
+            }
             for (number, seat) in group.seats.iter() {
                 let state = seat.state;
                 let holds =

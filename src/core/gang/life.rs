@@ -190,8 +190,10 @@ impl Scheduler {
     fn reserve_or_start(&mut self, id: GangId) {
         let gang = &self.books.gangs[id];
         if gang.groups.is_empty() {
-            gang.apps.clone().into_iter().for_each(|app| self.run_without_groups(app));
-        } else if self.may_start(id) && !self.takes_misfits_back(id) {
+            return gang.apps.clone().into_iter().for_each(|app| self.run_without_groups(app));
+        }
+        self.seat_those_along(id);
+        if self.may_start(id) && !self.takes_misfits_back(id) {
             self.start(id);
         } else if !self.gives_up(id) {
             self.take_turn(id);
@@ -261,14 +263,14 @@ impl Scheduler {
         apps.any(|app| app.living > 0 || app.pending > 0)
     }
 
-    /// Takes back the members, and gives up the seats, whose node somebody else overloaded meanwhile; whether there
-    /// were any.
+    /// Takes back the members, and gives up the seats, whose node somebody else overloaded meanwhile; whether the gang lacks
+    /// any of them.
     pub(super) fn takes_misfits_back(&mut self, id: GangId) -> bool {
         let mut found = false;
         for ask in self.held_back(id, |ask| self.may_not_fit(ask)) {
             if !self.still_fits(ask) {
+                found |= !self.books.asks[ask].goes_along();
                 self.books.unassume(ask);
-                found = true;
             }
         }
         let is_overdrawn = |ask: &Ask| ask.node().is_none_or(|node| self.books.nodes.is_overdrawn(node));
@@ -319,7 +321,7 @@ impl Scheduler {
         self.books.gangs[id].apps.clone().into_iter().for_each(|app| self.transit(app, AppEvent::Run));
         self.admit(id);
         self.forget_attempts(id);
-        for ask in self.held_back(id, |_| true) {
+        for ask in self.held_back(id, |ask| !ask.goes_along()) {
             self.books.asks[ask].started_with_gang = self.books.asks[ask].group.is_none();
             self.send(ask);
         }
@@ -342,6 +344,7 @@ impl Scheduler {
         if !self.books.may_call_off_gang(gang) {
             // From now on it has started.
             (self.books.apps[id].unstarted_lives, self.books.gangs[gang].failures) = (0, 0);
+            self.send_those_along(id);
         }
         self.give_leftovers_back(id);
         self.fill_kept_outside(id, Reach::Seat);
@@ -445,7 +448,7 @@ impl Scheduler {
     pub(in crate::core) fn release_placeholders(&mut self, id: AppId, why: TerminationType) {
         for group in self.books.apps[id].groups.clone() {
             let (tally, members) = (self.books.groups[group].seats.tally(), self.books.groups[group].members);
-            if members.placeholders + tally.creating + tally.assumed == 0 {
+            if members.placeholders + members.held_back + tally.creating + tally.assumed == 0 {
                 continue;
             }
             self.books.empty_seats(group, why);

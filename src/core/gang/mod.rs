@@ -1,6 +1,7 @@
 //! The life of an application's gang: a file for each phase.
 
 mod absorb;
+mod along;
 mod calls;
 mod gate;
 mod heed;

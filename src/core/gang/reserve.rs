@@ -80,7 +80,7 @@ impl Scheduler {
     /// that do.
     pub(super) fn plan_or_wait(&mut self, id: GangId, queue: QueueId, rank: &Rank, need: &Totals) -> (u32, Next) {
         match self.planner.plan(&self.books, id) {
-            Some(Ok(plan)) => self.commit(id, queue, &plan),
+            Some(Ok(plan)) => self.commit(id, (queue, rank), &plan),
             Some(Err(short)) => match self.books.queues.refuses_behind(queue, rank, need, Before::All) {
                 // The next attempt at the whole gets further.
                 None if short.goes_on => (0, self.blocked(id, short)),
@@ -201,18 +201,19 @@ impl Scheduler {
             || originators.any(|ask| matches!(self.books.asks[ask].state, AskState::Assumed { .. }))
     }
 
-    /// Puts the whole plan on the books.
-    fn commit(&mut self, id: GangId, queue: QueueId, plan: &[(AskId, NodeId)]) -> (u32, Next) {
+    /// Puts the whole plan on the books, and those who are there beyond the seats.
+    fn commit(&mut self, id: GangId, (queue, rank): (QueueId, &Rank), plan: &[(AskId, NodeId)]) -> (u32, Next) {
         let ask = self.books.requests(plan.iter().map(|(pod, _)| *pod));
         if let Some(next) = self.wait_if_beyond_quota(id, queue, ask) {
             return (0, next);
         }
         self.take_up(id, queue, plan);
+        let along = self.take_along(id, queue, rank);
         self.books.leave_front(id);
         self.books.take_no_turn(id);
         let (have, need) = self.progress(id);
         self.wait(id, Reason::BindingPlaceholders { have, need });
-        (plan.len() as u32, Next::Goes)
+        (plan.len() as u32 + along, Next::Goes)
     }
 
     /// NonStrict: holds the seats for which there are nodes, although not for all (01, 1.3). Whoever finds none has no

@@ -149,6 +149,12 @@ impl Ask {
         !self.is_placeholder() && self.node().is_some()
     }
 
+    /// Whether it has a node without a seat, and is not being bound yet: a member beyond the seats, with which its gang starts.
+    pub fn goes_along(&self) -> bool {
+        let is_seatless_member = self.group.is_some() && self.seat.is_none() && !self.is_placeholder();
+        is_seatless_member && matches!(self.state, AskState::Assumed { sent: false, .. })
+    }
+
     /// Whether its work is done.
     pub fn has_succeeded(&self) -> bool {
         self.spec.place == Place::Succeeded && !self.was_stopped && !self.is_placeholder()

@@ -114,6 +114,7 @@ struct Standing {
     pending: bool,
     scheduled: bool,
     running: bool,
+    held_back: bool,
     unsupported: bool,
     /// It belongs to no task group by its own words.
     outside: bool,
@@ -132,6 +133,7 @@ impl Standing {
             pending: real && ask.is_pending() || is_parked,
             scheduled: has_node,
             running: has_node && matches!(ask.spec.place, Place::On { running: true, .. }),
+            held_back: real && matches!(ask.state, AskState::Assumed { sent: false, .. }),
             unsupported: real && ask.spec.place.is_refused() && !ask.spec.terminating,
             outside: matches!(ask.spec.role, Role::Originator { .. }),
             placeholder: !real,
@@ -251,6 +253,7 @@ impl Books {
                 (&mut members.pending, both(|s| s.pending)),
                 (&mut members.scheduled, both(|s| s.scheduled)),
                 (&mut members.running, both(|s| s.running)),
+                (&mut members.held_back, both(|s| s.held_back)),
                 (&mut members.unsupported, both(|s| s.unsupported)),
                 (&mut members.placeholders, both(|s| s.placeholder)),
             ] {

@@ -59,6 +59,8 @@ pub struct Members {
     pub scheduled: u32,
     /// Of these: their containers run.
     pub running: u32,
+    /// Have a node on the books, and their Binding is not decided yet.
+    pub held_back: u32,
     /// Wait, and use what this version does not honour.
     pub unsupported: u32,
     /// Placeholder pods that exist.

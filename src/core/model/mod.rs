@@ -1,5 +1,6 @@
 //! The books: everything that the core knows, and the only functions that change more than one of its parts at once.
 
+mod along;
 pub mod application;
 pub mod ask;
 pub mod books;

@@ -187,7 +187,8 @@ impl Books {
         }
     }
 
-    /// Opens every seat of a group that is not taken and gives back what holds it.
+    /// Opens every seat of a group that is not taken and gives back what holds it, and what those have who would start with it
+    /// beyond the seats.
     pub(in crate::core) fn empty_seats(&mut self, id: GroupId, why: TerminationType) {
         self.empty_unused_seats(id, why);
         let seats: Vec<_> = self.groups[id].seats.iter().map(|(_, seat)| seat).collect();
@@ -210,6 +211,9 @@ impl Books {
                 | SeatState::Kept(_)
                 | SeatState::Taken(_) => {}
             }
+        }
+        for member in self.going_along(&self.groups[id]) {
+            self.unassume(member);
         }
     }
 

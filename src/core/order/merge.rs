@@ -227,7 +227,7 @@ impl Measure {
 }
 
 /// The largest number up to `count` for which this holds. It holds for 0, and not for one after it has ceased to hold.
-pub(super) fn largest(count: usize, holds: impl Fn(usize) -> bool) -> usize {
+pub(in crate::core) fn largest(count: usize, holds: impl Fn(usize) -> bool) -> usize {
     if holds(count) {
         return count;
     }

@@ -2,7 +2,7 @@
 
 pub(in crate::core) mod heads;
 pub(in crate::core) mod lines;
-mod merge;
+pub(in crate::core) mod merge;
 pub(in crate::core) mod pass;
 mod pods;
 mod turns;

@@ -105,10 +105,10 @@ pub(super) fn of_object(metadata: &ObjectMeta, min_member: Option<u32>, errors: 
     if reading.has_timed_out() {
         reading.errors.add(TIMEOUT, "says that the gang has timed out: make the object anew, or remove the annotation");
     }
-    reading.check_total(min_member);
+    let total_member = reading.total_member(min_member, "minMember");
     let team = reading.team(metadata.name.as_deref().unwrap_or_default());
     let (wait_seconds, mode, match_policy) = (reading.wait_seconds(CONFIGURED), reading.mode(), reading.match_policy());
-    let terms = Terms { min_member, wait_seconds, mode, match_policy, team };
+    let terms = Terms { min_member, total_member, wait_seconds, mode, match_policy, team };
     errors.extend(reading.errors.into_sorted());
     (terms, reading.warnings.0)
 }
@@ -174,7 +174,7 @@ impl<'a> Reading<'a> {
         let team = name.and_then(|name| self.team(name)).unwrap_or_default();
         let wait = self.wait_seconds(&format!("{wait_timeout_seconds}s")).unwrap_or(wait_timeout_seconds);
         let (mode, policy) = (self.mode(), self.match_policy());
-        self.check_total(min_member);
+        let total_member = self.total_member(min_member, "min-available");
         let application = name.map(|name| application(name, &team));
         let mut spoken = Spoken { application, group: name.map(Text::from), ..spoken };
         match (name, min_member) {
@@ -183,7 +183,17 @@ impl<'a> Reading<'a> {
                 let (queue, min_resource) = (spoken.queue.clone(), min_resource(pod));
                 let (wait_seconds, mode) = (Some(wait), mode.unwrap_or_default());
                 let (match_policy, team) = (policy.unwrap_or_default(), &team);
-                let agreed = Agreed { name, queue, min_member, min_resource, wait_seconds, mode, match_policy, team };
+                let agreed = Agreed {
+                    name,
+                    queue,
+                    min_member,
+                    total_member,
+                    min_resource,
+                    wait_seconds,
+                    mode,
+                    match_policy,
+                    team,
+                };
                 let declared = Declared { name: name.into(), spec: agreed.task_group(), owner: super::owner(pod) };
                 spoken.declares.push(Arc::new(declared));
             }
@@ -206,10 +216,10 @@ impl<'a> Reading<'a> {
         if min_member == Some(0) {
             self.errors.add(MIN, "0 has no meaning for a gang that is an object: leave its label out");
         }
-        self.check_total(min_member);
+        let total_member = self.total_member(min_member, CONFIGURED);
         let (wait_seconds, mode) = (self.wait_seconds(CONFIGURED), self.mode());
         let (match_policy, team) = (self.match_policy(), self.team(name));
-        let terms = Terms { min_member, wait_seconds, mode, match_policy, team };
+        let terms = Terms { min_member, total_member, wait_seconds, mode, match_policy, team };
         let reference = Reference {
             system: System::Koordinator,
             name: name.into(),
@@ -382,14 +392,20 @@ impl<'a> Reading<'a> {
         Some(taken)
     }
 
-    /// How many members there are in all decides nothing, but it may be a slip. Whoever is there beyond `min-available` is placed
-    /// with the gang as far as there is room (`src/core/gang/gate.rs` asks for the least number alone, 01, 1.3 and 1.4); Koordinator
-    /// itself has not read it since 1.7.
-    fn check_total(&mut self, min_member: Option<u32>) {
-        let Some((text, min)) = self.annotation(TOTAL).zip(min_member) else { return };
-        if !text.parse::<u32>().is_ok_and(|total| total >= min) {
-            self.take_default(TOTAL, text, "is no number as large as min-available", &min.to_string());
+    /// How many members there are in all, if that is said and makes sense: no fewer than start together, where this says how many
+    /// those are. Koordinator itself has not heeded it since 1.7.
+    fn total_member(&mut self, min_member: Option<u32>, default: &str) -> Option<u32> {
+        let text = self.annotation(TOTAL)?;
+        let is_enough = |total: &u64| *total >= min_member.map_or(0, u64::from);
+        let Some(total) = text.parse::<u64>().ok().filter(is_enough) else {
+            self.take_default(TOTAL, text, "is no number as large as how many start together", default);
+            return None;
+        };
+        let taken = u32::try_from(total).map_or(MAX_MEMBERS, |total| total.min(MAX_MEMBERS));
+        if u64::from(taken) != total {
+            self.warnings.add(|| format!("{TOTAL}: {:?} is more than can be: {taken} are taken", start_of(text)));
         }
+        Some(taken)
     }
 
     /// A gang of nobody waits for nobody, so that each of its pods is placed by itself. Others of its group would wait for its TaskGroup.

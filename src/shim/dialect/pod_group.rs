@@ -86,6 +86,14 @@ impl System {
         }
     }
 
+    /// Whether its PodGroups say more of a gang than its number and its time: a mode, a match policy, and how many belong to it.
+    pub const fn has_annotations(self) -> bool {
+        match self {
+            Self::Koordinator => true,
+            Self::Coscheduling | Self::Volcano => false,
+        }
+    }
+
     /// Whether those who write its PodGroups make no pods before one says that they may, by its phase.
     pub const fn lets_in(self) -> bool {
         match self {
@@ -243,6 +251,8 @@ impl<F: Family> Resource for PodGroup<F> {
 pub struct Terms {
     /// How many start together.
     pub min_member: Option<u32>,
+    /// How many belong to it.
+    pub total_member: Option<u32>,
     /// Seconds for which some may have found nodes and not all.
     pub wait_seconds: Option<u32>,
     /// Whether seats are held one by one.
@@ -346,12 +356,13 @@ impl Reference {
         if !found.problems.is_empty() {
             return Err(found.problems.clone());
         }
-        let Terms { min_member, wait_seconds, mode, match_policy, team } = &self.terms;
+        let Terms { min_member, total_member, wait_seconds, mode, match_policy, team } = &self.terms;
         let team = team.as_ref().or(found.terms.team.as_ref()).cloned().unwrap_or_default();
         let spec = Agreed {
             name: &self.name,
             queue: self.queue.clone().or_else(|| found.queue.clone()),
             min_member: min_member.or(found.terms.min_member).unwrap_or(1),
+            total_member: total_member.or(found.terms.total_member),
             min_resource: self.min_resource.clone(),
             wait_seconds: wait_seconds.or(found.terms.wait_seconds).or(self.wait_seconds),
             mode: mode.or(found.terms.mode).unwrap_or_default(),
@@ -377,6 +388,8 @@ pub(super) struct Agreed<'a> {
     pub(super) name: &'a str,
     pub(super) queue: Option<Text>,
     pub(super) min_member: u32,
+    /// Fewer than start together count as these: of what a pod says itself and what its object says, one may not know the other.
+    pub(super) total_member: Option<u32>,
     pub(super) min_resource: BTreeMap<String, Quantity>,
     pub(super) wait_seconds: Option<u32>,
     pub(super) mode: Mode,
@@ -392,6 +405,7 @@ impl Agreed<'_> {
             application_id: Some(koordinator::application(self.name, self.team).to_string()),
             queue: self.queue.as_deref().map(str::to_owned),
             min_member: self.min_member,
+            total_member: self.total_member.filter(|total| *total > self.min_member),
             min_resource: self.min_resource,
             gang_group: listed.collect(),
             reservation: Reservation::Direct,

@@ -140,6 +140,7 @@ fn unreadable(key: &Key, uid: Uid, malformed: Malformed) -> GroupSpec {
         queue: None,
         submitter: None,
         min_member: 1,
+        total_member: None,
         min_resource: Resources::default(),
         shape: Default::default(),
         gang: vec![key.clone()],

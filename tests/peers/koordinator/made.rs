@@ -116,7 +116,7 @@ pub(super) const ROWS: &[Row] = &[
     Row::of(
         "TestGangCache_OnPodGroupAdd: update podGroup with illegal annotations",
         "what makes no sense in them is the default",
-        Better("as there, and a pod that names it is told; `total-number` decides nothing here"),
+        Better("as there, and a pod that names it is told"),
         &[
             "spec_pod_groups::annotations_of_koordinators_pod_groups_are_read",
             "spec_koordinator::a_total_number_delays_nothing",

@@ -87,12 +87,13 @@ fn who_names_a_pod_group_refers_to_it() {
     let said = |labels: Value, annotations: Value| read(&pod(&labels, &annotations), 600).expect("it speaks");
     let spoken = said(
         json!({POD_GROUP: "pg", NAME_LABEL: "a"}),
-        json!({MIN: "2", WAIT: "1m", MODE: "NonStrict", POLICY: "only-waiting"}),
+        json!({MIN: "2", TOTAL: "5", WAIT: "1m", MODE: "NonStrict", POLICY: "only-waiting"}),
     );
     let reference = spoken.refers.as_ref().expect("it names one");
     assert_eq!((&*reference.name, &*reference.words()), ("pg", "PodGroup pg of scheduling.sigs.k8s.io"));
     let terms = Terms {
         min_member: Some(2),
+        total_member: Some(5),
         wait_seconds: Some(60),
         mode: Some(Mode::NonStrict),
         match_policy: Some(MatchPolicy::OnlyWaiting),

@@ -176,6 +176,9 @@ fn naming(system: System, metadata: &ObjectMeta) -> Pod {
 /// What the TaskGroup says.
 fn words(spec: &TaskGroupSpec) -> String {
     let mut words = format!("TaskGroup of its name, when a pod names it: minMember {}", spec.min_member);
+    if let Some(total) = spec.total_member {
+        words += &format!(", totalMember {total}");
+    }
     if let Some(queue) = &spec.queue {
         words += &format!(", queue {queue}");
     }
