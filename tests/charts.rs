@@ -80,7 +80,7 @@ fn every_call() -> Vec<Op> {
         Op::PatchQueueStatus { queue: "q".into(), uid: uid(), status: Box::default() },
         Op::CreateEvent(Box::default()),
         Op::CreateTaskGroup(Box::new(TaskGroup::new("g", TaskGroupSpec::default()))),
-        Op::EditTaskGroup { group: key(), uid: uid(), min_member: 1, wait_timeout_seconds: None },
+        Op::EditTaskGroup { group: key(), uid: uid(), edit: Default::default() },
         Op::PatchPodGroupStatus {
             system: System::Koordinator,
             group: key(),

@@ -36,6 +36,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_order", "src/core/order"),
     ("spec_ordinary", "src/core/model/membership.rs"),
     ("spec_originators", "src/core/gang/judge.rs"),
+    ("spec_pod_group_edits", "src/controller/declare.rs"),
     ("spec_pod_groups", "src/shim/dialect/pod_group.rs, src/controller/declare.rs"),
     ("spec_policies", "src/core/order/merge.rs, src/core/model/queue/standing.rs, src/core/model/starting.rs"),
     ("spec_queues", "src/core/model/queue.rs"),
@@ -50,6 +51,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_submission", "src/core/gang/judge.rs"),
     ("spec_swap", "src/core/gang/replace.rs"),
     ("spec_timeouts", "src/core/gang/timeout.rs"),
+    ("spec_total", "src/core/gang/along.rs, src/core/model/along.rs"),
     ("spec_volcano", "src/shim/dialect/volcano.rs, src/controller/declare.rs"),
     ("spec_yunikorn", "src/shim/dialect, src/controller/declare.rs"),
 ];

@@ -66,6 +66,7 @@ mod spec_namespaces;
 mod spec_order;
 mod spec_ordinary;
 mod spec_originators;
+mod spec_pod_group_edits;
 mod spec_pod_groups;
 mod spec_policies;
 mod spec_queues;
@@ -82,6 +83,7 @@ mod spec_submission;
 #[allow(clippy::wildcard_enum_match_arm, reason = "a test looks for one decision among all")]
 mod spec_swap;
 mod spec_timeouts;
+mod spec_total;
 mod spec_volcano;
 mod spec_yunikorn;
 #[allow(dead_code, unreachable_pub, reason = "the vocabulary of tests; not every word is in use at all times")]

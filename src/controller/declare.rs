@@ -11,7 +11,7 @@ use super::Controller;
 use super::cadence::NUMBERS_EVERY_MS;
 use super::outbox::{Slot, Urgency, Want};
 use super::target::Target;
-use crate::api::task_group::TaskGroup;
+use crate::api::task_group::{TaskGroup, TaskGroupSpec};
 use crate::core::base::ids::{AskId, Key, Text};
 use crate::core::codes::Code;
 use crate::core::event::{Event, GroupSpec};
@@ -21,9 +21,10 @@ use crate::core::reason::Refusal;
 use crate::shim::dialect::Declared;
 use crate::shim::dialect::pod_group::{LET_IN, System};
 use crate::shim::escape;
-use crate::shim::op::{Kind, Op};
+use crate::shim::kinds::MadeOf;
+use crate::shim::op::{GroupEdit, Kind, Op};
 use crate::shim::submitter;
-use crate::shim::task_group::blueprint;
+use crate::shim::task_group::{self, blueprint};
 
 /// Which pods declare which TaskGroups.
 #[derive(Clone, Debug, Default)]
@@ -205,7 +206,8 @@ impl Controller {
         if let Event::Group(key, spec) | Event::GroupRead(key, spec) = event
             && let Some((_, edited)) = self.edited(key)
         {
-            (spec.min_member, spec.timeouts) = (edited.min_member, edited.timeouts);
+            (spec.min_member, spec.total_member) = (edited.min_member, edited.total_member);
+            (spec.mode, spec.match_policy, spec.timeouts) = (edited.mode, edited.match_policy, edited.timeouts);
         }
     }
 
@@ -268,7 +270,7 @@ impl Controller {
     }
 
     /// A TaskGroup that was made of an object which says something else by now, as far as that can be changed: not once it has
-    /// started, and nothing but its number and its time. The call that changes it, and what it will be.
+    /// started, and not with whom it starts, which makes another application of it. The call that changes it, and what it will be.
     fn edited(&self, key: &Key) -> Option<(Op, Box<GroupSpec>)> {
         let (_, first) = self.declarations.by_group.get(key)?.first()?;
         let (facts, made, declared) = self.ledger.follows(*first, key)?;
@@ -277,13 +279,9 @@ impl Controller {
         if matches!(state, Some(AppState::Resuming | AppState::Running | AppState::Waiting)) {
             return None;
         }
-        let (min_member, wait_timeout_seconds) = (declared.spec.min_member, declared.spec.wait_timeout_seconds);
-        // Where its system has no time for that, whatever somebody else makes of it counts.
-        let wait = wait_timeout_seconds.map(|seconds| u64::from(seconds) * 1_000);
-        let timeouts = wait.map_or(made.spec.timeouts, |wait| made.spec.timeouts.with(Deadline::Wait, Some(wait)));
-        let spec = Box::new(GroupSpec { min_member, timeouts, ..(*made.spec).clone() });
+        let (edit, spec) = follow(made, &declared.spec);
         let (group, uid) = (key.clone(), facts.uid.clone());
-        (spec != made.spec).then_some((Op::EditTaskGroup { group, uid, min_member, wait_timeout_seconds }, spec))
+        (spec != made.spec).then_some((Op::EditTaskGroup { group, uid, edit }, spec))
     }
 
     /// The TaskGroup as it is made or edited now; `None` if it is there and right, or nobody declares it any more.
@@ -364,4 +362,26 @@ impl Controller {
             self.announced.insert(target, Some(code));
         }
     }
+}
+
+/// What a TaskGroup is to say by what the object says now of which it was made. Where its system has no word for something, whatever
+/// somebody else makes of that counts.
+fn follow(made: &MadeOf, said: &TaskGroupSpec) -> (GroupEdit, Box<GroupSpec>) {
+    let (min_member, wait_timeout_seconds) = (said.min_member, said.wait_timeout_seconds);
+    let says_more = made.system.has_annotations();
+    let (mode, match_policy) = (says_more.then_some(said.mode), says_more.then_some(said.match_policy));
+    let total = if says_more { said.total_member } else { made.spec.total_member };
+    let total_member = total.filter(|total| *total > min_member);
+    let wait = wait_timeout_seconds.map(|seconds| u64::from(seconds) * 1_000);
+    let timeouts = wait.map_or(made.spec.timeouts, |wait| made.spec.timeouts.with(Deadline::Wait, Some(wait)));
+    let spec = GroupSpec {
+        min_member,
+        total_member,
+        mode: mode.map_or(made.spec.mode, task_group::mode),
+        match_policy: match_policy.map_or(made.spec.match_policy, task_group::match_policy),
+        timeouts,
+        ..(*made.spec).clone()
+    };
+    let total_member = total_member.unwrap_or(min_member);
+    (GroupEdit { min_member, total_member, mode, match_policy, wait_timeout_seconds }, Box::new(spec))
 }

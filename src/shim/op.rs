@@ -9,7 +9,7 @@ use k8s_openapi::api::events::v1::Event as KubeEvent;
 use super::dialect::pod_group::{PodGroupStatus, System};
 pub use super::kinds::Kind;
 use crate::api::queue::QueueStatus;
-use crate::api::task_group::{TaskGroup, TaskGroupStatus};
+use crate::api::task_group::{MatchPolicy, Mode, TaskGroup, TaskGroupStatus};
 use crate::core::base::ids::{Key, Text, Uid};
 use crate::core::codes::Code;
 use crate::core::time::Mono;
@@ -79,10 +79,8 @@ pub enum Op {
         group: Key,
         /// Its UID.
         uid: Uid,
-        /// `spec.minMember`.
-        min_member: u32,
-        /// `spec.waitTimeoutSeconds`, where the object's system has a time.
-        wait_timeout_seconds: Option<u32>,
+        /// What it is to say.
+        edit: GroupEdit,
     },
     /// GET a pod: settles a 409.
     GetPod {
@@ -145,6 +143,21 @@ pub enum Op {
 
 /// RBAC resource (`pods/binding`) and verb (`create`); another system's with its API group, as [`Kind::plural`] names it.
 pub type Rule = (&'static str, &'static str);
+
+/// What a TaskGroup is to say that follows the object of which it was made.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GroupEdit {
+    /// `spec.minMember`.
+    pub min_member: u32,
+    /// `spec.totalMember`: no less, also where nobody says it.
+    pub total_member: u32,
+    /// `spec.mode`, where the object's system says it.
+    pub mode: Option<Mode>,
+    /// `spec.matchPolicy`, likewise.
+    pub match_policy: Option<MatchPolicy>,
+    /// `spec.waitTimeoutSeconds`, where the object's system has a time.
+    pub wait_timeout_seconds: Option<u32>,
+}
 
 impl Op {
     /// What the call needs. `tests/charts.rs` compares the shipped role with these.

@@ -10,7 +10,7 @@ use super::decode::seen;
 use super::dialect::koordinator::{TIMED_OUT, TIMEOUT};
 use super::dialect::pod_group::{PodGroupStatus, System};
 use super::observation::{Outcome, Seen};
-use super::op::{Kind, Op};
+use super::op::{GroupEdit, Kind, Op};
 use super::{escape, protobuf};
 use crate::api::names::{GROUP, VERSION};
 use crate::core::base::ids::{Key, Uid};
@@ -66,9 +66,7 @@ fn describe(op: &Op) -> Request<Vec<u8>> {
             let namespace = segment(group.metadata.namespace.as_deref().unwrap_or_default());
             json_request(Method::POST, &format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/taskgroups"), group)
         }
-        Op::EditTaskGroup { group, uid, min_member, wait_timeout_seconds } => {
-            edit(group, uid, *min_member, *wait_timeout_seconds)
-        }
+        Op::EditTaskGroup { group, uid, edit } => edit_task_group(group, uid, edit),
         Op::GetPod { pod } => build(Method::GET, &pod_path(pod, ""), None, Vec::new()),
         Op::PatchPodCondition { pod, uid, condition } => {
             pod_status_patch(pod, &json!({"uid": &*uid.0}), &json!({"conditions": [condition]}))
@@ -95,13 +93,20 @@ fn describe(op: &Op) -> Request<Vec<u8>> {
 }
 
 /// A wrong UID is a 422.
-fn edit(group: &Key, uid: &Uid, min_member: u32, wait_timeout_seconds: Option<u32>) -> Request<Vec<u8>> {
-    let mut patch = vec![
-        json!({"op": "test", "path": "/metadata/uid", "value": &*uid.0}),
-        json!({"op": "add", "path": "/spec/minMember", "value": min_member}),
+fn edit_task_group(group: &Key, uid: &Uid, edit: &GroupEdit) -> Request<Vec<u8>> {
+    let GroupEdit { min_member, total_member, mode, match_policy, wait_timeout_seconds } = edit;
+    let fields = [
+        ("minMember", Some(json!(min_member))),
+        ("totalMember", Some(json!(total_member))),
+        ("mode", mode.map(|mode| json!(mode))),
+        ("matchPolicy", match_policy.map(|policy| json!(policy))),
+        ("waitTimeoutSeconds", wait_timeout_seconds.map(|seconds| json!(seconds))),
     ];
-    let wait = |seconds: u32| json!({"op": "add", "path": "/spec/waitTimeoutSeconds", "value": seconds});
-    patch.extend(wait_timeout_seconds.map(wait));
+    let add = |(field, value): (&str, Option<Value>)| {
+        value.map(|value| json!({"op": "add", "path": format!("/spec/{field}"), "value": value}))
+    };
+    let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": &*uid.0})];
+    patch.extend(fields.into_iter().filter_map(add));
     let (namespace, name) = (segment(&group.namespace), segment(&group.name));
     let path = format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/taskgroups/{name}");
     build(Method::PATCH, &path, Some(JSON_PATCH), bytes(&patch))

@@ -9,7 +9,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use super::*;
 use crate::api::queue::QueueStatus;
-use crate::api::task_group::TaskGroupStatus;
+use crate::api::task_group::{MatchPolicy, Mode, TaskGroupStatus};
 use crate::core::codes::Code;
 use crate::shim::observation::Body;
 
@@ -72,14 +72,22 @@ fn of_pod_groups_and_of_what_is_made_of_them_as_much_is_written_as_may_be() {
             Op::EditTaskGroup {
                 group: Key::new("data", "g"),
                 uid: uid(),
-                min_member: 3,
-                wait_timeout_seconds: Some(60),
+                edit: GroupEdit {
+                    min_member: 3,
+                    total_member: 4,
+                    mode: Some(Mode::NonStrict),
+                    match_policy: Some(MatchPolicy::OnlyWaiting),
+                    wait_timeout_seconds: Some(60),
+                },
             },
             "PATCH /apis/gangline.dev/v1alpha1/namespaces/data/taskgroups/g?fieldManager=gangline&timeout=10s \
              application/json-patch+json",
             json!([
                 {"op": "test", "path": "/metadata/uid", "value": "c4f15988"},
                 {"op": "add", "path": "/spec/minMember", "value": 3},
+                {"op": "add", "path": "/spec/totalMember", "value": 4},
+                {"op": "add", "path": "/spec/mode", "value": "NonStrict"},
+                {"op": "add", "path": "/spec/matchPolicy", "value": "OnlyWaiting"},
                 {"op": "add", "path": "/spec/waitTimeoutSeconds", "value": 60},
             ]),
         ),
@@ -130,10 +138,12 @@ fn of_pod_groups_and_of_what_is_made_of_them_as_much_is_written_as_may_be() {
 #[test]
 fn of_volcanos_pod_groups_no_more_is_written_either() {
     let (group, uid) = (|| Key::new("data", "g"), || Uid::new("c4f15988"));
-    let edit = Op::EditTaskGroup { group: group(), uid: uid(), min_member: 3, wait_timeout_seconds: None };
+    let edit = GroupEdit { min_member: 3, total_member: 3, ..GroupEdit::default() };
+    let edit = Op::EditTaskGroup { group: group(), uid: uid(), edit };
     let test = json!({"op": "test", "path": "/metadata/uid", "value": "c4f15988"});
     let (_, body) = text(&edit);
-    assert_eq!(body, json!([test, {"op": "add", "path": "/spec/minMember", "value": 3}]));
+    let of_spec = |field: &str| json!({"op": "add", "path": format!("/spec/{field}"), "value": 3});
+    assert_eq!(body, json!([test, of_spec("minMember"), of_spec("totalMember")]));
     let status = PodGroupStatus { phase: "Inqueue".to_owned(), ..Default::default() };
     let system = System::Volcano;
     let (head, body) = text(&Op::PatchPodGroupStatus { system, group: group(), uid: uid(), status, is_first: false });

@@ -12,12 +12,13 @@ use super::admission::{Hook, Verdict};
 use super::namespace::Namespaces;
 use super::store::{Store, generated, kind, metadata, metadata_mut, seen};
 use super::{defaults, edit, schema};
+use crate::api::task_group::TaskGroupSpec;
 use crate::core::base::ids::{Key, Uid};
 use crate::core::time::Wall;
 use crate::shim::dialect::koordinator::{TIMED_OUT, TIMEOUT};
 use crate::shim::dialect::pod_group::PodGroupStatus;
 use crate::shim::observation::{Body, Outcome, Seen};
-use crate::shim::op::{Kind, Op};
+use crate::shim::op::{GroupEdit, Kind, Op};
 
 /// Milliseconds of a second.
 const SECOND: i64 = 1_000;
@@ -67,15 +68,11 @@ impl Api {
                 let key = Key::new(namespace.unwrap_or_default(), name.unwrap_or_default());
                 self.create(&key, Body::TaskGroup(Arc::new((**group).clone())), now)
             }
-            Op::EditTaskGroup { group, uid, min_member, wait_timeout_seconds } => {
-                self.change(Kind::TaskGroup, group, uid, |body| {
-                    if let Body::TaskGroup(group) = body {
-                        let spec = &mut Arc::make_mut(group).spec;
-                        spec.min_member = *min_member;
-                        spec.wait_timeout_seconds = wait_timeout_seconds.or(spec.wait_timeout_seconds);
-                    }
-                })
-            }
+            Op::EditTaskGroup { group, uid, edit } => self.change(Kind::TaskGroup, group, uid, |body| {
+                if let Body::TaskGroup(group) = body {
+                    edit_spec(&mut Arc::make_mut(group).spec, edit);
+                }
+            }),
             Op::GetPod { pod } => return self.get_pod(pod),
             Op::PatchPodCondition { pod, uid, condition } => self.change_pod(pod, |pod| {
                 expect_uid(pod, uid, 422, "Invalid")?;
@@ -371,6 +368,13 @@ fn begin(pod: &mut Pod) {
         let gated = PodCondition { reason: Some("SchedulingGated".to_owned()), ..condition(SCHEDULED, "False") };
         set_condition(pod, &gated);
     }
+}
+
+fn edit_spec(spec: &mut TaskGroupSpec, edit: &GroupEdit) {
+    let GroupEdit { min_member, total_member, mode, match_policy, wait_timeout_seconds } = edit;
+    (spec.min_member, spec.total_member) = (*min_member, Some(*total_member));
+    (spec.mode, spec.match_policy) = (mode.unwrap_or(spec.mode), match_policy.unwrap_or(spec.match_policy));
+    spec.wait_timeout_seconds = wait_timeout_seconds.or(spec.wait_timeout_seconds);
 }
 
 fn set_pod_group_status(body: &mut Body, status: &PodGroupStatus) {

@@ -58,9 +58,9 @@ impl Process {
             }
             Op::CreateEvent(event) => self.judge_event(event),
             Op::CreateTaskGroup(group) => self.judge_declared(group),
-            Op::EditTaskGroup { group, uid, min_member, wait_timeout_seconds: _ } => {
+            Op::EditTaskGroup { group, uid, edit } => {
                 self.judge_uid(Kind::TaskGroup, group, uid)?;
-                self.judge_edit(group, uid, *min_member)
+                self.judge_edit(group, uid, edit)
             }
         }
     }

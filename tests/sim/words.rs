@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use gangline::api::task_group::{Mode, Reservation, TaskGroup, TaskGroupSpec};
 use gangline::shim::dialect::Dialect;
 use gangline::shim::observation::Body;
-use gangline::shim::op::Kind;
+use gangline::shim::op::{GroupEdit, Kind};
 use gangline::sim::store::metadata;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -173,6 +173,12 @@ impl Terms {
             Reservation::Placeholder => false,
         };
         spec.min_member == self.min && is_one_by_one == self.one_by_one && team == self.team && is_without_placeholders
+    }
+
+    /// Whether an edit of a TaskGroup says the same, as far as it says something.
+    pub(crate) fn are_said_by_edit(&self, edit: &GroupEdit) -> bool {
+        let mode = if self.one_by_one { Mode::NonStrict } else { Mode::Strict };
+        edit.min_member == self.min && edit.mode.is_none_or(|said| said == mode)
     }
 }
 

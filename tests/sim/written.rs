@@ -3,7 +3,7 @@
 use gangline::api::task_group::TaskGroup;
 use gangline::core::base::ids::{Key, Uid};
 use gangline::shim::observation::Seen;
-use gangline::shim::op::Kind;
+use gangline::shim::op::{GroupEdit, Kind};
 
 use super::{EXCUSED_MS, GroupSeen, PodSeen, Process};
 use crate::sim::oracle::Violation;
@@ -65,16 +65,16 @@ impl Process {
     }
 
     /// I8: a TaskGroup is edited to what its PodGroup says.
-    pub(super) fn judge_edit(&self, key: &Key, uid: &Uid, min: u32) -> Result<(), Violation> {
+    pub(super) fn judge_edit(&self, key: &Key, uid: &Uid, edit: &GroupEdit) -> Result<(), Violation> {
         let last = self.groups.get(uid).and_then(|group| group.last.as_ref());
         let origin = last.and_then(|last| made_of(last));
         let there =
             origin.and_then(|(kind, of)| self.pod_groups.get(&(kind, key.clone())).filter(|there| *there.uid.0 == *of));
-        let said = there.and_then(|there| there.terms.as_ref()).map(|terms| terms.min);
-        if said == Some(min) {
+        let said = there.and_then(|there| there.terms.as_ref());
+        if said.is_some_and(|terms| terms.are_said_by_edit(edit)) {
             return Ok(());
         }
-        Err(Violation::new("I8", format!("TaskGroup {key} is edited to {min}, and {said:?} are written")))
+        Err(Violation::new("I8", format!("TaskGroup {key} is edited to {edit:?}, and {said:?} is written")))
     }
 
     /// Whether a TaskGroup was made of a PodGroup whose name another has by now: it goes, and is nobody's any more.

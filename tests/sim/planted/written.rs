@@ -1,6 +1,7 @@
 //! What users wrote in the words of others, and what is made of it (I4, I5, I8, L2).
 
 use gangline::api::task_group::TaskGroup;
+use gangline::shim::op::GroupEdit;
 
 use super::super::super::words::{Family, PodGroupAct, Way, WordsAct};
 use super::*;
@@ -49,7 +50,8 @@ fn i8_a_task_group_says_otherwise_than_its_pod_group() {
     let edited_to = |min_member: u32| {
         let mut world = waits();
         let uid = Uid::new(made(&world).metadata.uid.expect("it has one"));
-        judge(&mut world, &Op::EditTaskGroup { group: key("w"), uid, min_member, wait_timeout_seconds: None })
+        let edit = GroupEdit { min_member, total_member: min_member, ..GroupEdit::default() };
+        judge(&mut world, &Op::EditTaskGroup { group: key("w"), uid, edit })
     };
     assert_eq!([edited_to(3), edited_to(2)], [None, Some("I8")]);
     let mut world = waits();
