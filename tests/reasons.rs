@@ -72,6 +72,7 @@ fn waits() -> Vec<Reason> {
             kept: Some(Kept { gangs: 1, amount: 1, first: Some(first()) }),
             ..excess()
         }),
+        Reason::RoundWaitsForQuota(excess()),
         Reason::WaitingForFirst(first()),
         Reason::WaitingForPlaceholders { namespace: "ns".into(), asked: 2, max: 3 },
         Reason::WaitingForApplications { queue: "root.q".into(), max: 1 },

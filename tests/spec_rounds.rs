@@ -205,6 +205,8 @@ fn a_round_waits_for_quota_as_a_whole() {
     cluster.set_queue("root.q", 3);
     come(&mut cluster, &["a", "b"]);
     assert_eq!((node_of_each(&cluster, &["a", "b"]), cluster.why("a")), (0, Some("WaitingForQuota")));
+    let said = cluster.report("g").message;
+    assert!(said.contains("the next round of the gang asks for 2 cpu, but queue root.q has 1 of 3 left"), "{said}");
     cluster.other("other", "root.q", 1);
     cluster.settle();
     assert!(cluster.node_of("other").is_some(), "it keeps nobody from what it cannot use");

@@ -197,6 +197,8 @@ pub enum Reason {
     },
     /// The whole ask does not fit what is left of a quota.
     WaitingForQuota(QuotaExcess),
+    /// The gang has started, and what members ask for that start together once more does not fit what is left of a quota.
+    RoundWaitsForQuota(QuotaExcess),
     /// `maxApplications` of a queue is reached.
     WaitingForApplications {
         /// The queue.
@@ -300,7 +302,7 @@ impl Reason {
             Self::WaitingForFirstPod => Code::WaitingForFirstPod,
             Self::MembersRefused { .. } => Code::MembersRefused,
             Self::WaitingForMembers { .. } | Self::WaitingForRound { .. } => Code::WaitingForMembers,
-            Self::WaitingForQuota(_) => Code::WaitingForQuota,
+            Self::WaitingForQuota(_) | Self::RoundWaitsForQuota(_) => Code::WaitingForQuota,
             Self::WaitingForApplications { .. } => Code::WaitingForApplications,
             Self::WaitingForStart { .. } => Code::WaitingForStart,
             Self::WaitingForPlaceholders { .. } => Code::WaitingForPlaceholders,
@@ -324,7 +326,9 @@ impl Reason {
     /// Whether two reasons differ in their numbers at most.
     pub fn has_cause_of(&self, other: &Self) -> bool {
         let limit = |reason: &Self| match reason {
-            Self::WaitingForQuota(refused) | Self::WaitingBehind { refused, .. } => {
+            Self::WaitingForQuota(refused)
+            | Self::RoundWaitsForQuota(refused)
+            | Self::WaitingBehind { refused, .. } => {
                 Some((refused.queue.clone(), Some(refused.excess.resource.clone())))
             }
             Self::WaitingForApplications { queue, .. } => Some((queue.clone(), None)),
@@ -368,6 +372,7 @@ impl Reason {
             | Self::WaitingForMembers { .. }
             | Self::WaitingForRound { .. }
             | Self::WaitingForQuota(_)
+            | Self::RoundWaitsForQuota(_)
             | Self::WaitingForApplications { .. }
             | Self::WaitingForStart { .. }
             | Self::WaitingForPlaceholders { .. }
@@ -409,6 +414,7 @@ impl Reason {
             | Self::WaitingForMembers { .. }
             | Self::WaitingForRound { .. }
             | Self::WaitingForQuota(_)
+            | Self::RoundWaitsForQuota(_)
             | Self::WaitingForApplications { .. }
             | Self::WaitingForStart { .. }
             | Self::WaitingForPlaceholders { .. }
@@ -442,6 +448,7 @@ impl Reason {
             | Self::WaitingForMembers { .. }
             | Self::WaitingForRound { .. }
             | Self::WaitingForQuota(_)
+            | Self::RoundWaitsForQuota(_)
             | Self::WaitingForApplications { .. }
             | Self::WaitingForStart { .. }
             | Self::WaitingForCapacity { .. }
@@ -482,6 +489,7 @@ impl fmt::Display for Reason {
                 f.write_str(&round_sentence(group, (*have, *need), *policy))
             }
             Self::WaitingForQuota(refused) => f.write_str(&quota_sentence("the gang", refused)),
+            Self::RoundWaitsForQuota(refused) => f.write_str(&quota_sentence("the next round of the gang", refused)),
             Self::WaitingForApplications { queue, max } => {
                 write!(f, "queue {queue} already runs {max} applications, its maxApplications")
             }

@@ -42,7 +42,7 @@ impl Scheduler {
         let least = self.books.least_ask(id, &BTreeSet::new());
         if let Some(refused) = self.books.queues.refuses(queue, &self.books.beyond_kept(id, least.clone())) {
             let until = self.until_held(&refused, None);
-            self.wait(id, Reason::WaitingForQuota(refused));
+            self.wait(id, Reason::RoundWaitsForQuota(refused));
             return Served { placed: 0, next: Next::waits(until) };
         }
         let plan = match self.planner.plan(&self.books, id) {
@@ -55,7 +55,7 @@ impl Scheduler {
         if let Some(refused) = self.books.queues.refuses(queue, &self.books.beyond_kept(id, ask)) {
             // With room for others the plan may be another one.
             let until = Until { room: Some(Room::Any), ..self.until_held(&refused, None) };
-            self.wait(id, Reason::WaitingForQuota(refused));
+            self.wait(id, Reason::RoundWaitsForQuota(refused));
             return Served { placed: 0, next: Next::waits(until) };
         }
         self.place_round(id, queue, &plan);

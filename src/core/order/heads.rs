@@ -377,7 +377,8 @@ impl Scheduler {
             | Reason::WaitingForFirstPod
             | Reason::MembersRefused { .. }
             | Reason::WaitingForMembers { .. }
-            | Reason::WaitingForRound { .. } => false,
+            | Reason::WaitingForRound { .. }
+            | Reason::RoundWaitsForQuota(_) => false,
             Reason::WaitingForFirst(_)
             | Reason::Pausing
             | Reason::Settling
