@@ -26,6 +26,8 @@ use crate::sim::sweep::{each, first_that};
 
 /// How many steps the fixed plans take at least.
 const STEPS: u64 = 10_000_000;
+/// In how many of them at least what a queue is promised decides who is served: less shows little of the order of queues (L8).
+const CONTENDED: u64 = 500;
 /// Fresh plans are none of the fixed ones.
 const FRESH_FROM: u64 = 1_000_000_000;
 /// Most broken plans that are named.
@@ -110,7 +112,7 @@ fn fresh(count: u64) -> Range<u64> {
 }
 
 /// What these plans came to is what was promised; of the first that breaks a promise the smallest part that does is printed.
-fn keeps_every_promise(seeds: &Range<u64>, Sum { steps, writes: _, broken, reached }: &Sum) {
+fn keeps_every_promise(seeds: &Range<u64>, Sum { steps, contended, writes: _, broken, reached }: &Sum) {
     if let Some((seed, _)) = broken.first() {
         let plan = draw(*seed);
         let small = if variable("SHRINK").as_deref() == Some("0") { plan } else { shrink(&plan) };
@@ -124,6 +126,7 @@ fn keeps_every_promise(seeds: &Range<u64>, Sum { steps, writes: _, broken, reach
     assert_eq!(untrue(reached), Vec::<String>::new());
     if *seeds == (0..FIXED) {
         assert!(*steps >= STEPS, "{steps} steps: the plans have become shorter");
+        assert!(*contended >= CONTENDED, "{contended} steps in which a promise decides: the plans have become emptier");
         let rare = plans("reached").into_iter().flat_map(|(_, plan)| play_and_look(&plan).reached);
         assert_eq!(gaps(&rare.chain(reached.iter().cloned()).collect()), Vec::<String>::new());
     }
@@ -138,6 +141,7 @@ fn say(line: &str) {
 #[derive(Default)]
 struct Sum {
     steps: u64,
+    contended: u64,
     writes: usize,
     broken: Vec<(u64, Violation)>,
     reached: Reached,
@@ -145,8 +149,9 @@ struct Sum {
 
 impl Sum {
     fn add(&mut self, seed: u64, played: Played) {
-        let Played { violation, steps, writes, calls: _, reached } = played;
+        let Played { violation, steps, contended, writes, calls: _, reached } = played;
         self.steps += steps;
+        self.contended += contended;
         self.writes += writes.len();
         self.reached.extend(reached);
         let Some(violation) = violation else { return };
@@ -170,9 +175,11 @@ fn play_all(seeds: Range<u64>) -> Sum {
     });
     let mut sum = sum.into_inner().expect("a play catches its panics");
     sum.broken.sort_by_key(|(seed, _)| *seed);
-    let (Sum { steps, writes, broken, .. }, took) = (&sum, begun.elapsed());
+    let (Sum { steps, contended, writes, broken, .. }, took) = (&sum, begun.elapsed());
     let broke = broken.len();
-    say(&format!("{count} plans from {first} on, {steps} steps, {writes} writes, {took:.1?}: {broke} broken"));
+    say(&format!(
+        "{count} plans from {first} on, {steps} steps, {contended} by a promise, {writes} writes, {took:.1?}: {broke} broken"
+    ));
     sum
 }
 

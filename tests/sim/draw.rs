@@ -9,6 +9,7 @@ use super::chance::mix;
 use super::plan::{Admission, Denied, Faults, Head, Plan};
 use super::{limits, pair, rare, spoken};
 
+mod contended;
 mod dialects;
 
 /// How long people act.
@@ -17,6 +18,9 @@ pub(crate) const LENGTH_MS: u64 = 360_000;
 const WAVES: u64 = 6;
 /// How long a wave lasts.
 const WAVE_MS: u64 = LENGTH_MS / WAVES;
+
+/// The acts of a plan.
+type Acts = Vec<(u64, Act)>;
 
 /// Numbers drawn one after the other.
 pub(super) struct Dice(pub(super) u64);
@@ -100,6 +104,9 @@ fn draw_one(seed: u64) -> Plan {
     if dialects {
         dialects::draw(&mut dice, &mut acts, &queues);
         faults.denied = if dice.percent(10) { Some(dice.of(&Denied::ALL[8..])) } else { faults.denied };
+    }
+    if dice.percent(8) {
+        contended::draw(&mut dice, &mut acts);
     }
     acts.sort_by_key(|(at, _)| *at);
     Plan { head: Head { seed, faults, replicas: false, dialects }, acts }

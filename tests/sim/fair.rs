@@ -32,6 +32,15 @@ pub(crate) struct Waiting {
     for_nodes: BTreeSet<AskId>,
 }
 
+/// What a step showed of the order of queues.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Order {
+    /// Somebody below a promise waited for nodes while others were served.
+    pub(crate) waits: bool,
+    /// Somebody below a promise was served, and others wait who could have been in that place: the promise made the choice.
+    pub(crate) decides: bool,
+}
+
 /// Who got a node with a step, and in which queue.
 struct Served<'a> {
     ask: &'a Ask,
@@ -55,9 +64,8 @@ impl Process {
         })
     }
 
-    /// L8, of a step after which these did not have a node before it. Whether somebody below a promise waited while somebody
-    /// else was served.
-    pub(crate) fn judge_order(&self, before: &Waiting) -> Result<bool, Violation> {
+    /// L8, of a step before which these did not have a node. What it showed where it is right.
+    pub(crate) fn judge_order(&self, before: &Waiting) -> Result<Order, Violation> {
         let books = self.books();
         let served: Vec<Served<'_>> = before.all.iter().filter_map(|id| served(books.asks.get(*id)?)).collect();
         let others = || served.iter().filter(|one| has_a_turn(books, one.ask) && has_its_promise(self, one, &served));
@@ -72,7 +80,18 @@ impl Process {
                 return Err(Violation::new("L8", what));
             }
         }
-        Ok(!waits.is_empty() && others().next().is_some())
+        let waits = !waits.is_empty() && others().next().is_some();
+        Ok(Order { waits, decides: self.promise_decides(before, &served) })
+    }
+
+    /// Whether somebody of a queue below its promise was served, in the place of somebody who waits and whose queues have what
+    /// they are promised.
+    fn promise_decides(&self, before: &Waiting, served: &[Served<'_>]) -> bool {
+        let books = self.books();
+        let waits = before.for_nodes.iter().filter(|id| self.waits_for_nodes(**id));
+        let waits: Vec<&Ask> = waits.filter_map(|id| books.asks.get(*id)).filter(|ask| !is_below(books, ask)).collect();
+        let mut owed = served.iter().filter(|one| has_a_turn(books, one.ask) && !has_its_promise(self, one, served));
+        owed.any(|one| waits.iter().any(|ask| self.could_go(ask, one)))
     }
 
     fn waits_for_nodes(&self, id: AskId) -> bool {

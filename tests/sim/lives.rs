@@ -5,6 +5,7 @@ use gangline::shim::op::Kind;
 use super::{Event, Process, World};
 use crate::sim::coverage::MEETINGS;
 use crate::sim::oracle::Violation;
+use crate::sim::process::Order;
 use crate::sim::words::EVERY;
 
 impl World {
@@ -118,7 +119,7 @@ impl World {
             let before = process.waiting_asks();
             let turn = process.controller.step(now, &mut process.batch);
             process.wake = turn.wake;
-            let verdict = before.map_or(Ok(false), |before| process.judge_order(&before));
+            let verdict = before.map_or(Ok(Order::default()), |before| process.judge_order(&before));
             self.steps += 1;
             self.heed(verdict);
             self.look();
@@ -136,10 +137,14 @@ impl World {
     }
 
     /// Whether somebody was served before others who had waited for longer is what was promised (L8).
-    fn heed(&mut self, verdict: Result<bool, Violation>) {
+    fn heed(&mut self, verdict: Result<Order, Violation>) {
         match verdict {
-            Ok(true) => self.note(|| MEETINGS[9].to_owned()),
-            Ok(false) => {}
+            Ok(Order { waits, decides }) => {
+                self.contended += u64::from(decides);
+                for (_, meeting) in [(waits, MEETINGS[9]), (decides, MEETINGS[10])].iter().filter(|(is_so, _)| *is_so) {
+                    self.note(|| (*meeting).to_owned());
+                }
+            }
             Err(violation) => drop(self.violation.get_or_insert(violation)),
         }
     }

@@ -19,6 +19,7 @@ use super::people::ENDLESS_S;
 use super::place::Wants;
 use super::words::WordsAct;
 use bounds::Bounds;
+pub(crate) use fair::Order;
 use kept::Lost;
 use written::PodGroupSeen;
 

@@ -17,6 +17,8 @@ use crate::circle;
 pub(crate) struct Played {
     pub(crate) violation: Option<Violation>,
     pub(crate) steps: u64,
+    /// How many of them were decided by what a queue is promised.
+    pub(crate) contended: u64,
     /// Every write, in its order.
     pub(crate) writes: Vec<String>,
     /// Every call, where that is noted.
@@ -44,8 +46,9 @@ pub(crate) fn play_in(world: World, plan: &Plan) -> Played {
     catch_unwind(AssertUnwindSafe(|| play_on(world, plan))).unwrap_or_else(|panic| {
         let text = panic.downcast_ref::<String>().cloned();
         let what = text.or_else(|| panic.downcast_ref::<&str>().map(|text| (*text).to_owned()));
-        let violation = Violation::new("panic", what.unwrap_or_default());
-        Played { violation: Some(violation), steps: 0, writes: Vec::new(), calls: Vec::new(), reached: Reached::new() }
+        let violation = Some(Violation::new("panic", what.unwrap_or_default()));
+        let (writes, calls, reached) = (Vec::new(), Vec::new(), Reached::new());
+        Played { violation, steps: 0, contended: 0, writes, calls, reached }
     })
 }
 
@@ -87,5 +90,6 @@ fn play_on(world: World, plan: &Plan) -> Played {
     }
     let reached = world.coverage.map(|coverage| coverage.reached).unwrap_or_default();
     let calls = world.calls.unwrap_or_default();
-    Played { violation: world.violation, steps: world.steps, writes: world.writes, calls, reached }
+    let World { violation, steps, contended, writes, .. } = world;
+    Played { violation, steps, contended, writes, calls, reached }
 }

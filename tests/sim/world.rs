@@ -148,6 +148,8 @@ pub(crate) struct World {
     pub(crate) deeds: usize,
     /// Steps so far.
     pub(crate) steps: u64,
+    /// Those of them in which what a queue is promised decided who was served.
+    pub(crate) contended: u64,
     /// The first promise that was broken.
     pub(crate) violation: Option<Violation>,
     /// Whether to print what happens.
@@ -241,6 +243,7 @@ impl World {
             has_acted: false,
             deeds: 0,
             steps: 0,
+            contended: 0,
             violation: None,
             verbose: false,
             disturbed: BTreeMap::new(),

@@ -1,12 +1,9 @@
 //! Draws gangs in the words of Koordinator, scheduler-plugins and Volcano, in plans whose scheduler understands all of these: drawn when
 //! all else is, so that other plans are as they were.
 
-use super::Dice;
+use super::{Acts, Dice};
 use crate::sim::acts::{Act, PodAct};
 use crate::sim::words::{Family, PodGroupAct, Way, WordsAct};
-
-/// The acts of a plan.
-type Acts = Vec<(u64, Act)>;
 
 /// A gang, as most of its pods and its PodGroup say it.
 struct Gang {
