@@ -157,6 +157,7 @@ impl World {
             if let Ok(body) = &change.seen.body {
                 self.jobs.note(&change.seen.key, body, change.deleted);
                 self.sets.note(&change.seen.key, body);
+                self.note_end(&change.seen.uid, body, change.deleted);
             }
             self.jobs_look(self.faults.idle_ms);
         }

@@ -47,6 +47,7 @@ impl World {
             }
             None => self.fate_apart(number, &name).unwrap_or_else(|| self.fate(&name)),
         };
+        self.note_leaving(&call);
         let travels = CALL_MS + self.delayed("slow_ms", ("way", &name), self.faults.slow_ms);
         self.say(|| format!("    -> {name} ({fate:?})"));
         self.coverage.iter_mut().for_each(|coverage| coverage.call(&call, word(fate)));
@@ -140,6 +141,7 @@ impl World {
             if matches!(fate, Fate::Unheard) {
                 return;
             }
+            self.note_arrival(call, &Outcome::NotSent, false);
             return self.at(self.now_ms + CALL_MS, Event::Answer(number, call.id, Box::new(Outcome::NotSent)));
         }
         let (delay, outcome) = match fate {
@@ -169,6 +171,7 @@ impl World {
                 (delay, outcome)
             }
         };
+        self.note_arrival(call, &outcome, matches!(fate, Fate::Fine(_)));
         self.at(self.now_ms + delay, Event::Answer(number, call.id, Box::new(outcome)));
     }
 

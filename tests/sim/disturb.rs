@@ -17,10 +17,16 @@ impl World {
     /// What cannot be read is not known to a process that begins, and not seen to change by another.
     pub(super) fn disturb_readers(&mut self, kind: Kind, name: &str) {
         match kind {
-            Kind::Pod => self.disturb_group_at(&Key::new(NS, name)),
+            Kind::Pod => {
+                let key = Key::new(NS, name);
+                let groups = self.groups_of_pod(&key);
+                groups.iter().for_each(|group| self.excuse_rounds(group));
+                self.disturb_group_at(&key);
+            }
             Kind::Node => self.disturb_node(name),
             Kind::TaskGroup | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
-                self.disturb(name)
+                self.excuse_rounds(name);
+                self.disturb(name);
             }
             Kind::Queue => self.groups_in(name).iter().for_each(|group| self.disturb(group)),
             Kind::ResourceQuota | Kind::Namespace => {}

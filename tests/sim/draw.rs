@@ -11,6 +11,7 @@ use super::{limits, pair, rare, spoken};
 
 mod contended;
 mod dialects;
+mod rounds;
 
 /// How long people act.
 pub(crate) const LENGTH_MS: u64 = 360_000;
@@ -97,13 +98,17 @@ fn draw_one(seed: u64) -> Plan {
     if dice.percent(10) {
         rare::hold_one_by_one(&mut dice, &mut acts);
     }
-    if dice.percent(10) {
+    let counts_anew = dice.percent(10);
+    if counts_anew {
         rare::count_anew(&mut dice, &mut acts);
     }
     let dialects = dice.percent(12);
     if dialects {
         dialects::draw(&mut dice, &mut acts, &queues);
         faults.denied = if dice.percent(10) { Some(dice.of(&Denied::ALL[8..])) } else { faults.denied };
+    }
+    if counts_anew {
+        rounds::draw(&mut dice, &mut acts);
     }
     if dice.percent(8) {
         contended::draw(&mut dice, &mut acts);

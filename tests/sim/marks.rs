@@ -59,6 +59,11 @@ pub(crate) fn member_of(annotations: &BTreeMap<String, String>) -> Option<&str> 
     word(annotations.get(MARK)?, "task-group")
 }
 
+/// The life of a task group for which a Binding is: `UID.LIFE`.
+pub(crate) fn incarnation_in(annotations: &BTreeMap<String, String>) -> Option<&str> {
+    word(annotations.get(MARK)?, "incarnation")
+}
+
 /// The seat that a Binding gives.
 pub(crate) fn seat_in(annotations: &BTreeMap<String, String>) -> Option<Seat> {
     seat(annotations.get(MARK)?)
@@ -81,7 +86,12 @@ pub(crate) fn uid_mark(pod: &Body) -> Option<&str> {
 
 /// The life of the TaskGroup for which a pod was bound, by its Binding.
 pub(crate) fn life_mark(pod: &Body) -> Option<u32> {
-    life_in(word(mark_of(pod)?, "incarnation")?)
+    life_in(incarnation_mark(pod)?)
+}
+
+/// The same with the UID: `UID.LIFE`.
+pub(crate) fn incarnation_mark(pod: &Body) -> Option<&str> {
+    word(mark_of(pod)?, "incarnation")
 }
 
 /// The life in `UID.LIFE`.

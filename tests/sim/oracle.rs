@@ -64,6 +64,7 @@ impl World {
         self.check_books();
         self.check_unresolved();
         self.check_gangs();
+        self.check_rounds();
         self.check_written();
         self.check_applications();
         self.check_seats();
@@ -244,7 +245,10 @@ impl World {
         let Some((_, own)) = groups.iter().find(|(own, _)| own == name) else { return };
         let application = application_of(name, own);
         let together = groups.iter().filter(|(name, group)| application_of(name, group) == application);
-        together.for_each(|(name, _)| self.disturb(name));
+        for (name, _) in together {
+            self.disturb(name);
+            self.excuse_rounds(name);
+        }
     }
 
     fn note_pauses(&mut self) {

@@ -256,6 +256,7 @@ impl World {
     fn drop_group(&mut self, name: &str) {
         self.note_deed(name, "deleted");
         self.disturb(name);
+        self.excuse_rounds(name);
         self.delete(Kind::TaskGroup, name);
     }
 
@@ -344,6 +345,7 @@ impl World {
             self.note_deed(name, "edited");
             // It may live, and its status not say so yet.
             self.disturb(name);
+            self.excuse_rounds(name);
         }
     }
 

@@ -152,6 +152,7 @@ impl World {
         let of_applications = self.groups_of_applications(&[label(&old, APPLICATION), app]);
         let all: Vec<String> = groups.map(str::to_owned).chain(of_applications).collect();
         all.iter().for_each(|group| self.disturb(group));
+        all.iter().for_each(|group| self.excuse_rounds(group));
     }
 
     pub(super) fn groups_of_applications(&self, applications: &[Option<&str>]) -> Vec<String> {

@@ -27,6 +27,7 @@ use firsts::Firsts;
 use ledger::Ledger;
 pub(crate) use ledger::START_MS;
 use replicas::{Post, Replicas};
+use rounds::Rounds;
 pub(crate) use watching::GARBLED;
 use watching::Silence;
 
@@ -44,6 +45,8 @@ mod ledger;
 mod lives;
 #[path = "replicas.rs"]
 mod replicas;
+#[path = "rounds.rs"]
+mod rounds;
 #[path = "watching.rs"]
 mod watching;
 
@@ -225,6 +228,8 @@ pub(crate) struct World {
     went: BTreeMap<String, u64>,
     /// The last two states of each pod, where a question after it may be answered by the one before.
     states: BTreeMap<Key, [Option<Change>; 2]>,
+    /// Who was bound and lost of each gang.
+    pub(crate) rounds: Rounds,
     /// Pods that are made anew when they are gone.
     pub(crate) come_again: BTreeMap<Key, Pod>,
     /// What was given to whom.
@@ -287,6 +292,7 @@ impl World {
             mins: BTreeMap::new(),
             went: BTreeMap::new(),
             states: BTreeMap::new(),
+            rounds: Rounds::default(),
             come_again: BTreeMap::new(),
             coverage: None,
         };

@@ -34,6 +34,7 @@ mod gangs;
 mod kept;
 mod limits;
 mod replicas;
+mod rounds;
 mod written;
 
 /// A gang of three in a queue of six cores, started or not, and a pod that nothing is large enough for.
