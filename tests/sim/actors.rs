@@ -123,6 +123,7 @@ impl World {
         if namespace::collect(&mut self.api, NS, now) {
             self.at(self.now_ms + SWEEP_MS, Event::Sweep(for_ms));
         } else {
+            self.api.store.remove(Kind::Namespace, &Key::cluster(NS));
             self.at(self.now_ms + for_ms, Event::Found);
         }
     }

@@ -6,6 +6,7 @@ use gangline::shim::op::Kind;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
+use super::homes::NamespaceAct;
 use super::place::Place;
 use super::plan::is_default;
 use super::words::{Family, PodGroupAct, WordsAct};
@@ -36,6 +37,8 @@ pub(crate) enum Act {
     Queue(QueueAct),
     /// A queue's object goes.
     DropQueue { path: String },
+    /// A Namespace comes, or is edited; as long as that is being deleted, it comes when it is gone.
+    Namespace(NamespaceAct),
     /// A task group comes, or is edited.
     Group(GroupAct),
     /// A task group goes.
@@ -286,6 +289,7 @@ impl Act {
             | Self::Foreign { .. }
             | Self::Resize { .. }
             | Self::Quota { .. }
+            | Self::Namespace(_)
             | Self::DropNamespace { .. } => Needs::Server,
             Self::Kill { .. }
             | Self::Overlap { .. }
@@ -363,6 +367,12 @@ pub(crate) struct QueueAct {
     /// What users and groups may use of it.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) limits: Vec<LimitAct>,
+    /// The team for whose namespaces it is, if not for all.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) chooses: Option<String>,
+    /// So many cores each of them may use in a queue of its own.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) gives: Option<u32>,
 }
 
 /// What each of some users, or the members of each of some groups together, may use of a queue.

@@ -148,10 +148,7 @@ const IMPOSSIBLE: &[(&str, &str)] = &[
     ("reason Submitted", "an application is judged in the step in which it becomes known"),
     ("reason TooManyPlaceholders", "gangs of plans have few members"),
     ("reason WaitingForPlaceholders", "as above"),
-    ("reason QueueNotOpen", "no queue of a plan chooses namespaces"),
-    ("reason QueueNameTooLong", "as above"),
-    ("reason WaitingForNamespace", "as above"),
-    ("act garble.kind=namespaces", "the namespace of a plan is no object that anybody reads"),
+    ("reason QueueNameTooLong", "queues of plans that choose namespaces have short names"),
     ("application Resuming to New", "its only TaskGroup is made anew beside a driver, and is judged at once"),
 ];
 

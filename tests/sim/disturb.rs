@@ -29,6 +29,12 @@ impl World {
                 self.disturb(name);
             }
             Kind::Queue => self.groups_in(name).iter().for_each(|group| self.disturb(group)),
+            // A process that begins knows of no queue of it, and lets all of it wait.
+            Kind::Namespace if self.api.store.get(kind, &Key::cluster(name)).is_some() => {
+                let groups = self.groups();
+                groups.iter().for_each(|(group, _)| self.disturb(group));
+                self.rehome();
+            }
             Kind::ResourceQuota | Kind::Namespace => {}
         }
     }

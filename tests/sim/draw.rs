@@ -11,6 +11,7 @@ use super::{limits, pair, rare, spoken};
 
 mod contended;
 mod dialects;
+mod homes;
 mod rounds;
 
 /// How long people act.
@@ -112,6 +113,9 @@ fn draw_one(seed: u64) -> Plan {
     }
     if dice.percent(8) {
         contended::draw(&mut dice, &mut acts);
+    }
+    if dice.percent(12) {
+        homes::draw(&mut dice, &mut acts);
     }
     acts.sort_by_key(|(at, _)| *at);
     Plan { head: Head { seed, faults, replicas: false, dialects }, acts }

@@ -7,6 +7,7 @@ use gangline::shim::op::Kind;
 use gangline::shim::placeholder::pod_name;
 use serde_json::json;
 
+use super::homes::USUAL_QUEUE;
 use super::marks::{Seat, seat_label};
 use super::oracle::application_of;
 use super::people::{NS, label};
@@ -26,12 +27,13 @@ impl World {
         let application = application_of(group, &object);
         let Some(next) = self.next_placeholder(group, &object) else { return };
         let name = pod_name(&next, &application);
+        let queue = object.spec.queue.clone().or_else(|| self.home(NS));
         let labels = if squats {
             json!({SQUATTER: "true"})
         } else {
             json!({"gangline.dev/placeholder": "true", "gangline.dev/application-id": application,
                    "gangline.dev/task-group": group, "gangline.dev/seat": next.seat.to_string(),
-                   "gangline.dev/queue": object.spec.queue.as_deref().unwrap_or("root.default"),
+                   "gangline.dev/queue": queue.as_deref().unwrap_or(USUAL_QUEUE),
                    "gangline.dev/incarnation": format!("{}.{}", next.uid, next.incarnation),
                    "gangline.dev/attempt": next.attempt.to_string()})
         };

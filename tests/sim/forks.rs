@@ -17,6 +17,7 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::json;
 
+use super::homes::USUAL_QUEUE;
 use super::marks::{group_of, queue_mark};
 use super::oracle::{application_of, in_force};
 use super::people::{
@@ -64,8 +65,7 @@ fn cause(code: Code) -> Cause {
         Code::QueueStopped | Code::GangInFairQueue | Code::WaitingForStart => {
             Cause::Goes(|world, _| world.lift_quotas())
         }
-        // No queue is drawn that chooses namespaces.
-        Code::QueueNotOpen | Code::QueueNameTooLong => Cause::Goes(|_, _| ()),
+        Code::QueueNotOpen | Code::QueueNameTooLong => Cause::Goes(|world, _| world.open_queues()),
         Code::NamespaceQuotaTooSmall => Cause::Goes(|world, _| world.set_namespace_quota(None)),
         Code::ExceedsMaxQuota | Code::WaitingForQuota | Code::WaitingForApplications | Code::SeatTooSmall => {
             Cause::Goes(|world, _| world.lift_quotas())
@@ -247,7 +247,7 @@ impl World {
 
     /// Whether the limits of a task group's queue can be changed: those of one that drains stay.
     fn has_limits(&self) -> impl Fn(&str) -> bool {
-        let drains = |group: &TaskGroup| group.spec.queue.as_ref().is_some_and(|queue| self.drains(queue));
+        let drains = |group: &TaskGroup| charged(group).is_some_and(|queue| self.drains(queue));
         let draining = self.groups().into_iter().filter(|(_, group)| drains(group));
         let draining: BTreeSet<String> = draining.map(|(name, _)| name).collect();
         move |name| !draining.contains(name)
@@ -452,15 +452,23 @@ impl World {
 
     /// The queue of a task group exists, or every one that somebody names, and those above.
     fn define_queues(&mut self, group: &str) {
-        let own = self.groups().into_iter().find(|(name, _)| name == group).and_then(|(_, group)| group.spec.queue);
+        let own = self.groups().into_iter().find(|(name, _)| name == group);
+        let own = own.and_then(|(_, group)| charged(&group).map(str::to_owned));
         let paths = if group.is_empty() { self.named_queues() } else { own.into_iter().collect() };
         for path in paths {
             for level in levels(&path).skip(1) {
-                if self.api.store.get(Kind::Queue, &Key::cluster(level)).is_none() {
+                let exists = self.api.store.get(Kind::Queue, &Key::cluster(level)).is_some() || self.is_own(level);
+                if !exists {
                     self.queue(level, 1_000);
                 }
             }
         }
+    }
+
+    /// Every queue is for all namespaces, and none of these says where its own is.
+    fn open_queues(&mut self) {
+        self.lift_namespaces(false);
+        self.doors().into_keys().for_each(|path| self.queue(&path, 1_000));
     }
 
     /// No queue lies below one that somebody names, nor is anything there.
@@ -504,4 +512,10 @@ impl World {
             }
         }
     }
+}
+
+/// The queue that a task group names; of one that names none the one where it is said to be, if that is not the usual one.
+fn charged(group: &TaskGroup) -> Option<&str> {
+    let said = group.status.as_ref().map(|status| status.queue.as_str());
+    group.spec.queue.as_deref().or_else(|| said.filter(|queue| !["", USUAL_QUEUE].contains(queue)))
 }

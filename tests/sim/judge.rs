@@ -167,8 +167,12 @@ impl Process {
         let charged = queue_in(annotations).unwrap_or_default();
         let is_alone = |pod: &&PodSeen| pod.group.is_none() && pod.earlier.is_empty() && !pod.is_of_application;
         let alone = self.pods.get(key).filter(is_alone);
-        let named = alone.map(|pod| pod.names_queue.as_deref().unwrap_or("root.default"));
-        if charged.is_empty() || named.is_some_and(|named| named != charged) {
+        let is_right = |pod: &PodSeen| match pod.names_queue.as_deref() {
+            Some(named) => named == charged,
+            None => self.is_home(&key.namespace, charged),
+        };
+        if charged.is_empty() || alone.is_some_and(|pod| !is_right(pod)) {
+            let named = alone.and_then(|pod| pod.names_queue.as_deref());
             return Err(Violation::new("I3", format!("{key} is charged to {charged:?}, and names {named:?}")));
         }
         Ok(())
@@ -179,7 +183,7 @@ impl Process {
     fn is_of_gang(&self, group: &GroupSeen, queue: &str) -> bool {
         let others = group.gang.iter().filter_map(|key| self.groups.get(self.group_uids.get(key)?));
         let mut all = others.chain([group]);
-        all.clone().any(|one| one.queues.contains(queue)) || all.any(|one| self.runs_in(one, queue))
+        all.clone().any(|one| self.is_named(one, queue)) || all.any(|one| self.runs_in(one, queue))
     }
 
     /// Whether a task group that names no queue has its work where a pod of its application runs, since its gang before it did.

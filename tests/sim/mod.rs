@@ -10,6 +10,7 @@ mod effects;
 mod forge;
 mod forks;
 mod heard;
+mod homes;
 mod limits;
 mod machines;
 mod marks;

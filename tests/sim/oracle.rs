@@ -394,7 +394,7 @@ impl World {
         // Whoever declares one goes before it.
         pods.iter().for_each(|key| self.api.store.remove(Kind::Pod, key));
         groups.iter().for_each(|key| self.api.store.remove(Kind::TaskGroup, key));
-        for kind in [Kind::Queue, Kind::Node].into_iter().chain(Family::ALL.map(Family::kind)) {
+        for kind in [Kind::Queue, Kind::Node, Kind::Namespace].into_iter().chain(Family::ALL.map(Family::kind)) {
             let keys: Vec<Key> = self.api.store.of_kind(kind).map(|(key, _)| key.clone()).collect();
             keys.iter().for_each(|key| self.api.store.remove(kind, key));
         }

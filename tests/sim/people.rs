@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use super::acts::{Act, Flaw, GroupAct, QueueAct};
 use super::amount::{Amount, GPU};
 use super::coverage::MEETINGS;
+use super::homes;
 use super::limits::{of_queue, stamp};
 use super::marks::uid_mark;
 use super::place::Place;
@@ -101,6 +102,7 @@ impl World {
             Act::Foreign { name, node, cpu } => self.foreign(name, node, *cpu),
             Act::Resize { name, milli } => self.resize(name, *milli),
             Act::Quota { milli } => self.set_namespace_quota(*milli),
+            Act::Namespace(namespace) => self.set_namespace(namespace),
             Act::DropNamespace { for_ms } => self.drop_namespace(*for_ms),
             Act::Garble { kind, name, for_ms } => {
                 self.disturb_readers(*kind, name);
@@ -167,9 +169,9 @@ impl World {
         self.write_queue(&QueueAct { path: path.to_owned(), cpu, ..QueueAct::default() });
     }
 
-    fn write_queue(&mut self, queue: &QueueAct) {
-        let QueueAct { path, cpu, mib, gpu, apps, overtakes, overtaken_s, guaranteed, sorts, offset, stopped, limits } =
-            queue;
+    pub(crate) fn write_queue(&mut self, queue: &QueueAct) {
+        let QueueAct { path, cpu, mib, gpu, apps, overtakes, overtaken_s, guaranteed, sorts, offset, .. } = queue;
+        let (namespace_selector, child_template) = homes::of_queue(queue);
         let cpu = Some(("cpu".to_owned(), Quantity(cpu.to_string())));
         let memory = mib.map(|mib| ("memory".to_owned(), Quantity(format!("{mib}Mi"))));
         let gpus = gpu.map(|gpu| (GPU.to_owned(), Quantity(gpu.to_string())));
@@ -182,10 +184,10 @@ impl World {
             guaranteed: guaranteed.map(|cpu| ("cpu".to_owned(), Quantity(cpu.to_string()))).into_iter().collect(),
             sort_policy: *sorts,
             priority_offset: *offset,
-            stopped: stopped.then_some(true),
-            limits: of_queue(limits),
-            namespace_selector: None,
-            child_template: None,
+            stopped: queue.stopped.then_some(true),
+            limits: of_queue(&queue.limits),
+            namespace_selector,
+            child_template,
         };
         self.apply(Kind::Queue, &json!({"metadata": {"name": path}, "spec": spec}));
     }
@@ -193,10 +195,16 @@ impl World {
     fn set_queue(&mut self, queue: &QueueAct) {
         let QueueAct { path, cpu, mib, gpu, apps, limits, .. } = queue;
         let key = Key::cluster(path.as_str());
-        let (most, limits_before) = match self.api.store.get(Kind::Queue, &key) {
-            Some(Body::Queue(old)) => (Some(Amount::of_queue(old)), old.spec.limits.clone()),
-            Some(_) | None => (None, Vec::new()),
+        let (most, limits_before, chose) = match self.api.store.get(Kind::Queue, &key) {
+            Some(Body::Queue(old)) => {
+                (Some(Amount::of_queue(old)), old.spec.limits.clone(), old.spec.namespace_selector.is_some())
+            }
+            Some(_) | None => (None, Vec::new(), false),
         };
+        if chose || queue.chooses.is_some() {
+            self.found_all();
+            self.rehome();
+        }
         let now = Amount {
             milli: u64::from(*cpu) * 1_000,
             mib: mib.map_or(u64::MAX, u64::from),
@@ -219,6 +227,9 @@ impl World {
     fn drop_queue(&mut self, path: &str) {
         // A gang whose driver runs keeps what it holds there; a new process gives it up.
         self.groups_in(path).iter().for_each(|group| self.disturb(group));
+        if self.doors().get(path).is_some_and(Option::is_some) {
+            self.rehome();
+        }
         self.delete(Kind::Queue, path);
     }
 

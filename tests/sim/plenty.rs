@@ -53,8 +53,13 @@ impl World {
     }
 
     pub(crate) fn lift_quotas(&mut self) {
-        let queues: Vec<String> = self.api.store.of_kind(Kind::Queue).map(|(key, _)| key.name.to_string()).collect();
-        queues.iter().for_each(|queue| self.queue(queue, 1_000));
+        self.lift_namespaces(true);
+        for (path, door) in self.doors() {
+            match door {
+                Some(door) => self.write_queue(&door.with_plenty(&path, 1_000)),
+                None => self.queue(&path, 1_000),
+            }
+        }
     }
 
     pub(crate) fn add_room(&mut self) {
@@ -63,9 +68,10 @@ impl World {
         }
     }
 
-    /// Whether a queue, or one above it, has no object.
+    /// Whether a queue, or one above it, has no object, and is no namespace's own.
     pub(crate) fn drains(&self, queue: &str) -> bool {
-        let exists = |level: &str| self.api.store.get(Kind::Queue, &Key::cluster(level)).is_some();
+        let has_object = |level: &str| self.api.store.get(Kind::Queue, &Key::cluster(level)).is_some();
+        let exists = |level: &str| has_object(level) || self.is_own(level);
         levels(queue).skip(1).any(|level| !exists(level))
     }
 
@@ -135,14 +141,23 @@ impl World {
         let runs = |body: &&Body| !matches!(body, Body::Pod(pod) if has_ended(pod));
         let says = |body: &Body| queue_mark(body).or_else(|| named(body));
         let of_application = beside().filter(runs).find_map(queue_mark).or_else(|| beside().find_map(says));
-        of_application.or_else(|| named(pod)).unwrap_or_else(|| "root.default".to_owned())
+        let named = of_application.or_else(|| named(pod)).or_else(|| self.home(namespace));
+        // Nobody has work in the root.
+        named.unwrap_or_else(|| "root".to_owned())
     }
 
-    /// Whether a queue exists, on every level, and takes applications: it is a leaf.
+    /// The queue of a task group; of one that names none, and runs, the one where it is said to.
+    fn queue_of_group(&self, group: &TaskGroup) -> Option<String> {
+        let runs = group.status.as_ref().filter(|status| status.application_state == "Running");
+        let said = runs.map(|status| status.queue.clone()).filter(|queue| !queue.is_empty());
+        group.spec.queue.clone().or(said).or_else(|| self.home(NS))
+    }
+
+    /// Whether a queue exists, on every level, and takes applications of the namespace: it is a leaf, and for that.
     fn is_open(&self, queue: &str) -> bool {
         let below = format!("{queue}.");
         let is_leaf = self.api.store.of_kind(Kind::Queue).all(|(key, _)| !key.name.starts_with(&below));
-        is_leaf && (queue == "root.default" || !self.drains(queue) && queue != "root")
+        is_leaf && self.is_for(queue, NS) && (queue == "root.default" || !self.drains(queue) && queue != "root")
     }
 
     /// Whether a task group can be satisfied: its gang agrees with itself, has enough members, and is not over.
@@ -186,8 +201,9 @@ impl World {
         if pods.any(|(key, body)| &*key.namespace == NS && node_of(body).is_none() && is_refused(body)) {
             return false;
         }
-        let queue = own.1.spec.queue.as_deref().unwrap_or("root.default");
-        self.is_open(queue) && together.iter().all(|one| agrees(one) && has_enough(one) && !is_over(one))
+        let queue = self.queue_of_group(&own.1);
+        queue.is_some_and(|queue| self.is_open(&queue))
+            && together.iter().all(|one| agrees(one) && has_enough(one) && !is_over(one))
     }
 
     /// How many members come one after the other, each when those before it run: a gang that waits until all are there waits

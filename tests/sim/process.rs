@@ -20,6 +20,7 @@ use super::place::Wants;
 use super::words::WordsAct;
 use bounds::Bounds;
 pub(crate) use fair::Order;
+use housed::Housed;
 use kept::Lost;
 use written::PodGroupSeen;
 
@@ -27,6 +28,8 @@ use written::PodGroupSeen;
 mod bounds;
 #[path = "fair.rs"]
 mod fair;
+#[path = "housed.rs"]
+mod housed;
 #[path = "judge.rs"]
 mod judge;
 #[path = "kept.rs"]
@@ -57,6 +60,8 @@ pub(crate) struct Process {
     pods: BTreeMap<Key, PodSeen>,
     nodes: BTreeMap<Key, NodeSeen>,
     queues: BTreeMap<Key, QueueSeen>,
+    /// Namespaces, and what queues do for them.
+    housed: Housed,
     /// All TaskGroups that it has seen, and which was the last of a name.
     groups: BTreeMap<Uid, GroupSeen>,
     group_uids: BTreeMap<Key, Uid>,
@@ -164,7 +169,7 @@ struct GroupSeen {
     min: Option<u32>,
     /// Names of all task groups of its gang.
     gang: Vec<Key>,
-    /// Every queue that it named.
+    /// Every queue that it named; nothing for the one of those that name none.
     queues: BTreeSet<String>,
     /// As it was seen last; and whether its spec was not always the same, or could not be read.
     last: Option<Arc<TaskGroup>>,
@@ -262,6 +267,7 @@ impl Process {
             pods: BTreeMap::new(),
             nodes: BTreeMap::new(),
             queues: BTreeMap::new(),
+            housed: Housed::default(),
             groups: BTreeMap::new(),
             group_uids: BTreeMap::new(),
             pod_groups: BTreeMap::new(),
@@ -307,12 +313,13 @@ impl Process {
                 let known: BTreeSet<Key> = match kind {
                     Kind::Pod => self.pods.keys().cloned().collect(),
                     Kind::Node => self.nodes.keys().cloned().collect(),
-                    Kind::Queue => self.queues.keys().cloned().collect(),
+                    Kind::Queue => self.queues.keys().filter(|key| self.housed.has_object(key)).cloned().collect(),
                     Kind::TaskGroup => self.group_uids.keys().cloned().collect(),
                     Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
                         self.known_pod_groups(kind).collect()
                     }
-                    Kind::ResourceQuota | Kind::Namespace => BTreeSet::new(),
+                    Kind::Namespace => self.housed.names().cloned().collect(),
+                    Kind::ResourceQuota => BTreeSet::new(),
                 };
                 self.unnamed.insert(kind, known);
             }
@@ -333,6 +340,9 @@ impl Process {
             WatchFact::Unserved => {
                 self.lost.clear();
                 self.lose_sight_of(kind);
+                if kind == Kind::Queue {
+                    self.lose_doors();
+                }
                 self.listed.remove(&kind);
                 if self.ever.insert(kind) && self.is_synced() {
                     self.mark_overdrawn();
@@ -432,6 +442,7 @@ impl Process {
 
     /// A queue that is over its limit when everything is first listed: it was lowered before.
     fn mark_overdrawn(&mut self) {
+        self.find_homes();
         let used: Vec<Amount> = self.queues.keys().map(|key| self.used_in(&key.name)).collect();
         for (queue, used) in self.queues.values_mut().zip(used) {
             queue.lowered |= !used.is_within(queue.most);

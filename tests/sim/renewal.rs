@@ -126,7 +126,10 @@ impl World {
             group_of(pod).is_none() && queue.is_some_and(|queue| queue != "root.default" && self.drains(&queue))
         };
         let others = (!self.relimited.is_empty() || self.pods().any(drains)).then(|| OTHERS.to_owned());
-        all.chain(self.disturbed.keys().cloned()).chain(apps.iter().cloned()).chain(others).collect()
+        all.chain(self.disturbed.keys().chain(&self.rehomed).cloned())
+            .chain(apps.iter().cloned())
+            .chain(others)
+            .collect()
     }
 
     /// Whether a member that waits asks for more than its group announced. Its gang may have found out when it was about to

@@ -9,8 +9,10 @@ use gangline::shim::observation::{Body, Seen};
 use gangline::shim::op::Kind;
 use k8s_openapi::api::core::v1::Pod;
 
-use super::{GroupSeen, NodeSeen, PodSeen, Process, QueueSeen, is_within};
+use super::housed::NO_QUEUE;
+use super::{GroupSeen, NodeSeen, PodSeen, Process, is_within};
 use crate::sim::amount::{Amount, pods_of_node};
+use crate::sim::homes::Door;
 use crate::sim::limits::Submitter;
 use crate::sim::marks::{Seat, application_of_pod, group_of, life_mark, queue_mark, seat_label, seat_mark, uid_mark};
 use crate::sim::oracle::has_phase;
@@ -64,20 +66,16 @@ impl Process {
                 self.nodes.insert(seen.key.clone(), node);
             }
             Body::Queue(queue) => {
-                let most = Amount::of_queue(queue);
-                let old = self.queues.get(&seen.key);
-                let changed_ms = old.map_or(0, |old| old.changed_ms);
-                // Who comes, or comes back, may find more in use than it has too.
-                let lowered = old.is_none_or(|old| old.lowered || !old.most.is_within(most));
-                let lowered = lowered && self.is_overdrawn(&seen.key.name, most);
-                let bounds = self.bounds_of(&seen.key.name, queue, old);
-                self.queues.insert(seen.key.clone(), QueueSeen { most, changed_ms, lowered, bounds });
+                let bounds = self.bounds_of(&seen.key.name, queue, self.queues.get(&seen.key));
+                self.see_limit(&seen.key, Amount::of_queue(queue), bounds);
+                self.see_door(&seen.key, Door::of(queue));
             }
             Body::TaskGroup(group) => self.see_group(seen, group),
             Body::KoordinatorPodGroup(_) | Body::CoschedulingPodGroup(_) | Body::VolcanoPodGroup(_) => {
                 self.see_pod_group(kind, seen);
             }
-            Body::ResourceQuota(_) | Body::Namespace(_) => {}
+            Body::Namespace(namespace) => self.see_namespace(seen, namespace),
+            Body::ResourceQuota(_) => {}
         }
     }
 
@@ -99,7 +97,7 @@ impl Process {
         known.edited |= before.is_some_and(|before| before.spec != group.spec);
         known.min = known.min.filter(|known| *known == min);
         known.gang = gang;
-        known.queues.insert(group.spec.queue.clone().unwrap_or_else(|| "root.default".to_owned()));
+        known.queues.insert(group.spec.queue.clone().unwrap_or_else(|| NO_QUEUE.to_owned()));
     }
 
     /// Of what cannot be read is known that whoever had its name before is gone.
@@ -117,7 +115,8 @@ impl Process {
             Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
                 self.see_pod_group(kind, seen);
             }
-            Kind::Pod | Kind::Node | Kind::Queue | Kind::ResourceQuota | Kind::Namespace => {}
+            Kind::Namespace => self.see_unreadable_namespace(seen),
+            Kind::Pod | Kind::Node | Kind::Queue | Kind::ResourceQuota => {}
         }
     }
 
@@ -249,7 +248,10 @@ impl Process {
                 self.nodes.remove(key);
                 self.give_up_lost_on(&key.name);
             }
-            Kind::Queue => drop(self.queues.remove(key)),
+            Kind::Queue => {
+                self.queues.remove(key);
+                self.lose_door(key);
+            }
             // A hold does not go on when its task group comes again.
             Kind::TaskGroup => {
                 self.lost.retain(|_, lost| self.groups.get(&lost.of).is_some_and(|group| !group.gang.contains(key)));
@@ -258,7 +260,8 @@ impl Process {
             Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
                 drop(self.pod_groups.remove(&(kind, key.clone())));
             }
-            Kind::ResourceQuota | Kind::Namespace => {}
+            Kind::Namespace => self.lose_namespace(key),
+            Kind::ResourceQuota => {}
         }
     }
 }

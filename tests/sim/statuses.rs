@@ -334,6 +334,14 @@ fn limits_can_be_used(name: &str, queue: &Queue, queues: &[(String, Queue)]) -> 
     queue.spec.limits.iter().all(|limit| Amount::of(Some(&limit.max), Amount::default()).is_within(most))
 }
 
+/// Whether a queue gives namespaces no more than all may use there.
+fn template_can_be_used(name: &str, queue: &Queue, queues: &[(String, Queue)]) -> bool {
+    let path = levels(name).filter_map(|level| queues.iter().find(|(path, _)| path == level));
+    let most = path.map(|(_, queue)| Amount::of_queue(queue)).fold(Amount::ENDLESS, Amount::smaller);
+    let template = queue.spec.child_template.iter();
+    template.map(|template| Amount::of(Some(&template.max), Amount::default())).all(|given| given.is_within(most))
+}
+
 /// Whether a queue has a place, and its status is of today.
 fn wrong_place(name: &str, queue: &Queue, status: &QueueStatus, queues: &[(String, Queue)]) -> Option<String> {
     let generation = queue.metadata.generation.unwrap_or(0);
@@ -349,7 +357,8 @@ fn wrong_place(name: &str, queue: &Queue, status: &QueueStatus, queues: &[(Strin
     let is_right = has_place
         && Amount::of(Some(&queue.spec.max), Amount::default()).is_within(limit)
         && promise_can_be_kept(name, queue, queues)
-        && limits_can_be_used(name, queue, queues);
+        && limits_can_be_used(name, queue, queues)
+        && template_can_be_used(name, queue, queues);
     let is_active = status.conditions.iter().any(|one| one.type_ == "Active" && one.status == "True");
     (is_active != is_right).then(|| format!("it has its place: {is_right}; its conditions: {:?}", status.conditions))
 }

@@ -18,6 +18,7 @@ use k8s_openapi::api::core::v1::Pod;
 use super::acts::{Act, Needs};
 use super::chance::Chance;
 use super::coverage::Coverage;
+use super::homes::NamespaceAct;
 use super::oracle::Violation;
 use super::people::NS;
 use super::plan::{Admission, Faults};
@@ -230,6 +231,10 @@ pub(crate) struct World {
     states: BTreeMap<Key, [Option<Change>; 2]>,
     /// Who was bound and lost of each gang.
     pub(crate) rounds: Rounds,
+    /// What was last said of each namespace of which something ever was.
+    pub(crate) namespaces: BTreeMap<String, NamespaceAct>,
+    /// Groups that were there when work that names no queue may have gone to another one from then on.
+    pub(crate) rehomed: BTreeSet<String>,
     /// Pods that are made anew when they are gone.
     pub(crate) come_again: BTreeMap<Key, Pod>,
     /// What was given to whom.
@@ -293,6 +298,8 @@ impl World {
             went: BTreeMap::new(),
             states: BTreeMap::new(),
             rounds: Rounds::default(),
+            namespaces: BTreeMap::new(),
+            rehomed: BTreeSet::new(),
             come_again: BTreeMap::new(),
             coverage: None,
         };
@@ -441,7 +448,7 @@ impl World {
             }
             Event::Orphans(owner) => self.collect_orphans(&owner),
             Event::Sweep(for_ms) => self.sweep(for_ms),
-            Event::Found => self.api.namespaces.set_exists(NS, true),
+            Event::Found => self.found_again(),
             Event::Mend(kind, key) => self.mend(kind, &key),
             Event::Mark(node) => self.mark_dead(&node),
             Event::Jobs => self.jobs_act(),

@@ -31,6 +31,7 @@ use super::AFTERMATH_MS;
 
 mod fair;
 mod gangs;
+mod homes;
 mod kept;
 mod limits;
 mod replicas;
