@@ -3,8 +3,8 @@
 //! Pure (design 02, 2.1). An entry is one thing that is wanted of one object; it is made into an [`Op`] only when it
 //! leaves, so that it carries the UID and text of that moment. Rules:
 //!
-//! - bind > delete > fail > create > declare > condition > annotate > status > event; within one of them first what is [`Urgency::Next`], then
-//!   `Ordinary`, then `Numbers`, each in order of arrival;
+//! - declare > bind > delete > fail > create > condition > annotate > status > event, and before all of them binds that are
+//!   [`Urgency::Next`]; within one of them first what is `Next`, then `Ordinary`, then `Numbers`, each in order of arrival;
 //! - one call per Kubernetes object at a time;
 //! - at most 64 calls in flight, fewer of a slot that is in trouble;
 //! - a call that may have happened is repeated until that is certain, and never replaced by another call meanwhile.
@@ -42,6 +42,21 @@ use window::Windows;
 /// How long after a step a call may still be sent. A call is sent at once; only a process that was stopped or starved
 /// for longer finds it expired, and by then somebody else may have decided otherwise.
 const SEND_WITHIN_MS: Millis = 10_000;
+
+/// Whose turn it is: of each slot what is at least so urgent. A TaskGroup that is declared is one call for a whole gang, which has no
+/// place in its queue before that: behind the Bindings of all gangs that have started it would come there too late.
+const TURNS: [(Slot, Urgency); 10] = [
+    (Slot::Bind, Urgency::Next),
+    (Slot::Declare, Urgency::Numbers),
+    (Slot::Bind, Urgency::Numbers),
+    (Slot::Delete, Urgency::Numbers),
+    (Slot::Fail, Urgency::Numbers),
+    (Slot::Create, Urgency::Numbers),
+    (Slot::Condition, Urgency::Numbers),
+    (Slot::Annotate, Urgency::Numbers),
+    (Slot::Status, Urgency::Numbers),
+    (Slot::Event, Urgency::Numbers),
+];
 
 /// Failures in a row before people are told: after about half a second it is no hiccup any more.
 const TELL_AFTER: u32 = 3;
@@ -193,8 +208,9 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
 
     /// The entry that leaves next, with the rank whose tokens it uses.
     fn pick(&mut self, now: Mono) -> Option<(Slot, Id<K>)> {
-        for rank in Slot::ALL {
+        for (rank, least) in TURNS {
             while let Some((id, urgency)) = self.entries.first(rank)
+                && urgency <= least
                 && self.when(rank, urgency, now).is_some_and(|at| at <= now)
             {
                 let id = id.clone();

@@ -249,6 +249,7 @@ fn an_unknown_bind_is_repeated_to_the_same_node_whatever_the_maker_says() {
 #[test]
 fn the_order_is_by_slot_and_then_by_arrival() {
     let mut outbox = Box_::new(1);
+    outbox.want(Mono(0), want(Slot::Bind, "b3").with(Urgency::Next));
     for (slot, key) in [
         (Slot::Event, "e"),
         (Slot::Status, "s"),
@@ -259,6 +260,7 @@ fn the_order_is_by_slot_and_then_by_arrival() {
         (Slot::Delete, "d"),
         (Slot::Bind, "b2"),
         (Slot::Bind, "b1"),
+        (Slot::Declare, "t"),
     ] {
         outbox.want(Mono(0), want(slot, key));
     }
@@ -267,7 +269,7 @@ fn the_order_is_by_slot_and_then_by_arrival() {
         order.push(*key);
         Ok(op(slot, key))
     });
-    assert_eq!(order, ["b2", "b1", "d", "f", "c", "k", "a", "s", "e"]);
+    assert_eq!(order, ["b3", "t", "b2", "b1", "d", "f", "c", "k", "a", "s", "e"]);
 }
 
 /// A call that is `Next` leaves even if its own slot may have no more calls in flight; not if no call at all may be

@@ -5,7 +5,7 @@ use crate::core::base::ids::Key;
 use crate::core::time::Millis;
 use crate::shim::op::Kind;
 
-/// What a call is for, in the order in which calls leave.
+/// What a call is for, in the order in which calls leave, but for TaskGroups that are declared: these go before the Bindings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slot {
     /// Binding of a pod.

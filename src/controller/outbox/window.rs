@@ -24,11 +24,16 @@ const fn most(slot: Slot) -> usize {
         Slot::Delete => 16,
         // A gang of hundreds has failed within a second.
         Slot::Fail => 2,
-        Slot::Create => 17,
-        Slot::Declare | Slot::Condition | Slot::Status => 3,
+        Slot::Create | Slot::Declare => 17,
+        Slot::Condition | Slot::Status => 3,
         Slot::Annotate | Slot::Event => 2,
     }
 }
+
+/// Those that make what gangs wait for. A gang that is declared wants its TaskGroup first and placeholders after that, so that
+/// seldom both have much to make: together they have no more calls in flight than this, of which each may have all but three.
+const MAKERS: [Slot; 2] = [Slot::Create, Slot::Declare];
+const MOST_OF_MAKERS: usize = 20;
 
 /// The windows of all slots.
 #[derive(Clone, Debug)]
@@ -55,7 +60,12 @@ impl Windows {
     /// call that made it possible (the DELETE of a placeholder) has just left another window.
     pub(super) fn when_next(&self, rank: Slot) -> Option<Mono> {
         let total: usize = self.windows.iter().map(|window| window.flying).sum();
-        (total < MAX).then(|| self.windows[rank as usize].paused_until.max(self.paused_until))
+        let has_room = total < MAX && (!MAKERS.contains(&rank) || self.flying(&MAKERS) < MOST_OF_MAKERS);
+        has_room.then(|| self.windows[rank as usize].paused_until.max(self.paused_until))
+    }
+
+    fn flying(&self, slots: &[Slot]) -> usize {
+        slots.iter().map(|slot| self.windows[*slot as usize].flying).sum()
     }
 
     /// A call of this rank leaves.
@@ -215,5 +225,17 @@ mod tests {
         }
         let room = std::iter::repeat_with(|| windows.when(Slot::Bind).map(|_| windows.left(Slot::Bind)));
         assert_eq!(room.take_while(Option::is_some).count(), MAX / 4);
+    }
+
+    #[test]
+    fn whichever_creations_hang_the_others_have_room() {
+        for (hangs, other) in [(Slot::Create, Slot::Declare), (Slot::Declare, Slot::Create)] {
+            let mut windows = Windows::default();
+            let leave = |slot: Slot| {
+                let left = std::iter::repeat_with(|| windows.when(slot).map(|_| windows.left(slot)));
+                left.take_while(Option::is_some).count()
+            };
+            assert_eq!([hangs, other, hangs].map(leave), [17, 3, 0], "{hangs:?}");
+        }
     }
 }
