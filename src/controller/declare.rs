@@ -61,6 +61,13 @@ impl Declarations {
     /// A pod declares these from now on, in this place, and no others. Returns what is new of what it says, and what nobody
     /// declares any more.
     fn note(&mut self, ask: AskId, declared: Option<(Place, &[Key])>) -> (Says, Vec<Key>) {
+        if let (Some((was, before)), Some((is, groups))) = (self.by_pod.get(&ask), &declared)
+            && was == is
+            && before.as_slice() == *groups
+        {
+            // As most of the times that a pod is seen.
+            return (Says::Nothing, Vec::new());
+        }
         let groups = declared.as_ref().map_or(&[][..], |(_, groups)| *groups);
         let before = self.by_pod.remove(&ask);
         let says = match (&before, &declared) {
@@ -137,7 +144,7 @@ impl Controller {
 
     fn note_declared(&mut self, ask: AskId) {
         let Some(pod) = self.ledger.pod(ask) else { return };
-        let (own, warnings, has_timed_out) = (pod.key.clone(), pod.warnings().join("; "), pod.timed_out == Some(true));
+        let (own, has_timed_out) = (pod.key.clone(), pod.timed_out == Some(true));
         let names = self.ledger.declares(ask);
         let groups: Option<Vec<Key>> = names.map(|names| names.iter().map(|name| own.beside(name)).collect());
         let declared = groups.as_deref().map(|groups| ((has_timed_out, own.name), groups));
@@ -146,6 +153,7 @@ impl Controller {
             Says::Again => return groups.iter().flatten().for_each(|key| self.want_declared(key)),
             Says::New => {}
         }
+        let warnings = self.ledger.pod(ask).map_or_else(String::new, |pod| pod.warnings().join("; "));
         if !warnings.is_empty() {
             self.tell_pod(ask, Code::DeclarationAdjusted, escape::message(&warnings));
         }
