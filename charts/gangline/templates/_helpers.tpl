@@ -41,6 +41,48 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 system:serviceaccount:{{ .Release.Namespace }}:{{ include "gangline.serviceAccountName" . }}
 {{- end -}}
 
+{{- /* What a placeholder is, in expressions for the API server: it has the label. */ -}}
+{{- define "gangline.isLabelled" -}}
+object.metadata.?labels[?'gangline.dev/placeholder'].orValue('') == 'true'
+{{- end -}}
+
+{{- /* It can do no harm. */ -}}
+{{- define "gangline.isHarmless" -}}
+object.spec.?schedulerName.orValue('') in {{ .Values.config.schedulerNames | toJson }}
+&& object.spec.?automountServiceAccountToken.orValue(true) == false
+&& object.spec.?serviceAccountName.orValue('') in ['', 'default']
+&& object.spec.?nodeName.orValue('') == ''
+&& !object.spec.?hostNetwork.orValue(false)
+&& !object.spec.?hostPID.orValue(false)
+&& !object.spec.?hostIPC.orValue(false)
+&& !object.spec.?securityContext.?windowsOptions.?hostProcess.orValue(false)
+&& (object.spec.containers + object.spec.?initContainers.orValue([])).all(container,
+!container.?securityContext.?privileged.orValue(false)
+&& container.?securityContext.?capabilities.?add.orValue([]).size() == 0
+&& !container.?securityContext.?windowsOptions.?hostProcess.orValue(false))
+{{- end -}}
+
+{{- /* It has the one container that Gangline makes. A probe or a hook is a request that a kubelet sends. */ -}}
+{{- define "gangline.isOurs" -}}
+object.spec.containers.filter(container, container.name == 'placeholder'
+&& container.?image.orValue('') == {{ .Values.config.placeholderImage | toJson }}
+&& !has(container.command) && !has(container.args) && !has(container.ports) && !has(container.lifecycle)
+&& !has(container.livenessProbe) && !has(container.readinessProbe) && !has(container.startupProbe)).size() == 1
+&& object.spec.?ephemeralContainers.orValue([]).size() == 0
+{{- if .Values.policies.allowInjected }}
+&& object.spec.?volumes.orValue([]).all(volume, has(volume.emptyDir) || has(volume.configMap) || has(volume.downwardAPI)
+|| (has(volume.projected) && volume.projected.?sources.orValue([]).all(source,
+has(source.configMap) || has(source.downwardAPI))))
+&& (object.spec.containers + object.spec.?initContainers.orValue([])).all(container,
+container.?envFrom.orValue([]).all(from, !has(from.secretRef))
+&& container.?env.orValue([]).all(env, !has(env.valueFrom) || !has(env.valueFrom.secretKeyRef)))
+{{- else }}
+&& object.spec.containers.size() == 1 && object.spec.?initContainers.orValue([]).size() == 0
+&& object.spec.?volumes.orValue([]).size() == 0
+&& object.spec.containers.all(container, !has(container.env) && !has(container.envFrom))
+{{- end }}
+{{- end -}}
+
 {{- define "gangline.image" -}}
 {{- $name := .Values.image.repository -}}
 {{- with .Values.image.registry -}}{{- $name = printf "%s/%s" . $name -}}{{- end -}}
