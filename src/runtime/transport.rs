@@ -22,8 +22,11 @@ use tower::util::{MapFutureLayer, MapRequestLayer, MapResponseLayer};
 use crate::core::time::Wall;
 use crate::shim::protobuf;
 
-/// Lists and watches of all pods. Everything else is either rare or of a kind that the server knows in JSON only.
+/// Lists and watches of all pods. Everything else but [`is_answered_with_a_pod`] is either rare or of a kind that the server
+/// knows in JSON only.
 const PATH: &str = "/api/v1/pods";
+/// Below it are the pods of each namespace.
+const NAMESPACES: &str = "/api/v1/namespaces/";
 
 /// What is asked for, and what else is understood.
 const ACCEPTED: &str = "application/vnd.kubernetes.protobuf,application/json";
@@ -70,10 +73,22 @@ fn time(headers: &HeaderMap, took: Duration) -> Option<Wall> {
 }
 
 fn ask(mut request: Request<Body>) -> Request<Body> {
-    if request.method() == Method::GET && request.uri().path() == PATH {
+    let (method, path) = (request.method(), request.uri().path());
+    if method == Method::GET && path == PATH || is_answered_with_a_pod(method, path) {
         request.headers_mut().insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
     }
     request
+}
+
+/// The creation of a pod, its deletion and the look at it: the first two happen for every member that takes a held seat.
+fn is_answered_with_a_pod(method: &Method, path: &str) -> bool {
+    let Some(path) = path.strip_prefix(NAMESPACES) else { return false };
+    let segments: Vec<&str> = path.split('/').collect();
+    match segments[..] {
+        [_, "pods"] => method == Method::POST,
+        [_, "pods", _] => method == Method::DELETE || method == Method::GET,
+        [..] => false,
+    }
 }
 
 type Answer = Response<Box<DynBody>>;
@@ -184,7 +199,13 @@ mod tests {
             (Method::GET, "/api/v1/pods?limit=500", true),
             (Method::GET, "/api/v1/pods?watch=true", true),
             (Method::GET, "/api/v1/nodes", false),
-            (Method::GET, "/api/v1/namespaces/a/pods/b", false),
+            (Method::GET, "/api/v1/namespaces/a/pods/b", true),
+            (Method::DELETE, "/api/v1/namespaces/a/pods/b?timeout=10s", true),
+            (Method::PATCH, "/api/v1/namespaces/a/pods/b", false),
+            (Method::PATCH, "/api/v1/namespaces/a/pods/b/status", false),
+            (Method::POST, "/api/v1/namespaces/a/pods?timeout=10s", true),
+            (Method::POST, "/api/v1/namespaces/a/pods/b/binding", false),
+            (Method::POST, "/api/v1/namespaces/a/events", false),
             (Method::POST, "/api/v1/pods", false),
         ] {
             let request = Request::builder().method(method).uri(uri).body(Body::empty()).expect("a request");

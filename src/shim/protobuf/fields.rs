@@ -63,6 +63,9 @@ const OBJECT_META: &[Field] = &[
     field(7, "generation", Number),
     field(8, "creationTimestamp", Time),
     field(9, "deletionTimestamp", Time),
+    // Whether the answer to a DELETE is the last that there is of a pod.
+    field(10, "deletionGracePeriodSeconds", Number),
+    field(14, "finalizers", List(&Text)),
     field(11, "labels", Map(&Text)),
     field(12, "annotations", Map(&Text)),
     field(13, "ownerReferences", List(&Object(OWNER_REFERENCE))),

@@ -87,8 +87,10 @@ fn no_field_that_is_left_out_decides_anything() {
 }
 
 /// Fields that are in the table although no decision depends on them: they make sure that an element of a list is
-/// there, or they are read because another field of the same type needs them.
+/// there, or they are read because another field of the same type needs them, or the answer to a DELETE does (`wire.rs`).
 const DECIDE_NOTHING: &[&str] = &[
+    "metadata.deletionGracePeriodSeconds",
+    "metadata.finalizers",
     "metadata.generation",
     "spec.affinity.podAffinity.requiredDuringSchedulingIgnoredDuringExecution.topologyKey",
     "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution.topologyKey",
