@@ -136,11 +136,12 @@ impl Scheduler {
             // without an event.
             rounds += 1;
             debug_assert!(rounds <= ROUNDS, "applications settle");
-            let mut changed: Vec<_> = std::mem::take(&mut self.books.changes.apps)
-                .into_iter()
-                .filter_map(|id| self.books.apps.get(id).map(|app| (app.key.clone(), id)))
-                .collect();
+            let marked = self.books.changes.apps.take().into_iter();
+            let mut changed: Vec<_> =
+                marked.filter_map(|id| self.books.apps.get(id).map(|app| (app.key.clone(), id))).collect();
             changed.sort_unstable();
+            // One whose place was another's before may be marked twice.
+            changed.dedup();
             let later = changed.split_off(changed.len().min(*share));
             *share -= changed.len();
             self.books.changes.apps.extend(later.into_iter().map(|(_, id)| id));

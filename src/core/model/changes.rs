@@ -14,13 +14,13 @@ use crate::core::model::turn::Line;
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
     /// Applications to be settled.
-    pub apps: BTreeSet<AppId>,
+    pub apps: Marked<AppId>,
     /// Pods whose shown reason may have changed.
     pub asks: Marked<AskId>,
     /// Task groups likewise.
     pub groups: BTreeSet<GroupId>,
     /// Queues likewise.
-    pub queues: BTreeSet<QueueId>,
+    pub queues: Marked<QueueId>,
     /// Pods that were found to be ordinary pods of the application that they name, although they name a task group.
     pub ordinary: BTreeSet<AskId>,
     /// Queues in which somebody else may be first in line.
@@ -155,6 +155,6 @@ impl Books {
 
     /// Notes that all applications of a gang are to be settled.
     pub fn touch_gang(&mut self, id: GangId) {
-        self.changes.apps.extend(&self.gangs[id].apps);
+        self.changes.apps.extend(self.gangs[id].apps.iter().copied());
     }
 }

@@ -79,8 +79,7 @@ pub struct FirstReport {
 
 impl Scheduler {
     pub(super) fn report_queues(&mut self) {
-        let mut queues: Vec<_> = std::mem::take(&mut self.books.changes.queues)
-            .into_iter()
+        let mut queues: Vec<_> = (self.books.changes.queues.take().into_iter())
             .filter(|id| self.books.queues.get(*id).is_some())
             .flat_map(|id| self.books.queues.path(id).collect::<Vec<_>>())
             .collect();
