@@ -105,13 +105,15 @@ impl Merge {
                 let owed = if queues.are_ordered() { queues.owed(at, more) } else { None };
                 seen.from_above(owed, queues[at].spec.priority_offset)
             });
-            let old = std::mem::replace(&mut node.place, place.clone());
             let is_empty = place.is_none();
-            let beside = &mut self.nodes.entry(above).or_default().below;
-            if let Some(old) = old {
-                beside.remove(&(old, at));
+            if node.place != place {
+                let old = std::mem::replace(&mut node.place, place.clone());
+                let beside = &mut self.nodes.entry(above).or_default().below;
+                if let Some(old) = old {
+                    beside.remove(&(old, at));
+                }
+                beside.extend(place.map(|place| (place, at)));
             }
-            beside.extend(place.map(|place| (place, at)));
             if is_empty {
                 self.nodes.remove(&Some(at));
             }
@@ -119,8 +121,8 @@ impl Merge {
         }
     }
 
-    /// The line whose turn is next. Of an application of a `Fair` queue that uses more by now another line may be behind those of
-    /// others: it is put there when it is met.
+    /// The line whose turn is next. Its queue keeps its place until it is renewed, once what comes of the turn is known. Of an
+    /// application of a `Fair` queue that uses more by now another line may be behind those of others: it is put there when it is met.
     pub(super) fn pop(&mut self, books: &Books) -> Option<Due> {
         loop {
             let mut at = None;
@@ -131,7 +133,6 @@ impl Merge {
             let (spot, line) = self.nodes.get_mut(&at)?.lines.pop_first()?;
             let fresh = Spot::of(books, &line, spot.rank.clone());
             if fresh <= spot {
-                self.renew(&books.queues, queue);
                 return Some(Due { queue, spot: fresh, line });
             }
             self.add(&books.queues, Due { queue, spot: fresh, line });

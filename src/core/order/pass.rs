@@ -164,9 +164,10 @@ impl Scheduler {
         while let Some(due) = merge.pop(&self.books) {
             if budget == 0 {
                 self.lines.wake(&due.line);
+                merge.renew(&self.books.queues, due.queue);
                 continue;
             }
-            let rank = &due.spot.rank;
+            let (queue, rank) = (due.queue, &due.spot.rank);
             let Served { placed, next } = match &due.line {
                 Line::Pods(line) => {
                     let reach = merge.reach(&self.books.queues, &due);
@@ -176,12 +177,14 @@ impl Scheduler {
                 Line::Gang(gang) => self.serve_gang(*gang),
             };
             budget = budget.saturating_sub(placed);
-            // Where nobody is promised anything, places follow from the lines alone. Else what was given back counts, too.
-            if self.books.queues.are_ordered() {
-                merge.renew(&self.books.queues, due.queue);
-            }
             match next {
-                Next::Goes => self.line_up_head(&mut merge, due.line),
+                Next::Goes => {
+                    if let Line::Pods(_) = due.line {
+                        // What it has just been given is noted as a change of it.
+                        self.books.changes.lines.remove(&due.line);
+                    }
+                    self.line_up_head(&mut merge, due.line);
+                }
                 Next::Later => self.lines.wake(&due.line),
                 Next::Waits(until) => self.fall_asleep(due.line, *until),
             }
@@ -190,6 +193,8 @@ impl Scheduler {
                 let line = self.books.changes.lines.pop_first().expect("looked at just now");
                 self.line_up_head(&mut merge, line);
             }
+            // What is left of it has another first, or none. Where somebody is promised something, what was given counts, too.
+            merge.renew(&self.books.queues, queue);
         }
     }
 
