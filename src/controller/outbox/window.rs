@@ -16,24 +16,26 @@ const RETRY_AFTER_MAX_MS: Millis = 30_000;
 /// rare enough to leave it in peace.
 const PAUSE_MS: (Millis, Millis) = (100, 3_000);
 
-/// Most calls of a slot in flight. All but binds together leave a quarter of [`MAX`] to binds whatever hangs; the
-/// patches and events have token buckets that rarely need two.
+/// Most calls of a slot in flight: of those that are many as many as let a server work on them alone. The patches and events
+/// have token buckets that rarely need two.
 const fn most(slot: Slot) -> usize {
     match slot {
         Slot::Bind => MAX,
-        Slot::Delete => 16,
+        Slot::Delete => 24,
         // A gang of hundreds has failed within a second.
         Slot::Fail => 2,
-        Slot::Create | Slot::Declare => 17,
+        Slot::Create => 21,
+        Slot::Declare => 17,
         Slot::Condition | Slot::Status => 3,
         Slot::Annotate | Slot::Event => 2,
     }
 }
 
-/// Those that make what gangs wait for. A gang that is declared wants its TaskGroup first and placeholders after that, so that
-/// seldom both have much to make: together they have no more calls in flight than this, of which each may have all but three.
-const MAKERS: [Slot; 2] = [Slot::Create, Slot::Declare];
-const MOST_OF_MAKERS: usize = 20;
+/// Slots that share what they have in flight. A gang that is declared wants its TaskGroup first, then placeholders, and then these
+/// deleted: seldom all have much to do, and who is nearer to a Binding goes first. So all but binds together leave a quarter of
+/// [`MAX`] to binds whatever hangs, and whichever of these hangs, the next one has room.
+const SHARED: [(&[Slot], usize); 2] =
+    [(&[Slot::Delete, Slot::Create, Slot::Declare], 36), (&[Slot::Create, Slot::Declare], 24)];
 
 /// The windows of all slots.
 #[derive(Clone, Debug)]
@@ -60,7 +62,8 @@ impl Windows {
     /// call that made it possible (the DELETE of a placeholder) has just left another window.
     pub(super) fn when_next(&self, rank: Slot) -> Option<Mono> {
         let total: usize = self.windows.iter().map(|window| window.flying).sum();
-        let has_room = total < MAX && (!MAKERS.contains(&rank) || self.flying(&MAKERS) < MOST_OF_MAKERS);
+        let have_room = |(slots, most): &(&[Slot], usize)| !slots.contains(&rank) || self.flying(slots) < *most;
+        let has_room = total < MAX && SHARED.iter().all(have_room);
         has_room.then(|| self.windows[rank as usize].paused_until.max(self.paused_until))
     }
 
@@ -228,14 +231,19 @@ mod tests {
     }
 
     #[test]
-    fn whichever_creations_hang_the_others_have_room() {
-        for (hangs, other) in [(Slot::Create, Slot::Declare), (Slot::Declare, Slot::Create)] {
+    fn whichever_of_those_that_share_hangs_the_next_has_room() {
+        for (hangs, next, room) in [
+            (Slot::Create, Slot::Declare, [21, 3, 0]),
+            (Slot::Declare, Slot::Create, [17, 7, 0]),
+            (Slot::Create, Slot::Delete, [21, 15, 0]),
+            (Slot::Delete, Slot::Create, [24, 12, 0]),
+        ] {
             let mut windows = Windows::default();
             let leave = |slot: Slot| {
                 let left = std::iter::repeat_with(|| windows.when(slot).map(|_| windows.left(slot)));
                 left.take_while(Option::is_some).count()
             };
-            assert_eq!([hangs, other, hangs].map(leave), [17, 3, 0], "{hangs:?}");
+            assert_eq!([hangs, next, hangs].map(leave), room, "{hangs:?} {next:?}");
         }
     }
 }
