@@ -1,14 +1,20 @@
 //! A scheduler that decides nothing: lists once and binds pod after pod that has no node to the next one. No scheduler binds faster
 //! with one request for each pod, so this is the ceiling of the machine.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use futures::{StreamExt, TryStreamExt, stream};
+use gangline::api::names;
+use gangline::core::base::ids::{Key, Uid};
+use gangline::core::event::PlaceholderName;
+use gangline::shim::placeholder::{self, Blueprint, PlaceholderConfig};
 use gangline::shim::protobuf::{self, Binding, ObjectMeta, ObjectReference};
 use http::Request;
+use k8s_openapi::api::core::v1::Pod;
 use kube::Client;
-use serde::Deserialize;
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::json;
 
 use crate::support::error::{During, Error, Result};
 use crate::support::kubeconfig;
@@ -87,36 +93,37 @@ async fn list(client: &Client, path: &str) -> Result<Vec<Item>> {
     Ok(list.items)
 }
 
-/// A placeholder as Gangline makes it, in the same words: made, bound and deleted.
+/// A placeholder as Gangline makes it, of a gang that there is not: made, bound and deleted.
 async fn hold(client: &Client, pod: &str, node: &str) -> Result<()> {
-    let name = format!("tg-{pod}");
-    let amounts = json!({"cpu": "100m", "memory": "128Mi"});
-    let limits = json!({"runAsNonRoot": true, "runAsUser": 65532, "allowPrivilegeEscalation": false,
-        "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}});
-    let placeholder = json!({
-        "apiVersion": "v1", "kind": "Pod",
-        "metadata": {
-            "name": name, "annotations": {"cluster-autoscaler.kubernetes.io/safe-to-evict": "true"},
-            "labels": {"gangline.dev/placeholder": "true", "gangline.dev/application-id": pod, "gangline.dev/queue": "root.default"},
-        },
-        "spec": {
-            "schedulerName": "gangline", "automountServiceAccountToken": false, "enableServiceLinks": false,
-            "terminationGracePeriodSeconds": 0, "readinessGates": [{"conditionType": "gangline.dev/never"}],
-            "containers": [{"name": "placeholder", "image": "registry.k8s.io/pause:3.10", "securityContext": limits,
-                "resources": {"requests": amounts, "limits": amounts}}],
-        },
-    });
     let step = "making a placeholder";
-    let made: Item = client.request(json_request(Request::post(PODS), &placeholder, step)?).await.during(step)?;
+    let request = json_request(Request::post(PODS), &placeholder_for(pod), step)?;
+    let made: Item = client.request(request).await.during(step)?;
+    let Metadata { name, uid } = made.metadata;
     bind(client, &name, node).await?;
     let step = "deleting a placeholder";
-    let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": made.metadata.uid}});
+    let options = json!({"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}});
     let request = json_request(Request::delete(format!("{PODS}/{name}")), &options, step)?;
     client.request_text(request).await.during(step).map(drop)
 }
 
-fn json_request(request: http::request::Builder, body: &Value, step: &str) -> Result<Request<Vec<u8>>> {
-    request.header("content-type", "application/json").body(body.to_string().into_bytes()).during(step)
+/// The very object: what it costs the API server follows from its fields.
+fn placeholder_for(pod: &str) -> Pod {
+    let uid = Uid::new("6f1b7f9e-5b0e-4f0e-8c8e-3d1c0a3f9b11");
+    let name = PlaceholderName { group: Key::new("default", pod), uid, incarnation: 1, seat: 0, attempt: 0 };
+    let min_resource = BTreeMap::from([("cpu".into(), "100m".into()), ("memory".into(), "128Mi".into())]);
+    let blueprint = Blueprint { application: pod.into(), min_resource, ..Blueprint::default() };
+    let config = PlaceholderConfig {
+        scheduler_name: names::SCHEDULER.into(),
+        image: "registry.k8s.io/pause:3.10".into(),
+        queue: "root.default".into(),
+        submitter: None,
+    };
+    placeholder::pod(&name, &blueprint, &config)
+}
+
+fn json_request(request: http::request::Builder, body: &impl Serialize, step: &str) -> Result<Request<Vec<u8>>> {
+    let body = serde_json::to_vec(body).during(step)?;
+    request.header("content-type", "application/json").body(body).during(step)
 }
 
 async fn bind(client: &Client, pod: &str, node: &str) -> Result<()> {
