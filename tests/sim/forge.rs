@@ -27,7 +27,7 @@ impl World {
         let application = application_of(group, &object);
         let Some(next) = self.next_placeholder(group, &object) else { return };
         let name = pod_name(&next, &application);
-        let queue = object.spec.queue.clone().or_else(|| self.home(NS));
+        let queue = object.spec.queue.or_else(|| self.home(NS));
         let labels = if squats {
             json!({SQUATTER: "true"})
         } else {

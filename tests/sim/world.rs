@@ -20,7 +20,6 @@ use super::chance::Chance;
 use super::coverage::Coverage;
 use super::homes::NamespaceAct;
 use super::oracle::Violation;
-use super::people::NS;
 use super::plan::{Admission, Faults};
 use super::process::{EXCUSED_MS, Process};
 use super::words::USUAL;

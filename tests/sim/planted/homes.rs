@@ -45,7 +45,7 @@ fn i3_a_namespace_is_given_more_than_its_quota() {
 fn i3_work_is_in_a_queue_of_another_namespace() {
     let usual = |acts: &[NamespaceAct]| verdict(acts, "root.default");
     let of_others = NamespaceAct { team: Some("b".to_owned()), ..NamespaceAct::default() };
-    assert_eq!(usual(&[of_others.clone()]), None, "nobody chooses it");
+    assert_eq!(usual(std::slice::from_ref(&of_others)), None, "nobody chooses it");
     assert_eq!(verdict(&[says(None)], "root.team"), Some("I3"), "not its own");
     assert_eq!(verdict(&[of_others], "root.team.ns"), Some("I3"), "it has none");
     let mut world = housed(&[says(None)]);
