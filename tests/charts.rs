@@ -102,6 +102,13 @@ fn every_call() -> Vec<Op> {
             status: Default::default(),
             is_first: true,
         },
+        Op::PatchPodGroupStatus {
+            system: System::Kubernetes,
+            group: key(),
+            uid: uid(),
+            status: Default::default(),
+            is_first: true,
+        },
         Op::AnnotateTimeout { pod: key(), uid: uid(), timed_out: true },
     ];
     for (listed, call) in calls.iter().enumerate() {
@@ -120,7 +127,8 @@ fn every_call() -> Vec<Op> {
             Op::PatchPodGroupStatus { system: System::Koordinator, .. } => 11,
             Op::PatchPodGroupStatus { system: System::Coscheduling, .. } => 12,
             Op::PatchPodGroupStatus { system: System::Volcano, .. } => 13,
-            Op::AnnotateTimeout { .. } => 14,
+            Op::PatchPodGroupStatus { system: System::Kubernetes, .. } => 14,
+            Op::AnnotateTimeout { .. } => 15,
         };
         assert_eq!(number, listed, "every variant is listed once, in its order");
     }

@@ -170,7 +170,14 @@ async fn it_syncs_calls_answers_wakes_and_stops() {
     assert_eq!(bench.counters.kinds(&[WatchState::Synced]), [Kind::Node]);
     assert_eq!(
         bench.counters.kinds(&[WatchState::Unserved]),
-        [Kind::TaskGroup, Kind::Queue, Kind::KoordinatorPodGroup, Kind::CoschedulingPodGroup, Kind::VolcanoPodGroup],
+        [
+            Kind::TaskGroup,
+            Kind::Queue,
+            Kind::KoordinatorPodGroup,
+            Kind::CoschedulingPodGroup,
+            Kind::VolcanoPodGroup,
+            Kind::KubernetesPodGroup,
+        ],
         "only ours and those of other systems may be missing"
     );
     assert_eq!(bench.counters.watch(Kind::Node).relists(), 1);

@@ -98,6 +98,7 @@ fn patched(old: &Body, patch: Value) -> Body {
         Body::KoordinatorPodGroup(group) => serde_json::to_value(&**group),
         Body::CoschedulingPodGroup(group) => serde_json::to_value(&**group),
         Body::VolcanoPodGroup(group) => serde_json::to_value(&**group),
+        Body::KubernetesPodGroup(group) => serde_json::to_value(&**group),
     };
     let mut object = object.expect("objects have text keys only");
     merge(&mut object, patch);
@@ -149,5 +150,6 @@ pub(super) fn typed(kind: Kind, json: &[u8]) -> serde_json::Result<Body> {
         Kind::KoordinatorPodGroup => Body::KoordinatorPodGroup(Arc::new(serde_json::from_slice(json)?)),
         Kind::CoschedulingPodGroup => Body::CoschedulingPodGroup(Arc::new(serde_json::from_slice(json)?)),
         Kind::VolcanoPodGroup => Body::VolcanoPodGroup(Arc::new(serde_json::from_slice(json)?)),
+        Kind::KubernetesPodGroup => Body::KubernetesPodGroup(Arc::new(serde_json::from_slice(json)?)),
     })
 }

@@ -159,7 +159,8 @@ fn made(kind: Kind, key: &Key, held: bool) -> Value {
         | Kind::Namespace
         | Kind::KoordinatorPodGroup
         | Kind::CoschedulingPodGroup
-        | Kind::VolcanoPodGroup => {}
+        | Kind::VolcanoPodGroup
+        | Kind::KubernetesPodGroup => {}
     }
     object
 }

@@ -25,7 +25,8 @@ impl Place {
             | Kind::ResourceQuota
             | Kind::KoordinatorPodGroup
             | Kind::CoschedulingPodGroup
-            | Kind::VolcanoPodGroup => Key::new(self.namespaces[number].as_str(), "p"),
+            | Kind::VolcanoPodGroup
+            | Kind::KubernetesPodGroup => Key::new(self.namespaces[number].as_str(), "p"),
             Kind::Node => Key::cluster(format!("{}-{number}", self.prefix)),
             Kind::Queue => Key::cluster(format!("root.{}-{number}", self.prefix)),
             Kind::Namespace => Key::cluster(self.namespaces[number].as_str()),
@@ -40,7 +41,8 @@ impl Place {
             | Kind::ResourceQuota
             | Kind::KoordinatorPodGroup
             | Kind::CoschedulingPodGroup
-            | Kind::VolcanoPodGroup => Key::new(self.namespaces[0].as_str(), "sentinel"),
+            | Kind::VolcanoPodGroup
+            | Kind::KubernetesPodGroup => Key::new(self.namespaces[0].as_str(), "sentinel"),
             Kind::Node | Kind::Namespace => Key::cluster(format!("{}-sentinel", self.prefix)),
             Kind::Queue => Key::cluster(format!("root.{}-sentinel", self.prefix)),
         }

@@ -100,6 +100,7 @@ pub(super) fn collection(kind: Kind, namespace: &str) -> String {
         Kind::KoordinatorPodGroup => format!("/apis/{}", System::Koordinator.api_version()),
         Kind::CoschedulingPodGroup => format!("/apis/{}", System::Coscheduling.api_version()),
         Kind::VolcanoPodGroup => format!("/apis/{}", System::Volcano.api_version()),
+        Kind::KubernetesPodGroup => format!("/apis/{}", System::Kubernetes.api_version()),
     };
     let inside = if namespace.is_empty() { String::new() } else { format!("/namespaces/{namespace}") };
     let plural = kind.plural().split('.').next().unwrap_or_default();

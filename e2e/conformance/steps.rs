@@ -258,6 +258,7 @@ pub(super) fn object(kind: Kind, key: &Key, form: Form) -> Value {
         Kind::KoordinatorPodGroup => (System::Koordinator.api_version(), "PodGroup"),
         Kind::CoschedulingPodGroup => (System::Coscheduling.api_version(), "PodGroup"),
         Kind::VolcanoPodGroup => (System::Volcano.api_version(), "PodGroup"),
+        Kind::KubernetesPodGroup => (System::Kubernetes.api_version(), "PodGroup"),
     };
     let mut object = json!({"apiVersion": version, "kind": name, "metadata": metadata, "spec": spec(kind, form)});
     match kind {
@@ -270,7 +271,8 @@ pub(super) fn object(kind: Kind, key: &Key, form: Form) -> Value {
         | Kind::Namespace
         | Kind::KoordinatorPodGroup
         | Kind::CoschedulingPodGroup
-        | Kind::VolcanoPodGroup => {}
+        | Kind::VolcanoPodGroup
+        | Kind::KubernetesPodGroup => {}
     }
     object
 }
@@ -308,6 +310,7 @@ fn spec(kind: Kind, form: Form) -> Value {
         Kind::ResourceQuota => json!({"hard": {"services": "1"}}),
         Kind::Namespace => json!({}),
         Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => json!({"minMember": 1}),
+        Kind::KubernetesPodGroup => json!({"schedulingPolicy": {"gang": {"minCount": 1}}}),
     }
 }
 
@@ -326,7 +329,8 @@ pub(super) fn patch(step: Step) -> Option<Value> {
             | Kind::Namespace
             | Kind::KoordinatorPodGroup
             | Kind::CoschedulingPodGroup
-            | Kind::VolcanoPodGroup => json!({}),
+            | Kind::VolcanoPodGroup
+            | Kind::KubernetesPodGroup => json!({}),
         }),
         Deed::LetGo => Some(json!({"metadata": {"finalizers": null}})),
         Deed::Ungate => Some(json!({"spec": {"schedulingGates": null}})),

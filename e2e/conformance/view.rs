@@ -113,7 +113,8 @@ fn read(body: &Body) -> Value {
         Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
         | Body::CoschedulingPodGroup(_)
-        | Body::VolcanoPodGroup(_) => {}
+        | Body::VolcanoPodGroup(_)
+        | Body::KubernetesPodGroup(_) => {}
     }
     value
 }

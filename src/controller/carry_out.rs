@@ -111,7 +111,8 @@ impl Controller {
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
             | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_) => return,
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_) => return,
         };
         let soon = self.written.get(&target).is_some_and(|last| self.now.mono.since(last.at) < ECHO_MS);
         let is_other = match body {
@@ -129,7 +130,8 @@ impl Controller {
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
             | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_) => false,
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_) => false,
         };
         if is_other {
             self.want_status(&target, Urgency::Numbers, NUMBERS_EVERY_MS);

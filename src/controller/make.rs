@@ -10,6 +10,7 @@ use crate::core::base::ids::{AskId, Key, Text, Uid};
 use crate::core::event::PlaceholderName;
 use crate::core::reason::AskReason;
 use crate::core::show::queues::QueueReport;
+use crate::shim::dialect::kubernetes::InitiallyScheduled;
 use crate::shim::dialect::pod_group::{LET_IN, PodGroupStatus, System};
 use crate::shim::mark;
 use crate::shim::op::{Call, Op};
@@ -180,8 +181,19 @@ impl Controller {
             let there = self.ledger.pod_group(system, key).filter(|there| there.waits(system))?;
             return Some((there.uid.clone(), PodGroupStatus { phase: LET_IN.to_owned(), ..PodGroupStatus::default() }));
         };
-        let report = self.core.group_report(*self.core.books.group_ids.get(key)?)?;
-        Some((made.uid.clone(), show::pod_group_status(system, &report)))
+        let group = *self.core.books.group_ids.get(key)?;
+        let report = self.core.group_report(group)?;
+        let status = match system {
+            System::Koordinator | System::Coscheduling | System::Volcano => show::pod_group_status(system, &report),
+            System::Kubernetes => {
+                let shown = self.ledger.pod_group(system, key).and_then(|there| there.status.latest().as_ref());
+                let before = shown.and_then(|shown| shown.condition.as_ref());
+                let message = self.core.group_message(group);
+                let condition = InitiallyScheduled::of(&report, &message, before, self.now.wall)?;
+                PodGroupStatus { condition: Some(condition), ..PodGroupStatus::default() }
+            }
+        };
+        Some((made.uid.clone(), status))
     }
 
     fn make_queue_status(&mut self, path: &Text) -> Option<Op> {

@@ -260,7 +260,8 @@ impl Controller {
             | Kind::Namespace
             | Kind::KoordinatorPodGroup
             | Kind::CoschedulingPodGroup
-            | Kind::VolcanoPodGroup => {}
+            | Kind::VolcanoPodGroup
+            | Kind::KubernetesPodGroup => {}
         }
         let is_whole = Kind::watched(&self.settings.dialects).all(|kind| self.answered.contains(&kind));
         if listed && is_whole && !self.core.is_synced() {

@@ -223,6 +223,7 @@ impl Ledger {
             System::Koordinator => self.kinds.koordinator_groups.known().get(key),
             System::Coscheduling => self.kinds.coscheduling_groups.known().get(key),
             System::Volcano => self.kinds.volcano_groups.known().get(key),
+            System::Kubernetes => self.kinds.kubernetes_groups.known().get(key),
         }
     }
 
@@ -232,6 +233,7 @@ impl Ledger {
             System::Koordinator => self.kinds.koordinator_groups.known_mut().get_mut(key),
             System::Coscheduling => self.kinds.coscheduling_groups.known_mut().get_mut(key),
             System::Volcano => self.kinds.volcano_groups.known_mut().get_mut(key),
+            System::Kubernetes => self.kinds.kubernetes_groups.known_mut().get_mut(key),
         }
     }
 

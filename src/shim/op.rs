@@ -123,8 +123,8 @@ pub enum Op {
         /// The whole status.
         status: Box<QueueStatus>,
     },
-    /// PATCH (JSON) fields of the status of another system's PodGroup, with its UID. The definitions of Koordinator and of Volcano
-    /// make no resource of its own of the status.
+    /// PATCH (JSON) fields of the status of another system's PodGroup, with its UID; of one of Kubernetes' (strategic merge) one
+    /// condition. The definitions of Koordinator and of Volcano make no resource of its own of the status.
     PatchPodGroupStatus {
         /// Whose kind it is.
         system: System,
@@ -180,6 +180,9 @@ impl Op {
                 ("podgroups.scheduling.x-k8s.io/status", "patch")
             }
             Self::PatchPodGroupStatus { system: System::Volcano, .. } => ("podgroups.scheduling.volcano.sh", "patch"),
+            Self::PatchPodGroupStatus { system: System::Kubernetes, .. } => {
+                ("podgroups.scheduling.k8s.io/status", "patch")
+            }
             Self::CreateEvent(_) => ("events", "create"),
         }
     }

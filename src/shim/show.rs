@@ -86,6 +86,8 @@ pub fn pod_group_status(system: System, report: &GroupReport) -> PodGroupStatus 
         System::Koordinator => phase(report, "Scheduled"),
         System::Coscheduling => phase(report, SCHEDULING),
         System::Volcano => volcano_phase(report),
+        // It has a condition instead (`dialect/kubernetes.rs`).
+        System::Kubernetes => "",
     };
     PodGroupStatus {
         phase: phase.to_owned(),
@@ -93,6 +95,7 @@ pub fn pod_group_status(system: System, report: &GroupReport) -> PodGroupStatus 
         running: members.running,
         succeeded: ended.succeeded,
         failed: ended.failed,
+        condition: None,
     }
 }
 

@@ -124,9 +124,12 @@ fn pod_group_status(
     let resource = match system {
         // Their definitions (1.8, 1.15) have no such resource: there the status is a field like any other.
         System::Koordinator | System::Volcano => "",
-        System::Coscheduling => STATUS,
+        System::Coscheduling | System::Kubernetes => STATUS,
     };
     let path = format!("{path}{resource}");
+    if let Some(condition) = &status.condition {
+        return conditions_patch(&path, &json!({"uid": &*uid.0}), &json!({"conditions": [condition.written()]}));
+    }
     if is_first {
         return status_patch(&path, uid, status);
     }
@@ -137,12 +140,15 @@ fn pod_group_status(
     build(Method::PATCH, &path, Some(JSON_PATCH), bytes(&patch))
 }
 
-/// Conditions are merged by type. A wrong UID is a 422 here ("field is immutable", tried on 1.36), a version that is not
-/// the latest a 409.
 fn pod_status_patch(pod: &Key, metadata: &Value, status: &Value) -> Request<Vec<u8>> {
+    conditions_patch(&pod_path(pod, STATUS), metadata, status)
+}
+
+/// Of kinds of Kubernetes: conditions are merged by type. A wrong UID is a 422 here ("field is immutable", of pods tried on 1.36),
+/// a version that is not the latest a 409.
+fn conditions_patch(path: &str, metadata: &Value, status: &Value) -> Request<Vec<u8>> {
     let patch = json!({"metadata": metadata, "status": status});
-    let content = Some("application/strategic-merge-patch+json");
-    build(Method::PATCH, &pod_path(pod, "/status"), content, bytes(&patch))
+    build(Method::PATCH, path, Some("application/strategic-merge-patch+json"), bytes(&patch))
 }
 
 /// One annotation, and nothing else of the pod: the policy `self-restraint-pods` lets no more through. In a merge `null` takes it

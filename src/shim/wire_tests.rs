@@ -11,6 +11,7 @@ use super::*;
 use crate::api::queue::QueueStatus;
 use crate::api::task_group::{MatchPolicy, Mode, TaskGroupStatus};
 use crate::core::codes::Code;
+use crate::shim::dialect::kubernetes::InitiallyScheduled;
 use crate::shim::observation::Body;
 
 fn key() -> Key {
@@ -153,6 +154,28 @@ fn of_volcanos_pod_groups_no_more_is_written_either() {
     let add = |field: &str, value: Value| json!({"op": "add", "path": format!("/status/{field}"), "value": value});
     let counts = ["running", "succeeded"].map(|field| add(field, json!(0)));
     assert_eq!(body, json!([test, add("failed", json!(0)), add("phase", json!("Inqueue")), counts[0], counts[1]]));
+}
+
+/// One condition, which the server merges with those of others.
+#[test]
+fn of_pod_groups_of_kubernetes_one_condition_is_written() {
+    let condition = InitiallyScheduled {
+        holds: false,
+        reason: "Unschedulable".to_owned(),
+        message: "1 of 3 lack cpu".to_owned(),
+        since: "2026-01-01T00:00:00Z".to_owned(),
+    };
+    let status = PodGroupStatus { condition: Some(condition), ..Default::default() };
+    let (system, group) = (System::Kubernetes, Key::new("data", "g"));
+    let (head, body) = text(&Op::PatchPodGroupStatus { system, group, uid: uid(), status, is_first: true });
+    let expected = "PATCH /apis/scheduling.k8s.io/v1beta1/namespaces/data/podgroups/g/status?fieldManager=gangline&timeout=10s \
+                    application/strategic-merge-patch+json";
+    assert_eq!(head, expected);
+    let condition = json!({
+        "type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable", "message": "1 of 3 lack cpu",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    });
+    assert_eq!(body, json!({"metadata": {"uid": "c4f15988"}, "status": {"conditions": [condition]}}));
 }
 
 #[test]

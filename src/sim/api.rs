@@ -16,6 +16,7 @@ use crate::api::task_group::TaskGroupSpec;
 use crate::core::base::ids::{Key, Uid};
 use crate::core::time::Wall;
 use crate::shim::dialect::koordinator::{TIMED_OUT, TIMEOUT};
+use crate::shim::dialect::kubernetes::InitiallyScheduled;
 use crate::shim::dialect::pod_group::PodGroupStatus;
 use crate::shim::observation::{Body, Outcome, Seen};
 use crate::shim::op::{GroupEdit, Kind, Op};
@@ -387,6 +388,10 @@ fn set_pod_group_status(body: &mut Body, status: &PodGroupStatus) {
         Body::KoordinatorPodGroup(group) => set(&mut Arc::make_mut(group).status),
         Body::CoschedulingPodGroup(group) => set(&mut Arc::make_mut(group).status),
         Body::VolcanoPodGroup(group) => set(&mut Arc::make_mut(group).status),
+        Body::KubernetesPodGroup(group) => {
+            let said = status.condition.iter().map(InitiallyScheduled::written);
+            said.for_each(|condition| merge_condition(&mut Arc::make_mut(group).status, &condition));
+        }
         Body::Pod(_)
         | Body::Node(_)
         | Body::TaskGroup(_)
@@ -394,6 +399,15 @@ fn set_pod_group_status(body: &mut Body, status: &PodGroupStatus) {
         | Body::ResourceQuota(_)
         | Body::Namespace(_) => {}
     }
+}
+
+/// A strategic merge: by the type of the condition.
+fn merge_condition(status: &mut Value, condition: &Value) {
+    let known = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
+    let others = known.filter(|known| known["type"] != condition["type"]).cloned();
+    let all: Vec<Value> = others.chain([condition.clone()]).collect();
+    // Of nothing an index makes an object.
+    status["conditions"] = all.into();
 }
 
 fn expect_uid(pod: &Pod, uid: &Uid, code: u16, reason: &str) -> Result<(), Outcome> {

@@ -34,6 +34,7 @@ pub(super) fn without_status(body: &mut Body) {
         Body::ResourceQuota(quota) => Arc::make_mut(quota).status = None,
         Body::Namespace(namespace) => Arc::make_mut(namespace).status = None,
         Body::CoschedulingPodGroup(group) => Arc::make_mut(group).status = Value::Null,
+        Body::KubernetesPodGroup(group) => Arc::make_mut(group).status = Value::Null,
         // A new node may say what it is, and of these PodGroups the status is no resource of its own.
         Body::Node(_) | Body::KoordinatorPodGroup(_) | Body::VolcanoPodGroup(_) => {}
     }
@@ -57,6 +58,9 @@ pub fn keep_status(body: &mut Body, old: &Body) {
         (Body::VolcanoPodGroup(new), Body::VolcanoPodGroup(old)) => {
             Arc::make_mut(new).status.clone_from(&old.status);
         }
+        (Body::KubernetesPodGroup(new), Body::KubernetesPodGroup(old)) => {
+            Arc::make_mut(new).status.clone_from(&old.status);
+        }
         (
             Body::Pod(_)
             | Body::Node(_)
@@ -66,7 +70,8 @@ pub fn keep_status(body: &mut Body, old: &Body) {
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
             | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_),
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_),
             _,
         ) => {}
     }
@@ -88,6 +93,9 @@ fn differs(old: &Body, new: &Body) -> (bool, bool) {
             (old.spec != new.spec, old.status != new.status)
         }
         (Body::VolcanoPodGroup(old), Body::VolcanoPodGroup(new)) => (old.spec != new.spec, old.status != new.status),
+        (Body::KubernetesPodGroup(old), Body::KubernetesPodGroup(new)) => {
+            (old.spec != new.spec, old.status != new.status)
+        }
         (
             Body::Pod(_)
             | Body::Node(_)
@@ -97,7 +105,8 @@ fn differs(old: &Body, new: &Body) -> (bool, bool) {
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
             | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_),
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_),
             _,
         ) => (true, true),
     }

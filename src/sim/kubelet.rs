@@ -68,7 +68,8 @@ pub fn lacks(api: &Api, key: &Key) -> Option<Text> {
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
         | Body::CoschedulingPodGroup(_)
-        | Body::VolcanoPodGroup(_) => None,
+        | Body::VolcanoPodGroup(_)
+        | Body::KubernetesPodGroup(_) => None,
     });
     let all: Resources = running.fold(of_pod(pod), |all, one| all.plus(&one));
     of_pod(pod).iter().find(|(name, asked)| *asked > 0 && all.get(name) > has.get(name)).map(|(name, _)| name.into())

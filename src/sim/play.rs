@@ -62,9 +62,12 @@ impl Arrival {
             Thing::Object(Body::Queue(_)) => "Queue",
             Thing::Object(Body::ResourceQuota(_)) => "ResourceQuota",
             Thing::Object(Body::Namespace(_)) => "Namespace",
-            Thing::Object(Body::KoordinatorPodGroup(_) | Body::CoschedulingPodGroup(_) | Body::VolcanoPodGroup(_)) => {
-                "PodGroup"
-            }
+            Thing::Object(
+                Body::KoordinatorPodGroup(_)
+                | Body::CoschedulingPodGroup(_)
+                | Body::VolcanoPodGroup(_)
+                | Body::KubernetesPodGroup(_),
+            ) => "PodGroup",
         };
         format!("{kind} {}", self.key)
     }

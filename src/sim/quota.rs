@@ -35,7 +35,8 @@ pub fn used_milli(store: &Store, namespace: &str) -> i64 {
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
         | Body::CoschedulingPodGroup(_)
-        | Body::VolcanoPodGroup(_) => None,
+        | Body::VolcanoPodGroup(_)
+        | Body::KubernetesPodGroup(_) => None,
     });
     // Some ask for more than can be counted.
     used.fold(0, i64::saturating_add)
@@ -53,7 +54,8 @@ fn most_milli(store: &Store, namespace: &str) -> Option<i64> {
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
         | Body::CoschedulingPodGroup(_)
-        | Body::VolcanoPodGroup(_) => None,
+        | Body::VolcanoPodGroup(_)
+        | Body::KubernetesPodGroup(_) => None,
     });
     quotas.min()
 }

@@ -76,7 +76,8 @@ fn is_possible(store: &Store, pod: &Pod) -> Result<(), Outcome> {
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
             | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_),
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_),
         )
         | None => Err(refused(403, "Forbidden")),
     }

@@ -167,7 +167,8 @@ const fn first_generation(kind: Kind) -> Option<i64> {
         | Kind::Namespace
         | Kind::KoordinatorPodGroup
         | Kind::CoschedulingPodGroup
-        | Kind::VolcanoPodGroup => None,
+        | Kind::VolcanoPodGroup
+        | Kind::KubernetesPodGroup => None,
     }
 }
 

@@ -188,7 +188,12 @@ impl World {
                 let keys: Vec<Key> = pods.map(|(key, _)| key.clone()).collect();
                 keys.iter().for_each(|key| self.look_at(key));
             }
-            Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup if change.deleted => {
+            Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup
+            | Kind::KubernetesPodGroup
+                if change.deleted =>
+            {
                 self.orphan(&change.seen.uid.0);
             }
             Kind::Node
@@ -198,7 +203,8 @@ impl World {
             | Kind::Namespace
             | Kind::KoordinatorPodGroup
             | Kind::CoschedulingPodGroup
-            | Kind::VolcanoPodGroup => {}
+            | Kind::VolcanoPodGroup
+            | Kind::KubernetesPodGroup => {}
         }
     }
 

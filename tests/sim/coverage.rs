@@ -301,6 +301,7 @@ const CALLS: &[&str] = &[
     "patch podgroups.scheduling.sigs.k8s.io",
     "patch podgroups.scheduling.x-k8s.io/status",
     "patch podgroups.scheduling.volcano.sh",
+    "patch podgroups.scheduling.k8s.io/status",
 ];
 
 /// Ways of a call to end.

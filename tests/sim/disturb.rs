@@ -24,7 +24,11 @@ impl World {
                 self.disturb_group_at(&key);
             }
             Kind::Node => self.disturb_node(name),
-            Kind::TaskGroup | Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
+            Kind::TaskGroup
+            | Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup
+            | Kind::KubernetesPodGroup => {
                 self.excuse_rounds(name);
                 self.disturb(name);
             }
@@ -90,7 +94,8 @@ impl World {
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
             | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_) => Amount::default(),
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_) => Amount::default(),
         });
         !asked.sum::<Amount>().is_within(Amount::of_node(found))
     }

@@ -383,6 +383,7 @@ impl World {
                         Body::CoschedulingPodGroup(group) => Arc::make_mut(group).spec.schedule_timeout_seconds = wait,
                         // They have no time.
                         Body::VolcanoPodGroup(_)
+                        | Body::KubernetesPodGroup(_)
                         | Body::Pod(_)
                         | Body::Node(_)
                         | Body::TaskGroup(_)
@@ -433,7 +434,8 @@ impl World {
                 | Body::Namespace(_)
                 | Body::KoordinatorPodGroup(_)
                 | Body::CoschedulingPodGroup(_)
-                | Body::VolcanoPodGroup(_) => false,
+                | Body::VolcanoPodGroup(_)
+                | Body::KubernetesPodGroup(_) => false,
             };
             if !there.is_some_and(lists_the_same) {
                 let metadata = json!({"name": name, "namespace": namespace});
@@ -490,7 +492,8 @@ impl World {
             | Kind::Namespace
             | Kind::KoordinatorPodGroup
             | Kind::CoschedulingPodGroup
-            | Kind::VolcanoPodGroup => false,
+            | Kind::VolcanoPodGroup
+            | Kind::KubernetesPodGroup => false,
         };
         for kind in PLAYED {
             let all = self.api.store.of_kind(kind).filter(|(key, body)| goes(kind, key, body));

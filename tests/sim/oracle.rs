@@ -105,7 +105,8 @@ impl World {
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
             | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_) => None,
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_) => None,
         });
         groups.collect()
     }
@@ -208,7 +209,8 @@ impl World {
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
             | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_) => None,
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_) => None,
         });
         let over = limits.filter(|(queue, _)| !self.relimited.contains(&***queue));
         let mut over = over.filter_map(|(queue, most)| {

@@ -253,7 +253,10 @@ impl World {
         for name in names {
             match kind {
                 Kind::Queue => self.drop_queue(&name),
-                Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
+                Kind::KoordinatorPodGroup
+                | Kind::CoschedulingPodGroup
+                | Kind::VolcanoPodGroup
+                | Kind::KubernetesPodGroup => {
                     self.drop_pod_group(kind, &name);
                 }
                 Kind::TaskGroup => self.drop_group(&name),
@@ -459,7 +462,8 @@ fn key_of(kind: Kind, name: &str) -> Key {
         | Kind::ResourceQuota
         | Kind::KoordinatorPodGroup
         | Kind::CoschedulingPodGroup
-        | Kind::VolcanoPodGroup => Key::new(NS, name),
+        | Kind::VolcanoPodGroup
+        | Kind::KubernetesPodGroup => Key::new(NS, name),
         Kind::Node | Kind::Queue | Kind::Namespace => Key::cluster(name),
     }
 }

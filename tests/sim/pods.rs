@@ -70,6 +70,7 @@ impl World {
         pod.words.iter().for_each(|said| say_beside(&mut metadata, words::words(said)));
         let mut more = place.map_or_else(|| json!({}), Place::fields);
         more["priority"] = json!(priority);
+        pod.words.iter().for_each(|said| words::fields(said, &mut more));
         if pod.gated {
             more["schedulingGates"] = json!([{"name": "example.com/gate"}]);
         }

@@ -315,9 +315,10 @@ impl Process {
                     Kind::Node => self.nodes.keys().cloned().collect(),
                     Kind::Queue => self.queues.keys().filter(|key| self.housed.has_object(key)).cloned().collect(),
                     Kind::TaskGroup => self.group_uids.keys().cloned().collect(),
-                    Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
-                        self.known_pod_groups(kind).collect()
-                    }
+                    Kind::KoordinatorPodGroup
+                    | Kind::CoschedulingPodGroup
+                    | Kind::VolcanoPodGroup
+                    | Kind::KubernetesPodGroup => self.known_pod_groups(kind).collect(),
                     Kind::Namespace => self.housed.names().cloned().collect(),
                     Kind::ResourceQuota => BTreeSet::new(),
                 };

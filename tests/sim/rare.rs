@@ -26,7 +26,10 @@ pub(super) fn rare(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, nodes: &[String]
             Kind::Queue => dice.of(&["root", "root.a", "root.a.x", "root.b"]).to_owned(),
             Kind::ResourceQuota => "quota".to_owned(),
             Kind::Namespace => NS.to_owned(),
-            Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => group.clone(),
+            Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup
+            | Kind::KubernetesPodGroup => group.clone(),
         };
         acts.push((dice.time(), Act::Garble { kind, name, for_ms: dice.of(&[1_000, 20_000, 100_000]) }));
     }

@@ -71,7 +71,10 @@ impl Process {
                 self.see_door(&seen.key, Door::of(queue));
             }
             Body::TaskGroup(group) => self.see_group(seen, group),
-            Body::KoordinatorPodGroup(_) | Body::CoschedulingPodGroup(_) | Body::VolcanoPodGroup(_) => {
+            Body::KoordinatorPodGroup(_)
+            | Body::CoschedulingPodGroup(_)
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_) => {
                 self.see_pod_group(kind, seen);
             }
             Body::Namespace(namespace) => self.see_namespace(seen, namespace),
@@ -112,7 +115,10 @@ impl Process {
                 let unread = GroupSeen { key, min: None, gang, queues, last: None, edited: true };
                 self.groups.entry(seen.uid.clone()).or_insert(unread).edited = true;
             }
-            Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
+            Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup
+            | Kind::KubernetesPodGroup => {
                 self.see_pod_group(kind, seen);
             }
             Kind::Namespace => self.see_unreadable_namespace(seen),
@@ -257,7 +263,10 @@ impl Process {
                 self.lost.retain(|_, lost| self.groups.get(&lost.of).is_some_and(|group| !group.gang.contains(key)));
                 self.group_uids.remove(key);
             }
-            Kind::KoordinatorPodGroup | Kind::CoschedulingPodGroup | Kind::VolcanoPodGroup => {
+            Kind::KoordinatorPodGroup
+            | Kind::CoschedulingPodGroup
+            | Kind::VolcanoPodGroup
+            | Kind::KubernetesPodGroup => {
                 drop(self.pod_groups.remove(&(kind, key.clone())));
             }
             Kind::Namespace => self.lose_namespace(key),

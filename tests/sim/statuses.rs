@@ -59,7 +59,8 @@ impl World {
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
             | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_) => String::new(),
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_) => String::new(),
         };
         let said = [Kind::TaskGroup, Kind::Queue].into_iter().flat_map(|kind| self.api.store.of_kind(kind));
         let garbled: Vec<String> =
@@ -79,7 +80,8 @@ impl World {
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
             | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_) => None,
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_) => None,
         });
         queues.collect()
     }

@@ -1,4 +1,4 @@
-//! Gangs in the words of Koordinator, scheduler-plugins and Volcano (03, 3.4; ADR 38): what pods and PodGroups say in plans, and what
+//! Gangs in the words of Koordinator, scheduler-plugins, Volcano and Kubernetes (03, 3.4; ADR 38): what pods and PodGroups say in plans, and what
 //! judges read of it, by what the plan drew and not as the scheduler reads it.
 
 use std::collections::BTreeSet;
@@ -33,11 +33,12 @@ pub(crate) enum Family {
     Koordinator,
     Coscheduling,
     Volcano,
+    Kubernetes,
 }
 
 impl Family {
     /// All of them.
-    pub(crate) const ALL: [Self; 3] = [Self::Koordinator, Self::Coscheduling, Self::Volcano];
+    pub(crate) const ALL: [Self; 4] = [Self::Koordinator, Self::Coscheduling, Self::Volcano, Self::Kubernetes];
 
     /// The kind of its PodGroups.
     pub(crate) const fn kind(self) -> Kind {
@@ -45,6 +46,7 @@ impl Family {
             Self::Koordinator => Kind::KoordinatorPodGroup,
             Self::Coscheduling => Kind::CoschedulingPodGroup,
             Self::Volcano => Kind::VolcanoPodGroup,
+            Self::Kubernetes => Kind::KubernetesPodGroup,
         }
     }
 
@@ -53,6 +55,7 @@ impl Family {
             Self::Koordinator => "scheduling.sigs.k8s.io/v1alpha1",
             Self::Coscheduling => "scheduling.x-k8s.io/v1alpha1",
             Self::Volcano => "scheduling.volcano.sh/v1beta1",
+            Self::Kubernetes => "scheduling.k8s.io/v1beta1",
         }
     }
 
@@ -60,7 +63,7 @@ impl Family {
     /// with which nobody waits for another.
     fn least(self, written: Option<i64>) -> Option<u32> {
         let written = match self {
-            Self::Koordinator | Self::Coscheduling => written?,
+            Self::Koordinator | Self::Coscheduling | Self::Kubernetes => written?,
             Self::Volcano => written.filter(|written| *written != 0).unwrap_or(1),
         };
         u32::try_from(written).ok().filter(|min| *min > 0)
@@ -87,12 +90,14 @@ pub(crate) enum Way {
     Coscheduling,
     /// One of Volcano's.
     Volcano,
+    /// One of Kubernetes' own.
+    Kubernetes,
 }
 
 impl Way {
     /// All of them.
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Annotations, Self::Labels, Self::Koordinator, Self::Coscheduling, Self::Volcano];
+    pub(crate) const ALL: [Self; 6] =
+        [Self::Annotations, Self::Labels, Self::Koordinator, Self::Coscheduling, Self::Volcano, Self::Kubernetes];
 
     /// Whose PodGroup it names, if it names one.
     pub(crate) const fn family(self) -> Option<Family> {
@@ -101,6 +106,7 @@ impl Way {
             Self::Koordinator => Some(Family::Koordinator),
             Self::Coscheduling => Some(Family::Coscheduling),
             Self::Volcano => Some(Family::Volcano),
+            Self::Kubernetes => Some(Family::Kubernetes),
         }
     }
 
@@ -231,9 +237,18 @@ pub(super) fn words(said: &WordsAct) -> (Value, Value) {
         Way::Koordinator => labels["pod-group.scheduling.sigs.k8s.io"] = json!(gang),
         Way::Coscheduling => labels["scheduling.x-k8s.io/pod-group"] = json!(gang),
         Way::Volcano => annotated["scheduling.k8s.io/group-name"] = json!(gang),
+        // A field of the pod says it (`fields`).
+        Way::Kubernetes => {}
     }
     annotated[SAID] = json!(json!(said).to_string());
     (labels, annotated)
+}
+
+/// Fields of the spec of a pod that says this.
+pub(super) fn fields(said: &WordsAct, spec: &mut Value) {
+    if said.way == Way::Kubernetes {
+        spec["schedulingGroup"] = json!({"podGroupName": said.gang});
+    }
 }
 
 /// The object that says this.
@@ -245,6 +260,7 @@ pub(super) fn object(said: &PodGroupAct) -> Value {
         Family::Koordinator => annotated = annotations(team, *one_by_one, None),
         Family::Coscheduling => {}
         Family::Volcano => queue.iter().for_each(|queue| spec["queue"] = json!(queue)),
+        Family::Kubernetes => spec = json!({"schedulingPolicy": {"gang": {"minCount": min}}}),
     }
     if let Some(waits) = waits {
         spec["scheduleTimeoutSeconds"] = json!(waits);
@@ -269,6 +285,10 @@ pub(crate) fn terms_of(object: &Body) -> Option<Terms> {
         Body::KoordinatorPodGroup(group) => (Family::Koordinator, group.spec.min_member),
         Body::CoschedulingPodGroup(group) => (Family::Coscheduling, group.spec.min_member),
         Body::VolcanoPodGroup(group) => (Family::Volcano, group.spec.min_member),
+        Body::KubernetesPodGroup(group) => {
+            let policy = group.spec.scheduling_policy.as_ref();
+            (Family::Kubernetes, policy.and_then(|policy| policy.gang.as_ref()?.min_count))
+        }
         Body::Pod(_)
         | Body::Node(_)
         | Body::TaskGroup(_)
@@ -288,7 +308,10 @@ pub(crate) fn team_of(body: &Body) -> Option<(String, BTreeSet<String>)> {
             let team = words.terms()?.team;
             Some((words.gang, team))
         }
-        Body::KoordinatorPodGroup(_) | Body::CoschedulingPodGroup(_) | Body::VolcanoPodGroup(_) => {
+        Body::KoordinatorPodGroup(_)
+        | Body::CoschedulingPodGroup(_)
+        | Body::VolcanoPodGroup(_)
+        | Body::KubernetesPodGroup(_) => {
             let PodGroupAct { name, team, .. } = said(body)?;
             let team = with_itself(&name, &team);
             Some((name, team))

@@ -332,7 +332,8 @@ fn terminates(body: &Body) -> bool {
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
         | Body::CoschedulingPodGroup(_)
-        | Body::VolcanoPodGroup(_) => false,
+        | Body::VolcanoPodGroup(_)
+        | Body::KubernetesPodGroup(_) => false,
     }
 }
 
@@ -347,6 +348,7 @@ fn bound_to(body: &Body) -> Option<&str> {
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
         | Body::CoschedulingPodGroup(_)
-        | Body::VolcanoPodGroup(_) => None,
+        | Body::VolcanoPodGroup(_)
+        | Body::KubernetesPodGroup(_) => None,
     }
 }

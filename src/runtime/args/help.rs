@@ -26,7 +26,7 @@ In a pod, the service account is used. Flags win over --config. The file, with e
   schedulerNames: [gangline]                    # pods with these spec.schedulerName are ours
   placeholderImage: registry.k8s.io/pause:3.10@sha256:ee6521f290b2168b6e0935a181d4cff9be1ac3f505666ef0e3c98fae8199917a
   ignoreForeignMarkers: false                   # true: pods of another system's gangs are placed one by one
-  dialects: [yunikorn]                          # other systems whose words on pods are understood; koordinator, coscheduling, volcano, none
+  dialects: [yunikorn]                          # other systems whose words on pods are understood; koordinator, coscheduling, volcano, kubernetes, none
   defaultWaitTimeout: 600s                      # of gangs of Koordinator and scheduler-plugins that do not say it
   maxPlaceholders: 5000                         # the most that one gang may ask for
   leaderElection:                               # of the processes with these scheduler names one decides

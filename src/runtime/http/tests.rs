@@ -79,6 +79,7 @@ async fn readiness_names_the_kinds_that_miss() {
         (Kind::KoordinatorPodGroup, WatchState::Off),
         (Kind::CoschedulingPodGroup, WatchState::Unserved),
         (Kind::VolcanoPodGroup, WatchState::Off),
+        (Kind::KubernetesPodGroup, WatchState::Off),
     ] {
         counters.watch(kind).set_state(state);
     }

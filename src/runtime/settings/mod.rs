@@ -150,6 +150,8 @@ pub enum LogFormat {
 pub enum Words {
     /// Of none
     None,
+    /// Those of Kubernetes itself
+    Kubernetes,
     /// Koordinator's
     Koordinator,
     /// Those of kube-scheduler's Coscheduling plugin
@@ -175,6 +177,7 @@ pub fn default_dialects() -> Vec<Dialect> {
 fn understood(words: Vec<Words>) -> Vec<Dialect> {
     let dialect = |words| match words {
         Words::None => None,
+        Words::Kubernetes => Some(Dialect::Kubernetes),
         Words::Koordinator => Some(Dialect::Koordinator),
         Words::Coscheduling => Some(Dialect::Coscheduling),
         Words::Volcano => Some(Dialect::Volcano),

@@ -86,6 +86,8 @@ fn every_field_is_honoured_and_flags_win() {
         ("dialects: [yunikorn, koordinator]", vec![], &[Dialect::YuniKorn, Dialect::Koordinator]),
         ("", vec![Words::Koordinator], &[Dialect::Koordinator]),
         ("dialects: [volcano]", vec![], &[Dialect::Volcano]),
+        ("dialects: [kubernetes]", vec![], &[Dialect::Kubernetes]),
+        ("", vec![Words::Kubernetes], &[Dialect::Kubernetes]),
         ("", vec![Words::Volcano, Words::YuniKorn], &[Dialect::Volcano, Dialect::YuniKorn]),
         ("", vec![], &[Dialect::YuniKorn]),
     ] {

@@ -3,6 +3,7 @@
 
 pub mod coscheduling;
 pub mod koordinator;
+pub mod kubernetes;
 pub mod pod_group;
 pub mod volcano;
 pub mod yunikorn;
@@ -22,6 +23,8 @@ use crate::shim::{digest, escape};
 /// A system whose words are understood, in the order in which they count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
+    /// Kubernetes itself.
+    Kubernetes,
     /// Koordinator.
     Koordinator,
     /// The Coscheduling plugin of kube-scheduler.
@@ -37,11 +40,12 @@ pub const WAIT_TIMEOUT_SECONDS: u32 = 600;
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 4] = [Self::Koordinator, Self::Coscheduling, Self::Volcano, Self::YuniKorn];
+    pub const ALL: [Self; 5] = [Self::Kubernetes, Self::Koordinator, Self::Coscheduling, Self::Volcano, Self::YuniKorn];
 
     /// What a pod says in its words; none if it says nothing.
     fn read(self, pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
         match self {
+            Self::Kubernetes => kubernetes::read(pod),
             Self::Koordinator => koordinator::read(pod, wait_timeout_seconds),
             Self::Coscheduling => coscheduling::read(pod, wait_timeout_seconds),
             Self::Volcano => volcano::read(pod),

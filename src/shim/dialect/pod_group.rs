@@ -1,6 +1,6 @@
-//! PodGroup objects: what is said there of the gang whose pods name it by a label or an annotation. Three systems have such a kind
-//! in API groups of their own: two with the same fields (`scheduling.sigs.k8s.io` Koordinator, `scheduling.x-k8s.io`
-//! scheduler-plugins), and Volcano (`scheduling.volcano.sh`), whose has some more and no time to wait.
+//! PodGroup objects: what is said there of the gang whose pods name it. Four systems have such a kind in API groups of their own:
+//! two with the same fields (`scheduling.sigs.k8s.io` Koordinator, `scheduling.x-k8s.io` scheduler-plugins), Volcano
+//! (`scheduling.volcano.sh`), whose has some more and no time to wait, and Kubernetes itself (`scheduling.k8s.io`), whose has others.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -14,7 +14,8 @@ use kube::Resource;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Declared, coscheduling, koordinator, volcano};
+use super::kubernetes::InitiallyScheduled;
+use super::{Declared, coscheduling, koordinator, kubernetes, volcano};
 use crate::api::task_group::{MatchPolicy, Mode, Reservation, TaskGroupSpec};
 use crate::core::base::ids::{Text, Uid};
 use crate::core::model::countdown::Deadline;
@@ -35,11 +36,13 @@ pub enum System {
     Coscheduling,
     /// Volcano.
     Volcano,
+    /// Kubernetes itself.
+    Kubernetes,
 }
 
 impl System {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Koordinator, Self::Coscheduling, Self::Volcano];
+    pub const ALL: [Self; 4] = [Self::Koordinator, Self::Coscheduling, Self::Volcano, Self::Kubernetes];
 
     /// Whose kind this is.
     pub fn of(kind: Kind) -> Option<Self> {
@@ -52,6 +55,7 @@ impl System {
             Self::Koordinator => "scheduling.sigs.k8s.io",
             Self::Coscheduling => "scheduling.x-k8s.io",
             Self::Volcano => "scheduling.volcano.sh",
+            Self::Kubernetes => "scheduling.k8s.io",
         }
     }
 
@@ -59,7 +63,7 @@ impl System {
     pub const fn version(self) -> &'static str {
         match self {
             Self::Koordinator | Self::Coscheduling => "v1alpha1",
-            Self::Volcano => "v1beta1",
+            Self::Volcano | Self::Kubernetes => "v1beta1",
         }
     }
 
@@ -68,12 +72,21 @@ impl System {
         format!("{}/{}", self.api_group(), self.version())
     }
 
-    /// The label by which a pod names an object of its kind; Volcano's pods have an annotation instead.
+    /// The label by which a pod names an object of its kind; Volcano's pods have an annotation instead, those of Kubernetes a field.
     pub const fn key(self) -> &'static str {
         match self {
             Self::Koordinator => koordinator::POD_GROUP,
             Self::Coscheduling => coscheduling::POD_GROUP,
             Self::Volcano => volcano::GROUP_NAME,
+            Self::Kubernetes => kubernetes::GROUP_NAME,
+        }
+    }
+
+    /// The field of its kind that says how many start together.
+    const fn size_field(self) -> &'static str {
+        match self {
+            Self::Koordinator | Self::Coscheduling | Self::Volcano => "spec.minMember",
+            Self::Kubernetes => "spec.schedulingPolicy.gang.minCount",
         }
     }
 
@@ -83,6 +96,7 @@ impl System {
             Self::Koordinator => Kind::KoordinatorPodGroup,
             Self::Coscheduling => Kind::CoschedulingPodGroup,
             Self::Volcano => Kind::VolcanoPodGroup,
+            Self::Kubernetes => Kind::KubernetesPodGroup,
         }
     }
 
@@ -97,7 +111,7 @@ impl System {
     /// Whether those who write its PodGroups make no pods before one says that they may, by its phase.
     pub const fn lets_in(self) -> bool {
         match self {
-            Self::Koordinator | Self::Coscheduling => false,
+            Self::Koordinator | Self::Coscheduling | Self::Kubernetes => false,
             Self::Volcano => true,
         }
     }
@@ -121,6 +135,10 @@ pub struct Coscheduling;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Volcano;
 
+/// [`System::Kubernetes`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Kubernetes;
+
 impl Family for Koordinator {
     const SYSTEM: System = System::Koordinator;
 }
@@ -131,6 +149,10 @@ impl Family for Coscheduling {
 
 impl Family for Volcano {
     const SYSTEM: System = System::Volcano;
+}
+
+impl Family for Kubernetes {
+    const SYSTEM: System = System::Kubernetes;
 }
 
 /// A PodGroup of one of these systems. What decides nothing is left out, such as `minResources`, which Koordinator does not read
@@ -171,6 +193,39 @@ pub struct PodGroupSpec {
     /// Groups within the group, in Volcano.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sub_group_policy: Option<Vec<Value>>,
+    /// How its pods start, in Kubernetes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduling_policy: Option<SchedulingPolicy>,
+    /// Within which domain of nodes, in Kubernetes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scheduling_constraints: Option<Value>,
+    /// Which claims of devices its pods share, in Kubernetes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub resource_claims: Option<Vec<Value>>,
+    /// The group of groups that it is a part of, in Kubernetes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_composite_pod_group_name: Option<String>,
+}
+
+/// How the pods of a PodGroup of Kubernetes' start: one of these.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(default)]
+pub struct SchedulingPolicy {
+    /// Each by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub basic: Option<Value>,
+    /// So many together.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gang: Option<GangPolicy>,
+}
+
+/// How many pods of a PodGroup of Kubernetes' start together.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(default, rename_all = "camelCase")]
+pub struct GangPolicy {
+    /// The least number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_count: Option<i64>,
 }
 
 /// Within which domain of the network the pods of a PodGroup of Volcano's are to be.
@@ -196,12 +251,18 @@ pub struct PodGroupStatus {
     pub succeeded: u32,
     /// How many have failed.
     pub failed: u32,
+    /// All that is said in that of one of Kubernetes', which is written in a way of its own.
+    #[serde(skip)]
+    pub condition: Option<InitiallyScheduled>,
 }
 
 impl PodGroupStatus {
-    /// What stands in a status; none where there is no status at all. What makes no sense there counts as nothing.
-    pub fn read(status: &Value) -> Option<Self> {
+    /// What stands in a status of this system's; none where there is no status at all. What makes no sense there counts as nothing.
+    pub fn read(system: System, status: &Value) -> Option<Self> {
         let fields = status.as_object()?;
+        if system == System::Kubernetes {
+            return Some(Self { condition: InitiallyScheduled::read(status), ..Self::default() });
+        }
         let count = |name: &str| fields.get(name).and_then(Value::as_u64).and_then(|count| u32::try_from(count).ok());
         let phase = fields.get("phase").and_then(Value::as_str).unwrap_or_default();
         Some(Self {
@@ -211,6 +272,7 @@ impl PodGroupStatus {
             running: count("running").unwrap_or(0),
             succeeded: count("succeeded").unwrap_or(0),
             failed: count("failed").unwrap_or(0),
+            condition: None,
         })
     }
 }
@@ -285,10 +347,12 @@ pub fn read<F: Family>(group: &PodGroup<F>) -> Option<Found> {
     let said = match F::SYSTEM {
         System::Koordinator | System::Coscheduling => group.spec.min_member,
         System::Volcano => Some(volcano::min_member(group.spec.min_member)),
+        System::Kubernetes => kubernetes::min_count(&group.spec),
     };
     let min_member = said.and_then(|min| u32::try_from(min).ok()).filter(|min| (1..=MAX_MEMBERS).contains(min));
     let mut errors = Errors::default();
-    errors.unless(min_member.is_some(), "spec.minMember", format!("must be a number from 1 to {MAX_MEMBERS}"));
+    let problem = format!("must be a number from 1 to {MAX_MEMBERS}");
+    errors.unless(min_member.is_some(), F::SYSTEM.size_field(), problem);
     let (mut terms, mut queue, mut warnings) = (Terms { min_member, ..Terms::default() }, None, Vec::new());
     match F::SYSTEM {
         System::Koordinator => {
@@ -297,6 +361,7 @@ pub fn read<F: Family>(group: &PodGroup<F>) -> Option<Found> {
         }
         System::Coscheduling => terms.wait_seconds = wait_seconds(&group.spec),
         System::Volcano => (queue, warnings) = volcano::of_object(&group.spec, min_member, &mut errors),
+        System::Kubernetes => kubernetes::check(&group.spec, &mut errors),
     }
     Some(Found { owner: owner(group), terms, queue, problems: errors.into_sorted(), warnings })
 }

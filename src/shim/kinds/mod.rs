@@ -186,6 +186,9 @@ table! {
     /// Volcano's podgroups.
     VolcanoPodGroup, "podgroups.scheduling.volcano.sh", PodGroup<other::Volcano>, Self,
         volcano_groups: PodGroups<other::Volcano>;
+    /// Podgroups of Kubernetes itself.
+    KubernetesPodGroup, "podgroups.scheduling.k8s.io", PodGroup<other::Kubernetes>, Self,
+        kubernetes_groups: PodGroups<other::Kubernetes>;
 }
 
 impl Kind {
@@ -199,7 +202,8 @@ impl Kind {
             | Self::Namespace
             | Self::KoordinatorPodGroup
             | Self::CoschedulingPodGroup
-            | Self::VolcanoPodGroup => false,
+            | Self::VolcanoPodGroup
+            | Self::KubernetesPodGroup => false,
         }
     }
 
@@ -214,6 +218,7 @@ impl Kind {
             Self::KoordinatorPodGroup => Some(Dialect::Koordinator),
             Self::CoschedulingPodGroup => Some(Dialect::Coscheduling),
             Self::VolcanoPodGroup => Some(Dialect::Volcano),
+            Self::KubernetesPodGroup => Some(Dialect::Kubernetes),
             Self::Pod | Self::Node | Self::TaskGroup | Self::Queue | Self::ResourceQuota | Self::Namespace => None,
         }
     }

@@ -64,7 +64,7 @@ impl<F: Family> Kept for PodGroups<F> {
         if matches!(self.known.sight(&at), Sight::Stale) {
             return Vec::new();
         }
-        let (found, status) = (read(group), PodGroupStatus::read(&group.status));
+        let (found, status) = (read(group), PodGroupStatus::read(F::SYSTEM, &group.status));
         match self.known.get_mut(&at.key) {
             Some(facts) => {
                 facts.found = found;

@@ -45,7 +45,8 @@ fn pod(api: &Api) -> Option<&Pod> {
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
         | Body::CoschedulingPodGroup(_)
-        | Body::VolcanoPodGroup(_) => None,
+        | Body::VolcanoPodGroup(_)
+        | Body::KubernetesPodGroup(_) => None,
     }
 }
 

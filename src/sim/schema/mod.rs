@@ -77,7 +77,8 @@ pub(super) fn problems_of(body: &Body, old: Option<&Body>, was_right: bool) -> V
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
         | Body::CoschedulingPodGroup(_)
-        | Body::VolcanoPodGroup(_) => None,
+        | Body::VolcanoPodGroup(_)
+        | Body::KubernetesPodGroup(_) => None,
     };
     let Some((kind, object)) = json(body) else { return Vec::new() };
     let old = old.and_then(json).map(|(_, old)| old);

@@ -1,4 +1,4 @@
-//! Draws gangs in the words of Koordinator, scheduler-plugins and Volcano, in plans whose scheduler understands all of these: drawn when
+//! Draws gangs in the words of Koordinator, scheduler-plugins, Volcano and Kubernetes, in plans whose scheduler understands all of these: drawn when
 //! all else is, so that other plans are as they were.
 
 use super::{Acts, Dice};
@@ -34,10 +34,11 @@ pub(super) fn draw(dice: &mut Dice, acts: &mut Acts, queues: &[Option<String>]) 
 
 fn alone(dice: &mut Dice, number: u64, queues: &[Option<String>]) -> Gang {
     let way = dice.of(&Way::ALL);
-    let knows_modes = !matches!(way, Way::Coscheduling | Way::Volcano);
+    let knows_modes = !matches!(way, Way::Coscheduling | Way::Volcano | Way::Kubernetes);
     let one_by_one = knows_modes && dice.percent(15);
     // What is held one by one is held where nobody else sees it, and not for long.
-    let is_short = one_by_one || way != Way::Volcano && dice.percent(20);
+    let knows_times = !matches!(way, Way::Volcano | Way::Kubernetes);
+    let is_short = one_by_one || knows_times && dice.percent(20);
     let words = WordsAct {
         way,
         gang: format!("gang{number}"),

@@ -238,6 +238,10 @@ pub(super) const ROWS: &[Row] = &[
         Nothing,
         "gangs are ordered by the priority of their pods, whose templates must name the class",
     ),
+    row("PodGroup.spec.priority", Nothing, "gangs are ordered by the priority of their pods"),
+    row("PodGroup.spec.preemptionPolicy", Nothing, NO_PREEMPTION),
+    row("PodGroup.spec.disruptionMode", Nothing, NO_PREEMPTION),
+    row("PodGroup.spec.workloadRef", Nothing, "all that counts stands in the PodGroup itself"),
     row(
         "PodGroup.status.phase",
         Same,

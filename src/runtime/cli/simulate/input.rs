@@ -93,7 +93,8 @@ fn look_at_queues(arrivals: &[Arrival], notes: &mut Notes) {
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
             | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_),
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_),
         )
         | Thing::Job(_) => None,
     });
@@ -218,7 +219,8 @@ fn look(arrival: &Arrival, classes: &Classes, notes: &mut Notes) {
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
             | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_),
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_),
         ) => {}
     }
 }

@@ -52,7 +52,7 @@ pub(super) enum Sort {
 }
 
 /// Group and version of what is played.
-const KINDS: [(&str, &str, Played); 10] = [
+const KINDS: [(&str, &str, Played); 11] = [
     ("", "v1", Played::Pod),
     ("", "v1", Played::Node),
     ("batch", "v1", Played::Job),
@@ -63,6 +63,7 @@ const KINDS: [(&str, &str, Played); 10] = [
     pod_groups(System::Koordinator),
     pod_groups(System::Coscheduling),
     pod_groups(System::Volcano),
+    pod_groups(System::Kubernetes),
 ];
 
 /// The kind of a system's PodGroups.
@@ -137,6 +138,12 @@ mod tests {
             ("scheduling.x-k8s.io/v1alpha1", "PodGroup", Ok(Sort::One(Played::PodGroup(System::Coscheduling)))),
             ("scheduling.sigs.k8s.io/v1alpha1", "PodGroup", Ok(Sort::One(Played::PodGroup(System::Koordinator)))),
             ("scheduling.volcano.sh/v1beta1", "PodGroup", Ok(Sort::One(Played::PodGroup(System::Volcano)))),
+            ("scheduling.k8s.io/v1beta1", "PodGroup", Ok(Sort::One(Played::PodGroup(System::Kubernetes)))),
+            (
+                "scheduling.k8s.io/v1alpha2",
+                "PodGroup",
+                Err("\"scheduling.k8s.io/v1alpha2\" is not \"scheduling.k8s.io/v1beta1\""),
+            ),
             ("scheduling.run.ai/v2alpha2", "PodGroup", Ok(Sort::Other("PodGroup of scheduling.run.ai".to_owned()))),
             ("gangline.dev/v1beta9", "TaskGroup", Err("\"gangline.dev/v1beta9\" is not \"gangline.dev/v1alpha1\"")),
             ("gangline.dev", "TaskGroup", Err("\"gangline.dev\" is not \"gangline.dev/v1alpha1\"")),

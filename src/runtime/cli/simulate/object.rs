@@ -254,7 +254,8 @@ fn body(kind: Kind, object: &Value) -> Result<Thing, Vec<String>> {
         | Body::Namespace(_)
         | Body::KoordinatorPodGroup(_)
         | Body::CoschedulingPodGroup(_)
-        | Body::VolcanoPodGroup(_) => {}
+        | Body::VolcanoPodGroup(_)
+        | Body::KubernetesPodGroup(_) => {}
     }
     Ok(Thing::Object(body))
 }
@@ -304,7 +305,8 @@ fn has_ended(object: &Value, what: &Thing) -> bool {
             | Body::Namespace(_)
             | Body::KoordinatorPodGroup(_)
             | Body::CoschedulingPodGroup(_)
-            | Body::VolcanoPodGroup(_),
+            | Body::VolcanoPodGroup(_)
+            | Body::KubernetesPodGroup(_),
         ) => false,
     }
 }

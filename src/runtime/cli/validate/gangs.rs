@@ -80,6 +80,7 @@ fn pod_groups(input: &Input) -> BTreeMap<(System, Key), (Found, Site<'_>)> {
         Thing::Object(Body::KoordinatorPodGroup(group)) => Some((System::Koordinator, pod_group::read(group)?)),
         Thing::Object(Body::CoschedulingPodGroup(group)) => Some((System::Coscheduling, pod_group::read(group)?)),
         Thing::Object(Body::VolcanoPodGroup(group)) => Some((System::Volcano, pod_group::read(group)?)),
+        Thing::Object(Body::KubernetesPodGroup(group)) => Some((System::Kubernetes, pod_group::read(group)?)),
         Thing::Object(_) | Thing::Job(_) => None,
     };
     let read = |arrival| {

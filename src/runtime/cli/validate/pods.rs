@@ -48,7 +48,8 @@ impl<'a> Pods<'a> {
                 | Body::Namespace(_)
                 | Body::KoordinatorPodGroup(_)
                 | Body::CoschedulingPodGroup(_)
-                | Body::VolcanoPodGroup(_),
+                | Body::VolcanoPodGroup(_)
+                | Body::KubernetesPodGroup(_),
             ) => {
                 return None;
             }

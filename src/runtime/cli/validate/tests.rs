@@ -75,6 +75,22 @@ fn pod_groups_of_volcano_are_looked_at_too() {
     assert!(refused.iter().any(|line| line.contains(expected)), "{refused:#?}");
 }
 
+/// As above, of Kubernetes' own, which pods name by a field.
+#[test]
+fn pod_groups_of_kubernetes_are_looked_at_too() {
+    let kind = "apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup";
+    let named = job("j", 3, "labels: {a: b}", &format!("{OURS}, schedulingGroup: {{podGroupName: g}}"));
+    let said = |spec: &str| {
+        let objects = [format!("{{{kind}, metadata: {{name: g}}, spec: {{{spec}}}}}"), named.clone()].join("\n---\n");
+        let answer = understood(&[("f.yaml", &objects)], &[Dialect::Kubernetes]);
+        answer.findings.iter().map(|finding| finding.text().trim_end().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(said("schedulingPolicy: {gang: {minCount: 3}}"), Vec::<String>::new());
+    let refused = said("schedulingPolicy: {gang: {minCount: 3}}, schedulingConstraints: {topology: [{key: rack}]}");
+    let expected = "error: PodGroup g: spec.schedulingConstraints: is not supported yet";
+    assert!(refused.iter().any(|line| line.contains(expected)), "{refused:#?}");
+}
+
 /// What we ship is right, and most of it without a warning.
 #[test]
 fn every_example_is_valid() {

@@ -76,6 +76,7 @@ pub(super) fn read(system: System, entries: &[Entry], reader: &mut Reader) -> Ve
                     System::Koordinator => "Koordinator",
                     System::Coscheduling => "scheduler-plugins",
                     System::Volcano => "Volcano",
+                    System::Kubernetes => "Kubernetes",
                 };
                 reader.wrong(entry.at, format!("unknown field {:?} of the CoschedulingArgs of {of}", entry.key));
             }

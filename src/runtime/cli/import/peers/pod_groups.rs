@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Pod;
+use k8s_openapi::api::core::v1::{Pod, PodSchedulingGroup, PodSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 use serde_json::Value;
 
@@ -18,7 +18,7 @@ use crate::runtime::cli::simulate::read::field_of;
 use crate::runtime::cli::simulate::typed;
 use crate::runtime::cli::source::{Is, Node};
 use crate::shim::dialect;
-use crate::shim::dialect::pod_group::{self, Coscheduling, Family, Koordinator, PodGroup, System, Volcano};
+use crate::shim::dialect::pod_group::{self, Coscheduling, Family, Koordinator, Kubernetes, PodGroup, System, Volcano};
 use crate::shim::queue::{IMPLICIT, parent};
 
 /// Where an object is that does not say it, as `kubectl apply` has it.
@@ -40,6 +40,7 @@ pub(super) fn tell(object: &Object, wait_seconds: u32, made: &mut Made<'_>) -> O
         Some(System::Koordinator) => tell_one::<Koordinator>(object, wait_seconds, made),
         Some(System::Coscheduling) => tell_one::<Coscheduling>(object, wait_seconds, made),
         Some(System::Volcano) => tell_one::<Volcano>(object, wait_seconds, made),
+        Some(System::Kubernetes) => tell_one::<Kubernetes>(object, wait_seconds, made),
         None => {
             let known = System::ALL.map(System::api_version).join(", ");
             let problem = format!("PodGroup of apiVersion {:?} is not read; those of {known} are", object.api_version);
@@ -132,6 +133,9 @@ const fn read_of(system: System) -> &'static [&'static str] {
     match system {
         System::Koordinator | System::Coscheduling => &["minMember", "scheduleTimeoutSeconds"],
         System::Volcano => &["minMember", "minTaskMember", "queue", "networkTopology", "subGroupPolicy"],
+        System::Kubernetes => {
+            &["schedulingPolicy", "schedulingConstraints", "resourceClaims", "parentCompositePodGroupName"]
+        }
     }
 }
 
@@ -140,6 +144,7 @@ const fn left_out(system: System) -> &'static [&'static str] {
     match system {
         System::Koordinator | System::Coscheduling => &["minResources"],
         System::Volcano => &["minResources", "priorityClassName"],
+        System::Kubernetes => &["workloadRef", "disruptionMode", "priorityClassName", "priority", "preemptionPolicy"],
     }
 }
 
@@ -165,12 +170,14 @@ fn title(metadata: &ObjectMeta) -> String {
 /// A pod that names the object, and says nothing else.
 fn naming(system: System, metadata: &ObjectMeta) -> Pod {
     let said = Some(BTreeMap::from([(system.key().to_owned(), metadata.name.clone().unwrap_or_default())]));
-    let (labels, annotations) = match system {
-        System::Koordinator | System::Coscheduling => (said, None),
-        System::Volcano => (None, said),
+    let (labels, annotations, scheduling_group) = match system {
+        System::Koordinator | System::Coscheduling => (said, None, None),
+        System::Volcano => (None, said, None),
+        System::Kubernetes => (None, None, Some(PodSchedulingGroup { pod_group_name: metadata.name.clone() })),
     };
     let namespace = metadata.namespace.clone();
-    Pod { metadata: ObjectMeta { labels, annotations, namespace, ..ObjectMeta::default() }, ..Pod::default() }
+    let metadata = ObjectMeta { labels, annotations, namespace, ..ObjectMeta::default() };
+    Pod { metadata, spec: Some(PodSpec { scheduling_group, ..PodSpec::default() }), status: None }
 }
 
 /// What the TaskGroup says.
@@ -216,7 +223,7 @@ mod tests {
 
     use super::*;
     use crate::runtime::cli::import::equivalents;
-    use crate::shim::dialect::pod_group::{NetworkTopology, PodGroupSpec};
+    use crate::shim::dialect::pod_group::{NetworkTopology, PodGroupSpec, SchedulingPolicy};
 
     #[test]
     fn every_field_of_a_spec_is_read_or_told() {
@@ -228,6 +235,10 @@ mod tests {
             min_task_member: Some(BTreeMap::new()),
             network_topology: Some(NetworkTopology::default()),
             sub_group_policy: Some(Vec::new()),
+            scheduling_policy: Some(SchedulingPolicy::default()),
+            scheduling_constraints: Some(Value::Null),
+            resource_claims: Some(Vec::new()),
+            parent_composite_pod_group_name: Some(String::new()),
         };
         let spec = serde_json::to_value(spec).expect("it is JSON");
         let fields: BTreeSet<&str> = spec.as_object().expect("fields").keys().map(String::as_str).collect();

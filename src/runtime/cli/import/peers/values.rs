@@ -62,6 +62,7 @@ pub(super) fn speak(systems: &BTreeSet<System>, made: &mut Made<'_>) {
         System::Koordinator => "koordinator",
         System::Coscheduling => "coscheduling",
         System::Volcano => "volcano",
+        System::Kubernetes => "kubernetes",
     };
     for system in systems.iter().filter(|system| system.lets_in()) {
         made.report.look_up("PodGroup.status.phase", "config.dialects", word(system));

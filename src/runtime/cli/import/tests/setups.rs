@@ -251,6 +251,14 @@ items:
   kind: PodGroup
   metadata: {name: mpi}
   spec: {minMember: 4, queue: team, minResources: {cpu: 4}, priorityClassName: high}
+- apiVersion: scheduling.k8s.io/v1beta1
+  kind: PodGroup
+  metadata: {name: own}
+  spec: {schedulingPolicy: {gang: {minCount: 5}}, disruptionMode: {all: {}}}
+- apiVersion: scheduling.k8s.io/v1beta1
+  kind: PodGroup
+  metadata: {name: rack}
+  spec: {schedulingPolicy: {basic: {}}, schedulingConstraints: {topology: [{key: rack}]}}
 ";
 
 /// Each is read by the functions that the scheduler reads it with.
@@ -260,7 +268,7 @@ fn of_each_pod_group_it_is_said_what_becomes_of_it() {
     assert_eq!(imported.queues.len(), 0);
     assert_eq!(
         config(&imported),
-        serde_json::json!({"dialects": ["yunikorn", "koordinator", "coscheduling", "volcano"]})
+        serde_json::json!({"dialects": ["yunikorn", "koordinator", "coscheduling", "volcano", "kubernetes"]})
     );
     let becomes = "TaskGroup of its name, when a pod names it";
     let expected = [
@@ -269,18 +277,24 @@ fn of_each_pod_group_it_is_said_what_becomes_of_it() {
             "default/gang-a: {becomes}: minMember 2, waitTimeoutSeconds 600, started together with all of default/gang-a default/gang-b"
         ),
         format!("default/mpi: {becomes}: minMember 4, queue root.team"),
+        format!("default/own: {becomes}: minMember 5"),
     ];
     assert_eq!(notes(&imported, Fate::Read), expected);
     let refused = notes(&imported, Fate::Refused);
-    assert_eq!(refused.len(), 2, "{refused:#?}");
+    assert_eq!(refused.len(), 3, "{refused:#?}");
+    assert!(refused[2].contains("default/rack: is not supported yet"), "{refused:#?}");
     assert!(
         refused[0].starts_with("f.yaml: line 22, column ") && refused[0].contains("is not supported yet"),
         "{refused:#?}"
     );
     assert!(refused[1].starts_with("f.yaml: line 23, column 21: default/late: must be a number"), "{refused:#?}");
     let lost = words(&imported);
-    for word in ["PodGroup.spec.minResources", "PodGroup.spec.priorityClassName", "PodGroup.metadata.deletionTimestamp"]
-    {
+    for word in [
+        "PodGroup.spec.minResources",
+        "PodGroup.spec.priorityClassName",
+        "PodGroup.spec.disruptionMode",
+        "PodGroup.metadata.deletionTimestamp",
+    ] {
         assert!(lost.contains(&format!("Lost {word}")), "{word}: {lost:#?}");
     }
     let otherwise = notes(&imported, Fate::Different);
