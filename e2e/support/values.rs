@@ -80,6 +80,17 @@ const ARRIVE: &[(&str, &str)] = &[
         "config.dialects={koordinator,volcano}",
         "{apiGroups: [\"scheduling.sigs.k8s.io\",\"scheduling.volcano.sh\"], apiVersions:",
     ),
+    (
+        "config.dialects={kubernetes}",
+        "apiGroups: [scheduling.k8s.io]\n    resources: [podgroups]\n    verbs: [list, watch]\n",
+    ),
+    (
+        "config.dialects={kubernetes}",
+        "apiGroups: [scheduling.k8s.io]\n    resources: [podgroups/status]\n    verbs: [patch]",
+    ),
+    ("config.dialects={kubernetes}", "resources: [taskgroups]\n    verbs: [patch]"),
+    ("config.dialects={kubernetes}", "name: gangline-self-restraint-taskgroups"),
+    ("config.dialects={kubernetes}", "owner.apiVersion.startsWith('scheduling.k8s.io/')"),
     ("config.defaultWaitTimeout=1h30m", "defaultWaitTimeout: 1h30m"),
     ("config.maxPlaceholders=7", "maxPlaceholders: 7"),
     ("config.submitters=true", "submitters: true"),
