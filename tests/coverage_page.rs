@@ -33,6 +33,7 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_lost_again", "src/core/gang/reserve.rs"),
     ("spec_modes", "src/core/gang/reserve.rs, src/core/place/plan.rs"),
     ("spec_namespaces", "src/core/model/namespaces.rs, src/core/facts/namespaces.rs"),
+    ("spec_native", "src/shim/dialect/kubernetes.rs, src/controller/declare.rs"),
     ("spec_order", "src/core/order"),
     ("spec_ordinary", "src/core/model/membership.rs"),
     ("spec_originators", "src/core/gang/judge.rs"),

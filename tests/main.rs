@@ -63,6 +63,7 @@ mod spec_loss;
 mod spec_lost_again;
 mod spec_modes;
 mod spec_namespaces;
+mod spec_native;
 mod spec_order;
 mod spec_ordinary;
 mod spec_originators;

@@ -196,7 +196,7 @@ codes! {
         "The pod uses a constraint that this version does not honour; the message names the field.";
     DialectNotSupported, Change, Warning,
         "The pod has a marker that makes it a member of a gang of another system (KAI, Kueue, a Job of Volcano's; YuniKorn, \
-         Koordinator, scheduler-plugins or Volcano where dialects leave them out), which is not understood. The message names the marker: make a TaskGroup of the gang and label \
+         Koordinator, scheduler-plugins, Volcano or Kubernetes itself where dialects leave them out), which is not understood. The message names the marker: make a TaskGroup of the gang and label \
          its pods, or start Gangline with --ignore-foreign-markers, so that such pods are placed one by one.";
     InvalidDeclaration, Change, Warning,
         "The pod's labels or annotations in the words of another system (YuniKorn, Koordinator), or the PodGroup that it names, are wrong; \
