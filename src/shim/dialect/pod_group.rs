@@ -104,7 +104,7 @@ impl System {
     pub const fn has_annotations(self) -> bool {
         match self {
             Self::Koordinator => true,
-            Self::Coscheduling | Self::Volcano => false,
+            Self::Coscheduling | Self::Volcano | Self::Kubernetes => false,
         }
     }
 
