@@ -95,6 +95,7 @@ fn gang(name: &str, min_member: u32, shape: &Arc<Shape>) -> Event {
         errors: Vec::new(),
         remembered: Remembered::default(),
         terminating: false,
+        awaits_edit: false,
     };
     Event::Group(Key::new("ns", name), Box::new(spec))
 }

@@ -80,7 +80,7 @@ fn every_call() -> Vec<Op> {
         Op::PatchQueueStatus { queue: "q".into(), uid: uid(), status: Box::default() },
         Op::CreateEvent(Box::default()),
         Op::CreateTaskGroup(Box::new(TaskGroup::new("g", TaskGroupSpec::default()))),
-        Op::EditTaskGroup { group: key(), uid: uid(), edit: Default::default() },
+        Op::EditTaskGroup { group: key(), uid: uid(), generation: 1, edit: Default::default() },
         Op::PatchPodGroupStatus {
             system: System::Koordinator,
             group: key(),

@@ -2,13 +2,16 @@
 //! followed, and says so where it cannot.
 
 use gangline::api::task_group::{MatchPolicy, Mode};
+use gangline::core::codes::Code;
+use gangline::shim::observation::WatchFact;
 use gangline::shim::op::{Call, GroupEdit, Kind, Op};
 use serde_json::{Value, json};
 
-use crate::spec_koordinator::{adjusted, made, see};
+use crate::spec_koordinator::{adjusted, made, see, why};
 use crate::spec_ordinary::as_bound;
-use crate::spec_pod_groups::{KOORDINATOR_LABEL, LABEL, annotated, cluster, pod_group, pods};
+use crate::spec_pod_groups::{KOORDINATOR_LABEL, LABEL, annotated, cluster, gone, pod_group, pods, speaking};
 use crate::spec_yunikorn::{bound, run};
+use crate::support::driven::{Driven, node};
 
 const KIND: Kind = Kind::KoordinatorPodGroup;
 
@@ -104,4 +107,107 @@ fn what_a_pod_group_cannot_say_is_left_as_it_is() {
     let [edit] = edits(&calls)[..] else { panic!("edited once") };
     assert_eq!((edit.min_member, edit.total_member, edit.mode, edit.match_policy), (4, 6, None, None));
     assert_eq!(bound(&calls).len(), 0);
+}
+
+/// The TaskGroup that was made of a PodGroup of three, with two of its pods that wait.
+fn made_of_three(driven: &mut Driven) -> Value {
+    driven.upsert(KIND, &pod_group("g", &json!({"minMember": 3})));
+    see(driven, &pods(KOORDINATOR_LABEL, "g", 2));
+    let mut group = serde_json::to_value(made(&run(driven, 5))[0]).expect("it is JSON");
+    group["metadata"]["generation"] = json!(1);
+    driven.upsert(Kind::TaskGroup, &group);
+    group
+}
+
+/// ADR 38: no gang starts by a number that is known to be out of date, nor by the next one before the API server has it: a process that
+/// ends in between would leave a gang in part. Each pod says what is waited for.
+#[test]
+fn a_gang_whose_pod_group_was_just_edited_starts_when_its_task_group_is() {
+    for now in [2, 4] {
+        let mut driven = cluster();
+        let group = made_of_three(&mut driven);
+        driven.upsert(KIND, &pod_group("g", &json!({"minMember": now})));
+        see(&mut driven, &pods(KOORDINATOR_LABEL, "g", 4)[2..]);
+        // A status that is written meanwhile shows the TaskGroup as it was.
+        let mut touched = group.clone();
+        touched["status"] = json!({"message": "as it was"});
+        driven.upsert(Kind::TaskGroup, &touched);
+        driven.wait(5_000);
+        let calls = driven.taken();
+        assert_eq!((bound(&calls).len(), adjusted(&calls).len()), (0, 0));
+        assert_eq!(why(&driven.controller, "g-3"), Some(Code::WaitingForTaskGroups));
+        let edit = edits(&calls)[0].clone();
+        assert_eq!(edit.min_member, now);
+        calls.iter().for_each(|call| driven.grant_one(call));
+        driven.upsert(Kind::TaskGroup, &after(&group, &edit, 2));
+        let calls = run(&mut driven, 5);
+        assert_eq!((bound(&calls).len(), edits(&calls).len()), (4, 0), "{now}");
+    }
+}
+
+/// As above: what was edited while nobody waited is heeded by those who come, and what is edited back is no edit any more.
+#[test]
+fn an_edit_that_nobody_waited_for_is_heeded_by_who_comes() {
+    for (now, starts) in [(5, 0), (3, 3)] {
+        let mut driven = cluster();
+        made_of_three(&mut driven);
+        pods(KOORDINATOR_LABEL, "g", 2).iter().for_each(|pod| gone(&mut driven, Kind::Pod, pod));
+        run(&mut driven, 5);
+        driven.upsert(KIND, &pod_group("g", &json!({"minMember": 5})));
+        driven.upsert(KIND, &pod_group("g", &json!({"minMember": now})));
+        let pods: Vec<_> = pods(KOORDINATOR_LABEL, "g", 3).iter().map(|pod| driven.seen(Kind::Pod, pod)).collect();
+        pods.into_iter().for_each(|pod| driven.fact(Kind::Pod, WatchFact::Upsert(pod)));
+        driven.step();
+        driven.wait(1_000);
+        assert_eq!(bound(&driven.taken()).len(), starts, "{now}");
+    }
+}
+
+/// As above, in a process that has just begun: in whichever order the three kinds are listed.
+#[test]
+fn an_edit_is_heeded_in_whichever_order_kinds_are_listed() {
+    let mut group = made_of_three(&mut cluster());
+    (group["metadata"]["uid"], group["metadata"]["namespace"]) = (json!("of-g"), json!("ns"));
+    let edited = pod_group("g", &json!({"minMember": 5}));
+    let pods = pods(KOORDINATOR_LABEL, "g", 3);
+    let kinds = [Kind::Pod, Kind::TaskGroup, KIND];
+    let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
+    for order in orders.map(|order| order.map(|place| kinds[place])) {
+        let mut driven = speaking();
+        let node = node("n1");
+        let objects = [(Kind::Node, &node), (Kind::TaskGroup, &group), (KIND, &edited)];
+        let of_pods = pods.iter().map(|pod| (Kind::Pod, pod));
+        let objects: Vec<_> = objects.into_iter().chain(of_pods).collect();
+        let others = Kind::ALL.into_iter().filter(|kind| !order.contains(kind));
+        driven.list_in(others.chain(order), &objects);
+        driven.wait(1_000);
+        let calls = driven.taken();
+        assert_eq!((bound(&calls).len(), edits(&calls).len()), (0, 1), "{order:?}");
+    }
+}
+
+/// 01, 1.2.4: of a gang that has started nothing is edited, in whichever order a process that begins learns of it.
+#[test]
+fn of_a_gang_that_has_started_nothing_is_edited_by_a_process_that_begins() {
+    let mut first = cluster();
+    let mut group = made_of_three(&mut first);
+    let three = pods(KOORDINATOR_LABEL, "g", 3);
+    see(&mut first, &three[2..]);
+    let bound_pods = as_bound(&three, &run(&mut first, 5));
+    (group["metadata"]["uid"], group["metadata"]["namespace"]) = (json!("of-g"), json!("ns"));
+    group["status"] = json!({"applicationState": "Running", "incarnation": 1, "observedGeneration": 1});
+    let edited = pod_group("g", &json!({"minMember": 5}));
+    let fourth = pods(KOORDINATOR_LABEL, "g", 4).remove(3);
+    let kinds = [Kind::Pod, Kind::TaskGroup, KIND];
+    for order in [[2, 0, 1], [0, 2, 1], [1, 0, 2]].map(|order| order.map(|place| kinds[place])) {
+        let mut driven = speaking();
+        let node = node("n1");
+        let objects = [(Kind::Node, &node), (Kind::TaskGroup, &group), (KIND, &edited), (Kind::Pod, &fourth)];
+        let of_pods = bound_pods.iter().map(|pod| (Kind::Pod, pod));
+        let objects: Vec<_> = objects.into_iter().chain(of_pods).collect();
+        let others = Kind::ALL.into_iter().filter(|kind| !order.contains(kind));
+        driven.list_in(others.chain(order), &objects);
+        let calls = run(&mut driven, 5);
+        assert_eq!((bound(&calls).len(), edits(&calls).len()), (1, 0), "the fourth is an ordinary pod: {order:?}");
+    }
 }

@@ -24,9 +24,14 @@ pub(super) const BOTH: [(Kind, &str, &str); 2] = [
     (Kind::KoordinatorPodGroup, KOORDINATOR_LABEL, "scheduling.sigs.k8s.io"),
 ];
 
+/// Of one that has seen nothing.
+pub(super) fn speaking() -> Driven {
+    Driven::speaking(&[Dialect::YuniKorn, Dialect::Koordinator, Dialect::Coscheduling])
+}
+
 /// In an empty cluster with a node of 16 cpu.
 pub(super) fn cluster() -> Driven {
-    let mut driven = Driven::speaking(&[Dialect::YuniKorn, Dialect::Koordinator, Dialect::Coscheduling]);
+    let mut driven = speaking();
     driven.list(&[(Kind::Node, &node("n1"))]);
     driven
 }
@@ -430,31 +435,6 @@ fn a_task_group_whose_pod_group_is_another_one_counts_as_gone() {
     }
 }
 
-/// As above: no gang starts by a number that is known to be out of date, before the API server has the next one.
-#[test]
-fn a_gang_whose_pod_group_was_just_raised_does_not_start_by_the_number_before() {
-    for (kind, label, _) in BOTH {
-        let mut driven = cluster();
-        driven.upsert(kind, &pod_group("g", &json!({"minMember": 3})));
-        let pods = pods(label, "g", 5);
-        see(&mut driven, &pods[..2]);
-        let calls = run(&mut driven, 5);
-        let mut group = serde_json::to_value(made(&calls)[0]).expect("it is JSON");
-        driven.upsert(kind, &pod_group("g", &json!({"minMember": 5})));
-        // A status that is written meanwhile shows the TaskGroup as it was.
-        group["status"] = json!({"message": "as it was"});
-        driven.upsert(Kind::TaskGroup, &group);
-        see(&mut driven, &pods[2..4]);
-        driven.wait(2_000);
-        let calls = driven.taken();
-        assert_eq!((bound(&calls).len(), adjusted(&calls).len()), (0, 0));
-        assert_eq!(calls.iter().find_map(edit), Some((5, Some(600))));
-        calls.iter().filter(|call| edit(call).is_none()).for_each(|call| driven.grant_one(call));
-        see(&mut driven, &pods[4..]);
-        assert_eq!(bound(&run(&mut driven, 5)).len(), 5, "and it starts by the next one");
-    }
-}
-
 /// An edit that the API server refuses since the gang has just started is not told, and not tried again.
 #[test]
 fn an_edit_that_comes_too_late_leaves_nothing_behind() {
@@ -557,8 +537,8 @@ fn an_edit_of_a_pod_group_before_the_start_is_one_of_its_task_group() {
 
 /// What an edit of a TaskGroup asks for.
 pub(super) fn edit(call: &Call) -> Option<(u32, Option<u32>)> {
-    if let Op::EditTaskGroup { min_member, wait_timeout_seconds, .. } = &call.op {
-        Some((*min_member, *wait_timeout_seconds))
+    if let Op::EditTaskGroup { edit, .. } = &call.op {
+        Some((edit.min_member, edit.wait_timeout_seconds))
     } else {
         None
     }

@@ -37,6 +37,8 @@ pub(super) struct Declarations {
     different: BTreeSet<(Key, AskId)>,
     /// What was last told of the object of which each is made.
     told: BTreeMap<Key, Text>,
+    /// Those of which the core knows that they are edited before their gang starts.
+    behind: BTreeSet<Key>,
 }
 
 /// Where a pod stands among those that declare a TaskGroup: whether it says that its gang has timed out, and its name. Of one that
@@ -58,8 +60,8 @@ enum Says {
 const ASKED: usize = 8;
 
 impl Declarations {
-    /// A pod declares these from now on, in this place, and no others. Returns what is new of what it says, and what nobody
-    /// declares any more.
+    /// A pod declares these from now on, in this place, and no others. Returns what is new of what it says, and of what another pod
+    /// is the first, or nobody.
     fn note(&mut self, ask: AskId, declared: Option<(Place, &[Key])>) -> (Says, Vec<Key>) {
         if let (Some((was, before)), Some((is, groups))) = (self.by_pod.get(&ask), &declared)
             && was == is
@@ -81,31 +83,42 @@ impl Declarations {
             }
             (Some(_) | None, Some(_)) => Says::New,
         };
-        let mut over = Vec::new();
+        let mut turned = Vec::new();
         for (place, group) in before.iter().flat_map(|(place, before)| before.iter().map(move |group| (place, group))) {
             let pods = self.by_group.entry(group.clone()).or_default();
+            let was_first = pods.first().is_some_and(|(_, first)| *first == ask);
             pods.remove(&(place.clone(), ask));
-            if groups.contains(group) {
-                continue;
+            if was_first {
+                turned.push(group.clone());
             }
-            self.different.remove(&(group.clone(), ask));
-            if pods.is_empty() {
-                self.by_group.remove(group);
-                over.push(group.clone());
+            if !groups.contains(group) {
+                self.different.remove(&(group.clone(), ask));
+                if pods.is_empty() {
+                    self.by_group.remove(group);
+                }
             }
         }
         if let Some((place, groups)) = declared {
             for group in groups {
-                self.by_group.entry(group.clone()).or_default().insert((place.clone(), ask));
+                let pods = self.by_group.entry(group.clone()).or_default();
+                pods.insert((place.clone(), ask));
+                if pods.first().is_some_and(|(_, first)| *first == ask) {
+                    turned.push(group.clone());
+                }
             }
             self.by_pod.insert(ask, (place, groups.to_vec()));
         }
-        (says, over)
+        (says, turned)
     }
 
-    /// How many pods declare something, and of how many objects something was told.
+    /// The pod whose declaration of a TaskGroup counts.
+    fn first(&self, key: &Key) -> Option<AskId> {
+        self.by_group.get(key)?.first().map(|(_, ask)| *ask)
+    }
+
+    /// How many pods declare something, and of how many objects something was told, or is known to the core.
     pub(super) fn len(&self) -> usize {
-        self.by_pod.len() + self.told.len()
+        self.by_pod.len() + self.told.len() + self.behind.len()
     }
 }
 
@@ -122,6 +135,7 @@ impl Controller {
             }
             Event::GroupGone(key) => {
                 self.declarations.different.retain(|(other, _)| other != key);
+                self.declarations.behind.remove(key);
                 self.want_declared(key);
             }
             Event::Queue(..)
@@ -171,9 +185,7 @@ impl Controller {
             self.outbox.cancel(Slot::Status, &Target::PodGroup(system, key.clone()));
         }
         self.want_declared(key);
-        if let Some((_, spec)) = self.edited(key) {
-            self.events.push(Event::Group(key.clone(), spec));
-        }
+        self.hold_back(key);
         self.compare_with_declared(key);
         self.tell_of_object(key);
         self.let_in(system, key);
@@ -208,21 +220,43 @@ impl Controller {
         }
     }
 
-    /// A TaskGroup counts with what the object says of which it was made, also before the API server has it so: no gang starts by a
-    /// number that is known to be out of date.
-    pub(super) fn follow_object(&self, event: &mut Event) {
-        if let Event::Group(key, spec) | Event::GroupRead(key, spec) = event
-            && let Some((_, edited)) = self.edited(key)
-        {
-            (spec.min_member, spec.total_member) = (edited.min_member, edited.total_member);
-            (spec.mode, spec.match_policy, spec.timeouts) = (edited.mode, edited.match_policy, edited.timeouts);
+    /// No gang starts by what is known to be out of date, nor by what the API server does not have yet: with a TaskGroup the core
+    /// hears whether it is edited first.
+    pub(super) fn follow_object(&mut self, event: &mut Event) {
+        if let Event::Group(key, spec) | Event::GroupRead(key, spec) = event {
+            spec.awaits_edit = self.is_behind(key);
+            self.note_behind(key, spec.awaits_edit);
         }
+    }
+
+    /// The same when something else was seen than the TaskGroup.
+    fn hold_back(&mut self, key: &Key) {
+        let Some(made) = self.ledger.group(key).and_then(|facts| facts.made_of.as_ref()) else { return };
+        let awaits_edit = self.is_behind(key);
+        if awaits_edit != self.declarations.behind.contains(key) {
+            let spec = Box::new(GroupSpec { awaits_edit, ..(*made.spec).clone() });
+            self.events.push(Event::Group(key.clone(), spec));
+            self.note_behind(key, awaits_edit);
+        }
+    }
+
+    fn note_behind(&mut self, key: &Key, is_behind: bool) {
+        if is_behind {
+            self.declarations.behind.insert(key.clone());
+        } else {
+            self.declarations.behind.remove(key);
+        }
+    }
+
+    /// Whether the object of which a TaskGroup was made says something else than it, which is more than a time.
+    fn is_behind(&self, key: &Key) -> bool {
+        self.followed(key).is_some_and(|(made, _, spec)| !made.spec.differs_in_timeouts_only(&spec))
     }
 
     /// An object that pods name is wrong, so that nothing is made of it, or is read otherwise than it is written: the first of them
     /// says so, once.
     fn tell_of_object(&mut self, key: &Key) {
-        let first = self.declarations.by_group.get(key).and_then(BTreeSet::first).map(|(_, ask)| *ask);
+        let first = self.declarations.first(key);
         let Some((ask, (object, read))) = first.and_then(|ask| Some((ask, self.ledger.object_of(ask)?))) else {
             return;
         };
@@ -245,8 +279,12 @@ impl Controller {
 
     /// What is new of what a pod says by declaring these.
     fn note_groups(&mut self, ask: AskId, declared: Option<(Place, &[Key])>) -> Says {
-        let (says, over) = self.declarations.note(ask, declared);
-        for key in over {
+        let (says, turned) = self.declarations.note(ask, declared);
+        for key in turned {
+            self.hold_back(&key);
+            if self.declarations.by_group.contains_key(&key) {
+                continue;
+            }
             let target = Target::Group(key.clone());
             self.outbox.cancel(Slot::Declare, &target);
             self.declarations.told.remove(&key);
@@ -277,24 +315,30 @@ impl Controller {
         pods.find_map(|(_, ask)| Some((*ask, self.ledger.declared(*ask, &key.name)?)))
     }
 
-    /// A TaskGroup that was made of an object which says something else by now, as far as that can be changed: not once it has
-    /// started, and not with whom it starts, which makes another application of it. The call that changes it, and what it will be.
-    fn edited(&self, key: &Key) -> Option<(Op, Box<GroupSpec>)> {
-        let (_, first) = self.declarations.by_group.get(key)?.first()?;
-        let (facts, made, declared) = self.ledger.follows(*first, key)?;
-        let group = self.core.books.group_ids.get(key);
-        let state = group.and_then(|group| self.core.group_report(*group)).map(|report| report.state);
-        if matches!(state, Some(AppState::Resuming | AppState::Running | AppState::Waiting)) {
-            return None;
-        }
+    /// What the object of which a TaskGroup was made makes of it now, if that is something else: the TaskGroup as it is, the edit, and
+    /// what it will be. Only where the first pod that names the object says nothing itself, and not with whom it starts, which makes
+    /// another application of it.
+    fn followed(&self, key: &Key) -> Option<(&MadeOf, GroupEdit, Box<GroupSpec>)> {
+        let (made, declared) = self.ledger.follows(self.declarations.first(key)?, key)?;
         let (edit, spec) = follow(made, &declared.spec);
-        let (group, uid) = (key.clone(), facts.uid.clone());
-        (spec != made.spec).then_some((Op::EditTaskGroup { group, uid, edit }, spec))
+        (spec != made.spec).then_some((made, edit, spec))
+    }
+
+    /// The call that changes a TaskGroup as the object says now of which it was made: not once it has started.
+    fn edited(&self, key: &Key) -> Option<Op> {
+        let (made, edit, _) = self.followed(key)?;
+        let known = self.core.books.group_ids.get(key).and_then(|id| self.core.group_report(*id));
+        // What this process has not judged yet is as its status says.
+        let state =
+            known.map(|report| report.state).filter(|state| *state != AppState::New).or(made.spec.remembered.state);
+        let has_started = matches!(state, Some(AppState::Resuming | AppState::Running | AppState::Waiting));
+        let (group, uid, generation) = (key.clone(), made.spec.uid.clone(), made.spec.generation);
+        (!has_started).then_some(Op::EditTaskGroup { group, uid, generation, edit })
     }
 
     /// The TaskGroup as it is made or edited now; `None` if it is there and right, or nobody declares it any more.
     pub(super) fn make_declared(&self, key: &Key) -> Option<Op> {
-        if let Some((edit, _)) = self.edited(key) {
+        if let Some(edit) = self.edited(key) {
             return Some(edit);
         }
         let (ask, declared) = self.declared(key).filter(|_| !self.is_there(key))?;

@@ -116,7 +116,7 @@ codes! {
         "The application goes on without this TaskGroup, which it does not list or which differs from it.";
     TaskGroupNotFound, Arrivals, Warning,
         "The pod names a TaskGroup that does not exist in its namespace; it is parked.";
-    WaitingForTaskGroups, Arrivals, Warning, "TaskGroups that the gangGroup lists, or that pods of the application declare, do not exist yet, or do not list the same.";
+    WaitingForTaskGroups, Arrivals, Warning, "TaskGroups that the gangGroup lists, or that pods of the application declare, do not exist yet, or do not list the same. Or one is edited first, since the PodGroup of which it was made has been.";
     WaitingForQueues, Arrivals, Warning,
         "The cluster does not serve the kind Queue (yet), so that a queue cannot be looked up.";
     WaitingForNamespace, Arrivals, Warning,

@@ -328,6 +328,8 @@ pub struct GroupSpec {
     pub remembered: Remembered,
     /// `metadata.deletionTimestamp` is set.
     pub terminating: bool,
+    /// The object of which it was made says something else by now: it is edited before its gang starts (ADR 38).
+    pub awaits_edit: bool,
 }
 
 impl GroupSpec {
@@ -343,16 +345,10 @@ impl GroupSpec {
         self.remembered.generation != self.generation
     }
 
-    /// Whether a later spec says something else of what a TaskGroup follows that was made of another object.
-    pub fn differs_in_what_follows(&self, later: &Self) -> bool {
-        let own = (self.min_member, self.total_member, self.mode, self.match_policy, self.timeouts);
-        own != (later.min_member, later.total_member, later.mode, later.match_policy, later.timeouts)
-    }
-
     /// Whether a later spec asks for nothing new but timeouts.
     pub fn differs_in_timeouts_only(&self, later: &Self) -> bool {
-        let Self { generation, timeouts, seat_hold, remembered, .. } = later.clone();
-        Self { generation, timeouts, seat_hold, remembered, ..self.clone() } == *later
+        let Self { generation, timeouts, seat_hold, remembered, awaits_edit, .. } = later.clone();
+        Self { generation, timeouts, seat_hold, remembered, awaits_edit, ..self.clone() } == *later
     }
 }
 

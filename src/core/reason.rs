@@ -156,6 +156,11 @@ pub enum Reason {
         /// How many are listed.
         listed: u32,
     },
+    /// A TaskGroup is to be edited first, since the object of which it was made says something else by now.
+    WaitingForEdit {
+        /// Its name.
+        group: Text,
+    },
     /// It names a queue while the cluster does not serve Queues: whether it exists cannot be known.
     WaitingForQueues {
         /// The queue.
@@ -296,7 +301,7 @@ impl Reason {
     /// The reason's code on conditions and events.
     pub const fn code(&self) -> Code {
         match self {
-            Self::WaitingForTaskGroups { .. } => Code::WaitingForTaskGroups,
+            Self::WaitingForTaskGroups { .. } | Self::WaitingForEdit { .. } => Code::WaitingForTaskGroups,
             Self::WaitingForQueues { .. } => Code::WaitingForQueues,
             Self::WaitingForNamespace { .. } => Code::WaitingForNamespace,
             Self::WaitingForFirstPod => Code::WaitingForFirstPod,
@@ -338,6 +343,7 @@ impl Reason {
             // Who is first is told as numbers are: of those behind it there may be many.
             Self::WaitingForFirst(first) => Some((first.queue.clone(), None)),
             Self::WaitingForTaskGroups { .. }
+            | Self::WaitingForEdit { .. }
             | Self::WaitingForQueues { .. }
             | Self::WaitingForNamespace { .. }
             | Self::WaitingForFirstPod
@@ -365,6 +371,7 @@ impl Reason {
         match self {
             Self::WaitingForCapacity { .. } | Self::WaitingBehind { .. } => true,
             Self::WaitingForTaskGroups { .. }
+            | Self::WaitingForEdit { .. }
             | Self::WaitingForQueues { .. }
             | Self::WaitingForNamespace { .. }
             | Self::WaitingForFirstPod
@@ -407,6 +414,7 @@ impl Reason {
                 format!("{found} (gave up after {steps} attempts to place all)")
             }
             Self::WaitingForTaskGroups { .. }
+            | Self::WaitingForEdit { .. }
             | Self::WaitingForQueues { .. }
             | Self::WaitingForNamespace { .. }
             | Self::WaitingForFirstPod
@@ -438,6 +446,7 @@ impl Reason {
         match self {
             Self::Settling | Self::CreatingPlaceholders { .. } | Self::BindingPlaceholders { .. } | Self::Held => true,
             Self::WaitingForTaskGroups { .. }
+            | Self::WaitingForEdit { .. }
             | Self::WaitingForQueues { .. }
             | Self::WaitingForNamespace { .. }
             | Self::WaitingForFirstPod
@@ -469,6 +478,12 @@ impl fmt::Display for Reason {
             Self::WaitingForTaskGroups { missing, listed } => {
                 let (have, missing) = (*listed as usize - missing.len(), missing.join(", "));
                 write!(f, "{have} of {listed} TaskGroups of the gang exist and list the same; missing: {missing}")
+            }
+            Self::WaitingForEdit { group } => {
+                write!(
+                    f,
+                    "TaskGroup {group} is edited first: the PodGroup of which it was made says something else by now"
+                )
             }
             Self::WaitingForQueues { queue } => {
                 write!(f, "whether queue {queue} exists cannot be known: the cluster does not serve the kind Queue")

@@ -203,13 +203,13 @@ impl Ledger {
 
     /// What the TaskGroup of this name was made of, and that as it is declared now: where the object is there and right, and this pod
     /// names it and leaves it all to it.
-    pub fn follows(&self, ask: AskId, key: &Key) -> Option<(&GroupFacts, &MadeOf, Declared)> {
+    pub fn follows(&self, ask: AskId, key: &Key) -> Option<(&MadeOf, Declared)> {
         let facts = self.group(key)?;
         let made = facts.made_of.as_ref().filter(|made| !made.is_left)?;
         let object = self.pod(ask)?.spoken()?.refers.as_ref()?;
         let is_its = object.system == made.system && *object.name == *key.name && object.says_nothing_itself();
         let there = self.pod_group(made.system, key).filter(|there| is_its && there.uid == made.uid)?;
-        Some((facts, made, object.declared(there.found.as_ref()?).ok()?))
+        Some((made, object.declared(there.found.as_ref()?).ok()?))
     }
 
     fn found(&self, object: &Reference, namespace: &Text) -> Option<&Found> {

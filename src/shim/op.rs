@@ -73,12 +73,14 @@ pub enum Op {
     CreatePod(Box<Pod>),
     /// POST a TaskGroup that a pod declares in another system's words.
     CreateTaskGroup(Box<TaskGroup>),
-    /// PATCH (JSON) what can be changed of such a TaskGroup, with its UID: the object of which it was made has been edited.
+    /// PATCH (JSON) what can be changed of such a TaskGroup, with its UID and generation: the object of which it was made has been edited.
     EditTaskGroup {
         /// The TaskGroup.
         group: Key,
         /// Its UID.
         uid: Uid,
+        /// Its generation, since what another makes of it in the same moment is not seen yet.
+        generation: i64,
         /// What it is to say.
         edit: GroupEdit,
     },

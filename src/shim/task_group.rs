@@ -74,6 +74,7 @@ pub fn group_spec(group: &TaskGroup) -> GroupSpec {
         errors: errors.into_sorted(),
         remembered: remembered(group.status.as_ref()),
         terminating: group.metadata.deletion_timestamp.is_some(),
+        awaits_edit: false,
     }
 }
 

@@ -66,7 +66,7 @@ fn describe(op: &Op) -> Request<Vec<u8>> {
             let namespace = segment(group.metadata.namespace.as_deref().unwrap_or_default());
             json_request(Method::POST, &format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/taskgroups"), group)
         }
-        Op::EditTaskGroup { group, uid, edit } => edit_task_group(group, uid, edit),
+        Op::EditTaskGroup { group, uid, generation, edit } => edit_task_group(group, uid, *generation, edit),
         Op::GetPod { pod } => build(Method::GET, &pod_path(pod, ""), None, Vec::new()),
         Op::PatchPodCondition { pod, uid, condition } => {
             pod_status_patch(pod, &json!({"uid": &*uid.0}), &json!({"conditions": [condition]}))
@@ -92,8 +92,8 @@ fn describe(op: &Op) -> Request<Vec<u8>> {
     }
 }
 
-/// A wrong UID is a 422.
-fn edit_task_group(group: &Key, uid: &Uid, edit: &GroupEdit) -> Request<Vec<u8>> {
+/// A wrong UID or generation is a 422.
+fn edit_task_group(group: &Key, uid: &Uid, generation: i64, edit: &GroupEdit) -> Request<Vec<u8>> {
     let GroupEdit { min_member, total_member, mode, match_policy, wait_timeout_seconds } = edit;
     let fields = [
         ("minMember", Some(json!(min_member))),
@@ -105,7 +105,10 @@ fn edit_task_group(group: &Key, uid: &Uid, edit: &GroupEdit) -> Request<Vec<u8>>
     let add = |(field, value): (&str, Option<Value>)| {
         value.map(|value| json!({"op": "add", "path": format!("/spec/{field}"), "value": value}))
     };
-    let mut patch = vec![json!({"op": "test", "path": "/metadata/uid", "value": &*uid.0})];
+    let mut patch = vec![
+        json!({"op": "test", "path": "/metadata/uid", "value": &*uid.0}),
+        json!({"op": "test", "path": "/metadata/generation", "value": generation}),
+    ];
     patch.extend(fields.into_iter().filter_map(add));
     let (namespace, name) = (segment(&group.namespace), segment(&group.name));
     let path = format!("/apis/{GROUP}/{VERSION}/namespaces/{namespace}/taskgroups/{name}");

@@ -73,6 +73,7 @@ fn of_pod_groups_and_of_what_is_made_of_them_as_much_is_written_as_may_be() {
             Op::EditTaskGroup {
                 group: Key::new("data", "g"),
                 uid: uid(),
+                generation: 2,
                 edit: GroupEdit {
                     min_member: 3,
                     total_member: 4,
@@ -85,6 +86,7 @@ fn of_pod_groups_and_of_what_is_made_of_them_as_much_is_written_as_may_be() {
              application/json-patch+json",
             json!([
                 {"op": "test", "path": "/metadata/uid", "value": "c4f15988"},
+                {"op": "test", "path": "/metadata/generation", "value": 2},
                 {"op": "add", "path": "/spec/minMember", "value": 3},
                 {"op": "add", "path": "/spec/totalMember", "value": 4},
                 {"op": "add", "path": "/spec/mode", "value": "NonStrict"},
@@ -140,11 +142,12 @@ fn of_pod_groups_and_of_what_is_made_of_them_as_much_is_written_as_may_be() {
 fn of_volcanos_pod_groups_no_more_is_written_either() {
     let (group, uid) = (|| Key::new("data", "g"), || Uid::new("c4f15988"));
     let edit = GroupEdit { min_member: 3, total_member: 3, ..GroupEdit::default() };
-    let edit = Op::EditTaskGroup { group: group(), uid: uid(), edit };
+    let edit = Op::EditTaskGroup { group: group(), uid: uid(), generation: 2, edit };
+    let of_generation = json!({"op": "test", "path": "/metadata/generation", "value": 2});
     let test = json!({"op": "test", "path": "/metadata/uid", "value": "c4f15988"});
     let (_, body) = text(&edit);
     let of_spec = |field: &str| json!({"op": "add", "path": format!("/spec/{field}"), "value": 3});
-    assert_eq!(body, json!([test, of_spec("minMember"), of_spec("totalMember")]));
+    assert_eq!(body, json!([test, of_generation, of_spec("minMember"), of_spec("totalMember")]));
     let status = PodGroupStatus { phase: "Inqueue".to_owned(), ..Default::default() };
     let system = System::Volcano;
     let (head, body) = text(&Op::PatchPodGroupStatus { system, group: group(), uid: uid(), status, is_first: false });

@@ -69,11 +69,7 @@ impl Api {
                 let key = Key::new(namespace.unwrap_or_default(), name.unwrap_or_default());
                 self.create(&key, Body::TaskGroup(Arc::new((**group).clone())), now)
             }
-            Op::EditTaskGroup { group, uid, edit } => self.change(Kind::TaskGroup, group, uid, |body| {
-                if let Body::TaskGroup(group) = body {
-                    edit_spec(&mut Arc::make_mut(group).spec, edit);
-                }
-            }),
+            Op::EditTaskGroup { group, uid, generation, edit } => self.edit_task_group(group, (uid, *generation), edit),
             Op::GetPod { pod } => return self.get_pod(pod),
             Op::PatchPodCondition { pod, uid, condition } => self.change_pod(pod, |pod| {
                 expect_uid(pod, uid, 422, "Invalid")?;
@@ -336,6 +332,18 @@ impl Api {
         let mut new = old.clone();
         change(&mut new);
         self.put_changed(key, new)
+    }
+
+    fn edit_task_group(&mut self, group: &Key, (uid, generation): (&Uid, i64), edit: &GroupEdit) -> Answer {
+        let there = self.store.get(Kind::TaskGroup, group).map(metadata);
+        if there.is_some_and(|there| there.generation != Some(generation)) {
+            return Err(refused(422, "Invalid"));
+        }
+        self.change(Kind::TaskGroup, group, uid, |body| {
+            if let Body::TaskGroup(group) = body {
+                edit_spec(&mut Arc::make_mut(group).spec, edit);
+            }
+        })
     }
 
     /// Stores what became of an object, if that is allowed; nothing, where nothing differs.

@@ -58,7 +58,7 @@ impl Process {
             }
             Op::CreateEvent(event) => self.judge_event(event),
             Op::CreateTaskGroup(group) => self.judge_declared(group),
-            Op::EditTaskGroup { group, uid, edit } => {
+            Op::EditTaskGroup { group, uid, edit, .. } => {
                 self.judge_uid(Kind::TaskGroup, group, uid)?;
                 self.judge_edit(group, uid, edit)
             }

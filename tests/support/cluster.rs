@@ -197,6 +197,7 @@ impl Cluster {
             errors: Vec::new(),
             remembered: Remembered::default(),
             terminating: false,
+            awaits_edit: false,
         }
     }
 

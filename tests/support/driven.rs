@@ -60,7 +60,12 @@ impl Driven {
 
     /// Every kind is listed, with these objects.
     pub fn list(&mut self, objects: &[(Kind, &Value)]) {
-        for kind in Kind::ALL {
+        self.list_in(Kind::ALL, objects);
+    }
+
+    /// The same in this order.
+    pub fn list_in(&mut self, order: impl IntoIterator<Item = Kind>, objects: &[(Kind, &Value)]) {
+        for kind in order {
             self.fact(kind, WatchFact::ListBegin);
             for (_, object) in objects.iter().filter(|(of, _)| *of == kind) {
                 let seen = self.seen(kind, object);

@@ -1,5 +1,7 @@
 //! TaskGroups come, change and go, and with them what an application consists of (01, 1.1, 1.5).
 
+use std::mem;
+
 use crate::core::base::ids::{AppId, GroupId, Key};
 use crate::core::decision::TerminationType;
 use crate::core::event::GroupSpec;
@@ -73,13 +75,16 @@ impl Books {
     /// end, a new spec is judged (01, 1.2.4, ADR 0009).
     fn update_group(&mut self, id: GroupId, spec: GroupSpec) {
         self.heed_status(id, &spec);
+        let has_turned = self.heed_edit(id, spec.awaits_edit);
         let group = &self.groups[id];
         let (app, latest) = (group.app, group.edited.as_deref().unwrap_or(group.spec()));
-        if latest.generation == spec.generation {
+        let state = app.map_or(AppState::New, |app| self.apps[app].state());
+        let is_to_start = matches!(state, AppState::New | AppState::Accepted | AppState::Rejected);
+        if latest.generation == spec.generation && !(has_turned && is_to_start) {
             return;
         }
-        let only_timeouts = group.spec().differs_in_timeouts_only(&spec);
-        match app.map_or(AppState::New, |app| self.apps[app].state()) {
+        let only_timeouts = !has_turned && group.spec().differs_in_timeouts_only(&spec);
+        match state {
             AppState::Resuming | AppState::Running | AppState::Waiting => self.edit_later(id, spec, only_timeouts),
             AppState::Accepted if only_timeouts => self.edit_later(id, spec, only_timeouts),
             AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed | AppState::Killed => {
@@ -99,6 +104,15 @@ impl Books {
             group.says_timed_out = true;
             self.changes.apps.insert(app);
         }
+    }
+
+    /// Notes whether a TaskGroup is to be edited before its gang starts. Returns whether that is new.
+    fn heed_edit(&mut self, id: GroupId, awaits_edit: bool) -> bool {
+        let group = &mut self.groups[id];
+        let specs = group.spec.iter_mut().chain(&mut group.edited);
+        specs
+            .map(|spec| mem::replace(&mut spec.awaits_edit, awaits_edit) != awaits_edit)
+            .fold(false, |any, one| any | one)
     }
 
     /// Timeouts hold at once; everything else waits for the next life.

@@ -33,6 +33,9 @@ impl Scheduler {
         if !missing.is_empty() && reasons.is_empty() && self.lists_itself(id) {
             return self.lacks_groups(id, missing);
         }
+        if let Some(group) = self.group_to_edit(id) {
+            return self.hold_nothing(id, Reason::WaitingForEdit { group });
+        }
         if let Some(reason) = self.lacks_queue(id) {
             return self.wait(self.books.apps[id].gang, reason);
         }
@@ -160,15 +163,24 @@ impl Scheduler {
         declared.map(|name| app.beside(name)).collect()
     }
 
+    /// A TaskGroup that is edited before its gang starts (ADR 38): by what it says now nobody is judged.
+    fn group_to_edit(&self, id: AppId) -> Option<Text> {
+        let mut groups = self.books.apps[id].groups.iter().map(|group| &self.books.groups[*group]);
+        groups.find(|group| group.spec().awaits_edit).map(Group::called)
+    }
+
     fn lacks_groups(&mut self, id: AppId, missing: Vec<Key>) {
-        // After a restart placeholders can be found although a TaskGroup is missing. A gang that is not whole holds
-        // nothing.
-        self.release_placeholders(id, TerminationType::StoppedByRm);
         let app = &self.books.apps[id];
         let listed = (app.groups.len() + missing.len()) as u32;
         let called = |key: Key| if app.key.namespace == key.namespace { key.name } else { key.to_string().into() };
         let missing = missing.into_iter().map(called).collect();
-        self.wait(app.gang, Reason::WaitingForTaskGroups { missing, listed });
+        self.hold_nothing(id, Reason::WaitingForTaskGroups { missing, listed });
+    }
+
+    /// After a restart placeholders can be found although the gang is not whole, or not judged yet: it holds nothing until then.
+    fn hold_nothing(&mut self, id: AppId, reason: Reason) {
+        self.release_placeholders(id, TerminationType::StoppedByRm);
+        self.wait(self.books.apps[id].gang, reason);
     }
 
     /// Listed TaskGroups of the same namespace that exist and belong to another application. Of another namespace nothing is told

@@ -372,6 +372,7 @@ impl Scheduler {
             | Reason::WaitingForApplications { .. }
             | Reason::WaitingForStart { .. }
             | Reason::WaitingForTaskGroups { .. }
+            | Reason::WaitingForEdit { .. }
             | Reason::WaitingForQueues { .. }
             | Reason::WaitingForNamespace { .. }
             | Reason::WaitingForFirstPod

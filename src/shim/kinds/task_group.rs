@@ -155,5 +155,6 @@ fn unreadable(key: &Key, uid: Uid, malformed: Malformed) -> GroupSpec {
         errors: vec![SpecError { field: Text::from("the object"), problem }],
         remembered: Remembered::default(),
         terminating: false,
+        awaits_edit: false,
     }
 }

@@ -51,7 +51,7 @@ fn i8_a_task_group_says_otherwise_than_its_pod_group() {
         let mut world = waits();
         let uid = Uid::new(made(&world).metadata.uid.expect("it has one"));
         let edit = GroupEdit { min_member, total_member: min_member, ..GroupEdit::default() };
-        judge(&mut world, &Op::EditTaskGroup { group: key("w"), uid, edit })
+        judge(&mut world, &Op::EditTaskGroup { group: key("w"), uid, generation: 1, edit })
     };
     assert_eq!([edited_to(3), edited_to(2)], [None, Some("I8")]);
     let mut world = waits();
