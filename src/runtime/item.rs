@@ -32,9 +32,9 @@ impl<T> Clone for Item<T> {
 
 impl<'de, T: Watched> Deserialize<'de> for Item<T> {
     /// serde_json cannot go on after an error inside a value, but it can after a value it did not look into: the text
-    /// is cut out first and read by itself.
+    /// is cut out first and read by itself. It is not copied for that: kube reads lists and events from whole texts.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let raw = Box::<RawValue>::deserialize(deserializer)?;
+        let raw = <&'de RawValue>::deserialize(deserializer)?;
         let seen = decode::read::<T>(raw.get()).unwrap_or_else(nameless);
         let resource_version = (seen.rv > 0).then(|| seen.rv.to_string());
         let meta = ObjectMeta { resource_version, ..ObjectMeta::default() };

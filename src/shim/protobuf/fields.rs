@@ -27,20 +27,20 @@ pub(super) enum Kind {
     Inline(&'static [Field]),
     /// Several; absent if there are none.
     List(&'static Self),
-    /// Pods, also if there are none; each by itself, so that a bad one is no harm to the others.
-    Pods,
     /// Text to something.
     Map(&'static Self),
 }
 
-use Kind::{Flag, Inline, List, Map, Number, Object, Pods, Quantity, Text, Time};
+use Kind::{Flag, Inline, List, Map, Number, Object, Quantity, Text, Time};
 
 const fn field(number: u32, name: &'static str, kind: Kind) -> Field {
     Field { number, name, kind }
 }
 
-/// `PodList`.
-pub(super) const POD_LIST: &[Field] = &[field(1, "metadata", Object(LIST_META)), field(2, "items", Pods)];
+/// `PodList` without its pods ([`ITEMS`]), which are written each by itself, so that a bad one is no harm to the others.
+pub(super) const POD_LIST: &[Field] = &[field(1, "metadata", Object(LIST_META))];
+/// What a list lists.
+pub(super) const ITEMS: u32 = 2;
 
 const LIST_META: &[Field] = &[field(2, "resourceVersion", Text), field(3, "continue", Text)];
 

@@ -6,11 +6,10 @@ use jiff::Timestamp;
 use serde::ser::{Error as _, SerializeMap};
 use serde::{Serialize, Serializer};
 use serde_json::json;
-use serde_json::value::to_raw_value;
 
 use super::MAGIC;
-use super::fields::{Field, Kind, POD, POD_LIST, STATUS};
-use super::message::{Message, NoMessage, Raw};
+use super::fields::{Field, ITEMS, Kind, POD, POD_LIST, STATUS};
+use super::message::{Message, NoMessage, Raw, bytes_of, number_of};
 
 /// The bytes are not the object that they claim to be: the connection, or its other end, is broken.
 #[derive(Debug, thiserror::Error)]
@@ -34,28 +33,32 @@ pub enum Unreadable {
 /// # Errors
 /// Anything else.
 pub fn to_json(body: &[u8]) -> Result<Vec<u8>, Unreadable> {
-    Ok(serde_json::to_vec(&Object::read(body)?)?)
+    // What is read of a pod is about as long in JSON as the whole pod is here.
+    let mut json = Vec::with_capacity(body.len());
+    Object::read(body)?.put(&mut json)?;
+    Ok(json)
 }
 
 /// `WatchEvent`: one event of a watch in JSON, about an object as [`to_json`] takes it.
 ///
 /// # Errors As for [`to_json`], except that a pod inside which cannot be read is no error: it is quarantined.
 pub fn event_to_json(frame: &[u8]) -> Result<Vec<u8>, Unreadable> {
-    #[derive(Serialize)]
-    struct Event<'a> {
-        r#type: Cow<'a, str>,
-        object: Alone<'a>,
-    }
-    let event = Message::read(frame)?;
-    let extension = Message::read(event.bytes(2))?;
-    let event = Event { r#type: lossy(event.bytes(1)), object: Alone(Object::read(extension.bytes(1))?) };
-    Ok(serde_json::to_vec(&event)?)
+    let object = Object::read(bytes_of(bytes_of(frame, 2)?, 1)?)?;
+    let mut json = Vec::with_capacity(frame.len());
+    json.extend_from_slice(br#"{"type":"#);
+    serde_json::to_writer(&mut json, &lossy(bytes_of(frame, 1)?))?;
+    json.extend_from_slice(br#","object":"#);
+    object.put_alone(&mut json)?;
+    json.push(b'}');
+    Ok(json)
 }
 
 /// An object, with its type where that was said.
 struct Object<'a> {
     type_meta: Option<TypeMeta<'a>>,
     fields: &'static [Field],
+    /// Whether it is a list, which is its fields and the pods in it.
+    is_list: bool,
     message: &'a [u8],
 }
 
@@ -69,16 +72,63 @@ struct TypeMeta<'a> {
 impl<'a> Object<'a> {
     /// Reads `runtime.Unknown` and the `TypeMeta` in it.
     fn read(body: &'a [u8]) -> Result<Self, Unreadable> {
-        let unknown = Message::read(body.strip_prefix(MAGIC).ok_or(Unreadable::NoObject)?)?;
-        let type_meta = Message::read(unknown.bytes(1))?;
-        let type_meta = TypeMeta { api_version: lossy(type_meta.bytes(1)), kind: lossy(type_meta.bytes(2)) };
+        let unknown = body.strip_prefix(MAGIC).ok_or(Unreadable::NoObject)?;
+        let type_meta = bytes_of(unknown, 1)?;
+        let type_meta = TypeMeta { api_version: lossy(bytes_of(type_meta, 1)?), kind: lossy(bytes_of(type_meta, 2)?) };
+        let is_list = type_meta.kind == "PodList";
         let fields = match &*type_meta.kind {
             "Pod" => POD,
             "PodList" => POD_LIST,
             "Status" => STATUS,
             _ => return Err(Unreadable::Kind),
         };
-        Ok(Self { type_meta: Some(type_meta), fields, message: unknown.bytes(2) })
+        Ok(Self { type_meta: Some(type_meta), fields, is_list, message: bytes_of(unknown, 2)? })
+    }
+
+    /// A pod of a list.
+    const fn listed(message: &'a [u8]) -> Self {
+        Self { type_meta: None, fields: POD, is_list: false, message }
+    }
+
+    /// Writes it.
+    fn put(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+        serde_json::to_writer(&mut *json, self)?;
+        if self.is_list {
+            // What has been written ends with a brace, before which there is its type at least.
+            json.pop();
+            json.extend_from_slice(br#","items":["#);
+            self.put_items(json)?;
+            json.extend_from_slice(b"]}");
+        }
+        Ok(())
+    }
+
+    fn put_items(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+        let list = Message::read(self.message).map_err(serde_json::Error::custom)?;
+        for (at, raw) in list.all(ITEMS).enumerate() {
+            if at > 0 {
+                json.push(b',');
+            }
+            let message = if let Raw::Bytes(bytes) = raw { bytes } else { &[] };
+            Self::listed(message).put_alone(json)?;
+        }
+        Ok(())
+    }
+
+    /// Writes it as one among others, which must not suffer if this one cannot be read. Then it gets its name and a spec
+    /// that is no spec, so that it is quarantined like an object in JSON (`shim/decode.rs`).
+    fn put_alone(&self, json: &mut Vec<u8>) -> serde_json::Result<()> {
+        let begin = json.len();
+        let Err(problem) = self.put(json) else { return Ok(()) };
+        json.truncate(begin);
+        let object = Message::read_what_can_be(self.message);
+        let metadata = Message::read_what_can_be(object.bytes(1));
+        let text = |number| lossy(metadata.bytes(number));
+        let named = json!({
+            "metadata": {"name": text(1), "namespace": text(3), "uid": text(5), "resourceVersion": text(6)},
+            "spec": problem.to_string(),
+        });
+        serde_json::to_writer(json, &named)
     }
 }
 
@@ -94,28 +144,6 @@ impl Serialize for Object<'_> {
     }
 }
 
-/// One object among others, which must not suffer if this one cannot be read. Then it gets its name and a spec that is
-/// no spec, so that it is quarantined like an object in JSON (`shim/decode.rs`).
-struct Alone<'a>(Object<'a>);
-
-impl Serialize for Alone<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        match to_raw_value(&self.0) {
-            Ok(json) => json.serialize(serializer),
-            Err(problem) => {
-                let object = Message::read_what_can_be(self.0.message);
-                let metadata = Message::read_what_can_be(object.bytes(1));
-                let text = |number| lossy(metadata.bytes(number));
-                json!({
-                    "metadata": {"name": text(1), "namespace": text(3), "uid": text(5), "resourceVersion": text(6)},
-                    "spec": problem.to_string(),
-                })
-                .serialize(serializer)
-            }
-        }
-    }
-}
-
 /// Go's strings may be no UTF-8 (annotations can be anything); its JSON has U+FFFD there.
 fn lossy(bytes: &[u8]) -> Cow<'_, str> {
     String::from_utf8_lossy(bytes)
@@ -127,9 +155,6 @@ fn put_fields<M: SerializeMap>(fields: &'static [Field], bytes: &[u8], map: &mut
 }
 
 fn put<M: SerializeMap>(field: &'static Field, message: &Message<'_>, map: &mut M) -> Result<(), M::Error> {
-    if let Kind::Pods = field.kind {
-        return map.serialize_entry(field.name, &Pods(message, field.number));
-    }
     let Some(raw) = message.one(field.number) else { return Ok(()) };
     match (&field.kind, raw) {
         (Kind::Text, Raw::Bytes([])) => Ok(()),
@@ -137,18 +162,6 @@ fn put<M: SerializeMap>(field: &'static Field, message: &Message<'_>, map: &mut 
         (Kind::List(kind), _) => map.serialize_entry(field.name, &Several(message, field.number, kind)),
         (Kind::Map(kind), _) => map.serialize_entry(field.name, &Pairs(message, field.number, kind)),
         (kind, raw) => map.serialize_entry(field.name, &Value(kind, raw)),
-    }
-}
-
-struct Pods<'a>(&'a Message<'a>, u32);
-
-impl Serialize for Pods<'_> {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let Self(message, number) = self;
-        serializer.collect_seq(message.all(*number).map(|raw| {
-            let message = if let Raw::Bytes(bytes) = raw { bytes } else { &[] };
-            Alone(Object { type_meta: None, fields: POD, message })
-        }))
     }
 }
 
@@ -168,9 +181,10 @@ impl Serialize for Pairs<'_> {
         let Self(message, number, kind) = self;
         let mut map = serializer.serialize_map(None)?;
         for raw in message.all(*number) {
-            let Raw::Bytes(bytes) = raw else { return Err(S::Error::custom("a map of numbers")) };
-            let pair = Message::read(bytes).map_err(S::Error::custom)?;
-            map.serialize_entry(&lossy(pair.bytes(1)), &Value(kind, Raw::Bytes(pair.bytes(2))))?;
+            let Raw::Bytes(pair) = raw else { return Err(S::Error::custom("a map of numbers")) };
+            let key = bytes_of(pair, 1).map_err(S::Error::custom)?;
+            let value = bytes_of(pair, 2).map_err(S::Error::custom)?;
+            map.serialize_entry(&lossy(key), &Value(kind, Raw::Bytes(value)))?;
         }
         map.end()
     }
@@ -184,8 +198,7 @@ impl Serialize for Value<'_> {
         match (self.0, self.1) {
             (Kind::Text, Raw::Bytes(bytes)) => serializer.serialize_str(&lossy(bytes)),
             (Kind::Quantity, Raw::Bytes(bytes)) => {
-                let quantity = Message::read(bytes).map_err(S::Error::custom)?;
-                serializer.serialize_str(&lossy(quantity.bytes(1)))
+                serializer.serialize_str(&lossy(bytes_of(bytes, 1).map_err(S::Error::custom)?))
             }
             (Kind::Time, Raw::Bytes(bytes)) => time(bytes).map_err(S::Error::custom)?.serialize(serializer),
             (Kind::Object(fields), Raw::Bytes(bytes)) => {
@@ -202,7 +215,7 @@ impl Serialize for Value<'_> {
 
 /// The nearest time that can be represented.
 fn time(bytes: &[u8]) -> Result<Timestamp, NoMessage> {
-    let seconds = Message::read(bytes)?.number(1).cast_signed();
+    let seconds = number_of(bytes, 1)?.cast_signed();
     let (min, max) = (Timestamp::MIN.as_second(), Timestamp::MAX.as_second());
     Ok(Timestamp::from_second(seconds.clamp(min, max)).unwrap_or(Timestamp::MAX))
 }
@@ -296,7 +309,6 @@ mod tests {
             fields::Kind::Object(fields) | fields::Kind::Inline(fields) => bytes(number, &everything(fields)),
             fields::Kind::List(kind) => something(number, kind),
             fields::Kind::Map(kind) => bytes(number, &[bytes(1, b"k"), something(2, kind)].concat()),
-            fields::Kind::Pods => bytes(number, &everything(POD)),
         }
     }
 

@@ -165,7 +165,7 @@ fn inner(kind: &'static Kind) -> Option<&'static [Field]> {
     match kind {
         Kind::Object(fields) | Kind::Inline(fields) => Some(fields),
         Kind::List(kind) => inner(kind),
-        Kind::Text | Kind::Number | Kind::Flag | Kind::Time | Kind::Quantity | Kind::Pods | Kind::Map(_) => None,
+        Kind::Text | Kind::Number | Kind::Flag | Kind::Time | Kind::Quantity | Kind::Map(_) => None,
     }
 }
 
@@ -208,7 +208,6 @@ fn encoded_field(number: u32, kind: &'static Kind, value: &Value) -> Vec<u8> {
             let pair = |(key, value)| [bytes(1, String::as_bytes(key)), encoded_field(2, kind, value)].concat();
             value.as_object().into_iter().flatten().flat_map(|entry| bytes(number, &pair(entry))).collect()
         }
-        Kind::Pods => panic!("no pod has pods"),
     }
 }
 

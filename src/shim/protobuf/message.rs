@@ -15,42 +15,93 @@ pub(super) enum Raw<'a> {
     Bytes(&'a [u8]),
 }
 
+/// The values of one message, one after the other; where it cannot be read any more, that, and then none.
+struct Values<'a>(&'a [u8]);
+
+impl<'a> Iterator for Values<'a> {
+    type Item = Result<(u32, Raw<'a>), NoMessage>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.0.is_empty() {
+            match first(&mut self.0) {
+                Ok(Some(value)) => return Some(Ok(value)),
+                Ok(None) => {}
+                Err(problem) => {
+                    self.0 = &[];
+                    return Some(Err(problem));
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Takes the first value; `None` if it was of a fixed-width type, which no field has that is read here. Groups, which
+/// protobuf 3 and Kubernetes do not have, are malformed.
+fn first<'a>(rest: &mut &'a [u8]) -> Result<Option<(u32, Raw<'a>)>, NoMessage> {
+    let key = varint(rest)?;
+    let number = u32::try_from(key >> 3).map_err(|_| NoMessage)?;
+    match key & 7 {
+        0 => Ok(Some((number, Raw::Number(varint(rest)?)))),
+        1 => take(rest, 8).map(|_| None),
+        2 => {
+            let length = varint(rest)?;
+            Ok(Some((number, Raw::Bytes(take(rest, length)?))))
+        }
+        5 => take(rest, 4).map(|_| None),
+        _ => Err(NoMessage),
+    }
+}
+
+/// The text or message in one field of a message of which nothing else is looked at: it is read without being kept. Empty
+/// if there is none; the last if it was sent again.
+pub(super) fn bytes_of(message: &[u8], number: u32) -> Result<&[u8], NoMessage> {
+    match last(message, number)? {
+        Some(Raw::Bytes(bytes)) => Ok(bytes),
+        Some(Raw::Number(_)) | None => Ok(&[]),
+    }
+}
+
+/// The same for a number, 0 if there is none.
+pub(super) fn number_of(message: &[u8], number: u32) -> Result<u64, NoMessage> {
+    match last(message, number)? {
+        Some(Raw::Number(number)) => Ok(number),
+        Some(Raw::Bytes(_)) | None => Ok(0),
+    }
+}
+
+fn last(message: &[u8], number: u32) -> Result<Option<Raw<'_>>, NoMessage> {
+    let mut last = None;
+    for value in Values(message) {
+        let (of, raw) = value?;
+        if of == number {
+            last = Some(raw);
+        }
+    }
+    Ok(last)
+}
+
 /// The values of one message, in their order.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Message<'a>(Vec<(u32, Raw<'a>)>);
 
+/// Values that there is room for at first: most messages of a pod have no more, and growing to that would take three steps.
+const USUAL: usize = 16;
+
 impl<'a> Message<'a> {
-    /// Reads a message. The fixed-width types are passed over: no field that is read here has them. Groups, which
-    /// protobuf 3 and Kubernetes do not have, are malformed.
+    /// Reads a message.
     pub(super) fn read(bytes: &'a [u8]) -> Result<Self, NoMessage> {
-        let mut message = Self(Vec::new());
-        message.append(bytes).map(|()| message)
+        // A value has two bytes at least.
+        let mut values = Vec::with_capacity((bytes.len() / 2).min(USUAL));
+        for value in Values(bytes) {
+            values.push(value?);
+        }
+        Ok(Self(values))
     }
 
     /// The values before the first one that cannot be read.
     pub(super) fn read_what_can_be(bytes: &'a [u8]) -> Self {
-        let mut message = Self(Vec::new());
-        let _ = message.append(bytes);
-        message
-    }
-
-    fn append(&mut self, mut rest: &'a [u8]) -> Result<(), NoMessage> {
-        let Self(values) = self;
-        while !rest.is_empty() {
-            let key = varint(&mut rest)?;
-            let number = u32::try_from(key >> 3).map_err(|_| NoMessage)?;
-            match key & 7 {
-                0 => values.push((number, Raw::Number(varint(&mut rest)?))),
-                1 => drop(take(&mut rest, 8)?),
-                2 => {
-                    let length = varint(&mut rest)?;
-                    values.push((number, Raw::Bytes(take(&mut rest, length)?)));
-                }
-                5 => drop(take(&mut rest, 4)?),
-                _ => return Err(NoMessage),
-            }
-        }
-        Ok(())
+        Self(Values(bytes).map_while(Result::ok).collect())
     }
 
     /// Every value of a field.
@@ -68,14 +119,6 @@ impl<'a> Message<'a> {
         match self.one(number) {
             Some(Raw::Bytes(bytes)) => bytes,
             Some(Raw::Number(_)) | None => &[],
-        }
-    }
-
-    /// The number of a field, 0 if there is none.
-    pub(super) fn number(&self, number: u32) -> u64 {
-        match self.one(number) {
-            Some(Raw::Number(number)) => number,
-            Some(Raw::Bytes(_)) | None => 0,
         }
     }
 }
@@ -113,14 +156,14 @@ mod tests {
         let values = [(1, Raw::Number(150)), (2, Raw::Bytes(b"ab")), (1, Raw::Number(7)), (2, Raw::Bytes(b""))];
         assert_eq!(message.0, values);
         assert_eq!(message.all(1).collect::<Vec<_>>(), [Raw::Number(150), Raw::Number(7)]);
-        assert_eq!((message.number(1), message.bytes(2)), (7, &b""[..]), "the last counts");
-        assert_eq!(
-            (message.number(2), message.bytes(1), message.one(3)),
-            (0, &b""[..], None),
-            "of another type, or absent"
-        );
+        assert_eq!((message.one(1), message.bytes(2)), (Some(Raw::Number(7)), &b""[..]), "the last counts");
+        assert_eq!((message.bytes(1), message.one(3)), (&b""[..], None), "of another type, or absent");
+        assert_eq!((number_of(&bytes, 1), bytes_of(&bytes, 2)), (Ok(7), Ok(&b""[..])), "the last counts");
+        assert_eq!(bytes_of(&bytes[..7], 2), Ok(&b"ab"[..]));
+        assert_eq!((number_of(&bytes, 2), bytes_of(&bytes, 1)), (Ok(0), Ok(&b""[..])), "of another type");
+        assert_eq!((number_of(&bytes, 3), bytes_of(&bytes, 3)), (Ok(0), Ok(&b""[..])), "absent");
         let negative = [b"\x08", &[0xff; 9][..], b"\x01"].concat();
-        assert_eq!(Message::read(&negative).map(|message| message.number(1).cast_signed()), Ok(-1));
+        assert_eq!(number_of(&negative, 1).map(u64::cast_signed), Ok(-1));
     }
 
     #[test]
@@ -130,6 +173,7 @@ mod tests {
         for bytes in [&b"\x08"[..], b"\x12\x05abcd", b"\x0d123", b"\x111234567", b"\x0b", b"\x0c", &endless, too_large]
         {
             assert_eq!(Message::read(bytes), Err(NoMessage), "{bytes:?}");
+            assert_eq!(bytes_of(bytes, 7), Err(NoMessage), "{bytes:?}");
         }
     }
 }
