@@ -1,5 +1,6 @@
 //! The shell: the only place with a Kubernetes client, tokio, clocks and environment. Command line, HTTP, metrics.
 
+mod ahead;
 pub mod args;
 pub mod cli;
 pub mod client;

@@ -17,14 +17,16 @@ use kube::{Client, Config};
 use tokio_util::codec::{FramedRead, LengthDelimitedCodec};
 use tokio_util::io::StreamReader;
 use tower::BoxError;
-use tower::util::{MapFutureLayer, MapRequestLayer, MapResponseLayer};
+use tower::buffer::BufferLayer;
+use tower::util::{BoxService, MapFutureLayer, MapRequestLayer, MapResponseLayer};
 
+use super::ahead::AheadLayer;
 use crate::core::time::Wall;
 use crate::shim::protobuf;
 
 /// Lists and watches of all pods. Everything else but [`is_answered_with_a_pod`] is either rare or of a kind that the server
 /// knows in JSON only.
-const PATH: &str = "/api/v1/pods";
+pub(super) const PATH: &str = "/api/v1/pods";
 /// Below it are the pods of each namespace.
 const NAMESPACES: &str = "/api/v1/namespaces/";
 
@@ -34,27 +36,42 @@ const ACCEPTED: &str = "application/vnd.kubernetes.protobuf,application/json";
 /// An answer that took longer says what time it was, not what time it is: this process may have been stopped meanwhile.
 const PROMPT: Duration = Duration::from_secs(2);
 
+/// Requests that have not left yet, at most: as many as the client itself lets wait. They leave as they come, so that it is never
+/// reached.
+const LEAVING_MAX: usize = 1_024;
+
 /// Is told what time it is at the API server.
 pub(super) type Heard = Arc<dyn Fn(Wall) + Send + Sync>;
 
-/// A client that reads pods so, and tells what time it is there.
+/// An answer of the API server.
+pub(super) type Answer = Response<Box<DynBody>>;
+
+/// One that is to come.
+pub(super) type ToBe = BoxFuture<'static, Result<Answer, BoxError>>;
+
+/// A client that reads pods so, one page of a list ahead, and tells what time it is there.
 ///
 /// # Errors
 /// Unusable certificates or addresses.
 pub(super) fn client(config: Config, heard: Heard) -> kube::Result<Client> {
-    let builder = ClientBuilder::try_from(config)?;
-    let told = MapFutureLayer::new(move |answer| tell(answer, Arc::clone(&heard)));
-    Ok(builder
-        .with_layer(&MapRequestLayer::new(ask))
-        .with_layer(&MapResponseLayer::new(translate))
-        .with_layer(&told)
-        .build())
+    Ok(layered(ClientBuilder::try_from(config)?, heard))
 }
 
-fn tell<E: 'static>(
-    answer: impl Future<Output = Result<Answer, E>> + Send + 'static,
-    heard: Heard,
-) -> BoxFuture<'static, Result<Answer, E>> {
+/// The same around whatever answers.
+pub(super) fn layered(builder: ClientBuilder<BoxService<Request<Body>, Answer, BoxError>>, heard: Heard) -> Client {
+    let told = MapFutureLayer::new(move |answer: ToBe| tell(answer, Arc::clone(&heard)));
+    builder
+        // Innermost: a page that came ahead may be old when somebody asks for it, and so is the time that it says.
+        .with_layer(&told)
+        // Two can ask by it: the client, and who asks ahead.
+        .with_layer(&BufferLayer::<Request<Body>>::new(LEAVING_MAX))
+        .with_layer(&AheadLayer)
+        .with_layer(&MapRequestLayer::new(ask))
+        .with_layer(&MapResponseLayer::new(translate))
+        .build()
+}
+
+fn tell(answer: ToBe, heard: Heard) -> ToBe {
     Box::pin(async move {
         let asked = Instant::now();
         let answer = answer.await?;
@@ -91,8 +108,6 @@ fn is_answered_with_a_pod(method: &Method, path: &str) -> bool {
     }
 }
 
-type Answer = Response<Box<DynBody>>;
-
 fn translate(answer: Answer) -> Answer {
     let Some(is_stream) = protobuf_stream(answer.headers()) else { return answer };
     let (mut head, body) = answer.into_parts();
@@ -103,7 +118,7 @@ fn translate(answer: Answer) -> Answer {
 }
 
 /// Whether protobuf is one object or a stream of events; `None`: it is no protobuf.
-fn protobuf_stream(headers: &HeaderMap) -> Option<bool> {
+pub(super) fn protobuf_stream(headers: &HeaderMap) -> Option<bool> {
     let text = headers.get(CONTENT_TYPE)?.to_str().ok()?;
     let (media, parameters) = text.split_once(';').unwrap_or((text, ""));
     let is_stream = || parameters.split(';').any(|parameter| parameter.trim() == "stream=watch");
@@ -135,7 +150,7 @@ fn events(body: Box<DynBody>) -> Box<DynBody> {
     }))
 }
 
-fn streamed(texts: impl stream::Stream<Item = Result<Bytes, BoxError>> + Send + 'static) -> Box<DynBody> {
+pub(super) fn streamed(texts: impl stream::Stream<Item = Result<Bytes, BoxError>> + Send + 'static) -> Box<DynBody> {
     Box::new(StreamBody::new(Box::pin(texts.map_ok(Frame::data))))
 }
 

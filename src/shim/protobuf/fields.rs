@@ -38,11 +38,15 @@ const fn field(number: u32, name: &'static str, kind: Kind) -> Field {
 }
 
 /// `PodList` without its pods ([`ITEMS`]), which are written each by itself, so that a bad one is no harm to the others.
-pub(super) const POD_LIST: &[Field] = &[field(1, "metadata", Object(LIST_META))];
+pub(super) const POD_LIST: &[Field] = &[field(METADATA, "metadata", Object(LIST_META))];
+/// The metadata of a list.
+pub(super) const METADATA: u32 = 1;
 /// What a list lists.
 pub(super) const ITEMS: u32 = 2;
 
-const LIST_META: &[Field] = &[field(2, "resourceVersion", Text), field(3, "continue", Text)];
+const LIST_META: &[Field] = &[field(2, "resourceVersion", Text), field(CONTINUE, "continue", Text)];
+/// In the metadata of a list: the token with which the page after this one is asked for.
+pub(super) const CONTINUE: u32 = 3;
 
 /// `Status`: a refusal.
 pub(super) const STATUS: &[Field] =

@@ -8,7 +8,7 @@ use serde::{Serialize, Serializer};
 use serde_json::json;
 
 use super::MAGIC;
-use super::fields::{Field, ITEMS, Kind, POD, POD_LIST, STATUS};
+use super::fields::{CONTINUE, Field, ITEMS, Kind, METADATA, POD, POD_LIST, STATUS};
 use super::message::{Message, NoMessage, Raw, bytes_of, number_of};
 
 /// The bytes are not the object that they claim to be: the connection, or its other end, is broken.
@@ -37,6 +37,14 @@ pub fn to_json(body: &[u8]) -> Result<Vec<u8>, Unreadable> {
     let mut json = Vec::with_capacity(body.len());
     Object::read(body)?.put(&mut json)?;
     Ok(json)
+}
+
+/// The token with which the page after this one of a list of pods is asked for. `None`: this is the last one, or no list
+/// of pods.
+pub fn continue_token(body: &[u8]) -> Option<&str> {
+    let list = Object::read(body).ok().filter(|object| object.is_list)?;
+    let token = bytes_of(bytes_of(list.message, METADATA).ok()?, CONTINUE).ok()?;
+    str::from_utf8(token).ok().filter(|token| !token.is_empty())
 }
 
 /// `WatchEvent`: one event of a watch in JSON, about an object as [`to_json`] takes it.
@@ -278,6 +286,18 @@ mod tests {
         let two = [bytes(2, &bytes(1, &bytes(1, b"p"))), bytes(2, b"")].concat();
         let json = r#"{"apiVersion":"v1","kind":"PodList","items":[{"metadata":{"name":"p"}},{}]}"#;
         assert_eq!(text(to_json(&object(b"PodList", &two))), json);
+    }
+
+    #[test]
+    fn a_page_says_how_the_next_one_is_asked_for() {
+        let page = |metadata: &[u8]| object(b"PodList", &[bytes(1, metadata), bytes(2, &pod())].concat());
+        assert_eq!(continue_token(&page(&[bytes(2, b"7"), bytes(3, b"abc")].concat())), Some("abc"));
+        let (last, empty, no_text) = (page(&bytes(2, b"7")), page(&bytes(3, b"")), page(&bytes(3, b"\xff")));
+        let no_list = object(b"Pod", &bytes(1, &bytes(3, b"abc")));
+        let cut = object(b"PodList", b"\x0a\x05\x1a\x03ab");
+        for body in [last, empty, no_text, no_list, cut, b"{}".to_vec()] {
+            assert_eq!(continue_token(&body), None, "{body:?}");
+        }
     }
 
     #[test]

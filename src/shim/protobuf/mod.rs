@@ -13,7 +13,7 @@ mod left_out;
 mod message;
 
 pub use binding::{Binding, ObjectMeta, ObjectReference};
-pub use json::{Unreadable, event_to_json, to_json};
+pub use json::{Unreadable, continue_token, event_to_json, to_json};
 pub use message::NoMessage;
 
 /// The media type.
