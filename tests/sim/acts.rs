@@ -427,6 +427,9 @@ pub(crate) struct GroupAct {
     /// Who counts once it has started.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) policy: MatchPolicy,
+    /// How many belong to it, if that is said.
+    #[serde(skip_serializing_if = "is_default")]
+    pub(crate) total: Option<u32>,
     /// How long placeholders hold its seats, in seconds.
     #[serde(skip_serializing_if = "is_default")]
     pub(crate) holds: Option<u32>,

@@ -257,7 +257,7 @@ pub(crate) const STORMS: [u16; 3] = [429, 500, 503];
 const DEEDS: [&str; 2] = ["edited", "deleted"];
 
 /// What has to meet for a rare case to be played.
-pub(crate) const MEETINGS: [&str; 13] = [
+pub(crate) const MEETINGS: [&str; 15] = [
     "a list shows another pod under a name, whose end nobody heard of",
     "two task groups are of one second",
     "a node has no room for a pod that was bound to it",
@@ -271,6 +271,8 @@ pub(crate) const MEETINGS: [&str; 13] = [
     "somebody below a promise is served while others wait for that",
     "a round is bound of those that come after the start",
     "a round is bound in the place of those that were lost",
+    "who is there beyond those that start together starts with them",
+    "who is there beyond those that start together finds no room with them",
 ];
 
 pub(crate) const AFTER_A_KILL: &str = "two: one takes over after a kill";

@@ -13,6 +13,7 @@ mod contended;
 mod dialects;
 mod homes;
 mod rounds;
+mod totals;
 
 /// How long people act.
 pub(crate) const LENGTH_MS: u64 = 360_000;
@@ -117,6 +118,9 @@ fn draw_one(seed: u64) -> Plan {
     if dice.percent(12) {
         homes::draw(&mut dice, &mut acts);
     }
+    if dice.percent(12) {
+        totals::draw(&mut dice, &mut acts);
+    }
     acts.sort_by_key(|(at, _)| *at);
     Plan { head: Head { seed, faults, replicas: false, dialects }, acts }
 }
@@ -210,6 +214,7 @@ fn application(dice: &mut Dice, acts: &mut Vec<(u64, Act)>, (number, begins): (u
             hard: false,
             one_by_one: false,
             policy: MatchPolicy::default(),
+            total: None,
             holds: None,
             waits: None,
             admits: None,

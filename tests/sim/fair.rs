@@ -42,14 +42,14 @@ pub(crate) struct Order {
 }
 
 /// Who got a node with a step, and in which queue.
-struct Served<'a> {
-    ask: &'a Ask,
-    node: NodeId,
-    queue: QueueId,
+pub(super) struct Served<'a> {
+    pub(super) ask: &'a Ask,
+    pub(super) node: NodeId,
+    pub(super) queue: QueueId,
 }
 
 impl Process {
-    fn books(&self) -> &Books {
+    pub(super) fn books(&self) -> &Books {
         &self.controller.core().books
     }
 
@@ -103,29 +103,35 @@ impl Process {
 
     /// Whether a pod could have the node of another one, in that one's place, and more in its queue.
     fn could_go(&self, ask: &Ask, other: &Served<'_>) -> bool {
+        let Some(asks) = self.fits_instead(ask, other) else { return false };
+        let books = self.books();
+        let line = queue_of(ask);
+        let lets_in = |queue: QueueId| {
+            let queue = &books.queues[queue];
+            most(&queue.spec.max).lets_in(asks, used_of(queue) + asks)
+        };
+        line.is_some_and(|queue| books.queues.charged(queue).all(lets_in))
+    }
+
+    /// What a pod asks for, where it fits on the node of another one, in that one's place.
+    pub(super) fn fits_instead(&self, ask: &Ask, other: &Served<'_>) -> Option<Amount> {
         let books = self.books();
         let pods = [ask, other.ask].map(|ask| self.pods.get(&ask.spec.key));
         let node = books
             .nodes
             .name(other.node)
             .and_then(|name| self.nodes.iter().find(|(key, _)| key.name == *name).map(|(_, node)| node));
-        let ([Some(pod), Some(in_its_place)], Some(node)) = (pods, node) else { return false };
+        let ([Some(pod), Some(in_its_place)], Some(node)) = (pods, node) else { return None };
         let used = books.nodes.charged(other.node).map_or_else(Amount::default, used);
         let count = books.residents.get(&other.node).map_or(0, BTreeSet::len) as u64;
         let is_open = node.cordoned_ms.is_none() && (node.tainted_ms.is_none() || pod.wants.tolerates);
         let has_room = node.has.lets_in(pod.asks, used.less(in_its_place.asks) + pod.asks) && count <= node.pods;
-        let line = queue_of(ask);
-        let lets_in = |queue: QueueId| {
-            let queue = &books.queues[queue];
-            most(&queue.spec.max).lets_in(pod.asks, used_of(queue) + pod.asks)
-        };
-        let may_use = line.is_some_and(|queue| books.queues.charged(queue).all(lets_in));
-        is_open && pod.wants.takes(node.zone.as_ref()) && has_room && may_use
+        (is_open && pod.wants.takes(node.zone.as_ref()) && has_room).then_some(pod.asks)
     }
 }
 
 /// Who has a node by now.
-fn served(ask: &Ask) -> Option<Served<'_>> {
+pub(super) fn served(ask: &Ask) -> Option<Served<'_>> {
     match ask.state {
         AskState::Assumed { node, .. } | AskState::Bound { node } => {
             Some(Served { ask, node, queue: ask.charge.as_ref()?.queue? })
@@ -179,7 +185,7 @@ fn reaches(used: Amount, promised: &Limit) -> bool {
     used.milli >= promised.milli || used.mib >= promised.mib || used.gpu >= promised.gpu
 }
 
-fn used_of(queue: &Queue) -> Amount {
+pub(super) fn used_of(queue: &Queue) -> Amount {
     used(&queue.allocated)
 }
 
@@ -189,7 +195,7 @@ fn used(totals: &Totals) -> Amount {
 }
 
 /// What is not named is endless.
-fn most(limit: &Limit) -> Amount {
+pub(super) fn most(limit: &Limit) -> Amount {
     let amount = |name| limit.get(name).map(|amount| amount.max(0) as u64);
     let mib = amount("memory").map_or(u64::MAX, |bytes| bytes >> 20);
     Amount { milli: amount("cpu").unwrap_or(u64::MAX), mib, gpu: amount(GPU).unwrap_or(u64::MAX) }

@@ -412,6 +412,7 @@ impl World {
             *spec = TaskGroupSpec {
                 application_id: spec.application_id.clone(),
                 min_member: spec.min_member,
+                total_member: spec.total_member,
                 min_resource: spec.min_resource.clone(),
                 gang_group: gang_group.clone(),
                 ..own.spec.clone()

@@ -5,7 +5,7 @@ use gangline::shim::op::Kind;
 use super::{Event, Process, World};
 use crate::sim::coverage::MEETINGS;
 use crate::sim::oracle::Violation;
-use crate::sim::process::Order;
+use crate::sim::process::{Along, Order};
 use crate::sim::words::EVERY;
 
 impl World {
@@ -116,12 +116,14 @@ impl World {
             process.step_at = None;
             self.listen(number);
             let Some(process) = self.life(number) else { return };
-            let before = process.waiting_asks();
+            let (before, unplanned) = (process.waiting_asks(), process.unplanned());
             let turn = process.controller.step(now, &mut process.batch);
             process.wake = turn.wake;
             let verdict = before.map_or(Ok(Order::default()), |before| process.judge_order(&before));
+            let along = unplanned.map_or(Ok(Along::default()), |before| process.judge_along(&before));
             self.steps += 1;
             self.heed(verdict);
+            self.heed_along(along);
             self.look();
             self.note_calls(number, turn.calls.len());
             for call in turn.calls {
@@ -142,6 +144,18 @@ impl World {
             Ok(Order { waits, decides }) => {
                 self.contended += u64::from(decides);
                 for (_, meeting) in [(waits, MEETINGS[9]), (decides, MEETINGS[10])].iter().filter(|(is_so, _)| *is_so) {
+                    self.note(|| (*meeting).to_owned());
+                }
+            }
+            Err(violation) => drop(self.violation.get_or_insert(violation)),
+        }
+    }
+
+    /// Whether those who belong to a gang beyond the least had their turn with it (L9).
+    fn heed_along(&mut self, verdict: Result<Along, Violation>) {
+        match verdict {
+            Ok(Along { goes, stays }) => {
+                for (_, meeting) in [(goes, MEETINGS[13]), (stays, MEETINGS[14])].iter().filter(|(is_so, _)| *is_so) {
                     self.note(|| (*meeting).to_owned());
                 }
             }

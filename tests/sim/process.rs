@@ -18,12 +18,15 @@ use super::marks::{member_of, seat_in};
 use super::people::ENDLESS_S;
 use super::place::Wants;
 use super::words::WordsAct;
+pub(crate) use along::Along;
 use bounds::Bounds;
 pub(crate) use fair::Order;
 use housed::Housed;
 use kept::Lost;
 use written::PodGroupSeen;
 
+#[path = "along.rs"]
+mod along;
 #[path = "bounds.rs"]
 mod bounds;
 #[path = "fair.rs"]

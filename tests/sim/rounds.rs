@@ -1,5 +1,6 @@
 //! I4 of rounds (01, 1.6; ADR 41): members that come after the start of a gang whose match policy counts anew are bound with as many
-//! as that says, or none of them is; by what the TaskGroup says, and by who was bound and lost.
+//! as that says, or none of them is; by what the TaskGroup says, and by who was bound and lost. With the first round those may have
+//! started who belong to the gang beyond it (`totalMember`).
 //!
 //! Asked at rest, while the first process lives: one that comes later does not know who was of a round. Asked of gangs that start
 //! without placeholders and have one TaskGroup, which was never edited, and no driver. Nor is it asked of one of which a member
@@ -8,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use gangline::api::task_group::{MatchPolicy, Reservation, TaskGroup};
+use gangline::api::task_group::{MatchPolicy, Reservation, TaskGroup, TaskGroupSpec};
 use gangline::core::base::ids::{Key, Uid};
 use gangline::shim::observation::{Body, Outcome};
 use gangline::shim::op::{Call, Kind, Op};
@@ -171,26 +172,30 @@ impl World {
         }
         let incarnation = group.status.as_ref()?.incarnation;
         let life = self.rounds.lives.get(&format!("{}.{incarnation}", group.metadata.uid.as_deref()?))?;
-        life.verdict(name, group.spec.match_policy, group.spec.min_member as usize)
+        life.verdict(name, &group.spec)
     }
 }
 
 impl Life {
-    fn verdict(&self, name: &str, policy: MatchPolicy, min: usize) -> Option<Verdict> {
+    fn verdict(&self, name: &str, spec: &TaskGroupSpec) -> Option<Verdict> {
         let bound = self.bound.len();
         let has = bound.saturating_sub(self.lost.len());
-        match policy {
+        let min = spec.min_member as usize;
+        // So many may have started with the first.
+        let most = spec.total_member.map_or(min, |total| min.max(total as usize));
+        let is_whole = || (min..=most).any(|first| bound >= first && (bound - first).is_multiple_of(min));
+        match spec.match_policy {
             MatchPolicy::OnceSatisfied => None,
-            MatchPolicy::OnlyWaiting if !bound.is_multiple_of(min) => {
-                Some(Verdict::Broken(format!("{bound} members of {name} were bound, and a round is {min}")))
-            }
-            MatchPolicy::OnlyWaiting => (min > 1 && bound > min).then_some(Verdict::Whole(MEETINGS[11])),
+            MatchPolicy::OnlyWaiting if !is_whole() => Some(Verdict::Broken(format!(
+                "{bound} members of {name} were bound, of which {min} to {most} started, and a round is {min}"
+            ))),
+            MatchPolicy::OnlyWaiting => (min > 1 && bound > most).then_some(Verdict::Whole(MEETINGS[11])),
             // Of who is lost when a round is being bound its process does not know yet.
             MatchPolicy::WaitingAndRunning if has < min && self.last_ms > self.lost_ms + EXCUSED_MS => {
                 Some(Verdict::Broken(format!("{name} has {has} of {min} members after its last round")))
             }
             MatchPolicy::WaitingAndRunning => {
-                (has >= min && bound > min && has < bound).then_some(Verdict::Whole(MEETINGS[12]))
+                (has >= min && bound > most && has < bound).then_some(Verdict::Whole(MEETINGS[12]))
             }
         }
     }

@@ -29,6 +29,7 @@ use super::super::words::USUAL;
 use super::super::world::{GARBLED, START_MS, World};
 use super::AFTERMATH_MS;
 
+mod along;
 mod fair;
 mod gangs;
 mod homes;

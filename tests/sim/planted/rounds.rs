@@ -4,9 +4,14 @@ use super::*;
 
 /// A gang without placeholders of three that counts anew, and runs.
 fn running(policy: &str) -> World {
+    running_of(policy, 3)
+}
+
+/// The same, to which so many belong.
+fn running_of(policy: &str, total: u32) -> World {
     let mut world = World::new(1, Faults::default(), None);
     world.node("n0", 8);
-    world.group("g", 3, &json!({"reservation": "Direct", "matchPolicy": policy}));
+    world.group("g", 3, &json!({"reservation": "Direct", "matchPolicy": policy, "totalMember": total}));
     (0..3).for_each(|number| world.member("g", number, "1"));
     world.rest();
     world.check_at_rest();
@@ -41,6 +46,17 @@ fn i4_a_round_of_those_that_wait_is_bound_in_part() {
         found(world, World::check_rounds)
     };
     assert_eq!([0, 1, 2, 3].map(after), [None, Some("I4"), Some("I4"), None]);
+}
+
+/// Who belongs to a gang beyond a round may have started with the first one.
+#[test]
+fn i4_a_round_is_bound_in_part_after_a_start_of_more() {
+    let after = |count: u32| {
+        let mut world = running_of("OnlyWaiting", 4);
+        (3..3 + count).for_each(|number| bound(&mut world, number));
+        found(world, World::check_rounds)
+    };
+    assert_eq!([0, 1, 2, 3, 4].map(after), [None, None, Some("I4"), None, None]);
 }
 
 #[test]
