@@ -43,7 +43,7 @@ pub(crate) enum Act {
     Group(GroupAct),
     /// A task group goes.
     DropGroup { name: String },
-    /// Another system's PodGroup comes, or how many it needs is edited.
+    /// Another system's PodGroup comes, or is edited.
     PodGroup(PodGroupAct),
     /// One goes, and what was made of it with it.
     DropPodGroup { family: Family, name: String },

@@ -46,18 +46,17 @@ impl World {
         })
     }
 
-    /// I8: a TaskGroup that was made of a PodGroup says as many as that, until its gang has started.
+    /// I8: a TaskGroup that was made of a PodGroup says what that says, until its gang has started.
     fn says_otherwise(&self) -> Option<String> {
         let waits = |name: &str| self.speaking().any(|(_, body, words)| words.gang == name && waits_for_a_node(body));
         self.groups().into_iter().find_map(|(name, group)| {
             let (kind, uid) = made_of(&group)?;
             let there = self.api.store.get(kind, &Key::new(NS, name.as_str()))?;
-            let min = terms_of(there).filter(|_| metadata(there).uid.as_deref() == Some(uid))?.min;
+            let terms = terms_of(there).filter(|_| metadata(there).uid.as_deref() == Some(uid))?;
             let state = group.status.as_ref().map_or("", |status| status.application_state.as_str());
             let is_before = ["New", "Accepted"].contains(&state);
-            let made = group.spec.min_member;
-            (is_before && made != min && waits(&name))
-                .then(|| format!("{name} is made for {made}, and {min} are written"))
+            (is_before && !terms.are_followed_by(&group.spec) && waits(&name))
+                .then(|| format!("{name} says {:?}, and {terms:?} are written", group.spec))
         })
     }
 

@@ -16,7 +16,7 @@ use super::acts::{Act, Flaw, ReplicaDeed, Which};
 use super::heard::{self, Calls};
 use super::place::Place;
 use super::plan::{Admission, Denied, Faults};
-use super::words::{Family, Way};
+use super::words::{Family, Way, edits};
 use super::world::Death;
 
 /// What was reached.
@@ -190,7 +190,8 @@ fn expected() -> Reached {
     let admission = Admission::ALL.iter().map(|admission| format!("admission {admission:?}"));
     let details = denied.chain(admission).chain(fields()).chain(choices());
     let states = AppState::ALL.iter().flat_map(|state| DEEDS.map(|deed| format!("group {deed} while {state}")));
-    let meetings = MEETINGS.into_iter().chain(REPLICAS).map(str::to_owned).chain(Way::ALL.map(Way::start));
+    let meetings =
+        MEETINGS.into_iter().chain(REPLICAS).map(str::to_owned).chain(Way::ALL.map(Way::start)).chain(edits());
     let reasons = Code::ALL.iter().map(|code| format!("reason {code}"));
     let seats = SEAT_STEPS.iter().map(|(before, now)| seat_step(before, now));
     let apps = AppState::ALL.into_iter().flat_map(|state| {

@@ -121,6 +121,9 @@ fn draw_one(seed: u64) -> Plan {
     if dice.percent(12) {
         totals::draw(&mut dice, &mut acts);
     }
+    if dialects {
+        dialects::annotate(&mut dice, &mut acts);
+    }
     acts.sort_by_key(|(at, _)| *at);
     Plan { head: Head { seed, faults, replicas: false, dialects }, acts }
 }

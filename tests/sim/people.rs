@@ -27,7 +27,7 @@ use super::marks::uid_mark;
 use super::place::Place;
 use super::pods::{born_again, requests};
 use super::spoken::in_other_words;
-use super::words::{PodGroupAct, object};
+use super::words::{Family, PodGroupAct, Terms, edit, object, terms_of};
 use super::world::World;
 
 /// A timeout that is longer than any play: a year.
@@ -142,7 +142,12 @@ impl World {
         match self.api.store.get(kind, &key) {
             None => self.api.create(&key, body, now).is_ok(),
             Some(old) => {
+                let annotations = metadata(&body).annotations.clone();
                 *metadata_mut(&mut body) = metadata(old).clone();
+                if Family::ALL.map(Family::kind).contains(&kind) {
+                    // They say what others have fields for.
+                    metadata_mut(&mut body).annotations = annotations;
+                }
                 // What a node has is its status, and comes with it.
                 if let (Body::Node(old), Body::Node(new)) = (old, &body) {
                     if old != new {
@@ -274,19 +279,38 @@ impl World {
         self.delete(Kind::TaskGroup, name);
     }
 
-    /// Another system's PodGroup comes, or how many it needs is edited.
+    /// Another system's PodGroup comes, or is edited.
     fn set_pod_group(&mut self, group: &PodGroupAct) {
         let (kind, name) = (group.family.kind(), &group.name);
-        if self.api.store.get(kind, &Key::new(NS, name.as_str())).is_some() {
+        let key = Key::new(NS, name.as_str());
+        let there = self.api.store.get(kind, &key);
+        let before = there.and_then(terms_of);
+        if there.is_some() {
             // Its gang may live, and no status say so yet.
             self.disturb(name);
+            self.excuse_rounds(name);
         }
         self.apply(kind, &object(group));
+        let now = self.api.store.get(kind, &key).and_then(terms_of);
+        before.zip(now).iter().for_each(|(before, now)| self.note_annotations(name, before, now));
+    }
+
+    /// What a PodGroup says beside its number and its time is edited, while its gang waits or when it has started.
+    fn note_annotations(&mut self, name: &str, before: &Terms, now: &Terms) {
+        let group = self.groups().into_iter().find(|(known, _)| known == name);
+        let state = group.and_then(|(_, group)| Some(group.status?.application_state)).unwrap_or_default();
+        let has_started = match state.as_str() {
+            "New" | "Accepted" => false,
+            "Running" => true,
+            _ => return,
+        };
+        before.annotations_that_differ(now).for_each(|what| self.note(|| edit(what, has_started)));
     }
 
     /// One goes: what was made of it counts no more, and is taken away some time later.
     fn drop_pod_group(&mut self, kind: Kind, name: &str) {
         self.disturb(name);
+        self.excuse_rounds(name);
         self.delete(kind, name);
     }
 

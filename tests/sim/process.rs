@@ -464,7 +464,8 @@ impl Process {
     pub(crate) fn gang_of(&self, uid: &Uid) -> Vec<(&Uid, &Key, u32)> {
         let group = |key: &Key| {
             let (uid, group) = self.groups.get_key_value(self.group_uids.get(key)?)?;
-            Some((uid, &group.key, group.min.or_else(|| self.written_min(group))?))
+            let min = group.min.or_else(|| self.written_min(group))?;
+            self.is_as_written(group, min).then_some((uid, &group.key, min))
         };
         let own = self.groups.get(uid).filter(|own| self.group_uids.get(&own.key) == Some(uid));
         let all = own.and_then(|own| own.gang.iter().map(group).collect());

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use gangline::api::task_group::{Mode, Reservation, TaskGroup, TaskGroupSpec};
+use gangline::api::task_group::{MatchPolicy, Mode, Reservation, TaskGroup, TaskGroupSpec};
 use gangline::shim::dialect::Dialect;
 use gangline::shim::observation::Body;
 use gangline::shim::op::{GroupEdit, Kind};
@@ -134,6 +134,9 @@ pub(crate) struct WordsAct {
     /// How long it waits for nodes for all after it found some, in seconds.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) waits: Option<u32>,
+    /// How many belong to it, if that is said.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) total: Option<u32>,
 }
 
 /// A PodGroup.
@@ -151,6 +154,12 @@ pub(crate) struct PodGroupAct {
     pub(crate) one_by_one: bool,
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) waits: Option<u32>,
+    /// As of [`WordsAct`]; Koordinator's alone.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) total: Option<u32>,
+    /// Who counts once it has started; Koordinator's alone.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) policy: MatchPolicy,
     /// The queue, which Volcano's name.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) queue: Option<String>,
@@ -162,6 +171,9 @@ pub(crate) struct Terms {
     /// How many start together.
     pub(crate) min: u32,
     one_by_one: bool,
+    policy: MatchPolicy,
+    /// How many belong to it: no fewer than start together, also where that is not said or makes no sense.
+    total: u32,
     /// The gangs with which it starts, itself among them; nobody where it starts alone.
     team: BTreeSet<String>,
 }
@@ -170,29 +182,74 @@ impl Terms {
     /// Whether a TaskGroup says the same.
     pub(crate) fn are_said_by(&self, spec: &TaskGroupSpec) -> bool {
         let team: BTreeSet<String> = spec.gang_group.iter().cloned().collect();
-        let is_one_by_one = match spec.mode {
-            Mode::Strict => false,
-            Mode::NonStrict => true,
-        };
         let is_without_placeholders = match spec.reservation {
             Reservation::Direct => true,
             Reservation::Placeholder => false,
         };
-        spec.min_member == self.min && is_one_by_one == self.one_by_one && team == self.team && is_without_placeholders
+        self.are_followed_by(spec) && team == self.team && is_without_placeholders
+    }
+
+    /// The same of all that can be edited: not with whom it starts.
+    pub(crate) fn are_followed_by(&self, spec: &TaskGroupSpec) -> bool {
+        let said = (spec.min_member, spec.mode, spec.match_policy, total(spec.min_member, spec.total_member));
+        said == (self.min, self.mode(), self.policy, self.total)
     }
 
     /// Whether an edit of a TaskGroup says the same, as far as it says something.
     pub(crate) fn are_said_by_edit(&self, edit: &GroupEdit) -> bool {
-        let mode = if self.one_by_one { Mode::NonStrict } else { Mode::Strict };
-        edit.min_member == self.min && edit.mode.is_none_or(|said| said == mode)
+        let GroupEdit { min_member, total_member, mode, match_policy, wait_timeout_seconds: _ } = edit;
+        (*min_member, *total_member) == (self.min, self.total)
+            && mode.is_none_or(|said| said == self.mode())
+            && match_policy.is_none_or(|said| said == self.policy)
     }
+
+    const fn mode(&self) -> Mode {
+        if self.one_by_one { Mode::NonStrict } else { Mode::Strict }
+    }
+
+    /// What annotations of a PodGroup say otherwise than those of another one.
+    pub(crate) fn annotations_that_differ(&self, other: &Self) -> impl Iterator<Item = &'static str> {
+        let is_other = [self.one_by_one != other.one_by_one, self.policy != other.policy, self.total != other.total];
+        ANNOTATED.into_iter().zip(is_other).filter_map(|(what, is_other)| is_other.then_some(what))
+    }
+}
+
+/// How many belong to a gang of which so many start together, by what is said of that.
+fn total(min: u32, said: Option<u32>) -> u32 {
+    said.filter(|total| *total > min).unwrap_or(min)
+}
+
+/// What annotations of a PodGroup say, which are edited.
+const ANNOTATED: [&str; 3] = ["mode", "match policy", "total number"];
+
+/// What is reached when one of them is edited.
+pub(crate) fn edit(what: &str, has_started: bool) -> String {
+    let when = if has_started { "after" } else { "before" };
+    format!("the {what} of a PodGroup is edited {when} the start of its gang")
+}
+
+/// All of these.
+pub(crate) fn edits() -> impl Iterator<Item = String> {
+    ANNOTATED.into_iter().flat_map(|what| [false, true].map(|has_started| edit(what, has_started)))
 }
 
 impl WordsAct {
     /// What it says itself of its gang; nothing where it leaves that to a PodGroup.
     pub(crate) fn terms(&self) -> Option<Terms> {
         let is_own = self.way.family().is_none();
-        is_own.then(|| Terms { min: self.min, one_by_one: self.one_by_one, team: with_itself(&self.gang, &self.team) })
+        is_own.then(|| Terms {
+            min: self.min,
+            one_by_one: self.one_by_one,
+            policy: MatchPolicy::default(),
+            total: total(self.min, self.total),
+            team: with_itself(&self.gang, &self.team),
+        })
+    }
+
+    /// What it says of its gang in annotations.
+    fn noted(&self) -> Noted<'_> {
+        let Self { team, one_by_one, waits, total, .. } = self;
+        Noted { team, one_by_one: *one_by_one, waits: *waits, total: *total, policy: MatchPolicy::default() }
     }
 }
 
@@ -202,35 +259,49 @@ fn with_itself(own: &str, listed: &[String]) -> BTreeSet<String> {
     if listed.iter().all(|name| name == own) { BTreeSet::new() } else { all().collect() }
 }
 
-/// Koordinator's annotations of these.
-fn annotations(team: &[String], one_by_one: bool, waits: Option<u32>) -> Value {
-    let mut all = json!({});
-    if !team.is_empty() {
-        let listed: Vec<String> = team.iter().map(|name| format!("{NS}/{name}")).collect();
-        all[format!("{PREFIX}groups")] = json!(json!(listed).to_string());
+/// What annotations of Koordinator's say.
+struct Noted<'a> {
+    team: &'a [String],
+    one_by_one: bool,
+    waits: Option<u32>,
+    total: Option<u32>,
+    policy: MatchPolicy,
+}
+
+impl Noted<'_> {
+    /// The annotations.
+    fn annotations(&self) -> Value {
+        let policy = match self.policy {
+            MatchPolicy::OnceSatisfied => None,
+            MatchPolicy::WaitingAndRunning => Some("waiting-and-running".to_owned()),
+            MatchPolicy::OnlyWaiting => Some("only-waiting".to_owned()),
+        };
+        let listed: Vec<String> = self.team.iter().map(|name| format!("{NS}/{name}")).collect();
+        let said = [
+            ("groups", (!listed.is_empty()).then(|| json!(listed).to_string())),
+            ("mode", self.one_by_one.then(|| "NonStrict".to_owned())),
+            ("waiting-time", self.waits.map(|waits| format!("{waits}s"))),
+            ("total-number", self.total.map(|total| total.to_string())),
+            ("match-policy", policy),
+        ];
+        let said = said.into_iter().filter_map(|(key, value)| Some((format!("{PREFIX}{key}"), json!(value?))));
+        Value::Object(said.collect())
     }
-    if one_by_one {
-        all[format!("{PREFIX}mode")] = json!("NonStrict");
-    }
-    if let Some(waits) = waits {
-        all[format!("{PREFIX}waiting-time")] = json!(format!("{waits}s"));
-    }
-    all
 }
 
 /// Labels and annotations of a pod that says this.
 pub(super) fn words(said: &WordsAct) -> (Value, Value) {
-    let WordsAct { way, gang, min, team, one_by_one, waits } = said;
+    let WordsAct { way, gang, min, .. } = said;
     let mut labels = json!({MEANT: gang});
     let mut annotated = json!({});
     match way {
         Way::Annotations => {
-            annotated = annotations(team, *one_by_one, *waits);
+            annotated = said.noted().annotations();
             annotated[format!("{PREFIX}name")] = json!(gang);
             annotated[format!("{PREFIX}min-available")] = json!(min.to_string());
         }
         Way::Labels => {
-            annotated = annotations(team, *one_by_one, *waits);
+            annotated = said.noted().annotations();
             labels["pod-group.scheduling.sigs.k8s.io/name"] = json!(gang);
             labels["pod-group.scheduling.sigs.k8s.io/min-available"] = json!(min.to_string());
         }
@@ -253,11 +324,14 @@ pub(super) fn fields(said: &WordsAct, spec: &mut Value) {
 
 /// The object that says this.
 pub(super) fn object(said: &PodGroupAct) -> Value {
-    let PodGroupAct { family, name, min, team, one_by_one, waits, queue } = said;
+    let PodGroupAct { family, name, min, team, one_by_one, waits, total, policy, queue } = said;
     let mut spec = json!({"minMember": min});
     let mut annotated = json!({});
     match family {
-        Family::Koordinator => annotated = annotations(team, *one_by_one, None),
+        Family::Koordinator => {
+            let (one_by_one, total, policy) = (*one_by_one, *total, *policy);
+            annotated = Noted { team, one_by_one, waits: None, total, policy }.annotations();
+        }
         Family::Coscheduling => {}
         Family::Volcano => queue.iter().for_each(|queue| spec["queue"] = json!(queue)),
         Family::Kubernetes => spec = json!({"schedulingPolicy": {"gang": {"minCount": min}}}),
@@ -279,7 +353,7 @@ pub(crate) fn words_of(pod: &Body) -> Option<WordsAct> {
     if matches!(pod, Body::Pod(_)) { said(pod) } else { None }
 }
 
-/// What a PodGroup says; nothing where it is wrong. Its number is the one that stands there, also after an edit.
+/// What a PodGroup says; nothing where it is wrong.
 pub(crate) fn terms_of(object: &Body) -> Option<Terms> {
     let (family, written) = match object {
         Body::KoordinatorPodGroup(group) => (Family::Koordinator, group.spec.min_member),
@@ -296,8 +370,9 @@ pub(crate) fn terms_of(object: &Body) -> Option<Terms> {
         | Body::ResourceQuota(_)
         | Body::Namespace(_) => return None,
     };
-    let PodGroupAct { name, team, one_by_one, .. } = said(object)?;
-    Some(Terms { min: family.least(written)?, one_by_one, team: with_itself(&name, &team) })
+    let PodGroupAct { name, team, one_by_one, total: belong, policy, .. } = said(object)?;
+    let min = family.least(written)?;
+    Some(Terms { min, one_by_one, policy, total: total(min, belong), team: with_itself(&name, &team) })
 }
 
 /// With whom the gang of a PodGroup, or of a pod that declares it itself, starts.

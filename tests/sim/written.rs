@@ -66,10 +66,7 @@ impl Process {
 
     /// I8: a TaskGroup is edited to what its PodGroup says.
     pub(super) fn judge_edit(&self, key: &Key, uid: &Uid, edit: &GroupEdit) -> Result<(), Violation> {
-        let last = self.groups.get(uid).and_then(|group| group.last.as_ref());
-        let origin = last.and_then(|last| made_of(last));
-        let there =
-            origin.and_then(|(kind, of)| self.pod_groups.get(&(kind, key.clone())).filter(|there| *there.uid.0 == *of));
+        let there = self.groups.get(uid).and_then(|group| self.origin_of(group));
         let said = there.and_then(|there| there.terms.as_ref());
         if said.is_some_and(|terms| terms.are_said_by_edit(edit)) {
             return Ok(());
@@ -85,12 +82,25 @@ impl Process {
         })
     }
 
+    /// The PodGroup of which a TaskGroup was made, as it is known.
+    fn origin_of(&self, group: &GroupSeen) -> Option<&PodGroupSeen> {
+        let (kind, uid) = made_of(group.last.as_ref()?)?;
+        self.pod_groups.get(&(kind, group.key.clone())).filter(|there| *there.uid.0 == *uid)
+    }
+
+    /// Whether a gang that is said to wait needs as many by its PodGroup, too: what that says counts before the TaskGroup says so.
+    pub(super) fn is_as_written(&self, group: &GroupSeen, min: u32) -> bool {
+        let status = group.last.as_ref().and_then(|last| last.status.as_ref());
+        let waits = status.is_none_or(|status| ["New", "Accepted"].contains(&status.application_state.as_str()));
+        let written = self.origin_of(group).and_then(|there| there.terms.as_ref()).filter(|_| waits);
+        written.is_none_or(|terms| terms.min == min)
+    }
+
     /// How many a gang needs that has not started in its first life, where its PodGroup was edited and has said that for a while. (How
     /// many it needs in a later one follows from when it was edited.)
     pub(super) fn written_min(&self, group: &GroupSeen) -> Option<u32> {
         let last = group.last.as_ref()?;
-        let (kind, uid) = made_of(last)?;
-        let there = self.pod_groups.get(&(kind, group.key.clone())).filter(|there| *there.uid.0 == *uid)?;
+        let there = self.origin_of(group)?;
         let is_old = self.now_ms >= there.changed_ms + EXCUSED_MS;
         let waits = last.status.as_ref().is_none_or(|status| {
             status.incarnation <= 1 && ["New", "Accepted"].contains(&status.application_state.as_str())

@@ -1,6 +1,10 @@
 //! Draws gangs in the words of Koordinator, scheduler-plugins, Volcano and Kubernetes, in plans whose scheduler understands all of these: drawn when
 //! all else is, so that other plans are as they were.
 
+use std::collections::BTreeMap;
+
+use gangline::api::task_group::MatchPolicy;
+
 use super::{Acts, Dice};
 use crate::sim::acts::{Act, PodAct};
 use crate::sim::words::{Family, PodGroupAct, Way, WordsAct};
@@ -46,6 +50,7 @@ fn alone(dice: &mut Dice, number: u64, queues: &[Option<String>]) -> Gang {
         team: Vec::new(),
         one_by_one,
         waits: is_short.then(|| dice.of(&[1, 5, 20, 60])),
+        total: None,
     };
     Gang { begins: dice.time(), milli: dice.of(&[500, 1_000, 1_000, 2_000]), queue: dice.of(queues), words }
 }
@@ -78,6 +83,7 @@ fn team(dice: &mut Dice, number: u64, queues: &[Option<String>]) -> Vec<Gang> {
             team: listed(at),
             one_by_one: false,
             waits,
+            total: None,
         },
     };
     (0..count).map(|at| gang(at, dice)).collect()
@@ -93,6 +99,8 @@ fn draw_gang(dice: &mut Dice, acts: &mut Acts, gang: &Gang) {
         team: words.team.clone(),
         one_by_one: words.one_by_one,
         waits: words.waits,
+        total: None,
+        policy: MatchPolicy::default(),
         queue: queue.clone().filter(|_| family == Family::Volcano),
     });
     object.iter().for_each(|object| draw_object(dice, acts, *begins, object));
@@ -143,6 +151,92 @@ fn draw_object(dice: &mut Dice, acts: &mut Acts, begins: u64, object: &PodGroupA
         if dice.percent(70) {
             acts.push((at + dice.of(&[1, 500, 8_000]), another(dice)));
         }
+    }
+}
+
+/// What some gangs of Koordinator's say beside their number: how many belong to them, of whom some are there, and who counts after the
+/// start; and who edits that. Drawn when all else is, so that other plans are as they were.
+pub(super) fn annotate(dice: &mut Dice, acts: &mut Acts) {
+    let mut totals: BTreeMap<String, Option<u32>> = BTreeMap::new();
+    let mut policies: BTreeMap<String, MatchPolicy> = BTreeMap::new();
+    let mut draw = |dice: &mut Dice, gang: &str, min: u32| {
+        // A few say fewer than start together.
+        let drawn = |dice: &mut Dice| if dice.percent(15) { 0 } else { min + dice.few(3) as u32 };
+        *totals.entry(gang.to_owned()).or_insert_with(|| dice.percent(40).then(|| drawn(dice)))
+    };
+    for (_, act) in acts.iter_mut() {
+        if let Act::PodGroup(group) = act
+            && group.family == Family::Koordinator
+        {
+            group.total = draw(dice, &group.name, group.min.clamp(1, 9) as u32);
+            let policy = |dice: &mut Dice| if dice.percent(30) { dice.of(&POLICIES) } else { MatchPolicy::default() };
+            let policy = *policies.entry(group.name.clone()).or_insert_with(|| policy(dice));
+            // Those of one team agree.
+            group.policy = if group.team.is_empty() { policy } else { MatchPolicy::default() };
+        } else if let Act::Pod(PodAct { words: Some(words), .. }) = act
+            && matches!(words.way, Way::Annotations | Way::Labels)
+        {
+            words.total = draw(dice, &words.gang, words.min);
+        }
+    }
+    let gangs: Vec<(String, u32)> = totals.into_iter().filter_map(|(gang, total)| Some((gang, total?))).collect();
+    gangs.iter().for_each(|(gang, total)| join(dice, acts, gang, *total));
+    edit(dice, acts);
+}
+
+/// All match policies.
+const POLICIES: [MatchPolicy; 3] =
+    [MatchPolicy::OnceSatisfied, MatchPolicy::WaitingAndRunning, MatchPolicy::OnlyWaiting];
+
+/// Some more pods of a gang come, like the first one of it and at about the same time.
+fn join(dice: &mut Dice, acts: &mut Acts, gang: &str, total: u32) {
+    let is_its = |pod: &PodAct| pod.words.as_ref().is_some_and(|words| words.gang == gang);
+    let mut pods = acts.iter().filter_map(|(at, act)| if let Act::Pod(pod) = act { Some((*at, pod)) } else { None });
+    let Some((at, first)) = pods.find(|(_, pod)| is_its(pod)).map(|(at, pod)| (at, pod.clone())) else { return };
+    for number in 0..dice.below(u64::from(total).min(4) + 1) {
+        let pod = PodAct { name: format!("{gang}-beyond{number}"), ..first.clone() };
+        acts.push((at + dice.below(1_000), Act::Pod(pod)));
+    }
+}
+
+/// Somebody edits what PodGroups of Koordinator say in annotations; of gangs that start alone also what these must agree about.
+fn edit(dice: &mut Dice, acts: &mut Acts) {
+    let mut objects: BTreeMap<String, Vec<(u64, PodGroupAct)>> = BTreeMap::new();
+    for (at, act) in acts.iter() {
+        if let Act::PodGroup(group) = act
+            && group.family == Family::Koordinator
+        {
+            objects.entry(group.name.clone()).or_default().push((*at, group.clone()));
+        }
+    }
+    for mut versions in objects.into_values() {
+        versions.sort_by_key(|(at, _)| *at);
+        let mut at = versions[0].0;
+        let edits = if dice.percent(60) { 1 + dice.few(2) } else { 0 };
+        for _ in 0..edits {
+            at += dice.of(&[500, 5_000, 40_000]) + dice.below(1_000);
+            let there = versions.iter().rev().find(|(from, _)| *from <= at).map(|(_, group)| group.clone());
+            let Some(mut group) = there else { continue };
+            annotate_anew(dice, &mut group);
+            versions.push((at, group.clone()));
+            acts.push((at, Act::PodGroup(group)));
+        }
+    }
+}
+
+/// One or several of its annotations say something else.
+fn annotate_anew(dice: &mut Dice, group: &mut PodGroupAct) {
+    let is_alone = group.team.is_empty();
+    if is_alone && dice.percent(50) {
+        group.one_by_one = !group.one_by_one;
+        // What is held one by one is not held for long.
+        group.waits = group.waits.or_else(|| group.one_by_one.then(|| dice.of(&[1, 5, 20, 60])));
+    }
+    if is_alone && dice.percent(50) {
+        group.policy = dice.of(&POLICIES);
+    }
+    if !is_alone || dice.percent(50) {
+        group.total = dice.percent(80).then(|| 1 + dice.few(6) as u32);
     }
 }
 

@@ -1,19 +1,25 @@
 //! What users wrote in the words of others, and what is made of it (I4, I5, I8, L2).
 
-use gangline::api::task_group::TaskGroup;
+use gangline::api::task_group::{MatchPolicy, Mode, TaskGroup};
 use gangline::shim::op::GroupEdit;
 
 use super::super::super::words::{Family, PodGroupAct, Way, WordsAct};
 use super::*;
 
+/// A PodGroup that says no more than its number.
+fn plain(family: Family, min: i64) -> PodGroupAct {
+    let (name, team, one_by_one) = ("w".to_owned(), Vec::new(), false);
+    let (waits, total, policy, queue) = (None, None, MatchPolicy::default(), None);
+    PodGroupAct { family, name, min, team, one_by_one, waits, total, policy, queue }
+}
+
 fn pod_group(min: i64) -> Act {
-    let (family, name) = (Family::Coscheduling, "w".to_owned());
-    Act::PodGroup(PodGroupAct { family, name, min, team: Vec::new(), one_by_one: false, waits: None, queue: None })
+    Act::PodGroup(plain(Family::Coscheduling, min))
 }
 
 fn says(way: Way, gang: &str, min: u32, team: &[&str]) -> WordsAct {
     let team = team.iter().map(|name| (*name).to_owned()).collect();
-    WordsAct { way, gang: gang.to_owned(), min, team, one_by_one: false, waits: None }
+    WordsAct { way, gang: gang.to_owned(), min, team, one_by_one: false, waits: None, total: None }
 }
 
 fn pod(name: &str, words: WordsAct) -> Act {
@@ -22,11 +28,16 @@ fn pod(name: &str, words: WordsAct) -> Act {
 
 /// A PodGroup of three, and two pods that name it.
 fn waits() -> World {
+    waits_for(Family::Coscheduling, Way::Coscheduling)
+}
+
+/// The same in these words.
+fn waits_for(family: Family, way: Way) -> World {
     let mut world = World::new(1, Faults::default(), None);
     world.speak();
     world.node("n0", 8);
-    world.act(&pod_group(3));
-    (0..2).for_each(|number| world.act(&pod(&format!("w-{number}"), says(Way::Coscheduling, "w", 0, &[]))));
+    world.act(&Act::PodGroup(plain(family, 3)));
+    (0..2).for_each(|number| world.act(&pod(&format!("w-{number}"), says(way, "w", 0, &[]))));
     world.rest();
     world.check_at_rest();
     assert_eq!(world.violation, None);
@@ -58,6 +69,53 @@ fn i8_a_task_group_says_otherwise_than_its_pod_group() {
     // The scheduler has not heard of it.
     world.act(&pod_group(2));
     assert_eq!(found(world, World::check_written), Some("I8"));
+}
+
+/// What a PodGroup of Koordinator's says in annotations counts like its number.
+#[test]
+fn i8_a_task_group_says_otherwise_than_the_annotations_of_its_pod_group() {
+    let waits = || waits_for(Family::Koordinator, Way::Koordinator);
+    let made_with = |say: fn(&mut TaskGroup)| {
+        let mut world = waits();
+        let mut group = made(&world);
+        say(&mut group);
+        judge(&mut world, &Op::CreateTaskGroup(Box::new(group)))
+    };
+    let made_otherwise: [fn(&mut TaskGroup); 3] = [
+        |group| group.spec.mode = Mode::NonStrict,
+        |group| group.spec.match_policy = MatchPolicy::OnlyWaiting,
+        |group| group.spec.total_member = Some(4),
+    ];
+    assert_eq!((made_with(|_| ()), made_otherwise.map(made_with)), (None, [Some("I8"); 3]));
+    let edited_to = |say: fn(&mut GroupEdit)| {
+        let mut world = waits();
+        let uid = Uid::new(made(&world).metadata.uid.expect("it has one"));
+        let (mode, match_policy) = (Some(Mode::Strict), Some(MatchPolicy::OnceSatisfied));
+        let mut edit = GroupEdit { min_member: 3, total_member: 3, mode, match_policy, ..GroupEdit::default() };
+        say(&mut edit);
+        judge(&mut world, &Op::EditTaskGroup { group: key("w"), uid, edit })
+    };
+    let edited_otherwise: [fn(&mut GroupEdit); 3] = [
+        |edit| edit.mode = Some(Mode::NonStrict),
+        |edit| edit.match_policy = Some(MatchPolicy::OnlyWaiting),
+        |edit| edit.total_member = 4,
+    ];
+    assert_eq!((edited_to(|_| ()), edited_otherwise.map(edited_to)), (None, [Some("I8"); 3]));
+    let annotations: [fn(&mut PodGroupAct); 3] = [
+        |group| (group.one_by_one, group.waits) = (true, Some(60)),
+        |group| group.policy = MatchPolicy::OnlyWaiting,
+        |group| group.total = Some(4),
+    ];
+    for annotate in annotations {
+        let mut world = waits();
+        let mut group = plain(Family::Koordinator, 3);
+        annotate(&mut group);
+        world.act(&Act::PodGroup(group));
+        let mut followed = world.clone();
+        assert_eq!(found(world, World::check_written), Some("I8"), "the scheduler has not heard of it");
+        followed.rest();
+        assert_eq!(found(followed, World::check_written), None);
+    }
 }
 
 #[test]
@@ -129,9 +187,7 @@ fn every_way_starts_a_gang() {
         world.node("n0", 8);
         if let Some(family) = way.family() {
             world.act(&Act::Vanish { kind: family.kind(), for_ms: 5_000 });
-            let (name, queue, waits) = ("w".to_owned(), None, None);
-            let object = PodGroupAct { family, name, min: 2, team: Vec::new(), one_by_one: false, waits, queue };
-            world.plan(&[(10_000, Act::PodGroup(object))]);
+            world.plan(&[(10_000, Act::PodGroup(plain(family, 2)))]);
         }
         (0..2).for_each(|number| world.act(&pod(&format!("w-{number}"), says(way, "w", 2, &[]))));
         world.rest();
