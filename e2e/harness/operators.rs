@@ -15,7 +15,7 @@ use crate::support::error::{During, Error, Result};
 use crate::support::objects::Objects;
 use crate::support::process::{Process, Spec};
 use crate::support::tools::Program;
-use crate::support::{http_probe, kubeconfig, manifests, ports};
+use crate::support::{components, http_probe, kubeconfig, manifests, ports};
 
 /// How long one may take to be ready: it reads the cluster first.
 const READY_WITHIN: Duration = Duration::from_secs(60);
@@ -256,14 +256,12 @@ pub(crate) fn kube_scheduler(plane: &ControlPlane, work: &Path) -> Result<Proces
     let program = Program::KubeScheduler;
     let config = json!({
         "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-        "leaderElection": {"leaderElect": false},
         "clientConnection": {"kubeconfig": plane.kubeconfig_of(program.name())},
         "profiles": [{"schedulerName": STOCK}],
     });
     let path = work.join("kube-scheduler.json");
     fs::write(&path, config.to_string()).during("writing the configuration of kube-scheduler")?;
-    let config = format!("--config={}", path.display());
-    let args = [config, "--authentication-skip-lookup".to_owned(), "--secure-port=0".to_owned()];
+    let args = components::kube_scheduler(format!("--config={}", path.display()));
     Process::start(&spec(plane, work, program, &args)?)
 }
 

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::dialect::Words;
 use super::workload::Workload;
 use crate::gangline;
+use crate::support::components;
 use crate::support::control_plane::ControlPlane;
 use crate::support::error::{During, Result};
 use crate::support::go_build;
@@ -297,17 +298,12 @@ async fn null(plane: &ControlPlane, workload: Workload, more: &[&str]) -> Result
 pub(super) fn kube_scheduler(plane: &ControlPlane) -> Result<Process> {
     let config = json!({
         "apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration",
-        "leaderElection": {"leaderElect": false},
         "clientConnection": {"kubeconfig": plane.kubeconfig_of("kube-scheduler"), "qps": 5000, "burst": 10_000},
     });
     let path = plane.dir().join("kube-scheduler.json");
     fs::write(&path, config.to_string()).during("writing the configuration of kube-scheduler")?;
-    let args = [
-        format!("--config={}", path.display()),
-        "--authentication-skip-lookup".to_owned(),
-        "--secure-port=0".to_owned(),
-    ];
+    let args = components::kube_scheduler(format!("--config={}", path.display()));
     let program = Program::KubeScheduler.find()?;
     let log = plane.dir().join("kube-scheduler.log");
-    Process::start(&Spec { name: "kube-scheduler".to_owned(), program, args: args.to_vec(), env: Vec::new(), log })
+    Process::start(&Spec { name: "kube-scheduler".to_owned(), program, args, env: Vec::new(), log })
 }

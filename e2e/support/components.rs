@@ -163,7 +163,7 @@ pub fn spec(component: Component, dir: &StateDir, ports: &Ports, options: &Optio
         Component::ApiServer => api_server(dir, ports, options),
         Component::ControllerManager => controller_manager(dir, options),
         Component::Kwok => kwok(dir, ports),
-        Component::KubeScheduler => kube_scheduler(dir),
+        Component::KubeScheduler => kube_scheduler(format!("--kubeconfig={}", dir.join("kube-scheduler.kubeconfig"))),
     };
     let name = component.name();
     Ok(Spec {
@@ -275,9 +275,10 @@ fn kwok(dir: &StateDir, ports: &Ports) -> Vec<String> {
     ]
 }
 
-fn kube_scheduler(dir: &StateDir) -> Vec<String> {
+/// Flags of Kubernetes' own scheduler, of which there is one: with this one, which says where its API server is.
+pub fn kube_scheduler(server: String) -> Vec<String> {
     vec![
-        format!("--kubeconfig={}", dir.join("kube-scheduler.kubeconfig")),
+        server,
         "--authentication-skip-lookup".to_owned(),
         "--leader-elect=false".to_owned(),
         // It serves nothing that anybody asks for.
