@@ -34,6 +34,11 @@ pub(super) enum Words {
 }
 
 impl Words {
+    /// Name of a gang in these words; the suffix tells it from others.
+    pub(super) fn gang(self, suffix: &str) -> String {
+        format!("{self:?}{suffix}").to_lowercase()
+    }
+
     /// Defines the kind of the objects that declare such gangs, where Gangline does not bring it.
     pub(super) async fn define(self, t: &Context) -> Result<()> {
         match self {

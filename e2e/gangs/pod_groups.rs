@@ -293,8 +293,7 @@ async fn restrained<G: PodGroup>(t: &Context) -> Result<()> {
 async fn keeps_room(t: &mut Context) -> Result<()> {
     for words in [Words::Koordinator, Words::Coscheduling, Words::Volcano] {
         words.define(t).await?;
-        let name = format!("{words:?}").to_lowercase();
-        let gang = Gang { words, name, min: 3, cpu: "9", node: None, patch: json!({}) };
+        let gang = Gang { words, name: words.gang(""), min: 3, cpu: "9", node: None, patch: json!({}) };
         gang.declare(t).await?;
         gang.create(t, 0..3).await?;
         gang.wait_running(t, 3).await?;

@@ -36,9 +36,8 @@ const WORDS: [Words; 3] = [Words::Koordinator, Words::Coscheduling, Words::Volca
 async fn gang<'a>(t: &Context, words: Words, suffix: &str, (min, cpu): (u32, &'a str)) -> Result<Gang<'a>> {
     t.cluster.kube_scheduler().await?;
     words.define(t).await?;
-    let name = format!("{words:?}{suffix}").to_lowercase();
     let patch = json!({"spec": {"schedulerName": STOCK}});
-    let gang = Gang { words, name, min, cpu, node: None, patch };
+    let gang = Gang { words, name: words.gang(suffix), min, cpu, node: None, patch };
     gang.declare(t).await?;
     Ok(gang)
 }
@@ -85,14 +84,14 @@ async fn large(t: &mut Context) -> Result<()> {
 /// Two gangs are whole, and the third, elsewhere, lacks a member.
 async fn group(t: &mut Context) -> Result<()> {
     let other = t.add_namespace("other", json!({})).await?;
-    let names = ["a", "b", "c"].map(|suffix| format!("koordinatorannotations{suffix}"));
-    let [a, b, c] = [(&t.namespace, &names[0]), (&t.namespace, &names[1]), (&other, &names[2])];
-    let listed = [a, b, c].map(|(namespace, name)| format!("{namespace}/{name}"));
+    let words = Words::KoordinatorAnnotations;
+    let places = [("a", &t.namespace), ("b", &t.namespace), ("c", &other)];
+    let listed = places.map(|(suffix, namespace)| format!("{namespace}/{}", words.gang(suffix)));
     let listed = json!(listed).to_string();
     let declares = json!({"metadata": {"annotations": {"gang.scheduling.koordinator.sh/groups": listed}}});
     let mut gangs = Vec::new();
     for suffix in ["a", "b", "c"] {
-        let mut gang = gang(t, Words::KoordinatorAnnotations, suffix, (2, "1")).await?;
+        let mut gang = gang(t, words, suffix, (2, "1")).await?;
         merge(&mut gang.patch, declares.clone());
         gangs.push(gang);
     }
