@@ -12,6 +12,7 @@
 
 mod access;
 mod api;
+mod beside;
 mod bounds;
 mod breakage;
 mod chart;
@@ -61,5 +62,8 @@ fn main() -> ExitCode {
         crash::tests(),
         replicas::tests(),
     ];
-    harness::runner::run(suite.into_iter().flatten().collect())
+    let mut suite: Vec<_> = suite.into_iter().flatten().collect();
+    let page = beside::test(&suite);
+    suite.push(page);
+    harness::runner::run(suite)
 }

@@ -90,6 +90,11 @@ impl Test {
         Self { name, body, last: false, audited: false, real: false, packed: false, anywhere: false, operated: false }
     }
 
+    /// What it is called.
+    pub(crate) const fn name(&self) -> &'static str {
+        self.name
+    }
+
     /// The test needs no scheduler, or starts it itself.
     pub(crate) fn without_gangline(mut self) -> Self {
         if let Body::On { gangline, .. } = &mut self.body {

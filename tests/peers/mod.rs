@@ -1,7 +1,6 @@
 //! The behaviours of other gang schedulers, one by one, by the names of the tests that show each there: a page of `docs/` for each of
 //! them. UPDATE=1 writes them anew.
 
-mod beside;
 mod coscheduling;
 mod koordinator;
 mod table;
