@@ -9,7 +9,7 @@ use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
 use crate::harness::context::{merge, phase};
-use crate::harness::words::{is_bound, status, why_waits};
+use crate::harness::words::{is_bound, label, status, why_waits};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::error::Result;
 use crate::support::objects::Objects;
@@ -24,6 +24,7 @@ pub(crate) fn tests() -> Vec<Test> {
         test("koordinator: three gangs of one group in two namespaces start together or not", Needs::Nodes(2), across),
         test("koordinator: a wrong declaration is refused on the pod", Needs::Nodes(1), wrong),
         test("koordinator: who replaces lost members waits as the match policy says", Needs::Nodes(1), policies),
+        test("koordinator: who belongs to a gang beyond the least starts with it if there", Needs::Nodes(1), beyond),
         test(
             "koordinator: of two gangs that do not fit together one runs, twenty times over",
             Needs::Nodes(2),
@@ -265,6 +266,44 @@ async fn policies(t: &mut Context) -> Result<()> {
         t.pods().always(&selector, "those that come have nodes together", whole, come).await?;
     }
     Ok(())
+}
+
+/// Three of a gang of five start together. Four are there when there is room for so many, and somebody waits behind them, who could
+/// have the place of the fourth.
+async fn beyond(t: &mut Context) -> Result<()> {
+    let pods = t.pods();
+    let declared = annotations("five", 3, &json!({"total-number": "5"}));
+    pods.create(t.pod("first", "13", json!({}))).await?;
+    pods.wait("first", "runs", |pod| phase(pod) == "Running").await?;
+    for number in 0..4 {
+        pods.create(pod(t, "five", number, "4", &declared)).await?;
+    }
+    t.wait_pod_reason("five-0", "Unschedulable").await?;
+    pods.wait("five-3", "says why it waits", |pod| !why_waits(pod).0.is_empty()).await?;
+    pods.create(t.pod("stranger", "4", json!({}))).await?;
+    t.wait_pod_reason("stranger", "Unschedulable").await?;
+    let start = async {
+        pods.delete("first").await?;
+        wait_run(t, "five", 4).await
+    };
+    let is_behind = |pods: &[&Pod]| {
+        let named = |name: &str| pods.iter().find(|pod| pod.metadata.name.as_deref() == Some(name));
+        let of_gang = pods.iter().filter(|pod| label(pod, GANG) == "five" && is_bound(pod)).count();
+        (named("first").is_none() || of_gang == 0) && !named("stranger").is_some_and(|pod| is_bound(pod))
+    };
+    pods.always("", "all of them go before the stranger", is_behind, start).await?;
+    let group = t.groups().wait("five", "says that four run", |group| status(group).counts.running == 4).await?;
+    assert_eq!((group.spec.min_member, group.spec.total_member), (3, Some(5)));
+    pods.delete("stranger").await?;
+    // The fifth is an ordinary pod.
+    let last = async {
+        pods.create(pod(t, "five", 4, "4", &declared)).await?;
+        t.wait_pod_reason("five-4", "Unschedulable").await?;
+        t.add_nodes("more", 1, |_| ()).await?;
+        wait_run(t, "five", 5).await
+    };
+    let four_stay = |pods: &[&Pod]| pods.iter().filter(|pod| is_bound(pod)).count() >= 4;
+    pods.always(&format!("{GANG}=five"), "four have nodes all the time", four_stay, last).await
 }
 
 /// Two gangs, each of which takes five of the eight places that the nodes have.
