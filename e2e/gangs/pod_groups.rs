@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use gangline::api::task_group::Reservation;
+use gangline::api::task_group::{MatchPolicy, Reservation, TaskGroup};
 use http::Method;
 use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::{Event, Pod};
@@ -41,6 +41,11 @@ pub(crate) fn tests() -> Vec<Test> {
         ),
         test("pod groups: the room of a lost member is kept while a stranger waits", Needs::Nodes(3), keeps_room),
         test("pod groups: what is wrong with one is told on a pod", Needs::Nodes(1), wrong),
+        test(
+            "pod groups: an edited annotation is followed before the start, and told after it",
+            Needs::Nodes(1),
+            edited,
+        ),
     ];
     tests.map(Test::operated).into()
 }
@@ -329,4 +334,38 @@ async fn wrong(t: &mut Context) -> Result<()> {
     let right = pod_group::<KoordinatorGroup>("none", 1);
     pod_groups::<KoordinatorGroup>(t).patch("none", json!({"spec": right["spec"]})).await?;
     t.pods().wait("none-0", "runs", |pod| phase(pod) == "Running").await.map(drop)
+}
+
+/// An annotation of Koordinator's.
+fn annotation(key: &str, value: &str) -> Value {
+    let key = format!("gang.scheduling.koordinator.sh/{key}");
+    json!({"metadata": {"annotations": {key: value}}})
+}
+
+async fn edited(t: &mut Context) -> Result<()> {
+    define::<KoordinatorGroup>(t).await?;
+    let objects = pod_groups::<KoordinatorGroup>(t);
+    objects.create(pod_group::<KoordinatorGroup>("edited", 3)).await?;
+    for number in 0..2 {
+        add_pod::<KoordinatorGroup>(t, &format!("edited-{number}"), "edited").await?;
+    }
+    t.wait_pod_reason("edited-1", "WaitingForMembers").await?;
+    objects.patch("edited", annotation("match-policy", "only-waiting")).await?;
+    let follows = |policy: MatchPolicy| move |group: &TaskGroup| group.spec.match_policy == policy;
+    t.groups().wait("edited", "follows the edit", follows(MatchPolicy::OnlyWaiting)).await?;
+    add_pod::<KoordinatorGroup>(t, "edited-2", "edited").await?;
+    let run = |pods: &[&Pod]| pods.iter().filter(|pod| phase(pod) == "Running").count() == 3;
+    t.pods().wait_all("", "three run", run).await?;
+    // It counts: who comes now waits for two others.
+    add_pod::<KoordinatorGroup>(t, "edited-3", "edited").await?;
+    t.wait_pod_reason("edited-3", "WaitingForMembers").await?;
+    objects.patch("edited", annotation("match-policy", "once-satisfied")).await?;
+    let says = |event: &Event| {
+        let message = event.message.as_deref().unwrap_or_default();
+        let is_told = message.contains("another matchPolicy") && message.contains("it counts as it is");
+        event.reason.as_deref() == Some("DeclarationAdjusted") && is_told
+    };
+    t.objects::<Event>().wait_all("", "one tells of the edit", |events| events.iter().any(|event| says(event))).await?;
+    t.groups().wait("edited", "says what it said", follows(MatchPolicy::OnlyWaiting)).await?;
+    t.wait_pod_reason("edited-3", "WaitingForMembers").await.map(drop)
 }
