@@ -145,6 +145,46 @@ fn a_round_finds_room_for_all_or_takes_none() {
     }
 }
 
+/// A round that found too few nodes is not planned again for what happens to others of its gang, but when somebody else waits, and when
+/// there may be room.
+#[test]
+fn a_round_that_lacks_nodes_is_planned_again_for_a_reason_only() {
+    let mut cluster = running(MatchPolicy::OnlyWaiting, 2, 0);
+    come(&mut cluster, &["a", "b"]);
+    assert_eq!(cluster.why("a"), LACKS);
+    let runs = |cluster: &mut Cluster, is_so: bool| {
+        cluster.change("g-0", |spec| {
+            if let Place::On { running, .. } = &mut spec.place {
+                *running = is_so;
+            }
+        });
+        cluster.settle();
+    };
+    let planned = cluster.scheduler.plans();
+    runs(&mut cluster, false);
+    runs(&mut cluster, true);
+    assert_eq!(cluster.scheduler.plans(), planned, "what a kubelet says of one that runs");
+    come(&mut cluster, &["c"]);
+    assert!(cluster.scheduler.plans() > planned, "another one might fit");
+    let planned = cluster.scheduler.plans();
+    cluster.node("n2", 1);
+    cluster.settle();
+    assert_eq!(cluster.scheduler.plans(), planned, "there is room for one");
+    cluster.node("n3", 1);
+    cluster.settle();
+    assert_eq!((node_of_each(&cluster, &["a", "b"]), cluster.scheduler.plans() > planned), (2, true));
+}
+
+/// The same where in one step one goes and another comes that asks for the same: the plan wants to place that one, which calls for nodes.
+#[test]
+fn who_comes_in_the_place_of_one_that_waits_for_a_round_is_told_what_it_lacks() {
+    let mut cluster = running(MatchPolicy::OnlyWaiting, 2, 0);
+    come(&mut cluster, &["a", "b"]);
+    cluster.delete("b");
+    come(&mut cluster, &["c"]);
+    assert_eq!(["a", "c"].map(|name| cluster.why(name)), [LACKS; 2]);
+}
+
 /// Also of a gang whose seats were held one by one before its start (mode NonStrict).
 #[test]
 fn a_round_holds_nothing_in_part_in_either_mode() {

@@ -68,6 +68,11 @@ impl Scheduler {
         self.planner.bounds.searches()
     }
 
+    /// How often nodes were looked for, for all seats of a gang or all members of a round.
+    pub const fn plans(&self) -> u64 {
+        self.planner.plans()
+    }
+
     /// Applies the events, goes as far as they allow at `now`, and returns what is to be done. The only way to change a
     /// scheduler.
     pub fn step(&mut self, now: Now, events: impl IntoIterator<Item = Event>) -> Step {

@@ -1,6 +1,7 @@
 //! Rounds: members of a gang that has started are placed together, or not at all, where its match policy says so (01, 1.6).
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::core::base::ids::{AppId, AskId, GangId, NodeId, QueueId};
 use crate::core::base::resources::Totals;
@@ -15,7 +16,7 @@ use crate::core::step::Scheduler;
 
 impl Scheduler {
     /// Members that start together once more take a turn in the pass when enough of them wait. Until then nothing is asked of
-    /// queues or nodes for them.
+    /// queues or nodes for them. What happens to others of the gang is no reason to look for nodes again.
     pub(super) fn take_round(&mut self, app: AppId) {
         let gang = self.books.apps[app].gang;
         let had_one = matches!(self.books.gangs[gang].turn(), Some(Turn::Round { .. }));
@@ -23,7 +24,10 @@ impl Scheduler {
             return;
         }
         match (self.books.round_of(gang), self.books.apps[app].queue) {
-            (Round::Due(rank), Some(queue)) => self.books.set_turn(gang, Some(Turn::Round { rank, queue })),
+            (Round::Due(rank), Some(queue)) => {
+                let form = Arc::new(self.books.round_form(gang));
+                self.books.set_turn(gang, Some(Turn::Round { rank, queue, form }));
+            }
             (Round::Lacks(reason), _) => {
                 self.books.take_no_turn(gang);
                 self.wait(gang, reason);

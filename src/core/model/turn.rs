@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::core::base::ids::{AppId, ClassId, GangId, KeptId, QueueId, Text};
+use crate::core::base::ids::{AppId, AskId, ClassId, GangId, KeptId, NodeId, QueueId, Text};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::Rank;
 use crate::core::model::books::Books;
 use crate::core::model::claims::Claim;
 use crate::core::model::gang::Stage;
+use crate::core::model::group::Group;
 
 /// Ordinary pods that are alike: what keeps one of them waiting keeps those behind it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,6 +63,20 @@ struct GroupForm {
 /// Pods in their order, those of one class after each other counted.
 type Alike = Vec<(ClassId, u32)>;
 
+/// What the plan of a round is made of, beside nodes and limits. Who begins to wait, or ceases to, makes it another one: a plan
+/// passes over who fits nowhere for somebody else.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoundForm {
+    /// Of each task group how many it places, and who may be among them.
+    groups: Vec<(u32, Candidates)>,
+    originators: Candidates,
+    /// Room that is kept for it, and where.
+    kept: Vec<(KeptId, NodeId)>,
+}
+
+/// Pods in their order, each with what it asks for.
+type Candidates = Vec<(AskId, Option<ClassId>)>;
+
 /// A gang's place among those that try to start, or to start some of their members once more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Turn {
@@ -89,6 +104,8 @@ pub enum Turn {
         rank: Rank,
         /// Its queue.
         queue: QueueId,
+        /// Who may be placed.
+        form: Arc<RoundForm>,
     },
 }
 
@@ -103,15 +120,21 @@ pub struct GateLine {
 
 impl Books {
     /// Gives a gang another place among those that try to start, or none. A line that it joins, leaves or stands in is
-    /// looked at in the next pass.
+    /// looked at in the next pass; but not that of a round which is what it was before. Its plan would come to the same: it is
+    /// made of the form, of nodes and of limits, and a line that sleeps is woken by what it lacked of these two. Nor would
+    /// anything else be told, since numbers of limits are told anew by waking it, and whom the plan wants follows from the form.
     pub fn set_turn(&mut self, id: GangId, turn: Option<Turn>) {
         let old = std::mem::replace(&mut self.gangs[id].turn, turn);
         if old != self.gangs[id].turn {
             self.leave_turn(id, old);
             self.join_turn(id);
             self.doubt(id);
-        } else if let Some(Turn::Gate { form, .. }) = old {
-            self.release_form(&form);
+        } else {
+            match old {
+                Some(Turn::Gate { form, .. }) => self.release_form(&form),
+                Some(Turn::Round { .. }) => return,
+                Some(Turn::Past { .. }) | None => {}
+            }
         }
         self.look_at(id);
     }
@@ -231,6 +254,23 @@ impl Books {
         let namespaces = self.groups_of(id).map(|group| group.key.namespace.clone()).collect();
         let kept = self.kept_of_gang(id);
         Form { need: self.open_ask(id), namespaces, applications: gang.apps.len(), groups, originators, kept }
+    }
+
+    /// What the next round of a gang is made of. Each candidate counts, and not how many are alike: whom the plan wanted to place
+    /// is told to these by name.
+    pub(in crate::core) fn round_form(&self, id: GangId) -> RoundForm {
+        let with_class = |ask: AskId| (ask, self.asks[ask].class);
+        let of_group = |group: &Group| {
+            let placeholders = group.seats.open_with_placeholder().map(|(_, ask)| ask);
+            let candidates = self.members_for_seats(group).chain(placeholders);
+            (self.places_to_plan(group), candidates.map(with_class).collect())
+        };
+        let kept = self.kept_of_gang(id).into_iter();
+        RoundForm {
+            groups: self.groups_of(id).map(of_group).collect(),
+            originators: self.gangs[id].originators.iter().map(|(_, ask)| with_class(*ask)).collect(),
+            kept: kept.filter_map(|kept| Some((kept, self.kept[kept].charge.as_ref()?.node))).collect(),
+        }
     }
 
     /// Gives a form back.

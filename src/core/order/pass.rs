@@ -234,7 +234,7 @@ impl Scheduler {
                 line.gangs.first_key_value().map(|(rank, _)| (*queue, rank.clone()))
             }
             Line::Gang(gang) => match self.books.gangs.get(*gang)?.turn()? {
-                Turn::Past { rank, queue, .. } | Turn::Round { rank, queue } => Some((*queue, rank.clone())),
+                Turn::Past { rank, queue, .. } | Turn::Round { rank, queue, .. } => Some((*queue, rank.clone())),
                 Turn::Gate { .. } => None,
             },
         }

@@ -89,6 +89,7 @@ impl Planner {
     /// is skipped for another (01, 1.3): after a shortfall its class may not be chosen more often than it fits. `None`
     /// while there are fewer candidates than seats.
     pub(in crate::core) fn plan(&mut self, books: &Books, gang: GangId) -> Option<Result<Plan, Shortage>> {
+        self.plans += 1;
         self.own(books.kept_of_gang(gang));
         let plan = candidates(books, gang, None).map(|candidates| self.plan_for(books, &candidates));
         self.own(Vec::new());

@@ -22,6 +22,8 @@ pub struct Planner {
     pub bounds: Bounds,
     /// Where the last plan put its demands.
     placed: Vec<Placed>,
+    /// How many gangs and rounds were planned.
+    pub(super) plans: u64,
 }
 
 impl Planner {
@@ -67,6 +69,11 @@ impl Planner {
             Err(Miss::GaveUp) | Ok(()) => {}
         }
         result.map(|()| &*self.placed)
+    }
+
+    /// How often nodes were looked for, for all of a gang or of a round.
+    pub const fn plans(&self) -> u64 {
+        self.plans
     }
 
     /// Begins a plan, with the room that is kept for its gang.
