@@ -340,9 +340,6 @@ impl World {
                 self.at(at, Event::Act(Box::new(Act::DropPod { name, again: false })));
             }
         }
-        if let (Op::EditTaskGroup { group, .. }, Outcome::Refused { code: 422, .. }) = (op, &outcome) {
-            self.edited_late.insert(group.name.to_string());
-        }
         if let (Op::PatchTaskGroupStatus { group, status, .. }, Outcome::Ok(_)) = (op, &outcome)
             && status.application_state == "Waiting"
         {

@@ -188,9 +188,7 @@ impl World {
         };
         let has_enough = |(name, group): &&(String, TaskGroup)| {
             let status = group.status.as_ref().map_or("", |status| &*status.application_state);
-            // What its PodGroup said when it started may have been written in it too late.
-            let counts_anew = group.spec.match_policy != MatchPolicy::OnceSatisfied || self.edited_late.contains(name);
-            if status == "Running" && counts_anew {
+            if status == "Running" && group.spec.match_policy != MatchPolicy::OnceSatisfied {
                 // Whoever else counts, so many are a round.
                 return self.of_group(name, group).waiting >= group.spec.min_member;
             }

@@ -465,7 +465,7 @@ impl Process {
         let group = |key: &Key| {
             let (uid, group) = self.groups.get_key_value(self.group_uids.get(key)?)?;
             let min = group.min.or_else(|| self.written_min(group))?;
-            self.is_as_written(group, min).then_some((uid, &group.key, min))
+            Some((uid, &group.key, min))
         };
         let own = self.groups.get(uid).filter(|own| self.group_uids.get(&own.key) == Some(uid));
         let all = own.and_then(|own| own.gang.iter().map(group).collect());

@@ -97,10 +97,7 @@ impl World {
         // A gang that has started needs what it needed then, whatever is edited.
         let had = self.mins.get(group.metadata.uid.as_deref().unwrap_or_default());
         let is_needed = |required| match status.application_state.as_str() {
-            // What its PodGroup said when it started may have been written in it too late.
-            "Running" | "Waiting" | "Completed" => {
-                had.is_some_and(|had| had.contains(&required)) || self.edited_late.contains(name)
-            }
+            "Running" | "Waiting" | "Completed" => had.is_some_and(|had| had.contains(&required)),
             // An edit while placeholders leave counts for the next life.
             "Resuming" => true,
             _ => required == group.spec.min_member,

@@ -224,8 +224,6 @@ pub(crate) struct World {
     pub(crate) lost: BTreeMap<String, u32>,
     /// Every `minMember` that a task group ever had, by its UID.
     pub(crate) mins: BTreeMap<String, BTreeSet<u32>>,
-    /// Task groups that were to follow their PodGroups when that could not be written any more: it may count for them all the same.
-    pub(crate) edited_late: BTreeSet<String>,
     /// When task groups went, by their UID.
     went: BTreeMap<String, u64>,
     /// The last two states of each pod, where a question after it may be answered by the one before.
@@ -296,7 +294,6 @@ impl World {
             ended: BTreeMap::new(),
             lost: BTreeMap::new(),
             mins: BTreeMap::new(),
-            edited_late: BTreeSet::new(),
             went: BTreeMap::new(),
             states: BTreeMap::new(),
             rounds: Rounds::default(),

@@ -88,14 +88,6 @@ impl Process {
         self.pod_groups.get(&(kind, group.key.clone())).filter(|there| *there.uid.0 == *uid)
     }
 
-    /// Whether a gang that is said to wait needs as many by its PodGroup, too: what that says counts before the TaskGroup says so.
-    pub(super) fn is_as_written(&self, group: &GroupSeen, min: u32) -> bool {
-        let status = group.last.as_ref().and_then(|last| last.status.as_ref());
-        let waits = status.is_none_or(|status| ["New", "Accepted"].contains(&status.application_state.as_str()));
-        let written = self.origin_of(group).and_then(|there| there.terms.as_ref()).filter(|_| waits);
-        written.is_none_or(|terms| terms.min == min)
-    }
-
     /// How many a gang needs that has not started in its first life, where its PodGroup was edited and has said that for a while. (How
     /// many it needs in a later one follows from when it was edited.)
     pub(super) fn written_min(&self, group: &GroupSeen) -> Option<u32> {

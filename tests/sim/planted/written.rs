@@ -93,7 +93,7 @@ fn i8_a_task_group_says_otherwise_than_the_annotations_of_its_pod_group() {
         let (mode, match_policy) = (Some(Mode::Strict), Some(MatchPolicy::OnceSatisfied));
         let mut edit = GroupEdit { min_member: 3, total_member: 3, mode, match_policy, ..GroupEdit::default() };
         say(&mut edit);
-        judge(&mut world, &Op::EditTaskGroup { group: key("w"), uid, edit })
+        judge(&mut world, &Op::EditTaskGroup { group: key("w"), uid, generation: 1, edit })
     };
     let edited_otherwise: [fn(&mut GroupEdit); 3] = [
         |edit| edit.mode = Some(Mode::NonStrict),
