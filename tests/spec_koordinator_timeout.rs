@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use gangline::core::codes::Code;
 use gangline::shim::dialect::Dialect;
 use gangline::shim::dialect::koordinator::TIMEOUT;
+use gangline::shim::observation::WatchFact;
 use gangline::shim::op::{Call, Kind, Op};
 use serde_json::{Value, json};
 
@@ -206,6 +207,28 @@ fn the_task_group_knows_better() {
     assert_told_once(&calls, &pods[..2], false);
     see(&mut driven, &pods[..2]);
     assert_eq!(bound(&run(&mut driven, 10)).len(), 3);
+}
+
+/// ADR 42: "While its gang is refused it is told what its gang is told": a gang that waits for a TaskGroup which is gone is refused no
+/// more, and goes on no more either. So its pods say what to do, as do those whose TaskGroup it was.
+#[test]
+fn where_a_task_group_of_the_gang_goes_each_pod_is_told_what_to_do() {
+    let mut driven = cluster();
+    let terms = json!({"waiting-time": "20s", "groups": "[\"ns/g\", \"ns/h\"]"});
+    let pods = [gang("g", 9, 9, &terms), gang("h", 8, 8, &terms)].concat();
+    see(&mut driven, &pods);
+    let calls = run(&mut driven, 30);
+    assert_told_once(&calls, &pods, true);
+    see(&mut driven, &given_up(&pods));
+    run(&mut driven, 5);
+    let group =
+        made(&calls).into_iter().find(|group| group.metadata.name.as_deref() == Some("h")).expect("it was made");
+    let gone = driven.seen(Kind::TaskGroup, &serde_json::to_value(group).expect("it is JSON"));
+    driven.fact(Kind::TaskGroup, WatchFact::Gone(gone));
+    driven.step();
+    let told = conditions(&run(&mut driven, 10));
+    assert_eq!(told.len(), pods.len(), "{told:?}");
+    assert!(told.iter().all(|(_, message)| message.contains("delete the pod and submit it again")), "{told:?}");
 }
 
 /// Seed 002 "After Gang": "User should pay attention to this status and delete pods timely": pods that come instead are the next life.

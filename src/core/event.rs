@@ -205,6 +205,11 @@ impl Place {
             Self::Gated | Self::Pending | Self::On { .. } | Self::Succeeded | Self::Failed { .. } => false,
         }
     }
+
+    /// Whether the pod says itself that its gang has timed out.
+    pub fn is_given_up(&self) -> bool {
+        matches!(self, Self::Refused(objection) if matches!(**objection, Objection::GivenUp(_)))
+    }
 }
 
 /// What a Binding of ours wrote on a pod with its node name (design 02, 2.1 "written ahead").

@@ -6,6 +6,7 @@ use crate::core::base::ids::{AppId, AskId, GangId, GroupId, NodeId, QueueId, Tex
 use crate::core::base::marked::Marked;
 use crate::core::event::{Mode, PlaceholderName, Role};
 use crate::core::model::books::Books;
+use crate::core::model::group::Group;
 use crate::core::model::turn::Line;
 
 /// Every verb of the books notes here what it touches. What must be settled, planned again and shown follows from this,
@@ -132,10 +133,18 @@ impl Books {
             let placeholders = group.seats.open_with_placeholder().map(|(_, ask)| ask);
             // Whoever has a node and waits for the others says so where that may last.
             let held = group.seats.assumed().filter(|_| group.spec().mode == Mode::NonStrict);
-            group.waiting.iter().map(|(_, ask)| *ask).chain(placeholders).chain(held)
+            let waiting = group.waiting.iter().map(|(_, ask)| *ask);
+            waiting.chain(placeholders).chain(held).chain(self.given_up_of(group))
         });
         // Before the start originators show the gang's reason, after it their own.
         app.asks.iter().copied().chain(of_groups).collect()
+    }
+
+    /// Members that say themselves that their gang has timed out: they stand in no line, and say what the gang says as long as
+    /// that is refused.
+    fn given_up_of<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = AskId> + 'a {
+        let all = (group.members.unsupported > 0).then_some(&group.asks).into_iter().flatten().copied();
+        all.filter(|ask| self.asks[*ask].spec.place.is_given_up())
     }
 
     /// The same of all applications of a gang.
