@@ -17,7 +17,7 @@ use k8s_openapi::api::core::v1::Pod;
 use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
 use serde_json::json;
 
-use super::homes::USUAL_QUEUE;
+use super::homes::{Door, USUAL_QUEUE};
 use super::marks::{group_of, queue_mark};
 use super::oracle::{application_of, in_force};
 use super::people::{
@@ -474,9 +474,16 @@ impl World {
         self.doors().into_keys().for_each(|path| self.queue(&path, 1_000));
     }
 
-    /// No queue lies below one that somebody names, nor is anything there.
+    /// No queue lies below one that somebody names, be it a namespace's own, nor is anything there.
     fn fell_queues(&mut self) {
         let named = self.named_queues();
+        let giving = |(path, door): (String, Option<Door>)| {
+            Some((door.filter(|door| named.contains(&path) && door.gives())?, path))
+        };
+        for (door, path) in self.doors().into_iter().filter_map(giving) {
+            self.rehome();
+            self.write_queue(&door.without_own(&path, 1_000));
+        }
         let is_below = |path: &str| levels(path).any(|above| above != path && named.contains(above));
         let of_group = |(_, group): &(String, TaskGroup)| group.spec.queue.as_deref().is_some_and(is_below);
         let groups: BTreeSet<String> = self.groups().into_iter().filter(of_group).map(|(name, _)| name).collect();

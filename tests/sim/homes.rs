@@ -1,7 +1,7 @@
 //! Namespaces, the queues that choose them, and where work goes that names no queue (01, 1.12; 03, 3.4; ADR 33): as plans have them,
 //! and as judges read them, by themselves and not as the scheduler reads them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use gangline::api::queue::{ChildTemplate, NamespaceSelector, Queue};
 use gangline::core::base::ids::Key;
@@ -216,11 +216,16 @@ impl World {
         home(&self.doors(), name, self.says(name).as_ref())
     }
 
+    /// Paths of the queues that namespaces have of their own.
+    pub(crate) fn own_paths(&self) -> BTreeSet<String> {
+        let doors = self.doors();
+        let own = |name: &str| self.says(name).map(|says| own_queues(&doors, name, &says).into_keys());
+        [NS, ABROAD].into_iter().filter_map(own).flatten().collect()
+    }
+
     /// Whether a queue is the own one of a namespace.
     pub(crate) fn is_own(&self, path: &str) -> bool {
-        let own =
-            |name: &str| self.says(name).is_some_and(|says| own_queues(&self.doors(), name, &says).contains_key(path));
-        [NS, ABROAD].into_iter().any(own)
+        self.own_paths().contains(path)
     }
 
     /// Whether work of a namespace may be in a queue.
@@ -288,6 +293,16 @@ impl World {
 }
 
 impl Door {
+    /// Whether each of those that it chooses has a queue of its own.
+    pub(crate) const fn gives(&self) -> bool {
+        self.gives.is_some()
+    }
+
+    /// As it was, but that nobody has a queue of its own.
+    pub(crate) fn without_own(&self, path: &str, cpu: u32) -> QueueAct {
+        QueueAct { gives: None, ..self.with_plenty(path, cpu) }
+    }
+
     /// As it was, with plenty for everybody.
     pub(crate) fn with_plenty(&self, path: &str, cpu: u32) -> QueueAct {
         let (chooses, gives) = (self.chooses.get(TEAM).cloned(), self.gives.map(|_| cpu));

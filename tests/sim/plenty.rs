@@ -153,10 +153,12 @@ impl World {
         group.spec.queue.clone().or(said).or_else(|| self.home(NS))
     }
 
-    /// Whether a queue exists, on every level, and takes applications of the namespace: it is a leaf, and for that.
+    /// Whether a queue exists, on every level, and takes applications of the namespace: it is a leaf, also without the queues that
+    /// namespaces have of their own, and for that.
     fn is_open(&self, queue: &str) -> bool {
         let below = format!("{queue}.");
-        let is_leaf = self.api.store.of_kind(Kind::Queue).all(|(key, _)| !key.name.starts_with(&below));
+        let has_objects = self.api.store.of_kind(Kind::Queue).any(|(key, _)| key.name.starts_with(&below));
+        let is_leaf = !has_objects && !self.own_paths().iter().any(|path| path.starts_with(&below));
         is_leaf && self.is_for(queue, NS) && (queue == "root.default" || !self.drains(queue) && queue != "root")
     }
 
