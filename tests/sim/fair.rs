@@ -3,19 +3,21 @@
 //!
 //! Looked at with every step of a process, by its books: who got a node with it, and who waited for nodes before it and does after
 //! it. Less is claimed than is promised, so that the order within the step does not have to be known:
-//! - of those who are served pods outside applications and seats of gangs that have not started (members of gangs that run
-//!   go before all others, and so does what is kept for them), of queues that had all that they are promised, on every level,
-//!   without anything that was placed in the same step;
+//! - of those who are served pods outside applications, and who gets a seat of a gang that had not started and for which nothing is
+//!   kept, placeholder or member (members of gangs that run go before all others, and so does what is kept; who goes along beyond the
+//!   seats, by `totalMember`, has the turn of its gang), of queues that had all that they are promised, on every level, without
+//!   anything that was placed in the same step;
 //! - of those who wait ordinary pods, which need no others and say that they wait for nodes and for nothing else, whose queue
 //!   or one above it uses less than it is promised, and which the node of the other one could have, with all else as it is.
 
-use std::collections::BTreeSet;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
-use gangline::core::base::ids::{AskId, NodeId, QueueId};
+use gangline::core::base::ids::{AskId, Key, NodeId, QueueId};
 use gangline::core::base::resources::{Limit, Totals};
 use gangline::core::codes::Code;
 use gangline::core::event::Role;
-use gangline::core::model::ask::{Ask, AskState, WaitsFor};
+use gangline::core::model::ask::{Ask, AskState, Rank, WaitsFor};
 use gangline::core::model::books::Books;
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::model::queue::Queue;
@@ -30,6 +32,10 @@ pub(crate) struct Waiting {
     pub(crate) all: BTreeSet<AskId>,
     /// Pods that need no others and wait for nodes.
     for_nodes: BTreeSet<AskId>,
+    /// Members and placeholders of gangs that have not started and for which nothing is kept.
+    pub(crate) starting: BTreeSet<AskId>,
+    /// The place in the order of submission of those who may be served: a pod has its own, and who starts with a gang that of it.
+    places: BTreeMap<AskId, Rank>,
 }
 
 /// What a step showed of the order of queues.
@@ -37,12 +43,14 @@ pub(crate) struct Waiting {
 pub(crate) struct Order {
     /// Somebody below a promise waited for nodes while others were served.
     pub(crate) waits: bool,
-    /// Somebody below a promise was served, and others wait who could have been in that place: the promise made the choice.
+    /// Somebody below a promise was served, and one waits who comes before it in all else and could have been in that place: the
+    /// promise made the choice.
     pub(crate) decides: bool,
 }
 
 /// Who got a node with a step, and in which queue.
 pub(super) struct Served<'a> {
+    id: AskId,
     pub(super) ask: &'a Ask,
     pub(super) node: NodeId,
     pub(super) queue: QueueId,
@@ -57,22 +65,33 @@ impl Process {
     pub(crate) fn waiting_asks(&self) -> Option<Waiting> {
         let books = self.books();
         books.queues.iter().any(|(_, queue)| is_promised(queue)).then(|| {
-            let waits = books.asks.iter().filter(|(_, ask)| ask.state == AskState::Waiting).map(|(id, _)| id);
-            let all: BTreeSet<AskId> = waits.collect();
-            let for_nodes = all.iter().copied().filter(|id| self.waits_for_nodes(*id)).collect();
-            Waiting { all, for_nodes }
+            let mut waiting = Waiting::default();
+            for (id, ask) in books.asks.iter().filter(|(_, ask)| ask.state == AskState::Waiting) {
+                waiting.all.insert(id);
+                if self.waits_for_nodes(id) {
+                    waiting.for_nodes.insert(id);
+                }
+                if starts(books, ask) {
+                    waiting.starting.insert(id);
+                }
+                waiting.places.extend(place(books, ask).map(|place| (id, place)));
+            }
+            waiting
         })
     }
 
     /// L8, of a step before which these did not have a node. What it showed where it is right.
     pub(crate) fn judge_order(&self, before: &Waiting) -> Result<Order, Violation> {
         let books = self.books();
-        let served: Vec<Served<'_>> = before.all.iter().filter_map(|id| served(books.asks.get(*id)?)).collect();
-        let others = || served.iter().filter(|one| has_a_turn(books, one.ask) && has_its_promise(self, one, &served));
+        let served: Vec<Served<'_>> = before.all.iter().filter_map(|id| served(books, *id)).collect();
+        let in_order = served.iter().filter(|one| has_a_turn(before, one));
+        let with_owed = in_order.map(|one| (one, self.owed(one, &served)));
+        let (others, owed): (Vec<_>, Vec<_>) = with_owed.partition(|(_, owed)| owed.is_empty());
         let waits = before.for_nodes.iter().filter(|id| self.waits_for_nodes(**id));
-        let waits: Vec<&Ask> = waits.filter_map(|id| books.asks.get(*id)).filter(|ask| is_below(books, ask)).collect();
-        for other in others() {
-            if let Some(waiting) = waits.iter().find(|ask| self.could_go(ask, other)) {
+        let waits = waits.filter_map(|id| books.asks.get(*id));
+        let (below, met): (Vec<&Ask>, Vec<&Ask>) = waits.partition(|ask| is_below(books, ask));
+        for (other, _) in &others {
+            if let Some(waiting) = below.iter().find(|ask| self.could_go(ask, other)) {
                 let (one, two) = (&waiting.spec.key, &other.ask.spec.key);
                 let queue = &books.queues[other.queue].path;
                 let what =
@@ -80,18 +99,34 @@ impl Process {
                 return Err(Violation::new("L8", what));
             }
         }
-        let waits = !waits.is_empty() && others().next().is_some();
-        Ok(Order { waits, decides: self.promise_decides(before, &served) })
+        let is_chosen = |(one, owed): &(&Served<'_>, Vec<QueueId>)| {
+            let place = before.places.get(&one.id);
+            place.is_some_and(|place| met.iter().any(|ask| self.is_passed_over(ask, (one, place), owed)))
+        };
+        Ok(Order { waits: !below.is_empty() && !others.is_empty(), decides: owed.iter().any(is_chosen) })
     }
 
-    /// Whether somebody of a queue below its promise was served, in the place of somebody who waits and whose queues have what
-    /// they are promised.
-    fn promise_decides(&self, before: &Waiting, served: &[Served<'_>]) -> bool {
+    /// The queues of somebody who was served that were below their promise, without all that was placed with it.
+    fn owed(&self, one: &Served<'_>, served: &[Served<'_>]) -> Vec<QueueId> {
         let books = self.books();
-        let waits = before.for_nodes.iter().filter(|id| self.waits_for_nodes(**id));
-        let waits: Vec<&Ask> = waits.filter_map(|id| books.asks.get(*id)).filter(|ask| !is_below(books, ask)).collect();
-        let mut owed = served.iter().filter(|one| has_a_turn(books, one.ask) && !has_its_promise(self, one, served));
-        owed.any(|one| waits.iter().any(|ask| self.could_go(ask, one)))
+        let is_below = |at: &QueueId| {
+            let within = |other: &&Served<'_>| path_of(books, other.queue).any(|above| above == *at);
+            let asks = served.iter().filter(within).filter_map(|other| self.pods.get(&other.ask.spec.key));
+            let placed: Amount = asks.map(|pod| pod.asks).sum();
+            let queue = &books.queues[*at];
+            is_promised(queue) && !reaches(used_of(queue).less(placed), &queue.spec.guaranteed)
+        };
+        path_of(books, one.queue).filter(is_below).collect()
+    }
+
+    /// Whether somebody who waits could have been in the place of one who was served, and comes before it in priority and submission:
+    /// what is owed to a queue of that one alone made the choice. (In a `Fair` queue applications have shares, which come first.)
+    fn is_passed_over(&self, ask: &Ask, (one, place): (&Served<'_>, &Rank), owed: &[QueueId]) -> bool {
+        let books = self.books();
+        let WaitsFor::Room(line) = ask.waits_for else { return false };
+        let is_of_another = owed.iter().any(|at| path_of(books, line.queue).all(|own| own != *at));
+        let comes_first = seen(books, line.queue, &ask.rank()) < seen(books, one.queue, place);
+        line.app.is_none() && is_of_another && comes_first && self.could_go(ask, one)
     }
 
     fn waits_for_nodes(&self, id: AskId) -> bool {
@@ -130,41 +165,55 @@ impl Process {
     }
 }
 
+/// Whether a pod waits to start with its gang, and not in the room that is kept for that.
+fn starts(books: &Books, ask: &Ask) -> bool {
+    let of_app =
+        |app| books.apps[app].state() == AppState::Accepted && books.kept_of_gang(books.apps[app].gang).is_empty();
+    ask.group.is_some() && ask.app.is_some_and(of_app)
+}
+
+/// The place in the order of a pod outside applications, or of the gang of another one, if that has one.
+fn place(books: &Books, ask: &Ask) -> Option<Rank> {
+    match ask.app {
+        Some(app) => Some(books.gangs[books.apps[app].gang].turn()?.rank().clone()),
+        None => Some(ask.rank()),
+    }
+}
+
+/// The place of somebody in a queue as it is seen from above all queues, if none is promised anything.
+fn seen(books: &Books, queue: QueueId, rank: &Rank) -> (Reverse<i64>, i64, Key) {
+    let offsets = path_of(books, queue).map(|at| i64::from(books.queues[at].spec.priority_offset));
+    (Reverse(i64::from(rank.priority.0) + offsets.sum::<i64>()), rank.created, rank.key.clone())
+}
+
 /// Who has a node by now.
-pub(super) fn served(ask: &Ask) -> Option<Served<'_>> {
+pub(super) fn served(books: &Books, id: AskId) -> Option<Served<'_>> {
+    let ask = books.asks.get(id)?;
     match ask.state {
         AskState::Assumed { node, .. } | AskState::Bound { node } => {
-            Some(Served { ask, node, queue: ask.charge.as_ref()?.queue? })
+            Some(Served { id, ask, node, queue: ask.charge.as_ref()?.queue? })
         }
         AskState::Waiting | AskState::Parked { .. } | AskState::Finished => None,
     }
 }
 
 /// Whether somebody gets a node in the order of queues alone.
-fn has_a_turn(books: &Books, ask: &Ask) -> bool {
-    let waits = || ask.app.is_some_and(|app| books.apps[app].state() == AppState::Accepted);
-    let is_sent = matches!(ask.state, AskState::Assumed { .. });
-    is_sent && (ask.spec.role == Role::Singleton && ask.app.is_none() || ask.is_placeholder() && waits())
-}
-
-/// Whether no queue of somebody was below its promise, without all that was placed with it.
-fn has_its_promise(process: &Process, one: &Served<'_>, served: &[Served<'_>]) -> bool {
-    let books = process.books();
-    let leaf = books.queues.leaf(one.queue);
-    let mut path = books.queues.path(leaf).filter(|at| is_promised(&books.queues[*at]));
-    path.all(|at| {
-        let within = |other: &&Served<'_>| books.queues.path(books.queues.leaf(other.queue)).any(|above| above == at);
-        let asks = served.iter().filter(within).filter_map(|other| process.pods.get(&other.ask.spec.key));
-        let placed: Amount = asks.map(|pod| pod.asks).sum();
-        reaches(used_of(&books.queues[at]).less(placed), &books.queues[at].spec.guaranteed)
-    })
+fn has_a_turn(before: &Waiting, one: &Served<'_>) -> bool {
+    let is_alone = one.ask.spec.role == Role::Singleton && one.ask.app.is_none();
+    let has_a_seat = || one.ask.seat.is_some() && before.starting.contains(&one.id);
+    matches!(one.ask.state, AskState::Assumed { .. }) && (is_alone || has_a_seat())
 }
 
 /// Whether the queue of a pod that waits, or one above it, is below its promise.
 fn is_below(books: &Books, ask: &Ask) -> bool {
-    let path = queue_of(ask).into_iter().flat_map(|queue| books.queues.path(books.queues.leaf(queue)));
+    let path = queue_of(ask).into_iter().flat_map(|queue| path_of(books, queue));
     let mut promised = path.map(|at| &books.queues[at]).filter(|queue| is_promised(queue));
     promised.any(|queue| !reaches(used_of(queue), &queue.spec.guaranteed))
+}
+
+/// A queue, or that of which it is a part, and those above it.
+fn path_of(books: &Books, queue: QueueId) -> impl Iterator<Item = QueueId> {
+    books.queues.path(books.queues.leaf(queue))
 }
 
 /// In which queue, or part of one, a pod waits for room.
