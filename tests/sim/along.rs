@@ -128,7 +128,7 @@ impl Process {
             return None;
         }
         let is_new = |(id, _): &(AskId, &Ask)| !before.charged.contains_key(id);
-        let behind = books.asks.iter().filter(is_new).filter_map(|(_, ask)| served(ask));
+        let behind = books.asks.iter().filter(is_new).filter_map(|(id, _)| served(books, id));
         let behind = behind.filter(|one| books.queues.leaf(one.queue) == books.queues.leaf(queue));
         let mut behind = behind.filter(|one| stands_behind(books, one.ask, group));
         let could = |one: &Served<'_>| beyond.stays.iter().find(|ask| self.could_be(ask, queue, one)).copied();

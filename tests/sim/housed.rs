@@ -1,8 +1,9 @@
 //! I3 where namespaces have queues of their own, or queues choose them (01, 1.12; 03, 3.4): what a process was told of these, where work
 //! may be that names no queue, and what a namespace's own queue may use, by what its users wrote.
 //!
-//! Wherever work could go since the process began is allowed: a gang that has started stays there, and what was decided leaves
-//! later. What an own queue may use is judged like the limit of a Queue object (`judge.rs`).
+//! A pod outside applications may be where its work goes now, or went until a short while before its Binding was first sent: what was
+//! decided leaves later. A gang may be wherever its work could go since the process began: one that has started stays there. What an
+//! own queue may use is judged like the limit of a Queue object (`judge.rs`).
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,7 +11,7 @@ use gangline::core::base::ids::{Key, Uid};
 use gangline::shim::observation::Seen;
 use k8s_openapi::api::core::v1::Namespace;
 
-use super::{Bounds, GroupSeen, Process, QueueSeen};
+use super::{Bounds, EXCUSED_MS, GroupSeen, Process, QueueSeen};
 use crate::sim::amount::Amount;
 use crate::sim::homes::{Door, Doors, Says, home, own_queues};
 use crate::sim::people::{ABROAD, NS};
@@ -23,8 +24,8 @@ pub(super) const NO_QUEUE: &str = "";
 pub(super) struct Housed {
     namespaces: BTreeMap<Key, (Uid, Says)>,
     doors: Doors,
-    /// By namespace, where its work could go that names no queue, since everything was listed.
-    homes: BTreeMap<&'static str, BTreeSet<String>>,
+    /// By namespace, where its work could go that names no queue, since everything was listed, and when it ceased to go there.
+    homes: BTreeMap<&'static str, BTreeMap<String, Option<u64>>>,
     /// Queues that have no object, but are given to namespaces.
     own: BTreeSet<Key>,
 }
@@ -81,15 +82,16 @@ impl Process {
         self.find_homes();
     }
 
-    /// Whether work of a namespace may be in a queue although it names none.
-    pub(super) fn is_home(&self, namespace: &str, queue: &str) -> bool {
-        self.housed.homes.get(namespace).is_some_and(|homes| homes.contains(queue))
+    /// Whether a pod of a namespace that names no queue may have been sent to this one then.
+    pub(super) fn is_home(&self, namespace: &str, queue: &str, decided_ms: u64) -> bool {
+        let left_ms = self.housed.homes.get(namespace).and_then(|homes| homes.get(queue));
+        left_ms.is_some_and(|left_ms| left_ms.is_none_or(|left_ms| decided_ms < left_ms + EXCUSED_MS))
     }
 
     /// Whether a task group names a queue, or names none and may be there.
     pub(super) fn is_named(&self, group: &GroupSeen, queue: &str) -> bool {
-        let is_home = || group.queues.contains(NO_QUEUE) && self.is_home(&group.key.namespace, queue);
-        group.queues.contains(queue) || is_home()
+        let was_home = || self.housed.homes.get(&*group.key.namespace).is_some_and(|homes| homes.contains_key(queue));
+        group.queues.contains(queue) || group.queues.contains(NO_QUEUE) && was_home()
     }
 
     /// Where work goes from now on, and what the own queues of namespaces may use. Before everything is listed nobody knows.
@@ -102,7 +104,11 @@ impl Process {
             let says = self.housed.says(name);
             let home = home(&self.housed.doors, name, says);
             own.extend(says.into_iter().flat_map(|says| own_queues(&self.housed.doors, name, says)));
-            self.housed.homes.entry(name).or_default().extend(home);
+            let homes = self.housed.homes.entry(name).or_default();
+            for (_, left_ms) in homes.iter_mut().filter(|(queue, _)| Some(*queue) != home.as_ref()) {
+                left_ms.get_or_insert(self.now_ms);
+            }
+            homes.extend(home.map(|home| (home, None)));
         }
         let own: BTreeMap<Key, Amount> = own.into_iter().map(|(path, most)| (Key::cluster(path), most)).collect();
         let gone: Vec<Key> = self.housed.own.iter().filter(|key| !own.contains_key(*key)).cloned().collect();

@@ -167,9 +167,10 @@ impl Process {
         let charged = queue_in(annotations).unwrap_or_default();
         let is_alone = |pod: &&PodSeen| pod.group.is_none() && pod.earlier.is_empty() && !pod.is_of_application;
         let alone = self.pods.get(key).filter(is_alone);
+        let decided_ms = |pod: &PodSeen| self.decided(&pod.uid).unwrap_or(self.now_ms);
         let is_right = |pod: &PodSeen| match pod.names_queue.as_deref() {
             Some(named) => named == charged,
-            None => self.is_home(&key.namespace, charged),
+            None => self.is_home(&key.namespace, charged, decided_ms(pod)),
         };
         if charged.is_empty() || alone.is_some_and(|pod| !is_right(pod)) {
             let named = alone.and_then(|pod| pod.names_queue.as_deref());

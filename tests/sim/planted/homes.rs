@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::sim::homes::NamespaceAct;
+use crate::sim::process::EXCUSED_MS;
 
 /// Of team a, with so many cores for its own queue.
 fn says(cpu: Option<u32>) -> NamespaceAct {
@@ -53,6 +54,20 @@ fn i3_work_is_in_a_queue_of_another_namespace() {
     world.kill(0);
     world.rest();
     assert_eq!(bind(&mut world, "three", "n0", "root.default"), Some("I3"), "it has its own");
+}
+
+/// Where its work went before counts for as long as what was decided then may be on its way.
+#[test]
+fn i3_work_is_in_a_queue_that_its_namespace_has_left() {
+    let of_others = NamespaceAct { team: Some("b".to_owned()), ..NamespaceAct::default() };
+    let verdict = |millis: u64| {
+        let mut world = housed(&[says(None)]);
+        world.act(&Act::Namespace(of_others.clone()));
+        world.run_for(millis);
+        assert_eq!(world.home(NS).as_deref(), Some("root.default"));
+        bind(&mut world, "three", "n0", "root.team.ns")
+    };
+    assert_eq!([verdict(EXCUSED_MS - 1_000), verdict(EXCUSED_MS + 1_000)], [None, Some("I3")]);
 }
 
 /// When everything in a namespace is gone, and that is made anew, it is as it was.
