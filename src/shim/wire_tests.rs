@@ -164,7 +164,7 @@ fn of_volcanos_pod_groups_no_more_is_written_either() {
 fn of_pod_groups_of_kubernetes_one_condition_is_written() {
     let condition = InitiallyScheduled {
         holds: false,
-        reason: "Unschedulable".to_owned(),
+        reason: Code::Unschedulable.name().to_owned(),
         message: "1 of 3 lack cpu".to_owned(),
         since: "2026-01-01T00:00:00Z".to_owned(),
     };
@@ -175,8 +175,8 @@ fn of_pod_groups_of_kubernetes_one_condition_is_written() {
                     application/strategic-merge-patch+json";
     assert_eq!(head, expected);
     let condition = json!({
-        "type": "PodGroupInitiallyScheduled", "status": "False", "reason": "Unschedulable", "message": "1 of 3 lack cpu",
-        "lastTransitionTime": "2026-01-01T00:00:00Z",
+        "type": "PodGroupInitiallyScheduled", "status": "False", "reason": Code::Unschedulable.name(),
+        "message": "1 of 3 lack cpu", "lastTransitionTime": "2026-01-01T00:00:00Z",
     });
     assert_eq!(body, json!({"metadata": {"uid": "c4f15988"}, "status": {"conditions": [condition]}}));
 }

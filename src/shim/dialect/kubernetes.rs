@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 
 use super::pod_group::{PodGroupSpec, Reference, System, Terms};
 use super::{Spoken, coscheduling, koordinator};
+use crate::core::codes::Code;
 use crate::core::model::lifecycle::AppState;
 use crate::core::reason::without_numbers;
 use crate::core::show::report::GroupReport;
@@ -84,8 +85,8 @@ fn asks_for_nothing(constraints: &Value) -> bool {
 const TYPE: &str = "PodGroupInitiallyScheduled";
 /// The reason that kube-scheduler gives when it is true.
 const SCHEDULED: &str = "Scheduled";
-/// The one that it gives while no nodes are found for the gang.
-const UNSCHEDULABLE: &str = "Unschedulable";
+/// The one that it gives while no nodes are found for the gang; ours of a pod is the same word.
+const UNSCHEDULABLE: &str = Code::Unschedulable.name();
 /// Longest text of a condition that is kept: longer than any of ours.
 const READ_MAX: usize = 2 * MAX_MESSAGE;
 

@@ -7,7 +7,6 @@ use super::*;
 use crate::api::names;
 use crate::api::task_group::{Mode, Reservation};
 use crate::core::base::resources::Totals;
-use crate::core::codes::Code;
 use crate::core::event::Style;
 use crate::core::model::group::{Ended, Members};
 use crate::core::model::seat::Tally;
