@@ -127,7 +127,7 @@ fn edited() -> BTreeSet<String> {
         match_policy: Some(MatchPolicy::OnlyWaiting),
         wait_timeout_seconds: Some(60),
     };
-    let op = Op::EditTaskGroup { group: Key::new("n", "g"), uid: Uid::new("u"), edit };
+    let op = Op::EditTaskGroup { group: Key::new("n", "g"), uid: Uid::new("u"), generation: 1, edit };
     let patch: Vec<Value> = serde_json::from_slice(request(&op, 10).body()).expect("a JSON patch");
     let paths = patch.iter().filter_map(|change| change["path"].as_str()?.strip_prefix("/spec/"));
     paths.map(str::to_owned).collect()
