@@ -30,9 +30,6 @@ pub(super) const PATH: &str = "/api/v1/pods";
 /// Below it are the pods of each namespace.
 const NAMESPACES: &str = "/api/v1/namespaces/";
 
-/// What is asked for, and what else is understood.
-const ACCEPTED: &str = "application/vnd.kubernetes.protobuf,application/json";
-
 /// An answer that took longer says what time it was, not what time it is: this process may have been stopped meanwhile.
 const PROMPT: Duration = Duration::from_secs(2);
 
@@ -92,7 +89,7 @@ fn time(headers: &HeaderMap, took: Duration) -> Option<Wall> {
 fn ask(mut request: Request<Body>) -> Request<Body> {
     let (method, path) = (request.method(), request.uri().path());
     if method == Method::GET && path == PATH || is_answered_with_a_pod(method, path) {
-        request.headers_mut().insert(ACCEPT, HeaderValue::from_static(ACCEPTED));
+        request.headers_mut().insert(ACCEPT, HeaderValue::from_static(protobuf::ACCEPTED));
     }
     request
 }
@@ -224,7 +221,7 @@ mod tests {
             (Method::POST, "/api/v1/pods", false),
         ] {
             let request = Request::builder().method(method).uri(uri).body(Body::empty()).expect("a request");
-            let accepted = ask(request).headers().get(ACCEPT).is_some_and(|value| value == ACCEPTED);
+            let accepted = ask(request).headers().get(ACCEPT).is_some_and(|value| value == protobuf::ACCEPTED);
             assert_eq!(accepted, is, "{uri}");
         }
     }

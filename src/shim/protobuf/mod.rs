@@ -19,5 +19,8 @@ pub use message::NoMessage;
 /// The media type.
 pub const CONTENT: &str = "application/vnd.kubernetes.protobuf";
 
+/// What is asked for where an answer is a pod, and what else is understood.
+pub const ACCEPTED: &str = "application/vnd.kubernetes.protobuf,application/json";
+
 /// An object by itself begins with these bytes and is a `runtime.Unknown` from there.
 const MAGIC: &[u8] = b"k8s\0";
