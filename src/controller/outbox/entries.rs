@@ -4,16 +4,19 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::hash::Hash;
 
-use super::entry::{Entry, Id, Phase, Wish};
+use super::entry::{Entry, Id, Phase, Rest, Wish};
 use super::pace::Pace;
 use super::verdict::{Sent, Step};
 use super::want::{NotMade, Object, Slot, Urgency, Want};
 use crate::core::base::arena::Lookup;
-use crate::core::time::Mono;
+use crate::core::time::{Millis, Mono};
 use crate::shim::op::Op;
 
 /// Events that may wait at once. They are for people: beyond this many the newest are dropped and counted (F46).
 pub(super) const EVENTS_MAX: usize = 1_000;
+
+/// How long a watch may take to show what was made, so that nobody makes it once more: it takes milliseconds, as a rule.
+const SHOWN_WITHIN_MS: Millis = 1_000;
 
 /// What a call leaves behind: the object it is about, which want it carries, what was sent.
 pub(super) type Departure = (Option<Object>, u32, Sent);
@@ -81,7 +84,9 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
     /// A fact has settled an entry: its call is not repeated any more.
     pub(super) fn settle(&mut self, id: &Id<K>) {
         match self.entries.get_mut(id) {
-            Some(entry) if matches!(entry.phase, Phase::Flying(_)) => entry.wish = Wish::Moot,
+            Some(entry) if matches!(entry.phase, Phase::Flying(_)) => {
+                (entry.wish, entry.is_shown) = (Wish::Moot, true);
+            }
             Some(_) | None => self.remove(id),
         }
     }
@@ -103,8 +108,9 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
             return self.put(id, Phase::Flying(Some((earlier.min(at), other.min(urgency)))));
         }
         entry.urgency = entry.urgency.min(urgency);
+        let at = at.max(entry.not_before);
         let phase = match entry.phase {
-            Phase::Resting(until) => Phase::Timed(at.max(until)),
+            Phase::Resting(_) => Phase::Timed(at),
             Phase::Timed(due) if entry.attempt == 0 => Phase::Timed(due.min(at)),
             Phase::Ready(rank, before) => Phase::Ready(rank, before.min(urgency)),
             phase @ (Phase::Timed(_) | Phase::Parked | Phase::Following | Phase::Flying(_)) => phase,
@@ -123,7 +129,8 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
             Phase::Resting(_) => return,
             Phase::Timed(_) | Phase::Ready(..) if leader.attempt == 0 => {
                 leader.followers.push((leader.version, id.clone()));
-                self.put(leader_id, Phase::Timed(now));
+                let at = now.max(leader.not_before);
+                self.put(leader_id, Phase::Timed(at));
             }
             Phase::Timed(_) | Phase::Ready(..) | Phase::Parked | Phase::Following | Phase::Flying(_) => {
                 leader.followers.push((leader.version, id.clone()));
@@ -175,6 +182,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
     ) -> Result<(Op, Departure), NotMade> {
         let entry = self.entries.get_mut(id).ok_or(NotMade::Moot)?;
         let (op, sent) = entry.compose(id, make)?;
+        entry.is_shown = false;
         let departure = (entry.object.clone(), entry.version, sent);
         if let Some(object) = &departure.0 {
             self.busy.insert(object.clone(), Vec::new());
@@ -221,18 +229,24 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         self.put(id, Phase::Timed(at));
     }
 
-    /// The entry's call has ended it: it goes, or rests if it was refused, or leaves again if it is wanted again.
-    pub(super) fn end(&mut self, now: Mono, id: &Id<K>, version: u32, refused: bool) {
+    /// The entry's call has ended it: it goes, or rests, or leaves again if it is wanted again.
+    pub(super) fn end(&mut self, now: Mono, id: &Id<K>, version: u32, rest: Rest) {
         self.release(id, version);
         let Some(entry) = self.entries.get_mut(id) else { return };
+        let refused = rest == Rest::Refused;
         entry.attempt = if refused { entry.attempt + 1 } else { 0 };
-        let rest = refused.then(|| now.after(Pace::Long.delay(id, entry.attempt)));
+        let until = match rest {
+            Rest::Refused => Some(now.after(Pace::Long.delay(id, entry.attempt))),
+            Rest::Made if !entry.is_shown => Some(now.after(SHOWN_WITHIN_MS)),
+            Rest::Made | Rest::Not => None,
+        };
+        entry.not_before = until.unwrap_or(entry.not_before);
         let again = match entry.phase {
             Phase::Flying(again) if id.0.is_patch() || refused => again,
             Phase::Flying(_) | Phase::Ready(..) | Phase::Timed(_) | Phase::Parked => None,
             Phase::Following | Phase::Resting(_) => None,
         };
-        match (rest, again) {
+        match (until, again) {
             (None, None) => self.remove(id),
             (Some(until), None) if id.0 == Slot::Event => drop((until, self.remove(id))),
             (Some(until), None) => self.put(id, Phase::Resting(until)),

@@ -28,6 +28,10 @@ pub(super) struct Entry<K> {
     pub(super) phase: Phase,
     /// Whether it is still wanted.
     pub(super) wish: Wish,
+    /// Whether the watch has settled it while its call was in flight.
+    pub(super) is_shown: bool,
+    /// Whoever wants it, it does not leave before this time: its last call was refused, or has made what is not seen yet.
+    pub(super) not_before: Mono,
     /// Entries that wait for the end of a call that carries this version or a later one.
     pub(super) followers: Vec<(u32, Id<K>)>,
 }
@@ -45,8 +49,19 @@ pub(super) enum Phase {
     Following,
     /// A call is in flight; when it is wanted again, and how urgently, if it is.
     Flying(Option<(Mono, Urgency)>),
-    /// Refused and not wanted. Until this time another try waits; then it is forgotten.
+    /// Refused, or made and not seen yet, and not wanted. Until this time another try waits; then it is forgotten.
     Resting(Mono),
+}
+
+/// How long an entry whose call has ended does not leave again, whoever wants it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Rest {
+    /// Not at all.
+    Not,
+    /// It was refused: longer each time.
+    Refused,
+    /// It was made: as long as a watch may take to show it.
+    Made,
 }
 
 /// Whether an entry is still wanted.
@@ -96,6 +111,8 @@ impl<K> Entry<K> {
             step: Step::Make,
             phase: Phase::Parked,
             wish: Wish::Wanted,
+            is_shown: false,
+            not_before: Mono(0),
             followers: Vec::new(),
         }
     }

@@ -32,7 +32,7 @@ use crate::shim::observation::Outcome;
 use crate::shim::op::{Call, CallId, Op, Rule};
 use bucket::Buckets;
 use entries::{Departure, Entries};
-use entry::Id;
+use entry::{Id, Rest};
 use pace::Pace;
 use verdict::{Next, Sent};
 pub use verdict::{Verdict, Why};
@@ -246,7 +246,7 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         let (attempt, wish) = self.entries.standing(&id)?;
         let looked = matches!(sent, Sent::Look(_));
         match wish.bend(verdict::judge(id.0, sent, attempt, rule, outcome), looked) {
-            Next::End(verdict) => Some(self.end(now, id, version, verdict)),
+            Next::End(verdict) => Some(self.end(now, id, (version, rule), verdict)),
             Next::Forget => {
                 self.entries.remove(&id);
                 None
@@ -260,13 +260,10 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         }
     }
 
-    fn end(&mut self, now: Mono, id: Id<K>, version: u32, verdict: Verdict) -> Report<K> {
+    fn end(&mut self, now: Mono, id: Id<K>, (version, rule): (u32, Rule), verdict: Verdict) -> Report<K> {
         let refused = matches!(verdict, Verdict::Refused(..));
         self.events_dropped += u64::from(refused && id.0 == Slot::Event);
-        // A status whose object was not found is wanted again as long as the object is known here, and so is a TaskGroup whose
-        // kind was not found while a pod declares it. That must not be too soon either.
-        let rests = refused || matches!((id.0, &verdict), (Slot::Status | Slot::Declare, Verdict::Gone));
-        self.entries.end(now, &id, version, rests);
+        self.entries.end(now, &id, version, rest_after(id.0, rule, &verdict));
         Report { slot: id.0, key: id.1, verdict }
     }
 
@@ -277,6 +274,20 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
             Outcome::Unknown | Outcome::NotSent => 0,
         };
         *self.answers.entry((verb, resource, code)).or_default() += 1;
+    }
+}
+
+/// How long an entry does not leave again after such an end.
+fn rest_after(slot: Slot, (_, verb): Rule, verdict: &Verdict) -> Rest {
+    match verdict {
+        Verdict::Refused(..) => Rest::Refused,
+        // A status whose object was not found is wanted again as long as the object is known here, and so is a TaskGroup whose
+        // kind was not found while a pod declares it. That must not be too soon either.
+        Verdict::Gone if matches!(slot, Slot::Status | Slot::Declare) => Rest::Refused,
+        // A TaskGroup that was made is known here when the watch shows it: whoever wants it before that would make it once more.
+        // One that was edited may be edited again at once.
+        Verdict::Done(_) if slot == Slot::Declare && verb == "create" => Rest::Made,
+        Verdict::Done(_) | Verdict::Fact(_) | Verdict::Gone | Verdict::Denied(_) => Rest::Not,
     }
 }
 

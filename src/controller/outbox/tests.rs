@@ -13,7 +13,7 @@ use crate::api::task_group::{TaskGroup, TaskGroupSpec};
 use crate::core::base::ids::{Key, Uid};
 use crate::core::codes::Code;
 use crate::shim::observation::{Body, Seen};
-use crate::shim::op::Kind;
+use crate::shim::op::{GroupEdit, Kind};
 
 type Box_ = Outbox<&'static str>;
 
@@ -44,6 +44,10 @@ fn op(slot: Slot, key: &str) -> Op {
 pub(super) fn fail(pod: Key, uid: Uid) -> Op {
     let resource_version = NonZeroU64::MIN.saturating_add(5);
     Op::FailPod { pod, uid, resource_version, reason: Code::ReservationLost, message: "why".into() }
+}
+
+fn edit(key: &str) -> Op {
+    Op::EditTaskGroup { group: Key::new("ns", key), uid: Uid::new("u1"), edit: GroupEdit::default() }
 }
 
 fn next(outbox: &mut Box_, now: u64) -> Vec<Call> {
@@ -462,6 +466,42 @@ fn a_refused_entry_that_is_wanted_at_once_again_waits_longer_each_time() {
     assert_eq!(outbox.wake(Mono(now)).map(|at| at.0 <= now + 60_000), Some(true));
     assert!(next(&mut outbox, now + 60_000).is_empty());
     assert_eq!(outbox.wake(Mono(now + 60_000)), None, "and is forgotten");
+}
+
+/// The watch has not shown yet what was made: whoever wants it too would only hear that it is there. What is edited is another thing
+/// each time.
+#[test]
+fn what_was_made_is_not_made_again_before_the_watch_may_have_shown_it() {
+    let made = || {
+        let mut outbox = Box_::new(1);
+        outbox.want(Mono(0), want(Slot::Declare, "g"));
+        (one(&mut outbox, 0), outbox)
+    };
+    let (call, mut outbox) = made();
+    outbox.want(Mono(1), want(Slot::Declare, "g"));
+    outbox.outcome(Mono(2), call.id, Outcome::Ok(None));
+    outbox.want(Mono(3), want(Slot::Declare, "g"));
+    assert!(next(&mut outbox, 1_001).is_empty(), "one call for three who want it");
+    assert_eq!(outbox.wake(Mono(3)), Some(Mono(1_002)));
+    assert_eq!(next(&mut outbox, 1_002).len(), 1, "nobody has seen it");
+
+    let (call, mut outbox) = made();
+    outbox.outcome(Mono(2), call.id, Outcome::Ok(None));
+    assert_eq!((outbox.waiting(), next(&mut outbox, 2).len()), (0, 0), "it only rests");
+    outbox.want(Mono(3), want(Slot::Declare, "g"));
+    assert!(next(&mut outbox, 1_001).is_empty(), "who comes later does not make it either");
+    outbox.settle(Slot::Declare, &"g");
+    assert_eq!((outbox.waiting(), outbox.wake(Mono(1_001))), (0, None), "it is there");
+
+    // Seen before the answer comes, it is to be another one already.
+    let (call, mut outbox) = made();
+    outbox.settle(Slot::Declare, &"g");
+    outbox.want(Mono(1), want(Slot::Declare, "g"));
+    outbox.outcome(Mono(2), call.id, Outcome::Ok(None));
+    let call = outbox.next(Mono(2), &mut |_, key| Ok(edit(key))).remove(0);
+    outbox.want(Mono(3), want(Slot::Declare, "g"));
+    outbox.outcome(Mono(4), call.id, Outcome::Ok(None));
+    assert_eq!(next(&mut outbox, 4).len(), 1);
 }
 
 #[test]
