@@ -107,7 +107,8 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
             let (earlier, other) = again.unwrap_or((at, urgency));
             return self.put(id, Phase::Flying(Some((earlier.min(at), other.min(urgency)))));
         }
-        entry.urgency = entry.urgency.min(urgency);
+        let urgency = urgency.min(entry.urgency).max(entry.at_most(id.0));
+        entry.urgency = urgency;
         let at = at.max(entry.not_before);
         let phase = match entry.phase {
             Phase::Resting(_) => Phase::Timed(at),
@@ -223,7 +224,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         }
         // After a failure a call is not [`Urgency::Next`] any more: somebody else has taken the room by now, or a
         // moment more does not matter.
-        entry.urgency = entry.urgency.max(Urgency::Ordinary);
+        entry.urgency = entry.urgency.max(Urgency::Ordinary).max(entry.at_most(id.0));
         entry.step = step;
         let at = now.after(pace.delay(id, entry.attempt));
         self.put(id, Phase::Timed(at));
@@ -251,7 +252,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
             (Some(until), None) if id.0 == Slot::Event => drop((until, self.remove(id))),
             (Some(until), None) => self.put(id, Phase::Resting(until)),
             (until, Some((at, urgency))) => {
-                entry.urgency = urgency;
+                entry.urgency = urgency.max(entry.at_most(id.0));
                 self.put(id, Phase::Timed(until.map_or(at, |until| until.max(at))));
             }
         }

@@ -122,6 +122,11 @@ impl<K> Entry<K> {
         matches!(self.phase, Phase::Flying(_)) || !matches!(self.step, Step::Make)
     }
 
+    /// How urgent it can be at most: a TaskGroup that has failed leaves before Bindings no more, whoever wants it.
+    pub(super) const fn at_most(&self, slot: Slot) -> Urgency {
+        if matches!(slot, Slot::Declare) && self.attempt > 0 { Urgency::Numbers } else { Urgency::Next }
+    }
+
     /// The slot and urgency with which it leaves: as early as any entry that waits for it.
     pub(super) fn turn(&self, slot: Slot) -> (Slot, Urgency) {
         match self.followers.iter().map(|(_, (follower, _))| *follower).min() {

@@ -4,7 +4,8 @@
 //! leaves, so that it carries the UID and text of that moment. Rules:
 //!
 //! - declare > bind > delete > fail > create > condition > annotate > status > event, and before all of them binds that are
-//!   [`Urgency::Next`]; within one of them first what is `Next`, then `Ordinary`, then `Numbers`, each in order of arrival;
+//!   [`Urgency::Next`]; a TaskGroup that was refused is declared again after what is created; within one of them first what is
+//!   `Next`, then `Ordinary`, then `Numbers`, each in order of arrival;
 //! - one call per Kubernetes object at a time;
 //! - at most 64 calls in flight, fewer of a slot that is in trouble;
 //! - a call that may have happened is repeated until that is certain, and never replaced by another call meanwhile.
@@ -18,6 +19,8 @@ mod pace;
 mod properties;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod turns;
 mod verdict;
 mod want;
 mod window;
@@ -44,14 +47,16 @@ use window::Windows;
 const SEND_WITHIN_MS: Millis = 10_000;
 
 /// Whose turn it is: of each slot what is at least so urgent. A TaskGroup that is declared is one call for a whole gang, which has no
-/// place in its queue before that: behind the Bindings of all gangs that have started it would come there too late.
-const TURNS: [(Slot, Urgency); 10] = [
+/// place in its queue before that: behind the Bindings of all gangs that have started it would come there too late. One that has
+/// failed has had that turn: hundreds that are refused all the time keep no Binding waiting.
+const TURNS: [(Slot, Urgency); 11] = [
     (Slot::Bind, Urgency::Next),
-    (Slot::Declare, Urgency::Numbers),
+    (Slot::Declare, Urgency::Ordinary),
     (Slot::Bind, Urgency::Numbers),
     (Slot::Delete, Urgency::Numbers),
     (Slot::Fail, Urgency::Numbers),
     (Slot::Create, Urgency::Numbers),
+    (Slot::Declare, Urgency::Numbers),
     (Slot::Condition, Urgency::Numbers),
     (Slot::Annotate, Urgency::Numbers),
     (Slot::Status, Urgency::Numbers),

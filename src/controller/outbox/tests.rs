@@ -15,17 +15,17 @@ use crate::core::codes::Code;
 use crate::shim::observation::{Body, Seen};
 use crate::shim::op::{GroupEdit, Kind};
 
-type Box_ = Outbox<&'static str>;
+pub(super) type Box_ = Outbox<&'static str>;
 
 fn object(name: &str) -> Option<Object> {
     Some((Kind::Pod, Key::new("ns", name)))
 }
 
-fn want(slot: Slot, key: &'static str) -> Want<&'static str> {
+pub(super) fn want(slot: Slot, key: &'static str) -> Want<&'static str> {
     Want::new(slot, key, (slot != Slot::Event).then(|| object(key)).flatten())
 }
 
-fn op(slot: Slot, key: &str) -> Op {
+pub(super) fn op(slot: Slot, key: &str) -> Op {
     let (pod, uid) = (Key::new("ns", key), Uid::new("u1"));
     match slot {
         Slot::Bind => Op::Bind { pod, uid, node: "n1".into(), annotations: BTreeMap::new() },
@@ -50,17 +50,17 @@ fn edit(key: &str) -> Op {
     Op::EditTaskGroup { group: Key::new("ns", key), uid: Uid::new("u1"), edit: GroupEdit::default() }
 }
 
-fn next(outbox: &mut Box_, now: u64) -> Vec<Call> {
+pub(super) fn next(outbox: &mut Box_, now: u64) -> Vec<Call> {
     outbox.next(Mono(now), &mut |slot, key| Ok(op(slot, key)))
 }
 
-fn one(outbox: &mut Box_, now: u64) -> Call {
+pub(super) fn one(outbox: &mut Box_, now: u64) -> Call {
     let mut calls = next(outbox, now);
     assert_eq!(calls.len(), 1, "{calls:?}");
     calls.remove(0)
 }
 
-fn refused(code: u16) -> Outcome {
+pub(super) fn refused(code: u16) -> Outcome {
     Outcome::Refused { code, reason: "".into(), message: "no".into(), retry_after: None }
 }
 
@@ -248,59 +248,6 @@ fn an_unknown_bind_is_repeated_to_the_same_node_whatever_the_maker_says() {
     let again = outbox.next(Mono(1_000), &mut |_, _| panic!("not made again"));
     assert_eq!(again[0].op, first.op);
     assert_ne!(again[0].id, first.id);
-}
-
-#[test]
-fn the_order_is_by_slot_and_then_by_arrival() {
-    let mut outbox = Box_::new(1);
-    outbox.want(Mono(0), want(Slot::Bind, "b3").with(Urgency::Next));
-    for (slot, key) in [
-        (Slot::Event, "e"),
-        (Slot::Status, "s"),
-        (Slot::Annotate, "a"),
-        (Slot::Condition, "k"),
-        (Slot::Create, "c"),
-        (Slot::Fail, "f"),
-        (Slot::Delete, "d"),
-        (Slot::Bind, "b2"),
-        (Slot::Bind, "b1"),
-        (Slot::Declare, "t"),
-    ] {
-        outbox.want(Mono(0), want(slot, key));
-    }
-    let mut order = Vec::new();
-    outbox.next(Mono(0), &mut |slot, key| {
-        order.push(*key);
-        Ok(op(slot, key))
-    });
-    assert_eq!(order, ["b3", "t", "b2", "b1", "d", "f", "c", "k", "a", "s", "e"]);
-}
-
-/// A call that is `Next` leaves even if its own slot may have no more calls in flight; not if no call at all may be
-/// sent, and not a second time.
-#[test]
-fn what_is_to_be_next_leaves_first() {
-    let keys: Vec<&'static str> = (0..100).map(|i| &*format!("p{i}").leak()).collect();
-    let mut outbox = Box_::new(1);
-    outbox.want(Mono(0), want(Slot::Delete, "d"));
-    let deletion = one(&mut outbox, 0);
-    assert!(keys.iter().all(|key| outbox.want(Mono(0), want(Slot::Bind, key))));
-    let calls = next(&mut outbox, 0);
-    assert_eq!((calls.len(), outbox.in_flight()), (63, 64));
-    outbox.want(Mono(1), want(Slot::Bind, "a").with(Urgency::Next));
-    assert!(next(&mut outbox, 1).is_empty(), "64 are in flight");
-    outbox.outcome(Mono(2), deletion.id, Outcome::Removed);
-    assert!(matches!(&one(&mut outbox, 2).op, Op::Bind { pod, .. } if &*pod.name == "a"));
-
-    let busy = Outcome::Refused { code: 429, reason: "".into(), message: "".into(), retry_after: Some(1_000) };
-    outbox.outcome(Mono(3), calls[0].id, busy);
-    assert_eq!((outbox.window(), outbox.in_flight()), (32, 63), "the window is smaller than what is in flight");
-    outbox.want(Mono(3), want(Slot::Bind, "b").with(Urgency::Next));
-    assert!(next(&mut outbox, 3).is_empty(), "the server has asked for patience");
-    let second = one(&mut outbox, 1_003);
-    assert!(matches!(&second.op, Op::Bind { pod, .. } if &*pod.name == "b"));
-    outbox.outcome(Mono(1_004), second.id, refused(503));
-    assert!(next(&mut outbox, 9_000).is_empty(), "it was its turn once");
 }
 
 #[test]

@@ -75,7 +75,7 @@ pub enum Urgency {
     Next,
     /// In order of arrival: something is to be done, or a state or reason has changed.
     Ordinary,
-    /// After those: the numbers beside a reason that everybody can read already.
+    /// After those: the numbers beside a reason that everybody can read already, and TaskGroups that were refused.
     Numbers,
 }
 
