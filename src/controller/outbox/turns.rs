@@ -14,6 +14,13 @@ fn order(outbox: &mut Box_, now: u64) -> Vec<&'static str> {
 }
 
 #[test]
+fn every_slot_has_a_turn_however_urgent_it_is() {
+    for slot in Slot::ALL {
+        assert!(TURNS.contains(&(slot, Urgency::Numbers)), "{slot:?}");
+    }
+}
+
+#[test]
 fn the_order_is_by_slot_and_then_by_arrival() {
     let mut outbox = Box_::new(1);
     outbox.want(Mono(0), want(Slot::Bind, "b3").with(Urgency::Next));
