@@ -112,6 +112,8 @@ const READ: &[&str] = &[
     "/metadata/generation",
     "/metadata/creationTimestamp",
     "/metadata/deletionTimestamp",
+    "/metadata/deletionGracePeriodSeconds",
+    "/metadata/finalizers/0",
     "/metadata/ownerReferences/0/controller",
     "/metadata/annotations/words",
     "/metadata/labels/empty",

@@ -293,6 +293,22 @@ fn success_carries_the_pod_where_it_is_read() {
     assert!(matches!(answer(&Op::GetPod { pod: key() }, 200, "garbage"), Outcome::Unknown));
 }
 
+/// The pod while it is being deleted with so much grace, as it becomes of protobuf.
+fn from_protobuf(grace: u8, finalizer: &str) -> String {
+    let field = |number: u8, bytes: &[u8]| {
+        let length = u8::try_from(bytes.len()).unwrap();
+        [&[(number << 3) | 2, length][..], bytes].concat()
+    };
+    let name = [field(1, b"worker-0"), field(5, b"c4f15988")].concat();
+    let mut metadata = [name, field(9, b"\x08\x3c"), vec![10 << 3, grace]].concat();
+    if !finalizer.is_empty() {
+        metadata.extend(field(14, finalizer.as_bytes()));
+    }
+    let type_meta = [field(1, b"v1"), field(2, b"Pod")].concat();
+    let body = [b"k8s\0".to_vec(), field(1, &type_meta), field(2, &field(1, &metadata))].concat();
+    String::from_utf8(protobuf::to_json(&body).unwrap()).unwrap()
+}
+
 /// As a real server answers: with the pod in its last state, if it is gone.
 #[test]
 fn a_deletion_is_told_from_its_beginning() {
@@ -303,6 +319,9 @@ fn a_deletion_is_told_from_its_beginning() {
         (pod(&format!(r#"{terminates}:0,"finalizers":[]"#)), true),
         (pod(&format!(r#"{terminates}:0,"finalizers":["example.com/keep"]"#)), false),
         (pod(&format!("{terminates}:30")), false),
+        (from_protobuf(0, ""), true),
+        (from_protobuf(0, "example.com/keep"), false),
+        (from_protobuf(30, ""), false),
         (pod(r#""labels":{}"#), false),
         (pod(&format!("{terminates}:0")).replace("c4f15988", "other"), false),
         (r#"{"kind":"Status","status":"Success","details":{"name":"worker-0","uid":"c4f15988"}}"#.to_owned(), false),
