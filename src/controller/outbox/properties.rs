@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::tests::fail;
+use super::window::SHARED;
 use super::*;
 use crate::api::task_group::{TaskGroup, TaskGroupSpec};
 use crate::core::base::ids::{Key, Uid};
@@ -15,6 +16,7 @@ type Name = (Slot, u8);
 #[derive(Clone, Debug)]
 enum Deed {
     Want { name: Name, urgency: Urgency, within: u64, after: Option<Name> },
+    Rush { slot: Slot, from: u8, count: u8 },
     Cancel(Name),
     Settle(Name),
     Pass(u64),
@@ -29,11 +31,14 @@ fn urgency() -> impl Strategy<Value = Urgency> {
     prop::sample::select(vec![Urgency::Next, Urgency::Ordinary, Urgency::Numbers])
 }
 
+/// A rush is of many names at once, of a slot that shares what it may have in flight: six of each would never meet that.
 fn deed() -> impl Strategy<Value = Deed> {
     let code = prop::sample::select(vec![0_u16, 1, 200, 200, 201, 403, 404, 409, 422, 429, 503]);
     prop_oneof![
         4 => (name(), urgency(), prop::sample::select(vec![0, 0, 500]), prop::option::weighted(0.2, name()))
             .prop_map(|(name, urgency, within, after)| Deed::Want { name, urgency, within, after }),
+        1 => (prop::sample::select(vec![Slot::Delete, Slot::Create, Slot::Declare]), 0..60_u8, 10..40_u8)
+            .prop_map(|(slot, from, count)| Deed::Rush { slot, from, count }),
         1 => name().prop_map(Deed::Cancel),
         1 => name().prop_map(Deed::Settle),
         2 => (0..3_000_u64).prop_map(Deed::Pass),
@@ -65,6 +70,11 @@ fn make((slot, which): &Name) -> Op {
     }
 }
 
+fn want(name: Name) -> Want<Name> {
+    let object = (name.0 != Slot::Event).then(|| (Kind::Pod, Key::new("ns", name.1.to_string())));
+    Want::new(name.0, name, object)
+}
+
 impl World {
     fn new() -> Self {
         Self { outbox: Outbox::new(7), now: Mono(0), flights: BTreeMap::new(), open: BTreeSet::new() }
@@ -73,13 +83,11 @@ impl World {
     fn play(&mut self, deed: &Deed) {
         match *deed {
             Deed::Want { name, urgency, within, after } => {
-                let object = (name.0 != Slot::Event).then(|| (Kind::Pod, Key::new("ns", name.1.to_string())));
                 // A cycle of followers would be the caller's mistake: only lower slots are followed.
                 let after = after.filter(|leader| leader.0 > name.0).map(|leader| (leader.0, leader));
-                let want = Want { after, ..Want::new(name.0, name, object).with(urgency).within(within) };
-                assert!(self.outbox.want(self.now, want));
-                self.open.insert(name);
+                self.want(Want { after, ..want(name).with(urgency).within(within) });
             }
+            Deed::Rush { slot, from, count } => (from..from + count).for_each(|which| self.want(want((slot, which)))),
             Deed::Cancel(name) => {
                 if self.outbox.cancel(name.0, &name) {
                     self.open.remove(&name);
@@ -98,6 +106,12 @@ impl World {
             }
         }
         self.send();
+    }
+
+    fn want(&mut self, want: Want<Name>) {
+        let name = want.key;
+        assert!(self.outbox.want(self.now, want));
+        self.open.insert(name);
     }
 
     fn answer(&mut self, sequence: u64, code: u16) {
@@ -138,7 +152,16 @@ impl World {
             self.flights.insert(call.id.sequence, call);
         }
         assert!(self.flights.len() <= 64);
+        for (slots, most) in SHARED {
+            assert!(self.flying(slots) <= most, "{slots:?}: {}", self.flying(slots));
+        }
         assert_eq!(self.outbox.in_flight(), self.flights.len());
+    }
+
+    /// How many calls are in flight that left in the turn of one of these.
+    fn flying(&self, slots: &[Slot]) -> usize {
+        let flights = self.flights.keys().filter_map(|sequence| self.outbox.flights.get(sequence));
+        flights.filter(|flight| slots.contains(&flight.rank)).count()
     }
 
     /// The server answers everything well: nothing that is wanted may be left.
@@ -155,6 +178,19 @@ impl World {
         }
         assert!(self.open.is_empty(), "never ended: {:?}", self.open);
         assert_eq!((self.outbox.waiting(), self.outbox.in_flight(), self.outbox.wake(self.now)), (0, 0, None));
+    }
+}
+
+/// What slots share is met by rushes, of which the deeds below have some.
+#[test]
+fn a_rush_of_each_uses_all_that_they_share() {
+    for (slots, most) in SHARED {
+        let mut world = World::new();
+        for (from, slot) in (0..).step_by(30).zip(slots) {
+            world.play(&Deed::Rush { slot: *slot, from, count: 30 });
+        }
+        assert_eq!(world.flying(slots), most, "{slots:?}");
+        world.heal();
     }
 }
 

@@ -34,7 +34,7 @@ const fn most(slot: Slot) -> usize {
 /// Slots that share what they have in flight. A gang that is declared wants its TaskGroup first, then placeholders, and then these
 /// deleted: seldom all have much to do, and who is nearer to a Binding goes first. So all but binds together leave a quarter of
 /// [`MAX`] to binds whatever hangs, and whichever of these hang, one or two of them, there is room for the third.
-const SHARED: [(&[Slot], usize); 4] = [
+pub(super) const SHARED: [(&[Slot], usize); 4] = [
     (&[Slot::Delete, Slot::Create, Slot::Declare], 36),
     (&[Slot::Delete, Slot::Create], 33),
     (&[Slot::Delete, Slot::Declare], 33),
