@@ -115,6 +115,21 @@ fn a_pod_group_is_let_in_before_any_pod_is_there() {
     }
 }
 
+/// Nobody makes pods of a gang before that, so that behind the Bindings of all who have started it would come to its queue too late.
+#[test]
+fn a_pod_group_is_let_in_before_bindings_leave() {
+    let mut driven = cluster();
+    let mut pod = member("single");
+    pod["metadata"]["labels"] = json!({});
+    for (kind, object) in [(Kind::Pod, pod), (KIND, pod_group("g", &json!({"minMember": 3})))] {
+        let seen = driven.seen(kind, &object);
+        driven.fact(kind, WatchFact::Upsert(seen));
+    }
+    driven.step();
+    let rules: Vec<_> = driven.taken().iter().map(|call| call.op.rule()).collect();
+    assert_eq!(rules, [("podgroups.scheduling.volcano.sh", "patch"), ("pods/binding", "create")]);
+}
+
 /// 02, 2.1: what an answer leaves open is done again. Nobody makes pods before, so that nothing else would bring it about, and the
 /// first status is written as one each time.
 #[test]

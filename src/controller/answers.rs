@@ -25,7 +25,9 @@ impl Controller {
             (Slot::Fail, Target::Ask(ask)) => self.fail_answered(ask, verdict),
             (Slot::Create, Target::Placeholder(name)) => self.create_answered(&name, verdict),
             (Slot::Event, Target::Event(number)) => drop(self.matters.remove(&number)),
-            (Slot::Status, target) => self.status_answered(&target, &verdict),
+            (Slot::Status, target) | (Slot::Declare, target @ Target::PodGroup(..)) => {
+                self.status_answered(&target, &verdict);
+            }
             (Slot::Condition, Target::Ask(ask)) => self.condition_answered(ask, &verdict),
             (Slot::Annotate, Target::Ask(ask)) => self.timeout_answered(ask, &verdict),
             (Slot::Declare, Target::Group(key)) if matches!(verdict, Verdict::Gone) => self.want_declared(&key),

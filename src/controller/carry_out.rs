@@ -157,7 +157,8 @@ impl Controller {
         }
     }
 
-    /// Wants a status to be written.
+    /// Wants a status to be written. Of a PodGroup no more is urgent than that its pods may be made: for a gang that is as much as the
+    /// TaskGroup that is made of it, and leaves as that does.
     pub(super) fn want_status(&mut self, target: &Target, urgency: Urgency, delay: Millis) {
         let object = match target {
             Target::Group(key) => (Kind::TaskGroup, key.clone()),
@@ -165,7 +166,9 @@ impl Controller {
             Target::PodGroup(system, key) => (system.kind(), key.clone()),
             Target::Ask(_) | Target::Placeholder(_) | Target::Event(_) => return,
         };
-        let want = Want::new(Slot::Status, target.clone(), Some(object));
+        let lets_in = matches!(target, Target::PodGroup(..)) && urgency <= Urgency::Ordinary;
+        let slot = if lets_in { Slot::Declare } else { Slot::Status };
+        let want = Want::new(slot, target.clone(), Some(object));
         self.outbox.want(self.now.mono, want.with(urgency).within(delay));
     }
 

@@ -66,7 +66,7 @@ impl Controller {
             (Slot::Annotate, Target::Ask(ask)) => self.make_timeout(*ask),
             (Slot::Status, Target::Group(key)) => self.make_group_status(key),
             (Slot::Status, Target::Queue(path)) => self.make_queue_status(path),
-            (Slot::Status, Target::PodGroup(system, key)) => self.make_pod_group_status(*system, key),
+            (Slot::Declare | Slot::Status, Target::PodGroup(system, key)) => self.make_pod_group_status(*system, key),
             (Slot::Event, Target::Event(number)) => self.make_event(*number),
             (
                 Slot::Bind

@@ -47,8 +47,8 @@ use window::Windows;
 const SEND_WITHIN_MS: Millis = 10_000;
 
 /// Whose turn it is: of each slot what is at least so urgent. A TaskGroup that is declared is one call for a whole gang, which has no
-/// place in its queue before that: behind the Bindings of all gangs that have started it would come there too late. One that has
-/// failed has had that turn: hundreds that are refused all the time keep no Binding waiting.
+/// place in its queue before that, and so is a PodGroup that is let in: behind the Bindings of all gangs that have started it would
+/// come there too late. One that has failed has had that turn: hundreds that are refused all the time keep no Binding waiting.
 const TURNS: [(Slot, Urgency); 11] = [
     (Slot::Bind, Urgency::Next),
     (Slot::Declare, Urgency::Ordinary),

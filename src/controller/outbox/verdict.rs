@@ -271,8 +271,9 @@ fn told(attempt: u32, answer: Answer) -> Next {
     Next::Go { step: Step::Make, pace: Pace::Brief, why }
 }
 
-/// Answer to the creation of a TaskGroup that is declared. Whatever refuses it may cease to, and until then its pods wait. A
-/// conflict can be one with a quota; if there is such a TaskGroup already, the watch shows it, and none is made any more.
+/// Answer to the creation of a TaskGroup that is declared, or to the edit that lets a PodGroup in. Whatever refuses it may cease to,
+/// and until then its pods wait. A conflict can be one with a quota; if there is such a TaskGroup already, the watch shows it, and
+/// none is made any more.
 fn declared(answer: Answer) -> Next {
     match answer {
         Answer::Done(_) | Answer::Removed => Next::End(Verdict::Done(None)),

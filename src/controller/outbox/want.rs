@@ -5,7 +5,7 @@ use crate::core::base::ids::Key;
 use crate::core::time::Millis;
 use crate::shim::op::Kind;
 
-/// What a call is for, in the order in which calls leave, but for TaskGroups that are declared: these go before the Bindings.
+/// What a call is for, in the order in which calls leave, but for what lets gangs be there: that goes before the Bindings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Slot {
     /// Binding of a pod.
@@ -16,7 +16,7 @@ pub enum Slot {
     Fail,
     /// Creation of a placeholder.
     Create,
-    /// Creation of a TaskGroup that a pod declares.
+    /// Creation of a TaskGroup that a pod declares, or that pods of a PodGroup may be made.
     Declare,
     /// Condition of a waiting pod.
     Condition,
@@ -87,7 +87,7 @@ pub struct Want<K> {
     /// The controller's name for what is written.
     pub key: K,
     /// The object; `None` if nobody else writes it (events). Bind, Delete, Fail and Create need one: a pod; Declare a
-    /// TaskGroup.
+    /// TaskGroup or PodGroup.
     pub object: Option<Object>,
     /// Who of its slot leaves first.
     pub urgency: Urgency,
