@@ -1,6 +1,7 @@
 //! `totalMember` (01, 1.3): "members up to it that exist are planned with it as far as they fit", and nobody waits for them.
 
-use gangline::core::event::{GroupSpec, Mode};
+use gangline::core::base::resources::Limit;
+use gangline::core::event::{AskSpec, GroupSpec, Mode, QueueSpec, Role, SortPolicy};
 use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 
@@ -60,6 +61,55 @@ fn they_take_what_is_left() {
         cluster.settle();
         assert_eq!((cluster.bound().len(), cluster.why("g-3"), cluster.cpu("root.q")), (3, why, 3_000));
     }
+}
+
+/// 01, 1.12: "no queue below its guaranteed share waits, with an ask that could be placed now, while one above it is served": beyond
+/// the seats a turn reaches as far as that of ordinary pods. Who is left is one after the start.
+#[test]
+fn they_do_not_pass_a_queue_that_is_further_below_its_promise() {
+    let cores = |cores: i128| Limit::new([("cpu".into(), cores * 1_000)]);
+    let mut cluster = Cluster::default().nodes(8, 1);
+    for (queue, promise) in [("root.q", 4), ("root.p", 3)] {
+        cluster.show_queue(queue, QueueSpec { guaranteed: cores(promise), ..QueueSpec::default() });
+    }
+    ["p-0", "p-1"].into_iter().for_each(|name| cluster.other(name, "root.p", 1));
+    let spec = cluster.direct("g", 1);
+    two_of(&mut cluster, spec, Some(6), 6);
+    cluster.other("p-2", "root.p", 1);
+    assert_eq!(cluster.bound(), ["g-0", "g-1", "g-2", "g-3", "g-4", "p-0", "p-1", "p-2"]);
+    assert_eq!(cluster.why("g-5"), LACKS);
+}
+
+/// 01, 1.2.5 "Order of a pass: priority, queue policy, submission": the gang has the priority of the first of them, and each of those
+/// beyond the seats its own.
+#[test]
+fn nor_a_pod_of_a_higher_priority() {
+    for (priority, own) in [(0, 3), (5, 2)] {
+        let mut cluster = cores(3, 100);
+        let spec = cluster.direct("g", 1);
+        two_of(&mut cluster, spec, Some(3), 3);
+        cluster.change("g-0", |spec| spec.priority = 10);
+        let other = cluster.pod("other", Role::Singleton);
+        cluster.show(AskSpec { priority, queue: Some("root.q".into()), ..other });
+        cluster.settle();
+        let bound = cluster.bound();
+        assert_eq!(bound.iter().filter(|name| name.starts_with("g-")).count(), own, "{priority}: {bound:?}");
+        assert_eq!(bound.len(), 3, "{priority}: {bound:?}");
+    }
+}
+
+/// 01, 1.12 `Fair`: the application that uses least goes first, here one that asks for the very same.
+#[test]
+fn nor_an_application_of_a_fair_queue_that_uses_less() {
+    let mut cluster = Cluster::default().nodes(3, 1);
+    cluster.show_queue("root.q", QueueSpec { sort_policy: Some(SortPolicy::Fair), ..QueueSpec::default() });
+    for name in ["g", "h"] {
+        let spec = GroupSpec { total_member: Some(3), ..cluster.direct(name, 1) };
+        cluster.submit(name, "root.q", spec);
+        cluster.members(name, 3);
+    }
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["g-0", "g-1", "h-0"]);
 }
 
 /// 01, 1.3 "Mode": of a NonStrict gang likewise, once all of its seats have nodes.

@@ -1,32 +1,52 @@
 //! Members beyond the seats start with their gang, up to `totalMember`, as far as there is room (01, 1.3). Nobody waits for them, and
-//! they take nothing that the seats need: they are placed in the same turn as the seats, after these, and bound once the start can
-//! not be called off any more.
+//! they take nothing that the seats need: they are placed in the same turn as the seats, after these and as far as it reaches, and
+//! bound once the start can not be called off any more.
+
+use std::cmp::Reverse;
 
 use crate::core::base::ids::{AppId, AskId, ClassId, GangId, GroupId, QueueId};
 use crate::core::base::resources::Totals;
 use crate::core::model::ask::Rank;
 use crate::core::model::claims::Before;
 use crate::core::model::seat::SeatState;
-use crate::core::order::merge::largest;
+use crate::core::model::turn::PodLine;
+use crate::core::order::merge::{Reach, largest};
 use crate::core::step::Scheduler;
 
 impl Scheduler {
     /// Gives nodes to those who are there beyond the seats of a gang that was just planned as a whole: how many. Before others of its
-    /// queue have their turn, but not from what is kept for gangs that stand before it.
-    pub(super) fn take_along(&mut self, id: GangId, queue: QueueId, rank: &Rank) -> u32 {
+    /// queue have their turn, but not from what is kept for gangs that stand before it, nor when it is the turn of others by then. Who
+    /// is left is an ordinary pod after the start.
+    pub(super) fn take_along(&mut self, id: GangId, (queue, rank): (QueueId, &Rank), reach: &Reach) -> u32 {
         let mut taken = 0;
         for group in self.books.gangs[id].groups.clone() {
-            let members = self.books.beyond_seats(&self.books.groups[group]).into_iter();
-            let members: Vec<_> = members.filter_map(|ask| Some((self.books.asks[ask].class?, ask))).collect();
-            for alike in members.chunk_by(|a, b| a.0 == b.0) {
-                taken += self.take_alike_along(alike, (queue, rank));
+            for alike in self.along_in_turn(group, (queue, rank), reach).chunk_by(|a, b| a.0 == b.0) {
+                taken += self.take_alike_along(alike, (queue, rank), reach);
             }
         }
         taken
     }
 
-    fn take_alike_along(&mut self, alike: &[(ClassId, AskId)], (queue, rank): (QueueId, &Rank)) -> u32 {
-        let Some((class, _)) = alike.first().copied() else { return 0 };
+    /// Those of a task group who are there beyond its seats, each in its line, up to the first whose turn comes after that of another
+    /// one. They stand at the place of their gang in the order of submission, but each with its own priority.
+    fn along_in_turn(&self, id: GroupId, (queue, rank): (QueueId, &Rank), reach: &Reach) -> Vec<(PodLine, AskId)> {
+        let group = &self.books.groups[id];
+        let Some(app) = group.app else { return Vec::new() };
+        let has_turn = |(line, ask): &(PodLine, AskId)| {
+            let priority = Reverse(self.books.asks[*ask].spec.priority);
+            // Priority comes before the shares of applications.
+            let is_like = line.app.is_none() || priority == rank.priority;
+            is_like && reach.holds(&Rank { priority, ..rank.clone() })
+        };
+        let line = |class: ClassId| self.books.line_in(queue, class, (app, false));
+        let members = self.books.beyond_seats(group).into_iter();
+        let members = members.filter_map(|ask| Some((line(self.books.asks[ask].class?), ask)));
+        members.take_while(has_turn).collect()
+    }
+
+    fn take_alike_along(&mut self, alike: &[(PodLine, AskId)], (queue, rank): (QueueId, &Rank), reach: &Reach) -> u32 {
+        let Some((line, _)) = alike.first().copied() else { return 0 };
+        let class = line.class;
         let request = &self.books.classes.shape(class).request;
         let fits = |count: usize| {
             let mut asked = Totals::default();
@@ -34,7 +54,7 @@ impl Scheduler {
             let queues = &self.books.queues;
             queues.refuses(queue, &asked).is_none() && queues.refuses_behind(queue, rank, &asked, Before::All).is_none()
         };
-        let count = largest(alike.len(), fits);
+        let count = largest(reach.most_after(&self.books, line, alike.len()), fits);
         if count == 0 || self.planner.bounds.is_full(class) {
             return 0;
         }

@@ -13,13 +13,19 @@ use crate::core::model::queue::QuotaExcess;
 use crate::core::model::timers::Timer;
 use crate::core::model::turn::{Form, Line, Turn};
 use crate::core::order::lines::{Hold, Told, Until};
+use crate::core::order::merge::Reach;
 use crate::core::order::pass::{Next, Served};
 use crate::core::reason::Reason;
 use crate::core::step::Scheduler;
 
 impl Scheduler {
-    /// The turn of the first gang of a line before the gate.
-    pub(in crate::core) fn serve_gate(&mut self, queue: QueueId, form: &Arc<Form>, rank: &Rank) -> Served {
+    /// The turn of the first gang of a line before the gate, which reaches so far.
+    pub(in crate::core) fn serve_gate(
+        &mut self,
+        (queue, form): (QueueId, &Arc<Form>),
+        rank: &Rank,
+        reach: &Reach,
+    ) -> Served {
         let line = self.books.gate.get(&(queue, form.clone()));
         let Some(id) = line.and_then(|line| line.gangs.get(rank)).copied() else { return Served::goes(0) };
         // Who begins anew in the room that is kept for it takes nothing from those before it.
@@ -54,7 +60,7 @@ impl Scheduler {
         }
         self.open_gate(id);
         self.take_turn(id);
-        let Served { placed, next } = self.serve_gang(id);
+        let Served { placed, next } = self.serve_gang(id, reach);
         let line = Line::Gang(id);
         match next {
             Next::Waits(until) => self.fall_asleep(line, *until),
@@ -134,8 +140,8 @@ impl Scheduler {
         }
     }
 
-    /// The turn of a gang past the gate, or of a round.
-    pub(in crate::core) fn serve_gang(&mut self, id: GangId) -> Served {
+    /// The turn of a gang past the gate, or of a round. All of its seats have it, and whoever goes along as far as it reaches.
+    pub(in crate::core) fn serve_gang(&mut self, id: GangId, reach: &Reach) -> Served {
         let (rank, queue, need) = match self.books.gangs.get(id).and_then(Gang::turn).cloned() {
             Some(Turn::Past { rank, queue, need }) => (rank, queue, need),
             Some(Turn::Round { queue, .. }) => return self.serve_round(id, queue),
@@ -166,7 +172,7 @@ impl Scheduler {
             // What it waits for is seen on its placeholders and members.
             return Served { placed: 0, next: Next::waits(Until::it_changes()) };
         }
-        let (placed, next) = self.plan_or_wait(id, queue, &rank, &need);
+        let (placed, next) = self.plan_or_wait(id, (queue, &rank), &need, reach);
         if placed > 0 {
             self.books.touch_gang(id);
         }

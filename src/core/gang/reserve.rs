@@ -13,6 +13,7 @@ use crate::core::model::gang::{Room, Stage, Tried};
 use crate::core::model::queue::QuotaExcess;
 use crate::core::model::seat::{Reserve, SeatState};
 use crate::core::order::lines::Until;
+use crate::core::order::merge::Reach;
 use crate::core::order::pass::Next;
 use crate::core::place::plan::{Shortage, are_alike};
 use crate::core::reason::Reason;
@@ -78,9 +79,15 @@ impl Scheduler {
 
     /// One transaction over all open seats; where they do not find nodes together and the mode allows it, over those
     /// that do.
-    pub(super) fn plan_or_wait(&mut self, id: GangId, queue: QueueId, rank: &Rank, need: &Totals) -> (u32, Next) {
+    pub(super) fn plan_or_wait(
+        &mut self,
+        id: GangId,
+        (queue, rank): (QueueId, &Rank),
+        need: &Totals,
+        reach: &Reach,
+    ) -> (u32, Next) {
         match self.planner.plan(&self.books, id) {
-            Some(Ok(plan)) => self.commit(id, (queue, rank), &plan),
+            Some(Ok(plan)) => self.commit(id, (queue, rank), &plan, reach),
             Some(Err(short)) => match self.books.queues.refuses_behind(queue, rank, need, Before::All) {
                 // The next attempt at the whole gets further.
                 None if short.goes_on => (0, self.blocked(id, short)),
@@ -202,13 +209,19 @@ impl Scheduler {
     }
 
     /// Puts the whole plan on the books, and those who are there beyond the seats.
-    fn commit(&mut self, id: GangId, (queue, rank): (QueueId, &Rank), plan: &[(AskId, NodeId)]) -> (u32, Next) {
+    fn commit(
+        &mut self,
+        id: GangId,
+        (queue, rank): (QueueId, &Rank),
+        plan: &[(AskId, NodeId)],
+        reach: &Reach,
+    ) -> (u32, Next) {
         let ask = self.books.requests(plan.iter().map(|(pod, _)| *pod));
         if let Some(next) = self.wait_if_beyond_quota(id, queue, ask) {
             return (0, next);
         }
         self.take_up(id, queue, plan);
-        let along = self.take_along(id, queue, rank);
+        let along = self.take_along(id, (queue, rank), reach);
         self.books.leave_front(id);
         self.books.take_no_turn(id);
         let (have, need) = self.progress(id);

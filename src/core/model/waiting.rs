@@ -149,7 +149,7 @@ impl Books {
     }
 
     /// The line of pods of an application.
-    fn line_in(&self, queue: QueueId, class: ClassId, (app, starts): (AppId, bool)) -> PodLine {
+    pub(in crate::core) fn line_in(&self, queue: QueueId, class: ClassId, (app, starts): (AppId, bool)) -> PodLine {
         let app = (self.queues.sort_policy(queue) == SortPolicy::Fair).then_some(app);
         PodLine { queue, class, starts, app }
     }

@@ -4,6 +4,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
 
 use crate::core::base::ids::{AppId, QueueId};
 use crate::core::base::resources::{Limit, Resources};
@@ -53,7 +54,7 @@ struct Node {
 
 /// How far a line may go on in its turn before that of another one comes.
 #[derive(Debug, Default)]
-pub(super) struct Reach {
+pub(in crate::core) struct Reach {
     /// Its queue and those above it.
     path: Vec<QueueId>,
     /// Up to this place in the order of submission.
@@ -74,6 +75,16 @@ impl Spot {
             Line::Pods(_) | Line::Gate(..) | Line::Gang(_) => Share::NOTHING,
         };
         Self { priority: rank.priority, share, rank }
+    }
+}
+
+impl Due {
+    /// The place of the next gang in a line before the gate: that has another turn.
+    fn behind(&self, books: &Books) -> Option<Spot> {
+        let Line::Gate(queue, form) = &self.line else { return None };
+        let gangs = &books.gate.get(&(*queue, form.clone()))?.gangs;
+        let (rank, _) = gangs.range::<Rank, _>((Bound::Excluded(&self.spot.rank), Bound::Unbounded)).next()?;
+        Some(Spot::of(books, &self.line, rank.clone()))
     }
 }
 
@@ -140,10 +151,13 @@ impl Merge {
     }
 
     /// How far a line that was popped may go on.
-    pub(super) fn reach(&self, queues: &Queues, due: &Due) -> Reach {
+    pub(super) fn reach(&self, books: &Books, due: &Due) -> Reach {
+        let queues = &books.queues;
         let path = if queues.are_ordered() { queues.path(due.queue).collect() } else { vec![due.queue] };
         let mut reach = Reach { path, ..Reach::default() };
-        if let Some((next, _)) = self.nodes.get(&Some(due.queue)).and_then(|node| node.lines.first()) {
+        let beside = self.nodes.get(&Some(due.queue)).and_then(|node| node.lines.first()).map(|(spot, _)| spot);
+        let behind = due.behind(books);
+        if let Some(next) = beside.into_iter().chain(&behind).min() {
             let is_like = next.priority == due.spot.priority;
             reach.share = is_like.then_some(next.share);
             // Whose application uses less goes on, however late it was submitted.
@@ -189,14 +203,20 @@ impl Reach {
     }
 
     /// Whether somebody with this rank still has a turn.
-    pub(super) fn holds(&self, rank: &Rank) -> bool {
+    pub(in crate::core) fn holds(&self, rank: &Rank) -> bool {
         self.rank.as_ref().is_none_or(|last| rank <= last)
     }
 
     /// How many of these many pods of a line, one at least, still have a turn.
     pub(super) fn most(&self, books: &Books, line: PodLine, count: usize) -> usize {
+        // Where it has as much as the other one, their places in the order of submission decide: that is another turn.
+        if count <= 1 { count } else { self.most_after(books, line, count).max(1) }
+    }
+
+    /// How many of these many pods of a line still have the turn that others of their application had before them.
+    pub(in crate::core) fn most_after(&self, books: &Books, line: PodLine, count: usize) -> usize {
         let share = self.share.zip(line.app);
-        if count <= 1 || self.standings.is_empty() && share.is_none() {
+        if self.standings.is_empty() && share.is_none() {
             return count;
         }
         let (request, measure) = (&books.classes.shape(line.class).request, Measure::of(books, line.queue));
@@ -206,8 +226,7 @@ impl Reach {
             standings.all(|(levels, most)| self.standing(&books.queues, *levels, before) < *most)
                 && share.is_none_or(|(most, app)| measure.share(books, app, before) < most)
         };
-        // Where it has as much as the other one, their places in the order of submission decide: that is another turn.
-        largest(count, |count| count <= 1 || more(count)).max(1)
+        largest(count, |count| count == 0 || more(count))
     }
 }
 

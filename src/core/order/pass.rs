@@ -168,13 +168,11 @@ impl Scheduler {
                 continue;
             }
             let (queue, rank) = (due.queue, &due.spot.rank);
+            let reach = merge.reach(&self.books, &due);
             let Served { placed, next } = match &due.line {
-                Line::Pods(line) => {
-                    let reach = merge.reach(&self.books.queues, &due);
-                    self.serve_pods(*line, rank, &reach, budget)
-                }
-                Line::Gate(queue, form) => self.serve_gate(*queue, form, rank),
-                Line::Gang(gang) => self.serve_gang(*gang),
+                Line::Pods(line) => self.serve_pods(*line, rank, &reach, budget),
+                Line::Gate(queue, form) => self.serve_gate((*queue, form), rank, &reach),
+                Line::Gang(gang) => self.serve_gang(*gang, &reach),
             };
             budget = budget.saturating_sub(placed);
             match next {
