@@ -47,7 +47,7 @@ pub(super) fn fail(pod: Key, uid: Uid) -> Op {
 }
 
 fn edit(key: &str) -> Op {
-    Op::EditTaskGroup { group: Key::new("ns", key), uid: Uid::new("u1"), edit: GroupEdit::default() }
+    Op::EditTaskGroup { group: Key::new("ns", key), uid: Uid::new("u1"), generation: 1, edit: GroupEdit::default() }
 }
 
 pub(super) fn next(outbox: &mut Box_, now: u64) -> Vec<Call> {
