@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::spec_koordinator::{adjusted, conditions, made, see, why};
 use crate::spec_ordinary::as_bound;
 use crate::spec_pod_groups::{edit, gone, pod_group, wrong};
-use crate::spec_yunikorn::{bound, declared, run, run_refusing};
+use crate::spec_yunikorn::{GROUP, GROUPS, bound, declared, run, run_refusing};
 use crate::support::driven::{Driven, member, node};
 
 const KIND: Kind = Kind::KubernetesPodGroup;
@@ -224,20 +224,21 @@ fn an_edit_of_the_least_count_reaches_the_task_group() {
     assert_eq!((bound(&calls).len(), adjusted(&calls).len(), calls.iter().find_map(edit)), (2, 0, None));
 }
 
-/// 43, 7: "precedence, and a warning that says which won": our own label first, then the field, then others' words.
+/// 43, 7: "precedence, and a warning that says which won": our own label first, and words that name no gang last.
 #[test]
-fn the_field_of_kubernetes_counts_before_the_words_of_others() {
+fn the_field_of_kubernetes_counts_before_words_that_name_no_gang() {
     let mut driven = cluster();
     driven.upsert(KIND, &pod_group("g", &gang(1)));
     let mut pod = pods("g", 1).remove(0);
-    pod["metadata"]["annotations"]["scheduling.k8s.io/group-name"] = json!("other");
     pod["metadata"]["labels"]["applicationId"] = json!("app");
     see(&mut driven, &[pod]);
     let calls = run(&mut driven, 5);
     assert_eq!((declared(&calls), bound(&calls).len()), (["g".to_owned()].into(), 1));
     let told = adjusted(&calls).join("; ");
-    assert!(told.contains("Volcano and YuniKorn") && told.contains("those of Kubernetes count first"), "{told}");
-    assert!(Dialect::ALL.iter().all(|other| Dialect::Kubernetes <= *other));
+    assert!(
+        told.contains("words of YuniKorn is left out") && told.contains("those of Kubernetes count first"),
+        "{told}"
+    );
     let mut driven = cluster();
     driven.upsert(KIND, &pod_group("g", &gang(1)));
     let mut pod = pods("g", 1).remove(0);
@@ -246,6 +247,43 @@ fn the_field_of_kubernetes_counts_before_the_words_of_others() {
     let calls = run(&mut driven, 5);
     assert_eq!((declared(&calls).len(), bound(&calls).len()), (0, 0));
     assert_eq!(why(&driven.controller, "g-0"), Some(Code::TaskGroupNotFound));
+}
+
+/// 03, 3.4: the words of other systems come in their order, and the gang of one whose dialect is off "is **not** run one by one". The
+/// controller of Jobs makes a PodGroup for each Job (1.37, `WorkloadWithJob`), `basic` where nobody says otherwise, whoever else
+/// declares a gang of its pods.
+#[test]
+fn a_pod_group_of_kubernetes_unmakes_no_gang_of_another_system() {
+    assert!(Dialect::ALL.iter().all(|other| *other <= Dialect::Kubernetes), "in the order in which they count");
+    let prefix = "gang.scheduling.koordinator.sh";
+    let koordinator = json!({format!("{prefix}/name"): "k", format!("{prefix}/min-available"): "3"});
+    let groups = json!([{"name": "w", "minMember": 3, "minResource": {"cpu": "1"}}]).to_string();
+    let yunikorn = json!({GROUPS: groups, GROUP: "w"});
+    for (dialect, system, annotations) in
+        [(Dialect::Koordinator, "Koordinator", koordinator), (Dialect::YuniKorn, "YuniKorn", yunikorn)]
+    {
+        let mut pods = pods("g", 2);
+        for pod in &mut pods {
+            pod["metadata"]["labels"] = json!({"applicationId": "app"});
+            pod["metadata"]["annotations"] = annotations.clone();
+        }
+        for is_on in [true, false] {
+            let dialects = [Dialect::Kubernetes, dialect];
+            let mut driven = Driven::speaking(&dialects[..1 + usize::from(is_on)]);
+            driven.list(&[(Kind::Node, &node("n1"))]);
+            driven.upsert(KIND, &pod_group("g", &json!({"schedulingPolicy": {"basic": {}}})));
+            see(&mut driven, &pods);
+            let calls = run(&mut driven, 5);
+            let (declared, told) = (declared(&calls), adjusted(&calls).join("; "));
+            if is_on {
+                assert!(declared.len() == 1 && !declared.contains("g"), "{system}: {declared:?}");
+                assert!(told.contains(&format!("words of Kubernetes is left out, since those of {system}")), "{told}");
+            } else {
+                assert_eq!((declared.len(), bound(&calls).len()), (0, 0), "{system}");
+                assert_eq!(why(&driven.controller, "g-0"), Some(Code::DialectNotSupported), "{system}");
+            }
+        }
+    }
 }
 
 /// 43, 2: "Group CRDs are optional: absent, appearing later, removed, without a restart"; "it must never be what breaks them". Without

@@ -12,7 +12,10 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Pod;
 
+use super::dialect::Spoken;
+use super::dialect::pod_group::System;
 use super::escape::message;
+use crate::core::event::Role;
 use crate::core::reason::ForeignMarker;
 
 /// Where a marker is on a pod.
@@ -46,6 +49,7 @@ const fn row(system: &'static str, at: At, remedy: &'static str) -> Row {
     Row { system, at, remedy }
 }
 
+const KUEUE: &str = "Kueue";
 const OF_POD_GROUP: &str = "make a TaskGroup with the minMember of its PodGroup";
 const OF_VOLCANO_JOB: &str = "make a TaskGroup with the minAvailable of its Job";
 const OF_TASK_GROUPS: &str = "make a TaskGroup of each of its task groups";
@@ -83,19 +87,46 @@ const MARKERS: [Row; 18] = [
     row("KAI", At::Label("kai.scheduler/subgroup-name"), OF_POD_GROUP),
     // Kueue admits the group as one, and leaves it to the scheduler to find the nodes: one by one some would not.
     row(
-        "Kueue",
+        KUEUE,
         At::Label("kueue.x-k8s.io/pod-group-name"),
         "make a TaskGroup whose minMember is its pod-group-total-count",
     ),
     row("another scheduler", At::Owner("PodGroup"), OF_POD_GROUP),
 ];
 
-/// What makes a pod a member of another system's gang; `None` if nothing does.
-pub(super) fn marker(pod: &Pod) -> Option<ForeignMarker> {
-    MARKERS.iter().find_map(|row| {
+/// What makes a pod a member of another system's gang, where that counts for one with this role, which says this in words that are
+/// understood. Words that name no gang, such as the application that Spark writes on every pod, do not unmake the gang of another
+/// system. Nor does a PodGroup of Kubernetes', whose controller of Jobs makes one for each Job.
+pub(super) fn marker(pod: &Pod, role: &Role, spoken: Option<&Spoken>) -> Option<ForeignMarker> {
+    let names_no_gang = || spoken.is_some_and(|spoken| !spoken.names_gang());
+    let object = || spoken.and_then(|spoken| spoken.refers.as_deref());
+    match role {
+        Role::Singleton if spoken.is_none() => first(pod, |_| true),
+        Role::Singleton | Role::Originator { .. } if names_no_gang() => first(pod, |_| true),
+        Role::Member { .. } if object().is_some_and(|object| object.system == System::Kubernetes) => {
+            first(pod, Row::is_beside_kubernetes)
+        }
+        Role::Singleton | Role::Originator { .. } | Role::Member { .. } | Role::Foreign | Role::Placeholder(_) => None,
+    }
+}
+
+/// The first of these rows whose marker a pod has.
+fn first(pod: &Pod, counts: impl Fn(&Row) -> bool) -> Option<ForeignMarker> {
+    MARKERS.iter().filter(|row| counts(row)).find_map(|row| {
         let marker = message(&row.at.find(pod)?);
         Some(ForeignMarker { system: row.system, marker, remedy: row.remedy })
     })
+}
+
+impl Row {
+    /// Whether a pod that names a PodGroup of Kubernetes' is of another gang by this marker. A PodGroup that owns it may be that
+    /// one, and Kueue only lets a group in: who starts together is left to what else stands on the pods.
+    fn is_beside_kubernetes(&self) -> bool {
+        match self.at {
+            At::SchedulingGroup | At::Owner(_) => false,
+            At::Label(_) | At::Labels(_) | At::Annotation(_) | At::Annotations(_) => self.system != KUEUE,
+        }
+    }
 }
 
 impl At {
@@ -134,9 +165,14 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::shim::dialect::kubernetes;
+
+    fn pod(metadata: &Value, spec: &Value) -> Pod {
+        serde_json::from_value(json!({"metadata": metadata, "spec": spec})).expect("a pod")
+    }
 
     fn read(metadata: &Value, spec: &Value) -> Option<ForeignMarker> {
-        marker(&serde_json::from_value(json!({"metadata": metadata, "spec": spec})).expect("a pod"))
+        marker(&pod(metadata, spec), &Role::Singleton, None)
     }
 
     fn labelled(key: &str) -> Value {
@@ -202,6 +238,31 @@ mod tests {
             .map(|(metadata, _)| serde_json::from_value(json!({"metadata": metadata})).expect("a pod"))
             .collect();
         MARKERS.iter().filter(|row| pods.iter().any(|pod| row.at.find(pod).is_some())).count()
+    }
+
+    /// Kubernetes' controller of Jobs makes a PodGroup for each Job, so that one unmakes nobody's gang.
+    #[test]
+    fn beside_a_pod_group_of_kubernetes_the_gangs_of_other_systems_count() {
+        let named = json!({"containers": [], "schedulingGroup": {"podGroupName": "g"}});
+        let beside = |metadata: &Value| {
+            let pod = pod(metadata, &named);
+            let spoken = kubernetes::read(&pod).expect("it speaks");
+            marker(&pod, &Role::Member { group: "g".into() }, Some(&spoken)).map(|marker| marker.system)
+        };
+        for (metadata, system) in [
+            (labelled("pod-group.scheduling.sigs.k8s.io"), Some("Koordinator")),
+            (annotated("gang.scheduling.koordinator.sh/name"), Some("Koordinator")),
+            (labelled("scheduling.x-k8s.io/pod-group"), Some("scheduler-plugins")),
+            (annotated("scheduling.k8s.io/group-name"), Some("Volcano")),
+            (annotated("yunikorn.apache.org/task-groups"), Some("YuniKorn")),
+            (annotated("pod-group-name"), Some("KAI")),
+            (labelled("kueue.x-k8s.io/pod-group-name"), None),
+            (owned("scheduling.k8s.io/v1beta1", "PodGroup"), None),
+            (labelled("applicationId"), None),
+            (json!({}), None),
+        ] {
+            assert_eq!(beside(&metadata), system, "{metadata}");
+        }
     }
 
     /// What these systems put on pods that start alone.

@@ -260,14 +260,7 @@ fn objection(
     supported: Result<(), Unsupported>,
     spoken: Option<&Spoken>,
 ) -> Option<Objection> {
-    // Words that name no gang, such as the application that Spark writes on every pod, do not unmake the gang of another system.
-    let names_no_gang = || spoken.is_some_and(|spoken| spoken.group.is_none() && !spoken.is_declaration());
-    let may_be_foreign = match role {
-        Role::Singleton if spoken.is_none() => true,
-        Role::Singleton | Role::Originator { .. } => names_no_gang(),
-        Role::Foreign | Role::Member { .. } | Role::Placeholder(_) => false,
-    };
-    let foreign = || foreign::marker(pod).filter(|_| may_be_foreign && !served.ignores_foreign_markers);
+    let foreign = || foreign::marker(pod, role, spoken).filter(|_| !served.ignores_foreign_markers);
     if let Some(unsupported) = labels_problem(pod, role) {
         return Some(Objection::Unsupported(unsupported));
     }

@@ -23,8 +23,6 @@ use crate::shim::{digest, escape};
 /// A system whose words are understood, in the order in which they count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Dialect {
-    /// Kubernetes itself.
-    Kubernetes,
     /// Koordinator.
     Koordinator,
     /// The Coscheduling plugin of kube-scheduler.
@@ -33,6 +31,8 @@ pub enum Dialect {
     Volcano,
     /// Apache YuniKorn.
     YuniKorn,
+    /// Kubernetes itself: last, since its controller of Jobs makes a PodGroup for each Job, whoever else declares a gang of its pods.
+    Kubernetes,
 }
 
 /// Seconds of `waitTimeoutSeconds` where neither the pod nor the configuration says it: Koordinator's own default.
@@ -40,28 +40,30 @@ pub const WAIT_TIMEOUT_SECONDS: u32 = 600;
 
 impl Dialect {
     /// All of them.
-    pub const ALL: [Self; 5] = [Self::Kubernetes, Self::Koordinator, Self::Coscheduling, Self::Volcano, Self::YuniKorn];
+    pub const ALL: [Self; 5] = [Self::Koordinator, Self::Coscheduling, Self::Volcano, Self::YuniKorn, Self::Kubernetes];
 
     /// What a pod says in its words; none if it says nothing.
     fn read(self, pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
         match self {
-            Self::Kubernetes => kubernetes::read(pod),
             Self::Koordinator => koordinator::read(pod, wait_timeout_seconds),
             Self::Coscheduling => coscheduling::read(pod, wait_timeout_seconds),
             Self::Volcano => volcano::read(pod),
             Self::YuniKorn => yunikorn::read(pod),
+            Self::Kubernetes => kubernetes::read(pod),
         }
     }
 }
 
-/// What a pod says in the words of the first of these systems in which it says anything. What it says in those of the others is
-/// left out, which is told. `wait_timeout_seconds` is meant where it does not say how long its gang waits, in the words of a
-/// system that has such a default.
+/// What a pod says in the words of the first of these systems in which it names a gang, or else in which it says anything. What it
+/// says in those of the others is left out, which is told. `wait_timeout_seconds` is meant where it does not say how long its gang
+/// waits, in the words of a system that has such a default.
 pub fn read(pod: &Pod, dialects: impl IntoIterator<Item = Dialect>, wait_timeout_seconds: u32) -> Option<Spoken> {
-    let mut dialects = dialects.into_iter();
-    let mut spoken = dialects.by_ref().find_map(|dialect| dialect.read(pod, wait_timeout_seconds))?;
-    let others = dialects.filter_map(|dialect| dialect.read(pod, wait_timeout_seconds));
-    let others: Vec<_> = others.map(|other| other.system).collect();
+    let read = dialects.into_iter().filter_map(|dialect| dialect.read(pod, wait_timeout_seconds));
+    // Such as the application that Spark writes on every pod.
+    let (gangs, without): (Vec<_>, Vec<_>) = read.partition(Spoken::names_gang);
+    let mut read = gangs.into_iter().chain(without);
+    let mut spoken = read.next()?;
+    let others: Vec<_> = read.map(|other| other.system).collect();
     if !others.is_empty() {
         let (system, others) = (spoken.system, others.join(" and "));
         let warning = format!("what is said in the words of {others} is left out, since those of {system} count first");
@@ -100,6 +102,11 @@ impl Spoken {
     /// Whether the pod says which task groups its application has.
     pub const fn is_declaration(&self) -> bool {
         !self.declares.is_empty() || !self.left_out.is_empty()
+    }
+
+    /// Whether the pod is of a gang by these words, or was to be: what is wrong in them may have named one.
+    pub const fn names_gang(&self) -> bool {
+        self.group.is_some() || self.is_declaration() || !self.problems.is_empty()
     }
 
     /// Whether the pod says that its gang has timed out. It gets no node, and nothing is made of what it declares.
