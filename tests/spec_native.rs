@@ -137,7 +137,8 @@ fn what_is_wrong_with_a_pod_group_of_kubernetes_is_told_on_a_pod() {
     }
 }
 
-/// peers 6.1: "PodGroupInitiallyScheduled (sticky True; False reasons Unschedulable, SchedulerError)".
+/// peers 6.1: "PodGroupInitiallyScheduled (sticky True; False reasons Unschedulable, SchedulerError)". What was said of a generation is
+/// not said of ours.
 #[test]
 fn the_condition_of_a_pod_group_says_why_it_waits_and_then_that_it_was_placed() {
     let mut driven = cluster();
@@ -146,7 +147,8 @@ fn the_condition_of_a_pod_group_says_why_it_waits_and_then_that_it_was_placed() 
     see(&mut driven, &pods[..1]);
     let waiting = said(&run(&mut driven, 40));
     let [waits] = &waiting[..] else { panic!("said once: {waiting:?}") };
-    assert_eq!((waits.holds, &*waits.reason, waits.message.is_empty()), (false, "Unschedulable", false));
+    assert_eq!((waits.holds, &*waits.reason, waits.message.is_empty()), (false, "WaitingForMembers", false));
+    assert_eq!(waits.written().get("observedGeneration"), Some(&json!(null)));
     see(&mut driven, &pods[1..2]);
     assert_eq!(said(&run(&mut driven, 70)).len(), 0, "one less is missing: the TaskGroup says that");
     see(&mut driven, &pods[2..]);
@@ -160,6 +162,25 @@ fn the_condition_of_a_pod_group_says_why_it_waits_and_then_that_it_was_placed() 
     running.iter().for_each(|pod| gone(&mut driven, Kind::Pod, pod));
     see(&mut driven, &self::pods("g", 1));
     assert_eq!(said(&run(&mut driven, 70)).len(), 0, "it stays, whatever becomes of them");
+}
+
+/// 01, 1.3 "Autoscaler": "a gang that waits for quota, a rejection: another reason, never `Unschedulable`", here of the condition, of
+/// which the API says "Unschedulable: The PodGroup cannot be scheduled due to resource constraints, affinity/anti-affinity rules, or
+/// insufficient capacity".
+#[test]
+fn the_condition_of_a_pod_group_says_unschedulable_of_nodes_alone() {
+    let no_queue = |pod: &mut Value| pod["metadata"]["labels"] = json!({"gangline.dev/queue": "root.none"});
+    for (count, change, reason) in
+        [(17, None, "Unschedulable"), (1, None, "WaitingForMembers"), (17, Some(no_queue), "QueueNotFound")]
+    {
+        let (mut driven, mut pods) = (cluster(), pods("g", count));
+        driven.upsert(KIND, &pod_group("g", &gang(17)));
+        change.iter().for_each(|change| pods.iter_mut().for_each(change));
+        see(&mut driven, &pods);
+        let said = said(&run(&mut driven, 60));
+        let last = said.last().map(|said| (said.holds, &*said.reason));
+        assert_eq!(last, Some((false, reason)), "{count}: {said:?}");
+    }
 }
 
 /// As above: "Once this condition transitions to True, it serves as a terminal state". What an earlier process did not come to say the

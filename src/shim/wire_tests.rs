@@ -176,7 +176,7 @@ fn of_pod_groups_of_kubernetes_one_condition_is_written() {
     assert_eq!(head, expected);
     let condition = json!({
         "type": "PodGroupInitiallyScheduled", "status": "False", "reason": Code::Unschedulable.name(),
-        "message": "1 of 3 lack cpu", "lastTransitionTime": "2026-01-01T00:00:00Z",
+        "message": "1 of 3 lack cpu", "lastTransitionTime": "2026-01-01T00:00:00Z", "observedGeneration": null,
     });
     assert_eq!(body, json!({"metadata": {"uid": "c4f15988"}, "status": {"conditions": [condition]}}));
 }

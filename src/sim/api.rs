@@ -409,13 +409,15 @@ fn set_pod_group_status(body: &mut Body, status: &PodGroupStatus) {
     }
 }
 
-/// A strategic merge: by the type of the condition.
+/// A strategic merge: by the type of the condition, and then field by field; `null` takes one away.
 fn merge_condition(status: &mut Value, condition: &Value) {
-    let known = status.get("conditions").and_then(Value::as_array).into_iter().flatten();
-    let others = known.filter(|known| known["type"] != condition["type"]).cloned();
-    let all: Vec<Value> = others.chain([condition.clone()]).collect();
+    let known = status.get("conditions").and_then(Value::as_array).into_iter().flatten().cloned();
+    let (own, others): (Vec<Value>, Vec<Value>) = known.partition(|known| known["type"] == condition["type"]);
+    let mut fields = own.first().and_then(Value::as_object).cloned().unwrap_or_default();
+    fields.extend(condition.as_object().cloned().unwrap_or_default());
+    fields.retain(|_, value| !value.is_null());
     // Of nothing an index makes an object.
-    status["conditions"] = all.into();
+    status["conditions"] = others.into_iter().chain([fields.into()]).collect();
 }
 
 fn expect_uid(pod: &Pod, uid: &Uid, code: u16, reason: &str) -> Result<(), Outcome> {

@@ -85,7 +85,8 @@ fn asks_for_nothing(constraints: &Value) -> bool {
 const TYPE: &str = "PodGroupInitiallyScheduled";
 /// The reason that kube-scheduler gives when it is true.
 const SCHEDULED: &str = "Scheduled";
-/// The one that it gives while no nodes are found for the gang; ours of a pod is the same word.
+/// The one that it gives where it finds no nodes for the gang; ours of a pod is the same word. A gang that waits for something else has
+/// our own word for that.
 const UNSCHEDULABLE: &str = Code::Unschedulable.name();
 /// Longest text of a condition that is kept: longer than any of ours.
 const READ_MAX: usize = 2 * MAX_MESSAGE;
@@ -127,9 +128,10 @@ impl InitiallyScheduled {
             AppState::New | AppState::Accepted | AppState::Resuming | AppState::Rejected | AppState::Killed => true,
             AppState::Running | AppState::Waiting | AppState::Completed => false,
         };
+        let why = if report.reason == Code::WaitingForCapacity { UNSCHEDULABLE } else { report.reason.name() };
         let (reason, message) = match (holds, waits) {
             (true, _) => (SCHEDULED, "as many pods as start together have a node".to_owned()),
-            (false, true) => (UNSCHEDULABLE, escape::bounded(message, MAX_MESSAGE).to_string()),
+            (false, true) => (why, escape::bounded(message, MAX_MESSAGE).to_string()),
             (false, false) => return before.cloned(),
         };
         let says_so =
@@ -143,7 +145,7 @@ impl InitiallyScheduled {
         Some(Self { holds, reason: reason.to_owned(), message, since })
     }
 
-    /// As it stands in a status.
+    /// As a merge writes it into a status. What kube-scheduler said of the generation is not said of this, and is taken away.
     pub fn written(&self) -> Value {
         json!({
             "type": TYPE,
@@ -151,6 +153,7 @@ impl InitiallyScheduled {
             "reason": self.reason,
             "message": self.message,
             "lastTransitionTime": self.since,
+            "observedGeneration": null,
         })
     }
 }

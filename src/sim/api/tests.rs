@@ -273,3 +273,16 @@ fn what_was_let_through_is_not_taken_for_right() {
     assert_eq!(edit(&mut api, group(1, "g")), 200, "it is made right");
     assert_eq!(say(&mut api, "Rejected"), 200);
 }
+
+/// What the writer of a condition does not name stays as another one wrote it.
+#[test]
+fn a_condition_is_merged_by_its_type_and_null_takes_a_field_away() {
+    let other = json!({"type": "DisruptionTarget", "status": "True"});
+    let first = json!({"type": "A", "reason": "x", "observedGeneration": 1, "later": 7});
+    let mut status = json!({"conditions": [first, other]});
+    merge_condition(&mut status, &json!({"type": "A", "reason": "y", "observedGeneration": null}));
+    assert_eq!(status, json!({"conditions": [other, {"type": "A", "reason": "y", "later": 7}]}));
+    let mut none = Value::Null;
+    merge_condition(&mut none, &json!({"type": "A", "observedGeneration": null}));
+    assert_eq!(none, json!({"conditions": [{"type": "A"}]}));
+}

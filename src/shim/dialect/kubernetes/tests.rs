@@ -160,7 +160,7 @@ fn once_all_had_a_node_the_condition_stays_true() {
     };
     assert_eq!(of(AppState::Running, 2, None, 1), None, "it is being placed");
     let waits = of(AppState::Accepted, 0, None, 1).expect("it waits");
-    assert_eq!((waits.holds, &*waits.reason, &*waits.message), (false, "Unschedulable", "2 of 3 lack cpu"));
+    assert_eq!((waits.holds, &*waits.reason, &*waits.message), (false, "WaitingForMembers", "2 of 3 lack cpu"));
     assert_eq!(of(AppState::Running, 2, Some(&waits), 2), Some(waits.clone()), "nothing new is said meanwhile");
     let placed = of(AppState::Running, 3, Some(&waits), 9).expect("it is placed");
     assert_eq!((placed.holds, &*placed.reason, &*placed.since), (true, "Scheduled", "1970-01-01T00:00:09Z"));
@@ -169,6 +169,18 @@ fn once_all_had_a_node_the_condition_stays_true() {
     }
     let before = GroupReport { placed: true, ..report(AppState::Running, 1) };
     assert!(InitiallyScheduled::of(&before, "", None, Wall(0)).is_some_and(|said| said.holds), "they had one once");
+}
+
+/// Of the API: "Unschedulable: The PodGroup cannot be scheduled due to resource constraints, affinity/anti-affinity rules, or
+/// insufficient capacity for the gang". Who waits for pods, quota or a mended spec is said to wait for that.
+#[test]
+fn only_who_finds_no_nodes_is_unschedulable() {
+    for code in Code::ALL {
+        let report = GroupReport { reason: code, ..report(AppState::Accepted, 0) };
+        let said = InitiallyScheduled::of(&report, "2 of 3", None, Wall(0)).expect("it waits");
+        let expected = if code == Code::WaitingForCapacity { "Unschedulable" } else { code.name() };
+        assert_eq!((said.holds, &*said.reason), (false, expected));
+    }
 }
 
 /// ADR 22: what changes to and fro is not written each time.
@@ -182,6 +194,7 @@ fn a_sentence_with_other_numbers_is_not_said_again() {
     assert_eq!(of("1 of 3 members", Some(&first), 2), first);
     let other = of("3 of 3 lack cpu", Some(&first), 2);
     assert_eq!((&*other.message, &*other.since), ("3 of 3 lack cpu", "1970-01-01T00:00:01Z"), "since it is not true");
+    assert_eq!(other.written().get("observedGeneration"), Some(&Value::Null), "another one's is taken away");
 }
 
 /// What is written is read again as it was; what else stands there, or makes no sense, is not.
