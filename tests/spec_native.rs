@@ -104,6 +104,31 @@ fn with_the_basic_policy_each_pod_starts() {
     }
 }
 
+/// 01, 1.3: "it says how many belong to it, so members up to it that exist are planned with it as far as they fit". kube-scheduler
+/// places all pods of a group that are there with those that start together: whoever names it belongs to it, and nobody else has a turn
+/// in between.
+#[test]
+fn pods_beyond_the_least_count_are_placed_with_the_gang() {
+    for (policy, total, own) in [(json!({"gang": {"minCount": 2}}), Some(100_000), 4), (json!({"basic": {}}), None, 3)]
+    {
+        let mut driven = Driven::speaking(&[Dialect::Kubernetes]);
+        driven.list(&[]);
+        driven.upsert(KIND, &pod_group("g", &json!({"schedulingPolicy": policy})));
+        let (mut all, mut other) = (pods("g", 4), member("other"));
+        other["metadata"]["labels"] = json!({});
+        all.push(other);
+        for pod in &mut all {
+            pod["spec"]["containers"][0]["resources"]["requests"]["cpu"] = json!("4");
+        }
+        see(&mut driven, &all);
+        let made = made(&run(&mut driven, 5)).first().map(|group| group.spec.total_member);
+        driven.upsert(Kind::Node, &node("n1"));
+        let calls = run(&mut driven, 5);
+        let of_gang = bound(&calls).into_iter().filter(|name| name.starts_with("g-")).count();
+        assert_eq!((made, of_gang, bound(&calls).len()), (Some(total), own, 4), "{policy}");
+    }
+}
+
 /// 03, 3.4: "Bad values are refused visibly", and so is what decides on which nodes, or with whom, a gang starts, and is not looked at.
 #[test]
 fn what_is_wrong_with_a_pod_group_of_kubernetes_is_told_on_a_pod() {
@@ -119,6 +144,9 @@ fn what_is_wrong_with_a_pod_group_of_kubernetes_is_told_on_a_pod() {
         (with("schedulingConstraints", json!({"topology": [{"key": "rack"}]})), "spec.schedulingConstraints"),
         (with("resourceClaims", json!([{"name": "gpus"}])), "spec.resourceClaims"),
         (with("parentCompositePodGroupName", json!("all")), "spec.parentCompositePodGroupName"),
+        (json!({"schedulingPolicy": {"gang": {"minCount": 2, "later": 1}}}), "spec.schedulingPolicy.gang.later"),
+        (json!({"schedulingPolicy": {"gang": {"minCount": 2}, "later": {}}}), "spec.schedulingPolicy.later"),
+        (json!({"schedulingPolicy": {"basic": {"later": true}}}), "spec.schedulingPolicy.basic.later"),
     ] {
         let mut driven = cluster();
         driven.upsert(KIND, &pod_group("g", &spec));
@@ -243,6 +271,36 @@ fn an_edit_of_the_least_count_reaches_the_task_group() {
     driven.upsert(Kind::TaskGroup, &group);
     let calls = run(&mut driven, 5);
     assert_eq!((bound(&calls).len(), adjusted(&calls).len(), calls.iter().find_map(edit)), (2, 0, None));
+}
+
+/// A PodGroup that is deleted stays until no pod names it (1.37, its finalizer `scheduling.k8s.io/podgroup-protection`): pods that
+/// waited for another one would keep it there, and wait, for ever.
+#[test]
+fn a_pod_group_of_kubernetes_that_is_deleted_counts_until_it_is_gone() {
+    let (mut driven, mut group) = (cluster(), pod_group("g", &gang(2)));
+    group["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    driven.upsert(KIND, &group);
+    see(&mut driven, &pods("g", 2));
+    let calls = run(&mut driven, 5);
+    assert_eq!((declared(&calls), bound(&calls).len()), (["g".to_owned()].into(), 2));
+}
+
+/// kube-scheduler starts no gang of which a pod has another priority than the PodGroup. Here pods count with their own, and the first of
+/// them is told so (03, 3.4: "never defaulted silently").
+#[test]
+fn a_priority_of_a_pod_group_that_is_not_its_pods_is_told() {
+    for (of_group, times) in [(json!(7), 1), (json!(5), 0), (json!(null), 0)] {
+        let (mut driven, mut spec, mut pods) = (cluster(), gang(2), pods("g", 2));
+        spec["priority"] = of_group;
+        driven.upsert(KIND, &pod_group("g", &spec));
+        pods.iter_mut().for_each(|pod| pod["spec"]["priority"] = json!(5));
+        see(&mut driven, &pods);
+        let calls = run(&mut driven, 5);
+        let told = adjusted(&calls);
+        assert_eq!((told.len(), bound(&calls).len()), (times, 2), "{told:?}");
+        let says = |told: &String| told.starts_with("PodGroup g of scheduling.k8s.io: spec.priority: 7 is left out");
+        assert!(told.iter().all(says), "{told:?}");
+    }
 }
 
 /// 43, 7: "precedence, and a warning that says which won": our own label first, and words that name no gang last.

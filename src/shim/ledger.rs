@@ -16,7 +16,7 @@ use crate::core::event::Event;
 use crate::core::reason::SpecError;
 
 /// What was read of an object otherwise than it is written, or what is wrong with it.
-pub type Reading<'a> = Result<&'a [Text], Vec<SpecError>>;
+pub type Reading = Result<Vec<Text>, Vec<SpecError>>;
 
 /// Everything the shim keeps of the cluster's objects.
 #[derive(Clone, Debug)]
@@ -189,16 +189,16 @@ impl Ledger {
         })
     }
 
-    /// The object that declares the TaskGroup of a pod, if it is there: what was read of it otherwise than it is written, or what is
-    /// wrong with it.
-    pub fn object_of(&self, ask: AskId) -> Option<(&Reference, Reading<'_>)> {
+    /// The object that declares the TaskGroup of a pod, if it is there: what was read of it otherwise than it is written, or decides
+    /// nothing beside what the pod says; or what is wrong with it.
+    pub fn object_of(&self, ask: AskId) -> Option<(&Reference, Reading)> {
         let pod = self.pod(ask)?;
         let object = pod.spoken()?.refers.as_deref()?;
         if let Some(problem) = self.problem(object.system.kind(), &pod.key.beside(&object.name)) {
             return Some((object, Err(vec![SpecError { field: "the object".into(), problem: problem.clone() }])));
         }
         let found = self.found(object, &pod.key.namespace)?;
-        Some((object, object.declared(found).map(|_| &*found.warnings)))
+        Some((object, object.declared(found).map(|_| object.warnings(found))))
     }
 
     /// What the TaskGroup of this name was made of, and that as it is declared now: where the object is there and right, and this pod

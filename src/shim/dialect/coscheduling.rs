@@ -31,6 +31,7 @@ pub fn read(pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
         min_resource: koordinator::min_resource(pod),
         terms: Terms::default(),
         wait_seconds: Some(wait_timeout_seconds),
+        priority: None,
     };
     let refers = problems.is_empty().then(|| Arc::new(reference));
     Some(Spoken { system: SYSTEM, group: Some(name.into()), queue, refers, problems, ..Spoken::default() })

@@ -227,6 +227,7 @@ impl<'a> Reading<'a> {
             min_resource: min_resource(pod),
             terms,
             wait_seconds: Some(wait_timeout_seconds),
+            priority: None,
         };
         Spoken { group: Some(name.into()), refers: Some(Arc::new(reference)), ..spoken }
     }

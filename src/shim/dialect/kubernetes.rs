@@ -5,12 +5,13 @@
 //! domain of nodes for all, claims of devices, a group of groups. What says who makes room for whom is left out (`disruptionMode`,
 //! `preemptionPolicy`), since nobody is preempted here, and so is `priorityClassName`, since pods have a priority themselves.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
-use super::pod_group::{PodGroupSpec, Reference, System, Terms};
+use super::pod_group::{PodGroupSpec, Reference, SchedulingPolicy, System, Terms};
 use super::{Spoken, coscheduling, koordinator};
 use crate::core::codes::Code;
 use crate::core::model::lifecycle::AppState;
@@ -18,6 +19,7 @@ use crate::core::reason::without_numbers;
 use crate::core::show::report::GroupReport;
 use crate::core::time::Wall;
 use crate::shim::escape;
+use crate::shim::group_check::MAX_MEMBERS;
 use crate::shim::show::MAX_MESSAGE;
 use crate::shim::spec_errors::Errors;
 
@@ -25,6 +27,8 @@ use crate::shim::spec_errors::Errors;
 const SYSTEM: &str = "Kubernetes";
 /// The field by which a pod names the PodGroup that is its gang.
 pub(super) const GROUP_NAME: &str = "spec.schedulingGroup.podGroupName";
+/// The field of a PodGroup that says how its pods start.
+const POLICY: &str = "spec.schedulingPolicy";
 
 /// What a pod says; none if it names no PodGroup.
 pub fn read(pod: &Pod) -> Option<Spoken> {
@@ -42,6 +46,7 @@ pub fn read(pod: &Pod) -> Option<Spoken> {
         terms: Terms::default(),
         // A gang of kube-scheduler's holds nothing in part, and nobody gives it up for having waited.
         wait_seconds: None,
+        priority: pod.spec.as_ref().and_then(|spec| spec.priority),
     };
     let refers = problems.is_empty().then(|| Arc::new(reference));
     Some(Spoken { system: SYSTEM, group: Some(name.into()), queue, refers, problems, ..Spoken::default() })
@@ -57,8 +62,16 @@ pub(super) fn min_count(spec: &PodGroupSpec) -> Option<i64> {
     }
 }
 
+/// How many belong to a gang, as a PodGroup says it: whoever names it, since kube-scheduler places all that are there with those that
+/// start together. Where each pod is placed by itself nobody starts with another.
+pub(super) fn total_count(spec: &PodGroupSpec) -> Option<u32> {
+    let policy = spec.scheduling_policy.as_ref()?;
+    policy.gang.as_ref().map(|_| MAX_MEMBERS)
+}
+
 /// What a PodGroup asks for that nothing here looks at.
 pub(super) fn check(spec: &PodGroupSpec, errors: &mut Errors) {
+    spec.scheduling_policy.iter().for_each(|policy| check_policy(policy, errors));
     let is_free = spec.scheduling_constraints.as_ref().is_none_or(asks_for_nothing);
     let problem = "is not supported yet: nothing is known of domains of nodes within which all pods start";
     errors.unless(is_free, "spec.schedulingConstraints", problem);
@@ -68,6 +81,18 @@ pub(super) fn check(spec: &PodGroupSpec, errors: &mut Errors) {
     let has_parent = spec.parent_composite_pod_group_name.as_ref().is_some_and(|name| !name.is_empty());
     let problem = "is not supported yet: a gang is no part of a group of groups";
     errors.unless(!has_parent, "spec.parentCompositePodGroupName", problem);
+}
+
+/// Fields of a policy that later versions may have: of them nothing is known but that they are there.
+fn check_policy(policy: &SchedulingPolicy, errors: &mut Errors) {
+    let mut refuse = |path: &str, rest: &BTreeMap<String, Value>| {
+        for (field, _) in rest.iter().filter(|(_, value)| !value.is_null()) {
+            errors.add(format!("{path}.{field}"), "is not supported: nothing here looks at it");
+        }
+    };
+    refuse(POLICY, &policy.rest);
+    policy.gang.iter().for_each(|gang| refuse(&format!("{POLICY}.gang"), &gang.rest));
+    policy.basic.iter().for_each(|basic| refuse(&format!("{POLICY}.basic"), &basic.rest));
 }
 
 /// Whether constraints are there and say nothing. Of those that later versions may have nothing is known but that they are there.

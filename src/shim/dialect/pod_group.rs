@@ -108,6 +108,15 @@ impl System {
         }
     }
 
+    /// Whether one of its PodGroups that is deleted stays as long as a pod that has not ended names it: who waits for it would keep it
+    /// there for ever.
+    pub const fn stays_while_named(self) -> bool {
+        match self {
+            Self::Koordinator | Self::Coscheduling | Self::Volcano => false,
+            Self::Kubernetes => true,
+        }
+    }
+
     /// Whether those who write its PodGroups make no pods before one says that they may, by its phase.
     pub const fn lets_in(self) -> bool {
         match self {
@@ -205,6 +214,9 @@ pub struct PodGroupSpec {
     /// The group of groups that it is a part of, in Kubernetes.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_composite_pod_group_name: Option<String>,
+    /// The priority, in Kubernetes, where admission writes it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub priority: Option<i64>,
 }
 
 /// How the pods of a PodGroup of Kubernetes' start: one of these.
@@ -213,10 +225,21 @@ pub struct PodGroupSpec {
 pub struct SchedulingPolicy {
     /// Each by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub basic: Option<Value>,
+    pub basic: Option<BasicPolicy>,
     /// So many together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gang: Option<GangPolicy>,
+    /// What this version of the API does not have.
+    #[serde(flatten)]
+    pub rest: BTreeMap<String, Value>,
+}
+
+/// Each pod of a PodGroup of Kubernetes' starts by itself, of which there is no more to say.
+#[derive(Clone, Debug, Default, Deserialize, Serialize, PartialEq, Eq)]
+pub struct BasicPolicy {
+    /// What this version of the API does not have.
+    #[serde(flatten)]
+    pub rest: BTreeMap<String, Value>,
 }
 
 /// How many pods of a PodGroup of Kubernetes' start together.
@@ -226,6 +249,9 @@ pub struct GangPolicy {
     /// The least number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub min_count: Option<i64>,
+    /// What this version of the API does not have.
+    #[serde(flatten)]
+    pub rest: BTreeMap<String, Value>,
 }
 
 /// Within which domain of the network the pods of a PodGroup of Volcano's are to be.
@@ -333,15 +359,17 @@ pub struct Found {
     terms: Terms,
     /// The queue, which counts where a pod names none.
     queue: Option<Text>,
+    /// The priority that its pods are to have, where it says one.
+    priority: Option<i64>,
     /// What is wrong: nothing is made of it.
     pub problems: Vec<SpecError>,
     /// What was read otherwise than it is written, for people.
     pub warnings: Vec<Text>,
 }
 
-/// Reads a PodGroup; `None` of one that is going.
+/// Reads a PodGroup; `None` of one that is going, unless it stays as long as pods name it.
 pub fn read<F: Family>(group: &PodGroup<F>) -> Option<Found> {
-    if group.metadata.deletion_timestamp.is_some() {
+    if group.metadata.deletion_timestamp.is_some() && !F::SYSTEM.stays_while_named() {
         return None;
     }
     let said = match F::SYSTEM {
@@ -361,9 +389,13 @@ pub fn read<F: Family>(group: &PodGroup<F>) -> Option<Found> {
         }
         System::Coscheduling => terms.wait_seconds = wait_seconds(&group.spec),
         System::Volcano => (queue, warnings) = volcano::of_object(&group.spec, min_member, &mut errors),
-        System::Kubernetes => kubernetes::check(&group.spec, &mut errors),
+        System::Kubernetes => {
+            terms.total_member = kubernetes::total_count(&group.spec);
+            kubernetes::check(&group.spec, &mut errors);
+        }
     }
-    Some(Found { owner: owner(group), terms, queue, problems: errors.into_sorted(), warnings })
+    let (owner, priority, problems) = (owner(group), group.spec.priority, errors.into_sorted());
+    Some(Found { owner, terms, queue, priority, problems, warnings })
 }
 
 /// How long some may have found nodes and not all. Neither system that has a time takes 0 or less for one, nor says anything of it.
@@ -400,6 +432,8 @@ pub struct Reference {
     pub(super) terms: Terms,
     /// Seconds that the gang waits where neither says it; none: for ever.
     pub(super) wait_seconds: Option<u32>,
+    /// The pod's priority, where its system wants the object's to be the same.
+    pub(super) priority: Option<i32>,
 }
 
 impl Reference {
@@ -411,6 +445,16 @@ impl Reference {
     /// Whether the pod leaves it all to the object.
     pub fn says_nothing_itself(&self) -> bool {
         self.terms == Terms::default()
+    }
+
+    /// What was read of the object otherwise than it is written, or decides nothing beside what the pod says.
+    pub fn warnings(&self, found: &Found) -> Vec<Text> {
+        let of_pod = self.priority.map(i64::from);
+        let differs = of_pod.zip(found.priority).filter(|(of_pod, of_object)| of_pod != of_object);
+        let warning = differs.map(|(of_pod, of_object)| -> Text {
+            format!("spec.priority: {of_object} is left out: pods count with their own, which is {of_pod} here").into()
+        });
+        found.warnings.iter().cloned().chain(warning).collect()
     }
 
     /// The TaskGroup that is made of the object.

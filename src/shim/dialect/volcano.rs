@@ -45,6 +45,7 @@ pub fn read(pod: &Pod) -> Option<Spoken> {
         terms: Terms::default(),
         // A gang of Volcano's holds nothing in part, and nobody gives it up for having waited.
         wait_seconds: None,
+        priority: None,
     };
     let refers = problems.is_empty().then(|| Arc::new(reference));
     let (group, warnings) = (Some(name.into()), warnings.0);

@@ -14,7 +14,7 @@ use crate::shim::shown::Shown;
 pub struct PodGroupFacts {
     /// Its UID.
     pub uid: Uid,
-    /// What it says; nothing while it is going, or cannot be read.
+    /// What it says; nothing where it is going and does not wait for its pods, or cannot be read.
     pub found: Option<Found>,
     /// What its status says of what we say there; nothing where it has none.
     pub status: Shown<Option<PodGroupStatus>>,

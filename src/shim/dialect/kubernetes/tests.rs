@@ -2,7 +2,7 @@
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use super::super::pod_group::{self, Found, Kubernetes, PodGroup, PodGroupStatus};
+use super::super::pod_group::{self, Found, Kubernetes, PodGroup, PodGroupStatus, Volcano};
 use super::*;
 use crate::api::names;
 use crate::api::task_group::{Mode, Reservation};
@@ -69,7 +69,7 @@ fn a_gang_is_one_task_group_without_a_time() {
     let declared = reference.declared(&found(&object)).expect("it is right");
     let spec = &declared.spec;
     assert_eq!((spec.min_member, spec.wait_timeout_seconds, spec.mode), (3, None, Mode::Strict));
-    assert_eq!((spec.reservation, &spec.queue), (Reservation::Direct, &None));
+    assert_eq!((spec.total_member, spec.reservation, &spec.queue), (Some(MAX_MEMBERS), Reservation::Direct, &None));
     assert_eq!((spec.application_id.as_deref(), spec.gang_group.len()), (Some("pg"), 0));
     let owner = &declared.owner;
     assert_eq!((&*owner.api_version, &*owner.kind, &*owner.uid), ("scheduling.k8s.io/v1beta1", "PodGroup", "u"));
@@ -83,15 +83,20 @@ fn the_least_number_is_that_of_the_policy() {
     let least = |policy: Value| {
         let reference = said("pg").refers.expect("it names one");
         let declared = reference.declared(&found(&json!({"schedulingPolicy": policy})));
-        declared.map(|declared| declared.spec.min_member)
+        declared.map(|declared| (declared.spec.min_member, declared.spec.total_member))
     };
-    for (policy, expected) in [(json!({"basic": {}}), 1), (json!({"gang": {"minCount": 7}}), 7)] {
+    let all = json!({"gang": {"minCount": MAX_MEMBERS}});
+    for (policy, expected) in [
+        (json!({"basic": {}}), (1, None)),
+        (json!({"gang": {"minCount": 7}}), (7, Some(MAX_MEMBERS))),
+        (all, (MAX_MEMBERS, None)),
+    ] {
         assert_eq!(least(policy.clone()), Ok(expected), "{policy}");
     }
     for wrong in [
         json!(null),
         json!({}),
-        json!({"later": {}}),
+        json!({"basic": null, "gang": null, "later": null}),
         json!({"gang": {}}),
         json!({"gang": {"minCount": 0}}),
         json!({"gang": {"minCount": 5_000_000_000_u64}}),
@@ -125,6 +130,46 @@ fn what_is_not_read_and_decides_something_is_refused() {
             assert_eq!(found.warnings.len(), 0, "{spec}");
         }
     }
+}
+
+/// "In the future, new fields may appear" there (of `basic`, 1.37).
+#[test]
+fn fields_of_a_policy_that_are_not_known_are_refused() {
+    for (policy, wrong) in [
+        (json!({"basic": {"later": true, "other": null}}), "spec.schedulingPolicy.basic.later"),
+        (json!({"gang": {"minCount": 3, "later": {"a": 1}, "other": null}}), "spec.schedulingPolicy.gang.later"),
+        (json!({"gang": {"minCount": 3}, "later": {}}), "spec.schedulingPolicy.later"),
+    ] {
+        assert_eq!(fields(&found(&json!({"schedulingPolicy": policy})).problems), [wrong], "{policy}");
+    }
+}
+
+/// kube-scheduler starts no gang whose priority is not that of its pods (`validatePodGroup`).
+#[test]
+fn a_priority_that_is_not_the_pods_is_told() {
+    let told = |of_pod: Value, of_object: Value| {
+        let mut pod = pod(&json!({}), &json!({"podGroupName": "pg"}));
+        pod.spec.iter_mut().for_each(|spec| spec.priority = serde_json::from_value(of_pod.clone()).expect("a number"));
+        let reference = read(&pod).expect("it speaks").refers.expect("it names one");
+        let object = json!({"schedulingPolicy": {"basic": {}}, "priority": of_object});
+        reference.warnings(&found(&object)).iter().map(ToString::to_string).collect::<Vec<_>>()
+    };
+    let said = "spec.priority: 7 is left out: pods count with their own, which is -5 here";
+    assert_eq!(told(json!(-5), json!(7)), [said]);
+    for (of_pod, of_object) in [(json!(7), json!(7)), (json!(null), json!(7)), (json!(7), json!(null))] {
+        assert_eq!(told(of_pod, of_object), Vec::<String>::new());
+    }
+}
+
+/// Its finalizer waits for the pods that name it, so that these must not wait for it.
+#[test]
+fn one_that_is_deleted_counts_until_it_is_gone() {
+    let metadata = json!({"namespace": "data", "name": "pg", "uid": "u", "deletionTimestamp": "2026-01-01T00:00:00Z"});
+    let object = json!({"metadata": metadata, "spec": {"minMember": 1, "schedulingPolicy": {"basic": {}}}});
+    let own: PodGroup<Kubernetes> = serde_json::from_value(object.clone()).expect("a PodGroup");
+    assert!(pod_group::read(&own).is_some_and(|found| found.problems.is_empty()));
+    let other: PodGroup<Volcano> = serde_json::from_value(object).expect("a PodGroup");
+    assert_eq!(pod_group::read(&other), None);
 }
 
 /// A gang of three of which so many have a node.

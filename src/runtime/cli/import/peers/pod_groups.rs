@@ -134,12 +134,12 @@ const fn read_of(system: System) -> &'static [&'static str] {
         System::Koordinator | System::Coscheduling => &["minMember", "scheduleTimeoutSeconds"],
         System::Volcano => &["minMember", "minTaskMember", "queue", "networkTopology", "subGroupPolicy"],
         System::Kubernetes => {
-            &["schedulingPolicy", "schedulingConstraints", "resourceClaims", "parentCompositePodGroupName"]
+            &["schedulingPolicy", "schedulingConstraints", "resourceClaims", "parentCompositePodGroupName", "priority"]
         }
     }
 }
 
-/// The fields of a spec that decide nothing here, which is told of each.
+/// The fields of a spec that decide nothing here, which is told of each. A priority is read to be compared with that of pods.
 const fn left_out(system: System) -> &'static [&'static str] {
     match system {
         System::Koordinator | System::Coscheduling => &["minResources"],
@@ -239,6 +239,7 @@ mod tests {
             scheduling_constraints: Some(Value::Null),
             resource_claims: Some(Vec::new()),
             parent_composite_pod_group_name: Some(String::new()),
+            priority: Some(0),
         };
         let spec = serde_json::to_value(spec).expect("it is JSON");
         let fields: BTreeSet<&str> = spec.as_object().expect("fields").keys().map(String::as_str).collect();

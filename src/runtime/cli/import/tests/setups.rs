@@ -277,7 +277,7 @@ fn of_each_pod_group_it_is_said_what_becomes_of_it() {
             "default/gang-a: {becomes}: minMember 2, waitTimeoutSeconds 600, started together with all of default/gang-a default/gang-b"
         ),
         format!("default/mpi: {becomes}: minMember 4, queue root.team"),
-        format!("default/own: {becomes}: minMember 5"),
+        format!("default/own: {becomes}: minMember 5, totalMember 100000"),
     ];
     assert_eq!(notes(&imported, Fate::Read), expected);
     let refused = notes(&imported, Fate::Refused);
