@@ -104,6 +104,26 @@ fn with_the_basic_policy_each_pod_starts() {
     }
 }
 
+/// 01, 1.2.3: "queue's sort policy is `Fair` and the application asks for a gang": with that policy it asks for none.
+#[test]
+fn in_a_fair_queue_pods_of_the_basic_policy_start() {
+    for (policy, is_gang) in [
+        (json!({"basic": {}}), false),
+        (json!({"gang": {"minCount": 1}}), true),
+        (json!({"gang": {"minCount": 2}}), true),
+    ] {
+        let (mut driven, mut pods) = (cluster(), pods("g", 2));
+        let fair = json!({"metadata": {"name": "root.fair"}, "spec": {"parent": "root", "sortPolicy": "Fair"}});
+        driven.upsert(Kind::Queue, &fair);
+        driven.upsert(KIND, &pod_group("g", &json!({"schedulingPolicy": policy})));
+        pods.iter_mut().for_each(|pod| pod["metadata"]["labels"] = json!({"gangline.dev/queue": "root.fair"}));
+        see(&mut driven, &pods);
+        let calls = run(&mut driven, 5);
+        assert_eq!(bound(&calls).len(), if is_gang { 0 } else { 2 }, "{policy}");
+        assert!(!is_gang || why(&driven.controller, "g-1") == Some(Code::GangInFairQueue), "{policy}");
+    }
+}
+
 /// 01, 1.3: "it says how many belong to it, so members up to it that exist are planned with it as far as they fit". kube-scheduler
 /// places all pods of a group that are there with those that start together: whoever names it belongs to it, and nobody else has a turn
 /// in between.

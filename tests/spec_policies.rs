@@ -318,6 +318,28 @@ fn a_fair_queue_takes_no_gang() {
     assert_eq!(cluster.state("g"), AppState::Running);
 }
 
+/// As above: nobody waits for another in a task group of one member without placeholders, which has its turn like a single pod.
+#[test]
+fn a_fair_queue_takes_a_task_group_of_one() {
+    let mut cluster = Cluster::default().nodes(2, 4);
+    cluster.show_queue("root.q", sorted(SortPolicy::Fair));
+    let expected = [
+        ("one", cluster.direct("one", 1), AppState::Running),
+        ("two", cluster.direct("two", 2), AppState::Rejected),
+        ("held", cluster.group("held", 1), AppState::Rejected),
+        ("with", GroupSpec { total_member: Some(2), ..cluster.direct("with", 1) }, AppState::Rejected),
+    ];
+    for (name, spec, state) in &expected {
+        cluster.submit(name, "root.q", spec.clone());
+        cluster.members(name, 2);
+        cluster.settle();
+        assert_eq!(cluster.state(name), *state, "{name}");
+    }
+    assert_eq!(cluster.bound(), ["one-0", "one-1"]);
+    cluster.restart().settle();
+    expected.iter().for_each(|(name, _, state)| assert_eq!(cluster.state(name), *state, "{name}"));
+}
+
 /// 01, 1.2.5: "StateAware: at most one application at a time is between the open gate and Running": of those with gangs.
 #[test]
 fn in_a_state_aware_queue_one_gang_starts_at_a_time() {

@@ -206,7 +206,7 @@ fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectRea
         Err(reason) => reasons.push(reason),
         Ok(queue) => {
             let is_fair = books.queues.sort_policy(queue) == SortPolicy::Fair;
-            if is_fair && !goes_on && !books.apps[id].groups.is_empty() {
+            if is_fair && !goes_on && asks_for_gang(books, &books.apps[id]) {
                 reasons.push(RejectReason::GangInFairQueue(books.queues[queue].path.clone()));
             }
             let ask = judged_ask(books, id);
@@ -223,6 +223,15 @@ fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectRea
     let namespaces = books.namespaces_of(&books.apps[id]);
     reasons.extend(namespaces.filter_map(|namespace| namespace_reason(books, id, namespace)));
     reasons
+}
+
+/// Whether the task groups of an application say that anybody is to wait for another, or that placeholders hold its seats. One member
+/// alone has a turn like a single pod. (Who comes beside it decides nothing: not even when.)
+fn asks_for_gang(books: &Books, app: &App) -> bool {
+    app.groups.iter().map(|group| books.groups[*group].spec()).any(|spec| {
+        let is_several = spec.min_member > 1 || spec.total_member.is_some() || spec.gang.len() > 1;
+        is_several || spec.reservation == Reservation::Placeholder
+    })
 }
 
 /// So many pods that do nothing would be a burden on whoever lists pods (01, 1.3 "Bound").
