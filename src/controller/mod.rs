@@ -309,10 +309,16 @@ impl Controller {
     }
 }
 
+/// What makes an API server serve PodGroups of Kubernetes' own. Without the gate nobody can tell that pods were to be a gang.
+const NEEDS_GATE: &str = "it takes the feature gate GenericWorkload, without which spec.schedulingGroup is dropped from new pods, so that \
+                          each starts alone, and --runtime-config=scheduling.k8s.io/v1beta1=true";
+
 /// What is not served is said once.
 fn tell_unserved(kind: Kind) {
     if kind.is_brought() {
         tracing::warn!(kind = kind.plural(), "the cluster does not serve this kind; apply it: {APPLY_KINDS}");
+    } else if kind == Kind::KubernetesPodGroup {
+        tracing::warn!(kind = kind.plural(), "the cluster does not serve this kind; {NEEDS_GATE}");
     } else {
         tracing::info!(kind = kind.plural(), "the cluster does not serve this kind: no gang is declared by one");
     }

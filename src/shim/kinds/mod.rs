@@ -192,7 +192,8 @@ table! {
 }
 
 impl Kind {
-    /// Whether Gangline brings its definition, so that a cluster may not serve it. Those of Kubernetes every API server serves.
+    /// Whether Gangline brings its definition. Those of other systems these bring, where they are installed, and an API server serves
+    /// all of Kubernetes' but PodGroups, which a feature gate brings.
     pub const fn is_brought(self) -> bool {
         match self {
             Self::TaskGroup | Self::Queue => true,

@@ -18,6 +18,7 @@ use crate::api::names;
 use crate::core::base::ids::{Key, Uid};
 use crate::core::event::{AskSpec, PlaceholderName};
 use crate::shim::decode;
+use crate::shim::dialect::Dialect;
 use crate::shim::kinds::{self, Body};
 use crate::shim::ledger::Ledger;
 use crate::shim::observation::Seen;
@@ -36,8 +37,11 @@ struct Meaning {
 
 fn meaning(seen: Seen) -> Meaning {
     let Ok(Body::Pod(pod)) = &seen.body else { panic!("{:?}", seen.body) };
-    let (uid, version, spec) = (seen.uid.clone(), seen.rv, ask_spec(pod, &Served::default(), None));
-    let (key, mut ledger) = (seen.key.clone(), Ledger::new(Served::default()));
+    // The one system whose words are fields.
+    let served = Served::default().speaking([Dialect::Kubernetes]);
+    let spec = ask_spec(pod, &served, served.spoken(pod).as_ref());
+    let (uid, version) = (seen.uid.clone(), seen.rv);
+    let (key, mut ledger) = (seen.key.clone(), Ledger::new(served));
     ledger.see(kinds::Kind::Pod, seen);
     let kept = ledger.ask(&key).and_then(|ask| ledger.pod(ask)).map(|pod| format!("{pod:?}"));
     Meaning { uid, version, spec, kept }
@@ -97,7 +101,6 @@ const DECIDE_NOTHING: &[&str] = &[
     "spec.containers.restartPolicy",
     "spec.resourceClaims.name",
     "spec.schedulingGates.name",
-    "spec.schedulingGroup.podGroupName",
 ];
 
 /// For every field that is read there is a pod among these that means something else without it. So the properties
