@@ -163,6 +163,9 @@ pub(crate) struct PodGroupAct {
     /// The queue, which Volcano's name.
     #[serde(default, skip_serializing_if = "is_default")]
     pub(crate) queue: Option<String>,
+    /// Whether each pod starts by itself, which Kubernetes' may say.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub(crate) basic: bool,
 }
 
 /// What is written of a gang.
@@ -324,7 +327,7 @@ pub(super) fn fields(said: &WordsAct, spec: &mut Value) {
 
 /// The object that says this.
 pub(super) fn object(said: &PodGroupAct) -> Value {
-    let PodGroupAct { family, name, min, team, one_by_one, waits, total, policy, queue } = said;
+    let PodGroupAct { family, name, min, team, one_by_one, waits, total, policy, queue, basic } = said;
     let mut spec = json!({"minMember": min});
     let mut annotated = json!({});
     match family {
@@ -334,6 +337,7 @@ pub(super) fn object(said: &PodGroupAct) -> Value {
         }
         Family::Coscheduling => {}
         Family::Volcano => queue.iter().for_each(|queue| spec["queue"] = json!(queue)),
+        Family::Kubernetes if *basic => spec = json!({"schedulingPolicy": {"basic": {}}}),
         Family::Kubernetes => spec = json!({"schedulingPolicy": {"gang": {"minCount": min}}}),
     }
     if let Some(waits) = waits {
@@ -361,7 +365,9 @@ pub(crate) fn terms_of(object: &Body) -> Option<Terms> {
         Body::VolcanoPodGroup(group) => (Family::Volcano, group.spec.min_member),
         Body::KubernetesPodGroup(group) => {
             let policy = group.spec.scheduling_policy.as_ref();
-            (Family::Kubernetes, policy.and_then(|policy| policy.gang.as_ref()?.min_count))
+            // Where each pod starts by itself nobody waits for another.
+            let alone = policy.and_then(|policy| policy.basic.as_ref()).map(|_| 1);
+            (Family::Kubernetes, alone.or_else(|| policy?.gang.as_ref()?.min_count))
         }
         Body::Pod(_)
         | Body::Node(_)

@@ -14,6 +14,8 @@ struct Gang {
     begins: u64,
     milli: u32,
     queue: Option<String>,
+    /// Whether its pods start one by one, each by itself.
+    basic: bool,
     words: WordsAct,
 }
 
@@ -43,16 +45,17 @@ fn alone(dice: &mut Dice, number: u64, queues: &[Option<String>]) -> Gang {
     // What is held one by one is held where nobody else sees it, and not for long.
     let knows_times = !matches!(way, Way::Volcano | Way::Kubernetes);
     let is_short = one_by_one || knows_times && dice.percent(20);
+    let basic = way == Way::Kubernetes && dice.percent(30);
     let words = WordsAct {
         way,
         gang: format!("gang{number}"),
-        min: 1 + dice.few(4) as u32,
+        min: 1 + if basic { 0 } else { dice.few(4) as u32 },
         team: Vec::new(),
         one_by_one,
         waits: is_short.then(|| dice.of(&[1, 5, 20, 60])),
         total: None,
     };
-    Gang { begins: dice.time(), milli: dice.of(&[500, 1_000, 1_000, 2_000]), queue: dice.of(queues), words }
+    Gang { begins: dice.time(), milli: dice.of(&[500, 1_000, 1_000, 2_000]), queue: dice.of(queues), basic, words }
 }
 
 /// Gangs of which each lists all, or all others; or of which one lists others that do not list it; or each the next one.
@@ -76,6 +79,7 @@ fn team(dice: &mut Dice, number: u64, queues: &[Option<String>]) -> Vec<Gang> {
         begins: first.begins + dice.below(5_000),
         milli: first.milli,
         queue: first.queue.clone(),
+        basic: false,
         words: WordsAct {
             way,
             gang: names[at].clone(),
@@ -91,7 +95,7 @@ fn team(dice: &mut Dice, number: u64, queues: &[Option<String>]) -> Vec<Gang> {
 
 /// A gang, its pods, and what becomes of them.
 fn draw_gang(dice: &mut Dice, acts: &mut Acts, gang: &Gang) {
-    let Gang { begins, milli, queue, words } = gang;
+    let Gang { begins, milli, queue, basic, words } = gang;
     let object = words.way.family().map(|family| PodGroupAct {
         family,
         name: words.gang.clone(),
@@ -102,6 +106,7 @@ fn draw_gang(dice: &mut Dice, acts: &mut Acts, gang: &Gang) {
         total: None,
         policy: MatchPolicy::default(),
         queue: queue.clone().filter(|_| family == Family::Volcano),
+        basic: *basic,
     });
     object.iter().for_each(|object| draw_object(dice, acts, *begins, object));
     let ends = dice.percent(60).then(|| begins + 5_000 + dice.below(40_000));

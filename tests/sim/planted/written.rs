@@ -10,7 +10,7 @@ use super::*;
 fn plain(family: Family, min: i64) -> PodGroupAct {
     let (name, team, one_by_one) = ("w".to_owned(), Vec::new(), false);
     let (waits, total, policy, queue) = (None, None, MatchPolicy::default(), None);
-    PodGroupAct { family, name, min, team, one_by_one, waits, total, policy, queue }
+    PodGroupAct { family, name, min, team, one_by_one, waits, total, policy, queue, basic: false }
 }
 
 fn pod_group(min: i64) -> Act {
