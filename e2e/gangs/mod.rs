@@ -10,6 +10,7 @@ mod kuberay_volcano;
 mod middles;
 mod mpi;
 mod namespaces;
+mod native;
 mod operated;
 mod placeholders;
 mod pod_groups;
@@ -61,6 +62,7 @@ pub(crate) fn tests() -> Vec<Test> {
         yunikorn::tests(),
         koordinator::tests(),
         pod_groups::tests(),
+        native::tests(),
         kuberay::tests(),
         kuberay_volcano::tests(),
         mpi::tests(),

@@ -27,11 +27,11 @@ pub(crate) const ARGS: [&str; 4] = [
     "--scheduler-name=gangline",
     "--scheduler-name=yunikorn",
     "--scheduler-name=volcano",
-    "--dialects=yunikorn,koordinator,coscheduling,volcano",
+    "--dialects=yunikorn,koordinator,coscheduling,volcano,kubernetes",
 ];
 
 /// The value of the chart that says the last of these.
-const DIALECTS: &str = "config.dialects={yunikorn,koordinator,coscheduling,volcano}";
+const DIALECTS: &str = "config.dialects={yunikorn,koordinator,coscheduling,volcano,kubernetes}";
 
 /// Where the chart has what the scheduler may do.
 const RIGHTS: [&str; 4] = ["--show-only", "templates/rbac.yaml", "--show-only", "templates/policies.yaml"];

@@ -132,7 +132,7 @@ impl Ports {
 
 /// The controllers that users of batch workloads meet. Those of nodes are not among them: they would taint and empty
 /// nodes whose kubelet is not there.
-const CONTROLLERS: [&str; 18] = [
+const CONTROLLERS: [&str; 19] = [
     "clusterrole-aggregation-controller",
     "cronjob-controller",
     "deployment-controller",
@@ -144,6 +144,8 @@ const CONTROLLERS: [&str; 18] = [
     "persistentvolume-binder-controller",
     "persistentvolumeclaim-protection-controller",
     "pod-garbage-collector-controller",
+    // Without it no PodGroup of Kubernetes' could be deleted.
+    "podgroup-protection-controller",
     "replicaset-controller",
     "resourceclaim-controller",
     "resourcequota-controller",
@@ -152,6 +154,9 @@ const CONTROLLERS: [&str; 18] = [
     "statefulset-controller",
     "ttl-after-finished-controller",
 ];
+
+/// Kubernetes' own gangs, which are off by default.
+const GATES: &str = "--feature-gates=GenericWorkload=true,TopologyAwareWorkloadScheduling=true";
 
 /// Those of nodes, which really do stop here when they have kubelets, and of what runs on each of them.
 const NODE_CONTROLLERS: [&str; 3] = ["daemonset-controller", "node-lifecycle-controller", "taint-eviction-controller"];
@@ -224,6 +229,8 @@ fn api_server(dir: &StateDir, ports: &Ports, options: &Options) -> Vec<String> {
         format!("--disable-admission-plugins={}", disabled.join(",")),
         // As every cluster has it; or policies against privileged pods would seem to hold.
         "--allow-privileged=true".to_owned(),
+        GATES.to_owned(),
+        "--runtime-config=scheduling.k8s.io/v1beta1=true".to_owned(),
     ];
     if real {
         args.push("--enable-admission-plugins=NodeRestriction".to_owned());
@@ -256,6 +263,7 @@ fn controller_manager(dir: &StateDir, options: &Options) -> Vec<String> {
         "--leader-elect=false".to_owned(),
         "--kube-api-qps=5000".to_owned(),
         "--kube-api-burst=10000".to_owned(),
+        GATES.to_owned(),
         // It serves nothing that anybody asks for.
         "--secure-port=0".to_owned(),
     ];
