@@ -6,6 +6,7 @@ use gangline::api::names;
 use k8s_openapi::api::core::v1::Pod;
 use serde_json::{Value, json};
 
+use super::native;
 use super::pod_groups::{CoschedulingGroup, KoordinatorGroup, VolcanoGroup, declare, define, named, says};
 use super::yunikorn_apps::{App, Role, on_node};
 use crate::harness::Context;
@@ -31,6 +32,8 @@ pub(super) enum Words {
     Coscheduling,
     /// A PodGroup of Volcano, which an annotation names.
     Volcano,
+    /// A PodGroup of Kubernetes' own, which a field names.
+    Kubernetes,
 }
 
 impl Words {
@@ -42,7 +45,7 @@ impl Words {
     /// Defines the kind of the objects that declare such gangs, where Gangline does not bring it.
     pub(super) async fn define(self, t: &Context) -> Result<()> {
         match self {
-            Self::Gangline | Self::YuniKorn | Self::KoordinatorAnnotations => Ok(()),
+            Self::Gangline | Self::YuniKorn | Self::KoordinatorAnnotations | Self::Kubernetes => Ok(()),
             Self::Koordinator => define::<KoordinatorGroup>(t).await,
             Self::Coscheduling => define::<CoschedulingGroup>(t).await,
             Self::Volcano => define::<VolcanoGroup>(t).await,
@@ -73,13 +76,14 @@ impl Gang<'_> {
             Words::Koordinator => declare::<KoordinatorGroup>(t, name, &spec).await,
             Words::Coscheduling => declare::<CoschedulingGroup>(t, name, &spec).await,
             Words::Volcano => declare::<VolcanoGroup>(t, name, &json!({"minMember": min, "queue": "default"})).await,
+            Words::Kubernetes => native::declare(t, name, min).await,
         }
     }
 
-    /// The metadata by which a pod is a member.
+    /// What makes a pod a member.
     fn marks(&self, t: &Context) -> Value {
         let name = &self.name;
-        match self.words {
+        let metadata = match self.words {
             Words::Gangline => json!({"labels": {names::TASK_GROUP: name}}),
             Words::YuniKorn => {
                 let app = App { node: self.node, ..App::new(t, name, self.min, self.cpu) };
@@ -93,7 +97,9 @@ impl Gang<'_> {
             }}),
             Words::Coscheduling => named::<CoschedulingGroup>(name),
             Words::Volcano => named::<VolcanoGroup>(name),
-        }
+            Words::Kubernetes => return native::named(name),
+        };
+        json!({"metadata": metadata})
     }
 
     /// Name of a member.
@@ -103,7 +109,7 @@ impl Gang<'_> {
 
     /// A member.
     pub(super) fn pod(&self, t: &Context, number: u32) -> Value {
-        let mut pod = t.pod(&self.member(number), self.cpu, json!({"metadata": self.marks(t)}));
+        let mut pod = t.pod(&self.member(number), self.cpu, self.marks(t));
         merge(&mut pod, json!({"metadata": {"labels": {GANG: self.name}}}));
         if let Some(node) = self.node {
             merge(&mut pod, json!({"spec": {"nodeSelector": on_node(node)}}));
@@ -141,6 +147,8 @@ impl Gang<'_> {
             Words::Koordinator => says::<KoordinatorGroup>(t, name, "Running", running).await,
             Words::Coscheduling => says::<CoschedulingGroup>(t, name, "Running", running).await,
             Words::Volcano => says::<VolcanoGroup>(t, name, "Running", running).await,
+            // It does not say how many run.
+            Words::Kubernetes => native::says_placed(t, name).await,
         }
     }
 

@@ -33,6 +33,7 @@ pub(crate) fn tests() -> Vec<Test> {
             Words::Coscheduling,
         ),
         ("crash: a PodGroup of Volcano of which 1, 3 or 5 of 6 are bound is completed first", Words::Volcano),
+        ("crash: a PodGroup of Kubernetes of which 1, 3 or 5 of 6 are bound is completed first", Words::Kubernetes),
     ];
     let ours = words.into_iter().map(|(name, words)| {
         let body = async move |t: &mut Context| completed_first(t, words).await;

@@ -18,6 +18,7 @@ pub(crate) fn tests() -> Vec<Test> {
             Needs::Nodes(2),
             whole,
         ),
+        test("native: a gang that lacks one, or room for one, does not start, and says so", Needs::Nodes(1), short),
         test("native: with the basic policy each pod starts", Needs::Nodes(1), basic),
         test("native: what is not looked at is refused", Needs::Nodes(1), wrong),
     ];
@@ -50,9 +51,28 @@ fn group(name: &str, spec: &Value) -> Value {
     json!({"apiVersion": "scheduling.k8s.io/v1beta1", "kind": "PodGroup", "metadata": {"name": name}, "spec": spec})
 }
 
+/// The spec of one of which so many start together.
+fn gang(min_count: u32) -> Value {
+    json!({"schedulingPolicy": {"gang": {"minCount": min_count}}})
+}
+
+/// Makes one of which so many start together.
+pub(super) async fn declare(t: &Context, name: &str, min_count: u32) -> Result<()> {
+    groups(t).create(group(name, &gang(min_count))).await.map(drop)
+}
+
+/// That by which a pod names one.
+pub(super) fn named(group: &str) -> Value {
+    json!({"spec": {"schedulingGroup": {"podGroupName": group}}})
+}
+
 async fn add_pod(t: &Context, name: &str, group: &str) -> Result<()> {
-    let names = json!({"spec": {"schedulingGroup": {"podGroupName": group}}});
-    t.pods().create(t.pod(name, "1", names)).await.map(drop)
+    t.pods().create(t.pod(name, "1", named(group))).await.map(drop)
+}
+
+/// Waits until a PodGroup says that its gang was placed.
+pub(super) async fn says_placed(t: &Context, name: &str) -> Result<()> {
+    says(t, name, ("True", "Scheduled")).await
 }
 
 /// Waits until the condition of a PodGroup has this status and reason.
@@ -71,10 +91,10 @@ async fn whole(t: &mut Context) -> Result<()> {
     }
     let message = t.wait_pod_reason("trio-1", "TaskGroupNotFound").await?;
     assert!(message.contains("PodGroup trio of scheduling.k8s.io"), "{message}");
-    groups(t).create(group("trio", &json!({"schedulingPolicy": {"gang": {"minCount": 4}}}))).await?;
+    declare(t, "trio", 4).await?;
     let message = t.wait_pod_reason("trio-1", "WaitingForMembers").await?;
     assert!(message.starts_with("2 of 4 members of trio exist"), "{message}");
-    groups(t).patch("trio", json!({"spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}})).await?;
+    groups(t).patch("trio", json!({"spec": gang(3)})).await?;
     t.groups().wait("trio", "follows the edit", |group| group.spec.min_member == 3).await?;
     says(t, "trio", ("False", "WaitingForMembers")).await?;
     let start = async {
@@ -85,9 +105,12 @@ async fn whole(t: &mut Context) -> Result<()> {
     let whole_or_none = |pods: &[&Pod]| !pods.iter().any(|pod| is_bound(pod)) || pods.len() >= 3;
     t.pods().always("", "none has a node before all are there", whole_or_none, start).await?;
     t.groups().wait("trio", "says that three run", |group| status(group).counts.running == 3).await?;
-    says(t, "trio", ("True", "Scheduled")).await?;
+    says_placed(t, "trio").await?;
     let made = t.groups().wait("trio", "is there", |_| true).await?;
-    assert_eq!((made.spec.min_member, made.spec.wait_timeout_seconds), (3, None));
+    assert_eq!(
+        (made.spec.min_member, made.spec.total_member, made.spec.wait_timeout_seconds),
+        (3, Some(100_000), None)
+    );
     let owners: Vec<_> = made.owner_references().iter().map(|owner| owner.uid.clone()).collect();
     let of = groups(t).wait("trio", "is there", |_| true).await?;
     assert_eq!(owners, [of.uid().unwrap_or_default()]);
@@ -99,6 +122,27 @@ async fn whole(t: &mut Context) -> Result<()> {
     t.groups().wait_all("", "it is gone", |groups| groups.is_empty()).await.map(drop)
 }
 
+async fn short(t: &mut Context) -> Result<()> {
+    declare(t, "short", 3).await?;
+    let wait = async {
+        for number in 0..2 {
+            add_pod(t, &format!("short-{number}"), "short").await?;
+        }
+        t.wait_pod_reason("short-1", "WaitingForMembers").await?;
+        says(t, "short", ("False", "WaitingForMembers")).await?;
+        // Larger than any node: all are there now, and still none of them starts.
+        t.pods().create(t.pod("short-2", "17", named("short"))).await?;
+        t.wait_pod_reason("short-2", "Unschedulable").await?;
+        says(t, "short", ("False", "Unschedulable")).await
+    };
+    t.pods().always("", "no member has a node", |pods| !pods.iter().any(|pod| is_bound(pod)), wait).await?;
+    t.pods().delete("short-2").await?;
+    add_pod(t, "short-3", "short").await?;
+    let run = |pods: &[&Pod]| pods.iter().filter(|pod| phase(pod) == "Running").count() == 3;
+    t.pods().wait_all("", "three run", run).await?;
+    says_placed(t, "short").await
+}
+
 async fn basic(t: &mut Context) -> Result<()> {
     groups(t).create(group("each", &json!({"schedulingPolicy": {"basic": {}}}))).await?;
     for number in 0..2 {
@@ -106,11 +150,12 @@ async fn basic(t: &mut Context) -> Result<()> {
         add_pod(t, &name, "each").await?;
         t.pods().wait(&name, "runs", |pod| phase(pod) == "Running").await?;
     }
-    says(t, "each", ("True", "Scheduled")).await
+    says_placed(t, "each").await
 }
 
 async fn wrong(t: &mut Context) -> Result<()> {
-    let spec = json!({"schedulingPolicy": {"gang": {"minCount": 1}}, "schedulingConstraints": {"topology": [{"key": "zone"}]}});
+    let mut spec = gang(1);
+    spec["schedulingConstraints"] = json!({"topology": [{"key": "zone"}]});
     groups(t).create(group("rack", &spec)).await?;
     add_pod(t, "rack-0", "rack").await?;
     let says = |event: &Event| {
