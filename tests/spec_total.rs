@@ -1,7 +1,7 @@
 //! `totalMember` (01, 1.3): "members up to it that exist are planned with it as far as they fit", and nobody waits for them.
 
 use gangline::core::base::resources::Limit;
-use gangline::core::event::{AskSpec, GroupSpec, Mode, QueueSpec, Role, SortPolicy};
+use gangline::core::event::{AskSpec, GroupSpec, Mode, QueueSpec, Role};
 use gangline::core::model::countdown::Deadline;
 use gangline::core::model::lifecycle::AppState;
 
@@ -96,20 +96,6 @@ fn nor_a_pod_of_a_higher_priority() {
         assert_eq!(bound.iter().filter(|name| name.starts_with("g-")).count(), own, "{priority}: {bound:?}");
         assert_eq!(bound.len(), 3, "{priority}: {bound:?}");
     }
-}
-
-/// 01, 1.12 `Fair`: the application that uses least goes first, here one that asks for the very same.
-#[test]
-fn nor_an_application_of_a_fair_queue_that_uses_less() {
-    let mut cluster = Cluster::default().nodes(3, 1);
-    cluster.show_queue("root.q", QueueSpec { sort_policy: Some(SortPolicy::Fair), ..QueueSpec::default() });
-    for name in ["g", "h"] {
-        let spec = GroupSpec { total_member: Some(3), ..cluster.direct(name, 1) };
-        cluster.submit(name, "root.q", spec);
-        cluster.members(name, 3);
-    }
-    cluster.settle();
-    assert_eq!(cluster.bound(), ["g-0", "g-1", "h-0"]);
 }
 
 /// 01, 1.3 "Mode": of a NonStrict gang likewise, once all of its seats have nodes.

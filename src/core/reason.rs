@@ -472,18 +472,17 @@ impl Reason {
     }
 }
 
+fn missing_sentence(missing: &[Text], listed: u32) -> String {
+    let (have, missing) = (listed as usize - missing.len(), missing.join(", "));
+    format!("{have} of {listed} TaskGroups of the gang exist and list the same; missing: {missing}")
+}
+
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::WaitingForTaskGroups { missing, listed } => {
-                let (have, missing) = (*listed as usize - missing.len(), missing.join(", "));
-                write!(f, "{have} of {listed} TaskGroups of the gang exist and list the same; missing: {missing}")
-            }
+            Self::WaitingForTaskGroups { missing, listed } => f.write_str(&missing_sentence(missing, *listed)),
             Self::WaitingForEdit { group } => {
-                write!(
-                    f,
-                    "TaskGroup {group} is edited first: the PodGroup of which it was made says something else by now"
-                )
+                write!(f, "TaskGroup {group} is edited first, since its PodGroup has been")
             }
             Self::WaitingForQueues { queue } => {
                 write!(f, "whether queue {queue} exists cannot be known: the cluster does not serve the kind Queue")

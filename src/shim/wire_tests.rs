@@ -66,8 +66,7 @@ fn a_status_that_is_kept_in_part_is_told() {
 
 #[test]
 fn of_pod_groups_and_of_what_is_made_of_them_as_much_is_written_as_may_be() {
-    let status =
-        |scheduled| PodGroupStatus { phase: "Running".to_owned(), scheduled, running: 2, ..Default::default() };
+    let status = |scheduled| PodGroupStatus { phase: "Running".into(), scheduled, running: 2, ..Default::default() };
     let table = [
         (
             Op::EditTaskGroup {

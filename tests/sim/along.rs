@@ -7,8 +7,10 @@
 //!   beyond the seats, up to the number that it says;
 //! - of those who are served pods outside applications, of the same queue, which came after the TaskGroup and are no more urgent than
 //!   any of its pods, in whose place one of these could be, on the node and in the queue;
-//! - not where the step gave room back, nor where another gang waits for a limit of the same queues: what that asks for is left to it.
+//! - not where the step gave room back, nor where another gang waits for a limit of the same queues, or before one of those beyond the
+//!   seats: what that asks for is left to it.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use gangline::core::base::ids::{AskId, GangId, GroupId, KeptId, NodeId, QueueId};
@@ -124,7 +126,7 @@ impl Process {
     fn overtaken(&self, group: &Group, beyond: &Beyond<'_>, before: &Unplanned) -> Option<String> {
         let books = self.books();
         let queue = books.apps.get(group.app?)?.queue?;
-        if beyond.stays.is_empty() || self.is_claimed(group.gang?, queue) {
+        if beyond.stays.is_empty() || self.is_claimed(group.gang?, queue) || self.has_a_rival(group, beyond) {
             return None;
         }
         let is_new = |(id, _): &(AskId, &Ask)| !before.charged.contains_key(id);
@@ -135,6 +137,19 @@ impl Process {
         let (one, ask) = behind.find_map(|one| could(&one).map(|ask| (one, ask)))?;
         let (theirs, own) = (&one.ask.spec.key, &ask.spec.key);
         Some(format!("{own} belongs to {}, which has its nodes, and has none; {theirs} behind it has one", group.key))
+    }
+
+    /// Whether another gang waits that comes before one of those beyond the seats, each with its own priority: it has its turn before
+    /// these.
+    fn has_a_rival(&self, group: &Group, beyond: &Beyond<'_>) -> bool {
+        let created = group.spec.as_ref().map_or(i64::MAX, |spec| spec.created);
+        let least = beyond.stays.iter().map(|ask| ask.spec.priority).min();
+        let own = least.map(|least| (Reverse(least), created));
+        let mut others = self.books().gangs.iter().filter(|(id, _)| Some(*id) != group.gang);
+        others.any(|(_, gang)| {
+            let place = gang.turn().map(|turn| (turn.rank().priority, turn.rank().created));
+            place.is_some_and(|place| own.is_none_or(|own| place <= own))
+        })
     }
 
     /// Whether another gang waits that has a limit in common with this queue.

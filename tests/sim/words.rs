@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use gangline::api::task_group::{MatchPolicy, Mode, Reservation, TaskGroup, TaskGroupSpec};
 use gangline::shim::dialect::Dialect;
+use gangline::shim::group_check::MAX_MEMBERS;
 use gangline::shim::observation::Body;
 use gangline::shim::op::{GroupEdit, Kind};
 use gangline::sim::store::metadata;
@@ -376,8 +377,10 @@ pub(crate) fn terms_of(object: &Body) -> Option<Terms> {
         | Body::ResourceQuota(_)
         | Body::Namespace(_) => return None,
     };
-    let PodGroupAct { name, team, one_by_one, total: belong, policy, .. } = said(object)?;
+    let PodGroupAct { name, team, one_by_one, total: belong, policy, basic, .. } = said(object)?;
     let min = family.least(written)?;
+    // All who name one of Kubernetes' belong to its gang, however many they are.
+    let belong = if family == Family::Kubernetes && !basic { Some(MAX_MEMBERS) } else { belong };
     Some(Terms { min, one_by_one, policy, total: total(min, belong), team: with_itself(&name, &team) })
 }
 

@@ -283,15 +283,15 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
 }
 
 /// How long an entry does not leave again after such an end.
-fn rest_after(slot: Slot, (_, verb): Rule, verdict: &Verdict) -> Rest {
+fn rest_after(slot: Slot, (resource, _): Rule, verdict: &Verdict) -> Rest {
     match verdict {
         Verdict::Refused(..) => Rest::Refused,
         // A status whose object was not found is wanted again as long as the object is known here, and so is a TaskGroup whose
         // kind was not found while a pod declares it. That must not be too soon either.
         Verdict::Gone if matches!(slot, Slot::Status | Slot::Declare) => Rest::Refused,
-        // A TaskGroup that was made is known here when the watch shows it: whoever wants it before that would make it once more.
-        // One that was edited may be edited again at once.
-        Verdict::Done(_) if slot == Slot::Declare && verb == "create" => Rest::Made,
+        // What was made of a TaskGroup is known here when the watch shows it: whoever wants it before that would make the same once
+        // more, and be refused.
+        Verdict::Done(_) if slot == Slot::Declare && resource == "taskgroups" => Rest::Made,
         Verdict::Done(_) | Verdict::Fact(_) | Verdict::Gone | Verdict::Denied(_) => Rest::Not,
     }
 }

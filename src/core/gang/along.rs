@@ -32,11 +32,9 @@ impl Scheduler {
     fn along_in_turn(&self, id: GroupId, (queue, rank): (QueueId, &Rank), reach: &Reach) -> Vec<(PodLine, AskId)> {
         let group = &self.books.groups[id];
         let Some(app) = group.app else { return Vec::new() };
-        let has_turn = |(line, ask): &(PodLine, AskId)| {
+        let has_turn = |(_, ask): &(PodLine, AskId)| {
             let priority = Reverse(self.books.asks[*ask].spec.priority);
-            // Priority comes before the shares of applications.
-            let is_like = line.app.is_none() || priority == rank.priority;
-            is_like && reach.holds(&Rank { priority, ..rank.clone() })
+            reach.holds(&Rank { priority, ..rank.clone() })
         };
         let line = |class: ClassId| self.books.line_in(queue, class, (app, false));
         let members = self.books.beyond_seats(group).into_iter();
