@@ -11,7 +11,7 @@ use crate::spec_koordinator::{adjusted, made, see, why};
 use crate::spec_ordinary::as_bound;
 use crate::spec_pod_groups::{KOORDINATOR_LABEL, LABEL, annotated, cluster, gone, pod_group, pods, speaking};
 use crate::spec_yunikorn::{bound, run};
-use crate::support::driven::{Driven, node};
+use crate::support::driven::{Driven, node, refused};
 
 const KIND: Kind = Kind::KoordinatorPodGroup;
 
@@ -139,6 +139,8 @@ fn a_gang_whose_pod_group_was_just_edited_starts_when_its_task_group_is() {
         let edit = edits(&calls)[0].clone();
         assert_eq!(edit.min_member, now);
         calls.iter().for_each(|call| driven.grant_one(call));
+        // It may leave once more before the watch shows what became of it, and is refused by the generation that it carries.
+        driven.taken().iter().for_each(|call| driven.answer(call, refused(422)));
         driven.upsert(Kind::TaskGroup, &after(&group, &edit, 2));
         let calls = run(&mut driven, 5);
         assert_eq!((bound(&calls).len(), edits(&calls).len()), (4, 0), "{now}");
@@ -155,19 +157,20 @@ fn an_edit_that_nobody_waited_for_is_heeded_by_who_comes() {
         run(&mut driven, 5);
         driven.upsert(KIND, &pod_group("g", &json!({"minMember": 5})));
         driven.upsert(KIND, &pod_group("g", &json!({"minMember": now})));
-        let pods: Vec<_> = pods(KOORDINATOR_LABEL, "g", 3).iter().map(|pod| driven.seen(Kind::Pod, pod)).collect();
-        pods.into_iter().for_each(|pod| driven.fact(Kind::Pod, WatchFact::Upsert(pod)));
+        for pod in &mut pods(KOORDINATOR_LABEL, "g", 5)[2..] {
+            let pod = driven.seen(Kind::Pod, pod);
+            driven.fact(Kind::Pod, WatchFact::Upsert(pod));
+        }
         driven.step();
         let calls = run(&mut driven, 5);
-        assert_eq!(bound(&calls).len(), starts, "{now}: {:?}", why(&driven.controller, "g-0"));
+        assert_eq!(bound(&calls).len(), starts, "{now}: {:?}", why(&driven.controller, "g-4"));
     }
 }
 
 /// As above, in a process that has just begun: in whichever order the three kinds are listed.
 #[test]
 fn an_edit_is_heeded_in_whichever_order_kinds_are_listed() {
-    let mut group = made_of_three(&mut cluster());
-    (group["metadata"]["uid"], group["metadata"]["namespace"]) = (json!("of-g"), json!("ns"));
+    let group = made_of_three(&mut cluster());
     let edited = pod_group("g", &json!({"minMember": 5}));
     let pods = pods(KOORDINATOR_LABEL, "g", 3);
     let kinds = [Kind::Pod, Kind::TaskGroup, KIND];
@@ -194,7 +197,6 @@ fn of_a_gang_that_has_started_nothing_is_edited_by_a_process_that_begins() {
     let three = pods(KOORDINATOR_LABEL, "g", 3);
     see(&mut first, &three[2..]);
     let bound_pods = as_bound(&three, &run(&mut first, 5));
-    (group["metadata"]["uid"], group["metadata"]["namespace"]) = (json!("of-g"), json!("ns"));
     group["status"] = json!({"applicationState": "Running", "incarnation": 1, "observedGeneration": 1});
     let edited = pod_group("g", &json!({"minMember": 5}));
     let fourth = pods(KOORDINATOR_LABEL, "g", 4).remove(3);

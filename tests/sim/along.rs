@@ -33,7 +33,12 @@ pub(crate) struct Unplanned {
     charged: BTreeMap<AskId, NodeId>,
     /// Room that is kept for those who come in the place of others.
     kept: BTreeSet<KeptId>,
+    /// Gangs that wait, each with its place in the order.
+    lined_up: Vec<(GangId, Place)>,
 }
+
+/// How urgent somebody is, and since when it waits.
+type Place = (Reverse<i32>, i64);
 
 /// What a step showed of those who are there beyond the seats.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -63,6 +68,7 @@ impl Process {
             open,
             charged: books.asks.iter().filter_map(|(id, ask)| Some((id, ask.charge.as_ref()?.node))).collect(),
             kept: books.kept.iter().map(|(id, _)| id).collect(),
+            lined_up: books.gangs.iter().filter_map(|(id, gang)| Some((id, place(gang)?))).collect(),
         })
     }
 
@@ -126,7 +132,7 @@ impl Process {
     fn overtaken(&self, group: &Group, beyond: &Beyond<'_>, before: &Unplanned) -> Option<String> {
         let books = self.books();
         let queue = books.apps.get(group.app?)?.queue?;
-        if beyond.stays.is_empty() || self.is_claimed(group.gang?, queue) || self.has_a_rival(group, beyond) {
+        if beyond.stays.is_empty() || self.is_claimed(group.gang?, queue) || has_a_rival(group, beyond, before) {
             return None;
         }
         let is_new = |(id, _): &(AskId, &Ask)| !before.charged.contains_key(id);
@@ -137,19 +143,6 @@ impl Process {
         let (one, ask) = behind.find_map(|one| could(&one).map(|ask| (one, ask)))?;
         let (theirs, own) = (&one.ask.spec.key, &ask.spec.key);
         Some(format!("{own} belongs to {}, which has its nodes, and has none; {theirs} behind it has one", group.key))
-    }
-
-    /// Whether another gang waits that comes before one of those beyond the seats, each with its own priority: it has its turn before
-    /// these.
-    fn has_a_rival(&self, group: &Group, beyond: &Beyond<'_>) -> bool {
-        let created = group.spec.as_ref().map_or(i64::MAX, |spec| spec.created);
-        let least = beyond.stays.iter().map(|ask| ask.spec.priority).min();
-        let own = least.map(|least| (Reverse(least), created));
-        let mut others = self.books().gangs.iter().filter(|(id, _)| Some(*id) != group.gang);
-        others.any(|(_, gang)| {
-            let place = gang.turn().map(|turn| (turn.rank().priority, turn.rank().created));
-            place.is_some_and(|place| own.is_none_or(|own| place <= own))
-        })
     }
 
     /// Whether another gang waits that has a limit in common with this queue.
@@ -177,6 +170,18 @@ impl Process {
             })
         })
     }
+}
+
+fn place(gang: &Gang) -> Option<Place> {
+    gang.turn().map(|turn| (turn.rank().priority, turn.rank().created))
+}
+
+/// Whether another gang waited that comes before one of those beyond the seats, each of which has its own priority: it has its turn
+/// before these, and who comes behind both may have one with the same step.
+fn has_a_rival(group: &Group, beyond: &Beyond<'_>, before: &Unplanned) -> bool {
+    let created = group.spec.as_ref().map_or(i64::MAX, |spec| spec.created);
+    let least = beyond.stays.iter().map(|ask| ask.spec.priority).min().unwrap_or(i32::MIN);
+    before.lined_up.iter().any(|(id, place)| Some(*id) != group.gang && *place <= (Reverse(least), created))
 }
 
 /// Whether a pod needs no others, and has its turn after the gang of a task group.
