@@ -165,10 +165,10 @@ impl Process {
     }
 }
 
-/// Whether a pod waits to start with its gang, and not in the room that is kept for that.
+/// Whether a pod waits to start with its gang, and not in room that is kept for that: what has no place yet may have one with the step.
 fn starts(books: &Books, ask: &Ask) -> bool {
-    let of_app =
-        |app| books.apps[app].state() == AppState::Accepted && books.kept_of_gang(books.apps[app].gang).is_empty();
+    let keeps = |app| books.gangs[books.apps[app].gang].apps.iter().any(|app| books.kept_of(*app).next().is_some());
+    let of_app = |app| books.apps[app].state() == AppState::Accepted && !keeps(app);
     ask.group.is_some() && ask.app.is_some_and(of_app)
 }
 
