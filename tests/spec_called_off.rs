@@ -249,6 +249,27 @@ fn an_edit_that_waited_counts_when_the_start_is_called_off() {
     assert_eq!((cluster.report("g").required, members(&cluster)), (1, vec!["g-0".to_owned()]), "{:#?}", cluster.log);
 }
 
+/// ADR 38: and one that the API server does not have yet is waited for.
+#[test]
+fn when_the_start_is_called_off_an_edit_that_is_under_way_is_waited_for() {
+    let mut cluster = swapping(1);
+    let spec = GroupSpec { awaits_edit: true, ..cluster.groups["g"].clone() };
+    cluster.apply("g", spec.clone());
+    cluster.step();
+    let node = cluster.node_of("ph-g-1-1-0").expect("it is bound");
+    cluster.lose_node(&node);
+    cluster.settle();
+    assert_eq!(
+        (cluster.report("g").reason, members(&cluster).len()),
+        ("WaitingForTaskGroups", 0),
+        "{:#?}",
+        cluster.log
+    );
+    cluster.apply("g", GroupSpec { awaits_edit: false, min_member: 1, generation: 2, ..spec });
+    cluster.settle();
+    assert_eq!((cluster.report("g").required, members(&cluster)), (1, vec!["g-0".to_owned()]), "{:#?}", cluster.log);
+}
+
 /// 01, 1.8: one that has done its work before it was seen with its node has run: its gang completes.
 #[test]
 fn a_member_that_ends_before_it_is_seen_with_its_node_has_run() {

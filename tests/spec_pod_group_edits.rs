@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::spec_koordinator::{adjusted, made, see, why};
 use crate::spec_ordinary::as_bound;
 use crate::spec_pod_groups::{KOORDINATOR_LABEL, LABEL, annotated, cluster, gone, pod_group, pods, speaking};
-use crate::spec_yunikorn::{bound, run};
+use crate::spec_yunikorn::{bound, run, run_refusing};
 use crate::support::driven::{Driven, node, refused};
 
 const KIND: Kind = Kind::KoordinatorPodGroup;
@@ -216,5 +216,54 @@ fn of_a_gang_that_has_started_nothing_is_edited_by_a_process_that_begins() {
             (1, 0),
             "the fourth is an ordinary pod: {order:?} {said:?}"
         );
+    }
+}
+
+/// As above, whatever ends it: edited back while the edit is on its way, whose answer may be a refusal or none; the PodGroup is wrong by
+/// then, or its kind is not served any more; the first pod says something itself. Nobody waits for an edit that is none.
+#[test]
+fn a_gang_goes_on_when_its_task_group_is_not_edited_after_all() {
+    let back: [fn(&mut Driven); 4] = [
+        |driven| driven.upsert(KIND, &pod_group("g", &json!({"minMember": 3}))),
+        |driven| driven.upsert(KIND, &pod_group("g", &json!({"minMember": 0}))),
+        |driven| {
+            driven.fact(KIND, WatchFact::Unserved);
+            driven.step();
+        },
+        |driven| {
+            let pod = annotated(pods(KOORDINATOR_LABEL, "g", 1).remove(0), &json!({"min-available": "3"}));
+            driven.upsert(Kind::Pod, &pod);
+        },
+    ];
+    for (number, back) in back.into_iter().enumerate() {
+        for code in [403, 422, 503] {
+            let mut driven = cluster();
+            made_of_three(&mut driven);
+            driven.upsert(KIND, &pod_group("g", &json!({"minMember": 5})));
+            let calls = driven.taken();
+            let edit = calls.iter().find(|call| matches!(call.op, Op::EditTaskGroup { .. })).expect("it is edited");
+            back(&mut driven);
+            driven.answer(edit, refused(code));
+            see(&mut driven, &pods(KOORDINATOR_LABEL, "g", 3)[2..]);
+            let calls = run(&mut driven, 5);
+            let said = why(&driven.controller, "g-2");
+            assert_eq!((bound(&calls).len(), edits(&calls).len()), (3, 0), "{number}, {code}: {said:?}");
+        }
+    }
+}
+
+/// As above: what is refused is tried again, be it with the code that a gang which has just started gets.
+#[test]
+fn an_edit_that_is_refused_for_a_while_comes_about() {
+    for code in [409, 422, 403] {
+        let mut driven = cluster();
+        let group = made_of_three(&mut driven);
+        driven.upsert(KIND, &pod_group("g", &json!({"minMember": 2})));
+        let refused_for_a_while = |op: &Op| matches!(op, Op::EditTaskGroup { .. }).then_some(code);
+        assert_eq!(bound(&run_refusing(&mut driven, 100, refused_for_a_while)).len(), 0, "{code}");
+        let calls = run(&mut driven, 90);
+        let edit = edits(&calls).first().copied().cloned().expect("it is tried again");
+        driven.upsert(Kind::TaskGroup, &after(&group, &edit, 2));
+        assert_eq!(bound(&run(&mut driven, 5)).len(), 2, "{code}");
     }
 }

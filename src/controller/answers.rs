@@ -53,7 +53,6 @@ impl Controller {
     /// A call is refused for now, and the outbox tries it again: the log and the core are told.
     fn held_up(&mut self, slot: Slot, key: &Target, why: &Why) {
         if self.is_edit_too_late(slot, key, &why.refusal) {
-            self.outbox.cancel(slot, key);
             return;
         }
         self.denied.call_held_up(why);

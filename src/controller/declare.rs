@@ -129,7 +129,9 @@ impl Controller {
             Event::Ask(ask, _) => self.note_declared(*ask),
             Event::AskGone(ask) => _ = self.note_groups(*ask, None),
             Event::Group(key, _) | Event::GroupRead(key, _) => {
-                self.outbox.settle(Slot::Declare, &Target::Group(key.clone()));
+                if self.edited(key).is_none() {
+                    self.outbox.settle(Slot::Declare, &Target::Group(key.clone()));
+                }
                 self.want_declared(key);
                 self.compare_with_declared(key);
             }
@@ -163,7 +165,12 @@ impl Controller {
         let groups: Option<Vec<Key>> = names.map(|names| names.iter().map(|name| own.beside(name)).collect());
         let declared = groups.as_deref().map(|groups| ((has_timed_out, own.name), groups));
         match self.note_groups(ask, declared) {
-            Says::Nothing => return,
+            // What it says of a gang that a PodGroup declares may be another thing now.
+            Says::Nothing => {
+                let is_first = |key: &&Key| self.declarations.first(key) == Some(ask);
+                let keys: Vec<Key> = groups.iter().flatten().filter(is_first).cloned().collect();
+                return keys.iter().for_each(|key| self.want_declared(key));
+            }
             Says::Again => return groups.iter().flatten().for_each(|key| self.want_declared(key)),
             Says::New => {}
         }
@@ -182,10 +189,11 @@ impl Controller {
     /// An object of another system came, changed or went, of which TaskGroups of its name are made.
     pub(super) fn hear_of_object(&mut self, system: System, key: &Key) {
         if self.ledger.pod_group(system, key).is_none() {
-            self.outbox.cancel(Slot::Status, &Target::PodGroup(system, key.clone()));
+            for slot in [Slot::Status, Slot::Declare] {
+                self.outbox.cancel(slot, &Target::PodGroup(system, key.clone()));
+            }
         }
         self.want_declared(key);
-        self.hold_back(key);
         self.compare_with_declared(key);
         self.tell_of_object(key);
         self.let_in(system, key);
@@ -230,7 +238,7 @@ impl Controller {
     }
 
     /// The same when something else was seen than the TaskGroup.
-    fn hold_back(&mut self, key: &Key) {
+    pub(super) fn hold_back(&mut self, key: &Key) {
         let Some(made) = self.ledger.group(key).and_then(|facts| facts.made_of.as_ref()) else { return };
         let awaits_edit = self.is_behind(key);
         if awaits_edit != self.declarations.behind.contains(key) {
@@ -248,9 +256,17 @@ impl Controller {
         }
     }
 
-    /// Whether the object of which a TaskGroup was made says something else than it, which is more than a time.
+    /// Whether the object of which a TaskGroup was made says something else than it, which is more than a time, or an edit is under way:
+    /// who knows what it says by then.
     fn is_behind(&self, key: &Key) -> bool {
         self.followed(key).is_some_and(|(made, _, spec)| !made.spec.differs_in_timeouts_only(&spec))
+            || self.outbox.is_under_way(Slot::Declare, &Target::Group(key.clone()))
+    }
+
+    /// Objects of another system are listed, or forgotten: which of the TaskGroups that are edited first still are.
+    pub(super) fn look_at_those_behind(&mut self) {
+        let behind: Vec<Key> = self.declarations.behind.iter().cloned().collect();
+        behind.iter().for_each(|key| self.hold_back(key));
     }
 
     /// An object that pods name is wrong, so that nothing is made of it, or is read otherwise than it is written: the first of them
@@ -281,7 +297,7 @@ impl Controller {
     fn note_groups(&mut self, ask: AskId, declared: Option<(Place, &[Key])>) -> Says {
         let (says, turned) = self.declarations.note(ask, declared);
         for key in turned {
-            self.hold_back(&key);
+            self.want_declared(&key);
             if self.declarations.by_group.contains_key(&key) {
                 continue;
             }
@@ -297,6 +313,7 @@ impl Controller {
 
     /// Wants a TaskGroup to be made, if it is declared and not there; or edited, if the object of which it was made has been.
     pub(super) fn want_declared(&mut self, key: &Key) {
+        self.hold_back(key);
         let is_declared = self.declarations.by_group.contains_key(key);
         if is_declared && (!self.is_there(key) || self.edited(key).is_some()) {
             let want = Want::new(Slot::Declare, Target::Group(key.clone()), Some((Kind::TaskGroup, key.clone())));
@@ -327,13 +344,19 @@ impl Controller {
     /// The call that changes a TaskGroup as the object says now of which it was made: not once it has started.
     fn edited(&self, key: &Key) -> Option<Op> {
         let (made, edit, _) = self.followed(key)?;
-        let known = self.core.books.group_ids.get(key).and_then(|id| self.core.group_report(*id));
-        // What this process has not judged yet is as its status says.
-        let state =
-            known.map(|report| report.state).filter(|state| *state != AppState::New).or(made.spec.remembered.state);
-        let has_started = matches!(state, Some(AppState::Resuming | AppState::Running | AppState::Waiting));
         let (group, uid, generation) = (key.clone(), made.spec.uid.clone(), made.spec.generation);
-        (!has_started).then_some(Op::EditTaskGroup { group, uid, generation, edit })
+        (!self.has_started(key, made)).then_some(Op::EditTaskGroup { group, uid, generation, edit })
+    }
+
+    /// Whether the gang of a TaskGroup goes on. What this process has not judged yet is as its status says; of a life of which nobody
+    /// lives any more the next one is about to begin.
+    fn has_started(&self, key: &Key, made: &MadeOf) -> bool {
+        let group = self.core.books.group_ids.get(key).map(|id| &self.core.books.groups[*id]);
+        let app = group.and_then(|group| group.app).map(|app| &self.core.books.apps[app]);
+        let judged = app.filter(|app| app.state() != AppState::New);
+        let state = judged.map(|app| app.state()).or(made.spec.remembered.state);
+        let is_over = judged.is_some_and(|app| app.living == 0);
+        matches!(state, Some(AppState::Resuming | AppState::Running | AppState::Waiting)) && !is_over
     }
 
     /// The TaskGroup as it is made or edited now; `None` if it is there and right, or nobody declares it any more.

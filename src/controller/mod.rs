@@ -38,7 +38,7 @@ use announce::Matter;
 use cadence::Written;
 use declare::Declarations;
 use denied::Denied;
-use outbox::Outbox;
+use outbox::{Outbox, Slot};
 use pod_list::PodList;
 use settings::Settings;
 use target::Target;
@@ -174,12 +174,16 @@ impl Controller {
             Observation::Watch { kind, fact, .. } => self.watch(kind, fact),
             Observation::Outcome { id, outcome } => {
                 self.outbox.rule(id).into_iter().for_each(|rule| self.rights(rule, &outcome));
+                let declared = self.outbox.about(id).filter(|(slot, _)| *slot == Slot::Declare).cloned();
                 let report = if self.is_outdated(id, &outcome) {
                     self.outbox.outdated(self.now.mono, id, &outcome)
                 } else {
                     self.outbox.outcome(self.now.mono, id, outcome)
                 };
                 report.into_iter().for_each(|report| self.answer(report));
+                if let Some((_, Target::Group(key))) = declared {
+                    self.hold_back(&key);
+                }
             }
             Observation::Stop => self.stopping = true,
         }
@@ -240,12 +244,16 @@ impl Controller {
         let seen = shown
             .filter(|_| matches!(kind, Kind::TaskGroup | Kind::Queue))
             .and_then(|seen| Some((seen.key.clone(), seen.body.clone().ok()?)));
+        let is_one = matches!(fact, WatchFact::Listed(_) | WatchFact::Upsert(_) | WatchFact::Gone(_));
         let events = self.ledger.watch(kind, fact);
         self.take(events);
         seen.into_iter().for_each(|(key, body)| self.look_at_status(&key, &body));
         pod.into_iter().for_each(|key| self.look_at_condition(&key));
         if kind == Kind::Queue && may_be_gone {
             self.forget_queues();
+        }
+        if System::of(kind).is_some() && !is_one {
+            self.look_at_those_behind();
         }
         queue.into_iter().for_each(|queue| self.show_queues_from(queue));
         object.into_iter().for_each(|(system, key)| self.hear_of_object(system, &key));
@@ -283,9 +291,9 @@ impl Controller {
     /// Notes what events mean for calls that are wanted or in doubt, and hands them to the core.
     fn take(&mut self, events: Vec<Event>) {
         for mut event in events {
-            self.follow_object(&mut event);
             self.settle_calls(&event);
             self.hear_of_declarations(&event);
+            self.follow_object(&mut event);
             self.events.push(event);
         }
     }

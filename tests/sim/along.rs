@@ -7,8 +7,8 @@
 //!   beyond the seats, up to the number that it says;
 //! - of those who are served pods outside applications, of the same queue, which came after the TaskGroup and are no more urgent than
 //!   any of its pods, in whose place one of these could be, on the node and in the queue;
-//! - not where the step gave room back, nor where another gang waits for a limit of the same queues, or before one of those beyond the
-//!   seats: what that asks for is left to it.
+//! - not where the step gave room back, nor where another gang waits for a limit of the same queues, or somebody between the gang and
+//!   one of those beyond the seats, nor where a queue is promised something: what others ask for is left to them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,7 +22,7 @@ use gangline::core::model::group::Group;
 use gangline::core::model::lifecycle::AppState;
 
 use super::Process;
-use super::fair::{Served, most, served, used_of};
+use super::fair::{Served, is_promised, most, served, used_of};
 use crate::sim::oracle::Violation;
 
 /// What was so before a step.
@@ -33,8 +33,15 @@ pub(crate) struct Unplanned {
     charged: BTreeMap<AskId, NodeId>,
     /// Room that is kept for those who come in the place of others.
     kept: BTreeSet<KeptId>,
-    /// Gangs that wait, each with its place in the order.
-    lined_up: Vec<(GangId, Place)>,
+    /// Gangs and pods outside applications that wait, each with its place in the order.
+    lined_up: Vec<(Who, Place)>,
+}
+
+/// Somebody who waits for a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Who {
+    Gang(Option<GangId>),
+    Pod,
 }
 
 /// How urgent somebody is, and since when it waits.
@@ -64,11 +71,12 @@ impl Process {
         let open = books.groups.iter().map(|(id, group)| (id, group.seats.tally().open, says(group) && waits(group)));
         let open: BTreeMap<GroupId, u32> =
             open.filter(|(_, open, is_one)| *open > 0 && *is_one).map(|(id, open, _)| (id, open)).collect();
-        (!open.is_empty()).then(|| Unplanned {
+        let is_promised = books.queues.iter().any(|(_, queue)| is_promised(queue));
+        (!open.is_empty() && !is_promised).then(|| Unplanned {
             open,
             charged: books.asks.iter().filter_map(|(id, ask)| Some((id, ask.charge.as_ref()?.node))).collect(),
             kept: books.kept.iter().map(|(id, _)| id).collect(),
-            lined_up: books.gangs.iter().filter_map(|(id, gang)| Some((id, place(gang)?))).collect(),
+            lined_up: lined_up(books),
         })
     }
 
@@ -172,16 +180,23 @@ impl Process {
     }
 }
 
-fn place(gang: &Gang) -> Option<Place> {
-    gang.turn().map(|turn| (turn.rank().priority, turn.rank().created))
+/// Who waits for a turn.
+fn lined_up(books: &Books) -> Vec<(Who, Place)> {
+    let gangs = books.gangs.iter().filter_map(|(id, gang)| Some((Who::Gang(Some(id)), gang.turn()?.rank().clone())));
+    let pods = books.asks.iter().filter(|(_, ask)| ask.state == AskState::Waiting && ask.app.is_none());
+    let pods = pods.map(|(_, ask)| (Who::Pod, ask.rank()));
+    gangs.chain(pods).map(|(who, rank)| (who, (rank.priority, rank.created))).collect()
 }
 
-/// Whether another gang waited that comes before one of those beyond the seats, each of which has its own priority: it has its turn
-/// before these, and who comes behind both may have one with the same step.
+/// Whether somebody else waited whose turn comes after that of the gang, and before that of one of those beyond the seats, each of which
+/// has its own priority: with the same step those may have one who come behind both.
 fn has_a_rival(group: &Group, beyond: &Beyond<'_>, before: &Unplanned) -> bool {
     let created = group.spec.as_ref().map_or(i64::MAX, |spec| spec.created);
     let least = beyond.stays.iter().map(|ask| ask.spec.priority).min().unwrap_or(i32::MIN);
-    before.lined_up.iter().any(|(id, place)| Some(*id) != group.gang && *place <= (Reverse(least), created))
+    let least = (Reverse(least), created);
+    let own = before.lined_up.iter().find(|(who, _)| *who == Who::Gang(group.gang)).map(|(_, place)| *place);
+    let is_between = |place: &Place| own.is_none_or(|own| own < *place) && *place <= least;
+    before.lined_up.iter().any(|(who, place)| *who != Who::Gang(group.gang) && is_between(place))
 }
 
 /// Whether a pod needs no others, and has its turn after the gang of a task group.

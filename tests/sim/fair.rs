@@ -224,7 +224,7 @@ const fn queue_of(ask: &Ask) -> Option<QueueId> {
     }
 }
 
-fn is_promised(queue: &Queue) -> bool {
+pub(super) fn is_promised(queue: &Queue) -> bool {
     queue.spec.guaranteed.iter().any(|(_, amount)| amount > 0)
 }
 

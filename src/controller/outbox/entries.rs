@@ -91,6 +91,11 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
         }
     }
 
+    /// Whether a call may yet change what is known, or has and nobody has seen it.
+    pub(super) fn is_under_way(&self, id: &Id<K>) -> bool {
+        self.entries.get(id).is_some_and(|entry| entry.is_unseen || entry.is_open() && !entry.is_shown)
+    }
+
     fn enter(&mut self, id: &Id<K>, object: Option<Object>, at: Mono, urgency: Urgency) {
         self.arrivals += 1;
         self.events += usize::from(id.0 == Slot::Event);
@@ -183,7 +188,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
     ) -> Result<(Op, Departure), NotMade> {
         let entry = self.entries.get_mut(id).ok_or(NotMade::Moot)?;
         let (op, sent) = entry.compose(id, make)?;
-        entry.is_shown = false;
+        (entry.is_shown, entry.is_unseen) = (false, false);
         let departure = (entry.object.clone(), entry.version, sent);
         if let Some(object) = &departure.0 {
             self.busy.insert(object.clone(), Vec::new());
@@ -241,6 +246,7 @@ impl<K: Clone + Eq + Hash + Debug> Entries<K> {
             Rest::Made if !entry.is_shown => Some(now.after(SHOWN_WITHIN_MS)),
             Rest::Made | Rest::Not => None,
         };
+        entry.is_unseen = until.is_some() && rest == Rest::Made;
         entry.not_before = until.unwrap_or(entry.not_before);
         let again = match entry.phase {
             Phase::Flying(again) if id.0.is_patch() || refused => again,

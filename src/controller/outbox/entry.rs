@@ -30,6 +30,8 @@ pub(super) struct Entry<K> {
     pub(super) wish: Wish,
     /// Whether the watch has settled it while its call was in flight.
     pub(super) is_shown: bool,
+    /// Whether its last call has made what the watch has not shown yet.
+    pub(super) is_unseen: bool,
     /// Whoever wants it, it does not leave before this time: its last call was refused, or has made what is not seen yet.
     pub(super) not_before: Mono,
     /// Entries that wait for the end of a call that carries this version or a later one.
@@ -112,6 +114,7 @@ impl<K> Entry<K> {
             phase: Phase::Parked,
             wish: Wish::Wanted,
             is_shown: false,
+            is_unseen: false,
             not_before: Mono(0),
             followers: Vec::new(),
         }

@@ -129,6 +129,11 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
         self.entries.settle(&(slot, key.clone()));
     }
 
+    /// Whether a call may yet change what is known, or has and the watch has not shown it.
+    pub fn is_under_way(&self, slot: Slot, key: &K) -> bool {
+        self.entries.is_under_way(&(slot, key.clone()))
+    }
+
     /// The calls that leave now. `make` turns a slot and key into the call of this moment.
     pub fn next(&mut self, now: Mono, make: &mut dyn FnMut(Slot, &K) -> Result<Op, NotMade>) -> Vec<Call> {
         self.entries.ring(now);
@@ -177,6 +182,11 @@ impl<K: Clone + Eq + Hash + Debug> Outbox<K> {
     /// The right that a call in flight needs.
     pub fn rule(&self, id: CallId) -> Option<Rule> {
         self.flights.get(&id.sequence).filter(|_| id.incarnation == self.incarnation).map(|flight| flight.rule)
+    }
+
+    /// What a call in flight is about.
+    pub fn about(&self, id: CallId) -> Option<&(Slot, K)> {
+        self.flights.get(&id.sequence).filter(|_| id.incarnation == self.incarnation).map(|flight| &flight.id)
     }
 
     /// When [`Self::next`] has something to do again, if nothing happens before.

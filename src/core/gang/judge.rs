@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::core::base::ids::{AppId, GroupId, Key, QueueId, Text};
 use crate::core::base::resources::{Excess, Limit, Resources, Totals};
 use crate::core::decision::TerminationType;
-use crate::core::event::{GroupSpec, Reservation, SortPolicy, Submitter};
+use crate::core::event::{GroupSpec, MatchPolicy, Reservation, SortPolicy, Submitter};
 use crate::core::model::application::App;
 use crate::core::model::ask::Ask;
 use crate::core::model::books::Books;
@@ -164,7 +164,7 @@ impl Scheduler {
     }
 
     /// A TaskGroup that is edited before its gang starts (ADR 38): by what it says now nobody is judged.
-    fn group_to_edit(&self, id: AppId) -> Option<Text> {
+    pub(super) fn group_to_edit(&self, id: AppId) -> Option<Text> {
         let mut groups = self.books.apps[id].groups.iter().map(|group| &self.books.groups[*group]);
         groups.find(|group| group.spec().awaits_edit).map(Group::called)
     }
@@ -230,7 +230,9 @@ fn reject_reasons(books: &Books, id: AppId, was_accepted: bool) -> Vec<RejectRea
 fn asks_for_gang(books: &Books, app: &App) -> bool {
     app.groups.iter().map(|group| books.groups[*group].spec()).any(|spec| {
         let is_several = spec.min_member > 1 || spec.total_member.is_some() || spec.gang.len() > 1;
-        is_several || spec.reservation == Reservation::Placeholder
+        // After its start each who comes is a round, which has its turn as a gang that uses nothing yet.
+        let has_rounds = spec.match_policy != MatchPolicy::OnceSatisfied;
+        is_several || has_rounds || spec.reservation == Reservation::Placeholder
     })
 }
 

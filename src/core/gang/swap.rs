@@ -119,7 +119,7 @@ impl Scheduler {
             }
         }
         for app in self.books.gangs[id].apps.clone() {
-            let is_whole = self.missing_groups(app).is_empty();
+            let is_whole = self.missing_groups(app).is_empty() && self.group_to_edit(app).is_none();
             self.books.due.judge(app, if is_whole { Verdict::InDoubt } else { Verdict::Incomplete });
         }
     }

@@ -237,11 +237,13 @@ impl Lines {
         }
     }
 
-    /// Some queue has another spec: what each line asks of limits is looked at anew, and whether only one gang starts at a
-    /// time.
+    /// Some queue has another spec: what each line asks of limits is looked at anew, also which of them count for whom, and whether only
+    /// one gang starts at a time.
     pub(in crate::core) fn relimited(&mut self) {
-        let depends =
-            |(_, asleep): &(&Line, &Asleep)| asleep.until.refused.is_some() || asleep.until.starting.is_some();
+        let depends = |(_, asleep): &(&Line, &Asleep)| {
+            let until = &asleep.until;
+            until.refused.is_some() || until.limit.is_some() || until.starting.is_some()
+        };
         let lines: Vec<_> = self.asleep.iter().filter(depends).map(|(line, _)| line.clone()).collect();
         lines.iter().for_each(|line| self.wake(line));
     }
