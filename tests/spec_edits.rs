@@ -2,7 +2,7 @@
 
 use crate::spec_submission::of_pair;
 use crate::support::cluster::{Cluster, timeouts};
-use gangline::core::base::ids::GroupId;
+use gangline::core::base::ids::{GroupId, Key};
 use gangline::core::decision::Decision;
 use gangline::core::event::{GroupSpec, PlaceholderFor, Reservation};
 use gangline::core::model::countdown::Deadline;
@@ -264,4 +264,26 @@ fn timeouts_that_differ_do_not_reject_what_was_accepted() {
     }
     cluster.settle();
     assert_eq!((cluster.state("p0"), cluster.report("p0").reason), (AppState::Rejected, "GangGroupMismatch"));
+}
+
+/// 01, 1.2.4: timeouts of a gang that goes on hold at once, also where it is seen with them that nobody is to edit the rest any more.
+#[test]
+fn timeouts_hold_at_once_also_with_news_of_an_edit() {
+    let mut cluster = Cluster::default().nodes(1, 4);
+    let spec = cluster.direct("g", 1);
+    cluster.apply("g", spec.clone());
+    cluster.member("g-0", "g");
+    cluster.settle();
+    cluster.apply("g", GroupSpec { awaits_edit: true, ..spec.clone() });
+    cluster.settle();
+    let timeouts = spec.timeouts.with(Deadline::Wait, Some(60_000));
+    cluster.apply("g", GroupSpec { generation: 2, timeouts, ..spec });
+    cluster.settle();
+    let id = *cluster.scheduler.books.group_ids.get(&Key::new("ns", "g")).expect("it is known");
+    let now = cluster.scheduler.books.groups[id].spec();
+    assert_eq!(
+        (now.generation, now.timeouts, now.awaits_edit),
+        (2, timeouts, false),
+        "nothing waits for the next life"
+    );
 }

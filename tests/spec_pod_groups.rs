@@ -435,7 +435,7 @@ fn a_task_group_whose_pod_group_is_another_one_counts_as_gone() {
     }
 }
 
-/// An edit that the API server refuses since the gang has just started is not told, and not tried again.
+/// An edit that the API server refuses since the gang has just started is not told.
 #[test]
 fn an_edit_that_comes_too_late_leaves_nothing_behind() {
     for (kind, label, _) in BOTH {

@@ -417,8 +417,8 @@ impl Controller {
         }
     }
 
-    /// Whether a call that is refused was to edit a TaskGroup which cannot be edited any more, as its gang has just started: there
-    /// is nothing to tell, nor to try again.
+    /// Whether a call that is refused was to edit a TaskGroup which cannot be edited any more, as its gang has just started. There
+    /// is nothing to tell; when it is tried again it is no edit any more.
     pub(super) fn is_edit_too_late(&self, slot: Slot, target: &Target, refusal: &Refusal) -> bool {
         let is_edit = matches!((slot, target), (Slot::Declare, Target::Group(key)) if self.is_there(key));
         is_edit && matches!(refusal.code, 409 | 422)

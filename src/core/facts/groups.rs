@@ -83,10 +83,10 @@ impl Books {
         if latest.generation == spec.generation && !(has_turned && is_to_start) {
             return;
         }
-        let only_timeouts = !has_turned && group.spec().differs_in_timeouts_only(&spec);
+        let only_timeouts = group.spec().differs_in_timeouts_only(&spec);
         match state {
             AppState::Resuming | AppState::Running | AppState::Waiting => self.edit_later(id, spec, only_timeouts),
-            AppState::Accepted if only_timeouts => self.edit_later(id, spec, only_timeouts),
+            AppState::Accepted if only_timeouts && !has_turned => self.edit_later(id, spec, only_timeouts),
             AppState::New | AppState::Accepted | AppState::Rejected | AppState::Completed | AppState::Killed => {
                 self.resubmit(id, spec)
             }
