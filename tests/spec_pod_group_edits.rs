@@ -242,9 +242,10 @@ fn a_gang_goes_on_when_its_task_group_is_not_edited_after_all() {
             driven.upsert(KIND, &pod_group("g", &json!({"minMember": 5})));
             let calls = driven.taken();
             let edit = calls.iter().find(|call| matches!(call.op, Op::EditTaskGroup { .. })).expect("it is edited");
-            back(&mut driven);
-            driven.answer(edit, refused(code));
             see(&mut driven, &pods(KOORDINATOR_LABEL, "g", 3)[2..]);
+            back(&mut driven);
+            assert_eq!(bound(&driven.taken()).len(), 0, "{number}: what is on its way may yet come about");
+            driven.answer(edit, refused(code));
             let calls = run(&mut driven, 5);
             let said = why(&driven.controller, "g-2");
             assert_eq!((bound(&calls).len(), edits(&calls).len()), (3, 0), "{number}, {code}: {said:?}");
