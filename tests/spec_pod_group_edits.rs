@@ -236,21 +236,48 @@ fn a_gang_goes_on_when_its_task_group_is_not_edited_after_all() {
         },
     ];
     for (number, back) in back.into_iter().enumerate() {
-        for code in [403, 422, 503] {
+        for (code, refused_before) in [(403, false), (422, false), (503, false), (403, true), (422, true), (503, true)] {
             let mut driven = cluster();
             made_of_three(&mut driven);
             driven.upsert(KIND, &pod_group("g", &json!({"minMember": 5})));
             let calls = driven.taken();
             let edit = calls.iter().find(|call| matches!(call.op, Op::EditTaskGroup { .. })).expect("it is edited");
             see(&mut driven, &pods(KOORDINATOR_LABEL, "g", 3)[2..]);
+            if refused_before {
+                driven.answer(edit, refused(code));
+            }
             back(&mut driven);
-            assert_eq!(bound(&driven.taken()).len(), 0, "{number}: what is on its way may yet come about");
-            driven.answer(edit, refused(code));
+            if !refused_before {
+                assert_eq!(bound(&driven.taken()).len(), 0, "{number}: what is on its way may yet come about");
+                driven.answer(edit, refused(code));
+            }
             let calls = run(&mut driven, 5);
             let said = why(&driven.controller, "g-2");
             assert_eq!((bound(&calls).len(), edits(&calls).len()), (3, 0), "{number}, {code}: {said:?}");
         }
     }
+}
+
+/// As above: what came about counts before it is seen, also where the PodGroup says by then what the TaskGroup was.
+#[test]
+fn a_gang_waits_for_an_edit_that_came_about_and_is_not_seen_yet() {
+    let mut driven = cluster();
+    let group = made_of_three(&mut driven);
+    driven.upsert(KIND, &pod_group("g", &json!({"minMember": 5})));
+    let calls = driven.taken();
+    let edit = edits(&calls)[0].clone();
+    calls.iter().for_each(|call| driven.grant_one(call));
+    driven.upsert(KIND, &pod_group("g", &json!({"minMember": 3})));
+    see(&mut driven, &pods(KOORDINATOR_LABEL, "g", 3)[2..]);
+    let calls = driven.taken();
+    assert_eq!(bound(&calls).len(), 0, "the API server has five");
+    calls.iter().for_each(|call| driven.grant_one(call));
+    driven.upsert(Kind::TaskGroup, &after(&group, &edit, 2));
+    let calls = run(&mut driven, 10);
+    let back = edits(&calls)[0].clone();
+    assert_eq!((back.min_member, bound(&calls).len()), (3, 0));
+    driven.upsert(Kind::TaskGroup, &after(&group, &back, 3));
+    assert_eq!(bound(&run(&mut driven, 5)).len(), 3);
 }
 
 /// As above: what is refused is tried again, be it with the code that a gang which has just started gets.

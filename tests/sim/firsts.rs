@@ -62,11 +62,10 @@ impl World {
             Op::Bind { pod, uid, annotations, .. } => {
                 let queue = queue_in(annotations).map(str::to_owned);
                 let decided = self.process.as_ref().and_then(|process| process.decided(uid));
-                // Whoever takes a seat that was held had its room before.
-                let held = seat_in(annotations)
-                    .and_then(|seat| self.process.as_ref()?.swapped(&seat.uid(), seat.life()?, seat.number));
-                let place = self.starts_with(pod, uid).filter(|_| held.is_none());
-                if let (Some(queue), Some(decided), Some(place)) = (queue, decided, place) {
+                let place = self.starts_with(pod, uid);
+                if let (Some(queue), Some(decided), Some(place)) = (queue, decided, place)
+                    && !self.had_its_room(annotations, decided)
+                {
                     self.firsts.starts.push(Start { decided, queue, place });
                 }
             }
@@ -82,6 +81,13 @@ impl World {
             | Op::PatchPodGroupStatus { .. }
             | Op::CreateEvent(_) => {}
         }
+    }
+
+    /// Whether who takes a seat had its room before: it was held, or is kept of a life that ended.
+    fn had_its_room(&self, annotations: &BTreeMap<String, String>, decided: u64) -> bool {
+        let (Some(process), Some(seat)) = (&self.process, seat_in(annotations)) else { return false };
+        let held = seat.life().and_then(|life| process.swapped(&seat.uid(), life, seat.number));
+        held.is_some() || process.may_begin_in_kept_room(&seat.uid(), decided)
     }
 
     fn note_first(&mut self, group: &Key, status: &TaskGroupStatus, by: u64) {

@@ -42,10 +42,21 @@ impl Process {
         if old.succeeded && ended.is_none() {
             self.gone_well.extend(old.life_of.clone());
         }
+        if let Some(lost) = self.room_of(old) {
+            let until = self.kept_until.entry(lost.of).or_default();
+            *until = lost.until_ms.max(*until);
+        }
         let is_lost = self.has_begun && ended.is_none_or(|pod| pod.ended && !pod.succeeded && !pod.refused);
         if let Some(lost) = self.room_of(old).filter(|lost| is_lost && self.is_kept(lost) && self.fits(lost)) {
             self.lost.insert(old.uid.clone(), lost);
         }
+    }
+
+    /// Whether a gang may begin anew then in the room of those that it lost: it takes nothing from those before it.
+    pub(crate) fn may_begin_in_kept_room(&self, of: &Uid, at_ms: u64) -> bool {
+        let gang = self.groups.get(of).into_iter().flat_map(|own| &own.gang);
+        let gang = gang.filter_map(|key| self.group_uids.get(key)).chain([of]);
+        gang.filter_map(|uid| self.kept_until.get(uid)).any(|until| at_ms <= *until)
     }
 
     fn room_of(&self, old: &PodSeen) -> Option<Lost> {

@@ -91,6 +91,8 @@ pub(crate) struct Process {
     has_begun: bool,
     /// Members that were lost, by their UID.
     lost: BTreeMap<Uid, Lost>,
+    /// Until when the room of a task group's last loss is kept at most.
+    kept_until: BTreeMap<Uid, u64>,
     /// Task groups of which members have succeeded and are gone.
     gone_well: BTreeSet<Uid>,
     /// What a list under way has not named.
@@ -285,6 +287,7 @@ impl Process {
             swapped: BTreeMap::new(),
             has_begun: false,
             lost: BTreeMap::new(),
+            kept_until: BTreeMap::new(),
             gone_well: BTreeSet::new(),
             unnamed: BTreeMap::new(),
             now_ms: 0,
