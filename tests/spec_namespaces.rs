@@ -184,6 +184,24 @@ fn a_namespace_says_below_which_queue_its_own_is() {
     assert_eq!((cluster.state("g0"), &*cluster.report("g0").queue), (AppState::Running, "root.plain"), "first by path");
 }
 
+/// Without a queue that chooses any namespace what one says of its queue says nothing. The first that comes changes that for those who
+/// wait, also if it does not choose them.
+#[test]
+fn what_a_namespace_says_counts_from_the_first_queue_that_chooses() {
+    let mut cluster = Cluster::default();
+    let says = OwnQueue { above: Some("root.crew".into()), ..OwnQueue::default() };
+    cluster.show_namespace(NS, NamespaceSpec { says, ..namespace("a") });
+    single(&mut cluster, "alone", NS, None);
+    cluster.settle();
+    assert_eq!(cluster.why("alone"), Some("Unschedulable"));
+    cluster.show_queue("root.crew", of_team("b"));
+    cluster.settle();
+    assert_eq!(cluster.why("alone"), Some("QueueNotOpen"));
+    cluster.node("n0", 1);
+    cluster.settle();
+    assert_eq!(cluster.bound(), Vec::<String>::new());
+}
+
 /// A Queue object of the name that a namespace's own queue has counts in its place, and when it goes the template again.
 #[test]
 fn a_queue_object_of_that_name_counts() {

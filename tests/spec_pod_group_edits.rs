@@ -236,7 +236,8 @@ fn a_gang_goes_on_when_its_task_group_is_not_edited_after_all() {
         },
     ];
     for (number, back) in back.into_iter().enumerate() {
-        for (code, refused_before) in [(403, false), (422, false), (503, false), (403, true), (422, true), (503, true)] {
+        for (code, refused_before) in [(403, false), (422, false), (503, false), (403, true), (422, true), (503, true)]
+        {
             let mut driven = cluster();
             made_of_three(&mut driven);
             driven.upsert(KIND, &pod_group("g", &json!({"minMember": 5})));

@@ -109,6 +109,7 @@ pub fn ask_spec(pod: &Pod, served: &Served, spoken: Option<&Spoken>) -> AskSpec 
     let place = place(pod, &role, served, supported, spoken);
     let mark = mark.filter(|_| role != Role::Foreign);
     let terminating = pod.metadata.deletion_timestamp.is_some();
+    let has_ended = matches!(place, Place::Succeeded | Place::Failed { .. });
     let held_up = held_up(pod).filter(|_| role != Role::Foreign && matches!(place, Place::On { running: false, .. }));
     AskSpec {
         held_up,
@@ -116,7 +117,7 @@ pub fn ask_spec(pod: &Pod, served: &Served, spoken: Option<&Spoken>) -> AskSpec 
         created: created(&pod.metadata),
         priority: pod.spec.as_ref().and_then(|spec| spec.priority).unwrap_or(0),
         shape: Arc::new(shape),
-        queue: queue(pod, &role, mark.as_ref(), spoken),
+        queue: queue(pod, &role, mark.as_ref().filter(|_| !has_ended), spoken),
         submitter: submitter(pod, &role, served),
         application: spoken
             .filter(|_| mark.is_none() && is_member(&role))
@@ -353,8 +354,8 @@ pub fn incarnation(uid: &Uid, counter: u32) -> String {
     format!("{uid}.{counter}")
 }
 
-/// The queue that the pod itself names. A member's queue is its TaskGroup's, whatever its labels say; in another system's words
-/// it may turn out to be an ordinary pod.
+/// The queue in which a pod was bound, until it has ended; else the one that it names itself. A member's queue is its TaskGroup's,
+/// whatever its labels say; in another system's words it may turn out to be an ordinary pod.
 fn queue(pod: &Pod, role: &Role, mark: Option<&Mark>, spoken: Option<&Spoken>) -> Option<Text> {
     let labelled = match role {
         Role::Foreign | Role::Member { .. } => None,
@@ -558,7 +559,9 @@ mod tests {
         let ask = read(&marked("queue=elsewhere"));
         assert_eq!((ask.mark, ask.queue.as_deref()), (None, Some("root.b")), "a malformed mark is none");
         let finished = with(good.clone(), "/status/phase", json!("Succeeded"));
-        assert!(read(&finished).mark.is_some_and(|mark| mark.started), "its gang did start");
+        let finished = read(&finished);
+        assert!(finished.mark.is_some_and(|mark| mark.started), "its gang did start");
+        assert_eq!(finished.queue.as_deref(), Some("root.b"), "where it was says nothing any more of where others go");
         let unbound = with(good, "/spec/nodeName", json!(null));
         assert_eq!(read(&unbound).mark, None, "it is written together with the node");
     }

@@ -7,7 +7,7 @@ use crate::sim::acts::PLAYED;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use gangline::api::task_group::{Mode, TaskGroup, TaskGroupSpec};
+use gangline::api::task_group::{MatchPolicy, Mode, TaskGroup, TaskGroupSpec};
 use gangline::core::base::ids::Key;
 use gangline::core::codes::{Code, Needs};
 use gangline::shim::observation::Body;
@@ -73,7 +73,11 @@ fn cause(code: Code) -> Cause {
         Code::WaitingForCapacity | Code::WaitingBehind | Code::Unschedulable => {
             Cause::Goes(|world, _| world.add_room())
         }
-        Code::AdmissionTimeout | Code::WaitTimeout => Cause::Goes(World::lift_timeouts),
+        // Who is left of a gang that is not whole any more is not judged anew.
+        Code::AdmissionTimeout | Code::WaitTimeout => Cause::Goes(|world, group| {
+            world.groups().iter().for_each(|(name, _)| world.define_listed(name));
+            world.lift_timeouts(group);
+        }),
         Code::TaskGroupNotFound => Cause::Goes(|world, _| world.define_groups()),
         Code::WaitingForTaskGroups => Cause::Goes(World::define_listed),
         Code::WaitingForMembers | Code::WaitingForFirstPod => Cause::Goes(World::add_members),
@@ -278,11 +282,21 @@ impl World {
         let together = |one: &&(String, TaskGroup)| {
             one.0 == group || !alone && application(one) == own.and_then(|own| application(&own))
         };
+        // Those who wait together again and again do so until the last of those who wait now has had its round.
+        let counted = self.counted();
+        let waiting =
+            |one: &&(String, TaskGroup)| counted.iter().find(|of| of.name == one.0).map(|of| of.numbers.waiting);
+        let rounds = match own.map(|(_, group)| group.spec.match_policy) {
+            Some(MatchPolicy::OnlyWaiting | MatchPolicy::WaitingAndRunning) => {
+                groups.iter().filter(together).filter_map(|one| waiting(&one)).max()
+            }
+            Some(MatchPolicy::OnceSatisfied) | None => None,
+        };
         for (name, group) in groups.iter().filter(together) {
             let cpu = &group.spec.min_resource["cpu"].0;
             // An edit that came before the status said that the gang has started counts for its next life.
             let count = in_force(group).max(group.spec.min_member);
-            (0..count).for_each(|number| self.member(name, 1_000 + number, cpu));
+            (0..count * rounds.unwrap_or(1).max(1)).for_each(|number| self.member(name, 1_000 + number, cpu));
         }
     }
 

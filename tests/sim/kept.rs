@@ -42,9 +42,9 @@ impl Process {
         if old.succeeded && ended.is_none() {
             self.gone_well.extend(old.life_of.clone());
         }
-        if let Some(lost) = self.room_of(old) {
-            let until = self.kept_until.entry(lost.of).or_default();
-            *until = lost.until_ms.max(*until);
+        if let Some(of) = old.life_of.clone().filter(|_| old.has_room() && !old.placeholder) {
+            let until_ms = self.hold_until_ms(&of);
+            self.kept_until.entry(of).and_modify(|until| *until = until_ms.max(*until)).or_insert(until_ms);
         }
         let is_lost = self.has_begun && ended.is_none_or(|pod| pod.ended && !pod.succeeded && !pod.refused);
         if let Some(lost) = self.room_of(old).filter(|lost| is_lost && self.is_kept(lost) && self.fits(lost)) {
@@ -59,11 +59,17 @@ impl Process {
         gang.filter_map(|uid| self.kept_until.get(uid)).any(|until| at_ms <= *until)
     }
 
+    /// How long room is kept that a task group loses now.
+    fn hold_until_ms(&self, of: &Uid) -> u64 {
+        let group = self.groups.get(of).and_then(|own| own.last.as_ref());
+        let hold_s = group.and_then(|group| group.spec.seat_hold_seconds).unwrap_or(HOLD_S);
+        self.now_ms + 1_000 * u64::from(hold_s)
+    }
+
     fn room_of(&self, old: &PodSeen) -> Option<Lost> {
         let is_member = old.has_room() && !old.placeholder && !old.outlived;
         let (of, life, seat) = (old.life_of.clone().filter(|_| is_member)?, old.life?, old.seat?);
-        let hold_s = self.groups.get(&of)?.last.as_ref()?.spec.seat_hold_seconds.unwrap_or(HOLD_S);
-        let until_ms = self.now_ms + 1_000 * u64::from(hold_s);
+        let until_ms = self.hold_until_ms(&of);
         Some(Lost { of, life, seat, node: old.node.clone()?, queue: old.queue.clone()?, asks: old.asks, until_ms })
     }
 

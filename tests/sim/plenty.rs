@@ -139,8 +139,7 @@ impl World {
         };
         let beside = || self.pods().filter(is_beside).map(|(_, body)| body);
         let runs = |body: &&Body| !matches!(body, Body::Pod(pod) if has_ended(pod));
-        let says = |body: &Body| queue_mark(body).or_else(|| named(body));
-        let of_application = beside().filter(runs).find_map(queue_mark).or_else(|| beside().find_map(says));
+        let of_application = beside().filter(runs).find_map(queue_mark).or_else(|| beside().find_map(named));
         let named = of_application.or_else(|| named(pod)).or_else(|| self.home(namespace));
         // Nobody has work in the root.
         named.unwrap_or_else(|| "root".to_owned())

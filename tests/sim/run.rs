@@ -10,7 +10,6 @@ use super::forks;
 use super::oracle::Violation;
 use super::plan::Plan;
 use super::world::World;
-use crate::circle;
 
 /// What a play came to.
 #[derive(Clone, Debug)]
@@ -31,6 +30,13 @@ pub(crate) struct Played {
 pub(crate) fn play(plan: &Plan, verbose: bool) -> Played {
     let mut world = World::new(plan.head.seed, plan.head.faults, None);
     world.verbose = verbose;
+    play_in(world, plan)
+}
+
+/// Plays a plan, and looks into each reason that is given, whatever its number.
+pub(crate) fn play_closely(plan: &Plan) -> Played {
+    let mut world = World::new(plan.head.seed, plan.head.faults, None);
+    world.looks_closely = true;
     play_in(world, plan)
 }
 
@@ -80,7 +86,7 @@ fn play_on(world: World, plan: &Plan) -> Played {
     if world.violation.is_none() {
         world.check_at_rest();
     }
-    if world.violation.is_none() && plan.head.seed.is_multiple_of(circle::size().forked) {
+    if world.violation.is_none() && world.looks_closely {
         forks::check(&mut world);
     }
     for phase in phases {

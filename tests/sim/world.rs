@@ -157,6 +157,8 @@ pub(crate) struct World {
     pub(crate) violation: Option<Violation>,
     /// Whether to print what happens.
     pub(crate) verbose: bool,
+    /// Whether what is said at rest is looked into, in copies of it ([`super::forks`]).
+    pub(crate) looks_closely: bool,
     /// Groups from which something outside took members or seats, and until when a process may not know of the last time.
     pub(crate) disturbed: BTreeMap<String, u64>,
     /// Groups of gangs of which a pod was bound by a process that another did not know of, and until when one may not have
@@ -255,6 +257,7 @@ impl World {
             contended: 0,
             violation: None,
             verbose: false,
+            looks_closely: seed.is_multiple_of(crate::circle::size().forked),
             disturbed: BTreeMap::new(),
             ledger: Ledger::default(),
             overtaken: BTreeMap::new(),

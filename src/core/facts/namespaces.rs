@@ -47,8 +47,12 @@ impl Books {
         let up = std::iter::successors(Some(&**path), |path| path.rsplit_once('.').map(|(above, _)| above));
         let choosing: Vec<Text> = up.filter_map(|path| self.queues.choosing().get(path)).cloned().collect();
         if chose || !choosing.is_empty() {
-            let is_chosen = |known: &Namespace| choosing.iter().any(|queue| known.chosen_by.contains(queue));
-            let names = self.namespaces.iter().filter(|(_, known)| is_chosen(known)).map(|(name, _)| name.clone());
+            // One that says where its queue is has none there either where it is not chosen, and without any queue that chooses
+            // it says nothing.
+            let is_meant = |known: &Namespace| {
+                known.spec.says.above.is_some() || choosing.iter().any(|queue| known.chosen_by.contains(queue))
+            };
+            let names = self.namespaces.iter().filter(|(_, known)| is_meant(known)).map(|(name, _)| name.clone());
             self.due.homes.extend(names);
         }
     }

@@ -308,8 +308,9 @@ pub(in crate::core) fn queue_path_of(books: &Books, app: &App) -> Text {
 }
 
 /// The path of the queue that an application names: that of its TaskGroups, or where they name none of a pod of the gang that
-/// runs: a label of its namespace moves nobody who runs, also for a process that begins. Without TaskGroups: that of a pod that was
-/// bound in a queue, else of a pod that names one; of several pods the first by name.
+/// runs: a label of its namespace moves nobody who runs, also for a process that begins. Where nobody of it lives and others wait,
+/// the next life goes where the namespace is by then. Without TaskGroups: that of a pod that runs where it was bound, else of a pod
+/// that names one; of several pods the first by name.
 fn named_queue(books: &Books, app: &App) -> Option<Text> {
     if app.groups.is_empty() {
         // Pods that run come first, so that the others go to the queue in which they run.
@@ -322,7 +323,8 @@ fn named_queue(books: &Books, app: &App) -> Option<Text> {
         let of_groups = app.groups.iter().flat_map(|group| &books.groups[*group].asks);
         let asks = of_groups.chain(&app.asks).map(|ask| &books.asks[*ask]);
         // Who was bound alone before the task groups came says nothing of their queue.
-        let of_gang = |ask: &&Ask| ask.is_active() && ask.spec.mark.as_ref().is_some_and(|mark| mark.group.is_some());
+        let runs = |ask: &Ask| ask.is_active() && (app.pending == 0 || !ask.spec.terminating);
+        let of_gang = |ask: &&Ask| runs(ask) && ask.spec.mark.as_ref().is_some_and(|mark| mark.group.is_some());
         let first = asks.filter(of_gang).min_by_key(|ask| &ask.spec.key);
         first.and_then(|ask| ask.spec.mark.as_ref()).map(|mark| mark.queue.clone())
     })
