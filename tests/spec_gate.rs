@@ -1,7 +1,7 @@
 //! The gate: the whole ask against the quota, in order, without stopping those that still fit (01, 1.2.5).
 
 use gangline::core::base::ids::Key;
-use gangline::core::event::{GroupSpec, QueueSpec, Role};
+use gangline::core::event::{AskSpec, GroupSpec, QueueSpec, Role};
 use gangline::core::model::gang::{BACK_OFF_AT_MOST_MS, BACK_OFF_MS, NUMBERS_MS};
 use gangline::core::model::lifecycle::AppState;
 
@@ -456,6 +456,19 @@ fn applications_without_task_groups_count() {
     assert_eq!(cluster.why("w-0"), Some("WaitingForApplications"));
 }
 
+/// As above: a limit above several queues lets applications in in their order, whichever of the queues they are in.
+#[test]
+fn a_limit_above_takes_applications_in_their_order() {
+    let mut cluster = Cluster::default().nodes(2, 4).queue("root.a.b", 9).queue("root.a.c", 9);
+    cluster.show_queue("root.a", QueueSpec { max_applications: Some(2), ..QueueSpec::default() });
+    for (name, queue, created) in [("first", "root.a.b", 1), ("third", "root.a.b", 3), ("second", "root.a.c", 2)] {
+        let spec = cluster.pod(name, Role::Originator { application: name.into() });
+        cluster.show(AskSpec { created, queue: Some(queue.into()), ..spec });
+    }
+    cluster.settle();
+    assert_eq!(cluster.bound(), ["first", "second"]);
+}
+
 /// The order of a pass holds for pods of applications that are let in in it.
 #[test]
 fn the_first_in_the_order_gets_the_place_whatever_it_belongs_to() {
@@ -555,7 +568,7 @@ fn who_loses_the_quota_again_and_again_makes_placeholders_less_and_less() {
     for round in 0..8 {
         for name in ["a", "b"] {
             let pod = cluster.pod(&format!("{name}-{round}"), Role::Singleton);
-            cluster.show(gangline::core::event::AskSpec { queue: Some("root.q".into()), ..pod });
+            cluster.show(AskSpec { queue: Some("root.q".into()), ..pod });
         }
         cluster.settle();
         assert_eq!((cluster.placeholders(), cluster.report("g").reason), (0, "WaitingForQuota"), "round {round}");

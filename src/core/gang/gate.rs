@@ -1,5 +1,6 @@
 //! The gate: whether the whole of a gang fits its queue now, and what happens on either side of it (01, 1.2.5).
 
+use std::ops::Bound;
 use std::sync::Arc;
 
 use crate::core::base::ids::{GangId, QueueId};
@@ -16,7 +17,7 @@ use crate::core::order::lines::{Hold, Told, Until};
 use crate::core::order::merge::Reach;
 use crate::core::order::pass::{Next, Served};
 use crate::core::reason::Reason;
-use crate::core::step::Scheduler;
+use crate::core::step::{PLACED_PER_STEP, Scheduler};
 
 impl Scheduler {
     /// The turn of the first gang of a line before the gate, which reaches so far.
@@ -50,7 +51,7 @@ impl Scheduler {
         }
         if form.is_alone() {
             self.let_in(id);
-            self.take_turn(id);
+            self.let_in_behind((queue, form), rank);
             return Served::goes(0);
         }
         if let Some(refused) = self.books.queues.refuses_behind(queue, rank, &form.need, Before::All)
@@ -255,6 +256,25 @@ impl Scheduler {
         self.books.gangs[id].waits = None;
         self.books.changes.asks.extend(self.books.originators_of(id));
         self.books.line_up_originators(id);
+        self.take_turn(id);
+    }
+
+    /// Those behind one that was let in take nothing from anybody either, where no limit counts applications: they are let in with it,
+    /// and each pod still has its own turn.
+    fn let_in_behind(&mut self, (queue, form): (QueueId, &Arc<Form>), rank: &Rank) {
+        if self.books.queues.counts_applications(queue) {
+            return;
+        }
+        let Some(line) = self.books.gate.get(&(queue, form.clone())) else { return };
+        let behind = line.gangs.range::<Rank, _>((Bound::Excluded(rank), Bound::Unbounded));
+        let behind: Vec<_> = behind.take(PLACED_PER_STEP as usize).map(|(rank, id)| (rank.clone(), *id)).collect();
+        for (rank, id) in behind {
+            let waits = self.may_overtake(queue, &rank).is_err();
+            if waits || self.refused_at_gate(id, queue, &rank, &form.need).is_some() {
+                return;
+            }
+            self.let_in(id);
+        }
     }
 
     fn open_gate(&mut self, id: GangId) {

@@ -90,10 +90,21 @@ impl Due {
 
 impl Node {
     /// Its first line, or the first of the queues below it, as it sees them.
-    fn first(&self, queues: &Queues, own: Option<QueueId>) -> Option<(Seen, Option<QueueId>)> {
-        let line = self.lines.first().zip(own).map(|((spot, _), own)| (queues.seen_within(own, &spot.rank), None));
-        let below = self.below.first().map(|(seen, queue)| (seen.clone(), Some(*queue)));
-        line.into_iter().chain(below).min()
+    fn first(&self, queues: &Queues, own: Option<QueueId>) -> Option<Seen> {
+        let line = self.lines.first().zip(own).map(|((spot, _), own)| queues.seen_within(own, &spot.rank));
+        let below = self.below.first().map(|(seen, _)| seen);
+        match (line, below) {
+            (Some(line), Some(below)) => Some(line.min(below.clone())),
+            (line, below) => line.or_else(|| below.cloned()),
+        }
+    }
+
+    /// The queue below it whose turn is before that of its own lines.
+    fn below_first(&self, queues: &Queues, own: Option<QueueId>) -> Option<QueueId> {
+        let (seen, queue) = self.below.first()?;
+        let line = self.lines.first().zip(own);
+        let is_behind = line.is_some_and(|((spot, _), own)| queues.seen_within(own, &spot.rank) <= *seen);
+        (!is_behind).then_some(*queue)
     }
 }
 
@@ -110,8 +121,7 @@ impl Merge {
         while let Some(at) = next {
             let above = if queues.are_ordered() { queues[at].parent } else { None };
             let Some(node) = self.nodes.get_mut(&Some(at)) else { return };
-            let first = node.first(queues, Some(at)).map(|(seen, _)| seen);
-            let place = first.map(|seen| {
+            let place = node.first(queues, Some(at)).map(|seen| {
                 let more = (&Resources::default(), 0);
                 let owed = if queues.are_ordered() { queues.owed(at, more) } else { None };
                 seen.from_above(owed, queues[at].spec.priority_offset)
@@ -137,7 +147,7 @@ impl Merge {
     pub(super) fn pop(&mut self, books: &Books) -> Option<Due> {
         loop {
             let mut at = None;
-            while let (_, Some(below)) = self.nodes.get(&at)?.first(&books.queues, at)? {
+            while let Some(below) = self.nodes.get(&at)?.below_first(&books.queues, at) {
                 at = Some(below);
             }
             let queue = at?;

@@ -175,24 +175,32 @@ impl Scheduler {
                 Line::Gang(gang) => self.serve_gang(*gang, &reach),
             };
             budget = budget.saturating_sub(placed);
-            match next {
+            let is_renewed = match next {
                 Next::Goes => {
                     if let Line::Pods(_) = due.line {
                         // What it has just been given is noted as a change of it.
                         self.books.changes.lines.remove(&due.line);
                     }
-                    self.line_up_head(&mut merge, due.line);
+                    self.line_up_head(&mut merge, due.line)
                 }
-                Next::Later => self.lines.wake(&due.line),
-                Next::Waits(until) => self.fall_asleep(due.line, *until),
-            }
+                Next::Later => {
+                    self.lines.wake(&due.line);
+                    false
+                }
+                Next::Waits(until) => {
+                    self.fall_asleep(due.line, *until);
+                    false
+                }
+            };
             // Pods that were let in just now take their turn in this pass, too. Their lines are the first in the set.
             while let Some(Line::Pods(..)) = self.books.changes.lines.first() {
                 let line = self.books.changes.lines.pop_first().expect("looked at just now");
                 self.line_up_head(&mut merge, line);
             }
             // What is left of it has another first, or none. Where somebody is promised something, what was given counts, too.
-            merge.renew(&self.books.queues, queue);
+            if !is_renewed {
+                merge.renew(&self.books.queues, queue);
+            }
         }
     }
 
@@ -207,15 +215,15 @@ impl Scheduler {
         self.lines.sleep(&self.books.queues, line, until);
     }
 
-    /// Puts a line among those that take their turn in this pass, if somebody stands in it.
-    fn line_up_head(&mut self, merge: &mut Merge, line: Line) {
-        match self.first_of(&line) {
-            Some((queue, rank)) => {
-                let spot = Spot::of(&self.books, &line, rank);
-                merge.add(&self.books.queues, Due { queue, spot, line });
-            }
-            None => self.lines.forget(&line),
-        }
+    /// Puts a line among those that take their turn in this pass, if somebody stands in it. Returns whether somebody does.
+    fn line_up_head(&mut self, merge: &mut Merge, line: Line) -> bool {
+        let Some((queue, rank)) = self.first_of(&line) else {
+            self.lines.forget(&line);
+            return false;
+        };
+        let spot = Spot::of(&self.books, &line, rank);
+        merge.add(&self.books.queues, Due { queue, spot, line });
+        true
     }
 
     /// The first of a line and its queue: the parts that submitters have of that take their turns together.

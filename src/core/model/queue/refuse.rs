@@ -104,6 +104,11 @@ impl Queues {
         Some(QuotaExcess { queue: queue.path.clone(), excess, kept: None })
     }
 
+    /// Whether a queue, one above it or a limit there bounds how many applications there are.
+    pub fn counts_applications(&self, id: QueueId) -> bool {
+        self.charged(id).any(|at| self.arena[at].spec.max_applications.is_some())
+    }
+
     /// The queue of the path, or the limit of a user or group, that has no place for one more application, and how many it
     /// has.
     pub fn full_of_applications(&self, id: QueueId) -> Option<(Text, u32)> {

@@ -9,13 +9,13 @@ use super::room::Nodes;
 use super::{Site, played};
 use crate::api::names;
 use crate::api::task_group::TaskGroup;
-use crate::core::base::ids::Key;
+use crate::core::base::ids::{Key, Text};
 use crate::core::codes::Code;
 use crate::core::event::GroupSpec;
 use crate::core::model::lifecycle::AppState;
 use crate::runtime::cli::simulate::input::{Input, make_namespaces};
 use crate::shim::dialect::Spoken;
-use crate::shim::dialect::pod_group::{self, Found, System};
+use crate::shim::dialect::pod_group::{self, Found, Reference, System};
 use crate::shim::observation::Body;
 use crate::shim::task_group::group_spec;
 use crate::sim::play::{Arrival, Thing};
@@ -35,11 +35,14 @@ pub(super) fn findings(input: &Input, pods: &[Pods], nodes: &Nodes) -> Vec<Findi
     let groups = groups(input, pods);
     let mut found: Vec<Finding> = groups.values().flat_map(|group| of_spec(group, nodes)).collect();
     let objects = pod_groups(input);
-    let named = pods
-        .iter()
-        .filter_map(|one| one.spoken.as_ref()?.refers.as_ref().map(|it| (it.system, one.ask.key.beside(&it.name))));
-    let named: BTreeSet<_> = named.collect();
-    found.extend(named.iter().filter_map(|key| objects.get(key)).flat_map(|(found, site)| of_pod_group(found, site)));
+    let mut named: BTreeMap<(System, Key), Vec<&Reference>> = BTreeMap::new();
+    for one in pods {
+        if let Some(refers) = one.spoken.as_ref().and_then(|spoken| spoken.refers.as_ref()) {
+            named.entry((refers.system, one.ask.key.beside(&refers.name))).or_default().push(refers);
+        }
+    }
+    let named = named.iter().filter_map(|(key, by)| Some((objects.get(key)?, by)));
+    found.extend(named.flat_map(|((object, site), by)| of_pod_group(object, site, by)));
     found.extend(judged(input, &groups));
     found.extend(groups.iter().filter_map(|(key, group)| too_few(key, group, pods)));
     found.extend(pods.iter().filter_map(|one| without_group(one, pods, &groups)));
@@ -90,11 +93,12 @@ fn pod_groups(input: &Input) -> BTreeMap<(System, Key), (Found, Site<'_>)> {
     input.arrivals.iter().filter_map(read).collect()
 }
 
-/// What a PodGroup that pods name is wrong about.
-fn of_pod_group(found: &Found, site: &Site) -> Vec<Finding> {
-    let problems = found.problems.iter();
+/// What a PodGroup is wrong about, and what of it decides nothing beside what those pods say that name it.
+fn of_pod_group(object: &Found, site: &Site, by: &[&Reference]) -> Vec<Finding> {
+    let problems = object.problems.iter();
     let errors = problems.map(|error| site.finding(Severity::Error, &error.field, error.problem.to_string()));
-    let warnings = found.warnings.iter().map(|warning| {
+    let warnings: BTreeSet<Text> = by.iter().flat_map(|refers| refers.warnings(object)).collect();
+    let warnings = warnings.iter().map(|warning| {
         let (field, message) = warning.split_once(": ").unwrap_or(("", &**warning));
         site.finding(Severity::Warning, field, message.to_owned())
     });

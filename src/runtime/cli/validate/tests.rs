@@ -79,7 +79,7 @@ fn pod_groups_of_volcano_are_looked_at_too() {
 #[test]
 fn pod_groups_of_kubernetes_are_looked_at_too() {
     let kind = "apiVersion: scheduling.k8s.io/v1beta1, kind: PodGroup";
-    let named = job("j", 3, "labels: {a: b}", &format!("{OURS}, schedulingGroup: {{podGroupName: g}}"));
+    let named = job("j", 3, "labels: {a: b}", &format!("{OURS}, priority: 5, schedulingGroup: {{podGroupName: g}}"));
     let said = |spec: &str| {
         let objects = [format!("{{{kind}, metadata: {{name: g}}, spec: {{{spec}}}}}"), named.clone()].join("\n---\n");
         let answer = understood(&[("f.yaml", &objects)], &[Dialect::Kubernetes]);
@@ -89,6 +89,9 @@ fn pod_groups_of_kubernetes_are_looked_at_too() {
     let refused = said("schedulingPolicy: {gang: {minCount: 3}}, schedulingConstraints: {topology: [{key: rack}]}");
     let expected = "error: PodGroup g: spec.schedulingConstraints: is not supported yet";
     assert!(refused.iter().any(|line| line.contains(expected)), "{refused:#?}");
+    let other = said("schedulingPolicy: {gang: {minCount: 3}}, priority: 7");
+    assert!(other.iter().any(|line| line.contains("warning: PodGroup g: spec.priority: 7 is left out")), "{other:#?}");
+    assert_eq!(said("schedulingPolicy: {gang: {minCount: 3}}, priority: 5"), Vec::<String>::new());
 }
 
 /// What we ship is right, and most of it without a warning.
