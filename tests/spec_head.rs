@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use gangline::core::base::resources::{Limit, Resources};
 use gangline::core::decision::Decision;
-use gangline::core::event::{Event, HeadOfLine, Place, QueueSpec, Role};
+use gangline::core::event::{AskSpec, Event, HeadOfLine, Place, QueueSpec, Role};
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::reason::Refusal;
 use gangline::core::shape::{NodeSpec, Shape};
@@ -73,6 +73,22 @@ fn the_first_in_line_is_overtaken_so_often_and_no_more() {
         assert!(!cluster.report("last").message.contains("big is first"), "{}", cluster.report("last").message);
         end(&mut cluster, "big", 4);
         assert!(runs(&cluster, "last"));
+    }
+}
+
+/// As above, of applications of pods alone, which are let in together: each starts in its own turn.
+#[test]
+fn of_applications_of_pods_alone_so_many_overtake_and_no_more() {
+    for most in [0, 1, 2] {
+        let mut cluster = crowded(HeadOfLine::MaxOvertakes(most));
+        for name in ["x", "y"] {
+            let spec = cluster.pod(name, Role::Originator { application: name.into() });
+            cluster.show(AskSpec { queue: Some("root.q".into()), ..spec });
+        }
+        cluster.settle();
+        let bound = |cluster: &Cluster| cluster.bound().iter().filter(|name| ["x", "y"].contains(&&***name)).count();
+        assert_eq!(bound(&cluster), most as usize);
+        assert_eq!(cluster.why("y"), (most < 2).then_some("WaitingForFirst"), "{most}");
     }
 }
 

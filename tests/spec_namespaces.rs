@@ -184,6 +184,33 @@ fn a_namespace_says_below_which_queue_its_own_is() {
     assert_eq!((cluster.state("g0"), &*cluster.report("g0").queue), (AppState::Running, "root.plain"), "first by path");
 }
 
+/// The next life goes where its namespace is by then, whoever is still on the way out of the last one, and stays there: also for a
+/// process that begins when all of it runs, or while it waits.
+#[test]
+fn the_next_life_goes_where_its_namespace_is() {
+    for interrupted in [false, true] {
+        let mut cluster = teams();
+        gang(&mut cluster, "g", 2);
+        cluster.settle();
+        assert_eq!((cluster.state("g"), &*cluster.report("g").queue), (AppState::Running, "root.teams.ns"));
+        cluster.change("g-0", |spec| spec.terminating = true);
+        cluster.delete("g-1");
+        cluster.show_namespace(NS, namespace("c"));
+        cluster.settle();
+        cluster.member("new-0", "g");
+        cluster.settle();
+        if interrupted {
+            cluster.restart().settle();
+        }
+        cluster.member("new-1", "g");
+        cluster.settle();
+        let is_there = |cluster: &Cluster| (cluster.state("g"), cluster.report("g").queue.to_string());
+        assert_eq!(is_there(&cluster), (AppState::Running, "root.default".to_owned()), "{interrupted}");
+        cluster.restart().settle();
+        assert_eq!(is_there(&cluster), (AppState::Running, "root.default".to_owned()), "{interrupted}");
+    }
+}
+
 /// Without a queue that chooses any namespace what one says of its queue says nothing. The first that comes changes that for those who
 /// wait, also if it does not choose them.
 #[test]

@@ -561,7 +561,7 @@ mod tests {
         let finished = with(good.clone(), "/status/phase", json!("Succeeded"));
         let finished = read(&finished);
         assert!(finished.mark.is_some_and(|mark| mark.started), "its gang did start");
-        assert_eq!(finished.queue.as_deref(), Some("root.b"), "where it was says nothing any more of where others go");
+        assert_eq!(finished.queue, None, "where it was says nothing any more of where others go");
         let unbound = with(good, "/spec/nodeName", json!(null));
         assert_eq!(read(&unbound).mark, None, "it is written together with the node");
     }

@@ -75,7 +75,7 @@ fn cause(code: Code) -> Cause {
         }
         // Who is left of a gang that is not whole any more is not judged anew.
         Code::AdmissionTimeout | Code::WaitTimeout => Cause::Goes(|world, group| {
-            world.groups().iter().for_each(|(name, _)| world.define_listed(name));
+            world.define_gang_of(group);
             world.lift_timeouts(group);
         }),
         Code::TaskGroupNotFound => Cause::Goes(|world, _| world.define_groups()),
@@ -284,19 +284,17 @@ impl World {
         };
         // Those who wait together again and again do so until the last of those who wait now has had its round.
         let counted = self.counted();
-        let waiting =
-            |one: &&(String, TaskGroup)| counted.iter().find(|of| of.name == one.0).map(|of| of.numbers.waiting);
-        let rounds = match own.map(|(_, group)| group.spec.match_policy) {
-            Some(MatchPolicy::OnlyWaiting | MatchPolicy::WaitingAndRunning) => {
-                groups.iter().filter(together).filter_map(|one| waiting(&one)).max()
-            }
-            Some(MatchPolicy::OnceSatisfied) | None => None,
+        let rounds = |(name, group): &(String, TaskGroup)| {
+            let waiting = counted.iter().find(|of| of.name == *name).map_or(0, |of| of.numbers.waiting);
+            waiting.div_ceil(group.spec.min_member.max(1))
         };
+        let is_again = own.is_some_and(|(_, group)| group.spec.match_policy == MatchPolicy::OnlyWaiting);
+        let rounds = groups.iter().filter(together).filter(|_| is_again).map(rounds).max().unwrap_or(0) + 1;
         for (name, group) in groups.iter().filter(together) {
             let cpu = &group.spec.min_resource["cpu"].0;
             // An edit that came before the status said that the gang has started counts for its next life.
             let count = in_force(group).max(group.spec.min_member);
-            (0..count * rounds.unwrap_or(1).max(1)).for_each(|number| self.member(name, 1_000 + number, cpu));
+            (0..count * rounds).for_each(|number| self.member(name, 1_000 + number, cpu));
         }
     }
 
@@ -458,6 +456,13 @@ impl World {
                 self.apply_as_before(Kind::TaskGroup, &json!({"metadata": metadata, "spec": own.spec}));
             }
         }
+    }
+
+    /// The same, also for one that is gone and that others list.
+    fn define_gang_of(&mut self, group: &str) {
+        let own = format!("{NS}/{group}");
+        let lists = |(name, other): &(String, TaskGroup)| name == group || other.spec.gang_group.contains(&own);
+        self.groups().iter().filter(|one| lists(one)).for_each(|(name, _)| self.define_listed(name));
     }
 
     /// Queues that somebody names.

@@ -47,8 +47,7 @@ impl Books {
         let up = std::iter::successors(Some(&**path), |path| path.rsplit_once('.').map(|(above, _)| above));
         let choosing: Vec<Text> = up.filter_map(|path| self.queues.choosing().get(path)).cloned().collect();
         if chose || !choosing.is_empty() {
-            // One that says where its queue is has none there either where it is not chosen, and without any queue that chooses
-            // it says nothing.
+            // What a namespace says of its queue counts as soon as any queue chooses namespaces, also for one that none of them chooses.
             let is_meant = |known: &Namespace| {
                 known.spec.says.above.is_some() || choosing.iter().any(|queue| known.chosen_by.contains(queue))
             };

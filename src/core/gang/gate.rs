@@ -262,7 +262,7 @@ impl Scheduler {
     /// Those behind one that was let in take nothing from anybody either, where no limit counts applications: they are let in with it,
     /// and each pod still has its own turn.
     fn let_in_behind(&mut self, (queue, form): (QueueId, &Arc<Form>), rank: &Rank) {
-        if self.books.queues.counts_applications(queue) {
+        if self.books.queues.limits_applications(queue) {
             return;
         }
         let Some(line) = self.books.gate.get(&(queue, form.clone())) else { return };

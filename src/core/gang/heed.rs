@@ -92,7 +92,7 @@ impl Scheduler {
         let shown = self.books.queues.iter().filter(|(_, queue)| is_on_path_of(&queue.path, &queues));
         self.books.changes.queues.extend(shown.map(|(id, _)| id));
         for (id, app) in self.books.apps.iter() {
-            let of_queue = || is_on_path_of(&queue_path_of(&self.books, app), &queues);
+            let of_queue = || is_on_path_of(&queue_path_of(&self.books, app, app.has_started()), &queues);
             let is_in_one = || app.queue.is_some_and(|queue| is_on_path_of(&self.books.queues[queue].path, &queues));
             let of_namespace = self.books.namespaces_of(app).any(|namespace| namespaces.contains(namespace));
             if of_namespace || of_queue() || is_in_one() || self.waits_for_namespace(app) {

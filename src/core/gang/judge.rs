@@ -57,7 +57,7 @@ impl Scheduler {
         if let Some(namespace) = namespaces.find(|namespace| self.books.lacks_namespace(namespace)) {
             return Some(Reason::WaitingForNamespace { namespace: namespace.clone() });
         }
-        match queue_of(&self.books, id).err()? {
+        match queue_of(&self.books, id, false).err()? {
             RejectReason::QueueNotFound(queue) | RejectReason::QueueDraining(queue) => {
                 (!self.books.listed.queues).then_some(Reason::WaitingForQueues { queue })
             }
@@ -97,7 +97,7 @@ impl Scheduler {
     /// Whether an application with task groups stands in a queue that is not its own any more.
     fn is_in_another_queue(&self, id: AppId) -> bool {
         let app = &self.books.apps[id];
-        let is_another = |queue| self.books.queues[queue].path != queue_path_of(&self.books, app);
+        let is_another = |queue| self.books.queues[queue].path != queue_path_of(&self.books, app, app.has_started());
         !app.groups.is_empty() && app.queue.is_some_and(is_another)
     }
 
@@ -284,9 +284,11 @@ fn path_said(spec: &GroupSpec) -> &str {
     spec.queue.as_deref().unwrap_or(DEFAULT_QUEUE)
 }
 
-/// The queue of an application, if it takes applications: of one in several namespaces it must take those of each.
-pub(in crate::core) fn queue_of(books: &Books, id: AppId) -> Result<QueueId, RejectReason> {
-    let (app, named) = (&books.apps[id], named_queue(books, &books.apps[id]));
+/// The queue of an application, if it takes applications: of one in several namespaces it must take those of each. `started`: it goes
+/// on with its life.
+pub(in crate::core) fn queue_of(books: &Books, id: AppId, started: bool) -> Result<QueueId, RejectReason> {
+    let app = &books.apps[id];
+    let named = named_queue(books, app, started);
     let mut namespaces = books.namespaces_of(app);
     let first = books.queue_of_work(namespaces.next().unwrap_or(&app.key.namespace), named.as_ref())?;
     let path = &books.queues[first].path;
@@ -295,23 +297,24 @@ pub(in crate::core) fn queue_of(books: &Books, id: AppId) -> Result<QueueId, Rej
 
 /// The same; what has started goes on in a queue that takes nothing new.
 fn queue_for(books: &Books, id: AppId, goes_on: bool) -> Result<QueueId, RejectReason> {
-    let found = queue_of(books, id);
+    let (app, started) = (&books.apps[id], books.apps[id].has_started());
+    let found = queue_of(books, id, started);
     let takes_nothing_new = matches!(found, Err(RejectReason::QueueStopped(_) | RejectReason::QueueDraining(_)));
-    let known = || books.queues.find(&queue_path_of(books, &books.apps[id]));
+    let known = || books.queues.find(&queue_path_of(books, app, started));
     if takes_nothing_new && goes_on { known().map_or(found, Ok) } else { found }
 }
 
-/// The path of the queue of an application: of one in several namespaces that names none, the one of the first.
-pub(in crate::core) fn queue_path_of(books: &Books, app: &App) -> Text {
+/// The path of the queue of an application: of one in several namespaces that names none, the one of the first. `started` as above.
+pub(in crate::core) fn queue_path_of(books: &Books, app: &App, started: bool) -> Text {
     let home = books.namespaces_of(app).next().unwrap_or(&app.key.namespace);
-    books.path_of_work(home, named_queue(books, app).as_ref())
+    books.path_of_work(home, named_queue(books, app, started).as_ref())
 }
 
 /// The path of the queue that an application names: that of its TaskGroups, or where they name none of a pod of the gang that
-/// runs: a label of its namespace moves nobody who runs, also for a process that begins. Where nobody of it lives and others wait,
-/// the next life goes where the namespace is by then. Without TaskGroups: that of a pod that runs where it was bound, else of a pod
+/// runs: a label of its namespace moves nobody who runs, also for a process that begins. The next life goes where the namespace is by
+/// then, whoever is still on the way out of the last one. Without TaskGroups: that of a pod that runs where it was bound, else of a pod
 /// that names one; of several pods the first by name.
-fn named_queue(books: &Books, app: &App) -> Option<Text> {
+fn named_queue(books: &Books, app: &App, started: bool) -> Option<Text> {
     if app.groups.is_empty() {
         // Pods that run come first, so that the others go to the queue in which they run.
         let asks = app.asks.iter().map(|ask| &books.asks[*ask]).filter(|ask| ask.spec.queue.is_some());
@@ -323,8 +326,9 @@ fn named_queue(books: &Books, app: &App) -> Option<Text> {
         let of_groups = app.groups.iter().flat_map(|group| &books.groups[*group].asks);
         let asks = of_groups.chain(&app.asks).map(|ask| &books.asks[*ask]);
         // Who was bound alone before the task groups came says nothing of their queue.
-        let runs = |ask: &Ask| ask.is_active() && (app.pending == 0 || !ask.spec.terminating);
-        let of_gang = |ask: &&Ask| runs(ask) && ask.spec.mark.as_ref().is_some_and(|mark| mark.group.is_some());
+        let goes_on = |ask: &Ask| !books.is_of_an_earlier_life(ask) && (started || !ask.spec.terminating);
+        let is_of_gang = |ask: &Ask| ask.spec.mark.as_ref().is_some_and(|mark| mark.group.is_some());
+        let of_gang = |ask: &&Ask| ask.is_active() && is_of_gang(ask) && goes_on(ask);
         let first = asks.filter(of_gang).min_by_key(|ask| &ask.spec.key);
         first.and_then(|ask| ask.spec.mark.as_ref()).map(|mark| mark.queue.clone())
     })

@@ -80,11 +80,11 @@ impl Scheduler {
     /// `event`: as what it is found.
     pub(in crate::core) fn accept(&mut self, id: AppId, event: AppEvent) {
         let started = event != AppEvent::Accept;
-        let path = queue_path_of(&self.books, &self.books.apps[id]);
+        let path = queue_path_of(&self.books, &self.books.apps[id], started);
         let is_known = self.books.queues.find(&path).is_some();
         // A queue that is not defined comes here only with an application that runs already: its pods are charged to
         // the queue that they name.
-        let queue = queue_of(&self.books, id).unwrap_or_else(|_| self.books.queues.at(&path));
+        let queue = queue_of(&self.books, id, started).unwrap_or_else(|_| self.books.queues.at(&path));
         let submitter = submitter_of(&self.books, &self.books.apps[id]).cloned();
         let queue = self.books.queues.share(queue, submitter.as_ref());
         self.books.queues.retain(queue);
@@ -239,7 +239,7 @@ impl Scheduler {
     /// Whether an application of pods alone belongs into another queue than this one, or to another submitter.
     fn is_charged_elsewhere(&self, app: &App, queue: QueueId) -> bool {
         let queues = &self.books.queues;
-        queues[queue].path != queue_path_of(&self.books, app)
+        queues[queue].path != queue_path_of(&self.books, app, app.has_started())
             || queues.submitter(queue) != submitter_of(&self.books, app)
     }
 

@@ -51,8 +51,8 @@ impl Scheduler {
             Deadline::Placeholder => app.timed_out.is_none() && self.holds_by_placeholders(id),
             Deadline::Wait => {
                 // What is held one by one may also be left of a whole gang: of its seats one was lost before the start.
-                let has_begun = app.countdowns().of(what).is_some() || self.keeps_what_it_holds(app.gang);
-                app.state() == AppState::Accepted && has_begun && self.lacks_something(app.gang)
+                let has_begun = || app.countdowns().of(what).is_some() || self.keeps_what_it_holds(app.gang);
+                app.state() == AppState::Accepted && has_begun() && self.lacks_something(app.gang)
             }
             // One that is found after a restart, and of which nothing is left, is Running for a moment.
             Deadline::Completion => {

@@ -197,7 +197,8 @@ impl Scheduler {
                 let line = self.books.changes.lines.pop_first().expect("looked at just now");
                 self.line_up_head(&mut merge, line);
             }
-            // What is left of it has another first, or none. Where somebody is promised something, what was given counts, too.
+            // What is left of it has another first, or none. Where somebody is promised something, what was given counts, too. (Putting
+            // the line back has renewed its queue after that.)
             if !is_renewed {
                 merge.renew(&self.books.queues, queue);
             }

@@ -105,7 +105,7 @@ impl Queues {
     }
 
     /// Whether a queue, one above it or a limit there bounds how many applications there are.
-    pub fn counts_applications(&self, id: QueueId) -> bool {
+    pub fn limits_applications(&self, id: QueueId) -> bool {
         self.charged(id).any(|at| self.arena[at].spec.max_applications.is_some())
     }
 
