@@ -81,7 +81,13 @@ impl Process {
             uid.and_then(|uid| self.groups.get(uid)).is_some_and(|group| group.runs_as_it_was(lost.life, &lost.queue))
         };
         let is_there = self.group_uids.get(&own.key) == Some(&lost.of) && own.gang.iter().all(stays);
-        let is_settled = |(key, pod): (&Key, &PodSeen)| !self.is_of(key, pod, &lost.of) || lost.leaves_alone(pod);
+        // Whose seat is beyond those that there are by now takes the next one that is lost.
+        let is_beyond = |pod: &PodSeen| {
+            let group = pod.life_of.as_ref().and_then(|of| self.groups.get(of));
+            pod.seat.is_some() && group.is_some_and(|group| group.min <= pod.seat)
+        };
+        let is_settled =
+            |(key, pod): (&Key, &PodSeen)| !self.is_of(key, pod, &lost.of) || lost.leaves_alone(pod) && !is_beyond(pod);
         self.now_ms < lost.until_ms && is_there && own.min > Some(lost.seat) && self.pods.iter().all(is_settled)
     }
 
