@@ -4,10 +4,11 @@
 //! be known what the process made of it. So nothing is claimed
 //! - for placeholders and pods outside task groups, nor for members that were beyond the seats, were refused by their node, or
 //!   may be of a life that is over;
-//! - for a gang that had not been placed as a whole, of which a task group was edited or is gone, or whose status says that it
-//!   does not run or that it timed out; nor while a pod of it waits, or when one came since (it may have taken the seat, and
-//!   with it another one's room, or begun another life with all of them), nor where one ran or has succeeded beyond the seats
-//!   (it takes the next seat that is lost), or has succeeded and is gone (of whom nobody knows which seat it had);
+//! - for a gang that had not been placed as a whole, of which a task group was edited or is gone, or the PodGroup of which it
+//!   was made, or whose status says that it does not run or that it timed out; nor while a pod of it waits, or when one came
+//!   since (it may have taken the seat, and with it another one's room, or begun another life with all of them), nor where one
+//!   ran or has succeeded beyond the seats (it takes the next seat that is lost), or has succeeded and is gone (of whom nobody
+//!   knows which seat it had);
 //! - on a node that had given more than it has, or that changed since, or where somebody else put something since: what is
 //!   kept there may have been moved;
 //! - beyond the first hold: that one who comes renews it for the others is not asked;
@@ -78,7 +79,8 @@ impl Process {
         let Some(own) = self.groups.get(&lost.of) else { return false };
         let stays = |key: &Key| {
             let uid = self.group_uids.get(key).filter(|uid| !self.some_went_well(uid));
-            uid.and_then(|uid| self.groups.get(uid)).is_some_and(|group| group.runs_as_it_was(lost.life, &lost.queue))
+            let runs = |group: &GroupSeen| group.runs_as_it_was(lost.life, &lost.queue) && !self.is_orphaned(group);
+            uid.and_then(|uid| self.groups.get(uid)).is_some_and(runs)
         };
         let is_there = self.group_uids.get(&own.key) == Some(&lost.of) && own.gang.iter().all(stays);
         // Whose seat is beyond those that there are by now takes the next one that is lost.

@@ -82,6 +82,11 @@ impl Process {
         })
     }
 
+    /// Whether the PodGroup is gone of which a TaskGroup was made: that counts as gone from then on.
+    pub(super) fn is_orphaned(&self, group: &GroupSeen) -> bool {
+        group.last.as_ref().is_some_and(|last| made_of(last).is_some()) && self.origin_of(group).is_none()
+    }
+
     /// The PodGroup of which a TaskGroup was made, as it is known.
     fn origin_of(&self, group: &GroupSeen) -> Option<&PodGroupSeen> {
         let (kind, uid) = made_of(group.last.as_ref()?)?;

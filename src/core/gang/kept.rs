@@ -113,16 +113,24 @@ impl Scheduler {
         }
     }
 
-    /// Seats kept on a node that is gone, or that does not take their pods any more, are kept elsewhere if there is room.
+    /// Seats kept on a node that is gone, or that does not take their pods any more, are kept elsewhere if there is room; so are
+    /// those for which others left no quota.
     pub(super) fn check_kept(&mut self) {
         let doubtful = std::mem::take(&mut self.books.due.kept);
         let doubtful =
             doubtful.into_iter().filter(|id| self.books.kept.get(*id).is_some_and(|kept| kept.charge.is_some()));
         for id in self.in_order(doubtful.collect::<Vec<_>>().into_iter()) {
-            if !self.planner.kept_may_stay(&self.books, id) {
+            if !(self.planner.kept_may_stay(&self.books, id) && self.has_quota_for(id)) {
                 self.books.unhouse(id);
             }
         }
+    }
+
+    /// Whether what is reserved in a queue for a kept seat is within the limits there, beside all that is used.
+    fn has_quota_for(&self, id: KeptId) -> bool {
+        let charge = self.books.kept[id].charge.as_ref();
+        let reserved = charge.and_then(|charge| Some((charge.queue?, &charge.in_queue)));
+        reserved.is_none_or(|(queue, reserved)| !self.books.queues.is_overdrawn(queue, reserved))
     }
 
     /// Looks for nodes for kept seats that have none, before anything else of their queues is placed.

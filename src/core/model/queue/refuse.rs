@@ -2,7 +2,7 @@
 
 use super::{First, Keep, Kept, Queues, QuotaExcess, sum};
 use crate::core::base::ids::{QueueId, Text};
-use crate::core::base::resources::Totals;
+use crate::core::base::resources::{Resources, Totals};
 use crate::core::event::Submitter;
 use crate::core::model::ask::Rank;
 use crate::core::model::claims::Before;
@@ -30,6 +30,14 @@ impl Queues {
     /// Why `asked` does not fit now, beside what is used.
     pub fn refuses(&self, id: QueueId, asked: &Totals) -> Option<QuotaExcess> {
         self.charged(id).find_map(|at| self.refusal(at, &self.arena[at].allocated, asked))
+    }
+
+    /// Whether more is used of one of these resources than a limit allows: of a queue, one above it, or a user or group.
+    pub fn is_overdrawn(&self, id: QueueId, of: &Resources) -> bool {
+        self.charged(id).any(|at| {
+            let queue = &self.arena[at];
+            queue.spec.max.iter().any(|(name, max)| of.get(name) > 0 && queue.allocated.get(name) > max)
+        })
     }
 
     /// Why `asked` does not fit now beside what gangs before `rank` claim, although it fits beside what is used.
