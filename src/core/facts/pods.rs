@@ -264,7 +264,15 @@ impl Books {
         let already = self.asks[id].charge.as_ref().map(|charge| charge.node);
         let queue = if already == Some(node) { None } else { self.queue_charged(id) };
         self.confirm(id, node, queue);
+        queue.into_iter().for_each(|queue| self.doubt_quota_of_kept(queue, id));
         self.look_for_seat(id);
+    }
+
+    /// Somebody else bound a pod to a node: a process that knows nothing of what is kept may have taken the quota of that.
+    fn doubt_quota_of_kept(&mut self, queue: QueueId, id: AskId) {
+        if self.kept.len() > 0 && self.queues.is_overdrawn(queue, self.request(id)) {
+            self.due.beyond_quota.extend(self.kept.iter().map(|(id, _)| id));
+        }
     }
 
     /// Notes a pod that may have a seat, or may show that its gang has started.

@@ -114,16 +114,26 @@ impl Scheduler {
     }
 
     /// Seats kept on a node that is gone, or that does not take their pods any more, are kept elsewhere if there is room; so are
-    /// those for which others left no quota.
+    /// those for which others left no quota, once there is some.
     pub(super) fn check_kept(&mut self) {
-        let doubtful = std::mem::take(&mut self.books.due.kept);
-        let doubtful =
-            doubtful.into_iter().filter(|id| self.books.kept.get(*id).is_some_and(|kept| kept.charge.is_some()));
-        for id in self.in_order(doubtful.collect::<Vec<_>>().into_iter()) {
-            if !(self.planner.kept_may_stay(&self.books, id) && self.has_quota_for(id)) {
+        let kept = std::mem::take(&mut self.books.due.kept);
+        let beyond_quota = std::mem::take(&mut self.books.due.beyond_quota);
+        for id in self.still_kept(kept) {
+            if !self.planner.kept_may_stay(&self.books, id) {
                 self.books.unhouse(id);
             }
         }
+        for id in self.still_kept(beyond_quota) {
+            if !self.has_quota_for(id) {
+                self.books.unhouse(id);
+            }
+        }
+    }
+
+    /// Those of these for which something is reserved still, in their order.
+    fn still_kept(&self, ids: BTreeSet<KeptId>) -> Vec<KeptId> {
+        let is_there = |id: &KeptId| self.books.kept.get(*id).is_some_and(|kept| kept.charge.is_some());
+        self.in_order(ids.into_iter().filter(is_there))
     }
 
     /// Whether what is reserved in a queue for a kept seat is within the limits there, beside all that is used.

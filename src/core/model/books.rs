@@ -415,11 +415,6 @@ impl Books {
             // Another scheduler does not know what is kept there.
             self.due.kept.extend(self.kept_on.get(&new.node).into_iter().flatten());
         }
-        let is_overdrawn = |new: &Charge| new.queue.is_some_and(|queue| self.queues.is_overdrawn(queue, &new.in_queue));
-        if self.kept.len() > 0 && charge.as_ref().is_some_and(is_overdrawn) {
-            // Nor does another process of ours, which has filled the quota with somebody else.
-            self.due.kept.extend(self.kept.iter().map(|(id, _)| id));
-        }
         let old = std::mem::replace(&mut ask.charge, charge);
         let queues = [&old, &ask.charge].map(|charge| charge.as_ref().and_then(|charge| charge.queue));
         let (app, now) = (ask.app, ask.charge.clone());

@@ -31,6 +31,8 @@ pub struct Due {
     pub joined: BTreeSet<AppId>,
     /// Kept seats whose nodes may not take them.
     pub kept: BTreeSet<KeptId>,
+    /// Kept seats for which others may have left no quota.
+    pub beyond_quota: BTreeSet<KeptId>,
     /// Nodes whose objects went.
     pub lost: BTreeSet<NodeId>,
     /// Nodes that take less than they did: what was decided for them may not hold.
@@ -77,7 +79,7 @@ impl Due {
     }
 
     /// How much each set holds.
-    pub(super) fn sizes(&self) -> [(&'static str, usize); 16] {
+    pub(super) fn sizes(&self) -> [(&'static str, usize); 17] {
         let Self {
             freed,
             verdicts,
@@ -88,6 +90,7 @@ impl Due {
             regroup,
             joined,
             kept,
+            beyond_quota,
             lost,
             shrunk,
             doubted,
@@ -106,6 +109,7 @@ impl Due {
             ("applications known otherwise", regroup.len()),
             ("applications that pods came to", joined.len()),
             ("kept seats in doubt", kept.len()),
+            ("kept seats beyond the quota", beyond_quota.len()),
             ("nodes that went", lost.len()),
             ("nodes that shrank", shrunk.len()),
             ("Bindings in doubt", doubted.len()),
