@@ -87,6 +87,12 @@ impl Served {
         }
     }
 
+    /// Whose words of a gang a pod says though it is not ours, so that nothing comes of them; for people.
+    pub fn unheard(&self, pod: &Pod) -> Option<&'static str> {
+        let says = || in_other_words(pod, self.dialects.iter().copied(), self.wait_timeout_seconds);
+        if self.owns(pod) { None } else { says().filter(Spoken::names_gang).map(|spoken| spoken.system) }
+    }
+
     /// Whether a pod is ours.
     pub fn owns(&self, pod: &Pod) -> bool {
         // The API server sets the name of the default scheduler where there is none.

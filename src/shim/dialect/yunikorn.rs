@@ -11,7 +11,9 @@ use super::{Spoken, Warnings, annotation, hashed, label};
 use crate::api::names;
 use crate::api::task_group::Style;
 use crate::core::base::ids::Text;
+use crate::core::model::countdown::Deadline;
 use crate::core::reason::SpecError;
+use crate::shim::group_check::range_of;
 use crate::shim::spec_errors::Errors;
 use crate::shim::{escape, syntax};
 
@@ -138,14 +140,15 @@ impl Parameters {
     /// What YuniKorn does not understand it leaves out, and takes the default for a wrong value; so do we, and say so.
     fn read(text: &str, warnings: &mut Warnings) -> Self {
         let mut parameters = Self::default();
+        let (least, most) = range_of(Deadline::Placeholder);
         let mut warn = |token: &str, why: &str| {
             warnings.add(|| format!("{PARAMETERS}: {token:?} {why}"));
         };
         for token in text.split_whitespace() {
             match token.split_once('=') {
                 Some(("placeholderTimeoutInSeconds", seconds)) => match seconds.parse::<u32>() {
-                    Ok(seconds @ 1..) => parameters.timeout_seconds = Some(seconds),
-                    Ok(0) | Err(_) => warn(token, "is no time: the default is taken, 900"),
+                    Ok(seconds) if (least..=most).contains(&seconds) => parameters.timeout_seconds = Some(seconds),
+                    Ok(_) | Err(_) => warn(token, "is no time of 1 s to 365 days: the default is taken, 900"),
                 },
                 Some(("gangSchedulingStyle", "Soft")) => parameters.style = Style::Soft,
                 Some(("gangSchedulingStyle", "Hard")) => parameters.style = Style::Hard,

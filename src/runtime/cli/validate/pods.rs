@@ -26,6 +26,8 @@ pub(super) struct Pods<'a> {
     /// How many there are at a time.
     pub(super) count: u32,
     pub(super) spoken: Option<Spoken>,
+    /// Whose words they say of a gang, where they are another scheduler's.
+    unheard: Option<&'static str>,
     pub(super) ask: AskSpec,
 }
 
@@ -57,8 +59,8 @@ impl<'a> Pods<'a> {
         pod.metadata.namespace = Some(arrival.key.namespace.to_string());
         pod.metadata.name = Some(arrival.key.name.to_string());
         let spoken = served.spoken(&pod);
-        let ask = ask_spec(&pod, served, spoken.as_ref());
-        Some(Self { site, prefix, pod, count, spoken, ask })
+        let (unheard, ask) = (served.unheard(&pod), ask_spec(&pod, served, spoken.as_ref()));
+        Some(Self { site, prefix, pod, count, spoken, unheard, ask })
     }
 
     /// The task group that they are members of.
@@ -113,12 +115,21 @@ impl<'a> Pods<'a> {
         }
     }
 
-    /// A member that names another scheduler.
+    /// One of a gang that names another scheduler.
     fn stranger(&self) -> Option<Finding> {
-        let group = label(&self.pod, names::TASK_GROUP).filter(|_| self.ask.role == Role::Foreign)?;
+        let group = label(&self.pod, names::TASK_GROUP).filter(|_| self.ask.role == Role::Foreign);
+        let what = match (group, self.unheard) {
+            (Some(group), _) => format!("it does not join TaskGroup {group}"),
+            (None, Some(system)) => {
+                format!(
+                    "what it says in the words of {system} is not looked at (--scheduler-name says which names are served)"
+                )
+            }
+            (None, None) => return None,
+        };
         let scheduler = self.pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref());
         let said = scheduler.map_or("missing".to_owned(), |name| format!("{name:?}"));
-        let message = format!("{said}, so it does not join TaskGroup {group}");
+        let message = format!("{said}, so {what}");
         Some(self.finding(Severity::Warning, "spec.schedulerName", message))
     }
 

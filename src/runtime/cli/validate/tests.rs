@@ -255,6 +255,10 @@ fn what_may_be_meant_of_pods_is_warned_of() {
     for (objects, said) in [
         (vec![job("j", 1, MEMBER, OURS)], "TaskGroup default/g is not in the files"),
         (vec![job("j", 1, MEMBER, "containers: []")], "spec.template.spec.schedulerName: missing, so it does not join"),
+        (
+            vec![job("j", 1, "annotations: {yunikorn.apache.org/task-group-name: w}", "schedulerName: yunikorn")],
+            "warning: Job j: spec.template.spec.schedulerName: \"yunikorn\", so what it says in the words of YuniKorn",
+        ),
         (vec![job("j", 1, "labels: {gangline.dev/queue: root.x}", OURS)], "queue root.x is not in the files"),
         (
             vec![job("j", 1, "labels: {gangline.dev/que: root.x}", OURS)],

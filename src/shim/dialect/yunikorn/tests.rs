@@ -304,6 +304,7 @@ fn what_yunikorn_overlooks_is_overlooked_and_told() {
         ("placeholderTimeoutInSeconds=x gangSchedulingStyle=Hard other", Style::Hard, None, 2),
         ("placeholderTimeoutInSeconds=0", Style::Soft, None, 1),
         ("placeholderTimeoutInSeconds=99999999999", Style::Soft, None, 1),
+        ("placeholderTimeoutInSeconds=31536001", Style::Soft, None, 1),
         ("placeholderTimeoutInSeconds=7", Style::Soft, Some(7), 0),
     ] {
         let mut told = Warnings::default();
