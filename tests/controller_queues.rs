@@ -134,13 +134,17 @@ fn a_queue_that_was_never_right_leaves_nothing() {
 #[test]
 fn the_queue_above_tells_of_those_of_namespaces() {
     const QUOTA: &str = "yunikorn.apache.org/namespace.quota";
+    const PROMISE: &str = "yunikorn.apache.org/namespace.guaranteed";
     let mut driven = Driven::speaking(&[Dialect::YuniKorn]);
     driven.list(&[(Kind::Node, &node("n1"))]);
     let spec = json!({"parent": "root", "namespaceSelector": {"matchExpressions": [{"key": "team", "operator": "Exists"}]},
                       "childTemplate": {"max": {"cpu": "1"}, "maxApplications": 5}});
     driven.upsert(Kind::Queue, &json!({"metadata": {"name": "root.teams", "generation": 1}, "spec": spec}));
     driven.upsert(Kind::TaskGroup, &group(&json!({"minMember": 2, "placeholderFor": "all"})));
-    let namespace = |annotation: &str| json!({"metadata": {"name": "ns", "labels": {"team": "a"}, "annotations": {QUOTA: annotation}}});
+    let namespace = |quota: &str| {
+        let annotations = json!({QUOTA: quota, PROMISE: "{\"cpu\": \"4\"}"});
+        json!({"metadata": {"name": "ns", "labels": {"team": "a"}, "annotations": annotations}})
+    };
     driven.upsert(Kind::Namespace, &namespace("{\"cpu\": \"8\"}"));
     let (mut leaf, mut labels, mut queue) = (Value::Null, BTreeSet::new(), String::new());
     let mut play = |driven: &mut Driven| {
@@ -173,6 +177,7 @@ fn the_queue_above_tells_of_those_of_namespaces() {
     };
     let told = play(&mut driven);
     let expected = json!({"name": "root.teams.ns", "max": {"cpu": "8"}, "maxApplications": 5,
+                          "guaranteed": {"cpu": "4"}, "guaranteedShare": 50, "headroom": {"cpu": "6"},
                           "allocated": {"cpu": "2", "pods": "2"}, "applications": {"Accepted": 1}});
     assert_eq!(told, expected);
     driven.upsert(Kind::Namespace, &namespace("8"));

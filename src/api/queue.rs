@@ -383,10 +383,25 @@ pub struct LeafStatus {
     /// How many applications of it may hold or use resources at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_applications: Option<u32>,
+    /// What it is promised.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::leaf_amounts)]
+    pub guaranteed: BTreeMap<String, Quantity>,
+    /// How much of that it uses, in percent: of the resource of which it uses most.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 0))]
+    pub guaranteed_share: Option<i64>,
     /// What pods of it use, placeholders and kept seats included; of more than 16 resources the first.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(transform = schema::leaf_amounts)]
     pub allocated: BTreeMap<String, Quantity>,
+    /// The first gang that waits in it, for quota or for nodes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub first_in_line: Option<FirstInLine>,
+    /// What may still be used of each resource that is limited here or above; of more than 16 the first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(transform = schema::leaf_amounts)]
+    pub headroom: BTreeMap<String, Quantity>,
     /// Number of its applications by state.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("maxProperties" = 16))]

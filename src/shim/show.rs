@@ -22,7 +22,7 @@ use crate::core::model::countdown::Deadline;
 use crate::core::model::lifecycle::AppState;
 use crate::core::model::queue::share::Whose;
 use crate::core::reason::{SpecError, without_numbers};
-use crate::core::show::queues::{LeafReport, LimitedReport, QueueReport};
+use crate::core::show::queues::{FirstReport, LeafReport, LimitedReport, QueueReport};
 use crate::core::show::report::GroupReport;
 use crate::core::time::Wall;
 
@@ -274,24 +274,31 @@ pub fn queue_status(
     old: &QueueStatus,
     now: Wall,
 ) -> QueueStatus {
-    let headroom = report.headroom.iter();
     QueueStatus {
         observed_generation: generation,
         allocated: quantities(&report.allocated),
         pending: quantities(&report.pending),
-        guaranteed_share: report.share.map(|share| i64::try_from(share).unwrap_or(i64::MAX)),
-        first_in_line: report.first.as_ref().map(|first| FirstInLine {
-            application: first.application.to_string(),
-            since: time(first.since),
-            holds: first.holds,
-        }),
-        headroom: headroom.map(|(name, left)| (name.to_string(), Quantity(Amount(name, *left).to_string()))).collect(),
+        guaranteed_share: report.share.map(percent),
+        first_in_line: report.first.as_ref().map(first_in_line),
+        headroom: left(&report.headroom).collect(),
         applications: by_state(&report.applications),
         limited: report.limited.iter().take(LEAVES_MAX).map(limited_status).collect(),
         leaves: report.leaves.iter().take(LEAVES_MAX).map(leaf_status).collect(),
         leaves_left_out: u32::try_from(report.leaves.len().saturating_sub(LEAVES_MAX)).ok().filter(|more| *more > 0),
         conditions: queue_conditions(problems, (generation, keeps_earlier), old, now),
     }
+}
+
+fn left(headroom: &[(Text, i128)]) -> impl Iterator<Item = (String, Quantity)> {
+    headroom.iter().map(|(name, left)| (name.to_string(), Quantity(Amount(name, *left).to_string())))
+}
+
+fn percent(share: u128) -> i64 {
+    i64::try_from(share).unwrap_or(i64::MAX)
+}
+
+fn first_in_line(first: &FirstReport) -> FirstInLine {
+    FirstInLine { application: first.application.to_string(), since: time(first.since), holds: first.holds }
 }
 
 fn by_state(applications: &[(AppState, u32)]) -> BTreeMap<String, u32> {
@@ -325,7 +332,11 @@ fn leaf_status(leaf: &LeafReport) -> LeafStatus {
         name: leaf.path.to_string(),
         max: written(&leaf.max),
         max_applications: leaf.max_applications,
+        guaranteed: written(&leaf.guaranteed),
+        guaranteed_share: leaf.share.map(percent),
         allocated: allocated.collect(),
+        first_in_line: leaf.first.as_ref().map(first_in_line),
+        headroom: left(&leaf.headroom).take(LEAF_AMOUNTS_MAX).collect(),
         applications: by_state(&leaf.applications),
         problem: (!problems.is_empty()).then(|| escape::bounded(&problems.join("; "), MAX_MESSAGE - 1).to_string()),
     }

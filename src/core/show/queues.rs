@@ -43,8 +43,16 @@ pub struct LeafReport {
     pub max: Limit,
     /// How many applications may be past the gate at once.
     pub max_applications: Option<u32>,
+    /// What it is promised.
+    pub guaranteed: Limit,
+    /// How much of that it uses, in percent; `None` without a promise.
+    pub share: Option<u128>,
     /// Used by it and all below it.
     pub allocated: Totals,
+    /// Who is first in line in it.
+    pub first: Option<FirstReport>,
+    /// What is left of each resource limited here or above.
+    pub headroom: Vec<(Text, i128)>,
     /// Applications by state.
     pub applications: Vec<(AppState, u32)>,
     /// What is wrong with what its namespace says of it.
@@ -106,17 +114,21 @@ impl Scheduler {
     }
     /// The queues directly below one that no object defines: those that are in use, or of whose namespace something is wrong.
     fn leaves(&self, above: QueueId) -> Vec<LeafReport> {
-        let below = self.books.queues.iter().map(|(_, queue)| queue).filter(|queue| queue.parent == Some(above));
-        let is_shown = |queue: &&Queue| {
+        let below = self.books.queues.iter().filter(|(_, queue)| queue.parent == Some(above));
+        let is_shown = |(_, queue): &(QueueId, &Queue)| {
             let is_used = !queue.allocated.is_nothing() || queue.applications.iter().any(|count| *count > 0);
             !queue.has_object() && (is_used || !self.errors_of(queue).is_empty())
         };
-        let leaves = below.filter(is_shown).map(|queue| LeafReport {
+        let leaves = below.filter(is_shown).map(|(id, queue)| LeafReport {
             path: queue.path.clone(),
             drains: !queue.defined,
             max: queue.spec.max.clone(),
             max_applications: queue.spec.max_applications,
+            guaranteed: queue.spec.guaranteed.clone(),
+            share: queue.share().map(Share::percent),
             allocated: queue.allocated.clone(),
+            first: self.heads.report(id),
+            headroom: self.books.queues.headroom(id),
             applications: counted(queue),
             errors: self.errors_of(queue).to_vec(),
         });

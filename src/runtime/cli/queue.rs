@@ -135,7 +135,18 @@ fn leaves(above: &Found<Queue>) -> Vec<Node> {
 
 impl From<LeafStatus> for Node {
     fn from(leaf: LeafStatus) -> Self {
-        let LeafStatus { name, max, max_applications, allocated, applications, problem } = leaf;
+        let LeafStatus {
+            name,
+            max,
+            max_applications,
+            guaranteed,
+            guaranteed_share,
+            allocated,
+            first_in_line,
+            headroom,
+            applications,
+            problem,
+        } = leaf;
         Self {
             name,
             dynamic: true,
@@ -143,6 +154,10 @@ impl From<LeafStatus> for Node {
             allocated,
             max,
             max_applications,
+            guaranteed,
+            guaranteed_share,
+            first_in_line,
+            headroom,
             applications,
             problem,
             ..Self::default()
@@ -347,6 +362,8 @@ root cpu 4 cpu 8 (50% used) cpu 10, memory 20Gi cpu 6, memory 20Gi 1 Accepted, 2
         let status = serde_json::json!({"leavesLeftOut": 3, "leaves": [
             {"name": "root.teams.b", "problem": "yunikorn.apache.org/namespace.maxApps: must be a number"},
             {"name": "root.teams.a", "max": {"cpu": "4"}, "maxApplications": 2, "allocated": {"cpu": "1"},
+                "guaranteed": {"cpu": "2"}, "guaranteedShare": 50, "headroom": {"cpu": "3"},
+                "firstInLine": {"application": "a/train", "since": "2026-01-01T00:00:00Z", "holds": false},
                 "applications": {"Running": 1}},
             {"name": "root.teams.c", "allocated": {"cpu": "9"}},
         ]});
@@ -367,7 +384,15 @@ root cpu 4 cpu 8 (50% used) cpu 10, memory 20Gi cpu 6, memory 20Gi 1 Accepted, 2
         assert_eq!(rows, expected);
         let shown = render(&nodes.iter().collect::<Vec<_>>(), TableOutput::Wide, false);
         let row = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap_or_default().to_owned();
-        assert!(row("root.teams.a (dynamic)").contains("cpu 4"), "{shown}");
+        let own: Vec<_> = row("root.teams.a (dynamic)")
+            .split("  ")
+            .map(str::trim)
+            .filter(|cell| !cell.is_empty())
+            .map(str::to_owned)
+            .collect();
+        let first = "a/train since 2026-01-01T00:00:00Z";
+        assert_eq!(own[1..5], ["cpu 1", "cpu 2 (50% used)", "cpu 4", "cpu 3"], "{shown}");
+        assert_eq!(own[own.len() - 3..], ["1 Running", first, "-"], "{shown}");
         assert!(row("root.teams.b (dynamic)").ends_with("must be a number"), "{shown}");
         assert!(row("root.teams.… (dynamic)").ends_with("3 more are in use"), "{shown}");
     }
