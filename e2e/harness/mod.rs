@@ -25,6 +25,16 @@ pub(crate) fn image() -> Option<PathBuf> {
     std::env::var_os(IMAGE).map(PathBuf::from)
 }
 
+/// What nodes have that run containers: this image, and that of placeholders, which is packed beside it.
+fn images() -> Vec<PathBuf> {
+    let of_both = |image: PathBuf| {
+        let name = image.file_name().map(|name| name.to_string_lossy().replacen("gangline-", "gangline-pause-", 1));
+        let pause = image.with_file_name(name.unwrap_or_default());
+        [image, pause]
+    };
+    image().into_iter().flat_map(of_both).collect()
+}
+
 /// What a test runs on.
 #[derive(Clone, Debug)]
 pub(crate) enum Needs {

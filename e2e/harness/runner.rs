@@ -13,7 +13,7 @@ use tokio::sync::OnceCell;
 use super::cluster::Cluster;
 use super::context::Context;
 use super::report;
-use super::{Body, IMAGE, Needs, Test, image};
+use super::{Body, IMAGE, Needs, Test, image, images};
 use crate::support::components::Options;
 use crate::support::error::{During, Result};
 use crate::support::tools::Program;
@@ -164,8 +164,7 @@ impl Suite {
             Needs::RealNodes(options) => match &self.existing {
                 Some(kubeconfig) => Arc::new(Cluster::existing(kubeconfig).await?),
                 None => {
-                    let images = image().into_iter().collect();
-                    Arc::new(Cluster::own(Options { images, ..options.clone() }).await?)
+                    Arc::new(Cluster::own(Options { images: images(), ..options.clone() }).await?)
                 }
             },
             Needs::OwnControlPlane(options) => Arc::new(Cluster::own(options.clone()).await?),

@@ -13,7 +13,7 @@ use kube::api::DeleteParams;
 use serde_json::{Value, json};
 
 use super::{codes, container, ended, gang, state};
-use crate::breakage::{MEMBERS as OF_GANG, in_the_middle_of_gangs};
+use crate::breakage::{MEMBERS as OF_GANG, in_the_middle_of_gangs, none_bound_twice};
 use crate::harness::Context;
 use crate::harness::context::{SLOT, merge, node, phase};
 use crate::harness::words::{PLACEHOLDERS, status};
@@ -93,7 +93,9 @@ pub(super) async fn containers(t: &mut Context) -> Result<()> {
     for number in 0..3 {
         t.pods().wait_gone(&format!("stays-{number}")).await?;
     }
-    unpullable(t).await
+    unpullable(t).await?;
+    // On a cluster of somebody else's the nodes have no image of ours.
+    if t.real_nodes().is_ok() { with_our_pause(t).await } else { Ok(()) }
 }
 
 /// Waits until a TaskGroup says that three failed, and how.
@@ -163,6 +165,18 @@ async fn unpullable(t: &Context) -> Result<()> {
     t.wait_no_placeholders().await
 }
 
+/// Placeholders run the image that is built beside the program's.
+async fn with_our_pause(t: &Context) -> Result<()> {
+    upgrade(t, concat!("config.placeholderImage=gangline-pause:", env!("CARGO_PKG_VERSION"))).await?;
+    t.group("paused", 3, "10m", json!({"placeholderFor": "all"})).await?;
+    t.wait_placeholders("run", 3, |pod| phase(pod) == "Running").await?;
+    for number in 0..3 {
+        t.member("paused", number, "10m", json!({})).await?;
+    }
+    t.wait_running("paused", 3).await?;
+    t.wait_no_placeholders().await
+}
+
 /// Where the Lease is that says who leads.
 pub(super) fn leases(t: &Context) -> Objects<Lease> {
     Objects::of(&t.client, "kube-system")
@@ -192,6 +206,10 @@ pub(super) async fn replicas_come_and_go(t: &mut Context) -> Result<()> {
     .await?;
     in_the_middle_of_gangs(t, "upgraded", "10m", upgrade(t, "config.log.level=debug")).await?;
     t.wait_no_placeholders().await?;
+    if t.plane().is_ok() {
+        // On a cluster of somebody else's nobody can read the log of the API server.
+        none_bound_twice(t)?;
+    }
 
     // A gang that holds its seats when all of it goes.
     t.group("held", OF_GANG, "10m", json!({"placeholderFor": "all"})).await?;

@@ -212,6 +212,7 @@ const REFUSED: &[&str] = &[
     "podDisruptionBudget.minAvailable=51%",
     "podDisruptionBudget.minAvailable=some",
     "serviceMonitor.enabled=true,service.create=false",
+    "serviceMonitor.enabled=true,config.http.tls=never",
     "serviceMonitor.scheme=ftp",
     "networkPolicy.apiServer.port=443",
     "networkPolicy.apiServer.cidrs={nowhere}",

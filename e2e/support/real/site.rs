@@ -150,7 +150,8 @@ impl Site {
         self.left()
     }
 
-    /// What there is of its name. Mounts are there if a node's did not stay its own.
+    /// What there is of its name. Mounts are there if a node's did not stay its own. Namespaces have no names here, and are gone with
+    /// the last process in them and the last mount of them.
     pub fn left(&self) -> Vec<String> {
         let mut left: Vec<String> = self.processes().iter().map(|pid| format!("process {pid}")).collect();
         left.extend(self.links().into_iter().map(|link| format!("interface {link}")));
