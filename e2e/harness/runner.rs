@@ -163,9 +163,7 @@ impl Suite {
             Needs::Shared | Needs::Nodes(_) => self.shared().await?,
             Needs::RealNodes(options) => match &self.existing {
                 Some(kubeconfig) => Arc::new(Cluster::existing(kubeconfig).await?),
-                None => {
-                    Arc::new(Cluster::own(Options { images: images(), ..options.clone() }).await?)
-                }
+                None => Arc::new(Cluster::own(Options { images: images(), ..options.clone() }).await?),
             },
             Needs::OwnControlPlane(options) => Arc::new(Cluster::own(options.clone()).await?),
         };
