@@ -199,6 +199,9 @@ fn it_is_made_anew_as_long_as_a_pod_declares_it() {
     driven.upsert(Kind::Pod, &ended);
     groups.iter().for_each(|group| gone(&mut driven, group, Kind::TaskGroup));
     assert_eq!(declared(&run(&mut driven, 60)), BTreeSet::new(), "who ended declares nothing");
+    driven.upsert(Kind::Pod, &driver("driver-of-the-next-life"));
+    let names = groups.iter().filter_map(|group| group["metadata"]["name"].as_str().map(str::to_owned));
+    assert_eq!(declared(&run(&mut driven, 60)), names.collect(), "the same application, in its next life");
 }
 
 /// A conflict may be one with a quota: it is tried again.
