@@ -1,7 +1,7 @@
 //! `docs/spec-coverage.md` is what the tests say of themselves: which sentence of the design each shows. UPDATE=1 writes it
 //! anew.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 use std::fs;
 use std::path::Path;
@@ -57,6 +57,9 @@ const MODULES: &[(&str, &str)] = &[
     ("spec_yunikorn", "src/shim/dialect, src/controller/declare.rs"),
 ];
 
+/// Files with a test that shows a sentence of a seed; their other tests are not listed.
+const OTHERS: &[(&str, &str)] = &[("tidy", "src")];
+
 /// What is not as a seed has it, and why.
 const OTHERWISE: &str = "\
 | the seed says | here | why |
@@ -74,11 +77,24 @@ const OTHERWISE: &str = "\
 | each pod generates a placeholder, the first pod too | so with `placeholderFor: all`; by default members that exist take seats directly, and pods outside task groups always | 01, 1.3: no call for what need not be held |
 | the annotation `gang.scheduling.koordinator.sh/timeout` stays on a pod for ever | it is taken off when the gang goes on, since its TaskGroup was changed | 01, 1.7, ADR 42 |
 | a NonStrict gang accumulates quota pod by pod | its whole ask must fit the queue before any seat is held; only nodes are accumulated | ADR 39: a deadlock over quota has no use |
+| gangs are plugins of kube-scheduler, which asks them about one pod after the other (QueueSort, PreFilter, PostFilter, Permit, Un-reserve) | a scheduler of its own, which plans a gang as a whole | 02, 2.1 and 2.2: plan reads, commit writes; what these points are to bring about is shown test by test above |
+| `scheduleCycle` and `childrenScheduleRoundMap` count who was tried; `scheduleCycleValid` keeps the others from being tried | nothing is counted: all members are planned in one turn, and again when what failed has changed | 01, 1.3; ADR 18 |
+| pods of a Strict gang wait at Permit, each with the node that it has found, and the others are put back into the active queue | nobody waits with a node: all find nodes in one plan, or nothing is held | 01, 1.3: no hold and wait |
+| after a failover a gang of which any pod has been bound is satisfied | its start is completed first, before anything else; where that cannot be, it says `PartiallyLost` | 01, 1.6: that one member happened to be bound makes no gang whole |
+| nobody waits longer than 15 minutes (known issue) | `waitTimeoutSeconds` may be a year | nothing stands still meanwhile: a deadline is noted, and shown in the status (01, 1.7) |
+| a pod whose binding failed is rolled back | so after the start; until the start is complete its room is its own for the next try, and the others go on | 01, 1.3: others would take it, and the gang would run without that member |
+| a gang is as old as its PodGroup | as its TaskGroup, which is made when the first pod names the PodGroup | ADR 38: nothing is made of what other schedulers may place |
+| the examples write annotations as numbers and as a list | annotations are texts: `\"5\"`, and a list as JSON in one | an API server takes no others |
+| the same unit, smoke and end-to-end tests pass before and after the cache is merged into the scheduler | there was no second copy to begin with; what YuniKorn's own tests assert is looked at one by one, in `docs/yunikorn-behaviours.md` | 02, 2.2: a fact lives in one place |
+| messages between cache and scheduler go, those between shim and core stay | there are neither: facts go into one step, and decisions come out of it | ADR 1 |
+| each object of the merged scheduler has its lock, taken late, in one direction, and never while objects are iterated over; end-to-end tests are to find deadlocks | one owner, no lock, and no order of locks | ADR 3 |
+| the shim registers resource managers, and partitions that each have queues, applications and nodes | one cluster, one tree of queues | 01, 1.12: nothing in Kubernetes says the first |
+| with a node its allocations are removed | its pods stay charged to their queue until they are gone | 01, 1.5: a pod is there until the API server says otherwise, and only then is it replaced |
 ";
 
-/// A test, and the sentence that it shows.
+/// A test, and the sentences that it shows.
 struct Shown {
-    section: String,
+    sections: BTreeSet<String>,
     says: String,
     test: String,
 }
@@ -97,7 +113,7 @@ fn shown(text: &str) -> Vec<Shown> {
             if !says.starts_with("As above") {
                 section = section_of(&says);
             }
-            all.push(Shown { section: section.clone(), says, test: name.to_owned() });
+            all.push(Shown { sections: sections_of(&section, &says), says, test: name.to_owned() });
             (comment, is_test) = (Vec::new(), false);
         } else if !line.starts_with("#[") {
             (comment, is_test) = (Vec::new(), false);
@@ -120,35 +136,51 @@ fn section_of(says: &str) -> String {
     }
 }
 
-/// Sections in the order of their numbers.
-fn order(section: &str) -> Vec<u32> {
-    section.split([',', '.', ' ']).filter_map(|part| part.parse().ok()).collect()
+/// The section of its first sentence, and each seed that is named in a later one.
+fn sections_of(first: &str, says: &str) -> BTreeSet<String> {
+    let words: Vec<&str> = says.split(' ').collect();
+    let named = words.windows(2).filter(|pair| pair[0].eq_ignore_ascii_case("seed"));
+    let seeds = named.filter_map(|pair| pair[1].get(..3)).filter(|number| number.parse::<u16>().is_ok());
+    let mut sections: BTreeSet<String> = seeds.map(|number| format!("Seed {number}")).collect();
+    if !first.is_empty() || sections.is_empty() {
+        sections.insert(first.to_owned());
+    }
+    sections
+}
+
+/// The place of a section: seeds first, then the design by its numbers, and what names neither last.
+fn place(section: &str) -> (bool, bool, Vec<u32>, String) {
+    let numbers = section.split([',', '.', ' ']).filter_map(|part| part.parse().ok());
+    (section.is_empty(), !section.starts_with("Seed"), numbers.collect(), section.to_owned())
 }
 
 fn page() -> String {
-    let mut sections: BTreeMap<_, Vec<(String, Shown)>> = BTreeMap::new();
-    for (file, _) in MODULES {
+    let mut sections: BTreeMap<_, Vec<String>> = BTreeMap::new();
+    let mut count = 0;
+    for (file, _) in MODULES.iter().chain(OTHERS) {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{file}.rs"));
-        for shown in shown(&fs::read_to_string(&path).expect("it is there")) {
-            let place = (shown.section.is_empty(), order(&shown.section), shown.section.clone());
-            sections.entry(place).or_default().push(((*file).to_owned(), shown));
+        let is_listed = |shown: &Shown| MODULES.iter().any(|(of, _)| of == file) || !shown.sections.contains("");
+        for shown in shown(&fs::read_to_string(&path).expect("it is there")).into_iter().filter(is_listed) {
+            count += 1;
+            let row = format!("| {} | `{file}::{}` |", shown.says.replace('|', "\\|"), shown.test);
+            for section in &shown.sections {
+                sections.entry(place(section)).or_default().push(row.clone());
+            }
         }
     }
-    let count: usize = sections.values().map(Vec::len).sum();
     let mut page = format!(
         "# What the tests show\n\nGenerated from the comments of `tests/spec_*.rs` (UPDATE=1, `tests/coverage_page.rs`): the \
          sentence of the design that each of {count} tests shows, and the code that it is about. Scenarios, plays and the end to \
-         end tests show more of the same.\n\n| tests | code |\n|---|---|\n"
+         end tests show more of the same.\n\nA seed is a design of others from which this one was made: 000 and 001 are two \
+         versions of YuniKorn's for gangs, 002 is Koordinator's, 004 YuniKorn's for the removal of its cache. A test that names \
+         a seed beside the design is listed under both.\n\n| tests | code |\n|---|---|\n"
     );
-    for (file, module) in MODULES {
+    for (file, module) in MODULES.iter().chain(OTHERS) {
         writeln!(page, "| `tests/{file}.rs` | `{}` |", module.replace(", ", "`, `")).expect("it fits");
     }
-    for ((.., section), all) in &sections {
+    for ((.., section), rows) in &sections {
         let title = if section.is_empty() { "No sentence of its own" } else { section };
-        write!(page, "\n## {title}\n\n| says | test |\n|---|---|\n").expect("it fits");
-        for (file, Shown { says, test, .. }) in all {
-            writeln!(page, "| {} | `{file}::{test}` |", says.replace('|', "\\|")).expect("it fits");
-        }
+        write!(page, "\n## {title}\n\n| says | test |\n|---|---|\n{}\n", rows.join("\n")).expect("it fits");
     }
     write!(page, "\n## Not as a seed has it\n\n{OTHERWISE}").expect("it fits");
     page

@@ -114,6 +114,8 @@ const MISTAKES: &[Mistake] = &[
     (|core, ids| core.books.groups[ids.group].gang = None, "and what starts with it differ"),
 ];
 
+/// Seed 004 "Object existing in both cache and scheduler": "Maintaining two states for the same object is not possible": what
+/// follows from pods and seats is kept beside them for speed alone; it is computed anew, and each difference is told (04, I7).
 #[test]
 fn each_mistake_in_the_books_is_told() {
     let (cluster, ids) = cluster();

@@ -462,8 +462,9 @@ fn the_revision_changes_with_what_goes_on_by_itself() {
     assert_eq!(cluster.scheduler.revision(), after, "it is at rest");
 }
 
-/// 01, 1.9: "One transition table, one function": the states to which each leaves. What a new process finds is New, and
-/// goes to where it was.
+/// 01, 1.9: "One transition table, one function": the states to which each leaves. What a new process finds is New, and goes to
+/// where it was. Also seed 004 "Code merges": "The application and object state will be an integrated part of the scheduler object.
+/// A state change is thus immediate".
 #[test]
 fn each_state_leaves_to_what_the_table_says() {
     use AppState::{Accepted, Completed, Killed, New, Rejected, Resuming, Running, Waiting};

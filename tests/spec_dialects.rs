@@ -198,7 +198,8 @@ fn the_phase_of_a_pod_group_is_that_of_its_pods() {
     assert_eq!((&said["phase"], &said["running"]), (&json!("Pending"), &json!(2)), "two of four are left");
 }
 
-/// peers 1.2, 2.2: `minResources` keeps no gang that fits from its start, and starts none that does not.
+/// peers 1.2, 2.2: `minResources` (seed 002 "CRD way": "MinResources", of which it says no more) keeps no gang that fits from its
+/// start, and starts none that does not.
 #[test]
 fn the_least_resources_of_a_pod_group_decide_nothing() {
     for (kind, label, _) in BOTH {
@@ -236,8 +237,8 @@ fn pods_with_gates_do_not_count_for_a_pod_group() {
     }
 }
 
-/// 01, 1.1: "A member *lives* while it is neither terminal nor terminating": one that had ended before its gang was to start is none
-/// of those that start.
+/// 01, 1.1: "A member *lives* while it is neither terminal nor terminating": one that had ended before its gang was to start is
+/// none of those that start. Also seed 002 "Init": "watch pod event for updating Gang".
 #[test]
 fn a_pod_that_has_completed_does_not_count_for_a_gang_to_come() {
     for (kind, label, _) in BOTH {
@@ -302,8 +303,9 @@ fn a_gang_that_cannot_be_whole_leaves_the_room_to_the_others() {
     }
 }
 
-/// 01, 1.2.5 "Order of a pass: priority": of gangs and pods that wait for the same room the more urgent get it, though the others came
-/// first.
+/// 01, 1.2.5 "Order of a pass: priority": of gangs and pods that wait for the same room the more urgent get it, though the others
+/// came first. Also seed 002 "QueueSortPlugin": "Firstly, compare the priorities of the two pods, the higher priority is at the
+/// front of the queue".
 #[test]
 fn the_more_urgent_of_those_that_wait_get_the_room() {
     let (low, high) = (('a', 2, 0, 3), ('b', 1, 5, 3));
@@ -316,7 +318,8 @@ fn the_more_urgent_of_those_that_wait_get_the_room() {
     }
 }
 
-/// 01, 1.2.5 "Order of a pass: … namespace/name": also between a gang and a pod that are as old as each other.
+/// 01, 1.2.5 "Order of a pass: … namespace/name": also between a gang and a pod that are as old as each other. Also seed 002
+/// "QueueSortPlugin": "Finally, compare pod's namespace, if pod belongs to a Gang, then we compare Gang name".
 #[test]
 fn a_gang_and_a_pod_of_one_age_go_by_their_names() {
     for (name, first) in [("a", "a"), ("h", "g")] {

@@ -121,7 +121,8 @@ fn a_swap_ends_beside_other_facts() {
     check("the task group goes", &swapping, &with(vec![group_gone(), cordoned(&node), single()]));
 }
 
-/// 01, 1.2.3: "objects of one `kubectl apply` arrive in any order".
+/// 01, 1.2.3: "objects of one `kubectl apply` arrive in any order". Also seed 004 "Code merges": "All RM events will now directly
+/// be handled in the scheduler": in one step, with one result.
 #[test]
 fn everything_comes_at_once() {
     let gang = |name: &'static str| -> Fact {

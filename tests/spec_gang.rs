@@ -187,8 +187,8 @@ fn pair(cluster: &Cluster, name: &str, min: u32) -> gangline::core::event::Group
     spec
 }
 
-/// Seed 002 "GangGroup": "All pods in a GangGroup can trigger the bind process only after all roles in a GangGroup meet
-/// their Gang conditions": enough members of each, and nodes for all of them.
+/// Seed 002 "GangGroup": "Each role will have several pods and its own Gang conditions", "All pods in a GangGroup can trigger the
+/// bind process only after all roles in a GangGroup meet their Gang conditions": enough members of each, and nodes for all of them.
 #[test]
 fn no_task_group_of_a_gang_starts_alone() {
     for reservation in [Reservation::Direct, Reservation::Placeholder] {

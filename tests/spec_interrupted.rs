@@ -192,8 +192,9 @@ fn a_member_keeps_its_seat_when_there_are_fewer() {
     assert_eq!(seats, [None, Some(0), Some(1)]);
 }
 
-/// 01, 1.6: "Restart in the middle of binding (started members, no Placed=True): the gang is planned first, before
-/// anything else", be it urgent otherwise.
+/// 01, 1.6: "Restart in the middle of binding (started members, no Placed=True): the gang is planned first, before anything else",
+/// be it urgent otherwise. (Otherwise than in seed 002 "Data-Structure": "when handle failover case, if any pod in Gang has been
+/// bound, we set ResourceSatisfied=true".)
 #[test]
 fn an_interrupted_gang_goes_first() {
     let mut cluster = interrupted(1, 4);

@@ -1,7 +1,7 @@
 //! Gangs as pods declare them in Koordinator's words (the fourth seed, 002; design 03, 3.4): sentence by sentence, as far as they
 //! are of labels and annotations of pods; those of PodGroup objects are in `spec_pod_groups.rs`, those of pods that say of
-//! themselves that their gang has timed out in `spec_koordinator_timeout.rs`. Those about match policies
-//! show that these are refused.
+//! themselves that their gang has timed out in `spec_koordinator_timeout.rs`. What follows from a mode or a match policy once it
+//! is read is in `spec_modes.rs` and `spec_rounds.rs`.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use gangline::shim::op::{Call, Kind, Op};
 use serde_json::{Value, json};
 
 use crate::spec_ordinary::as_bound;
-use crate::spec_yunikorn::{bound, declared, events, run};
+use crate::spec_yunikorn::{bound, declared, events, run, run_refusing};
 use crate::support::driven::{Driven, member, node};
 
 const NAME_LABEL: &str = "pod-group.scheduling.sigs.k8s.io/name";
@@ -101,8 +101,9 @@ fn is_refused(pod: &Value, words: &[&str]) {
     );
 }
 
-/// Seed 002 "Annotation way": "gang.scheduling.koordinator.sh/name, gang.scheduling.koordinator.sh/min-available: the upper definitions
-/// are indispensable".
+/// Seed 002 "Annotation way": "gang.scheduling.koordinator.sh/name, gang.scheduling.koordinator.sh/min-available: the upper
+/// definitions are indispensable"; "Goals": "Define API to announce Gang scheduling configuration"; "Definition": "We also provide
+/// a lighting way to just use annotations to use Gang feature".
 #[test]
 fn a_gang_is_declared_by_its_name_and_its_number() {
     let (driven, calls) = played(&gang("gang-a", 5, 5, &json!({})));
@@ -128,7 +129,9 @@ fn labels_declare_a_gang_too() {
 }
 
 /// Seed 002 "PreFilter": "Check whether childes in Gang has met the requirements of minimum number under each Gang, and reject the
-/// pod if negative"; "Summary": "only when assigned-resources reach the given limitation can trigger the binding".
+/// pod if negative"; "Summary": "only when assigned-resources reach the given limitation can trigger the binding"; "Permit": "If
+/// Gang meet the bind-condition, we will give every waiting pod a "Success" status"; "Init": "We will register pod's event handler
+/// to watch pod event for updating Gang".
 #[test]
 fn nothing_is_bound_before_all_are_there_and_have_room() {
     let mut driven = cluster();
@@ -145,7 +148,10 @@ fn nothing_is_bound_before_all_are_there_and_have_room() {
     assert_eq!((bound(&calls).len(), why(&driven.controller, "large-0")), (0, Some(Code::Unschedulable)), "16 cores");
 }
 
-/// As above, "Unable to meet": the resources of a gang that does not fit are there for others (no partial hold in Strict).
+/// Seed 002 "Strict and NonStrict": "in Strict, if a pod failed to be scheduled, the pods that have been successfully scheduled in
+/// this scheduling cycle will be rolled back, and the remaining pods waiting for scheduling will be rejected in PreFilter check
+/// util this scheduling cycle passed"; "PostFilter": "If Strict, we will set scheduleCycleValid to false and release all assumed
+/// pods": the room in which not all of them fit is there for others.
 #[test]
 fn a_gang_that_does_not_fit_holds_nothing() {
     let mut driven = cluster();
@@ -165,7 +171,7 @@ fn a_name_that_no_object_may_have_is_refused() {
 }
 
 /// Seed 002 "Annotation way": "gang.scheduling.koordinator.sh/waiting-time represents max wait time since first pod comes to permit
-/// stage. Default is a global config."
+/// stage. Default is a global config"; "After Gang": "WaitTime is the max wait time since first pod comes to permit stage".
 #[test]
 fn a_gang_of_which_some_have_found_nodes_waits_so_long_and_no_longer() {
     let (_, calls) = played(&gang("g", 2, 1, &json!({})));
@@ -206,7 +212,8 @@ fn a_total_number_delays_nothing() {
     assert_eq!((bound(&calls).len(), adjusted(&calls).len()), (2, 2), "less than the least number: each pod is told");
 }
 
-/// Seed 002 "Annotation way": "gang.scheduling.koordinator.sh/mode determines Strict or NonStrict. Default is Strict."
+/// Seed 002 "Annotation way": "gang.scheduling.koordinator.sh/mode determines Strict or NonStrict. Default is Strict"; "Summary":
+/// "We provide Strict and NonStrict to control the resource-accumulation-process by a configuration".
 #[test]
 fn the_mode_is_strict_if_nothing_else_is_said() {
     let (_, calls) = played(&gang("g", 2, 2, &json!({"mode": "Strict", "match-policy": "once-satisfied"})));
@@ -223,8 +230,9 @@ fn the_mode_is_strict_if_nothing_else_is_said() {
     assert_eq!((bound(&calls).len(), adjusted(&calls).len()), (1, 1));
 }
 
-/// Seed 002 "Strict and NonStrict": "In NonStrict, if a pod failed to be scheduled, it has no impact on any other pod. We will continue
-/// to accumulate the allocated pod until the condition of Gang is met." The pods say it, or their PodGroup.
+/// Seed 002 "Strict and NonStrict": "In NonStrict, if a pod failed to be scheduled, it has no impact on any other pod. We will
+/// continue to accumulate the allocated pod until the condition of Gang is met"; "Alternatives": "User can choose use Gang by
+/// Strict and NonStrict case by case". The pods say it, or their PodGroup.
 #[test]
 fn a_gang_that_is_not_strict_holds_what_it_finds() {
     let mode = |gang: &[Value]| made(&played(gang).1)[0].spec.mode;
@@ -253,7 +261,8 @@ fn groups(names: &[&str]) -> Value {
 }
 
 /// Seed 002 "GangGroup": "All pods in a GangGroup can trigger the bind process only after all roles in a GangGroup meet their Gang
-/// conditions": in whichever order they come, and in whichever order they list each other.
+/// conditions"; "Permit": "Scheduler will calculate all Gangs in GangGroup whether the current number of assumed-pods in each Gang
+/// meets the Gang's minimum requirement": in whichever order they come, and in whichever order they list each other.
 #[test]
 fn gangs_of_one_group_start_together() {
     let of_a = gang("gang-a", 2, 2, &groups(&["gang-a", "gang-b"]));
@@ -340,7 +349,8 @@ fn who_does_not_list_back_is_not_held_up() {
 }
 
 /// Seed 002 "After Gang": "when once Gang has been satisfied, all subsequent resource allocations are no longer constrained by Gang
-/// rules, and their performance is similar to ordinary pod".
+/// rules, and their performance is similar to ordinary pod"; "Data-Structure": "Once Permit stage passed, we will set
+/// ResourceSatisfied=true".
 #[test]
 fn after_the_start_members_are_ordinary_pods() {
     let mut driven = cluster();
@@ -354,6 +364,27 @@ fn after_the_start_members_are_ordinary_pods() {
     let calls = run(&mut driven, 5);
     assert_eq!((bound(&calls), declared(&calls).len()), (["g-15"].into(), 0), "alone, as there is room");
     assert_eq!(why(&driven.controller, "g-16"), Some(Code::Unschedulable));
+}
+
+/// Seed 002 "Un-reserve": "When binding failed, as mentioned above, the collection of Gang's resource is over, we will do nothing
+/// except roll back the failed pod resource": the others have their nodes, and that one is tried again. Until it has one the gang has
+/// not started whole, and nobody else is given its room.
+#[test]
+fn a_binding_that_fails_costs_the_others_nothing() {
+    let mut driven = cluster();
+    let pods = gang("g", 16, 16, &json!({}));
+    see(&mut driven, &pods);
+    let refuses = |op: &Op| matches!(op, Op::Bind { pod, .. } if &*pod.name == "g-3").then_some(422);
+    let calls = run_refusing(&mut driven, 3, refuses);
+    let (failed, others): (Vec<Value>, Vec<Value>) = pods.into_iter().partition(|pod| pod["metadata"]["name"] == "g-3");
+    see(&mut driven, &as_bound(&others, &calls));
+    assert_eq!(why(&driven.controller, "g-3"), Some(Code::BindRefused));
+    see(&mut driven, &[pod("other", &json!({}), &json!({}))]);
+    let calls = run(&mut driven, 10);
+    assert_eq!(bound(&calls), ["g-3"].into(), "neither those that have a node, nor one of no gang");
+    see(&mut driven, &as_bound(&failed, &calls));
+    run(&mut driven, 1);
+    assert_eq!(why(&driven.controller, "other"), Some(Code::Unschedulable));
 }
 
 /// ADR 38: a TaskGroup that was made of a PodGroup follows that, and no pod that comes later and says something else itself.

@@ -69,7 +69,9 @@ fn timed_out(driven: &mut Driven) -> (Value, Vec<Call>) {
 }
 
 /// Seed 002 "After Gang": "If WaitTime is timeout, scheduler will roll back all assumed pods, update each pod's annotation with
-/// gang.scheduling.koordinator.sh/timeout=true": once, and of another gang, or of a pod in our own words, nothing is written.
+/// gang.scheduling.koordinator.sh/timeout=true"; "Un-reserve": "When permit stage is timeout, we will give an annotation like
+/// gang.scheduling.koordinator.sh/timeout=true to all the pods belong to the Gang": once, and of another gang, or of a pod in our
+/// own words, nothing is written.
 #[test]
 fn each_pod_without_a_node_is_told_once() {
     let mut driven = cluster();
@@ -105,7 +107,8 @@ fn the_status_says_it_first() {
     assert!(said < first);
 }
 
-/// As above, "and won't schedule these pods anymore": also not by a process that begins, which writes to the rest of them alone.
+/// Seed 002 "After Gang": "and won't schedule these pods anymore"; "Un-reserve": "The Gang will not be scheduled anymore, user
+/// should manually handle the timeout event": also not by a process that begins, which writes to the rest of them alone.
 #[test]
 fn after_a_restart_the_rest_is_told() {
     let mut driven = cluster();

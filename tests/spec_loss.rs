@@ -263,8 +263,8 @@ fn who_comes_for_a_lost_seat_does_not_go_first() {
     assert_eq!((cluster.bound(), cluster.why("g-2")), (vec!["g-1".into(), "urgent".into()], Some("Unschedulable")));
 }
 
-/// 01, 1.5: "a gang that lost members after its start says `PartiallyLost`": with a node too, whose members are facts
-/// until their pods go; then others are placed.
+/// 01, 1.5: "a gang that lost members after its start says `PartiallyLost`": with a node too, whose members are facts until their
+/// pods go (otherwise than in seed 004 "node update and removal": "remove alloations and inform RM"); then others are placed.
 #[test]
 fn a_node_lost_after_the_start() {
     let mut cluster = Cluster::default().nodes(2, 2).queue("root.q", 9);

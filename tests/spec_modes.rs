@@ -31,8 +31,10 @@ fn small() -> Cluster {
     Cluster::default().nodes(3, 1).queue("root.q", 100)
 }
 
-/// Seed 002 "Strict and NonStrict": "We will continue to accumulate the allocated pod until the condition of Gang is met"; what is
-/// held is counted, nobody else gets it, and nobody is bound before all have a node.
+/// Seed 002 "Strict and NonStrict": "We will continue to accumulate the allocated pod until the condition of Gang is met";
+/// "Permit": "If Gang don't meet the bind-condition, we will give the pod a "Wait" Status with a timeout duration", "so that the
+/// pod of Gang can be continuously scheduled as much as possible". What is held is counted, nobody else gets it, and nobody is
+/// bound before all have a node.
 #[test]
 fn seats_are_held_as_nodes_come() {
     let mut cluster = small();
@@ -54,7 +56,8 @@ fn seats_are_held_as_nodes_come() {
     assert_eq!((cluster.state("g"), cluster.why("g-0"), cluster.report("g").placed), (AppState::Running, None, true));
 }
 
-/// 01, 1.3: "no partial hold ever" in Strict: the same gang leaves the room to others.
+/// 01, 1.3: "no partial hold ever" in Strict: the same gang leaves the room to others. Also seed 002 "PostFilter": "If Strict, we
+/// will … release all assumed pods".
 #[test]
 fn a_strict_gang_holds_none_of_them() {
     let mut cluster = small();
@@ -67,7 +70,9 @@ fn a_strict_gang_holds_none_of_them() {
     assert_eq!((cluster.bound(), cluster.cpu("root.q")), (vec!["other".to_owned()], 0));
 }
 
-/// "If a pod failed to be scheduled, it has no impact on any other pod": wherever it stands in their order.
+/// Seed 002 "Strict and NonStrict": "In NonStrict, if a pod failed to be scheduled, it has no impact on any other pod";
+/// "PostFilter": "If NonStrict, we will do nothing"; "Data-Structure": "scheduleCycle\scheduleCycleValid\childrenScheduleRoundMap
+/// only work in Strict": wherever it stands in their order.
 #[test]
 fn a_member_that_fits_nowhere_has_no_effect_on_the_others() {
     for large in ["g-0", "g-1", "g-2"] {
@@ -141,7 +146,10 @@ fn who_holds_some_waits_for_the_first_in_line() {
 }
 
 /// 01, 1.7 wait: "NonStrict its first seat held … assumed members are released; the gang is marked timed out": the two gangs of the
-/// seed's example, each of which holds what the other needs, do so for that long.
+/// seed's example, each of which holds what the other needs, do so for that long. Also seed 002 "Strict and NonStrict": "it will
+/// increase the risk of resource deadlock between Gangs"; "Non Goals and Future Work": "Provide ability to solve Gang resource
+/// deadlock problems with NonStrict"; "Permit": "the bind goroutine will keep waiting until the wait is timeout or passed";
+/// "Un-reserve": "will release the resource of all the assumed pods".
 #[test]
 fn what_is_held_is_given_back_in_time() {
     let mut cluster = Cluster::default().nodes(5, 1).queue("root.q", 100);
@@ -166,6 +174,27 @@ fn what_is_held_is_given_back_in_time() {
     cluster.wait(1).settle();
     assert_eq!((cluster.state("a"), cluster.report("a").reason), (AppState::Rejected, "WaitTimeout"));
     assert_eq!((cluster.state("b"), cluster.bound().len()), (AppState::Running, 4), "{}", cluster.report("b").message);
+}
+
+/// Seed 002 "Permit": "in community, scheduler limit maximum timeout value under 15 min …. Now we record as a known-issue": here it
+/// may be longer, whether seats are held meanwhile or not.
+#[test]
+fn a_gang_may_wait_for_longer_than_a_quarter_of_an_hour() {
+    for mode in [Mode::Strict, Mode::NonStrict] {
+        let mut cluster = small();
+        let timeouts = timeouts(Deadline::Completion, 30).with(Deadline::Wait, Some(20 * 60_000));
+        let spec = GroupSpec { mode, timeouts, ..cluster.direct("g", 5) };
+        cluster.submit("g", "root.q", spec);
+        cluster.members("g", 5);
+        cluster.settle().wait(19 * 60_000).settle();
+        assert_eq!((cluster.state("g"), cluster.bound().len()), (AppState::Accepted, 0), "{mode:?}");
+        let mut late = cluster.clone();
+        cluster.node("n3", 2);
+        cluster.settle();
+        assert_eq!((cluster.state("g"), cluster.bound().len()), (AppState::Running, 5), "{mode:?}");
+        late.wait(60_000).settle();
+        assert_eq!((late.state("g"), late.report("g").reason), (AppState::Rejected, "WaitTimeout"), "{mode:?}");
+    }
 }
 
 /// Placeholders hold seats one by one as well, and only those that find no node call for one.
@@ -255,8 +284,9 @@ fn who_starts_within_moments_is_not_told_that_it_is_held() {
     assert_eq!(cluster.bound().len(), 3);
 }
 
-/// The whole gang must fit the quota when it passes the gate (01, 1.2.5); where others are charged more meanwhile, it waits for them
-/// and gives nothing back.
+/// The whole gang must fit the quota when it passes the gate (01, 1.2.5), otherwise than in seed 002 "Strict and NonStrict":
+/// "Gang1\2\3 may allocate resources of 3\3\4 respectively. Since the quota group's quota is full, there will be no new resource
+/// scheduling". Where others are charged more meanwhile, it waits for them and gives nothing back.
 #[test]
 fn quota_is_for_the_whole_gang_and_what_is_held_stays() {
     let mut cluster = Cluster::default().nodes(3, 1);
@@ -301,6 +331,7 @@ fn no_more_is_held_than_fits_the_quota() {
 }
 
 /// 01, 1.2.5: those before it that nodes block come first: beside them it begins to hold nothing, and holds no more than it has.
+/// (One is Strict and the other is not: seed 002 "Alternatives": "User can choose use Gang by Strict and NonStrict case by case".)
 #[test]
 fn what_others_before_it_wait_for_is_not_held() {
     let first = |cluster: &mut Cluster| {

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use gangline::core::base::ids::Key;
-use gangline::core::event::{Event, Role};
+use gangline::core::event::{Event, GroupSpec, Role};
 use gangline::core::model::lifecycle::AppState;
 use gangline::core::shape::Shape;
 
-use crate::support::cluster::{Cluster, size};
+use crate::support::cluster::{Cluster, listed, size};
 
 /// More work than there is room and quota, with every tie there can be; nothing of it was looked at yet.
 fn crowded() -> Cluster {
@@ -98,8 +98,9 @@ fn winner(pods: &[Pod]) -> String {
     bound[0].clone()
 }
 
-/// 02, 2.6: "Ties are broken by content (priority, creationTimestamp, namespace/name …), never by index or order of
-/// arrival".
+/// 02, 2.6: "Ties are broken by content (priority, creationTimestamp, namespace/name …), never by index or order of arrival". Also
+/// seed 002 "QueueSortPlugin": "Firstly, compare the priorities of the two pods, the higher priority is at the front of the queue";
+/// "Secondly, compare creationTimestamp of two pods"; "Finally, compare pod's namespace".
 #[test]
 fn ties_are_broken_by_priority_then_age_then_name() {
     let cases: [(&[Pod], &str); 5] = [
@@ -146,7 +147,9 @@ fn gangs(gangs: &[(&str, i64, i32)]) -> Cluster {
     cluster
 }
 
-/// 01, 1.2.5 "Order of a pass: priority, queue policy, submission, namespace/name": FIFO between waiting gangs.
+/// 01, 1.2.5 "Order of a pass: priority, queue policy, submission, namespace/name": FIFO between waiting gangs. Also seed 002
+/// "QueueSortPlugin": "if pod belongs to a Gang, then we compare creationTimestamp of the Gang, the one created first will be at
+/// the front of the queue …, then we compare Gang name".
 #[test]
 fn waiting_gangs_start_first_come_first_served() {
     for (gangs_in_order, first) in [
@@ -200,6 +203,59 @@ fn gangs_and_ordinary_pods_are_one_order() {
         cluster.node("n0", 3);
         cluster.settle();
         assert!(cluster.log[0].starts_with(&format!("bind {expected}")), "{created} {priority}: {:?}", cluster.log);
+    }
+}
+
+/// 43, 2: "The group's position is that of its first-submitted gang": of task groups that start together the oldest says when their
+/// gang came, whatever it is called. Who is older than all of them comes first.
+#[test]
+fn a_gang_of_several_is_as_old_as_its_oldest_task_group() {
+    let of_the_gang = ["a-0", "b-0"];
+    for (old, young, between) in [("a", "b", 3), ("b", "a", 3), ("a", "b", 0)] {
+        let mut cluster = Cluster::default().nodes(9, 4).queue("root.q", 2);
+        for (name, created) in [(old, 1), (young, 5)] {
+            let (application, gang) = ("job".into(), listed(["a", "b"]));
+            let spec = GroupSpec { application, gang, created, ..cluster.direct(name, 1) };
+            cluster.submit(name, "root.q", spec);
+            cluster.members(name, 1);
+        }
+        let spec = GroupSpec { created: between, ..cluster.direct("other", 2) };
+        cluster.submit("other", "root.q", spec);
+        cluster.members("other", 2);
+        cluster.settle();
+        let first = if between == 0 { ["other-0", "other-1"] } else { of_the_gang };
+        assert_eq!(cluster.bound(), first, "{old} is the older one; the other gang came at {between}");
+        let waits = if between == 0 { "a" } else { "other" };
+        assert_eq!(cluster.report(waits).reason, "WaitingForQuota");
+    }
+}
+
+/// 43, 2: "members of one gang are never interleaved with another's in Strict", in whichever turns their pods came, and though there
+/// is no room for all. That is seed 002 "QueueSortPlugin": "we implement the Less function to gather pods belong to same Gang".
+#[test]
+fn pods_of_one_gang_are_placed_one_after_the_other() {
+    for (cores, gangs) in [(6, 3), (5, 2), (3, 1), (1, 0)] {
+        let mut cluster = Cluster::default();
+        for (created, name) in (1..).zip(["c", "b", "a"]) {
+            let spec = GroupSpec { created, ..cluster.direct(name, 2) };
+            cluster.apply(name, spec);
+        }
+        for (created, (name, group)) in
+            (20..).zip([("a-0", "a"), ("b-0", "b"), ("c-0", "c"), ("b-1", "b"), ("a-1", "a"), ("c-1", "c")])
+        {
+            let mut member = cluster.pod(name, Role::Member { group: group.into() });
+            member.created = created;
+            cluster.show(member);
+        }
+        cluster.settle();
+        cluster.node("n0", cores);
+        cluster.settle();
+        let mut expected = ["c-0", "c-1", "b-0", "b-1", "a-0", "a-1"][..2 * gangs].to_vec();
+        expected.sort_unstable();
+        assert_eq!(cluster.bound(), expected, "{cores} cores");
+        let binds: Vec<&str> = cluster.log.iter().filter_map(|line| line.strip_prefix("bind ")).collect();
+        let are_of_one = |pair: &[&str]| pair[0].split('-').next() == pair[1].split('-').next();
+        assert!(binds.len() == 2 * gangs && binds.chunks(2).all(are_of_one), "{cores} cores: {binds:?}");
     }
 }
 

@@ -71,8 +71,9 @@ pub(super) fn gone(driven: &mut Driven, kind: Kind, object: &Value) {
     driven.step();
 }
 
-/// Seed 002 "CRD way": "User can use PodGroup CRD in community to declare a gang", "Pod should use pod-group.scheduling.sigs.k8s.io in
-/// label to associate with PodGroup"; peers 2.1. It is a TaskGroup of that name, which goes with it.
+/// Seed 002 "CRD way": "User can use PodGroup CRD in community to declare a gang", "Pod should use pod-group.scheduling.sigs.k8s.io
+/// in label to associate with PodGroup"; "Definition": "we will be compatible with the way the community declares the PodGroup";
+/// peers 2.1. It is a TaskGroup of that name, which goes with it.
 #[test]
 fn pods_that_name_a_pod_group_start_together() {
     for (kind, label, group) in BOTH {
@@ -92,8 +93,10 @@ fn pods_that_name_a_pod_group_start_together() {
     }
 }
 
-/// 01, 1.2.7: "Pods that arrive before their TaskGroup object are parked", here before the object of which that is made; what they wait
-/// for is named.
+/// 01, 1.2.7: "Pods that arrive before their TaskGroup object are parked", here before the object of which that is made; what they
+/// wait for is named. Also seed 002 "CRD way": "if pods arrive to scheduler before Gang CRD, we have to build a fake Gang data
+/// structure temporarily to collect all related pods, and need to suspend the scheduling of pods until parse the configuration from
+/// real Gang CRD".
 #[test]
 fn pods_wait_for_a_pod_group_that_is_not_there_yet() {
     for (kind, label, group) in BOTH {
@@ -159,8 +162,8 @@ fn a_pod_group_that_cannot_be_read_is_told_on_a_pod() {
     }
 }
 
-/// 01, 1.7: "PodGroup's scheduleTimeoutSeconds"; "in Koordinator's and PodGroup dialects a flag's value (600 s)". Neither system takes 0
-/// or less for a time (peers 1.2, "only >0 used").
+/// 01, 1.7: "PodGroup's scheduleTimeoutSeconds"; "in Koordinator's and PodGroup dialects a flag's value (600 s)". Neither system
+/// takes 0 or less for a time (peers 1.2, "only >0 used"). Also seed 002 "CRD way": "scheduleTimeoutSeconds: 600".
 #[test]
 fn the_time_of_a_pod_group_is_the_wait_timeout() {
     let cases =
@@ -266,8 +269,9 @@ pub(super) fn statuses(calls: &[Call]) -> Vec<Map<String, Value>> {
     statuses
 }
 
-/// 03, 3.4: "status written back"; the words are those of each system's controller (peers 1.2, 2.1, 2.3). What it has written itself
-/// stays.
+/// 03, 3.4: "status written back"; the words are those of each system's controller (peers 1.2, 2.1, 2.3). What it has written
+/// itself stays; seed 002 "Data-Structure": "We can get the children pods from "Children" field, and the BoundChildren,
+/// WaitingForBindChildren store the pods binding status".
 #[test]
 fn the_status_of_a_pod_group_says_how_far_its_gang_is() {
     for (kind, label, _) in BOTH {
@@ -511,7 +515,8 @@ fn nothing_is_remembered_of_pod_groups_that_are_gone() {
     }
 }
 
-/// 43, 2: "edited while waiting": the TaskGroup is edited likewise (peers 1.10, onPodGroupUpdate).
+/// 43, 2: "edited while waiting": the TaskGroup is edited likewise (peers 1.10, onPodGroupUpdate). Also seed 002 "CRD way": "user
+/// should let high level operator maintain Gang CRD life circle like handling update/create/delete events".
 #[test]
 fn an_edit_of_a_pod_group_before_the_start_is_one_of_its_task_group() {
     for (kind, label, _) in BOTH {

@@ -187,7 +187,8 @@ fn who_is_before_the_gate_does_not_count() {
     assert_eq!((cluster.report("first").past_gate, cluster.state("second")), (false, AppState::Running));
 }
 
-/// 01, 1.12: "Changing a queue is live": more quota lets what waits go at once, without another event.
+/// 01, 1.12: "Changing a queue is live": more quota lets what waits go at once, without another event. Also seed 004 "Code merges":
+/// "All configuration changes will now update the scheduler objects directly".
 #[test]
 fn more_quota_is_used_at_once() {
     let mut cluster = Cluster::default().nodes(4, 4).queue("root.a", 3);
@@ -324,7 +325,9 @@ fn a_queue_may_come_after_its_task_group() {
     assert_eq!(cluster.bound(), ["g-0", "g-1", "s"]);
 }
 
-/// 02, 2.2: "Decided = counted": an allocation is on the books when it is decided, and taken back by a failed call.
+/// 02, 2.2: "Decided = counted": an allocation is on the books when it is decided, and taken back by a failed call. Also seed 004
+/// "Code merges": "The concept of an in flight allocation will be removed. Allocation will be made in the same scheduling iteration
+/// without events or creation of a proposal".
 #[test]
 fn what_is_decided_is_counted() {
     let mut cluster = Cluster::default().nodes(4, 4).queue("root.q", 2);

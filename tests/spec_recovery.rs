@@ -75,7 +75,8 @@ fn nothing_is_decided_before_everything_is_listed() {
     assert_eq!((cluster.cpu("root.q"), cluster.report("g").seats.held), (1000, 2));
 }
 
-/// As above for nodes, whichever comes first: a pod is charged on a node that is listed after it.
+/// 01, 1.11: "Every pod that has a node is charged": also on a node that is listed after it. That is seed 004 "node add": "recover
+/// the allocation on the new node using a special process", without one.
 #[test]
 fn a_pod_is_charged_on_a_node_that_is_listed_later() {
     let mut cluster = Cluster::unsynced();

@@ -56,9 +56,10 @@ fn a_driver_leaves_the_gpu_to_the_worker() {
     }
 }
 
-/// 01, 1.3: "Only a plan that has proven it says that a gang cannot be placed": here two ways are all there are, so
-/// nothing is said of giving up; and the same search is not made again while nodes have no more room, whatever else
-/// happens.
+/// 01, 1.3: "Only a plan that has proven it says that a gang cannot be placed": here two ways are all there are, so nothing is said
+/// of giving up; and the same search is not made again while nodes have no more room, whatever else happens. Also seed 002
+/// "Data-Structure": "any pod in this Gang shouldn't be scheduled until it is set to "true", and the remaining pods should be
+/// rejected in PreFilter stage".
 #[test]
 fn what_was_searched_for_in_vain_is_not_searched_for_again() {
     for reservation in [Reservation::Direct, Reservation::Placeholder] {

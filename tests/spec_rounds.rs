@@ -37,7 +37,9 @@ fn node_of_each(cluster: &Cluster, names: &[&str]) -> usize {
     names.iter().filter(|name| cluster.node_of(name).is_some()).count()
 }
 
-/// 01, 1.6: "`OnceSatisfied` (default: afterwards, within one incarnation, members are ordinary pods, seed "After Gang")".
+/// 01, 1.6: "`OnceSatisfied` (default: afterwards, within one incarnation, members are ordinary pods, seed "After Gang")". That is
+/// seed 002 "After Gang": "some bound pods are preempted\rescheduled, should the constraints of Gang still be effective in the
+/// process of resource reallocation?"
 #[test]
 fn once_satisfied_each_is_placed_alone() {
     for seat_hold in [0, HOLD_MS] {

@@ -548,8 +548,8 @@ fn direct_is_suggested_only_where_the_members_alone_fit() {
     }
 }
 
-/// 01, 1.5: labels of a pod that waits can change: what it belonged to lacks it from then on, and is forgotten if nothing
-/// is left of it.
+/// 01, 1.5: labels of a pod that waits can change: what it belonged to lacks it from then on, and is forgotten if nothing is left
+/// of it. Also seed 004 "ask add": "If the ask already exists this add is automatically converted into an update".
 #[test]
 fn a_pod_that_waits_may_change_sides() {
     let mut cluster = Cluster::default();

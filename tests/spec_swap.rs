@@ -259,8 +259,8 @@ fn refuse_binding(cluster: &mut Cluster, pod: &str, code: u16) {
     cluster.tell(Event::Bind(ask, BindOutcome::Failed(Refusal { code, message: "no".into() })));
 }
 
-/// 01, 1.3: a Binding refused after the start is tried again, its reason goes with it, and nobody has its room
-/// meanwhile.
+/// 01, 1.3: a Binding refused after the start is tried again, its reason goes with it, and nobody has its room meanwhile. Also seed
+/// 002 "After Gang": "some pods failed in the process of binding".
 #[test]
 fn a_refused_member_is_tried_again() {
     let mut cluster = half_started();

@@ -296,6 +296,9 @@ fn plant(path: &str, line: &str, expected: Option<&str>) {
     }
 }
 
+/// Seed 004 "Background": "A further point is the complexity that the two structure brings to the code": what decides cannot reach
+/// what translates, and has no second copy of it to keep up with. "Direction of lock", "Holding A.lock and acquire B's lock": where
+/// things are decided nothing locks.
 #[test]
 fn a_layer_that_knows_too_much_is_found() {
     for (path, line, expected) in [

@@ -196,7 +196,7 @@ pub struct QueueArgs {
 /// Flags of `simulate`.
 #[derive(Clone, Debug, Args)]
 pub struct SimulateArgs {
-    /// Manifests with Nodes, Queues, TaskGroups, Namespaces, Pods, Jobs and PriorityClasses; `-` is standard input
+    /// Manifests with Nodes, Queues, TaskGroups, PodGroups, Namespaces, Pods, Jobs and PriorityClasses; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// Nodes besides those in the files, as in 20x32cpu,256Gi or 4x64cpu,512Gi,8nvidia.com/gpu; may be repeated
@@ -222,7 +222,7 @@ pub struct SimulateArgs {
 /// Flags of `validate`.
 #[derive(Clone, Debug, Args)]
 pub struct ValidateArgs {
-    /// Manifests; Queues, TaskGroups, Pods, Jobs, Nodes and PriorityClasses are looked at; `-` is standard input
+    /// Manifests; Queues, TaskGroups, PodGroups, Pods, Jobs, Nodes and PriorityClasses are looked at; `-` is standard input
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
     /// A spec.schedulerName that Gangline serves; may be repeated

@@ -98,8 +98,14 @@ pub fn read(pod: &Pod, wait_timeout_seconds: u32) -> Option<Spoken> {
     Some(reading.end(spoken))
 }
 
-/// What the annotations of a PodGroup of so many say of its gang, and what was read otherwise than it is written.
-pub(super) fn of_object(metadata: &ObjectMeta, min_member: Option<u32>, errors: &mut Errors) -> (Terms, Vec<Text>) {
+/// What the annotations of a PodGroup of so many, which waits so long by a field of its own, say of its gang, and what was read
+/// otherwise than it is written. The field counts before the annotation, which Koordinator does not read there.
+pub(super) fn of_object(
+    metadata: &ObjectMeta,
+    min_member: Option<u32>,
+    by_field: Option<u32>,
+    errors: &mut Errors,
+) -> (Terms, Vec<Text>) {
     let mut reading = Reading::of(metadata);
     reading.refuse_what_is_not_read();
     if reading.has_timed_out() {
@@ -107,7 +113,15 @@ pub(super) fn of_object(metadata: &ObjectMeta, min_member: Option<u32>, errors: 
     }
     let total_member = reading.total_member(min_member, "minMember");
     let team = reading.team(metadata.name.as_deref().unwrap_or_default());
-    let (wait_seconds, mode, match_policy) = (reading.wait_seconds(CONFIGURED), reading.mode(), reading.match_policy());
+    let by_annotation = reading.wait_seconds(CONFIGURED);
+    if let (Some(counts), Some(other)) = (by_field, by_annotation)
+        && counts != other
+    {
+        let field = "spec.scheduleTimeoutSeconds";
+        reading.warnings.add(|| format!("{WAIT}: {other}s is left out, since {field} says {counts}"));
+    }
+    let (mode, match_policy) = (reading.mode(), reading.match_policy());
+    let wait_seconds = by_field.or(by_annotation);
     let terms = Terms { min_member, total_member, wait_seconds, mode, match_policy, team };
     errors.extend(reading.errors.into_sorted());
     (terms, reading.warnings.0)

@@ -384,8 +384,8 @@ pub fn read<F: Family>(group: &PodGroup<F>) -> Option<Found> {
     let (mut terms, mut queue, mut warnings) = (Terms { min_member, ..Terms::default() }, None, Vec::new());
     match F::SYSTEM {
         System::Koordinator => {
-            (terms, warnings) = koordinator::of_object(&group.metadata, min_member, &mut errors);
-            terms.wait_seconds = wait_seconds(&group.spec).or(terms.wait_seconds);
+            let by_field = wait_seconds(&group.spec);
+            (terms, warnings) = koordinator::of_object(&group.metadata, min_member, by_field, &mut errors);
         }
         System::Coscheduling => terms.wait_seconds = wait_seconds(&group.spec),
         System::Volcano => (queue, warnings) = volcano::of_object(&group.spec, min_member, &mut errors),

@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use super::super::pod_group::{self, PodGroup};
 use super::*;
 use crate::api::names;
 use crate::api::task_group::{MatchPolicy, Mode, Reservation, TaskGroupSpec};
@@ -107,6 +108,36 @@ fn who_names_a_pod_group_refers_to_it() {
     }
     let long = said(json!({POD_GROUP: "x".repeat(64)}), json!({}));
     assert_eq!((fields(&long.problems), long.refers, long.group), (vec![POD_GROUP], None, None));
+}
+
+/// An object has a field for the time, which is all that Koordinator reads of it there: the annotation counts where the field says
+/// nothing, and where it says something else that is told.
+#[test]
+fn the_field_of_a_pod_group_for_its_time_counts_before_its_annotation() {
+    let pod = read(&pod(&json!({POD_GROUP: "pg"}), &json!({})), 700).expect("it speaks");
+    let reference = pod.refers.expect("it names one");
+    for (field, annotation, seconds, told) in [
+        (json!(30), "1m", 30, Some("60s is left out, since spec.scheduleTimeoutSeconds says 30")),
+        (json!(60), "1m", 60, None),
+        (json!(30), "", 30, None),
+        (json!(30), "soon", 30, Some("is no time with its unit")),
+        (json!(0), "1m", 60, None),
+        (json!(null), "1m", 60, None),
+        (json!(null), "", 700, None),
+    ] {
+        let metadata = json!({"namespace": "data", "name": "pg", "uid": "u", "annotations": {WAIT: annotation}});
+        let object = json!({"metadata": metadata, "spec": {"minMember": 1, "scheduleTimeoutSeconds": field}});
+        let group: PodGroup<pod_group::Koordinator> = serde_json::from_value(object).expect("a PodGroup");
+        let found = pod_group::read(&group).expect("it stays");
+        let declared = reference.declared(&found).expect("it is right");
+        let warnings = reference.warnings(&found);
+        assert_eq!(
+            (declared.spec.wait_timeout_seconds, warnings.len()),
+            (Some(seconds), usize::from(told.is_some())),
+            "{field} {annotation}"
+        );
+        assert!(warnings.iter().zip(told).all(|(warning, told)| warning.contains(told)), "{warnings:?}");
+    }
 }
 
 /// A TaskGroup asks for something, and for no more resources than it may.

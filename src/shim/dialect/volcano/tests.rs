@@ -60,8 +60,11 @@ fn a_pod_refers_to_the_pod_group_that_its_annotation_names() {
         assert_eq!((spoken.group.as_deref(), spoken.warnings.len(), spoken.problems.len()), (Some(name), warnings, 0));
         assert!(spoken.warnings.iter().all(|told| told.contains("\"other\" is left out")), "{:?}", spoken.warnings);
     }
-    let long = said(&json!({GROUP_NAME: "x".repeat(64)}));
-    assert_eq!((fields(&long.problems), long.refers), (vec![GROUP_NAME], None));
+    // The second is in another namespace, by trick.
+    for name in ["x".repeat(64), "other/pg".to_owned()] {
+        let wrong = said(&json!({GROUP_NAME: name}));
+        assert_eq!((fields(&wrong.problems), wrong.refers), (vec![GROUP_NAME], None), "{name}");
+    }
     let wrong = read(&pod(&json!({names::QUEUE: "a b"}), &json!({OWN_GROUP_NAME: "pg"}))).expect("it speaks");
     assert_eq!((fields(&wrong.problems), wrong.refers), (vec![names::QUEUE], None));
 }
