@@ -89,7 +89,8 @@ impl Start<'_> {
     /// A gang, in the same words, that wants the same room.
     fn rivals(&self, patch: Value) -> Gang<'_> {
         let Gang { words, cpu, node, .. } = self.gang;
-        Gang { words, name: format!("rivals-{}", self.gang.name), min: RIVALS, cpu, node, patch }
+        let name = format!("rivals-{}", self.gang.name);
+        Gang { name, node, patch, ..Gang::new(words, "", RIVALS, cpu) }
     }
 
     /// A gang and a pod come that want the same room; `patch` is merged into them.
@@ -196,7 +197,8 @@ async fn add_nodes(t: &mut Context) -> Result<Vec<String>> {
 fn starts<'a>(words: Words, nodes: &'a [String], patch: &Value) -> Vec<Start<'a>> {
     let of = |(bound, node): (u32, &'a String)| {
         let (name, node) = (format!("after-{bound}"), Some(node.as_str()));
-        Start { gang: Gang { words, name, min: MEMBERS, cpu: "1", node, patch: patch.clone() }, bound }
+        let patch = patch.clone();
+        Start { gang: Gang { name, node, patch, ..Gang::new(words, "", MEMBERS, "1") }, bound }
     };
     BOUND.into_iter().zip(nodes).map(of).collect()
 }

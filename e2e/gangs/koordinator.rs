@@ -12,28 +12,19 @@ use crate::harness::context::{merge, phase};
 use crate::harness::words::{is_bound, label, status, why_waits};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::error::Result;
-use crate::support::objects::Objects;
 use crate::support::policies::{Asker, SCHEDULER};
 
 pub(crate) fn tests() -> Vec<Test> {
     vec![
         test("koordinator: a gang declared by labels starts whole", Needs::Nodes(2), by_labels),
         test("koordinator: a gang declared by annotations goes with its Job", Needs::Nodes(2), by_annotations),
-        test("koordinator: a gang that lacks a member starts nothing and says so", Needs::Nodes(2), short),
         test("koordinator: two gangs of one group start together or not", Needs::Nodes(2), group),
-        test("koordinator: three gangs of one group in two namespaces start together or not", Needs::Nodes(2), across),
         test("koordinator: a wrong declaration is refused on the pod", Needs::Nodes(1), wrong),
-        test("koordinator: who replaces lost members waits as the match policy says", Needs::Nodes(1), policies),
         test("koordinator: who belongs to a gang beyond the least starts with it if there", Needs::Nodes(1), beyond),
         test(
-            "koordinator: of two gangs that do not fit together one runs, twenty times over",
-            Needs::Nodes(2),
-            in_turns,
-        ),
-        test(
-            "koordinator: a gang that times out says so on its pods, and nothing else of them is written",
-            Needs::Nodes(2),
-            late,
+            "koordinator: of a pod nothing is written but that its gang has timed out, and who brings that along waits",
+            Needs::Nodes(1),
+            timed_out,
         ),
     ]
 }
@@ -64,7 +55,7 @@ fn pod(t: &Context, gang: &str, number: u32, cpu: &str, annotations: &Value) -> 
 }
 
 /// Whether none of the pods has a node, or at least so many have.
-fn whole_or_none(pods: &[&Pod], min: usize) -> bool {
+pub(super) fn whole_or_none(pods: &[&Pod], min: usize) -> bool {
     let bound = pods.iter().filter(|pod| is_bound(pod)).count();
     bound == 0 || pods.len() >= min
 }
@@ -119,31 +110,6 @@ async fn by_annotations(t: &mut Context) -> Result<()> {
     t.groups().wait_all("", "it is gone", |groups| groups.is_empty()).await.map(drop)
 }
 
-async fn short(t: &mut Context) -> Result<()> {
-    let declared = annotations("short", 3, &json!({}));
-    let wait = async {
-        for number in 0..2 {
-            t.pods().create(pod(t, "short", number, "1", &declared)).await?;
-        }
-        let message = t.wait_pod_reason("short-1", "WaitingForMembers").await?;
-        assert_eq!(message, "2 of 3 members of short exist; the gang starts when all do");
-        t.wait_reason("short", "WaitingForMembers").await?;
-        let (code, why) = t.gangline(&["why", "pod/short-1"])?;
-        assert!(code == Some(0) && why.contains(&message), "{why}");
-        Ok(())
-    };
-    t.pods().always("", "no member has a node", |pods| !pods.iter().any(|pod| is_bound(pod)), wait).await?;
-    // Larger than any node: all are there now, and still none of them starts.
-    let large = async {
-        t.pods().create(pod(t, "short", 2, "17", &declared)).await?;
-        t.wait_pod_reason("short-2", "Unschedulable").await.map(drop)
-    };
-    t.pods().always("", "no member has a node", |pods| !pods.iter().any(|pod| is_bound(pod)), large).await?;
-    t.pods().delete("short-2").await?;
-    t.pods().create(pod(t, "short", 3, "1", &declared)).await?;
-    wait_run(t, "short", 3).await
-}
-
 async fn group(t: &mut Context) -> Result<()> {
     let listed = json!([format!("{}/role-a", t.namespace), format!("{}/role-b", t.namespace)]).to_string();
     let declared = |gang: &str, min: u32| annotations(gang, min, &json!({"groups": listed}));
@@ -171,42 +137,6 @@ async fn group(t: &mut Context) -> Result<()> {
     Ok(())
 }
 
-/// Label of all pods of a group of gangs in several namespaces.
-const GROUP: &str = "e2e.gangline.dev/group";
-
-/// Two gangs are whole, and the third, elsewhere, lacks a member until the end.
-async fn across(t: &mut Context) -> Result<()> {
-    let other = t.add_namespace("other", json!({})).await?;
-    let (here, there) = (t.namespace.clone(), Objects::<Pod>::of(&t.client, &other));
-    let listed = json!([format!("{here}/role-a"), format!("{here}/role-b"), format!("{other}/role-c")]).to_string();
-    let member = |gang: &str, number: u32, namespace: &str| {
-        let mut pod = pod(t, gang, number, "1", &annotations(gang, 2, &json!({"groups": listed})));
-        merge(&mut pod, json!({"metadata": {"namespace": namespace, "labels": {GROUP: t.id}}}));
-        pod
-    };
-    let (pods, selector) = (t.everywhere::<Pod>(), format!("{GROUP}={}", t.id));
-    let wait = async {
-        for gang in ["role-a", "role-b"] {
-            for number in 0..2 {
-                t.pods().create(member(gang, number, &here)).await?;
-            }
-        }
-        there.create(member("role-c", 0, &other)).await?;
-        for pod in ["role-a-1", "role-b-1"] {
-            let message = t.wait_pod_reason(pod, "WaitingForMembers").await?;
-            assert!(message.contains("role-c"), "{message}");
-        }
-        Ok(())
-    };
-    pods.always(&selector, "no member has a node", |pods| !pods.iter().any(|pod| is_bound(pod)), wait).await?;
-    let start = async {
-        there.create(member("role-c", 1, &other)).await?;
-        let run = |pods: &[&Pod]| pods.iter().filter(|pod| phase(pod) == "Running").count() == 6;
-        pods.wait_all(&selector, "all six run", run).await.map(drop)
-    };
-    pods.always(&selector, "none has a node before all are there", |pods| whole_or_none(pods, 6), start).await
-}
-
 async fn wrong(t: &mut Context) -> Result<()> {
     let listed = r#"["gang-b"]"#;
     for (number, (more, word)) in (0..).zip([
@@ -228,43 +158,6 @@ async fn wrong(t: &mut Context) -> Result<()> {
     assert_eq!(groups.len(), 1, "nothing is made of what is wrong: {groups:?}");
     let waiting = t.pods().list("").await?;
     assert!(waiting.iter().filter(|pod| !is_bound(pod)).all(|pod| !why_waits(pod).0.is_empty()));
-    Ok(())
-}
-
-/// Of three members some are lost while they run, and others come: how many of these have nodes with `min` of them there.
-async fn policies(t: &mut Context) -> Result<()> {
-    for (policy, lost, comes) in [("once-satisfied", 1, 1), ("waiting-and-running", 2, 2), ("only-waiting", 1, 3)] {
-        let gang = policy;
-        let declared = annotations(gang, 3, &json!({"match-policy": policy}));
-        for number in 0..3 {
-            t.pods().create(pod(t, gang, number, "1", &declared)).await?;
-        }
-        wait_run(t, gang, 3).await?;
-        // Not the first one, with which the TaskGroup goes: nobody controls these pods.
-        for number in 3 - lost..3 {
-            t.pods().delete(&format!("{gang}-{number}")).await?;
-        }
-        // One that is being deleted counts until it is gone (ADR 41).
-        for number in 3 - lost..3 {
-            t.pods().wait_gone(&format!("{gang}-{number}")).await?;
-        }
-        let come = async {
-            for number in 3..3 + comes {
-                t.pods().create(pod(t, gang, number, "1", &declared)).await?;
-                if number + 1 < 3 + comes {
-                    t.wait_pod_reason(&format!("{gang}-{number}"), "WaitingForMembers").await?;
-                }
-            }
-            wait_run(t, gang, (3 - lost + comes) as usize).await
-        };
-        let is_new = |pod: &Pod| (3..6).any(|number| pod.metadata.name == Some(format!("{gang}-{number}")));
-        let whole = |pods: &[&Pod]| {
-            let new: Vec<&Pod> = pods.iter().copied().filter(|pod| is_new(pod)).collect();
-            whole_or_none(&new, comes as usize)
-        };
-        let selector = format!("{GANG}={gang}");
-        t.pods().always(&selector, "those that come have nodes together", whole, come).await?;
-    }
     Ok(())
 }
 
@@ -306,66 +199,10 @@ async fn beyond(t: &mut Context) -> Result<()> {
     pods.always(&format!("{GANG}=five"), "four have nodes all the time", four_stay, last).await
 }
 
-/// Two gangs, each of which takes five of the eight places that the nodes have.
-async fn in_turns(t: &mut Context) -> Result<()> {
-    for round in 0..20 {
-        let gangs = ["a", "b"].map(|name| format!("{name}{round}"));
-        for number in 0..5 {
-            for gang in &gangs {
-                t.pods().create(pod(t, gang, number, "4", &annotations(gang, 5, &json!({})))).await?;
-            }
-        }
-        for _ in 0..2 {
-            let of = |pods: &[&Pod], gang: &str| {
-                let own = pods.iter().filter(|pod| pod.metadata.labels.as_ref().is_some_and(|all| all[GANG] == gang));
-                own.filter(|pod| is_bound(pod)).count()
-            };
-            let one = |pods: &[&Pod]| gangs.iter().any(|gang| of(pods, gang) == 5);
-            let pods = t.pods().wait_all("", "one of the two runs", one).await?;
-            let pods: Vec<&Pod> = pods.iter().collect();
-            let (runs, waits): (Vec<_>, Vec<_>) = gangs.iter().partition(|gang| of(&pods, gang) == 5);
-            assert!(runs.len() == 1 && of(&pods, waits[0]) == 0, "round {round}: {runs:?} run, of {waits:?} some");
-            for number in 0..5 {
-                t.pods().delete(&format!("{}-{number}", runs[0])).await?;
-            }
-            for number in 0..5 {
-                t.pods().wait_gone(&format!("{}-{number}", runs[0])).await?;
-            }
-        }
-    }
-    Ok(())
-}
-
-/// Whether a pod says that its gang has timed out.
-fn says_timed_out(pod: &Pod) -> bool {
-    pod.metadata.annotations.iter().flatten().any(|(key, value)| key == TIMEOUT && value == "true")
-}
-
-async fn late(t: &mut Context) -> Result<()> {
-    let declared = annotations("late", 3, &json!({"waiting-time": "2s"}));
-    for number in 0..3 {
-        t.pods().create(pod(t, "late", number, "10", &declared)).await?;
-    }
-    let of_gang = format!("{GANG}=late");
-    let all_say = |pods: &[&Pod]| pods.len() == 3 && pods.iter().all(|pod| says_timed_out(pod) && !is_bound(pod));
-    t.pods().wait_all(&of_gang, "say that their gang has timed out", all_say).await?;
-    let message = t.wait_pod_reason("late-0", "WaitTimeout").await?;
-    assert!(message.contains("(waitTimeoutSeconds)"), "{message}");
+async fn timed_out(t: &mut Context) -> Result<()> {
+    t.pods().create(pod(t, "late", 0, "1", &annotations("late", 2, &json!({})))).await?;
+    t.wait_pod_reason("late-0", "WaitingForMembers").await?;
     restrained(t).await?;
-    // Two of them fit.
-    let start = async {
-        t.groups().patch("late", json!({"spec": {"minMember": 2}})).await?;
-        wait_run(t, "late", 2).await
-    };
-    let pods = t.pods();
-    pods.always(
-        &of_gang,
-        "who says so has no node",
-        |pods| !pods.iter().any(|pod| says_timed_out(pod) && is_bound(pod)),
-        start,
-    )
-    .await?;
-    pods.wait_all(&of_gang, "say no more that it has", |pods| !pods.iter().any(|pod| says_timed_out(pod))).await?;
     // Who brings it along declares nothing.
     let brought = annotations("brought", 1, &json!({"timeout": "true"}));
     t.pods().create(pod(t, "brought", 0, "1", &brought)).await?;

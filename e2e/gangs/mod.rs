@@ -1,6 +1,7 @@
 //! Tests of gangs: how they start, wait, hold seats, and end.
 
 mod declared;
+mod dialects;
 mod endings;
 mod harmless;
 mod interrupted;
@@ -61,6 +62,7 @@ pub(crate) fn tests() -> Vec<Test> {
         queues::tests(),
         yunikorn::tests(),
         koordinator::tests(),
+        dialects::tests(),
         pod_groups::tests(),
         native::tests(),
         kuberay::tests(),

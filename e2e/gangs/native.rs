@@ -18,7 +18,6 @@ pub(crate) fn tests() -> Vec<Test> {
             Needs::Nodes(2),
             whole,
         ),
-        test("native: a gang that lacks one, or room for one, does not start, and says so", Needs::Nodes(1), short),
         test("native: with the basic policy each pod starts", Needs::Nodes(1), basic),
         test("native: what is not looked at is refused", Needs::Nodes(1), wrong),
     ];
@@ -37,7 +36,7 @@ pub(crate) fn tests() -> Vec<Test> {
     schema = "disabled",
     status = "Value"
 )]
-struct NativeGroupSpec {
+pub(super) struct NativeGroupSpec {
     #[serde(flatten)]
     fields: Value,
 }
@@ -52,12 +51,12 @@ fn group(name: &str, spec: &Value) -> Value {
 }
 
 /// The spec of one of which so many start together.
-fn gang(min_count: u32) -> Value {
+pub(super) fn gang(min_count: u32) -> Value {
     json!({"schedulingPolicy": {"gang": {"minCount": min_count}}})
 }
 
 /// Makes one of which so many start together.
-pub(super) async fn declare(t: &Context, name: &str, min_count: u32) -> Result<()> {
+async fn declare(t: &Context, name: &str, min_count: u32) -> Result<()> {
     groups(t).create(group(name, &gang(min_count))).await.map(drop)
 }
 
@@ -76,7 +75,7 @@ pub(super) async fn says_placed(t: &Context, name: &str) -> Result<()> {
 }
 
 /// Waits until the condition of a PodGroup has this status and reason.
-async fn says(t: &Context, name: &str, expected: (&'static str, &'static str)) -> Result<()> {
+pub(super) async fn says(t: &Context, name: &str, expected: (&'static str, &'static str)) -> Result<()> {
     let does = move |group: &NativeGroup| {
         let conditions = group.status.as_ref().and_then(|status| status["conditions"].as_array());
         let mut of_type = conditions.into_iter().flatten().filter(|one| one["type"] == "PodGroupInitiallyScheduled");
@@ -120,27 +119,6 @@ async fn whole(t: &mut Context) -> Result<()> {
     }
     groups(t).delete("trio").await?;
     t.groups().wait_all("", "it is gone", |groups| groups.is_empty()).await.map(drop)
-}
-
-async fn short(t: &mut Context) -> Result<()> {
-    declare(t, "short", 3).await?;
-    let wait = async {
-        for number in 0..2 {
-            add_pod(t, &format!("short-{number}"), "short").await?;
-        }
-        t.wait_pod_reason("short-1", "WaitingForMembers").await?;
-        says(t, "short", ("False", "WaitingForMembers")).await?;
-        // Larger than any node: all are there now, and still none of them starts.
-        t.pods().create(t.pod("short-2", "17", named("short"))).await?;
-        t.wait_pod_reason("short-2", "Unschedulable").await?;
-        says(t, "short", ("False", "Unschedulable")).await
-    };
-    t.pods().always("", "no member has a node", |pods| !pods.iter().any(|pod| is_bound(pod)), wait).await?;
-    t.pods().delete("short-2").await?;
-    add_pod(t, "short-3", "short").await?;
-    let run = |pods: &[&Pod]| pods.iter().filter(|pod| phase(pod) == "Running").count() == 3;
-    t.pods().wait_all("", "three run", run).await?;
-    says_placed(t, "short").await
 }
 
 async fn basic(t: &mut Context) -> Result<()> {

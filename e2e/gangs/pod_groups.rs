@@ -11,8 +11,6 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::declared::{Gang, Words};
-use super::restarts::{delete_all, wait_none};
 use crate::harness::context::phase;
 use crate::harness::words::{is_bound, status};
 use crate::harness::{Context, Needs, Test, test};
@@ -39,7 +37,6 @@ pub(crate) fn tests() -> Vec<Test> {
             Needs::Nodes(2),
             volcano,
         ),
-        test("pod groups: the room of a lost member is kept while a stranger waits", Needs::Nodes(3), keeps_room),
         test("pod groups: what is wrong with one is told on a pod", Needs::Nodes(1), wrong),
         test(
             "pod groups: an edited annotation is followed before the start, and told after it",
@@ -186,11 +183,6 @@ fn pod_group<G: PodGroup>(name: &str, min: u32) -> Value {
            "spec": {"minMember": min, "scheduleTimeoutSeconds": 3_600}})
 }
 
-/// Makes one of this spec.
-pub(super) async fn declare<G: PodGroup>(t: &Context, name: &str, spec: &Value) -> Result<()> {
-    pod_groups::<G>(t).create(json!({"metadata": {"name": name}, "spec": spec})).await.map(drop)
-}
-
 /// The metadata by which a pod names one.
 pub(super) fn named<G: PodGroup>(group: &str) -> Value {
     let (of, key) = G::NAMED_BY;
@@ -292,32 +284,6 @@ async fn restrained<G: PodGroup>(t: &Context) -> Result<()> {
     let made = path("gangline.dev/v1alpha1", "taskgroups");
     scheduler.refused(Method::PATCH, &made, Some(&label), "a label of a TaskGroup").await?;
     scheduler.refused(Method::PATCH, &made, Some(&json!({"spec": {"completionTimeoutSeconds": 7}})), "its end").await
-}
-
-/// A gang fills its nodes, and somebody waits there.
-async fn keeps_room(t: &mut Context) -> Result<()> {
-    for words in [Words::Koordinator, Words::Coscheduling, Words::Volcano] {
-        words.define(t).await?;
-        let gang = Gang { words, name: words.gang(""), min: 3, cpu: "9", node: None, patch: json!({}) };
-        gang.declare(t).await?;
-        gang.create(t, 0..3).await?;
-        gang.wait_running(t, 3).await?;
-        t.pods().create(t.pod("stranger", "9", json!({}))).await?;
-        t.wait_pod_reason("stranger", "Unschedulable").await?;
-        let replaced = async {
-            t.pods().delete(&gang.member(2)).await?;
-            t.pods().wait_gone(&gang.member(2)).await?;
-            gang.create(t, 3..4).await?;
-            gang.wait_running(t, 3).await
-        };
-        let waits = |pods: &[&Pod]| !pods.iter().any(|pod| pod.name_any() == "stranger" && is_bound(pod));
-        t.pods().always("", "the stranger has no node", waits, replaced).await?;
-        delete_all(t, "").await?;
-        wait_none(t, "").await?;
-        t.groups().delete(&gang.name).await?;
-        t.groups().wait_gone(&gang.name).await?;
-    }
-    Ok(())
 }
 
 async fn wrong(t: &mut Context) -> Result<()> {

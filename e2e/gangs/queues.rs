@@ -6,10 +6,14 @@ use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use serde_json::json;
 
-use crate::harness::words::{is_bound, status};
+use super::restarts::{delete_all, wait_none};
+use super::yunikorn::APP_ID;
+use super::yunikorn_apps::App;
+use crate::harness::words::{is_bound, label, status};
 use crate::harness::{Context, Needs, Test, test};
 use crate::support::components::Options;
 use crate::support::error::Result;
+use crate::support::scheduler::Scheduler;
 
 pub(crate) fn tests() -> Vec<Test> {
     let own = Needs::OwnControlPlane(Options::default());
@@ -67,8 +71,44 @@ async fn promises(t: &mut Context) -> Result<()> {
     assert_eq!(shares(t).await?, [4, 2]);
     end_some(t, "a", 1).await?;
     assert_eq!(shares(t).await?, [4, 2]);
+    has_its_promise(t, "root.a").await?;
+    delete_all(t, "queue-of").await?;
+    wait_none(t, "queue-of").await?;
+    promised_to_gangs(t, &mut scheduler).await
+}
+
+/// Waits until a queue says that it uses all that it is promised.
+async fn has_its_promise(t: &Context, queue: &str) -> Result<()> {
     let whole = |queue: &Queue| queue.status.as_ref().and_then(|status| status.guaranteed_share) == Some(100);
-    t.everywhere::<Queue>().wait("root.a", "says that it has all of its promise", whole).await.map(drop)
+    t.everywhere::<Queue>().wait(queue, "says that it has all of its promise", whole).await.map(drop)
+}
+
+/// A gang of each queue waits while the pods of one of them fill the node: first, in YuniKorn's words, one of the queue that uses more
+/// than it is promised. Four of six cores become free while no scheduler runs. Half of them would do for that gang, and the one of the
+/// other queue needs all: it gets what its queue is promised.
+async fn promised_to_gangs(t: &Context, scheduler: &mut Scheduler) -> Result<()> {
+    singles(t, "b", 6).await?;
+    assert_eq!(shares(t).await?, [0, 6]);
+    let first = App { queue: Some("root.b"), ..App::new(t, "gang-b", 2, "1") };
+    first.members(0..2).await?;
+    first.wait_reason("WaitingForCapacity").await?;
+    t.group("gang-a", 4, "1", json!({"queue": "root.a", "reservation": "Direct"})).await?;
+    t.members("gang-a", 0..4, "1").await?;
+    t.wait_reason("gang-a", "WaitingForCapacity").await?;
+    scheduler.kill9()?;
+    end_some(t, "b", 4).await?;
+    let restarted = async {
+        scheduler.restart().await?;
+        t.wait_running("gang-a", 4).await
+    };
+    let is_of_first = |pod: &Pod| label(pod, APP_ID) == first.id || label(pod, names::APPLICATION) == first.id;
+    let waits = |pods: &[&Pod]| !pods.iter().any(|pod| is_bound(pod) && is_of_first(pod));
+    t.pods().always("", "nobody else gets what is promised", waits, restarted).await?;
+    // The two that are left of the singles are in its way.
+    end_some(t, "b", 2).await?;
+    first.wait_run(2).await?;
+    has_its_promise(t, "root.a").await?;
+    has_its_promise(t, "root.b").await
 }
 
 async fn policies(t: &mut Context) -> Result<()> {

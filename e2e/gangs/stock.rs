@@ -37,7 +37,7 @@ async fn gang<'a>(t: &Context, words: Words, suffix: &str, (min, cpu): (u32, &'a
     t.cluster.kube_scheduler().await?;
     words.define(t).await?;
     let patch = json!({"spec": {"schedulerName": STOCK}});
-    let gang = Gang { words, name: words.gang(suffix), min, cpu, node: None, patch };
+    let gang = Gang { patch, ..Gang::new(words, suffix, min, cpu) };
     gang.declare(t).await?;
     Ok(gang)
 }

@@ -1,6 +1,6 @@
 //! Gangs that training-operator makes by PodGroups: of scheduler-plugins for a PyTorchJob (`--gang-scheduler-name` with our name),
-//! of Volcano for a TFJob (`volcano`), where it makes no pods before the PodGroup is let in. The operator is the real one, without
-//! its webhooks.
+//! of Volcano for another one and for a TFJob (`volcano`), where it makes no pods before the PodGroup is let in. The operator is the
+//! real one, without its webhooks.
 
 use k8s_openapi::api::core::v1::Pod;
 use kube::{CustomResource, ResourceExt};
@@ -20,22 +20,27 @@ pub(crate) fn tests() -> Vec<Test> {
         test(
             "training operator: a PyTorchJob starts as a gang, as does one that is made anew, and loses no room",
             Needs::Nodes(1),
-            lives::<PyTorchJob>,
+            lives::<PyTorchJob, CoschedulingGroup>,
+        ),
+        test(
+            "training operator: a PyTorchJob of Volcano starts as a gang, as does one that is made anew, and loses no room",
+            Needs::Nodes(1),
+            lives::<PyTorchJob, VolcanoGroup>,
         ),
         test(
             "training operator: a TFJob of Volcano starts as a gang, as does one that is made anew",
             Needs::Nodes(1),
-            lives::<TfJob>,
+            lives::<TfJob, VolcanoGroup>,
         ),
         test(
             "training operator: a PyTorchJob waits as a whole, and after a break starts as one",
             Needs::Nodes(1),
-            waits::<PyTorchJob>,
+            waits::<PyTorchJob, CoschedulingGroup>,
         ),
         test(
             "training operator: a TFJob of Volcano waits as a whole, and after a break starts as one",
             Needs::Nodes(1),
-            waits::<TfJob>,
+            waits::<TfJob, VolcanoGroup>,
         ),
     ];
     tests.map(Test::operated).into()
@@ -74,19 +79,10 @@ struct TfJobSpec {
     fields: Value,
 }
 
-/// A kind of jobs, and how those of a test become gangs.
+/// A kind of jobs.
 trait Job: Kind {
-    /// What the operator makes of one.
-    type Group: PodGroup;
-    /// What its flag says, and so who is to schedule the pods.
-    const SCHEDULER: &'static str;
-    /// The phase of a PodGroup that waits for room.
-    const WAITS: &'static str;
     /// Whether a worker that is deleted is made anew. A TFJob is failed for good as soon as one is seen to terminate.
     const REPLACES: bool;
-
-    /// The PodGroup that a pod names.
-    fn pod_group_of(pod: &Pod) -> &str;
 
     /// One of one CPU, and three of a size, which are the workers.
     fn replicas(t: &Context, cpu: &str) -> Value;
@@ -95,14 +91,7 @@ trait Job: Kind {
 }
 
 impl Job for PyTorchJob {
-    type Group = CoschedulingGroup;
-    const SCHEDULER: &'static str = "gangline";
-    const WAITS: &'static str = "Scheduling";
     const REPLACES: bool = true;
-
-    fn pod_group_of(pod: &Pod) -> &str {
-        label(pod, "scheduling.x-k8s.io/pod-group")
-    }
 
     fn replicas(t: &Context, cpu: &str) -> Value {
         json!({"pytorchReplicaSpecs": {
@@ -116,14 +105,7 @@ impl Job for PyTorchJob {
 }
 
 impl Job for TfJob {
-    type Group = VolcanoGroup;
-    const SCHEDULER: &'static str = "volcano";
-    const WAITS: &'static str = "Inqueue";
     const REPLACES: bool = false;
-
-    fn pod_group_of(pod: &Pod) -> &str {
-        annotation(pod, "scheduling.k8s.io/group-name")
-    }
 
     fn replicas(t: &Context, cpu: &str) -> Value {
         json!({"tfReplicaSpecs": {
@@ -136,14 +118,43 @@ impl Job for TfJob {
     }
 }
 
+/// What the operator makes of jobs.
+trait Gangs: PodGroup {
+    /// What its flag says, and so who is to schedule the pods.
+    const SCHEDULER: &'static str;
+    /// The phase of a PodGroup that waits for room.
+    const WAITS: &'static str;
+
+    /// The PodGroup that a pod names.
+    fn named_by(pod: &Pod) -> &str;
+}
+
+impl Gangs for CoschedulingGroup {
+    const SCHEDULER: &'static str = "gangline";
+    const WAITS: &'static str = "Scheduling";
+
+    fn named_by(pod: &Pod) -> &str {
+        label(pod, Self::NAMED_BY.1)
+    }
+}
+
+impl Gangs for VolcanoGroup {
+    const SCHEDULER: &'static str = "volcano";
+    const WAITS: &'static str = "Inqueue";
+
+    fn named_by(pod: &Pod) -> &str {
+        annotation(pod, Self::NAMED_BY.1)
+    }
+}
+
 fn replicas(count: u32, template: &Value) -> Value {
     json!({"replicas": count, "restartPolicy": "OnFailure", "template": template})
 }
 
 /// Starts the operator.
-async fn operate<J: Job>(t: &mut Context) -> Result<()> {
-    pod_groups::define::<J::Group>(t).await?;
-    t.operate(Operator::Training, J::SCHEDULER).await
+async fn operate<G: Gangs>(t: &mut Context) -> Result<()> {
+    pod_groups::define::<G>(t).await?;
+    t.operate(Operator::Training, G::SCHEDULER).await
 }
 
 /// Creates a job whose workers have this size.
@@ -167,17 +178,17 @@ async fn delete<J: Job>(t: &Context, name: &str) -> Result<()> {
     t.wait_nothing_left().await
 }
 
-async fn lives<J: Job>(t: &mut Context) -> Result<()> {
-    operate::<J>(t).await?;
+async fn lives<J: Job, G: Gangs>(t: &mut Context) -> Result<()> {
+    operate::<G>(t).await?;
     create::<J>(t, "training", "3").await?;
     let pods = t.start_whole(4, 4).await?;
     for pod in &pods {
-        assert_eq!(pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref()), Some(J::SCHEDULER));
-        assert_eq!(J::pod_group_of(pod), "training");
+        assert_eq!(pod.spec.as_ref().and_then(|spec| spec.scheduler_name.as_deref()), Some(G::SCHEDULER));
+        assert_eq!(G::named_by(pod), "training");
     }
     let groups = t.wait_groups(1, "Running").await?;
     assert_eq!((groups[0].name_any().as_str(), groups[0].spec.min_member), ("training", 4));
-    pod_groups::says::<J::Group>(t, "training", "Running", 4).await?;
+    pod_groups::says::<G>(t, "training", "Running", 4).await?;
     is::<J>(t, "training", "Running").await?;
     if J::REPLACES {
         let worker = pods.iter().find(|pod| label(pod, "training.kubeflow.org/replica-type") == "worker");
@@ -191,12 +202,12 @@ async fn lives<J: Job>(t: &mut Context) -> Result<()> {
     delete::<J>(t, "training").await
 }
 
-async fn waits<J: Job>(t: &mut Context) -> Result<()> {
-    operate::<J>(t).await?;
+async fn waits<J: Job, G: Gangs>(t: &mut Context) -> Result<()> {
+    operate::<G>(t).await?;
     // Three of four would fit.
     create::<J>(t, "large", "7").await?;
     t.wait_groups(1, "WaitingForCapacity").await?;
-    pod_groups::says::<J::Group>(t, "large", J::WAITS, 0).await?;
+    pod_groups::says::<G>(t, "large", G::WAITS, 0).await?;
     t.holds_nothing_until_there_is_room().await?;
     t.start_whole(4, 4).await?;
     // Its PodGroup goes, and another one comes.
@@ -205,6 +216,6 @@ async fn waits<J: Job>(t: &mut Context) -> Result<()> {
     t.wait_nothing_left().await?;
     suspend::<J>(t, "large", false).await?;
     t.start_whole(4, 4).await?;
-    pod_groups::says::<J::Group>(t, "large", "Running", 4).await?;
+    pod_groups::says::<G>(t, "large", "Running", 4).await?;
     delete::<J>(t, "large").await
 }

@@ -103,10 +103,7 @@ pub(super) fn prepare(wanted: &[Contestant]) -> Result<()> {
 impl Contestant {
     /// How often it is measured each time that a workload is: more often where it has a share of the ceiling to reach.
     pub(super) const fn turns(self) -> usize {
-        match self {
-            Self::Direct | Self::Koordinator | Self::KoordinatorAnnotations | Self::Coscheduling | Self::Volcano => 3,
-            Self::Null | Self::Missing | Self::NullSwaps | Self::All | Self::Yunikorn | Self::KubeScheduler => 1,
-        }
+        if self.is_direct() { 3 } else { 1 }
     }
 
     /// Whether it is measured where nobody is named: others take their time only when they are asked for.
@@ -138,6 +135,16 @@ impl Contestant {
     /// Whether it decides nothing.
     pub(super) const fn is_ceiling(self) -> bool {
         matches!(self, Self::Null | Self::NullSwaps)
+    }
+
+    /// Whether it is Gangline without placeholders, in whose words ever gangs are.
+    pub(super) const fn is_direct(self) -> bool {
+        match self {
+            Self::Direct | Self::Koordinator | Self::KoordinatorAnnotations | Self::Coscheduling | Self::Volcano => {
+                true
+            }
+            Self::Null | Self::Missing | Self::NullSwaps | Self::All | Self::Yunikorn | Self::KubeScheduler => false,
+        }
     }
 
     /// Who makes the same writes for each pod and decides nothing.

@@ -117,10 +117,22 @@ impl Figures {
         self.requests_of(&STATUS_WRITES) as f64 / self.workload.gangs as f64
     }
 
-    /// All other writes for each member.
-    fn other_writes_per_member(&self) -> f64 {
-        let others = self.requests.iter().filter(|(rule, _)| is_write(rule) && !STATUS_WRITES.contains(&rule.as_str()));
-        others.map(|(_, count)| *count).sum::<usize>() as f64 / self.workload.pods() as f64
+    /// All other writes for each member: requests of the scheduler that change something, whatever became of them. So Bindings, what is
+    /// written about pods (conditions, events, annotations), placeholders, the TaskGroups that are made of what pods or PodGroups
+    /// declare, events of these, and the Lease. Not what others write: the pods and PodGroups themselves.
+    pub(super) fn other_writes_per_member(&self) -> f64 {
+        self.writes(|rule| !STATUS_WRITES.contains(&rule)) as f64 / self.workload.pods() as f64
+    }
+
+    /// The same with those of gangs' statuses.
+    fn writes_per_member(&self) -> f64 {
+        self.writes(|_| true) as f64 / self.workload.pods() as f64
+    }
+
+    /// Requests that change something, of these kinds.
+    fn writes(&self, counts: impl Fn(&str) -> bool) -> usize {
+        let writes = self.requests.iter().filter(|(rule, _)| is_write(rule) && counts(rule.as_str()));
+        writes.map(|(_, count)| *count).sum()
     }
 
     /// The run in a line.
@@ -129,12 +141,13 @@ impl Figures {
             self.of_ceiling.map_or_else(String::new, |share| format!(" ({:.0} % of the ceiling)", 100.0 * share));
         format!(
             "{:.0} pods/s{share}, {:.1} CPU-s per 10k ({} a bind), {:.0} MiB, {:.2} pod writes a member; \
-             writes of all kinds: {:.2} a member, and {:.2} a gang for its status",
+             writes of all kinds: {:.2} a member; without gangs' statuses {:.2} a member, and {:.2} a gang for its status",
             self.pods_per_second,
             self.cpu_per_10k(),
             self.used.per_bind.map_or_else(|| "not seen".to_owned(), |cpu| cpu.to_string()),
             self.used.peak_mib,
             self.pod_writes_per_member(),
+            self.writes_per_member(),
             self.other_writes_per_member(),
             self.status_writes_per_gang()
         )

@@ -92,12 +92,41 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     quantile(&values, 0.5)
 }
 
-/// Speed is a matter of the machine; half a gang and a refused request are not.
+/// The most writes for each member, without those of gangs' statuses (what counts: [`Figures::other_writes_per_member`]): a Binding, and
+/// for ten members one more, such as the TaskGroup that is made of what another system's users declare.
+const MOST_PER_MEMBER: f64 = 1.1;
+/// The most writes of status for each gang: of its TaskGroup, and of the PodGroup of which that was made.
+const MOST_PER_GANG: f64 = 3.0;
+
+/// Whoever does without placeholders writes no more than so much, in whose words ever gangs are. The median counts, as it is printed:
+/// where the machine stands still for a moment, a few pods are told in one run that they wait.
+fn check_writes(all: &[Figures]) -> Result<()> {
+    let is_bounded = |run: &&Figures| run.workload.has_many_gangs() && run.contestant.is_direct();
+    for run in all.iter().filter(is_bounded) {
+        let (workload, contestant) = (run.workload, run.contestant);
+        let runs = runs(all, workload, contestant);
+        for (figure, most, of) in [
+            (median(runs.iter().map(|run| run.other_writes_per_member())), MOST_PER_MEMBER, "a member"),
+            (median(runs.iter().map(|run| run.status_writes_per_gang())), MOST_PER_GANG, "a gang for its status"),
+        ] {
+            if figure > most {
+                let what = format!("{workload}, {contestant}: {figure:.3} writes {of}, {most} at most");
+                return Err(Error::new(what));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Speed is a matter of the machine; half a gang, a refused request and how much is written are not.
 pub(super) fn check(all: &[Figures]) -> Result<()> {
     let partial: usize = all.iter().map(|run| run.partial_gangs).sum();
     if partial > 0 {
         return Err(Error::new(format!("{partial} gangs were bound in part")));
     }
     let refused = all.iter().flat_map(|run| &run.errors).find(|(rule, _)| rule.ends_with(" 403"));
-    refused.map_or(Ok(()), |(rule, count)| Err(Error::new(format!("{count} requests were refused: {rule}"))))
+    if let Some((rule, count)) = refused {
+        return Err(Error::new(format!("{count} requests were refused: {rule}")));
+    }
+    check_writes(all)
 }

@@ -68,6 +68,12 @@ impl Workload {
         self.size > 1
     }
 
+    /// Whether it is many gangs. Of one alone, what is written as time passes (its status while it grows, the Lease) is not what a
+    /// gang costs.
+    pub(super) const fn has_many_gangs(self) -> bool {
+        self.has_gangs() && self.gangs > 1
+    }
+
     /// How often it is measured in a round: one run of half a second says little.
     pub(super) const fn repeats(self) -> u32 {
         if self.pods() < 10_000 { 3 } else { 1 }
